@@ -1,0 +1,43 @@
+/** Files, by absolute path. Every method rejects with {@link FileFailure}. */
+export interface Files {
+  read(path: string): Promise<string>;
+  /** Like {@link read}, but `undefined` when there is no such file. */
+  readIfPresent(path: string): Promise<string | undefined>;
+  /** Replaces atomically (temporary file in the same folder, then rename), parents created. `mode` default 0o644. */
+  write(path: string, text: string, options?: { readonly mode?: number }): Promise<void>;
+  /** Creates; `EEXIST` when it is there. */
+  create(path: string, text: string, options?: { readonly mode?: number }): Promise<void>;
+  append(path: string, text: string): Promise<void>;
+  /** A sparse file of `bytes` size. */
+  truncate(path: string, bytes: number): Promise<void>;
+  rename(from: string, to: string): Promise<void>;
+  /** Files and folders, recursively; absent is fine. */
+  remove(path: string): Promise<void>;
+  makeFolder(path: string, options?: { readonly mode?: number }): Promise<void>;
+  /** Names in a folder, sorted; an absent folder is empty. */
+  list(path: string): Promise<string[]>;
+  stat(path: string): Promise<FileStat | undefined>;
+  /** Calls `listener` soon after anything in the folder changes; returns what stops it. Changes may be merged. */
+  watch(folder: string, listener: () => void): () => void;
+}
+
+export interface FileStat {
+  readonly kind: "file" | "folder" | "other";
+  readonly bytes: number;
+  /** Modification time in milliseconds since the epoch. */
+  readonly modified: number;
+  readonly mode: number;
+}
+
+export class FileFailure extends Error {
+  override readonly name = "FileFailure";
+  readonly path: string;
+  /** `ENOENT`, `EEXIST`, `EACCES` … */
+  readonly code: string;
+
+  constructor(path: string, code: string, operation: string, options?: ErrorOptions) {
+    super(`${operation} ${path}: ${code}`, options);
+    this.path = path;
+    this.code = code;
+  }
+}

@@ -1,0 +1,56 @@
+export type HttpMethod = "GET" | "HEAD" | "POST" | "PUT" | "PATCH" | "DELETE" | "OPTIONS";
+
+export interface HttpRequest {
+  readonly method: HttpMethod;
+  /** Absolute URL. */
+  readonly url: string;
+  /** Names in lower case. */
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly body?: string;
+  /** Milliseconds until {@link HttpTimeout}; default 60,000. */
+  readonly timeout?: number;
+  readonly signal?: AbortSignal;
+}
+
+export interface HttpResponse {
+  readonly status: number;
+  /** Names in lower case. */
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: string;
+}
+
+/** The one way out over HTTP. Keeps connections alive and bounds them per origin. */
+export interface HttpClient {
+  /**
+   * @throws {HttpConnectFailure} when nothing answered: refused, reset before an answer, unknown host.
+   * @throws {HttpTimeout} when `timeout` passed.
+   * An answer of any status is a value, never an error.
+   */
+  request(request: HttpRequest): Promise<HttpResponse>;
+  close(): Promise<void>;
+}
+
+/** The connection could not be made, or broke before an answer came; whether the server acted is unknown. */
+export class HttpConnectFailure extends Error {
+  override readonly name = "HttpConnectFailure";
+  readonly url: string;
+  readonly code: string;
+
+  constructor(url: string, code: string, options?: ErrorOptions) {
+    super(`no answer from ${url}: ${code}`, options);
+    this.url = url;
+    this.code = code;
+  }
+}
+
+export class HttpTimeout extends Error {
+  override readonly name = "HttpTimeout";
+  readonly url: string;
+  readonly milliseconds: number;
+
+  constructor(url: string, milliseconds: number) {
+    super(`no answer from ${url} within ${milliseconds} ms`);
+    this.url = url;
+    this.milliseconds = milliseconds;
+  }
+}

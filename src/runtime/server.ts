@@ -1,0 +1,58 @@
+import type { ServiceHandler } from "./service.js";
+import type { Socket } from "./socket.js";
+
+/** What listens: one TCP port that serves HTTP handlers by path prefix and accepts WebSockets. */
+export interface Servers {
+  /** @throws {AddressInUse} when the port is taken. */
+  listen(options: ListenOptions): Promise<Listener>;
+}
+
+export interface ListenOptions {
+  /** Default `127.0.0.1`. */
+  readonly address?: string;
+  /** 0 takes a free one. */
+  readonly port: number;
+  /** Mount points (`""`, `/placement`, `/compute` …), longest match first; the rest of the path goes to the handler. */
+  readonly services: Readonly<Record<string, ServiceHandler>>;
+  /** Paths that take WebSockets. Returning a string refuses the upgrade with 401 and that reason. */
+  readonly sockets?: Readonly<Record<string, SocketAcceptor>>;
+  readonly limits?: Partial<ListenLimits>;
+}
+
+export interface ListenLimits {
+  /** Largest HTTP body in bytes; more is answered with 413. Default 16 MiB. */
+  readonly bodyBytes: number;
+  /** Largest WebSocket frame in bytes; more closes the socket with 1009. Default 4 MiB. */
+  readonly frameBytes: number;
+  /** Milliseconds a client may take for headers and for the whole request. Default 10,000 / 60,000. */
+  readonly headersTimeout: number;
+  readonly requestTimeout: number;
+  /** Sockets open at a time. Default 20,000. */
+  readonly connections: number;
+}
+
+export type SocketAcceptor = (
+  socket: Socket,
+  upgrade: { readonly headers: Readonly<Record<string, string>>; readonly query: string },
+) => void;
+
+export interface Listener {
+  readonly address: string;
+  readonly port: number;
+  /** `http://address:port` */
+  readonly url: string;
+  /** Stops accepting, lets running requests end for at most `grace` ms (default 5,000), then cuts what is left. */
+  close(grace?: number): Promise<void>;
+}
+
+export class AddressInUse extends Error {
+  override readonly name = "AddressInUse";
+  readonly address: string;
+  readonly port: number;
+
+  constructor(address: string, port: number) {
+    super(`port ${port} on ${address} is taken by another process; name another with --port, or stop that one`);
+    this.address = address;
+    this.port = port;
+  }
+}
