@@ -1,0 +1,216 @@
+import type { InstanceFilters, MigrationFilters } from "../../conductor/methods.js";
+import type {
+  BuildRequest,
+  ComputeNode,
+  ComputeNodeResources,
+  Flavor,
+  Instance,
+  InstanceAction,
+  InstanceActionEvent,
+  InstanceChanges,
+  InstanceFault,
+  Migration,
+  MigrationChanges,
+  MigrationStatus,
+  MigrationType,
+  RequestSpec,
+  Service,
+  TaskState,
+  VmState,
+} from "../../conductor/records/index.js";
+
+/**
+ * The state of record: one SQLite file, one owner. Synchronous; every method is one transaction, and inside
+ * {@link Store.transaction} all of them are one. Uniqueness (spec 1.1) and references are the database's own rules.
+ * The same errors as `ConductorMethods` says.
+ */
+export interface Store {
+  readonly services: ServiceStore;
+  readonly computeNodes: ComputeNodeStore;
+  readonly instances: InstanceStore;
+  readonly migrations: MigrationStore;
+  readonly flavors: FlavorStore;
+  readonly actions: ActionStore;
+  readonly requests: RequestStore;
+  readonly mappings: MappingStore;
+  /** Runs `work` as one transaction; a throw undoes all of it. May be nested. */
+  transaction<T>(work: () => T): T;
+  /** Called after commit with what changed; for in-process waiters (scheduler, status display), never for correctness. */
+  onChange(listener: (change: StoreChange) => void): () => void;
+  close(): void;
+}
+
+export interface StoreChange {
+  readonly kind: "service" | "compute_node" | "instance" | "migration" | "flavor" | "message";
+  readonly id: number | string;
+}
+
+export interface ServiceStore {
+  get(id: number): Service | null;
+  getByUuid(uuid: string): Service | null;
+  getByHost(host: string, binary: string): Service | null;
+  list(filter?: { readonly host?: string; readonly binary?: string }): Service[];
+  create(service: {
+    readonly host: string;
+    readonly binary: string;
+    readonly topic: string;
+    readonly version: number;
+    readonly disabled?: boolean;
+    readonly disabledReason?: string | null;
+  }): Service;
+  update(
+    id: number,
+    changes: Partial<Pick<Service, "version" | "disabled" | "disabledReason" | "forcedDown">>,
+  ): Service;
+  reportState(id: number): Service;
+  minimumVersion(binary: string): number;
+  /** Soft-deletes; for nova-compute also its compute nodes (by service id or host), with mapped = 0 (spec 7.1 step 8). */
+  destroy(id: number): void;
+}
+
+export interface ComputeNodeStore {
+  get(id: number): ComputeNode | null;
+  getByUuid(uuid: string, options?: { readonly readDeleted?: boolean }): ComputeNode | null;
+  getByHostAndNode(host: string, node: string): ComputeNode | null;
+  byHost(host: string): ComputeNode[];
+  byUuids(uuids: readonly string[]): ComputeNode[];
+  byHypervisorHostname(name: string): ComputeNode[];
+  /** Alive, by id; paging for os-hypervisors. */
+  list(): ComputeNode[];
+  create(node: {
+    readonly host: string;
+    readonly serviceId: number;
+    readonly uuid: string;
+    readonly hypervisorHostname: string;
+    readonly resources: ComputeNodeResources;
+  }): ComputeNode;
+  save(
+    id: number,
+    changes: Partial<ComputeNodeResources & { readonly host: string; readonly serviceId: number }>,
+    options?: { readonly undelete?: boolean },
+  ): ComputeNode;
+  destroy(id: number, host: string): boolean;
+}
+
+export type NewInstance = Pick<
+  Instance,
+  "uuid" | "projectId" | "userId" | "displayName" | "hostname" | "reservationId" | "imageRef" | "flavor"
+> &
+  Partial<Omit<Instance, "id" | "deleted" | "deletedAt" | "createdAt" | "updatedAt">>;
+
+export interface InstanceStore {
+  get(uuid: string, options?: { readonly readDeleted?: boolean }): Instance | null;
+  byHost(host: string): Instance[];
+  byHostAndNode(host: string, node: string): Instance[];
+  byFilters(filters: InstanceFilters): Instance[];
+  /** For the Compute API; newest first; soft-deleted rows only when asked for. */
+  list(query: InstanceQuery): Instance[];
+  countByHost(host: string): number;
+  create(instance: NewInstance): Instance;
+  save(
+    uuid: string,
+    changes: InstanceChanges,
+    options?: {
+      readonly expectedTaskState?: readonly (TaskState | null)[];
+      readonly expectedVmState?: readonly VmState[];
+    },
+  ): Instance;
+  destroy(uuid: string, options?: { readonly guardHostIsNull?: boolean }): Instance;
+  addFault(fault: Omit<InstanceFault, "createdAt">): void;
+  /** The newest one. */
+  fault(uuid: string): InstanceFault | null;
+}
+
+export interface InstanceQuery {
+  /** Absent: all projects. */
+  readonly projectId?: string;
+  readonly userId?: string;
+  readonly host?: string;
+  readonly node?: string;
+  readonly vmStates?: readonly VmState[];
+  readonly taskStates?: readonly (TaskState | null)[];
+  /** MySQL-like regular expression on the display name, as Nova's `name` filter. */
+  readonly name?: string;
+  readonly flavorId?: string;
+  readonly imageRef?: string;
+  readonly uuids?: readonly string[];
+  readonly changesSince?: number;
+  readonly changesBefore?: number;
+  readonly deleted?: boolean;
+  readonly sort?: readonly { readonly key: keyof Instance; readonly direction: "asc" | "desc" }[];
+  readonly limit?: number;
+  readonly marker?: string;
+}
+
+export interface MigrationStore {
+  get(id: number): Migration | null;
+  getByUuid(uuid: string): Migration | null;
+  byFilters(filters: MigrationFilters): Migration[];
+  inProgress(host: string, node: string, options?: { readonly includeError?: boolean }): Migration[];
+  create(migration: {
+    readonly instanceUuid: string;
+    readonly migrationType: MigrationType;
+    readonly status: MigrationStatus;
+    readonly changes?: MigrationChanges;
+  }): Migration;
+  save(
+    id: number,
+    changes: MigrationChanges,
+    options?: { readonly expectedStatus?: readonly MigrationStatus[] },
+  ): Migration;
+}
+
+export interface FlavorStore {
+  getByFlavorid(flavorid: string): Flavor | null;
+  list(): Flavor[];
+  /** @throws FlavorExists, FlavorIdExists */
+  create(flavor: Omit<Flavor, "id">): Flavor;
+  setExtraSpecs(flavorid: string, extraSpecs: Readonly<Record<string, string>>): Flavor;
+  update(flavorid: string, changes: Pick<Flavor, "description">): Flavor;
+  destroy(flavorid: string): void;
+}
+
+export interface ActionStore {
+  start(action: {
+    readonly action: string;
+    readonly instanceUuid: string;
+    readonly requestId: string;
+    readonly userId: string | null;
+    readonly projectId: string | null;
+  }): InstanceAction;
+  /** Joins the action of that request id, else the newest; null when the instance has none. */
+  startEvent(event: {
+    readonly instanceUuid: string;
+    readonly event: string;
+    readonly host: string | null;
+    readonly requestId: string;
+  }): number | null;
+  finishEvent(
+    eventId: number,
+    outcome: { readonly result: "Success" | "Error"; readonly details?: string; readonly traceback?: string },
+  ): void;
+  list(instanceUuid: string): InstanceAction[];
+  get(instanceUuid: string, requestId: string): InstanceAction | null;
+  events(actionId: number): InstanceActionEvent[];
+}
+
+export interface RequestStore {
+  createSpec(spec: RequestSpec): void;
+  spec(instanceUuid: string): RequestSpec | null;
+  saveSpec(spec: RequestSpec): void;
+  createBuildRequest(request: Omit<BuildRequest, "createdAt">): void;
+  buildRequest(instanceUuid: string): BuildRequest | null;
+  buildRequests(projectId?: string): BuildRequest[];
+  /** False when it was not there: the build was cancelled (or is under way). */
+  destroyBuildRequest(instanceUuid: string): boolean;
+}
+
+/** Which cell an instance or host is in; `cell` null until mapped. */
+export interface MappingStore {
+  mapInstance(instanceUuid: string, projectId: string, cell: "cell0" | "cell1" | null): void;
+  instance(instanceUuid: string): { readonly cell: "cell0" | "cell1" | null; readonly queuedForDelete: boolean } | null;
+  queueForDelete(instanceUuid: string): void;
+  mapHost(host: string): void;
+  host(host: string): boolean;
+  unmapHost(host: string): void;
+}

@@ -1,0 +1,66 @@
+/** Base of the errors that cross the agent's wire: they arrive as the class they left as. */
+export class ConductorError extends Error {
+  /** OpenStack's name of the error; also the class's. */
+  override readonly name: string = "ConductorError";
+  /** What a program may want to read; JSON. */
+  readonly data: Readonly<Record<string, unknown>>;
+
+  constructor(message: string, data: Readonly<Record<string, unknown>> = {}) {
+    super(message);
+    this.data = data;
+  }
+}
+
+export class InstanceNotFound extends ConductorError {
+  override readonly name = "InstanceNotFound";
+}
+export class UnexpectedTaskState extends ConductorError {
+  override readonly name: string = "UnexpectedTaskState";
+}
+export class UnexpectedDeletingTaskState extends UnexpectedTaskState {
+  override readonly name = "UnexpectedDeletingTaskState";
+}
+export class UnexpectedVmState extends ConductorError {
+  override readonly name = "UnexpectedVmState";
+}
+export class ObjectActionError extends ConductorError {
+  override readonly name = "ObjectActionError";
+}
+export class MigrationNotFound extends ConductorError {
+  override readonly name = "MigrationNotFound";
+}
+export class InvalidMigrationState extends ConductorError {
+  override readonly name = "InvalidMigrationState";
+}
+export class ServiceNotFound extends ConductorError {
+  override readonly name = "ServiceNotFound";
+}
+export class ServiceTooOld extends ConductorError {
+  override readonly name = "ServiceTooOld";
+}
+export class ServiceBinaryExists extends ConductorError {
+  override readonly name = "ServiceBinaryExists";
+}
+export class ComputeHostNotFound extends ConductorError {
+  override readonly name = "ComputeHostNotFound";
+}
+export class DuplicateRecord extends ConductorError {
+  override readonly name = "DuplicateRecord";
+}
+/** An attempt to change a compute node's uuid and the like (spec 1.3, 2.3). Not an InvalidConfiguration. */
+export class InvalidNodeConfiguration extends ConductorError {
+  override readonly name = "InvalidNodeConfiguration";
+}
+export class MessagingTimeout extends ConductorError {
+  override readonly name = "MessagingTimeout";
+}
+export class ConductorUnreachable extends ConductorError {
+  override readonly name = "ConductorUnreachable";
+}
+export class HostLeaseHeld extends ConductorError {
+  override readonly name = "HostLeaseHeld";
+}
+/** The conductor refused the parameters: nothing was done. */
+export class InvalidParameters extends ConductorError {
+  override readonly name = "InvalidParameters";
+}

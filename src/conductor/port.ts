@@ -1,0 +1,73 @@
+import type { AgentMethod, AgentMethods } from "./agent-methods.js";
+import type { ConductorMethod, ConductorMethods, ParamsOf, ResultOf } from "./methods.js";
+
+export interface CallOptions {
+  /** Milliseconds, over reconnections; then {@link MessagingTimeout}. Default 60,000 (`rpc_response_timeout`). */
+  readonly timeout?: number;
+  /** Travels with the call, into logs and to Placement: `req-<uuid>`. */
+  readonly requestId?: string;
+  readonly signal?: AbortSignal;
+}
+
+/** The state of record and the other agents, as one host's agent sees them. */
+export interface Conductor {
+  /** Survives reconnections: the same request id is sent again, and acted on once. */
+  call<M extends ConductorMethod>(
+    method: M,
+    params: ParamsOf<ConductorMethods, M>,
+    options?: CallOptions,
+  ): Promise<ResultOf<ConductorMethods, M>>;
+  /** @throws {MessagingTimeout} no agent serves `host`, or it did not answer in time. */
+  callAgent<M extends AgentMethod>(
+    host: string,
+    method: M,
+    params: ParamsOf<AgentMethods, M>,
+    options?: CallOptions,
+  ): Promise<ResultOf<AgentMethods, M>>;
+  /** Resolves once the conductor has stored the message. */
+  castAgent<M extends AgentMethod>(
+    host: string,
+    method: M,
+    params: ParamsOf<AgentMethods, M>,
+    options?: CallOptions,
+  ): Promise<void>;
+}
+
+export type AgentHandlers = {
+  readonly [M in AgentMethod]: (
+    params: ParamsOf<AgentMethods, M>,
+    context: { readonly requestId: string },
+  ) => Promise<ResultOf<AgentMethods, M>>;
+};
+
+/** One host on a connection to the conductor. */
+export interface HostSession extends Conductor {
+  readonly host: string;
+  /**
+   * Takes the host's lease (spec 2.4 G6) and keeps it.
+   * @throws {HostLeaseHeld} another live agent has it.
+   */
+  acquireLease(): Promise<void>;
+  /** Whether the lease is held now by this agent's own monotonic clock; nothing is destroyed without it. */
+  readonly leaseHeld: boolean;
+  /** Resolves when another agent took the host, or the lease could not be renewed in time and was then lost. */
+  readonly leaseLost: Promise<string>;
+  /** Starts to take casts and calls (spec 2.1 step 6). */
+  serve(handlers: AgentHandlers): Promise<void>;
+  /** Stops taking new ones; those taken run on. */
+  stopServing(): Promise<void>;
+  /** Gives back the lease and leaves. */
+  close(): Promise<void>;
+}
+
+export type ConnectionState = "connecting" | "connected" | "waiting" | "closed";
+
+/** One socket to a conductor; it may carry many hosts, and comes back by itself with back-off. */
+export interface ConductorConnection {
+  readonly state: ConnectionState;
+  onState(listener: (state: ConnectionState, detail: string) => void): void;
+  /** @throws {ConductorUnreachable} only when `giveUpAfter` of the connection's options has passed. */
+  connected(): Promise<void>;
+  host(name: string): HostSession;
+  close(): Promise<void>;
+}
