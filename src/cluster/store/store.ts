@@ -18,6 +18,7 @@ import type {
   TaskState,
   VmState,
 } from "../../conductor/records/index.js";
+import type { StoredTask, Task } from "../conductor/task.js";
 
 /**
  * The state of record: one SQLite file, one owner. Synchronous; every method is one transaction, and inside
@@ -33,6 +34,8 @@ export interface Store {
   readonly actions: ActionStore;
   readonly requests: RequestStore;
   readonly mappings: MappingStore;
+  readonly tasks: TaskStore;
+  readonly messages: MessageStore;
   /** Runs `work` as one transaction; a throw undoes all of it. May be nested. */
   transaction<T>(work: () => T): T;
   /** Called after commit with what changed; for in-process waiters (scheduler, status display), never for correctness. */
@@ -213,4 +216,36 @@ export interface MappingStore {
   mapHost(host: string): void;
   host(host: string): boolean;
   unmapHost(host: string): void;
+}
+
+/** What the conductor still has to do, oldest first. */
+export interface TaskStore {
+  add(task: Task): StoredTask;
+  pending(): StoredTask[];
+  finish(id: number): void;
+}
+
+/** Casts that agents have not taken yet, and the answers of exactly-once calls. */
+export interface MessageStore {
+  /** `params` is JSON text. */
+  enqueue(message: {
+    readonly host: string;
+    readonly method: string;
+    readonly params: string;
+    readonly requestId: string;
+  }): number;
+  pending(host: string): QueuedMessage[];
+  taken(id: number): void;
+  /** The stored answer (JSON text) of a call of that agent boot, if it was carried out. */
+  answer(bootId: string, callId: number): string | null;
+  recordAnswer(bootId: string, callId: number, answer: string): void;
+  /** The agent has seen every answer up to `callId`. */
+  forgetAnswers(bootId: string, callId: number): void;
+}
+
+export interface QueuedMessage {
+  readonly id: number;
+  readonly method: string;
+  readonly params: string;
+  readonly requestId: string;
 }

@@ -1,0 +1,38 @@
+import type { RetryInfo, Selection } from "../../conductor/records/index.js";
+
+/**
+ * Work that the API, or an agent, has handed to the conductor. Stored in the transaction that acknowledges the request and
+ * removed in the transaction that ends the work, so that `kill -9` loses none; each kind can be run again from the start.
+ */
+export type Task =
+  /** Spec 6.1 rows 2-4; `alternates` absent: the scheduler is asked. */
+  | {
+      readonly kind: "build_instances";
+      readonly instanceUuid: string;
+      readonly requestId: string;
+      readonly forcedHost?: string;
+      readonly forcedNode?: string;
+      readonly alternates?: readonly Selection[];
+      readonly retry?: RetryInfo;
+      readonly reason?: string;
+    }
+  /** Spec 6.7 rows 2a, 2b. */
+  | {
+      readonly kind: "rebuild_instance";
+      readonly instanceUuid: string;
+      readonly migrationId: number;
+      readonly requestId: string;
+      readonly host: string | null;
+      /** API 2.29 to 2.67 with `force`. */
+      readonly forced: boolean;
+      readonly onSharedStorage: boolean | null;
+      readonly targetStopped: boolean;
+    }
+  /** Spec 6.2, rows "local delete" and "no host". */
+  | { readonly kind: "delete_local"; readonly instanceUuid: string; readonly requestId: string };
+
+export interface StoredTask {
+  readonly id: number;
+  readonly task: Task;
+  readonly createdAt: number;
+}

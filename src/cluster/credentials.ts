@@ -1,0 +1,17 @@
+/** Who sends a request, as the embedded Identity vouches for it. */
+export interface Credentials {
+  readonly userId: string;
+  readonly userName: string;
+  readonly projectId: string | null;
+  readonly projectName: string | null;
+  readonly domainId: string;
+  /** Names in lower case: `admin`, `member`, `reader`, `service`. */
+  readonly roles: readonly string[];
+  /** `all` for system-scoped tokens. */
+  readonly systemScope: "all" | null;
+  /** Milliseconds since the epoch. */
+  readonly expiresAt: number;
+}
+
+/** What each embedded service asks the Identity service; undefined: unknown, forged, revoked or expired. */
+export type ValidateToken = (token: string) => Credentials | undefined;
