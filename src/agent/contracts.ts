@@ -1,0 +1,102 @@
+import type { HostSession } from "../conductor/port.js";
+import type { ComputeNode, Instance, Migration, RetryInfo, Selection, Service } from "../conductor/records/index.js";
+import type { NovaConfig } from "../config/nova-config.js";
+import type { ReportClient } from "../placement/report-client.js";
+import type { Runtime } from "../runtime/runtime.js";
+import type { DriverHost } from "../virt/driver-host.js";
+import type { Allocations } from "../virt/types.js";
+
+/** What every part of one host's agent works with. Made once, by `createAgent`. */
+export interface AgentContext {
+  readonly host: string;
+  readonly config: NovaConfig;
+  readonly runtime: Runtime;
+  readonly conductor: HostSession;
+  readonly driver: DriverHost;
+  readonly placement: ReportClient;
+  /** Reads or makes the host's stable uuid (spec 2.3). */
+  readonly localNodeUuid: () => Promise<string>;
+}
+
+/** Spec 4. One for all nodes of the agent; everything but the driver's listing runs under one fair lock. */
+export interface ResourceTracker {
+  /** @throws ComputeServiceInUse for another service than the one bound, ServiceNotUnique for another host's. */
+  bindService(service: Service): void;
+  /** Spec 4.3; at start-up only the fatal classes of 4.8 propagate. */
+  updateAvailableResource(options: { readonly startup: boolean }): Promise<void>;
+  /** One node's part of it, as after a live migration. */
+  updateAvailableResourceForNode(node: string): Promise<void>;
+  /** @throws {ComputeResourcesUnavailable} */
+  instanceClaim(instance: Instance, node: string, allocations: Allocations): Promise<Claim>;
+  /** A move claim of type evacuation. @throws {ComputeResourcesUnavailable} */
+  rebuildClaim(instance: Instance, node: string, migration: Migration, allocations: Allocations): Promise<Claim>;
+  /** host, node and compute id := here, context applied and dropped, then status `done`; one lock section (spec V28). */
+  finishEvacuation(instance: Instance, node: string, migration: Migration): Promise<Instance>;
+  /** Recounts one instance after it changed or went; under the lock. */
+  updateUsage(instance: Instance, node: string): Promise<void>;
+  /** Nodes that the tracker knows, by name. Empty until the first pass. */
+  nodes(): ReadonlyMap<string, ComputeNode>;
+  /** Sets or clears COMPUTE_STATUS_DISABLED on every node (spec 2.5); failures are logged. */
+  setHostEnabled(enabled: boolean): Promise<void>;
+}
+
+export interface Claim {
+  /** The instance (and migration) as the claim saved them. */
+  readonly instance: Instance;
+  readonly migration: Migration | null;
+  /** Takes back the claim's usage and what it wrote; never touches allocations (spec 4.2). */
+  abort(): Promise<void>;
+}
+
+/** Operations on instances; each reads as its table of spec 6. Serialised per instance. */
+export interface Operations {
+  buildAndRunInstance(request: BuildRequestOptions): Promise<void>;
+  /** Spec 6.2; also completes the ones that a restart finds in task `deleting`. */
+  terminateInstance(instance: Instance, requestId: string): Promise<void>;
+  /** What is left of a delete that died between "vm deleted" and "row destroyed" (spec 2.6). */
+  completePartialDeletion(instance: Instance): Promise<void>;
+  /** Evacuation on the destination (spec 6.7), or a rebuild in place (6.6). */
+  rebuildInstance(request: RebuildOptions): Promise<void>;
+  startInstance(instance: Instance, requestId: string): Promise<void>;
+  stopInstance(instance: Instance, requestId: string): Promise<void>;
+  rebootInstance(instance: Instance, type: "SOFT" | "HARD", requestId: string): Promise<void>;
+  unpauseInstance(instance: Instance, requestId: string): Promise<void>;
+  /** Spec 4.10 `_sync_power_states` for one instance. */
+  syncInstancePowerState(instance: Instance): Promise<void>;
+  /** Operations that are under way now; shutdown waits for them. */
+  readonly active: number;
+}
+
+export interface BuildRequestOptions {
+  readonly instanceUuid: string;
+  readonly allocations: Allocations;
+  readonly node: string;
+  readonly alternates: readonly Selection[];
+  readonly retry?: RetryInfo;
+  readonly requestId: string;
+}
+
+export interface RebuildOptions {
+  readonly instanceUuid: string;
+  readonly migrationId: number | null;
+  readonly onSharedStorage: boolean | null;
+  readonly recreate: boolean;
+  readonly node: string;
+  readonly imageRef: string;
+  readonly targetStopped: boolean;
+  readonly requestId: string;
+}
+
+/** The life of an agent (spec 2.1, 2.8). */
+export type AgentState =
+  | "connecting"
+  | "starting"
+  | "guarding"
+  | "cleaning"
+  | "initializing"
+  | "registering"
+  | "tracking"
+  | "serving"
+  | "draining"
+  | "stopped"
+  | "failed";

@@ -1,0 +1,90 @@
+/** What a driver can do (spec 8.4). All default to false. */
+export interface Capabilities {
+  /** Gates the clean-up of evacuated guests and being the target of an evacuation. */
+  readonly supportsEvacuate?: boolean;
+  readonly hasImagecache?: boolean;
+  readonly supportsPcpus?: boolean;
+  readonly supportsVtpm?: boolean;
+  readonly supportsAttachInterface?: boolean;
+  readonly supportsTaggedAttachInterface?: boolean;
+  readonly supportsDeviceTagging?: boolean;
+  readonly supportsTaggedAttachVolume?: boolean;
+  readonly supportsExtendVolume?: boolean;
+  readonly supportsMultiattach?: boolean;
+  readonly supportsTrustedCerts?: boolean;
+  readonly supportsAccelerators?: boolean;
+  readonly supportsMigrateToSameHost?: boolean;
+  readonly supportsBfvRescue?: boolean;
+  readonly supportsSecureBoot?: boolean;
+  readonly supportsSocketPciNumaAffinity?: boolean;
+  readonly supportsRemoteManagedPorts?: boolean;
+  readonly supportsEphemeralEncryption?: boolean;
+  readonly supportsEphemeralEncryptionLuks?: boolean;
+  readonly supportsEphemeralEncryptionPlain?: boolean;
+  readonly supportsAddressSpacePassthrough?: boolean;
+  readonly supportsAddressSpaceEmulated?: boolean;
+  readonly supportsStatelessFirmware?: boolean;
+  readonly supportsVirtioFs?: boolean;
+  readonly supportsMemBackingFile?: boolean;
+  readonly supportsImageTypeAki?: boolean;
+  readonly supportsImageTypeAmi?: boolean;
+  readonly supportsImageTypeAri?: boolean;
+  readonly supportsImageTypeIso?: boolean;
+  readonly supportsImageTypeQcow2?: boolean;
+  readonly supportsImageTypeRaw?: boolean;
+  readonly supportsImageTypeVdi?: boolean;
+  readonly supportsImageTypeVhd?: boolean;
+  readonly supportsImageTypeVhdx?: boolean;
+  readonly supportsImageTypeVmdk?: boolean;
+  readonly supportsImageTypePloop?: boolean;
+}
+
+/** The trait of each capability that has one; the tracker sets and removes them on the root provider. */
+export const CAPABILITY_TRAITS = {
+  supportsAttachInterface: "COMPUTE_NET_ATTACH_INTERFACE",
+  supportsTaggedAttachInterface: "COMPUTE_NET_ATTACH_INTERFACE_WITH_TAG",
+  supportsDeviceTagging: "COMPUTE_DEVICE_TAGGING",
+  supportsTaggedAttachVolume: "COMPUTE_VOLUME_ATTACH_WITH_TAG",
+  supportsExtendVolume: "COMPUTE_VOLUME_EXTEND",
+  supportsMultiattach: "COMPUTE_VOLUME_MULTI_ATTACH",
+  supportsTrustedCerts: "COMPUTE_TRUSTED_CERTS",
+  supportsAccelerators: "COMPUTE_ACCELERATORS",
+  supportsMigrateToSameHost: "COMPUTE_SAME_HOST_COLD_MIGRATE",
+  supportsBfvRescue: "COMPUTE_RESCUE_BFV",
+  supportsSecureBoot: "COMPUTE_SECURITY_UEFI_SECURE_BOOT",
+  supportsSocketPciNumaAffinity: "COMPUTE_SOCKET_PCI_NUMA_AFFINITY",
+  supportsRemoteManagedPorts: "COMPUTE_REMOTE_MANAGED_PORTS",
+  supportsEphemeralEncryption: "COMPUTE_EPHEMERAL_ENCRYPTION",
+  supportsEphemeralEncryptionLuks: "COMPUTE_EPHEMERAL_ENCRYPTION_LUKS",
+  supportsEphemeralEncryptionPlain: "COMPUTE_EPHEMERAL_ENCRYPTION_PLAIN",
+  supportsAddressSpacePassthrough: "COMPUTE_ADDRESS_SPACE_PASSTHROUGH",
+  supportsAddressSpaceEmulated: "COMPUTE_ADDRESS_SPACE_EMULATED",
+  supportsStatelessFirmware: "COMPUTE_SECURITY_STATELESS_FIRMWARE",
+  supportsVirtioFs: "COMPUTE_STORAGE_VIRTIO_FS",
+  supportsMemBackingFile: "COMPUTE_MEM_BACKING_FILE",
+  supportsImageTypeAki: "COMPUTE_IMAGE_TYPE_AKI",
+  supportsImageTypeAmi: "COMPUTE_IMAGE_TYPE_AMI",
+  supportsImageTypeAri: "COMPUTE_IMAGE_TYPE_ARI",
+  supportsImageTypeIso: "COMPUTE_IMAGE_TYPE_ISO",
+  supportsImageTypeQcow2: "COMPUTE_IMAGE_TYPE_QCOW2",
+  supportsImageTypeRaw: "COMPUTE_IMAGE_TYPE_RAW",
+  supportsImageTypeVdi: "COMPUTE_IMAGE_TYPE_VDI",
+  supportsImageTypeVhd: "COMPUTE_IMAGE_TYPE_VHD",
+  supportsImageTypeVhdx: "COMPUTE_IMAGE_TYPE_VHDX",
+  supportsImageTypeVmdk: "COMPUTE_IMAGE_TYPE_VMDK",
+  supportsImageTypePloop: "COMPUTE_IMAGE_TYPE_PLOOP",
+} as const satisfies Partial<Record<keyof Capabilities, string>>;
+
+/** Trait → supported. Image types of `[compute] image_type_exclude_list` count as unsupported. */
+export const capabilitiesAsTraits = (
+  capabilities: Capabilities,
+  excludedImageTypes: readonly string[] = [],
+): ReadonlyMap<string, boolean> => {
+  const excluded = new Set(excludedImageTypes.map((type) => `COMPUTE_IMAGE_TYPE_${type.toUpperCase()}`));
+  return new Map(
+    Object.entries(CAPABILITY_TRAITS).map(([capability, trait]) => [
+      trait,
+      capabilities[capability as keyof Capabilities] === true && !excluded.has(trait),
+    ]),
+  );
+};

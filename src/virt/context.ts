@@ -1,0 +1,44 @@
+import type { Clock } from "../runtime/clock.js";
+import type { Files } from "../runtime/files.js";
+import type { HttpClient } from "../runtime/http.js";
+import type { Logger } from "../runtime/logger.js";
+import type { Random } from "../runtime/random.js";
+import type { Timers } from "../runtime/timers.js";
+import type { LifecycleEvent } from "./events.js";
+
+/** A driver's doors to the world: it uses no others, so that it runs in virtual time too. */
+export interface DriverContext {
+  /** `--host` */
+  readonly host: string;
+  readonly clock: Clock;
+  readonly timers: Timers;
+  readonly random: Random;
+  readonly http: HttpClient;
+  readonly files: Files;
+  readonly logger: Logger;
+  /** The driver's own section of nova.conf, validated by its schema, names in camelCase. */
+  readonly config: Readonly<Record<string, unknown>>;
+  /** Options of the agent that inventories depend on (spec 4.7). */
+  readonly inventory: InventoryOptions;
+  /** `my_ip` */
+  readonly myIp: string;
+  /** Reads the host's stable uuid, making the `compute_id` file when there is none (spec 2.3). */
+  localNodeUuid(): Promise<string>;
+  /** Tells the agent what happened to a guest. Never throws. */
+  emitEvent(event: LifecycleEvent): void;
+}
+
+export interface InventoryOptions {
+  /** null: unset. */
+  readonly cpuAllocationRatio: number | null;
+  readonly ramAllocationRatio: number | null;
+  readonly diskAllocationRatio: number | null;
+  readonly initialCpuAllocationRatio: number;
+  readonly initialRamAllocationRatio: number;
+  readonly initialDiskAllocationRatio: number;
+  readonly reservedHostCpus: number;
+  /** MB */
+  readonly reservedHostMemoryMb: number;
+  /** MB */
+  readonly reservedHostDiskMb: number;
+}

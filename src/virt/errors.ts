@@ -1,0 +1,48 @@
+/** Base of the errors that a driver may raise on purpose; anything else counts as a bug or a broken hypervisor. */
+export class VirtError extends Error {
+  /** OpenStack's name of the error; also the class's. */
+  override readonly name: string = "VirtError";
+}
+
+/** The hypervisor cannot answer yet: passes are skipped, nothing is concluded. */
+export class VirtDriverNotReady extends VirtError {
+  override readonly name = "VirtDriverNotReady";
+}
+/** The driver lacks this; where the contract says what is done instead, that is done. */
+export class NotImplemented extends VirtError {
+  override readonly name = "NotImplementedError";
+}
+export class GuestNotFound extends VirtError {
+  override readonly name = "InstanceNotFound";
+}
+export class InstanceExists extends VirtError {
+  override readonly name = "InstanceExists";
+}
+export class InstanceNotRunning extends VirtError {
+  override readonly name = "InstanceNotRunning";
+}
+export class InstancePowerOffFailure extends VirtError {
+  override readonly name = "InstancePowerOffFailure";
+}
+/** The host does not fit: the build is rescheduled. */
+export class ComputeResourcesUnavailable extends VirtError {
+  override readonly name = "ComputeResourcesUnavailable";
+}
+/** Building is hopeless on every host: not rescheduled. */
+export class BuildAbortException extends VirtError {
+  override readonly name = "BuildAbortException";
+}
+/** Nothing happened; the instance keeps its vm_state. `cause` holds the reason. */
+export class InstanceFaultRollback extends VirtError {
+  override readonly name = "InstanceFaultRollback";
+}
+export class InvalidConfiguration extends VirtError {
+  override readonly name = "InvalidConfiguration";
+}
+/** Inventory must move between providers: call again with the allocations (spec 4.7, 8.7). */
+export class ReshapeNeeded extends VirtError {
+  override readonly name = "ReshapeNeeded";
+}
+export class ReshapeFailed extends VirtError {
+  override readonly name = "ReshapeFailed";
+}

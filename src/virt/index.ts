@@ -1,0 +1,20 @@
+/** The public contract of virt drivers. Drivers import from here and from nowhere else. */
+export type { Clock } from "../runtime/clock.js";
+export { FileFailure, type Files } from "../runtime/files.js";
+export {
+  type HttpClient,
+  HttpConnectFailure,
+  type HttpRequest,
+  type HttpResponse,
+  HttpTimeout,
+} from "../runtime/http.js";
+export type { Logger } from "../runtime/logger.js";
+export type { Random } from "../runtime/random.js";
+export type { CancelTimer, Timers } from "../runtime/timers.js";
+export * from "./capabilities.js";
+export * from "./context.js";
+export * from "./driver.js";
+export * from "./errors.js";
+export * from "./events.js";
+export * from "./provider-tree.js";
+export * from "./types.js";
