@@ -1,0 +1,63 @@
+import { isAbsolute, join, resolve } from "node:path";
+import type { Files } from "../../runtime/files.js";
+
+/** Where everything of a local cluster lives. */
+export interface StateDir {
+  readonly root: string;
+  /** The control plane's address and process; see {@link ClusterInfo}. */
+  readonly clusterFile: string;
+  /** What agents show to the conductor; mode 0600. */
+  readonly joinTokenFile: string;
+  /** Credentials for clients; mode 0600. */
+  readonly cloudsFile: string;
+  readonly database: string;
+  readonly logs: string;
+  /** `state_path` of a host's agent. */
+  agent(host: string): string;
+  /** Folder of a host's `fake-libvirt` hypervisor. */
+  hypervisor(host: string): string;
+  log(component: string): string;
+}
+
+export const DEFAULT_STATE_DIR = ".compute-cluster";
+
+/** @param path relative to `cwd` unless absolute */
+export const stateDir = (path: string, cwd: string): StateDir => {
+  const root = isAbsolute(path) ? path : resolve(cwd, path);
+  const logs = join(root, "logs");
+  return Object.freeze({
+    root,
+    clusterFile: join(root, "cluster.json"),
+    joinTokenFile: join(root, "join-token"),
+    cloudsFile: join(root, "clouds.yaml"),
+    database: join(root, "state.sqlite"),
+    logs,
+    agent: (host: string) => join(root, "agents", host),
+    hypervisor: (host: string) => join(root, "hypervisors", host),
+    log: (component: string) => join(logs, `${component}.log`),
+  });
+};
+
+/** Content of `cluster.json`: how agents and commands find the control plane. */
+export interface ClusterInfo {
+  /** `http://127.0.0.1:8774` */
+  readonly url: string;
+  readonly pid: number;
+  readonly machine: string;
+}
+
+export const conductorUrl = (info: Pick<ClusterInfo, "url">): string => `${info.url.replace(/^http/, "ws")}/conductor`;
+
+/** Undefined when there is none, or it is not readable as one. */
+export const readClusterInfo = async (files: Files, directory: StateDir): Promise<ClusterInfo | undefined> => {
+  const text = await files.readIfPresent(directory.clusterFile);
+  if (text === undefined) return undefined;
+  try {
+    const info = JSON.parse(text) as Partial<ClusterInfo>;
+    return typeof info.url === "string" && typeof info.pid === "number" && typeof info.machine === "string"
+      ? { url: info.url, pid: info.pid, machine: info.machine }
+      : undefined;
+  } catch {
+    return undefined;
+  }
+};

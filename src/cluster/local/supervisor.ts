@@ -1,0 +1,113 @@
+import type { Children } from "../../runtime/children.js";
+import type { Clock } from "../../runtime/clock.js";
+import type { Timers } from "../../runtime/timers.js";
+import { Component, type ComponentStatus } from "./component.js";
+import type { StateDir } from "./state-dir.js";
+
+export interface SupervisorOptions {
+  readonly directory: StateDir;
+  readonly hosts: readonly string[];
+  /** Modules of the two programs, absolute paths. */
+  readonly programs: { readonly cluster: string; readonly agent: string };
+  /** Handed to every agent and to the control plane. */
+  readonly agentArgs: readonly string[];
+  readonly controlPlaneArgs: readonly string[];
+  readonly onStatus: (status: ComponentStatus) => void;
+  readonly children: Children;
+  readonly timers: Timers;
+  readonly clock: Clock;
+}
+
+/** A control plane and its agents as processes of their own: started in order, watched, stopped in the opposite order. */
+export class Supervisor {
+  readonly #controlPlane: Component;
+  readonly #agents: readonly Component[];
+  readonly #waiters = new Set<() => void>();
+  #url: string | undefined;
+  #stopping = false;
+
+  constructor(options: SupervisorOptions) {
+    const doors = { children: options.children, timers: options.timers, clock: options.clock };
+    const changed = (status: ComponentStatus, url: string | undefined) => {
+      if (url !== undefined) this.#url = url;
+      options.onStatus(status);
+      for (const wake of [...this.#waiters]) wake();
+    };
+    this.#controlPlane = new Component(
+      {
+        name: "control-plane",
+        module: options.programs.cluster,
+        args: ["control-plane", "--state-dir", options.directory.root, ...options.controlPlaneArgs],
+        logFile: options.directory.log("control-plane"),
+        keepAlive: true,
+      },
+      doors,
+      changed,
+    );
+    this.#agents = options.hosts.map(
+      (host) =>
+        new Component(
+          {
+            name: host,
+            module: options.programs.agent,
+            args: ["--host", host, "--state-dir", options.directory.root, ...options.agentArgs],
+            logFile: options.directory.log(host),
+            keepAlive: false,
+          },
+          doors,
+          changed,
+        ),
+    );
+  }
+
+  get statuses(): readonly ComponentStatus[] {
+    return [this.#controlPlane, ...this.#agents].map((component) => component.status);
+  }
+
+  /** Address of the control plane, once it is ready. */
+  get url(): string | undefined {
+    return this.#url;
+  }
+
+  /** Resolves when each component is ready or has ended; false when one has ended, or when stopped before. */
+  async start(): Promise<boolean> {
+    this.#controlPlane.start();
+    if (!(await this.#settled(this.#controlPlane))) return false;
+    for (const agent of this.#agents) agent.start();
+    const settled = await Promise.all(this.#agents.map((agent) => this.#settled(agent)));
+    return settled.every(Boolean);
+  }
+
+  /** Agents first, so that they can give back their leases. */
+  async stop(grace = 10_000): Promise<void> {
+    this.#stopping = true;
+    for (const wake of [...this.#waiters]) wake();
+    await Promise.all(this.#agents.map((agent) => agent.stop(grace)));
+    await this.#controlPlane.stop(grace);
+  }
+
+  /** Resolves when the control plane has ended for good. */
+  async controlPlaneEnded(): Promise<ComponentStatus> {
+    await this.#until(() => hasEnded(this.#controlPlane.status));
+    return this.#controlPlane.status;
+  }
+
+  async #settled(component: Component): Promise<boolean> {
+    await this.#until(() => this.#stopping || component.status.state === "ready" || hasEnded(component.status));
+    return !this.#stopping && component.status.state === "ready";
+  }
+
+  async #until(condition: () => boolean): Promise<void> {
+    while (!condition()) {
+      await new Promise<void>((resolve) => {
+        const wake = () => {
+          this.#waiters.delete(wake);
+          resolve();
+        };
+        this.#waiters.add(wake);
+      });
+    }
+  }
+}
+
+const hasEnded = (status: ComponentStatus): boolean => ["stopped", "failed", "killed"].includes(status.state);

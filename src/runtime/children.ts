@@ -1,0 +1,38 @@
+/** Starting other processes of this package. Only the command line hands this door out. */
+export interface Children {
+  spawn(options: SpawnOptions): Child;
+}
+
+export interface SpawnOptions {
+  /** Module to run, absolute path. */
+  readonly module: string;
+  readonly args: readonly string[];
+  /** Where stdout and stderr go, appended; parents are made. */
+  readonly logFile: string;
+}
+
+export interface Child {
+  readonly pid: number;
+  /** Resolves once, when the process has ended. */
+  readonly exited: Promise<ChildExit>;
+  /** JSON messages that the child sends to its parent. */
+  onMessage(listener: (message: unknown) => void): void;
+  signal(name: "SIGTERM" | "SIGKILL" | "SIGHUP"): void;
+}
+
+export interface ChildExit {
+  readonly code: number | null;
+  readonly signal: string | null;
+}
+
+/** How a child of `compute-cluster up` tells where it is; sent over the parent's channel. */
+export interface ComponentReport {
+  readonly type: "component";
+  readonly state: "starting" | "waiting" | "ready" | "stopping" | "failed";
+  readonly detail: string;
+  /** Of the control plane, once ready. */
+  readonly url?: string;
+}
+
+export const isComponentReport = (message: unknown): message is ComponentReport =>
+  typeof message === "object" && message !== null && (message as { type?: unknown }).type === "component";
