@@ -1,0 +1,89 @@
+import type { InventoryRecord } from "../virt/provider-tree.js";
+
+/** Travels with each call: into the logs, to Placement's `X-Openstack-Request-Id`, and to the HTTP door. */
+export interface RequestContext {
+  /** `req-<uuid>` of the operation that asks. */
+  readonly requestId?: string;
+  readonly signal?: AbortSignal;
+}
+
+/** Amounts by resource class. */
+export type ResourceAmounts = Readonly<Record<string, number>>;
+
+/** Placement's `allocations`: provider uuid → amounts. `generation` is the provider's, as answered; it may be sent back. */
+export type Allocations = Readonly<
+  Record<string, { readonly resources: ResourceAmounts; readonly generation?: number }>
+>;
+
+/** What a consumer (an instance's or a migration's uuid) holds. */
+export interface ConsumerAllocations {
+  /** Empty: the consumer holds nothing, and is then unknown to Placement. */
+  readonly allocations: Allocations;
+  /** Null when unknown to Placement. */
+  readonly projectId: string | null;
+  readonly userId: string | null;
+  /** Null when unknown to Placement; what the next write has to send. */
+  readonly consumerGeneration: number | null;
+}
+
+/** What is held on one provider: consumer uuid → amounts. */
+export interface ProviderAllocations {
+  readonly consumers: ReadonlyMap<string, ResourceAmounts>;
+  /** The provider's generation when this was read. */
+  readonly generation: number;
+}
+
+/** A provider as `GET /resource_providers` lists it (1.14). */
+export interface ProviderListing {
+  readonly uuid: string;
+  readonly name: string;
+  readonly generation: number;
+  readonly parentUuid: string | null;
+  readonly rootUuid: string;
+}
+
+/** A new consumer record for one write (1.28). */
+export interface AllocationWrite {
+  readonly allocations: Allocations;
+  readonly projectId: string;
+  readonly userId: string;
+  /** Null: the consumer must not exist yet. */
+  readonly consumerGeneration: number | null;
+}
+
+/** What may fit (1.36). */
+export interface AllocationCandidates {
+  readonly allocationRequests: readonly { readonly allocations: Allocations }[];
+  readonly providerSummaries: ReadonlyMap<string, ProviderSummary>;
+  /** Microversion that the requests are to be claimed with: `1.36`. */
+  readonly version: string;
+}
+
+export interface ProviderSummary {
+  readonly resources: Readonly<Record<string, { readonly capacity: number; readonly used: number }>>;
+  readonly traits: readonly string[];
+  readonly parentUuid: string | null;
+  readonly rootUuid: string;
+}
+
+export interface CandidatesQuery {
+  readonly resources: ResourceAmounts;
+  /** `TRAIT` or `!TRAIT`, for the root of each candidate. */
+  readonly rootRequired: readonly string[];
+  /** Only candidates in the tree of this provider. */
+  readonly inTree?: string;
+  /** `[scheduler] max_placement_results` */
+  readonly limit: number;
+}
+
+/** Placement's JSON of one inventory. */
+export interface WireInventory {
+  total: number;
+  reserved?: number;
+  min_unit?: number;
+  max_unit?: number;
+  step_size?: number;
+  allocation_ratio?: number;
+}
+
+export type InventoryByClass = Readonly<Record<string, InventoryRecord>>;
