@@ -1,0 +1,104 @@
+import { fileURLToPath } from "node:url";
+import { Command, InvalidArgumentError } from "commander";
+import { DEFAULT_STATE_DIR, type StateDir, stateDir } from "../../cluster/local/state-dir.js";
+import { Supervisor } from "../../cluster/local/supervisor.js";
+import { nodeChildren } from "../../runtime/node/node-children.js";
+import { nodeClock } from "../../runtime/node/node-clock.js";
+import { nodeTimers } from "../../runtime/node/node-timers.js";
+import { ExitCode } from "../ui/exit-code.js";
+import { StatusLines } from "../ui/status-lines.js";
+import { createTerminal, type Terminal } from "../ui/terminal.js";
+
+interface UpOptions {
+  readonly hosts: number;
+  readonly stateDir: string;
+  readonly port?: string;
+  readonly configFile: readonly string[];
+}
+
+export const upCommand = (): Command =>
+  new Command("up")
+    .summary("start a control plane and agents devstack1..N, and keep them running until Ctrl-C")
+    .description(
+      "Starts Placement, the Compute API, Identity, Image and the conductor in one process on the loopback interface, and\n" +
+        "N agents as processes of their own. What they know survives in the state directory; starting again goes on from there.",
+    )
+    .option("--hosts <n>", "number of agents", count, 3)
+    .option("--state-dir <dir>", "where everything is kept", DEFAULT_STATE_DIR)
+    .option("--port <n>", "port of the control plane (default: the one it had before, else 8774; 0: any free one)")
+    .option("--config-file <file>", "nova.conf for the agents; repeatable", collect, [])
+    .action(async (options: UpOptions) => {
+      process.exitCode = await up(options, createTerminal());
+    });
+
+const collect = (value: string, before: readonly string[]): readonly string[] => [...before, value];
+
+function count(text: string): number {
+  const value = Number(text);
+  if (!Number.isInteger(value) || value < 0 || value > 200) throw new InvalidArgumentError("expected 0 to 200.");
+  return value;
+}
+
+const program = (name: string): string => fileURLToPath(new URL(`../${name}.js`, import.meta.url));
+
+const up = async (options: UpOptions, terminal: Terminal): Promise<number> => {
+  const directory = stateDir(options.stateDir, process.cwd());
+  const lines = new StatusLines(terminal);
+  const supervisor = new Supervisor({
+    directory,
+    hosts: Array.from({ length: options.hosts }, (_, index) => `devstack${index + 1}`),
+    programs: { cluster: program("compute-cluster"), agent: program("compute-agent") },
+    agentArgs: options.configFile.flatMap((file) => ["--config-file", file]),
+    controlPlaneArgs: options.port === undefined ? [] : ["--port", options.port],
+    onStatus: (status) => lines.update(status),
+    children: nodeChildren(),
+    timers: nodeTimers(),
+    clock: nodeClock(),
+  });
+
+  let asked = 0;
+  const told = new Promise<void>((resolve) => {
+    const stop = () => {
+      asked += 1;
+      // The second time the person means it: children end themselves when their parent is gone.
+      if (asked > 1) process.exit(ExitCode.failure);
+      resolve();
+    };
+    process.on("SIGINT", stop);
+    process.on("SIGTERM", stop);
+  });
+
+  const ready = supervisor.start().then((complete) => {
+    if (asked === 0 && supervisor.url !== undefined) {
+      lines.pause();
+      terminal.print(welcome(supervisor.url, directory, complete, terminal));
+    }
+  });
+  const failure = supervisor.controlPlaneEnded().then((status) => (asked === 0 ? status.detail : undefined));
+  const reason = await Promise.race([told, failure]);
+  await supervisor.stop();
+  await ready;
+  if (typeof reason !== "string") return ExitCode.ok;
+  terminal.complain(`compute-cluster: the control plane has ended: ${reason}`);
+  return ExitCode.failure;
+};
+
+const welcome = (url: string, directory: StateDir, complete: boolean, terminal: Terminal): string => {
+  const { bold } = terminal.colors;
+  return [
+    "",
+    `${bold("Identity")}   ${url}/identity/v3`,
+    `${bold("Compute")}    ${url}/compute/v2.1`,
+    `${bold("Placement")}  ${url}/placement`,
+    `${bold("Image")}      ${url}/image`,
+    "",
+    "Point a client at it:",
+    `  export OS_CLIENT_CONFIG_FILE=${directory.cloudsFile} OS_CLOUD=devstack`,
+    "  openstack --os-compute-api-version 2.37 server create --flavor m1.tiny --image cirros --nic none --wait vm1",
+    "",
+    `Another host:   npx compute-agent --host devstack4`,
+    `What is where:  npx compute-cluster status`,
+    ...(complete ? [] : ["", `Not everything is up; the logs are in ${directory.logs}.`]),
+    "Ctrl-C stops all of it.",
+  ].join("\n");
+};

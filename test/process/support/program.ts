@@ -1,0 +1,82 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { fileURLToPath } from "node:url";
+
+const root = fileURLToPath(new URL("../../..", import.meta.url));
+
+/** A program of this package as a real process, with what it printed. */
+export class Program {
+  readonly #child: ChildProcess;
+  readonly exited: Promise<{ readonly code: number | null; readonly signal: string | null }>;
+  #stdout = "";
+  #stderr = "";
+  readonly #listeners = new Set<() => void>();
+
+  constructor(name: "compute-agent" | "compute-cluster", args: readonly string[], environment: NodeJS.ProcessEnv = {}) {
+    this.#child = spawn(process.execPath, [`${root}dist/src/cli/${name}.js`, ...args], {
+      stdio: ["ignore", "pipe", "pipe"],
+      env: { ...process.env, NO_COLOR: "1", ...environment },
+    });
+    this.exited = new Promise((resolve) => {
+      this.#child.once("exit", (code, signal) => {
+        resolve({ code, signal });
+        this.#wake();
+      });
+    });
+    this.#child.stdout?.on("data", (data: Buffer) => {
+      this.#stdout += data.toString();
+      this.#wake();
+    });
+    this.#child.stderr?.on("data", (data: Buffer) => {
+      this.#stderr += data.toString();
+      this.#wake();
+    });
+  }
+
+  get pid(): number {
+    return this.#child.pid ?? 0;
+  }
+  get stdout(): string {
+    return this.#stdout;
+  }
+  get stderr(): string {
+    return this.#stderr;
+  }
+  get running(): boolean {
+    return this.#child.exitCode === null && this.#child.signalCode === null;
+  }
+
+  signal(name: NodeJS.Signals): void {
+    this.#child.kill(name);
+  }
+
+  /** `kill -9`, and waits for its end. */
+  async kill(): Promise<void> {
+    if (this.running) this.signal("SIGKILL");
+    await this.exited;
+  }
+
+  async stop(): Promise<void> {
+    if (this.running) this.signal("SIGTERM");
+    await this.exited;
+  }
+
+  /** Resolves when what was printed on either stream matches; throws when the process ends without. */
+  async printed(pattern: RegExp): Promise<RegExpMatchArray> {
+    for (;;) {
+      const match = `${this.#stdout}\n${this.#stderr}`.match(pattern);
+      if (match !== null) return match;
+      if (!this.running) throw new Error(`ended without printing ${pattern}:\n${this.#stdout}\n${this.#stderr}`);
+      await new Promise<void>((resolve) => {
+        const listener = () => {
+          this.#listeners.delete(listener);
+          resolve();
+        };
+        this.#listeners.add(listener);
+      });
+    }
+  }
+
+  #wake(): void {
+    for (const listener of [...this.#listeners]) listener();
+  }
+}
