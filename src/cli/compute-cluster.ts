@@ -1,0 +1,28 @@
+#!/usr/bin/env node
+import { Command } from "commander";
+import { reportFailure } from "./ui/report-failure.js";
+import { version } from "./ui/version.js";
+
+/** A subcommand's module is loaded only when it is asked for: `status` need not pay for the control plane. */
+const COMMANDS = {
+  up: async () => (await import("./cluster/up.js")).upCommand(),
+  status: async () => (await import("./cluster/status.js")).statusCommand(),
+  env: async () => (await import("./cluster/env.js")).envCommand(),
+  virsh: async () => (await import("./cluster/virsh.js")).virshCommand(),
+  placement: async () => (await import("./cluster/placement.js")).placementCommand(),
+  "control-plane": async () => (await import("./cluster/control-plane.js")).controlPlaneCommand(),
+} satisfies Record<string, () => Promise<Command>>;
+
+const first = process.argv[2];
+const asked = Object.keys(COMMANDS).find((name): name is keyof typeof COMMANDS => name === first);
+const program = new Command("compute-cluster")
+  .description("A devstack-like local cluster: embedded Placement, Compute API, Identity, conductor, and agents.")
+  .version(version())
+  .showHelpAfterError()
+  .exitOverride();
+for (const load of asked === undefined ? Object.values(COMMANDS) : [COMMANDS[asked]]) {
+  const command = await load();
+  program.addCommand(command.copyInheritedSettings(program), { hidden: command.name() === "control-plane" });
+}
+
+await program.parseAsync().catch(reportFailure("compute-cluster"));

@@ -1,0 +1,14 @@
+import type { Logger } from "../../runtime/logger.js";
+
+const nothing = (): void => undefined;
+
+/** For commands whose output is their result. */
+export const quietLogger: Logger = Object.freeze({
+  trace: nothing,
+  debug: nothing,
+  info: nothing,
+  warn: nothing,
+  error: nothing,
+  fatal: nothing,
+  child: () => quietLogger,
+});

@@ -1,0 +1,86 @@
+import { parse } from "yaml";
+import type { Files } from "../../runtime/files.js";
+import type { HttpClient, HttpMethod } from "../../runtime/http.js";
+import type { StateDir } from "./state-dir.js";
+
+/** An administrator's session with a local cluster, over its public APIs, with the credentials of `clouds.yaml`. */
+export interface CloudSession {
+  /** `path` below the service's endpoint; `version` the microversion. @throws {CloudRequestFailed} for other than 2xx */
+  request(service: "compute" | "placement", method: HttpMethod, path: string, version: string): Promise<unknown>;
+}
+
+export class CloudRequestFailed extends Error {
+  override readonly name = "CloudRequestFailed";
+  readonly status: number;
+
+  constructor(method: string, url: string, status: number, body: string) {
+    super(`${method} ${url} answered ${status}: ${body.slice(0, 300)}`);
+    this.status = status;
+  }
+}
+
+export class NoLocalCloud extends Error {
+  override readonly name = "NoLocalCloud";
+}
+
+interface Clouds {
+  readonly clouds?: {
+    readonly devstack?: {
+      readonly auth?: {
+        readonly auth_url?: string;
+        readonly username?: string;
+        readonly password?: string;
+        readonly project_name?: string;
+      };
+    };
+  };
+}
+
+/** @throws {NoLocalCloud} when nothing was ever started there, {@link HttpConnectFailure} when it is not running now. */
+export const openCloudSession = async (files: Files, http: HttpClient, directory: StateDir): Promise<CloudSession> => {
+  const text = await files.readIfPresent(directory.cloudsFile);
+  const auth = text === undefined ? undefined : (parse(text) as Clouds | null)?.clouds?.devstack?.auth;
+  if (auth?.auth_url === undefined) {
+    throw new NoLocalCloud(
+      `${directory.cloudsFile} holds no cloud; start one with "compute-cluster up", or name another --state-dir`,
+    );
+  }
+  const domain = { id: "default" };
+  const identity = `${auth.auth_url.replace(/\/v3\/?$/, "")}/v3/auth/tokens`;
+  const answer = await http.request({
+    method: "POST",
+    url: identity,
+    headers: { "content-type": "application/json" },
+    body: JSON.stringify({
+      auth: {
+        identity: {
+          methods: ["password"],
+          password: { user: { name: auth.username, domain, password: auth.password } },
+        },
+        scope: { project: { name: auth.project_name, domain } },
+      },
+    }),
+  });
+  const token = answer.headers["x-subject-token"];
+  if (answer.status !== 201 || token === undefined) {
+    throw new CloudRequestFailed("POST", identity, answer.status, answer.body);
+  }
+  const base = auth.auth_url.replace(/\/identity(\/v3)?\/?$/, "");
+  const endpoints = { compute: `${base}/compute/v2.1`, placement: `${base}/placement` };
+  return {
+    request: async (service, method, path, version) => {
+      const url = `${endpoints[service]}${path}`;
+      const response = await http.request({
+        method,
+        url,
+        headers: {
+          "x-auth-token": token,
+          accept: "application/json",
+          "openstack-api-version": `${service} ${version}`,
+        },
+      });
+      if (response.status >= 300) throw new CloudRequestFailed(method, url, response.status, response.body);
+      return response.body === "" ? null : JSON.parse(response.body);
+    },
+  };
+};

@@ -1,0 +1,83 @@
+import type { Json, LocalCloud } from "./local-cloud.js";
+
+/** What an operator does, over the public APIs. */
+export class Operator {
+  readonly #cloud: LocalCloud;
+
+  constructor(cloud: LocalCloud) {
+    this.#cloud = cloud;
+  }
+
+  async boot(name: string, options: { host?: string; flavor?: string } = {}): Promise<string> {
+    const answer = await this.#cloud.compute("POST", "/servers", {
+      server: {
+        name,
+        flavorRef: options.flavor ?? "1",
+        imageRef: await this.image(),
+        networks: "none",
+        ...(options.host === undefined ? {} : { host: options.host }),
+      },
+    });
+    if (answer.status !== 202) throw new Error(`boot: ${answer.status} ${JSON.stringify(answer.body)}`);
+    return String(answer.body.server?.id);
+  }
+
+  async image(): Promise<string> {
+    const answer = await this.#cloud.request("GET", "/image/v2/images");
+    return String(answer.body.images?.[0]?.id);
+  }
+
+  async server(id: string): Promise<Json> {
+    const answer = await this.#cloud.compute("GET", `/servers/${id}`);
+    return answer.body.server ?? {};
+  }
+
+  /** The server, once it is in this status; its fault is the error when it went to ERROR instead. */
+  async serverIn(id: string, status: string): Promise<Json> {
+    const server = await this.#cloud.eventually(
+      () => this.server(id),
+      (found) => found.status === (status as unknown) || found.status === ("ERROR" as unknown),
+    );
+    if (String(server.status) !== status) throw new Error(`${id} is ${server.status}: ${JSON.stringify(server.fault)}`);
+    return server;
+  }
+
+  async service(host: string): Promise<Json> {
+    const answer = await this.#cloud.compute("GET", `/os-services?host=${host}&binary=nova-compute`);
+    return answer.body.services?.[0] ?? {};
+  }
+
+  async forceDown(host: string, forcedDown: boolean): Promise<number> {
+    const service = await this.service(host);
+    const answer = await this.#cloud.compute("PUT", `/os-services/${service.id}`, { forced_down: forcedDown });
+    return answer.status;
+  }
+
+  async evacuate(id: string, host: string): Promise<void> {
+    const answer = await this.#cloud.compute("POST", `/servers/${id}/action`, { evacuate: { host } });
+    if (answer.status !== 200) throw new Error(`evacuate: ${answer.status} ${JSON.stringify(answer.body)}`);
+  }
+
+  /** The provider of a host: uuid and generation. */
+  async provider(host: string): Promise<{ readonly uuid: string; readonly generation: number }> {
+    const answer = await this.#cloud.placement("GET", `/resource_providers?name=${host}`);
+    const provider = answer.body.resource_providers?.[0];
+    return { uuid: String(provider?.uuid), generation: Number(provider?.generation) };
+  }
+
+  /** provider name → amounts that the consumer holds there. */
+  async held(consumer: string, hosts: readonly string[]): Promise<Record<string, unknown>> {
+    const names = new Map(
+      await Promise.all(hosts.map(async (host) => [(await this.provider(host)).uuid, host] as const)),
+    );
+    const answer = await this.#cloud.placement("GET", `/allocations/${consumer}`);
+    return Object.fromEntries(
+      Object.entries(answer.body.allocations ?? {}).map(([uuid, held]) => [names.get(uuid) ?? uuid, held.resources]),
+    );
+  }
+
+  async migrations(instance: string): Promise<Json[]> {
+    const answer = await this.#cloud.compute("GET", `/os-migrations?instance_uuid=${instance}`);
+    return Object.values(answer.body.migrations ?? {});
+  }
+}
