@@ -62,11 +62,10 @@ export class LocalCloud {
   }
 
   async request(method: string, path: string, body?: unknown, headers: Record<string, string> = {}): Promise<Answer> {
-    if (this.#token === "") await this.authenticate();
     const response = await fetch(`${this.#url}${path}`, {
       method,
       headers: {
-        "x-auth-token": this.#token,
+        "x-auth-token": await this.token(),
         ...(body === undefined ? {} : { "content-type": "application/json" }),
         ...headers,
       },
@@ -78,6 +77,16 @@ export class LocalCloud {
       headers: response.headers,
       body: (text === "" ? {} : JSON.parse(text)) as Json,
     };
+  }
+
+  /** An administrator's token. */
+  async token(): Promise<string> {
+    if (this.#token === "") await this.authenticate();
+    return this.#token;
+  }
+
+  async joinToken(): Promise<string> {
+    return (await readFile(join(this.stateDir, "join-token"), "utf8")).trim();
   }
 
   compute(method: string, path: string, body?: unknown, version = "2.96"): Promise<Answer> {

@@ -1,0 +1,126 @@
+import { connect } from "node:net";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import WebSocket from "ws";
+import { LocalCloud } from "./support/local-cloud.js";
+
+describe("garbage on every door", () => {
+  let cloud: LocalCloud;
+  const everything = async () => ({
+    servers: (await cloud.compute("GET", "/servers/detail?all_tenants=1")).body,
+    services: (await cloud.compute("GET", "/os-services?binary=nova-compute")).body.services?.length,
+    providers: (await cloud.placement("GET", "/resource_providers")).body,
+    flavors: (await cloud.compute("GET", "/flavors/detail")).body,
+  });
+  let before: unknown;
+
+  beforeAll(async () => {
+    cloud = await LocalCloud.start();
+    await cloud.startAgent("devstack1");
+    before = await everything();
+  });
+  afterAll(() => cloud.dispose());
+
+  const unharmed = async () => {
+    expect(cloud.controlPlane.running, cloud.controlPlane.stderr).toBe(true);
+    expect(await everything()).toEqual(before);
+  };
+
+  it.each([
+    ["/compute/v2.1/servers", "{not json", 400],
+    ["/compute/v2.1/servers", '{"server": 7}', 400],
+    ["/compute/v2.1/servers", '{"server": {"name": ["x"], "flavorRef": {}, "networks": 3}}', 400],
+    ["/identity/v3/auth/tokens", "[]", 400],
+    ["/identity/v3/auth/tokens", "\u0000", 400],
+    ["/placement/resource_providers", '{"name": 4}', 400],
+    ["/placement/reshaper", "nothing", 400],
+    ["/nowhere/at/all", "{}", 404],
+  ])("POST %s with %j is answered with %i", async (path, body, status) => {
+    await cloud.authenticate();
+    const answer = await fetch(`${cloud.url}${path}`, {
+      method: "POST",
+      headers: {
+        "content-type": "application/json",
+        "x-auth-token": await cloud.token(),
+        "openstack-api-version": "placement 1.39",
+      },
+      body,
+    });
+    expect(answer.status).toBe(status);
+    await unharmed();
+  });
+
+  it.each(["/compute/v2.1/servers", "/placement/resource_providers", "/image/v2/images"])(
+    "%s without a token, with a forged and with a nonsense one is 401",
+    async (path) => {
+      for (const token of [undefined, "gAAAAABforged", "\t", "x".repeat(5000)]) {
+        const answer = await fetch(
+          `${cloud.url}${path}`,
+          token === undefined ? {} : { headers: { "x-auth-token": token } },
+        );
+        expect(answer.status).toBe(401);
+      }
+      await unharmed();
+    },
+  );
+
+  it("a body beyond the limit is 413", async () => {
+    const answer = await fetch(`${cloud.url}/compute/v2.1/servers`, {
+      method: "POST",
+      headers: { "content-type": "application/json", "x-auth-token": await cloud.token() },
+      body: JSON.stringify({ server: { name: "x".repeat(20 * 1024 * 1024) } }),
+    }).then(
+      (response) => response.status,
+      // The server may answer and cut while the client still sends.
+      () => 413,
+    );
+    expect(answer).toBe(413);
+    await unharmed();
+  });
+
+  it("bytes that are no HTTP are refused", async () => {
+    const { hostname, port } = new URL(cloud.url);
+    const answer = await new Promise<string>((resolve, reject) => {
+      const socket = connect(Number(port), hostname, () => socket.end("\u0016\u0003\u0001 hello\r\n\r\n"));
+      let text = "";
+      socket.on("data", (data) => {
+        text += data.toString();
+      });
+      socket.on("close", () => resolve(text));
+      socket.on("error", reject);
+    });
+    expect(answer).toMatch(/^HTTP\/1.1 400/);
+    await unharmed();
+  });
+
+  it("the conductor refuses a wrong join token with 401", async () => {
+    const refused = await new Promise<number | undefined>((resolve) => {
+      const socket = new WebSocket(`${cloud.url.replace("http", "ws")}/conductor`, {
+        headers: { authorization: "Bearer no" },
+      });
+      socket.on("unexpected-response", (_request, response) => resolve(response.statusCode));
+      socket.on("open", () => resolve(101));
+    });
+    expect(refused).toBe(401);
+    await unharmed();
+  });
+
+  it.each(["{", "[]", "7", '{"jsonrpc":"2.0","id":1,"method":"drop_tables","params":{}}', "x".repeat(100_000)])(
+    "the conductor answers the frame %.40j with an error, or closes",
+    async (frame) => {
+      const joinToken = await cloud.joinToken();
+      const outcome = await new Promise<string>((resolve) => {
+        const socket = new WebSocket(`${cloud.url.replace("http", "ws")}/conductor`, {
+          headers: { authorization: `Bearer ${joinToken}` },
+        });
+        socket.on("open", () => socket.send(frame));
+        socket.on("message", (data) => {
+          resolve(data.toString());
+          socket.close();
+        });
+        socket.on("close", () => resolve("closed"));
+      });
+      if (outcome !== "closed") expect(JSON.parse(outcome)).toMatchObject({ error: { message: expect.any(String) } });
+      await unharmed();
+    },
+  );
+});

@@ -1,0 +1,140 @@
+import { cp, readFile, rm, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { filesBelow } from "./support/files-below.js";
+import { LocalCloud } from "./support/local-cloud.js";
+import { Operator } from "./support/operator.js";
+
+/** Exit code of an agent that refused to start; see the README. */
+const REFUSED = 3;
+
+describe("the ownership guard, as processes", () => {
+  let cloud: LocalCloud;
+  let operator: Operator;
+  const state = (host: string) => join(cloud.stateDir, "agents", host);
+  const hypervisor = (host: string) => join(cloud.stateDir, "hypervisors", host);
+  const pointedAt = (host: string) => ["-o", `fake_libvirt.connection=fake-libvirt://${hypervisor(host)}`];
+
+  beforeEach(async () => {
+    cloud = await LocalCloud.start();
+    operator = new Operator(cloud);
+  });
+  afterEach(() => cloud.dispose());
+
+  /** devstack1 has run, with a guest or without, and was stopped. */
+  const devstack1HasRun = async (guests: "guests" | "no guests"): Promise<string | undefined> => {
+    const agent = await cloud.startAgent("devstack1");
+    let server: string | undefined;
+    if (guests === "guests") {
+      server = await operator.boot("vm1");
+      await operator.serverIn(server, "ACTIVE");
+    }
+    await agent.stop();
+    return server;
+  };
+
+  /** Starts it, expects a refusal that says each of `words`, and that nothing was touched. */
+  const refuses = async (host: string, args: readonly string[], words: readonly RegExp[]): Promise<void> => {
+    const before = await world();
+    const agent = await cloud.startAgent(host, { args, wait: false });
+    const { code } = await agent.exited;
+    expect(code, agent.stderr).toBe(REFUSED);
+    for (const word of words) expect(agent.stderr).toMatch(word);
+    expect(agent.stderr).not.toMatch(/^\s+at /m);
+    expect(await world()).toEqual(before);
+  };
+
+  /** Everything that a refusing agent may not change. */
+  const world = async () => ({
+    guests: await filesBelow(join(cloud.stateDir, "hypervisors")),
+    services: Object.values((await cloud.compute("GET", "/os-services?binary=nova-compute")).body.services ?? {}).map(
+      (service) => [service.host, service.status, service.forced_down],
+    ),
+    nodes: (await cloud.compute("GET", "/os-hypervisors")).body,
+    providers: (await cloud.placement("GET", "/resource_providers")).body,
+  });
+
+  it("2.4 G1: a plain restart starts", async () => {
+    await devstack1HasRun("guests");
+    await cloud.startAgent("devstack1");
+  });
+
+  it("2.4 G2: another host on the same state directory and hypervisor refuses", async () => {
+    await devstack1HasRun("guests");
+    await refuses(
+      "devstack9",
+      ["-o", `state_path=${state("devstack1")}`, ...pointedAt("devstack1")],
+      [/devstack1/, /devstack9/],
+    );
+  });
+
+  it("2.4 G4 (seed 002): the passive agent of a pair, with its own state directory, refuses before any guest is touched", async () => {
+    await devstack1HasRun("guests");
+    await refuses("backup1", pointedAt("devstack1"), [/devstack1/, /backup1/]);
+  });
+
+  it("2.4 G5: so does it when the hypervisor is empty", async () => {
+    await devstack1HasRun("no guests");
+    await refuses("backup1", pointedAt("devstack1"), [/devstack1/, /backup1/]);
+  });
+
+  it("2.4 G6: a second live agent with the same host refuses, and the first goes on", async () => {
+    const first = await cloud.startAgent("devstack1");
+    await refuses("devstack1", [], [new RegExp(`pid ${first.pid}`)]);
+    expect(first.running).toBe(true);
+  });
+
+  it("2.4 G6: after kill -9 a new agent takes the host at once", async () => {
+    const first = await cloud.startAgent("devstack1");
+    await first.kill();
+    await cloud.startAgent("devstack1");
+  });
+
+  it("2.4 G7: compute_id deleted after the first start", async () => {
+    await devstack1HasRun("guests");
+    await rm(join(state("devstack1"), "compute_id"));
+    await refuses("devstack1", [], [/compute_id/]);
+  });
+
+  it("2.4 G8: compute_id cloned from another host", async () => {
+    await devstack1HasRun("no guests");
+    const second = await cloud.startAgent("devstack2");
+    await second.stop();
+    await cp(join(state("devstack1"), "compute_id"), join(state("devstack2"), "compute_id"));
+    await refuses("devstack2", [], [/devstack1/, /devstack2/]);
+  });
+
+  it("2.4 G9: an empty database, and guests on the hypervisor", async () => {
+    await devstack1HasRun("guests");
+    const other = await LocalCloud.start();
+    try {
+      const agent = await other.startAgent("devstack1", { args: pointedAt("devstack1"), wait: false });
+      expect((await agent.exited).code, agent.stderr).toBe(REFUSED);
+      expect((await other.compute("GET", "/os-services?binary=nova-compute")).body.services).toEqual([]);
+    } finally {
+      await other.dispose();
+    }
+  });
+
+  it("2.4 G12: another compute_id for the same host and node", async () => {
+    await devstack1HasRun("no guests");
+    await writeFile(join(state("devstack1"), "compute_id"), "7f1f0a6e-2f4f-4f39-9d49-0c6b5d3d4a11\n");
+    await refuses("devstack1", [], [/7f1f0a6e-2f4f-4f39-9d49-0c6b5d3d4a11/, /compute_id/]);
+  });
+
+  it("--dry-run tells of the refusal too, with the same exit code", async () => {
+    await devstack1HasRun("guests");
+    const before = await world();
+    const agent = await cloud.startAgent("backup1", { args: [...pointedAt("devstack1"), "--dry-run"], wait: false });
+    expect((await agent.exited).code, agent.stderr).toBe(REFUSED);
+    expect(await world()).toEqual(before);
+  });
+
+  it("the identity file is written once and not replaced", async () => {
+    await devstack1HasRun("no guests");
+    const first = await readFile(join(state("devstack1"), "compute_id"), "utf8");
+    const agent = await cloud.startAgent("devstack1");
+    await agent.stop();
+    expect(await readFile(join(state("devstack1"), "compute_id"), "utf8")).toBe(first);
+  });
+});
