@@ -1,4 +1,4 @@
-/** Files, by absolute path. Every method rejects with {@link FileFailure}. */
+/** UTF-8 files, by absolute path. Every method rejects with {@link FileFailure}; what writes a file creates its folder. */
 export interface Files {
   read(path: string): Promise<string>;
   /** Like {@link read}, but `undefined` when there is no such file. */
@@ -17,7 +17,10 @@ export interface Files {
   /** Names in a folder, sorted; an absent folder is empty. */
   list(path: string): Promise<string[]>;
   stat(path: string): Promise<FileStat | undefined>;
-  /** Calls `listener` soon after anything in the folder changes; returns what stops it. Changes may be merged. */
+  /**
+   * Calls `listener` soon after anything directly in the folder changes; returns what stops it. Changes may be merged.
+   * @throws {FileFailure} at once when the folder is absent.
+   */
   watch(folder: string, listener: () => void): () => void;
 }
 

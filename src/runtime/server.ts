@@ -14,7 +14,7 @@ export interface ListenOptions {
   readonly port: number;
   /** Mount points (`""`, `/placement`, `/compute` …), longest match first; the rest of the path goes to the handler. */
   readonly services: Readonly<Record<string, ServiceHandler>>;
-  /** Paths that take WebSockets. Returning a string refuses the upgrade with 401 and that reason. */
+  /** Paths that take WebSockets. Any other path is answered with 404. */
   readonly sockets?: Readonly<Record<string, SocketAcceptor>>;
   readonly limits?: Partial<ListenLimits>;
 }
@@ -31,10 +31,14 @@ export interface ListenLimits {
   readonly connections: number;
 }
 
+/**
+ * Decides on an upgrade before it is answered. Returning a string refuses it with 401 and that reason; the socket is dead
+ * then. Otherwise the socket opens as soon as the acceptor returned; what it sent before is delivered after the upgrade.
+ */
 export type SocketAcceptor = (
   socket: Socket,
   upgrade: { readonly headers: Readonly<Record<string, string>>; readonly query: string },
-) => void;
+) => string | undefined;
 
 export interface Listener {
   readonly address: string;

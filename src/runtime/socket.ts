@@ -6,8 +6,9 @@ export interface Socket {
   close(code?: number, reason?: string): void;
   /** Cuts the connection without a closing handshake. */
   terminate(): void;
+  /** Frames that came before the first listener are kept for it. */
   onMessage(listener: (text: string) => void): void;
-  /** Called once, also for a connection that broke (code 1006). */
+  /** Called once, also for a connection that broke (code 1006) and for one that had closed before the call. */
   onClose(listener: (code: number, reason: string) => void): void;
   /** Sends a ping; `onPong` tells of the answer. */
   ping(): void;

@@ -1,0 +1,57 @@
+/** A lock that lets one task in at a time, in the order they came. Not reentrant: a task that asks again waits for itself. */
+export class FairLock {
+  readonly #waiting: (() => void)[] = [];
+  #held = false;
+
+  get held(): boolean {
+    return this.#held;
+  }
+
+  /** Tasks that wait to get in. */
+  get waiting(): number {
+    return this.#waiting.length;
+  }
+
+  /**
+   * Runs the task when everyone before it is done; resolves or rejects as it does.
+   * @throws the signal's reason when `signal` is aborted before the task got in.
+   */
+  async run<T>(task: () => T | Promise<T>, signal?: AbortSignal): Promise<T> {
+    await this.#enter(signal);
+    try {
+      return await task();
+    } finally {
+      this.#leave();
+    }
+  }
+
+  async #enter(signal: AbortSignal | undefined): Promise<void> {
+    signal?.throwIfAborted();
+    if (!this.#held) {
+      this.#held = true;
+      return;
+    }
+    await new Promise<void>((resolve, reject) => {
+      const abort = () => {
+        this.#waiting.splice(this.#waiting.indexOf(admit), 1);
+        reject(signal?.reason);
+      };
+      const admit = () => {
+        signal?.removeEventListener("abort", abort);
+        resolve();
+      };
+      signal?.addEventListener("abort", abort, { once: true });
+      this.#waiting.push(admit);
+    });
+  }
+
+  #leave(): void {
+    const next = this.#waiting.shift();
+    if (next) {
+      // The lock stays held: it passes to the next task, so that nobody can overtake it.
+      next();
+    } else {
+      this.#held = false;
+    }
+  }
+}

@@ -1,0 +1,43 @@
+import PQueue from "p-queue";
+
+/** Runs tasks concurrently with a bound; a task that must wait is started in the order it came. */
+export class TaskQueue {
+  readonly #queue: PQueue;
+
+  /** @param concurrency tasks that run at a time; 0 means unlimited, as in Nova's `max_concurrent_*` options. */
+  constructor(concurrency: number) {
+    this.#queue = new PQueue({ concurrency: concurrency === 0 ? Number.POSITIVE_INFINITY : concurrency });
+  }
+
+  /** Tasks that wait for their turn. */
+  get waiting(): number {
+    return this.#queue.size;
+  }
+
+  get running(): number {
+    return this.#queue.pending;
+  }
+
+  /**
+   * Resolves or rejects as the task does.
+   * @throws the signal's reason when `signal` is aborted while the task waits for its turn.
+   */
+  async run<T>(task: () => Promise<T>, signal?: AbortSignal): Promise<T> {
+    return this.#queue.add(task, signal ? { signal } : {});
+  }
+
+  /** Resolves when nothing runs and nothing waits. */
+  async idle(): Promise<void> {
+    await this.#queue.onIdle();
+  }
+}
+
+/** Applies `task` to every item, at most `concurrency` at a time; results in the order of the items. The first error wins. */
+export async function mapConcurrently<T, R>(
+  items: readonly T[],
+  concurrency: number,
+  task: (item: T, index: number) => Promise<R>,
+): Promise<R[]> {
+  const queue = new TaskQueue(concurrency);
+  return Promise.all(items.map((item, index) => queue.run(() => task(item, index))));
+}

@@ -1,0 +1,58 @@
+import pRetry from "p-retry";
+import type { Random } from "./random.js";
+import type { Timers } from "./timers.js";
+
+export interface RetryOptions {
+  /** Tries in all, the first included; `Infinity` for as long as it takes. */
+  readonly attempts: number;
+  /** Milliseconds to wait after the failed try number `attempt` (from 1). */
+  readonly delay: (attempt: number) => number;
+  /** Errors that are worth another try. Default: every one, except a TypeError, which is a defect. */
+  readonly retryOn?: (error: Error) => boolean;
+  /** Told before each wait. */
+  readonly onRetry?: (error: Error, attempt: number, delay: number) => void;
+  readonly signal?: AbortSignal;
+}
+
+/**
+ * Tries until it works. Rejects with the error of the last try, or the first that is not worth another.
+ * @throws the signal's reason when `signal` is aborted before a try or while waiting.
+ */
+export async function retry<T>(
+  timers: Timers,
+  action: (attempt: number) => Promise<T>,
+  options: RetryOptions,
+): Promise<T> {
+  const { attempts, delay, retryOn, onRetry, signal } = options;
+  return pRetry(action, {
+    retries: attempts - 1,
+    // All waiting is done below by the timers' door; with zero delays p-retry starts no timer of its own.
+    minTimeout: 0,
+    maxTimeout: 0,
+    ...(signal ? { signal } : {}),
+    // Only asked when there is a try left, unlike onFailedAttempt.
+    shouldRetry: async ({ error, attemptNumber }) => {
+      if (retryOn && !retryOn(error)) {
+        return false;
+      }
+      const milliseconds = delay(attemptNumber);
+      onRetry?.(error, attemptNumber, milliseconds);
+      await timers.sleep(milliseconds, signal);
+      return true;
+    },
+  });
+}
+
+/** Delays that grow from `first` by `factor` (default 2) up to `most`, each shortened at random by up to `jitter` (0..1) of it. */
+export function backOff(options: {
+  readonly first: number;
+  readonly most: number;
+  readonly factor?: number;
+  readonly jitter?: { readonly random: Random; readonly share: number };
+}): (attempt: number) => number {
+  const { first, most, factor = 2, jitter } = options;
+  return (attempt) => {
+    const full = Math.min(most, first * factor ** (attempt - 1));
+    return jitter ? Math.round(full * (1 - jitter.share * jitter.random.next())) : full;
+  };
+}

@@ -1,0 +1,164 @@
+import { setImmediate as nextTurn, setTimeout as realSleep } from "node:timers/promises";
+import type { CancelTimer } from "../timers.js";
+import { Timeline } from "./timeline.js";
+import type { LogRecord } from "./virtual-logger.js";
+import { VirtualMachine } from "./virtual-machine.js";
+import { VirtualNetwork } from "./virtual-network.js";
+import { VirtualProcess } from "./virtual-process.js";
+import { createProcessRuntime, type VirtualRuntime } from "./virtual-runtime.js";
+import type { VirtualListener } from "./virtual-servers.js";
+
+export interface WorldOptions {
+  /** The same seed gives the same order of everything. Default 1. */
+  readonly seed?: number | string;
+  /** Milliseconds since the epoch at the beginning. Default 2026-01-01T00:00:00Z. */
+  readonly start?: number;
+}
+
+export interface SpawnOptions {
+  /** Names the process in faults, partitions and log records, and its stream of randomness. Default `process-<n>`. */
+  readonly name?: string;
+  /** Default: one machine that all processes of the world share. */
+  readonly machine?: VirtualMachine;
+}
+
+/** How many real milliseconds an idle world waits for real work (a module that loads) before it gives up. */
+const PATIENCE = 5_000;
+
+/** Time, network and machines that several simulated processes share. Time moves only when a test moves it. */
+export class VirtualWorld {
+  /** The machine of every process that is given none. */
+  readonly machine = new VirtualMachine("virtual-host");
+  readonly network: VirtualNetwork<VirtualListener>;
+  /** What all processes logged, in order. */
+  readonly logs: LogRecord[] = [];
+  readonly #seed: string;
+  readonly #start: number;
+  readonly #timeline = new Timeline();
+  readonly #incarnations = new Map<string, number>();
+  #now: number;
+  #spawned = 0;
+  #running = false;
+
+  constructor(options: WorldOptions = {}) {
+    this.#seed = String(options.seed ?? 1);
+    this.#start = options.start ?? Date.UTC(2026, 0, 1);
+    this.#now = this.#start;
+    this.network = new VirtualNetwork(
+      (milliseconds, action) => this.#plan(milliseconds, action),
+      () => this.#now,
+    );
+  }
+
+  /** Virtual time in milliseconds since the epoch. */
+  get now(): number {
+    return this.#now;
+  }
+
+  /** Timers, deliveries and answers that are still to come. */
+  get planned(): number {
+    return this.#timeline.size;
+  }
+
+  /** A new process. One that was killed is started again by spawning its name once more: new pid, other randomness. */
+  spawn(options: SpawnOptions = {}): VirtualRuntime {
+    this.#spawned += 1;
+    const name = options.name ?? `process-${this.#spawned}`;
+    const incarnation = (this.#incarnations.get(name) ?? 0) + 1;
+    this.#incarnations.set(name, incarnation);
+    const process = new VirtualProcess(name, options.machine ?? this.machine, {
+      plan: (milliseconds, action) => this.#plan(milliseconds, action),
+    });
+    return createProcessRuntime({
+      world: this,
+      process,
+      seed: `${this.#seed}/${name}/${incarnation}`,
+      monotonic: () => this.#now - this.#start,
+    });
+  }
+
+  /** Lets `milliseconds` of virtual time pass and everything happen that is due in it. */
+  async advance(milliseconds: number): Promise<void> {
+    const target = this.#now + milliseconds;
+    await this.#run(target, () => false);
+    this.#now = target;
+  }
+
+  /**
+   * Lets time pass until the promise settles (returns or throws as it does) or the predicate is true.
+   * @param options.limit most virtual milliseconds that may pass; default one hour.
+   * @throws {GoalNotReached} when they passed, or when nothing is left that could happen.
+   */
+  async runUntil(goal: () => boolean, options?: { readonly limit?: number }): Promise<void>;
+  async runUntil<T>(goal: PromiseLike<T>, options?: { readonly limit?: number }): Promise<T>;
+  async runUntil<T>(
+    goal: PromiseLike<T> | (() => boolean),
+    options: { readonly limit?: number } = {},
+  ): Promise<T | undefined> {
+    const limit = options.limit ?? 3_600_000;
+    if (typeof goal === "function") {
+      await this.#runTo(goal, limit);
+      return undefined;
+    }
+    let settled = false;
+    const settle = () => {
+      settled = true;
+    };
+    goal.then(settle, settle);
+    await this.#runTo(() => settled, limit);
+    return goal;
+  }
+
+  async #runTo(reached: () => boolean, limit: number): Promise<void> {
+    const deadline = this.#now + limit;
+    for (let waited = 0; !(await this.#run(deadline, reached)); waited += 1) {
+      if (this.#timeline.size > 0 || waited >= PATIENCE) {
+        throw new GoalNotReached(limit, this.#timeline.size);
+      }
+      // Nothing is planned, but a module may still be loading, which takes real time.
+      await realSleep(1);
+    }
+  }
+
+  /** Runs events until `reached`, which it returns, or until none is due at `deadline` or before. */
+  async #run(deadline: number, reached: () => boolean): Promise<boolean> {
+    if (this.#running) {
+      throw new Error("virtual time is already being moved; await the first advance() or runUntil() before the next");
+    }
+    this.#running = true;
+    try {
+      // A turn of the real event loop lets every promise that is ready do its work before anything else happens.
+      await nextTurn();
+      while (!reached()) {
+        const event = this.#timeline.take(deadline);
+        if (!event) {
+          return false;
+        }
+        this.#now = event.at;
+        event.action();
+        await nextTurn();
+      }
+      return true;
+    } finally {
+      this.#running = false;
+    }
+  }
+
+  #plan(milliseconds: number, action: () => void): CancelTimer {
+    const event = this.#timeline.plan(this.#now + Math.max(0, milliseconds), action);
+    return () => this.#timeline.cancel(event);
+  }
+}
+
+/** What {@link VirtualWorld.runUntil} waited for did not come. */
+export class GoalNotReached extends Error {
+  override readonly name = "GoalNotReached";
+
+  constructor(limit: number, planned: number) {
+    super(
+      planned > 0
+        ? `the goal was not reached within ${limit} ms of virtual time; ${planned} events are still planned`
+        : "the goal was not reached and nothing is planned that could bring it about",
+    );
+  }
+}
