@@ -1,0 +1,21 @@
+/** A query string's parameters in their order; a name may come several times. */
+export class Query {
+  readonly entries: readonly (readonly [name: string, value: string])[];
+
+  constructor(text: string) {
+    this.entries = [...new URLSearchParams(text)];
+  }
+
+  /** The last value of a name, as OpenStack's services read one that should come once. */
+  get(name: string): string | undefined {
+    return this.entries.findLast(([key]) => key === name)?.[1];
+  }
+
+  all(name: string): string[] {
+    return this.entries.filter(([key]) => key === name).map(([, value]) => value);
+  }
+
+  get names(): string[] {
+    return [...new Set(this.entries.map(([name]) => name))];
+  }
+}

@@ -1,0 +1,59 @@
+import type { Digests } from "../../runtime/digests.js";
+
+/** Who and what the embedded Identity knows. Fixed; ids are derived from names, so that they survive everything. */
+export interface Directory {
+  readonly domain: { readonly id: "default"; readonly name: "Default" };
+  readonly users: readonly NamedEntity[];
+  readonly projects: readonly NamedEntity[];
+  readonly roles: readonly NamedEntity[];
+  rolesInProject(userId: string, projectId: string): readonly NamedEntity[];
+  rolesInSystem(userId: string): readonly NamedEntity[];
+}
+
+export interface NamedEntity {
+  /** 32 hex digits. */
+  readonly id: string;
+  readonly name: string;
+  readonly description: string;
+}
+
+/** Users that a person logs in as; the others get their tokens from the control plane itself. */
+export const LOGIN_USERS = ["admin", "demo"] as const;
+export type LoginUser = (typeof LOGIN_USERS)[number];
+export type ServiceUser = "nova" | "placement";
+
+const PROJECTS = { admin: "Bootstrap project for initializing the cloud.", demo: "", service: "" };
+const ROLES = ["reader", "member", "admin", "service"] as const;
+type Role = (typeof ROLES)[number];
+
+/** User → project → roles; `system` stands for the whole deployment. */
+const ASSIGNMENTS: Readonly<Record<LoginUser | ServiceUser, Readonly<Record<string, readonly Role[]>>>> = {
+  admin: { admin: ["reader", "member", "admin"], system: ["reader", "member", "admin"] },
+  demo: { demo: ["reader", "member"] },
+  nova: { service: ["admin", "service"] },
+  placement: { service: ["admin", "service"] },
+};
+
+export const createDirectory = (digests: Pick<Digests, "sha256">): Directory => {
+  const entity = (kind: string, name: string, description = ""): NamedEntity =>
+    Object.freeze({ id: stableId(digests, `${kind}/${name}`), name, description });
+  const users = Object.keys(ASSIGNMENTS).map((name) => entity("user", name));
+  const projects = Object.entries(PROJECTS).map(([name, description]) => entity("project", name, description));
+  const roles = ROLES.map((name) => entity("role", name));
+  const assigned = (userId: string, target: string | undefined): NamedEntity[] => {
+    const user = users.find(({ id }) => id === userId)?.name as keyof typeof ASSIGNMENTS | undefined;
+    const names: readonly string[] = (user && target && ASSIGNMENTS[user][target]) || [];
+    return roles.filter(({ name }) => names.includes(name));
+  };
+  return {
+    domain: { id: "default", name: "Default" },
+    users,
+    projects,
+    roles,
+    rolesInProject: (userId, projectId) => assigned(userId, projects.find(({ id }) => id === projectId)?.name),
+    rolesInSystem: (userId) => assigned(userId, "system"),
+  };
+};
+
+/** An id that depends on nothing but what it names. */
+export const stableId = (digests: Pick<Digests, "sha256">, name: string): string => digests.sha256(name).slice(0, 32);

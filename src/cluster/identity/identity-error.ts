@@ -1,0 +1,40 @@
+import type { ServiceResponse } from "../../runtime/service.js";
+
+const TITLES: Readonly<Record<number, string>> = {
+  400: "Bad Request",
+  401: "Unauthorized",
+  403: "Forbidden",
+  404: "Not Found",
+  405: "Method Not Allowed",
+  413: "Request Entity Too Large",
+  500: "Internal Server Error",
+};
+
+/** What Keystone answers instead of a result. */
+export class IdentityError extends Error {
+  override readonly name = "IdentityError";
+  readonly status: number;
+
+  constructor(status: number, message: string) {
+    super(message);
+    this.status = status;
+  }
+
+  toResponse(): ServiceResponse {
+    const error = { code: this.status, message: this.message, title: TITLES[this.status] ?? "Error" };
+    return { status: this.status, headers: { "content-type": "application/json" }, body: JSON.stringify({ error }) };
+  }
+}
+
+export const unauthorized = (): IdentityError =>
+  new IdentityError(401, "The request you have made requires authentication.");
+
+export const forbidden = (rule: string): IdentityError =>
+  new IdentityError(403, `You are not authorized to perform the requested action: ${rule}.`);
+
+export const expecting = (attribute: string, target: string): IdentityError =>
+  new IdentityError(
+    400,
+    `Expecting to find ${attribute} in ${target}. The server could not comply with the request since it is either ` +
+      "malformed or otherwise incorrect. The client is assumed to be in error.",
+  );

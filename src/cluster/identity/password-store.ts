@@ -1,0 +1,44 @@
+import type { Digests } from "../../runtime/digests.js";
+import type { Random } from "../../runtime/random.js";
+import type { Sql } from "../store/sql.js";
+
+/**
+ * Passwords of those who log in, as salted digests. A fast digest is enough: they are never chosen by people, each has
+ * 128 random bits.
+ */
+export class PasswordStore {
+  readonly #sql: Sql;
+  readonly #random: Random;
+  readonly #digests: Digests;
+
+  constructor(sql: Sql, doors: { readonly random: Random; readonly digests: Digests }) {
+    this.#sql = sql;
+    this.#random = doors.random;
+    this.#digests = doors.digests;
+  }
+
+  /** Takes as long for a user without password, or for none at all, as for one with. */
+  matches(userId: string | undefined, password: string): boolean {
+    const row = this.#sql.get("SELECT salt, digest FROM identity_passwords WHERE user_id = ?", userId ?? "");
+    const [salt, digest] = row ?? ["", ""];
+    const same = this.#digests.equal(String(digest), this.#digest(String(salt), password));
+    return row !== undefined && same;
+  }
+
+  /** Replaces the user's password by a new random one. */
+  generate(userId: string): string {
+    const password = this.#random.hex(16);
+    const salt = this.#random.hex(16);
+    this.#sql.run(
+      "INSERT OR REPLACE INTO identity_passwords (user_id, salt, digest) VALUES (?, ?, ?)",
+      userId,
+      salt,
+      this.#digest(salt, password),
+    );
+    return password;
+  }
+
+  #digest(salt: string, password: string): string {
+    return this.#digests.sha256(`${salt}:${password}`);
+  }
+}

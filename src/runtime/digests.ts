@@ -1,0 +1,9 @@
+/** One-way functions over UTF-8 text. Pure: equal input gives equal output, in every implementation. */
+export interface Digests {
+  /** Lower-case hex. */
+  sha224(text: string): string;
+  /** Lower-case hex. */
+  sha256(text: string): string;
+  /** Compares in a time that depends on the lengths only. */
+  equal(a: string, b: string): boolean;
+}
