@@ -92,12 +92,12 @@ export interface ReportClient {
    */
   putAllocations(consumer: string, write: AllocationWrite, context?: RequestContext): Promise<boolean>;
   /** Adds amounts to what the consumer holds. @throws AllocationUpdateFailed, ConsumerAllocationRetrievalFailed */
-  addResources(consumer: string, amounts: Allocations, context?: RequestContext): Promise<boolean>;
+  addResources(consumer: string, amounts: Allocations, context?: RequestContext): Promise<void>;
   /**
    * Subtracts amounts; what becomes empty is dropped.
    * @throws AllocationUpdateFailed (more than there is, refused, or conflicts to the end), ConsumerAllocationRetrievalFailed
    */
-  removeResources(consumer: string, amounts: Allocations, context?: RequestContext): Promise<boolean>;
+  removeResources(consumer: string, amounts: Allocations, context?: RequestContext): Promise<void>;
   /**
    * Strips the tree of `root` from what the consumer holds. False: the consumer holds nothing, or the write was refused.
    * `retry`: a generation conflict is tried again after a fresh read, 4 times in all (spec 3.3 GAP-a OPT); upstream never does.

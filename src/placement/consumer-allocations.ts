@@ -1,0 +1,62 @@
+import { ConsumerAllocationRetrievalFailed } from "./errors.js";
+import { asNumber, asRecord, asStringOrNull, mapRecord } from "./json.js";
+import type { PlacementAnswer, PlacementHttp } from "./placement-http.js";
+import type { Allocations, AllocationWrite, ConsumerAllocations, RequestContext } from "./types.js";
+
+/** Microversion from which writes carry the consumer's generation. */
+export const CONSUMER_GENERATION_VERSION = "1.28";
+
+/** `GET /allocations/C`. @throws ConsumerAllocationRetrievalFailed */
+export async function readConsumer(
+  http: PlacementHttp,
+  consumer: string,
+  context: RequestContext,
+): Promise<ConsumerAllocations> {
+  const answer = await http.get(`/allocations/${consumer}`, { ...context, version: CONSUMER_GENERATION_VERSION });
+  if (!answer.ok) {
+    throw new ConsumerAllocationRetrievalFailed(`reading the allocations of consumer ${consumer} failed`, answer);
+  }
+  const body = asRecord(answer.json());
+  const generation = body.consumer_generation;
+  return {
+    allocations: mapRecord(body.allocations, readAllocation),
+    projectId: asStringOrNull(body.project_id),
+    userId: asStringOrNull(body.user_id),
+    consumerGeneration: generation === undefined || generation === null ? null : asNumber(generation),
+  };
+}
+
+/** `PUT /allocations/C`; empty allocations delete. The answer is the caller's to judge. */
+export const writeConsumer = (
+  http: PlacementHttp,
+  consumer: string,
+  write: AllocationWrite,
+  context: RequestContext,
+  version = CONSUMER_GENERATION_VERSION,
+): Promise<PlacementAnswer> =>
+  http.put(`/allocations/${consumer}`, { ...context, version, body: consumerToWire(write) });
+
+export const consumerToWire = ({ allocations, projectId, userId, consumerGeneration }: AllocationWrite) => ({
+  allocations,
+  project_id: projectId,
+  user_id: userId,
+  consumer_generation: consumerGeneration,
+});
+
+/** What was read, with other allocations: the body of the write that replaces it. */
+export const rewriteOf = (held: ConsumerAllocations, allocations: Allocations): AllocationWrite => ({
+  allocations,
+  projectId: held.projectId ?? "",
+  userId: held.userId ?? "",
+  consumerGeneration: held.consumerGeneration,
+});
+
+export const holdsNothing = ({ allocations }: ConsumerAllocations): boolean => Object.keys(allocations).length === 0;
+
+export function readAllocation(value: unknown): Allocations[string] {
+  const { resources, generation } = asRecord(value);
+  return {
+    resources: mapRecord(resources, asNumber),
+    ...(generation === undefined ? {} : { generation: asNumber(generation) }),
+  };
+}

@@ -1,0 +1,105 @@
+import { holdsNothing, readConsumer, rewriteOf, writeConsumer } from "./consumer-allocations.js";
+import { AllocationUpdateFailed } from "./errors.js";
+import type { PlacementHttp } from "./placement-http.js";
+import type { ProviderAllocationMemory } from "./provider-allocations.js";
+import { listTree } from "./provider-requests.js";
+import { AGAIN, type ConflictRetries } from "./retries.js";
+import type { Allocations, RequestContext, ResourceAmounts } from "./types.js";
+
+/** Changes a part of what a consumer holds: read, edit, write with the generation read (spec 5.5). */
+export class AllocationEditor {
+  readonly #http: PlacementHttp;
+  readonly #retries: ConflictRetries;
+  readonly #memory: ProviderAllocationMemory;
+
+  constructor(http: PlacementHttp, retries: ConflictRetries, memory: ProviderAllocationMemory) {
+    this.#http = http;
+    this.#retries = retries;
+    this.#memory = memory;
+  }
+
+  add(consumer: string, amounts: Allocations, context: RequestContext): Promise<void> {
+    return this.#edit(consumer, (held) => merge(held, amounts, (have, more) => have + more), context);
+  }
+
+  remove(consumer: string, amounts: Allocations, context: RequestContext): Promise<void> {
+    return this.#edit(consumer, (held) => subtract(consumer, held, amounts), context);
+  }
+
+  async #edit(consumer: string, edit: (held: Allocations) => Allocations, context: RequestContext): Promise<void> {
+    const done = await this.#retries.run(async () => {
+      const current = await readConsumer(this.#http, consumer, context);
+      if (holdsNothing(current)) {
+        throw new AllocationUpdateFailed(`consumer ${consumer} holds nothing that could be changed`);
+      }
+      const write = rewriteOf(current, edit(current.allocations));
+      const answer = await writeConsumer(this.#http, consumer, write, context);
+      if (answer.isConcurrentUpdate) return AGAIN;
+      if (!answer.ok) throw new AllocationUpdateFailed(`the allocations of consumer ${consumer} were refused`, answer);
+      return true;
+    }, context.signal);
+    if (!done) {
+      throw new AllocationUpdateFailed(`the allocations of consumer ${consumer} kept changing; try again later`);
+    }
+  }
+
+  /**
+   * Takes the tree of `root` away from the consumer. False: it holds nothing, or the write was refused.
+   * `retry`: a conflict is tried again after a fresh read (spec 3.3 GAP-a OPT).
+   */
+  async removeTree(consumer: string, root: string, retry: boolean, context: RequestContext): Promise<boolean> {
+    const attempt = async () => {
+      const current = await readConsumer(this.#http, consumer, context);
+      if (holdsNothing(current)) return false;
+      const tree = new Set((await listTree(this.#http, root, context)).map(({ uuid }) => uuid));
+      const others = Object.entries(current.allocations).filter(([provider]) => !tree.has(provider));
+      if (others.length === Object.keys(current.allocations).length) return true;
+      const write = rewriteOf(current, Object.fromEntries(others));
+      const answer = await writeConsumer(this.#http, consumer, write, context);
+      if (answer.isConcurrentUpdate) return AGAIN;
+      for (const provider of tree) if (answer.ok) this.#memory.forget(provider, consumer);
+      return answer.ok;
+    };
+    const done = retry ? await this.#retries.run(attempt, context.signal) : await attempt();
+    return done === true;
+  }
+}
+
+function subtract(consumer: string, held: Allocations, amounts: Allocations): Allocations {
+  const left = merge(held, amounts, (have, less) => have - less);
+  for (const [provider, { resources }] of Object.entries(left)) {
+    for (const [name, amount] of Object.entries(resources)) {
+      if (amount < 0) {
+        throw new AllocationUpdateFailed(
+          `consumer ${consumer} holds ${held[provider]?.resources[name] ?? 0} ${name} on provider ${provider}, ` +
+            `${amounts[provider]?.resources[name]} should be taken away`,
+        );
+      }
+    }
+  }
+  return withoutEmpty(left);
+}
+
+function merge(held: Allocations, amounts: Allocations, combine: (have: number, given: number) => number): Allocations {
+  const merged: Record<string, { resources: ResourceAmounts }> = {};
+  for (const provider of new Set([...Object.keys(held), ...Object.keys(amounts)])) {
+    const have = held[provider]?.resources ?? {};
+    const given = amounts[provider]?.resources ?? {};
+    const combined = Object.entries(given).map(([name, amount]) => [name, combine(have[name] ?? 0, amount)]);
+    merged[provider] = { resources: { ...have, ...Object.fromEntries(combined) } };
+  }
+  return merged;
+}
+
+const withoutEmpty = (allocations: Allocations): Allocations =>
+  Object.fromEntries(
+    Object.entries(allocations)
+      .map(
+        ([provider, { resources }]) =>
+          [
+            provider,
+            { resources: Object.fromEntries(Object.entries(resources).filter(([, amount]) => amount > 0)) },
+          ] as const,
+      )
+      .filter(([, { resources }]) => Object.keys(resources).length > 0),
+  );

@@ -1,0 +1,53 @@
+import { DiscoveryFailure } from "./errors.js";
+
+/** Readers of JSON that came from outside. Each throws {@link DiscoveryFailure} on anything else than it is named after. */
+
+export function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch (error) {
+    throw new DiscoveryFailure(`expected JSON, found ${excerpt(text)}; check the endpoint`, undefined, {
+      cause: error,
+    });
+  }
+}
+
+export function asRecord(value: unknown): Readonly<Record<string, unknown>> {
+  if (isRecord(value)) return value;
+  throw unexpected("an object", value);
+}
+
+export function asArray(value: unknown): readonly unknown[] {
+  if (Array.isArray(value)) return value;
+  throw unexpected("a list", value);
+}
+
+export function asString(value: unknown): string {
+  if (typeof value === "string") return value;
+  throw unexpected("a string", value);
+}
+
+export function asStringOrNull(value: unknown): string | null {
+  return value === null || value === undefined ? null : asString(value);
+}
+
+export function asNumber(value: unknown): number {
+  if (typeof value === "number") return value;
+  throw unexpected("a number", value);
+}
+
+/** Applies `read` to each value of an object. */
+export function mapRecord<T>(value: unknown, read: (member: unknown, key: string) => T): Record<string, T> {
+  return Object.fromEntries(Object.entries(asRecord(value)).map(([key, member]) => [key, read(member, key)]));
+}
+
+export function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+const unexpected = (wanted: string, found: unknown): DiscoveryFailure =>
+  new DiscoveryFailure(
+    `expected ${wanted} in the answer, found ${excerpt(JSON.stringify(found) ?? "nothing")}; check the endpoint`,
+  );
+
+const excerpt = (text: string): string => (text.length > 80 ? `${text.slice(0, 80)}…` : text || "nothing");

@@ -1,0 +1,196 @@
+import type { Clock } from "../runtime/clock.js";
+import {
+  type HttpClient,
+  HttpConnectFailure,
+  type HttpMethod,
+  type HttpResponse,
+  HttpTimeout,
+} from "../runtime/http.js";
+import type { PlacementAccess } from "./access/placement-access.js";
+import { ConnectFailure, Unauthorized } from "./errors.js";
+import { asArray, asRecord, parseJson } from "./json.js";
+import type { RequestContext } from "./types.js";
+
+/** One request as it went out; for metrics. */
+export interface PlacementRequestEvent {
+  readonly method: HttpMethod;
+  /** The path with uuids and names replaced: `/resource_providers/{uuid}/inventories`. */
+  readonly route: string;
+  /** Null when nothing answered. */
+  readonly status: number | null;
+  readonly milliseconds: number;
+}
+
+export interface PlacementHttpOptions {
+  readonly http: HttpClient;
+  readonly clock: Clock;
+  readonly access: PlacementAccess;
+  /** First word of User-Agent: `nova-compute`, `nova-conductor`, `nova-scheduler`. */
+  readonly userAgent: string;
+  readonly observe?: (event: PlacementRequestEvent) => void;
+}
+
+export interface PlacementCall extends RequestContext {
+  /** Microversion: `1.28`. Absent: no header, which means 1.0. */
+  readonly version?: string;
+  readonly body?: unknown;
+}
+
+/** Sends requests to Placement as Nova's client does: a microversion for each, the operation's request id, one new token. */
+export class PlacementHttp {
+  readonly #options: PlacementHttpOptions;
+
+  constructor(options: PlacementHttpOptions) {
+    this.#options = options;
+  }
+
+  get(path: string, call: PlacementCall): Promise<PlacementAnswer> {
+    return this.request("GET", path, call);
+  }
+
+  put(path: string, call: PlacementCall): Promise<PlacementAnswer> {
+    return this.request("PUT", path, call);
+  }
+
+  post(path: string, call: PlacementCall): Promise<PlacementAnswer> {
+    return this.request("POST", path, call);
+  }
+
+  delete(path: string, call: PlacementCall): Promise<PlacementAnswer> {
+    return this.request("DELETE", path, call);
+  }
+
+  /** @throws {PlacementAPIConnectFailure}; an answer of any status but 401 is a value. */
+  async request(method: HttpMethod, path: string, call: PlacementCall): Promise<PlacementAnswer> {
+    const { access } = this.#options;
+    let answer = await this.#send(method, path, call);
+    if (answer.status === 401) {
+      access.expire();
+      answer = await this.#send(method, path, call);
+    }
+    if (answer.status === 401) {
+      throw new Unauthorized(
+        `${method} ${path}: the token is not accepted; check auth_type and the credentials in [placement]`,
+        answer,
+      );
+    }
+    return answer;
+  }
+
+  async #send(method: HttpMethod, path: string, call: PlacementCall): Promise<PlacementAnswer> {
+    const { http, clock, access, observe } = this.#options;
+    const { endpoint, headers } = await access.credentials(call.signal);
+    const started = clock.monotonic();
+    const report = (status: number | null) =>
+      observe?.({ method, route: routeOf(path), status, milliseconds: clock.monotonic() - started });
+    try {
+      const answer = await http.request({
+        method,
+        url: endpoint + path,
+        headers: { ...this.#headers(call), ...headers },
+        ...(call.body === undefined ? {} : { body: JSON.stringify(call.body) }),
+        ...(call.signal ? { signal: call.signal } : {}),
+      });
+      report(answer.status);
+      return new PlacementAnswer(answer);
+    } catch (error) {
+      report(null);
+      if (error instanceof HttpConnectFailure || error instanceof HttpTimeout) {
+        throw new ConnectFailure(
+          `${method} ${path}: ${error.message}; start Placement, or correct its endpoint in [placement]`,
+          undefined,
+          { cause: error },
+        );
+      }
+      throw error;
+    }
+  }
+
+  #headers({ version, body, requestId }: PlacementCall): Record<string, string> {
+    return {
+      accept: "application/json",
+      "user-agent": `${this.#options.userAgent} compute-agent`,
+      ...(version === undefined ? {} : { "openstack-api-version": `placement ${version}` }),
+      ...(requestId === undefined ? {} : { "x-openstack-request-id": requestId }),
+      ...(body === undefined ? {} : { "content-type": "application/json" }),
+    };
+  }
+}
+
+/** An answer of any status, with Placement's error record at hand. */
+export class PlacementAnswer {
+  readonly status: number;
+  readonly #body: string;
+  #error: { readonly code: string; readonly detail: string } | undefined;
+
+  constructor({ status, body }: Pick<HttpResponse, "status" | "body">) {
+    this.status = status;
+    this.#body = body;
+  }
+
+  get ok(): boolean {
+    return this.status >= 200 && this.status < 300;
+  }
+
+  /** @throws {DiscoveryFailure} it is not JSON */
+  json(): unknown {
+    return parseJson(this.#body);
+  }
+
+  /** `placement.concurrent_update` and so on; empty below microversion 1.23. */
+  get code(): string {
+    return this.#readError().code;
+  }
+
+  get detail(): string {
+    return this.#readError().detail;
+  }
+
+  /** Of either a provider or a consumer: reading again and trying again may help. */
+  get isConcurrentUpdate(): boolean {
+    return this.status === 409 && this.code === "placement.concurrent_update";
+  }
+
+  /** Somebody else wrote the consumer between our read and our write. */
+  get isConsumerConflict(): boolean {
+    return this.isConcurrentUpdate && this.detail.includes("consumer generation conflict");
+  }
+
+  describe(): string {
+    const { code, detail } = this.#readError();
+    return [String(this.status), code && `(${code})`, detail && `"${detail}"`].filter(Boolean).join(" ");
+  }
+
+  #readError(): { readonly code: string; readonly detail: string } {
+    this.#error ??= errorIn(this.#body);
+    return this.#error;
+  }
+}
+
+function errorIn(body: string): { code: string; detail: string } {
+  try {
+    const error = asRecord(asArray(asRecord(JSON.parse(body)).errors)[0]);
+    return {
+      code: String(error.code ?? ""),
+      detail: String(error.detail ?? "")
+        .replace(/\s+/g, " ")
+        .trim(),
+    };
+  } catch {
+    // Something before Placement answered (a proxy, a web server): its text is all there is.
+    return { code: "", detail: body.replace(/\s+/g, " ").trim().slice(0, 200) };
+  }
+}
+
+const PLACES: Readonly<Record<string, string>> = {
+  resource_providers: "{uuid}",
+  allocations: "{consumer_uuid}",
+  traits: "{name}",
+  resource_classes: "{name}",
+};
+
+const routeOf = (path: string): string => {
+  const [, collection = "", member, ...rest] = path.split(/[/?]/);
+  if (member === undefined || path.includes("?")) return `/${collection}`;
+  return ["", collection, PLACES[collection] ?? member, ...rest].join("/");
+};

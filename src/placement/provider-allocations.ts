@@ -1,0 +1,65 @@
+import { ResourceProviderAllocationRetrievalFailed } from "./errors.js";
+import { asNumber, asRecord, mapRecord } from "./json.js";
+import type { PlacementPass } from "./pass.js";
+import type { PlacementHttp } from "./placement-http.js";
+import { generationIn } from "./provider-requests.js";
+import type { ProviderAllocations, RequestContext, ResourceAmounts } from "./types.js";
+
+/** `GET /resource_providers/U/allocations`. @throws ResourceProviderAllocationRetrievalFailed */
+export async function readProviderAllocations(
+  http: PlacementHttp,
+  uuid: string,
+  context: RequestContext,
+): Promise<ProviderAllocations> {
+  const answer = await http.get(`/resource_providers/${uuid}/allocations`, context);
+  if (!answer.ok) {
+    throw new ResourceProviderAllocationRetrievalFailed(`reading the allocations of provider ${uuid} failed`, answer);
+  }
+  const body = asRecord(answer.json());
+  const consumers = mapRecord(body.allocations, (held) => mapRecord(asRecord(held).resources, asNumber));
+  return { consumers: new Map(Object.entries(consumers)), generation: generationIn(body) };
+}
+
+/**
+ * Who held what when the provider's allocations were last read. Every new allocation raises the provider's generation, so
+ * while that stands still the memory lacks nobody; it may hold consumers that have gone (spec 5.4).
+ */
+export class ProviderAllocationMemory {
+  readonly #read = new Map<string, { consumers: Map<string, ResourceAmounts>; generation: number }>();
+
+  /** What is known, if the pass shows that nothing was added since. */
+  recall(uuid: string, pass: PlacementPass): ProviderAllocations | undefined {
+    const known = this.#read.get(uuid);
+    return known !== undefined && pass.generation(uuid) === known.generation
+      ? { consumers: new Map(known.consumers), generation: known.generation }
+      : undefined;
+  }
+
+  remember(uuid: string, { consumers, generation }: ProviderAllocations): void {
+    this.#read.set(uuid, { consumers: new Map(consumers), generation });
+  }
+
+  /** Our own write took the provider from one generation to the next: nobody else's came between. */
+  advance(uuid: string, from: number | null, to: number): void {
+    const known = this.#read.get(uuid);
+    if (known?.generation === from) known.generation = to;
+  }
+
+  /** The consumer was seen to hold nothing anywhere any more. */
+  forgetConsumer(consumer: string): void {
+    for (const { consumers } of this.#read.values()) consumers.delete(consumer);
+  }
+
+  /** The consumer was seen to hold nothing on this provider any more. */
+  forget(uuid: string, consumer: string): void {
+    this.#read.get(uuid)?.consumers.delete(consumer);
+  }
+
+  forgetProvider(uuid: string): void {
+    this.#read.delete(uuid);
+  }
+
+  clear(): void {
+    this.#read.clear();
+  }
+}

@@ -1,0 +1,147 @@
+import type { InventoryRecord } from "../virt/provider-tree.js";
+import {
+  ResourceProviderAggregateRetrievalFailed,
+  ResourceProviderCreationFailed,
+  ResourceProviderDeletionFailed,
+  ResourceProviderInUse,
+  ResourceProviderRetrievalFailed,
+  ResourceProviderTraitRetrievalFailed,
+} from "./errors.js";
+import { asArray, asNumber, asRecord, asString, asStringOrNull, mapRecord } from "./json.js";
+import type { PlacementHttp } from "./placement-http.js";
+import type { ProviderListing, RequestContext, WireInventory } from "./types.js";
+
+/** Answer to one read of a provider's inventory, aggregates or traits. */
+export interface Association<T> {
+  readonly value: T;
+  /** The provider's generation that goes with it. */
+  readonly generation: number;
+}
+
+/** `GET /resource_providers` with a query; without one it lists every provider there is. @throws ResourceProviderRetrievalFailed */
+export async function listProviders(
+  http: PlacementHttp,
+  query: string,
+  context: RequestContext,
+  version = "1.14",
+): Promise<ProviderListing[]> {
+  const answer = await http.get(`/resource_providers${query && `?${query}`}`, { ...context, version });
+  if (!answer.ok) throw new ResourceProviderRetrievalFailed(`listing resource providers (${query}) failed`, answer);
+  return asArray(asRecord(answer.json()).resource_providers).map(readProvider);
+}
+
+/** The whole tree that holds the provider; empty when it does not exist. @throws ResourceProviderRetrievalFailed */
+export const listTree = (http: PlacementHttp, uuid: string, context: RequestContext): Promise<ProviderListing[]> =>
+  listProviders(http, `in_tree=${uuid}`, context);
+
+/**
+ * Makes a provider; one that somebody made with the same uuid meanwhile is taken over (spec 5.3).
+ * @throws ResourceProviderCreationFailed
+ */
+export async function createProvider(
+  http: PlacementHttp,
+  provider: { readonly uuid: string; readonly name: string; readonly parentUuid: string | null },
+  context: RequestContext,
+): Promise<{ readonly provider: ProviderListing; readonly created: boolean }> {
+  const { uuid, name, parentUuid } = provider;
+  const body = { uuid, name, ...(parentUuid === null ? {} : { parent_provider_uuid: parentUuid }) };
+  const answer = await http.post("/resource_providers", { ...context, version: "1.20", body });
+  if (answer.ok) return { provider: readProvider(answer.json()), created: true };
+  if (answer.status === 409 && !answer.detail.includes("Conflicting resource provider name:")) {
+    const existing = await http.get(`/resource_providers/${uuid}`, { ...context, version: "1.14" });
+    if (existing.ok) return { provider: readProvider(existing.json()), created: false };
+  }
+  throw new ResourceProviderCreationFailed(
+    `resource provider ${name} (${uuid}) could not be made; a name that is taken belongs to a provider with another uuid: ` +
+      `look at it with "openstack resource provider list --name ${name}", and delete it if its compute node is gone`,
+    answer,
+  );
+}
+
+/** An absent provider is success. @throws ResourceProviderInUse (allocations or children), ResourceProviderDeletionFailed */
+export async function deleteProvider(http: PlacementHttp, uuid: string, context: RequestContext): Promise<void> {
+  const answer = await http.delete(`/resource_providers/${uuid}`, context);
+  if (answer.ok || answer.status === 404) return;
+  if (answer.status === 409) {
+    throw new ResourceProviderInUse(
+      `resource provider ${uuid} is in use; see "openstack resource provider show --allocations ${uuid}"`,
+      answer,
+    );
+  }
+  throw new ResourceProviderDeletionFailed(`resource provider ${uuid} could not be deleted`, answer);
+}
+
+/** @throws ResourceProviderRetrievalFailed */
+export async function readInventory(
+  http: PlacementHttp,
+  uuid: string,
+  context: RequestContext,
+): Promise<Association<Record<string, InventoryRecord>>> {
+  const answer = await http.get(`/resource_providers/${uuid}/inventories`, context);
+  if (!answer.ok) throw new ResourceProviderRetrievalFailed(`reading the inventory of ${uuid} failed`, answer);
+  const body = asRecord(answer.json());
+  return { value: mapRecord(body.inventories, inventoryFromWire), generation: generationIn(body) };
+}
+
+/** @throws ResourceProviderAggregateRetrievalFailed */
+export async function readAggregates(
+  http: PlacementHttp,
+  uuid: string,
+  context: RequestContext,
+): Promise<Association<string[]>> {
+  const answer = await http.get(`/resource_providers/${uuid}/aggregates`, { ...context, version: "1.19" });
+  if (!answer.ok)
+    throw new ResourceProviderAggregateRetrievalFailed(`reading the aggregates of ${uuid} failed`, answer);
+  const body = asRecord(answer.json());
+  return { value: asArray(body.aggregates).map(asString), generation: generationIn(body) };
+}
+
+/** @throws ResourceProviderTraitRetrievalFailed */
+export async function readTraits(
+  http: PlacementHttp,
+  uuid: string,
+  context: RequestContext,
+): Promise<Association<string[]>> {
+  const answer = await http.get(`/resource_providers/${uuid}/traits`, { ...context, version: "1.6" });
+  if (!answer.ok) throw new ResourceProviderTraitRetrievalFailed(`reading the traits of ${uuid} failed`, answer);
+  const body = asRecord(answer.json());
+  return { value: asArray(body.traits).map(asString), generation: generationIn(body) };
+}
+
+export const generationIn = (body: Readonly<Record<string, unknown>>): number =>
+  asNumber(body.resource_provider_generation);
+
+export function inventoryToWire(inventory: InventoryRecord): WireInventory {
+  const { total, reserved, minUnit, maxUnit, stepSize, allocationRatio } = inventory;
+  return {
+    total,
+    ...(minUnit === undefined ? {} : { min_unit: minUnit }),
+    ...(maxUnit === undefined ? {} : { max_unit: maxUnit }),
+    ...(stepSize === undefined ? {} : { step_size: stepSize }),
+    ...(allocationRatio === undefined ? {} : { allocation_ratio: allocationRatio }),
+    ...(reserved === undefined ? {} : { reserved }),
+  };
+}
+
+function inventoryFromWire(value: unknown): InventoryRecord {
+  const wire = asRecord(value);
+  return {
+    total: asNumber(wire.total),
+    reserved: asNumber(wire.reserved),
+    minUnit: asNumber(wire.min_unit),
+    maxUnit: asNumber(wire.max_unit),
+    stepSize: asNumber(wire.step_size),
+    allocationRatio: asNumber(wire.allocation_ratio),
+  };
+}
+
+function readProvider(value: unknown): ProviderListing {
+  const { uuid, name, generation, parent_provider_uuid, root_provider_uuid } = asRecord(value);
+  return {
+    uuid: asString(uuid),
+    name: asString(name),
+    generation: asNumber(generation),
+    parentUuid: asStringOrNull(parent_provider_uuid),
+    rootUuid: asStringOrNull(root_provider_uuid) ?? asString(uuid),
+  };
+}
