@@ -19,6 +19,7 @@ import type {
   VmState,
 } from "../../conductor/records/index.js";
 import type { StoredTask, Task } from "../conductor/task.js";
+import type { Sql } from "./sql.js";
 
 /**
  * The state of record: one SQLite file, one owner. Synchronous; every method is one transaction, and inside
@@ -36,15 +37,21 @@ export interface Store {
   readonly mappings: MappingStore;
   readonly tasks: TaskStore;
   readonly messages: MessageStore;
+  readonly leases: LeaseStore;
+  /** The same connection, for embedded services that keep tables of their own (prefix `placement_` …) in the same file. */
+  readonly database: Sql;
   /** Runs `work` as one transaction; a throw undoes all of it. May be nested. */
   transaction<T>(work: () => T): T;
-  /** Called after commit with what changed; for in-process waiters (scheduler, status display), never for correctness. */
+  /**
+   * Called after commit with what changed; the id is the row's, for instances the uuid, for messages the host. For in-process
+   * waiters (scheduler, status display), never for correctness. An error of a listener is logged and goes no further.
+   */
   onChange(listener: (change: StoreChange) => void): () => void;
   close(): void;
 }
 
 export interface StoreChange {
-  readonly kind: "service" | "compute_node" | "instance" | "migration" | "flavor" | "message";
+  readonly kind: "service" | "compute_node" | "instance" | "migration" | "flavor" | "message" | "task";
   readonly id: number | string;
 }
 
@@ -241,6 +248,30 @@ export interface MessageStore {
   recordAnswer(bootId: string, callId: number, answer: string): void;
   /** The agent has seen every answer up to `callId`. */
   forgetAnswers(bootId: string, callId: number): void;
+  /** Drops what was recorded before that time (ms): the agents of those boots have long given up. */
+  forgetAnswersBefore(time: number): void;
+}
+
+/** Who holds which host (spec 2.4 G6). Kept so that a restart of the control plane gives no host away early. */
+export interface LeaseStore {
+  get(host: string): HostLease | null;
+  list(): HostLease[];
+  /** Gives the host to this holder, whoever had it. */
+  put(lease: HostLease): void;
+  /** False when that boot did not hold it. */
+  remove(host: string, bootId: string): boolean;
+}
+
+export interface HostLease {
+  readonly host: string;
+  /** One life of one agent process. */
+  readonly bootId: string;
+  readonly pid: number;
+  /** See `Processes.machine`. */
+  readonly machine: string;
+  readonly acquiredAt: number;
+  /** When the control plane last heard of the holder, ms; exact when the connection has ended. */
+  readonly seenAt: number;
 }
 
 export interface QueuedMessage {

@@ -1,0 +1,33 @@
+import type { Logger } from "../../runtime/logger.js";
+import type { Sql } from "./sql.js";
+import type { StoreChange } from "./store.js";
+
+/** Tells listeners of changes, once they are committed. */
+export class Changes {
+  readonly #sql: Sql;
+  readonly #logger: Logger;
+  readonly #listeners = new Set<(change: StoreChange) => void>();
+
+  constructor(sql: Sql, logger: Logger) {
+    this.#sql = sql;
+    this.#logger = logger;
+  }
+
+  listen(listener: (change: StoreChange) => void): () => void {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
+  }
+
+  changed(kind: StoreChange["kind"], id: StoreChange["id"]): void {
+    this.#sql.afterCommit(() => {
+      for (const listener of this.#listeners) {
+        try {
+          listener({ kind, id });
+        } catch (err) {
+          // The change is committed: its writer must not be told that it failed.
+          this.#logger.error("a listener of the state of record failed", { err, kind });
+        }
+      }
+    });
+  }
+}

@@ -1,0 +1,96 @@
+import { DuplicateRecord } from "../../conductor/errors.js";
+import type { Flavor } from "../../conductor/records/index.js";
+import * as check from "./check.js";
+import * as codec from "./codec.js";
+import { MOST } from "./shapes.js";
+import type { FlavorStore } from "./store.js";
+import type { StoreContext } from "./store-context.js";
+import { FlavorExists, FlavorIdExists, FlavorNotFound } from "./store-errors.js";
+import { type Columns, Table } from "./table.js";
+
+const amount = codec.integer(0, MOST);
+
+const COLUMNS: Columns<Flavor> = {
+  id: codec.rowId,
+  flavorid: codec.text(),
+  name: codec.text(),
+  vcpus: amount,
+  memoryMb: amount,
+  rootGb: amount,
+  ephemeralGb: amount,
+  swap: amount,
+  rxtxFactor: codec.ratio,
+  disabled: codec.flag,
+  isPublic: codec.flag,
+  extraSpecs: codec.json(check.mapOf(check.text())),
+  description: codec.textOrNull(65_535),
+};
+
+/** Table `flavors` (spec 1.6). Deleted for good: instances carry copies. */
+export class Flavors implements FlavorStore {
+  readonly #context: StoreContext;
+  readonly #table: Table<Flavor>;
+
+  constructor(context: StoreContext) {
+    this.#context = context;
+    this.#table = new Table(context.sql, "flavors", COLUMNS);
+  }
+
+  getByFlavorid(flavorid: string): Flavor | null {
+    return this.#table.one("flavorid = ?", flavorid);
+  }
+
+  list(): Flavor[] {
+    return this.#table.many("1 ORDER BY id");
+  }
+
+  create(flavor: Omit<Flavor, "id">): Flavor {
+    return this.#context.sql.transaction(() => {
+      try {
+        this.#context.changes.changed("flavor", this.#table.insert(flavor));
+      } catch (error) {
+        throw error instanceof DuplicateRecord ? duplicate(flavor, error) : error;
+      }
+      return this.#existing(flavor.flavorid);
+    });
+  }
+
+  setExtraSpecs(flavorid: string, extraSpecs: Readonly<Record<string, string>>): Flavor {
+    return this.#change(flavorid, { extraSpecs });
+  }
+
+  update(flavorid: string, changes: Pick<Flavor, "description">): Flavor {
+    return this.#change(flavorid, { description: changes.description });
+  }
+
+  destroy(flavorid: string): void {
+    this.#context.sql.transaction(() => {
+      const { id } = this.#existing(flavorid);
+      this.#context.sql.run("DELETE FROM flavors WHERE id = ?", id);
+      this.#context.changes.changed("flavor", id);
+    });
+  }
+
+  #change(flavorid: string, values: Partial<Flavor>): Flavor {
+    return this.#context.sql.transaction(() => {
+      const { id } = this.#existing(flavorid);
+      this.#table.update(id, values);
+      this.#context.changes.changed("flavor", id);
+      return this.#existing(flavorid);
+    });
+  }
+
+  #existing(flavorid: string): Flavor {
+    const flavor = this.getByFlavorid(flavorid);
+    if (!flavor) {
+      throw new FlavorNotFound(`flavor ${flavorid} could not be found`, { flavorid });
+    }
+    return flavor;
+  }
+}
+
+function duplicate(flavor: Omit<Flavor, "id">, error: DuplicateRecord): FlavorExists | FlavorIdExists {
+  return String(error.data.index).includes("flavorid")
+    ? new FlavorIdExists(`Flavor with ID ${flavor.flavorid} already exists.`, { flavorid: flavor.flavorid })
+    : new FlavorExists(`Flavor with name ${flavor.name} already exists.`, { name: flavor.name });
+}

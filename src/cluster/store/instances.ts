@@ -1,0 +1,155 @@
+import {
+  InstanceNotFound,
+  ObjectActionError,
+  UnexpectedDeletingTaskState,
+  UnexpectedTaskState,
+  UnexpectedVmState,
+} from "../../conductor/errors.js";
+import type { Instance, InstanceChanges, InstanceFault } from "../../conductor/records/index.js";
+import { refuse } from "./check.js";
+import type { SqlValue } from "./codec.js";
+import { INSTANCE_COLUMNS, INSTANCE_FAULT_COLUMNS, newInstance } from "./instance-columns.js";
+import { filterInstances, queryInstances } from "./instance-queries.js";
+import type { InstanceQuery, InstanceStore, NewInstance } from "./store.js";
+import type { StoreContext } from "./store-context.js";
+import { Table } from "./table.js";
+
+type SaveOptions = NonNullable<Parameters<InstanceStore["save"]>[2]>;
+
+const PLACEMENT_FIELDS = ["host", "node", "computeId"] as const;
+/** What may still be written when the row is deleted: the removal of files that were left behind (spec 3.7). */
+const AFTER_DELETE: readonly string[] = ["cleaned", "systemMetadata"];
+
+/** Table `instances` (spec 1.4). */
+export class Instances implements InstanceStore {
+  readonly #context: StoreContext;
+  readonly #table: Table<Instance>;
+  readonly #faults: Table<InstanceFault>;
+
+  constructor(context: StoreContext) {
+    this.#context = context;
+    this.#table = new Table(context.sql, "instances", INSTANCE_COLUMNS);
+    this.#faults = new Table(context.sql, "instance_faults", INSTANCE_FAULT_COLUMNS);
+  }
+
+  get(uuid: string, options: { readonly readDeleted?: boolean } = {}): Instance | null {
+    return this.#table.one("uuid = ? AND (deleted = 0 OR ?)", uuid, options.readDeleted ? 1 : 0);
+  }
+
+  byHost(host: string): Instance[] {
+    return this.#table.many("host = ? AND deleted = 0 ORDER BY id", host);
+  }
+
+  byHostAndNode(host: string, node: string): Instance[] {
+    return this.#table.many("host = ? AND node = ? AND deleted = 0 ORDER BY id", host, node);
+  }
+
+  byFilters(filters: Parameters<InstanceStore["byFilters"]>[0]): Instance[] {
+    return filterInstances(this.#table, filters);
+  }
+
+  list(query: InstanceQuery): Instance[] {
+    return queryInstances(this.#table, this.#context.sql, query);
+  }
+
+  countByHost(host: string): number {
+    const [count] = this.#context.sql.get("SELECT count(*) FROM instances WHERE host = ? AND deleted = 0", host) ?? [];
+    return Number(count);
+  }
+
+  create(instance: NewInstance): Instance {
+    const { sql, clock, changes } = this.#context;
+    return sql.transaction(() => {
+      this.#table.insert(newInstance(instance, clock.now()));
+      changes.changed("instance", instance.uuid);
+      return this.#existing(instance.uuid, false);
+    });
+  }
+
+  save(uuid: string, values: InstanceChanges, options: SaveOptions = {}): Instance {
+    const { sql, clock, changes } = this.#context;
+    return sql.transaction(() => {
+      const readDeleted = Object.keys(values).every((field) => AFTER_DELETE.includes(field));
+      const found = this.#existing(uuid, readDeleted);
+      refuseUnexpected(found, options);
+      refuseHalfPlacement(found, values);
+      this.#table.update(found.id, { ...values, updatedAt: clock.now() });
+      changes.changed("instance", uuid);
+      return this.#existing(uuid, readDeleted);
+    });
+  }
+
+  destroy(uuid: string, options: { readonly guardHostIsNull?: boolean } = {}): Instance {
+    const { sql, clock, changes } = this.#context;
+    return sql.transaction(() => {
+      const { id, host } = this.#existing(uuid, false);
+      if (options.guardHostIsNull && host !== null) {
+        throw new ObjectActionError(
+          `destroy of instance ${uuid} refused: host changed: found ${host}, expected none; read it again and delete it as a placed one`,
+          { uuid, host },
+        );
+      }
+      const now = clock.now();
+      sql.run("UPDATE instances SET deleted = id, deleted_at = ?, updated_at = ? WHERE id = ?", now, now, id);
+      sql.run("UPDATE migrations SET deleted = id, deleted_at = ? WHERE instance_uuid = ? AND deleted = 0", now, uuid);
+      sql.run("DELETE FROM request_specs WHERE instance_uuid = ?", uuid);
+      changes.changed("instance", uuid);
+      return this.#existing(uuid, true);
+    });
+  }
+
+  addFault(fault: Omit<InstanceFault, "createdAt">): void {
+    this.#context.sql.transaction(() => {
+      this.#existing(fault.instanceUuid, true);
+      this.#faults.insert({ ...fault, createdAt: this.#context.clock.now() });
+      this.#context.changes.changed("instance", fault.instanceUuid);
+    });
+  }
+
+  fault(uuid: string): InstanceFault | null {
+    return this.#faults.one("instance_uuid = ? ORDER BY id DESC LIMIT 1", uuid);
+  }
+
+  #existing(uuid: string, readDeleted: boolean): Instance {
+    const instance = this.get(uuid, { readDeleted });
+    if (!instance) {
+      throw new InstanceNotFound(`instance ${uuid} was not found: it never existed or was deleted`, { uuid });
+    }
+    return instance;
+  }
+}
+
+function refuseUnexpected(found: Instance, options: SaveOptions): void {
+  const { uuid, taskState, vmState } = found;
+  const { expectedTaskState, expectedVmState } = options;
+  if (expectedTaskState && !expectedTaskState.includes(taskState)) {
+    const expected = expectedTaskState.map((state) => state ?? "none").join(", ");
+    const Refusal = taskState === "deleting" ? UnexpectedDeletingTaskState : UnexpectedTaskState;
+    throw new Refusal(`instance ${uuid}: found task_state ${taskState ?? "none"}, expected ${expected || "no state"}`, {
+      uuid,
+      actual: taskState,
+      expected: expectedTaskState,
+    });
+  }
+  if (expectedVmState && !expectedVmState.includes(vmState)) {
+    throw new UnexpectedVmState(`instance ${uuid}: found vm_state ${vmState}, expected ${expectedVmState.join(", ")}`, {
+      uuid,
+      actual: vmState,
+      expected: expectedVmState,
+    });
+  }
+}
+
+/** host, node and compute_id move together (spec 1.4): a stale one of the three would be somebody else's node. */
+function refuseHalfPlacement(found: Instance, values: InstanceChanges): void {
+  const moves = PLACEMENT_FIELDS.some((field) => values[field] !== undefined && values[field] !== found[field]);
+  const missing = PLACEMENT_FIELDS.filter((field) => values[field] === undefined);
+  if (moves && missing.length > 0) {
+    const given: Record<string, SqlValue | undefined> = {
+      host: values.host,
+      node: values.node,
+      computeId: values.computeId,
+    };
+    refuse("changes", given, `host, node and computeId together; ${missing.join(" and ")} is missing`);
+  }
+}

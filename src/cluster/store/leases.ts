@@ -1,0 +1,45 @@
+import * as codec from "./codec.js";
+import type { HostLease, LeaseStore } from "./store.js";
+import type { StoreContext } from "./store-context.js";
+import { type Columns, Table } from "./table.js";
+
+const COLUMNS: Columns<HostLease> = {
+  host: codec.text(),
+  bootId: codec.text(),
+  pid: codec.integer(0),
+  machine: codec.text(),
+  acquiredAt: codec.time,
+  seenAt: codec.time,
+};
+
+/** Table `host_leases` (spec 2.4 G6). */
+export class Leases implements LeaseStore {
+  readonly #context: StoreContext;
+  readonly #table: Table<HostLease>;
+
+  constructor(context: StoreContext) {
+    this.#context = context;
+    this.#table = new Table(context.sql, "host_leases", COLUMNS);
+  }
+
+  get(host: string): HostLease | null {
+    return this.#table.one("host = ?", host);
+  }
+
+  list(): HostLease[] {
+    return this.#table.many("1 ORDER BY host");
+  }
+
+  put(lease: HostLease): void {
+    const { sql } = this.#context;
+    sql.transaction(() => {
+      sql.run("DELETE FROM host_leases WHERE host = ?", lease.host);
+      this.#table.insert(lease);
+    });
+  }
+
+  remove(host: string, bootId: string): boolean {
+    const { sql } = this.#context;
+    return sql.run("DELETE FROM host_leases WHERE host = ? AND boot_id = ?", host, bootId).changes > 0;
+  }
+}

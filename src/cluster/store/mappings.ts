@@ -1,0 +1,59 @@
+import { InstanceNotFound } from "../../conductor/errors.js";
+import * as check from "./check.js";
+import type { MappingStore } from "./store.js";
+import type { StoreContext } from "./store-context.js";
+
+type Cell = "cell0" | "cell1" | null;
+
+/** Tables `instance_mappings` and `host_mappings`. */
+export class Mappings implements MappingStore {
+  readonly #sql: StoreContext["sql"];
+
+  constructor(context: StoreContext) {
+    this.#sql = context.sql;
+  }
+
+  mapInstance(instanceUuid: string, projectId: string, cell: Cell): void {
+    check.uuid(instanceUuid, "instanceUuid");
+    check.text()(projectId, "projectId");
+    check.nullable(check.oneOf(["cell0", "cell1"]))(cell, "cell");
+    this.#sql.run(
+      `INSERT INTO instance_mappings (instance_uuid, project_id, cell) VALUES (?, ?, ?)
+       ON CONFLICT (instance_uuid) DO UPDATE SET project_id = excluded.project_id, cell = excluded.cell`,
+      instanceUuid,
+      projectId,
+      cell,
+    );
+  }
+
+  instance(instanceUuid: string): ReturnType<MappingStore["instance"]> {
+    const row = this.#sql.get(
+      "SELECT cell, queued_for_delete FROM instance_mappings WHERE instance_uuid = ?",
+      instanceUuid,
+    );
+    return row ? { cell: (row[0] ?? null) as Cell, queuedForDelete: row[1] === 1 } : null;
+  }
+
+  queueForDelete(instanceUuid: string): void {
+    const { changes } = this.#sql.run(
+      "UPDATE instance_mappings SET queued_for_delete = 1 WHERE instance_uuid = ?",
+      instanceUuid,
+    );
+    if (changes === 0) {
+      throw new InstanceNotFound(`instance ${instanceUuid} is in no cell`, { uuid: instanceUuid });
+    }
+  }
+
+  mapHost(host: string): void {
+    check.text()(host, "host");
+    this.#sql.run("INSERT INTO host_mappings (host) VALUES (?) ON CONFLICT DO NOTHING", host);
+  }
+
+  host(host: string): boolean {
+    return this.#sql.get("SELECT 1 FROM host_mappings WHERE host = ?", host) !== undefined;
+  }
+
+  unmapHost(host: string): void {
+    this.#sql.run("DELETE FROM host_mappings WHERE host = ?", host);
+  }
+}

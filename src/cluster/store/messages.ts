@@ -1,0 +1,74 @@
+import * as check from "./check.js";
+import * as codec from "./codec.js";
+import type { MessageStore, QueuedMessage } from "./store.js";
+import type { StoreContext } from "./store-context.js";
+import { type Columns, Table } from "./table.js";
+
+interface MessageRow extends QueuedMessage {
+  readonly host: string;
+  readonly createdAt: number;
+}
+
+const COLUMNS: Columns<MessageRow> = {
+  id: codec.rowId,
+  host: codec.text(),
+  method: codec.text(),
+  params: codec.text(4 * 1024 * 1024),
+  requestId: codec.text(),
+  createdAt: codec.time,
+};
+
+/** Tables `messages` and `answers`: what makes casts and calls exactly-once. */
+export class Messages implements MessageStore {
+  readonly #context: StoreContext;
+  readonly #table: Table<MessageRow>;
+
+  constructor(context: StoreContext) {
+    this.#context = context;
+    this.#table = new Table(context.sql, "messages", COLUMNS);
+  }
+
+  enqueue(message: Parameters<MessageStore["enqueue"]>[0]): number {
+    const { sql, clock, changes } = this.#context;
+    return sql.transaction(() => {
+      const id = this.#table.insert({ ...message, createdAt: clock.now() });
+      changes.changed("message", message.host);
+      return id;
+    });
+  }
+
+  pending(host: string): QueuedMessage[] {
+    return this.#table
+      .many("host = ? ORDER BY id", host)
+      .map(({ id, method, params, requestId }) => ({ id, method, params, requestId }));
+  }
+
+  taken(id: number): void {
+    this.#context.sql.run("DELETE FROM messages WHERE id = ?", id);
+  }
+
+  answer(bootId: string, callId: number): string | null {
+    const row = this.#context.sql.get("SELECT answer FROM answers WHERE boot_id = ? AND call_id = ?", bootId, callId);
+    return row ? String(row[0]) : null;
+  }
+
+  recordAnswer(bootId: string, callId: number, answer: string): void {
+    check.text()(bootId, "bootId");
+    check.integer(0)(callId, "callId");
+    this.#context.sql.run(
+      "INSERT INTO answers (boot_id, call_id, answer, created_at) VALUES (?, ?, ?, ?)",
+      bootId,
+      callId,
+      answer,
+      this.#context.clock.now(),
+    );
+  }
+
+  forgetAnswers(bootId: string, callId: number): void {
+    this.#context.sql.run("DELETE FROM answers WHERE boot_id = ? AND call_id <= ?", bootId, callId);
+  }
+
+  forgetAnswersBefore(time: number): void {
+    this.#context.sql.run("DELETE FROM answers WHERE created_at < ?", time);
+  }
+}

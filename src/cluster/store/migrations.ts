@@ -1,0 +1,170 @@
+import { InstanceNotFound, InvalidMigrationState, MigrationNotFound } from "../../conductor/errors.js";
+import type { MigrationFilters } from "../../conductor/methods.js";
+import {
+  FINAL_MIGRATION_STATUSES,
+  MIGRATION_STATUSES,
+  MIGRATION_TYPES,
+  type Migration,
+  type MigrationChanges,
+  type MigrationStatus,
+} from "../../conductor/records/index.js";
+import { refuse } from "./check.js";
+import * as codec from "./codec.js";
+import { Conditions } from "./conditions.js";
+import type { MigrationStore } from "./store.js";
+import type { StoreContext } from "./store-context.js";
+import { type Columns, Table } from "./table.js";
+
+const amount = codec.integerOrNull(0);
+
+/** Only rows that another program wrote can lack the uuid. */
+type Row = Omit<Migration, "uuid"> & { readonly uuid: string | null };
+
+const COLUMNS: Columns<Row> = {
+  id: codec.rowId,
+  uuid: codec.textOrNull(36),
+  instanceUuid: codec.uuid,
+  migrationType: codec.oneOf(MIGRATION_TYPES),
+  status: codec.oneOf(MIGRATION_STATUSES),
+  sourceCompute: codec.textOrNull(),
+  sourceNode: codec.textOrNull(),
+  destCompute: codec.textOrNull(),
+  destNode: codec.textOrNull(),
+  destComputeId: codec.rowIdOrNull,
+  destHost: codec.textOrNull(),
+  oldInstanceTypeId: codec.rowIdOrNull,
+  newInstanceTypeId: codec.rowIdOrNull,
+  hidden: codec.flag,
+  crossCellMove: codec.flag,
+  userId: codec.textOrNull(),
+  projectId: codec.textOrNull(),
+  memoryTotal: amount,
+  memoryProcessed: amount,
+  memoryRemaining: amount,
+  diskTotal: amount,
+  diskProcessed: amount,
+  diskRemaining: amount,
+  deleted: codec.rowId,
+  createdAt: codec.time,
+  updatedAt: codec.timeOrNull,
+};
+
+/** Table `migrations` (spec 1.5). */
+export class Migrations implements MigrationStore {
+  readonly #context: StoreContext;
+  readonly #table: Table<Row>;
+
+  constructor(context: StoreContext) {
+    this.#context = context;
+    this.#table = new Table(context.sql, "migrations", COLUMNS);
+  }
+
+  get(id: number): Migration | null {
+    return this.#withUuid(this.#table.one("id = ?", id));
+  }
+
+  getByUuid(uuid: string): Migration | null {
+    return this.#withUuid(this.#table.one("uuid = ?", uuid));
+  }
+
+  byFilters(filters: MigrationFilters): Migration[] {
+    const { sourceCompute, destCompute, host, instanceUuid, uuids, migrationTypes, statuses, updatedBefore } = filters;
+    const conditions = new Conditions()
+      .equal("source_compute", sourceCompute)
+      .equal("dest_compute", destCompute)
+      .equal("instance_uuid", instanceUuid)
+      .oneOf("uuid", uuids)
+      .oneOf("migration_type", migrationTypes)
+      .oneOf("status", statuses);
+    if (host !== undefined) {
+      conditions.add("source_compute = ? OR dest_compute = ?", host, host);
+    }
+    if (updatedBefore !== undefined) {
+      conditions.add("coalesce(updated_at, created_at) < ?", updatedBefore);
+    }
+    if (!filters.readDeleted) {
+      conditions.add("deleted = 0");
+    }
+    return this.#many(conditions);
+  }
+
+  inProgress(host: string, node: string, options: { readonly includeError?: boolean } = {}): Migration[] {
+    const ended = FINAL_MIGRATION_STATUSES.filter((status) => !(options.includeError && status === "error"));
+    const conditions = new Conditions()
+      .add("(source_compute = ? AND source_node = ?) OR (dest_compute = ? AND dest_node = ?)", host, node, host, node)
+      .add("status NOT IN (SELECT value FROM json_each(?))", JSON.stringify(ended))
+      .add("deleted = 0");
+    return this.#many(conditions);
+  }
+
+  create(migration: Parameters<MigrationStore["create"]>[0]): Migration {
+    const { sql, clock, random, changes } = this.#context;
+    const { instanceUuid, migrationType, status, changes: values = {} } = migration;
+    if (typeof values.destNode === "string" && typeof values.destComputeId !== "number") {
+      refuse("changes.destComputeId", values.destComputeId, `the id of compute node ${values.destNode}`);
+    }
+    return sql.transaction(() => {
+      if (!sql.get("SELECT 1 FROM instances WHERE uuid = ?", instanceUuid)) {
+        throw new InstanceNotFound(`instance ${instanceUuid} was not found; a migration needs one`, {
+          uuid: instanceUuid,
+        });
+      }
+      const id = this.#table.insert({
+        ...values,
+        uuid: random.uuid(),
+        instanceUuid,
+        migrationType,
+        status,
+        createdAt: clock.now(),
+      });
+      changes.changed("migration", id);
+      return this.#existing(id);
+    });
+  }
+
+  save(
+    id: number,
+    values: MigrationChanges,
+    options: { readonly expectedStatus?: readonly MigrationStatus[] } = {},
+  ): Migration {
+    const { sql, clock, changes } = this.#context;
+    return sql.transaction(() => {
+      const { status } = this.#existing(id);
+      if (options.expectedStatus && !options.expectedStatus.includes(status)) {
+        throw new InvalidMigrationState(
+          `migration ${id}: found status ${status}, expected ${options.expectedStatus.join(", ")}`,
+          { id, actual: status, expected: options.expectedStatus },
+        );
+      }
+      this.#table.update(id, { ...values, updatedAt: clock.now() });
+      changes.changed("migration", id);
+      return this.#existing(id);
+    });
+  }
+
+  #existing(id: number): Migration {
+    const migration = this.get(id);
+    if (!migration) {
+      throw new MigrationNotFound(`migration ${id} was not found`, { id });
+    }
+    return migration;
+  }
+
+  #many(conditions: Conditions): Migration[] {
+    return this.#table
+      .many(`${conditions.sql} ORDER BY id`, ...conditions.values)
+      .flatMap((row) => this.#withUuid(row) ?? []);
+  }
+
+  #withUuid(row: Row | null): Migration | null {
+    if (row === null) {
+      return null;
+    }
+    const { sql, random } = this.#context;
+    const uuid = row.uuid ?? random.uuid();
+    if (row.uuid === null) {
+      sql.run("UPDATE migrations SET uuid = ? WHERE id = ? AND uuid IS NULL", uuid, row.id);
+    }
+    return { ...row, uuid };
+  }
+}

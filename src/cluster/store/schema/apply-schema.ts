@@ -1,0 +1,37 @@
+import type { Sql } from "../sql.js";
+import { StoreTooNew } from "../store-errors.js";
+
+/** One step of a schema. Once released it never changes; what must change is a further step. */
+export interface SchemaStep {
+  /** 1, 2, 3 … without gaps. */
+  readonly version: number;
+  readonly name: string;
+  readonly sql: string;
+}
+
+/**
+ * Brings the tables of one component up to date: each missing step in a transaction of its own. The embedded Placement
+ * keeps its tables in the same file as a component of its own.
+ * @param now milliseconds since the epoch, for the record of applied steps.
+ * @throws {StoreTooNew} the file was written by a newer program; nothing was changed.
+ */
+export function applySchema(sql: Sql, component: string, steps: readonly SchemaStep[], now: number): void {
+  sql.run(
+    `CREATE TABLE IF NOT EXISTS schema_steps (
+       component TEXT NOT NULL, version INTEGER NOT NULL, name TEXT NOT NULL, applied_at INTEGER NOT NULL,
+       PRIMARY KEY (component, version)
+     ) STRICT`,
+  );
+  const [found] = sql.get("SELECT max(version) FROM schema_steps WHERE component = ?", component) ?? [];
+  const current = Number(found ?? 0);
+  const known = steps.at(-1)?.version ?? 0;
+  if (current > known) {
+    throw new StoreTooNew(component, current, known);
+  }
+  for (const step of steps.filter(({ version }) => version > current)) {
+    sql.transaction(() => {
+      sql.handle.exec(step.sql);
+      sql.run("INSERT INTO schema_steps VALUES (?, ?, ?, ?)", component, step.version, step.name, now);
+    });
+  }
+}

@@ -1,0 +1,9 @@
+import type { SchemaStep } from "./apply-schema.js";
+import { computeTables } from "./compute-tables.js";
+import { conductorTables } from "./conductor-tables.js";
+
+/** The tables of the state of record (spec 1). */
+export const STORE_SCHEMA: readonly SchemaStep[] = [
+  { version: 1, name: "services, compute nodes, instances, migrations, flavors", sql: computeTables },
+  { version: 2, name: "tasks, messages, answers, host leases", sql: conductorTables },
+];

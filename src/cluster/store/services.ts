@@ -1,0 +1,162 @@
+import { DuplicateRecord, ServiceBinaryExists, ServiceNotFound, ServiceTooOld } from "../../conductor/errors.js";
+import type { Service } from "../../conductor/records/index.js";
+import * as codec from "./codec.js";
+import type { ServiceStore } from "./store.js";
+import type { StoreContext } from "./store-context.js";
+import { type Columns, Table } from "./table.js";
+
+const COMPUTE_BINARY = "nova-compute";
+
+const COLUMNS: Columns<Service> = {
+  id: codec.rowId,
+  uuid: codec.uuid,
+  host: codec.text(),
+  binary: codec.text(),
+  topic: codec.text(),
+  reportCount: codec.integer(0),
+  lastSeenUp: codec.timeOrNull,
+  disabled: codec.flag,
+  disabledReason: codec.textOrNull(),
+  forcedDown: codec.flag,
+  version: codec.integer(0, 2 ** 31 - 1),
+  availabilityZone: codec.text(),
+  createdAt: codec.time,
+  updatedAt: codec.timeOrNull,
+};
+
+/** Table `services` (spec 1.2). */
+export class Services implements ServiceStore {
+  readonly #context: StoreContext;
+  readonly #table: Table<Service>;
+
+  constructor(context: StoreContext) {
+    this.#context = context;
+    this.#table = new Table(context.sql, "services", COLUMNS);
+  }
+
+  get(id: number): Service | null {
+    return this.#table.one("id = ? AND deleted = 0", id);
+  }
+
+  getByUuid(uuid: string): Service | null {
+    return this.#table.one("uuid = ? AND deleted = 0", uuid);
+  }
+
+  getByHost(host: string, binary: string): Service | null {
+    return this.#table.one("host = ? AND binary = ? AND deleted = 0", host, binary);
+  }
+
+  list(filter: Parameters<ServiceStore["list"]>[0] = {}): Service[] {
+    const { host = null, binary = null } = filter;
+    return this.#table.many(
+      "deleted = 0 AND (?1 IS NULL OR host = ?1) AND (?2 IS NULL OR binary = ?2) ORDER BY id",
+      host,
+      binary,
+    );
+  }
+
+  create(service: Parameters<ServiceStore["create"]>[0]): Service {
+    const { sql, clock, random, changes } = this.#context;
+    return sql.transaction(() => {
+      this.#refuseTooOld(service.binary, service.version);
+      const { disabled = false, disabledReason = null, ...identity } = service;
+      const id = this.#insert({
+        ...identity,
+        uuid: random.uuid(),
+        reportCount: 0,
+        disabled,
+        disabledReason,
+        forcedDown: false,
+        availabilityZone: service.binary === COMPUTE_BINARY ? "nova" : "internal",
+        createdAt: clock.now(),
+      });
+      changes.changed("service", id);
+      return this.#existing(id);
+    });
+  }
+
+  update(id: number, values: Parameters<ServiceStore["update"]>[1]): Service {
+    const { sql, clock, changes } = this.#context;
+    return sql.transaction(() => {
+      const { binary } = this.#existing(id);
+      if (values.version !== undefined) {
+        this.#refuseTooOld(binary, values.version);
+      }
+      this.#table.update(id, { ...values, updatedAt: clock.now() });
+      changes.changed("service", id);
+      return this.#existing(id);
+    });
+  }
+
+  reportState(id: number): Service {
+    const { sql, clock, changes } = this.#context;
+    return sql.transaction(() => {
+      const { reportCount } = this.#existing(id);
+      const now = clock.now();
+      this.#table.update(id, { reportCount: reportCount + 1, lastSeenUp: now, updatedAt: now });
+      changes.changed("service", id);
+      return this.#existing(id);
+    });
+  }
+
+  minimumVersion(binary: string): number {
+    const [version] =
+      this.#context.sql.get("SELECT min(version) FROM services WHERE binary = ? AND deleted = 0", binary) ?? [];
+    return Number(version ?? 0);
+  }
+
+  destroy(id: number): void {
+    const { sql, clock, changes } = this.#context;
+    sql.transaction(() => {
+      const { binary, host } = this.#existing(id);
+      const now = clock.now();
+      sql.run("UPDATE services SET deleted = id, deleted_at = ? WHERE id = ?", now, id);
+      changes.changed("service", id);
+      if (binary !== COMPUTE_BINARY) {
+        return;
+      }
+      const nodes = sql.all(
+        "SELECT id FROM compute_nodes WHERE deleted = 0 AND (service_id = ? OR host = ?)",
+        id,
+        host,
+      );
+      for (const [node = null] of nodes) {
+        sql.run("UPDATE compute_nodes SET deleted = id, deleted_at = ?, mapped = 0 WHERE id = ?", now, node);
+        changes.changed("compute_node", Number(node));
+      }
+    });
+  }
+
+  #insert(values: Partial<Service>): number {
+    try {
+      return this.#table.insert(values);
+    } catch (error) {
+      if (error instanceof DuplicateRecord) {
+        throw new ServiceBinaryExists(
+          `a service ${values.binary} (topic ${values.topic}) of host ${values.host} exists already; read it and go on with it`,
+          { host: values.host, binary: values.binary },
+        );
+      }
+      throw error;
+    }
+  }
+
+  #existing(id: number): Service {
+    const service = this.get(id);
+    if (!service) {
+      throw new ServiceNotFound(`service ${id} was not found: it never existed or was deleted`, { id });
+    }
+    return service;
+  }
+
+  #refuseTooOld(binary: string, version: number): void {
+    const minimum = this.minimumVersion(binary);
+    if (version < minimum) {
+      throw new ServiceTooOld(
+        `this ${binary} service has version ${version}, the oldest in the deployment has ${minimum}: ` +
+          "upgrade it, or delete the newer services first",
+        { thisService: version, minimum },
+      );
+    }
+  }
+}

@@ -1,0 +1,135 @@
+import Database from "libsql";
+import { DuplicateRecord, InvalidParameters } from "../../conductor/errors.js";
+import type { SqlValue } from "./codec.js";
+
+/** The handle of the database engine, for services that keep tables of their own in the same file. */
+export type DatabaseHandle = Database.Database;
+
+export type SqlRow = readonly SqlValue[];
+
+type Prepared = Database.Statement<unknown[]>;
+
+/** Statements that stay prepared; updates of arbitrary sets of columns would otherwise grow without end. */
+const PREPARED_STATEMENTS = 400;
+
+/** Runs SQL on one connection: prepared statements, nested transactions, and work to do after the commit. */
+export class Sql {
+  readonly handle: DatabaseHandle;
+  readonly #readers = new Map<string, Prepared>();
+  readonly #writers = new Map<string, Prepared>();
+  #depth = 0;
+  #afterCommit: (() => void)[] = [];
+
+  constructor(handle: DatabaseHandle) {
+    this.handle = handle;
+  }
+
+  /** The first row as a list of columns. */
+  get(text: string, ...values: SqlValue[]): SqlRow | undefined {
+    return this.#reader(text).get(values) as SqlRow | undefined;
+  }
+
+  all(text: string, ...values: SqlValue[]): SqlRow[] {
+    return this.#reader(text).all(values) as SqlRow[];
+  }
+
+  /**
+   * A statement without rows; how many it changed, and the id of the row that it inserted.
+   * @throws {DuplicateRecord} a unique index refused; `data.index` names its columns.
+   * @throws {InvalidParameters} another rule of the database refused.
+   */
+  run(text: string, ...values: SqlValue[]): { readonly changes: number; readonly id: number } {
+    try {
+      const { changes, lastInsertRowid } = this.#writer(text).run(values);
+      return { changes, id: Number(lastInsertRowid) };
+    } catch (error) {
+      throw translate(error);
+    }
+  }
+
+  /** One transaction; inside another one a part of it that is undone alone when `work` throws. */
+  transaction<T>(work: () => T): T {
+    const outer = this.#depth === 0;
+    const name = `level_${this.#depth}`;
+    const queued = this.#afterCommit.length;
+    this.handle.exec(outer ? "BEGIN IMMEDIATE" : `SAVEPOINT ${name}`);
+    this.#depth += 1;
+    let result: T;
+    try {
+      result = work();
+      this.handle.exec(outer ? "COMMIT" : `RELEASE ${name}`);
+    } catch (error) {
+      this.#afterCommit.length = queued;
+      this.#undo(outer, name);
+      throw error;
+    } finally {
+      this.#depth -= 1;
+    }
+    if (outer) {
+      this.#flush();
+    }
+    return result;
+  }
+
+  /** Runs `action` when the open transaction has been committed; not at all when it is undone; at once without one. */
+  afterCommit(action: () => void): void {
+    if (this.#depth === 0) {
+      action();
+    } else {
+      this.#afterCommit.push(action);
+    }
+  }
+
+  #undo(outer: boolean, name: string): void {
+    // On a full disk and the like SQLite has ended the whole transaction by itself.
+    if (this.handle.inTransaction) {
+      this.handle.exec(outer ? "ROLLBACK" : `ROLLBACK TO ${name}; RELEASE ${name}`);
+    }
+  }
+
+  #flush(): void {
+    const actions = this.#afterCommit;
+    this.#afterCommit = [];
+    for (const action of actions) {
+      action();
+    }
+  }
+
+  #reader(text: string): Prepared {
+    return prepared(this.#readers, text, () => this.handle.prepare(text).raw());
+  }
+
+  #writer(text: string): Prepared {
+    return prepared(this.#writers, text, () => this.handle.prepare(text));
+  }
+}
+
+function prepared(cache: Map<string, Prepared>, text: string, prepare: () => Prepared): Prepared {
+  const known = cache.get(text);
+  if (known) {
+    return known;
+  }
+  if (cache.size >= PREPARED_STATEMENTS) {
+    const [oldest] = cache.keys();
+    cache.delete(oldest ?? "");
+  }
+  const statement = prepare();
+  cache.set(text, statement);
+  return statement;
+}
+
+function translate(error: unknown): unknown {
+  if (!(error instanceof Database.SqliteError)) {
+    return error;
+  }
+  const [rule = "", detail = ""] = error.message.split(" constraint failed: ");
+  if (rule === "UNIQUE") {
+    return new DuplicateRecord(`there is already a record with the same ${detail}`, { index: detail });
+  }
+  if (error.code.startsWith("SQLITE_CONSTRAINT") || error.rawCode === SQLITE_CONSTRAINT_DATATYPE) {
+    return new InvalidParameters(`the state of record refused the change: ${error.message}`, { rule: error.message });
+  }
+  return error;
+}
+
+const SQLITE_CONSTRAINT_DATATYPE = 3091;

@@ -1,0 +1,79 @@
+import { refuse } from "./check.js";
+import type { Codec, SqlValue } from "./codec.js";
+import type { Sql, SqlRow } from "./sql.js";
+
+/** One codec a field; the column's name is the field's in snake case. */
+export type Columns<T> = { readonly [K in keyof T]-?: Codec<T[K]> };
+
+type Field<T> = Extract<keyof T, string>;
+
+/** The rows of one table as typed records. Conditions are SQL text of the caller, never data. */
+export class Table<T extends object> {
+  readonly name: string;
+  readonly #sql: Sql;
+  readonly #codecs: ReadonlyMap<string, Codec<unknown>>;
+  readonly #select: string;
+
+  constructor(sql: Sql, name: string, columns: Columns<T>) {
+    this.#sql = sql;
+    this.name = name;
+    this.#codecs = new Map<string, Codec<unknown>>(Object.entries(columns));
+    const names = [...this.#codecs.keys()].map(snakeCase).join(", ");
+    this.#select = `SELECT ${names} FROM ${name}`;
+  }
+
+  column(field: Field<T>): string {
+    return snakeCase(field);
+  }
+
+  one(condition: string, ...values: SqlValue[]): T | null {
+    const row = this.#sql.get(`${this.#select} WHERE ${condition}`, ...values);
+    return row ? this.#decode(row) : null;
+  }
+
+  many(condition: string, ...values: SqlValue[]): T[] {
+    return this.#sql.all(`${this.#select} WHERE ${condition}`, ...values).map((row) => this.#decode(row));
+  }
+
+  /** Inserts a row and returns its id. */
+  insert(values: Partial<T>, extra: Readonly<Record<string, SqlValue>> = {}): number {
+    const [columns, encoded] = this.#encode(values, extra);
+    const marks = columns.map(() => "?").join(", ");
+    return this.#sql.run(`INSERT INTO ${this.name} (${columns.join(", ")}) VALUES (${marks})`, ...encoded).id;
+  }
+
+  /** Changes the row with this id; false when there is none. */
+  update(id: number, values: Partial<T>, extra: Readonly<Record<string, SqlValue>> = {}): boolean {
+    const [columns, encoded] = this.#encode(values, extra);
+    const assignments = columns.map((column) => `${column} = ?`).join(", ");
+    return this.#sql.run(`UPDATE ${this.name} SET ${assignments} WHERE id = ?`, ...encoded, id).changes > 0;
+  }
+
+  #encode(values: Partial<T>, extra: Readonly<Record<string, SqlValue>>): [columns: string[], values: SqlValue[]] {
+    const columns = Object.keys(extra);
+    const encoded = Object.values(extra);
+    for (const [field, value] of Object.entries(values)) {
+      const codec = this.#codecs.get(field);
+      if (!codec) {
+        refuse(`${this.name}.${field}`, value, "no such field");
+      }
+      columns.push(snakeCase(field));
+      encoded.push(codec.encode(value, field));
+    }
+    return [columns, encoded];
+  }
+
+  #decode(row: SqlRow): T {
+    const record: Record<string, unknown> = {};
+    let index = 0;
+    for (const [field, codec] of this.#codecs) {
+      record[field] = codec.decode(row[index] ?? null);
+      index += 1;
+    }
+    return record as T;
+  }
+}
+
+function snakeCase(field: string): string {
+  return field.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
+}
