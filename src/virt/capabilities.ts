@@ -1,3 +1,5 @@
+import { InvalidDriver } from "./errors.js";
+
 /** What a driver can do (spec 8.4). All default to false. */
 export interface Capabilities {
   /** Gates the clean-up of evacuated guests and being the target of an evacuation. */
@@ -87,4 +89,34 @@ export const capabilitiesAsTraits = (
       capabilities[capability as keyof Capabilities] === true && !excluded.has(trait),
     ]),
   );
+};
+
+const NO_CAPABILITIES: Readonly<Required<Capabilities>> = Object.freeze({
+  ...(Object.fromEntries(Object.keys(CAPABILITY_TRAITS).map((capability) => [capability, false])) as Record<
+    keyof typeof CAPABILITY_TRAITS,
+    boolean
+  >),
+  supportsEvacuate: false,
+  hasImagecache: false,
+  supportsPcpus: false,
+  supportsVtpm: false,
+});
+
+/**
+ * What a driver says of itself, with the default for what it leaves out.
+ * @throws {InvalidDriver} for an unknown capability, which is most often a misspelt one, or one that is no boolean.
+ */
+export const completeCapabilities = (given: Capabilities | undefined): Readonly<Required<Capabilities>> => {
+  for (const [capability, value] of Object.entries(given ?? {})) {
+    if (!(capability in NO_CAPABILITIES)) {
+      throw new InvalidDriver(
+        `capabilities has ${capability}, which this contract does not know; known are ` +
+          `${Object.keys(NO_CAPABILITIES).join(", ")}`,
+      );
+    }
+    if (typeof value !== "boolean") {
+      throw new InvalidDriver(`capabilities.${capability} must be true or false, but found ${typeof value}`);
+    }
+  }
+  return Object.freeze({ ...NO_CAPABILITIES, ...given });
 };

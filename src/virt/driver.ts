@@ -87,8 +87,14 @@ export interface VirtDriver {
   powerOn(instance: Instance, options?: DriverOperationOptions): Promise<void>;
   /** HARD makes a missing guest anew; SOFT: @throws {GuestNotFound} */
   reboot(instance: Instance, type: "SOFT" | "HARD", options?: DriverOperationOptions): Promise<void>;
+  /** Left out: @throws {NotImplemented}. @throws {GuestNotFound} */
   pause?(instance: Instance, options?: DriverOperationOptions): Promise<void>;
+  /** Left out: @throws {NotImplemented}. @throws {GuestNotFound} */
   unpause?(instance: Instance, options?: DriverOperationOptions): Promise<void>;
+  /** Left out: @throws {NotImplemented}. @throws {GuestNotFound} */
+  suspend?(instance: Instance, options?: DriverOperationOptions): Promise<void>;
+  /** Undo of {@link suspend}. Left out: @throws {NotImplemented}. @throws {GuestNotFound} */
+  resume?(instance: Instance, options?: DriverOperationOptions): Promise<void>;
   /** Idempotent. Default: nothing. */
   resumeStateOnHostBoot?(instance: Instance, options?: DriverOperationOptions): Promise<void>;
 

@@ -46,3 +46,42 @@ export class ReshapeNeeded extends VirtError {
 export class ReshapeFailed extends VirtError {
   override readonly name = "ReshapeFailed";
 }
+
+/** The driver broke a rule of the contract: rubbish returned, or something thrown that is no Error. */
+export class VirtDriverMisbehaved extends VirtError {
+  override readonly name = "VirtDriverMisbehaved";
+  readonly driver: string;
+  readonly method: string;
+  /** The rule, as the message says it. */
+  readonly rule: string;
+
+  constructor(driver: string, method: string, rule: string, found: string, options?: ErrorOptions) {
+    super(`driver ${driver}: ${method} must ${rule}, but ${found}; this is a defect of the driver`, options);
+    this.driver = driver;
+    this.method = method;
+    this.rule = rule;
+  }
+}
+
+/** The driver did not answer in time and was told to stop; it may still run, and what it has changed is unknown. */
+export class VirtDriverTimeout extends VirtError {
+  override readonly name = "VirtDriverTimeout";
+  readonly driver: string;
+  readonly method: string;
+  readonly milliseconds: number;
+
+  constructor(driver: string, method: string, milliseconds: number) {
+    super(
+      `driver ${driver}: ${method} must settle within ${milliseconds} ms, but did not and was told to stop; ` +
+        "whether it has changed anything is unknown",
+    );
+    this.driver = driver;
+    this.method = method;
+    this.milliseconds = milliseconds;
+  }
+}
+
+/** The plugin cannot be loaded: not found, no definition in it, or written for another contract. */
+export class InvalidDriver extends VirtError {
+  override readonly name = "InvalidDriver";
+}

@@ -1,0 +1,145 @@
+import type { Clock } from "../runtime/clock.js";
+import type { Logger } from "../runtime/logger.js";
+import type { Timers } from "../runtime/timers.js";
+import { asDriverError } from "./driver-error.js";
+import { DRIVER_METHODS, type DriverMethod } from "./driver-methods.js";
+import { VirtDriverMisbehaved, VirtDriverTimeout } from "./errors.js";
+
+/** How a call of a driver ended, for metrics. `refused`: never made, the permit or a fault point threw. */
+export type DriverOutcome = "success" | "error" | "timeout" | "misbehaved" | "aborted" | "refused";
+
+export interface DriverCallOptions {
+  /** Milliseconds by method, instead of the defaults in {@link DRIVER_METHODS}. */
+  readonly timeouts?: Partial<Readonly<Record<DriverMethod, number>>>;
+  /** Milliseconds that a driver has to settle after its signal was aborted. Default 5,000. */
+  readonly grace?: number;
+  /** Called before each method that changes guests; throws when the host lease is not held. */
+  readonly permit?: (method: DriverMethod, instanceUuid: string | undefined) => void | Promise<void>;
+  /** Fault points. */
+  readonly point?: (method: DriverMethod, when: "before" | "after") => void | Promise<void>;
+  /** Told how each call ended, and after how many milliseconds. */
+  readonly observe?: (method: DriverMethod, milliseconds: number, outcome: DriverOutcome) => void;
+}
+
+export interface DriverCallDoors {
+  readonly clock: Clock;
+  readonly timers: Timers;
+  readonly logger: Logger;
+}
+
+/** One call: the author's method, and the check of what it returned. */
+export interface DriverCall<R> {
+  readonly method: DriverMethod;
+  readonly instanceUuid?: string | undefined;
+  readonly signal?: AbortSignal | undefined;
+  readonly invoke: (signal: AbortSignal) => unknown;
+  /** @throws {VirtDriverMisbehaved} */
+  readonly check: (value: unknown) => R;
+}
+
+/** Makes calls of one driver: permit, fault points, time-out, normal errors, checked results, metrics. */
+export class DriverCaller {
+  readonly #driver: string;
+  readonly #doors: DriverCallDoors;
+  readonly #options: DriverCallOptions;
+
+  constructor(driver: string, doors: DriverCallDoors, options: DriverCallOptions) {
+    this.#driver = driver;
+    this.#doors = doors;
+    this.#options = options;
+  }
+
+  /**
+   * @throws what the driver throws, {@link VirtDriverMisbehaved}, {@link VirtDriverTimeout}, the reason of the caller's
+   * signal, or what `permit` and `point` throw.
+   */
+  async call<R>(call: DriverCall<R>): Promise<R> {
+    const { method, signal } = call;
+    const started = this.#doors.clock.monotonic();
+    let outcome: DriverOutcome = "refused";
+    try {
+      signal?.throwIfAborted();
+      if (DRIVER_METHODS[method].changesGuests) {
+        await this.#options.permit?.(method, call.instanceUuid);
+      }
+      await this.#options.point?.(method, "before");
+      outcome = "error";
+      const result = call.check(await this.#bounded(call));
+      outcome = "success";
+      await this.#options.point?.(method, "after");
+      return result;
+    } catch (error) {
+      if (error instanceof VirtDriverTimeout) outcome = "timeout";
+      else if (error instanceof VirtDriverMisbehaved) outcome = "misbehaved";
+      else if (signal?.aborted && error === signal.reason) outcome = "aborted";
+      throw error;
+    } finally {
+      this.#observe(method, this.#doors.clock.monotonic() - started, outcome);
+    }
+  }
+
+  /** Runs the author's method until it settles, or until it was told to stop and the grace is over. */
+  async #bounded<R>({ method, signal, invoke }: DriverCall<R>): Promise<unknown> {
+    const { timers } = this.#doors;
+    const timeout = this.#options.timeouts?.[method] ?? DRIVER_METHODS[method].timeout;
+    const controller = new AbortController();
+    let settled = false;
+    let abandoned = false;
+    return new Promise((resolve, reject) => {
+      let cancelGrace: () => void = () => {};
+      const stop = (reason: Error) => {
+        if (controller.signal.aborted || settled) return;
+        controller.abort(reason);
+        cancelGrace = timers.after(this.#options.grace ?? 5_000, () => {
+          abandoned = true;
+          finish(() => reject(reason));
+        });
+      };
+      const stopForCaller = () => stop(signal?.reason);
+      const cancelTimeout = timers.after(timeout, () => stop(new VirtDriverTimeout(this.#driver, method, timeout)));
+      const finish = (settle: () => void) => {
+        if (settled) return;
+        settled = true;
+        cancelTimeout();
+        cancelGrace();
+        signal?.removeEventListener("abort", stopForCaller);
+        settle();
+      };
+      signal?.addEventListener("abort", stopForCaller, { once: true });
+      this.#invoke(method, () => invoke(controller.signal)).then(
+        (value) => {
+          if (abandoned) this.#tellLate(method, "succeeded");
+          finish(() => resolve(value));
+        },
+        (error: unknown) => {
+          if (abandoned) this.#tellLate(method, "failed", error);
+          // A driver that heeds its signal fails with the reason, or with an error of its own that came of it.
+          finish(() => reject(controller.signal.aborted ? controller.signal.reason : error));
+        },
+      );
+    });
+  }
+
+  async #invoke(method: DriverMethod, invoke: () => unknown): Promise<unknown> {
+    try {
+      return await invoke();
+    } catch (thrown) {
+      throw asDriverError(thrown, this.#driver, method);
+    }
+  }
+
+  #tellLate(method: DriverMethod, how: string, error?: unknown): void {
+    this.#doors.logger.warn(
+      `driver ${this.#driver}: ${method} ${how} after it had been given up; its result is dropped`,
+      { driver: this.#driver, method, ...(error === undefined ? {} : { err: error }) },
+    );
+  }
+
+  #observe(method: DriverMethod, milliseconds: number, outcome: DriverOutcome): void {
+    try {
+      this.#options.observe?.(method, milliseconds, outcome);
+    } catch (error) {
+      this.#doors.logger.error("the observer of driver calls failed", { method, err: error });
+    }
+  }
+}

@@ -1,0 +1,165 @@
+import { describe } from "./driver-error.js";
+import type { DriverMethod } from "./driver-methods.js";
+import { VirtDriverMisbehaved } from "./errors.js";
+import {
+  type AvailableResource,
+  type GuestInfo,
+  POWER_STATES,
+  type PowerState,
+  type SharedStorageToken,
+} from "./types.js";
+
+export const UUID_PATTERN = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
+
+/** Checks of what the methods of one driver return. Each returns the value, or throws naming method and rule. */
+export class DriverChecks {
+  readonly #driver: string;
+
+  constructor(driver: string) {
+    this.#driver = driver;
+  }
+
+  /** For methods that return nothing. */
+  readonly nothing = (): void => {};
+
+  readonly boolean = (method: DriverMethod, value: unknown): boolean =>
+    typeof value === "boolean" ? value : this.#fail(method, "return true or false", value);
+
+  readonly text = (method: DriverMethod, value: unknown): string =>
+    typeof value === "string" && value !== "" ? value : this.#fail(method, "return a text that is not empty", value);
+
+  readonly uuids = (method: DriverMethod, value: unknown): readonly string[] => {
+    const list = this.#uniqueTexts(method, "uuids", value);
+    const wrong = list.find((uuid) => !UUID_PATTERN.test(uuid));
+    if (wrong === undefined) return list;
+    return this.#fail(method, "return uuids in lower case with hyphens", wrong, "in the list it returned");
+  };
+
+  readonly names = (method: DriverMethod, value: unknown): readonly string[] =>
+    this.#uniqueTexts(method, "names", value);
+
+  /** uuid → name, as a Map. */
+  readonly namesByUuid = (method: DriverMethod, value: unknown): ReadonlyMap<string, string> => {
+    if (!(value instanceof Map)) return this.#fail(method, "return a Map of uuid to node name", value);
+    const names = new Map<string, string>();
+    for (const [uuid, name] of value) {
+      if (typeof uuid !== "string" || !UUID_PATTERN.test(uuid)) {
+        return this.#fail(method, "return uuids in lower case with hyphens as keys", uuid, "among the keys");
+      }
+      if (typeof name !== "string" || name === "") {
+        return this.#fail(method, "return a node name for each uuid", name, `for ${uuid}`);
+      }
+      names.set(uuid, name);
+    }
+    this.#uniqueTexts(method, "node names", [...names.values()]);
+    return names;
+  };
+
+  readonly guestInfo = (method: DriverMethod, value: unknown): GuestInfo => {
+    if (!isRecord(value)) return this.#fail(method, "return an object with the guest's state", value);
+    const { state, internalId } = value;
+    if (!isPowerState(state)) {
+      const states = Object.values(POWER_STATES).join(", ");
+      return this.#fail(method, `return one of Nova's power states (${states}) as state`, state);
+    }
+    if (internalId === undefined) return { state };
+    if (typeof internalId === "string") return { state, internalId };
+    return this.#fail(method, "return a text as internalId, if any", internalId);
+  };
+
+  readonly token = (method: DriverMethod, value: unknown): SharedStorageToken | null => {
+    if (value === null) return null;
+    if (!isRecord(value)) return this.#fail(method, "return a token (an object) or null", value);
+    try {
+      // It travels to another host.
+      return JSON.parse(JSON.stringify(value));
+    } catch {
+      return this.#fail(method, "return a token that JSON can carry", value);
+    }
+  };
+
+  /** Some of `given`, told by their uuids. */
+  someOf<T extends { readonly uuid: string }>(method: DriverMethod, value: unknown, given: readonly T[]): readonly T[] {
+    const rule = "return a list of some of the instances that it was given, each once";
+    if (!Array.isArray(value)) return this.#fail(method, rule, value);
+    const left = new Map(given.map((instance) => [instance.uuid, instance]));
+    return value.map((item: unknown) => {
+      const uuid = isRecord(item) ? item.uuid : undefined;
+      const instance = typeof uuid === "string" ? left.get(uuid) : undefined;
+      if (!instance) return this.#fail(method, rule, uuid ?? item, "in the list it returned");
+      left.delete(instance.uuid);
+      return instance;
+    });
+  }
+
+  /** Spec 4.4 step 1. */
+  readonly availableResource = (method: DriverMethod, value: unknown): AvailableResource => {
+    if (!isRecord(value)) return this.#fail(method, "return an object with the node's resources", value);
+    for (const [key, [rule, holds]] of Object.entries(RESOURCE_RULES)) {
+      if (!(key in value)) {
+        if (key === "uuid" || key === "stats") continue;
+        throw new VirtDriverMisbehaved(this.#driver, method, `return ${key} (${rule})`, "the key is missing");
+      }
+      if (!holds(value[key])) this.#fail(method, `return ${rule} as ${key}`, value[key]);
+    }
+    return value as unknown as AvailableResource;
+  };
+
+  #uniqueTexts(method: DriverMethod, what: string, value: unknown): readonly string[] {
+    if (!Array.isArray(value)) return this.#fail(method, `return a list of ${what}`, value);
+    const seen = new Set<string>();
+    for (const item of value as unknown[]) {
+      if (typeof item !== "string" || item === "") {
+        return this.#fail(method, `return a list of ${what}`, item, "in the list it returned");
+      }
+      if (seen.has(item)) return this.#fail(method, `return unique ${what}`, item, "twice");
+      seen.add(item);
+    }
+    return [...seen];
+  }
+
+  #fail(method: DriverMethod, rule: string, found: unknown, where = ""): never {
+    throw new VirtDriverMisbehaved(this.#driver, method, rule, `found ${describe(found)}${where && ` ${where}`}`);
+  }
+}
+
+type Rule = readonly [rule: string, holds: (value: unknown) => boolean];
+
+const count: Rule = ["a whole number, 0 or more", (value) => Number.isSafeInteger(value) && Number(value) >= 0];
+const amount: Rule = ["a number, 0 or more", (value) => Number.isFinite(value) && Number(value) >= 0];
+const name: Rule = ["a text that is not empty", (value) => typeof value === "string" && value !== ""];
+const textOrNull: Rule = ["a text or null", (value) => value === null || typeof value === "string"];
+
+const RESOURCE_RULES: Readonly<Record<keyof AvailableResource, Rule>> = {
+  vcpus: count,
+  memoryMb: count,
+  localGb: count,
+  vcpusUsed: count,
+  memoryMbUsed: count,
+  localGbUsed: amount,
+  cpuInfo: textOrNull,
+  numaTopology: textOrNull,
+  hypervisorType: name,
+  hypervisorVersion: count,
+  hypervisorHostname: name,
+  supportedInstances: [
+    "a list of [architecture, hypervisor type, vm mode]",
+    (value) =>
+      Array.isArray(value) &&
+      value.every(
+        (item: unknown) => Array.isArray(item) && item.length === 3 && item.every((part) => typeof part === "string"),
+      ),
+  ],
+  diskAvailableLeast: ["a whole number or null", (value) => value === null || Number.isSafeInteger(value)],
+  uuid: ["a uuid in lower case with hyphens", (value) => typeof value === "string" && UUID_PATTERN.test(value)],
+  stats: [
+    "an object of texts",
+    (value) => isRecord(value) && Object.values(value).every((item) => typeof item === "string"),
+  ],
+};
+
+const isPowerState = (value: unknown): value is PowerState =>
+  (Object.values(POWER_STATES) as readonly unknown[]).includes(value);
+
+const isRecord = (value: unknown): value is Record<string, unknown> =>
+  typeof value === "object" && value !== null && !Array.isArray(value);

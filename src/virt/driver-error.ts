@@ -1,0 +1,44 @@
+import * as errors from "./errors.js";
+
+type VirtErrorClass = new (message: string, options?: ErrorOptions) => errors.VirtError;
+
+/** Errors that a driver may raise on purpose, by name: a plugin may come with its own copy of this package, or be plain. */
+const BY_NAME: ReadonlyMap<string, VirtErrorClass> = new Map<string, VirtErrorClass>([
+  ["VirtDriverNotReady", errors.VirtDriverNotReady],
+  ["NotImplementedError", errors.NotImplemented],
+  ["InstanceNotFound", errors.GuestNotFound],
+  ["InstanceExists", errors.InstanceExists],
+  ["InstanceNotRunning", errors.InstanceNotRunning],
+  ["InstancePowerOffFailure", errors.InstancePowerOffFailure],
+  ["ComputeResourcesUnavailable", errors.ComputeResourcesUnavailable],
+  ["BuildAbortException", errors.BuildAbortException],
+  ["InstanceFaultRollback", errors.InstanceFaultRollback],
+  ["InvalidConfiguration", errors.InvalidConfiguration],
+  ["ReshapeNeeded", errors.ReshapeNeeded],
+  ["ReshapeFailed", errors.ReshapeFailed],
+]);
+
+/** What a driver threw as an error that the core knows: the contract's own by class or by name, others as they are. */
+export const asDriverError = (thrown: unknown, driver: string, method: string): Error => {
+  if (thrown instanceof errors.VirtError) return thrown;
+  if (!(thrown instanceof Error)) {
+    return new errors.VirtDriverMisbehaved(driver, method, "throw Errors only", `it threw ${describe(thrown)}`, {
+      cause: thrown,
+    });
+  }
+  const known = BY_NAME.get(thrown.name);
+  return known ? new known(thrown.message, { cause: thrown }) : thrown;
+};
+
+/** A value in a message: short, and never throws. */
+export const describe = (value: unknown): string => {
+  if (value === null || value === undefined) return String(value);
+  if (typeof value === "function") return "a function";
+  if (typeof value === "bigint" || typeof value === "symbol") return String(value);
+  try {
+    const text = JSON.stringify(value) ?? typeof value;
+    return text.length > 100 ? `${text.slice(0, 100)}…` : text;
+  } catch {
+    return `an unprintable ${typeof value}`;
+  }
+};

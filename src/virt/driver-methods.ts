@@ -1,0 +1,64 @@
+import type { VirtDriver } from "./driver.js";
+
+/** Names of the contract's methods. */
+export type DriverMethod = Exclude<keyof VirtDriver, "capabilities" | "rebalancesNodes">;
+
+const MINUTE = 60_000;
+
+interface MethodRule {
+  /** A driver without it is refused. */
+  readonly required: boolean;
+  /** It changes a guest or its files, so it needs the host lease (spec V1, V6). */
+  readonly changesGuests: boolean;
+  /** Default time-out in milliseconds. */
+  readonly timeout: number;
+}
+
+const rule = (required: boolean, changesGuests: boolean, timeout: number): MethodRule => ({
+  required,
+  changesGuests,
+  timeout,
+});
+
+/** What the core must know of each method before it calls it. */
+export const DRIVER_METHODS: Readonly<Record<DriverMethod, MethodRule>> = {
+  initHost: rule(true, false, 5 * MINUTE),
+  cleanupHost: rule(true, false, MINUTE),
+  processInstancesAtStartup: rule(false, false, 5 * MINUTE),
+  listInstanceUuids: rule(true, false, 2 * MINUTE),
+  getAvailableNodes: rule(true, false, 2 * MINUTE),
+  getNodenamesByUuid: rule(false, false, 2 * MINUTE),
+  isNodeDeleted: rule(false, false, MINUTE),
+  getAvailableResource: rule(true, false, 2 * MINUTE),
+  updateProviderTree: rule(true, false, 2 * MINUTE),
+  getHostIpAddr: rule(true, false, MINUTE),
+  setHostEnabled: rule(false, false, MINUTE),
+  getInfo: rule(true, false, MINUTE),
+  instanceExists: rule(false, false, MINUTE),
+  prepareForSpawn: rule(false, true, 10 * MINUTE),
+  spawn: rule(true, true, 60 * MINUTE),
+  failedSpawnCleanup: rule(false, true, 10 * MINUTE),
+  destroy: rule(true, true, 10 * MINUTE),
+  powerOff: rule(true, true, 10 * MINUTE),
+  powerOn: rule(true, true, 5 * MINUTE),
+  reboot: rule(true, true, 10 * MINUTE),
+  pause: rule(false, true, 5 * MINUTE),
+  unpause: rule(false, true, 5 * MINUTE),
+  suspend: rule(false, true, 10 * MINUTE),
+  resume: rule(false, true, 10 * MINUTE),
+  resumeStateOnHostBoot: rule(false, true, 5 * MINUTE),
+  instanceOnDisk: rule(false, false, MINUTE),
+  deleteInstanceFiles: rule(false, true, 10 * MINUTE),
+  cleanupLingeringInstanceResources: rule(false, true, 10 * MINUTE),
+  checkInstanceSharedStorageLocal: rule(false, false, MINUTE),
+  checkInstanceSharedStorageRemote: rule(false, false, MINUTE),
+  checkInstanceSharedStorageCleanup: rule(false, false, MINUTE),
+  finishRevertMigration: rule(false, true, 60 * MINUTE),
+  liveMigrationAbort: rule(false, true, 5 * MINUTE),
+};
+
+export const REQUIRED_METHODS: readonly DriverMethod[] = (
+  Object.entries(DRIVER_METHODS) as [DriverMethod, MethodRule][]
+)
+  .filter(([, { required }]) => required)
+  .map(([method]) => method);
