@@ -1,0 +1,6 @@
+import type { Clock } from "../clock.js";
+
+export const nodeClock = (): Clock => ({
+  now: () => Date.now(),
+  monotonic: () => performance.now(),
+});

@@ -1,0 +1,151 @@
+import { randomBytes } from "node:crypto";
+import { watch } from "node:fs";
+import { appendFile, mkdir, open, readdir, readFile, rename, rm, stat, writeFile } from "node:fs/promises";
+import { basename, dirname, join } from "node:path";
+import { FileFailure, type FileStat, type Files } from "../files.js";
+
+/** Names of files that {@link NodeFiles.write} has not finished; a killed process leaves them behind. */
+const UNFINISHED = /^\..+\.[0-9a-f]{12}\.tmp$/;
+
+/** Changes within this many milliseconds are told as one. */
+const WATCH_DELAY = 10;
+
+export class NodeFiles implements Files {
+  async read(path: string): Promise<string> {
+    return attempt(path, "read", () => readFile(path, "utf8"));
+  }
+
+  async readIfPresent(path: string): Promise<string | undefined> {
+    return orAbsent(undefined, () => this.read(path));
+  }
+
+  async write(path: string, text: string, options?: { readonly mode?: number }): Promise<void> {
+    const unfinished = join(dirname(path), `.${basename(path)}.${randomBytes(6).toString("hex")}.tmp`);
+    await attempt(path, "write", async () => {
+      try {
+        await inFolder(path, () => writeFile(unfinished, text, { mode: options?.mode ?? 0o644, flag: "wx" }));
+        await rename(unfinished, path);
+      } catch (error) {
+        await rm(unfinished, { force: true });
+        throw error;
+      }
+    });
+  }
+
+  async create(path: string, text: string, options?: { readonly mode?: number }): Promise<void> {
+    await attempt(path, "create", () =>
+      inFolder(path, () => writeFile(path, text, { mode: options?.mode ?? 0o644, flag: "wx" })),
+    );
+  }
+
+  async append(path: string, text: string): Promise<void> {
+    await attempt(path, "append", () => inFolder(path, () => appendFile(path, text)));
+  }
+
+  async truncate(path: string, bytes: number): Promise<void> {
+    await attempt(path, "truncate", () =>
+      inFolder(path, async () => {
+        const handle = await open(path, "a");
+        try {
+          await handle.truncate(bytes);
+        } finally {
+          await handle.close();
+        }
+      }),
+    );
+  }
+
+  async rename(from: string, to: string): Promise<void> {
+    await attempt(from, "rename", () => rename(from, to));
+  }
+
+  async remove(path: string): Promise<void> {
+    await attempt(path, "remove", () => rm(path, { recursive: true, force: true }));
+  }
+
+  async makeFolder(path: string, options?: { readonly mode?: number }): Promise<void> {
+    await attempt(path, "mkdir", () => mkdir(path, { recursive: true, mode: options?.mode ?? 0o755 }));
+  }
+
+  async list(path: string): Promise<string[]> {
+    const names = await attempt(path, "list", () => orAbsent([], () => readdir(path)));
+    return names.filter((name) => !UNFINISHED.test(name)).sort();
+  }
+
+  async stat(path: string): Promise<FileStat | undefined> {
+    return attempt(path, "stat", () =>
+      orAbsent(undefined, async () => {
+        const found = await stat(path);
+        return {
+          kind: found.isFile() ? "file" : found.isDirectory() ? "folder" : "other",
+          bytes: found.size,
+          modified: found.mtimeMs,
+          mode: found.mode & 0o7777,
+        };
+      }),
+    );
+  }
+
+  watch(folder: string, listener: () => void): () => void {
+    let timer: NodeJS.Timeout | undefined;
+    const tell = (name: string | null) => {
+      if (name === null || !UNFINISHED.test(name)) {
+        timer ??= setTimeout(() => {
+          timer = undefined;
+          listener();
+        }, WATCH_DELAY);
+      }
+    };
+    try {
+      const watcher = watch(folder, { persistent: false }, (_event, name) => tell(name));
+      // The folder went away: a change like any other.
+      watcher.on("error", () => tell(null));
+      return () => {
+        watcher.close();
+        clearTimeout(timer);
+      };
+    } catch (error) {
+      throw failure(folder, "watch", error);
+    }
+  }
+}
+
+async function attempt<T>(path: string, operation: string, work: () => Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    throw failure(path, operation, error);
+  }
+}
+
+/** Does the work; when the folder of `path` is absent, makes it and does the work again. */
+async function inFolder<T>(path: string, work: () => Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    if (codeOf(error) !== "ENOENT") {
+      throw error;
+    }
+    await mkdir(dirname(path), { recursive: true });
+    return work();
+  }
+}
+
+async function orAbsent<T, A>(absent: A, work: () => Promise<T>): Promise<T | A> {
+  try {
+    return await work();
+  } catch (error) {
+    if (["ENOENT", "ENOTDIR"].includes(codeOf(error))) {
+      return absent;
+    }
+    throw error;
+  }
+}
+
+function failure(path: string, operation: string, error: unknown): FileFailure {
+  return error instanceof FileFailure ? error : new FileFailure(path, codeOf(error), operation, { cause: error });
+}
+
+function codeOf(error: unknown): string {
+  return error instanceof Error && "code" in error ? String(error.code) : "EUNKNOWN";
+}

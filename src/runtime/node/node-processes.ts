@@ -1,0 +1,39 @@
+import { readFileSync } from "node:fs";
+import { hostname } from "node:os";
+import type { Processes } from "../processes.js";
+
+export const nodeProcesses = (): Processes => {
+  const name = hostname();
+  return { pid: process.pid, hostname: name, machine: `${name}:${bootId()}`, isAlive };
+};
+
+/** The kernel's id of this boot; elsewhere than on Linux the host name alone must do. */
+function bootId(): string {
+  return readIfThere("/proc/sys/kernel/random/boot_id")?.trim() ?? "unknown-boot";
+}
+
+function isAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+  } catch (error) {
+    // Not ours to signal, but there.
+    return error instanceof Error && "code" in error && error.code === "EPERM";
+  }
+  return !isZombie(pid);
+}
+
+/** A killed process stays until its parent reaps it, which the init of many containers never does. */
+function isZombie(pid: number): boolean {
+  const status = readIfThere(`/proc/${pid}/stat`);
+  // The command stands in parentheses and may hold any character; the state follows the last one.
+  const state = status?.slice(status.lastIndexOf(")") + 2, status.lastIndexOf(")") + 3);
+  return state === "Z" || state === "X";
+}
+
+function readIfThere(path: string): string | undefined {
+  try {
+    return readFileSync(path, "utf8");
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,133 @@
+import { createServer, type IncomingMessage, type Server } from "node:http";
+import type { Duplex } from "node:stream";
+import { WebSocketServer } from "ws";
+import { DEFAULT_CLOSE_GRACE, DEFAULT_LISTEN_LIMITS } from "../listen-defaults.js";
+import type { Logger } from "../logger.js";
+import { splitTarget } from "../mounts.js";
+import { AddressInUse, type Listener, type ListenOptions, type Servers, type SocketAcceptor } from "../server.js";
+import { answerBadRequest } from "./bad-request.js";
+import { flattenHeaders, HttpExchange } from "./http-exchange.js";
+import { NodeSocket } from "./node-socket.js";
+
+/** Idle connections are kept this many milliseconds; longer than clients keep theirs, so that they close first. */
+const KEEP_ALIVE = 65_000;
+
+export class NodeServers implements Servers {
+  readonly #logger: Logger;
+
+  constructor(logger: Logger) {
+    this.#logger = logger;
+  }
+
+  async listen(options: ListenOptions): Promise<Listener> {
+    const listener = new NodeListener(options, this.#logger);
+    await listener.open();
+    return listener;
+  }
+}
+
+class NodeListener implements Listener {
+  readonly address: string;
+  readonly #wantedPort: number;
+  readonly #acceptors: Readonly<Record<string, SocketAcceptor>>;
+  readonly #server: Server;
+  readonly #sockets: WebSocketServer;
+  readonly #exchange: HttpExchange;
+  readonly #logger: Logger;
+  #port = 0;
+
+  constructor(options: ListenOptions, logger: Logger) {
+    const limits = { ...DEFAULT_LISTEN_LIMITS, ...options.limits };
+    this.address = options.address ?? "127.0.0.1";
+    this.#wantedPort = options.port;
+    this.#acceptors = options.sockets ?? {};
+    this.#logger = logger;
+    this.#exchange = new HttpExchange(options.services, limits.bodyBytes, logger);
+    // Node looks for slow clients only once in this interval.
+    const connectionsCheckingInterval = Math.max(1, Math.min(1_000, Math.floor(limits.headersTimeout / 2)));
+    this.#server = createServer({
+      headersTimeout: Math.min(limits.headersTimeout, limits.requestTimeout),
+      requestTimeout: limits.requestTimeout,
+      keepAliveTimeout: KEEP_ALIVE,
+      connectionsCheckingInterval,
+    });
+    this.#server.maxConnections = limits.connections;
+    this.#sockets = new WebSocketServer({ noServer: true, perMessageDeflate: false, maxPayload: limits.frameBytes });
+    this.#server.on("request", (request, response) => void this.#exchange.serve(request, response, this.url));
+    this.#server.on("upgrade", (request, socket, head) => this.#upgrade(request, socket, head));
+    this.#server.on("clientError", answerBadRequest);
+  }
+
+  get port(): number {
+    return this.#port;
+  }
+
+  get url(): string {
+    return `http://${this.address.includes(":") ? `[${this.address}]` : this.address}:${this.#port}`;
+  }
+
+  async open(): Promise<void> {
+    await new Promise<void>((resolve, reject) => {
+      this.#server.once("error", (error: NodeJS.ErrnoException) => {
+        reject(error.code === "EADDRINUSE" ? new AddressInUse(this.address, this.#wantedPort) : error);
+      });
+      this.#server.listen(this.#wantedPort, this.address, resolve);
+    });
+    const bound = this.#server.address();
+    this.#port = typeof bound === "object" && bound ? bound.port : this.#wantedPort;
+    this.#server.on("error", (error) => this.#logger.error("the server failed", { err: error }));
+  }
+
+  async close(grace = DEFAULT_CLOSE_GRACE): Promise<void> {
+    this.#exchange.drain();
+    const closed = new Promise<void>((resolve) => this.#server.close(() => resolve()));
+    for (const socket of this.#sockets.clients) {
+      socket.close(1001, "server is going away");
+    }
+    const timer = setTimeout(() => {
+      for (const socket of this.#sockets.clients) {
+        socket.terminate();
+      }
+      this.#server.closeAllConnections();
+    }, grace);
+    await closed;
+    clearTimeout(timer);
+  }
+
+  #upgrade(request: IncomingMessage, connection: Duplex, head: Buffer): void {
+    connection.on("error", () => connection.destroy());
+    const { path, query } = splitTarget(request.url ?? "/");
+    const acceptor = this.#acceptors[path];
+    if (!acceptor || request.headers.upgrade?.toLowerCase() !== "websocket") {
+      refuse(connection, 404, "Not Found", "no WebSocket is served at this path");
+      return;
+    }
+    const socket = new NodeSocket();
+    const refusal = acceptor(socket, { headers: flattenHeaders(request.headers), query });
+    if (refusal !== undefined) {
+      socket.abandon();
+      refuse(connection, 401, "Unauthorized", refusal);
+      return;
+    }
+    let opened = false;
+    this.#sockets.handleUpgrade(request, connection, head, (ws) => {
+      opened = true;
+      socket.attach(ws);
+    });
+    // ws calls back at once, or has answered a malformed handshake itself.
+    if (!opened) {
+      socket.abandon();
+    }
+  }
+}
+
+function refuse(connection: Duplex, status: number, title: string, reason: string): void {
+  const body = `${reason}\n`;
+  const head = [
+    `HTTP/1.1 ${status} ${title}`,
+    "content-type: text/plain; charset=utf-8",
+    `content-length: ${Buffer.byteLength(body)}`,
+    "connection: close",
+  ];
+  connection.end(`${head.join("\r\n")}\r\n\r\n${body}`);
+}

@@ -1,0 +1,87 @@
+import type { WebSocket } from "ws";
+import type { Socket } from "../socket.js";
+import { closingReason, SocketInbox } from "../socket-inbox.js";
+
+/** A WebSocket of ws. May exist before its connection is accepted; what is sent until then waits. */
+export class NodeSocket implements Socket {
+  readonly #inbox = new SocketInbox();
+  #ws: WebSocket | undefined;
+  #early: ((ws: WebSocket) => void)[] = [];
+  #dead = false;
+
+  /** The connection is open. */
+  attach(ws: WebSocket): void {
+    this.#ws = ws;
+    ws.on("message", (data, isBinary) => {
+      if (isBinary) {
+        ws.close(1003, "only text frames are taken");
+      } else {
+        this.#inbox.message(data.toString());
+      }
+    });
+    ws.on("pong", () => this.#inbox.pong());
+    ws.on("close", (code, reason) => this.#inbox.closed(code, reason.toString()));
+    // Every error (oversized frame, bad UTF-8, reset) is followed by a close, which says what there is to say.
+    ws.on("error", () => {});
+    const early = this.#early;
+    this.#early = [];
+    for (const action of early) {
+      action(ws);
+    }
+  }
+
+  /** The connection will not be opened. */
+  abandon(): void {
+    this.#dead = true;
+    this.#early = [];
+    this.#inbox.closed(1006, "");
+  }
+
+  get bufferedBytes(): number {
+    return this.#ws?.bufferedAmount ?? 0;
+  }
+
+  send(text: string): void {
+    this.#do((ws) => {
+      if (ws.readyState === ws.OPEN) {
+        ws.send(text);
+      }
+    });
+  }
+
+  close(code = 1000, reason = ""): void {
+    this.#do((ws) => ws.close(code, closingReason(reason)));
+  }
+
+  terminate(): void {
+    this.#do((ws) => ws.terminate());
+  }
+
+  ping(): void {
+    this.#do((ws) => {
+      if (ws.readyState === ws.OPEN) {
+        ws.ping();
+      }
+    });
+  }
+
+  onMessage(listener: (text: string) => void): void {
+    this.#inbox.onMessage(listener);
+  }
+
+  onClose(listener: (code: number, reason: string) => void): void {
+    this.#inbox.onClose(listener);
+  }
+
+  onPong(listener: () => void): void {
+    this.#inbox.onPong(listener);
+  }
+
+  #do(action: (ws: WebSocket) => void): void {
+    if (this.#ws) {
+      action(this.#ws);
+    } else if (!this.#dead) {
+      this.#early.push(action);
+    }
+  }
+}

@@ -1,0 +1,75 @@
+import type { IncomingMessage } from "node:http";
+import { WebSocket } from "ws";
+import { HttpConnectFailure } from "../http.js";
+import { CLIENT_FRAME_BYTES } from "../listen-defaults.js";
+import { type Socket, type Sockets, UpgradeRefused } from "../socket.js";
+import { NodeSocket } from "./node-socket.js";
+
+/** Milliseconds for connecting and the opening handshake together. */
+const HANDSHAKE_TIMEOUT = 10_000;
+
+/** The most of a refusal's body that is kept. */
+const REFUSAL_BYTES = 64 * 1024;
+
+export const nodeSockets = (): Sockets => ({ connect });
+
+async function connect(
+  url: string,
+  options: { readonly headers?: Readonly<Record<string, string>>; readonly signal?: AbortSignal } = {},
+): Promise<Socket> {
+  const { headers = {}, signal } = options;
+  signal?.throwIfAborted();
+  const ws = new WebSocket(url, {
+    headers: { ...headers },
+    perMessageDeflate: false,
+    maxPayload: CLIENT_FRAME_BYTES,
+    handshakeTimeout: HANDSHAKE_TIMEOUT,
+  });
+  const abort = () => ws.terminate();
+  signal?.addEventListener("abort", abort, { once: true });
+  try {
+    return await opened(ws, url);
+  } catch (error) {
+    signal?.throwIfAborted();
+    throw error;
+  } finally {
+    signal?.removeEventListener("abort", abort);
+  }
+}
+
+async function opened(ws: WebSocket, url: string): Promise<Socket> {
+  return new Promise((resolve, reject) => {
+    ws.once("open", () => {
+      // Attached before anything else runs, so that no frame that follows the handshake is missed.
+      const socket = new NodeSocket();
+      socket.attach(ws);
+      resolve(socket);
+    });
+    ws.once("unexpected-response", (_request, response) => {
+      void readRefusal(response).then((body) => {
+        reject(new UpgradeRefused(url, response.statusCode ?? 0, body));
+        ws.terminate();
+      });
+    });
+    ws.on("error", (error) => {
+      const code = "code" in error && error.code ? String(error.code) : error.message;
+      reject(new HttpConnectFailure(url, code, { cause: error }));
+    });
+  });
+}
+
+async function readRefusal(response: IncomingMessage): Promise<string> {
+  let text = "";
+  response.setEncoding("utf8");
+  try {
+    for await (const part of response) {
+      text += part;
+      if (text.length > REFUSAL_BYTES) {
+        break;
+      }
+    }
+  } catch {
+    // Cut short; what came is what there is.
+  }
+  return text.slice(0, REFUSAL_BYTES);
+}

@@ -1,0 +1,67 @@
+import { createColors } from "picocolors";
+
+interface Line {
+  readonly level: number;
+  readonly time: number;
+  readonly pid?: number;
+  readonly message?: string;
+  readonly request_id?: string;
+  readonly instance?: string;
+  readonly err?: { readonly type?: string; readonly message?: string; readonly stack?: string };
+  readonly [field: string]: unknown;
+}
+
+const LEVELS: Readonly<Record<number, string>> = {
+  10: "TRACE",
+  20: "DEBUG",
+  30: "INFO",
+  40: "WARNING",
+  50: "ERROR",
+  60: "CRITICAL",
+};
+
+/** Turns pino's JSON lines into the line format of OpenStack's services. */
+export function prettyStream(
+  destination: { write(line: string): void },
+  colour: boolean,
+): { write(json: string): void } {
+  return { write: (json) => destination.write(`${prettyLine(JSON.parse(json) as Line, colour)}\n`) };
+}
+
+function prettyLine(line: Line, colour: boolean): string {
+  const { level, time, pid, message, request_id, instance, err, ...fields } = line;
+  const paint = createColors(colour);
+  const name = LEVELS[level] ?? String(level);
+  const painted = level >= 50 ? paint.red(name) : level >= 40 ? paint.yellow(name) : name;
+  const parts = [paint.dim(`${stamp(time)}${pid === undefined ? "" : ` ${pid}`}`), painted];
+  if (request_id !== undefined) {
+    parts.push(paint.dim(`[${request_id}]`));
+  }
+  if (instance !== undefined) {
+    parts.push(`[instance: ${instance}]`);
+  }
+  parts.push(message ?? "");
+  for (const [key, value] of Object.entries(fields)) {
+    parts.push(paint.dim(`${key}=${typeof value === "string" ? quote(value) : JSON.stringify(value)}`));
+  }
+  if (err) {
+    parts.push(`${err.type ?? "Error"}: ${err.message ?? ""}`);
+    if (level <= 20 || level >= 50) {
+      return `${parts.join(" ")}\n${err.stack ?? ""}`.trimEnd();
+    }
+  }
+  return parts.join(" ");
+}
+
+/** Local time, as oslo.log writes it. */
+function stamp(time: number): string {
+  const date = new Date(time);
+  const two = (value: number) => String(value).padStart(2, "0");
+  const day = `${date.getFullYear()}-${two(date.getMonth() + 1)}-${two(date.getDate())}`;
+  const clock = `${two(date.getHours())}:${two(date.getMinutes())}:${two(date.getSeconds())}`;
+  return `${day} ${clock}.${String(date.getMilliseconds()).padStart(3, "0")}`;
+}
+
+function quote(value: string): string {
+  return /^[^\s"=]+$/.test(value) ? value : JSON.stringify(value);
+}

@@ -1,0 +1,87 @@
+import { type Dispatcher, errors, Pool } from "undici";
+import { type HttpClient, HttpConnectFailure, type HttpRequest, type HttpResponse, HttpTimeout } from "../http.js";
+import { DEFAULT_HTTP_TIMEOUT } from "../listen-defaults.js";
+
+export interface HttpClientOptions {
+  /** Open connections per origin; further requests wait for one. Default 32. */
+  readonly connections?: number;
+  /** Takes all requests instead of the client's own pools: undici's MockAgent, or its global dispatcher under nock. */
+  readonly dispatcher?: Dispatcher;
+}
+
+/** Keep-alive pools, one an origin. */
+export class UndiciHttpClient implements HttpClient {
+  readonly #pools = new Map<string, Pool>();
+  readonly #connections: number;
+  readonly #dispatcher: Dispatcher | undefined;
+
+  constructor(options: HttpClientOptions = {}) {
+    this.#connections = options.connections ?? 32;
+    this.#dispatcher = options.dispatcher;
+  }
+
+  async request(request: HttpRequest): Promise<HttpResponse> {
+    const { url, timeout = DEFAULT_HTTP_TIMEOUT, signal } = request;
+    signal?.throwIfAborted();
+    const controller = new AbortController();
+    const timer = setTimeout(() => controller.abort(new HttpTimeout(url, timeout)), timeout);
+    const abort = () => controller.abort(signal?.reason);
+    signal?.addEventListener("abort", abort, { once: true });
+    try {
+      return await this.#exchange(request, controller.signal);
+    } catch (error) {
+      controller.signal.throwIfAborted();
+      if (error instanceof errors.InvalidArgumentError) {
+        throw error;
+      }
+      throw new HttpConnectFailure(url, codeOf(error), { cause: error });
+    } finally {
+      clearTimeout(timer);
+      signal?.removeEventListener("abort", abort);
+    }
+  }
+
+  /** Cuts what is still running. */
+  async close(): Promise<void> {
+    const pools = [...this.#pools.values()];
+    this.#pools.clear();
+    await Promise.all(pools.map((pool) => pool.destroy()));
+  }
+
+  async #exchange(request: HttpRequest, signal: AbortSignal): Promise<HttpResponse> {
+    const { origin, pathname, search } = new URL(request.url);
+    const { statusCode, headers, body } = await (this.#dispatcher ?? this.#pool(origin)).request({
+      origin,
+      path: pathname + search,
+      method: request.method,
+      headers: { ...request.headers },
+      body: request.body ?? null,
+      signal,
+    });
+    return { status: statusCode, headers: flatten(headers), body: await body.text() };
+  }
+
+  #pool(origin: string): Pool {
+    let pool = this.#pools.get(origin);
+    if (!pool) {
+      // The time-outs of single phases are off: one deadline covers waiting for a connection, the answer and its body.
+      pool = new Pool(origin, { connections: this.#connections, headersTimeout: 0, bodyTimeout: 0 });
+      this.#pools.set(origin, pool);
+    }
+    return pool;
+  }
+}
+
+function flatten(headers: Readonly<Record<string, string | string[] | undefined>>): Record<string, string> {
+  const flat: Record<string, string> = {};
+  for (const [name, value] of Object.entries(headers)) {
+    if (value !== undefined) {
+      flat[name] = Array.isArray(value) ? value.join(", ") : value;
+    }
+  }
+  return flat;
+}
+
+function codeOf(error: unknown): string {
+  return error instanceof Error ? ("code" in error && error.code ? String(error.code) : error.name) : "UNKNOWN";
+}

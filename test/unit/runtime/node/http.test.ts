@@ -1,0 +1,204 @@
+import { once } from "node:events";
+import { connect } from "node:net";
+import { afterEach, describe, expect, it } from "vitest";
+import { HttpConnectFailure, HttpTimeout } from "../../../../src/runtime/http.js";
+import { createNodeRuntime } from "../../../../src/runtime/node/index.js";
+import { AddressInUse, type Listener, type ListenOptions } from "../../../../src/runtime/server.js";
+import type { ServiceRequest } from "../../../../src/runtime/service.js";
+import { createVirtualRuntime } from "../../../../src/runtime/virtual/index.js";
+
+const { logger } = createVirtualRuntime();
+const runtime = createNodeRuntime({ logger });
+const listeners: Listener[] = [];
+
+const listen = async (options: Partial<ListenOptions>): Promise<Listener> => {
+  const listener = await runtime.servers.listen({ port: 0, services: {}, ...options });
+  listeners.push(listener);
+  return listener;
+};
+
+/** Sends raw bytes and returns everything that comes back until the server closes. */
+const raw = async (port: number, text: string): Promise<string> => {
+  const socket = connect(port, "127.0.0.1");
+  let answer = "";
+  socket.on("data", (part) => {
+    answer += part;
+  });
+  socket.on("error", () => {});
+  socket.write(text);
+  await once(socket, "close");
+  return answer;
+};
+
+const errorOf = (body: string) => JSON.parse(body.slice(body.indexOf("{"))).errors[0];
+
+afterEach(async () => {
+  await Promise.all(listeners.splice(0).map((listener) => listener.close(0)));
+});
+
+describe("requests", () => {
+  it("reach the service with the longest mount point, with everything it needs", async () => {
+    const seen: ServiceRequest[] = [];
+    const keep = (status: number) => (request: ServiceRequest) => {
+      seen.push(request);
+      return { status, headers: { "content-type": "text/plain", "x-made-by": "test" }, body: "straße" };
+    };
+    const { url } = await listen({
+      services: { "": keep(200), "/placement": keep(202), "/placement/deep": keep(203) },
+    });
+    const answer = await runtime.http.request({
+      method: "POST",
+      url: `${url}/placement/a%20b?q=1&q=%3F`,
+      headers: { "x-name": "value" },
+      body: "körper",
+    });
+    expect(answer).toMatchObject({ status: 202, body: "straße" });
+    expect(answer.headers).toMatchObject({ "content-length": "7", "x-made-by": "test" });
+    expect(seen[0]).toMatchObject({
+      method: "POST",
+      path: "/a%20b",
+      query: "q=1&q=%3F",
+      body: "körper",
+      baseUrl: `${url}/placement`,
+    });
+    expect(seen[0]?.headers).toMatchObject({ "x-name": "value", "content-length": "7" });
+    const statusOf = async (path: string) => (await runtime.http.request({ method: "GET", url: url + path })).status;
+    expect(await statusOf("/placementless")).toBe(200);
+    expect(await statusOf("/placement/deep")).toBe(203);
+    expect(await statusOf("/placement")).toBe(202);
+    expect(seen.map(({ path }) => path)).toEqual(["/a%20b", "/placementless", "", ""]);
+  });
+
+  it("get 404, 500 and bodiless answers in shape", async () => {
+    const { url } = await listen({
+      services: {
+        "/empty": () => ({ status: 204, headers: {}, body: "" }),
+        "/broken": () => {
+          throw new Error("defect");
+        },
+      },
+    });
+    const get = (path: string) => runtime.http.request({ method: "GET", url: url + path });
+    expect(errorOf((await get("/none")).body)).toMatchObject({ status: 404, title: "Not Found" });
+    expect(errorOf((await get("/broken")).body)).toMatchObject({ status: 500, title: "Internal Server Error" });
+    const empty = await get("/empty");
+    expect([empty.status, empty.body, empty.headers["content-length"]]).toEqual([204, "", undefined]);
+  });
+
+  it("are refused with 413 when their body is too large, and the service never sees them", async () => {
+    let called = false;
+    const services = {
+      "": () => {
+        called = true;
+        return { status: 200, headers: {}, body: "" };
+      },
+    };
+    const { url } = await listen({ services, limits: { bodyBytes: 100 } });
+    const put = (bytes: number) => runtime.http.request({ method: "PUT", url, body: "x".repeat(bytes) });
+    expect(errorOf((await put(101)).body)).toMatchObject({ status: 413, title: "Request Entity Too Large" });
+    expect((await put(801)).status).toBe(413);
+    expect(called).toBe(false);
+    expect((await put(100)).status).toBe(200);
+  });
+
+  it("that are no HTTP get a JSON 400, and name the content-length when it is that", async () => {
+    const { port } = await listen({});
+    const bad = await raw(port, "PUT / HTTP/1.1\r\nhost: x\r\ncontent-length: many\r\n\r\n");
+    expect(bad).toMatch(/^HTTP\/1\.1 400 Bad Request\r\n/);
+    expect(errorOf(bad)).toMatchObject({ status: 400, title: "Bad Request" });
+    expect(errorOf(bad).detail).toContain("content-length header must be an integer");
+    expect(errorOf(await raw(port, "this is not HTTP\r\n\r\n")).detail).toContain("not well-formed HTTP");
+    expect(await raw(port, `GET / HTTP/1.1\r\nx: ${"y".repeat(100_000)}\r\n\r\n`)).toMatch(/^HTTP\/1\.1 431 /);
+  });
+
+  it("of clients that are too slow end with 408", async () => {
+    const { port } = await listen({ limits: { headersTimeout: 50, requestTimeout: 50 } });
+    const answer = await raw(port, "GET / HTTP/1.1\r\nhost:");
+    expect(answer).toMatch(/^HTTP\/1\.1 408 /);
+    expect(errorOf(answer).title).toBe("Request Timeout");
+  });
+});
+
+describe("the client", () => {
+  it("tells refused connections, broken answers and time-outs apart", async () => {
+    let reached = () => {};
+    const { url, port } = await listen({
+      services: {
+        "/hang": () => {
+          reached();
+          return new Promise(() => {});
+        },
+      },
+    });
+    const hanging = runtime.http.request({ method: "GET", url: `${url}/hang`, timeout: 50 });
+    await expect(hanging).rejects.toThrow(HttpTimeout);
+    const controller = new AbortController();
+    const aborted = runtime.http.request({ method: "GET", url: `${url}/hang`, signal: controller.signal });
+    controller.abort(new Error("not needed any more"));
+    await expect(aborted).rejects.toThrow("not needed any more");
+    const begun = new Promise<void>((resolve) => {
+      reached = resolve;
+    });
+    const cut = expect(runtime.http.request({ method: "GET", url: `${url}/hang` })).rejects.toThrow(HttpConnectFailure);
+    await begun;
+    await listeners[0]?.close(0);
+    await cut;
+    const refused = runtime.http.request({ method: "GET", url: `http://127.0.0.1:${port}/` });
+    await expect(refused).rejects.toMatchObject({ name: "HttpConnectFailure", code: "ECONNREFUSED" });
+  });
+
+  it("bounds its connections to an origin and reuses them", async () => {
+    let running = 0;
+    let most = 0;
+    const { url } = await listen({
+      services: {
+        "": async () => {
+          running += 1;
+          most = Math.max(most, running);
+          await runtime.timers.sleep(1);
+          running -= 1;
+          return { status: 200, headers: {}, body: "" };
+        },
+      },
+    });
+    const { http } = createNodeRuntime({ logger, connections: 3 });
+    const answers = await Promise.all(Array.from({ length: 30 }, () => http.request({ method: "GET", url })));
+    expect(answers.every(({ status }) => status === 200)).toBe(true);
+    expect(most).toBe(3);
+    await http.close();
+  });
+});
+
+describe("a listener", () => {
+  it("says when its port is taken", async () => {
+    const { port } = await listen({});
+    await expect(listen({ port })).rejects.toThrow(AddressInUse);
+  });
+
+  it("lets a running request end when it closes", async () => {
+    let started = () => {};
+    const begun = new Promise<void>((resolve) => {
+      started = resolve;
+    });
+    let release = () => {};
+    const gate = new Promise<void>((resolve) => {
+      release = resolve;
+    });
+    const listener = await listen({
+      services: {
+        "": async () => {
+          started();
+          await gate;
+          return { status: 200, headers: {}, body: "in time" };
+        },
+      },
+    });
+    const request = runtime.http.request({ method: "GET", url: listener.url });
+    await begun;
+    const closing = listener.close(5_000);
+    release();
+    expect(await request).toMatchObject({ status: 200, body: "in time" });
+    await closing;
+    await expect(runtime.http.request({ method: "GET", url: listener.url })).rejects.toThrow(HttpConnectFailure);
+  });
+});
