@@ -53,15 +53,14 @@ export class ProviderEnsurer {
       }
       return;
     }
-    await this.#load({ uuid, name, parentUuid: null }, pass?.takeMembers(uuid), context);
+    await this.load({ uuid, name, parentUuid: null }, pass?.takeMembers(uuid), context);
   }
 
-  /** A provider that the driver added: somebody may have made it before, in an earlier pass that died. */
-  async ensureChild(uuid: string, name: string, parentUuid: string, context: RequestContext): Promise<void> {
-    if (!this.#cache.tree.exists(uuid)) await this.#load({ uuid, name, parentUuid }, undefined, context);
-  }
-
-  async #load(
+  /**
+   * A provider that is not cached. Somebody may have made it before: another client, or an earlier pass that died.
+   * @param members its tree, if it was listed just now
+   */
+  async load(
     provider: { readonly uuid: string; readonly name: string; readonly parentUuid: string | null },
     members: readonly ProviderListing[] | undefined,
     context: RequestContext,

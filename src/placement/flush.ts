@@ -50,7 +50,7 @@ export class TreeFlusher {
   ): Promise<void> {
     const failures: Failure[] = [];
     const removed = this.#removedFrom(tree);
-    await this.#createChildren(tree, failures, context);
+    await this.#createMissing(tree, failures, context);
     if (reshape) await this.#reshape(tree, removed, reshape, failures, context);
     await this.#deleteRemoved(removed, failures, context);
     await this.#writeChanged(tree, failures, context);
@@ -66,11 +66,10 @@ export class TreeFlusher {
       .filter((uuid) => !tree.exists(uuid));
   }
 
-  async #createChildren(tree: ProviderTree, failures: Failure[], context: RequestContext): Promise<void> {
+  async #createMissing(tree: ProviderTree, failures: Failure[], context: RequestContext): Promise<void> {
     for (const uuid of tree.providerUuids()) {
-      const { name, parentUuid } = tree.data(uuid);
-      if (parentUuid === null || !this.#cache.tree.exists(parentUuid)) continue;
-      await this.#guard(uuid, failures, () => this.#ensurer.ensureChild(uuid, name, parentUuid, context));
+      if (this.#cache.tree.exists(uuid)) continue;
+      await this.#guard(uuid, failures, () => this.#ensurer.load(tree.data(uuid), undefined, context));
     }
   }
 
