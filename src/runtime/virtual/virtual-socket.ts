@@ -34,12 +34,13 @@ export class VirtualSocket implements Socket {
     other.#peer = one;
   }
 
-  get bufferedBytes(): number {
-    return this.#underWay;
+  /** The connection will not be opened. */
+  abandon(): void {
+    this.#end(1006, "");
   }
 
-  get open(): boolean {
-    return this.#state === "open";
+  get bufferedBytes(): number {
+    return this.#underWay;
   }
 
   send(text: string): void {

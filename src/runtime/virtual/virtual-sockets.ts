@@ -30,7 +30,13 @@ export class VirtualSockets implements Sockets {
       signal?.throwIfAborted();
       return new Promise<Socket>((resolve, reject) => {
         signal?.addEventListener("abort", () => reject(signal.reason), { once: true });
-        this.#open(url, headers, { resolve, reject });
+        const take = (socket: Socket) => {
+          if (signal?.aborted) {
+            socket.terminate();
+          }
+          resolve(socket);
+        };
+        this.#open(url, headers, { resolve: take, reject });
       });
     });
   }
@@ -62,6 +68,7 @@ export class VirtualSockets implements Sockets {
       const accepted = new VirtualSocket(server, back, listener.limits.frameBytes);
       const refusal = acceptor ? acceptor(accepted, { headers, query: target.search.slice(1) }) : "not found";
       if (refusal !== undefined) {
+        accepted.abandon();
         const status = acceptor ? 401 : 404;
         back.send(() => outcome.reject(new UpgradeRefused(url, status, refusal)));
         return;
