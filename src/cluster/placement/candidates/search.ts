@@ -1,0 +1,124 @@
+import type { Provider, Trait } from "../model/records.js";
+import type { PlacementTuning } from "../options.js";
+import type { State } from "../store/state.js";
+import { type Candidate, candidateKey, combine } from "./candidate.js";
+import { resolveGroup } from "./group.js";
+import { type GroupRequest, singleProviderRequests, type Surroundings, treeRequests } from "./group-requests.js";
+import { product, roundRobin } from "./product.js";
+import type { CandidatesRequest } from "./request.js";
+
+export interface SearchOptions extends Pick<PlacementTuning, "maxAllocationCandidates" | "generationStrategy"> {
+  /** Microversion 1.29 on; before that, a candidate has one provider of a tree at most. */
+  readonly nestedAware: boolean;
+}
+
+/**
+ * The candidates for a request, found as they are asked for.
+ * @throws {ResourceClassNotFound | TraitNotFound}
+ */
+export function* searchCandidates(
+  state: State,
+  request: CandidatesRequest,
+  options: SearchOptions,
+): Generator<Candidate> {
+  const anchors = rootsWithTraits(state, request);
+  if (anchors !== null && anchors.size === 0) return;
+  const around: Surroundings = { anchors, sharing: state.sharing() };
+  const trees = around.sharing.size > 0 || state.nested > 0;
+
+  const found: Iterable<GroupRequest>[] = [];
+  for (const each of request.groups) {
+    const group = resolveGroup(state, each);
+    if (group === undefined) return;
+    const requests = group.suffix === "" && trees ? treeRequests(group, around) : singleProviderRequests(group, around);
+    if (request.groups.length === 1) {
+      found.push(requests);
+      break;
+    }
+    // Later groups are not even looked at when one cannot be served.
+    const all = [...requests];
+    if (all.length === 0) return;
+    found.push(all);
+  }
+
+  const combinations = found.length === 1 && found[0] ? alone(found[0]) : together(found, options);
+  const seen = around.sharing.size > 0 ? new Set<string>() : null;
+  let count = 0;
+  for (const combination of combinations) {
+    if (combination.length > 1 && !(isolated(combination, request) && inSameSubtrees(combination, request))) continue;
+    const candidate = combine(combination);
+    if (candidate === undefined) continue;
+    if (!options.nestedAware && state.nested > 0 && !oneOfEachTree(candidate)) continue;
+    if (seen !== null) {
+      const key = candidateKey(candidate);
+      if (seen.has(key)) continue;
+      seen.add(key);
+    }
+    yield candidate;
+    count += 1;
+    if (count === options.maxAllocationCandidates) return;
+  }
+}
+
+/** Null when the request asks nothing of the root. */
+function rootsWithTraits(state: State, { root }: CandidatesRequest): ReadonlySet<Provider> | null {
+  if (root.required.length === 0 && root.forbidden.size === 0) return null;
+  const required = root.required.flatMap((any) => [...any]).map((name) => state.trait(name));
+  const forbidden = [...root.forbidden].map((name) => state.trait(name));
+  const fits = ({ traits }: Provider) =>
+    required.every((trait: Trait) => traits.has(trait)) && !forbidden.some((trait) => traits.has(trait));
+  const [first] = required;
+  const start: Iterable<Provider> = first === undefined ? state.providers.values() : first.providers;
+  return new Set([...start].filter((provider) => provider.parent === null && fits(provider)));
+}
+
+function* alone(requests: Iterable<GroupRequest>): Generator<readonly GroupRequest[]> {
+  for (const request of requests) yield [request];
+}
+
+/** The combinations of one request of each group that have the same anchor. */
+function together(found: readonly Iterable<GroupRequest>[], options: SearchOptions): Generator<GroupRequest[]> {
+  const byAnchor = new Map<Provider, GroupRequest[][]>();
+  found.forEach((requests, index) => {
+    for (const request of requests) {
+      let lists = byAnchor.get(request.anchor);
+      if (lists === undefined) {
+        lists = found.map(() => []);
+        byAnchor.set(request.anchor, lists);
+      }
+      lists[index]?.push(request);
+    }
+  });
+  const generators = [...byAnchor.values()].map((lists) => product(lists));
+  return options.generationStrategy === "breadth-first" ? roundRobin(generators) : chain(generators);
+}
+
+function* chain<T>(generators: readonly Generator<T>[]): Generator<T> {
+  for (const generator of generators) yield* generator;
+}
+
+/** With group_policy=isolate each group with a suffix has a provider of its own. */
+function isolated(combination: readonly GroupRequest[], { isolate }: CandidatesRequest): boolean {
+  if (!isolate) return true;
+  const granular = combination.filter(({ suffix }) => suffix !== "");
+  return new Set(granular.map(({ providers }) => providers[0])).size === granular.length;
+}
+
+/** Whether the providers of the groups named together are all below one of them. */
+function inSameSubtrees(combination: readonly GroupRequest[], { sameSubtrees }: CandidatesRequest): boolean {
+  return sameSubtrees.every((suffixes) => {
+    const providers = new Set(combination.filter(({ suffix }) => suffixes.has(suffix)).flatMap((each) => each.providers));
+    return [...providers].some((top) => [...providers].every((provider) => isBelow(provider, top)));
+  });
+}
+
+function isBelow(provider: Provider, top: Provider): boolean {
+  for (let each: Provider | null = provider; each !== null; each = each.parent) if (each === top) return true;
+  return false;
+}
+
+function oneOfEachTree({ allocations }: Candidate): boolean {
+  const roots = new Set<Provider>();
+  for (const provider of allocations.keys()) roots.add(provider.root);
+  return roots.size === allocations.size;
+}

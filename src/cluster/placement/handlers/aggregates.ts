@@ -1,0 +1,42 @@
+import { type Answer, type Call, jsonStrings, provider, readJson } from "../http/call.js";
+import { conflict, ErrorCode } from "../http/http-error.js";
+import type { Provider } from "../model/records.js";
+import { PUT_AGGREGATES_1_1, PUT_AGGREGATES_1_19 } from "../schemas/membership.js";
+import { setAggregates } from "../store/membership-changes.js";
+
+/** From here on changes are guarded by the provider's generation. */
+const GENERATION_SINCE = 19;
+
+function answer(call: Call, owner: Provider, uuids: Iterable<string>): Answer {
+  const generation =
+    call.minor >= GENERATION_SINCE ? `,"resource_provider_generation":${owner.generation}` : "";
+  return { body: `{"aggregates":${jsonStrings(uuids)}${generation}}`, modified: call.unit.now };
+}
+
+export function getAggregates(call: Call): Answer {
+  call.can("placement:resource_providers:aggregates:list");
+  const owner = provider(call, call.params[0] ?? "");
+  return answer(call, owner, [...owner.aggregates].map(({ uuid }) => uuid));
+}
+
+export function putAggregates(call: Call): Answer {
+  call.can("placement:resource_providers:aggregates:update");
+  const owner = provider(call, call.params[0] ?? "");
+  if (call.minor < GENERATION_SINCE) {
+    const uuids = readJson(call, PUT_AGGREGATES_1_1) as string[];
+    setAggregates(call, owner, uuids, false);
+    return answer(call, owner, uuids);
+  }
+  const body = readJson(call, PUT_AGGREGATES_1_19) as {
+    readonly aggregates: readonly string[];
+    readonly resource_provider_generation: number;
+  };
+  if (owner.generation !== body.resource_provider_generation) {
+    throw conflict(
+      "Resource provider's generation already changed. Please update the generation and try again.",
+      ErrorCode.concurrentUpdate,
+    );
+  }
+  setAggregates(call, owner, body.aggregates, true);
+  return answer(call, owner, body.aggregates);
+}

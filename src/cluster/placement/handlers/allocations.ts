@@ -1,0 +1,140 @@
+import { type Answer, type Call, jsonObject, latest, NO_CONTENT, readJson } from "../http/call.js";
+import { badRequest, notFound } from "../http/http-error.js";
+import { isUuidLike, normalizeUuid } from "../json/uuid.js";
+import type { Allocation, Consumer, Provider } from "../model/records.js";
+import { postAllocationsSchema, putAllocationsSchema } from "../schemas/allocation.js";
+import { deleteAllocations, replaceAllocations } from "../store/allocation-changes.js";
+import { updateConsumer } from "../store/consumer-changes.js";
+import {
+  allocationProblem,
+  type ConsumerBody,
+  type EnsuredConsumer,
+  ensureConsumer,
+  wantedAllocations,
+} from "./consumers.js";
+
+export function listConsumerAllocations(call: Call): Answer {
+  call.can("placement:allocations:list");
+  const consumer = call.state.consumers.get(call.params[0] ?? "");
+  const allocations = consumer?.allocations ?? [];
+  const byProvider = new Map<Provider, [string, string][]>();
+  for (const { inventory, used } of allocations) {
+    append(byProvider, inventory.provider, [inventory.resourceClass.name, String(used)]);
+  }
+  const members = [...byProvider].map(([provider, resources]): [string, string] => [
+    provider.uuid,
+    `{"resources":${jsonObject(resources)},"generation":${provider.generation}}`,
+  ]);
+  const owner = consumer === undefined || allocations.length === 0 ? "" : ownerJson(call.minor, consumer);
+  return { body: `{"allocations":${jsonObject(members)}${owner}}`, modified: latest(allocations, call.unit.now) };
+}
+
+function ownerJson(minor: number, consumer: Consumer): string {
+  if (minor < 12) return "";
+  const project = JSON.stringify(consumer.project.externalId);
+  let json = `,"project_id":${project},"user_id":${JSON.stringify(consumer.user.externalId)}`;
+  if (minor >= 28) json += `,"consumer_generation":${consumer.generation}`;
+  if (minor >= 38) json += `,"consumer_type":"${consumer.type?.name ?? "unknown"}"`;
+  return json;
+}
+
+export function listProviderAllocations(call: Call): Answer {
+  call.can("placement:resource_providers:allocations:list");
+  const [uuid = ""] = call.params;
+  const owner = call.state.providers.get(uuid);
+  if (owner === undefined) {
+    throw notFound(`Resource provider '${uuid}' not found: No resource provider with uuid ${uuid} found`);
+  }
+  const all: Allocation[] = [];
+  const members = [...owner.consumers].map((consumer): [string, string] => {
+    const own = consumer.allocations.filter(({ inventory }) => inventory.provider === owner);
+    all.push(...own);
+    const resources = own.map(({ inventory, used }): [string, string] => [inventory.resourceClass.name, String(used)]);
+    const generation = call.minor >= 28 ? `,"consumer_generation":${consumer.generation}` : "";
+    return [consumer.uuid, `{"resources":${jsonObject(resources)}${generation}}`];
+  });
+  const body = `{"allocations":${jsonObject(members)},"resource_provider_generation":${owner.generation}}`;
+  return { body, modified: latest(all, call.unit.now) };
+}
+
+function append<K, V>(groups: Map<K, V[]>, key: K, value: V): void {
+  const group = groups.get(key);
+  if (group === undefined) groups.set(key, [value]);
+  else group.push(value);
+}
+
+export function putAllocations(call: Call): Answer {
+  call.can("placement:allocations:update");
+  const [given = ""] = call.params;
+  if (!isUuidLike(given)) throw badRequest(`Malformed consumer_uuid: ${given}`);
+  const uuid = normalizeUuid(given);
+  const data = readJson(call, putAllocationsSchema(call.minor));
+  const body = call.minor < 12 ? fromList(data as ListBody) : (data as ConsumerBody);
+  const ensured = ensureConsumer(call, uuid, body);
+  write(call, [[ensured, body]], `for consumer ${uuid}: `);
+  return NO_CONTENT;
+}
+
+export function postAllocations(call: Call): Answer {
+  call.can("placement:allocations:manage");
+  const data = readJson(call, postAllocationsSchema(call.minor)) as Readonly<Record<string, ConsumerBody>>;
+  write(call, ensureAll(call, data), "");
+  return NO_CONTENT;
+}
+
+/** The consumers of a body that names several. */
+export function ensureAll(
+  call: Call,
+  data: Readonly<Record<string, ConsumerBody>>,
+): (readonly [EnsuredConsumer, ConsumerBody])[] {
+  return Object.entries(data).map(([uuid, body]) => [ensureConsumer(call, uuid, body), body] as const);
+}
+
+function write(call: Call, consumers: readonly (readonly [EnsuredConsumer, ConsumerBody])[], subject: string): void {
+  const wanted = keepingConsumers(call, () =>
+    consumers.flatMap(([{ consumer }, body]) => wantedAllocations(call, consumer, body)),
+  );
+  try {
+    for (const [{ consumer, owner }] of consumers) updateConsumer(call, consumer, owner);
+    replaceAllocations(call, wanted);
+  } catch (error) {
+    throw allocationProblem(error, subject);
+  }
+}
+
+/**
+ * Does what comes between making consumers and writing allocations. When a provider turns out not to exist, the real
+ * Placement leaves the new consumers behind, at generation 0; clients can tell by the conflict on their next try.
+ */
+export function keepingConsumers<T>(call: Call, work: () => T): T {
+  try {
+    return work();
+  } catch (error) {
+    call.unit.commit();
+    throw error;
+  }
+}
+
+interface ListBody extends Omit<ConsumerBody, "allocations"> {
+  readonly allocations: readonly {
+    readonly resource_provider: { readonly uuid: string };
+    readonly resources: Readonly<Record<string, number>>;
+  }[];
+}
+
+/** Before microversion 1.12 allocations are a list; of two for one provider the last counts. */
+function fromList(body: ListBody): ConsumerBody {
+  const entries = body.allocations.map(({ resource_provider, resources }) => [resource_provider.uuid, { resources }]);
+  return { ...body, allocations: Object.fromEntries(entries) };
+}
+
+export function removeAllocations(call: Call): Answer {
+  call.can("placement:allocations:delete");
+  const [uuid = ""] = call.params;
+  const consumer = call.state.consumers.get(uuid);
+  if (consumer === undefined || consumer.allocations.length === 0) {
+    throw notFound(`No allocations for consumer '${uuid}'`);
+  }
+  deleteAllocations(call, consumer);
+  return NO_CONTENT;
+}

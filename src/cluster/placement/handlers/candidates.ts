@@ -1,0 +1,44 @@
+import { candidatesJson } from "../candidates/render.js";
+import { parseCandidatesRequest } from "../candidates/request.js";
+import type { Candidate } from "../candidates/candidate.js";
+import { searchCandidates } from "../candidates/search.js";
+import { type Answer, type Call, checkQuery } from "../http/call.js";
+import { badRequest } from "../http/http-error.js";
+import { ResourceClassNotFound, TraitNotFound } from "../model/errors.js";
+import { candidatesSchema } from "../schemas/candidates.js";
+
+export function listCandidates(call: Call): Answer {
+  call.can("placement:allocation_candidates:list");
+  checkQuery(call, candidatesSchema(call.minor));
+  const request = parseCandidatesRequest(call);
+  const requested = new Set(request.groups.flatMap(({ resources }) => [...resources.keys()]));
+  try {
+    const found = take(call, searchCandidates(call.state, request, { ...call.tuning, nestedAware: call.minor >= 29 }), request.limit);
+    return { body: candidatesJson(found, call.minor, call.state.nested > 0, requested), modified: call.unit.now };
+  } catch (error) {
+    if (error instanceof ResourceClassNotFound) {
+      throw badRequest(`Invalid resource class in resources parameter: ${error.message}`);
+    }
+    if (error instanceof TraitNotFound) throw badRequest(error.message);
+    throw error;
+  }
+}
+
+/** As many as wanted: the first ones, or with `randomize_allocation_candidates` any. */
+function take(call: Call, candidates: Generator<Candidate>, limit: number | null): Candidate[] {
+  if (call.tuning.randomizeAllocationCandidates) {
+    const all = [...candidates];
+    for (let i = all.length - 1; i > 0; i -= 1) {
+      const j = call.random.integer(0, i);
+      const [a, b] = [all[i], all[j]];
+      if (a !== undefined && b !== undefined) [all[i], all[j]] = [b, a];
+    }
+    return limit === null ? all : all.slice(0, limit);
+  }
+  const found: Candidate[] = [];
+  for (const candidate of candidates) {
+    found.push(candidate);
+    if (found.length === limit) break;
+  }
+  return found;
+}

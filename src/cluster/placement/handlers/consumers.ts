@@ -1,0 +1,85 @@
+import type { Call } from "../http/call.js";
+import { badRequest, conflict, ErrorCode, type HttpError } from "../http/http-error.js";
+import { InvalidInventory, NotFound } from "../model/errors.js";
+import type { Consumer } from "../model/records.js";
+import type { WantedAllocation } from "../store/allocation-changes.js";
+import {
+  createConsumer,
+  ensureConsumerType,
+  ensureProject,
+  ensureUser,
+  type Ownership,
+} from "../store/consumer-changes.js";
+
+/** A consumer's allocations as a request describes them. */
+export interface ConsumerBody {
+  readonly allocations: Readonly<Record<string, { readonly resources: Readonly<Record<string, number>> }>>;
+  readonly project_id?: string;
+  readonly user_id?: string;
+  readonly consumer_generation?: number | null;
+  readonly consumer_type?: string;
+}
+
+export interface EnsuredConsumer {
+  readonly consumer: Consumer;
+  /** Who shall own it; given to an existing consumer only when its allocations are replaced. */
+  readonly owner: Ownership;
+}
+
+/**
+ * The consumer, made when it is not known.
+ * @throws {HttpError} 409 when the generation, asked for from microversion 1.28 on, is not the consumer's.
+ */
+export function ensureConsumer(call: Call, uuid: string, body: ConsumerBody): EnsuredConsumer {
+  const { tuning, state, minor } = call;
+  const known = state.consumers.get(uuid);
+  if (minor >= 28) checkGeneration(known, body.consumer_generation ?? null);
+  const project = ensureProject(call, body.project_id ?? tuning.incompleteConsumerProjectId);
+  const userId = body.project_id === undefined ? tuning.incompleteConsumerUserId : body.user_id;
+  const user = ensureUser(call, userId ?? tuning.incompleteConsumerUserId);
+  const type = minor >= 38 && body.consumer_type !== undefined ? ensureConsumerType(call, body.consumer_type) : null;
+  const owner = { project, user, type };
+  return { consumer: known ?? createConsumer(call, uuid, owner), owner };
+}
+
+function checkGeneration(known: Consumer | undefined, generation: number | null): void {
+  const expected = known?.generation ?? null;
+  if (expected === generation) return;
+  throw conflict(
+    known === undefined
+      ? `consumer generation conflict - expected null but got ${generation}`
+      : `consumer generation conflict - expected ${expected} but got ${generation ?? "None"}`,
+    ErrorCode.concurrentUpdate,
+  );
+}
+
+/**
+ * What a body wants for a consumer. An empty one takes everything away.
+ * @throws {HttpError} 400 when a provider does not exist.
+ */
+export function wantedAllocations(call: Call, consumer: Consumer, body: ConsumerBody): WantedAllocation[] {
+  const wanted: WantedAllocation[] = [];
+  const uuids = Object.keys(body.allocations);
+  if (uuids.length === 0) {
+    return consumer.allocations.map(({ inventory }) => ({
+      consumer,
+      provider: inventory.provider,
+      className: inventory.resourceClass.name,
+      used: 0,
+    }));
+  }
+  for (const uuid of uuids) {
+    const provider = call.state.providers.get(uuid);
+    if (provider === undefined) throw badRequest(`Allocation for resource provider '${uuid}' that does not exist.`);
+    const resources = body.allocations[uuid]?.resources ?? {};
+    for (const className in resources) wanted.push({ consumer, provider, className, used: resources[className] ?? 0 });
+  }
+  return wanted;
+}
+
+/** The answer to allocations that cannot be made; `subject` is worded differently for one consumer and for several. */
+export function allocationProblem(error: unknown, subject: string): HttpError | unknown {
+  if (error instanceof NotFound) return badRequest(`Unable to allocate inventory ${subject}${error.message}`);
+  if (error instanceof InvalidInventory) return conflict(`Unable to allocate inventory: ${error.message}`);
+  return error;
+}

@@ -1,0 +1,214 @@
+import { type Answer, type Call, latest, NO_CONTENT, provider, readJson } from "../http/call.js";
+import { badRequest, conflict, ErrorCode, notFound } from "../http/http-error.js";
+import { reprFloat } from "../json/python-repr.js";
+import {
+  InvalidInventoryCapacity,
+  InventoryInUse,
+  InventoryWithResourceClassNotFound,
+  NotFound,
+  ResourceClassNotFound,
+} from "../model/errors.js";
+import { capacityOf, type InventoryAmounts, type Provider } from "../model/records.js";
+import { MAX_INT } from "../schemas/common.js";
+import { POST_INVENTORY, PUT_INVENTORIES, PUT_INVENTORY } from "../schemas/inventory.js";
+import {
+  addInventory,
+  DuplicateInventory,
+  deleteInventory,
+  setInventories,
+  updateInventory,
+} from "../store/inventory-changes.js";
+import { fragment } from "./provider-json.js";
+
+/** An inventory as a request describes it. */
+export type InventoryBody = Pick<InventoryAmounts, "total"> & Partial<InventoryAmounts>;
+
+interface OneInventoryBody extends InventoryBody {
+  readonly resource_class: string;
+  readonly resource_provider_generation: number;
+}
+
+interface InventoriesBody {
+  readonly resource_provider_generation: number;
+  readonly inventories: Readonly<Record<string, InventoryBody>>;
+}
+
+export function amountsOf(body: InventoryBody): InventoryAmounts {
+  return {
+    total: body.total,
+    reserved: body.reserved ?? 0,
+    min_unit: body.min_unit ?? 1,
+    max_unit: body.max_unit ?? MAX_INT,
+    step_size: body.step_size ?? 1,
+    allocation_ratio: body.allocation_ratio ?? 1,
+  };
+}
+
+function checkCapacity(call: Call, owner: Provider, name: string, amounts: InventoryAmounts): void {
+  const capacity = Math.trunc(capacityOf(amounts));
+  if (call.minor < 26 ? capacity <= 0 : capacity < 0) {
+    throw new InvalidInventoryCapacity(name, owner.uuid, call.minor >= 26);
+  }
+}
+
+function amountsJson(amounts: InventoryAmounts): string {
+  return (
+    `"total":${amounts.total},"reserved":${amounts.reserved},"min_unit":${amounts.min_unit}` +
+    `,"max_unit":${amounts.max_unit},"step_size":${amounts.step_size}` +
+    `,"allocation_ratio":${reprFloat(amounts.allocation_ratio)}`
+  );
+}
+
+/** A single inventory; a generation of 0 is left out, as the real Placement does. */
+function inventoryJson(amounts: InventoryAmounts, generation: number): string {
+  const tail = generation === 0 ? "" : `,"resource_provider_generation":${generation}`;
+  return `{${amountsJson(amounts)}${tail}}`;
+}
+
+function inventoriesJson(owner: Provider): string {
+  const parts: string[] = [];
+  for (const { resourceClass, amounts } of owner.inventories.values()) {
+    parts.push(`"${resourceClass.name}":{${amountsJson(amounts)}}`);
+  }
+  return `{"resource_provider_generation":${owner.generation},"inventories":{${parts.join(",")}}}`;
+}
+
+function found(call: Call): Provider {
+  const [uuid = ""] = call.params;
+  try {
+    return provider(call, uuid);
+  } catch (error) {
+    if (error instanceof NotFound) throw notFound(`No resource provider with uuid ${uuid} found : ${error.message}`);
+    throw error;
+  }
+}
+
+export function listInventories(call: Call): Answer {
+  call.can("placement:resource_providers:inventories:list");
+  const owner = found(call);
+  const body = fragment(owner, "inventories", () => inventoriesJson(owner));
+  const modified = owner.inventories.size === 0 ? null : latest(owner.inventories.values(), call.unit.now);
+  return { body, modified };
+}
+
+export function showInventory(call: Call): Answer {
+  call.can("placement:resource_providers:inventories:show");
+  const owner = found(call);
+  const [uuid = "", name = ""] = call.params;
+  const resourceClass = call.state.classes.get(name);
+  const inventory = resourceClass === undefined ? undefined : owner.inventories.get(resourceClass);
+  if (inventory === undefined) throw notFound(`No inventory of class ${name} for ${uuid}`);
+  return { body: inventoryJson(inventory.amounts, owner.generation), modified: latest([inventory], call.unit.now) };
+}
+
+export function postInventory(call: Call): Answer {
+  call.can("placement:resource_providers:inventories:create");
+  const owner = provider(call, call.params[0] ?? "");
+  const body = readJson(call, POST_INVENTORY) as OneInventoryBody;
+  const amounts = amountsOf(body);
+  const name = body.resource_class;
+  try {
+    checkCapacity(call, owner, name, amounts);
+    addInventory(call, owner, name, amounts);
+  } catch (error) {
+    if (error instanceof DuplicateInventory) {
+      throw conflict(`Update conflict: ${error.message}`, ErrorCode.concurrentUpdate);
+    }
+    if (error instanceof InvalidInventoryCapacity || error instanceof NotFound) {
+      throw badRequest(`Unable to create inventory for resource provider ${owner.uuid}: ${error.message}`);
+    }
+    throw error;
+  }
+  return {
+    status: 201,
+    location: `/resource_providers/${owner.uuid}/inventories/${name}`,
+    body: inventoryJson(amounts, owner.generation),
+    modified: call.unit.now,
+  };
+}
+
+export function putInventory(call: Call): Answer {
+  call.can("placement:resource_providers:inventories:update");
+  const [uuid = "", name = ""] = call.params;
+  const owner = provider(call, uuid);
+  const body = readJson(call, PUT_INVENTORY) as OneInventoryBody;
+  checkGeneration(owner, body.resource_provider_generation);
+  const amounts = amountsOf(body);
+  try {
+    checkCapacity(call, owner, name, amounts);
+    updateInventory(call, owner, name, amounts);
+  } catch (error) {
+    if (error instanceof InventoryWithResourceClassNotFound) {
+      throw badRequest(
+        `No inventory record with resource class for resource provider ${owner.uuid}: ${error.message}`,
+      );
+    }
+    throw capacityProblem(owner, error);
+  }
+  return { body: inventoryJson(amounts, owner.generation), modified: call.unit.now };
+}
+
+export function putInventories(call: Call): Answer {
+  call.can("placement:resource_providers:inventories:update");
+  const owner = provider(call, call.params[0] ?? "");
+  const body = readJson(call, PUT_INVENTORIES) as InventoriesBody;
+  checkGeneration(owner, body.resource_provider_generation);
+  const wanted = new Map<string, InventoryAmounts>();
+  for (const name in body.inventories) {
+    const inventory = body.inventories[name];
+    if (inventory !== undefined) wanted.set(name, amountsOf(inventory));
+  }
+  try {
+    for (const [name, amounts] of wanted) checkCapacity(call, owner, name, amounts);
+    setInventories(call, owner, wanted);
+  } catch (error) {
+    if (error instanceof ResourceClassNotFound) {
+      throw badRequest(`Unknown resource class in inventory for resource provider ${owner.uuid}: ${error.message}`);
+    }
+    if (error instanceof InventoryInUse) throw conflict(`update conflict: ${error.message}`, ErrorCode.inventoryInUse);
+    throw capacityProblem(owner, error);
+  }
+  return { body: inventoriesJson(owner), modified: wanted.size === 0 ? null : call.unit.now };
+}
+
+function checkGeneration(owner: Provider, generation: number): void {
+  if (generation !== owner.generation) {
+    throw conflict("resource provider generation conflict", ErrorCode.concurrentUpdate);
+  }
+}
+
+function capacityProblem(owner: Provider, error: unknown): unknown {
+  return error instanceof InvalidInventoryCapacity
+    ? badRequest(`Unable to update inventory for resource provider ${owner.uuid}: ${error.message}`)
+    : error;
+}
+
+export function removeInventories(call: Call): Answer {
+  call.can("placement:resource_providers:inventories:delete");
+  const owner = provider(call, call.params[0] ?? "");
+  try {
+    setInventories(call, owner, new Map());
+  } catch (error) {
+    if (error instanceof InventoryInUse) throw conflict(error.message, ErrorCode.inventoryInUse);
+    throw error;
+  }
+  return NO_CONTENT;
+}
+
+export function removeInventory(call: Call): Answer {
+  call.can("placement:resource_providers:inventories:delete");
+  const [uuid = "", name = ""] = call.params;
+  const owner = provider(call, uuid);
+  try {
+    deleteInventory(call, owner, name);
+  } catch (error) {
+    if (error instanceof InventoryInUse) {
+      throw conflict(`Unable to delete inventory of class ${name}: ${error.message}`, ErrorCode.concurrentUpdate);
+    }
+    if (error instanceof NotFound) {
+      throw notFound(`No inventory of class ${name} found for delete: ${error.message}`);
+    }
+    throw error;
+  }
+  return NO_CONTENT;
+}

@@ -1,0 +1,77 @@
+import { type Answer, type Call, NO_CONTENT, readJson } from "../http/call.js";
+import { badRequest, conflict, ErrorCode } from "../http/http-error.js";
+import { InventoryInUse, NotFound } from "../model/errors.js";
+import type { InventoryAmounts, Provider } from "../model/records.js";
+import { reshaperSchema } from "../schemas/reshaper.js";
+import { replaceAllocations } from "../store/allocation-changes.js";
+import { updateConsumer } from "../store/consumer-changes.js";
+import { setInventories } from "../store/inventory-changes.js";
+import { ensureAll, keepingConsumers } from "./allocations.js";
+import { allocationProblem, type ConsumerBody, wantedAllocations } from "./consumers.js";
+import { amountsOf, type InventoryBody } from "./inventories.js";
+
+interface ReshaperBody {
+  readonly inventories: Readonly<
+    Record<
+      string,
+      {
+        readonly resource_provider_generation: number;
+        readonly inventories: Readonly<Record<string, InventoryBody>>;
+      }
+    >
+  >;
+  readonly allocations: Readonly<Record<string, ConsumerBody>>;
+}
+
+type NewInventories = ReadonlyMap<Provider, ReadonlyMap<string, InventoryAmounts>>;
+
+/** Moves inventories and the allocations on them between providers, all or nothing. */
+export function reshape(call: Call): Answer {
+  call.can("placement:reshaper:reshape");
+  const body = readJson(call, reshaperSchema(call.minor)) as ReshaperBody;
+  const inventories = newInventories(call, body);
+  const consumers = ensureAll(call, body.allocations);
+  const wanted = keepingConsumers(call, () =>
+    consumers.flatMap(([{ consumer }, each]) => wantedAllocations(call, consumer, each)),
+  );
+  try {
+    for (const [{ consumer, owner }] of consumers) updateConsumer(call, consumer, owner);
+    // Inventories with allocations cannot go, and allocations cannot come without inventory: both old and new
+    // inventories exist while the allocations move.
+    for (const [provider, amounts] of inventories) {
+      if (amounts.size > 0) setInventories(call, provider, new Map([...current(provider), ...amounts]));
+    }
+    replaceAllocations(call, wanted);
+    for (const [provider, amounts] of inventories) setInventories(call, provider, amounts);
+  } catch (error) {
+    if (error instanceof NotFound) throw badRequest(`malformed reshaper data: ${error.message}`);
+    if (error instanceof InventoryInUse) throw conflict(`update conflict: ${error.message}`, ErrorCode.inventoryInUse);
+    throw allocationProblem(error, "");
+  }
+  return NO_CONTENT;
+}
+
+function current(provider: Provider): [string, InventoryAmounts][] {
+  return [...provider.inventories.values()].map(({ resourceClass, amounts }) => [resourceClass.name, amounts]);
+}
+
+function newInventories(call: Call, body: ReshaperBody): NewInventories {
+  const found = new Map<Provider, ReadonlyMap<string, InventoryAmounts>>();
+  for (const [uuid, { resource_provider_generation: given, inventories }] of Object.entries(body.inventories)) {
+    const provider = call.state.providers.get(uuid);
+    if (provider === undefined) {
+      throw badRequest(
+        `Resource provider ${uuid} in inventories not found: No resource provider with uuid ${uuid} found`,
+        ErrorCode.providerNotFound,
+      );
+    }
+    if (given !== provider.generation) {
+      throw conflict(
+        `resource provider generation conflict for provider ${uuid}: actual: ${provider.generation}, given: ${given}`,
+        ErrorCode.concurrentUpdate,
+      );
+    }
+    found.set(provider, new Map(Object.entries(inventories).map(([name, each]) => [name, amountsOf(each)])));
+  }
+  return found;
+}

@@ -1,0 +1,59 @@
+import { type Answer, type Call, checkQuery, jsonObject } from "../http/call.js";
+import { notFound } from "../http/http-error.js";
+import type { Consumer } from "../model/records.js";
+import { USAGES_1_38, USAGES_1_9 } from "../schemas/usage.js";
+
+export function listProviderUsages(call: Call): Answer {
+  call.can("placement:resource_providers:usages");
+  const [uuid = ""] = call.params;
+  const owner = call.state.providers.get(uuid);
+  if (owner === undefined) {
+    throw notFound(`No resource provider with uuid ${uuid} found: No resource provider with uuid ${uuid} found`);
+  }
+  const usages = jsonObject(
+    [...owner.inventories.values()].map(({ resourceClass, used }) => [resourceClass.name, String(used)]),
+  );
+  const body = `{"resource_provider_generation":${owner.generation},"usages":${usages}}`;
+  return { body, modified: call.unit.now };
+}
+
+export function listTotalUsages(call: Call): Answer {
+  const { query } = call;
+  const projectId = query.get("project_id") ?? null;
+  call.can("placement:usages", { project_id: projectId });
+  const byType = call.minor >= 38;
+  checkQuery(call, byType ? USAGES_1_38 : USAGES_1_9);
+  const userId = query.get("user_id");
+  const owned = [...(call.state.projects.get(projectId ?? "")?.consumers ?? [])].filter(
+    (consumer) => userId === undefined || consumer.user.externalId === userId,
+  );
+  const usages = byType ? usagesByType(owned, query.get("consumer_type")) : sumsJson(owned);
+  return { body: `{"usages":${usages}}`, modified: call.unit.now };
+}
+
+function usagesByType(consumers: readonly Consumer[], wanted: string | undefined): string {
+  const groups = new Map<string, Consumer[]>();
+  for (const consumer of consumers) {
+    if (consumer.allocations.length === 0) continue;
+    const type = consumer.type?.name ?? "unknown";
+    if (wanted !== undefined && wanted !== "all" && wanted !== type) continue;
+    const key = wanted === "all" ? "all" : type;
+    const group = groups.get(key);
+    if (group === undefined) groups.set(key, [consumer]);
+    else group.push(consumer);
+  }
+  return jsonObject([...groups].map(([type, members]) => [type, sumsJson(members, members.length)]));
+}
+
+function sumsJson(consumers: readonly Consumer[], count?: number): string {
+  const sums = new Map<string, number>();
+  for (const { allocations } of consumers) {
+    for (const { inventory, used } of allocations) {
+      const { name } = inventory.resourceClass;
+      sums.set(name, (sums.get(name) ?? 0) + used);
+    }
+  }
+  const members = [...sums].map(([name, used]): [string, string] => [name, String(used)]);
+  if (count !== undefined) members.push(["consumer_count", String(count)]);
+  return jsonObject(members);
+}

@@ -1,0 +1,125 @@
+import type { ServiceRequest } from "../../../runtime/service.js";
+import { explain } from "../json/explain.js";
+import { JsonDecodeError, parsePythonJson } from "../json/python-json.js";
+import { dictOf, toPlain } from "../json/python-value.js";
+import type { Schema } from "../json/schema.js";
+import { isHyphenatedUuid, isUuidLike } from "../json/uuid.js";
+import { validatorFor } from "../json/validator.js";
+import type { Provider } from "../model/records.js";
+import type { PlacementTuning } from "../options.js";
+import type { Action } from "../policy/default-rules.js";
+import type { Changing } from "../store/context.js";
+import { badRequest } from "./http-error.js";
+import { Query } from "./query.js";
+import { NotFound } from "../model/errors.js";
+import type { Random } from "../../../runtime/random.js";
+
+/** A request on its way through a handler. */
+export interface Call extends Changing {
+  readonly request: ServiceRequest;
+  /** The second number of the microversion. */
+  readonly minor: number;
+  /** The variable parts of the path. */
+  readonly params: readonly string[];
+  readonly query: Query;
+  /** What absolute paths in answers begin with: the path of the mount point. */
+  readonly prefix: string;
+  readonly tuning: PlacementTuning;
+  readonly random: Random;
+  /** @throws {PolicyNotAuthorized} */
+  can(action: Action, target?: Readonly<Record<string, string | null | undefined>>): void;
+}
+
+/** The token does not allow the action. */
+export class PolicyNotAuthorized extends Error {
+  override readonly name = "PolicyNotAuthorized";
+}
+
+/** What a handler answers; the service adds the headers that all answers have. */
+export interface Answer {
+  /** Default 200. */
+  readonly status?: number;
+  /** JSON; absent: no body. */
+  readonly body?: string;
+  /**
+   * Milliseconds since the epoch, for Last-Modified from microversion 1.15 on, together with Cache-Control. Null: the
+   * latter only; absent: neither.
+   */
+  readonly modified?: number | null;
+  /** A path below the mount point. */
+  readonly location?: string;
+}
+
+export const NO_CONTENT: Answer = { status: 204 };
+
+/**
+ * Parses and validates the body.
+ * @throws {HttpError} 400, worded as Python's json and jsonschema do.
+ */
+export function readJson(call: Call, schema: Schema): unknown {
+  const text = call.request.body;
+  const quick = parseQuickly(text);
+  if (quick !== undefined && validatorFor(schema)(quick)) return quick;
+  try {
+    const value = parsePythonJson(text);
+    const problem = explain(schema, value, isUuidLike);
+    if (problem !== undefined) throw badRequest(`JSON does not validate: ${problem}`);
+    return toPlain(value);
+  } catch (error) {
+    if (error instanceof JsonDecodeError) throw badRequest(`Malformed JSON: ${error.message}`);
+    throw error;
+  }
+}
+
+function parseQuickly(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+/** @throws {HttpError} 400 when the query string's parameters do not fit. */
+export function checkQuery(call: Call, schema: Schema): void {
+  const { entries } = call.query;
+  const problem = quickQuery(schema, entries) ? undefined : explain(schema, dictOf(entries), isHyphenatedUuid);
+  if (problem !== undefined) throw badRequest(`Invalid query string parameters: ${problem}`);
+}
+
+function quickQuery(schema: Schema, entries: readonly (readonly [string, string])[]): boolean {
+  // The compiled validator takes any spelling of a UUID; query parameters must have the hyphens in place.
+  const uuids = Object.entries(schema.properties ?? {}).filter(([, sub]) => sub.format === "uuid");
+  const value = Object.fromEntries(entries);
+  return (
+    validatorFor(schema)(value) &&
+    uuids.every(([name]) => value[name] === undefined || isHyphenatedUuid(value[name]))
+  );
+}
+
+/** @throws {NotFound} */
+export function provider(call: Call, uuid: string): Provider {
+  const found = call.state.providers.get(uuid);
+  if (found === undefined) throw new NotFound(`No resource provider with uuid ${uuid} found`);
+  return found;
+}
+
+/** `max(updated_at or created_at)` of what an answer shows; `now` when it shows nothing. */
+export function latest(
+  records: Iterable<{ readonly createdAt: number; readonly updatedAt?: number | null }>,
+  now: number,
+): number {
+  let found = 0;
+  for (const { createdAt, updatedAt } of records) found = Math.max(found, updatedAt ?? createdAt);
+  return found === 0 ? now : found;
+}
+
+/** A JSON array or object from ready-made pieces. */
+export function jsonObject(members: Iterable<readonly [string, string]>): string {
+  const parts: string[] = [];
+  for (const [key, value] of members) parts.push(`${JSON.stringify(key)}:${value}`);
+  return `{${parts.join(",")}}`;
+}
+
+export function jsonStrings(texts: Iterable<string>): string {
+  return JSON.stringify([...texts]);
+}

@@ -1,0 +1,228 @@
+import type { Clock } from "../../../runtime/clock.js";
+import type { Logger } from "../../../runtime/logger.js";
+import type { Random } from "../../../runtime/random.js";
+import type { ServiceRequest, ServiceResponse } from "../../../runtime/service.js";
+import { NotFound } from "../model/errors.js";
+import type { AuthOptions, PlacementCredentials, PlacementTuning } from "../options.js";
+import type { Action } from "../policy/default-rules.js";
+import type { Enforcer } from "../policy/enforcer.js";
+import type { State } from "../store/state.js";
+import { type Journal, UnitOfWork } from "../store/unit-of-work.js";
+import { acceptable } from "./accept.js";
+import { type Answer, type Call, PolicyNotAuthorized } from "./call.js";
+import { renderError } from "./error-body.js";
+import { httpDate } from "./http-date.js";
+import { HttpError } from "./http-error.js";
+import { MAX_MINOR, negotiate } from "./microversion.js";
+import { Query } from "./query.js";
+import { type Endpoint, type Match, matchRoute } from "./routes.js";
+
+/** What all requests share. */
+export interface Surface {
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly logger: Logger;
+  readonly state: State;
+  readonly journal: Journal | undefined;
+  readonly auth: AuthOptions;
+  readonly enforcer: Enforcer;
+  readonly tuning: PlacementTuning;
+}
+
+/** The first microversion whose errors have a code, and whose answers have Last-Modified. */
+const ERROR_CODE_SINCE = 23;
+const MODIFIED_SINCE = 15;
+const VERSION_HEADER = "openstack-api-version";
+const NOBODY: PlacementCredentials = { userId: "", projectId: null, systemScope: null, roles: [] };
+
+type Headers = Record<string, string>;
+
+/** One request and its answer: authentication, microversion, routing, content negotiation, errors. */
+export class Exchange {
+  readonly #surface: Surface;
+  readonly #request: ServiceRequest;
+  readonly #requestId: string;
+  readonly #accept: string;
+  readonly #path: string;
+
+  constructor(surface: Surface, request: ServiceRequest, requestId: string) {
+    this.#surface = surface;
+    this.#request = request;
+    this.#requestId = requestId;
+    const { accept } = request.headers;
+    this.#accept = accept === undefined || accept === "" || accept === "*/*" ? "application/json" : accept;
+    this.#path = decodePath(request.path);
+  }
+
+  answer(): ServiceResponse {
+    const credentials = this.#authenticate();
+    if (credentials === undefined) return this.#unauthorized();
+    let minor: number;
+    try {
+      minor = negotiate(this.#request.headers[VERSION_HEADER]);
+    } catch (error) {
+      if (error instanceof HttpError) return this.#error(error);
+      throw error;
+    }
+    const headers: Headers = { [VERSION_HEADER]: VERSIONS[minor] ?? "" };
+    try {
+      return this.#dispatch(credentials, minor, headers);
+    } catch (error) {
+      return this.#failure(error, minor, headers);
+    }
+  }
+
+  #authenticate(): PlacementCredentials | undefined {
+    const { auth } = this.#surface;
+    const { headers } = this.#request;
+    const found = auth.authenticate(headers["x-auth-token"], headers);
+    if (found !== undefined) return found;
+    // The version document is for everybody; the test middleware knows it by one of its two paths only.
+    const open = this.#path === "/" || (this.#path === "" && auth.strategy === "keystone");
+    return open ? NOBODY : undefined;
+  }
+
+  #unauthorized(): ServiceResponse {
+    const { auth } = this.#surface;
+    if (auth.strategy === "noauth2") return this.#error(new HttpError(401, ""), undefined, {}, false);
+    const message = "The request you have made requires authentication.";
+    return {
+      status: 401,
+      headers: {
+        "content-type": "application/json",
+        "www-authenticate": `Keystone uri="${auth.identityUri}"`,
+        "x-openstack-request-id": this.#requestId,
+      },
+      body: JSON.stringify({ error: { code: 401, title: "Unauthorized", message } }),
+    };
+  }
+
+  #dispatch(credentials: PlacementCredentials, minor: number, headers: Headers): ServiceResponse {
+    this.#checkContent();
+    const match = matchRoute(this.#path);
+    if (match === undefined) throw new HttpError(404, "");
+    headers.vary = VERSION_HEADER;
+    const endpoint = match.route.endpoints.get(this.#request.method);
+    if (endpoint === undefined) {
+      const detail = "The method specified is not allowed for this resource.";
+      throw new HttpError(405, detail, undefined, { allow: match.route.allow });
+    }
+    if (endpoint.contentFirst) this.#negotiateContent(endpoint, minor);
+    if (minor < endpoint.since) throw new HttpError(endpoint.earlier, "");
+    if (!endpoint.contentFirst) this.#negotiateContent(endpoint, minor);
+    return this.#respond(this.#run(endpoint, match, credentials, minor), minor, headers);
+  }
+
+  /** A body needs a content type, whatever is done with it. */
+  #checkContent(): void {
+    const { headers, body } = this.#request;
+    const length = headers["content-length"];
+    if (length !== undefined && !/^\s*[-+]?[0-9]+\s*$/.test(length)) {
+      throw new HttpError(400, "content-length header must be an integer");
+    }
+    const chunked = headers["transfer-encoding"] !== undefined;
+    const filled = length === undefined ? body !== "" && !chunked : Number(length) > 0;
+    if (filled && !headers["content-type"]) {
+      throw new HttpError(400, "content-type header required when content-length > 0");
+    }
+  }
+
+  #negotiateContent(endpoint: Endpoint, minor: number): void {
+    if (endpoint.json === "answers" && acceptable(this.#accept, ["application/json"]).length === 0) {
+      throw new HttpError(406, "Only application/json is provided");
+    }
+    if (endpoint.json !== "takes" || minor >= endpoint.jsonUntil) return;
+    const type = (this.#request.headers["content-type"] ?? "").split(";")[0] ?? "";
+    if (type !== "application/json") {
+      throw new HttpError(415, `The media type ${type || "None"} is not supported, use application/json`);
+    }
+  }
+
+  #run(endpoint: Endpoint, match: Match, credentials: PlacementCredentials, minor: number): Answer {
+    const { clock, journal, state, tuning, random, enforcer } = this.#surface;
+    const unit = new UnitOfWork(clock, journal);
+    const call: Call = {
+      request: this.#request,
+      minor,
+      params: match.params,
+      query: new Query(this.#request.query),
+      prefix: pathOf(this.#request.baseUrl),
+      tuning,
+      random,
+      state,
+      unit,
+      can: (action: Action, target) => {
+        const refusal = enforcer.refusal(credentials, action, target);
+        if (refusal !== undefined) throw new PolicyNotAuthorized(refusal);
+      },
+    };
+    try {
+      const answer = endpoint.handler(call);
+      unit.commit();
+      return answer;
+    } catch (error) {
+      unit.rollback();
+      throw error;
+    }
+  }
+
+  #respond(answer: Answer, minor: number, headers: Headers): ServiceResponse {
+    headers["x-openstack-request-id"] = this.#requestId;
+    if (answer.body !== undefined) headers["content-type"] = "application/json";
+    if (answer.location !== undefined) headers.location = this.#request.baseUrl + answer.location;
+    if (answer.modified !== undefined && minor >= MODIFIED_SINCE) {
+      headers["cache-control"] = "no-cache";
+      if (answer.modified !== null) headers["last-modified"] = httpDate(answer.modified);
+    }
+    return { status: answer.status ?? 200, headers, body: answer.body ?? "" };
+  }
+
+  #failure(error: unknown, minor: number, headers: Headers): ServiceResponse {
+    if (error instanceof HttpError) return this.#error(error, minor, headers);
+    if (error instanceof NotFound || error instanceof PolicyNotAuthorized) {
+      // These pass through upstream's handlers, which is where answers get their Vary.
+      delete headers.vary;
+      const status = error instanceof NotFound ? 404 : 403;
+      return this.#error(new HttpError(status, error.message), minor, headers);
+    }
+    const { method, path } = this.#request;
+    this.#surface.logger.error("placement failed", { err: error, method, path, request_id: this.#requestId });
+    return this.#error(new HttpError(500, error instanceof Error ? error.message : String(error)), minor, headers);
+  }
+
+  /** `guidelines`: in the form of the API guidelines, as opposed to webob's own. */
+  #error(error: HttpError, minor?: number, headers: Headers = {}, guidelines = true): ServiceResponse {
+    const { status, detail } = error;
+    const json: Record<string, unknown> = { request_id: this.#requestId };
+    if (minor !== undefined && minor >= ERROR_CODE_SINCE) json.code = error.code;
+    if (minor === undefined && status === 406) {
+      json.max_version = `1.${MAX_MINOR}`;
+      json.min_version = "1.0";
+    }
+    Object.assign(headers, error.headers, { "x-openstack-request-id": this.#requestId });
+    const { method } = this.#request;
+    if (method === "HEAD") {
+      return { status, headers: { ...headers, "content-type": "text/html; charset=UTF-8" }, body: "" };
+    }
+    const parts = { status, detail, method, accept: this.#accept, json: guidelines ? json : undefined };
+    const { contentType, body } = renderError(parts);
+    return { status, headers: { ...headers, "content-type": contentType }, body };
+  }
+}
+
+const VERSIONS = Array.from({ length: MAX_MINOR + 1 }, (_, minor) => `placement 1.${minor}`);
+
+function decodePath(path: string): string {
+  if (!path.includes("%")) return path;
+  try {
+    return decodeURIComponent(path);
+  } catch {
+    return path;
+  }
+}
+
+/** The path of a base URL: what the service is mounted at. */
+function pathOf(baseUrl: string): string {
+  const slash = baseUrl.indexOf("/", baseUrl.indexOf("//") + 2);
+  return slash < 0 ? "" : baseUrl.slice(slash);
+}

@@ -1,0 +1,49 @@
+import type { ServiceRequest, ServiceResponse } from "../../runtime/service.js";
+import { noauth2 } from "./auth/noauth2.js";
+import { applyCors } from "./http/cors.js";
+import { Exchange, type Surface } from "./http/exchange.js";
+import { DEFAULT_TUNING, type PlacementOptions } from "./options.js";
+import { Enforcer } from "./policy/enforcer.js";
+import { addStandards, load } from "./store/load.js";
+import { migrate } from "./store/migrations.js";
+import { State } from "./store/state.js";
+import { Journal } from "./store/unit-of-work.js";
+
+/** The Placement API without a socket. */
+export interface PlacementService {
+  /** Answers at once. What it acknowledges is in the database. */
+  handle(request: ServiceRequest): ServiceResponse;
+}
+
+/** Opens Placement over a database, or in memory when none is given. */
+export function createPlacement(options: PlacementOptions): PlacementService {
+  const { clock, random, logger, database, cors } = options;
+  const state = new State();
+  let journal: Journal | undefined;
+  if (database !== undefined) {
+    database.exec("PRAGMA foreign_keys = ON");
+    migrate(database);
+    load(state, database);
+    journal = new Journal(database);
+  }
+  addStandards(state, journal, clock.now());
+  const surface: Surface = {
+    clock,
+    random,
+    logger,
+    state,
+    journal,
+    auth: options.auth ?? noauth2,
+    enforcer: new Enforcer(options.policy ?? {}),
+    tuning: { ...DEFAULT_TUNING, ...options.placement },
+  };
+  return {
+    handle: (request) => {
+      const requestId = `req-${random.uuid()}`;
+      const response = new Exchange(surface, request, requestId).answer();
+      if (cors === undefined) return response;
+      const decorated = applyCors(cors, request, response);
+      return { ...decorated, headers: { ...decorated.headers, "x-openstack-request-id": requestId } };
+    },
+  };
+}

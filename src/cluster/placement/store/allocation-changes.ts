@@ -1,0 +1,146 @@
+import {
+  InvalidAllocationCapacityExceeded,
+  InvalidAllocationConstraintsViolated,
+  InvalidInventory,
+} from "../model/errors.js";
+import { type Allocation, type Consumer, capacityOf, type Inventory, type Provider } from "../model/records.js";
+import { deleteConsumer } from "./consumer-changes.js";
+import type { Changing } from "./context.js";
+import { incrementGeneration } from "./provider-changes.js";
+
+/** An amount that a consumer shall have of a provider; 0 takes it away. */
+export interface WantedAllocation {
+  readonly consumer: Consumer;
+  readonly provider: Provider;
+  readonly className: string;
+  readonly used: number;
+}
+
+/**
+ * Replaces everything that the consumers named hold by what is wanted. Raises the generation of each provider and
+ * consumer named; a consumer that is left without allocations ends.
+ * @throws {ResourceClassNotFound | InvalidInventory} a class is unknown, a provider has no such inventory, an amount does
+ * not fit into it.
+ */
+export function replaceAllocations(changing: Changing, wanted: readonly WantedAllocation[]): void {
+  const { state, unit } = changing;
+  for (const { className } of wanted) state.resourceClass(className);
+  const before = usageBefore(changing, wanted);
+  const consumers = new Set(wanted.map(({ consumer }) => consumer));
+  for (const consumer of consumers) setAllocations(changing, consumer, []);
+  const inventories = checkCapacity(changing, wanted, before);
+
+  const held = new Map<Consumer, Allocation[]>();
+  wanted.forEach(({ consumer, used }, index) => {
+    const inventory = inventories[index];
+    if (used === 0 || inventory === undefined) return;
+    const list = held.get(consumer);
+    const allocation = { consumer, inventory, used, createdAt: unit.now };
+    if (list === undefined) held.set(consumer, [allocation]);
+    else list.push(allocation);
+  });
+  for (const [consumer, allocations] of held) setAllocations(changing, consumer, allocations);
+  for (const provider of new Set(wanted.map((each) => each.provider))) incrementGeneration(unit, provider);
+  for (const consumer of consumers) {
+    consumer.generation += 1;
+    unit.apply(
+      () => unit.consumer(consumer, "updated"),
+      () => {
+        consumer.generation -= 1;
+      },
+    );
+    if (!held.has(consumer)) deleteConsumer(changing, consumer);
+  }
+}
+
+/** Takes everything from a consumer, which ends; no generation rises. */
+export function deleteAllocations(changing: Changing, consumer: Consumer): void {
+  setAllocations(changing, consumer, []);
+  deleteConsumer(changing, consumer);
+}
+
+function usageBefore({ state }: Changing, wanted: readonly WantedAllocation[]): ReadonlyMap<Inventory, number> {
+  const before = new Map<Inventory, number>();
+  for (const { provider, className } of wanted) {
+    const inventory = provider.inventories.get(state.resourceClass(className));
+    if (inventory !== undefined) before.set(inventory, inventory.used);
+  }
+  return before;
+}
+
+/** The inventory of each wanted allocation; undefined for those that only take away. */
+function checkCapacity(
+  { state }: Changing,
+  wanted: readonly WantedAllocation[],
+  before: ReadonlyMap<Inventory, number>,
+): (Inventory | undefined)[] {
+  checkProviders({ state }, wanted);
+  const sums = new Map<Inventory, number>();
+  return wanted.map(({ provider, className, used: amount }) => {
+    if (amount === 0) return undefined;
+    const inventory = provider.inventories.get(state.resourceClass(className));
+    if (inventory === undefined) throw new InvalidInventory(className, provider.uuid);
+    const { amounts, used } = inventory;
+    if (amount < amounts.min_unit || amount > amounts.max_unit || amount % amounts.step_size !== 0) {
+      throw new InvalidAllocationConstraintsViolated(className, provider.uuid);
+    }
+    const sum = (sums.get(inventory) ?? 0) + amount;
+    sums.set(inventory, sum);
+    // What is over capacity already may stay so, if it does not become more.
+    const formerly = before.get(inventory) ?? 0;
+    if (capacityOf(amounts) < used + sum && (formerly === 0 || used + sum > formerly)) {
+      throw new InvalidAllocationCapacityExceeded(className, provider.uuid);
+    }
+    return inventory;
+  });
+}
+
+/** Each provider must have an inventory of one of the classes at least. */
+function checkProviders({ state }: Pick<Changing, "state">, wanted: readonly WantedAllocation[]): void {
+  const classes = new Set(wanted.map(({ className }) => state.resourceClass(className)));
+  const without = new Set<Provider>();
+  for (const { provider } of wanted) {
+    let found = false;
+    for (const resourceClass of classes) found ||= provider.inventories.has(resourceClass);
+    if (!found) without.add(provider);
+  }
+  if (without.size === 0) return;
+  const names = [...classes].sort((a, b) => a.id - b.id).map(({ name }) => name);
+  throw new InvalidInventory(names.join(", "), [...without].map(({ uuid }) => uuid).join(", "));
+}
+
+function setAllocations({ unit }: Changing, consumer: Consumer, allocations: readonly Allocation[]): void {
+  const before = consumer.allocations;
+  if (before.length === 0 && allocations.length === 0) return;
+  unit.apply(
+    () => replace(consumer, allocations),
+    () => replace(consumer, before),
+  );
+  if (before.length > 0) unit.write("DELETE FROM placement_allocations WHERE consumer_id = ?", consumer.id);
+  if (allocations.length === 0) return;
+  const row = "(?, ?, ?, ?, ?)";
+  unit.write(
+    `INSERT INTO placement_allocations (consumer_id, provider_id, class_id, used, created_at) VALUES ${Array(allocations.length).fill(row).join(", ")}`,
+    ...allocations.flatMap(({ inventory, used, createdAt }) => [
+      consumer.id,
+      inventory.provider.id,
+      inventory.resourceClass.id,
+      used,
+      createdAt,
+    ]),
+  );
+}
+
+function replace(consumer: Consumer, allocations: readonly Allocation[]): void {
+  for (const { inventory, used } of consumer.allocations) {
+    inventory.used -= used;
+    inventory.provider.consumers.delete(consumer);
+    inventory.provider.fragments = null;
+  }
+  for (const { inventory, used } of allocations) {
+    inventory.used += used;
+    inventory.provider.consumers.add(consumer);
+    inventory.provider.fragments = null;
+  }
+  consumer.allocations = allocations;
+}

@@ -1,0 +1,158 @@
+import {
+  InventoryInUse,
+  InventoryWithResourceClassNotFound,
+  NotFound,
+} from "../model/errors.js";
+import type { Inventory, InventoryAmounts, Provider, ResourceClass } from "../model/records.js";
+import type { Changing } from "./context.js";
+import { incrementGeneration } from "./provider-changes.js";
+
+/** An inventory of this class is there already. */
+export class DuplicateInventory extends Error {
+  override readonly name = "DuplicateInventory";
+
+  constructor() {
+    super("an inventory of this class exists");
+  }
+}
+
+/** @throws {ResourceClassNotFound | DuplicateInventory} */
+export function addInventory(
+  changing: Changing,
+  provider: Provider,
+  className: string,
+  amounts: InventoryAmounts,
+): Inventory {
+  const resourceClass = changing.state.resourceClass(className);
+  if (provider.inventories.has(resourceClass)) throw new DuplicateInventory();
+  const inventory = insert(changing, provider, resourceClass, amounts);
+  incrementGeneration(changing.unit, provider);
+  return inventory;
+}
+
+/** @throws {ResourceClassNotFound | InventoryWithResourceClassNotFound} */
+export function updateInventory(
+  changing: Changing,
+  provider: Provider,
+  className: string,
+  amounts: InventoryAmounts,
+): Inventory {
+  const inventory = provider.inventories.get(changing.state.resourceClass(className));
+  if (inventory === undefined) throw new InventoryWithResourceClassNotFound(className);
+  change(changing, inventory, amounts);
+  incrementGeneration(changing.unit, provider);
+  return inventory;
+}
+
+/** @throws {ResourceClassNotFound | InventoryInUse | NotFound} */
+export function deleteInventory(changing: Changing, provider: Provider, className: string): void {
+  const inventory = provider.inventories.get(changing.state.resourceClass(className));
+  if (inventory === undefined) throw new NotFound(`No inventory of class ${className} found for delete`);
+  if (inventory.used > 0) throw new InventoryInUse(className, provider.uuid);
+  remove(changing, inventory);
+  incrementGeneration(changing.unit, provider);
+}
+
+/**
+ * Makes these, by name of the class, the provider's only inventories.
+ * @throws {ResourceClassNotFound | InventoryInUse}
+ */
+export function setInventories(
+  changing: Changing,
+  provider: Provider,
+  inventories: ReadonlyMap<string, InventoryAmounts>,
+): void {
+  const wanted = new Map<ResourceClass, InventoryAmounts>();
+  for (const [name, amounts] of inventories) wanted.set(changing.state.resourceClass(name), amounts);
+  const unwanted = [...provider.inventories.values()].filter(({ resourceClass }) => !wanted.has(resourceClass));
+  const used = unwanted.filter((inventory) => inventory.used > 0);
+  if (used.length > 0) {
+    const names = used.map(({ resourceClass }) => resourceClass.name).join(", ");
+    throw new InventoryInUse(names, provider.uuid);
+  }
+  for (const inventory of unwanted) remove(changing, inventory);
+  for (const [resourceClass, amounts] of wanted) {
+    const present = provider.inventories.get(resourceClass);
+    if (present === undefined) insert(changing, provider, resourceClass, amounts);
+    else change(changing, present, amounts);
+  }
+  incrementGeneration(changing.unit, provider);
+}
+
+function insert(
+  { unit }: Changing,
+  provider: Provider,
+  resourceClass: ResourceClass,
+  amounts: InventoryAmounts,
+): Inventory {
+  const inventory: Inventory = { provider, resourceClass, amounts, used: 0, createdAt: unit.now, updatedAt: null };
+  unit.apply(
+    () => {
+      provider.inventories.set(resourceClass, inventory);
+      resourceClass.inventories.add(inventory);
+    },
+    () => {
+      provider.inventories.delete(resourceClass);
+      resourceClass.inventories.delete(inventory);
+    },
+  );
+  unit.write(
+    "INSERT INTO placement_inventories (provider_id, class_id, total, reserved, min_unit, max_unit, step_size, allocation_ratio, created_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+    provider.id,
+    resourceClass.id,
+    ...columns(amounts),
+    unit.now,
+  );
+  return inventory;
+}
+
+function change({ unit }: Changing, inventory: Inventory, amounts: InventoryAmounts): void {
+  const { amounts: before, updatedAt } = inventory;
+  unit.apply(
+    () => {
+      inventory.amounts = amounts;
+      inventory.updatedAt = unit.now;
+    },
+    () => {
+      inventory.amounts = before;
+      inventory.updatedAt = updatedAt;
+    },
+  );
+  unit.write(
+    "UPDATE placement_inventories SET total = ?, reserved = ?, min_unit = ?, max_unit = ?, step_size = ?, allocation_ratio = ?, updated_at = ? WHERE provider_id = ? AND class_id = ?",
+    ...columns(amounts),
+    unit.now,
+    inventory.provider.id,
+    inventory.resourceClass.id,
+  );
+}
+
+function remove({ unit }: Changing, inventory: Inventory): void {
+  const { provider, resourceClass } = inventory;
+  unit.apply(
+    () => {
+      provider.inventories.delete(resourceClass);
+      resourceClass.inventories.delete(inventory);
+    },
+    () => {
+      provider.inventories.set(resourceClass, inventory);
+      resourceClass.inventories.add(inventory);
+    },
+  );
+  unit.write(
+    "DELETE FROM placement_inventories WHERE provider_id = ? AND class_id = ?",
+    provider.id,
+    resourceClass.id,
+  );
+}
+
+function columns(amounts: InventoryAmounts): [number, number, number, number, number, number] {
+  return [
+    amounts.total,
+    amounts.reserved,
+    amounts.min_unit,
+    amounts.max_unit,
+    amounts.step_size,
+    amounts.allocation_ratio,
+  ];
+}

@@ -1,0 +1,185 @@
+import type { Aggregate, Allocation, Consumer, ConsumerType, Project, Provider, User } from "../model/records.js";
+import { STANDARD_RESOURCE_CLASSES } from "../standard-resource-classes.js";
+import { STANDARD_TRAITS } from "../standard-traits.js";
+import type { Database } from "./database.js";
+import { newProvider } from "./provider-changes.js";
+import type { State } from "./state.js";
+import { type Change, Journal } from "./unit-of-work.js";
+
+/** Rows as the columns of `SELECT *` name them. */
+interface ProviderRow {
+  id: number;
+  uuid: string;
+  name: string;
+  generation: number;
+  parent_id: number | null;
+  root_id: number;
+  created_at: number;
+  updated_at: number | null;
+}
+
+interface InventoryRow {
+  provider_id: number;
+  class_id: number;
+  total: number;
+  reserved: number;
+  min_unit: number;
+  max_unit: number;
+  step_size: number;
+  allocation_ratio: number;
+  created_at: number;
+  updated_at: number | null;
+}
+
+interface ConsumerRow {
+  id: number;
+  uuid: string;
+  generation: number;
+  project_id: number;
+  user_id: number;
+  type_id: number | null;
+  created_at: number;
+}
+
+interface AllocationRow {
+  consumer_id: number;
+  provider_id: number;
+  class_id: number;
+  used: number;
+  created_at: number;
+}
+
+/** Reads everything that a database holds into an empty state. */
+export function load(state: State, database: Database): void {
+  const rows = <T>(table: string): T[] => database.prepare(`SELECT * FROM placement_${table}`).all() as T[];
+
+  const classes = indexById(rows<{ id: number; name: string; created_at: number; updated_at: number | null }>("resource_classes"), (row) => ({
+    id: row.id,
+    name: row.name,
+    createdAt: row.created_at,
+    updatedAt: row.updated_at,
+    inventories: new Set<never>(),
+  }));
+  for (const each of classes.values()) state.classes.set(each.name, each);
+  const traits = indexById(rows<{ id: number; name: string; created_at: number }>("traits"), (row) => ({
+    id: row.id,
+    name: row.name,
+    createdAt: row.created_at,
+    providers: new Set<Provider>(),
+  }));
+  for (const each of traits.values()) state.traits.set(each.name, each);
+  const aggregates = indexById(rows<{ id: number; uuid: string }>("aggregates"), ({ id, uuid }): Aggregate => {
+    return { id, uuid, providers: new Set() };
+  });
+  for (const each of aggregates.values()) state.aggregates.set(each.uuid, each);
+
+  const providers = loadProviders(state, rows<ProviderRow>("resource_providers"));
+  for (const row of rows<InventoryRow>("inventories")) {
+    const provider = get(providers, row.provider_id);
+    const resourceClass = get(classes, row.class_id);
+    const { total, reserved, min_unit, max_unit, step_size, allocation_ratio } = row;
+    const amounts = { total, reserved, min_unit, max_unit, step_size, allocation_ratio };
+    const times = { createdAt: row.created_at, updatedAt: row.updated_at };
+    const inventory = { provider, resourceClass, amounts, used: 0, ...times };
+    provider.inventories.set(resourceClass, inventory);
+    (resourceClass.inventories as Set<typeof inventory>).add(inventory);
+  }
+  for (const row of rows<{ provider_id: number; trait_id: number }>("provider_traits")) {
+    const provider = get(providers, row.provider_id);
+    const trait = get(traits, row.trait_id);
+    provider.traits.add(trait);
+    trait.providers.add(provider);
+  }
+  for (const row of rows<{ provider_id: number; aggregate_id: number }>("provider_aggregates")) {
+    const provider = get(providers, row.provider_id);
+    const aggregate = get(aggregates, row.aggregate_id);
+    provider.aggregates.add(aggregate);
+    aggregate.providers.add(provider);
+  }
+
+  const projects = indexById(rows<{ id: number; external_id: string }>("projects"), (row): Project => {
+    return { id: row.id, externalId: row.external_id, consumers: new Set() };
+  });
+  for (const each of projects.values()) state.projects.set(each.externalId, each);
+  const users = indexById(rows<{ id: number; external_id: string }>("users"), (row): User => {
+    return { id: row.id, externalId: row.external_id };
+  });
+  for (const each of users.values()) state.users.set(each.externalId, each);
+  const types = indexById(rows<ConsumerType>("consumer_types"), (row): ConsumerType => row);
+  for (const each of types.values()) state.consumerTypes.set(each.name, each);
+  const consumers = indexById(rows<ConsumerRow>("consumers"), (row): Consumer => {
+    const type = row.type_id === null ? null : get(types, row.type_id);
+    const owner = { project: get(projects, row.project_id), user: get(users, row.user_id), type };
+    return { id: row.id, uuid: row.uuid, generation: row.generation, ...owner, allocations: [], createdAt: row.created_at };
+  });
+  for (const each of consumers.values()) {
+    state.consumers.set(each.uuid, each);
+    each.project.consumers.add(each);
+  }
+  for (const row of rows<AllocationRow>("allocations")) {
+    const consumer = get(consumers, row.consumer_id);
+    const provider = get(providers, row.provider_id);
+    const inventory = provider.inventories.get(get(classes, row.class_id));
+    if (inventory === undefined) throw new Error(`allocations of ${consumer.uuid} have no inventory; the file is damaged`);
+    inventory.used += row.used;
+    provider.consumers.add(consumer);
+    (consumer.allocations as Allocation[]).push({ consumer, inventory, used: row.used, createdAt: row.created_at });
+  }
+
+  const tables = { classes, traits, aggregates, providers, projects, users, consumers, consumer_types: types };
+  for (const [table, records] of Object.entries(tables)) {
+    for (const id of records.keys()) state.reserveId(table, id);
+  }
+}
+
+function loadProviders(state: State, rows: readonly ProviderRow[]): ReadonlyMap<number, Provider> {
+  const providers = indexById(rows, (row): Provider => {
+    const provider = newProvider(row.id, row.uuid, row.name, null, row.created_at);
+    provider.generation = row.generation;
+    provider.updatedAt = row.updated_at;
+    return provider;
+  });
+  for (const row of rows) {
+    const provider = get(providers, row.id);
+    state.providers.set(row.uuid, provider);
+    state.providersByName.set(row.name, provider);
+    provider.root = get(providers, row.root_id);
+    if (row.parent_id === null) continue;
+    provider.parent = get(providers, row.parent_id);
+    provider.parent.children.add(provider);
+    state.nested += 1;
+  }
+  return providers;
+}
+
+/** Adds the standard classes and traits that are not there. */
+export function addStandards(state: State, journal: Journal | undefined, now: number): void {
+  const changes: Change[] = [];
+  STANDARD_RESOURCE_CLASSES.forEach((name, id) => {
+    if (state.classes.has(name)) return;
+    state.classes.set(name, { id, name, createdAt: now, updatedAt: null, inventories: new Set() });
+    const sql = "INSERT INTO placement_resource_classes (id, name, created_at) VALUES (?, ?, ?)";
+    changes.push({ sql, values: [id, name, now] });
+  });
+  const missing = STANDARD_TRAITS.filter((name) => !state.traits.has(name));
+  const values = missing.flatMap((name) => {
+    const id = state.nextId("traits");
+    state.traits.set(name, { id, name, createdAt: now, providers: new Set() });
+    return [id, name, now];
+  });
+  if (missing.length > 0) {
+    const rows = Array(missing.length).fill("(?, ?, ?)").join(", ");
+    changes.push({ sql: `INSERT INTO placement_traits (id, name, created_at) VALUES ${rows}`, values });
+  }
+  if (journal !== undefined && changes.length > 0) journal.write(changes);
+}
+
+function indexById<R extends { readonly id: number }, T>(rows: readonly R[], make: (row: R) => T): Map<number, T> {
+  return new Map(rows.map((row) => [row.id, make(row)]));
+}
+
+function get<T>(records: ReadonlyMap<number, T>, id: number): T {
+  const found = records.get(id);
+  if (found === undefined) throw new Error(`a row refers to the missing row ${id}; the file is damaged`);
+  return found;
+}

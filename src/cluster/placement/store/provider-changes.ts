@@ -1,0 +1,216 @@
+import { NotFound, ObjectActionError } from "../model/errors.js";
+import type { Provider } from "../model/records.js";
+import type { Changing } from "./context.js";
+import { subtree } from "./state.js";
+
+export interface NewProvider {
+  readonly uuid: string;
+  readonly name: string;
+  readonly parentUuid: string | null;
+}
+
+/** The name or UUID of another provider was given; `columns` tells which. */
+export class DuplicateProvider extends Error {
+  override readonly name = "DuplicateProvider";
+  readonly columns: readonly ("uuid" | "name")[];
+
+  constructor(columns: readonly ("uuid" | "name")[]) {
+    super(`a provider with this ${columns.join(" and ")} exists`);
+    this.columns = columns;
+  }
+}
+
+/** The provider is the parent of others. */
+export class CannotDeleteParent extends Error {
+  override readonly name = "CannotDeleteParent";
+}
+
+/** The provider has allocations. */
+export class ProviderInUse extends Error {
+  override readonly name = "ProviderInUse";
+}
+
+/** @throws {ObjectActionError | DuplicateProvider} */
+export function createProvider({ state, unit }: Changing, { uuid, name, parentUuid }: NewProvider): Provider {
+  if (name === "") throw new ObjectActionError("create", "name is required");
+  if (parentUuid === uuid) {
+    throw new ObjectActionError(
+      "create",
+      "parent provider UUID cannot be same as UUID. Please set parent provider UUID to None if there is no parent.",
+    );
+  }
+  const parent = parentUuid === null ? null : state.providers.get(parentUuid);
+  if (parent === undefined) throw new ObjectActionError("create", "parent provider UUID does not exist.");
+  // SQLite tells of one violated constraint only, and the UUID's is the first.
+  if (state.providers.has(uuid)) throw new DuplicateProvider(["uuid"]);
+  if (state.providersByName.has(name)) throw new DuplicateProvider(["name"]);
+
+  const provider = newProvider(state.nextId("providers"), uuid, name, parent, unit.now);
+  unit.apply(
+    () => {
+      link(provider);
+      state.providers.set(uuid, provider);
+      state.providersByName.set(name, provider);
+      if (parent !== null) state.nested += 1;
+    },
+    () => {
+      parent?.children.delete(provider);
+      state.providers.delete(uuid);
+      state.providersByName.delete(name);
+      if (parent !== null) state.nested -= 1;
+    },
+  );
+  unit.write(
+    "INSERT INTO placement_resource_providers (id, uuid, name, generation, parent_id, root_id, created_at, updated_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+    provider.id,
+    uuid,
+    name,
+    provider.generation,
+    parent?.id ?? null,
+    provider.root.id,
+    provider.createdAt,
+    provider.updatedAt,
+  );
+  return provider;
+}
+
+/** A provider without anything; not yet linked to its parent. */
+export function newProvider(id: number, uuid: string, name: string, parent: Provider | null, now: number): Provider {
+  const children = new Set<Provider>();
+  const provider = {
+    id,
+    uuid,
+    name,
+    generation: 0,
+    parent,
+    children,
+    inventories: new Map(),
+    traits: new Set<never>(),
+    aggregates: new Set<never>(),
+    consumers: new Set<never>(),
+    createdAt: now,
+    // Making a root takes a second statement upstream, which counts as its first update.
+    updatedAt: parent === null ? now : null,
+    fragments: null,
+  };
+  const root = parent?.root ?? null;
+  return root === null ? withSelfAsRoot(provider) : Object.assign(provider, { root });
+}
+
+function withSelfAsRoot(provider: Omit<Provider, "root">): Provider {
+  const self = provider as Provider;
+  self.root = self;
+  return self;
+}
+
+function link(provider: Provider): void {
+  provider.parent?.children.add(provider);
+}
+
+/** @throws {NotFound | CannotDeleteParent | ProviderInUse} */
+export function deleteProvider({ state, unit }: Changing, uuid: string): void {
+  const provider = state.providers.get(uuid);
+  if (provider === undefined) throw new NotFound(`No resource provider with uuid ${uuid} found`);
+  if (provider.children.size > 0) throw new CannotDeleteParent();
+  if (provider.consumers.size > 0) throw new ProviderInUse();
+  unit.apply(
+    () => {
+      state.providers.delete(uuid);
+      state.providersByName.delete(provider.name);
+      if (provider.parent !== null) state.nested -= 1;
+      provider.parent?.children.delete(provider);
+      for (const trait of provider.traits) trait.providers.delete(provider);
+      for (const aggregate of provider.aggregates) aggregate.providers.delete(provider);
+      for (const inventory of provider.inventories.values()) inventory.resourceClass.inventories.delete(inventory);
+    },
+    () => {
+      state.providers.set(uuid, provider);
+      state.providersByName.set(provider.name, provider);
+      if (provider.parent !== null) state.nested += 1;
+      provider.parent?.children.add(provider);
+      for (const trait of provider.traits) trait.providers.add(provider);
+      for (const aggregate of provider.aggregates) aggregate.providers.add(provider);
+      for (const inventory of provider.inventories.values()) inventory.resourceClass.inventories.add(inventory);
+    },
+  );
+  unit.gone(provider);
+  for (const table of ["placement_inventories", "placement_provider_traits", "placement_provider_aggregates"]) {
+    unit.write(`DELETE FROM ${table} WHERE provider_id = ?`, provider.id);
+  }
+  unit.write("DELETE FROM placement_resource_providers WHERE id = ?", provider.id);
+}
+
+export interface ProviderUpdate {
+  readonly name: string;
+  readonly parentUuid: string | null;
+  /** Microversion 1.37 on: a parent may be exchanged and taken away. */
+  readonly allowReparenting: boolean;
+}
+
+/** @throws {ObjectActionError | DuplicateProvider} */
+export function updateProvider(changing: Changing, provider: Provider, update: ProviderUpdate): void {
+  const { state } = changing;
+  const { name, parentUuid, allowReparenting } = update;
+  const parent = parentUuid === null ? null : state.providers.get(parentUuid);
+  if (parent === undefined) throw new ObjectActionError("create", "parent provider UUID does not exist.");
+  if (parent !== null) {
+    if (provider.parent !== null && provider.parent !== parent && !allowReparenting) {
+      throw new ObjectActionError("update", "re-parenting a provider is not currently allowed.");
+    }
+    if (subtree(provider).includes(parent)) {
+      throw new ObjectActionError("update", "creating loop in the provider tree is not allowed.");
+    }
+  } else if (provider.parent !== null && !allowReparenting) {
+    throw new ObjectActionError("update", "un-parenting a provider is not currently allowed.");
+  }
+  const other = state.providersByName.get(name);
+  if (other !== undefined && other !== provider) throw new DuplicateProvider(["name"]);
+  if (name !== provider.name) rename(changing, provider, name);
+  if (parent !== provider.parent) reparent(changing, provider, parent);
+}
+
+function rename({ state, unit }: Changing, provider: Provider, name: string): void {
+  const before = provider.name;
+  state.providersByName.delete(before);
+  state.providersByName.set(name, provider);
+  provider.name = name;
+  unit.changed(provider, () => {
+    state.providersByName.delete(name);
+    state.providersByName.set(before, provider);
+    provider.name = before;
+  });
+}
+
+function reparent({ state, unit }: Changing, provider: Provider, parent: Provider | null): void {
+  const before = provider.parent;
+  const nested = Number(parent !== null) - Number(before !== null);
+  provider.parent = parent;
+  before?.children.delete(provider);
+  parent?.children.add(provider);
+  state.nested += nested;
+  unit.changed(provider, () => {
+    provider.parent = before;
+    parent?.children.delete(provider);
+    before?.children.add(provider);
+    state.nested -= nested;
+  });
+  const root = parent?.root ?? provider;
+  for (const member of subtree(provider)) {
+    const { root: formerRoot } = member;
+    // Their summaries tell the root's UUID, even where this row itself stays the same.
+    member.fragments = null;
+    if (formerRoot === root) continue;
+    member.root = root;
+    unit.changed(member, () => {
+      member.root = formerRoot;
+    });
+  }
+}
+
+/** Raises the provider's generation by one. */
+export function incrementGeneration(unit: Changing["unit"], provider: Provider): void {
+  provider.generation += 1;
+  unit.changed(provider, () => {
+    provider.generation -= 1;
+  });
+}
