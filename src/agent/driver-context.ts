@@ -1,0 +1,37 @@
+import type { NovaConfig } from "../config/nova-config.js";
+import type { Runtime } from "../runtime/runtime.js";
+import type { DriverContext } from "../virt/context.js";
+
+/** The doors and options that a driver is given. */
+export function driverContext(options: {
+  readonly host: string;
+  readonly config: NovaConfig;
+  readonly runtime: Runtime;
+  readonly localNodeUuid: () => Promise<string>;
+}): Omit<DriverContext, "emitEvent"> {
+  const { host, config, runtime, localNodeUuid } = options;
+  const { defaults } = config;
+  return {
+    host,
+    clock: runtime.clock,
+    timers: runtime.timers,
+    random: runtime.random,
+    http: runtime.http,
+    files: runtime.files,
+    logger: runtime.logger,
+    config: config.driver,
+    inventory: {
+      cpuAllocationRatio: defaults.cpuAllocationRatio,
+      ramAllocationRatio: defaults.ramAllocationRatio,
+      diskAllocationRatio: defaults.diskAllocationRatio,
+      initialCpuAllocationRatio: defaults.initialCpuAllocationRatio,
+      initialRamAllocationRatio: defaults.initialRamAllocationRatio,
+      initialDiskAllocationRatio: defaults.initialDiskAllocationRatio,
+      reservedHostCpus: defaults.reservedHostCpus,
+      reservedHostMemoryMb: defaults.reservedHostMemoryMb,
+      reservedHostDiskMb: defaults.reservedHostDiskMb,
+    },
+    myIp: defaults.myIp,
+    localNodeUuid,
+  };
+}

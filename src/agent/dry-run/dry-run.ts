@@ -1,0 +1,155 @@
+import type { ComputeNode } from "../../conductor/records/index.js";
+import { createView, type ViewOptions } from "../create-parts.js";
+import { type EvacuationPlan, planEvacuatedCleanup } from "../evacuation/plan.js";
+import type { AgentView } from "../parts.js";
+import { findRunningDeleted } from "../periodic/running-deleted.js";
+import { proveOwnership } from "../startup/init-host.js";
+import { findInterruptedBuilds } from "../startup/interrupted-builds.js";
+import { findInterruptedEvacuations } from "../startup/interrupted-evacuations.js";
+import type { NodesByUuid } from "../startup/node-lookup.js";
+import { refusalOf } from "../startup/refusals.js";
+import { lookUpService } from "../startup/register-service.js";
+import { validateConfig } from "../startup/validate-config.js";
+import { previewStrip } from "./preview-allocations.js";
+import { type Preview, previewInit } from "./preview-instance.js";
+import { DryRunViolation, readOnlyFiles, readOnlyHttp, readOnlySession } from "./read-only.js";
+import type { DryRunReport } from "./report.js";
+
+/**
+ * What a start of this agent would destroy, edit and complete; nothing is done: no lease, no row, no file. The plans are
+ * the ones that a start carries out. Whether another agent holds the host's lease is not looked at.
+ * @throws what hinders reading: an unreachable conductor or Placement, a broken driver.
+ */
+export async function dryRun(options: Omit<ViewOptions, "permit">): Promise<DryRunReport> {
+  const { runtime } = options;
+  const view = await createView({
+    ...options,
+    session: readOnlySession(options.session),
+    runtime: { ...runtime, files: readOnlyFiles(runtime.files), http: readOnlyHttp(runtime.http) },
+    permit: (purpose) => {
+      throw new DryRunViolation(purpose);
+    },
+  });
+  const preview: Preview = { guests: [], allocations: [], instances: [], migrations: [] };
+  try {
+    const service = await lookUpService(view);
+    validateConfig(view);
+    await view.driver.initHost();
+    await previewStart(view, await proveOwnership(view, service), preview);
+    return { host: view.host, refusal: null, ...preview };
+  } catch (error) {
+    const refusal = refusalOf(error);
+    if (refusal === null) {
+      throw error;
+    }
+    return { host: view.host, refusal, guests: [], allocations: [], instances: [], migrations: [] };
+  } finally {
+    await view.driver.cleanupHost();
+  }
+}
+
+async function previewStart(view: AgentView, nodes: NodesByUuid, preview: Preview): Promise<void> {
+  const loaded = await view.conductor.call("instances_by_host", { host: view.host });
+  const evacuated = new Set<string>();
+  if (view.driver.capabilities.supportsEvacuate) {
+    const plan = await planEvacuatedCleanup(view, nodes.values());
+    await previewEvacuations(view, plan, preview);
+    await previewInterruptedEvacuations(view, nodes.values(), preview);
+    for (const uuid of plan.evacuated.keys()) {
+      evacuated.add(uuid);
+    }
+  }
+  const own = loaded.filter(({ uuid }) => !evacuated.has(uuid));
+  for (const instance of await view.driver.processInstancesAtStartup(own)) {
+    await previewInit(view, instance, preview);
+  }
+  const handled = new Set([...loaded.map(({ uuid }) => uuid), ...evacuated]);
+  for (const { uuid, displayName } of await findInterruptedBuilds(view, nodes.values(), handled)) {
+    preview.instances.push({
+      instance: uuid,
+      name: displayName,
+      reason: "interrupted build",
+      action: null,
+      changes: { vmState: "error", taskState: null },
+    });
+  }
+  await previewRunningDeleted(view, preview);
+}
+
+async function previewEvacuations(view: AgentView, plan: EvacuationPlan, preview: Preview): Promise<void> {
+  for (const { instance, action, disks, reason } of plan.guests) {
+    preview.guests.push({
+      instance: instance.uuid,
+      name: instance.displayName,
+      action,
+      reason,
+      disks: action === "stop" ? null : disks.disks,
+      disksReason: action === "stop" ? "" : disks.reason,
+    });
+  }
+  for (const { migration, action, node, reason } of plan.records) {
+    if (action === "strip" && node) {
+      const edit = await previewStrip(view, migration.instanceUuid, node, reason);
+      preview.allocations.push(...(edit ? [edit] : []));
+    }
+    preview.migrations.push({
+      migration: migration.id,
+      instance: migration.instanceUuid,
+      from: migration.status,
+      to: action === "strip" || action === "complete" ? "completed" : migration.status,
+      reason,
+    });
+  }
+}
+
+async function previewInterruptedEvacuations(
+  view: AgentView,
+  nodes: Iterable<ComputeNode>,
+  preview: Preview,
+): Promise<void> {
+  const reason = "an evacuation to this host was interrupted";
+  for (const { migration, instance, node } of await findInterruptedEvacuations(view, nodes)) {
+    const { uuid } = instance;
+    if (await view.driver.instanceExists(instance)) {
+      preview.guests.push({
+        instance: uuid,
+        name: instance.displayName,
+        action: "destroy",
+        reason,
+        disks: "keep",
+        disksReason: "they may be the source's, on shared storage",
+      });
+    }
+    const edit = await previewStrip(view, uuid, node, reason);
+    preview.allocations.push(...(edit ? [edit] : []));
+    preview.migrations.push({ migration: migration.id, instance: uuid, from: migration.status, to: "failed", reason });
+    preview.instances.push({
+      instance: uuid,
+      name: instance.displayName,
+      reason,
+      action: null,
+      changes: { vmState: "error", taskState: null },
+    });
+  }
+}
+
+/** The first periodic round follows the start at once. */
+async function previewRunningDeleted(view: AgentView, preview: Preview): Promise<void> {
+  const action = view.config.defaults.runningDeletedInstanceAction;
+  if (!view.config.defaults.periodicEnable || (action !== "reap" && action !== "shutdown")) {
+    return;
+  }
+  const listed = new Set(preview.guests.map(({ instance }) => instance));
+  for (const { uuid, displayName } of await findRunningDeleted(view)) {
+    if (!listed.has(uuid)) {
+      preview.guests.push({
+        instance: uuid,
+        name: displayName,
+        action: action === "reap" ? "destroy" : "stop",
+        reason: `the instance is deleted (running_deleted_instance_action = ${action})`,
+        disks: action === "reap" ? "destroy" : null,
+        disksReason: action === "reap" ? "the instance is deleted" : "",
+      });
+    }
+  }
+}

@@ -1,0 +1,86 @@
+import type { ConductorMethod } from "../../conductor/methods.js";
+import type { HostSession } from "../../conductor/port.js";
+import { FileFailure, type Files } from "../../runtime/files.js";
+import type { HttpClient } from "../../runtime/http.js";
+
+/** Something in a dry run was about to change the world; a defect of whoever tried. */
+export class DryRunViolation extends Error {
+  override readonly name = "DryRunViolation";
+
+  constructor(what: string) {
+    super(`a dry run changes nothing, but ${what} was about to be done`);
+  }
+}
+
+/** The conductor's methods that only read. */
+const READS: ReadonlySet<ConductorMethod> = new Set<ConductorMethod>([
+  "service_get_by_host",
+  "service_minimum_version",
+  "compute_nodes_by_host",
+  "compute_nodes_by_uuids",
+  "compute_nodes_by_hypervisor_hostname",
+  "compute_node_get_by_uuid",
+  "compute_node_get_by_host_and_node",
+  "instance_get",
+  "instances_by_host",
+  "instances_by_host_and_node",
+  "instances_by_filters",
+  "instance_actions",
+  "migration_get",
+  "migrations_by_filters",
+  "migrations_in_progress",
+  "placement_access",
+]);
+
+const refuse = async (what: string): Promise<never> => {
+  throw new DryRunViolation(what);
+};
+
+/** A session that reads: no lease is taken, no row is written, nobody is asked to do anything. */
+export const readOnlySession = (session: HostSession): HostSession => ({
+  host: session.host,
+  leaseHeld: false,
+  leaseLost: new Promise(() => {}),
+  call: (method, params, options) => (READS.has(method) ? session.call(method, params, options) : refuse(method)),
+  callAgent: (_host, method) => refuse(method),
+  castAgent: (_host, method) => refuse(method),
+  acquireLease: () => refuse("taking the host's lease"),
+  serve: () => refuse("serving requests"),
+  stopServing: () => session.stopServing(),
+  close: () => session.close(),
+});
+
+/** Files that can be read; writing fails as on a file system that is mounted read-only. */
+export function readOnlyFiles(files: Files): Files {
+  const refuseWrite = async (path: string, operation: string): Promise<never> => {
+    throw new FileFailure(path, "EROFS", operation);
+  };
+  return {
+    read: (path) => files.read(path),
+    readIfPresent: (path) => files.readIfPresent(path),
+    list: (path) => files.list(path),
+    stat: (path) => files.stat(path),
+    watch: (folder, listener) => files.watch(folder, listener),
+    write: (path) => refuseWrite(path, "write"),
+    create: (path) => refuseWrite(path, "create"),
+    append: (path) => refuseWrite(path, "append"),
+    truncate: (path) => refuseWrite(path, "truncate"),
+    rename: (path) => refuseWrite(path, "rename"),
+    remove: (path) => refuseWrite(path, "remove"),
+    // Making sure that a folder is there changes nothing when it is.
+    makeFolder: async (path) => {
+      if ((await files.stat(path))?.kind !== "folder") {
+        await refuseWrite(path, "mkdir");
+      }
+    },
+  };
+}
+
+/** HTTP that reads, for drivers whose hypervisor is a service. */
+export const readOnlyHttp = (http: HttpClient): HttpClient => ({
+  request: (request) =>
+    request.method === "GET" || request.method === "HEAD" || request.method === "OPTIONS"
+      ? http.request(request)
+      : refuse(`${request.method} ${request.url}`),
+  close: () => http.close(),
+});

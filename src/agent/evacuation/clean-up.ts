@@ -1,0 +1,125 @@
+import { InvalidMigrationState } from "../../conductor/errors.js";
+import { POWER_STATES } from "../../conductor/records/index.js";
+import { LOCAL_DISKS_ONLY } from "../block-devices.js";
+import { requireHostLease } from "../host-lease.js";
+import { type AgentParts, hasQuirk, requestId } from "../parts.js";
+import { type EvacuatedGuest, type EvacuationPlan, type EvacuationRecord, UNCLEANED } from "./plan.js";
+import { storageShared } from "./shared-storage.js";
+
+/**
+ * Carries out a plan (spec 3.1): first all guests, then all allocations and records. An error of the driver or of
+ * Placement goes up with every later record untouched, so that the next try meets the same plan.
+ * @returns instances whose running guest was stopped and is kept.
+ */
+export async function cleanUpEvacuated(parts: AgentParts, plan: EvacuationPlan): Promise<ReadonlySet<string>> {
+  const request = requestId(parts);
+  const stopped = new Set<string>();
+  for (const guest of plan.guests) {
+    if (guest.action === "destroy") {
+      await destroyGuest(parts, guest, request);
+    } else if (await stopGuest(parts, guest, request)) {
+      stopped.add(guest.instance.uuid);
+    }
+  }
+  for (const record of plan.records) {
+    await settleRecord(parts, record, request);
+  }
+  return stopped;
+}
+
+async function destroyGuest(parts: AgentParts, guest: EvacuatedGuest, request: string): Promise<void> {
+  const { instance, disks, migration, reason } = guest;
+  const destroyDisks =
+    disks.disks === "probe"
+      ? !(await storageShared(parts, instance, disks.askedHost, request))
+      : disks.disks === "destroy";
+  requireHostLease(parts, `destroy the evacuated guest of instance ${instance.uuid}`);
+  parts.logger.info(
+    `destroying the guest of an evacuated instance, ${destroyDisks ? "with" : "without"} its disks: ${reason}`,
+    {
+      instance: instance.uuid,
+      migration: migration.id,
+      request_id: request,
+    },
+  );
+  await parts.driver.destroy(instance, {
+    network: [],
+    blockDevices: LOCAL_DISKS_ONLY,
+    destroyDisks,
+  });
+  parts.metrics.evacuatedGuest("destroyed");
+}
+
+/** True when it was running. */
+async function stopGuest(parts: AgentParts, guest: EvacuatedGuest, request: string): Promise<boolean> {
+  const { instance, migration, reason } = guest;
+  const fields = { instance: instance.uuid, migration: migration.id, request_id: request, evacuation_pending: true };
+  parts.logger.warn(`the guest of an instance whose evacuation has not ended is kept, stopped: ${reason}`, fields);
+  parts.metrics.evacuatedGuest("kept");
+  requireHostLease(parts, `stop the guest of instance ${instance.uuid}`);
+  const power = await parts.driver.powerState(instance);
+  if (power !== POWER_STATES.running && power !== POWER_STATES.paused) {
+    return false;
+  }
+  await parts.driver.powerOff(instance);
+  return true;
+}
+
+async function settleRecord(parts: AgentParts, record: EvacuationRecord, request: string): Promise<void> {
+  const { migration, action, reason } = record;
+  const fields = { instance: migration.instanceUuid, migration: migration.id, request_id: request };
+  if (action === "wait") {
+    return;
+  }
+  if (action === "skip") {
+    parts.logger.error(`the evacuation cannot be cleaned up after: ${reason}`, fields);
+    return;
+  }
+  if (action === "strip" && !(await stripAllocations(parts, record, request))) {
+    return;
+  }
+  requireHostLease(parts, `complete migration ${migration.id}`);
+  try {
+    await parts.conductor.call(
+      "migration_save",
+      { id: migration.id, changes: { status: "completed" }, expectedStatus: [...UNCLEANED] },
+      { requestId: request },
+    );
+  } catch (error) {
+    if (!(error instanceof InvalidMigrationState)) {
+      throw error;
+    }
+    parts.logger.warn("the evacuation ended otherwise while it was cleaned up after; its record is left", {
+      ...fields,
+      err: error,
+    });
+  }
+}
+
+/** False: this host's share could not be taken out, so that the record has to stay for the next try (spec 3.3 GAP-a). */
+async function stripAllocations(parts: AgentParts, record: EvacuationRecord, request: string): Promise<boolean> {
+  const { migration, node } = record;
+  if (node === null) {
+    return false;
+  }
+  requireHostLease(parts, `take this host out of the allocations of instance ${migration.instanceUuid}`);
+  const forgets = hasQuirk(parts, "forget-failed-strip");
+  const stripped = await parts.placement.removeProviderTreeFromInstanceAllocation(migration.instanceUuid, node.uuid, {
+    requestId: request,
+    retry: !forgets,
+  });
+  if (stripped) {
+    return true;
+  }
+  parts.logger.error("this host's share could not be taken out of the allocations of an evacuated instance", {
+    instance: migration.instanceUuid,
+    migration: migration.id,
+    node: node.hypervisorHostname,
+    request_id: request,
+  });
+  if (forgets) {
+    return true;
+  }
+  const held = await parts.placement.getAllocationsForConsumer(migration.instanceUuid, { requestId: request });
+  return Object.keys(held.allocations).length === 0;
+}

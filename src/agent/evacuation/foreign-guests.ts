@@ -1,0 +1,31 @@
+import { FINAL_MIGRATION_STATUSES, MIGRATION_STATUSES } from "../../conductor/records/index.js";
+import type { AgentParts } from "../parts.js";
+
+/**
+ * Counts guests that are not this host's (spec 2.4 G13, 4.5 OPT): instances of other hosts that no move explains, and
+ * guests that no instance is known for. They are left alone. @throws {VirtDriverNotReady}
+ */
+export async function countForeignGuests(parts: AgentParts, evacuated: ReadonlySet<string>): Promise<void> {
+  const uuids = await parts.driver.listInstanceUuids();
+  const instances =
+    uuids.length === 0 ? [] : await parts.conductor.call("instances_by_filters", { filters: { uuids: [...uuids] } });
+  const suspects = instances.filter(
+    ({ uuid, host, deleted }) => deleted === 0 && host !== parts.host && !evacuated.has(uuid),
+  );
+  const moving = suspects.length === 0 ? new Set<string>() : await movingInstances(parts);
+  const foreign = suspects.filter(({ uuid }) => !moving.has(uuid));
+  for (const { uuid, host } of foreign) {
+    parts.logger.warn("a guest on this hypervisor belongs to another host; it is left alone", {
+      instance: uuid,
+      instance_host: host,
+    });
+  }
+  parts.metrics.foreignGuests(foreign.length);
+  parts.metrics.orphanGuests(uuids.length - instances.length);
+}
+
+async function movingInstances(parts: AgentParts): Promise<ReadonlySet<string>> {
+  const statuses = MIGRATION_STATUSES.filter((status) => !FINAL_MIGRATION_STATUSES.includes(status));
+  const migrations = await parts.conductor.call("migrations_by_filters", { filters: { host: parts.host, statuses } });
+  return new Set(migrations.map(({ instanceUuid }) => instanceUuid));
+}

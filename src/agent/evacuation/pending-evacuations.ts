@@ -1,0 +1,62 @@
+import { POWER_STATES } from "../../conductor/records/index.js";
+import { requireHostLease } from "../host-lease.js";
+import type { AgentParts } from "../parts.js";
+import { cleanUpEvacuated } from "./clean-up.js";
+import { type EvacuationPlan, planEvacuatedCleanup } from "./plan.js";
+
+/**
+ * Evacuations from this host that had not ended when it started (spec 3.3 GAP-c OPT): their guests are kept, stopped,
+ * until the record says what became of them.
+ */
+export class PendingEvacuations {
+  /** Instance uuid → whether its guest ran until the agent stopped it. */
+  readonly #pending = new Map<string, boolean>();
+
+  get size(): number {
+    return this.#pending.size;
+  }
+
+  /** Their uuids. */
+  get instances(): ReadonlySet<string> {
+    return new Set(this.#pending.keys());
+  }
+
+  remember(plan: EvacuationPlan, stopped: ReadonlySet<string>): void {
+    for (const { action, migration } of plan.records) {
+      if (action === "wait") {
+        const uuid = migration.instanceUuid;
+        this.#pending.set(uuid, stopped.has(uuid) || this.#pending.get(uuid) === true);
+      } else {
+        this.#pending.delete(migration.instanceUuid);
+      }
+    }
+  }
+
+  /** Looks at the records again; what has ended is cleaned up after. */
+  async reevaluate(parts: AgentParts): Promise<void> {
+    if (this.#pending.size === 0) {
+      return;
+    }
+    const plan = await planEvacuatedCleanup(parts, parts.tracker.nodes().values(), new Set(this.#pending.keys()));
+    const stopped = await cleanUpEvacuated(parts, plan);
+    for (const [uuid, wasRunning] of this.#pending) {
+      if (!plan.evacuated.has(uuid)) {
+        this.#pending.delete(uuid);
+        await this.#evacuationFailed(parts, uuid, wasRunning);
+      }
+    }
+    this.remember(plan, stopped);
+  }
+
+  /** The instance stays here: what the agent stopped for the evacuation runs again, unless the instance is in error. */
+  async #evacuationFailed(parts: AgentParts, uuid: string, wasRunning: boolean): Promise<void> {
+    const instance = await parts.conductor.call("instance_get", { uuid });
+    if (!wasRunning || instance?.host !== parts.host || instance.vmState !== "active" || instance.taskState !== null) {
+      return;
+    }
+    requireHostLease(parts, `start the guest of instance ${uuid}`);
+    parts.logger.info("the evacuation failed and the instance stays: its guest is started again", { instance: uuid });
+    await parts.driver.powerOn(instance);
+    await parts.conductor.call("instance_save", { uuid, changes: { powerState: POWER_STATES.running } });
+  }
+}

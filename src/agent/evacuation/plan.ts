@@ -1,0 +1,130 @@
+import type { ComputeNode, Instance, Migration, MigrationStatus } from "../../conductor/records/index.js";
+import type { AgentView } from "../parts.js";
+import { hasQuirk } from "../parts.js";
+import { instancesOnDriver } from "./instances-on-driver.js";
+import { type DiskPlan, planDisks } from "./shared-storage.js";
+
+/** Records that make this host the source of an evacuation that it has not cleaned up after. */
+export const UNCLEANED: readonly MigrationStatus[] = ["accepted", "pre-migrating", "done"];
+
+/** What is to happen to one guest that is still on the hypervisor. */
+export interface EvacuatedGuest {
+  readonly instance: Instance;
+  readonly migration: Migration;
+  /** `stop`: the evacuation has not ended, and nothing else may be alive (spec 3.3 GAP-c). */
+  readonly action: "destroy" | "stop";
+  readonly disks: DiskPlan;
+  readonly reason: string;
+}
+
+/** What is to happen to one record, and to what its instance holds on this host. */
+export interface EvacuationRecord {
+  readonly migration: Migration;
+  readonly instance: Instance | null;
+  /** `strip`: this host's tree leaves the instance's allocations, then `completed`; `complete`: nothing to strip. */
+  readonly action: "strip" | "complete" | "wait" | "skip";
+  /** The node that the instance left; null where it is not known. */
+  readonly node: ComputeNode | null;
+  readonly reason: string;
+}
+
+export interface EvacuationPlan {
+  /** Instances that are not this host's to initialise, even if they still say so: uuid → record. */
+  readonly evacuated: ReadonlyMap<string, Migration>;
+  readonly guests: readonly EvacuatedGuest[];
+  readonly records: readonly EvacuationRecord[];
+}
+
+/**
+ * Spec 3.1 as a plan: reads, decides, changes nothing. Start-up, the periodic re-evaluation and the dry run all act on it.
+ * @param nodes this host's compute nodes, from the database: at start-up the tracker has none yet.
+ * @param only looks at these instances; absent: at all.
+ */
+export async function planEvacuatedCleanup(
+  view: AgentView,
+  nodes: Iterable<ComputeNode>,
+  only?: ReadonlySet<string>,
+): Promise<EvacuationPlan> {
+  const migrations = await view.conductor.call("migrations_by_filters", {
+    filters: {
+      sourceCompute: view.host,
+      migrationTypes: ["evacuation"],
+      statuses: [...UNCLEANED],
+      readDeleted: true,
+    },
+  });
+  const considered = migrations.filter(({ instanceUuid }) => only?.has(instanceUuid) ?? true);
+  if (considered.length === 0) {
+    return { evacuated: new Map(), guests: [], records: [] };
+  }
+  // A later record of the same instance replaces the earlier one.
+  const newest = new Map(considered.map((migration) => [migration.instanceUuid, migration]));
+  const local = new Map((await instancesOnDriver(view)).map((instance) => [instance.uuid, instance]));
+  const nodesByName = new Map([...nodes].map((node) => [node.hypervisorHostname, node]));
+
+  const evacuated = new Map<string, Migration>();
+  const guests: EvacuatedGuest[] = [];
+  const records: EvacuationRecord[] = [];
+  for (const [uuid, migration] of newest) {
+    const guest = local.get(uuid);
+    const instance = guest ?? (await view.conductor.call("instance_get", { uuid, readDeleted: true }));
+    const verdict = judge(view, migration, instance);
+    if (verdict.kind !== "returned") {
+      evacuated.set(uuid, migration);
+    }
+    if (guest && verdict.kind !== "returned") {
+      const action = verdict.kind === "wait" ? "stop" : "destroy";
+      guests.push({
+        instance: guest,
+        migration,
+        action,
+        disks: planDisks(view, guest, migration),
+        reason: verdict.reason,
+      });
+    }
+    const node = (migration.sourceNode !== null && nodesByName.get(migration.sourceNode)) || null;
+    records.push({ migration, instance, node, ...recordAction(verdict, instance, node) });
+  }
+  return { evacuated, guests, records };
+}
+
+interface Verdict {
+  readonly kind: "left" | "wait" | "returned";
+  readonly reason: string;
+}
+
+/** Whether the instance has left this host for certain. */
+function judge(view: AgentView, migration: Migration, instance: Instance | null): Verdict {
+  const evacuation = `evacuation ${migration.id} to ${migration.destCompute ?? "a host not chosen yet"} is ${migration.status}`;
+  const isHere = instance !== null && instance.deleted === 0 && instance.host === view.host;
+  if (!isHere || hasQuirk(view, "destroy-unfinished-evacuation")) {
+    return { kind: "left", reason: evacuation };
+  }
+  if (migration.status === "done") {
+    // `done` is written together with the new host, so a later move has brought the instance back: its guest here is alive.
+    return { kind: "returned", reason: `${evacuation}, and the instance has come back to ${view.host} since` };
+  }
+  return { kind: "wait", reason: `${evacuation} and the instance is still recorded here: it may live nowhere else` };
+}
+
+function recordAction(
+  verdict: Verdict,
+  instance: Instance | null,
+  node: ComputeNode | null,
+): Pick<EvacuationRecord, "action" | "reason"> {
+  if (verdict.kind === "wait") {
+    return { action: "wait", reason: verdict.reason };
+  }
+  if (verdict.kind === "returned") {
+    return { action: "complete", reason: verdict.reason };
+  }
+  if (instance === null) {
+    return { action: "skip", reason: "the instance is not known, not even as deleted" };
+  }
+  if (node === null) {
+    return { action: "skip", reason: "the node that the instance left is not one of this host's" };
+  }
+  return instance.deleted === 0
+    ? { action: "strip", reason: verdict.reason }
+    : { action: "complete", reason: "the instance is deleted, and its allocations with it" };
+}

@@ -1,0 +1,26 @@
+import { type AgentParts, requestId } from "../parts.js";
+
+/** Spec 4.10: deletes for good what was soft-deleted more than `reclaim_instance_interval` seconds ago. */
+export async function reclaimQueuedDeletes(parts: AgentParts): Promise<void> {
+  const latest = parts.runtime.clock.now() - parts.config.defaults.reclaimInstanceInterval * 1000;
+  const instances = await parts.conductor.call("instances_by_filters", {
+    filters: { vmStates: ["soft-delete"], taskStates: [null], host: parts.host, deleted: false },
+  });
+  for (const instance of instances) {
+    const since = instance.deletedAt ?? instance.terminatedAt ?? instance.updatedAt;
+    if (since !== null && since > latest) {
+      continue;
+    }
+    const request = requestId(parts);
+    parts.logger.info("reclaiming a soft-deleted instance", { instance: instance.uuid, request_id: request });
+    try {
+      await parts.operations.terminateInstance(instance, request);
+    } catch (error) {
+      parts.logger.warn("a soft-deleted instance could not be reclaimed; it is tried again", {
+        instance: instance.uuid,
+        request_id: request,
+        err: error,
+      });
+    }
+  }
+}

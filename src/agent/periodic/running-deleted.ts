@@ -1,0 +1,76 @@
+import type { Instance } from "../../conductor/records/index.js";
+import { GuestNotFound, VirtDriverNotReady } from "../../virt/errors.js";
+import { LOCAL_DISKS_ONLY } from "../block-devices.js";
+import { instancesOnDriver } from "../evacuation/instances-on-driver.js";
+import { requireHostLease } from "../host-lease.js";
+import type { AgentParts, AgentView } from "../parts.js";
+import { hasQuirk } from "../parts.js";
+
+/** Spec 3.5: guests of instances that are deleted, for `running_deleted_instance_timeout` seconds at least. */
+export async function findRunningDeleted(view: AgentView): Promise<readonly Instance[]> {
+  const { runningDeletedInstanceTimeout } = view.config.defaults;
+  const latest = view.runtime.clock.now() - runningDeletedInstanceTimeout * 1000;
+  const instances = await instancesOnDriver(view, { deleted: true, softDeleted: false });
+  return instances.filter(({ deletedAt }) => deletedAt === null || deletedAt <= latest);
+}
+
+/** Spec 3.5, by `running_deleted_instance_action`. Whose the instance was is not asked; allocations are not touched. */
+export async function cleanUpRunningDeleted(parts: AgentParts): Promise<void> {
+  const action = parts.config.defaults.runningDeletedInstanceAction;
+  if (action === "noop") {
+    return;
+  }
+  for (const instance of await candidates(parts)) {
+    parts.logger.warn(`the instance is deleted, but its guest is still on the hypervisor; action: ${action}`, {
+      instance: instance.uuid,
+    });
+    try {
+      if (action === "shutdown") {
+        await shutDown(parts, instance);
+      } else if (action === "reap") {
+        await reap(parts, instance);
+      }
+    } catch (error) {
+      parts.logger.error(`could not ${action} the guest of a deleted instance`, {
+        instance: instance.uuid,
+        err: error,
+      });
+    }
+  }
+}
+
+async function candidates(parts: AgentParts): Promise<readonly Instance[]> {
+  try {
+    return await findRunningDeleted(parts);
+  } catch (error) {
+    if (!(error instanceof VirtDriverNotReady)) {
+      throw error;
+    }
+    parts.logger.debug("the hypervisor is not ready; deleted guests are not looked for");
+    return [];
+  }
+}
+
+async function shutDown(parts: AgentParts, instance: Instance): Promise<void> {
+  // Upstream calls the driver with wrong arguments and swallows the error, so that the guest runs on.
+  if (hasQuirk(parts, "shutdown-action-does-nothing")) {
+    return;
+  }
+  requireHostLease(parts, `stop the guest of the deleted instance ${instance.uuid}`);
+  try {
+    await parts.driver.powerOff(instance);
+  } catch (error) {
+    if (!(error instanceof GuestNotFound)) {
+      throw error;
+    }
+  }
+}
+
+async function reap(parts: AgentParts, instance: Instance): Promise<void> {
+  requireHostLease(parts, `destroy the guest of the deleted instance ${instance.uuid}`);
+  await parts.driver.destroy(instance, {
+    network: [],
+    blockDevices: LOCAL_DISKS_ONLY,
+    destroyDisks: true,
+  });
+}

@@ -1,0 +1,62 @@
+import { countForeignGuests } from "../evacuation/foreign-guests.js";
+import type { PendingEvacuations } from "../evacuation/pending-evacuations.js";
+import type { AgentParts } from "../parts.js";
+import { checkInstanceBuildTime } from "./build-timeout.js";
+import { cleanUpIncompleteMigrations } from "./incomplete-migrations.js";
+import { DEFAULT_SPACING, type PeriodicTask } from "./loop.js";
+import { runPendingDeletes } from "./pending-deletes.js";
+import { reclaimQueuedDeletes } from "./reclaim-queued-deletes.js";
+import { cleanUpRunningDeleted } from "./running-deleted.js";
+import { syncSchedulerInfo } from "./scheduler-sync.js";
+import { syncPowerStates } from "./sync-power-states.js";
+
+/** The periodic tasks of an agent (spec 4.10), in the order in which those that are due at a time run. */
+export function periodicTasks(parts: AgentParts, pending: PendingEvacuations): readonly PeriodicTask[] {
+  const options = parts.config.defaults;
+  const task = (name: string, spacing: number, run: () => Promise<void>, immediate = false): PeriodicTask => ({
+    name,
+    spacing,
+    immediate,
+    run,
+  });
+  const everyMinuteIf = (enabled: boolean): number => (enabled ? DEFAULT_SPACING : -1);
+  return [
+    // update_resources_interval
+    task("update_available_resource", options.updateResourcesInterval, () =>
+      parts.tracker.updateAvailableResource({ startup: false }),
+    ),
+    // running_deleted_instance_poll_interval
+    task(
+      "_cleanup_running_deleted_instances",
+      options.runningDeletedInstancePollInterval,
+      () => cleanUpRunningDeleted(parts),
+      true,
+    ),
+    // sync_power_state_interval
+    task(
+      "_sync_power_states",
+      options.syncPowerStateInterval,
+      async () => {
+        await syncPowerStates(parts);
+        await countForeignGuests(parts, pending.instances);
+      },
+      true,
+    ),
+    // reclaim_instance_interval
+    task("_reclaim_queued_deletes", everyMinuteIf(options.reclaimInstanceInterval > 0), () =>
+      reclaimQueuedDeletes(parts),
+    ),
+    // instance_delete_interval
+    task("_run_pending_deletes", options.instanceDeleteInterval, () => runPendingDeletes(parts)),
+    // instance_delete_interval
+    task("_cleanup_incomplete_migrations", options.instanceDeleteInterval, () => cleanUpIncompleteMigrations(parts)),
+    // instance_build_timeout
+    task("_check_instance_build_time", everyMinuteIf(options.instanceBuildTimeout > 0), () =>
+      checkInstanceBuildTime(parts),
+    ),
+    // scheduler_instance_sync_interval
+    task("_sync_scheduler_instance_info", options.schedulerInstanceSyncInterval, () => syncSchedulerInfo(parts)),
+    // Not Nova's: spec 3.3 GAP-c.
+    task("pending_evacuations", DEFAULT_SPACING, () => pending.reevaluate(parts)),
+  ];
+}

@@ -1,0 +1,60 @@
+import type { Timers } from "../runtime/timers.js";
+import type { Heartbeat } from "./heartbeat.js";
+import type { AgentParts } from "./parts.js";
+import type { PeriodicLoop } from "./periodic/loop.js";
+import type { TaskTracker } from "./task-tracker.js";
+
+/** Seconds of `manager_shutdown_timeout` that are kept for what comes after the waiting. */
+const RESERVE = 20;
+
+export interface RunningAgent {
+  readonly parts: AgentParts;
+  readonly tasks: TaskTracker;
+  /** Null where `periodic_enable` is off. */
+  readonly periodics: PeriodicLoop | null;
+  readonly heartbeat: Heartbeat;
+}
+
+/**
+ * Spec 2.8: takes nothing new, waits for what is under way at most `manager_shutdown_timeout` less a reserve, then lets go
+ * of the hypervisor. What has not ended by then is found by the next start. Guests run on.
+ */
+export async function drain({ parts, tasks, periodics, heartbeat }: RunningAgent): Promise<void> {
+  const { timers } = parts.runtime;
+  const { managerShutdownTimeout, gracefulShutdownTimeout } = parts.config.defaults;
+  const timeout = Math.min(managerShutdownTimeout, gracefulShutdownTimeout) * 1000;
+  const reserve = Math.min(RESERVE * 1000, timeout / 4);
+  await logged(parts, "stop taking requests", parts.conductor.stopServing());
+  const idle = Promise.all([periodics?.stop(), tasks.idle()]);
+  if (!(await endsWithin(timers, timeout - reserve, idle))) {
+    parts.logger.warn(`${tasks.size} operations did not end in time; the next start deals with them`);
+  }
+  parts.driver.setLifecycleListener(null);
+  heartbeat.stop();
+  await endsWithin(timers, reserve, logged(parts, "let go of the hypervisor", parts.driver.cleanupHost()));
+}
+
+async function logged(parts: AgentParts, purpose: string, work: Promise<void>): Promise<void> {
+  try {
+    await work;
+  } catch (error) {
+    parts.logger.warn(`could not ${purpose}`, { err: error });
+  }
+}
+
+/** False when `milliseconds` passed first. */
+async function endsWithin(timers: Timers, milliseconds: number, work: Promise<unknown>): Promise<boolean> {
+  return new Promise((resolve, reject) => {
+    const cancel = timers.after(milliseconds, () => resolve(false));
+    work.then(
+      () => {
+        cancel();
+        resolve(true);
+      },
+      (error: unknown) => {
+        cancel();
+        reject(error);
+      },
+    );
+  });
+}

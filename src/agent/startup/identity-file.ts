@@ -1,0 +1,138 @@
+import { FileFailure, type Files } from "../../runtime/files.js";
+import type { Random } from "../../runtime/random.js";
+import { RefusedNodeConfiguration } from "./refusals.js";
+
+const FILE_NAME = "compute_id";
+const UUID = /^[0-9a-f]{8}-?([0-9a-f]{4}-?){3}[0-9a-f]{12}$/i;
+
+export interface IdentityFileOptions {
+  readonly files: Files;
+  readonly random: Random;
+  /** Every configuration file in use: their folders are searched first. */
+  readonly configFiles: readonly string[];
+  /** `state_path`: searched last, and the only place that is written to. */
+  readonly statePath: string;
+}
+
+/** The host's stable uuid, in a file named `compute_id` (spec 2.3). */
+export class IdentityFile {
+  readonly #files: Files;
+  readonly #random: Random;
+  readonly #folders: readonly string[];
+  readonly #statePath: string;
+  #found: { readonly uuid: string; readonly path: string } | null = null;
+  /** Handed out, and not on disk as long as the ownership guard has not let the agent pass. */
+  #provisional: string | null = null;
+  #writable = false;
+
+  constructor(options: IdentityFileOptions) {
+    this.#files = options.files;
+    this.#random = options.random;
+    this.#statePath = options.statePath;
+    const folders = options.configFiles.map((file) => file.replace(/\/[^/]*$/, "") || "/");
+    this.#folders = [...new Set([...folders, options.statePath])];
+  }
+
+  /** Where a new one would be written. */
+  get path(): string {
+    return `${this.#statePath}/${FILE_NAME}`;
+  }
+
+  /** The uuid and where it was found; null when there is no file. @throws {RefusedNodeConfiguration} */
+  async read(): Promise<{ readonly uuid: string; readonly path: string } | null> {
+    if (this.#found) {
+      return this.#found;
+    }
+    const found: { uuid: string; path: string }[] = [];
+    for (const folder of this.#folders) {
+      const path = `${folder}/${FILE_NAME}`;
+      const text = await this.#read(path);
+      if (text !== undefined) {
+        found.push({ uuid: parse(text, path), path });
+      }
+    }
+    const [first] = found;
+    const other = found.find(({ uuid }) => uuid !== first?.uuid);
+    if (first && other) {
+      throw new RefusedNodeConfiguration("identity-ambiguous", {
+        found: `file ${first.path} says uuid ${first.uuid}, file ${other.path} says uuid ${other.uuid}`,
+        mend: "keep the file whose uuid the host's compute node has (`openstack hypervisor show` prints it), and remove the other",
+        records: { [first.path]: first.uuid, [other.path]: other.uuid },
+      });
+    }
+    this.#found = first ?? null;
+    return this.#found;
+  }
+
+  /**
+   * The host's uuid. Made when there is none; it stays in memory until {@link allowWrites}, so that an agent that is
+   * refused, or a dry run, leaves no file behind.
+   */
+  async localNodeUuid(): Promise<string> {
+    const found = await this.read();
+    if (found) {
+      return found.uuid;
+    }
+    this.#provisional ??= this.#random.uuid();
+    if (this.#writable) {
+      await this.write(this.#provisional);
+    }
+    return this.#provisional;
+  }
+
+  /** The guard let the agent pass: a uuid that was handed out is written now, later ones at once. */
+  async allowWrites(): Promise<void> {
+    this.#writable = true;
+    if (this.#provisional && !(await this.read())) {
+      await this.write(this.#provisional);
+    }
+  }
+
+  /** @throws {RefusedNodeConfiguration} a file is there, or could not be written. */
+  async write(uuid: string): Promise<void> {
+    try {
+      await this.#files.create(this.path, `${uuid}\n`);
+    } catch (error) {
+      if (!(error instanceof FileFailure)) {
+        throw error;
+      }
+      throw new RefusedNodeConfiguration("identity-not-writable", {
+        found:
+          error.code === "EEXIST"
+            ? `uuid ${uuid} was to be written to ${this.path}, but the file appeared meanwhile`
+            : `uuid ${uuid} could not be written to ${this.path}: ${error.code}`,
+        mend: "make sure that state_path is writable and belongs to this host alone, then start again",
+        records: { [this.path]: error.code },
+      });
+    }
+    this.#found = { uuid, path: this.path };
+  }
+
+  async #read(path: string): Promise<string | undefined> {
+    try {
+      return await this.#files.readIfPresent(path);
+    } catch (error) {
+      if (!(error instanceof FileFailure)) {
+        throw error;
+      }
+      throw new RefusedNodeConfiguration("identity-unparseable", {
+        found: `file ${path} could not be read: ${error.code}`,
+        mend: "make it readable for the agent; it holds the uuid of the host's compute node",
+        records: { [path]: error.code },
+      });
+    }
+  }
+}
+
+function parse(text: string, path: string): string {
+  const value = text.slice(0, 40).trim();
+  if (!UUID.test(value)) {
+    throw new RefusedNodeConfiguration("identity-unparseable", {
+      found: `file ${path} says ${JSON.stringify(value)}, which is no uuid`,
+      mend: "write the uuid of the host's compute node into it (`openstack hypervisor show` prints it)",
+      records: { [path]: value },
+    });
+  }
+  const hex = value.toLowerCase().replaceAll("-", "");
+  return [hex.slice(0, 8), hex.slice(8, 12), hex.slice(12, 16), hex.slice(16, 20), hex.slice(20)].join("-");
+}

@@ -1,0 +1,96 @@
+import type { Instance, Service } from "../../conductor/records/index.js";
+import type { AgentState } from "../contracts.js";
+import { cleanUpEvacuated } from "../evacuation/clean-up.js";
+import { countForeignGuests } from "../evacuation/foreign-guests.js";
+import type { PendingEvacuations } from "../evacuation/pending-evacuations.js";
+import { planEvacuatedCleanup } from "../evacuation/plan.js";
+import { acquireHostLease } from "../host-lease.js";
+import { registerLifecycleListener } from "../lifecycle-events.js";
+import type { AgentParts, AgentView } from "../parts.js";
+import { syncSchedulerInfo } from "../periodic/scheduler-sync.js";
+import { initInstance } from "./init-instance.js";
+import { failInterruptedBuilds, findInterruptedBuilds } from "./interrupted-builds.js";
+import { failInterruptedEvacuation, findInterruptedEvacuations } from "./interrupted-evacuations.js";
+import { checkNewHost } from "./new-host-sanity.js";
+import { checkHostRename, driverNodes, lookUpNodes, type NodesByUuid } from "./node-lookup.js";
+import { guardOwnership } from "./ownership-guard.js";
+import { checkServiceIdentity } from "./service-identity.js";
+import { validateConfig } from "./validate-config.js";
+
+export interface InitHostOptions {
+  /** Null: the host is not registered. */
+  readonly service: Service | null;
+  readonly pending: PendingEvacuations;
+  readonly enter: (state: AgentState) => void;
+}
+
+/** Spec 2.2. Nothing is written, created or touched before the guard has let the agent pass (spec V6, V29). */
+export async function initHost(parts: AgentParts, options: InitHostOptions): Promise<void> {
+  options.enter("guarding");
+  validateConfig(parts); // row 1
+  await acquireHostLease(parts); // 2.4 G6
+  await parts.driver.initHost(); // row 2
+  const nodes = await proveOwnership(parts, options.service); // rows 3-5
+  await parts.identity.allowWrites();
+  const loaded = await parts.conductor.call("instances_by_host", { host: parts.host }); // row 6
+  try {
+    registerLifecycleListener(parts); // row 7
+    const handled = await settleGuests(parts, options, nodes, loaded); // rows 8-10
+    await failInterruptedBuilds(parts, await findInterruptedBuilds(parts, nodes.values(), handled)); // row 11
+  } finally {
+    if (loaded.length > 0) {
+      await syncSchedulerInfo(parts); // row 12
+    }
+  }
+}
+
+/**
+ * Spec 2.2 steps 3-5 with the guard of 2.4, reading only. The new-host check comes after the guard, because the guard can
+ * name the host whose hypervisor this is (G4).
+ */
+export async function proveOwnership(view: AgentView, service: Service | null): Promise<NodesByUuid> {
+  if (service) {
+    await checkServiceIdentity(view, service);
+  }
+  const names = await driverNodes(view);
+  const nodes = await lookUpNodes(view, names);
+  await checkHostRename(view, nodes);
+  await guardOwnership(view, names);
+  if (!service) {
+    await checkNewHost(view);
+  }
+  return nodes;
+}
+
+/** Rows 8-10. @returns the instances that are dealt with. */
+async function settleGuests(
+  parts: AgentParts,
+  { enter, pending }: InitHostOptions,
+  nodes: NodesByUuid,
+  loaded: readonly Instance[],
+): Promise<ReadonlySet<string>> {
+  enter("cleaning");
+  const evacuated = parts.driver.capabilities.supportsEvacuate
+    ? await cleanUpAfterEvacuations(parts, nodes, pending)
+    : new Set<string>();
+  enter("initializing");
+  const own = loaded.filter(({ uuid }) => !evacuated.has(uuid));
+  for (const instance of await parts.driver.processInstancesAtStartup(own)) {
+    await initInstance(parts, instance);
+  }
+  await countForeignGuests(parts, evacuated);
+  return new Set([...loaded.map(({ uuid }) => uuid), ...evacuated]);
+}
+
+async function cleanUpAfterEvacuations(
+  parts: AgentParts,
+  nodes: NodesByUuid,
+  pending: PendingEvacuations,
+): Promise<ReadonlySet<string>> {
+  const plan = await planEvacuatedCleanup(parts, nodes.values());
+  pending.remember(plan, await cleanUpEvacuated(parts, plan));
+  for (const evacuation of await findInterruptedEvacuations(parts, nodes.values())) {
+    await failInterruptedEvacuation(parts, evacuation);
+  }
+  return new Set(plan.evacuated.keys());
+}

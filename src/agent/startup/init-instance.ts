@@ -1,0 +1,92 @@
+import { type Instance, type InstanceChanges, POWER_STATES, type PowerState } from "../../conductor/records/index.js";
+import { requireHostLease } from "../host-lease.js";
+import { type AgentParts, type AgentView, requestId } from "../parts.js";
+import { type InitAction, type InitStep, planInitInstance } from "./init-rows.js";
+import { planFailResize, planLiveMigrationRecovery, planRevertResize } from "./plan-move-recovery.js";
+import { recoverMove } from "./recover-move.js";
+
+/** What start-up will do about one instance; changes nothing. */
+export async function planInit(
+  view: AgentView,
+  instance: Instance,
+): Promise<{ readonly steps: readonly InitStep[]; readonly power: PowerState }> {
+  const power = instance.host === view.host ? await view.driver.powerState(instance) : POWER_STATES.nostate;
+  const resumeGuests = view.config.defaults.resumeGuestsStateOnHostBoot;
+  return { steps: planInitInstance({ host: view.host, instance, power, resumeGuests }), power };
+}
+
+/** Spec 2.6 for one instance. */
+export async function initInstance(parts: AgentParts, instance: Instance): Promise<void> {
+  const { steps, power } = await planInit(parts, instance);
+  for (const { row, action } of steps) {
+    parts.logger.info(`start-up finds an instance in the middle of something: ${row}`, {
+      instance: instance.uuid,
+      vm_state: instance.vmState,
+      task_state: instance.taskState,
+      action: action.kind,
+    });
+    await carryOut(parts, instance, action, power);
+  }
+}
+
+async function carryOut(parts: AgentParts, instance: Instance, action: InitAction, power: PowerState): Promise<void> {
+  const { operations } = parts;
+  const request = requestId(parts);
+  const save = (changes: InstanceChanges) =>
+    parts.conductor.call("instance_save", { uuid: instance.uuid, changes }, { requestId: request });
+  const toErrorUnless = async (work: Promise<unknown>, purpose: string): Promise<void> => {
+    try {
+      await work;
+    } catch (error) {
+      parts.logger.error(`could not ${purpose}`, { instance: instance.uuid, request_id: request, err: error });
+      await save({ vmState: "error" });
+    }
+  };
+  const loggedIfFails = async (work: Promise<unknown>, purpose: string): Promise<void> => {
+    try {
+      await work;
+    } catch (error) {
+      parts.logger.error(`could not ${purpose}`, { instance: instance.uuid, request_id: request, err: error });
+    }
+  };
+  if (action.kind !== "leave") {
+    requireHostLease(parts, `initialise instance ${instance.uuid}`);
+  }
+  switch (action.kind) {
+    case "leave":
+      if (action.why) {
+        parts.logger.warn(`the instance is left alone: ${action.why}`, { instance: instance.uuid });
+      }
+      return;
+    case "save":
+      await save(action.changes);
+      return;
+    case "complete-partial-deletion":
+      return loggedIfFails(operations.completePartialDeletion(instance), "complete a delete that was interrupted");
+    case "terminate":
+      return toErrorUnless(operations.terminateInstance(instance, request), "complete a delete that was interrupted");
+    case "reboot": {
+      const current = action.pendingHard ? await save({ taskState: "reboot_pending_hard" }) : instance;
+      return loggedIfFails(operations.rebootInstance(current, action.type, request), "reboot again");
+    }
+    case "unpause":
+      return loggedIfFails(operations.unpauseInstance(instance, request), "unpause again");
+    case "stop":
+      return loggedIfFails(operations.stopInstance(instance, request), "stop again");
+    case "start":
+      return loggedIfFails(operations.startInstance(instance, request), "start again");
+    case "resume-on-host-boot":
+      return toErrorUnless(parts.driver.resumeStateOnHostBoot(instance), "bring the guest back after the host's boot");
+    case "revert-resize":
+      return recoverMove(parts, instance, await planRevertResize(parts, instance), request);
+    case "fail-resize":
+      return recoverMove(parts, instance, await planFailResize(parts, instance), request);
+    case "recover-live-migration":
+      return recoverMove(
+        parts,
+        instance,
+        await planLiveMigrationRecovery(parts, instance, power !== POWER_STATES.nostate),
+        request,
+      );
+  }
+}

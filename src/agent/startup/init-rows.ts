@@ -1,0 +1,202 @@
+import {
+  type Instance,
+  type InstanceChanges,
+  POWER_STATES,
+  type PowerState,
+  type TaskState,
+} from "../../conductor/records/index.js";
+
+/** What a row looks at. */
+export interface InitFacts {
+  readonly host: string;
+  /** As the rows before left it. */
+  readonly instance: Instance;
+  /** What the driver says; `nostate` for an absent guest. */
+  readonly power: PowerState;
+  /** `resume_guests_state_on_host_boot` */
+  readonly resumeGuests: boolean;
+}
+
+/** What is done about an instance that the agent finds in the middle of something. */
+export type InitAction =
+  | { readonly kind: "leave"; readonly why?: string }
+  | { readonly kind: "save"; readonly changes: InstanceChanges }
+  | { readonly kind: "complete-partial-deletion" }
+  | { readonly kind: "terminate" }
+  | { readonly kind: "reboot"; readonly type: "SOFT" | "HARD"; readonly pendingHard: boolean }
+  | { readonly kind: "unpause" | "stop" | "start" | "resume-on-host-boot" }
+  | { readonly kind: "revert-resize" | "fail-resize" | "recover-live-migration" };
+
+/** One row of spec 2.6. */
+export interface InitRow {
+  readonly row: string;
+  readonly when: (facts: InitFacts) => boolean;
+  readonly act: (facts: InitFacts) => InitAction;
+  /** Whether the rows below are looked at too. */
+  readonly then: "stop" | "continue";
+}
+
+const BUILD_TASKS: readonly TaskState[] = ["scheduling", "block_device_mapping", "networking", "spawning"];
+const REBUILD_TASKS: readonly TaskState[] = ["rebuilding", "rebuild_block_device_mapping", "rebuild_spawning"];
+const SNAPSHOT_TASKS: readonly TaskState[] = [
+  "image_snapshot_pending",
+  "image_pending_upload",
+  "image_uploading",
+  "image_snapshot",
+];
+const SOFT_REBOOT_TASKS: readonly TaskState[] = ["rebooting", "reboot_pending", "reboot_started"];
+const STARTED_REBOOT_TASKS: readonly TaskState[] = [
+  "rebooting",
+  "rebooting_hard",
+  "reboot_started",
+  "reboot_started_hard",
+];
+const HARD_REBOOT_STATES = ["active", "stopped", "paused", "suspended"];
+
+const toError: InitAction = { kind: "save", changes: { vmState: "error", taskState: null } };
+const clearTask: InitAction = { kind: "save", changes: { taskState: null } };
+const taskIn = ({ instance }: InitFacts, tasks: readonly TaskState[]): boolean =>
+  instance.taskState !== null && tasks.includes(instance.taskState);
+
+const retriesReboot = (facts: InitFacts): boolean => {
+  const { instance, power } = facts;
+  return (
+    (instance.taskState === "reboot_pending" && instance.vmState === "active") ||
+    (instance.taskState === "reboot_pending_hard" && HARD_REBOOT_STATES.includes(instance.vmState)) ||
+    (taskIn(facts, STARTED_REBOOT_TASKS) && power !== POWER_STATES.running)
+  );
+};
+
+const rebootAgain = (facts: InitFacts): InitAction => {
+  const soft = taskIn(facts, SOFT_REBOOT_TASKS);
+  const type = facts.power === POWER_STATES.running && soft ? "SOFT" : "HARD";
+  return { kind: "reboot", type, pendingHard: soft && type === "HARD" };
+};
+
+/** Spec 2.6, from top to bottom. The driver contract has no networks, so that no virtual interface is plugged. */
+export const INIT_ROWS: readonly InitRow[] = [
+  {
+    row: "host is another",
+    when: ({ instance, host }) => instance.host !== host,
+    act: ({ instance }) => ({ kind: "leave", why: `it belongs to host ${instance.host}` }),
+    then: "stop",
+  },
+  {
+    row: "soft-deleted, or in error",
+    when: (facts) =>
+      facts.instance.vmState === "soft-delete" ||
+      (facts.instance.vmState === "error" && !taskIn(facts, ["resize_migrating", "deleting"])),
+    act: () => ({ kind: "leave" }),
+    then: "stop",
+  },
+  {
+    row: "partial deletion",
+    when: ({ instance }) => instance.vmState === "deleted",
+    act: () => ({ kind: "complete-partial-deletion" }),
+    then: "stop",
+  },
+  {
+    row: "interrupted build",
+    when: (facts) => facts.instance.vmState === "building" || taskIn(facts, BUILD_TASKS),
+    act: () => toError,
+    then: "stop",
+  },
+  {
+    row: "interrupted rebuild",
+    when: (facts) => ["active", "stopped"].includes(facts.instance.vmState) && taskIn(facts, REBUILD_TASKS),
+    act: () => toError,
+    then: "stop",
+  },
+  {
+    row: "interrupted snapshot",
+    when: (facts) => facts.instance.vmState !== "error" && taskIn(facts, SNAPSHOT_TASKS),
+    act: () => clearTask,
+    then: "continue",
+  },
+  {
+    row: "interrupted resize_prep",
+    when: (facts) => facts.instance.vmState !== "error" && taskIn(facts, ["resize_prep"]),
+    act: () => clearTask,
+    then: "continue",
+  },
+  {
+    row: "interrupted delete",
+    when: (facts) => taskIn(facts, ["deleting"]),
+    act: () => ({ kind: "terminate" }),
+    then: "stop",
+  },
+  { row: "reboot retry", when: retriesReboot, act: rebootAgain, then: "stop" },
+  {
+    row: "finished but not recorded",
+    when: (facts) =>
+      facts.power === POWER_STATES.running && taskIn(facts, [...STARTED_REBOOT_TASKS, "pausing", "unpausing"]),
+    act: () => ({ kind: "save", changes: { taskState: null, vmState: "active" } }),
+    then: "continue",
+  },
+  {
+    row: "unpausing",
+    when: (facts) => facts.power === POWER_STATES.paused && taskIn(facts, ["unpausing"]),
+    act: () => ({ kind: "unpause" }),
+    then: "stop",
+  },
+  {
+    row: "powering-off",
+    when: (facts) => taskIn(facts, ["powering-off"]),
+    act: () => ({ kind: "stop" }),
+    then: "stop",
+  },
+  { row: "powering-on", when: (facts) => taskIn(facts, ["powering-on"]), act: () => ({ kind: "start" }), then: "stop" },
+  {
+    row: "resize_migrating",
+    when: (facts) => taskIn(facts, ["resize_migrating"]),
+    act: () => ({ kind: "revert-resize" }),
+    then: "continue",
+  },
+  {
+    row: "resize_finish",
+    when: (facts) => taskIn(facts, ["resize_finish"]),
+    act: () => ({ kind: "fail-resize" }),
+    then: "stop",
+  },
+  {
+    row: "migrating",
+    when: (facts) => taskIn(facts, ["migrating"]),
+    act: () => ({ kind: "recover-live-migration" }),
+    then: "continue",
+  },
+  {
+    row: "resume on host boot",
+    when: ({ instance, power, resumeGuests }) =>
+      resumeGuests && instance.powerState === POWER_STATES.running && power !== POWER_STATES.running,
+    act: () => ({ kind: "resume-on-host-boot" }),
+    then: "stop",
+  },
+];
+
+/** A row that applies, and what it does. */
+export interface InitStep {
+  readonly row: string;
+  readonly action: InitAction;
+}
+
+/**
+ * Everything that start-up will do about one instance, in order. What a row saves is what the rows below it see. A move's
+ * recovery ends with no task_state, so that for the rows below it has none.
+ */
+export function planInitInstance(facts: InitFacts): readonly InitStep[] {
+  const steps: InitStep[] = [];
+  let instance = facts.instance;
+  for (const { row, when, act, then } of INIT_ROWS) {
+    const seen = { ...facts, instance };
+    if (!when(seen)) {
+      continue;
+    }
+    const action = act(seen);
+    steps.push({ row, action });
+    if (then === "stop") {
+      break;
+    }
+    instance = { ...instance, ...(action.kind === "save" ? action.changes : { taskState: null }) };
+  }
+  return steps;
+}

@@ -1,0 +1,64 @@
+import type { ComputeNode } from "../../conductor/records/index.js";
+import { VirtDriverNotReady } from "../../virt/errors.js";
+import type { AgentView } from "../parts.js";
+import { RefusedConfiguration } from "./refusals.js";
+import { usesNodeIdentities } from "./service-identity.js";
+
+/** Compute nodes of this hypervisor, by uuid, as they were recorded when the agent started. */
+export type NodesByUuid = ReadonlyMap<string, ComputeNode>;
+
+/** What the driver says it manages: uuid → name; empty while the hypervisor is not ready (spec 2.4 a). */
+export async function driverNodes(view: AgentView): Promise<ReadonlyMap<string, string>> {
+  try {
+    return await view.driver.getNodenamesByUuid();
+  } catch (error) {
+    if (!(error instanceof VirtDriverNotReady)) {
+      throw error;
+    }
+    view.logger.warn("the hypervisor is not ready; its nodes cannot be compared with the records", { err: error });
+    return new Map();
+  }
+}
+
+/** Spec 2.4 a–c. @throws {RefusedConfiguration} */
+export async function lookUpNodes(view: AgentView, names: ReadonlyMap<string, string>): Promise<NodesByUuid> {
+  const nodes =
+    names.size === 0 ? [] : await view.conductor.call("compute_nodes_by_uuids", { uuids: [...names.keys()] });
+  if (nodes.length === 0) {
+    view.logger.warn("no compute node is recorded for this hypervisor; right only if this is the host's first start");
+  }
+  const identity = await whereTheUuidIsFrom(view);
+  for (const node of nodes) {
+    const reported = names.get(node.uuid);
+    if (reported !== undefined && reported !== node.hypervisorHostname) {
+      throw new RefusedConfiguration("hypervisor-renamed", {
+        found: `${identity} uuid ${node.uuid}, compute node ${node.uuid} of host ${node.host} is recorded as hypervisor ${node.hypervisorHostname}, the hypervisor here calls itself ${reported}`,
+        mend: `if the hypervisor was renamed, give it back the name ${node.hypervisorHostname} (instances and allocations are recorded under it); if this is another machine, remove the copied compute_id file`,
+        records: { compute_id: node.uuid, compute_node: node.hypervisorHostname, hypervisor: reported },
+      });
+    }
+  }
+  return new Map(nodes.map((node) => [node.uuid, node]));
+}
+
+/** Spec 2.4 d; skipped for drivers whose nodes move between hosts. @throws {RefusedConfiguration} */
+export async function checkHostRename(view: AgentView, nodes: NodesByUuid): Promise<void> {
+  if (view.driver.rebalancesNodes || usesNodeIdentities(view)) {
+    return;
+  }
+  const identity = await whereTheUuidIsFrom(view);
+  for (const node of nodes.values()) {
+    if (node.host !== view.host) {
+      throw new RefusedConfiguration("node-of-other-host", {
+        found: `${identity} uuid ${node.uuid}, compute node ${node.uuid} (${node.hypervisorHostname}) is recorded for host ${node.host}, this agent is ${view.host}`,
+        mend: `start the agent with --host ${node.host}; if this is not its machine, remove the copied compute_id file and give the agent a hypervisor of its own`,
+        records: { compute_id: node.uuid, compute_node: node.host, agent: view.host },
+      });
+    }
+  }
+}
+
+export async function whereTheUuidIsFrom(view: AgentView): Promise<string> {
+  const found = await view.identity.read();
+  return found ? `compute_id file ${found.path} says` : "the driver reports";
+}

@@ -1,0 +1,32 @@
+import type { AgentView } from "../parts.js";
+import { hasQuirk } from "../parts.js";
+import { RefusedConfiguration } from "./refusals.js";
+
+/**
+ * Spec 2.4 e and f: nobody else has this hypervisor on record. Runs before anything on it can be destroyed; upstream has
+ * e only in the tracker's first pass (`late-node-collision-check`) and f not at all (`adopt-foreign-hypervisor`).
+ * @param names uuid → name, as the driver reports.
+ * @throws {RefusedConfiguration}
+ */
+export async function guardOwnership(view: AgentView, names: ReadonlyMap<string, string>): Promise<void> {
+  for (const [uuid, name] of names) {
+    const recorded = await view.conductor.call("compute_nodes_by_hypervisor_hostname", { hypervisorHostname: name });
+    const others = view.driver.rebalancesNodes ? [] : recorded.filter((node) => node.host !== view.host);
+    const [other] = others;
+    if (other && !hasQuirk(view, "adopt-foreign-hypervisor")) {
+      throw new RefusedConfiguration("hypervisor-of-other-host", {
+        found: `the hypervisor here calls itself ${name}, compute node ${other.uuid} of that name is recorded for host ${other.host}, this agent is ${view.host}`,
+        mend: `start the agent with --host ${other.host}, whose hypervisor this is; if ${other.host} is gone for good, delete its service first (\`openstack compute service delete\`); if this is another machine, give its hypervisor a name of its own`,
+        records: { hypervisor: name, compute_node: `${other.uuid} of host ${other.host}`, agent: view.host },
+      });
+    }
+    const twin = recorded.find((node) => node.host === view.host && node.uuid !== uuid);
+    if (twin && !hasQuirk(view, "late-node-collision-check")) {
+      throw new RefusedConfiguration("node-recorded-twice", {
+        found: `this host's uuid is ${uuid}, but host ${view.host} has hypervisor ${name} on record as compute node ${twin.uuid}`,
+        mend: `write ${twin.uuid} to ${view.identity.path} (and to no other compute_id file); if the old record is obsolete, delete the service of host ${view.host} first`,
+        records: { compute_id: uuid, compute_node: twin.uuid },
+      });
+    }
+  }
+}

@@ -1,0 +1,103 @@
+import type { Instance, InstanceChanges, Migration } from "../../conductor/records/index.js";
+import type { AgentView } from "../parts.js";
+import { hasQuirk } from "../parts.js";
+
+/** How a resize or live migration that died halfway is put right (spec 2.6). Made without changing anything. */
+export interface MoveRecovery {
+  readonly migration: Migration | null;
+  /** First, on the hypervisor. */
+  readonly driver: "finish-revert" | "abort" | "none";
+  /** For `finish-revert`. */
+  readonly powerOn: boolean;
+  /** Then, in Placement: what the migration holds goes back to the instance, or is dropped. */
+  readonly allocations: "give-back" | "drop-migration" | "none";
+  /** Last, the records, together. */
+  readonly changes: InstanceChanges;
+  readonly failsMigration: boolean;
+  /** Set where nothing is certain enough to act on. */
+  readonly unclear?: string;
+}
+
+/**
+ * The source of a resize restarts while it copied the disks: the guest stays here. Upstream leaves migration, context and
+ * allocations as they are (bug 1836369, `strand-resize-migrating`).
+ */
+export async function planRevertResize(view: AgentView, instance: Instance): Promise<MoveRecovery> {
+  const id = instance.migrationContext?.migrationId;
+  const migration = id === undefined ? null : await view.conductor.call("migration_get", { id });
+  const strands = hasQuirk(view, "strand-resize-migrating") || migration === null;
+  return {
+    migration,
+    driver: "finish-revert",
+    powerOn: instance.systemMetadata.old_vm_state !== "stopped",
+    allocations: strands ? "none" : "give-back",
+    changes: strands ? { taskState: null } : { taskState: null, migrationContext: null, newFlavor: null },
+    failsMigration: !strands,
+  };
+}
+
+/** The destination restarts while it finished a resize: as if finishing had failed (spec 6.3 row 7). */
+export async function planFailResize(view: AgentView, instance: Instance): Promise<MoveRecovery> {
+  const [migration = null] = (
+    await view.conductor.call("migrations_by_filters", {
+      filters: {
+        instanceUuid: instance.uuid,
+        migrationTypes: ["resize", "migration"],
+        destCompute: view.host,
+        statuses: ["post-migrating"],
+      },
+    })
+  ).toReversed();
+  const base = { migration, driver: "none", powerOn: false } as const;
+  return migration === null || hasQuirk(view, "strand-resize-finish")
+    ? {
+        ...base,
+        allocations: "none",
+        changes: {},
+        failsMigration: false,
+        unclear: "no migration in status post-migrating leads here; the task state stays until an operator resets it",
+      }
+    : {
+        ...base,
+        allocations: "drop-migration",
+        changes: { vmState: "error", taskState: null },
+        failsMigration: true,
+      };
+}
+
+/**
+ * The source of a live migration restarts: with the guest here the migration failed and the instance gets its allocations
+ * back, which upstream forgets (`strand-live-migration`).
+ */
+export async function planLiveMigrationRecovery(
+  view: AgentView,
+  instance: Instance,
+  guestIsHere: boolean,
+): Promise<MoveRecovery> {
+  const [migration = null] = (
+    await view.conductor.call("migrations_by_filters", {
+      filters: {
+        instanceUuid: instance.uuid,
+        migrationTypes: ["live-migration"],
+        sourceCompute: view.host,
+        statuses: ["queued", "preparing", "running", "running (post-copy)"],
+      },
+    })
+  ).toReversed();
+  const running = migration?.status === "running";
+  const base = { migration, driver: running ? "abort" : "none", powerOn: false, changes: { taskState: null } } as const;
+  if (hasQuirk(view, "strand-live-migration")) {
+    return { ...base, allocations: "none", failsMigration: running };
+  }
+  if (migration !== null && !guestIsHere) {
+    return {
+      ...base,
+      driver: "none",
+      allocations: "none",
+      changes: {},
+      failsMigration: false,
+      unclear: `the guest is not on this host any more; whether ${migration.destCompute ?? "the destination"} has it is not known here`,
+    };
+  }
+  return { ...base, allocations: migration ? "give-back" : "none", failsMigration: migration !== null };
+}

@@ -1,0 +1,93 @@
+import type { Instance } from "../../conductor/records/index.js";
+import type { AgentParts } from "../parts.js";
+import type { MoveRecovery } from "./plan-move-recovery.js";
+
+/**
+ * Carries out the recovery of a move: hypervisor, then allocations, then the records in one write, so that the instance
+ * looks usable only when its allocations are right (spec V27). What fails is logged; the records stay for the next start.
+ */
+export async function recoverMove(
+  parts: AgentParts,
+  instance: Instance,
+  recovery: MoveRecovery,
+  requestId: string,
+): Promise<void> {
+  const { migration, unclear } = recovery;
+  const fields = { instance: instance.uuid, migration: migration?.id, request_id: requestId };
+  if (unclear !== undefined) {
+    parts.logger.error(`a move that was interrupted is left as it is: ${unclear}`, fields);
+    return;
+  }
+  await onHypervisor(parts, instance, recovery, fields);
+  if (!(await inPlacement(parts, instance, recovery, requestId))) {
+    parts.logger.error(
+      "the allocations of a move that was interrupted could not be put right; its records stay",
+      fields,
+    );
+    return;
+  }
+  await parts.conductor.call(
+    "save_together",
+    {
+      instance: {
+        uuid: instance.uuid,
+        changes: recovery.changes,
+        ...(instance.taskState === "migrating" ? { expectedTaskState: ["migrating" as const] } : {}),
+      },
+      ...(recovery.failsMigration && migration
+        ? { migration: { id: migration.id, changes: { status: "error" } } }
+        : {}),
+    },
+    { requestId },
+  );
+}
+
+async function onHypervisor(
+  parts: AgentParts,
+  instance: Instance,
+  recovery: MoveRecovery,
+  fields: Readonly<Record<string, unknown>>,
+): Promise<void> {
+  try {
+    if (recovery.driver === "finish-revert") {
+      await parts.driver.finishRevertMigration(instance, { powerOn: recovery.powerOn });
+    } else if (recovery.driver === "abort") {
+      await parts.driver.liveMigrationAbort(instance);
+    }
+  } catch (error) {
+    parts.logger.error("the hypervisor could not take back a move that was interrupted", { ...fields, err: error });
+  }
+}
+
+async function inPlacement(
+  parts: AgentParts,
+  instance: Instance,
+  { migration, allocations }: MoveRecovery,
+  requestId: string,
+): Promise<boolean> {
+  if (migration === null || allocations === "none") {
+    return true;
+  }
+  try {
+    if (allocations === "drop-migration") {
+      // False: the migration held nothing, so that the move was accounted on the instance alone.
+      return (await parts.placement.deleteAllocation(migration.uuid, { force: false, requestId })) !== null;
+    }
+    const moved = await parts.placement.moveAllocations(migration.uuid, instance.uuid, {
+      requestId,
+      targetDeleted: async () => {
+        const current = await parts.conductor.call("instance_get", { uuid: instance.uuid, readDeleted: true });
+        return current === null || current.deleted !== 0;
+      },
+    });
+    return moved === true;
+  } catch (error) {
+    parts.logger.error("Placement could not take back a move that was interrupted", {
+      instance: instance.uuid,
+      migration: migration.id,
+      request_id: requestId,
+      err: error,
+    });
+    return false;
+  }
+}

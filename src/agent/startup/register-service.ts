@@ -1,0 +1,53 @@
+import { ServiceBinaryExists } from "../../conductor/errors.js";
+import { OLDEST_SUPPORTED_SERVICE_VERSION, SERVICE_VERSION, type Service } from "../../conductor/records/index.js";
+import type { AgentContext } from "../contracts.js";
+import { RefusedVersion } from "./refusals.js";
+
+export const BINARY = "nova-compute";
+export const TOPIC = "compute";
+
+/** Spec 2.1 row 2: the host's service; null for a new host. Writes nothing. @throws {RefusedVersion} */
+export async function lookUpService(context: AgentContext): Promise<Service | null> {
+  const oldest = await context.conductor.call("service_minimum_version", { binary: BINARY });
+  const checked = !context.config.workarounds.disableComputeServiceCheckForFfu;
+  if (checked && oldest > 0 && oldest < OLDEST_SUPPORTED_SERVICE_VERSION) {
+    throw new RefusedVersion({
+      found: `the oldest nova-compute of this deployment has service version ${oldest}, this agent (version ${SERVICE_VERSION}) works with ${OLDEST_SUPPORTED_SERVICE_VERSION} and later`,
+      mend: "upgrade the old agents or delete their services, or, for a deployment that mixes releases on purpose, set [workarounds] disable_compute_service_check_for_ffu",
+      records: { "oldest service version": String(oldest), agent: String(SERVICE_VERSION) },
+    });
+  }
+  return context.conductor.call("service_get_by_host", { host: context.host, binary: BINARY });
+}
+
+/** Spec 2.1 row 4. @throws {ServiceTooOld} */
+export async function registerService(context: AgentContext, service: Service | null): Promise<Service> {
+  if (service === null) {
+    return createService(context);
+  }
+  return service.version === SERVICE_VERSION
+    ? service
+    : context.conductor.call("service_update_version", { id: service.id, version: SERVICE_VERSION });
+}
+
+async function createService(context: AgentContext): Promise<Service> {
+  const { host, config } = context;
+  try {
+    return await context.conductor.call("service_create", {
+      host,
+      binary: BINARY,
+      topic: TOPIC,
+      version: SERVICE_VERSION,
+      enableNewServices: config.defaults.enableNewServices,
+    });
+  } catch (error) {
+    const sibling =
+      error instanceof ServiceBinaryExists
+        ? await context.conductor.call("service_get_by_host", { host, binary: BINARY })
+        : null;
+    if (sibling === null) {
+      throw error;
+    }
+    return sibling;
+  }
+}

@@ -1,0 +1,51 @@
+import { COMPUTE_ID_SERVICE_VERSION, type Service } from "../../conductor/records/index.js";
+import type { AgentView } from "../parts.js";
+import { RefusedConfiguration } from "./refusals.js";
+
+/**
+ * Spec 2.3, the table: a host that was in service before has its identity file, or gets it from its only compute node.
+ * @throws {RefusedConfiguration} {@link RefusedNodeConfiguration}
+ */
+export async function checkServiceIdentity(view: AgentView, service: Service): Promise<void> {
+  if (usesNodeIdentities(view)) {
+    return;
+  }
+  const { host, identity } = view;
+  if (await identity.read()) {
+    return;
+  }
+  const nodes = await view.conductor.call("compute_nodes_by_host", { host });
+  const [node, second] = nodes;
+  if (service.version >= COMPUTE_ID_SERVICE_VERSION) {
+    const recorded = nodes.map(({ uuid, hypervisorHostname }) => `${uuid} (${hypervisorHostname})`).join(", ");
+    throw new RefusedConfiguration("identity-lost", {
+      found: `service ${service.id} of host ${host} has version ${service.version}, so that its agent had an identity file, but there is no compute_id in ${identity.path} or beside the configuration files${recorded ? `; the host's compute node is ${recorded}` : ""}`,
+      mend: node
+        ? `if this is the machine of ${host}, write ${node.uuid} to ${identity.path}; if it is another one, give it a --host of its own`
+        : `restore ${identity.path} from a backup; without one, delete the service of host ${host} when it has no instances left, and start again`,
+      records: {
+        service: `${service.id}, version ${service.version}`,
+        compute_id: "absent",
+        ...(node ? { compute_node: node.uuid } : {}),
+      },
+    });
+  }
+  if (!node) {
+    throw new RefusedConfiguration("identity-no-node", {
+      found: `service ${service.id} of host ${host} has version ${service.version}, from before identity files, and host ${host} has no compute node to take the identity from`,
+      mend: `delete the service of host ${host} and start again: it is then registered as a new host`,
+      records: { service: `${service.id}, version ${service.version}`, compute_nodes: "none" },
+    });
+  }
+  if (second) {
+    throw new RefusedConfiguration("identity-many-nodes", {
+      found: `host ${host} has no identity file and ${nodes.length} compute nodes: ${nodes.map(({ uuid, hypervisorHostname }) => `${uuid} (${hypervisorHostname})`).join(", ")}`,
+      mend: `write the uuid of the one that is this hypervisor to ${identity.path}`,
+      records: Object.fromEntries(nodes.map(({ uuid, hypervisorHostname }) => [hypervisorHostname, uuid])),
+    });
+  }
+  await identity.write(node.uuid);
+}
+
+/** Nodes of ironic have identities of their own; the host needs none (spec 2.3 row 1). */
+export const usesNodeIdentities = (view: Pick<AgentView, "driver">): boolean => view.driver.name.includes("ironic");

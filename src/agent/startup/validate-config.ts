@@ -1,0 +1,13 @@
+import type { AgentView } from "../parts.js";
+import { RefusedConfiguration } from "./refusals.js";
+
+/** Spec 2.2 step 1. @throws {RefusedConfiguration} */
+export function validateConfig(view: Pick<AgentView, "config">): void {
+  if (view.config.compute.maxDiskDevicesToAttach === 0) {
+    throw new RefusedConfiguration("max-disk-devices-zero", {
+      found: "[compute] max_disk_devices_to_attach is 0, so that no instance could have a disk",
+      mend: "set it to -1 (no limit) or to 1 and more",
+      records: { "[compute] max_disk_devices_to_attach": "0" },
+    });
+  }
+}
