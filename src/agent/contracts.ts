@@ -1,5 +1,15 @@
 import type { HostSession } from "../conductor/port.js";
-import type { ComputeNode, Instance, Migration, RetryInfo, Selection, Service } from "../conductor/records/index.js";
+import type {
+  ComputeNode,
+  Instance,
+  InstanceChanges,
+  Migration,
+  MigrationStatus,
+  RetryInfo,
+  Selection,
+  Service,
+  TaskState,
+} from "../conductor/records/index.js";
 import type { NovaConfig } from "../config/nova-config.js";
 import type { ReportClient } from "../placement/report-client.js";
 import type { Runtime } from "../runtime/runtime.js";
@@ -30,10 +40,27 @@ export interface ResourceTracker {
   instanceClaim(instance: Instance, node: string, allocations: Allocations): Promise<Claim>;
   /** A move claim of type evacuation. @throws {ComputeResourcesUnavailable} */
   rebuildClaim(instance: Instance, node: string, migration: Migration, allocations: Allocations): Promise<Claim>;
-  /** host, node and compute id := here, context applied and dropped, then status `done`; one lock section (spec V28). */
-  finishEvacuation(instance: Instance, node: string, migration: Migration): Promise<Instance>;
+  /**
+   * host, node and compute id := here, context applied and dropped, then status `done`; one lock section (spec V28).
+   * `changes` are written together with it, if the task state still is one of `expectedTaskState`.
+   * @throws UnexpectedTaskState, InstanceNotFound: nothing was written then.
+   */
+  finishEvacuation(
+    instance: Instance,
+    node: string,
+    migration: Migration,
+    changes?: InstanceChanges,
+    expectedTaskState?: readonly (TaskState | null)[],
+  ): Promise<Instance>;
   /** Recounts one instance after it changed or went; under the lock. */
   updateUsage(instance: Instance, node: string): Promise<void>;
+  /**
+   * Writes to an instance what changes whether it counts on its node, and recounts it in the same lock section (spec V20).
+   * A node that is not tracked is no error. Placement and the node's row are brought up to date as by the other methods.
+   */
+  saveInstance(instance: Instance, changes: InstanceChanges): Promise<Instance>;
+  /** Counts towards `[compute] consecutive_build_service_disable_threshold`; a success starts the count again. */
+  noteBuild(node: string, result: "succeeded" | "failed"): void;
   /** Nodes that the tracker knows, by name. Empty until the first pass. */
   nodes(): ReadonlyMap<string, ComputeNode>;
   /** Sets or clears COMPUTE_STATUS_DISABLED on every node (spec 2.5); failures are logged. */
@@ -44,8 +71,14 @@ export interface Claim {
   /** The instance (and migration) as the claim saved them. */
   readonly instance: Instance;
   readonly migration: Migration | null;
-  /** Takes back the claim's usage and what it wrote; never touches allocations (spec 4.2). */
-  abort(): Promise<void>;
+  /** Takes back the claim's usage and what it wrote; never touches allocations (spec 4.2). The instance as it is then. */
+  abort(options?: ClaimAbort): Promise<Instance>;
+}
+
+/** What is written in the same lock section as the abort (spec V20). */
+export interface ClaimAbort {
+  readonly instance?: InstanceChanges;
+  readonly migrationStatus?: MigrationStatus;
 }
 
 /** Operations on instances; each reads as its table of spec 6. Serialised per instance. */

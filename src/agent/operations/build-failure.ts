@@ -1,0 +1,123 @@
+import { InstanceNotFound, UnexpectedTaskState } from "../../conductor/errors.js";
+import type { InstanceChanges, RetryInfo } from "../../conductor/records/index.js";
+import { BuildAbortException } from "../../virt/errors.js";
+import type { BuildRequestOptions } from "../contracts.js";
+import type { BuildProgress } from "./build-instance.js";
+import { addFault, attempt, messageOf } from "./error-wrappers.js";
+import { destroyOptions } from "./guest-options.js";
+import { type OperationParts, releaseAllocations } from "./parts.js";
+
+/** What an error of a build leads to (spec 6.1, second table). */
+export type BuildFailureKind = "reschedule" | "abort" | "gone";
+
+/** Errors that no other host would spare the instance, by their names in OpenStack. */
+const HOPELESS: ReadonlySet<string> = new Set([
+  "BuildAbortException",
+  "FlavorDiskTooSmall",
+  "FlavorMemoryTooSmall",
+  "ImageNotActive",
+  "ImageUnacceptable",
+  "InvalidDiskInfo",
+  "InvalidDiskFormat",
+  "InvalidInput",
+  "InvalidBDM",
+  "NoMoreNetworks",
+  "NoMoreFixedIps",
+]);
+
+/** An instance as it was before a host took it. */
+const UNPLACED = { host: null, node: null, computeId: null, launchedOn: null } as const satisfies InstanceChanges;
+
+export function classifyBuildFailure(error: unknown): BuildFailureKind {
+  if (error instanceof InstanceNotFound || error instanceof UnexpectedTaskState) return "gone";
+  return error instanceof Error && HOPELESS.has(error.name) ? "abort" : "reschedule";
+}
+
+/**
+ * Undoes a build that failed and decides what becomes of the instance: tried on another host, set to error, or forgotten
+ * because it was deleted meanwhile.
+ * @throws the error, unless the build was handed back or nobody wants it any more.
+ */
+export async function buildFailed(
+  parts: OperationParts,
+  request: BuildRequestOptions,
+  progress: BuildProgress,
+  cause: unknown,
+): Promise<void> {
+  const { instanceUuid, node, retry } = request;
+  const error = (await cleanUpGuest(parts, progress, cause)) ?? cause;
+  const kind = classifyBuildFailure(error);
+  parts.context.runtime.logger.warn("build failed", { instance: instanceUuid, node, kind, err: error });
+  if (kind === "gone") return forget(parts, request, progress);
+  parts.tracker.noteBuild(node, "failed");
+  if (kind === "abort" || !retry) return setError(parts, request, progress, error);
+  return reschedule(parts, { ...request, retry }, progress, error);
+}
+
+/** The guest first; a clean-up that fails makes the build hopeless, as the guest may still run here. */
+async function cleanUpGuest(
+  { context }: OperationParts,
+  { instance, driverAsked }: BuildProgress,
+  cause: unknown,
+): Promise<Error | null> {
+  if (!driverAsked) return null;
+  try {
+    await context.driver.destroy(instance, destroyOptions(true));
+    await context.driver.failedSpawnCleanup(instance);
+    return null;
+  } catch (error) {
+    const message = `what a failed build left behind could not be removed: ${messageOf(error)} (after: ${messageOf(cause)})`;
+    return new BuildAbortException(message, { cause: error });
+  }
+}
+
+/** Deleted meanwhile: its state belongs to the delete. */
+async function forget(parts: OperationParts, request: BuildRequestOptions, progress: BuildProgress): Promise<void> {
+  await unplace(parts, request.instanceUuid, progress, {});
+  await releaseAllocations(parts, request.instanceUuid, { force: true, requestId: request.requestId });
+}
+
+async function setError(
+  parts: OperationParts,
+  { instanceUuid, requestId }: BuildRequestOptions,
+  progress: BuildProgress,
+  error: unknown,
+): Promise<never> {
+  await unplace(parts, instanceUuid, progress, { vmState: "error", taskState: null });
+  await addFault(parts.context, instanceUuid, error);
+  await releaseAllocations(parts, instanceUuid, { force: true, requestId });
+  throw error;
+}
+
+/** The allocations go before the message, so that the next host's claim does not find them (spec V25). */
+async function reschedule(
+  parts: OperationParts,
+  request: BuildRequestOptions & { readonly retry: RetryInfo },
+  progress: BuildProgress,
+  error: unknown,
+): Promise<void> {
+  const { instanceUuid, alternates, retry, requestId } = request;
+  await unplace(parts, instanceUuid, progress, { taskState: "scheduling", availabilityZone: null });
+  if (!(await releaseAllocations(parts, instanceUuid, { force: true, requestId }))) {
+    return setError(parts, request, { ...progress, claim: null }, error);
+  }
+  await parts.context.conductor.call("build_instances", {
+    instanceUuid,
+    alternates: [...alternates],
+    retry,
+    reason: messageOf(error),
+    requestId,
+  });
+}
+
+async function unplace(
+  { context }: OperationParts,
+  uuid: string,
+  { claim }: BuildProgress,
+  changes: InstanceChanges,
+): Promise<void> {
+  await attempt(context, uuid, "take the instance off the host", async () => {
+    if (claim) await claim.abort({ instance: { ...UNPLACED, ...changes } });
+    else await context.conductor.call("instance_save", { uuid, changes: { ...UNPLACED, ...changes } });
+  });
+}

@@ -1,0 +1,70 @@
+import type { Instance } from "../../conductor/records/index.js";
+import { AllocationDeleteFailed } from "../../placement/errors.js";
+import { addFault, attempt, isLeaseLost, withActionEvent } from "./error-wrappers.js";
+import { destroyOptions } from "./guest-options.js";
+import { forcesDelete, type OperationParts } from "./parts.js";
+
+/**
+ * Spec 6.2 "host up", in the order of V23: guest gone → vm deleted → usage dropped → allocations gone → row destroyed.
+ * Every step may be repeated, so a delete that died is run again from the start.
+ * @throws what the failed step threw; the instance is then in error and may be deleted again.
+ */
+export async function deleteInstance(parts: OperationParts, instanceUuid: string, requestId: string): Promise<void> {
+  const { conductor, host, runtime } = parts.context;
+  const instance = await conductor.call("instance_get", { uuid: instanceUuid });
+  if (!instance) return;
+  if (instance.host !== null && instance.host !== host) {
+    runtime.logger.warn("instance is on another host: it is not deleted here", {
+      instance: instanceUuid,
+      host: instance.host,
+    });
+    return;
+  }
+  await withActionEvent(parts.context, { instanceUuid, requestId, event: "compute_terminate_instance" }, async () => {
+    try {
+      await deleteSteps(parts, instance, requestId);
+    } catch (error) {
+      if (!isLeaseLost(error)) await deleteFailed(parts, instance, error);
+      throw error;
+    }
+  });
+}
+
+async function deleteSteps(parts: OperationParts, instance: Instance, requestId: string): Promise<void> {
+  const { context, tracker } = parts;
+  const { uuid } = instance;
+  // One that no host has has no guest either.
+  if (instance.host !== null) await context.driver.destroy(instance, destroyOptions(true));
+  const terminatedAt = context.runtime.clock.now();
+  await tracker.saveInstance(instance, { vmState: "deleted", taskState: null, powerState: 0, terminatedAt });
+  await removeAllocations(parts, uuid, requestId);
+  await context.conductor.call("instance_destroy", { uuid });
+}
+
+/** @throws AllocationDeleteFailed, also when Placement could not be asked: the row is the only trace of them. */
+async function removeAllocations({ context }: OperationParts, uuid: string, requestId: string): Promise<void> {
+  const removed = await context.placement.deleteAllocation(uuid, { force: forcesDelete(context), requestId });
+  if (removed !== null) return;
+  throw new AllocationDeleteFailed(
+    `allocations of instance ${uuid} could not be removed: Placement cannot be reached; delete the instance again`,
+  );
+}
+
+/** The row stays and counts again; the user may retry. */
+async function deleteFailed(parts: OperationParts, instance: Instance, error: unknown): Promise<void> {
+  await attempt(parts.context, instance.uuid, "set the instance to error", () =>
+    parts.tracker.saveInstance(instance, { vmState: "error", taskState: null }),
+  );
+  await addFault(parts.context, instance.uuid, error);
+}
+
+/**
+ * Spec 2.6: a delete that died after "vm deleted". Row first, as the guest and the user's wish are gone for good.
+ * @throws what the failed step threw
+ */
+export async function completePartialDeletion(parts: OperationParts, instance: Instance): Promise<void> {
+  const { context, tracker } = parts;
+  const destroyed = await context.conductor.call("instance_destroy", { uuid: instance.uuid });
+  if (destroyed.node !== null) await tracker.updateUsage(destroyed, destroyed.node);
+  await context.placement.deleteAllocation(instance.uuid, { force: forcesDelete(context) });
+}

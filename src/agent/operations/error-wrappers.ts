@@ -1,0 +1,123 @@
+import { InstanceNotFound, UnexpectedTaskState } from "../../conductor/errors.js";
+import type { Instance, InstanceChanges } from "../../conductor/records/index.js";
+import { InstanceFaultRollback, NotImplemented } from "../../virt/errors.js";
+import type { AgentContext } from "../contracts.js";
+
+/** Nova's generic wrappers of agent operations (spec 1.6). All of them rethrow. */
+
+/** Records the operation as an event of the instance's action. */
+export async function withActionEvent<T>(
+  context: AgentContext,
+  options: { readonly instanceUuid: string; readonly event: string; readonly requestId: string },
+  body: () => Promise<T>,
+): Promise<T> {
+  const { conductor, host } = context;
+  const eventId = await conductor.call("instance_action_event_start", { ...options, host });
+  const finish = async (outcome: { readonly result: "Success" | "Error"; readonly details?: string }) => {
+    if (eventId === null) return;
+    await attempt(context, options.instanceUuid, "finish the action event", () =>
+      conductor.call("instance_action_event_finish", { eventId, ...outcome }),
+    );
+  };
+  try {
+    const result = await body();
+    await finish({ result: "Success" });
+    return result;
+  } catch (error) {
+    await finish({ result: "Error", details: messageOf(error) });
+    throw error;
+  }
+}
+
+/** An exception other than UnexpectedTaskState sets the task state to null. */
+export async function revertingTaskState<T>(
+  context: AgentContext,
+  instanceUuid: string,
+  body: () => Promise<T>,
+): Promise<T> {
+  try {
+    return await body();
+  } catch (error) {
+    if (!(error instanceof UnexpectedTaskState)) await write(context, instanceUuid, { taskState: null });
+    throw error;
+  }
+}
+
+/** An exception other than InstanceNotFound becomes a fault of the instance. */
+export async function recordingFault<T>(
+  context: AgentContext,
+  instanceUuid: string,
+  body: () => Promise<T>,
+): Promise<T> {
+  try {
+    return await body();
+  } catch (error) {
+    if (!(error instanceof InstanceNotFound)) await addFault(context, instanceUuid, error);
+    throw error;
+  }
+}
+
+/**
+ * An exception sets the instance to error. NotImplemented and InstanceFaultRollback, which say that nothing happened, give
+ * it back its vm_state instead.
+ * @throws the inner error of an InstanceFaultRollback
+ */
+export async function erroringOut<T>(context: AgentContext, instance: Instance, body: () => Promise<T>): Promise<T> {
+  try {
+    return await body();
+  } catch (error) {
+    if (error instanceof InstanceNotFound) throw error;
+    const nothingHappened = error instanceof InstanceFaultRollback || error instanceof NotImplemented;
+    await write(context, instance.uuid, { vmState: nothingHappened ? instance.vmState : "error", taskState: null });
+    throw error instanceof InstanceFaultRollback ? (error.cause ?? error) : error;
+  }
+}
+
+/** Fault recorded, task state reverted, event closed: how most operations on a running instance are wrapped. */
+export const operation = <T>(
+  context: AgentContext,
+  options: { readonly instanceUuid: string; readonly event: string; readonly requestId: string },
+  body: () => Promise<T>,
+): Promise<T> =>
+  withActionEvent(context, options, () =>
+    recordingFault(context, options.instanceUuid, () => revertingTaskState(context, options.instanceUuid, body)),
+  );
+
+export async function addFault(context: AgentContext, instanceUuid: string, error: unknown): Promise<void> {
+  await attempt(context, instanceUuid, "record the fault", () =>
+    context.conductor.call("instance_add_fault", {
+      uuid: instanceUuid,
+      code: 500,
+      message: messageOf(error).slice(0, 255),
+      ...(error instanceof Error && error.stack ? { details: error.stack } : {}),
+      host: context.host,
+    }),
+  );
+}
+
+/** Whether the agent must stop where it is: without the host's lease another agent may be acting for the instance. */
+export const isLeaseLost = (error: unknown): boolean => error instanceof Error && error.name === "HostLeaseLost";
+
+export const messageOf = (error: unknown): string =>
+  error instanceof Error ? error.message || error.name : String(error);
+
+async function write(context: AgentContext, uuid: string, changes: InstanceChanges): Promise<void> {
+  await attempt(context, uuid, "write the state after the error", () =>
+    context.conductor.call("instance_save", { uuid, changes }),
+  );
+}
+
+/** What an error handler does must not hide the error it handles; a row that is gone needs nothing. */
+export async function attempt(
+  context: AgentContext,
+  instanceUuid: string,
+  what: string,
+  action: () => Promise<unknown>,
+): Promise<void> {
+  try {
+    await action();
+  } catch (err) {
+    if (err instanceof InstanceNotFound) return;
+    context.runtime.logger.error(`could not ${what}`, { instance: instanceUuid, err });
+  }
+}

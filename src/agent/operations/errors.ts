@@ -1,0 +1,14 @@
+/** Base of what an operation refuses; names are OpenStack's. */
+export class OperationError extends Error {
+  override readonly name: string = "OperationError";
+}
+
+/** The driver cannot be the destination of an evacuation (spec 6.7 row 4). */
+export class InstanceRecreateNotSupported extends OperationError {
+  override readonly name = "InstanceRecreateNotSupported";
+}
+
+/** What the request says of shared storage is not what the driver sees (spec 3.3). */
+export class InvalidSharedStorage extends OperationError {
+  override readonly name = "InvalidSharedStorage";
+}

@@ -1,0 +1,142 @@
+import { InstanceNotFound, MigrationNotFound } from "../../conductor/errors.js";
+import type { Instance, Migration } from "../../conductor/records/index.js";
+import { InstanceExists } from "../../virt/errors.js";
+import type { Allocations } from "../../virt/types.js";
+import type { Claim, RebuildOptions } from "../contracts.js";
+import { isLeaseLost, withActionEvent } from "./error-wrappers.js";
+import { InstanceRecreateNotSupported, InvalidSharedStorage } from "./errors.js";
+import { evacuationFailed } from "./evacuate-failure.js";
+import { imageMeta, LOCAL_DISKS } from "./guest-options.js";
+import type { OperationParts } from "./parts.js";
+
+/** How far an evacuation came, for what has to be undone. */
+export interface EvacuationProgress {
+  readonly instance: Instance;
+  readonly migration: Migration;
+  claim: Claim | null;
+  /** The claim was refused, or never made: the instance keeps its vm_state. */
+  phase: "claiming" | "spawning";
+  /** The guest's files were here before: they belong to the source too. */
+  diskReused: boolean;
+  /** The driver was asked to make the guest. */
+  spawned: boolean;
+}
+
+/** Spec 6.7, rows 3 to 6, on the destination. */
+export async function evacuateInstance(parts: OperationParts, request: RebuildOptions): Promise<void> {
+  const found = await lookUp(parts, request);
+  if (!found) return;
+  const progress: EvacuationProgress = {
+    ...found,
+    claim: null,
+    phase: "claiming",
+    diskReused: false,
+    spawned: false,
+  };
+  const { instanceUuid, requestId } = request;
+  await withActionEvent(parts.context, { instanceUuid, requestId, event: "compute_rebuild_instance" }, async () => {
+    try {
+      const { allocations } = await parts.context.placement.getAllocationsForConsumer(instanceUuid, { requestId });
+      const { instance, migration } = progress;
+      progress.claim = await parts.tracker.rebuildClaim(instance, request.node, migration, allocations); // 3
+      progress.phase = "spawning";
+      progress.diskReused = await probe(parts, request, instance); // 4
+      await spawn(parts, request, progress, allocations); // 4, 5
+      await finish(parts, request, progress); // 6
+    } catch (error) {
+      // Another agent may be acting for the host: what is left is as after a crash.
+      if (isLeaseLost(error)) throw error;
+      await evacuationFailed(parts, request, progress, error);
+    }
+  });
+}
+
+/** Null: the message is old, for an evacuation that has ended or an instance that is here already. */
+async function lookUp(
+  { context }: OperationParts,
+  { instanceUuid, migrationId }: RebuildOptions,
+): Promise<{ readonly instance: Instance; readonly migration: Migration } | null> {
+  const { conductor, host, runtime } = context;
+  const migration = migrationId === null ? null : await conductor.call("migration_get", { id: migrationId });
+  if (!migration)
+    throw new MigrationNotFound(`evacuation of instance ${instanceUuid} has no migration record ${migrationId}`);
+  const instance = await conductor.call("instance_get", { uuid: instanceUuid, readDeleted: true });
+  if (!instance) throw new InstanceNotFound(`instance ${instanceUuid} of evacuation ${migrationId} does not exist`);
+  const ended = migration.status === "done" || migration.status === "failed" || migration.status === "error";
+  if (!ended && instance.host !== host) return { instance, migration };
+  runtime.logger.warn("evacuation has ended, or its instance is here already: nothing is done", {
+    instance: instanceUuid,
+    migration: migration.id,
+  });
+  return null;
+}
+
+/**
+ * Row 4: whether the guest can be made here, and whether its disk is here already.
+ * @throws InstanceRecreateNotSupported, {@link InstanceExists}, InvalidSharedStorage
+ */
+async function probe(
+  { context }: OperationParts,
+  { onSharedStorage }: RebuildOptions,
+  instance: Instance,
+): Promise<boolean> {
+  const { driver, host } = context;
+  if (!driver.capabilities.supportsEvacuate) {
+    throw new InstanceRecreateNotSupported(`driver ${driver.name} of host ${host} can not take evacuated instances`);
+  }
+  if (await driver.instanceExists(instance)) {
+    throw new InstanceExists(
+      `a guest of instance ${instance.uuid} is on host ${host} already: find out who started it before evacuating to here`,
+    );
+  }
+  const onDisk = await driver.instanceOnDisk(instance);
+  if (onSharedStorage !== null && onSharedStorage !== onDisk) {
+    throw new InvalidSharedStorage(
+      `the request says that storage of instance ${instance.uuid} is ${onSharedStorage ? "" : "not "}shared, but its ` +
+        `files are ${onDisk ? "" : "not "}on host ${host}: leave onSharedStorage out (API 2.14), or correct it`,
+    );
+  }
+  return onDisk;
+}
+
+/** Rows 4 and 5; the guest is left shut down where it was, or where the request wants it so. */
+async function spawn(
+  { context }: OperationParts,
+  request: RebuildOptions,
+  progress: EvacuationProgress,
+  allocations: Allocations,
+): Promise<void> {
+  const { conductor, driver } = context;
+  const { uuid } = progress.instance;
+  await conductor.call("instance_save", {
+    uuid,
+    changes: { taskState: "rebuild_block_device_mapping" },
+    expectedTaskState: ["rebuilding"],
+  });
+  const spawning = await conductor.call("instance_save", {
+    uuid,
+    changes: { taskState: "rebuild_spawning" },
+    expectedTaskState: ["rebuild_block_device_mapping"],
+  });
+  progress.spawned = true;
+  await driver.spawn(spawning, {
+    image: imageMeta(spawning, request.imageRef),
+    allocations,
+    network: [],
+    blockDevices: LOCAL_DISKS,
+    powerOn: !staysStopped(request, progress.instance),
+  });
+}
+
+const staysStopped = ({ targetStopped }: RebuildOptions, { vmState }: Instance): boolean =>
+  vmState === "stopped" || (targetStopped && vmState !== "error");
+
+/** Row 6; host and state first, then the status, in one write (spec V28). */
+async function finish(parts: OperationParts, request: RebuildOptions, progress: EvacuationProgress): Promise<void> {
+  const { driver, runtime } = parts.context;
+  const { instance, migration } = progress;
+  const powerState = await driver.powerState(instance);
+  const vmState = staysStopped(request, instance) ? "stopped" : "active";
+  const changes = { vmState, taskState: null, powerState, launchedAt: runtime.clock.now() } as const;
+  await parts.tracker.finishEvacuation(instance, request.node, migration, changes, ["rebuild_spawning"]);
+}

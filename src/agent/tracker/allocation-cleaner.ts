@@ -1,0 +1,90 @@
+import type { Instance } from "../../conductor/records/index.js";
+import type { PlacementPass } from "../../placement/pass.js";
+import type { ProviderAllocations } from "../../placement/types.js";
+import { type CleanupVerdict, type ConsumerFacts, judgeConsumer } from "./allocation-cleanup.js";
+import type { TrackerParts } from "./parts.js";
+import type { TrackedNode } from "./tracked-node.js";
+import type { NodeName } from "./usage.js";
+
+/**
+ * Spec 4.6: judges every consumer on the node's root provider, and removes the allocations of deleted instances.
+ * @param migrationUuids of the node's migrations that are in progress or in error.
+ * @throws AllocationDeleteFailed ends this node's pass; it is tried again in the next.
+ */
+export async function removeDeletedInstancesAllocations(
+  parts: TrackerParts,
+  node: TrackedNode,
+  where: NodeName,
+  migrationUuids: ReadonlySet<string>,
+  pass: PlacementPass | undefined,
+): Promise<void> {
+  const allocations = await consumersOf(parts, node, pass);
+  if (!allocations) return;
+  const known = (uuid: string) => node.account.hasInstance(uuid) || migrationUuids.has(uuid);
+  const instances = await lookUp(
+    parts,
+    [...allocations.consumers.keys()].filter((uuid) => !known(uuid)),
+  );
+  for (const uuid of allocations.consumers.keys()) {
+    const facts: ConsumerFacts = {
+      uuid,
+      where,
+      tracked: node.account.hasInstance(uuid),
+      migration: migrationUuids.has(uuid),
+      instance: instances.get(uuid) ?? null,
+    };
+    await carryOut(parts, node, facts, judgeConsumer(facts));
+  }
+}
+
+async function consumersOf(
+  parts: TrackerParts,
+  node: TrackedNode,
+  pass: PlacementPass | undefined,
+): Promise<ProviderAllocations | null> {
+  const { placement, runtime } = parts.context;
+  try {
+    return await placement.getAllocationsForProvider(node.row.uuid, pass ? { pass } : {});
+  } catch (err) {
+    runtime.logger.error("allocations of the node could not be read: none is cleaned up in this pass", {
+      node: node.row.hypervisorHostname,
+      err,
+    });
+    return null;
+  }
+}
+
+async function lookUp(parts: TrackerParts, uuids: readonly string[]): Promise<ReadonlyMap<string, Instance>> {
+  if (uuids.length === 0) return new Map();
+  const found = await parts.context.conductor.call("instances_by_filters", { filters: { uuids } });
+  return new Map(found.map((instance) => [instance.uuid, instance]));
+}
+
+async function carryOut(
+  parts: TrackerParts,
+  node: TrackedNode,
+  facts: ConsumerFacts,
+  { row, action, log }: CleanupVerdict,
+): Promise<void> {
+  const { placement, runtime } = parts.context;
+  const fields = { node: facts.where.node, instance: facts.uuid, row };
+  if (action === "delete") await placement.deleteAllocation(facts.uuid, { force: false });
+  if (action === "report-moved" && (await isHealable(parts, facts.instance))) {
+    runtime.logger.warn("instance is at rest on another host: its allocations here are removed", fields);
+    await placement.removeProviderTreeFromInstanceAllocation(facts.uuid, node.row.uuid, { retry: true });
+    return;
+  }
+  if (log) runtime.logger[log.level](log.message, fields);
+}
+
+/** The OPT of row 7, `heal_moved_allocations`: only for an instance that nothing moves now. */
+async function isHealable(parts: TrackerParts, instance: Instance | null): Promise<boolean> {
+  if (!parts.options.healMovedAllocations || !instance || instance.taskState !== null) return false;
+  const migrations = await parts.context.conductor.call("migrations_by_filters", {
+    filters: { instanceUuid: instance.uuid },
+  });
+  // `finished` counts too: the source's half belongs to an instance that waits for its confirmation.
+  return migrations.every(({ status }) => ENDED.has(status));
+}
+
+const ENDED: ReadonlySet<string> = new Set(["confirmed", "reverted", "failed", "completed", "cancelled", "done"]);

@@ -1,0 +1,182 @@
+import type {
+  AssignedResource,
+  Instance,
+  InstanceChanges,
+  Migration,
+  MigrationContext,
+} from "../../conductor/records/index.js";
+import { ComputeResourcesUnavailable } from "../../virt/errors.js";
+import type { Allocations } from "../../virt/types.js";
+import type { Claim, ClaimAbort } from "../contracts.js";
+import { takeResources } from "./assigned-resources.js";
+
+import { readDisabled, updateNode } from "./node-update.js";
+import type { TrackerParts } from "./parts.js";
+import type { TrackedNode } from "./tracked-node.js";
+import { flavorOfMigration, flavorUsage, isVolumeBacked } from "./usage.js";
+
+/** An instance that no host has. */
+export const UNPLACED = { host: null, node: null, computeId: null } as const satisfies InstanceChanges;
+
+/**
+ * Spec 4.2, build and unshelve. Processors, memory and disk are not tested: Placement did that.
+ * @throws {ComputeResourcesUnavailable} the node is unknown or unavailable, or discrete resources are used up.
+ * What the update throws: the claim has then taken back what it wrote.
+ */
+export async function instanceClaim(
+  parts: TrackerParts,
+  instance: Instance,
+  nodeName: string,
+  allocations: Allocations,
+  requestId?: string,
+): Promise<Claim> {
+  const { conductor, host } = parts.context;
+  return parts.lock.run(async () => {
+    const node = await claimableNode(parts, nodeName); // test
+    const resources = takeResources(node, allocations);
+    parts.binding.epoch += 1;
+    const saved = await conductor.call("instance_save", {
+      uuid: instance.uuid,
+      changes: { host, node: nodeName, computeId: node.row.id, launchedOn: host },
+    });
+    node.account.countInstance(saved);
+    node.account.assign(saved.uuid, resources);
+    const release = async ({ instance: changes }: ClaimAbort = {}): Promise<Instance> => {
+      parts.binding.epoch += 1;
+      node.account.forgetInstance(saved.uuid);
+      return conductor.call("instance_save", { uuid: saved.uuid, changes: { ...UNPLACED, ...changes } });
+    };
+    await updateOrRelease(parts, node, release, requestId);
+    return new TrackerClaim(parts, node, saved, null, release);
+  });
+}
+
+/**
+ * Spec 4.2, evacuation on its destination: a move claim whose flavor is the instance's.
+ * @throws {ComputeResourcesUnavailable}
+ */
+export async function rebuildClaim(
+  parts: TrackerParts,
+  instance: Instance,
+  nodeName: string,
+  migration: Migration,
+  allocations: Allocations,
+  requestId?: string,
+): Promise<Claim> {
+  const { conductor, host, driver } = parts.context;
+  return parts.lock.run(async () => {
+    const node = await claimableNode(parts, nodeName);
+    const resources = takeResources(node, allocations);
+    parts.binding.epoch += 1;
+    const saved = await conductor.call("save_together", {
+      instance: { uuid: instance.uuid, changes: { migrationContext: moveContext(instance, migration, resources) } },
+      migration: {
+        id: migration.id,
+        changes: {
+          destCompute: host,
+          destNode: nodeName,
+          destComputeId: node.row.id,
+          destHost: driver.getHostIpAddr(),
+          status: "pre-migrating",
+        },
+      },
+    });
+    const [moved, move] = [saved.instance ?? instance, saved.migration ?? migration];
+    const flavor = flavorOfMigration(move, moved, { host, node: nodeName }, node.account.hasInstance(moved.uuid));
+    node.account.countMigration(move, flavor && flavorUsage(flavor, isVolumeBacked(moved)));
+    node.account.assign(moved.uuid, resources);
+    const release = async ({ migrationStatus, instance: changes }: ClaimAbort = {}): Promise<Instance> => {
+      parts.binding.epoch += 1;
+      node.account.forgetMigration(moved.uuid);
+      const after = await conductor.call("save_together", {
+        instance: { uuid: moved.uuid, changes: { migrationContext: null, ...changes } },
+        ...(migrationStatus ? { migration: { id: move.id, changes: { status: migrationStatus } } } : {}),
+      });
+      return after.instance ?? moved;
+    };
+    await updateOrRelease(parts, node, release, requestId);
+    return new TrackerClaim(parts, node, moved, move, release);
+  });
+}
+
+/** @throws {ComputeResourcesUnavailable} */
+async function claimableNode(parts: TrackerParts, name: string): Promise<TrackedNode> {
+  const node = parts.nodes.get(name);
+  if (node && (await parts.context.driver.nodeIsAvailable(name))) return node;
+  throw new ComputeResourcesUnavailable(
+    `node ${name} is ${node ? "not available" : "not known"} on host ${parts.context.host}: it can take no instance now`,
+  );
+}
+
+/** Placement and the node's row; when that fails the claim takes back what it wrote, in the same lock section. */
+async function updateOrRelease(
+  parts: TrackerParts,
+  node: TrackedNode,
+  release: () => Promise<unknown>,
+  requestId: string | undefined,
+): Promise<void> {
+  try {
+    await readDisabled(parts);
+    await updateNode(parts, node, { startup: false, requestId });
+  } catch (error) {
+    await release();
+    throw error;
+  }
+}
+
+class TrackerClaim implements Claim {
+  readonly instance: Instance;
+  readonly migration: Migration | null;
+  readonly #parts: TrackerParts;
+  readonly #node: TrackedNode;
+  readonly #release: (options?: ClaimAbort) => Promise<Instance>;
+
+  constructor(
+    parts: TrackerParts,
+    node: TrackedNode,
+    instance: Instance,
+    migration: Migration | null,
+    release: (options?: ClaimAbort) => Promise<Instance>,
+  ) {
+    this.#parts = parts;
+    this.#node = node;
+    this.instance = instance;
+    this.migration = migration;
+    this.#release = release;
+  }
+
+  async abort(options: ClaimAbort = {}): Promise<Instance> {
+    return this.#parts.lock.run(async () => {
+      const after = await this.#release(options);
+      await updateQuietly(this.#parts, this.#node);
+      return after;
+    });
+  }
+}
+
+/** For changes that must not fail with Placement: what was not written is written by the next pass. */
+export async function updateQuietly(parts: TrackerParts, node: TrackedNode): Promise<void> {
+  try {
+    await updateNode(parts, node, { startup: false });
+  } catch (err) {
+    parts.context.runtime.logger.warn("the node could not be updated; the next pass does it", {
+      node: node.row.hypervisorHostname,
+      err,
+    });
+  }
+}
+
+const moveContext = (
+  instance: Instance,
+  migration: Migration,
+  newResources: readonly AssignedResource[],
+): MigrationContext => ({
+  instanceUuid: instance.uuid,
+  migrationId: migration.id,
+  oldNumaTopology: null,
+  newNumaTopology: null,
+  oldPciDevices: [],
+  newPciDevices: [],
+  oldResources: [],
+  newResources,
+});

@@ -1,0 +1,108 @@
+import { DuplicateRecord } from "../../conductor/errors.js";
+import type { ComputeNode } from "../../conductor/records/index.js";
+import { InvalidConfiguration } from "../../virt/errors.js";
+import type { AvailableResource } from "../../virt/types.js";
+import { driverColumns } from "./driver-resources.js";
+import { NodeAccount } from "./node-account.js";
+import type { TrackerParts } from "./parts.js";
+import { TrackedNode } from "./tracked-node.js";
+
+export interface InitializedNode {
+  readonly node: TrackedNode;
+  /** The row was made now: there is no provider yet. */
+  readonly isNew: boolean;
+}
+
+/**
+ * Spec 4.4 step 2: the node's row, from the cache, found by uuid, or made; with what the driver says copied onto it.
+ * @param uuid the driver's of the node, else the host's `compute_id`.
+ * @throws {InvalidConfiguration} another row has (host, name) already.
+ */
+export async function initComputeNode(
+  parts: TrackerParts,
+  name: string,
+  uuid: string,
+  resources: AvailableResource,
+): Promise<InitializedNode> {
+  const cached = parts.nodes.get(name);
+  if (cached) {
+    copyResources(parts, cached, resources);
+    return { node: cached, isNew: false };
+  }
+  const { context } = parts;
+  const found = await context.conductor.call("compute_node_get_by_uuid", { uuid });
+  if (found) return { node: await adopt(parts, found, resources), isNew: false };
+  const node = new TrackedNode(await create(parts, name, uuid, resources));
+  parts.nodes.set(name, node);
+  copyResources(parts, node, resources);
+  return { node, isNew: true };
+}
+
+/** A row that exists: un-deleted if need be (bug 1839560), and taken over from another host. */
+async function adopt(parts: TrackerParts, found: ComputeNode, resources: AvailableResource): Promise<TrackedNode> {
+  const { context } = parts;
+  const { conductor, host, runtime } = context;
+  const moving = found.host !== host;
+  if (moving) {
+    runtime.logger.info("compute node is moving to this host", {
+      node: found.hypervisorHostname,
+      host,
+      from: found.host,
+    });
+  }
+  const row =
+    found.deleted === 0 && !moving
+      ? found
+      : await conductor.call("compute_node_save", {
+          id: found.id,
+          changes: moving ? { host, serviceId: boundService(parts) } : {},
+          undelete: found.deleted !== 0,
+        });
+  const node = new TrackedNode(row);
+  parts.nodes.set(row.hypervisorHostname, node);
+  copyResources(parts, node, resources);
+  return node;
+}
+
+async function create(
+  parts: TrackerParts,
+  name: string,
+  uuid: string,
+  resources: AvailableResource,
+): Promise<ComputeNode> {
+  const { context, options } = parts;
+  const { conductor, host, driver } = context;
+  const columns = driverColumns(resources, null, driver.getHostIpAddr(), options);
+  const used = new NodeAccount().used(columns, options, 0, resources.stats);
+  try {
+    return await conductor.call("compute_node_create", {
+      host,
+      serviceId: boundService(parts),
+      uuid,
+      hypervisorHostname: name,
+      resources: { ...columns, ...used, metrics: "[]", pciDevicePools: [] },
+    });
+  } catch (error) {
+    if (!(error instanceof DuplicateRecord)) throw error;
+    throw new InvalidConfiguration(
+      `compute node ${name} of host ${host} has a row with another uuid than ${uuid}, which this agent uses: ` +
+        "put the uuid of that row into compute_id, or delete the compute service of that row, and start again",
+      { cause: error },
+    );
+  }
+}
+
+function copyResources(parts: TrackerParts, node: TrackedNode, resources: AvailableResource): void {
+  const { serviceId } = parts.binding;
+  node.driverStats = resources.stats ?? {};
+  node.set({
+    ...driverColumns(resources, node.row, parts.context.driver.getHostIpAddr(), parts.options),
+    ...(serviceId === null ? {} : { serviceId }),
+  });
+}
+
+function boundService(parts: TrackerParts): number {
+  const { serviceId } = parts.binding;
+  if (serviceId === null) throw new TypeError("bindService() comes before the first pass");
+  return serviceId;
+}

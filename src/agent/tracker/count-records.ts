@@ -1,0 +1,84 @@
+import type { AssignedResource, Instance, Migration } from "../../conductor/records/index.js";
+import type { NodeRecords } from "./node-records.js";
+import type { TrackerParts } from "./parts.js";
+import type { TrackedNode } from "./tracked-node.js";
+import {
+  countsMigration,
+  flavorOfMigration,
+  flavorUsage,
+  isVolumeBacked,
+  latestPerInstance,
+  type NodeName,
+} from "./usage.js";
+
+/**
+ * Counts a node anew from who is on it (spec 4.4 steps 5-8 and 10, 4.5): instances first, then what migrations add to
+ * them. Gives instances the compute id that they lack, and sets migrations to error that their instance's context
+ * contradicts.
+ */
+export async function countRecords(
+  parts: TrackerParts,
+  node: TrackedNode,
+  where: NodeName,
+  records: NodeRecords,
+): Promise<void> {
+  node.account.clear();
+  const instances = new Map<string, Instance>();
+  for (const found of records.instances) {
+    const instance = await withComputeId(parts, found, node.row.id);
+    instances.set(instance.uuid, instance);
+    node.account.countInstance(instance);
+  }
+  const latest = latestPerInstance(records.migrations);
+  const all = await withMissing(parts, instances, [...latest.keys()]);
+  for (const [uuid, migration] of latest) {
+    const instance = all.get(uuid);
+    if (instance && countsMigration(instance, migration)) await countOne(parts, node, where, instance, migration);
+  }
+}
+
+async function withComputeId(parts: TrackerParts, instance: Instance, computeId: number): Promise<Instance> {
+  if (instance.computeId === computeId) return instance;
+  return parts.context.conductor.call("instance_save", { uuid: instance.uuid, changes: { computeId } });
+}
+
+/** Instances of migrations that are not on the node; deleted ones too. */
+async function withMissing(
+  parts: TrackerParts,
+  instances: ReadonlyMap<string, Instance>,
+  wanted: readonly string[],
+): Promise<ReadonlyMap<string, Instance>> {
+  const uuids = wanted.filter((uuid) => !instances.has(uuid));
+  if (uuids.length === 0) return instances;
+  const others = await parts.context.conductor.call("instances_by_filters", { filters: { uuids } });
+  return new Map([...instances, ...others.map((instance) => [instance.uuid, instance] as const)]);
+}
+
+async function countOne(
+  parts: TrackerParts,
+  node: TrackedNode,
+  where: NodeName,
+  instance: Instance,
+  migration: Migration,
+): Promise<void> {
+  const named = instance.migrationContext?.migrationId;
+  if (named !== undefined && named !== migration.id) {
+    parts.context.runtime.logger.warn("the instance's context names another migration: this one is set to error", {
+      instance: instance.uuid,
+      migration: migration.id,
+    });
+    await parts.context.conductor.call("migration_save", { id: migration.id, changes: { status: "error" } });
+    return;
+  }
+  const flavor = flavorOfMigration(migration, instance, where, node.account.hasInstance(instance.uuid));
+  node.account.countMigration(migration, flavor && flavorUsage(flavor, isVolumeBacked(instance)));
+  node.account.assign(instance.uuid, contextResources(instance, migration, where));
+}
+
+/** Discrete resources of a move on this side; none while the claim has not written its context (bug 1849165). */
+const contextResources = (instance: Instance, migration: Migration, where: NodeName): readonly AssignedResource[] => {
+  const context = instance.migrationContext;
+  if (!context) return [];
+  const incoming = migration.destCompute === where.host && migration.destNode === where.node;
+  return incoming ? context.newResources : context.oldResources;
+};

@@ -1,0 +1,26 @@
+import type { TrackerParts } from "./parts.js";
+import { DISABLED_TRAIT } from "./traits.js";
+
+/**
+ * Sets or clears COMPUTE_STATUS_DISABLED on every node (spec 2.5). A failure only warns: each pass derives the trait from
+ * the Service row again.
+ */
+export async function setHostEnabled(parts: TrackerParts, enabled: boolean): Promise<void> {
+  const { placement, runtime, host } = parts.context;
+  if (parts.nodes.size === 0) {
+    runtime.logger.warn("the host has no compute node: nothing to enable or disable", { host });
+  }
+  for (const [name, { row }] of parts.nodes) {
+    try {
+      const { traits, generation } = await placement.getProviderTraits(row.uuid);
+      if (traits.includes(DISABLED_TRAIT) === !enabled) continue;
+      const wanted = enabled ? traits.filter((trait) => trait !== DISABLED_TRAIT) : [...traits, DISABLED_TRAIT];
+      await placement.setTraitsForProvider(row.uuid, { traits: wanted, generation });
+    } catch (err) {
+      runtime.logger.warn(`${DISABLED_TRAIT} could not be ${enabled ? "removed" : "set"}; the next pass does it`, {
+        node: name,
+        err,
+      });
+    }
+  }
+}

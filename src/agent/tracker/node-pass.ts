@@ -1,0 +1,45 @@
+import type { PlacementPass } from "../../placement/pass.js";
+import type { AvailableResource } from "../../virt/types.js";
+import { removeDeletedInstancesAllocations } from "./allocation-cleaner.js";
+import { checkAssignedResources } from "./assigned-resources.js";
+import { initComputeNode } from "./compute-nodes.js";
+import { countRecords } from "./count-records.js";
+import type { RecordReader } from "./node-records.js";
+import { updateNode } from "./node-update.js";
+import type { TrackerParts } from "./parts.js";
+
+export interface NodePassOptions {
+  readonly startup: boolean;
+  readonly reader: RecordReader;
+  /** Whether the driver lists the node. */
+  readonly available: boolean;
+  readonly pass?: PlacementPass | undefined;
+}
+
+/** Spec 4.4, step by step. The driver is asked outside of the lock; everything else is one lock section. */
+export async function runNodePass(parts: TrackerParts, name: string, options: NodePassOptions): Promise<void> {
+  const { driver } = parts.context;
+  const resources = await driver.getAvailableResource(name); // 1
+  const uuid = resources.uuid ?? (await parts.context.localNodeUuid());
+  await parts.lock.run(() => countAndUpdate(parts, name, uuid, resources, options));
+}
+
+async function countAndUpdate(
+  parts: TrackerParts,
+  name: string,
+  uuid: string,
+  resources: AvailableResource,
+  { startup, reader, available, pass }: NodePassOptions,
+): Promise<void> {
+  const where = { host: parts.context.host, node: name };
+  const { node, isNew } = await initComputeNode(parts, name, uuid, resources); // 2
+  if (!available) return; // 3
+  const records = await reader.read(name); // 4
+  await countRecords(parts, node, where, records); // 5-8, 10
+  if (!isNew) {
+    const migrations = new Set(records.migrations.map((migration) => migration.uuid));
+    await removeDeletedInstancesAllocations(parts, node, where, migrations, pass); // 9
+  }
+  await updateNode(parts, node, { startup, pass }); // 11
+  if (startup) checkAssignedResources(parts, node); // 12
+}

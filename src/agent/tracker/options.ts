@@ -1,0 +1,21 @@
+import type { NovaConfig } from "../../config/nova-config.js";
+import type { TrackerOptions } from "./parts.js";
+
+/** What the tracker reads of nova.conf. */
+export const trackerOptions = ({ defaults, compute, workarounds }: NovaConfig): TrackerOptions => ({
+  cpuAllocationRatio: defaults.cpuAllocationRatio,
+  ramAllocationRatio: defaults.ramAllocationRatio,
+  diskAllocationRatio: defaults.diskAllocationRatio,
+  initialCpuAllocationRatio: defaults.initialCpuAllocationRatio,
+  initialRamAllocationRatio: defaults.initialRamAllocationRatio,
+  initialDiskAllocationRatio: defaults.initialDiskAllocationRatio,
+  reservedHostCpus: defaults.reservedHostCpus,
+  reservedHostMemoryMb: defaults.reservedHostMemoryMb,
+  reservedHostDiskMb: defaults.reservedHostDiskMb,
+  imageTypeExcludeList: compute.imageTypeExcludeList,
+  providerConfigLocation: compute.providerConfigLocation,
+  consecutiveBuildServiceDisableThreshold: compute.consecutiveBuildServiceDisableThreshold,
+  leanTracking: compute.leanTracking,
+  healMovedAllocations: compute.healMovedAllocations,
+  quirks: workarounds.upstreamQuirks,
+});

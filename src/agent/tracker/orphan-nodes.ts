@@ -1,0 +1,78 @@
+import type { ComputeNode } from "../../conductor/records/index.js";
+import type { TrackerParts } from "./parts.js";
+
+/** Forgets nodes whose row is gone, so that row and provider are made again (spec 4.3 step 3, bug 1853009). */
+export function forgetNodesWithoutRow(parts: TrackerParts, rows: readonly ComputeNode[]): void {
+  const alive = new Set(rows.map(({ hypervisorHostname }) => hypervisorHostname));
+  for (const name of parts.nodes.keys()) if (!alive.has(name)) forgetNode(parts, name);
+}
+
+/** Spec 4.3 step 4: rows of nodes that the driver does not list. Kept unless the driver is sure that they are deleted. */
+export async function removeOrphans(
+  parts: TrackerParts,
+  rows: readonly ComputeNode[],
+  listed: ReadonlySet<string>,
+): Promise<void> {
+  for (const row of rows) {
+    const node = row.hypervisorHostname;
+    if (listed.has(node)) continue;
+    try {
+      await removeOrphan(parts, row);
+    } catch (err) {
+      // One node must not keep the others from their pass (spec V22).
+      parts.context.runtime.logger.error("compute node that the driver does not list could not be judged", {
+        node,
+        err,
+      });
+    }
+  }
+}
+
+async function removeOrphan(parts: TrackerParts, row: ComputeNode): Promise<void> {
+  const { driver, conductor, host, runtime } = parts.context;
+  const { hypervisorHostname: node } = row;
+  if (!(await driver.isNodeDeleted(node))) {
+    runtime.logger.warn(
+      "compute node is not listed by the driver; it is kept, as the driver does not call it deleted",
+      {
+        node,
+      },
+    );
+    return;
+  }
+  runtime.logger.info("compute node was deleted on the hypervisor: its row and provider are removed", { node });
+  const destroyed = await conductor.call("compute_node_destroy", { id: row.id, host });
+  forgetNode(parts, node);
+  if (!destroyed) {
+    runtime.logger.info("compute node has another host now: its provider is left to that one", { node });
+    parts.context.placement.invalidateResourceProvider(row.uuid);
+    return;
+  }
+  await deleteProvider(parts, row);
+}
+
+async function deleteProvider(parts: TrackerParts, row: ComputeNode): Promise<void> {
+  const { conductor, placement, runtime, host } = parts.context;
+  const node = row.hypervisorHostname;
+  try {
+    const instances = await conductor.call("instances_by_host_and_node", { host, node });
+    const evacuations = await conductor.call("migrations_by_filters", {
+      filters: { sourceCompute: host, migrationTypes: ["evacuation"], statuses: ["done"] },
+    });
+    await placement.deleteResourceProvider(row.uuid, {
+      cascade: {
+        instances: instances.map(({ uuid }) => uuid),
+        evacuated: evacuations.map(({ instanceUuid }) => instanceUuid),
+      },
+    });
+  } catch (err) {
+    runtime.logger.error("the provider of a deleted compute node could not be removed", { node, err });
+  }
+}
+
+function forgetNode(parts: TrackerParts, name: string): void {
+  const node = parts.nodes.get(name);
+  if (!node) return;
+  parts.nodes.delete(name);
+  parts.context.placement.invalidateResourceProvider(node.row.uuid);
+}

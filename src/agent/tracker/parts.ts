@@ -1,0 +1,44 @@
+import type { FairLock } from "../../runtime/fair-lock.js";
+import type { AgentContext } from "../contracts.js";
+import type { RatioOptions } from "./driver-resources.js";
+import type { ProviderMerge } from "./provider-merge.js";
+import type { TrackedNode } from "./tracked-node.js";
+import type { HostReservation } from "./usage.js";
+
+/** The options of nova.conf that the tracker reads (spec 4.10). */
+export interface TrackerOptions extends RatioOptions, HostReservation {
+  /** `[compute] image_type_exclude_list` */
+  readonly imageTypeExcludeList: readonly string[];
+  /** `[compute] provider_config_location` */
+  readonly providerConfigLocation: string;
+  /** `[compute] consecutive_build_service_disable_threshold`; 0: failed builds are not counted. */
+  readonly consecutiveBuildServiceDisableThreshold: number;
+  /** `[compute] lean_tracking` */
+  readonly leanTracking: boolean;
+  /** `[compute] heal_moved_allocations`: the OPT of spec 4.6 row 7. */
+  readonly healMovedAllocations: boolean;
+  /** Quirk `count-no-errored-evacuations`-like switches are asked by name. */
+  readonly quirks: ReadonlySet<string>;
+}
+
+/** What the parts of one tracker share. */
+export interface TrackerParts {
+  readonly context: AgentContext;
+  readonly options: TrackerOptions;
+  /** `compute_resources` (spec 4.1). */
+  readonly lock: FairLock;
+  /** By node name; a node enters only after its row was inserted (bug 1839674). */
+  readonly nodes: Map<string, TrackedNode>;
+  readonly merge: ProviderMerge;
+  readonly binding: TrackerBinding;
+}
+
+/** What changes as a whole. */
+export interface TrackerBinding {
+  /** The Service row's id; null before the agent registered. */
+  serviceId: number | null;
+  /** The Service row's `disabled`; null: no row. Read anew with each pass and claim. */
+  disabled: boolean | null;
+  /** Raised by each write of the agent that changes who is counted where; what was read before is then old. */
+  epoch: number;
+}

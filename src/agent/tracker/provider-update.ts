@@ -1,0 +1,82 @@
+import { PlacementReshapeConflict, ResourceProviderUpdateConflict } from "../../placement/errors.js";
+import type { PlacementPass } from "../../placement/pass.js";
+import { editedAllocations, reshapeAllocations } from "../../placement/reshape.js";
+import type { ConsumerAllocations, RequestContext } from "../../placement/types.js";
+import { capabilitiesAsTraits } from "../../virt/capabilities.js";
+import { ReshapeNeeded } from "../../virt/errors.js";
+import type { ProviderTree } from "../../virt/provider-tree.js";
+import type { TrackerParts } from "./parts.js";
+import type { TrackedNode } from "./tracked-node.js";
+import { syncRootTraits } from "./traits.js";
+
+/** Tries of one update in all, without delay (spec 4.7). */
+const ATTEMPTS = 4;
+
+export interface UpdateOptions {
+  /** Reshapes are done at start-up only. */
+  readonly startup: boolean;
+  readonly pass?: PlacementPass | undefined;
+  readonly requestId?: string | undefined;
+}
+
+/**
+ * Brings a node's providers in Placement to what the driver, the tracker and provider.yaml say (spec 4.7).
+ * @throws ResourceProviderUpdateConflict or PlacementReshapeConflict after the last try; whatever driver and client throw.
+ */
+export async function updateToPlacement(parts: TrackerParts, node: TrackedNode, options: UpdateOptions): Promise<void> {
+  for (let attempt = 1; ; attempt += 1) {
+    try {
+      return await updateOnce(parts, node, options);
+    } catch (error) {
+      const conflict = error instanceof ResourceProviderUpdateConflict || error instanceof PlacementReshapeConflict;
+      if (!conflict || attempt === ATTEMPTS) throw error;
+      parts.context.runtime.logger.debug("provider changed meanwhile: the update is tried again", {
+        node: node.row.hypervisorHostname,
+        attempt,
+      });
+    }
+  }
+}
+
+async function updateOnce(
+  parts: TrackerParts,
+  node: TrackedNode,
+  { startup, pass, requestId }: UpdateOptions,
+): Promise<void> {
+  const { placement, driver } = parts.context;
+  const { uuid, hypervisorHostname: name } = node.row;
+  const request: RequestContext = requestId === undefined ? {} : { requestId };
+  const tree = await placement.getProviderTreeAndEnsureRoot(uuid, name, pass ? { ...request, pass } : request);
+  const reshape = await fillTree(parts, tree, node, { startup, request });
+  syncRootTraits(
+    tree,
+    uuid,
+    capabilitiesAsTraits(driver.capabilities, parts.options.imageTypeExcludeList),
+    parts.binding.disabled,
+  );
+  parts.merge.apply(tree);
+  await placement.updateFromProviderTree(tree, reshape ? { ...request, reshape } : request);
+  node.tree = tree;
+}
+
+/** Lets the driver edit the tree; null unless it had to move allocations, which it does at start-up only. */
+async function fillTree(
+  parts: TrackerParts,
+  tree: ProviderTree,
+  node: TrackedNode,
+  { startup, request }: { readonly startup: boolean; readonly request: RequestContext },
+): Promise<ReadonlyMap<string, ConsumerAllocations> | null> {
+  const { driver, placement, runtime } = parts.context;
+  const { uuid, hypervisorHostname: name } = node.row;
+  try {
+    await driver.updateProviderTree(tree, name);
+    return null;
+  } catch (error) {
+    if (!(error instanceof ReshapeNeeded) || !startup) throw error;
+    runtime.logger.info("the driver moves inventory between providers of the node", { node: name });
+    const consumers = await placement.getAllocationsForProviderTree(uuid, request);
+    const allocations = reshapeAllocations(consumers);
+    await driver.updateProviderTree(tree, name, { allocations });
+    return editedAllocations(consumers, allocations);
+  }
+}

@@ -1,0 +1,235 @@
+import type {
+  ComputeNode,
+  Instance,
+  InstanceChanges,
+  Migration,
+  Service,
+  TaskState,
+} from "../../conductor/records/index.js";
+import type { PlacementPass } from "../../placement/pass.js";
+import { FairLock } from "../../runtime/fair-lock.js";
+import { VirtDriverNotReady } from "../../virt/errors.js";
+import type { Allocations } from "../../virt/types.js";
+import type { AgentContext, Claim, ResourceTracker } from "../contracts.js";
+
+import { instanceClaim, rebuildClaim, updateQuietly } from "./claims.js";
+import { ComputeServiceInUse, ServiceNotUnique } from "./errors.js";
+import { setHostEnabled } from "./host-status.js";
+import { nodeErrorEffect } from "./node-errors.js";
+import { runNodePass } from "./node-pass.js";
+import { BatchReader, SingleReader } from "./node-records.js";
+import { readDisabled, updateNode } from "./node-update.js";
+import { trackerOptions } from "./options.js";
+import { forgetNodesWithoutRow, removeOrphans } from "./orphan-nodes.js";
+import type { TrackerOptions, TrackerParts } from "./parts.js";
+import { loadProviderConfigs, type ProviderConfig } from "./provider-config.js";
+import { ProviderMerge } from "./provider-merge.js";
+import type { TrackedNode } from "./tracked-node.js";
+
+/**
+ * The tracker of one agent. Loads provider.yaml, once.
+ * @throws {ProviderConfigException} a file breaks a rule.
+ */
+export async function createResourceTracker(context: AgentContext): Promise<ResourceTracker> {
+  const options = trackerOptions(context.config);
+  const configs = await loadProviderConfigs(options.providerConfigLocation, {
+    files: context.runtime.files,
+    logger: context.runtime.logger,
+  });
+  return new NodeResourceTracker(context, options, configs);
+}
+
+/** Spec 4. What it knows lives in {@link TrackerParts}; what it does is in the files beside this one. */
+export class NodeResourceTracker implements ResourceTracker {
+  readonly #parts: TrackerParts;
+
+  constructor(context: AgentContext, options: TrackerOptions, configs: readonly ProviderConfig[]) {
+    this.#parts = {
+      context,
+      options,
+      lock: new FairLock(),
+      nodes: new Map(),
+      merge: new ProviderMerge(configs, context.runtime.logger),
+      binding: { serviceId: null, disabled: null, epoch: 0 },
+    };
+  }
+
+  bindService(service: Service): void {
+    const { context, binding } = this.#parts;
+    if (service.host !== context.host) {
+      throw new ServiceNotUnique(
+        `the tracker of host ${context.host} was given the service of host ${service.host}: start one agent per host`,
+      );
+    }
+    if (binding.serviceId !== null && binding.serviceId !== service.id) {
+      throw new ComputeServiceInUse(
+        `host ${context.host} is bound to service ${binding.serviceId} and was given service ${service.id}: ` +
+          "the service was deleted and made again while this agent ran; restart the agent",
+      );
+    }
+    binding.serviceId = service.id;
+    binding.disabled = service.disabled;
+  }
+
+  async updateAvailableResource({ startup }: { readonly startup: boolean }): Promise<void> {
+    const { context } = this.#parts;
+    const listed = await this.#listedNodes(); // 1
+    if (!listed) return;
+    const rows = await context.conductor.call("compute_nodes_by_host", { host: context.host }); // 2
+    if (rows.length === 0 && listed.size > 0) {
+      context.runtime.logger[startup ? "warn" : "error"]("the host has no compute node yet", { host: context.host });
+    }
+    await readDisabled(this.#parts);
+    await this.#parts.lock.run(async () => {
+      forgetNodesWithoutRow(this.#parts, rows); // 3
+      await removeOrphans(this.#parts, rows, listed); // 4
+    });
+    const pass = await this.#beginPass(rows, listed);
+    const reader = listed.size > 1 ? new BatchReader(this.#parts) : new SingleReader(this.#parts);
+    let failures = 0;
+    for (const name of listed) {
+      const failed = await this.#guarded(name, startup, () =>
+        runNodePass(this.#parts, name, { startup, reader, available: true, pass }),
+      ); // 5
+      if (failed) failures += 1;
+    }
+    if (failures === 0) this.#parts.merge.endPass();
+  }
+
+  async updateAvailableResourceForNode(node: string): Promise<void> {
+    await readDisabled(this.#parts);
+    const available = await this.#parts.context.driver.nodeIsAvailable(node);
+    await this.#guarded(node, false, () =>
+      runNodePass(this.#parts, node, { startup: false, reader: new SingleReader(this.#parts), available }),
+    );
+  }
+
+  async instanceClaim(instance: Instance, node: string, allocations: Allocations): Promise<Claim> {
+    return instanceClaim(this.#parts, instance, node, allocations);
+  }
+
+  async rebuildClaim(instance: Instance, node: string, migration: Migration, allocations: Allocations): Promise<Claim> {
+    return rebuildClaim(this.#parts, instance, node, migration, allocations);
+  }
+
+  async finishEvacuation(
+    instance: Instance,
+    nodeName: string,
+    migration: Migration,
+    changes: InstanceChanges = {},
+    expectedTaskState?: readonly (TaskState | null)[],
+  ): Promise<Instance> {
+    const { lock, nodes, binding, context } = this.#parts;
+    return lock.run(async () => {
+      const node = nodes.get(nodeName);
+      binding.epoch += 1;
+      const saved = await context.conductor.call("save_together", {
+        instance: {
+          uuid: instance.uuid,
+          changes: {
+            ...changes,
+            host: context.host,
+            node: nodeName,
+            computeId: node?.row.id ?? null,
+            migrationContext: null,
+          },
+          ...(expectedTaskState ? { expectedTaskState: [...expectedTaskState] } : {}),
+        },
+        migration: { id: migration.id, changes: { status: "done" } },
+      });
+      const finished = saved.instance ?? instance;
+      if (node) {
+        node.account.forgetMigration(finished.uuid);
+        node.account.countInstance(finished);
+        await updateQuietly(this.#parts, node);
+      }
+      return finished;
+    });
+  }
+
+  async updateUsage(instance: Instance, node: string): Promise<void> {
+    const { lock, binding, nodes } = this.#parts;
+    await lock.run(async () => {
+      const tracked = nodes.get(node);
+      if (!tracked) return;
+      binding.epoch += 1;
+      this.#count(instance, tracked);
+      await readDisabled(this.#parts);
+      await updateNode(this.#parts, tracked, { startup: false });
+    });
+  }
+
+  async saveInstance(instance: Instance, changes: InstanceChanges): Promise<Instance> {
+    const { lock, binding, context, nodes } = this.#parts;
+    return lock.run(async () => {
+      binding.epoch += 1;
+      const saved = await context.conductor.call("instance_save", { uuid: instance.uuid, changes });
+      const node = instance.host === context.host ? nodes.get(instance.node ?? "") : undefined;
+      if (node) {
+        this.#count(saved, node);
+        await updateQuietly(this.#parts, node);
+      }
+      return saved;
+    });
+  }
+
+  noteBuild(node: string, result: "succeeded" | "failed"): void {
+    const tracked = this.#parts.nodes.get(node);
+    if (!tracked || this.#parts.options.consecutiveBuildServiceDisableThreshold === 0) return;
+    tracked.failedBuilds = result === "failed" ? tracked.failedBuilds + 1 : 0;
+  }
+
+  nodes(): ReadonlyMap<string, ComputeNode> {
+    return new Map([...this.#parts.nodes].map(([name, { row }]) => [name, row]));
+  }
+
+  async setHostEnabled(enabled: boolean): Promise<void> {
+    await this.#parts.lock.run(() => setHostEnabled(this.#parts, enabled));
+  }
+
+  #count(instance: Instance, node: TrackedNode): void {
+    const here = instance.host === this.#parts.context.host && instance.node === node.row.hypervisorHostname;
+    if (here) node.account.countInstance(instance);
+    else node.account.forgetInstance(instance.uuid);
+  }
+
+  async #listedNodes(): Promise<ReadonlySet<string> | null> {
+    const { driver, runtime } = this.#parts.context;
+    try {
+      return new Set(await driver.getAvailableNodes({ refresh: true }));
+    } catch (err) {
+      if (!(err instanceof VirtDriverNotReady)) throw err;
+      runtime.logger.warn("the hypervisor is not ready: this pass is skipped", { err });
+      return null;
+    }
+  }
+
+  /** `lean_tracking`: one listing instead of reading every provider. Without it the nodes are read one by one. */
+  async #beginPass(rows: readonly ComputeNode[], listed: ReadonlySet<string>): Promise<PlacementPass | undefined> {
+    const { options, context } = this.#parts;
+    const roots = rows.filter((row) => listed.has(row.hypervisorHostname)).map(({ uuid }) => uuid);
+    if (!options.leanTracking || roots.length === 0) return undefined;
+    try {
+      return await context.placement.beginPass(roots);
+    } catch (err) {
+      context.runtime.logger.warn("the providers of the host could not be listed", { err });
+      return undefined;
+    }
+  }
+
+  /** Spec 4.8. True: the node's pass failed and was reported. */
+  async #guarded(node: string, startup: boolean, pass: () => Promise<void>): Promise<boolean> {
+    try {
+      await pass();
+      return false;
+    } catch (err) {
+      const effect = nodeErrorEffect(err, startup);
+      if (effect === "propagate") throw err;
+      this.#parts.context.runtime.logger[effect === "warn" ? "warn" : "error"](
+        "resources of the node could not be updated",
+        { node, err },
+      );
+      return true;
+    }
+  }
+}

@@ -1,0 +1,77 @@
+import type { ComputeNode, ComputeNodeResources } from "../../conductor/records/index.js";
+import type { ProviderTree } from "../../virt/provider-tree.js";
+import { NodeAccount } from "./node-account.js";
+
+export type ComputeNodeChanges = Partial<ComputeNodeResources & { host: string; serviceId: number }>;
+
+const SAVED = [
+  "host",
+  "serviceId",
+  "hostIp",
+  "vcpus",
+  "memoryMb",
+  "localGb",
+  "vcpusUsed",
+  "memoryMbUsed",
+  "localGbUsed",
+  "freeRamMb",
+  "freeDiskGb",
+  "runningVms",
+  "currentWorkload",
+  "diskAvailableLeast",
+  "hypervisorType",
+  "hypervisorVersion",
+  "cpuInfo",
+  "supportedHvSpecs",
+  "cpuAllocationRatio",
+  "ramAllocationRatio",
+  "diskAllocationRatio",
+  "stats",
+  "metrics",
+  "numaTopology",
+  "pciDevicePools",
+] as const satisfies readonly (keyof ComputeNode)[];
+
+/** All that the tracker knows of one node; forgotten as a whole together with the node (bugs 1784705, 1784874). */
+export class TrackedNode {
+  readonly account = new NodeAccount();
+  failedBuilds: number;
+  driverStats: Readonly<Record<string, string>> = {};
+  /** The tree as it was last written to Placement. */
+  tree: ProviderTree | null = null;
+  #row: ComputeNode;
+  #persisted: ComputeNode;
+
+  /** @param row as the conductor has it. */
+  constructor(row: ComputeNode) {
+    this.#row = row;
+    this.#persisted = row;
+    this.failedBuilds = Number.parseInt(row.stats.failed_builds ?? "0", 10) || 0;
+  }
+
+  /** As it is now; may be ahead of the conductor's. */
+  get row(): ComputeNode {
+    return this.#row;
+  }
+
+  set(columns: ComputeNodeChanges): void {
+    this.#row = { ...this.#row, ...columns };
+  }
+
+  /** What differs from the last persisted row; null: nothing does. */
+  changes(): ComputeNodeChanges | null {
+    const changed = SAVED.filter((column) => !sameValue(this.#row[column], this.#persisted[column]));
+    if (changed.length === 0) return null;
+    return Object.fromEntries(changed.map((column) => [column, this.#row[column]]));
+  }
+
+  /** To be called only after the conductor took it: a save that failed is tried again next pass (bug 1834712). */
+  persisted(row: ComputeNode): void {
+    this.#persisted = row;
+    this.#row = row;
+  }
+}
+
+const sameValue = (left: unknown, right: unknown): boolean =>
+  left === right ||
+  (typeof left === "object" && typeof right === "object" && JSON.stringify(left) === JSON.stringify(right));

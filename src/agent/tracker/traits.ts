@@ -1,0 +1,26 @@
+import type { ProviderTree } from "../../virt/provider-tree.js";
+
+export const DISABLED_TRAIT = "COMPUTE_STATUS_DISABLED";
+/** What the tracker always puts on a root (spec 4.7); OWNER_NOVA since service version 73. */
+const ALWAYS = ["COMPUTE_NODE", "OWNER_NOVA"] as const;
+
+/**
+ * Puts the tracker's own traits on a root and leaves every other one (spec 4.7).
+ * @param capabilities trait → supported; what is not supported goes, even if an operator added it.
+ * @param disabled the Service row's flag; null: there is no row, the status trait stays as it is.
+ */
+export function syncRootTraits(
+  tree: ProviderTree,
+  root: string,
+  capabilities: ReadonlyMap<string, boolean>,
+  disabled: boolean | null,
+): void {
+  const traits = new Set([...tree.data(root).traits, ...ALWAYS]);
+  for (const [trait, supported] of capabilities) {
+    if (supported) traits.add(trait);
+    else traits.delete(trait);
+  }
+  if (disabled === true) traits.add(DISABLED_TRAIT);
+  if (disabled === false) traits.delete(DISABLED_TRAIT);
+  tree.updateTraits(root, traits);
+}

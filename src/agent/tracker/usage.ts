@@ -1,0 +1,113 @@
+import type { Flavor, Instance, Migration, TaskState } from "../../conductor/records/index.js";
+
+/** What one instance or migration takes of a node. MiB, GiB. */
+export interface Usage {
+  readonly vcpus: number;
+  readonly memoryMb: number;
+  readonly localGb: number;
+}
+
+export interface HostReservation {
+  readonly reservedHostCpus: number;
+  /** MiB */
+  readonly reservedHostMemoryMb: number;
+  /** MiB */
+  readonly reservedHostDiskMb: number;
+}
+
+/** Where the count starts (spec 4.5). Whole GiB, rounded up as in the DISK_GB inventory. */
+export const reservedUsage = (reservation: HostReservation): Usage => ({
+  vcpus: reservation.reservedHostCpus,
+  memoryMb: reservation.reservedHostMemoryMb,
+  localGb: Math.ceil(reservation.reservedHostDiskMb / 1024),
+});
+
+/** What an instance of this flavor takes (spec 4.5): the same amounts that it holds in Placement. */
+export const flavorUsage = (flavor: Flavor, volumeBacked: boolean): Usage => ({
+  vcpus: flavor.vcpus,
+  memoryMb: flavor.memoryMb,
+  localGb: (volumeBacked ? 0 : flavor.rootGb) + flavor.ephemeralGb + Math.ceil(flavor.swap / 1024),
+});
+
+export const isVolumeBacked = (instance: Pick<Instance, "imageRef">): boolean => instance.imageRef === "";
+
+export const sumUsage = (parts: Iterable<Usage>): Usage => {
+  let [vcpus, memoryMb, localGb] = [0, 0, 0];
+  for (const part of parts) {
+    vcpus += part.vcpus;
+    memoryMb += part.memoryMb;
+    localGb += part.localGb;
+  }
+  return { vcpus, memoryMb, localGb };
+};
+
+const RESIZE_TASKS: readonly (TaskState | null)[] = [
+  "resize_prep",
+  "resize_migrating",
+  "resize_migrated",
+  "resize_finish",
+  "rebuilding",
+  "rebuild_block_device_mapping",
+  "rebuild_spawning",
+];
+
+/** Spec 4.5 "in a resize state". */
+export const inResizeState = ({ vmState, taskState }: Pick<Instance, "vmState" | "taskState">): boolean =>
+  vmState === "resized" || ((vmState === "active" || vmState === "stopped") && RESIZE_TASKS.includes(taskState));
+
+/** Spec 4.5 "live migrating". */
+export const isLiveMigrating = ({ vmState, taskState }: Pick<Instance, "vmState" | "taskState">): boolean =>
+  taskState === "migrating" && (vmState === "active" || vmState === "paused");
+
+/**
+ * Whether a migration of the instance is counted at all. Evacuations of instances in vm_state error are: their guest is
+ * about to run here (upstream misses them until they are finished, spec 4.5 GAP).
+ */
+export const countsMigration = (instance: Instance, migration: Migration): boolean =>
+  inResizeState(instance) ||
+  isLiveMigrating(instance) ||
+  (migration.migrationType === "evacuation" &&
+    instance.vmState === "error" &&
+    RESIZE_TASKS.includes(instance.taskState));
+
+export interface NodeName {
+  readonly host: string;
+  readonly node: string;
+}
+
+const isIncoming = (migration: Migration, { host, node }: NodeName): boolean =>
+  migration.destCompute === host && migration.destNode === node;
+
+const isOutgoing = (migration: Migration, { host, node }: NodeName): boolean =>
+  migration.sourceCompute === host && migration.sourceNode === node;
+
+/** The flavor that a migration adds to a node beside its instances; null: nothing (spec 4.5, second table). */
+export function flavorOfMigration(
+  migration: Migration,
+  instance: Instance,
+  where: NodeName,
+  instanceCounted: boolean,
+): Flavor | null {
+  const oldFlavor = migration.migrationType === "resize" ? instance.oldFlavor : instance.flavor;
+  const newFlavor = migration.migrationType === "resize" ? instance.newFlavor : instance.flavor;
+  const [incoming, outgoing] = [isIncoming(migration, where), isOutgoing(migration, where)];
+  if (incoming && outgoing) {
+    return instance.instanceTypeId === migration.oldInstanceTypeId ? newFlavor : oldFlavor;
+  }
+  if (instanceCounted) return null;
+  if (incoming) return newFlavor;
+  // Without an old flavor the confirm is about to finish.
+  return outgoing ? oldFlavor : null;
+}
+
+/** Of several migrations of one instance the latest counts, by updatedAt, else createdAt. */
+export function latestPerInstance(migrations: readonly Migration[]): Map<string, Migration> {
+  const latest = new Map<string, Migration>();
+  for (const migration of migrations) {
+    const known = latest.get(migration.instanceUuid);
+    if (!known || touched(migration) >= touched(known)) latest.set(migration.instanceUuid, migration);
+  }
+  return latest;
+}
+
+const touched = (migration: Migration): number => migration.updatedAt ?? migration.createdAt;
