@@ -1,0 +1,61 @@
+import type { Instance } from "../../../conductor/records/index.js";
+import { isUp } from "../liveness.js";
+import type { Task } from "../task.js";
+import type { TaskContext } from "../task-runner.js";
+import { endOperation } from "./faults.js";
+import type { TaskParts } from "./task-parts.js";
+
+type DeleteTask = Extract<Task, { kind: "delete_local" }>;
+
+/** Deletes an instance whose host is down or that has none (spec 6.2): no agent is asked; a guest is reaped later (3.5). */
+export function createDeleteLocal(parts: TaskParts) {
+  return {
+    run: (task: DeleteTask, context: TaskContext) => deleteLocal(parts, task, context),
+    /** The row stays, so that the user can try again. */
+    fail: ({ instanceUuid }: DeleteTask, error: unknown): void => {
+      const instance = parts.store.instances.get(instanceUuid);
+      if (instance !== null) endOperation(parts.store, instance, "error", error);
+    },
+  };
+}
+
+async function deleteLocal(parts: TaskParts, task: DeleteTask, context: TaskContext): Promise<void> {
+  const { store, placement, logger } = parts;
+  const { instanceUuid, requestId } = task;
+  const before = store.instances.get(instanceUuid);
+  const deleted = await placement.deleteAllocation(instanceUuid, { force: true, requestId });
+  if (deleted === null) {
+    logger.warn("Placement is away: the allocation leaks until the tracker of its host finds the instance deleted", {
+      instance: instanceUuid,
+      request_id: requestId,
+    });
+  }
+  store.transaction(() => {
+    const instance = store.instances.get(instanceUuid);
+    if (instance !== null && before?.host === null && isServed(parts, instance)) {
+      // It was claimed meanwhile (bug 1914777): its agent has the guest.
+      parts.bus.cast(instance.host, "terminate_instance", { instanceUuid, requestId }, requestId);
+    } else {
+      destroyRow(parts, instance, instanceUuid);
+    }
+    context.finish();
+  });
+}
+
+function destroyRow({ store, clock }: TaskParts, instance: Instance | null, instanceUuid: string): void {
+  store.requests.destroyBuildRequest(instanceUuid);
+  if (instance !== null) {
+    store.instances.save(instanceUuid, { vmState: "deleted", taskState: null, terminatedAt: clock.now() });
+    store.instances.destroy(instanceUuid, { guardHostIsNull: instance.host === null });
+  }
+  if (store.mappings.instance(instanceUuid) !== null) store.mappings.queueForDelete(instanceUuid);
+}
+
+function isServed(
+  { store, clock, config }: TaskParts,
+  instance: Instance,
+): instance is Instance & { readonly host: string } {
+  if (instance.host === null) return false;
+  const service = store.services.getByHost(instance.host, "nova-compute");
+  return service !== null && isUp(service, { now: clock.now(), serviceDownTime: config.serviceDownTime });
+}

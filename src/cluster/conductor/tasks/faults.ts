@@ -1,0 +1,38 @@
+import type { Instance, VmState } from "../../../conductor/records/index.js";
+import type { Store } from "../../store/store.js";
+import { CONDUCTOR_HOST } from "./task-parts.js";
+
+/** All hosts that could be tried have been tried (spec 6.1). */
+export class MaxRetriesExceeded extends Error {
+  override readonly name = "MaxRetriesExceeded";
+
+  constructor(reason: string) {
+    super(`Exceeded maximum number of retries. ${reason}`);
+  }
+}
+
+/** A record that the flow cannot do without is gone. */
+export class RecordMissing extends Error {
+  override readonly name = "RecordMissing";
+}
+
+/** The name that OpenStack gives an error of any kind. */
+export const nameOf = (error: unknown): string => (error instanceof Error ? error.name : "Error");
+export const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
+
+/** Adds a fault as the API shows it: expected errors by their message, others by their name. */
+export function addFault(store: Store, instanceUuid: string, error: unknown): void {
+  store.instances.addFault({
+    instanceUuid,
+    code: 500,
+    message: messageOf(error).slice(0, 255),
+    details: error instanceof Error ? (error.stack ?? error.message) : null,
+    host: CONDUCTOR_HOST,
+  });
+}
+
+/** Ends the operation on an instance that is still there: no task state, the vm_state given, the reason as a fault. */
+export function endOperation(store: Store, instance: Instance, vmState: VmState, error: unknown): void {
+  store.instances.save(instance.uuid, { vmState, taskState: null });
+  addFault(store, instance.uuid, error);
+}

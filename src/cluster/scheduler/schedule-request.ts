@@ -1,0 +1,20 @@
+import type { RequestSpec } from "../../conductor/records/index.js";
+
+/** What is to be placed, and where it may not or has to go. */
+export interface ScheduleRequest {
+  /** All for the same flavor; each gets a destination of its own. */
+  readonly instanceUuids: readonly string[];
+  readonly spec: RequestSpec;
+  /** Requested by the user; checked like any other host. */
+  readonly requestedHost?: string | undefined;
+  readonly requestedNode?: string | undefined;
+  /** `force_hosts`: the requested host is not filtered, Placement has the only say. */
+  readonly forced?: boolean;
+  readonly ignoreHosts?: readonly string[];
+  /** Hosts that failed to build it already. */
+  readonly triedHosts?: readonly string[];
+  /** What becomes of what the instance holds: `replace` for builds, `double` for moves (spec 5.5). */
+  readonly held: "replace" | "double";
+  readonly requestId: string;
+  readonly signal?: AbortSignal;
+}
