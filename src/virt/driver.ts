@@ -1,4 +1,5 @@
 import type { Capabilities } from "./capabilities.js";
+import type { DriverConfigSchema } from "./config-schema.js";
 import type { DriverContext } from "./context.js";
 import type { ProviderTree } from "./provider-tree.js";
 import type {
@@ -130,6 +131,8 @@ export interface DriverDefinition {
   readonly name: string;
   /** The {@link VIRT_API_VERSION} it was written for. */
   readonly apiVersion: string;
+  /** Its options. Left out: it has none. */
+  readonly configSchema?: DriverConfigSchema;
   readonly create: (context: DriverContext) => VirtDriver | Promise<VirtDriver>;
 }
 

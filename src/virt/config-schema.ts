@@ -1,0 +1,110 @@
+import { describe } from "./driver-error.js";
+import { InvalidConfiguration } from "./errors.js";
+
+interface OptionBase {
+  /** One sentence or more, for `--show-config` and the reference. */
+  readonly help: string;
+}
+interface NumberOption<D extends number | null> extends OptionBase {
+  readonly type: "integer" | "number";
+  readonly default: D;
+  readonly min?: number;
+  readonly max?: number;
+}
+interface BooleanOption extends OptionBase {
+  readonly type: "boolean";
+  readonly default: boolean;
+}
+interface TextOption<D extends string | null> extends OptionBase {
+  readonly type: "text";
+  readonly default: D;
+  readonly choices?: readonly string[];
+}
+interface ListOption extends OptionBase {
+  readonly type: "list";
+  readonly default: readonly string[];
+}
+/** One option of a driver. A default of null: unset. */
+export type DriverOption = NumberOption<number | null> | BooleanOption | TextOption<string | null> | ListOption;
+
+/** The options of a driver: its own section of nova.conf. */
+export interface DriverConfigSchema {
+  /** The section's name: `fake_libvirt`. */
+  readonly section: string;
+  /** By the name that nova.conf has, in snake_case. */
+  readonly options: Readonly<Record<string, DriverOption>>;
+}
+
+type Camel<S extends string> = S extends `${infer Head}_${infer Tail}` ? `${Head}${Capitalize<Camel<Tail>>}` : S;
+type Unset<O extends DriverOption> = O["default"] extends null ? null : never;
+type ValueOf<O extends DriverOption> = O extends { readonly type: "integer" | "number" }
+  ? number | Unset<O>
+  : O extends { readonly type: "boolean" }
+    ? boolean
+    : O extends { readonly type: "list" }
+      ? readonly string[]
+      : string | Unset<O>;
+
+/** The compiled options of a schema, names in camelCase. */
+export type DriverConfig<S extends DriverConfigSchema> = {
+  readonly [K in keyof S["options"] & string as Camel<K>]: ValueOf<S["options"][K]>;
+};
+
+/**
+ * Options as the driver uses them: checked, and defaulted where `given` lacks one or has null. Values may be of their
+ * type already or text as in nova.conf.
+ * @throws {InvalidConfiguration} naming section, option, what was found and what is allowed.
+ */
+export const compileDriverConfig = <const S extends DriverConfigSchema>(
+  schema: S,
+  given: Readonly<Record<string, unknown>>,
+): DriverConfig<S> =>
+  Object.freeze(
+    Object.fromEntries(
+      Object.entries(schema.options).map(([name, option]) => {
+        const camel = name.replace(/_([a-z0-9])/g, (_, letter: string) => letter.toUpperCase());
+        const value = given[camel] ?? given[name];
+        return [
+          camel,
+          value === undefined || value === null ? option.default : compile(schema.section, name, option, value),
+        ];
+      }),
+    ),
+  ) as DriverConfig<S>;
+
+const compile = (section: string, name: string, option: DriverOption, value: unknown): unknown => {
+  const fail = (allowed: string): never => {
+    throw new InvalidConfiguration(`[${section}] ${name}: found ${describe(value)}, but it must be ${allowed}`);
+  };
+  switch (option.type) {
+    case "boolean": {
+      const text = String(value).toLowerCase();
+      if (["true", "1", "yes", "on"].includes(text)) return true;
+      return ["false", "0", "no", "off"].includes(text) ? false : fail("true or false");
+    }
+    case "integer":
+    case "number": {
+      const number = typeof value === "string" && value.trim() !== "" ? Number(value) : value;
+      const { min = Number.NEGATIVE_INFINITY, max = Number.POSITIVE_INFINITY } = option;
+      const kind = option.type === "integer" ? Number.isSafeInteger(number) : Number.isFinite(number);
+      if (kind && Number(number) >= min && Number(number) <= max) return number;
+      const what = option.type === "integer" ? "a whole number" : "a number";
+      const range = [
+        ...(option.min === undefined ? [] : [`at least ${option.min}`]),
+        ...(option.max === undefined ? [] : [`at most ${option.max}`]),
+      ].join(" and ");
+      return fail(range === "" ? what : `${what}, ${range}`);
+    }
+    case "text":
+      if (typeof value !== "string") return fail("a text");
+      if (option.choices && !option.choices.includes(value)) return fail(`one of ${option.choices.join(", ")}`);
+      return value;
+    case "list": {
+      const items: unknown = typeof value === "string" ? value.split(",").map((item) => item.trim()) : value;
+      if (!Array.isArray(items) || items.some((item) => typeof item !== "string")) return fail("a list of texts");
+      return items.filter((item) => item !== "");
+    }
+    default:
+      return option satisfies never;
+  }
+};

@@ -1,0 +1,67 @@
+import type { InventoryOptions } from "./context.js";
+import type { InventoryRecord } from "./provider-tree.js";
+
+/** What a node offers; memory in MiB, disk in GiB. Zero amounts are left out of the inventory. */
+export interface NodeTotals {
+  readonly vcpus: number;
+  readonly memoryMb: number;
+  readonly diskGb: number;
+}
+
+/**
+ * VCPU, MEMORY_MB and DISK_GB of a node by the rules for ratios and reserved amounts (spec 4.7): the ratio that is set,
+ * else the initial one if the class has no inventory yet, else the one that Placement has.
+ * @param current the provider's inventory now.
+ */
+export const nodeInventory = (
+  options: InventoryOptions,
+  current: Readonly<Record<string, InventoryRecord>>,
+  totals: NodeTotals,
+): Readonly<Record<string, InventoryRecord>> => {
+  const entry = (
+    name: string,
+    total: number,
+    reserved: number,
+    set: number | null,
+    initial: number,
+  ): readonly (readonly [string, InventoryRecord])[] =>
+    total === 0
+      ? []
+      : [
+          [
+            name,
+            {
+              total,
+              reserved: Math.min(reserved, total),
+              minUnit: 1,
+              maxUnit: total,
+              stepSize: 1,
+              // An unset ratio may arrive as 0.0, which must never be written (bug 1789654).
+              allocationRatio: set || current[name]?.allocationRatio || initial,
+            },
+          ],
+        ];
+  return Object.fromEntries([
+    ...entry(
+      "VCPU",
+      totals.vcpus,
+      options.reservedHostCpus,
+      options.cpuAllocationRatio,
+      options.initialCpuAllocationRatio,
+    ),
+    ...entry(
+      "MEMORY_MB",
+      totals.memoryMb,
+      options.reservedHostMemoryMb,
+      options.ramAllocationRatio,
+      options.initialRamAllocationRatio,
+    ),
+    ...entry(
+      "DISK_GB",
+      totals.diskGb,
+      Math.ceil(options.reservedHostDiskMb / 1024),
+      options.diskAllocationRatio,
+      options.initialDiskAllocationRatio,
+    ),
+  ]);
+};
