@@ -1,7 +1,7 @@
-import type { Credentials } from "../credentials.js";
 import type { Clock } from "../../runtime/clock.js";
 import type { Logger } from "../../runtime/logger.js";
 import type { Random } from "../../runtime/random.js";
+import type { Credentials } from "../credentials.js";
 import type { Database } from "./store/database.js";
 
 /** What Placement needs to know of who asks; a subset of the embedded Identity's {@link Credentials}. */

@@ -51,7 +51,11 @@ export function* treeRequests(group: Group, around: Surroundings): Generator<Gro
   if (group.resources.length === 0) return;
   const byClass = [...group.resources]
     .sort(([a], [b]) => a.id - b.id)
-    .map(([resourceClass, amount]) => ({ resourceClass, amount, byAnchor: suppliers(group, resourceClass, amount, around) }));
+    .map(([resourceClass, amount]) => ({
+      resourceClass,
+      amount,
+      byAnchor: suppliers(group, resourceClass, amount, around),
+    }));
   const [first, ...others] = byClass;
   if (first === undefined) return;
   for (const anchor of first.byAnchor.keys()) {

@@ -76,7 +76,8 @@ export function* singleProviders(group: Group): Generator<Provider> {
   if (resources.length === 0 && group.required.length === 0 && group.memberOf.length === 0) return;
   for (const provider of startingPoint(group)) {
     if (resources.length > 0 && tree !== null && provider.root !== tree) continue;
-    if (!resources.every(([resourceClass, amount]) => hasRoom(provider.inventories.get(resourceClass), amount))) continue;
+    if (!resources.every(([resourceClass, amount]) => hasRoom(provider.inventories.get(resourceClass), amount)))
+      continue;
     if (!isMember(provider, group.memberOf) || isForbidden(provider, group) || !hasTraits(provider, group)) continue;
     yield provider;
   }

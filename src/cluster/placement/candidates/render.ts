@@ -32,7 +32,8 @@ function requestJson({ allocations, mappings }: Candidate, minor: number): strin
   if (minor < 34) return `{"allocations":{${members}}}`;
   let served = "";
   for (const [suffix, providers] of mappings) {
-    const uuids = providers.length === 1 ? `"${providers[0]?.uuid}"` : providers.map(({ uuid }) => `"${uuid}"`).join(",");
+    const uuids =
+      providers.length === 1 ? `"${providers[0]?.uuid}"` : providers.map(({ uuid }) => `"${uuid}"`).join(",");
     served += `${served === "" ? "" : ","}"${suffix}":[${uuids}]`;
   }
   return `{"allocations":{${members}},"mappings":{${served}}}`;

@@ -1,4 +1,12 @@
-import { type AggregateFilter, inTree, memberOf, parseTraits, resources, type TraitFilter, traits } from "../handlers/filters.js";
+import {
+  type AggregateFilter,
+  inTree,
+  memberOf,
+  parseTraits,
+  resources,
+  type TraitFilter,
+  traits,
+} from "../handlers/filters.js";
 import type { Call } from "../http/call.js";
 import { badRequest, ErrorCode } from "../http/http-error.js";
 import { compareText, repr } from "../json/python-repr.js";
@@ -68,10 +76,7 @@ export function parseCandidatesRequest(call: Call): CandidatesRequest {
 function rootTraits(call: Call): TraitFilter {
   const [text, another] = call.query.all("root_required");
   if (another !== undefined) {
-    throw badRequest(
-      "Query parameter 'root_required' may be specified only once.",
-      ErrorCode.duplicateQueryKey,
-    );
+    throw badRequest("Query parameter 'root_required' may be specified only once.", ErrorCode.duplicateQueryKey);
   }
   if (text === undefined) return { required: [], forbidden: new Set() };
   const parsed = parseTraits(text, true, false);
@@ -116,10 +121,7 @@ function checkSubtrees(groups: readonly RequestGroup[], sameSubtrees: readonly R
   const suffixes = groups.map(({ suffix }) => suffix);
   const named = new Set(sameSubtrees.flatMap((each) => [...each]));
   if (resourceless.length === groups.length) {
-    throw badRequest(
-      "There must be at least one resources or resources[$S] parameter.",
-      ErrorCode.missingQueryValue,
-    );
+    throw badRequest("There must be at least one resources or resources[$S] parameter.", ErrorCode.missingQueryValue);
   }
   const loose = resourceless.filter((suffix) => !named.has(suffix));
   if (loose.length > 0) {

@@ -3,7 +3,7 @@ import type { PlacementTuning } from "../options.js";
 import type { State } from "../store/state.js";
 import { type Candidate, candidateKey, combine } from "./candidate.js";
 import { resolveGroup } from "./group.js";
-import { type GroupRequest, singleProviderRequests, type Surroundings, treeRequests } from "./group-requests.js";
+import { type GroupRequest, type Surroundings, singleProviderRequests, treeRequests } from "./group-requests.js";
 import { product, roundRobin } from "./product.js";
 import type { CandidatesRequest } from "./request.js";
 
@@ -107,7 +107,9 @@ function isolated(combination: readonly GroupRequest[], { isolate }: CandidatesR
 /** Whether the providers of the groups named together are all below one of them. */
 function inSameSubtrees(combination: readonly GroupRequest[], { sameSubtrees }: CandidatesRequest): boolean {
   return sameSubtrees.every((suffixes) => {
-    const providers = new Set(combination.filter(({ suffix }) => suffixes.has(suffix)).flatMap((each) => each.providers));
+    const providers = new Set(
+      combination.filter(({ suffix }) => suffixes.has(suffix)).flatMap((each) => each.providers),
+    );
     return [...providers].some((top) => [...providers].every((provider) => isBelow(provider, top)));
   });
 }

@@ -8,15 +8,18 @@ import { setAggregates } from "../store/membership-changes.js";
 const GENERATION_SINCE = 19;
 
 function answer(call: Call, owner: Provider, uuids: Iterable<string>): Answer {
-  const generation =
-    call.minor >= GENERATION_SINCE ? `,"resource_provider_generation":${owner.generation}` : "";
+  const generation = call.minor >= GENERATION_SINCE ? `,"resource_provider_generation":${owner.generation}` : "";
   return { body: `{"aggregates":${jsonStrings(uuids)}${generation}}`, modified: call.unit.now };
 }
 
 export function getAggregates(call: Call): Answer {
   call.can("placement:resource_providers:aggregates:list");
   const owner = provider(call, call.params[0] ?? "");
-  return answer(call, owner, [...owner.aggregates].map(({ uuid }) => uuid));
+  return answer(
+    call,
+    owner,
+    [...owner.aggregates].map(({ uuid }) => uuid),
+  );
 }
 
 export function putAggregates(call: Call): Answer {

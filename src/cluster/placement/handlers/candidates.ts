@@ -1,6 +1,6 @@
+import type { Candidate } from "../candidates/candidate.js";
 import { candidatesJson } from "../candidates/render.js";
 import { parseCandidatesRequest } from "../candidates/request.js";
-import type { Candidate } from "../candidates/candidate.js";
 import { searchCandidates } from "../candidates/search.js";
 import { type Answer, type Call, checkQuery } from "../http/call.js";
 import { badRequest } from "../http/http-error.js";
@@ -13,7 +13,11 @@ export function listCandidates(call: Call): Answer {
   const request = parseCandidatesRequest(call);
   const requested = new Set(request.groups.flatMap(({ resources }) => [...resources.keys()]));
   try {
-    const found = take(call, searchCandidates(call.state, request, { ...call.tuning, nestedAware: call.minor >= 29 }), request.limit);
+    const found = take(
+      call,
+      searchCandidates(call.state, request, { ...call.tuning, nestedAware: call.minor >= 29 }),
+      request.limit,
+    );
     return { body: candidatesJson(found, call.minor, call.state.nested > 0, requested), modified: call.unit.now };
   } catch (error) {
     if (error instanceof ResourceClassNotFound) {

@@ -134,5 +134,7 @@ function parseMemberOf(value: string): { negative: boolean; uuids: ReadonlySet<s
 export function inTree(value: string): string {
   const uuid = value.trim();
   if (isUuidLike(uuid)) return uuid;
-  throw badRequest(`Invalid query string parameters: Expected 'in_tree' parameter to be a format of uuid. Got: ${value}`);
+  throw badRequest(
+    `Invalid query string parameters: Expected 'in_tree' parameter to be a format of uuid. Got: ${value}`,
+  );
 }

@@ -139,9 +139,7 @@ export function putInventory(call: Call): Answer {
     updateInventory(call, owner, name, amounts);
   } catch (error) {
     if (error instanceof InventoryWithResourceClassNotFound) {
-      throw badRequest(
-        `No inventory record with resource class for resource provider ${owner.uuid}: ${error.message}`,
-      );
+      throw badRequest(`No inventory record with resource class for resource provider ${owner.uuid}: ${error.message}`);
     }
     throw capacityProblem(owner, error);
   }

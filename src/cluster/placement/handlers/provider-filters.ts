@@ -1,8 +1,8 @@
-import { badRequest } from "../http/http-error.js";
+import { hasRoom } from "../candidates/room.js";
 import { type Call, checkQuery } from "../http/call.js";
+import { badRequest } from "../http/http-error.js";
 import { ResourceClassNotFound, TraitNotFound } from "../model/errors.js";
 import type { Aggregate, Provider } from "../model/records.js";
-import { hasRoom } from "../candidates/room.js";
 import { listProvidersSchema } from "../schemas/provider.js";
 import type { State } from "../store/state.js";
 import { memberOf, resources, traits } from "./filters.js";

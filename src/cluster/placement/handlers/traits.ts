@@ -1,4 +1,13 @@
-import { type Answer, type Call, checkQuery, jsonStrings, latest, NO_CONTENT, provider, readJson } from "../http/call.js";
+import {
+  type Answer,
+  type Call,
+  checkQuery,
+  jsonStrings,
+  latest,
+  NO_CONTENT,
+  provider,
+  readJson,
+} from "../http/call.js";
 import { badRequest, conflict, ErrorCode, notFound } from "../http/http-error.js";
 import { validatorFor } from "../json/validator.js";
 import { NotFound } from "../model/errors.js";

@@ -1,7 +1,7 @@
 import { type Answer, type Call, checkQuery, jsonObject } from "../http/call.js";
 import { notFound } from "../http/http-error.js";
 import type { Consumer } from "../model/records.js";
-import { USAGES_1_38, USAGES_1_9 } from "../schemas/usage.js";
+import { USAGES_1_9, USAGES_1_38 } from "../schemas/usage.js";
 
 export function listProviderUsages(call: Call): Answer {
   call.can("placement:resource_providers:usages");

@@ -1,3 +1,4 @@
+import type { Random } from "../../../runtime/random.js";
 import type { ServiceRequest } from "../../../runtime/service.js";
 import { explain } from "../json/explain.js";
 import { JsonDecodeError, parsePythonJson } from "../json/python-json.js";
@@ -5,14 +6,13 @@ import { dictOf, toPlain } from "../json/python-value.js";
 import type { Schema } from "../json/schema.js";
 import { isHyphenatedUuid, isUuidLike } from "../json/uuid.js";
 import { validatorFor } from "../json/validator.js";
+import { NotFound } from "../model/errors.js";
 import type { Provider } from "../model/records.js";
 import type { PlacementTuning } from "../options.js";
 import type { Action } from "../policy/default-rules.js";
 import type { Changing } from "../store/context.js";
 import { badRequest } from "./http-error.js";
-import { Query } from "./query.js";
-import { NotFound } from "../model/errors.js";
-import type { Random } from "../../../runtime/random.js";
+import type { Query } from "./query.js";
 
 /** A request on its way through a handler. */
 export interface Call extends Changing {
@@ -91,8 +91,7 @@ function quickQuery(schema: Schema, entries: readonly (readonly [string, string]
   const uuids = Object.entries(schema.properties ?? {}).filter(([, sub]) => sub.format === "uuid");
   const value = Object.fromEntries(entries);
   return (
-    validatorFor(schema)(value) &&
-    uuids.every(([name]) => value[name] === undefined || isHyphenatedUuid(value[name]))
+    validatorFor(schema)(value) && uuids.every(([name]) => value[name] === undefined || isHyphenatedUuid(value[name]))
   );
 }
 

@@ -15,8 +15,7 @@ export interface RenderedError {
   readonly body: string;
 }
 
-const MALFORMED =
-  "The server could not comply with the request since it is either malformed or otherwise incorrect.";
+const MALFORMED = "The server could not comply with the request since it is either malformed or otherwise incorrect.";
 
 const STATUSES: Readonly<Record<number, readonly [title: string, explanation: string]>> = {
   400: ["Bad Request", MALFORMED],

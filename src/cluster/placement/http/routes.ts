@@ -52,7 +52,15 @@ export interface Route {
 }
 
 function on(handler: Endpoint["handler"], json: Endpoint["json"], options: Partial<Endpoint> = {}): Endpoint {
-  return { handler, json, since: 0, earlier: 404, jsonUntil: Number.POSITIVE_INFINITY, contentFirst: false, ...options };
+  return {
+    handler,
+    json,
+    since: 0,
+    earlier: 404,
+    jsonUntil: Number.POSITIVE_INFINITY,
+    contentFirst: false,
+    ...options,
+  };
 }
 
 const ENDPOINTS: Readonly<Record<string, Readonly<Record<string, Endpoint>>>> = {

@@ -73,8 +73,7 @@ function bestMatch(all: readonly Failure[]): Failure | undefined {
 
 function relevance(failure: Failure): readonly number[] {
   const types = failure.schema.type;
-  const matches =
-    types !== undefined && [types].flat().some((type) => isType(failure.instance, type as SchemaType));
+  const matches = types !== undefined && [types].flat().some((type) => isType(failure.instance, type as SchemaType));
   return [-failure.path.length, failure.keyword === "anyOf" ? 0 : 1, matches ? 0 : 1];
 }
 
@@ -195,10 +194,7 @@ const KEYWORDS: Readonly<Record<string, Keyword>> = {
       () => `${repr(value)} has non-unique elements`,
     ),
   minLength: (schema, value) =>
-    when(
-      typeof value === "string" && characters(value) < (schema.minLength ?? 0),
-      () => `${repr(value)} is too short`,
-    ),
+    when(typeof value === "string" && characters(value) < (schema.minLength ?? 0), () => `${repr(value)} is too short`),
   maxLength: (schema, value) =>
     when(
       typeof value === "string" && characters(value) > (schema.maxLength ?? Number.POSITIVE_INFINITY),

@@ -78,11 +78,10 @@ const DICT_1_12 = consumer(1, {}, []);
 const DICT_1_13 = consumer(0, {}, []);
 const DICT_1_28 = consumer(0, { consumer_generation: GENERATION }, ["consumer_generation"]);
 const DICT_1_34 = consumer(0, { consumer_generation: GENERATION, mappings: MAPPINGS }, ["consumer_generation"]);
-const DICT_1_38 = consumer(
-  0,
-  { consumer_generation: GENERATION, mappings: MAPPINGS, consumer_type: CONSUMER_TYPE },
-  ["consumer_generation", "consumer_type"],
-);
+const DICT_1_38 = consumer(0, { consumer_generation: GENERATION, mappings: MAPPINGS, consumer_type: CONSUMER_TYPE }, [
+  "consumer_generation",
+  "consumer_type",
+]);
 
 const PUT = [
   [0, LIST_1_0],
@@ -100,20 +99,16 @@ const POST_SINCE = [
   [38, DICT_1_38],
 ] as const;
 
-const POST = POST_SINCE.map(
-  ([since, sub]): readonly [number, Schema] => [
-    since,
-    { type: "object", minProperties: 1, additionalProperties: false, patternProperties: { [UUID_PATTERN]: sub } },
-  ],
-);
+const POST = POST_SINCE.map(([since, sub]): readonly [number, Schema] => [
+  since,
+  { type: "object", minProperties: 1, additionalProperties: false, patternProperties: { [UUID_PATTERN]: sub } },
+]);
 
 /** The reshaper's: there may be none. */
-const RESHAPED = POST_SINCE.filter(([since]) => since >= 28).map(
-  ([since, sub]): readonly [number, Schema] => [
-    since,
-    { type: "object", minProperties: 0, additionalProperties: false, patternProperties: { [UUID_PATTERN]: sub } },
-  ],
-);
+const RESHAPED = POST_SINCE.filter(([since]) => since >= 28).map(([since, sub]): readonly [number, Schema] => [
+  since,
+  { type: "object", minProperties: 0, additionalProperties: false, patternProperties: { [UUID_PATTERN]: sub } },
+]);
 
 export function putAllocationsSchema(minor: number): Schema {
   return schemaFor(PUT, minor);

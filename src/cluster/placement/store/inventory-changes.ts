@@ -1,8 +1,4 @@
-import {
-  InventoryInUse,
-  InventoryWithResourceClassNotFound,
-  NotFound,
-} from "../model/errors.js";
+import { InventoryInUse, InventoryWithResourceClassNotFound, NotFound } from "../model/errors.js";
 import type { Inventory, InventoryAmounts, Provider, ResourceClass } from "../model/records.js";
 import type { Changing } from "./context.js";
 import { incrementGeneration } from "./provider-changes.js";
@@ -67,8 +63,8 @@ export function setInventories(
   const unwanted = [...provider.inventories.values()].filter(({ resourceClass }) => !wanted.has(resourceClass));
   const used = unwanted.filter((inventory) => inventory.used > 0);
   if (used.length > 0) {
-    const names = used.map(({ resourceClass }) => resourceClass.name).join(", ");
-    throw new InventoryInUse(names, provider.uuid);
+    const classes = used.map(({ resourceClass }) => resourceClass).sort((a, b) => a.id - b.id);
+    throw new InventoryInUse(classes.map(({ name }) => name).join(", "), provider.uuid);
   }
   for (const inventory of unwanted) remove(changing, inventory);
   for (const [resourceClass, amounts] of wanted) {
@@ -139,11 +135,7 @@ function remove({ unit }: Changing, inventory: Inventory): void {
       resourceClass.inventories.add(inventory);
     },
   );
-  unit.write(
-    "DELETE FROM placement_inventories WHERE provider_id = ? AND class_id = ?",
-    provider.id,
-    resourceClass.id,
-  );
+  unit.write("DELETE FROM placement_inventories WHERE provider_id = ? AND class_id = ?", provider.id, resourceClass.id);
 }
 
 function columns(amounts: InventoryAmounts): [number, number, number, number, number, number] {

@@ -4,7 +4,7 @@ import { STANDARD_TRAITS } from "../standard-traits.js";
 import type { Database } from "./database.js";
 import { newProvider } from "./provider-changes.js";
 import type { State } from "./state.js";
-import { type Change, Journal } from "./unit-of-work.js";
+import type { Change, Journal } from "./unit-of-work.js";
 
 /** Rows as the columns of `SELECT *` name them. */
 interface ProviderRow {
@@ -53,13 +53,16 @@ interface AllocationRow {
 export function load(state: State, database: Database): void {
   const rows = <T>(table: string): T[] => database.prepare(`SELECT * FROM placement_${table}`).all() as T[];
 
-  const classes = indexById(rows<{ id: number; name: string; created_at: number; updated_at: number | null }>("resource_classes"), (row) => ({
-    id: row.id,
-    name: row.name,
-    createdAt: row.created_at,
-    updatedAt: row.updated_at,
-    inventories: new Set<never>(),
-  }));
+  const classes = indexById(
+    rows<{ id: number; name: string; created_at: number; updated_at: number | null }>("resource_classes"),
+    (row) => ({
+      id: row.id,
+      name: row.name,
+      createdAt: row.created_at,
+      updatedAt: row.updated_at,
+      inventories: new Set<never>(),
+    }),
+  );
   for (const each of classes.values()) state.classes.set(each.name, each);
   const traits = indexById(rows<{ id: number; name: string; created_at: number }>("traits"), (row) => ({
     id: row.id,
@@ -110,7 +113,14 @@ export function load(state: State, database: Database): void {
   const consumers = indexById(rows<ConsumerRow>("consumers"), (row): Consumer => {
     const type = row.type_id === null ? null : get(types, row.type_id);
     const owner = { project: get(projects, row.project_id), user: get(users, row.user_id), type };
-    return { id: row.id, uuid: row.uuid, generation: row.generation, ...owner, allocations: [], createdAt: row.created_at };
+    return {
+      id: row.id,
+      uuid: row.uuid,
+      generation: row.generation,
+      ...owner,
+      allocations: [],
+      createdAt: row.created_at,
+    };
   });
   for (const each of consumers.values()) {
     state.consumers.set(each.uuid, each);
@@ -120,7 +130,8 @@ export function load(state: State, database: Database): void {
     const consumer = get(consumers, row.consumer_id);
     const provider = get(providers, row.provider_id);
     const inventory = provider.inventories.get(get(classes, row.class_id));
-    if (inventory === undefined) throw new Error(`allocations of ${consumer.uuid} have no inventory; the file is damaged`);
+    if (inventory === undefined)
+      throw new Error(`allocations of ${consumer.uuid} have no inventory; the file is damaged`);
     inventory.used += row.used;
     provider.consumers.add(consumer);
     (consumer.allocations as Allocation[]).push({ consumer, inventory, used: row.used, createdAt: row.created_at });

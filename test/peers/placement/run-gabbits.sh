@@ -1,0 +1,14 @@
+#!/bin/bash
+# run-gabbits.sh RUN_GABBITS [ARGUMENT...]: runs Placement's own gabbi files in all profiles against the built
+# stand-alone server (npm run build), started anew for each file, and prints the summary. RUN_GABBITS is the runner,
+# with the files in the folder gabbits beside it; further arguments go to it (--only GLOB, --report FILE, --verbose).
+set -euo pipefail
+[ $# -ge 1 ] || { sed -n '2,4s/^# //p' "${BASH_SOURCE[0]}" >&2; exit 2; }
+runner=$(realpath "$1")
+shift
+here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+state=$(mktemp -d "${TMPDIR:-/tmp}/placement-gabbits.XXXXXX")
+trap '"$here/stop-embedded.sh" "$state"; rm -rf "$state"' EXIT
+port=$(node -e 'const s = require("node:net").createServer().listen(0, "127.0.0.1", () => { console.log(s.address().port); s.close(); })')
+"$runner" --url "http://127.0.0.1:$port" --gabbits "$(dirname "$runner")/gabbits" --profiles all \
+  --reset "'$here/start-embedded.sh' '$state' $port" "$@"
