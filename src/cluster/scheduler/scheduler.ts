@@ -4,6 +4,7 @@ import type { Clock } from "../../runtime/clock.js";
 import type { Logger } from "../../runtime/logger.js";
 import type { Random } from "../../runtime/random.js";
 import type { Store } from "../store/store.js";
+import { claimSelection } from "./claim.js";
 import { NoValidHost } from "./errors.js";
 import { filterHosts, type Refusal } from "./filters.js";
 import { consume, type HostState, hostStates, selectionOf } from "./host-state.js";
@@ -56,8 +57,8 @@ export function createScheduler(parts: {
       try {
         const destinations: Destination[] = [];
         for (const instance of request.instanceUuids) {
-          const { sorted, chosen } = await claimFirst(instance, request, offer);
           claimed.push(instance);
+          const { sorted, chosen } = await claimFirst(instance, request, offer);
           consume(chosen, resources);
           destinations.push({
             selection: selectionOf(chosen, offer.version),
@@ -119,19 +120,10 @@ export function createScheduler(parts: {
     const { passed, refused } = filterHosts(offer.hosts, request, context);
     const sorted = weighHosts(passed, random);
     const { projectId, userId } = request.spec;
+    const claim = { consumer: instance, projectId, userId, held: request.held };
     for (const chosen of sorted) {
-      const { allocationRequest } = selectionOf(chosen, offer.version);
-      const won = await placement.claimResources(
-        {
-          consumer: instance,
-          request: { allocations: allocationRequest },
-          projectId,
-          userId,
-          version: offer.version,
-          held: request.held,
-        },
-        request,
-      );
+      const won = await claimSelection(placement, selectionOf(chosen, offer.version), claim, request.requestId);
+      if (won === null) throw new NoValidHost("Placement could not be asked.");
       if (won) return { sorted, chosen };
       logger.info("the host was full when it was claimed", {
         instance,

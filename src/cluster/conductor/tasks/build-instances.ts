@@ -1,4 +1,5 @@
 import type { BuildRequest, Instance, RetryInfo, Selection } from "../../../conductor/records/index.js";
+import { claimSelection } from "../../scheduler/claim.js";
 import type { Destination } from "../../scheduler/scheduler.js";
 import type { Task } from "../task.js";
 import type { TaskContext } from "../task-runner.js";
@@ -145,10 +146,9 @@ async function claimNext(
   alternates: readonly Selection[],
   { requestId }: BuildTask,
 ): Promise<Destination | null> {
+  const claim = { consumer: uuid, projectId, userId, held: "replace" } as const;
   for (const [index, selection] of alternates.entries()) {
-    const { allocationRequest, allocationRequestVersion: version } = selection;
-    const claim = { consumer: uuid, request: { allocations: allocationRequest }, projectId, userId, version };
-    if (await placement.claimResources({ ...claim, held: "replace" }, { requestId })) {
+    if (await claimSelection(placement, selection, claim, requestId)) {
       return { selection, alternates: alternates.slice(index + 1) };
     }
   }

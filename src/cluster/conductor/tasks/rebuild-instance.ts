@@ -1,5 +1,6 @@
 import type { ComputeNode, Instance, Migration, VmState } from "../../../conductor/records/index.js";
-import { AllocationUpdateFailed } from "../../../placement/errors.js";
+import { AllocationUpdateFailed, PlacementError } from "../../../placement/errors.js";
+import { claimSelection } from "../../scheduler/claim.js";
 import { NoValidHost } from "../../scheduler/errors.js";
 import type { Task } from "../task.js";
 import type { TaskContext } from "../task-runner.js";
@@ -38,6 +39,7 @@ async function evacuate(parts: TaskParts, task: RebuildTask, context: TaskContex
       if (!handedOver)
         await parts.placement.deleteAllocation(instance.uuid, { force: true, requestId: task.requestId });
     } catch (error) {
+      await giveBack(parts, instance, task.requestId);
       const ended = endEvacuation(parts, task, error, context);
       if (!ended) throw error;
       fail(error instanceof Error ? error : new Error(String(error)));
@@ -92,16 +94,12 @@ async function claimForced(parts: TaskParts, task: RebuildTask, instance: Instan
       `Unable to move instance ${instance.uuid} to host ${destination.host}. The instance has complex allocations on the source host so move cannot be forced.`,
     );
   }
-  const claimed = await placement.claimResources(
-    {
-      consumer: instance.uuid,
-      request: { allocations: { [destination.uuid]: { resources: only[1].resources } } },
-      projectId: instance.projectId,
-      userId: instance.userId,
-      version: "1.36",
-      held: "double",
-    },
-    { requestId: task.requestId },
+  const { uuid: consumer, projectId, userId } = instance;
+  const claimed = await claimSelection(
+    placement,
+    { allocationRequest: { [destination.uuid]: { resources: only[1].resources } }, allocationRequestVersion: "1.36" },
+    { consumer, projectId, userId, held: "double" },
+    task.requestId,
   );
   if (!claimed) {
     throw new NoValidHost(
@@ -136,6 +134,16 @@ function handOver(
     context.finish();
     return true;
   });
+}
+
+/** A claim whose answer was lost may stand; what cannot be given back now is found by reconcile_allocations (9.3). */
+async function giveBack(parts: TaskParts, instance: Instance, requestId: string): Promise<void> {
+  try {
+    await releaseUnfinishedClaims(parts, instance, requestId);
+  } catch (error) {
+    if (!(error instanceof PlacementError)) throw error;
+    parts.logger.warn("the claim of a failed evacuation may stand", { err: error, instance: instance.uuid });
+  }
 }
 
 /** The failure columns of rows 2a and 2b. False: not one of theirs. */

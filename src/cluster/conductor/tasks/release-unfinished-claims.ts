@@ -1,20 +1,16 @@
-import type { Instance } from "../../../conductor/records/index.js";
+import { FINAL_MIGRATION_STATUSES, type Instance } from "../../../conductor/records/index.js";
 import type { TaskParts } from "./task-parts.js";
 
 /**
- * A run that was killed may have claimed a destination and told nobody. What the instance holds on a node that is neither
- * its own nor one it was evacuated from is that claim: it is given back before another destination is chosen.
+ * A run that was killed, or whose claim went unanswered, may hold a destination that nobody was told of: what the instance
+ * holds on a node that no record accounts for. It is given back, so that the next choice does not add to it.
  */
-export async function releaseUnfinishedClaims(
-  { store, placement, logger }: TaskParts,
-  instance: Instance,
-  requestId: string,
-): Promise<void> {
+export async function releaseUnfinishedClaims(parts: TaskParts, instance: Instance, requestId: string): Promise<void> {
+  const { store, placement, logger } = parts;
   const { allocations } = await placement.getAllocationsForConsumer(instance.uuid, { requestId });
-  const evacuations = store.migrations.byFilters({ instanceUuid: instance.uuid, migrationTypes: ["evacuation"] });
-  const sources = new Set(evacuations.map(({ sourceCompute }) => sourceCompute));
+  const accounted = accountedHosts(parts, instance);
   for (const { uuid, host } of store.computeNodes.byUuids(Object.keys(allocations))) {
-    if (host === instance.host || sources.has(host)) continue;
+    if (accounted.has(host)) continue;
     logger.info("gives back the claim of an evacuation that was cut off", {
       instance: instance.uuid,
       host,
@@ -22,4 +18,16 @@ export async function releaseUnfinishedClaims(
     });
     await placement.removeProviderTreeFromInstanceAllocation(instance.uuid, uuid, { retry: true, requestId });
   }
+}
+
+/** Its own host, the sources of its evacuations (they keep theirs until they come back), both ends of any other move. */
+function accountedHosts({ store }: TaskParts, { uuid, host }: Instance): ReadonlySet<string | null> {
+  const migrations = store.migrations.byFilters({ instanceUuid: uuid });
+  return new Set([
+    host,
+    ...migrations.flatMap(({ migrationType, status, sourceCompute, destCompute }) => {
+      if (migrationType === "evacuation") return [sourceCompute];
+      return FINAL_MIGRATION_STATUSES.includes(status) ? [] : [sourceCompute, destCompute];
+    }),
+  ]);
 }
