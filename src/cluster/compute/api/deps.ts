@@ -1,0 +1,40 @@
+import type { Service } from "../../../conductor/records/index.js";
+import type { Clock } from "../../../runtime/clock.js";
+import type { Digests } from "../../../runtime/digests.js";
+import type { Logger } from "../../../runtime/logger.js";
+import type { Random } from "../../../runtime/random.js";
+import type { AgentBus } from "../../conductor/agent-bus.js";
+import type { ValidateToken } from "../../credentials.js";
+import type { Store } from "../../store/store.js";
+
+/** What the Compute API works with. */
+export interface ComputeDeps {
+  readonly store: Store;
+  readonly bus: AgentBus;
+  readonly validate: ValidateToken;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly digests: Digests;
+  readonly logger: Logger;
+  /** Seconds; `[DEFAULT] service_down_time`. */
+  readonly serviceDownTime: number;
+  /** Whether the Image service has an image of that id. */
+  readonly imageExists: (id: string) => boolean;
+  /** Tells the task runner, after the commit, that there is a task. */
+  readonly wake: () => void;
+  /**
+   * What is left of DELETE /os-services of a nova-compute once nothing of {@link Store} forbids it (spec 7.1 steps 5-8).
+   * @throws {ServiceDeleteRefused} nothing was changed
+   */
+  readonly deleteService: (service: Service, options: DeleteServiceOptions) => Promise<void>;
+}
+
+export interface DeleteServiceOptions {
+  readonly force: boolean;
+  readonly requestId: string;
+}
+
+/** The policy forbids to delete the service; answered with 409 and this message. */
+export class ServiceDeleteRefused extends Error {
+  override readonly name = "ServiceDeleteRefused";
+}

@@ -1,0 +1,126 @@
+import { Ajv, type ErrorObject, type ValidateFunction } from "ajv";
+import { pythonRepr, pythonStr } from "../../http/python-repr.js";
+import type { Query } from "../../http/query.js";
+import { Fault } from "./fault.js";
+import { FORMATS, INVALID_NAME } from "./formats.js";
+
+export type Schema = Readonly<Record<string, unknown>>;
+
+/**
+ * Schemas of one body or query by the minor from which each holds, oldest first. `T` is what a valid value is; the
+ * schemas have to guarantee it.
+ */
+export interface SchemaVersions<T> {
+  readonly versions: readonly (readonly [from: number, schema: Schema])[];
+  /** For the type system only. */
+  readonly type?: T;
+}
+
+export const schemas = <T>(...versions: (readonly [from: number, schema: Schema])[]): SchemaVersions<T> => ({
+  versions,
+});
+
+/** Judges bodies and query strings; compiles each schema when it is first needed. */
+export class SchemaValidator {
+  readonly #compiled = new WeakMap<Schema, ValidateFunction>();
+  #ajv: Ajv | undefined;
+
+  /**
+   * @param legacy members that the schema doesn't know are let pass
+   * @throws {Fault} 400, worded as Nova's validation
+   */
+  body<T>(value: unknown, of: SchemaVersions<T>, version: number, legacy: boolean): T {
+    this.#check(value, of, version, legacy, "field/attribute");
+    return value as T;
+  }
+
+  /** Each parameter is judged as the list of its values. @throws {Fault} 400 */
+  query(query: Query, of: SchemaVersions<unknown>, version: number): void {
+    const value = Object.fromEntries(query.names.map((name) => [name, query.all(name)]));
+    this.#check(value, of, version, false, "query parameters");
+  }
+
+  #check(value: unknown, of: SchemaVersions<unknown>, version: number, legacy: boolean, what: Input): void {
+    const schema = of.versions.findLast(([from]) => from <= version)?.[1];
+    if (!schema) return;
+    const validate = this.#compile(schema);
+    if (validate(value)) return;
+    const errors = (validate.errors ?? []).filter((error) => !(legacy && error.keyword === "additionalProperties"));
+    if (errors.length > 0) throw new Fault(400, describe(errors, value, what));
+  }
+
+  #compile(schema: Schema): ValidateFunction {
+    const known = this.#compiled.get(schema);
+    if (known) return known;
+    this.#ajv ??= new Ajv({ allErrors: true, strict: false, verbose: true, formats: FORMATS });
+    const validate = this.#ajv.compile(schema);
+    this.#compiled.set(schema, validate);
+    return validate;
+  }
+}
+
+type Input = "field/attribute" | "query parameters";
+
+/** The error that Python's jsonschema would report: the one nearest to the root, alternatives as a whole. */
+const describe = (errors: readonly ErrorObject[], value: unknown, what: Input): string => {
+  const whole = errors.filter(({ schemaPath }) => !/\/(any|one)Of\/\d/.test(schemaPath));
+  const best = (whole.length > 0 ? whole : errors).toSorted((a, b) => pathOf(a).length - pathOf(b).length)[0];
+  if (!best) return "Malformed request body";
+  const path = pathOf(best);
+  if (best.keyword === "format" && INVALID_NAME[String(best.params.format)]) {
+    return `An invalid 'name' value was provided. The name must be: ${INVALID_NAME[String(best.params.format)]}`;
+  }
+  const same = errors.filter((error) => error.keyword === best.keyword && error.instancePath === best.instancePath);
+  const message = wording(best, same);
+  const field = what === "field/attribute" ? path.at(-1) : path[0];
+  return field === undefined
+    ? message
+    : `Invalid input for ${what} ${field}. Value: ${pythonStr(best.data ?? value)}. ${message}`;
+};
+
+const pathOf = ({ instancePath }: ErrorObject): string[] =>
+  instancePath
+    .split("/")
+    .slice(1)
+    .map((part) => part.replaceAll("~1", "/").replaceAll("~0", "~"));
+
+const wording = (error: ErrorObject, same: readonly ErrorObject[]): string => {
+  const { data, params, schema } = error;
+  const found = pythonRepr(data);
+  switch (error.keyword) {
+    case "required":
+      return `${pythonRepr(params.missingProperty)} is a required property`;
+    case "additionalProperties": {
+      const names = [...new Set(same.map((one) => pythonRepr(one.params.additionalProperty)))];
+      return `Additional properties are not allowed (${names.join(", ")} ${names.length === 1 ? "was" : "were"} unexpected)`;
+    }
+    case "type":
+      return `${found} is not of type ${[schema].flat().map(pythonRepr).join(", ")}`;
+    case "enum":
+      return `${found} is not one of ${pythonRepr(schema)}`;
+    case "pattern":
+      return `${found} does not match ${pythonRepr(schema)}`;
+    case "format":
+      return `${found} is not a ${pythonRepr(schema)}`;
+    case "minLength":
+    case "minItems":
+      return `${found} is too short`;
+    case "maxLength":
+    case "maxItems":
+      return `${found} is too long`;
+    case "uniqueItems":
+      return `${found} has non-unique elements`;
+    case "minimum":
+    case "minimumNumber":
+      return `${found} is less than the minimum of ${pythonRepr(schema)}`;
+    case "maximum":
+    case "maximumNumber":
+      return `${found} is greater than the maximum of ${pythonRepr(schema)}`;
+    case "minProperties":
+      return `${found} does not have enough properties`;
+    case "maxProperties":
+      return `${found} has too many properties`;
+    default:
+      return `${found} is not valid under any of the given schemas`;
+  }
+};

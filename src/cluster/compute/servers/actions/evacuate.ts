@@ -1,0 +1,91 @@
+import { badRequest, Fault, notFound } from "../../api/fault.js";
+import { ADMIN_PASSWORD, BOOLEAN, HOSTNAME, isTrue } from "../../api/formats.js";
+import { requireAdmin } from "../../api/policy.js";
+import { type Schema, schemas } from "../../api/validate.js";
+import { isUp } from "../../services/service-status.js";
+import { generatePassword } from "../create-server.js";
+import { findInstance } from "../find-server.js";
+import { recordAction, requireState, type ServerAction } from "./server-action.js";
+
+interface EvacuateBody {
+  readonly evacuate: {
+    readonly host?: string;
+    /** Before 2.14. */
+    readonly onSharedStorage?: boolean | string;
+    readonly adminPass?: string;
+    /** 2.29 to 2.67. */
+    readonly force?: boolean | string;
+  };
+}
+
+const schema = (properties: Readonly<Record<string, Schema>>, required: readonly string[] = []): Schema => ({
+  type: "object",
+  properties: { evacuate: { type: "object", properties, required, additionalProperties: false } },
+  required: ["evacuate"],
+  additionalProperties: false,
+});
+
+const SINCE_14 = { host: HOSTNAME, adminPass: ADMIN_PASSWORD };
+
+const SCHEMA = schemas<EvacuateBody>(
+  [1, schema({ ...SINCE_14, onSharedStorage: BOOLEAN }, ["onSharedStorage"])],
+  [14, schema(SINCE_14)],
+  [29, schema({ ...SINCE_14, force: BOOLEAN })],
+  [68, schema(SINCE_14)],
+);
+
+/** Spec 6.7 row 1. */
+export const evacuate: ServerAction = {
+  name: "evacuate",
+  schema: SCHEMA,
+  run: (deps, call) => {
+    const { evacuate: wanted } = call.body(SCHEMA);
+    const { store } = deps;
+    const instance = findInstance(deps, call);
+    requireAdmin(call, "os_compute_api:os-evacuate");
+    const { host = null } = wanted;
+    const forced = isTrue(wanted.force);
+    const shared = call.version < 14 ? isTrue(wanted.onSharedStorage) : null;
+    if (forced && host === null) throw badRequest("Can't force to a non-provided destination");
+    if (shared && wanted.adminPass !== undefined) {
+      throw badRequest("admin password can't be changed on existing disk");
+    }
+    if (host !== null && !store.services.getByHost(host, "nova-compute")) {
+      throw notFound(`Compute host ${host} not found.`);
+    }
+    if (host !== null && instance.host === host) throw badRequest("The target host can't be the same one.");
+    requireState(instance, "evacuate", { vm: ["active", "stopped", "error"], task: null });
+    if (instance.host === null || instance.node === null) {
+      throw new Fault(409, `Instance ${instance.uuid} is not ready`);
+    }
+    const source = store.services.getByHost(instance.host, "nova-compute");
+    if (source && isUp(deps, source)) throw badRequest(`Compute service of ${instance.host} is still in use.`);
+    store.instances.save(instance.uuid, { taskState: "rebuilding" });
+    recordAction(deps, call, instance, "evacuate");
+    const migration = store.migrations.create({
+      instanceUuid: instance.uuid,
+      migrationType: "evacuation",
+      status: "accepted",
+      changes: {
+        sourceCompute: instance.host,
+        sourceNode: instance.node,
+        destCompute: host,
+        userId: call.credentials.userId,
+        projectId: call.credentials.projectId,
+      },
+    });
+    store.tasks.add({
+      kind: "rebuild_instance",
+      instanceUuid: instance.uuid,
+      migrationId: migration.id,
+      requestId: call.requestId,
+      host,
+      forced,
+      onSharedStorage: shared,
+      targetStopped: call.version >= 95,
+    });
+    if (call.version >= 14) return { status: 200 };
+    const password = wanted.adminPass ?? (shared ? null : generatePassword(deps.random));
+    return { status: 200, body: { adminPass: password } };
+  },
+};

@@ -1,0 +1,31 @@
+import { isObject } from "../../../http/json.js";
+import type { Answer, Call } from "../../api/call.js";
+import type { ComputeDeps } from "../../api/deps.js";
+import { badRequest, notFound } from "../../api/fault.js";
+import { MAX_MICROVERSION } from "../../api/versions.js";
+import { evacuate } from "./evacuate.js";
+import { lock, unlock } from "./lock.js";
+import { reboot } from "./reboot.js";
+import { resetState } from "./reset-state.js";
+import type { ServerAction } from "./server-action.js";
+import { start } from "./start.js";
+import { stop } from "./stop.js";
+
+const ACTIONS: readonly ServerAction[] = [start, stop, reboot, resetState, evacuate, lock, unlock];
+
+/** POST /servers/{id}/action: checks and writes of an action are one transaction. */
+export const runAction = (deps: ComputeDeps) => {
+  const byName = new Map(ACTIONS.map((action) => [action.name, action]));
+  return (call: Call): Answer => {
+    const body = call.json();
+    const [name] = isObject(body) ? Object.keys(body) : [];
+    if (name === undefined) throw badRequest("Malformed request body");
+    const action = byName.get(name);
+    if (!action) throw badRequest(`There is no such action: ${name}`);
+    if (call.version < (action.from ?? 0) || call.version > (action.until ?? MAX_MICROVERSION)) throw notFound();
+    call.body(action.schema);
+    const answer = deps.store.transaction(() => action.run(deps, call));
+    deps.wake();
+    return answer;
+  };
+};

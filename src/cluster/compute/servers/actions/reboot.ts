@@ -1,0 +1,64 @@
+import { requireMember } from "../../api/policy.js";
+import { schemas } from "../../api/validate.js";
+import { findInstance, refuseLocked } from "../find-server.js";
+import { type AllowedStates, recordAction, requireAgent, requireState, type ServerAction } from "./server-action.js";
+
+interface RebootBody {
+  readonly reboot: { readonly type: string };
+}
+
+const SCHEMA = schemas<RebootBody>([
+  1,
+  {
+    type: "object",
+    properties: {
+      reboot: {
+        type: "object",
+        properties: { type: { type: "string", enum: ["HARD", "Hard", "hard", "SOFT", "Soft", "soft"] } },
+        required: ["type"],
+        additionalProperties: false,
+      },
+    },
+    required: ["reboot"],
+    additionalProperties: false,
+  },
+]);
+
+const SOFT: AllowedStates = { vm: ["active"] };
+const HARD: AllowedStates = {
+  vm: ["active", "stopped", "paused", "suspended", "error"],
+  task: [
+    null,
+    "rebooting",
+    "reboot_pending",
+    "reboot_started",
+    "rebooting_hard",
+    "resuming",
+    "unpausing",
+    "suspending",
+    "pausing",
+  ],
+};
+
+export const reboot: ServerAction = {
+  name: "reboot",
+  schema: SCHEMA,
+  run: (deps, call) => {
+    const { store, bus } = deps;
+    const { reboot: wanted } = call.body(SCHEMA);
+    const type = wanted.type.toUpperCase() === "HARD" ? "HARD" : "SOFT";
+    const instance = findInstance(deps, call);
+    requireMember(call, "os_compute_api:servers:reboot");
+    refuseLocked(call, instance);
+    requireState(instance, "reboot", type === "HARD" ? HARD : SOFT);
+    const host = requireAgent(deps, instance);
+    store.instances.save(
+      instance.uuid,
+      { taskState: type === "HARD" ? "rebooting_hard" : "rebooting" },
+      { expectedTaskState: [instance.taskState] },
+    );
+    recordAction(deps, call, instance, "reboot");
+    bus.cast(host, "reboot_instance", { instanceUuid: instance.uuid, type, requestId: call.requestId }, call.requestId);
+    return { status: 202 };
+  },
+};

@@ -1,0 +1,56 @@
+import type { Instance, TaskState, VmState } from "../../../../conductor/records/index.js";
+import type { Answer, Call } from "../../api/call.js";
+import type { ComputeDeps } from "../../api/deps.js";
+import { conflict } from "../../api/fault.js";
+import type { SchemaVersions } from "../../api/validate.js";
+import { isUp } from "../../services/service-status.js";
+
+/** One member of POST /servers/{id}/action; each has a file of its own. */
+export interface ServerAction {
+  /** Its name in the body: `os-start`. */
+  readonly name: string;
+  readonly from?: number;
+  readonly until?: number;
+  /** Of the whole body. */
+  readonly schema: SchemaVersions<unknown>;
+  readonly run: (deps: ComputeDeps, call: Call) => Answer;
+}
+
+/** A body whose only member may be anything. */
+export const anyBody = (name: string): SchemaVersions<unknown> => ({
+  versions: [[1, { type: "object", properties: { [name]: {} }, required: [name], additionalProperties: false }]],
+});
+
+/** Records that the action was asked for (spec 1.6). */
+export const recordAction = ({ store }: ComputeDeps, call: Call, instance: Instance, action: string): void => {
+  store.actions.start({
+    action,
+    instanceUuid: instance.uuid,
+    requestId: call.requestId,
+    userId: call.credentials.userId,
+    projectId: call.credentials.projectId,
+  });
+};
+
+export interface AllowedStates {
+  readonly vm?: readonly VmState[];
+  /** Default: none under way. Null: any. */
+  readonly task?: readonly (TaskState | null)[] | null;
+}
+
+/** @param verb what the message says that cannot be done @throws {Fault} 409 */
+export const requireState = (instance: Instance, verb: string, { vm, task = [null] }: AllowedStates): void => {
+  const refuse = (attribute: string, state: string | null): never => {
+    throw conflict(`Cannot '${verb}' instance ${instance.uuid} while it is in ${attribute} ${state ?? "None"}`);
+  };
+  if (vm && !vm.includes(instance.vmState)) refuse("vm_state", instance.vmState);
+  if (task && !task.includes(instance.taskState)) refuse("task_state", instance.taskState);
+};
+
+/** The host of the instance, whose agent has to be up. @throws {Fault} 409 */
+export const requireAgent = (deps: ComputeDeps, { host, uuid }: Instance): string => {
+  if (host === null) throw conflict(`Instance ${uuid} is not ready`);
+  const service = deps.store.services.getByHost(host, "nova-compute");
+  if (!service || !isUp(deps, service)) throw conflict("Service is unavailable at this time.");
+  return host;
+};

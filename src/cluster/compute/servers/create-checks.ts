@@ -1,0 +1,46 @@
+import type { Call } from "../api/call.js";
+import { badRequest } from "../api/fault.js";
+import type { CreateBody } from "./create-schema.js";
+
+/** What a valid request may ask for and nobody here can give. @throws {Fault} 400 */
+export const refuseUnsupported = (call: Call, body: CreateBody, count: number): void => {
+  const { server } = body;
+  if ((server.block_device_mapping?.length ?? 0) + (server.block_device_mapping_v2?.length ?? 0) > 0) {
+    throw badRequest(
+      "Block Device Mapping is Invalid: this cloud has no Block Storage service. Leave block devices out and boot from an image.",
+    );
+  }
+  if (server.key_name !== undefined) throw badRequest("Invalid key_name provided.");
+  refuseNetworks(server.networks);
+  for (const { name } of server.security_groups ?? []) {
+    if (name !== undefined && name !== "default") {
+      throw badRequest(`Security group ${name} not found for project ${call.credentials.projectId}.`);
+    }
+  }
+  const hints = body["os:scheduler_hints"] ?? body["OS-SCH-HNT:scheduler_hints"];
+  if (hints?.group !== undefined) throw badRequest(`Instance group ${String(hints.group)} could not be found.`);
+  if (server.trusted_image_certificates && server.trusted_image_certificates.length > 0) {
+    throw badRequest("Signed image verification is not available: leave trusted_image_certificates out.");
+  }
+  if (server.hostname !== undefined && count > 1) {
+    throw badRequest("Unable to allocate a single hostname to multiple instances");
+  }
+};
+
+const refuseNetworks = (networks: CreateBody["server"]["networks"]): void => {
+  const [first] = typeof networks === "string" ? [] : (networks ?? []);
+  if (!first) return;
+  if (first.port) throw badRequest(`Port id ${first.port} could not be found.`);
+  throw badRequest(`Network ${first.uuid ?? ""} could not be found.`);
+};
+
+/** The guest's host name that Nova makes of a display name. */
+export const hostnameFor = (displayName: string, uuid: string): string => {
+  const name = displayName
+    .replaceAll(/[ _.]/g, "-")
+    .replaceAll(/[^A-Za-z0-9-]/g, "")
+    .toLowerCase()
+    .slice(0, 63)
+    .replaceAll(/^-+|-+$/g, "");
+  return name === "" ? `server-${uuid}` : name;
+};

@@ -1,0 +1,164 @@
+import {
+  ADMIN_PASSWORD,
+  BOOLEAN,
+  DESCRIPTION,
+  DISK_CONFIG,
+  HOSTNAME,
+  METADATA,
+  NAME,
+  POSITIVE_INTEGER,
+  SHORT_HOSTNAME,
+  TAG,
+  UUID_TEXT,
+} from "../api/formats.js";
+import { type Schema, schemas } from "../api/validate.js";
+
+/** A valid body of POST /servers. Counts may be texts, flags too. */
+export interface CreateBody {
+  readonly server: {
+    readonly name: string;
+    readonly flavorRef: string | number;
+    readonly imageRef?: string;
+    readonly metadata?: Readonly<Record<string, string>>;
+    readonly networks?: readonly NetworkRequest[] | "none" | "auto";
+    readonly availability_zone?: string;
+    readonly block_device_mapping?: readonly unknown[];
+    readonly block_device_mapping_v2?: readonly unknown[];
+    readonly config_drive?: boolean | string;
+    readonly key_name?: string;
+    readonly min_count?: number | string;
+    readonly max_count?: number | string;
+    readonly return_reservation_id?: boolean | string;
+    readonly security_groups?: readonly { readonly name?: string }[];
+    readonly user_data?: string;
+    readonly adminPass?: string;
+    readonly description?: string | null;
+    readonly tags?: readonly string[];
+    readonly trusted_image_certificates?: readonly string[] | null;
+    readonly host?: string;
+    readonly hypervisor_hostname?: string;
+    readonly hostname?: string;
+  };
+  readonly "os:scheduler_hints"?: SchedulerHints;
+  readonly "OS-SCH-HNT:scheduler_hints"?: SchedulerHints;
+}
+
+export type SchedulerHints = Readonly<Record<string, unknown>>;
+
+export interface NetworkRequest {
+  readonly uuid?: string;
+  readonly port?: string | null;
+  readonly fixed_ip?: string;
+}
+
+const network = (tagged: boolean, uuid: Schema): Schema => ({
+  type: "object",
+  properties: {
+    fixed_ip: { type: "string", anyOf: [{ format: "ipv4" }, { format: "ipv6" }] },
+    port: { type: ["string", "null"], format: "uuid" },
+    uuid,
+    ...(tagged ? { tag: TAG } : {}),
+  },
+  additionalProperties: false,
+});
+
+const networks = (tagged: boolean): Schema => ({
+  oneOf: [
+    { type: "array", items: network(tagged, UUID_TEXT) },
+    { type: "string", enum: ["none", "auto"] },
+  ],
+});
+
+/** What a block device is made of is not judged: there is no Block Storage service, so that each is refused anyway. */
+const BLOCK_DEVICES = { type: "array", items: { type: "object" } };
+
+const HINTS = {
+  type: "object",
+  properties: { group: { anyOf: [UUID_TEXT, { type: "array", items: UUID_TEXT }] } },
+  additionalProperties: true,
+};
+
+const BASE: Readonly<Record<string, Schema>> = {
+  name: NAME,
+  imageRef: {
+    oneOf: [
+      { type: "string", format: "uuid" },
+      { type: "string", maxLength: 0 },
+    ],
+  },
+  flavorRef: { type: ["string", "integer"], minLength: 1 },
+  adminPass: ADMIN_PASSWORD,
+  metadata: METADATA,
+  networks: { type: "array", items: network(false, { type: "string" }) },
+  "OS-DCF:diskConfig": DISK_CONFIG,
+  accessIPv4: { type: "string", format: "ipv4" },
+  accessIPv6: { type: "string", format: "ipv6" },
+  availability_zone: NAME,
+  block_device_mapping: BLOCK_DEVICES,
+  block_device_mapping_v2: BLOCK_DEVICES,
+  config_drive: BOOLEAN,
+  key_name: NAME,
+  min_count: POSITIVE_INTEGER,
+  max_count: POSITIVE_INTEGER,
+  return_reservation_id: BOOLEAN,
+  security_groups: {
+    type: "array",
+    items: { type: "object", properties: { name: NAME }, additionalProperties: false },
+  },
+  user_data: { type: "string", format: "base64", maxLength: 65_535 },
+};
+
+const PERSONALITY = {
+  personality: {
+    type: "array",
+    items: {
+      type: "object",
+      properties: { path: { type: "string" }, contents: { type: "string", format: "base64" } },
+      additionalProperties: false,
+    },
+  },
+};
+
+const TRUSTED_CERTIFICATES = {
+  type: ["array", "null"],
+  minItems: 1,
+  maxItems: 50,
+  uniqueItems: true,
+  items: { type: "string", minLength: 1 },
+};
+
+const body = (properties: Readonly<Record<string, Schema>>, required: readonly string[]): Schema => ({
+  type: "object",
+  properties: {
+    server: { type: "object", properties, required, additionalProperties: false },
+    "os:scheduler_hints": HINTS,
+    "OS-SCH-HNT:scheduler_hints": HINTS,
+  },
+  required: ["server"],
+  additionalProperties: false,
+});
+
+const AT_LEAST = ["name", "flavorRef"];
+const SINCE_37 = [...AT_LEAST, "networks"];
+
+const v19 = { ...BASE, description: DESCRIPTION };
+const v32 = { ...v19, networks: { type: "array", items: network(true, { type: "string" }) } };
+const v37 = { ...v19, networks: networks(false) };
+const v42 = { ...v19, networks: networks(true) };
+const v52 = { ...v42, tags: { type: "array", items: TAG, maxItems: 50 } };
+const v63 = { ...v52, trusted_image_certificates: TRUSTED_CERTIFICATES };
+const v74 = { ...v63, host: HOSTNAME, hypervisor_hostname: HOSTNAME };
+
+export const CREATE = schemas<CreateBody>(
+  [1, body({ ...BASE, ...PERSONALITY }, AT_LEAST)],
+  [19, body({ ...v19, ...PERSONALITY }, AT_LEAST)],
+  [32, body({ ...v32, ...PERSONALITY }, AT_LEAST)],
+  [37, body({ ...v37, ...PERSONALITY }, SINCE_37)],
+  [42, body({ ...v42, ...PERSONALITY }, SINCE_37)],
+  [52, body({ ...v52, ...PERSONALITY }, SINCE_37)],
+  [57, body(v52, SINCE_37)],
+  [63, body(v63, SINCE_37)],
+  [74, body(v74, SINCE_37)],
+  [90, body({ ...v74, hostname: SHORT_HOSTNAME }, SINCE_37)],
+  [94, body({ ...v74, hostname: HOSTNAME }, SINCE_37)],
+);

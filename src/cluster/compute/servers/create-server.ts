@@ -1,0 +1,151 @@
+import type { Flavor, Instance } from "../../../conductor/records/index.js";
+import type { Random } from "../../../runtime/random.js";
+import { newInstance } from "../../store/instance-columns.js";
+import type { Answer, Call } from "../api/call.js";
+import type { ComputeDeps } from "../api/deps.js";
+import { badRequest, Fault } from "../api/fault.js";
+import { isTrue } from "../api/formats.js";
+import { denied, requireMember } from "../api/policy.js";
+import { hostnameFor, refuseUnsupported } from "./create-checks.js";
+import { CREATE, type CreateBody } from "./create-schema.js";
+import { type Destination, readDestination } from "./destination.js";
+
+const POLICY = "os_compute_api:servers:create";
+
+/** There are no quotas; this only bounds what one request may do to the machine. */
+const MOST_AT_ONCE = 1000;
+
+/** Spec 6.1 row 1. What is acknowledged is stored: all servers of the request, or none. */
+export const createServer =
+  (deps: ComputeDeps) =>
+  (call: Call): Answer => {
+    const body = call.body(CREATE);
+    requireMember(call, POLICY);
+    const { server } = body;
+    const count = readCount(server);
+    const destination = readDestination(deps, call, server);
+    refuseUnsupported(call, body, count);
+    const imageRef = readImage(deps, server);
+    const flavor = readFlavor(deps, call, server);
+    const projectId = call.credentials.projectId;
+    if (projectId === null) throw denied(POLICY);
+    const reservationId = `r-${randomText(deps.random, 8, LOWER)}`;
+    const draft = { server, flavor, imageRef, projectId, reservationId, destination, count };
+    const instances = Array.from({ length: count }, (_, index) => draftInstance(deps, call, draft, index));
+    deps.store.transaction(() => {
+      for (const instance of instances) storeRequest(deps, call, instance, draft);
+    });
+    deps.wake();
+    return answer(deps, call, server, instances);
+  };
+
+interface Draft {
+  readonly server: CreateBody["server"];
+  readonly flavor: Flavor;
+  readonly imageRef: string;
+  readonly projectId: string;
+  readonly reservationId: string;
+  readonly destination: Destination;
+  readonly count: number;
+}
+
+const storeRequest = ({ store }: ComputeDeps, call: Call, instance: Instance, draft: Draft): void => {
+  const { uuid: instanceUuid, projectId } = instance;
+  const { availabilityZone, ...forced } = draft.destination;
+  store.mappings.mapInstance(instanceUuid, projectId, null);
+  store.requests.createSpec({
+    instanceUuid,
+    projectId,
+    userId: instance.userId,
+    flavor: draft.flavor,
+    imageRef: draft.imageRef,
+    isBfv: false,
+    availabilityZone,
+    numInstances: draft.count,
+  });
+  store.requests.createBuildRequest({ instanceUuid, projectId, instance });
+  store.tasks.add({ kind: "build_instances", instanceUuid, requestId: call.requestId, ...forced });
+};
+
+const draftInstance = ({ random, clock }: ComputeDeps, call: Call, draft: Draft, index: number): Instance => {
+  const { server, count } = draft;
+  const uuid = random.uuid();
+  const displayName = count > 1 ? `${server.name}-${index + 1}` : server.name;
+  const given = {
+    uuid,
+    projectId: draft.projectId,
+    userId: call.credentials.userId,
+    displayName,
+    displayDescription: call.version >= 19 ? (server.description ?? null) : displayName,
+    hostname: server.hostname ?? hostnameFor(displayName, uuid),
+    reservationId: draft.reservationId,
+    launchIndex: index,
+    imageRef: draft.imageRef,
+    flavor: draft.flavor,
+    availabilityZone: draft.destination.availabilityZone,
+    metadata: server.metadata ?? {},
+    tags: [...new Set(server.tags ?? [])].sort(),
+    configDrive: isTrue(server.config_drive),
+    userData: server.user_data ?? null,
+  };
+  return { ...newInstance(given, clock.now()), id: 0, deleted: 0, deletedAt: null };
+};
+
+const answer = (
+  { random }: ComputeDeps,
+  call: Call,
+  server: CreateBody["server"],
+  [first]: readonly Instance[],
+): Answer => {
+  if (!first) throw badRequest("min_count must be > 0");
+  if (isTrue(server.return_reservation_id)) return { status: 202, body: { reservation_id: first.reservationId } };
+  const path = `servers/${first.uuid}`;
+  const groups = [...new Set(server.security_groups?.map(({ name }) => name ?? "default") ?? ["default"])];
+  return {
+    status: 202,
+    headers: { location: call.links.self(path) },
+    body: {
+      server: {
+        id: first.uuid,
+        links: call.links.pair(path),
+        "OS-DCF:diskConfig": "MANUAL",
+        security_groups: groups.map((name) => ({ name })),
+        adminPass: server.adminPass ?? generatePassword(random),
+      },
+    },
+  };
+};
+
+const readCount = ({ min_count: min = 1, max_count: max = min }: CreateBody["server"]): number => {
+  if (Number(min) > Number(max)) throw badRequest("min_count must be <= max_count");
+  if (Number(max) > MOST_AT_ONCE) {
+    throw new Fault(
+      403,
+      `Quota exceeded for instances: Requested ${max}, but already used 0 of ${MOST_AT_ONCE} instances in one request`,
+    );
+  }
+  return Number(max);
+};
+
+const readImage = ({ imageExists }: ComputeDeps, { imageRef }: CreateBody["server"]): string => {
+  if (imageRef === undefined || imageRef === "") throw badRequest("Missing imageRef attribute");
+  if (!imageExists(imageRef)) throw badRequest("Can not find requested image");
+  return imageRef;
+};
+
+/** Also links are taken: what counts is their last part. */
+const readFlavor = ({ store }: ComputeDeps, call: Call, { flavorRef }: CreateBody["server"]): Flavor => {
+  const id = String(flavorRef).split("/").at(-1) ?? "";
+  const flavor = store.flavors.getByFlavorid(id);
+  if (!flavor || (!flavor.isPublic && !call.isAdmin)) throw badRequest(`Flavor ${id} could not be found.`);
+  return flavor;
+};
+
+const LOWER = "abcdefghijklmnopqrstuvwxyz0123456789";
+/** Without what is easily mistaken. */
+const PASSWORD = "23456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz";
+
+export const generatePassword = (random: Random): string => randomText(random, 12, PASSWORD);
+
+const randomText = (random: Random, length: number, alphabet: string): string =>
+  Array.from({ length }, () => alphabet[random.integer(0, alphabet.length - 1)]).join("");

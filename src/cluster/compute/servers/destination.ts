@@ -1,0 +1,77 @@
+import type { Call } from "../api/call.js";
+import type { ComputeDeps } from "../api/deps.js";
+import { badRequest } from "../api/fault.js";
+import { requireAdmin } from "../api/policy.js";
+import type { CreateBody } from "./create-schema.js";
+
+/** Where a new server has to go. */
+export interface Destination {
+  readonly availabilityZone: string | null;
+  readonly forcedHost?: string;
+  readonly forcedNode?: string;
+}
+
+const NOT_ALLOWED = "os_compute_api:servers:create:forced_host";
+const REQUESTED = "compute:servers:create:requested_destination";
+
+/**
+ * `availability_zone` in its forms `zone`, `zone:host`, `zone:host:node` and `zone::node`, or since 2.74 `host` and
+ * `hypervisor_hostname`.
+ * @throws {Fault} 400, 403
+ */
+export const readDestination = (
+  deps: Pick<ComputeDeps, "store">,
+  call: Call,
+  server: CreateBody["server"],
+): Destination => {
+  const { zone, host, node } = parseZone(server.availability_zone);
+  const { host: askedHost, hypervisor_hostname: askedNode } = server;
+  if (host || node) requireAdmin(call, NOT_ALLOWED);
+  if (askedHost !== undefined || askedNode !== undefined) {
+    requireAdmin(call, REQUESTED);
+    if (host || node) {
+      throw badRequest(
+        "One mechanism with host and/or hypervisor_hostname and another mechanism with zone:host:node are mutually exclusive.",
+      );
+    }
+    requireComputeNode(deps, askedHost, askedNode);
+  }
+  if (zone !== null && !host && !node) requireZone(deps, zone);
+  return {
+    availabilityZone: zone,
+    ...optional("forcedHost", host ?? askedHost),
+    ...optional("forcedNode", node ?? askedNode),
+  };
+};
+
+const parseZone = (
+  text: string | undefined,
+): { readonly zone: string | null; readonly host?: string | undefined; readonly node?: string | undefined } => {
+  if (text === undefined) return { zone: null };
+  const parts = text.split(":");
+  if (parts.length > 3) throw badRequest("Invalid input received: Unable to parse availability_zone");
+  const [zone, host, node] = parts;
+  return { zone: zone || null, host: host || undefined, node: node || undefined };
+};
+
+const requireZone = ({ store }: Pick<ComputeDeps, "store">, zone: string): void => {
+  const known = store.services.list({ binary: "nova-compute" }).some((service) => service.availabilityZone === zone);
+  if (!known) throw badRequest("The requested availability zone is not available");
+};
+
+const requireComputeNode = (
+  { store }: Pick<ComputeDeps, "store">,
+  host: string | undefined,
+  node: string | undefined,
+): void => {
+  const found =
+    host === undefined
+      ? store.computeNodes.byHypervisorHostname(node ?? "").length > 0
+      : node === undefined
+        ? store.computeNodes.byHost(host).length > 0
+        : store.computeNodes.getByHostAndNode(host, node) !== null;
+  if (!found) throw badRequest(`Compute host ${host ?? node} could not be found.`);
+};
+
+const optional = <K extends string>(key: K, value: string | undefined): { readonly [P in K]?: string } =>
+  (value === undefined ? {} : { [key]: value }) as { readonly [P in K]?: string };

@@ -1,0 +1,50 @@
+import type { Instance } from "../../../conductor/records/index.js";
+import type { Call } from "../api/call.js";
+import type { ComputeDeps } from "../api/deps.js";
+import { conflict, type Fault, notFound } from "../api/fault.js";
+import { isUuidLike } from "../api/formats.js";
+
+export interface FoundServer {
+  readonly instance: Instance;
+  /** Only asked for as yet: no row of `instances`, nothing that an agent knows of. */
+  readonly building: boolean;
+}
+
+export const serverNotFound = (id: string): Fault => notFound(`Instance ${id} could not be found.`);
+
+/** The server of the path, if who asks may know of it. @throws {Fault} 404 */
+export const findServer = (
+  { store }: Pick<ComputeDeps, "store">,
+  call: Call,
+  options: { readonly readDeleted?: boolean } = {},
+): FoundServer => {
+  const id = call.param("id");
+  if (!isUuidLike(id)) throw serverNotFound(id);
+  const uuid = canonicalUuid(id);
+  const request = store.requests.buildRequest(uuid);
+  const instance = request?.instance ?? store.instances.get(uuid, options);
+  if (!instance || instance.hidden || !(call.isAdmin || instance.projectId === call.credentials.projectId)) {
+    throw serverNotFound(id);
+  }
+  return { instance, building: request !== null };
+};
+
+/** As {@link findServer}, for what needs a server that has been handed to the scheduler. @throws {Fault} 404, 409 */
+export const findInstance = (deps: Pick<ComputeDeps, "store">, call: Call): Instance => {
+  const { instance, building } = findServer(deps, call);
+  if (building) throw conflict(`Instance ${instance.uuid} is not ready`);
+  return instance;
+};
+
+/** Locked servers are for administrators only. @throws {Fault} 409 */
+export const refuseLocked = (call: Call, instance: Instance): void => {
+  if (instance.locked && !call.isAdmin) throw conflict(`Instance ${instance.uuid} is locked`);
+};
+
+const canonicalUuid = (text: string): string => {
+  const hex = text
+    .toLowerCase()
+    .replace(/^urn:uuid:/, "")
+    .replaceAll(/[{}-]/g, "");
+  return hex.replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, "$1-$2-$3-$4-$5");
+};

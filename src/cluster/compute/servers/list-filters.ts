@@ -1,0 +1,165 @@
+import {
+  type Instance,
+  TASK_STATES,
+  type TaskState,
+  VM_STATES,
+  type VmState,
+} from "../../../conductor/records/index.js";
+import { parseIsoTime } from "../../http/times.js";
+import type { InstanceQuery } from "../../store/store.js";
+import type { Call } from "../api/call.js";
+import { badRequest, Fault } from "../api/fault.js";
+import { boolFromText } from "../api/formats.js";
+import { requireAdmin } from "../api/policy.js";
+import { statesOfStatus } from "./server-status.js";
+
+/** What a list of servers is about: what the state of record can select, and what is judged server by server. */
+export interface ServerFilters {
+  readonly query: InstanceQuery;
+  readonly predicates: readonly ((instance: Instance) => boolean)[];
+  /** Nothing can match. */
+  readonly nothing: boolean;
+}
+
+const ANYBODY = ["reservation_id", "name", "status", "image", "flavor", "ip", "changes-since", "all_tenants"];
+const SINCE: readonly (readonly [from: number, names: readonly string[]])[] = [
+  [5, ["ip6"]],
+  [26, ["tags", "tags-any", "not-tags", "not-tags-any"]],
+  [66, ["changes-before"]],
+  [73, ["locked"]],
+  [
+    83,
+    [
+      "availability_zone",
+      "config_drive",
+      "key_name",
+      "created_at",
+      "launched_at",
+      "terminated_at",
+      "power_state",
+      "task_state",
+      "vm_state",
+      "progress",
+      "user_id",
+    ],
+  ],
+];
+
+type Judge = (instance: Instance, value: string) => boolean;
+
+const tagsOf = (value: string): string[] => value.split(",");
+
+/** Filters that the state of record doesn't know. */
+const JUDGES: Readonly<Record<string, Judge>> = {
+  reservation_id: (instance, value) => instance.reservationId === value,
+  ip: () => false,
+  ip6: () => false,
+  tags: ({ tags }, value) => tagsOf(value).every((tag) => tags.includes(tag)),
+  "tags-any": ({ tags }, value) => tagsOf(value).some((tag) => tags.includes(tag)),
+  "not-tags": ({ tags }, value) => !tagsOf(value).every((tag) => tags.includes(tag)),
+  "not-tags-any": ({ tags }, value) => !tagsOf(value).some((tag) => tags.includes(tag)),
+  locked: ({ locked }, value) => locked === boolFromText(value),
+  availability_zone: ({ availabilityZone }, value) => availabilityZone === value,
+  config_drive: ({ configDrive }, value) => configDrive === boolFromText(value),
+  key_name: ({ keyName }, value) => keyName === value,
+  power_state: ({ powerState }, value) => String(powerState) === value,
+  progress: ({ progress }, value) => String(progress) === value,
+  launch_index: ({ launchIndex }, value) => String(launchIndex) === value,
+  hostname: ({ hostname }, value) => hostname === value,
+  description: ({ displayDescription }, value) => displayDescription === value,
+  display_description: ({ displayDescription }, value) => displayDescription === value,
+  created_at: ({ createdAt }, value) => createdAt === parseIsoTime(value),
+  launched_at: ({ launchedAt }, value) => launchedAt === parseIsoTime(value),
+  terminated_at: ({ terminatedAt }, value) => terminatedAt === parseIsoTime(value),
+};
+
+/** @param rule the policy for servers of all projects @throws {Fault} 400, 403 */
+export const readFilters = (call: Call, rule: string): ServerFilters => {
+  const allowed = new Set([...ANYBODY, ...SINCE.flatMap(([from, names]) => (call.version >= from ? names : []))]);
+  const get = (name: string): string | undefined =>
+    call.isAdmin || allowed.has(name) ? call.query.get(name) : undefined;
+  const states = readStates(call, get);
+  const query: InstanceQuery = {
+    ...readOwner(call, get, rule),
+    ...readTimes(get),
+    ...present("host", get("host")),
+    ...present("node", get("node")),
+    ...present("name", get("name") ?? get("display_name")),
+    ...present("flavorId", get("flavor")),
+    ...present("imageRef", get("image") ?? get("image_ref")),
+    ...present("uuids", get("uuid")?.split(",")),
+    ...(states ?? {}),
+  };
+  const predicates = Object.entries(JUDGES).flatMap(([name, judge]) => {
+    const value = get(name);
+    return value === undefined ? [] : [(instance: Instance) => judge(instance, value)];
+  });
+  return { query: withDeleted(call, query, get), predicates, nothing: states === undefined };
+};
+
+type Get = (name: string) => string | undefined;
+
+/** Undefined: a status that is none, before 2.38. */
+const readStates = (call: Call, get: Get): Pick<InstanceQuery, "vmStates" | "taskStates"> | undefined => {
+  const statuses = call.query.all("status");
+  if (statuses.length > 0) {
+    const states = statesOfStatus(statuses);
+    if (!states && call.version >= 38) throw badRequest("Invalid status value");
+    return states;
+  }
+  const vmState = get("vm_state");
+  const taskState = get("task_state");
+  const task: TaskState | null | undefined =
+    taskState === "" || taskState === "None" ? null : TASK_STATES.find((state) => state === taskState);
+  const vm: VmState | undefined = VM_STATES.find((state) => state === vmState);
+  if ((vmState !== undefined && !vm) || (taskState !== undefined && task === undefined)) return undefined;
+  return { ...present("vmStates", vm && [vm]), ...present("taskStates", task === undefined ? undefined : [task]) };
+};
+
+const readOwner = (call: Call, get: Get, rule: string): Pick<InstanceQuery, "projectId" | "userId"> => {
+  const { projectId, userId } = call.credentials;
+  const asked = present("userId", get("user_id"));
+  if (allTenants(get("all_tenants"))) {
+    requireAdmin(call, rule);
+    return { ...present("projectId", get("project_id") ?? get("tenant_id")), ...asked };
+  }
+  return projectId === null ? { userId } : { projectId, ...asked };
+};
+
+const allTenants = (value: string | undefined): boolean => {
+  if (value === undefined) return false;
+  const text = value.trim().toLowerCase();
+  if (["", "1", "t", "true", "on", "y", "yes"].includes(text)) return true;
+  if (["0", "f", "false", "off", "n", "no"].includes(text)) return false;
+  throw badRequest(
+    `Unrecognized value '${value}', acceptable values are: '0', '1', 'f', 'false', 'n', 'no', 'off', 'on', 't', 'true', 'y', 'yes'`,
+  );
+};
+
+const readTimes = (get: Get): Pick<InstanceQuery, "changesSince" | "changesBefore"> => {
+  const [since, before] = ["changes-since", "changes-before"].map((name) => {
+    const text = get(name);
+    const time = text === undefined ? undefined : parseIsoTime(text);
+    if (text !== undefined && time === undefined) throw badRequest(`Invalid filter field: ${name}.`);
+    return time;
+  });
+  if (since !== undefined && before !== undefined && since > before) {
+    throw badRequest("The value of changes-since must be less than or equal to changes-before.");
+  }
+  return { ...present("changesSince", since), ...present("changesBefore", before) };
+};
+
+const withDeleted = (call: Call, query: InstanceQuery, get: Get): InstanceQuery => {
+  if (query.vmStates?.length === 1 && query.vmStates[0] === "deleted") {
+    if (!call.isAdmin) throw new Fault(403, "Only administrators may list deleted instances");
+    return { ...query, deleted: true };
+  }
+  const deleted = get("deleted");
+  if (deleted !== undefined) return { ...query, deleted: boolFromText(deleted) };
+  // Who asks for changes wants to hear of deletions too.
+  const changes = query.changesSince !== undefined || query.changesBefore !== undefined;
+  return changes ? { ...query, changesSince: query.changesSince ?? 0 } : { ...query, deleted: false };
+};
+
+const present = <K extends string, V>(key: K, value: V | undefined): { readonly [P in K]?: V } =>
+  (value === undefined ? {} : { [key]: value }) as { readonly [P in K]?: V };

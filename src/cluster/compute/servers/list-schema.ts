@@ -1,0 +1,69 @@
+import { BOOLEAN, INTEGER_TEXT, MULTI, SINGLE } from "../api/formats.js";
+import { type Schema, schemas } from "../api/validate.js";
+
+const FILTERS = [
+  "user_id",
+  "project_id",
+  "tenant_id",
+  "launch_index",
+  "image_ref",
+  "image",
+  "kernel_id",
+  "ramdisk_id",
+  "hostname",
+  "key_name",
+  "power_state",
+  "vm_state",
+  "task_state",
+  "host",
+  "node",
+  "flavor",
+  "reservation_id",
+  "launched_at",
+  "terminated_at",
+  "availability_zone",
+  "name",
+  "display_name",
+  "description",
+  "display_description",
+  "locked_by",
+  "uuid",
+  "root_device_name",
+  "config_drive",
+  "progress",
+  "status",
+  "ip",
+  "ip6",
+  "all_tenants",
+  "soft_deleted",
+  "deleted",
+  "created_at",
+  "changes-since",
+  "marker",
+  "sort_key",
+] as const;
+
+const properties = (...more: string[]): Readonly<Record<string, Schema>> => ({
+  ...Object.fromEntries([...FILTERS, ...more].map((name) => [name, MULTI()])),
+  "changes-since": MULTI({ type: "string", format: "date-time" }),
+  limit: MULTI({ ...INTEGER_TEXT }),
+  sort_dir: MULTI({ type: "string", enum: ["asc", "desc"] }),
+});
+
+const query = (known: Readonly<Record<string, Schema>>, additionalProperties: boolean): Schema => ({
+  type: "object",
+  properties: known,
+  additionalProperties,
+});
+
+const TAGS = ["tags", "tags-any", "not-tags", "not-tags-any"];
+const BEFORE = { "changes-before": SINGLE({ type: "string", format: "date-time" }) };
+const LOCKED = { locked: MULTI(BOOLEAN) };
+
+export const LIST_QUERY = schemas(
+  [1, query(properties(), true)],
+  [26, query(properties(...TAGS), true)],
+  [66, query({ ...properties(...TAGS), ...BEFORE }, true)],
+  [73, query({ ...properties(...TAGS), ...BEFORE, ...LOCKED }, true)],
+  [75, query({ ...properties(...TAGS), ...BEFORE, ...LOCKED }, false)],
+);

@@ -1,0 +1,148 @@
+import type { Instance, Service } from "../../../conductor/records/index.js";
+import type { Json } from "../../http/json.js";
+import { isoMicroseconds, isoSeconds } from "../../http/times.js";
+import type { Call } from "../api/call.js";
+import type { ComputeDeps } from "../api/deps.js";
+import { isUp } from "../services/service-status.js";
+import type { FoundServer } from "./find-server.js";
+import { serverStatus } from "./server-status.js";
+
+const WITH_PROGRESS = ["ACTIVE", "BUILD", "REBUILD", "RESIZE", "VERIFY_RESIZE", "MIGRATING"];
+const WITH_FAULT = ["ERROR", "DELETED"];
+
+type JsonObject = { readonly [key: string]: Json };
+
+/** Servers as the API shows them; one object serves one answer. */
+export class ServerView {
+  readonly #deps: ComputeDeps;
+  readonly #call: Call;
+  readonly #services = new Map<string, Service | null>();
+
+  constructor(deps: ComputeDeps, call: Call) {
+    this.#deps = deps;
+    this.#call = call;
+  }
+
+  brief({ uuid, displayName }: Instance): JsonObject {
+    return { id: uuid, name: displayName, links: this.#call.links.pair(`servers/${uuid}`) };
+  }
+
+  /** @param groups with `server_groups`, which lists leave out */
+  detail({ instance, building }: FoundServer, { groups = true }: { readonly groups?: boolean } = {}): JsonObject {
+    const { version, links } = this.#call;
+    const status = serverStatus(instance);
+    return {
+      id: instance.uuid,
+      name: instance.displayName,
+      status,
+      tenant_id: instance.projectId,
+      user_id: instance.userId,
+      metadata: instance.metadata,
+      hostId: instance.host === null ? "" : this.#deps.digests.sha224(instance.projectId + instance.host),
+      image: this.#image(instance),
+      flavor: this.#flavor(instance),
+      created: isoSeconds(instance.createdAt),
+      updated: isoSeconds(instance.updatedAt ?? instance.createdAt),
+      addresses: {},
+      accessIPv4: "",
+      accessIPv6: "",
+      links: links.pair(`servers/${instance.uuid}`),
+      "OS-DCF:diskConfig": "MANUAL",
+      ...(WITH_FAULT.includes(status) && !building ? this.#fault(instance.uuid) : {}),
+      ...(WITH_PROGRESS.includes(status) ? { progress: instance.progress } : {}),
+      "OS-EXT-AZ:availability_zone": this.#zone(instance),
+      config_drive: instance.configDrive ? "True" : "",
+      key_name: instance.keyName,
+      "OS-SRV-USG:launched_at": timeOrNull(instance.launchedAt),
+      "OS-SRV-USG:terminated_at": timeOrNull(instance.terminatedAt),
+      ...this.#extendedAttributes(instance, building),
+      "OS-EXT-STS:task_state": instance.taskState,
+      "OS-EXT-STS:vm_state": instance.vmState,
+      "OS-EXT-STS:power_state": instance.powerState,
+      "os-extended-volumes:volumes_attached": [],
+      ...(version >= 16 && this.#call.isAdmin ? { host_status: this.#hostStatus(instance) } : {}),
+      ...(version >= 9 ? { locked: instance.locked } : {}),
+      ...(version >= 73 ? { locked_reason: instance.lockedReason } : {}),
+      ...(version >= 19 ? { description: instance.displayDescription } : {}),
+      ...(version >= 26 ? { tags: instance.tags } : {}),
+      ...(version >= 63 ? { trusted_image_certificates: null } : {}),
+      ...(version >= 71 && groups ? { server_groups: [] } : {}),
+      ...(version >= 96
+        ? { pinned_availability_zone: this.#deps.store.requests.spec(instance.uuid)?.availabilityZone ?? null }
+        : {}),
+    };
+  }
+
+  #image({ imageRef }: Instance): Json {
+    return imageRef === "" ? "" : { id: imageRef, links: this.#call.links.bookmarkOnly(`images/${imageRef}`) };
+  }
+
+  #flavor({ flavor }: Instance): Json {
+    if (this.#call.version < 47) {
+      return { id: flavor.flavorid, links: this.#call.links.bookmarkOnly(`flavors/${flavor.flavorid}`) };
+    }
+    return {
+      vcpus: flavor.vcpus,
+      ram: flavor.memoryMb,
+      disk: flavor.rootGb,
+      ephemeral: flavor.ephemeralGb,
+      swap: flavor.swap,
+      original_name: flavor.name,
+      extra_specs: flavor.extraSpecs,
+    };
+  }
+
+  #fault(uuid: string): JsonObject {
+    const fault = this.#deps.store.instances.fault(uuid);
+    if (!fault) return {};
+    const { code, message, createdAt, details } = fault;
+    const shown = details !== null && details !== "" && (this.#call.isAdmin || code !== 500);
+    return { fault: { code, created: isoSeconds(createdAt), message, ...(shown ? { details } : {}) } };
+  }
+
+  #extendedAttributes(instance: Instance, building: boolean): JsonObject {
+    const { version, isAdmin } = this.#call;
+    const hostname = { "OS-EXT-SRV-ATTR:hostname": instance.hostname };
+    if (!isAdmin) return version >= 90 ? hostname : {};
+    return {
+      "OS-EXT-SRV-ATTR:host": instance.host,
+      "OS-EXT-SRV-ATTR:instance_name": building ? "" : `instance-${instance.id.toString(16).padStart(8, "0")}`,
+      "OS-EXT-SRV-ATTR:hypervisor_hostname": instance.node,
+      ...(version >= 3
+        ? {
+            "OS-EXT-SRV-ATTR:reservation_id": instance.reservationId,
+            "OS-EXT-SRV-ATTR:launch_index": instance.launchIndex,
+            ...hostname,
+            "OS-EXT-SRV-ATTR:kernel_id": "",
+            "OS-EXT-SRV-ATTR:ramdisk_id": "",
+            "OS-EXT-SRV-ATTR:root_device_name": instance.launchedAt === null ? null : "/dev/sda",
+            "OS-EXT-SRV-ATTR:user_data": instance.userData,
+          }
+        : {}),
+    };
+  }
+
+  #zone(instance: Instance): string {
+    if (instance.host === null) return instance.availabilityZone ?? "";
+    return this.#service(instance.host)?.availabilityZone ?? instance.availabilityZone ?? "";
+  }
+
+  #hostStatus({ host }: Instance): string {
+    const service = host === null ? null : this.#service(host);
+    if (!service) return "";
+    if (service.forcedDown) return "DOWN";
+    if (service.disabled) return "MAINTENANCE";
+    return isUp(this.#deps, service) ? "UP" : "UNKNOWN";
+  }
+
+  #service(host: string): Service | null {
+    const known = this.#services.get(host);
+    if (known !== undefined) return known;
+    const service = this.#deps.store.services.getByHost(host, "nova-compute");
+    this.#services.set(host, service);
+    return service;
+  }
+}
+
+const timeOrNull = (milliseconds: number | null): string | null =>
+  milliseconds === null ? null : isoMicroseconds(milliseconds);

@@ -1,0 +1,51 @@
+import type { Digests } from "../runtime/digests.js";
+import type { Runtime } from "../runtime/runtime.js";
+import type { ServiceHandler } from "../runtime/service.js";
+import type { ComputeDeps } from "./compute/api/deps.js";
+import { createComputeApi } from "./compute/compute-api.js";
+import type { AgentBus } from "./conductor/agent-bus.js";
+import { createIdentity, type Identity } from "./identity/identity.js";
+import { createImageApi } from "./image/image-api.js";
+import type { Store } from "./store/store.js";
+
+export interface ApisOptions {
+  readonly runtime: Pick<Runtime, "clock" | "random" | "logger">;
+  readonly digests: Digests;
+  readonly store: Store;
+  readonly bus: AgentBus;
+  /** See {@link ComputeDeps.wake}. */
+  readonly wake: () => void;
+  /** See {@link ComputeDeps.deleteService}. */
+  readonly deleteService: ComputeDeps["deleteService"];
+  /** Seconds; `[DEFAULT] service_down_time`. */
+  readonly serviceDownTime: number;
+}
+
+export interface Apis {
+  readonly identity: Identity;
+  /** By mount point. */
+  readonly services: Readonly<Record<"/identity" | "/compute" | "/image", ServiceHandler>>;
+}
+
+/** The embedded Identity, Compute and Image APIs over one state of record. */
+export const createApis = (options: ApisOptions): Apis => {
+  const { store, digests, runtime } = options;
+  const { clock, random, logger } = runtime;
+  const identity = createIdentity({ sql: store.database, clock, random, digests });
+  const { validate } = identity;
+  const image = createImageApi({ validate, random });
+  const compute = createComputeApi({
+    store,
+    bus: options.bus,
+    validate,
+    clock,
+    random,
+    digests,
+    logger,
+    serviceDownTime: options.serviceDownTime,
+    imageExists: image.exists,
+    wake: options.wake,
+    deleteService: options.deleteService,
+  });
+  return { identity, services: { "/identity": identity.handle, "/compute": compute, "/image": image.handle } };
+};

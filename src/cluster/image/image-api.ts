@@ -1,0 +1,116 @@
+import type { Random } from "../../runtime/random.js";
+import type { ServiceHandler, ServiceRequest, ServiceResponse } from "../../runtime/service.js";
+import type { ValidateToken } from "../credentials.js";
+import { Query } from "../http/query.js";
+import { newRequestId } from "../http/request-id.js";
+import { Router } from "../http/router.js";
+import { IMAGES, type Image, imageView } from "./images.js";
+import { IMAGE_SCHEMA, IMAGES_SCHEMA } from "./schemas.js";
+
+export interface ImageOptions {
+  readonly validate: ValidateToken;
+  readonly random: Random;
+}
+
+export interface ImageService {
+  /** Glance's API v2, to read; mount it at `/image`. */
+  readonly handle: ServiceHandler;
+  readonly exists: (id: string) => boolean;
+}
+
+export const createImageApi = (options: ImageOptions): ImageService => {
+  const router = new Router(ROUTES);
+  return {
+    exists: (id) => find(id) !== undefined,
+    handle: (request) => {
+      const response = respond(options, router, request);
+      const headers = { ...response.headers, "x-openstack-request-id": newRequestId(options.random) };
+      return { ...response, headers };
+    },
+  };
+};
+
+interface Route {
+  readonly method: "GET";
+  readonly path: string;
+  readonly answer: (params: Readonly<Record<string, string>>, query: Query) => unknown;
+}
+
+const ROUTES: readonly Route[] = [
+  { method: "GET", path: "/v2/schemas/images", answer: () => IMAGES_SCHEMA },
+  { method: "GET", path: "/v2/schemas/image", answer: () => IMAGE_SCHEMA },
+  { method: "GET", path: "/v2/images", answer: (_, query) => list(query) },
+  {
+    method: "GET",
+    path: "/v2/images/:id",
+    answer: ({ id = "" }) => {
+      const image = find(id);
+      return image && imageView(image);
+    },
+  },
+];
+
+const find = (id: string): Image | undefined => IMAGES.find((image) => image.id === id.toLowerCase());
+
+const list = (query: Query): unknown => {
+  const marker = IMAGES.findIndex(({ id }) => id === query.get("marker"));
+  const named = query.get("name")?.replace(/^in:/, "").split(",");
+  const ids = query.get("id")?.replace(/^in:/, "").split(",");
+  const images = IMAGES.slice(marker + 1).filter(
+    ({ id, name }) => (named?.includes(name) ?? true) && (ids?.includes(id) ?? true),
+  );
+  const limit = Number.parseInt(query.get("limit") ?? "1000", 10);
+  const page = images.slice(0, Number.isNaN(limit) ? undefined : Math.max(0, limit));
+  return { images: page.map(imageView), schema: "/v2/schemas/images", first: "/v2/images" };
+};
+
+const respond = ({ validate }: ImageOptions, router: Router<Route>, request: ServiceRequest): ServiceResponse => {
+  const discovery = versions(request);
+  if (discovery) return discovery;
+  if (!validate(request.headers["x-auth-token"] ?? "")) return unauthorized(request);
+  const match = router.match(request.method, request.path);
+  if (match.kind === "unknown") return html(404, "Not Found", "The resource could not be found.");
+  if (match.kind === "wrong-method") {
+    return html(405, "Method Not Allowed", "The images of this cloud can be read, not changed.");
+  }
+  const body = match.route.answer(match.params, new Query(request.query));
+  if (body === undefined) return html(404, "Not Found", `No image found with ID ${match.params.id}`);
+  return json(200, body);
+};
+
+const versions = ({ method, path, baseUrl }: ServiceRequest): ServiceResponse | undefined => {
+  if (method !== "GET" || !["", "/", "/versions", "/v2", "/v2/"].includes(path)) return undefined;
+  const links = [{ rel: "self", href: `${baseUrl}/v2/` }];
+  return json(path === "/versions" ? 200 : 300, { versions: [{ id: "v2.9", status: "CURRENT", links }] });
+};
+
+const unauthorized = ({ baseUrl }: ServiceRequest): ServiceResponse => {
+  const message = "The request you have made requires authentication.";
+  const response = json(401, { error: { code: 401, title: "Unauthorized", message } });
+  const identity = baseUrl.replace(/\/image$/, "/identity");
+  return { ...response, headers: { ...response.headers, "www-authenticate": `Keystone uri="${identity}"` } };
+};
+
+const json = (status: number, body: unknown): ServiceResponse => ({
+  status,
+  headers: { "content-type": "application/json" },
+  body: JSON.stringify(body),
+});
+
+/** Glance answers errors as pages. */
+const html = (status: number, title: string, detail: string): ServiceResponse => ({
+  status,
+  headers: { "content-type": "text/html; charset=UTF-8" },
+  body: `<html>
+ <head>
+  <title>${status} ${title}</title>
+ </head>
+ <body>
+  <h1>${status} ${title}</h1>
+  ${escapeHtml(detail)}<br /><br />
+ </body>
+</html>`,
+});
+
+const escapeHtml = (text: string): string =>
+  text.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;").replaceAll('"', "&quot;");

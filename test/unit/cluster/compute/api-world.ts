@@ -1,0 +1,244 @@
+import type { ComputeDeps } from "../../../../src/cluster/compute/api/deps.js";
+import type { AgentBus } from "../../../../src/cluster/conductor/agent-bus.js";
+import { type Apis, createApis } from "../../../../src/cluster/create-apis.js";
+import type { LoginUser } from "../../../../src/cluster/identity/directory.js";
+import { openStore } from "../../../../src/cluster/store/open-store.js";
+import type { NewInstance, Store } from "../../../../src/cluster/store/store.js";
+import { MessagingTimeout } from "../../../../src/conductor/errors.js";
+import type { ComputeNodeResources, Flavor, Instance, Service } from "../../../../src/conductor/records/index.js";
+import { nodeDigests } from "../../../../src/runtime/node/node-digests.js";
+import type { ServiceResponse } from "../../../../src/runtime/service.js";
+import { VirtualWorld } from "../../../../src/runtime/virtual/index.js";
+
+export const ROOT = "http://127.0.0.1:8774";
+export const CIRROS = "c0ffee00-0000-4000-8000-000000000001";
+
+export interface Ask {
+  readonly method?: string;
+  /** With the mount point and the query: `/compute/v2.1/servers?name=x`. */
+  readonly url: string;
+  readonly headers?: Readonly<Record<string, string>>;
+  /** JSON, or raw text. */
+  readonly body?: unknown;
+  /** Default: a token of `admin`. */
+  readonly token?: string | undefined;
+  /** The minor of the microversion. */
+  readonly version?: number | undefined;
+}
+
+export interface CastMessage {
+  readonly host: string;
+  readonly method: string;
+  readonly params: unknown;
+}
+
+/** The three APIs over a state of record in memory, without sockets and agents. */
+export class ApiWorld {
+  readonly world: VirtualWorld;
+  readonly store: Store;
+  readonly apis: Apis;
+  readonly casts: CastMessage[] = [];
+  readonly calls: CastMessage[] = [];
+  readonly deletedServices: number[] = [];
+  readonly passwords: Readonly<Record<LoginUser, string>>;
+  wakes = 0;
+  /** What an agent answers to `set_host_enabled`; undefined: nobody does. */
+  agentAnswers: boolean;
+  deleteService: ComputeDeps["deleteService"];
+  readonly #tokens = new Map<LoginUser, string>();
+
+  private constructor(world: VirtualWorld, store: Store, runtime: ReturnType<VirtualWorld["spawn"]>) {
+    this.world = world;
+    this.store = store;
+    this.agentAnswers = true;
+    this.deleteService = async (service: Service) => {
+      this.deletedServices.push(service.id);
+      this.store.services.destroy(service.id);
+    };
+    const bus: AgentBus = {
+      cast: (host, method, params) => {
+        this.casts.push({ host, method, params });
+      },
+      call: async (host, method, params) => {
+        this.calls.push({ host, method, params });
+        if (!this.agentAnswers) throw new MessagingTimeout(`no agent serves ${host}`);
+        return "enabled" as never;
+      },
+      serves: () => this.agentAnswers,
+    };
+    this.apis = createApis({
+      runtime,
+      digests: nodeDigests,
+      store,
+      bus,
+      wake: () => {
+        this.wakes += 1;
+      },
+      deleteService: (service, options) => this.deleteService(service, options),
+      serviceDownTime: 60,
+    });
+    this.passwords = {
+      admin: this.apis.identity.ensurePassword("admin"),
+      demo: this.apis.identity.ensurePassword("demo"),
+    };
+  }
+
+  static async open(): Promise<ApiWorld> {
+    const world = new VirtualWorld();
+    const runtime = world.spawn({ name: "control-plane" });
+    return new ApiWorld(world, await openStore({ path: ":memory:", runtime }), runtime);
+  }
+
+  async ask({ method = "GET", url, headers = {}, body, token, version }: Ask): Promise<Reply> {
+    const [, mount = "", rest = "", query = ""] = /^(\/identity|\/compute|\/image)([^?]*)\??(.*)$/.exec(url) ?? [];
+    const handler = this.apis.services[mount as "/compute"];
+    const response = await handler({
+      method,
+      path: rest,
+      query,
+      headers: {
+        ...(body === undefined ? {} : { "content-type": "application/json" }),
+        ...(version === undefined ? {} : { "openstack-api-version": `compute 2.${version}` }),
+        "x-auth-token": token ?? (await this.token("admin")),
+        ...headers,
+      },
+      body: body === undefined ? "" : typeof body === "string" ? body : JSON.stringify(body),
+      baseUrl: ROOT + mount,
+    });
+    return new Reply(response);
+  }
+
+  async token(user: LoginUser): Promise<string> {
+    const known = this.#tokens.get(user);
+    if (known) return known;
+    const response = await this.ask({
+      method: "POST",
+      url: "/identity/v3/auth/tokens",
+      token: "",
+      body: passwordAuth(user, this.passwords[user], { project: { name: user, domain: { id: "default" } } }),
+    });
+    const token = response.headers["x-subject-token"] ?? "";
+    this.#tokens.set(user, token);
+    return token;
+  }
+
+  flavor(changes: Partial<Flavor> = {}): Flavor {
+    return this.store.flavors.create({ ...TINY, ...changes });
+  }
+
+  /** A compute host that has just reported, with its node. */
+  host(name: string): Service {
+    const service = this.store.services.create({ host: name, binary: "nova-compute", topic: "compute", version: 73 });
+    this.store.computeNodes.create({
+      host: name,
+      serviceId: service.id,
+      uuid: `00000000-0000-4000-8000-${String(service.id).padStart(12, "0")}`,
+      hypervisorHostname: name,
+      resources: RESOURCES,
+    });
+    return this.store.services.reportState(service.id);
+  }
+
+  /** A server that runs on a host, unless told otherwise. */
+  server(host: string | null, changes: Partial<NewInstance> = {}): Instance {
+    const node = host === null ? null : this.store.computeNodes.byHost(host)[0];
+    const flavor = this.store.flavors.getByFlavorid("1") ?? this.flavor();
+    return this.store.instances.create({
+      uuid: changes.uuid ?? crypto.randomUUID(),
+      projectId: this.projectId("admin"),
+      userId: nodeDigests.sha256("user/admin").slice(0, 32),
+      displayName: "vm1",
+      hostname: "vm1",
+      reservationId: "r-xawgt94c",
+      imageRef: CIRROS,
+      flavor,
+      host,
+      node: node?.hypervisorHostname ?? null,
+      computeId: node?.id ?? null,
+      launchedOn: host,
+      vmState: "active",
+      taskState: null,
+      powerState: 1,
+      launchedAt: this.world.now,
+      ...changes,
+    });
+  }
+
+  projectId(name: string): string {
+    return nodeDigests.sha256(`project/${name}`).slice(0, 32);
+  }
+}
+
+export class Reply {
+  readonly status: number;
+  readonly headers: ServiceResponse["headers"];
+  readonly body: string;
+
+  constructor({ status, headers, body }: ServiceResponse) {
+    this.status = status;
+    this.headers = headers;
+    this.body = body;
+  }
+
+  /** The body as JSON, or what it has below the keys. */
+  json(...keys: readonly (string | number)[]): unknown {
+    let value: unknown = this.body === "" ? undefined : JSON.parse(this.body);
+    for (const key of keys) value = (value as Readonly<Record<string | number, unknown>> | undefined)?.[key];
+    return value;
+  }
+
+  /** The error's text, whatever the shape of the error. */
+  get message(): string {
+    const body = this.json() as Readonly<Record<string, unknown>>;
+    const inner = typeof body.message === "string" ? body : (Object.values(body)[0] as typeof body);
+    return String(inner.message);
+  }
+}
+
+export const passwordAuth = (name: string, password: string, scope?: unknown): unknown => ({
+  auth: {
+    identity: { methods: ["password"], password: { user: { name, password, domain: { id: "default" } } } },
+    ...(scope === undefined ? {} : { scope }),
+  },
+});
+
+export const TINY: Omit<Flavor, "id"> = {
+  flavorid: "1",
+  name: "m1.tiny",
+  vcpus: 1,
+  memoryMb: 512,
+  rootGb: 1,
+  ephemeralGb: 0,
+  swap: 0,
+  rxtxFactor: 1,
+  disabled: false,
+  isPublic: true,
+  extraSpecs: {},
+  description: null,
+};
+
+export const RESOURCES: ComputeNodeResources = {
+  hostIp: "127.0.0.1",
+  vcpus: 1000,
+  memoryMb: 800_000,
+  localGb: 600_000,
+  vcpusUsed: 0,
+  memoryMbUsed: 512,
+  localGbUsed: 0,
+  freeRamMb: 799_488,
+  freeDiskGb: 600_000,
+  runningVms: 0,
+  currentWorkload: 0,
+  diskAvailableLeast: 0,
+  hypervisorType: "fake",
+  hypervisorVersion: 1000,
+  cpuInfo: '{"arch": "x86_64", "model": "Nehalem"}',
+  supportedHvSpecs: [],
+  cpuAllocationRatio: 4,
+  ramAllocationRatio: 1,
+  diskAllocationRatio: 1,
+  stats: {},
+  metrics: "[]",
+  numaTopology: null,
+  pciDevicePools: [],
+};
