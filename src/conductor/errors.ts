@@ -64,3 +64,15 @@ export class HostLeaseHeld extends ConductorError {
 export class InvalidParameters extends ConductorError {
   override readonly name = "InvalidParameters";
 }
+/** The conductor refused the join token. Trying again cannot help. */
+export class JoinTokenRefused extends ConductorError {
+  override readonly name = "JoinTokenRefused";
+}
+/** The conductor and this program speak different versions of the wire. */
+export class UnsupportedProtocol extends ConductorError {
+  override readonly name = "UnsupportedProtocol";
+}
+/** Too many calls of one connection are under way. */
+export class OverLimit extends ConductorError {
+  override readonly name = "OverLimit";
+}

@@ -44,7 +44,8 @@ export type AgentHandlers = {
 export interface HostSession extends Conductor {
   readonly host: string;
   /**
-   * Takes the host's lease (spec 2.4 G6) and keeps it.
+   * Takes the host's lease (spec 2.4 G6) and keeps it. Waits for the lease of a holder that has gone to end; does not wait
+   * when the holder's process is known to be dead.
    * @throws {HostLeaseHeld} another live agent has it.
    */
   acquireLease(): Promise<void>;
@@ -66,8 +67,12 @@ export type ConnectionState = "connecting" | "connected" | "waiting" | "closed";
 export interface ConductorConnection {
   readonly state: ConnectionState;
   onState(listener: (state: ConnectionState, detail: string) => void): void;
-  /** @throws {ConductorUnreachable} only when `giveUpAfter` of the connection's options has passed. */
+  /**
+   * @throws {ConductorUnreachable} only when `giveUpAfter` of the connection's options has passed.
+   * @throws {JoinTokenRefused, UnsupportedProtocol} trying again cannot help.
+   */
   connected(): Promise<void>;
-  host(name: string): HostSession;
+  /** `lease: false` (quirk `no-host-lease`): no lease is asked for, `leaseHeld` is always true, nothing is refused for want of one. */
+  host(name: string, options?: { readonly lease?: boolean }): HostSession;
   close(): Promise<void>;
 }

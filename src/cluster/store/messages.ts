@@ -37,9 +37,10 @@ export class Messages implements MessageStore {
     });
   }
 
-  pending(host: string): QueuedMessage[] {
+  pending(host: string, options: { readonly after?: number; readonly limit?: number } = {}): QueuedMessage[] {
+    const { after = 0, limit = Number.MAX_SAFE_INTEGER } = options;
     return this.#table
-      .many("host = ? ORDER BY id", host)
+      .many("host = ? AND id > ? ORDER BY id LIMIT ?", host, after, limit)
       .map(({ id, method, params, requestId }) => ({ id, method, params, requestId }));
   }
 

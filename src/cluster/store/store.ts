@@ -241,7 +241,8 @@ export interface MessageStore {
     readonly params: string;
     readonly requestId: string;
   }): number;
-  pending(host: string): QueuedMessage[];
+  /** Oldest first. */
+  pending(host: string, options?: { readonly after?: number; readonly limit?: number }): QueuedMessage[];
   taken(id: number): void;
   /** The stored answer (JSON text) of a call of that agent boot, if it was carried out. */
   answer(bootId: string, callId: number): string | null;

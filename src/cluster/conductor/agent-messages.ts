@@ -1,0 +1,71 @@
+import type { AgentMethod, AgentMethods } from "../../conductor/agent-methods.js";
+import { ConductorError, MessagingTimeout } from "../../conductor/errors.js";
+import type { ParamsOf, ResultOf } from "../../conductor/methods.js";
+import type { Store } from "../store/store.js";
+import type { AgentBus } from "./agent-bus.js";
+import type { HostLeases } from "./host-leases.js";
+import type { Outbox } from "./outbox.js";
+import { AGENT_PARAMS, AGENT_RESULTS } from "./schemas/method-schemas.js";
+import { Validator } from "./schemas/validator.js";
+
+/** `rpc_response_timeout`, ms. */
+const DEFAULT_TIMEOUT = 60_000;
+
+/** What the control plane, or one agent through it, says to agents. */
+export class AgentMessages implements AgentBus {
+  readonly #store: Store;
+  readonly #outbox: Outbox;
+  readonly #leases: HostLeases;
+  readonly #validator = new Validator<AgentMethod>(AGENT_PARAMS);
+
+  constructor(store: Store, outbox: Outbox, leases: HostLeases) {
+    this.#store = store;
+    this.#outbox = outbox;
+    this.#leases = leases;
+  }
+
+  cast<M extends AgentMethod>(host: string, method: M, params: ParamsOf<AgentMethods, M>, requestId: string): void {
+    this.forwardCast(host, method, params, requestId);
+  }
+
+  async call<M extends AgentMethod>(
+    host: string,
+    method: M,
+    params: ParamsOf<AgentMethods, M>,
+    options: { readonly requestId: string; readonly timeout?: number },
+  ): Promise<ResultOf<AgentMethods, M>> {
+    // The agent's answer is what its own method table says; the wire carries no types.
+    return (await this.forwardCall(host, method, params, options)) as ResultOf<AgentMethods, M>;
+  }
+
+  serves(host: string): boolean {
+    return this.#outbox.server(host) !== undefined;
+  }
+
+  /** As {@link cast}, with parameters that another agent sent. @throws {InvalidParameters} */
+  forwardCast(host: string, method: AgentMethod, params: unknown, requestId: string): void {
+    this.#validator.check(method, params);
+    this.#store.messages.enqueue({ host, method, params: JSON.stringify(params), requestId });
+  }
+
+  /** As {@link call}, with parameters that another agent sent. @throws {InvalidParameters} */
+  async forwardCall(
+    host: string,
+    method: AgentMethod,
+    params: unknown,
+    options: { readonly requestId: string; readonly timeout?: number },
+  ): Promise<unknown> {
+    this.#validator.check(method, params);
+    const session = this.#outbox.server(host);
+    if (!session) {
+      const known = this.#leases.holder(host) ? "its agent does not serve yet" : "no agent serves it";
+      throw new MessagingTimeout(`host ${host} cannot be asked to ${method}: ${known}`, { host, method });
+    }
+    const { requestId, timeout = DEFAULT_TIMEOUT } = options;
+    const result = await session.ask(method, { params, meta: { host, requestId }, timeout });
+    if (!AGENT_RESULTS[method].some((allowed) => allowed === result)) {
+      throw new ConductorError(`the agent of host ${host} answered ${method} with something that is no answer to it`);
+    }
+    return result;
+  }
+}

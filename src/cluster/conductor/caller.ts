@@ -1,0 +1,11 @@
+import type { Session } from "./session.js";
+
+/** Who calls a method, and under which request. */
+export interface Caller {
+  readonly session: Session;
+  /** The host for which the caller speaks. */
+  readonly host: string | undefined;
+  readonly requestId: string;
+  /** Does not take part in host leases (quirk `no-host-lease`). */
+  readonly unfenced: boolean;
+}

@@ -1,0 +1,216 @@
+import { CONDUCTOR_PATH, type Outcome } from "../../conductor/wire/frames.js";
+import type { Runtime } from "../../runtime/runtime.js";
+import type { SocketAcceptor } from "../../runtime/server.js";
+import type { Socket } from "../../runtime/socket.js";
+import type { CancelTimer } from "../../runtime/timers.js";
+import type { Store } from "../store/store.js";
+import type { AgentBus } from "./agent-bus.js";
+import { AgentMessages } from "./agent-messages.js";
+import { equalInConstantTime } from "./constant-time.js";
+import { Dispatcher } from "./dispatcher.js";
+import { HostLeases } from "./host-leases.js";
+import { recordMethods } from "./methods/record-methods.js";
+import { sessionHandlers } from "./methods/session-handlers.js";
+import { type PlacementAccess, workMethods } from "./methods/work-methods.js";
+import { Outbox } from "./outbox.js";
+import { type Message, readFrame } from "./read-frame.js";
+import { type AgentIdentity, Session, type SessionLimits } from "./session.js";
+
+export interface ConductorOptions {
+  readonly store: Store;
+  readonly runtime: Pick<Runtime, "clock" | "timers" | "random" | "logger">;
+  /** What agents present as `authorization: Bearer <token>`. */
+  readonly joinToken: string;
+  /** A Placement endpoint and a token for agents that have no `[placement]` section of their own. */
+  readonly placementAccess: () => PlacementAccess | Promise<PlacementAccess>;
+  /** Told, after commit, that the store has a new task. */
+  readonly onTask?: () => void;
+  /** Milliseconds after which a silent or lost holder's lease may be given away. Default 10,000. */
+  readonly leaseTtl?: number;
+  readonly limits?: Partial<SessionLimits>;
+}
+
+/** The conductor's server side, without the socket that listens. */
+export interface ConductorServer {
+  /** For `Servers.listen`: where agents connect. */
+  readonly sockets: Readonly<Record<string, SocketAcceptor>>;
+  readonly bus: AgentBus;
+  /** Instances by host, as the agents last reported them; for the scheduler. */
+  readonly instanceInfo: ReadonlyMap<string, ReadonlySet<string>>;
+  /** Connections that are open. */
+  readonly connections: number;
+  /** Takes no further connections and closes those that are open; agents come back by themselves. */
+  stop(): void;
+}
+
+const DEFAULT_LEASE_TTL = 10_000;
+const DEFAULT_LIMITS: SessionLimits = { bufferedBytes: 32 * 1024 * 1024, callsUnderWay: 1_000 };
+/** Milliseconds after which the answers of agents that never came back are dropped. */
+const ANSWERS_KEPT = 24 * 3_600_000;
+
+export function createConductor(options: ConductorOptions): ConductorServer {
+  return new Conductor(options);
+}
+
+class Conductor implements ConductorServer {
+  readonly bus: AgentBus;
+  readonly instanceInfo = new Map<string, ReadonlySet<string>>();
+  readonly #options: ConductorOptions;
+  readonly #ttl: number;
+  readonly #limits: SessionLimits;
+  readonly #leases: HostLeases;
+  readonly #outbox: Outbox;
+  readonly #dispatcher: Dispatcher;
+  readonly #sessions = new Set<Session>();
+  readonly #unsubscribe: () => void;
+  #cancelWatch: CancelTimer | undefined;
+  #stopped = false;
+
+  constructor(options: ConductorOptions) {
+    const { store, runtime, leaseTtl = DEFAULT_LEASE_TTL, limits, placementAccess } = options;
+    this.#options = options;
+    this.#ttl = leaseTtl;
+    this.#limits = { ...DEFAULT_LIMITS, ...limits };
+    this.#leases = new HostLeases(store, runtime.clock, leaseTtl);
+    this.#outbox = new Outbox(store, runtime.logger);
+    const messages = new AgentMessages(store, this.#outbox, this.#leases);
+    this.bus = messages;
+    const introduced = (session: Session, identity: AgentIdentity) => this.#introduced(session, identity);
+    this.#dispatcher = new Dispatcher({
+      store,
+      leases: this.#leases,
+      random: runtime.random,
+      logger: runtime.logger,
+      methods: {
+        ...recordMethods(store),
+        ...workMethods({ store, bus: messages, placementAccess, instanceInfo: this.instanceInfo }),
+        ...sessionHandlers({ leases: this.#leases, outbox: this.#outbox, messages, leaseTtl, introduced }),
+      },
+    });
+    store.messages.forgetAnswersBefore(runtime.clock.now() - ANSWERS_KEPT);
+    this.#unsubscribe = store.onChange(({ kind, id }) => {
+      if (kind === "message") {
+        this.#outbox.deliver(String(id));
+      } else if (kind === "task") {
+        options.onTask?.();
+      }
+    });
+  }
+
+  get sockets(): Readonly<Record<string, SocketAcceptor>> {
+    return { [CONDUCTOR_PATH]: (socket, { headers }) => this.#accept(socket, headers.authorization) };
+  }
+
+  get connections(): number {
+    return this.#sessions.size;
+  }
+
+  stop(): void {
+    this.#stopped = true;
+    this.#unsubscribe();
+    this.#cancelWatch?.();
+    for (const session of this.#sessions) {
+      session.close(1001, "the conductor is stopping; come back later");
+      this.#ended(session);
+    }
+  }
+
+  #accept(socket: Socket, authorization: string | undefined): string | undefined {
+    if (this.#stopped) {
+      return "the conductor is stopping";
+    }
+    const [, token] = /^Bearer +(\S+)$/i.exec(authorization ?? "") ?? [];
+    if (token === undefined || !equalInConstantTime(token, this.#options.joinToken)) {
+      return "the join token is missing or wrong: expected `authorization: Bearer <token>` with this cluster's token";
+    }
+    const { clock, timers } = this.#options.runtime;
+    const session = new Session(socket, { clock, timers, limits: this.#limits });
+    this.#sessions.add(session);
+    socket.onMessage((text) => this.#take(session, text));
+    socket.onClose(() => this.#ended(session));
+    this.#watch();
+    return undefined;
+  }
+
+  #take(session: Session, text: string): void {
+    if (session.closed) {
+      return;
+    }
+    session.heard();
+    const message = readFrame(text);
+    if (Array.isArray(message)) {
+      this.#takeBatch(session, message);
+      return;
+    }
+    const response = this.#handle(session, message as Message);
+    if (response instanceof Promise) {
+      response.then((settled) => send(session, settled));
+    } else {
+      send(session, response);
+    }
+  }
+
+  #takeBatch(session: Session, batch: readonly Message[]): void {
+    Promise.all(batch.map((message) => this.#handle(session, message))).then((responses) => {
+      const answers = responses.filter((response) => response !== undefined);
+      if (answers.length > 0) {
+        session.send(answers);
+      }
+    });
+  }
+
+  #handle(session: Session, message: Message): ReturnType<Dispatcher["dispatch"]> {
+    switch (message.kind) {
+      case "request":
+        return this.#dispatcher.dispatch(session, message.request);
+      case "response":
+        session.answered(message.response);
+        return undefined;
+      case "refused":
+        return message.response;
+    }
+  }
+
+  #introduced(session: Session, identity: AgentIdentity): void {
+    for (const other of this.#sessions) {
+      if (other !== session && other.identity?.bootId === identity.bootId) {
+        other.terminate();
+        this.#ended(other);
+      }
+    }
+    session.introduce(identity);
+    this.#options.runtime.logger.debug("an agent process connected", { pid: identity.pid, version: identity.version });
+  }
+
+  #ended(session: Session): void {
+    if (this.#sessions.delete(session)) {
+      session.ended();
+      this.#outbox.sessionEnded(session);
+      this.#leases.sessionEnded(session);
+    }
+  }
+
+  /** While there are connections: cuts those that have fallen silent or never said who they are. */
+  #watch(): void {
+    this.#cancelWatch ??= this.#options.runtime.timers.after(this.#ttl / 4, () => {
+      this.#cancelWatch = undefined;
+      const now = this.#options.runtime.clock.monotonic();
+      for (const session of this.#sessions) {
+        const since = session.identity ? session.lastHeard : session.openedAt;
+        if (now - since >= this.#ttl) {
+          session.terminate();
+          this.#ended(session);
+        }
+      }
+      if (this.#sessions.size > 0) {
+        this.#watch();
+      }
+    });
+  }
+}
+
+function send(session: Session, response: ({ readonly id: unknown } & Outcome) | undefined): void {
+  if (response) {
+    session.send(response);
+  }
+}

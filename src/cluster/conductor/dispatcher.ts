@@ -1,0 +1,154 @@
+import { ConductorError, OverLimit, UnsupportedProtocol } from "../../conductor/errors.js";
+import type { ConductorMethods } from "../../conductor/methods.js";
+import { encodeError } from "../../conductor/wire/error-codec.js";
+import { type Meta, type Outcome, type ResponseFrame, RPC_CODES, type RpcId } from "../../conductor/wire/frames.js";
+import type { SessionMethods } from "../../conductor/wire/session-methods.js";
+import type { Logger } from "../../runtime/logger.js";
+import type { Random } from "../../runtime/random.js";
+import type { Store } from "../store/store.js";
+import type { Caller } from "./caller.js";
+import type { HostLeases } from "./host-leases.js";
+import type { Handler, MethodTable } from "./methods/method-table.js";
+import type { ValidRequest } from "./read-frame.js";
+import { CONDUCTOR_PARAMS, SESSION_PARAMS } from "./schemas/method-schemas.js";
+import { Validator } from "./schemas/validator.js";
+import { respond, type Session } from "./session.js";
+
+type AllMethods = ConductorMethods & SessionMethods;
+type AnyMethod = keyof AllMethods;
+type AnyHandler = Handler<never, unknown>;
+
+export interface DispatcherParts {
+  readonly store: Store;
+  readonly leases: HostLeases;
+  readonly random: Random;
+  readonly logger: Logger;
+  readonly methods: MethodTable<AllMethods, AnyMethod>;
+}
+
+/** Carries out requests: refuses what is not understood, and does what is asked once. */
+export class Dispatcher {
+  readonly #parts: DispatcherParts;
+  readonly #handlers: ReadonlyMap<string, AnyHandler>;
+  readonly #validator = new Validator<AnyMethod>({ ...CONDUCTOR_PARAMS, ...SESSION_PARAMS });
+
+  constructor(parts: DispatcherParts) {
+    this.#parts = parts;
+    this.#handlers = new Map(Object.entries<AnyHandler>(parts.methods));
+  }
+
+  /** The response, at once where that is possible; undefined for a notification. */
+  dispatch(session: Session, request: ValidRequest): ResponseFrame | undefined | Promise<ResponseFrame | undefined> {
+    const outcome = this.#outcome(session, request);
+    const { id } = request;
+    if (outcome instanceof Promise) {
+      return outcome.then((settled) => (id === undefined ? undefined : respond(id, settled)));
+    }
+    return id === undefined ? undefined : respond(id, outcome);
+  }
+
+  #outcome(session: Session, request: ValidRequest): Outcome | Promise<Outcome> {
+    const { id, method, params, meta } = request;
+    try {
+      const handler = this.#handlers.get(method);
+      if (!handler || !this.#validator.knows(method)) {
+        return { error: { code: RPC_CODES.methodNotFound, message: `unknown method ${method.slice(0, 100)}` } };
+      }
+      if (!session.identity && method !== "session_hello") {
+        throw new UnsupportedProtocol("the first message of a connection must be session_hello");
+      }
+      this.#validator.check(method, params);
+      const requestId = meta.requestId ?? `req-${this.#parts.random.uuid()}`;
+      const caller = { session, host: meta.host, requestId, unfenced: meta.unfenced ?? false };
+      this.#forget(session, handler, method, meta);
+      return handler.writes
+        ? this.#once(handler.run, params, caller, id)
+        : this.#read(handler.run, params, caller, method);
+    } catch (error) {
+      return this.#failed(error, method);
+    }
+  }
+
+  /** A write: effect and answer are stored together, so that a repeated call is answered and not carried out again. */
+  #once(
+    run: (params: never, caller: Caller) => unknown,
+    params: object,
+    caller: Caller,
+    id: RpcId | undefined,
+  ): Outcome {
+    const { store, leases } = this.#parts;
+    const bootId = caller.session.identity?.bootId ?? "";
+    const repeatable = typeof id === "number" && Number.isSafeInteger(id) && id >= 0;
+    if (id !== undefined && !repeatable) {
+      const message = "a method that writes needs a whole number as id, never used before by the same boot";
+      return { error: { code: RPC_CODES.invalidRequest, message } };
+    }
+    return store.transaction(() => {
+      const known = repeatable ? store.messages.answer(bootId, id) : null;
+      if (known !== null) {
+        return JSON.parse(known) as Outcome;
+      }
+      if (caller.host !== undefined && !caller.unfenced) {
+        leases.refuseOthers(caller.host, bootId);
+      }
+      const outcome = this.#attempt(() => run(params as never, caller));
+      if (repeatable) {
+        store.messages.recordAnswer(bootId, id, JSON.stringify(outcome));
+      }
+      return outcome;
+    });
+  }
+
+  /** An error of the application is an answer like any other; one of the store undoes everything and is recorded nowhere. */
+  #attempt(work: () => unknown): Outcome {
+    try {
+      return { result: this.#parts.store.transaction(work) ?? null };
+    } catch (error) {
+      if (error instanceof ConductorError) {
+        return { error: encodeError(error) };
+      }
+      throw error;
+    }
+  }
+
+  #read(
+    run: (params: never, caller: Caller) => unknown,
+    params: object,
+    caller: Caller,
+    method: string,
+  ): Outcome | Promise<Outcome> {
+    const { session } = caller;
+    if (session.overLimit) {
+      throw new OverLimit("too many calls of this connection are under way; wait for some of them");
+    }
+    const result = run(params as never, caller);
+    if (!(result instanceof Promise)) {
+      return { result: result ?? null };
+    }
+    session.underWay += 1;
+    return result
+      .then(
+        (value: unknown): Outcome => ({ result: value ?? null }),
+        (error: unknown) => this.#failed(error, method),
+      )
+      .finally(() => {
+        session.underWay -= 1;
+      });
+  }
+
+  #forget(session: Session, handler: AnyHandler, method: string, { ack }: Meta): void {
+    const bootId = session.identity?.bootId;
+    const due = handler.writes || method === "session_ping";
+    if (due && bootId !== undefined && ack !== undefined && ack > session.acknowledged) {
+      session.acknowledged = ack;
+      this.#parts.store.messages.forgetAnswers(bootId, ack);
+    }
+  }
+
+  #failed(error: unknown, method: string): Outcome {
+    if (!(error instanceof ConductorError)) {
+      this.#parts.logger.error("a call failed unexpectedly", { err: error, method });
+    }
+    return { error: encodeError(error) };
+  }
+}

@@ -1,0 +1,126 @@
+import { HostLeaseHeld } from "../../conductor/errors.js";
+import { LEASE_LOST, type LeaseHolder } from "../../conductor/wire/session-methods.js";
+import type { Clock } from "../../runtime/clock.js";
+import type { HostLease, Store } from "../store/store.js";
+import type { AgentIdentity, Session } from "./session.js";
+
+interface Holding {
+  readonly lease: HostLease;
+  /** The holder's connection; undefined: it ended. */
+  readonly session: Session | undefined;
+  /** Monotonic; when the lease ends without a connection. */
+  readonly deadline: number;
+}
+
+/**
+ * Who may act for which host (spec 2.4 G6). A lease belongs to one boot of one agent. While its connection is alive nobody
+ * else gets it; after that it stays for `ttl`, in which the holder, going by its own clock, has stopped to act.
+ */
+export class HostLeases {
+  readonly #store: Store;
+  readonly #clock: Clock;
+  readonly #ttl: number;
+  readonly #holdings = new Map<string, Holding>();
+
+  /** @param ttl milliseconds. After a restart every known holder has that long to come back. */
+  constructor(store: Store, clock: Clock, ttl: number) {
+    this.#store = store;
+    this.#clock = clock;
+    this.#ttl = ttl;
+    const deadline = clock.monotonic() + ttl;
+    for (const lease of store.leases.list()) {
+      this.#holdings.set(lease.host, { lease, session: undefined, deadline });
+    }
+  }
+
+  /** The connection that holds the host now. */
+  holder(host: string): Session | undefined {
+    return this.#holdings.get(host)?.session;
+  }
+
+  /**
+   * Returns the connection that lost the host by this, if there is one.
+   * @throws {HostLeaseHeld} another boot has it.
+   */
+  acquire(host: string, session: Session, agent: AgentIdentity, holderIsDead?: string): Session | undefined {
+    const current = this.#holdings.get(host);
+    if (current && !this.#mayPass(current, agent, holderIsDead)) {
+      throw this.#held(current);
+    }
+    const now = this.#clock.now();
+    const { bootId, pid, machine } = agent;
+    const acquiredAt = current?.lease.bootId === bootId ? current.lease.acquiredAt : now;
+    const lease = { host, bootId, pid, machine, acquiredAt, seenAt: now };
+    this.#store.leases.put(lease);
+    this.#holdings.set(host, { lease, session, deadline: 0 });
+    const loser = current?.session === session ? undefined : current?.session;
+    loser?.notify(LEASE_LOST, { host, reason: `the agent with pid ${pid} and boot id ${bootId} took host ${host}` });
+    return loser;
+  }
+
+  /** False: that boot did not hold it. */
+  release(host: string, bootId: string): boolean {
+    if (this.#holdings.get(host)?.lease.bootId !== bootId) {
+      return false;
+    }
+    this.#holdings.delete(host);
+    return this.#store.leases.remove(host, bootId);
+  }
+
+  /** @throws {HostLeaseHeld} another boot holds the host, so that what this one does for it could collide. */
+  refuseOthers(host: string, bootId: string | undefined): void {
+    const current = this.#holdings.get(host);
+    if (current && current.lease.bootId !== bootId) {
+      throw this.#held(current);
+    }
+  }
+
+  /** The connection ended: its leases run from now, or from its last sign of life when it had fallen silent. */
+  sessionEnded(session: Session): void {
+    const now = this.#clock.monotonic();
+    const silence = now - session.lastHeard;
+    const start = silence >= this.#ttl ? session.lastHeard : now;
+    const seenAt = this.#clock.now() - silence;
+    const mine = [...this.#holdings].filter(([, holding]) => holding.session === session);
+    if (mine.length === 0) {
+      return;
+    }
+    this.#store.transaction(() => {
+      for (const [host, { lease }] of mine) {
+        const seen = { ...lease, seenAt };
+        this.#holdings.set(host, { lease: seen, session: undefined, deadline: start + this.#ttl });
+        this.#store.leases.put(seen);
+      }
+    });
+  }
+
+  #mayPass({ lease, session, deadline }: Holding, agent: AgentIdentity, holderIsDead: string | undefined): boolean {
+    if (lease.bootId === agent.bootId) {
+      return true;
+    }
+    // Only who shares the machine can know that the process is gone.
+    if (holderIsDead === lease.bootId && lease.machine === agent.machine) {
+      return true;
+    }
+    return session === undefined && this.#clock.monotonic() >= deadline;
+  }
+
+  #held({ lease, session, deadline }: Holding): HostLeaseHeld {
+    const { host, bootId, pid, machine } = lease;
+    const connected = session !== undefined;
+    const now = this.#clock.monotonic();
+    const seenAgo = Math.max(0, session ? now - session.lastHeard : this.#clock.now() - lease.seenAt);
+    const freeIn = connected ? null : Math.max(0, deadline - now);
+    const wait = freeIn === null ? "" : ` (if it does not come back, the host is free in ${seconds(freeIn)})`;
+    const data: LeaseHolder = { host, bootId, pid, machine, seenAgo, connected, freeIn };
+    return new HostLeaseHeld(
+      `host ${host} is held by another live agent: pid ${pid} on machine ${machine}, boot id ${bootId}, ` +
+        `last seen ${seconds(seenAgo)} ago${wait}. Stop that agent, or start this one with another --host`,
+      { ...data },
+    );
+  }
+}
+
+function seconds(milliseconds: number): string {
+  return `${(milliseconds / 1000).toFixed(1)} s`;
+}

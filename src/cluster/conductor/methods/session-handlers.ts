@@ -1,0 +1,74 @@
+import { HostLeaseHeld, UnsupportedProtocol } from "../../../conductor/errors.js";
+import { PROTOCOL_VERSION } from "../../../conductor/wire/frames.js";
+import type { SessionMethods } from "../../../conductor/wire/session-methods.js";
+import type { AgentMessages } from "../agent-messages.js";
+import type { HostLeases } from "../host-leases.js";
+import type { Outbox } from "../outbox.js";
+import type { AgentIdentity, Session } from "../session.js";
+import { type MethodTable, reads, writes } from "./method-table.js";
+
+export interface SessionContext {
+  readonly leases: HostLeases;
+  readonly outbox: Outbox;
+  readonly messages: AgentMessages;
+  readonly leaseTtl: number;
+  /** Another connection of the same boot is replaced by this one. */
+  readonly introduced: (session: Session, identity: AgentIdentity) => void;
+}
+
+/** The wire's own methods. */
+export function sessionHandlers(context: SessionContext): MethodTable<SessionMethods, keyof SessionMethods> {
+  const { leases, outbox, messages, leaseTtl, introduced } = context;
+  return {
+    session_hello: reads(({ protocol, ...identity }, { session }) => {
+      if (protocol !== PROTOCOL_VERSION) {
+        throw new UnsupportedProtocol(
+          `the agent speaks version ${protocol} of the wire, this conductor ${PROTOCOL_VERSION}: install the same release of both`,
+          { found: protocol, expected: PROTOCOL_VERSION },
+        );
+      }
+      introduced(session, identity);
+      return { protocol, leaseTtl, pingEvery: leaseTtl / 4 };
+    }),
+    session_ping: reads(() => null),
+    host_lease: reads(({ host, holderIsDead }, { session }) => {
+      const loser = leases.acquire(host, session, identityOf(session), holderIsDead);
+      if (loser) {
+        outbox.unserve(host, loser);
+      }
+      return null;
+    }),
+    host_release: reads(({ host }, { session }) => {
+      outbox.unserve(host, session);
+      leases.release(host, identityOf(session).bootId);
+      return null;
+    }),
+    host_serve: reads(({ host }, { session, unfenced }) => {
+      if (!unfenced && leases.holder(host) !== session) {
+        throw new HostLeaseHeld(`host ${host} cannot be served: this agent does not hold its lease; take that first`, {
+          host,
+        });
+      }
+      outbox.serve(host, session);
+      return null;
+    }),
+    host_unserve: reads(({ host }, { session }) => {
+      outbox.unserve(host, session);
+      return null;
+    }),
+    agent_call: reads(({ host, method, params, timeout }, { requestId }) =>
+      messages.forwardCall(host, method, params, { requestId, timeout }),
+    ),
+    agent_cast: writes(({ host, method, params }, { requestId }) => {
+      messages.forwardCast(host, method, params, requestId);
+      return null;
+    }),
+  };
+}
+
+function identityOf(session: Session): AgentIdentity {
+  if (!session.identity) {
+    throw new UnsupportedProtocol("the first message of a connection must be session_hello");
+  }
+  return session.identity;
+}

@@ -1,0 +1,49 @@
+import { InstanceNotFound, ObjectActionError } from "../../../conductor/errors.js";
+import type { ConductorMethods, ResultOf } from "../../../conductor/methods.js";
+import type { Store } from "../../store/store.js";
+import type { AgentBus } from "../agent-bus.js";
+import { type MethodTable, reads, writes } from "./method-table.js";
+
+export type PlacementAccess = ResultOf<ConductorMethods, "placement_access">;
+
+export interface WorkContext {
+  readonly store: Store;
+  readonly bus: AgentBus;
+  readonly placementAccess: () => PlacementAccess | Promise<PlacementAccess>;
+  /** Instances by host, as the agents last reported them. */
+  readonly instanceInfo: Map<string, ReadonlySet<string>>;
+}
+
+type WorkMethod = "build_instances" | "stop_instance" | "sync_instance_info" | "placement_access";
+
+/** The methods that hand work to the conductor, or ask it for something that is not a record. */
+export function workMethods(context: WorkContext): MethodTable<ConductorMethods, WorkMethod> {
+  const { store, bus, placementAccess, instanceInfo } = context;
+  return {
+    build_instances: writes((params) => {
+      store.tasks.add({ kind: "build_instances", ...params });
+      return null;
+    }),
+    stop_instance: writes(({ instanceUuid }, { requestId }) => {
+      const instance = store.instances.get(instanceUuid);
+      if (!instance) {
+        throw new InstanceNotFound(`instance ${instanceUuid} was not found`, { uuid: instanceUuid });
+      }
+      if (instance.host === null) {
+        throw new ObjectActionError(`instance ${instanceUuid} is on no host: there is nothing to stop`, {
+          uuid: instanceUuid,
+        });
+      }
+      store.instances.save(instanceUuid, { taskState: "powering-off" }, { expectedTaskState: [null] });
+      const { projectId, userId } = instance;
+      store.actions.start({ action: "stop", instanceUuid, requestId, userId, projectId });
+      bus.cast(instance.host, "stop_instance", { instanceUuid, requestId }, requestId);
+      return null;
+    }),
+    sync_instance_info: reads(({ host, instanceUuids }) => {
+      instanceInfo.set(host, new Set(instanceUuids));
+      return null;
+    }),
+    placement_access: reads(() => placementAccess()),
+  };
+}

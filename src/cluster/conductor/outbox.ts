@@ -1,0 +1,86 @@
+import type { Logger } from "../../runtime/logger.js";
+import type { Store } from "../store/store.js";
+import type { Session } from "./session.js";
+
+/** Casts of one host that may be unacknowledged at a time. */
+const WINDOW = 64;
+
+interface Delivery {
+  readonly session: Session;
+  readonly underWay: Set<number>;
+  /** The last one that was sent on this connection. */
+  sent: number;
+}
+
+/**
+ * Hands casts to the agents that serve: in order per host, again from the first unacknowledged one on a new connection.
+ * A message leaves the store when the agent has taken it.
+ */
+export class Outbox {
+  readonly #store: Store;
+  readonly #logger: Logger;
+  readonly #deliveries = new Map<string, Delivery>();
+
+  constructor(store: Store, logger: Logger) {
+    this.#store = store;
+    this.#logger = logger;
+  }
+
+  /** The connection to which the host's casts go. */
+  server(host: string): Session | undefined {
+    return this.#deliveries.get(host)?.session;
+  }
+
+  serve(host: string, session: Session): void {
+    if (this.server(host) === session) {
+      return;
+    }
+    this.#deliveries.set(host, { session, underWay: new Set(), sent: 0 });
+    this.deliver(host);
+  }
+
+  /** Only what this connection served. */
+  unserve(host: string, session: Session): void {
+    if (this.server(host) === session) {
+      this.#deliveries.delete(host);
+    }
+  }
+
+  sessionEnded(session: Session): void {
+    for (const [host, delivery] of this.#deliveries) {
+      if (delivery.session === session) {
+        this.#deliveries.delete(host);
+      }
+    }
+  }
+
+  /** Sends what the window allows. */
+  deliver(host: string): void {
+    const delivery = this.#deliveries.get(host);
+    const limit = WINDOW - (delivery?.underWay.size ?? WINDOW);
+    if (!delivery || limit <= 0) {
+      return;
+    }
+    for (const message of this.#store.messages.pending(host, { after: delivery.sent, limit })) {
+      delivery.sent = message.id;
+      delivery.underWay.add(message.id);
+      const { method, requestId } = message;
+      const meta = { host, requestId, message: message.id };
+      const params: unknown = JSON.parse(message.params);
+      delivery.session
+        .ask(method, { params, meta })
+        .then(() => this.#taken(host, delivery, message.id))
+        // Not taken: it stays in the store and is delivered when an agent serves the host anew.
+        .catch((err: unknown) => this.#logger.debug("a message was not taken", { err, host, message: message.id }));
+    }
+  }
+
+  #taken(host: string, delivery: Delivery, id: number): void {
+    // An acknowledgement counts even when another connection serves by now: that one was told of the message, too, and drops it.
+    this.#store.messages.taken(id);
+    delivery.underWay.delete(id);
+    if (this.#deliveries.get(host) === delivery) {
+      this.deliver(host);
+    }
+  }
+}

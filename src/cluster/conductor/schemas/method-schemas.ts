@@ -1,0 +1,202 @@
+import type { AgentMethod, AgentMethods } from "../../../conductor/agent-methods.js";
+import type {
+  ConductorMethod,
+  ConductorMethods,
+  InstanceFilters,
+  MigrationFilters,
+  ParamsOf,
+  ResultOf,
+} from "../../../conductor/methods.js";
+import type { ComputeNodeResources } from "../../../conductor/records/index.js";
+import type { SessionMethod, SessionMethods } from "../../../conductor/wire/session-methods.js";
+import {
+  allocationsByProvider,
+  computeNodeResources,
+  instanceChanges,
+  migrationChanges,
+  migrationStatus,
+  migrationType,
+  retryInfo,
+  selection,
+  taskState,
+  vmState,
+} from "./record-schemas.js";
+import {
+  amount,
+  anyObject,
+  type Fields,
+  flag,
+  id,
+  integer,
+  listOf,
+  name,
+  nullable,
+  object,
+  oneOf,
+  optional,
+  partial,
+  text,
+  uuid,
+} from "./schema.js";
+
+/** The parameters of each method, field by field. */
+export type ParamsSchemas<T, M extends keyof T> = { readonly [K in M]: Fields<ParamsOf<T, K>> };
+
+const LONG = 1024 * 1024;
+
+const instanceFilters = object<InstanceFilters>({
+  uuids: optional(listOf(uuid)),
+  host: optional(name),
+  node: optional(name),
+  deleted: optional(flag),
+  softDeleted: optional(flag),
+  cleaned: optional(flag),
+  vmStates: optional(listOf(vmState)),
+  taskStates: optional(listOf(taskState)),
+});
+
+const migrationFilters = object<MigrationFilters>({
+  sourceCompute: optional(name),
+  destCompute: optional(name),
+  host: optional(name),
+  instanceUuid: optional(uuid),
+  uuids: optional(listOf(uuid)),
+  migrationTypes: optional(listOf(migrationType)),
+  statuses: optional(listOf(migrationStatus)),
+  readDeleted: optional(flag),
+  updatedBefore: optional(id),
+});
+
+const result = oneOf(["Success", "Error"]);
+
+export const CONDUCTOR_PARAMS: ParamsSchemas<ConductorMethods, ConductorMethod> = {
+  service_get_by_host: { host: name, binary: name },
+  service_create: { host: name, binary: name, topic: name, version: amount, enableNewServices: flag },
+  service_update_version: { id, version: amount },
+  service_report_state: { id },
+  service_minimum_version: { binary: name },
+  compute_nodes_by_host: { host: name },
+  compute_nodes_by_uuids: { uuids: listOf(uuid) },
+  compute_nodes_by_hypervisor_hostname: { hypervisorHostname: name },
+  compute_node_get_by_uuid: { uuid },
+  compute_node_get_by_host_and_node: { host: name, node: name },
+  compute_node_create: {
+    host: name,
+    serviceId: id,
+    uuid,
+    hypervisorHostname: name,
+    resources: object<ComputeNodeResources>(computeNodeResources),
+  },
+  compute_node_save: {
+    id,
+    changes: object<ParamsOf<ConductorMethods, "compute_node_save">["changes"]>(
+      partial<ComputeNodeResources & { host: string; serviceId: number }>({
+        ...computeNodeResources,
+        host: name,
+        serviceId: id,
+      }),
+    ),
+    undelete: optional(flag),
+  },
+  compute_node_destroy: { id, host: name },
+  instance_get: { uuid, readDeleted: optional(flag) },
+  instances_by_host: { host: name },
+  instances_by_host_and_node: { host: name, node: name },
+  instances_by_filters: { filters: instanceFilters },
+  instance_save: {
+    uuid,
+    changes: instanceChanges,
+    expectedTaskState: optional(listOf(taskState)),
+    expectedVmState: optional(listOf(vmState)),
+  },
+  instance_destroy: { uuid, guardHostIsNull: optional(flag) },
+  instance_add_fault: { uuid, code: amount, message: text(65_535), details: optional(text(LONG)), host: name },
+  instance_action_event_start: { instanceUuid: uuid, event: name, host: name, requestId: name },
+  instance_action_event_finish: {
+    eventId: id,
+    result,
+    details: optional(text(LONG)),
+    traceback: optional(text(LONG)),
+  },
+  instance_actions: { instanceUuid: uuid },
+  migration_get: { id },
+  migrations_by_filters: { filters: migrationFilters },
+  migrations_in_progress: { host: name, node: name, includeError: optional(flag) },
+  migration_create: { instanceUuid: uuid, migrationType, status: migrationStatus, changes: migrationChanges },
+  migration_save: { id, changes: migrationChanges, expectedStatus: optional(listOf(migrationStatus)) },
+  save_together: {
+    instance: optional(
+      object<NonNullable<ParamsOf<ConductorMethods, "save_together">["instance"]>>({
+        uuid,
+        changes: instanceChanges,
+        expectedTaskState: optional(listOf(taskState)),
+      }),
+    ),
+    migration: optional(
+      object<NonNullable<ParamsOf<ConductorMethods, "save_together">["migration"]>>({ id, changes: migrationChanges }),
+    ),
+  },
+  build_instances: {
+    instanceUuid: uuid,
+    alternates: listOf(selection),
+    retry: retryInfo,
+    reason: text(65_535),
+    requestId: name,
+  },
+  stop_instance: { instanceUuid: uuid },
+  sync_instance_info: { host: name, instanceUuids: listOf(uuid) },
+  placement_access: {},
+};
+
+const instanceAndRequest = { instanceUuid: uuid, requestId: name };
+
+export const AGENT_PARAMS: ParamsSchemas<AgentMethods, AgentMethod> = {
+  build_and_run_instance: {
+    ...instanceAndRequest,
+    allocations: allocationsByProvider,
+    node: name,
+    alternates: listOf(selection),
+    retry: optional(retryInfo),
+  },
+  terminate_instance: instanceAndRequest,
+  rebuild_instance: {
+    ...instanceAndRequest,
+    migrationId: nullable(id),
+    onSharedStorage: nullable(flag),
+    recreate: flag,
+    node: name,
+    imageRef: text(),
+    targetStopped: flag,
+  },
+  set_host_enabled: { enabled: flag },
+  check_instance_shared_storage: { instanceUuid: uuid, token: anyObject },
+  start_instance: instanceAndRequest,
+  stop_instance: instanceAndRequest,
+  reboot_instance: { ...instanceAndRequest, type: oneOf(["SOFT", "HARD"]) },
+};
+
+/** What agents may answer. All answers are simple values, so that a list says it. */
+export const AGENT_RESULTS: { readonly [M in AgentMethod]: readonly ResultOf<AgentMethods, M>[] } = {
+  build_and_run_instance: [null],
+  terminate_instance: [null],
+  rebuild_instance: [null],
+  set_host_enabled: ["enabled", "disabled"],
+  check_instance_shared_storage: [true, false],
+  start_instance: [null],
+  stop_instance: [null],
+  reboot_instance: [null],
+};
+
+const agentMethod = oneOf(Object.keys(AGENT_PARAMS));
+
+export const SESSION_PARAMS: ParamsSchemas<SessionMethods, SessionMethod> = {
+  session_hello: { protocol: amount, bootId: uuid, pid: amount, machine: name, version: name },
+  session_ping: {},
+  host_lease: { host: name, holderIsDead: optional(uuid) },
+  host_release: { host: name },
+  host_serve: { host: name },
+  host_unserve: { host: name },
+  // An hour: nobody waits longer, and a timer takes no more than 24 days.
+  agent_call: { host: name, method: agentMethod, params: anyObject, timeout: integer(1, 3_600_000) },
+  agent_cast: { host: name, method: agentMethod, params: anyObject },
+};

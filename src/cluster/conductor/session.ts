@@ -1,0 +1,178 @@
+import { type ConductorError, MessagingTimeout } from "../../conductor/errors.js";
+import { decodeError, encodeError } from "../../conductor/wire/error-codec.js";
+import type { Meta, Outcome, ResponseFrame, RpcId } from "../../conductor/wire/frames.js";
+import type { Clock } from "../../runtime/clock.js";
+import type { Socket } from "../../runtime/socket.js";
+import type { CancelTimer, Timers } from "../../runtime/timers.js";
+
+export interface SessionLimits {
+  /** Bytes that may wait for a client which does not read; then it is cut off. */
+  readonly bufferedBytes: number;
+  /** Calls of one connection that may be under way. */
+  readonly callsUnderWay: number;
+}
+
+/** What an agent said of itself. */
+export interface AgentIdentity {
+  readonly bootId: string;
+  readonly pid: number;
+  readonly machine: string;
+  readonly version: string;
+}
+
+interface Question {
+  readonly resolve: (result: unknown) => void;
+  readonly reject: (error: Error) => void;
+  readonly cancel: CancelTimer;
+}
+
+/** One connection of an agent process: what goes out, what is awaited, and when it was last heard of. */
+export class Session {
+  readonly #socket: Socket;
+  readonly #clock: Clock;
+  readonly #timers: Timers;
+  readonly #limits: SessionLimits;
+  readonly #questions = new Map<RpcId, Question>();
+  /** Monotonic. */
+  readonly openedAt: number;
+  #lastHeard: number;
+  #lastId = 0;
+  #closed = false;
+  #identity: AgentIdentity | undefined;
+  /** Answers up to this call of the agent have been forgotten. */
+  acknowledged = -1;
+  /** Calls that are being carried out. */
+  underWay = 0;
+
+  constructor(
+    socket: Socket,
+    doors: { readonly clock: Clock; readonly timers: Timers; readonly limits: SessionLimits },
+  ) {
+    this.#socket = socket;
+    this.#clock = doors.clock;
+    this.#timers = doors.timers;
+    this.#limits = doors.limits;
+    this.openedAt = doors.clock.monotonic();
+    this.#lastHeard = this.openedAt;
+  }
+
+  get closed(): boolean {
+    return this.#closed;
+  }
+
+  /** Monotonic time of the last frame. */
+  get lastHeard(): number {
+    return this.#lastHeard;
+  }
+
+  get identity(): AgentIdentity | undefined {
+    return this.#identity;
+  }
+
+  get overLimit(): boolean {
+    return this.underWay >= this.#limits.callsUnderWay;
+  }
+
+  heard(): void {
+    this.#lastHeard = this.#clock.monotonic();
+  }
+
+  introduce(identity: AgentIdentity): void {
+    this.#identity = identity;
+  }
+
+  /** Sends a message; a client that does not read what it is sent is cut off. */
+  send(message: unknown): void {
+    if (this.#closed) {
+      return;
+    }
+    this.#socket.send(textOf(message));
+    if (this.#socket.bufferedBytes > this.#limits.bufferedBytes) {
+      this.#socket.terminate();
+    }
+  }
+
+  notify(method: string, params: Readonly<Record<string, unknown>>): void {
+    this.send({ jsonrpc: "2.0", method, params });
+  }
+
+  /**
+   * Asks the agent. `timeout` in ms.
+   * @throws {MessagingTimeout} no answer in time, or the connection ended.
+   */
+  ask(
+    method: string,
+    question: { readonly params: unknown; readonly meta: Meta; readonly timeout?: number },
+  ): Promise<unknown> {
+    const { params, meta, timeout } = question;
+    this.#lastId += 1;
+    const id = this.#lastId;
+    return new Promise((resolve, reject) => {
+      if (this.#closed) {
+        reject(connectionEnded(method, meta));
+        return;
+      }
+      const expire = () => {
+        this.#questions.delete(id);
+        reject(new MessagingTimeout(`${meta.host} did not answer ${method} within ${timeout} ms`, { ...meta }));
+      };
+      const cancel = timeout === undefined ? () => {} : this.#timers.after(timeout, expire);
+      const fail = (error: Error) => reject(error);
+      this.#questions.set(id, { resolve, reject: fail, cancel });
+      this.send({ jsonrpc: "2.0", id, method, params, meta });
+    });
+  }
+
+  /** Takes the agent's answer; one that nobody waits for is dropped. */
+  answered(response: { readonly id: RpcId } & Outcome): void {
+    const question = this.#questions.get(response.id);
+    if (!question) {
+      return;
+    }
+    this.#questions.delete(response.id);
+    question.cancel();
+    if ("error" in response) {
+      question.reject(decodeError(response.error));
+    } else {
+      question.resolve(response.result);
+    }
+  }
+
+  close(code: number, reason: string): void {
+    this.#socket.close(code, reason);
+  }
+
+  terminate(): void {
+    this.#socket.terminate();
+  }
+
+  /** The connection is gone: whoever waits for an answer is told. */
+  ended(): void {
+    this.#closed = true;
+    const questions = [...this.#questions.values()];
+    this.#questions.clear();
+    for (const { reject, cancel } of questions) {
+      cancel();
+      reject(connectionEnded("a call", {}));
+    }
+  }
+}
+
+/** Values from agents can be nested more deeply than can be written again. */
+function textOf(message: unknown): string {
+  try {
+    return JSON.stringify(message);
+  } catch {
+    const { id = null } = message as { readonly id?: RpcId };
+    return JSON.stringify(respond(id, { error: encodeError(undefined) }));
+  }
+}
+
+function connectionEnded(method: string, meta: Meta): ConductorError {
+  return new MessagingTimeout(`the agent's connection ended before it answered ${method}`, { ...meta });
+}
+
+/** A response frame. */
+export function respond(id: RpcId, outcome: Outcome): ResponseFrame {
+  return { jsonrpc: "2.0", id, ...outcome };
+}

@@ -1,0 +1,184 @@
+import type { AgentMethod, AgentMethods } from "./agent-methods.js";
+import { HostLeaseHeld } from "./errors.js";
+import type { HostLease } from "./host-lease.js";
+import type { Link } from "./link.js";
+import type { ConductorMethod, ConductorMethods, ParamsOf, ResultOf } from "./methods.js";
+import type { AgentHandlers, CallOptions, HostSession } from "./port.js";
+import type { Meta } from "./wire/frames.js";
+import type { SessionMethods } from "./wire/session-methods.js";
+
+/** What a host's session needs of the connection that carries it. */
+export interface Carrier {
+  /** Repeated over connections until it is answered. */
+  call(method: string, params: unknown, meta: Meta, options: CallOptions): Promise<unknown>;
+  /** A call of the wire's own on the present link, or the next one when that ends first. */
+  ask<M extends "host_lease" | "host_serve">(method: M, params: ParamsOf<SessionMethods, M>, meta: Meta): Promise<void>;
+  /** A call of the wire's own that has no point without the present link: nothing is done when it ends. */
+  tell(method: "host_release" | "host_unserve", host: string): Promise<void>;
+  /** Monotonic now. */
+  now(): number;
+  readonly leaseTtl: number;
+  /** The session of this connection that has the host. */
+  claim(session: AgentSession): AgentSession;
+  forget(session: AgentSession): void;
+  readonly inbound: {
+    serve(host: string, handlers: AgentHandlers): void;
+    stop(host: string): void;
+    serves(host: string): boolean;
+  };
+}
+
+/** `rpc_response_timeout`, ms. */
+const DEFAULT_TIMEOUT = 60_000;
+
+/** One host on a connection; see {@link HostSession}. */
+export class AgentSession implements HostSession {
+  readonly host: string;
+  readonly #carrier: Carrier;
+  readonly #lease: HostLease;
+  readonly #fenced: boolean;
+  #stopping: Promise<void> = Promise.resolve();
+  #closed = false;
+
+  /** @param fenced whether the host's lease is asked for and needed. */
+  constructor(host: string, carrier: Carrier, lease: HostLease, fenced: boolean) {
+    this.host = host;
+    this.#carrier = carrier;
+    this.#lease = lease;
+    this.#fenced = fenced;
+    this.#lease.lost.then(() => this.#carrier.inbound.stop(host));
+  }
+
+  get leaseHeld(): boolean {
+    return !this.#fenced || this.#lease.held;
+  }
+
+  get leaseLost(): Promise<string> {
+    return this.#lease.lost;
+  }
+
+  async acquireLease(): Promise<void> {
+    if (!this.#fenced) {
+      return;
+    }
+    if (this.#carrier.claim(this) !== this) {
+      throw new HostLeaseHeld(
+        `host ${this.host} is held by another agent in this very process; give each its own --host`,
+        {
+          host: this.host,
+        },
+      );
+    }
+    await this.#lease.acquire((holderIsDead) => this.#askForLease(holderIsDead));
+  }
+
+  async call<M extends ConductorMethod>(
+    method: M,
+    params: ParamsOf<ConductorMethods, M>,
+    options: CallOptions = {},
+  ): Promise<ResultOf<ConductorMethods, M>> {
+    // The result is what the method table says: both ends are compiled against it.
+    return (await this.#carrier.call(method, params, this.#meta(options), options)) as ResultOf<ConductorMethods, M>;
+  }
+
+  async callAgent<M extends AgentMethod>(
+    host: string,
+    method: M,
+    params: ParamsOf<AgentMethods, M>,
+    options: CallOptions = {},
+  ): Promise<ResultOf<AgentMethods, M>> {
+    const { timeout = DEFAULT_TIMEOUT } = options;
+    const message = { host, method, params, timeout };
+    return (await this.#carrier.call("agent_call", message, this.#meta(options), options)) as ResultOf<AgentMethods, M>;
+  }
+
+  async castAgent<M extends AgentMethod>(
+    host: string,
+    method: M,
+    params: ParamsOf<AgentMethods, M>,
+    options: CallOptions = {},
+  ): Promise<void> {
+    const { requestId } = params as { readonly requestId?: string };
+    const meta = this.#meta({ ...(requestId === undefined ? {} : { requestId }), ...options });
+    await this.#carrier.call("agent_cast", { host, method, params }, meta, options);
+  }
+
+  async serve(handlers: AgentHandlers): Promise<void> {
+    // What was under way to the former handlers must have arrived, or it would be taken out of order.
+    await this.#stopping;
+    this.#carrier.inbound.serve(this.host, handlers);
+    await this.#carrier.ask("host_serve", { host: this.host }, this.#meta({}));
+  }
+
+  async stopServing(): Promise<void> {
+    if (this.#carrier.inbound.serves(this.host)) {
+      this.#carrier.inbound.stop(this.host);
+      this.#stopping = this.#carrier.tell("host_unserve", this.host);
+    }
+    await this.#stopping;
+  }
+
+  async close(): Promise<void> {
+    if (this.#closed) {
+      return;
+    }
+    this.#closed = true;
+    await this.stopServing();
+    if (this.#lease.claimed) {
+      this.#lease.giveBack();
+      await this.#carrier.tell("host_release", this.host);
+    }
+    this.#carrier.forget(this);
+  }
+
+  /** A new link: takes the lease back and serves again. Errors other than a lost lease are the link's end. */
+  async resume(link: Link, timeout: number): Promise<void> {
+    if (this.#fenced && !this.#lease.claimed) {
+      return;
+    }
+    const meta = this.#meta({});
+    try {
+      if (this.#fenced) {
+        const sentAt = this.#carrier.now();
+        await link.request("host_lease", { host: this.host }, { timeout, meta });
+        this.#lease.confirm(sentAt, this.#carrier.leaseTtl);
+      }
+      if (this.#carrier.inbound.serves(this.host)) {
+        await link.request("host_serve", { host: this.host }, { timeout, meta });
+      }
+    } catch (error) {
+      if (!(error instanceof HostLeaseHeld)) {
+        throw error;
+      }
+      this.#lease.lose(error.message);
+    }
+  }
+
+  /** The conductor answered a ping that was sent at that monotonic time, on the link on which the lease was granted. */
+  renewed(sentAt: number): void {
+    if (this.#lease.claimed) {
+      this.#lease.confirm(sentAt, this.#carrier.leaseTtl);
+    }
+  }
+
+  lose(reason: string): void {
+    if (this.#lease.claimed) {
+      this.#lease.lose(reason);
+    }
+  }
+
+  async #askForLease(holderIsDead: string | undefined): Promise<void> {
+    const sentAt = this.#carrier.now();
+    const params = holderIsDead === undefined ? { host: this.host } : { host: this.host, holderIsDead };
+    await this.#carrier.ask("host_lease", params, this.#meta({}));
+    this.#lease.confirm(sentAt, this.#carrier.leaseTtl);
+  }
+
+  #meta({ requestId }: CallOptions): Meta {
+    return {
+      host: this.host,
+      ...(requestId === undefined ? {} : { requestId }),
+      ...(this.#fenced ? {} : { unfenced: true }),
+    };
+  }
+}

@@ -1,0 +1,299 @@
+import { backOff } from "../runtime/retry.js";
+import type { Runtime } from "../runtime/runtime.js";
+import { AgentSession, type Carrier } from "./agent-session.js";
+import { ConductorUnreachable, JoinTokenRefused, MessagingTimeout, UnsupportedProtocol } from "./errors.js";
+import { HostLease } from "./host-lease.js";
+import { Inbound } from "./inbound.js";
+import { Link } from "./link.js";
+import type { ParamsOf } from "./methods.js";
+import { conductorUrl, openSocket } from "./open-socket.js";
+import type { CallOptions, ConductorConnection, ConnectionState, HostSession } from "./port.js";
+import { UnansweredCalls } from "./unanswered-calls.js";
+import { type Meta, PROTOCOL_VERSION, type RequestFrame } from "./wire/frames.js";
+import { LEASE_LOST, type SessionMethods } from "./wire/session-methods.js";
+
+export interface ConnectOptions {
+  /** The control plane: `http://host:port` (or `ws://`); the conductor's own path is added. */
+  readonly url: string;
+  readonly joinToken: string;
+  readonly runtime: Pick<Runtime, "clock" | "timers" | "random" | "processes" | "sockets" | "logger">;
+  /** Of the program, for the conductor's log. */
+  readonly version?: string;
+  /** Milliseconds to wait after the failed try number `attempt` (from 1). Default: 250 ms doubled up to 5 s, with jitter. */
+  readonly backoff?: (attempt: number) => number;
+  /** Milliseconds without a connection after which it gives up. Default: never. */
+  readonly giveUpAfter?: number;
+}
+
+/** Milliseconds that a connection, and each call of the wire's own, may take. */
+const LINK_TIMEOUT = 8_000;
+
+/** Connects, and keeps connected until it is closed. Returns at once; see `connected()`. */
+export function connectToConductor(options: ConnectOptions): ConductorConnection {
+  const connection = new Connection(options);
+  connection.start();
+  return connection;
+}
+
+class Connection implements ConductorConnection, Carrier {
+  readonly inbound: Inbound;
+  readonly #options: ConnectOptions;
+  readonly #url: string;
+  readonly #bootId: string;
+  readonly #calls: UnansweredCalls;
+  readonly #backoff: (attempt: number) => number;
+  readonly #sessions = new Set<AgentSession>();
+  /** Which session of this connection has a host. */
+  readonly #claims = new Map<string, AgentSession>();
+  readonly #listeners: ((state: ConnectionState, detail: string) => void)[] = [];
+  readonly #stop = new AbortController();
+  #waiters: { readonly resolve: (link: Link) => void; readonly reject: (error: Error) => void }[] = [];
+  #state: ConnectionState = "connecting";
+  /** Set while calls may be sent: hosts are resumed. */
+  #link: Link | undefined;
+  #failure: Error | undefined;
+  leaseTtl = 0;
+
+  constructor(options: ConnectOptions) {
+    const { runtime, url, backoff } = options;
+    this.#options = options;
+    this.#url = conductorUrl(url);
+    this.#bootId = runtime.random.uuid();
+    this.#calls = new UnansweredCalls(runtime.timers);
+    this.inbound = new Inbound(runtime.logger);
+    this.#backoff = backoff ?? backOff({ first: 250, most: 5_000, jitter: { random: runtime.random, share: 0.5 } });
+  }
+
+  get state(): ConnectionState {
+    return this.#state;
+  }
+
+  onState(listener: (state: ConnectionState, detail: string) => void): void {
+    this.#listeners.push(listener);
+  }
+
+  async connected(): Promise<void> {
+    await this.#usableLink();
+  }
+
+  host(name: string, options: { readonly lease?: boolean } = {}): HostSession {
+    const session = new AgentSession(name, this, new HostLease(name, this.#options.runtime), options.lease ?? true);
+    this.#sessions.add(session);
+    return session;
+  }
+
+  async close(): Promise<void> {
+    await Promise.all([...this.#sessions].map((session) => session.close()));
+    this.#link?.close();
+    this.#end(new ConductorUnreachable("the connection to the conductor was closed by this agent"));
+  }
+
+  start(): void {
+    this.#run().catch((error: unknown) => {
+      this.#end(error instanceof Error ? error : new ConductorUnreachable(String(error)));
+    });
+  }
+
+  // What its sessions ask of it.
+
+  now(): number {
+    return this.#options.runtime.clock.monotonic();
+  }
+
+  claim(session: AgentSession): AgentSession {
+    const holder = this.#claims.get(session.host) ?? session;
+    this.#claims.set(session.host, holder);
+    return holder;
+  }
+
+  forget(session: AgentSession): void {
+    this.#sessions.delete(session);
+    if (this.#claims.get(session.host) === session) {
+      this.#claims.delete(session.host);
+    }
+  }
+
+  async call(method: string, params: unknown, meta: Meta, options: CallOptions): Promise<unknown> {
+    if (this.#failure) {
+      throw this.#failure;
+    }
+    const named = params as Readonly<Record<string, unknown>>;
+    return this.#calls.add({ method, params: named, meta }, options, (frame) => this.#link?.send(frame));
+  }
+
+  async ask<M extends "host_lease" | "host_serve">(
+    method: M,
+    params: ParamsOf<SessionMethods, M>,
+    meta: Meta,
+  ): Promise<void> {
+    for (;;) {
+      const link = await this.#usableLink();
+      try {
+        await link.request(method, params, { timeout: LINK_TIMEOUT, meta });
+        return;
+      } catch (error) {
+        if (!(error instanceof MessagingTimeout)) {
+          throw error;
+        }
+        link.cut();
+      }
+    }
+  }
+
+  async tell(method: "host_release" | "host_unserve", host: string): Promise<void> {
+    const link = this.#link;
+    try {
+      await link?.request(method, { host }, { timeout: LINK_TIMEOUT, meta: { host } });
+    } catch (err) {
+      // The end of the connection ends what was told of, too.
+      this.#options.runtime.logger.debug(`${method} was not answered`, { err, host });
+      link?.cut();
+    }
+  }
+
+  // The life of the connection: one link after the other.
+
+  async #run(): Promise<void> {
+    const { timers, clock } = this.#options.runtime;
+    const { giveUpAfter = Number.POSITIVE_INFINITY } = this.#options;
+    let since = clock.monotonic();
+    for (let failures = 1; !this.#failure; failures += 1) {
+      let reason: string;
+      try {
+        this.#enter("connecting", this.#url);
+        const link = await this.#open();
+        reason = await link.ended;
+        failures = 1;
+        since = clock.monotonic();
+      } catch (error) {
+        if (isFinal(error)) {
+          throw error;
+        }
+        reason = error instanceof Error ? error.message : String(error);
+      }
+      this.#link = undefined;
+      if (this.#failure) {
+        return;
+      }
+      if (clock.monotonic() - since >= giveUpAfter) {
+        throw new ConductorUnreachable(
+          `the conductor at ${this.#url} was not reachable for ${giveUpAfter} ms: ${reason}`,
+        );
+      }
+      const delay = this.#backoff(failures);
+      this.#enter("waiting", `${reason}; next try in ${(delay / 1000).toFixed(1)} s`);
+      await timers.sleep(delay, this.#stop.signal);
+    }
+  }
+
+  /** Opens a link, says who is there, takes back what was had, sends again what was not answered. */
+  async #open(): Promise<Link> {
+    const { timers, processes, sockets } = this.#options.runtime;
+    const { joinToken } = this.#options;
+    const limits = { timeout: LINK_TIMEOUT, signal: this.#stop.signal };
+    const link = new Link(await openSocket(this.#url, joinToken, { sockets, timers }, limits), timers, {
+      answered: (id, outcome) => this.#calls.settle(id, outcome),
+      asked: (request, from) => this.#asked(request, from),
+    });
+    try {
+      const { pid, machine } = processes;
+      const hello = { protocol: PROTOCOL_VERSION, bootId: this.#bootId, pid, machine };
+      const { leaseTtl, pingEvery } = await link.request(
+        "session_hello",
+        { ...hello, version: this.#options.version ?? "unknown" },
+        { timeout: LINK_TIMEOUT },
+      );
+      this.leaseTtl = leaseTtl;
+      await Promise.all([...this.#sessions].map((session) => session.resume(link, LINK_TIMEOUT)));
+      this.#use(link);
+      this.#keepAlive(link, pingEvery);
+      return link;
+    } catch (error) {
+      link.cut();
+      throw error;
+    }
+  }
+
+  #use(link: Link): void {
+    if (this.#failure || !link.open) {
+      link.cut();
+      return;
+    }
+    this.#link = link;
+    for (const frame of this.#calls.frames()) {
+      link.send(frame);
+    }
+    this.#enter("connected", this.#url);
+    const waiters = this.#waiters;
+    this.#waiters = [];
+    for (const { resolve } of waiters) {
+      resolve(link);
+    }
+  }
+
+  /** Pings until the link ends. Each answered one renews the leases of all hosts; one without answer ends the link. */
+  #keepAlive(link: Link, every: number): void {
+    const { timers } = this.#options.runtime;
+    const cancel = timers.after(every, async () => {
+      const sentAt = this.now();
+      const meta = { ack: this.#calls.acknowledged };
+      try {
+        await link.request("session_ping", {}, { timeout: LINK_TIMEOUT, meta });
+        for (const session of this.#sessions) {
+          session.renewed(sentAt);
+        }
+        this.#keepAlive(link, every);
+      } catch {
+        link.cut();
+      }
+    });
+    link.ended.then(cancel);
+  }
+
+  #asked(request: RequestFrame, link: Link): void {
+    if (request.method === LEASE_LOST) {
+      const { host, reason } = request.params ?? {};
+      this.#claims.get(String(host))?.lose(String(reason));
+      return;
+    }
+    this.inbound.take(request, link);
+  }
+
+  async #usableLink(): Promise<Link> {
+    if (this.#failure) {
+      throw this.#failure;
+    }
+    if (this.#link?.open) {
+      return this.#link;
+    }
+    return new Promise((resolve, reject) => {
+      this.#waiters.push({ resolve, reject });
+    });
+  }
+
+  #enter(state: ConnectionState, detail: string): void {
+    this.#state = state;
+    for (const listener of this.#listeners) {
+      listener(state, detail);
+    }
+  }
+
+  #end(failure: Error): void {
+    if (this.#failure) {
+      return;
+    }
+    this.#failure = failure;
+    this.#stop.abort(failure);
+    this.#enter("closed", failure.message);
+    this.#calls.failAll(failure);
+    for (const { reject } of this.#waiters) {
+      reject(failure);
+    }
+    this.#waiters = [];
+  }
+}
+
+/** Trying again cannot help. */
+function isFinal(error: unknown): boolean {
+  return error instanceof JoinTokenRefused || error instanceof UnsupportedProtocol;
+}

@@ -1,0 +1,113 @@
+import type { Clock } from "../runtime/clock.js";
+import type { Logger } from "../runtime/logger.js";
+import type { Processes } from "../runtime/processes.js";
+import type { Timers } from "../runtime/timers.js";
+import { HostLeaseHeld } from "./errors.js";
+import type { LeaseHolder } from "./wire/session-methods.js";
+
+/**
+ * The holder stops to act when this share of the lease's time has passed since the last renewal that was answered, counted
+ * from when that was sent: strictly before the conductor, which counts from a later moment, gives the host away.
+ */
+const FENCE = 0.8;
+
+/** Longest wait between two looks at a lease that has to end first, ms. */
+const LOOK_EVERY = 1_000;
+
+export interface LeaseDoors {
+  readonly clock: Clock;
+  readonly timers: Timers;
+  readonly processes: Processes;
+  readonly logger: Logger;
+}
+
+/** Asks the conductor for the lease. @throws {HostLeaseHeld} */
+export type AskForLease = (holderIsDead?: string) => Promise<void>;
+
+/** One host's lease as its holder sees it (spec 2.4 G6). */
+export class HostLease {
+  readonly #host: string;
+  readonly #doors: LeaseDoors;
+  readonly lost: Promise<string>;
+  readonly #lose: (reason: string) => void;
+  #state: "none" | "held" | "lost" = "none";
+  #confirmedAt = 0;
+  #ttl = 0;
+
+  constructor(host: string, doors: LeaseDoors) {
+    this.#host = host;
+    this.#doors = doors;
+    const { promise, resolve } = withResolver<string>();
+    this.lost = promise;
+    this.#lose = resolve;
+  }
+
+  /** By this process's own monotonic clock. */
+  get held(): boolean {
+    return this.#state === "held" && this.#doors.clock.monotonic() < this.#confirmedAt + this.#ttl * FENCE;
+  }
+
+  /** Taken and not lost, though perhaps not renewed in time. */
+  get claimed(): boolean {
+    return this.#state === "held";
+  }
+
+  /** @throws {HostLeaseHeld} another live agent has it. */
+  async acquire(ask: AskForLease): Promise<void> {
+    for (let dead: string | undefined; ; ) {
+      try {
+        await ask(dead);
+        return;
+      } catch (error) {
+        if (!(error instanceof HostLeaseHeld)) {
+          throw error;
+        }
+        const holder = error.data as unknown as LeaseHolder;
+        // Asked for once only: the conductor may not believe it.
+        dead = dead === undefined && this.#isDead(holder) ? holder.bootId : undefined;
+        if (dead === undefined) {
+          await this.#waitFor(holder, error);
+        }
+      }
+    }
+  }
+
+  /** The conductor granted or renewed it; `sentAt`: monotonic time when that was asked for. */
+  confirm(sentAt: number, ttl: number): void {
+    if (this.#state !== "lost") {
+      this.#state = "held";
+      this.#confirmedAt = Math.max(this.#confirmedAt, sentAt);
+      this.#ttl = ttl;
+    }
+  }
+
+  lose(reason: string): void {
+    this.#state = "lost";
+    this.#lose(reason);
+  }
+
+  giveBack(): void {
+    this.#state = "none";
+  }
+
+  #isDead({ machine, pid }: LeaseHolder): boolean {
+    const { processes } = this.#doors;
+    return machine === processes.machine && !processes.isAlive(pid);
+  }
+
+  async #waitFor(holder: LeaseHolder, refusal: HostLeaseHeld): Promise<void> {
+    if (holder.connected || holder.freeIn === null) {
+      throw refusal;
+    }
+    this.#doors.logger.warn(`waiting for the lease of host ${this.#host}: ${refusal.message}`, { host: this.#host });
+    await this.#doors.timers.sleep(Math.min(holder.freeIn, LOOK_EVERY));
+  }
+}
+
+function withResolver<T>(): { readonly promise: Promise<T>; readonly resolve: (value: T) => void } {
+  let resolve: (value: T) => void = () => {};
+  const promise = new Promise<T>((settle) => {
+    resolve = settle;
+  });
+  return { promise, resolve };
+}

@@ -1,0 +1,143 @@
+import type { Socket } from "../runtime/socket.js";
+import type { CancelTimer, Timers } from "../runtime/timers.js";
+import { MessagingTimeout } from "./errors.js";
+import type { ParamsOf, ResultOf } from "./methods.js";
+import { decodeError } from "./wire/error-codec.js";
+import type { Meta, Outcome, RequestFrame, RpcId } from "./wire/frames.js";
+import type { SessionMethods } from "./wire/session-methods.js";
+
+/** What a link hands on: answers to calls that outlive it, and what the conductor asks. */
+export interface LinkListener {
+  answered(id: number, outcome: Outcome): void;
+  asked(request: RequestFrame, link: Link): void;
+}
+
+interface Question {
+  readonly settle: (outcome: Outcome) => void;
+  readonly fail: (error: Error) => void;
+  readonly cancel: CancelTimer;
+}
+
+/** One socket to the conductor, from its opening to its end. */
+export class Link {
+  readonly #socket: Socket;
+  readonly #timers: Timers;
+  readonly #listener: LinkListener;
+  readonly #questions = new Map<RpcId, Question>();
+  readonly #ended: Promise<string>;
+  #open = true;
+  #lastId = 0;
+
+  constructor(socket: Socket, timers: Timers, listener: LinkListener) {
+    this.#socket = socket;
+    this.#timers = timers;
+    this.#listener = listener;
+    this.#ended = new Promise((resolve) => {
+      socket.onClose((code, reason) => {
+        this.#end();
+        resolve(reason || `connection closed (${code})`);
+      });
+    });
+    socket.onMessage((text) => this.#take(text));
+  }
+
+  get open(): boolean {
+    return this.#open;
+  }
+
+  /** Resolves with the reason when the socket has closed. */
+  get ended(): Promise<string> {
+    return this.#ended;
+  }
+
+  send(message: unknown): void {
+    this.#socket.send(JSON.stringify(message));
+  }
+
+  /**
+   * A call of the wire's own, which means something on this socket only.
+   * @throws {MessagingTimeout} no answer within `timeout` ms, or the socket closed.
+   */
+  request<M extends keyof SessionMethods>(
+    method: M,
+    params: ParamsOf<SessionMethods, M>,
+    options: { readonly timeout: number; readonly meta?: Meta },
+  ): Promise<ResultOf<SessionMethods, M>> {
+    const { timeout, meta = {} } = options;
+    this.#lastId += 1;
+    // A text, so that it is never taken for the number of a call that is repeated on another socket.
+    const id = `s${this.#lastId}`;
+    return new Promise((resolve, reject) => {
+      if (!this.#open) {
+        reject(new MessagingTimeout(`the connection ended before ${method} was sent`));
+        return;
+      }
+      const expire = () => {
+        this.#questions.delete(id);
+        reject(new MessagingTimeout(`the conductor did not answer ${method} within ${timeout} ms`));
+      };
+      const settle = (outcome: Outcome) => {
+        if ("error" in outcome) {
+          reject(decodeError(outcome.error));
+        } else {
+          resolve(outcome.result as ResultOf<SessionMethods, M>);
+        }
+      };
+      this.#questions.set(id, { settle, fail: reject, cancel: this.#timers.after(timeout, expire) });
+      this.send({ jsonrpc: "2.0", id, method, params, meta });
+    });
+  }
+
+  close(): void {
+    this.#socket.close(1000, "the agent leaves");
+  }
+
+  /** Cuts a connection that has stopped to answer. */
+  cut(): void {
+    this.#socket.terminate();
+    this.#end();
+  }
+
+  #take(text: string): void {
+    if (!this.#open) {
+      return;
+    }
+    const message = parse(text);
+    if (!message) {
+      // Whoever sends such a thing is no conductor, or has lost its place in the stream.
+      this.cut();
+    } else if ("method" in message) {
+      this.#listener.asked(message, this);
+    } else if (typeof message.id === "number") {
+      this.#listener.answered(message.id, message);
+    } else {
+      this.#answered(message);
+    }
+  }
+
+  #answered(message: { readonly id: RpcId } & Outcome): void {
+    const question = this.#questions.get(message.id);
+    this.#questions.delete(message.id);
+    question?.cancel();
+    question?.settle(message);
+  }
+
+  #end(): void {
+    this.#open = false;
+    const questions = [...this.#questions.values()];
+    this.#questions.clear();
+    for (const { fail, cancel } of questions) {
+      cancel();
+      fail(new MessagingTimeout("the connection ended before the conductor answered"));
+    }
+  }
+}
+
+function parse(text: string): RequestFrame | ({ readonly id: RpcId } & Outcome) | undefined {
+  try {
+    const message: unknown = JSON.parse(text);
+    return typeof message === "object" && message !== null ? (message as RequestFrame) : undefined;
+  } catch {
+    return undefined;
+  }
+}

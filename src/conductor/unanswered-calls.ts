@@ -1,0 +1,106 @@
+import type { Timers } from "../runtime/timers.js";
+import { MessagingTimeout } from "./errors.js";
+import type { CallOptions } from "./port.js";
+import { decodeError } from "./wire/error-codec.js";
+import type { Meta, Outcome, RequestFrame } from "./wire/frames.js";
+
+/** `rpc_response_timeout`, ms. */
+const DEFAULT_TIMEOUT = 60_000;
+
+interface Call {
+  readonly frame: Omit<RequestFrame, "meta">;
+  readonly meta: Meta;
+  readonly settle: (outcome: Outcome) => void;
+  readonly fail: (error: unknown) => void;
+}
+
+/**
+ * Calls that have no answer yet, by number. They outlive a connection: sent again with the same number, they are carried out
+ * once. Numbers grow and are never used again within a boot.
+ */
+export class UnansweredCalls {
+  readonly #timers: Timers;
+  readonly #calls = new Map<number, Call>();
+  #lastId = 0;
+
+  constructor(timers: Timers) {
+    this.#timers = timers;
+  }
+
+  /** Every call up to this number is answered or given up: the conductor may forget its answers to them. */
+  get acknowledged(): number {
+    // A Map keeps the order of insertion, which is that of the numbers.
+    const [oldest] = this.#calls.keys();
+    return (oldest ?? this.#lastId + 1) - 1;
+  }
+
+  /**
+   * Adds a call, hands its frame to `send`, and settles as the answer does.
+   * @throws {MessagingTimeout} no answer in time.
+   * @throws the signal's reason when it is aborted.
+   */
+  add(
+    call: { readonly method: string; readonly params: Readonly<Record<string, unknown>>; readonly meta: Meta },
+    options: CallOptions,
+    send: (frame: RequestFrame) => void,
+  ): Promise<unknown> {
+    const { method, params, meta } = call;
+    const { timeout = DEFAULT_TIMEOUT, signal } = options;
+    if (signal?.aborted) {
+      return Promise.reject(signal.reason);
+    }
+    this.#lastId += 1;
+    const id = this.#lastId;
+    return new Promise((resolve, reject) => {
+      const expire = () => {
+        const text = `the conductor did not answer ${method} within ${timeout} ms`;
+        this.#calls.get(id)?.fail(new MessagingTimeout(text, { method }));
+      };
+      const cancel = this.#timers.after(timeout, expire);
+      const abort = () => this.#calls.get(id)?.fail(signal?.reason);
+      signal?.addEventListener("abort", abort, { once: true });
+      const done = () => {
+        this.#calls.delete(id);
+        cancel();
+        signal?.removeEventListener("abort", abort);
+      };
+      this.#calls.set(id, {
+        frame: { jsonrpc: "2.0", id, method, params },
+        meta,
+        settle: (outcome) => {
+          done();
+          if ("error" in outcome) {
+            reject(decodeError(outcome.error));
+          } else {
+            resolve(outcome.result);
+          }
+        },
+        fail: (error) => {
+          done();
+          reject(error);
+        },
+      });
+      send(this.#frame(id));
+    });
+  }
+
+  settle(id: number, outcome: Outcome): void {
+    this.#calls.get(id)?.settle(outcome);
+  }
+
+  /** All of them, oldest first, to be sent on a new connection. */
+  frames(): RequestFrame[] {
+    return [...this.#calls.keys()].map((id) => this.#frame(id));
+  }
+
+  failAll(error: Error): void {
+    for (const call of [...this.#calls.values()]) {
+      call.fail(error);
+    }
+  }
+
+  #frame(id: number): RequestFrame {
+    const call = this.#calls.get(id);
+    return { ...(call?.frame as RequestFrame), meta: { ...call?.meta, ack: this.acknowledged } };
+  }
+}
