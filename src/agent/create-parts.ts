@@ -8,7 +8,7 @@ import type { AgentContext, Operations, ResourceTracker } from "./contracts.js";
 import { driverContext } from "./driver-context.js";
 import { requireHostLease } from "./host-lease.js";
 import type { AgentMetrics } from "./metrics.js";
-import { createOperations } from "./operations/create-operations.js";
+import { createOperations } from "./operations/operations.js";
 import type { AgentParts, AgentView } from "./parts.js";
 import { IdentityFile } from "./startup/identity-file.js";
 import { createResourceTracker } from "./tracker/resource-tracker.js";

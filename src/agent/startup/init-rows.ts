@@ -33,7 +33,7 @@ export interface InitRow {
   readonly when: (facts: InitFacts) => boolean;
   readonly act: (facts: InitFacts) => InitAction;
   /** Whether the rows below are looked at too. */
-  readonly then: "stop" | "continue";
+  readonly next: "stop" | "continue";
 }
 
 const BUILD_TASKS: readonly TaskState[] = ["scheduling", "block_device_mapping", "networking", "spawning"];
@@ -79,7 +79,7 @@ export const INIT_ROWS: readonly InitRow[] = [
     row: "host is another",
     when: ({ instance, host }) => instance.host !== host,
     act: ({ instance }) => ({ kind: "leave", why: `it belongs to host ${instance.host}` }),
-    then: "stop",
+    next: "stop",
   },
   {
     row: "soft-deleted, or in error",
@@ -87,89 +87,89 @@ export const INIT_ROWS: readonly InitRow[] = [
       facts.instance.vmState === "soft-delete" ||
       (facts.instance.vmState === "error" && !taskIn(facts, ["resize_migrating", "deleting"])),
     act: () => ({ kind: "leave" }),
-    then: "stop",
+    next: "stop",
   },
   {
     row: "partial deletion",
     when: ({ instance }) => instance.vmState === "deleted",
     act: () => ({ kind: "complete-partial-deletion" }),
-    then: "stop",
+    next: "stop",
   },
   {
     row: "interrupted build",
     when: (facts) => facts.instance.vmState === "building" || taskIn(facts, BUILD_TASKS),
     act: () => toError,
-    then: "stop",
+    next: "stop",
   },
   {
     row: "interrupted rebuild",
     when: (facts) => ["active", "stopped"].includes(facts.instance.vmState) && taskIn(facts, REBUILD_TASKS),
     act: () => toError,
-    then: "stop",
+    next: "stop",
   },
   {
     row: "interrupted snapshot",
     when: (facts) => facts.instance.vmState !== "error" && taskIn(facts, SNAPSHOT_TASKS),
     act: () => clearTask,
-    then: "continue",
+    next: "continue",
   },
   {
     row: "interrupted resize_prep",
     when: (facts) => facts.instance.vmState !== "error" && taskIn(facts, ["resize_prep"]),
     act: () => clearTask,
-    then: "continue",
+    next: "continue",
   },
   {
     row: "interrupted delete",
     when: (facts) => taskIn(facts, ["deleting"]),
     act: () => ({ kind: "terminate" }),
-    then: "stop",
+    next: "stop",
   },
-  { row: "reboot retry", when: retriesReboot, act: rebootAgain, then: "stop" },
+  { row: "reboot retry", when: retriesReboot, act: rebootAgain, next: "stop" },
   {
     row: "finished but not recorded",
     when: (facts) =>
       facts.power === POWER_STATES.running && taskIn(facts, [...STARTED_REBOOT_TASKS, "pausing", "unpausing"]),
     act: () => ({ kind: "save", changes: { taskState: null, vmState: "active" } }),
-    then: "continue",
+    next: "continue",
   },
   {
     row: "unpausing",
     when: (facts) => facts.power === POWER_STATES.paused && taskIn(facts, ["unpausing"]),
     act: () => ({ kind: "unpause" }),
-    then: "stop",
+    next: "stop",
   },
   {
     row: "powering-off",
     when: (facts) => taskIn(facts, ["powering-off"]),
     act: () => ({ kind: "stop" }),
-    then: "stop",
+    next: "stop",
   },
-  { row: "powering-on", when: (facts) => taskIn(facts, ["powering-on"]), act: () => ({ kind: "start" }), then: "stop" },
+  { row: "powering-on", when: (facts) => taskIn(facts, ["powering-on"]), act: () => ({ kind: "start" }), next: "stop" },
   {
     row: "resize_migrating",
     when: (facts) => taskIn(facts, ["resize_migrating"]),
     act: () => ({ kind: "revert-resize" }),
-    then: "continue",
+    next: "continue",
   },
   {
     row: "resize_finish",
     when: (facts) => taskIn(facts, ["resize_finish"]),
     act: () => ({ kind: "fail-resize" }),
-    then: "stop",
+    next: "stop",
   },
   {
     row: "migrating",
     when: (facts) => taskIn(facts, ["migrating"]),
     act: () => ({ kind: "recover-live-migration" }),
-    then: "continue",
+    next: "continue",
   },
   {
     row: "resume on host boot",
     when: ({ instance, power, resumeGuests }) =>
       resumeGuests && instance.powerState === POWER_STATES.running && power !== POWER_STATES.running,
     act: () => ({ kind: "resume-on-host-boot" }),
-    then: "stop",
+    next: "stop",
   },
 ];
 
@@ -186,14 +186,14 @@ export interface InitStep {
 export function planInitInstance(facts: InitFacts): readonly InitStep[] {
   const steps: InitStep[] = [];
   let instance = facts.instance;
-  for (const { row, when, act, then } of INIT_ROWS) {
+  for (const { row, when, act, next } of INIT_ROWS) {
     const seen = { ...facts, instance };
     if (!when(seen)) {
       continue;
     }
     const action = act(seen);
     steps.push({ row, action });
-    if (then === "stop") {
+    if (next === "stop") {
       break;
     }
     instance = { ...instance, ...(action.kind === "save" ? action.changes : { taskState: null }) };

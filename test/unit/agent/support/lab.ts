@@ -1,0 +1,270 @@
+import { createPlacement } from "../../../../src/cluster/placement/service.js";
+import { openStore } from "../../../../src/cluster/store/open-store.js";
+import type { Store } from "../../../../src/cluster/store/store.js";
+import type { ComputeNode, Instance, Service } from "../../../../src/conductor/records/index.js";
+import { SERVICE_VERSION } from "../../../../src/conductor/records/index.js";
+import { type Agent, createAgent } from "../../../../src/agent/agent.js";
+import type { AgentState, Operations } from "../../../../src/agent/contracts.js";
+import { dryRun } from "../../../../src/agent/dry-run/dry-run.js";
+import type { DryRunReport } from "../../../../src/agent/dry-run/report.js";
+import type { AgentMetrics } from "../../../../src/agent/metrics.js";
+import { NO_METRICS } from "../../../../src/agent/metrics.js";
+import { refusalOf, type Refusal } from "../../../../src/agent/startup/refusals.js";
+import { createFixedAccess } from "../../../../src/placement/access/fixed-access.js";
+import { createReportClient } from "../../../../src/placement/create-report-client.js";
+import type { ServiceHandler } from "../../../../src/runtime/service.js";
+import { type VirtualRuntime, VirtualWorld } from "../../../../src/runtime/virtual/index.js";
+import { Evidence } from "../../../fixtures/invariants.js";
+import { type ConfigChanges, novaConfig } from "./config.js";
+import { Hypervisor } from "./hypervisor.js";
+import { AMOUNTS, NODE_RESOURCES, PROJECT, USER } from "./records.js";
+import { recordingOperations } from "./recording-operations.js";
+import { SessionHub, StoreSession } from "./store-session.js";
+
+export interface HostOptions {
+  readonly hypervisor?: Hypervisor;
+  /** Default: `/state/<host>`. */
+  readonly statePath?: string;
+  readonly configFiles?: readonly string[];
+  readonly config?: ConfigChanges;
+  readonly metrics?: Partial<AgentMetrics>;
+  readonly driverName?: string;
+  readonly operations?: Partial<Operations>;
+}
+
+/** One run of an agent, from its start to its end. */
+export interface Run {
+  readonly agent: Agent;
+  readonly runtime: VirtualRuntime;
+  readonly session: StoreSession;
+  readonly states: AgentState[];
+  /** Calls of the operations: `method instance`. */
+  readonly operations: string[];
+}
+
+/** A control plane and hypervisors in virtual time; agents are started, killed and started again on them. */
+export class Lab {
+  readonly world: VirtualWorld;
+  readonly store: Store;
+  readonly hub = new SessionHub();
+  readonly evidence: Evidence;
+  readonly hypervisors = new Map<string, Hypervisor>();
+  readonly #placement: ServiceHandler;
+  readonly #control: VirtualRuntime;
+  readonly #endpoints = new Map<string, string>();
+
+  constructor(world: VirtualWorld, store: Store, control: VirtualRuntime) {
+    this.world = world;
+    this.store = store;
+    this.#control = control;
+    const service = createPlacement({ clock: control.clock, random: control.random, logger: control.logger });
+    this.#placement = (request) => service.handle(request);
+    this.evidence = new Evidence(store);
+    this.hub.onCall = (host, method, params) => this.evidence.conductorCall(host, method, params);
+  }
+
+  static async create(): Promise<Lab> {
+    const world = new VirtualWorld({ seed: 7 });
+    const control = world.spawn({ name: "control" });
+    const store = await openStore({ path: ":memory:", runtime: control });
+    return new Lab(world, store, control);
+  }
+
+  hypervisor(host: string): Hypervisor {
+    let found = this.hypervisors.get(host);
+    if (!found) {
+      found = this.attach(host, new Hypervisor(host));
+    }
+    return found;
+  }
+
+  /** What an agent of `host` will find as its hypervisor. */
+  attach(host: string, hypervisor: Hypervisor): Hypervisor {
+    this.hypervisors.set(host, hypervisor);
+    hypervisor.onCall = (call) => this.evidence.driverCall(call, this.hypervisors);
+    return hypervisor;
+  }
+
+  async prepare(host: string, options: HostOptions = {}) {
+    const runtime = this.world.spawn({ name: `agent-${host}` });
+    const session = new StoreSession({ host, store: this.store, hub: this.hub, runtime });
+    const endpoint = await this.#endpoint(host);
+    const placement = createReportClient({
+      http: runtime.http,
+      access: createFixedAccess({ endpoint, token: "admin" }),
+      config: {},
+      clock: runtime.clock,
+      timers: runtime.timers,
+      random: runtime.random,
+      logger: runtime.logger,
+    });
+    const hypervisor = options.hypervisor ?? this.hypervisor(host);
+    return {
+      session,
+      runtime,
+      options: {
+        host,
+        config: novaConfig({ statePath: options.statePath ?? `/state/${host}`, ...options.config }),
+        configFiles: options.configFiles ?? [],
+        runtime,
+        session: session.session,
+        driver: hypervisor.driver(options.driverName),
+        placement,
+      },
+    };
+  }
+
+  async launch(host: string, options: HostOptions = {}): Promise<Run> {
+    const prepared = await this.prepare(host, options);
+    const operations: string[] = [];
+    const agent = createAgent({
+      ...prepared.options,
+      metrics: { ...NO_METRICS, ...options.metrics },
+      factories: {
+        operations: (context) => recordingOperations(context, operations, options.operations),
+      },
+    });
+    const states: AgentState[] = [];
+    agent.onState((state) => {
+      states.push(state);
+      this.evidence.state(host, state, agent.failure);
+    });
+    this.evidence.started(host);
+    return { agent, runtime: prepared.runtime, session: prepared.session, states, operations };
+  }
+
+  /** Starts an agent and waits until it serves. */
+  async start(host: string, options: HostOptions = {}): Promise<Run> {
+    const run = await this.launch(host, options);
+    await this.world.runUntil(run.agent.start());
+    return run;
+  }
+
+  /** Starts an agent that is expected to refuse. */
+  async refusal(host: string, options: HostOptions = {}): Promise<Refusal & { readonly message: string }> {
+    const error = await this.failure(host, options);
+    const refusal = refusalOf(error);
+    if (!refusal) throw error;
+    return { ...refusal, message: error.message };
+  }
+
+  async failure(host: string, options: HostOptions = {}): Promise<Error> {
+    const run = await this.launch(host, options);
+    const outcome = run.agent.start().then(
+      () => new Error(`the agent of ${host} started`),
+      (error: Error) => error,
+    );
+    return this.world.runUntil(outcome);
+  }
+
+  async dryRun(host: string, options: HostOptions = {}): Promise<DryRunReport> {
+    const prepared = await this.prepare(host, options);
+    return this.world.runUntil(dryRun(prepared.options));
+  }
+
+  /** As `kill -9`; the control plane notices at once. */
+  kill(run: Run): void {
+    run.runtime.kill();
+    run.session.release();
+  }
+
+  async stop(run: Run): Promise<void> {
+    await this.world.runUntil(run.agent.stop());
+  }
+
+  /** A host that was in service before: service, node, provider and identity file, without any agent having run. */
+  async seed(host: string): Promise<{ readonly service: Service; readonly node: ComputeNode }> {
+    const run = await this.start(host);
+    await this.stop(run);
+    run.runtime.kill();
+    const service = this.store.services.getByHost(host, "nova-compute");
+    const [node] = this.store.computeNodes.byHost(host);
+    if (!service || !node) throw new Error(`${host} did not register`);
+    return { service, node };
+  }
+
+  /** A service row, and nothing else. */
+  addService(host: string, version = SERVICE_VERSION): Service {
+    return this.store.services.create({ host, binary: "nova-compute", topic: "compute", version });
+  }
+
+  addNode(service: Service, uuid: string, hypervisorHostname: string): ComputeNode {
+    const { host, id } = service;
+    return this.store.computeNodes.create({ host, serviceId: id, uuid, hypervisorHostname, resources: NODE_RESOURCES });
+  }
+
+  /** Writes a file of the machine that all hosts share. */
+  async write(path: string, text: string): Promise<void> {
+    await this.#control.files.write(path, text);
+  }
+
+  async read(path: string): Promise<string | undefined> {
+    return this.#control.files.readIfPresent(path);
+  }
+
+  /** Allocates the amounts of the flavor on each of the nodes. */
+  async allocate(consumer: string, ...nodes: readonly ComputeNode[]): Promise<void> {
+    const held = await this.#ask("GET", `/allocations/${consumer}`);
+    const answer = await this.#ask("PUT", `/allocations/${consumer}`, {
+      allocations: Object.fromEntries(nodes.map(({ uuid }) => [uuid, { resources: AMOUNTS }])),
+      project_id: PROJECT,
+      user_id: USER,
+      consumer_generation: held.consumer_generation ?? null,
+    });
+    if (answer.errors) throw new Error(JSON.stringify(answer));
+  }
+
+  /** Provider uuid → amounts. */
+  async held(consumer: string): Promise<Record<string, unknown>> {
+    const { allocations } = await this.#ask("GET", `/allocations/${consumer}`);
+    return Object.fromEntries(
+      Object.entries(allocations as Record<string, { resources: unknown }>).map(([uuid, { resources }]) => [
+        uuid,
+        resources,
+      ]),
+    );
+  }
+
+  async providers(): Promise<readonly string[]> {
+    const { resource_providers: found } = await this.#ask("GET", "/resource_providers");
+    return (found as { name: string }[]).map(({ name }) => name);
+  }
+
+  instance(uuid: string): Instance {
+    const found = this.store.instances.get(uuid, { readDeleted: true });
+    if (!found) throw new Error(`no instance ${uuid}`);
+    return found;
+  }
+
+  async #endpoint(host: string): Promise<string> {
+    let endpoint = this.#endpoints.get(host);
+    if (!endpoint) {
+      const handler: ServiceHandler = async (request) => {
+        const before = await this.evidence.beforePlacement(request, this.#placement);
+        const response = await this.#placement(request);
+        await this.evidence.afterPlacement(host, request, response, before, this.#placement);
+        return response;
+      };
+      const listener = await this.#control.servers.listen({ port: 0, services: { "": handler } });
+      endpoint = listener.url;
+      this.#endpoints.set(host, endpoint);
+    }
+    return endpoint;
+  }
+
+  async #ask(method: "GET" | "PUT", path: string, body?: unknown): Promise<Record<string, unknown>> {
+    const response = await this.#placement({
+      method,
+      path,
+      query: "",
+      headers: {
+        "x-auth-token": "admin",
+        "openstack-api-version": "placement 1.28",
+        "content-type": "application/json",
+      },
+      body: body === undefined ? "" : JSON.stringify(body),
+      baseUrl: "http://placement",
+    });
+    return response.body === "" ? {} : JSON.parse(response.body);
+  }
+}

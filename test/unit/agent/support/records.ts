@@ -1,0 +1,95 @@
+import type { NewInstance, Store } from "../../../../src/cluster/store/store.js";
+import type {
+  ComputeNode,
+  ComputeNodeResources,
+  Flavor,
+  Instance,
+  Migration,
+  MigrationChanges,
+  MigrationStatus,
+  MigrationType,
+} from "../../../../src/conductor/records/index.js";
+
+export const NODE_RESOURCES: ComputeNodeResources = {
+  hostIp: "127.0.0.1",
+  vcpus: 8,
+  memoryMb: 8192,
+  localGb: 100,
+  vcpusUsed: 0,
+  memoryMbUsed: 0,
+  localGbUsed: 0,
+  freeRamMb: 8192,
+  freeDiskGb: 100,
+  runningVms: 0,
+  currentWorkload: 0,
+  diskAvailableLeast: null,
+  hypervisorType: "fake",
+  hypervisorVersion: 1,
+  cpuInfo: "",
+  supportedHvSpecs: [],
+  cpuAllocationRatio: 4,
+  ramAllocationRatio: 1,
+  diskAllocationRatio: 1,
+  stats: {},
+  metrics: "[]",
+  numaTopology: null,
+  pciDevicePools: [],
+};
+
+export const FLAVOR: Flavor = {
+  id: 1,
+  flavorid: "1",
+  name: "m1.tiny",
+  vcpus: 1,
+  memoryMb: 512,
+  rootGb: 1,
+  ephemeralGb: 0,
+  swap: 0,
+  rxtxFactor: 1,
+  disabled: false,
+  isPublic: true,
+  extraSpecs: {},
+  description: null,
+};
+
+/** What {@link FLAVOR} takes in Placement. */
+export const AMOUNTS = { VCPU: 1, MEMORY_MB: 512, DISK_GB: 1 };
+export const PROJECT = "8f14e45fceea167a5a36dedd4bea2543";
+export const USER = "c9f0f895fb98ab9159f51fd0297e236d";
+
+export function addInstance(store: Store, uuid: string, values: Partial<NewInstance> = {}): Instance {
+  return store.instances.create({
+    uuid,
+    projectId: PROJECT,
+    userId: USER,
+    displayName: `vm-${uuid.slice(-2)}`,
+    hostname: `vm-${uuid.slice(-2)}`,
+    reservationId: "r-00000001",
+    imageRef: "11111111-1111-4111-8111-111111111111",
+    flavor: FLAVOR,
+    instanceTypeId: FLAVOR.id,
+    vmState: "active",
+    powerState: 1,
+    ...values,
+  });
+}
+
+/** An active instance on a node. */
+export const placed = (node: ComputeNode): Pick<Instance, "host" | "node" | "computeId" | "launchedOn"> => ({
+  host: node.host,
+  node: node.hypervisorHostname,
+  computeId: node.id,
+  launchedOn: node.host,
+});
+
+export function addMigration(
+  store: Store,
+  instanceUuid: string,
+  migrationType: MigrationType,
+  status: MigrationStatus,
+  changes: MigrationChanges,
+): Migration {
+  return store.migrations.create({ instanceUuid, migrationType, status, changes });
+}
+
+export const uuidOf = (n: number): string => `a0000000-0000-4000-8000-${String(n).padStart(12, "0")}`;
