@@ -1,0 +1,165 @@
+import { createPlacement } from "../../../src/cluster/placement/service.js";
+import { createFixedAccess } from "../../../src/placement/access/fixed-access.js";
+import { createReportClient, type ReportClientConfig } from "../../../src/placement/create-report-client.js";
+import type { ReportClient } from "../../../src/placement/report-client.js";
+import {
+  type HttpClient,
+  HttpConnectFailure,
+  type HttpMethod,
+  type HttpRequest,
+  type HttpResponse,
+} from "../../../src/runtime/http.js";
+import { createVirtualRuntime, type LogRecord } from "../../../src/runtime/virtual/index.js";
+
+export const ENDPOINT = "http://placement.test";
+
+/** What the next requests that match meet instead of, or after, Placement. */
+export interface Fault {
+  /** Method and a part of the URL: `PUT /inventories`. */
+  readonly on: string;
+  /** `lose`: Placement acts and the answer is lost. `refuse`: nobody answers. */
+  readonly does: "lose" | "refuse" | Pick<HttpResponse, "status" | "body"> | (() => Promise<void> | void);
+  readonly times?: number;
+}
+
+/** A request as Placement saw it. */
+export interface Sent {
+  readonly method: HttpMethod;
+  readonly path: string;
+  readonly version: string | undefined;
+  readonly body: unknown;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly status: number;
+}
+
+/** The embedded Placement without a network: what was sent to it can be seen, faults can be set, time is moved by hand. */
+export class PlacementBench {
+  readonly runtime = createVirtualRuntime({ seed: 7 });
+  readonly sent: Sent[] = [];
+  /** Milliseconds that were slept. */
+  readonly slept: number[] = [];
+  readonly #placement = createPlacement({ ...this.runtime });
+  readonly #faults: { readonly fault: Fault; left: number }[] = [];
+  #elapsed = 0;
+
+  get logs(): readonly LogRecord[] {
+    return this.runtime.logs;
+  }
+
+  /** `GET /path 1.14`, in the order they were sent; uuids as given in `names`. */
+  requests(names: Readonly<Record<string, string>> = {}): string[] {
+    return this.sent.map(({ method, path, version, status }) => {
+      const named = Object.entries(names).reduce((text, [uuid, name]) => text.replaceAll(uuid, name), path);
+      return `${method} ${named}${version ? ` ${version}` : ""}${status >= 400 ? ` -> ${status}` : ""}`;
+    });
+  }
+
+  /** Forgets what was sent so far. */
+  mark(): void {
+    this.sent.length = 0;
+  }
+
+  inject(...faults: readonly Fault[]): void {
+    this.#faults.push(...faults.map((fault) => ({ fault, left: fault.times ?? 1 })));
+  }
+
+  advance(milliseconds: number): void {
+    this.#elapsed += milliseconds;
+  }
+
+  client(config: ReportClientConfig = {}): ReportClient {
+    const { random, logger, clock } = this.runtime;
+    return createReportClient({
+      http: this.http,
+      access: createFixedAccess({ endpoint: `${ENDPOINT}/`, token: "admin" }),
+      config,
+      clock: { now: () => clock.now() + this.#elapsed, monotonic: () => this.#elapsed },
+      timers: {
+        sleep: async (milliseconds) => {
+          this.slept.push(milliseconds);
+        },
+        after: () => () => undefined,
+      },
+      random,
+      logger,
+    });
+  }
+
+  /** What a second client, or an operator, does. */
+  async ask(method: HttpMethod, path: string, version = "1.36", body?: unknown): Promise<unknown> {
+    const answer = await this.#serve({
+      method,
+      url: ENDPOINT + path,
+      headers: {
+        "x-auth-token": "admin",
+        "openstack-api-version": `placement ${version}`,
+        ...(body === undefined ? {} : { "content-type": "application/json" }),
+      },
+      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+    });
+    if (answer.status >= 400) throw new Error(`${method} ${path}: ${answer.status} ${answer.body}`);
+    return answer.body === "" ? null : JSON.parse(answer.body);
+  }
+
+  readonly http: HttpClient = {
+    close: async () => undefined,
+    request: async (request) => {
+      const path = request.url.slice(ENDPOINT.length);
+      const entry = this.#faults.find(({ fault, left }) => left > 0 && matches(fault.on, request.method, path));
+      if (entry) entry.left -= 1;
+      const does = entry?.fault.does;
+      if (does === "refuse") throw new HttpConnectFailure(request.url, "ECONNREFUSED");
+      if (typeof does === "function") await does();
+      const answer = typeof does === "object" ? { headers: {}, ...does } : await this.#serve(request);
+      this.sent.push(sent(request, path, answer.status));
+      if (does === "lose") throw new HttpConnectFailure(request.url, "ECONNRESET");
+      return answer;
+    },
+  };
+
+  async #serve({ method, url, headers = {}, body = "" }: HttpRequest): Promise<HttpResponse> {
+    const [path = "", query = ""] = url.slice(ENDPOINT.length).split("?");
+    const length = body === "" ? {} : { "content-length": String(Buffer.byteLength(body)) };
+    return this.#placement.handle({
+      method,
+      path,
+      query,
+      headers: { host: "placement.test", ...length, ...headers },
+      body,
+      baseUrl: ENDPOINT,
+    });
+  }
+}
+
+const matches = (on: string, method: string, path: string): boolean => {
+  const [wanted = "", part = ""] = on.split(" ");
+  return method === wanted && path.includes(part);
+};
+
+const sent = ({ method, headers = {}, body }: HttpRequest, path: string, status: number): Sent => ({
+  method,
+  path: decodeURIComponent(path),
+  version: headers["openstack-api-version"]?.replace("placement ", ""),
+  body: body === undefined ? undefined : JSON.parse(body),
+  headers,
+  status,
+});
+
+/** An answer in Placement's error format. */
+export const refusal = (status: number, code: string, detail: string): { status: number; body: string } => ({
+  status,
+  body: JSON.stringify({ errors: [{ status, title: "Conflict", detail, code, request_id: "req-test" }] }),
+});
+
+/** A complete inventory record of that total. */
+export const inventoryOf = (total: number) => ({
+  total,
+  reserved: 0,
+  minUnit: 1,
+  maxUnit: total,
+  stepSize: 1,
+  allocationRatio: 1,
+});
+
+/** A node's inventory: 8 VCPU, 4096 MEMORY_MB, 100 DISK_GB. */
+export const NODE_INVENTORY = { VCPU: inventoryOf(8), MEMORY_MB: inventoryOf(4096), DISK_GB: inventoryOf(100) };
