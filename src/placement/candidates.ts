@@ -18,14 +18,13 @@ export async function readCandidates(
     logger.error("no allocation candidates", { query: queryString(query), answer: answer.describe() });
     return null;
   }
-  const body = asRecord(answer.json());
-  return {
-    allocationRequests: asArray(body.allocation_requests).map((request) => ({
+  return answer.read(({ allocation_requests, provider_summaries }) => ({
+    allocationRequests: asArray(allocation_requests).map((request) => ({
       allocations: mapRecord(asRecord(request).allocations, readAllocation),
     })),
-    providerSummaries: new Map(Object.entries(mapRecord(body.provider_summaries, readSummary))),
+    providerSummaries: new Map(Object.entries(mapRecord(provider_summaries, readSummary))),
     version: VERSION,
-  };
+  }));
 }
 
 function queryString({ resources, rootRequired, inTree, limit }: CandidatesQuery): string {

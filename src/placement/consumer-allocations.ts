@@ -16,14 +16,13 @@ export async function readConsumer(
   if (!answer.ok) {
     throw new ConsumerAllocationRetrievalFailed(`reading the allocations of consumer ${consumer} failed`, answer);
   }
-  const body = asRecord(answer.json());
-  const generation = body.consumer_generation;
-  return {
-    allocations: mapRecord(body.allocations, readAllocation),
-    projectId: asStringOrNull(body.project_id),
-    userId: asStringOrNull(body.user_id),
-    consumerGeneration: generation === undefined || generation === null ? null : asNumber(generation),
-  };
+  return answer.read(({ allocations, project_id, user_id, consumer_generation }) => ({
+    allocations: mapRecord(allocations, readAllocation),
+    projectId: asStringOrNull(project_id),
+    userId: asStringOrNull(user_id),
+    consumerGeneration:
+      consumer_generation === undefined || consumer_generation === null ? null : asNumber(consumer_generation),
+  }));
 }
 
 /** `PUT /allocations/C`; empty allocations delete. The answer is the caller's to judge. */

@@ -7,7 +7,7 @@ import {
   TraitCreationFailed,
   TraitRetrievalFailed,
 } from "./errors.js";
-import { asArray, asRecord, asString } from "./json.js";
+import { asArray, asString } from "./json.js";
 import type { PlacementAnswer, PlacementHttp } from "./placement-http.js";
 import type { ProviderCache } from "./provider-cache.js";
 import { generationIn, inventoryToWire } from "./provider-requests.js";
@@ -122,7 +122,7 @@ export class ProviderWriter {
     const query = unknown.map(encodeURIComponent).join(",");
     const answer = await this.#http.get(`/traits?name=in:${query}`, { ...context, version: "1.6" });
     if (!answer.ok) throw new TraitRetrievalFailed("asking which traits exist failed", answer);
-    const existing = new Set(asArray(asRecord(answer.json()).traits).map(asString));
+    const existing = new Set(answer.read(({ traits: known }) => asArray(known).map(asString)));
     for (const trait of unknown) {
       if (!existing.has(trait)) await this.#createTrait(trait, context);
       this.#knownTraits.add(trait);
@@ -146,6 +146,6 @@ export class ProviderWriter {
     }
     if (answer.status === 400) this.#knownClasses.clear();
     if (!answer.ok) throw new ResourceProviderUpdateFailed(`${what} could not be written`, answer);
-    return generationIn(asRecord(answer.json()));
+    return answer.read(generationIn);
   }
 }

@@ -6,7 +6,7 @@ export function parseJson(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch (error) {
-    throw new DiscoveryFailure(`expected JSON, found ${excerpt(text)}; check the endpoint`, undefined, {
+    throw new DiscoveryFailure(`expected JSON, found ${excerpt(text)}`, undefined, {
       cause: error,
     });
   }
@@ -46,8 +46,6 @@ export function isRecord(value: unknown): value is Readonly<Record<string, unkno
 }
 
 const unexpected = (wanted: string, found: unknown): DiscoveryFailure =>
-  new DiscoveryFailure(
-    `expected ${wanted} in the answer, found ${excerpt(JSON.stringify(found) ?? "nothing")}; check the endpoint`,
-  );
+  new DiscoveryFailure(`expected ${wanted} in the answer, found ${excerpt(JSON.stringify(found) ?? "nothing")}`);
 
 const excerpt = (text: string): string => (text.length > 80 ? `${text.slice(0, 80)}…` : text || "nothing");

@@ -7,7 +7,7 @@ import {
   HttpTimeout,
 } from "../runtime/http.js";
 import type { PlacementAccess } from "./access/placement-access.js";
-import { ConnectFailure, Unauthorized } from "./errors.js";
+import { ConnectFailure, DiscoveryFailure, Unauthorized } from "./errors.js";
 import { asArray, asRecord, parseJson } from "./json.js";
 import type { RequestContext } from "./types.js";
 
@@ -92,7 +92,7 @@ export class PlacementHttp {
         ...(call.signal ? { signal: call.signal } : {}),
       });
       report(answer.status);
-      return new PlacementAnswer(answer);
+      return new PlacementAnswer(answer, `${method} ${endpoint}${path}`);
     } catch (error) {
       report(null);
       if (error instanceof HttpConnectFailure || error instanceof HttpTimeout) {
@@ -121,20 +121,29 @@ export class PlacementHttp {
 export class PlacementAnswer {
   readonly status: number;
   readonly #body: string;
+  readonly #request: string;
   #error: { readonly code: string; readonly detail: string } | undefined;
 
-  constructor({ status, body }: Pick<HttpResponse, "status" | "body">) {
+  constructor({ status, body }: Pick<HttpResponse, "status" | "body">, request: string) {
     this.status = status;
     this.#body = body;
+    this.#request = request;
   }
 
   get ok(): boolean {
     return this.status >= 200 && this.status < 300;
   }
 
-  /** @throws {DiscoveryFailure} it is not JSON */
-  json(): unknown {
-    return parseJson(this.#body);
+  /** The body, by a reader of json.ts. @throws {DiscoveryFailure} it is not what Placement answers */
+  read<T>(reader: (body: Readonly<Record<string, unknown>>) => T): T {
+    try {
+      return reader(asRecord(parseJson(this.#body)));
+    } catch (error) {
+      if (!(error instanceof DiscoveryFailure)) throw error;
+      throw new DiscoveryFailure(`${this.#request} was not answered by a Placement: ${error.message}`, undefined, {
+        cause: error,
+      });
+    }
   }
 
   /** `placement.concurrent_update` and so on; empty below microversion 1.23. */

@@ -15,9 +15,10 @@ export async function readProviderAllocations(
   if (!answer.ok) {
     throw new ResourceProviderAllocationRetrievalFailed(`reading the allocations of provider ${uuid} failed`, answer);
   }
-  const body = asRecord(answer.json());
-  const consumers = mapRecord(body.allocations, (held) => mapRecord(asRecord(held).resources, asNumber));
-  return { consumers: new Map(Object.entries(consumers)), generation: generationIn(body) };
+  return answer.read((body) => {
+    const consumers = mapRecord(body.allocations, (held) => mapRecord(asRecord(held).resources, asNumber));
+    return { consumers: new Map(Object.entries(consumers)), generation: generationIn(body) };
+  });
 }
 
 /**

@@ -27,7 +27,7 @@ export async function listProviders(
 ): Promise<ProviderListing[]> {
   const answer = await http.get(`/resource_providers${query && `?${query}`}`, { ...context, version });
   if (!answer.ok) throw new ResourceProviderRetrievalFailed(`listing resource providers (${query}) failed`, answer);
-  return asArray(asRecord(answer.json()).resource_providers).map(readProvider);
+  return answer.read(({ resource_providers }) => asArray(resource_providers).map(readProvider));
 }
 
 /** The whole tree that holds the provider; empty when it does not exist. @throws ResourceProviderRetrievalFailed */
@@ -46,10 +46,10 @@ export async function createProvider(
   const { uuid, name, parentUuid } = provider;
   const body = { uuid, name, ...(parentUuid === null ? {} : { parent_provider_uuid: parentUuid }) };
   const answer = await http.post("/resource_providers", { ...context, version: "1.20", body });
-  if (answer.ok) return { provider: readProvider(answer.json()), created: true };
+  if (answer.ok) return { provider: answer.read(readProvider), created: true };
   if (answer.status === 409 && !answer.detail.includes("Conflicting resource provider name:")) {
     const existing = await http.get(`/resource_providers/${uuid}`, { ...context, version: "1.14" });
-    if (existing.ok) return { provider: readProvider(existing.json()), created: false };
+    if (existing.ok) return { provider: existing.read(readProvider), created: false };
   }
   throw new ResourceProviderCreationFailed(
     `resource provider ${name} (${uuid}) could not be made; a name that is taken belongs to a provider with another uuid: ` +
@@ -79,8 +79,10 @@ export async function readInventory(
 ): Promise<Association<Record<string, InventoryRecord>>> {
   const answer = await http.get(`/resource_providers/${uuid}/inventories`, context);
   if (!answer.ok) throw new ResourceProviderRetrievalFailed(`reading the inventory of ${uuid} failed`, answer);
-  const body = asRecord(answer.json());
-  return { value: mapRecord(body.inventories, inventoryFromWire), generation: generationIn(body) };
+  return answer.read((body) => ({
+    value: mapRecord(body.inventories, inventoryFromWire),
+    generation: generationIn(body),
+  }));
 }
 
 /** @throws ResourceProviderAggregateRetrievalFailed */
@@ -92,8 +94,7 @@ export async function readAggregates(
   const answer = await http.get(`/resource_providers/${uuid}/aggregates`, { ...context, version: "1.19" });
   if (!answer.ok)
     throw new ResourceProviderAggregateRetrievalFailed(`reading the aggregates of ${uuid} failed`, answer);
-  const body = asRecord(answer.json());
-  return { value: asArray(body.aggregates).map(asString), generation: generationIn(body) };
+  return answer.read((body) => ({ value: asArray(body.aggregates).map(asString), generation: generationIn(body) }));
 }
 
 /** @throws ResourceProviderTraitRetrievalFailed */
@@ -104,8 +105,7 @@ export async function readTraits(
 ): Promise<Association<string[]>> {
   const answer = await http.get(`/resource_providers/${uuid}/traits`, { ...context, version: "1.6" });
   if (!answer.ok) throw new ResourceProviderTraitRetrievalFailed(`reading the traits of ${uuid} failed`, answer);
-  const body = asRecord(answer.json());
-  return { value: asArray(body.traits).map(asString), generation: generationIn(body) };
+  return answer.read((body) => ({ value: asArray(body.traits).map(asString), generation: generationIn(body) }));
 }
 
 export const generationIn = (body: Readonly<Record<string, unknown>>): number =>

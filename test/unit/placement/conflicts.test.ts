@@ -1,0 +1,267 @@
+import { beforeEach, describe, expect, it } from "vitest";
+import {
+  ConnectFailure,
+  InvalidResourceClass,
+  PlacementPciException,
+  PlacementReshapeConflict,
+  ReshapeFailed,
+  ResourceProviderSyncFailed,
+  ResourceProviderUpdateConflict,
+} from "../../../src/placement/errors.js";
+import type { ReportClient } from "../../../src/placement/report-client.js";
+import { editedAllocations, reshapeAllocations } from "../../../src/placement/reshape.js";
+import type { ProviderTree } from "../../../src/virt/provider-tree.js";
+import { type Fault, inventoryOf, NODE_INVENTORY, PlacementBench, refusal } from "./bench.js";
+
+const U = "0c289c26-72cd-47eb-9c89-46d9e443a85f";
+const CHILD = "1c289c26-72cd-47eb-9c89-46d9e443a85f";
+const I = "cccccccc-72cd-47eb-9c89-46d9e443a85f";
+const AGGREGATE = "aaaaaaaa-72cd-47eb-9c89-46d9e443a85f";
+
+const CONCURRENT = refusal(409, "placement.concurrent_update", "resource provider generation conflict");
+
+describe("5.3 409 table of providers", () => {
+  let bench: PlacementBench;
+  let client: ReportClient;
+  let tree: ProviderTree;
+
+  beforeEach(async () => {
+    bench = new PlacementBench();
+    client = bench.client();
+    tree = await client.getProviderTreeAndEnsureRoot(U, "devstack1");
+    tree.updateInventory(U, NODE_INVENTORY);
+    await client.updateFromProviderTree(tree);
+    bench.mark();
+  });
+
+  const change = {
+    inventories: () => tree.updateInventory(U, { ...NODE_INVENTORY, VCPU: inventoryOf(16) }),
+    aggregates: () => tree.addAggregates(U, AGGREGATE),
+    traits: () => tree.addTraits(U, "COMPUTE_NODE"),
+  };
+
+  for (const [what, edit] of Object.entries(change)) {
+    it(`PUT ${what} generation: ResourceProviderUpdateConflict, the tree leaves the cache`, async () => {
+      edit();
+      bench.inject({ on: `PUT /${what}`, does: CONCURRENT });
+      await expect(client.updateFromProviderTree(tree)).rejects.toThrow(ResourceProviderUpdateConflict);
+      bench.mark();
+      await client.getProviderTreeAndEnsureRoot(U, "devstack1");
+      expect(bench.requests()).toHaveLength(4);
+    });
+
+    it(`9.4 PUT ${what}, answer lost after commit: the next pass conflicts, reads again, and has nothing to write`, async () => {
+      edit();
+      bench.inject({ on: `PUT /${what}`, does: "lose" });
+      await expect(client.updateFromProviderTree(tree)).rejects.toThrow(ConnectFailure);
+      tree = await client.getProviderTreeAndEnsureRoot(U, "devstack1");
+      edit();
+      await expect(client.updateFromProviderTree(tree)).rejects.toThrow(ResourceProviderUpdateConflict);
+      tree = await client.getProviderTreeAndEnsureRoot(U, "devstack1");
+      edit();
+      bench.mark();
+      await client.updateFromProviderTree(tree);
+      expect(bench.requests()).toEqual([]);
+    });
+
+    it(`PUT ${what} refused otherwise: ResourceProviderSyncFailed, the tree leaves the cache`, async () => {
+      edit();
+      bench.inject({ on: `PUT /${what}`, does: refusal(500, "", "broken") });
+      await expect(client.updateFromProviderTree(tree)).rejects.toThrow(/broken/);
+      bench.mark();
+      await client.getProviderTreeAndEnsureRoot(U, "devstack1");
+      expect(bench.requests()).toHaveLength(4);
+    });
+  }
+
+  it("9.4 POST /resource_providers, answer lost after commit: the next pass finds it", async () => {
+    const other = bench.client();
+    bench.inject({ on: "POST /resource_providers", does: "lose" });
+    await expect(other.getProviderTreeAndEnsureRoot(CHILD, "devstack2")).rejects.toThrow(ConnectFailure);
+    bench.mark();
+    const found = await other.getProviderTreeAndEnsureRoot(CHILD, "devstack2");
+    expect(found.data(CHILD).generation).toBe(0);
+    expect(bench.requests().some((request) => request.startsWith("POST"))).toBe(false);
+  });
+
+  it("9.4 DELETE of a removed child, answer lost after commit: the next pass finds it gone", async () => {
+    tree.newChild("devstack1_pci", U, CHILD);
+    await client.updateFromProviderTree(tree);
+    tree.remove(CHILD);
+    bench.inject({ on: "DELETE /resource_providers", does: "lose" });
+    await expect(client.updateFromProviderTree(tree)).rejects.toThrow(ConnectFailure);
+    await client.updateFromProviderTree(tree);
+    expect(await bench.ask("GET", `/resource_providers?in_tree=${U}`, "1.14")).toMatchObject({
+      resource_providers: [{ uuid: U }],
+    });
+  });
+
+  it("PUT inventories in use: PlacementPciException, nothing is invalidated", async () => {
+    await claim(client, { VCPU: 1 });
+    client.clearProviderCache();
+    tree = await client.getProviderTreeAndEnsureRoot(U, "devstack1");
+    tree.updateInventory(U, { MEMORY_MB: inventoryOf(4096), DISK_GB: inventoryOf(100) });
+    const refused = client.updateFromProviderTree(tree);
+    await expect(refused).rejects.toThrow(PlacementPciException);
+    await expect(refused).rejects.toThrow(/VCPU/);
+    bench.mark();
+    await client.getProviderTreeAndEnsureRoot(U, "devstack1");
+    expect(bench.requests()).toEqual([]);
+  });
+
+  it("DELETE provider in use: ResourceProviderSyncFailed names it, the others are still written", async () => {
+    tree.newChild("devstack1_pci", U, CHILD);
+    tree.updateInventory(CHILD, { VGPU: inventoryOf(2) });
+    await client.updateFromProviderTree(tree);
+    await bench.ask("PUT", `/allocations/${I}`, "1.28", write({ [CHILD]: { resources: { VGPU: 1 } } }));
+    tree = await client.getProviderTreeAndEnsureRoot(U, "devstack1");
+    tree.remove(CHILD);
+    tree.addTraits(U, "COMPUTE_NODE");
+    const refused = client.updateFromProviderTree(tree);
+    await expect(refused).rejects.toThrow(ResourceProviderSyncFailed);
+    await expect(refused).rejects.toThrow(CHILD);
+    expect(await bench.ask("GET", `/resource_providers/${U}/traits`)).toMatchObject({ traits: ["COMPUTE_NODE"] });
+  });
+
+  it("400 on PUT inventories, class name that Placement refuses: InvalidResourceClass inside ResourceProviderSyncFailed", async () => {
+    tree.updateInventory(U, { ...NODE_INVENTORY, CUSTOM_lower: inventoryOf(1) });
+    const refused = client.updateFromProviderTree(tree);
+    await expect(refused).rejects.toThrow(/CUSTOM_lower/);
+    await expect(refused).rejects.toHaveProperty("cause", expect.any(InvalidResourceClass));
+  });
+
+  it("one provider's failure does not keep the others from being written", async () => {
+    tree.newChild("devstack1_pci", U, CHILD);
+    tree.addTraits(CHILD, "lower case");
+    tree.addTraits(U, "COMPUTE_NODE");
+    await expect(client.updateFromProviderTree(tree)).rejects.toThrow(ResourceProviderSyncFailed);
+    expect(await bench.ask("GET", `/resource_providers/${U}/traits`)).toMatchObject({ traits: ["COMPUTE_NODE"] });
+  });
+
+  it("a trait that Placement lost meanwhile is asked for again after the refusal", async () => {
+    tree.addTraits(U, "CUSTOM_GONE");
+    await client.updateFromProviderTree(tree);
+    tree.removeTraits(U, "CUSTOM_GONE");
+    await client.updateFromProviderTree(tree);
+    await bench.ask("DELETE", "/traits/CUSTOM_GONE");
+    tree.addTraits(U, "CUSTOM_GONE");
+    await expect(client.updateFromProviderTree(tree)).rejects.toThrow(ResourceProviderSyncFailed);
+    tree = await client.getProviderTreeAndEnsureRoot(U, "devstack1");
+    tree.addTraits(U, "CUSTOM_GONE");
+    await client.updateFromProviderTree(tree);
+    expect(await bench.ask("GET", `/resource_providers/${U}/traits`)).toMatchObject({ traits: ["CUSTOM_GONE"] });
+  });
+
+  describe("5.7 reshape, flat to nested", () => {
+    beforeEach(async () => {
+      await claim(client, { VCPU: 2, MEMORY_MB: 512 });
+      client.clearProviderCache();
+    });
+
+    const reshape = async () => {
+      tree = await client.getProviderTreeAndEnsureRoot(U, "devstack1");
+      const consumers = await client.getAllocationsForProviderTree(U);
+      const edited = reshapeAllocations(consumers);
+      tree.newChild("devstack1_numa0", U, CHILD);
+      const { VCPU, ...rest } = NODE_INVENTORY;
+      tree.updateInventory(U, rest);
+      tree.updateInventory(CHILD, { VCPU });
+      edited.set(
+        I,
+        new Map([
+          [U, { MEMORY_MB: 512 }],
+          [CHILD, { VCPU: 2 }],
+        ]),
+      );
+      await client.updateFromProviderTree(tree, { reshape: editedAllocations(consumers, edited) });
+    };
+
+    it("moves inventory and allocations in one request, and the next pass has nothing to write", async () => {
+      await reshape();
+      expect(bench.sent.find(({ path }) => path === "/reshaper")).toMatchObject({
+        version: "1.30",
+        body: { allocations: { [I]: { consumer_generation: 1, project_id: "project", user_id: "user" } } },
+      });
+      expect(await bench.ask("GET", `/allocations/${I}`)).toMatchObject({
+        allocations: { [U]: { resources: { MEMORY_MB: 512 } }, [CHILD]: { resources: { VCPU: 2 } } },
+      });
+      bench.mark();
+      await client.updateFromProviderTree(await client.getProviderTreeAndEnsureRoot(U, "devstack1"));
+      expect(bench.requests()).toEqual([]);
+    });
+
+    it("POST /reshaper concurrent_update: PlacementReshapeConflict, the whole cache goes; the redrive succeeds", async () => {
+      bench.inject({
+        on: "POST /reshaper",
+        does: () => claim(bench.client(), { VCPU: 1 }, "dddddddd-72cd-47eb-9c89-46d9e443a85f"),
+      });
+      await expect(reshape()).rejects.toThrow(PlacementReshapeConflict);
+      bench.mark();
+      tree = await client.getProviderTreeAndEnsureRoot(U, "devstack1");
+      expect(bench.requests()[0]).toContain("in_tree");
+    });
+
+    it("POST /reshaper refused otherwise: ReshapeFailed", async () => {
+      bench.inject({
+        on: "POST /reshaper",
+        does: refusal(409, "placement.undefined_code", "Unable to allocate inventory"),
+      });
+      await expect(reshape()).rejects.toThrow(ReshapeFailed);
+    });
+
+    it("a new provider that cannot be made: ReshapeFailed, nothing is moved", async () => {
+      bench.inject({ on: "POST /resource_providers", does: refusal(409, "", "Conflicting resource provider name: x") });
+      await expect(reshape()).rejects.toThrow(ReshapeFailed);
+      expect(bench.requests().some((request) => request.includes("/reshaper"))).toBe(false);
+    });
+  });
+
+  async function claim(by: ReportClient, resources: Record<string, number>, consumer = I): Promise<void> {
+    const request = { allocations: { [U]: { resources } } };
+    await by.claimResources({
+      consumer,
+      request,
+      projectId: "project",
+      userId: "user",
+      version: "1.36",
+      held: "double",
+    });
+  }
+});
+
+const write = (allocations: object) => ({
+  allocations,
+  project_id: "project",
+  user_id: "user",
+  consumer_generation: null,
+});
+
+describe("transport and authentication", () => {
+  const cases: readonly (readonly [string, Fault["does"], string, number?])[] = [
+    ["refused connection", "refuse", "ConnectFailure"],
+    ["401 twice", refusal(401, "", "token"), "Unauthorized", 2],
+    ["an answer that is not JSON", { status: 200, body: "<html>" }, "DiscoveryFailure"],
+    ["JSON of another service", { status: 200, body: '{"versions": []}' }, "DiscoveryFailure"],
+  ];
+
+  for (const [what, does, name, times = 1] of cases) {
+    it(`${what}: ${name}, a PlacementAPIConnectFailure, and the next pass goes on`, async () => {
+      const bench = new PlacementBench();
+      const client = bench.client();
+      bench.inject({ on: "GET /resource_providers", does, times });
+      await expect(client.getProviderTreeAndEnsureRoot(U, "devstack1")).rejects.toMatchObject({ name });
+      const tree = await client.getProviderTreeAndEnsureRoot(U, "devstack1");
+      expect(tree.data(U).generation).toBe(0);
+    });
+  }
+
+  it("safe methods answer null and warn at most every 10th time", async () => {
+    const bench = new PlacementBench();
+    const client = bench.client();
+    bench.inject({ on: "DELETE /allocations", does: "refuse", times: 21 });
+    for (let index = 0; index < 21; index += 1) {
+      expect(await client.deleteAllocation(I, { force: true })).toBeNull();
+    }
+    expect(bench.logs.filter(({ level }) => level === "warn")).toHaveLength(3);
+  });
+});
