@@ -1,0 +1,156 @@
+import { ConfigFileValueError, type ValueProblem } from "./config-errors.js";
+import type { ConfigSources } from "./config-sources.js";
+import { type Compiled, camel, Derived, type Option, type Place, type SectionTable, sectionKey } from "./option.js";
+import { type ConfigWarning, normalizeSection, RawValues } from "./raw-values.js";
+import { substitute, UnknownReference } from "./substitute.js";
+
+/** The effective value of one option. */
+export interface EffectiveValue {
+  readonly section: string;
+  readonly option: string;
+  readonly definition: Option<unknown>;
+  readonly value: unknown;
+  /** `default`, `path:line`, the environment variable or the command-line option. */
+  readonly origin: string;
+}
+
+export interface CompiledConfig<S extends SectionTable> {
+  /** Frozen. */
+  readonly config: Compiled<S>;
+  /** Every option in the order of the table. */
+  readonly values: readonly EffectiveValue[];
+  /** What the sources say that no table knows. */
+  readonly warnings: readonly ConfigWarning[];
+  /** The options of any section by camelCase name; empty for one that no table has. */
+  section(name: string): Readonly<Record<string, unknown>>;
+}
+
+/**
+ * Raw texts to typed values.
+ * @throws {ConfigFileValueError} with all wrong values.
+ */
+export function compileConfig<S extends SectionTable>(
+  table: S,
+  sources: ConfigSources,
+  place: Place,
+): CompiledConfig<S> {
+  const compiler = new Compiler(table, sources, place);
+  return compiler.compile() as CompiledConfig<S>;
+}
+
+class Compiler {
+  readonly #table: SectionTable;
+  readonly #raw: RawValues;
+  readonly #place: Place;
+  readonly #done = new Map<string, EffectiveValue>();
+  readonly #open = new Set<string>();
+  readonly #problems: ValueProblem[] = [];
+
+  constructor(table: SectionTable, sources: ConfigSources, place: Place) {
+    this.#table = table;
+    this.#raw = new RawValues(table, sources);
+    this.#place = place;
+  }
+
+  compile(): CompiledConfig<SectionTable> {
+    const values: EffectiveValue[] = [];
+    const sections: Record<string, Readonly<Record<string, unknown>>> = {};
+    for (const [section, options] of Object.entries(this.#table)) {
+      const compiled: Record<string, unknown> = {};
+      for (const option of Object.keys(options)) {
+        const effective = this.#resolve(section, option);
+        values.push(effective);
+        compiled[camel(option)] = effective.value;
+      }
+      sections[sectionKey(section)] = Object.freeze(compiled);
+    }
+    if (this.#problems.length > 0) {
+      throw new ConfigFileValueError(this.#problems);
+    }
+    return {
+      config: Object.freeze(sections),
+      values,
+      warnings: this.#raw.warnings,
+      section: (name) => sections[sectionKey(name)] ?? Object.freeze({}),
+    };
+  }
+
+  #resolve(section: string, option: string): EffectiveValue {
+    const key = `${section}/${option}`;
+    const known = this.#done.get(key);
+    if (known) {
+      return known;
+    }
+    const definition = this.#definition(section, option);
+    if (!definition) {
+      throw new UnknownReference(`there is no option ${option} in section [${section}]`);
+    }
+    if (this.#open.has(key)) {
+      throw new UnknownReference(`[${section}] ${option} refers to itself`);
+    }
+    this.#open.add(key);
+    const effective = this.#evaluate(section, option, definition);
+    this.#open.delete(key);
+    this.#done.set(key, effective);
+    return effective;
+  }
+
+  #evaluate(section: string, option: string, definition: Option<unknown>): EffectiveValue {
+    const { type, default: fallback } = definition;
+    const raw = this.#raw.get(section, option);
+    const origin = raw?.origin ?? "default";
+    if (!raw && !(fallback instanceof Derived)) {
+      return { section, option, definition, value: fallback, origin };
+    }
+    const texts = raw?.texts ?? (fallback instanceof Derived ? [fallback.text(this.#place)] : []);
+    const effective = type.repeated ? texts : texts.slice(-1);
+    try {
+      const substituted = effective.map((text) => substitute(text, (name) => this.#refer(name, section)));
+      const value = type.parse(substituted);
+      if (value !== undefined) {
+        return { section, option, definition, value, origin };
+      }
+      this.#problem(section, option, definition, origin, substituted, `expected ${type.expected}`);
+    } catch (error) {
+      if (!(error instanceof UnknownReference)) {
+        throw error;
+      }
+      this.#problem(section, option, definition, origin, effective, error.message);
+    }
+    return { section, option, definition, value: undefined, origin };
+  }
+
+  /** The text that stands for `$name` in an option of `section`: its own section first, then DEFAULT. */
+  #refer(name: string, section: string): string {
+    const dot = name.indexOf(".");
+    if (dot > 0) {
+      return this.#textOf(normalizeSection(name.slice(0, dot)), name.slice(dot + 1));
+    }
+    return this.#textOf(this.#definition(section, name) ? section : "DEFAULT", name);
+  }
+
+  #textOf(section: string, option: string): string {
+    const { value, definition } = this.#resolve(section, option);
+    if (value === undefined) {
+      throw new UnknownReference(`[${section}] ${option}, which it refers to, has a wrong value`);
+    }
+    return definition.type.format(value);
+  }
+
+  #definition(section: string, option: string): Option<unknown> | undefined {
+    const options = Object.hasOwn(this.#table, section) ? this.#table[section] : undefined;
+    return options && Object.hasOwn(options, option) ? options[option] : undefined;
+  }
+
+  #problem(
+    section: string,
+    option: string,
+    definition: Option<unknown>,
+    origin: string,
+    texts: readonly string[],
+    reason: string,
+  ): void {
+    const found = definition.secret ? "****" : texts.map((text) => JSON.stringify(text)).join(", ");
+    this.#problems.push({ origin, section, option, found, reason });
+  }
+}

@@ -1,0 +1,105 @@
+import type { ConfigSources } from "./config-sources.js";
+import { didYouMean } from "./did-you-mean.js";
+import type { OptionTable, SectionTable } from "./option.js";
+
+/** The texts that count for one option. */
+export interface RawValue {
+  /** All of a repeated option, in order; of another the last one counts. */
+  readonly texts: readonly string[];
+  /** `path:line`, the environment variable or the command-line option of the last text. */
+  readonly origin: string;
+}
+
+export interface ConfigWarning {
+  /** `path:line` or the environment variable. */
+  readonly origin: string;
+  readonly message: string;
+}
+
+/** Section names are compared without case, except DEFAULT. */
+export const normalizeSection = (section: string): string => (section === "DEFAULT" ? section : section.toLowerCase());
+
+/** Sorts what the sources say by option; what no table knows becomes a warning. */
+export class RawValues {
+  readonly #table: ReadonlyMap<string, OptionTable>;
+  readonly #values = new Map<string, RawValue>();
+  readonly #warnings: ConfigWarning[] = [];
+
+  constructor(table: SectionTable, sources: ConfigSources) {
+    this.#table = new Map(Object.entries(table));
+    this.#takeFiles(sources);
+    this.#takeEnvironment(sources.environment);
+    const given = new Set<string>();
+    for (const { section, option, value, flag } of sources.commandLine) {
+      const key = keyOf(section, option);
+      const earlier = given.has(key) ? (this.#values.get(key)?.texts ?? []) : [];
+      given.add(key);
+      this.#values.set(key, { texts: [...earlier, value], origin: flag });
+    }
+  }
+
+  get warnings(): readonly ConfigWarning[] {
+    return this.#warnings;
+  }
+
+  get(section: string, option: string): RawValue | undefined {
+    return this.#values.get(keyOf(section, option));
+  }
+
+  #takeFiles({ files }: ConfigSources): void {
+    for (const file of files) {
+      for (const { section, path, line } of file.sections) {
+        if (!this.#table.has(normalizeSection(section))) {
+          this.#warn(`${path}:${line}`, `unknown section [${section}]`, didYouMean(section, this.#table.keys()), "[]");
+        }
+      }
+      for (const { section, option, value, path, line } of file.assignments) {
+        this.#takeAssignment(section, option, value, `${path}:${line}`);
+      }
+    }
+  }
+
+  #takeAssignment(section: string, option: string, value: string, origin: string): void {
+    const name = normalizeSection(section);
+    const options = this.#table.get(name);
+    if (!options) {
+      return;
+    }
+    if (!Object.hasOwn(options, option)) {
+      this.#warn(origin, `unknown option ${option} in section [${name}]`, didYouMean(option, Object.keys(options)), "");
+      return;
+    }
+    const key = keyOf(name, option);
+    this.#values.set(key, { texts: [...(this.#values.get(key)?.texts ?? []), value], origin });
+  }
+
+  #takeEnvironment(environment: Readonly<Record<string, string | undefined>>): void {
+    const known = new Map<string, string>();
+    for (const [section, options] of this.#table) {
+      for (const option of Object.keys(options)) {
+        known.set(`OS_${section.toUpperCase()}__${option.toUpperCase()}`, keyOf(section, option));
+      }
+    }
+    const sections = [...this.#table.keys()].map((section) => `OS_${section.toUpperCase()}__`);
+    for (const [name, value] of Object.entries(environment)) {
+      const key = known.get(name);
+      if (value === undefined) {
+        continue;
+      }
+      if (key !== undefined) {
+        this.#values.set(key, { texts: [value], origin: name });
+      } else if (sections.some((prefix) => name.startsWith(prefix))) {
+        this.#warn(name, "unknown option in the environment", didYouMean(name, known.keys()), "");
+      }
+    }
+  }
+
+  #warn(origin: string, what: string, suggestion: string | undefined, [open = "", close = ""]: string): void {
+    const hint = suggestion === undefined ? "" : `; did you mean ${open}${suggestion}${close}?`;
+    this.#warnings.push({ origin, message: `${what} is ignored${hint}` });
+  }
+}
+
+function keyOf(section: string, option: string): string {
+  return `${section}/${option}`;
+}

@@ -1,0 +1,130 @@
+import { Derived, literal, option, unset } from "../option.js";
+import { QUIRK_NAMES } from "../quirks.js";
+import { boolean, choice, integer, list, names, text } from "../value-type.js";
+
+export const COMPUTE_OPTIONS = {
+  resource_provider_association_refresh: option(
+    integer({ min: 0 }),
+    300,
+    "Seconds after which inventories, aggregates and traits are read again from Placement; 0 never.",
+    { source: "5.1" },
+  ),
+  sharing_providers_max_uuids_per_request: option(
+    integer({ min: 1 }),
+    200,
+    "Aggregates named in one request for sharing providers.",
+    { source: "5.2" },
+  ),
+  provider_config_location: option(
+    text,
+    new Derived("<state_path>/provider_config", () => "$state_path/provider_config"),
+    "Folder of provider.yaml files (*.yaml).",
+    { source: "4.9" },
+  ),
+  consecutive_build_service_disable_threshold: option(
+    integer({ min: 0 }),
+    10,
+    "Failed builds in a row that put a host last in the scheduler's order; 0 does not count them.",
+    { source: "4.10" },
+  ),
+  image_type_exclude_list: option(list, [], "Disk formats of images that this host does not take.", { source: "4.10" }),
+  max_disk_devices_to_attach: option(integer({ min: -1 }), -1, "Disks that a guest may have; -1 for any number.", {
+    source: "2.2",
+  }),
+  lean_tracking: option(
+    boolean,
+    true,
+    "Send Placement only requests that can change something; off sends those that nova-compute sends.",
+  ),
+  heal_moved_allocations: option(
+    boolean,
+    false,
+    "Remove what an instance that rests on another host still holds on this host's provider.",
+    { source: "4.6 row 7" },
+  ),
+  reconcile_allocations: option(
+    choice(["off", "report", "repair"]),
+    "off",
+    "Look for allocations that nobody will ever free, and tell of them or remove them.",
+    { source: "9.3" },
+  ),
+  reconcile_interval: option(integer({ min: 1 }), 3600, "Seconds between two such looks.", { source: "9.3" }),
+};
+
+export const PLACEMENT_OPTIONS = {
+  auth_type: unset(
+    choice(["password", "admin_token", "none"]),
+    "How the agent authenticates; unset uses the access that the control plane gives it.",
+  ),
+  auth_url: unset(text, "Address of Identity, for auth_type = password."),
+  username: unset(text, "User, for auth_type = password."),
+  password: unset(text, "Password, for auth_type = password.", { secret: true }),
+  project_name: unset(text, "Project that the token is for."),
+  project_id: unset(text, "The project by id instead of by name."),
+  system_scope: unset(choice(["all"]), "A token for the whole system instead of a project."),
+  user_domain_name: unset(text, "Domain of the user; often Default."),
+  user_domain_id: unset(text, "The user's domain by id instead of by name."),
+  project_domain_name: unset(text, "Domain of the project; often Default."),
+  project_domain_id: unset(text, "The project's domain by id instead of by name."),
+  token: unset(text, "Token, for auth_type = admin_token.", { secret: true }),
+  endpoint: unset(text, "Address of Placement, for auth_type = admin_token or none."),
+  endpoint_override: unset(text, "Address of Placement, instead of the one in Identity's catalog."),
+  region_name: unset(text, "Region whose endpoint is taken from the catalog."),
+  valid_interfaces: option(list, ["internal", "public"], "Interfaces of endpoints, the first that is there is taken."),
+  timeout: option(integer({ min: 1 }), 60, "Seconds that Placement may take for an answer."),
+  max_retries: option(
+    integer({ min: 0 }),
+    3,
+    "Further tries of a write that met a conflict of generations; 3 is what Nova does.",
+    { source: "5.5" },
+  ),
+  max_connections: option(integer({ min: 1 }), 32, "Connections to Placement at a time."),
+};
+
+export const CONDUCTOR_OPTIONS = {
+  url: unset(text, "Address of the conductor (ws://…); unset reads it from <state-dir>."),
+  join_token_file: option(
+    text,
+    new Derived("<state-dir>/join-token", ({ stateDir }) => `${literal(stateDir)}/join-token`),
+    "File with the token that admits an agent.",
+  ),
+};
+
+export const WORKAROUND_OPTIONS = {
+  disable_compute_service_check_for_ffu: option(
+    boolean,
+    false,
+    "Start although other compute services are too old, for a fast-forward upgrade.",
+    { source: "2.1" },
+  ),
+  handle_virt_lifecycle_events: option(boolean, true, "Follow guests that are started and stopped from outside.", {
+    source: "8.5",
+  }),
+  skip_reserve_in_use_ironic_nodes: option(boolean, false, "Do not reserve the inventory of Ironic nodes in use.", {
+    source: "4.10",
+  }),
+  upstream_quirks: option(
+    names(QUIRK_NAMES),
+    new Set<never>(),
+    "Defects of upstream Nova to reproduce; see the table of quirks.",
+  ),
+};
+
+export const SCHEDULER_OPTIONS = {
+  max_attempts: option(integer({ min: 1 }), 3, "Hosts that a build tries.", { source: "6.1" }),
+  max_placement_results: option(integer({ min: 1 }), 1000, "Allocation candidates asked for.", { source: "5.5" }),
+};
+
+export const FILTER_SCHEDULER_OPTIONS = {
+  track_instance_changes: option(boolean, true, "Tell the scheduler which instances are on this host."),
+};
+
+export const API_OPTIONS = {
+  max_limit: option(integer({ min: 0 }), 1000, "Entries that a list answers with at most."),
+  service_delete_policy: option(
+    choice(["strict", "upstream", "cascade"]),
+    "strict",
+    "What deleting a compute service does about allocations that hold its providers.",
+    { source: "7.2" },
+  ),
+};

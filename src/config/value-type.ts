@@ -1,0 +1,121 @@
+import { strip } from "./ini-file.js";
+
+/** What values an option takes. */
+export interface ValueType<T> {
+  /** For people, as in "expected an integer of at least 1". */
+  readonly expected: string;
+  /** A repeated option keeps all its values, not just the last; `parse` then gets each of them. */
+  readonly repeated?: boolean;
+  /** `undefined` when the text is no such value. */
+  parse(texts: readonly string[]): T | undefined;
+  /** As it could stand in a file, and as `$name` inserts it. */
+  format(value: T): string;
+}
+
+const last = (texts: readonly string[]): string => texts.at(-1) ?? "";
+
+/** Any text. */
+export const text: ValueType<string> = {
+  expected: "a text",
+  parse: last,
+  format: (value) => value,
+};
+
+/** One of the given words. */
+export const choice = <const C extends string>(choices: readonly C[]): ValueType<C> => ({
+  expected: `one of ${choices.join(", ")}`,
+  parse: (texts) => choices.find((word) => word === last(texts)),
+  format: (value) => value,
+});
+
+const TRUE = ["true", "1", "on", "yes"];
+const FALSE = ["false", "0", "off", "no"];
+
+export const boolean: ValueType<boolean> = {
+  expected: "true or false (also 1/0, yes/no, on/off)",
+  parse: (texts) => {
+    const word = last(texts).toLowerCase();
+    return TRUE.includes(word) || (FALSE.includes(word) ? false : undefined);
+  },
+  format: (value) => (value ? "True" : "False"),
+};
+
+export interface NumberRange {
+  readonly min?: number;
+  readonly max?: number;
+}
+
+/** A whole number. */
+export const integer = (range: NumberRange = {}): ValueType<number> => ({
+  expected: `an integer${rangeText(range)}`,
+  parse: (texts) => {
+    const digits = strip(last(texts));
+    const value = /^[+-]?\d+(_\d+)*$/.test(digits) ? Number(digits.replaceAll("_", "")) : Number.NaN;
+    return Number.isSafeInteger(value) && isWithin(value, range) ? value : undefined;
+  },
+  format: String,
+});
+
+/** A number that may have a fraction. */
+export const float = (range: NumberRange = {}): ValueType<number> => ({
+  expected: `a number${rangeText(range)}`,
+  parse: (texts) => {
+    const digits = strip(last(texts));
+    const value = /^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/i.test(digits) ? Number(digits) : Number.NaN;
+    return Number.isFinite(value) && isWithin(value, range) ? value : undefined;
+  },
+  format: (value) => (Number.isInteger(value) ? value.toFixed(1) : String(value)),
+});
+
+/** Texts, separated by commas. */
+export const list: ValueType<readonly string[]> = {
+  expected: "a list separated by commas",
+  parse: (texts) => splitList(last(texts)),
+  format: (value) => value.join(","),
+};
+
+/** An option that may be repeated; every value counts. */
+export const repeated: ValueType<readonly string[]> = {
+  expected: "texts",
+  repeated: true,
+  parse: (texts) => Object.freeze([...texts]),
+  format: (value) => value.join(","),
+};
+
+/** Names out of a fixed set, separated by commas; `all` means every one. */
+export const names = <const C extends string>(known: readonly C[]): ValueType<ReadonlySet<C>> => ({
+  expected: `a list of names separated by commas, or all; known are ${known.join(", ")}`,
+  parse: (texts) => {
+    const words = splitList(last(texts));
+    if (words.length === 1 && words[0] === "all") {
+      return new Set(known);
+    }
+    const found = words.map((word) => known.find((name) => name === word));
+    return found.every((name) => name !== undefined) ? new Set(found.filter((name) => name !== undefined)) : undefined;
+  },
+  format: (value) => [...value].join(","),
+});
+
+/** The same type, or nothing: empty where a number or a word is expected. */
+export function optional<T>(type: ValueType<T>): ValueType<T | null> {
+  return {
+    ...type,
+    parse: (texts) => type.parse(texts) ?? (strip(last(texts)) === "" ? null : undefined),
+    format: (value) => (value === null ? "" : type.format(value)),
+  };
+}
+
+function splitList(value: string): readonly string[] {
+  return Object.freeze(value === "" ? [] : value.split(",").map(strip));
+}
+
+function isWithin(value: number, { min = Number.NEGATIVE_INFINITY, max = Number.POSITIVE_INFINITY }: NumberRange) {
+  return value >= min && value <= max;
+}
+
+function rangeText({ min, max }: NumberRange): string {
+  if (min !== undefined && max !== undefined) {
+    return ` from ${min} to ${max}`;
+  }
+  return min !== undefined ? ` of at least ${min}` : max !== undefined ? ` of at most ${max}` : "";
+}
