@@ -1,0 +1,3 @@
+import { Command } from "commander";
+
+export const virshCommand = (): Command => new Command("virsh");

@@ -1,0 +1,168 @@
+import { CachedAccess } from "../placement/access/cached-access.js";
+import { createReportClient } from "../placement/create-report-client.js";
+import type { Digests } from "../runtime/digests.js";
+import type { Runtime } from "../runtime/runtime.js";
+import type { Listener } from "../runtime/server.js";
+import { createComputeApi } from "./compute/compute-api.js";
+import { createConductor } from "./conductor/create-conductor.js";
+import { createTaskRunner, type TaskRunner } from "./conductor/task-runner.js";
+import { createTaskTable } from "./conductor/tasks/task-table.js";
+import { ensureDefaultFlavors } from "./default-flavors.js";
+import { writeCloudsYaml } from "./identity/clouds-yaml.js";
+import { createIdentity } from "./identity/identity.js";
+import { createImageApi } from "./image/image-api.js";
+import { inProcessHttp } from "./in-process-http.js";
+import { ensureJoinToken } from "./local/join-token.js";
+import type { StateDir } from "./local/state-dir.js";
+import { createPlacement } from "./placement/service.js";
+import { createScheduler } from "./scheduler/scheduler.js";
+import { openStore } from "./store/open-store.js";
+
+export interface ControlPlaneOptions {
+  readonly runtime: Runtime;
+  readonly digests: Digests;
+  readonly directory: StateDir;
+  /** 0: any free one. */
+  readonly port: number;
+  /** Seconds. */
+  readonly serviceDownTime: number;
+  /** `[scheduler] max_attempts`, `max_placement_results` */
+  readonly scheduler: { readonly maxAttempts: number; readonly maxPlacementResults: number };
+  readonly upstreamQuirks: ReadonlySet<string>;
+}
+
+export interface ControlPlane {
+  /** `http://127.0.0.1:8774` */
+  readonly url: string;
+  /** Takes no more requests, lets those that run end, closes the store. What is left to do is done at the next start. */
+  stop(): Promise<void>;
+}
+
+/** Stands for the Placement of this process; nothing is looked up. */
+const IN_PROCESS_PLACEMENT = "http://placement.in-process";
+
+/** Tasks of the conductor that run at a time. */
+const CONCURRENT_TASKS = 32;
+
+/**
+ * Placement, Compute API, Identity, Image, scheduler and conductor over one store, on one port of the loopback interface.
+ * @throws {StoreUnusable} another control plane has the state directory. @throws {AddressInUse}
+ */
+export async function startControlPlane(options: ControlPlaneOptions): Promise<ControlPlane> {
+  const { runtime, digests, directory } = options;
+  const { clock, random, files } = runtime;
+  const logger = runtime.logger;
+  const joinToken = await ensureJoinToken(files, random, directory);
+  const store = await openStore({ path: directory.database, runtime });
+  ensureDefaultFlavors(store);
+  const identity = createIdentity({ sql: store.database, clock, random, digests });
+  let url = "";
+  const placement = createPlacement({
+    clock,
+    random,
+    logger: logger.child({ service: "placement" }),
+    database: store.database.handle,
+    auth: {
+      strategy: "keystone",
+      authenticate: (token) => (token === undefined ? undefined : identity.validate(token)),
+      get identityUri() {
+        return `${url}/identity`;
+      },
+    },
+  });
+  const serviceToken = () => identity.issueServiceToken("nova");
+  const reports = createReportClient({
+    http: inProcessHttp(IN_PROCESS_PLACEMENT, placement.handle),
+    access: new CachedAccess(clock, async () => {
+      const { token, expiresAt } = serviceToken();
+      return { endpoint: IN_PROCESS_PLACEMENT, headers: { "x-auth-token": token }, expiresAt };
+    }),
+    config: { userAgent: "nova-conductor" },
+    clock,
+    timers: runtime.timers,
+    random,
+    logger,
+  });
+  const downTime = options.serviceDownTime * 1000;
+  let runner: TaskRunner | undefined;
+  const wake = () => runner?.wake();
+  const conductor = createConductor({
+    store,
+    runtime: { ...runtime, logger: logger.child({ service: "conductor" }) },
+    joinToken,
+    placementAccess: () => ({ endpoint: `${url}/placement`, ...serviceToken() }),
+    onTask: wake,
+  });
+  runner = createTaskRunner({
+    store,
+    table: createTaskTable({
+      store,
+      bus: conductor.bus,
+      placement: reports,
+      scheduler: createScheduler({
+        store,
+        placement: reports,
+        config: { ...options.scheduler, serviceDownTime: downTime },
+        clock,
+        random,
+        logger: logger.child({ service: "scheduler" }),
+      }),
+      clock,
+      logger: logger.child({ service: "conductor" }),
+      config: {
+        maxAttempts: options.scheduler.maxAttempts,
+        serviceDownTime: downTime,
+        upstreamQuirks: options.upstreamQuirks,
+      },
+    }),
+    concurrency: CONCURRENT_TASKS,
+    logger: logger.child({ service: "conductor" }),
+  });
+  const image = createImageApi({ validate: identity.validate, random });
+  const compute = createComputeApi({
+    store,
+    bus: conductor.bus,
+    validate: identity.validate,
+    clock,
+    random,
+    digests,
+    logger: logger.child({ service: "compute-api" }),
+    serviceDownTime: options.serviceDownTime,
+    imageExists: image.exists,
+    wake,
+    deleteService: async () => undefined,
+  });
+
+  let listener: Listener;
+  try {
+    listener = await runtime.servers.listen({
+      port: options.port,
+      services: {
+        "/identity": identity.handle,
+        "/compute": compute,
+        "/placement": placement.handle,
+        "/image": image.handle,
+      },
+      sockets: conductor.sockets,
+    });
+  } catch (error) {
+    store.close();
+    throw error;
+  }
+  url = listener.url;
+  await writeCloudsYaml(files, directory.cloudsFile, identity, `${url}/identity/v3`);
+  await files.write(
+    directory.clusterFile,
+    `${JSON.stringify({ url, pid: runtime.processes.pid, machine: runtime.processes.machine })}\n`,
+  );
+  runner.start();
+  return {
+    url,
+    stop: async () => {
+      conductor.stop();
+      await listener.close();
+      await runner.stop();
+      store.close();
+    },
+  };
+}

@@ -1,0 +1,33 @@
+import type { Store } from "./store/store.js";
+
+/** devstack's first flavors: id, name, vCPUs, MiB of memory, GiB of disk. */
+const FLAVORS = [
+  ["1", "m1.tiny", 1, 512, 1],
+  ["2", "m1.small", 1, 2048, 20],
+  ["3", "m1.medium", 2, 4096, 40],
+  ["4", "m1.large", 4, 8192, 80],
+  ["5", "m1.xlarge", 8, 16384, 160],
+] as const;
+
+/** A cloud without any flavor gets these. */
+export const ensureDefaultFlavors = (store: Store): void => {
+  if (store.flavors.list().length > 0) return;
+  store.transaction(() => {
+    for (const [flavorid, name, vcpus, memoryMb, rootGb] of FLAVORS) {
+      store.flavors.create({
+        flavorid,
+        name,
+        vcpus,
+        memoryMb,
+        rootGb,
+        ephemeralGb: 0,
+        swap: 0,
+        rxtxFactor: 1,
+        disabled: false,
+        isPublic: true,
+        extraSpecs: {},
+        description: null,
+      });
+    }
+  });
+};

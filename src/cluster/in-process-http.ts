@@ -1,0 +1,17 @@
+import type { HttpClient } from "../runtime/http.js";
+import type { ServiceHandler } from "../runtime/service.js";
+
+/** An HTTP client whose only server is a handler in this process: the control plane needs no socket to reach its Placement. */
+export const inProcessHttp = (endpoint: string, handler: ServiceHandler): HttpClient => ({
+  request: async ({ method, url, headers = {}, body = "" }) => {
+    if (!url.startsWith(`${endpoint}/`) && url !== endpoint) throw new Error(`${url} is not below ${endpoint}`);
+    const [path = "", query = ""] = splitOnce(url.slice(endpoint.length), "?");
+    return handler({ method, path, query, headers, body, baseUrl: endpoint });
+  },
+  close: async () => undefined,
+});
+
+const splitOnce = (text: string, separator: string): readonly string[] => {
+  const at = text.indexOf(separator);
+  return at < 0 ? [text] : [text.slice(0, at), text.slice(at + 1)];
+};
