@@ -1,0 +1,42 @@
+import type { AvailableResource } from "../../src/virt/index.js";
+import type { FakeLibvirtConfig } from "./config.js";
+import type { CpuModel } from "./cpu-models.js";
+import { type Domain, diskGbOf } from "./domain.js";
+
+/** Modelled on QEMU 8.2.0, in libvirt's coding. */
+const HYPERVISOR_VERSION = 8_002_000;
+
+/** What the node has and what its guests take, whatever their power state (spec 4.4 step 1). */
+export const availableResource = (
+  hostname: string,
+  config: FakeLibvirtConfig,
+  cpu: CpuModel,
+  domains: readonly Domain[],
+): AvailableResource => {
+  const sum = (amount: (domain: Domain) => number) => domains.reduce((total, domain) => total + amount(domain), 0);
+  const localGbUsed = sum(diskGbOf);
+  return {
+    vcpus: config.vcpus,
+    memoryMb: config.memoryMb,
+    localGb: config.diskGb,
+    vcpusUsed: sum(({ vcpus }) => vcpus),
+    memoryMbUsed: sum(({ memoryMb }) => memoryMb),
+    localGbUsed,
+    cpuInfo: JSON.stringify({
+      arch: cpu.arch,
+      model: config.cpuModel,
+      vendor: cpu.vendor,
+      topology: { cells: 1, sockets: 1, cores: config.vcpus, threads: 1 },
+      features: cpu.features,
+    }),
+    numaTopology: null,
+    hypervisorType: "fake-libvirt",
+    hypervisorVersion: HYPERVISOR_VERSION,
+    hypervisorHostname: hostname,
+    supportedInstances: [
+      ["x86_64", "kvm", "hvm"],
+      ["i686", "kvm", "hvm"],
+    ],
+    diskAvailableLeast: config.diskGb - localGbUsed,
+  };
+};

@@ -1,0 +1,86 @@
+import { compileDriverConfig, type DriverConfig, type DriverConfigSchema } from "../../src/virt/index.js";
+import { CPU_MODEL_NAMES } from "./cpu-models.js";
+
+const delay = (of: string) =>
+  ({ type: "number", default: 0, min: 0, help: `Seconds that ${of} takes. Fractions are good.` }) as const;
+
+/** `[fake_libvirt]` of nova.conf. */
+export const fakeLibvirtSchema = {
+  section: "fake_libvirt",
+  options: {
+    connection: {
+      type: "text",
+      default: null,
+      help: "The hypervisor: fake-libvirt:///absolute/folder. The folder is made when it is first used.",
+    },
+    hypervisor_hostname: {
+      type: "text",
+      default: null,
+      help: "Name of the hypervisor, stored in it when it is first used. Unset: the host of the agent that does so.",
+    },
+    vcpus: { type: "integer", default: 16, min: 1, help: "Host CPUs." },
+    memory_mb: { type: "integer", default: 32_768, min: 1, help: "Memory of the host in MiB." },
+    disk_gb: { type: "integer", default: 500, min: 0, help: "Room for instance disks in GiB." },
+    cpu_model: {
+      type: "text",
+      default: "Cascadelake-Server",
+      choices: CPU_MODEL_NAMES,
+      help: "The modelled CPU; its features become traits of the node. generic has none.",
+    },
+    cpu_dedicated_set: {
+      type: "text",
+      default: null,
+      help: "Host CPUs for pinned guests, as 4-7,^6,12: they are PCPU inventory and no longer VCPU.",
+    },
+    images_type: {
+      type: "text",
+      default: "qcow2",
+      choices: ["qcow2", "raw", "default"],
+      help: "Format that instance disks are said to have. default is qcow2.",
+    },
+    instances_path: {
+      type: "text",
+      default: null,
+      help: "Absolute folder of instance disks. Unset: instances/ in the connection's folder.",
+    },
+    shared_instances: {
+      type: "boolean",
+      default: false,
+      help:
+        "The folder of instances is shared between hosts: the node has no DISK_GB of its own once a sharing provider " +
+        "in one of its aggregates has it.",
+    },
+    devices: {
+      type: "list",
+      default: [],
+      help:
+        "Host devices as <PCI address>=<resource class>[:<how many guests can use it>], for example " +
+        "0000:81:00.0=VGPU:4, 0000:82:00.0=CUSTOM_PCI_10DE_1DB4. Each is a child provider of the node.",
+    },
+    nested_devices: {
+      type: "boolean",
+      default: true,
+      help:
+        "False: devices are inventory of the node itself. Turned on later, the next start moves inventory and " +
+        "allocations to child providers (a reshape).",
+    },
+    delay_spawn: delay("a spawn"),
+    delay_destroy: delay("a destroy"),
+    delay_power_on: delay("a start"),
+    delay_power_off: delay("a stop"),
+    delay_reboot: delay("a reboot"),
+    delay_pause: delay("a pause, unpause, suspend or resume"),
+    stop_event_delay: {
+      type: "number",
+      default: 15,
+      min: 0,
+      help: "Seconds that news of a stopped guest is held back, so that a reboot does not look like a stop.",
+    },
+  },
+} as const satisfies DriverConfigSchema;
+
+export type FakeLibvirtConfig = DriverConfig<typeof fakeLibvirtSchema>;
+
+/** @throws {InvalidConfiguration} */
+export const compileFakeLibvirtConfig = (given: Readonly<Record<string, unknown>>): FakeLibvirtConfig =>
+  compileDriverConfig(fakeLibvirtSchema, given);

@@ -1,0 +1,150 @@
+import type { Clock, Files, Logger } from "../../src/virt/index.js";
+import { DOMAIN_STATES, type Domain, type DomainState } from "./domain.js";
+import { BrokenDomainXml, domainFromXml, domainToXml } from "./domain-xml.js";
+import type { HypervisorFolder } from "./hypervisor.js";
+
+const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
+
+/** A file that changed so shortly before it was read may change again without a new time stamp: it is read anew. */
+const TIME_STAMP_STEP = 2_000;
+
+interface Parsed {
+  readonly modified: number;
+  readonly bytes: number;
+  readonly readAt: number;
+  /** Undefined: broken. */
+  readonly domain: Domain | undefined;
+}
+
+export interface DomainStoreDoors {
+  readonly files: Files;
+  readonly clock: Clock;
+  readonly logger: Logger;
+}
+
+/**
+ * The domains of a hypervisor. The files are the only truth, since several agents and `virsh` may change them; what is
+ * kept here is only what parsing an unchanged file gave.
+ *
+ * A domain is defined by its XML, whatever else there is. Its state is a file of its own; without one it is shut off.
+ */
+export class DomainStore {
+  readonly #folder: HypervisorFolder;
+  readonly #doors: DomainStoreDoors;
+  readonly #parsed = new Map<string, Parsed>();
+  readonly #warned = new Set<string>();
+
+  constructor(folder: HypervisorFolder, doors: DomainStoreDoors) {
+    this.#folder = folder;
+    this.#doors = doors;
+  }
+
+  /** Of all domains, also of those whose XML is broken. */
+  async uuids(): Promise<readonly string[]> {
+    const names = await this.#doors.files.list(this.#folder.domains);
+    const uuids: string[] = [];
+    for (const name of names) {
+      const uuid = name.endsWith(".xml") ? name.slice(0, -".xml".length) : "";
+      if (UUID.test(uuid)) uuids.push(uuid);
+      else this.#warnOnce(`${this.#folder.domains}/${name} is not <uuid>.xml and is ignored`);
+    }
+    return uuids;
+  }
+
+  async exists(uuid: string): Promise<boolean> {
+    return (await this.#doors.files.stat(this.#folder.domainFile(uuid))) !== undefined;
+  }
+
+  /** All domains that can be read; of the others a warning is logged. */
+  async all(): Promise<readonly Domain[]> {
+    const uuids = await this.uuids();
+    const known = new Set(uuids);
+    for (const uuid of this.#parsed.keys()) if (!known.has(uuid)) this.#parsed.delete(uuid);
+    const domains = await Promise.all(uuids.map((uuid) => this.get(uuid)));
+    return domains.filter((domain) => domain !== undefined);
+  }
+
+  /** Undefined when it is not defined, or its XML is broken. */
+  async get(uuid: string): Promise<Domain | undefined> {
+    const { files, clock } = this.#doors;
+    const path = this.#folder.domainFile(uuid);
+    const stat = await files.stat(path);
+    if (!stat) return undefined;
+    const known = this.#parsed.get(uuid);
+    const unchanged = known && known.modified === stat.modified && known.bytes === stat.bytes;
+    if (unchanged && known.readAt - known.modified > TIME_STAMP_STEP) return known.domain;
+    const readAt = clock.now();
+    const text = await files.readIfPresent(path);
+    if (text === undefined) return undefined;
+    const domain = this.#parse(uuid, text, path);
+    this.#parsed.set(uuid, { modified: stat.modified, bytes: stat.bytes, readAt, domain });
+    return domain;
+  }
+
+  /** The XML as it is stored. */
+  xml(uuid: string): Promise<string | undefined> {
+    return this.#doors.files.readIfPresent(this.#folder.domainFile(uuid));
+  }
+
+  /** Undefined when the domain is not defined. */
+  async state(uuid: string): Promise<DomainState | undefined> {
+    return (await this.exists(uuid)) ? this.#state(uuid) : undefined;
+  }
+
+  /** Of all domains. */
+  async states(): Promise<ReadonlyMap<string, DomainState>> {
+    const uuids = await this.uuids();
+    return new Map(await Promise.all(uuids.map(async (uuid) => [uuid, await this.#state(uuid)] as const)));
+  }
+
+  async setState(uuid: string, state: DomainState): Promise<void> {
+    await this.#doors.files.write(this.#folder.stateFile(uuid), `${state}\n`);
+  }
+
+  /** Makes the domain, or replaces what it is. Leaves its state. */
+  async define(domain: Domain): Promise<void> {
+    await this.#doors.files.write(this.#folder.domainFile(domain.uuid), domainToXml(domain));
+  }
+
+  /** Absent is fine. The state goes first: a domain without one is whole and shut off. */
+  async undefine(uuid: string): Promise<void> {
+    await this.#doors.files.remove(this.#folder.stateFile(uuid));
+    await this.#doors.files.remove(this.#folder.domainFile(uuid));
+  }
+
+  /** The state that a removed domain of this uuid may have left. */
+  async clearState(uuid: string): Promise<void> {
+    await this.#doors.files.remove(this.#folder.stateFile(uuid));
+  }
+
+  async #state(uuid: string): Promise<DomainState> {
+    const path = this.#folder.stateFile(uuid);
+    const text = (await this.#doors.files.readIfPresent(path))?.trim() ?? "shutoff";
+    const state = DOMAIN_STATES.find((known) => known === text);
+    if (state) return state;
+    this.#warnOnce(
+      `${path}: expected one of ${DOMAIN_STATES.join(", ")}, found ${text.slice(0, 40) || "nothing"}; the domain ` +
+        "counts as crashed until it is started or stopped",
+    );
+    return "crashed";
+  }
+
+  #parse(uuid: string, text: string, path: string): Domain | undefined {
+    try {
+      return domainFromXml(text, uuid);
+    } catch (error) {
+      if (!(error instanceof BrokenDomainXml)) throw error;
+      this.#warnOnce(`${path}: ${error.message}; the guest is left alone and its resources are not counted`, {
+        instance: uuid,
+      });
+      return undefined;
+    }
+  }
+
+  /** What is broken stays so for many passes: said once. */
+  #warnOnce(message: string, fields: Readonly<Record<string, unknown>> = {}): void {
+    if (this.#warned.has(message)) return;
+    this.#warned.add(message);
+    this.#doors.logger.warn(message, fields);
+  }
+}

@@ -1,0 +1,171 @@
+import type {
+  CancelTimer,
+  Clock,
+  Files,
+  LifecycleEvent,
+  LifecycleTransition,
+  Logger,
+  Timers,
+} from "../../src/virt/index.js";
+import type { DomainState } from "./domain.js";
+import type { DomainStore } from "./domain-store.js";
+import type { HypervisorFolder } from "./hypervisor.js";
+
+export interface DomainWatcherDoors {
+  readonly files: Files;
+  readonly clock: Clock;
+  readonly timers: Timers;
+  readonly logger: Logger;
+  emitEvent(event: LifecycleEvent): void;
+}
+
+/**
+ * Tells of guests that somebody else started, stopped, paused, resumed or removed (spec 8.5). What this driver does
+ * itself it does within {@link own}, and nothing is told of that.
+ */
+export class DomainWatcher {
+  readonly #folder: HypervisorFolder;
+  readonly #store: DomainStore;
+  readonly #doors: DomainWatcherDoors;
+  readonly #stopDelay: number;
+  readonly #known = new Map<string, DomainState>();
+  /** Held back news of stopped guests. */
+  readonly #held = new Map<string, CancelTimer>();
+  /** How many own operations are under way. */
+  readonly #busy = new Map<string, number>();
+  /** When (in looks) an own operation on the guest ended last. */
+  readonly #touched = new Map<string, number>();
+  #looks = 0;
+  #looking: Promise<void> | undefined;
+  #again = false;
+  #unwatch: readonly (() => void)[] = [];
+  #stopped = true;
+
+  /** @param stopDelay milliseconds that news of a stop is held back. */
+  constructor(folder: HypervisorFolder, store: DomainStore, stopDelay: number, doors: DomainWatcherDoors) {
+    this.#folder = folder;
+    this.#store = store;
+    this.#stopDelay = stopDelay;
+    this.#doors = doors;
+  }
+
+  /** What is there now is no news. */
+  async start(): Promise<void> {
+    for (const [uuid, state] of await this.#store.states()) this.#known.set(uuid, state);
+    this.#stopped = false;
+    const look = () => this.look();
+    this.#unwatch = [this.#folder.states, this.#folder.domains].map((path) => this.#doors.files.watch(path, look));
+  }
+
+  stop(): void {
+    this.#stopped = true;
+    for (const unwatch of this.#unwatch) unwatch();
+    for (const cancel of this.#held.values()) cancel();
+    this.#held.clear();
+  }
+
+  /** Looks for news soon. Changes may come unseen (a network file system), so passes call it too. */
+  look(): void {
+    if (this.#stopped) return;
+    this.#again = true;
+    this.#looking ??= this.#lookUntilQuiet();
+  }
+
+  /** Does something to a guest that is not to be told of. */
+  async own<T>(uuid: string, work: () => Promise<T>): Promise<T> {
+    this.#busy.set(uuid, (this.#busy.get(uuid) ?? 0) + 1);
+    this.#release(uuid);
+    try {
+      return await work();
+    } finally {
+      await this.#remember(uuid);
+      const others = (this.#busy.get(uuid) ?? 1) - 1;
+      if (others > 0) this.#busy.set(uuid, others);
+      else this.#busy.delete(uuid);
+      if (this.#looking) this.#touched.set(uuid, this.#looks);
+    }
+  }
+
+  async #remember(uuid: string): Promise<void> {
+    try {
+      const state = await this.#store.state(uuid);
+      if (state) this.#known.set(uuid, state);
+      else this.#known.delete(uuid);
+    } catch (error) {
+      this.#doors.logger.warn("the state of a guest cannot be read", { instance: uuid, err: error });
+    }
+  }
+
+  async #lookUntilQuiet(): Promise<void> {
+    while (this.#again && !this.#stopped) {
+      this.#again = false;
+      try {
+        await this.#lookOnce();
+      } catch (error) {
+        this.#doors.logger.warn("the hypervisor's folder cannot be looked through", { err: error });
+      }
+    }
+    this.#touched.clear();
+    this.#looking = undefined;
+  }
+
+  async #lookOnce(): Promise<void> {
+    this.#looks += 1;
+    const look = this.#looks;
+    const now = await this.#store.states();
+    // What an own operation changed since this look began is known better than what was read.
+    const own = (uuid: string) => this.#busy.has(uuid) || this.#touched.get(uuid) === look;
+    for (const uuid of new Set([...this.#known.keys(), ...now.keys()])) {
+      if (own(uuid)) continue;
+      const before = this.#known.get(uuid);
+      const state = now.get(uuid);
+      if (before === state) continue;
+      if (state) this.#known.set(uuid, state);
+      else this.#known.delete(uuid);
+      await this.#tell(uuid, transitionOf(before, state));
+    }
+  }
+
+  async #tell(uuid: string, transition: LifecycleTransition | undefined): Promise<void> {
+    this.#release(uuid);
+    if (!transition) return;
+    const timestamp = this.#doors.clock.now();
+    const name = (await this.#store.get(uuid))?.name ?? uuid;
+    const tell = () => {
+      if (!this.#stopped) this.#doors.emitEvent({ timestamp, uuid, name, transition });
+    };
+    if (transition !== "stopped" || this.#stopDelay === 0) {
+      tell();
+      return;
+    }
+    const cancel = this.#doors.timers.after(this.#stopDelay, () => {
+      this.#held.delete(uuid);
+      tell();
+    });
+    this.#held.set(uuid, cancel);
+  }
+
+  /** Drops news of a stop that is held back: something newer is known. */
+  #release(uuid: string): void {
+    this.#held.get(uuid)?.();
+    this.#held.delete(uuid);
+  }
+}
+
+/** Undefined state: not defined. */
+const transitionOf = (
+  before: DomainState | undefined,
+  now: DomainState | undefined,
+): LifecycleTransition | undefined => {
+  switch (now) {
+    case "running":
+      return before === "paused" || before === "suspended" ? "resumed" : "started";
+    case "paused":
+      return "paused";
+    case "suspended":
+      return "suspended";
+    default:
+      // A guest that was off, and is removed or crashes now, did not stop by that.
+      return before === undefined || before === "shutoff" || before === "crashed" ? undefined : "stopped";
+  }
+};

@@ -1,0 +1,209 @@
+import { XMLBuilder, XMLParser } from "fast-xml-parser";
+import type { AssignedDevice, Domain, DomainDisk, NovaMetadata } from "./domain.js";
+
+const NOVA_NAMESPACE = "http://openstack.org/xmlns/libvirt/nova/1.1";
+const DEVICES_NAMESPACE = "urn:compute-agent:fake-libvirt:devices:1";
+
+const builder = new XMLBuilder({
+  format: true,
+  ignoreAttributes: false,
+  attributeNamePrefix: "@",
+  suppressEmptyNode: true,
+  suppressBooleanAttributes: false,
+});
+
+const parser = new XMLParser({
+  ignoreAttributes: false,
+  attributeNamePrefix: "@",
+  parseTagValue: false,
+  parseAttributeValue: false,
+  trimValues: false,
+  ignoreDeclaration: true,
+  isArray: (_name, path) =>
+    typeof path === "string" && ["domain.devices.disk", "domain.metadata.fake:devices.fake:device"].includes(path),
+});
+
+/** Not an XML text of a domain, or of another one than its file says. */
+export class BrokenDomainXml extends Error {
+  override readonly name = "BrokenDomainXml";
+}
+
+/** As libvirt and Nova would write it. */
+export const domainToXml = (domain: Domain): string =>
+  builder.build({
+    domain: {
+      "@type": "kvm",
+      name: clean(domain.name),
+      uuid: domain.uuid,
+      ...metadataOf(domain),
+      memory: { "@unit": "KiB", "#text": domain.memoryMb * 1024 },
+      currentMemory: { "@unit": "KiB", "#text": domain.memoryMb * 1024 },
+      vcpu: { "@placement": "static", "#text": domain.vcpus },
+      os: { type: { "@arch": "x86_64", "@machine": "pc", "#text": "hvm" }, boot: { "@dev": "hd" } },
+      cpu: { "@mode": "custom", "@match": "exact", model: domain.cpuModel },
+      clock: { "@offset": "utc" },
+      on_poweroff: "destroy",
+      on_reboot: "restart",
+      on_crash: "destroy",
+      devices: {
+        disk: domain.disks.map(({ path, format, target }) => ({
+          "@type": "file",
+          "@device": "disk",
+          driver: { "@name": "qemu", "@type": format, "@cache": "none" },
+          source: { "@file": path },
+          target: { "@dev": target, "@bus": "virtio" },
+        })),
+      },
+    },
+  });
+
+const metadataOf = ({ nova, devices }: Domain): object => {
+  const assigned =
+    devices.length === 0
+      ? {}
+      : {
+          "fake:devices": {
+            "@xmlns:fake": DEVICES_NAMESPACE,
+            "fake:device": devices.map(({ address, resourceClass, part }) => ({
+              "@address": address,
+              "@class": resourceClass,
+              "@part": part,
+            })),
+          },
+        };
+  const metadata = { ...(nova ? { "nova:instance": novaInstance(nova) } : {}), ...assigned };
+  return Object.keys(metadata).length === 0 ? {} : { metadata };
+};
+
+const novaInstance = (nova: NovaMetadata): object => ({
+  "@xmlns:nova": NOVA_NAMESPACE,
+  "nova:name": clean(nova.displayName),
+  "nova:creationTime": nova.creationTime,
+  "nova:flavor": {
+    "@name": clean(nova.flavor.name),
+    "nova:memory": nova.flavor.memoryMb,
+    "nova:disk": nova.flavor.rootGb,
+    "nova:swap": nova.flavor.swapMb,
+    "nova:ephemeral": nova.flavor.ephemeralGb,
+    "nova:vcpus": nova.flavor.vcpus,
+  },
+  "nova:owner": { "nova:user": { "@uuid": nova.userId }, "nova:project": { "@uuid": nova.projectId } },
+  ...(nova.imageId === "" ? {} : { "nova:root": { "@type": "image", "@uuid": nova.imageId } }),
+});
+
+/** @throws {BrokenDomainXml} */
+export const domainFromXml = (text: string, uuid: string): Domain => {
+  let document: unknown;
+  try {
+    document = parser.parse(text, true);
+  } catch (error) {
+    throw new BrokenDomainXml(error instanceof Error ? error.message : String(error), { cause: error });
+  }
+  const domain = at(document, "domain");
+  const found = textAt(domain, "uuid").trim();
+  if (found.toLowerCase() !== uuid) {
+    throw new BrokenDomainXml(`expected a domain with uuid ${uuid}, found ${found || "no uuid"}`);
+  }
+  const name = textAt(domain, "name");
+  if (name === "") throw new BrokenDomainXml("the domain has no name");
+  return {
+    uuid,
+    name,
+    memoryMb: Math.ceil(memoryKib(at(domain, "memory")) / 1024),
+    vcpus: count(textAt(domain, "vcpu"), "vcpu"),
+    cpuModel: textAt(domain, "cpu", "model"),
+    disks: listAt(domain, "devices", "disk").map(diskFrom),
+    devices: listAt(domain, "metadata", "fake:devices", "fake:device").map(deviceFrom),
+    nova: novaFrom(at(domain, "metadata", "nova:instance")),
+  };
+};
+
+const diskFrom = (disk: unknown): DomainDisk => ({
+  path: textAt(disk, "source", "@file"),
+  format: textAt(disk, "driver", "@type") === "qcow2" ? "qcow2" : "raw",
+  target: textAt(disk, "target", "@dev"),
+});
+
+const deviceFrom = (device: unknown): AssignedDevice => ({
+  address: textAt(device, "@address"),
+  resourceClass: textAt(device, "@class"),
+  part: count(textAt(device, "@part"), "a device's part"),
+});
+
+const novaFrom = (instance: unknown): NovaMetadata | null => {
+  if (instance === undefined) return null;
+  const flavor = (name: string) => count(textAt(instance, "nova:flavor", name) || "0", name);
+  return {
+    displayName: textAt(instance, "nova:name"),
+    creationTime: textAt(instance, "nova:creationTime"),
+    flavor: {
+      name: textAt(instance, "nova:flavor", "@name"),
+      memoryMb: flavor("nova:memory"),
+      rootGb: flavor("nova:disk"),
+      swapMb: flavor("nova:swap"),
+      ephemeralGb: flavor("nova:ephemeral"),
+      vcpus: flavor("nova:vcpus"),
+    },
+    projectId: textAt(instance, "nova:owner", "nova:project", "@uuid"),
+    userId: textAt(instance, "nova:owner", "nova:user", "@uuid"),
+    imageId: textAt(instance, "nova:root", "@uuid"),
+  };
+};
+
+/** libvirt takes several units; without one it is KiB. */
+const UNITS: Readonly<Record<string, number>> = {
+  b: 1 / 1024,
+  bytes: 1 / 1024,
+  k: 1,
+  kib: 1,
+  m: 1024,
+  mib: 1024,
+  g: 1024 ** 2,
+  gib: 1024 ** 2,
+};
+
+const memoryKib = (memory: unknown): number => {
+  const unit = (textAt(memory, "@unit") || "KiB").toLowerCase();
+  return count(textAt(memory), "memory") * (UNITS[unit] ?? 1);
+};
+
+const count = (text: string, what: string): number => {
+  const value = Number(text.trim() || Number.NaN);
+  if (!Number.isSafeInteger(value) || value < 0) {
+    throw new BrokenDomainXml(`${what} must be a whole number, found ${text.trim() || "nothing"}`);
+  }
+  return value;
+};
+
+const at = (element: unknown, ...path: readonly string[]): unknown =>
+  path.reduce<unknown>(
+    (found, key) =>
+      typeof found === "object" && found !== null && Object.hasOwn(found, key)
+        ? (found as Record<string, unknown>)[key]
+        : undefined,
+    element,
+  );
+
+const listAt = (element: unknown, ...path: readonly string[]): readonly unknown[] => {
+  const found = at(element, ...path);
+  return Array.isArray(found) ? found : [];
+};
+
+/** The text of an element, with or without attributes; empty when there is none. */
+const textAt = (element: unknown, ...path: readonly string[]): string => {
+  const found = at(element, ...path);
+  const text = typeof found === "object" ? at(found, "#text") : found;
+  return typeof text === "string" ? text : "";
+};
+
+/** XML 1.0 cannot hold these characters in any form. */
+const clean = (text: string): string =>
+  [...text].filter((character) => isXmlCharacter(character.codePointAt(0) ?? 0)).join("");
+
+const isXmlCharacter = (code: number): boolean =>
+  code === 0x9 ||
+  code === 0xa ||
+  code === 0xd ||
+  (code >= 0x20 && code <= 0xd7ff) ||
+  (code >= 0xe000 && code <= 0xfffd) ||
+  code >= 0x10000;

@@ -1,0 +1,124 @@
+import {
+  type Allocations,
+  ComputeResourcesUnavailable,
+  InvalidConfiguration,
+  type ProviderTree,
+} from "../../src/virt/index.js";
+import type { AssignedDevice, Domain } from "./domain.js";
+
+/** A device of the host that guests can have, whole or in parts. */
+export interface HostDevice {
+  /** `0000:81:00.0` */
+  readonly address: string;
+  readonly resourceClass: string;
+  /** How many guests can use it. */
+  readonly parts: number;
+}
+
+const DEVICE = /^([0-9a-f]{4}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-7])=([A-Z0-9_]+)(?::([1-9]\d*))?$/;
+
+/** `[fake_libvirt] devices`. @throws {InvalidConfiguration} */
+export const parseDevices = (texts: readonly string[]): readonly HostDevice[] => {
+  const devices = new Map<string, HostDevice>();
+  for (const text of texts) {
+    const [, address, resourceClass, parts = "1"] = DEVICE.exec(text) ?? [];
+    if (address === undefined || resourceClass === undefined || devices.has(address)) {
+      throw new InvalidConfiguration(
+        `[fake_libvirt] devices: found ${text}${address === undefined ? "" : " twice"}; expected each device once, as ` +
+          "<PCI address>=<resource class>[:<parts>], for example 0000:81:00.0=VGPU:4",
+      );
+    }
+    devices.set(address, { address, resourceClass, parts: Number(parts) });
+  }
+  return [...devices.values()];
+};
+
+/** libvirt's name of the device below the node's: `devstack1_pci_0000_81_00_0`. */
+export const deviceProviderName = (node: string, { address }: HostDevice): string =>
+  `${devicePrefix(node)}${address.replace(/[:.]/g, "_")}`;
+
+/** What names of all device providers of the node begin with. */
+export const devicePrefix = (node: string): string => `${node}_pci_`;
+
+/** Gives guests the devices that their allocations name. */
+export class DeviceAssigner {
+  readonly #devices: readonly HostDevice[];
+  /** By provider uuid; the node's own when devices are inventory of the node. Known once the tree was updated. */
+  readonly #providers = new Map<string, readonly HostDevice[]>();
+  #turn: Promise<unknown> = Promise.resolve();
+
+  constructor(devices: readonly HostDevice[]) {
+    this.#devices = devices;
+  }
+
+  /** Remembers which provider stands for which devices. */
+  learn(tree: ProviderTree, node: string, nested: boolean): void {
+    this.#providers.clear();
+    if (!nested) {
+      this.#providers.set(tree.data(node).uuid, this.#devices);
+      return;
+    }
+    for (const device of this.#devices) {
+      const provider = tree.find(deviceProviderName(node, device));
+      if (provider) this.#providers.set(provider.uuid, [device]);
+    }
+  }
+
+  /**
+   * Picks free parts of devices and gives them to `define`, which stores the guest; one guest at a time, so that no part
+   * is given twice.
+   * @throws {ComputeResourcesUnavailable} not enough is free.
+   */
+  async assign(
+    allocations: Allocations,
+    domains: () => Promise<readonly Domain[]>,
+    define: (devices: readonly AssignedDevice[]) => Promise<void>,
+  ): Promise<void> {
+    const wanted = this.#wanted(allocations);
+    if (wanted.length === 0) return define([]);
+    const mine = this.#turn.then(async () => {
+      const used = new Set((await domains()).flatMap((domain) => domain.devices.map(keyOf)));
+      await define(wanted.flatMap((want) => pick(want, used)));
+    });
+    this.#turn = mine.catch(() => {});
+    return mine;
+  }
+
+  #wanted(allocations: Allocations): readonly Want[] {
+    const classes = new Set(this.#devices.map(({ resourceClass }) => resourceClass));
+    return Object.entries(allocations).flatMap(([provider, { resources }]) =>
+      Object.entries(resources)
+        .filter(([resourceClass]) => classes.has(resourceClass))
+        .map(([resourceClass, amount]) => ({
+          resourceClass,
+          amount,
+          devices: (this.#providers.get(provider) ?? []).filter((device) => device.resourceClass === resourceClass),
+        })),
+    );
+  }
+}
+
+interface Want {
+  readonly resourceClass: string;
+  readonly amount: number;
+  readonly devices: readonly HostDevice[];
+}
+
+const pick = ({ resourceClass, amount, devices }: Want, used: Set<string>): readonly AssignedDevice[] => {
+  const free = devices
+    .flatMap(({ address, parts }) =>
+      Array.from({ length: parts }, (_, part): AssignedDevice => ({ address, resourceClass, part })),
+    )
+    .filter((part) => !used.has(keyOf(part)));
+  if (free.length < amount) {
+    throw new ComputeResourcesUnavailable(
+      `the instance holds ${amount} ${resourceClass}, but of its devices (${devices.map(({ address }) => address).join(", ") || "none known here"}) ` +
+        `only ${free.length} are free`,
+    );
+  }
+  const picked = free.slice(0, amount);
+  for (const part of picked) used.add(keyOf(part));
+  return picked;
+};
+
+const keyOf = ({ address, part }: AssignedDevice): string => `${address}/${part}`;

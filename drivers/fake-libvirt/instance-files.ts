@@ -1,0 +1,90 @@
+import { join } from "node:path";
+import type { Files, Random } from "../../src/virt/index.js";
+
+const GIB = 1024 ** 3;
+const TOKEN_PREFIX = ".shared-storage-";
+
+/** Tokens come from other hosts: anything else must not become part of a path. */
+const TOKEN = new RegExp(`^${TOKEN_PREFIX.replace(".", "\\.")}[0-9a-f]{16}$`);
+
+/** A disk that a guest is to have. */
+export interface WantedDisk {
+  /** `disk`, `disk.eph0`, `disk.swap` */
+  readonly name: string;
+  readonly gib: number;
+}
+
+/** Instance directories: `<instances_path>/<uuid>/disk`. May be shared with other hosts. */
+export class InstanceFiles {
+  readonly #root: string;
+  readonly #files: Files;
+
+  constructor(root: string, files: Files) {
+    this.#root = root;
+    this.#files = files;
+  }
+
+  folder(uuid: string): string {
+    return join(this.#root, uuid);
+  }
+
+  disk(uuid: string, name: string): string {
+    return join(this.folder(uuid), name);
+  }
+
+  async exists(uuid: string): Promise<boolean> {
+    return (await this.#files.stat(this.folder(uuid))) !== undefined;
+  }
+
+  async hasDisk(uuid: string): Promise<boolean> {
+    return (await this.#files.stat(this.disk(uuid, "disk"))) !== undefined;
+  }
+
+  /**
+   * Makes the disks that are not there, or that a killed agent left unfinished; those that are (shared storage) are
+   * kept. Returns what takes back exactly what was made.
+   */
+  async make(uuid: string, disks: readonly WantedDisk[]): Promise<() => Promise<void>> {
+    const whole = !(await this.exists(uuid));
+    const made: string[] = [];
+    const undo = async () => {
+      for (const path of whole ? [this.folder(uuid)] : made) await this.#files.remove(path);
+    };
+    try {
+      await this.#files.makeFolder(this.folder(uuid));
+      for (const { name, gib } of disks) {
+        const path = this.disk(uuid, name);
+        const found = await this.#files.stat(path);
+        if (!found) made.push(path);
+        if (!found || found.bytes < gib * GIB) await this.#files.truncate(path, gib * GIB);
+      }
+      return undo;
+    } catch (error) {
+      // What went wrong first is what the caller must hear of.
+      await undo().catch(() => {});
+      throw error;
+    }
+  }
+
+  /** True: nothing is left. */
+  async remove(uuid: string): Promise<boolean> {
+    await this.#files.remove(this.folder(uuid));
+    return !(await this.exists(uuid));
+  }
+
+  /** A file that another host sees if it has the same storage. Null: there is no instance directory here. */
+  async makeToken(uuid: string, random: Random): Promise<string | null> {
+    if (!(await this.exists(uuid))) return null;
+    const name = `${TOKEN_PREFIX}${random.hex(8)}`;
+    await this.#files.create(this.disk(uuid, name), "");
+    return name;
+  }
+
+  async seesToken(uuid: string, name: string): Promise<boolean> {
+    return TOKEN.test(name) && (await this.#files.stat(this.disk(uuid, name))) !== undefined;
+  }
+
+  async removeToken(uuid: string, name: string): Promise<void> {
+    if (TOKEN.test(name)) await this.#files.remove(this.disk(uuid, name));
+  }
+}

@@ -1,0 +1,116 @@
+import type { Clock, Files, Logger } from "../../src/virt/index.js";
+import { folderOfConnection } from "./connection-uri.js";
+import type { Domain, DomainState } from "./domain.js";
+import { DomainStore } from "./domain-store.js";
+import { HypervisorFolder } from "./hypervisor.js";
+
+/** One line of `virsh list`. */
+export interface VirshRow {
+  /** Number of a domain that is not shut off; null shows as `-`. */
+  readonly id: number | null;
+  readonly name: string;
+  readonly uuid: string;
+  /** As virsh prints it: `running`, `paused`, `shut off` … */
+  readonly state: string;
+}
+
+/** No such domain, or not in the state that the command needs. The message is virsh's. */
+export class VirshError extends Error {
+  override readonly name = "VirshError";
+}
+
+export interface VirshDoors {
+  readonly files: Files;
+  readonly clock: Clock;
+  readonly logger: Logger;
+}
+
+/** What a person can do to the guests of a hypervisor behind the agent's back. Domains are named by name, uuid or id. */
+export class Virsh {
+  readonly #store: DomainStore;
+
+  /** @throws {InvalidConfiguration} */
+  constructor(connection: string, doors: VirshDoors) {
+    this.#store = new DomainStore(new HypervisorFolder(folderOfConnection(connection)), doors);
+  }
+
+  /** Domains that are not shut off; with `all` those too. Sorted by name. */
+  async list(options: { readonly all?: boolean } = {}): Promise<readonly VirshRow[]> {
+    const rows: VirshRow[] = [];
+    for (const [uuid, state] of await this.#store.states()) {
+      if (!options.all && !isActive(state)) continue;
+      const domain = await this.#store.get(uuid);
+      rows.push({ id: idOf(domain, state), name: domain?.name ?? uuid, uuid, state: STATE_TEXTS[state] });
+    }
+    return rows.sort((left, right) => (left.name < right.name ? -1 : left.name > right.name ? 1 : 0));
+  }
+
+  /** @throws {VirshError} it runs already. */
+  start(domain: string): Promise<string> {
+    return this.#change(domain, "running", ["shutoff", "crashed", "suspended"], "Domain is already active");
+  }
+
+  /** Pulls the plug. @throws {VirshError} it does not run. */
+  destroy(domain: string): Promise<string> {
+    return this.#change(domain, "shutoff", ["running", "paused"], NOT_RUNNING);
+  }
+
+  /** Asks the guest, which obeys. @throws {VirshError} */
+  shutdown(domain: string): Promise<string> {
+    return this.#change(domain, "shutoff", ["running"], NOT_RUNNING);
+  }
+
+  /** Pauses. @throws {VirshError} */
+  suspend(domain: string): Promise<string> {
+    return this.#change(domain, "paused", ["running"], NOT_RUNNING);
+  }
+
+  /** Undoes {@link suspend}. @throws {VirshError} */
+  resume(domain: string): Promise<string> {
+    return this.#change(domain, "running", ["paused"], "domain is not paused");
+  }
+
+  /** @throws {VirshError} */
+  async dumpxml(domain: string): Promise<string> {
+    const uuid = await this.#find(domain);
+    return (await this.#store.xml(uuid)) ?? this.#missing(domain);
+  }
+
+  /** Returns the uuid of what was changed. */
+  async #change(domain: string, wanted: DomainState, from: readonly DomainState[], otherwise: string): Promise<string> {
+    const uuid = await this.#find(domain);
+    const state = (await this.#store.state(uuid)) ?? this.#missing(domain);
+    if (!from.includes(state))
+      throw new VirshError(`Requested operation is not valid: ${otherwise} (${STATE_TEXTS[state]})`);
+    await this.#store.setState(uuid, wanted);
+    return uuid;
+  }
+
+  async #find(domain: string): Promise<string> {
+    const rows = await this.list({ all: true });
+    const found = rows.find(({ id, name, uuid }) => name === domain || uuid === domain || String(id) === domain);
+    return found?.uuid ?? this.#missing(domain);
+  }
+
+  #missing(domain: string): never {
+    throw new VirshError(`failed to get domain '${domain}'; virsh list --all shows what there is`);
+  }
+}
+
+const NOT_RUNNING = "domain is not running";
+
+const STATE_TEXTS: Readonly<Record<DomainState, string>> = {
+  running: "running",
+  paused: "paused",
+  suspended: "saved",
+  shutoff: "shut off",
+  crashed: "crashed",
+};
+
+const isActive = (state: DomainState): boolean => state === "running" || state === "paused";
+
+/** libvirt counts starts; here it is the number in Nova's name of the guest, so that it stays the same. */
+const idOf = (domain: Domain | undefined, state: DomainState): number | null => {
+  const number = /^instance-([0-9a-f]{8,})$/.exec(domain?.name ?? "")?.[1];
+  return number !== undefined && isActive(state) ? Number.parseInt(number, 16) : null;
+};
