@@ -10,7 +10,7 @@ import { PendingEvacuations } from "./evacuation/pending-evacuations.js";
 import { Heartbeat } from "./heartbeat.js";
 import { HostLeaseLost } from "./host-lease.js";
 import { type AgentMetrics, NO_METRICS } from "./metrics.js";
-import { type AgentParts, hasQuirk } from "./parts.js";
+import type { AgentParts } from "./parts.js";
 import { PeriodicLoop } from "./periodic/loop.js";
 import { periodicTasks } from "./periodic/tasks.js";
 import { agentHandlers } from "./rpc.js";
@@ -25,7 +25,10 @@ export interface AgentOptions {
   readonly config: NovaConfig;
   /** Every configuration file in use; their folders are searched for `compute_id` (spec 2.3). */
   readonly configFiles: readonly string[];
+  /** The driver's own section of nova.conf, compiled; names in camelCase. */
+  readonly driverConfig: Readonly<Record<string, unknown>>;
   readonly runtime: Runtime;
+  /** Made with `lease: false` for quirk `no-host-lease`. */
   readonly session: HostSession;
   readonly driver: DriverDefinition;
   readonly placement: ReportClient;
@@ -72,6 +75,9 @@ class HostAgent implements Agent {
   #state: AgentState = "connecting";
   #failure: Error | null = null;
   #stopping = false;
+  /** Rejects when a start that is under way has no point any more. */
+  readonly #interrupted: Promise<never>;
+  #interrupt: (reason: Error) => void = () => {};
   #starting: Promise<void> | null = null;
   #parts: AgentParts | null = null;
   #heartbeat: Heartbeat | null = null;
@@ -80,6 +86,10 @@ class HostAgent implements Agent {
   constructor(options: AgentOptions) {
     this.host = options.host;
     this.#options = options;
+    this.#interrupted = new Promise((_resolve, reject) => {
+      this.#interrupt = reject;
+    });
+    this.#interrupted.catch(() => {});
   }
 
   get state(): AgentState {
@@ -102,14 +112,11 @@ class HostAgent implements Agent {
 
   /** Spec 2.1. */
   async #start(): Promise<void> {
-    const { session, config } = this.#options;
-    if (!hasQuirk({ config }, "no-host-lease")) {
-      session.leaseLost.then((reason) => this.#loseLease(reason));
-    }
-    let service: Service | null = null;
+    const { session } = this.#options;
+    session.leaseLost.then((reason) => this.#loseLease(reason));
     try {
       const parts = await this.#step(() => this.#createParts()); // row 1
-      service = await this.#step(() => lookUpService(parts)); // row 2
+      const service = await this.#step(() => lookUpService(parts)); // row 2
       this.#enter("starting");
       await this.#step(() => initHost(parts, { service, pending: this.#pending, enter: (to) => this.#enter(to) })); // row 3
       this.#enter("registering");
@@ -132,8 +139,8 @@ class HostAgent implements Agent {
     }
     this.#stopping = true;
     if (this.#state !== "serving" || !this.#parts || !this.#heartbeat) {
-      // What start-up waits for ends with the session; each of its steps may die (spec 2.1).
-      await this.#options.session.close();
+      // Start-up is left where it is: each of its steps may die (spec 2.1), and without the lease it does no harm.
+      this.#interrupt(new AgentStopped(this.host));
       await this.#starting?.catch(() => {});
       this.#enter("stopped");
       return;
@@ -176,20 +183,8 @@ class HostAgent implements Agent {
     this.#periodics.start();
   }
 
-  async #step<T>(step: () => Promise<T>): Promise<T> {
-    this.#mayGoOn();
-    const result = await step();
-    this.#mayGoOn();
-    return result;
-  }
-
-  #mayGoOn(): void {
-    if (this.#failure) {
-      throw this.#failure;
-    }
-    if (this.#stopping) {
-      throw new AgentStopped(this.host);
-    }
+  #step<T>(step: () => Promise<T>): Promise<T> {
+    return Promise.race([this.#interrupted, step()]);
   }
 
   #enter(state: AgentState): void {
@@ -205,13 +200,15 @@ class HostAgent implements Agent {
   /** Start-up ended early: lets go of everything, and leaves what was written as it is. @returns the reason. */
   async #end(thrown: unknown): Promise<Error> {
     const error = thrown instanceof Error ? thrown : new Error(String(thrown));
-    const reason = this.#failure ?? (this.#stopping ? new AgentStopped(this.host) : error);
-    if (!this.#stopping) {
-      this.#failure = reason;
+    if (error instanceof AgentStopped) {
+      await this.#letGo();
+      this.#enter("stopped");
+      return error;
     }
+    this.#failure ??= error;
     await this.#letGo();
-    this.#enter(this.#stopping ? "stopped" : "failed");
-    return reason;
+    this.#enter("failed");
+    return this.#failure;
   }
 
   /** Another agent may act for the host now: nothing is drained and nothing is touched. */
@@ -221,6 +218,7 @@ class HostAgent implements Agent {
     }
     this.#failure = new HostLeaseLost(this.host, reason);
     this.#options.runtime.logger.fatal(this.#failure.message, { host: this.host });
+    this.#interrupt(this.#failure);
     void this.#letGo();
     this.#enter("failed");
   }

@@ -17,6 +17,7 @@ export interface ViewOptions {
   readonly host: string;
   readonly config: NovaConfig;
   readonly configFiles: readonly string[];
+  readonly driverConfig: Readonly<Record<string, unknown>>;
   readonly runtime: Runtime;
   readonly session: HostSession;
   readonly driver: DriverDefinition;
@@ -42,11 +43,10 @@ export async function createView(options: ViewOptions): Promise<AgentView> {
     statePath: config.defaults.statePath,
   });
   const localNodeUuid = () => identity.localNodeUuid();
-  const permit =
-    options.permit ?? ((purpose: string) => requireHostLease({ host, config, conductor: session }, purpose));
+  const permit = options.permit ?? ((purpose: string) => requireHostLease({ host, conductor: session }, purpose));
   const driver = await createDriverHost(
     options.driver,
-    driverContext({ host, config, runtime: { ...runtime, logger }, localNodeUuid }),
+    driverContext({ host, config, driverConfig: options.driverConfig, runtime: { ...runtime, logger }, localNodeUuid }),
     { permit: (method, instance) => permit(instance ? `${method} the guest of instance ${instance}` : method) },
   );
   return {

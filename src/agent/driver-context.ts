@@ -6,10 +6,11 @@ import type { DriverContext } from "../virt/context.js";
 export function driverContext(options: {
   readonly host: string;
   readonly config: NovaConfig;
+  readonly driverConfig: Readonly<Record<string, unknown>>;
   readonly runtime: Runtime;
   readonly localNodeUuid: () => Promise<string>;
 }): Omit<DriverContext, "emitEvent"> {
-  const { host, config, runtime, localNodeUuid } = options;
+  const { host, config, driverConfig, runtime, localNodeUuid } = options;
   const { defaults } = config;
   return {
     host,
@@ -19,7 +20,7 @@ export function driverContext(options: {
     http: runtime.http,
     files: runtime.files,
     logger: runtime.logger,
-    config: config.driver,
+    config: driverConfig,
     inventory: {
       cpuAllocationRatio: defaults.cpuAllocationRatio,
       ramAllocationRatio: defaults.ramAllocationRatio,

@@ -1,6 +1,5 @@
 import { HostLeaseHeld } from "../conductor/errors.js";
 import type { AgentContext } from "./contracts.js";
-import { hasQuirk } from "./parts.js";
 import { RefusedLease } from "./startup/refusals.js";
 
 /** Raised instead of acting when the host's lease is gone: another agent may be acting for the host. */
@@ -19,17 +18,18 @@ export class HostLeaseLost extends Error {
  * @throws {RefusedLease}
  */
 export async function acquireHostLease(context: AgentContext): Promise<void> {
-  if (hasQuirk(context, "no-host-lease")) {
-    return;
-  }
   try {
     await context.conductor.acquireLease();
   } catch (error) {
     if (!(error instanceof HostLeaseHeld)) {
       throw error;
     }
+    const { pid, machine, bootId } = error.data;
     throw new RefusedLease({
-      found: `another agent acts for host ${context.host}: ${error.message}`,
+      found:
+        pid === undefined
+          ? `another agent acts for host ${context.host}: ${error.message}`
+          : `another agent acts for host ${context.host}: pid ${pid} on machine ${machine}, boot id ${bootId}`,
       mend: "stop it, or give this agent a --host and a state_path of its own; after a crash, wait until the lease has run out",
       records: Object.fromEntries(Object.entries(error.data).map(([name, value]) => [name, String(value)])),
     });
@@ -37,8 +37,8 @@ export async function acquireHostLease(context: AgentContext): Promise<void> {
 }
 
 /** Stands before everything that cannot be taken back. @throws {HostLeaseLost} */
-export function requireHostLease(context: Pick<AgentContext, "host" | "config" | "conductor">, purpose: string): void {
-  if (!context.conductor.leaseHeld && !hasQuirk(context, "no-host-lease")) {
+export function requireHostLease(context: Pick<AgentContext, "host" | "conductor">, purpose: string): void {
+  if (!context.conductor.leaseHeld) {
     throw new HostLeaseLost(context.host, `it was not renewed in time, so that this agent did not ${purpose}`);
   }
 }

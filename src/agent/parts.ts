@@ -1,3 +1,4 @@
+import type { QuirkName } from "../config/quirks.js";
 import type { Logger } from "../runtime/logger.js";
 import type { AgentContext, Operations, ResourceTracker } from "./contracts.js";
 import type { AgentMetrics } from "./metrics.js";
@@ -16,7 +17,7 @@ export interface AgentParts extends AgentView {
   readonly metrics: AgentMetrics;
 }
 
-export const hasQuirk = (context: Pick<AgentContext, "config">, quirk: string): boolean =>
+export const hasQuirk = (context: Pick<AgentContext, "config">, quirk: QuirkName): boolean =>
   context.config.workarounds.upstreamQuirks.has(quirk);
 
 export const requestId = (context: Pick<AgentContext, "runtime">): string => `req-${context.runtime.random.uuid()}`;

@@ -3,10 +3,9 @@ import { createView, type ViewOptions } from "../create-parts.js";
 import { type EvacuationPlan, planEvacuatedCleanup } from "../evacuation/plan.js";
 import type { AgentView } from "../parts.js";
 import { findRunningDeleted } from "../periodic/running-deleted.js";
-import { proveOwnership } from "../startup/init-host.js";
+import { type Ownership, proveOwnership } from "../startup/init-host.js";
 import { findInterruptedBuilds } from "../startup/interrupted-builds.js";
 import { findInterruptedEvacuations } from "../startup/interrupted-evacuations.js";
-import type { NodesByUuid } from "../startup/node-lookup.js";
 import { refusalOf } from "../startup/refusals.js";
 import { lookUpService } from "../startup/register-service.js";
 import { validateConfig } from "../startup/validate-config.js";
@@ -48,13 +47,15 @@ export async function dryRun(options: Omit<ViewOptions, "permit">): Promise<DryR
   }
 }
 
-async function previewStart(view: AgentView, nodes: NodesByUuid, preview: Preview): Promise<void> {
+async function previewStart(view: AgentView, { nodes, proved }: Ownership, preview: Preview): Promise<void> {
   const loaded = await view.conductor.call("instances_by_host", { host: view.host });
   const evacuated = new Set<string>();
   if (view.driver.capabilities.supportsEvacuate) {
     const plan = await planEvacuatedCleanup(view, nodes.values());
-    await previewEvacuations(view, plan, preview);
-    await previewInterruptedEvacuations(view, nodes.values(), preview);
+    if (proved) {
+      await previewEvacuations(view, plan, preview);
+      await previewInterruptedEvacuations(view, nodes.values(), preview);
+    }
     for (const uuid of plan.evacuated.keys()) {
       evacuated.add(uuid);
     }

@@ -97,7 +97,7 @@ interface Verdict {
 function judge(view: AgentView, migration: Migration, instance: Instance | null): Verdict {
   const evacuation = `evacuation ${migration.id} to ${migration.destCompute ?? "a host not chosen yet"} is ${migration.status}`;
   const isHere = instance !== null && instance.deleted === 0 && instance.host === view.host;
-  if (!isHere || hasQuirk(view, "destroy-unfinished-evacuation")) {
+  if (!isHere || hasQuirk(view, "destroy-pending-evacuations")) {
     return { kind: "left", reason: evacuation };
   }
   if (migration.status === "done") {

@@ -15,7 +15,8 @@ export function planDisks(view: AgentView, instance: Instance, migration: Migrat
     return { disks: "destroy", reason: "the instance is deleted" };
   }
   // Upstream falls back to the instance's own host, which is this one and serves nobody yet (spec 3.3 GAP-b).
-  const askedHost = migration.destCompute ?? (hasQuirk(view, "ask-storage-of-own-host") ? instance.host : null);
+  const askedHost =
+    migration.destCompute ?? (hasQuirk(view, "evacuation-probe-without-destination") ? instance.host : null);
   return {
     disks: "probe",
     askedHost,

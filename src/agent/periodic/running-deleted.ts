@@ -53,7 +53,7 @@ async function candidates(parts: AgentParts): Promise<readonly Instance[]> {
 
 async function shutDown(parts: AgentParts, instance: Instance): Promise<void> {
   // Upstream calls the driver with wrong arguments and swallows the error, so that the guest runs on.
-  if (hasQuirk(parts, "shutdown-action-does-nothing")) {
+  if (hasQuirk(parts, "broken-running-deleted-shutdown")) {
     return;
   }
   requireHostLease(parts, `stop the guest of the deleted instance ${instance.uuid}`);

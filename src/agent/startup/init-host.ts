@@ -30,13 +30,13 @@ export async function initHost(parts: AgentParts, options: InitHostOptions): Pro
   validateConfig(parts); // row 1
   await acquireHostLease(parts); // 2.4 G6
   await parts.driver.initHost(); // row 2
-  const nodes = await proveOwnership(parts, options.service); // rows 3-5
+  const ownership = await proveOwnership(parts, options.service); // rows 3-5
   await parts.identity.allowWrites();
   const loaded = await parts.conductor.call("instances_by_host", { host: parts.host }); // row 6
   try {
     registerLifecycleListener(parts); // row 7
-    const handled = await settleGuests(parts, options, nodes, loaded); // rows 8-10
-    await failInterruptedBuilds(parts, await findInterruptedBuilds(parts, nodes.values(), handled)); // row 11
+    const handled = await settleGuests(parts, options, ownership, loaded); // rows 8-10
+    await failInterruptedBuilds(parts, await findInterruptedBuilds(parts, ownership.nodes.values(), handled)); // row 11
   } finally {
     if (loaded.length > 0) {
       await syncSchedulerInfo(parts); // row 12
@@ -44,34 +44,41 @@ export async function initHost(parts: AgentParts, options: InitHostOptions): Pro
   }
 }
 
+export interface Ownership {
+  readonly nodes: NodesByUuid;
+  /** False while the hypervisor was not ready, so that nothing could be compared: nothing on it is destroyed then. */
+  readonly proved: boolean;
+}
+
 /**
  * Spec 2.2 steps 3-5 with the guard of 2.4, reading only. The new-host check comes after the guard, because the guard can
  * name the host whose hypervisor this is (G4).
  */
-export async function proveOwnership(view: AgentView, service: Service | null): Promise<NodesByUuid> {
+export async function proveOwnership(view: AgentView, service: Service | null): Promise<Ownership> {
   if (service) {
     await checkServiceIdentity(view, service);
   }
-  const names = await driverNodes(view);
+  const reported = await driverNodes(view);
+  const names = reported ?? new Map<string, string>();
   const nodes = await lookUpNodes(view, names);
   await checkHostRename(view, nodes);
   await guardOwnership(view, names);
   if (!service) {
     await checkNewHost(view);
   }
-  return nodes;
+  return { nodes, proved: reported !== null };
 }
 
 /** Rows 8-10. @returns the instances that are dealt with. */
 async function settleGuests(
   parts: AgentParts,
   { enter, pending }: InitHostOptions,
-  nodes: NodesByUuid,
+  ownership: Ownership,
   loaded: readonly Instance[],
 ): Promise<ReadonlySet<string>> {
   enter("cleaning");
   const evacuated = parts.driver.capabilities.supportsEvacuate
-    ? await cleanUpAfterEvacuations(parts, nodes, pending)
+    ? await cleanUpAfterEvacuations(parts, ownership, pending)
     : new Set<string>();
   enter("initializing");
   const own = loaded.filter(({ uuid }) => !evacuated.has(uuid));
@@ -84,10 +91,14 @@ async function settleGuests(
 
 async function cleanUpAfterEvacuations(
   parts: AgentParts,
-  nodes: NodesByUuid,
+  { nodes, proved }: Ownership,
   pending: PendingEvacuations,
 ): Promise<ReadonlySet<string>> {
   const plan = await planEvacuatedCleanup(parts, nodes.values());
+  if (!proved) {
+    parts.logger.error("evacuated guests are not cleaned up: whose hypervisor this is could not be proved");
+    return new Set(plan.evacuated.keys());
+  }
   pending.remember(plan, await cleanUpEvacuated(parts, plan));
   for (const evacuation of await findInterruptedEvacuations(parts, nodes.values())) {
     await failInterruptedEvacuation(parts, evacuation);

@@ -7,8 +7,8 @@ import { usesNodeIdentities } from "./service-identity.js";
 /** Compute nodes of this hypervisor, by uuid, as they were recorded when the agent started. */
 export type NodesByUuid = ReadonlyMap<string, ComputeNode>;
 
-/** What the driver says it manages: uuid → name; empty while the hypervisor is not ready (spec 2.4 a). */
-export async function driverNodes(view: AgentView): Promise<ReadonlyMap<string, string>> {
+/** What the driver says it manages: uuid → name; null while the hypervisor is not ready (spec 2.4 a). */
+export async function driverNodes(view: AgentView): Promise<ReadonlyMap<string, string> | null> {
   try {
     return await view.driver.getNodenamesByUuid();
   } catch (error) {
@@ -16,7 +16,7 @@ export async function driverNodes(view: AgentView): Promise<ReadonlyMap<string, 
       throw error;
     }
     view.logger.warn("the hypervisor is not ready; its nodes cannot be compared with the records", { err: error });
-    return new Map();
+    return null;
   }
 }
 

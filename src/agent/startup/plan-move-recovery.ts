@@ -20,12 +20,12 @@ export interface MoveRecovery {
 
 /**
  * The source of a resize restarts while it copied the disks: the guest stays here. Upstream leaves migration, context and
- * allocations as they are (bug 1836369, `strand-resize-migrating`).
+ * allocations as they are (bug 1836369, `leave-interrupted-resize-allocations`).
  */
 export async function planRevertResize(view: AgentView, instance: Instance): Promise<MoveRecovery> {
   const id = instance.migrationContext?.migrationId;
   const migration = id === undefined ? null : await view.conductor.call("migration_get", { id });
-  const strands = hasQuirk(view, "strand-resize-migrating") || migration === null;
+  const strands = hasQuirk(view, "leave-interrupted-resize-allocations") || migration === null;
   return {
     migration,
     driver: "finish-revert",
@@ -49,7 +49,7 @@ export async function planFailResize(view: AgentView, instance: Instance): Promi
     })
   ).toReversed();
   const base = { migration, driver: "none", powerOn: false } as const;
-  return migration === null || hasQuirk(view, "strand-resize-finish")
+  return migration === null || hasQuirk(view, "leave-interrupted-resizes")
     ? {
         ...base,
         allocations: "none",
@@ -67,7 +67,7 @@ export async function planFailResize(view: AgentView, instance: Instance): Promi
 
 /**
  * The source of a live migration restarts: with the guest here the migration failed and the instance gets its allocations
- * back, which upstream forgets (`strand-live-migration`).
+ * back, which upstream forgets (`leave-interrupted-live-migration-allocations`).
  */
 export async function planLiveMigrationRecovery(
   view: AgentView,
@@ -86,7 +86,7 @@ export async function planLiveMigrationRecovery(
   ).toReversed();
   const running = migration?.status === "running";
   const base = { migration, driver: running ? "abort" : "none", powerOn: false, changes: { taskState: null } } as const;
-  if (hasQuirk(view, "strand-live-migration")) {
+  if (hasQuirk(view, "leave-interrupted-live-migration-allocations")) {
     return { ...base, allocations: "none", failsMigration: running };
   }
   if (migration !== null && !guestIsHere) {

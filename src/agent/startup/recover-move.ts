@@ -1,5 +1,5 @@
 import type { Instance } from "../../conductor/records/index.js";
-import type { AgentParts } from "../parts.js";
+import { type AgentParts, hasQuirk } from "../parts.js";
 import type { MoveRecovery } from "./plan-move-recovery.js";
 
 /**
@@ -75,10 +75,9 @@ async function inPlacement(
     }
     const moved = await parts.placement.moveAllocations(migration.uuid, instance.uuid, {
       requestId,
-      targetDeleted: async () => {
-        const current = await parts.conductor.call("instance_get", { uuid: instance.uuid, readDeleted: true });
-        return current === null || current.deleted !== 0;
-      },
+      ...(hasQuirk(parts, "resurrect-deleted-allocations")
+        ? {}
+        : { targetDeleted: () => isDeleted(parts, instance.uuid) }),
     });
     return moved === true;
   } catch (error) {
@@ -90,4 +89,9 @@ async function inPlacement(
     });
     return false;
   }
+}
+
+async function isDeleted(parts: AgentParts, uuid: string): Promise<boolean> {
+  const current = await parts.conductor.call("instance_get", { uuid, readDeleted: true });
+  return current === null || current.deleted !== 0;
 }

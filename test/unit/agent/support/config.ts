@@ -1,65 +1,30 @@
-import type { NovaConfig } from "../../../../src/config/nova-config.js";
+import { parseIni } from "../../../../src/config/ini-file.js";
+import { type CompiledNovaConfig, compileNovaConfig } from "../../../../src/config/nova-config.js";
+import type { QuirkName } from "../../../../src/config/quirks.js";
 
 export interface ConfigChanges {
-  readonly statePath?: string;
-  readonly defaults?: Readonly<Record<string, unknown>>;
-  readonly workarounds?: Readonly<Record<string, unknown>>;
-  readonly compute?: Readonly<Record<string, unknown>>;
-  readonly quirks?: readonly string[];
+  /** Lines of nova.conf's `[DEFAULT]`, by option. */
+  readonly defaults?: Readonly<Record<string, string | number | boolean>>;
+  /** Other sections. */
+  readonly sections?: Readonly<Record<string, Readonly<Record<string, string | number | boolean>>>>;
+  readonly quirks?: readonly QuirkName[];
 }
 
-/** The options that an agent reads, at their defaults (spec 4.10) but for what a test changes. */
-export const novaConfig = ({ statePath, defaults, workarounds, compute, quirks = [] }: ConfigChanges): NovaConfig =>
-  ({
-    driver: {},
-    defaults: {
-      statePath,
-      myIp: "127.0.0.1",
-      computeDriver: "fake-memory",
-      reportInterval: 10,
-      serviceDownTime: 60,
-      periodicEnable: false,
-      periodicFuzzyDelay: 60,
-      runningDeletedInstanceAction: "reap",
-      runningDeletedInstanceTimeout: 0,
-      runningDeletedInstancePollInterval: 1800,
-      syncPowerStateInterval: 600,
-      updateResourcesInterval: 0,
-      instanceDeleteInterval: 300,
-      maximumInstanceDeleteAttempts: 5,
-      reclaimInstanceInterval: 0,
-      instanceBuildTimeout: 0,
-      schedulerInstanceSyncInterval: 120,
-      resumeGuestsStateOnHostBoot: false,
-      enableNewServices: true,
-      gracefulShutdownTimeout: 180,
-      managerShutdownTimeout: 160,
-      reservedHostCpus: 0,
-      reservedHostMemoryMb: 512,
-      reservedHostDiskMb: 0,
-      cpuAllocationRatio: null,
-      ramAllocationRatio: null,
-      diskAllocationRatio: null,
-      initialCpuAllocationRatio: 4,
-      initialRamAllocationRatio: 1,
-      initialDiskAllocationRatio: 1,
-      ...defaults,
-    },
-    compute: {
-      maxDiskDevicesToAttach: -1,
-      resourceProviderAssociationRefresh: 300,
-      providerConfigLocation: "/etc/provider_config",
-      imageTypeExcludeList: [],
-      consecutiveBuildServiceDisableThreshold: 10,
-      leanTracking: true,
-      healMovedAllocations: false,
-      ...compute,
-    },
-    filterScheduler: { trackInstanceChanges: true },
-    workarounds: {
-      handleVirtLifecycleEvents: true,
-      disableComputeServiceCheckForFfu: false,
-      upstreamQuirks: new Set(quirks),
-      ...workarounds,
-    },
-  }) as unknown as NovaConfig;
+/** The default configuration without periodic tasks, but for what a test changes. */
+export function novaConfig(host: string, statePath: string, changes: ConfigChanges): CompiledNovaConfig {
+  const sections: Record<string, Record<string, string | number | boolean>> = {
+    DEFAULT: { host, state_path: statePath, periodic_enable: false, ...changes.defaults },
+    workarounds: { upstream_quirks: (changes.quirks ?? []).join(",") },
+  };
+  for (const [section, options] of Object.entries(changes.sections ?? {})) {
+    sections[section] = { ...sections[section], ...options };
+  }
+  const text = Object.entries(sections)
+    .map(([section, options]) => {
+      const lines = Object.entries(options).map(([name, value]) => `${name} = ${value}`);
+      return [`[${section}]`, ...lines].join("\n");
+    })
+    .join("\n");
+  const sources = { files: [parseIni(`${text}\n`, "nova.conf")], environment: {}, commandLine: [] };
+  return compileNovaConfig(sources, { stateDir: "/state", hostname: host });
+}

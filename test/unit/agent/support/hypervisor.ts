@@ -2,9 +2,9 @@ import type { Instance, PowerState } from "../../../../src/conductor/records/ind
 import { POWER_STATES } from "../../../../src/conductor/records/index.js";
 import {
   type Capabilities,
-  defineDriver,
   type DriverContext,
   type DriverDefinition,
+  defineDriver,
   GuestNotFound,
   type LifecycleTransition,
   type VirtDriver,

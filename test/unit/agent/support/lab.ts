@@ -1,25 +1,26 @@
-import { createPlacement } from "../../../../src/cluster/placement/service.js";
-import { openStore } from "../../../../src/cluster/store/open-store.js";
-import type { Store } from "../../../../src/cluster/store/store.js";
-import type { ComputeNode, Instance, Service } from "../../../../src/conductor/records/index.js";
-import { SERVICE_VERSION } from "../../../../src/conductor/records/index.js";
 import { type Agent, createAgent } from "../../../../src/agent/agent.js";
 import type { AgentState, Operations } from "../../../../src/agent/contracts.js";
 import { dryRun } from "../../../../src/agent/dry-run/dry-run.js";
 import type { DryRunReport } from "../../../../src/agent/dry-run/report.js";
 import type { AgentMetrics } from "../../../../src/agent/metrics.js";
 import { NO_METRICS } from "../../../../src/agent/metrics.js";
-import { refusalOf, type Refusal } from "../../../../src/agent/startup/refusals.js";
+import { type Refusal, refusalOf } from "../../../../src/agent/startup/refusals.js";
+import { createPlacement } from "../../../../src/cluster/placement/service.js";
+import type { Store } from "../../../../src/cluster/store/store.js";
+import type { ComputeNode, Instance, Service } from "../../../../src/conductor/records/index.js";
+import { SERVICE_VERSION } from "../../../../src/conductor/records/index.js";
 import { createFixedAccess } from "../../../../src/placement/access/fixed-access.js";
 import { createReportClient } from "../../../../src/placement/create-report-client.js";
 import type { ServiceHandler } from "../../../../src/runtime/service.js";
 import { type VirtualRuntime, VirtualWorld } from "../../../../src/runtime/virtual/index.js";
+import type { DriverDefinition } from "../../../../src/virt/index.js";
+import { type InProcessConductor, startInProcessConductor } from "../../../fixtures/in-process-conductor.js";
 import { Evidence } from "../../../fixtures/invariants.js";
 import { type ConfigChanges, novaConfig } from "./config.js";
 import { Hypervisor } from "./hypervisor.js";
-import { AMOUNTS, NODE_RESOURCES, PROJECT, USER } from "./records.js";
+import { type BeforeCall, recordSession } from "./recorded-session.js";
 import { recordingOperations } from "./recording-operations.js";
-import { SessionHub, StoreSession } from "./store-session.js";
+import { AMOUNTS, NODE_RESOURCES, PROJECT, USER } from "./records.js";
 
 export interface HostOptions {
   readonly hypervisor?: Hypervisor;
@@ -29,14 +30,18 @@ export interface HostOptions {
   readonly config?: ConfigChanges;
   readonly metrics?: Partial<AgentMetrics>;
   readonly driverName?: string;
-  readonly operations?: Partial<Operations>;
+  /** Instead of the hypervisor's. */
+  readonly driver?: DriverDefinition;
+  /** Name of the process; default `agent-<host>`. */
+  readonly process?: string;
+  /** Default: operations that only record that they were called. */
+  readonly operations?: Partial<Operations> | "real";
 }
 
 /** One run of an agent, from its start to its end. */
 export interface Run {
   readonly agent: Agent;
   readonly runtime: VirtualRuntime;
-  readonly session: StoreSession;
   readonly states: AgentState[];
   /** Calls of the operations: `method instance`. */
   readonly operations: string[];
@@ -46,28 +51,29 @@ export interface Run {
 export class Lab {
   readonly world: VirtualWorld;
   readonly store: Store;
-  readonly hub = new SessionHub();
+  readonly controlPlane: InProcessConductor;
+  /** Called before each call of an agent to the conductor or to another agent; a throw is its answer. */
+  beforeCall: BeforeCall = () => {};
   readonly evidence: Evidence;
   readonly hypervisors = new Map<string, Hypervisor>();
   readonly #placement: ServiceHandler;
   readonly #control: VirtualRuntime;
   readonly #endpoints = new Map<string, string>();
 
-  constructor(world: VirtualWorld, store: Store, control: VirtualRuntime) {
+  private constructor(world: VirtualWorld, controlPlane: InProcessConductor) {
+    const control = world.spawn({ name: "placement" });
     this.world = world;
-    this.store = store;
+    this.controlPlane = controlPlane;
+    this.store = controlPlane.store;
     this.#control = control;
     const service = createPlacement({ clock: control.clock, random: control.random, logger: control.logger });
     this.#placement = (request) => service.handle(request);
-    this.evidence = new Evidence(store);
-    this.hub.onCall = (host, method, params) => this.evidence.conductorCall(host, method, params);
+    this.evidence = new Evidence(this.store);
   }
 
   static async create(): Promise<Lab> {
     const world = new VirtualWorld({ seed: 7 });
-    const control = world.spawn({ name: "control" });
-    const store = await openStore({ path: ":memory:", runtime: control });
-    return new Lab(world, store, control);
+    return new Lab(world, await startInProcessConductor(world));
   }
 
   hypervisor(host: string): Hypervisor {
@@ -86,8 +92,14 @@ export class Lab {
   }
 
   async prepare(host: string, options: HostOptions = {}) {
-    const runtime = this.world.spawn({ name: `agent-${host}` });
-    const session = new StoreSession({ host, store: this.store, hub: this.hub, runtime });
+    const lease = !(options.config?.quirks ?? []).includes("no-host-lease");
+    const process = options.process ?? `agent-${host}`;
+    const { runtime, connection, session } = this.controlPlane.agent(host, { process, lease });
+    await this.world.runUntil(connection.connected());
+    const before: BeforeCall = async (caller, method, params) => {
+      this.evidence.conductorCall(caller, method, params);
+      await this.beforeCall(caller, method, params);
+    };
     const endpoint = await this.#endpoint(host);
     const placement = createReportClient({
       http: runtime.http,
@@ -99,16 +111,19 @@ export class Lab {
       logger: runtime.logger,
     });
     const hypervisor = options.hypervisor ?? this.hypervisor(host);
+    const compiled = novaConfig(host, options.statePath ?? `/state/${host}`, options.config ?? {});
+    const driverSection = (options.driver?.name ?? "fake_memory").replaceAll("-", "_");
     return {
-      session,
       runtime,
+      connection,
       options: {
         host,
-        config: novaConfig({ statePath: options.statePath ?? `/state/${host}`, ...options.config }),
+        config: compiled.config,
+        driverConfig: compiled.section(driverSection),
         configFiles: options.configFiles ?? [],
         runtime,
-        session: session.session,
-        driver: hypervisor.driver(options.driverName),
+        session: recordSession(session, before),
+        driver: options.driver ?? hypervisor.driver(options.driverName),
         placement,
       },
     };
@@ -117,11 +132,12 @@ export class Lab {
   async launch(host: string, options: HostOptions = {}): Promise<Run> {
     const prepared = await this.prepare(host, options);
     const operations: string[] = [];
+    const given = options.operations;
     const agent = createAgent({
       ...prepared.options,
       metrics: { ...NO_METRICS, ...options.metrics },
       factories: {
-        operations: (context) => recordingOperations(context, operations, options.operations),
+        ...(given === "real" ? {} : { operations: (context) => recordingOperations(context, operations, given) }),
       },
     });
     const states: AgentState[] = [];
@@ -130,7 +146,7 @@ export class Lab {
       this.evidence.state(host, state, agent.failure);
     });
     this.evidence.started(host);
-    return { agent, runtime: prepared.runtime, session: prepared.session, states, operations };
+    return { agent, runtime: prepared.runtime, states, operations };
   }
 
   /** Starts an agent and waits until it serves. */
@@ -165,7 +181,6 @@ export class Lab {
   /** As `kill -9`; the control plane notices at once. */
   kill(run: Run): void {
     run.runtime.kill();
-    run.session.release();
   }
 
   async stop(run: Run): Promise<void> {

@@ -69,6 +69,7 @@ export function addInstance(store: Store, uuid: string, values: Partial<NewInsta
     flavor: FLAVOR,
     instanceTypeId: FLAVOR.id,
     vmState: "active",
+    taskState: null,
     powerState: 1,
     ...values,
   });

@@ -1,0 +1,29 @@
+import type { HostSession } from "../../../../src/conductor/port.js";
+
+/** Told of each call before it is sent. */
+export type BeforeCall = (host: string, method: string, params: unknown) => void | Promise<void>;
+
+/** A session whose calls can be watched and made to fail. */
+export const recordSession = (session: HostSession, before: BeforeCall): HostSession => ({
+  host: session.host,
+  get leaseHeld() {
+    return session.leaseHeld;
+  },
+  leaseLost: session.leaseLost,
+  call: async (method, params, options) => {
+    await before(session.host, method, params);
+    return session.call(method, params, options);
+  },
+  callAgent: async (host, method, params, options) => {
+    await before(session.host, method, params);
+    return session.callAgent(host, method, params, options);
+  },
+  castAgent: async (host, method, params, options) => {
+    await before(session.host, method, params);
+    return session.castAgent(host, method, params, options);
+  },
+  acquireLease: () => session.acquireLease(),
+  serve: (handlers) => session.serve(handlers),
+  stopServing: () => session.stopServing(),
+  close: () => session.close(),
+});
