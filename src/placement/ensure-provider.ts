@@ -46,14 +46,15 @@ export class ProviderEnsurer {
     pass: PlacementPass | undefined,
     context: RequestContext,
   ): Promise<void> {
-    const known = this.#cache.tree.exists(uuid);
-    if (known && !this.#cache.isStale(uuid)) {
+    // Taken even when it is not needed: a redrive of this pass must not find it, its conflict shows that it is old.
+    const members = pass?.takeMembers(uuid);
+    if (this.#cache.tree.exists(uuid) && !this.#cache.isStale(uuid)) {
       for (const member of this.#cache.tree.providerUuids(uuid)) {
         await this.#associations.refresh(member, { force: false }, context);
       }
       return;
     }
-    await this.load({ uuid, name, parentUuid: null }, pass?.takeMembers(uuid), context);
+    await this.load({ uuid, name, parentUuid: null }, members, context);
   }
 
   /**

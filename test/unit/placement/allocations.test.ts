@@ -1,0 +1,459 @@
+import { beforeEach, describe, expect, it } from "vitest";
+import {
+  AllocationDeleteFailed,
+  AllocationMoveFailed,
+  AllocationUpdateFailed,
+  ConnectFailure,
+  ConsumerAllocationRetrievalFailed,
+} from "../../../src/placement/errors.js";
+import type { ReportClient } from "../../../src/placement/report-client.js";
+import type { Allocations } from "../../../src/placement/types.js";
+import { inventoryOf, NODE_INVENTORY, PlacementBench, refusal } from "./bench.js";
+
+const S = "00000000-0000-4000-8000-000000000001";
+const D = "00000000-0000-4000-8000-000000000002";
+const NFS = "00000000-0000-4000-8000-000000000003";
+const CHILD = "00000000-0000-4000-8000-000000000004";
+const I = "cccccccc-0000-4000-8000-000000000001";
+const M = "cccccccc-0000-4000-8000-000000000002";
+const NAMES = { [S]: "S", [D]: "D", [NFS]: "NFS", [I]: "I", [M]: "M" };
+
+const FLAVOR = { VCPU: 1, MEMORY_MB: 512 };
+const CONSUMER_CONFLICT = refusal(
+  409,
+  "placement.concurrent_update",
+  "consumer generation conflict - expected 1 but got 2",
+);
+const PROVIDER_RACE = refusal(409, "placement.concurrent_update", "Another thread concurrently updated the data");
+const FULL = refusal(409, "placement.undefined_code", "Unable to allocate inventory");
+
+describe("5.5 allocation calls", () => {
+  let bench: PlacementBench;
+  let client: ReportClient;
+
+  beforeEach(async () => {
+    bench = new PlacementBench();
+    client = bench.client();
+    for (const [uuid, name] of [
+      [S, "devstack1"],
+      [D, "devstack2"],
+      [NFS, "nfs"],
+    ] as const) {
+      const tree = await client.getProviderTreeAndEnsureRoot(uuid, name);
+      tree.updateInventory(uuid, NODE_INVENTORY);
+      await client.updateFromProviderTree(tree);
+    }
+    bench.mark();
+  });
+
+  const claim = (allocations: Allocations, held: "double" | "replace" = "double", consumer = I) =>
+    client.claimResources({
+      consumer,
+      request: { allocations },
+      projectId: "project",
+      userId: "user",
+      version: "1.36",
+      held,
+    });
+  const on = (...providers: readonly string[]): Allocations =>
+    Object.fromEntries(providers.map((uuid) => [uuid, { resources: FLAVOR }]));
+  const held = async (consumer = I) => {
+    const { allocations } = await client.getAllocationsForConsumer(consumer);
+    return Object.fromEntries(Object.entries(allocations).map(([uuid, { resources }]) => [uuid, resources]));
+  };
+  const generation = async (uuid: string) => (await client.getAllocationsForProvider(uuid)).generation;
+  const consumerGeneration = async (consumer = I) =>
+    (await client.getAllocationsForConsumer(consumer)).consumerGeneration;
+
+  describe("claim", () => {
+    it("of a consumer that holds nothing: reads, then writes with generation null", async () => {
+      expect(await claim(on(S))).toBe(true);
+      expect(bench.requests(NAMES)).toEqual(["GET /allocations/I 1.28", "PUT /allocations/I 1.36"]);
+      expect(bench.sent[1]?.body).toEqual({
+        allocations: on(S),
+        project_id: "project",
+        user_id: "user",
+        consumer_generation: null,
+      });
+    });
+
+    it("doubles: providers that it holds stay as they are, only new ones are added", async () => {
+      await claim({ ...on(S), [NFS]: { resources: { DISK_GB: 10 } } });
+      expect(await claim({ ...on(D), [NFS]: { resources: { DISK_GB: 20 } } })).toBe(true);
+      expect(await held()).toEqual({ [S]: FLAVOR, [D]: FLAVOR, [NFS]: { DISK_GB: 10 } });
+    });
+
+    it("replaces, when asked to: one tree per building instance", async () => {
+      await claim(on(S));
+      expect(await claim(on(D), "replace")).toBe(true);
+      expect(await held()).toEqual({ [D]: FLAVOR });
+    });
+
+    it("9.4 answer lost after commit, claim run again as a whole: finds its own record and writes the same", async () => {
+      bench.inject({ on: "PUT /allocations", does: "lose" });
+      expect(await claim(on(S))).toBeNull();
+      expect(await claim(on(S))).toBe(true);
+      expect(await held()).toEqual({ [S]: FLAVOR });
+    });
+
+    it("409 consumer conflict: AllocationUpdateFailed, once, without a retry", async () => {
+      bench.inject({ on: "PUT /allocations", does: CONSUMER_CONFLICT });
+      await expect(claim(on(S))).rejects.toThrow(AllocationUpdateFailed);
+      expect(bench.slept).toEqual([]);
+    });
+
+    it("409 of another kind of race: tried 4 times in all, waiting uniform(0, 2k) s before try k, then false", async () => {
+      bench.inject({ on: "PUT /allocations", does: PROVIDER_RACE, times: 4 });
+      expect(await claim(on(S))).toBe(false);
+      expect(bench.sent.filter(({ method }) => method === "PUT")).toHaveLength(4);
+      expect(bench.sent.filter(({ method }) => method === "GET")).toHaveLength(4);
+      expect(bench.slept).toHaveLength(3);
+      bench.slept.forEach((slept, index) => {
+        expect(slept).toBeLessThan(2000 * (index + 1));
+      });
+    });
+
+    it("409 of another kind of race, once: succeeds", async () => {
+      bench.inject({ on: "PUT /allocations", does: PROVIDER_RACE });
+      expect(await claim(on(S))).toBe(true);
+    });
+
+    it("host full: false", async () => {
+      await claim({ [S]: { resources: { VCPU: 8 } } }, "double", M);
+      expect(await claim(on(S))).toBe(false);
+      expect(await held()).toEqual({});
+    });
+
+    it("500 on the read: ConsumerAllocationRetrievalFailed", async () => {
+      bench.inject({ on: "GET /allocations", does: refusal(500, "", "oops") });
+      await expect(claim(on(S))).rejects.toThrow(ConsumerAllocationRetrievalFailed);
+    });
+  });
+
+  it("put_allocations: writes without reading; a wrong generation is AllocationUpdateFailed", async () => {
+    const write = { allocations: on(S), projectId: "project", userId: "user", consumerGeneration: null };
+    expect(await client.putAllocations(I, write)).toBe(true);
+    expect(bench.requests(NAMES)).toEqual(["PUT /allocations/I 1.28"]);
+    await expect(client.putAllocations(I, write)).rejects.toThrow(AllocationUpdateFailed);
+  });
+
+  it("add_resources and remove_resources: sums, drops what becomes empty, refuses more than there is", async () => {
+    await claim(on(S));
+    await client.addResources(I, { [S]: { resources: { DISK_GB: 5 } }, [NFS]: { resources: { DISK_GB: 1 } } });
+    expect(await held()).toEqual({ [S]: { ...FLAVOR, DISK_GB: 5 }, [NFS]: { DISK_GB: 1 } });
+    await client.removeResources(I, { [S]: { resources: { DISK_GB: 5 } }, [NFS]: { resources: { DISK_GB: 1 } } });
+    expect(await held()).toEqual({ [S]: FLAVOR });
+    await expect(client.removeResources(I, { [S]: { resources: { VCPU: 2 } } })).rejects.toThrow(/holds 1 VCPU.*2/);
+    await expect(client.removeResources(I, { [D]: { resources: { VCPU: 1 } } })).rejects.toThrow(
+      AllocationUpdateFailed,
+    );
+    await expect(client.addResources(M, on(S))).rejects.toThrow(AllocationUpdateFailed);
+    expect(await held()).toEqual({ [S]: FLAVOR });
+  });
+
+  it("add_resources: any concurrent update is retried with a fresh read, at most 4 tries", async () => {
+    await claim(on(S));
+    bench.inject({ on: "PUT /allocations", does: CONSUMER_CONFLICT, times: 3 });
+    await client.addResources(I, { [S]: { resources: { DISK_GB: 5 } } });
+    expect(await held()).toEqual({ [S]: { ...FLAVOR, DISK_GB: 5 } });
+    bench.inject({ on: "PUT /allocations", does: CONSUMER_CONFLICT, times: 4 });
+    await expect(client.addResources(I, { [S]: { resources: { DISK_GB: 5 } } })).rejects.toThrow(
+      AllocationUpdateFailed,
+    );
+  });
+
+  describe("remove_provider_tree", () => {
+    beforeEach(async () => {
+      const tree = await client.getProviderTreeAndEnsureRoot(S, "devstack1");
+      tree.newChild("devstack1_gpu", S, CHILD);
+      tree.updateInventory(CHILD, { VGPU: inventoryOf(2) });
+      await client.updateFromProviderTree(tree);
+      await claim({ ...on(S, D), [CHILD]: { resources: { VGPU: 1 } }, [NFS]: { resources: { DISK_GB: 1 } } });
+      bench.mark();
+    });
+
+    it("strips the whole tree and nothing else: destination and sharing provider stay bit-equal (V15)", async () => {
+      expect(await client.removeProviderTreeFromInstanceAllocation(I, S, { retry: false })).toBe(true);
+      expect(bench.requests(NAMES)).toEqual([
+        "GET /allocations/I 1.28",
+        "GET /resource_providers?in_tree=S 1.14",
+        "PUT /allocations/I 1.28",
+      ]);
+      expect(await held()).toEqual({ [D]: FLAVOR, [NFS]: { DISK_GB: 1 } });
+    });
+
+    it("nothing on that tree: true without a write; no allocations: false", async () => {
+      await client.removeProviderTreeFromInstanceAllocation(I, S, { retry: false });
+      bench.mark();
+      expect(await client.removeProviderTreeFromInstanceAllocation(I, S, { retry: false })).toBe(true);
+      expect(bench.requests(NAMES).filter((request) => request.startsWith("PUT"))).toEqual([]);
+      expect(await client.removeProviderTreeFromInstanceAllocation(M, S, { retry: false })).toBe(false);
+    });
+
+    it("the last tree of a consumer takes the consumer with it", async () => {
+      for (const root of [S, D, NFS]) await client.removeProviderTreeFromInstanceAllocation(I, root, { retry: false });
+      expect(await client.getAllocationsForConsumer(I)).toEqual({
+        allocations: {},
+        projectId: null,
+        userId: null,
+        consumerGeneration: null,
+      });
+    });
+
+    it("upstream: a conflict is answered with false and not tried again", async () => {
+      bench.inject({ on: "PUT /allocations", does: CONSUMER_CONFLICT });
+      expect(await client.removeProviderTreeFromInstanceAllocation(I, S, { retry: false })).toBe(false);
+      expect(bench.sent).toHaveLength(3);
+    });
+
+    it("3.3 GAP-a OPT: a conflict is tried again after a fresh read, 4 times in all", async () => {
+      bench.inject({ on: "PUT /allocations", does: CONSUMER_CONFLICT, times: 3 });
+      expect(await client.removeProviderTreeFromInstanceAllocation(I, S, { retry: true })).toBe(true);
+      expect(Object.keys(await held())).toEqual(expect.arrayContaining([D, NFS]));
+      await claim(on(S));
+      bench.inject({ on: "PUT /allocations", does: CONSUMER_CONFLICT, times: 4 });
+      expect(await client.removeProviderTreeFromInstanceAllocation(I, S, { retry: true })).toBe(false);
+      expect(Object.keys(await held())).toContain(S);
+    });
+
+    it("9.4 answer lost after commit: asked again, it finds nothing to strip", async () => {
+      bench.inject({ on: "PUT /allocations", does: "lose" });
+      await expect(client.removeProviderTreeFromInstanceAllocation(I, S, { retry: true })).rejects.toThrow(
+        ConnectFailure,
+      );
+      bench.mark();
+      expect(await client.removeProviderTreeFromInstanceAllocation(I, S, { retry: true })).toBe(true);
+      expect(bench.requests().some((request) => request.startsWith("PUT"))).toBe(false);
+    });
+  });
+
+  describe("delete", () => {
+    it("force: one DELETE without a generation; 404 is false", async () => {
+      await claim(on(S, D));
+      bench.mark();
+      expect(await client.deleteAllocation(I, { force: true })).toBe(true);
+      expect(bench.requests(NAMES)).toEqual(["DELETE /allocations/I"]);
+      expect(await client.deleteAllocation(I, { force: true })).toBe(false);
+      expect(await held()).toEqual({});
+    });
+
+    it("not force: empties the consumer with the generation read; nothing held is false", async () => {
+      await claim(on(S, D));
+      bench.mark();
+      expect(await client.deleteAllocation(I, { force: false })).toBe(true);
+      expect(bench.requests(NAMES)).toEqual(["GET /allocations/I 1.28", "PUT /allocations/I 1.28"]);
+      expect(bench.sent[1]?.body).toEqual({
+        allocations: {},
+        project_id: "project",
+        user_id: "user",
+        consumer_generation: 1,
+      });
+      expect(await client.deleteAllocation(I, { force: false })).toBe(false);
+    });
+
+    it("not force, consumer changed meanwhile: AllocationDeleteFailed, the consumer keeps what it has", async () => {
+      await claim(on(S));
+      bench.inject({
+        on: "PUT /allocations",
+        does: async () => {
+          await bench.ask("PUT", `/allocations/${I}`, "1.28", {
+            allocations: on(D),
+            project_id: "project",
+            user_id: "user",
+            consumer_generation: 1,
+          });
+        },
+      });
+      await expect(client.deleteAllocation(I, { force: false })).rejects.toThrow(AllocationDeleteFailed);
+      expect(await held()).toEqual({ [D]: FLAVOR });
+    });
+
+    it("500: AllocationDeleteFailed", async () => {
+      bench.inject({ on: "DELETE /allocations", does: refusal(500, "", "oops") });
+      await expect(client.deleteAllocation(I, { force: true })).rejects.toThrow(AllocationDeleteFailed);
+    });
+
+    it("9.4 answer lost after commit: null, and asked again false", async () => {
+      await claim(on(S));
+      bench.inject({ on: "DELETE /allocations", does: "lose" });
+      expect(await client.deleteAllocation(I, { force: true })).toBeNull();
+      expect(await client.deleteAllocation(I, { force: true })).toBe(false);
+    });
+  });
+
+  describe("5.6 move_allocations", () => {
+    it("hands everything over in one request, with the source's project and user", async () => {
+      await claim({ ...on(S), [NFS]: { resources: { DISK_GB: 1 } } });
+      bench.mark();
+      expect(await client.moveAllocations(I, M)).toBe(true);
+      expect(bench.requests(NAMES)).toEqual([
+        "GET /allocations/I 1.28",
+        "GET /allocations/M 1.28",
+        "POST /allocations 1.28",
+      ]);
+      expect(await held(I)).toEqual({});
+      expect(await held(M)).toEqual({ [S]: FLAVOR, [NFS]: { DISK_GB: 1 } });
+    });
+
+    it("target and source non-empty: the target is overwritten", async () => {
+      await claim(on(S), "double", M);
+      await claim(on(D));
+      expect(await client.moveAllocations(M, I)).toBe(true);
+      expect(await held(I)).toEqual({ [S]: FLAVOR });
+    });
+
+    it("9.4 answer lost after commit: moved again it is recognised as done", async () => {
+      await claim(on(S));
+      bench.inject({ on: "POST /allocations", does: "lose" });
+      expect(await client.moveAllocations(I, M)).toBeNull();
+      bench.mark();
+      expect(await client.moveAllocations(I, M)).toBe(true);
+      expect(bench.requests().some((request) => request.startsWith("POST"))).toBe(false);
+    });
+
+    it("nothing to move: false", async () => {
+      expect(await client.moveAllocations(I, M)).toBe(false);
+    });
+
+    it("409: consumer conflict is AllocationMoveFailed, another race is retried, anything else is false", async () => {
+      await claim(on(S));
+      bench.inject({ on: "POST /allocations", does: CONSUMER_CONFLICT });
+      await expect(client.moveAllocations(I, M)).rejects.toThrow(AllocationMoveFailed);
+      bench.inject({ on: "POST /allocations", does: FULL });
+      expect(await client.moveAllocations(I, M)).toBe(false);
+      bench.inject({ on: "POST /allocations", does: PROVIDER_RACE, times: 3 });
+      expect(await client.moveAllocations(I, M)).toBe(true);
+    });
+
+    it("bug 1848343 OPT: the target was deleted meanwhile, so its allocation does not come back", async () => {
+      await claim(on(S), "double", M);
+      expect(await client.moveAllocations(M, I, { targetDeleted: async () => true })).toBe(true);
+      expect(await held(I)).toEqual({});
+      await claim(on(S), "double", M);
+      expect(await client.moveAllocations(M, I, { targetDeleted: async () => false })).toBe(true);
+      expect(await held(I)).toEqual({ [S]: FLAVOR });
+    });
+  });
+
+  describe("5.4 generations", () => {
+    it("a replaced allocation that drops S raises D's generation only (seed 001), a DELETE raises none", async () => {
+      await claim(on(S, D));
+      const before = [await generation(S), await generation(D)];
+      await client.removeProviderTreeFromInstanceAllocation(I, S, { retry: false });
+      expect([await generation(S), await generation(D)]).toEqual([before[0], (before[1] ?? 0) + 1]);
+      await client.deleteAllocation(I, { force: true });
+      expect([await generation(S), await generation(D)]).toEqual([before[0], (before[1] ?? 0) + 1]);
+    });
+
+    it("a wipe by PUT raises the generation of every provider that the consumer had", async () => {
+      await claim(on(S, D));
+      const before = [await generation(S), await generation(D)];
+      await client.deleteAllocation(I, { force: false });
+      expect([await generation(S), await generation(D)]).toEqual(before.map((known) => known + 1));
+    });
+
+    it("a consumer is at 1 after its first write, and unknown again when its last allocation goes", async () => {
+      await claim(on(S));
+      expect(await consumerGeneration()).toBe(1);
+      await claim(on(D));
+      expect(await consumerGeneration()).toBe(2);
+      await client.deleteAllocation(I, { force: false });
+      expect(await consumerGeneration()).toBeNull();
+      expect(await claim(on(S))).toBe(true);
+    });
+  });
+
+  describe("5.8 delete_resource_provider", () => {
+    const remains = async (): Promise<unknown> => bench.ask("GET", `/resource_providers?in_tree=${S}`, "1.14");
+
+    beforeEach(async () => {
+      const tree = await client.getProviderTreeAndEnsureRoot(S, "devstack1");
+      tree.newChild("devstack1_gpu", S, CHILD);
+      tree.updateInventory(CHILD, { VGPU: inventoryOf(2) });
+      await client.updateFromProviderTree(tree);
+    });
+
+    it("cascade: instances lose everything, evacuated ones this tree only; children before parents", async () => {
+      await claim(on(S, NFS));
+      await claim({ ...on(S, D), [CHILD]: { resources: { VGPU: 1 } } }, "double", M);
+      bench.mark();
+      const cascade = { instances: [I], evacuated: [M] };
+      expect(await client.deleteResourceProvider(S, { cascade })).toEqual({ remaining: [] });
+      expect(bench.requests({ ...NAMES, [CHILD]: "CHILD" }).slice(-2)).toEqual([
+        "DELETE /resource_providers/CHILD",
+        "DELETE /resource_providers/S",
+      ]);
+      expect([await held(I), await held(M)]).toEqual([{}, { [D]: FLAVOR }]);
+      expect(await remains()).toEqual({ resource_providers: [] });
+    });
+
+    it("what is in use stays and is named; the loop goes on", async () => {
+      await claim({ [CHILD]: { resources: { VGPU: 1 } } }, "double", M);
+      expect(await client.deleteResourceProvider(S)).toEqual({ remaining: [CHILD, S] });
+      expect(bench.logs.filter(({ level }) => level === "error")).toHaveLength(2);
+    });
+
+    it("is made again by the next pass, and an absent one is no error", async () => {
+      await client.deleteResourceProvider(S);
+      expect(await client.deleteResourceProvider(S)).toEqual({ remaining: [] });
+      await client.getProviderTreeAndEnsureRoot(S, "devstack1");
+      expect(await remains()).toMatchObject({ resource_providers: [{ uuid: S }] });
+    });
+  });
+
+  describe("5.9 host aggregates", () => {
+    const AGGREGATE = "aaaaaaaa-0000-4000-8000-000000000001";
+    const members = async () =>
+      bench.ask("GET", `/resource_providers?member_of=in:${AGGREGATE}`, "1.14") as Promise<{
+        resource_providers: { uuid: string }[];
+      }>;
+
+    it("finds the provider by name, adds and removes; what is so already is not written", async () => {
+      await client.aggregateAddHost(AGGREGATE, "devstack1");
+      expect((await members()).resource_providers.map(({ uuid }) => uuid)).toEqual([S]);
+      bench.mark();
+      await client.aggregateAddHost(AGGREGATE, "devstack1");
+      expect(bench.requests().some((request) => request.startsWith("PUT"))).toBe(false);
+      await client.aggregateRemoveHost(AGGREGATE, "devstack1");
+      expect((await members()).resource_providers).toEqual([]);
+    });
+
+    it("retries conflicts at most 4 times; a missing provider fails an add and not a remove", async () => {
+      bench.inject({ on: "PUT /aggregates", does: PROVIDER_RACE, times: 3 });
+      await client.aggregateAddHost(AGGREGATE, "devstack1");
+      bench.inject({ on: "PUT /aggregates", does: PROVIDER_RACE, times: 4 });
+      await expect(client.aggregateRemoveHost(AGGREGATE, "devstack1")).rejects.toThrow("kept changing");
+      await expect(client.aggregateAddHost(AGGREGATE, "devstack9")).rejects.toThrow(/devstack9/);
+      await client.aggregateRemoveHost(AGGREGATE, "devstack9");
+    });
+  });
+
+  it("2.5 set_host_enabled: traits are read and written with the generation just read", async () => {
+    const { traits, generation: known } = await client.getProviderTraits(S);
+    await client.setTraitsForProvider(S, { traits: [...traits, "COMPUTE_STATUS_DISABLED"], generation: known });
+    expect((await client.getProviderTraits(S)).traits).toEqual(["COMPUTE_STATUS_DISABLED"]);
+    await expect(client.setTraitsForProvider(S, { traits, generation: known })).rejects.toThrow("changed meanwhile");
+  });
+
+  it("candidates: asks for amounts, limit, forbidden and required root traits; null on an error", async () => {
+    const query = {
+      resources: { VCPU: 1, MEMORY_MB: 512 },
+      rootRequired: ["!COMPUTE_STATUS_DISABLED", "OWNER_NOVA"],
+      limit: 5,
+    };
+    expect(await client.getAllocationCandidates(query)).toMatchObject({ allocationRequests: [], version: "1.36" });
+    expect(bench.requests()).toEqual([
+      "GET /allocation_candidates?limit=5&resources=MEMORY_MB:512,VCPU:1&root_required=!COMPUTE_STATUS_DISABLED,OWNER_NOVA 1.36",
+    ]);
+    const { providerSummaries, allocationRequests } =
+      (await client.getAllocationCandidates({ ...query, rootRequired: [], inTree: S })) ?? expect.fail("no candidates");
+    expect(allocationRequests).toEqual([{ allocations: { [S]: { resources: FLAVOR } } }]);
+    expect(providerSummaries.get(S)).toMatchObject({
+      rootUuid: S,
+      parentUuid: null,
+      resources: { VCPU: { capacity: 8, used: 0 } },
+    });
+    bench.inject({ on: "GET /allocation_candidates", does: refusal(400, "", "bad") });
+    expect(await client.getAllocationCandidates(query)).toBeNull();
+  });
+});
