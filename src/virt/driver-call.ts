@@ -80,6 +80,8 @@ export class DriverCaller {
 
   /** Runs the author's method until it settles, or until it was told to stop and the grace is over. */
   async #bounded<R>({ method, signal, invoke }: DriverCall<R>): Promise<unknown> {
+    // It may have been aborted while the permit was waited for.
+    signal?.throwIfAborted();
     const { timers } = this.#doors;
     const timeout = this.#options.timeouts?.[method] ?? DRIVER_METHODS[method].timeout;
     const controller = new AbortController();
