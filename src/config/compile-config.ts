@@ -25,6 +25,8 @@ export interface CompiledConfig<S extends SectionTable> {
   section(name: string): Readonly<Record<string, unknown>>;
 }
 
+const DEFAULT_ORIGIN = "default";
+
 /**
  * Raw texts to typed values.
  * @throws {ConfigFileValueError} with all wrong values.
@@ -65,7 +67,8 @@ class Compiler {
       sections[sectionKey(section)] = Object.freeze(compiled);
     }
     if (this.#problems.length > 0) {
-      throw new ConfigFileValueError(this.#problems);
+      const numeric = new Intl.Collator("en", { numeric: true });
+      throw new ConfigFileValueError(this.#problems.sort((a, b) => numeric.compare(a.origin, b.origin)));
     }
     return {
       config: Object.freeze(sections),
@@ -98,7 +101,7 @@ class Compiler {
   #evaluate(section: string, option: string, definition: Option<unknown>): EffectiveValue {
     const { type, default: fallback } = definition;
     const raw = this.#raw.get(section, option);
-    const origin = raw?.origin ?? "default";
+    const origin = raw?.origin ?? DEFAULT_ORIGIN;
     if (!raw && !(fallback instanceof Derived)) {
       return { section, option, definition, value: fallback, origin };
     }
@@ -150,6 +153,10 @@ class Compiler {
     texts: readonly string[],
     reason: string,
   ): void {
+    if (origin === DEFAULT_ORIGIN) {
+      // A default is only wrong because of an option that it refers to, which is told of itself.
+      return;
+    }
     const found = definition.secret ? "****" : texts.map((text) => JSON.stringify(text)).join(", ");
     this.#problems.push({ origin, section, option, found, reason });
   }

@@ -1,0 +1,252 @@
+import { describe, expect, it } from "vitest";
+import { ConfigFileValueError } from "../../../src/config/config-errors.js";
+import { readConfigSources, type SourceLocations } from "../../../src/config/config-sources.js";
+import { compileNovaConfig, NO_SOURCES } from "../../../src/config/nova-config.js";
+import { option, type SectionTable } from "../../../src/config/option.js";
+import { QUIRK_NAMES } from "../../../src/config/quirks.js";
+import { showConfig } from "../../../src/config/show-config.js";
+import { integer, repeated } from "../../../src/config/value-type.js";
+import { createVirtualRuntime } from "../../../src/runtime/virtual/index.js";
+
+const PLACE = { stateDir: "/var/lib/cluster", hostname: "machine" };
+
+const compile = async (
+  files: Readonly<Record<string, string>>,
+  locations: SourceLocations = {},
+  driverSections: SectionTable = {},
+) => {
+  const runtime = createVirtualRuntime();
+  for (const [path, text] of Object.entries(files)) {
+    await runtime.files.write(path, text);
+  }
+  const configFiles = locations.configFiles ?? (locations.configDirs ? [] : Object.keys(files));
+  const sources = await readConfigSources(runtime.files, { ...locations, configFiles });
+  return compileNovaConfig(sources, PLACE, driverSections);
+};
+
+const compileText = (text: string) => compile({ "/nova.conf": text });
+
+const refusal = async (text: string): Promise<ConfigFileValueError> => {
+  try {
+    await compileText(text);
+  } catch (error) {
+    if (error instanceof ConfigFileValueError) {
+      return error;
+    }
+    throw error;
+  }
+  throw new Error("it was not refused");
+};
+
+describe("without any source", () => {
+  it("4.10 gives the documented defaults, and those that depend on the state directory", () => {
+    const { config, warnings } = compileNovaConfig(NO_SOURCES, PLACE);
+    expect(config.defaults).toMatchObject({
+      host: "machine",
+      computeDriver: "fake-libvirt",
+      statePath: "/var/lib/cluster/agents/machine",
+      reportInterval: 10,
+      serviceDownTime: 60,
+      runningDeletedInstanceAction: "reap",
+      cpuAllocationRatio: null,
+      initialCpuAllocationRatio: 4,
+      reservedHostMemoryMb: 512,
+      maxConcurrentLiveMigrations: 1,
+      migrateMaxRetries: -1,
+    });
+    expect(config.compute.providerConfigLocation).toBe("/var/lib/cluster/agents/machine/provider_config");
+    expect(config.fakeLibvirt.connectionUri).toBe("fake-libvirt:///var/lib/cluster/hypervisors/machine");
+    expect(config.conductor).toEqual({ url: null, joinTokenFile: "/var/lib/cluster/join-token" });
+    expect([...config.workarounds.upstreamQuirks]).toEqual([]);
+    expect(warnings).toEqual([]);
+  });
+
+  it("is frozen all the way", () => {
+    const { config } = compileNovaConfig(NO_SOURCES, PLACE);
+    for (const section of [config, ...Object.values(config)]) {
+      expect(Object.isFrozen(section)).toBe(true);
+    }
+  });
+
+  it("keeps a dollar sign in the state directory or host name", () => {
+    const { config } = compileNovaConfig(NO_SOURCES, { stateDir: "/a$b/$host", hostname: "h$x" });
+    expect(config.defaults.statePath).toBe("/a$b/$host/agents/h$x");
+  });
+});
+
+describe("sources", () => {
+  const LAYERS = {
+    "/etc/one.conf": "[DEFAULT]\nreport_interval = 1\nservice_down_time = 11\nmy_ip = 10.0.0.1\nhost = from-one\n",
+    "/etc/two.conf": "[DEFAULT]\nservice_down_time = 12\nmy_ip = 10.0.0.2\nhost = from-two\n",
+    "/etc/conf.d/b.conf": "[DEFAULT]\nmy_ip = 10.0.0.4\nhost = from-b\n",
+    "/etc/conf.d/a.conf": "[DEFAULT]\nmy_ip = 10.0.0.3\n",
+    "/etc/conf.d/ignored.txt": "[DEFAULT]\nmy_ip = 10.0.0.9\n",
+  };
+
+  it("override each other: files, folders, environment, command line", async () => {
+    const locations = {
+      configFiles: ["/etc/one.conf", "/etc/two.conf"],
+      configDirs: ["/etc/conf.d"],
+      environment: { OS_DEFAULT__HOST: "from-env", OS_FILTER_SCHEDULER__TRACK_INSTANCE_CHANGES: "off", PATH: "/bin" },
+      commandLine: [{ section: "DEFAULT", option: "host", value: "from-cli", flag: "--host" }],
+    };
+    const compiled = await compile(LAYERS, locations);
+    const { defaults, filterScheduler } = compiled.config;
+    expect(defaults).toMatchObject({
+      reportInterval: 1,
+      serviceDownTime: 12,
+      myIp: "10.0.0.4",
+      host: "from-cli",
+      statePath: "/var/lib/cluster/agents/from-cli",
+    });
+    expect(filterScheduler.trackInstanceChanges).toBe(false);
+    expect(compiled.warnings).toEqual([]);
+    const origins = Object.fromEntries(showConfig(compiled).map(({ option, origin }) => [option, origin]));
+    expect(origins).toMatchObject({
+      report_interval: "/etc/one.conf:2",
+      service_down_time: "/etc/two.conf:2",
+      my_ip: "/etc/conf.d/b.conf:2",
+      host: "--host",
+      state_path: "default",
+      track_instance_changes: "OS_FILTER_SCHEDULER__TRACK_INSTANCE_CHANGES",
+    });
+  });
+
+  it("that are not there are named", async () => {
+    await expect(compile({}, { configFiles: ["/none.conf"] })).rejects.toThrow(
+      "cannot open configuration file /none.conf (ENOENT)",
+    );
+    await expect(compile({}, { configDirs: ["/none.d"] })).rejects.toThrow("cannot find configuration folder /none.d");
+  });
+
+  it("that are no nova.conf are refused with every place", async () => {
+    const broken = compile({ "/a.conf": "[DEFAULT]\nnonsense\n", "/b.conf": "x = 1\n" });
+    await expect(broken).rejects.toThrow(/\/a\.conf:2: No ':' or '='.*\n.*\/b\.conf:1: Section must be started/);
+  });
+});
+
+describe("references", () => {
+  it("stand for other options, of the own section first, then DEFAULT, or of a named one", async () => {
+    const braced = "$".concat("{my_ip}");
+    const { config } = await compileText(
+      `[DEFAULT]\nhost = h1\nstate_path = ${braced}/$host\n[fake_libvirt]\nvcpus = 4\nmemory_mb = $vcpus\n` +
+        "cpu_model = $host-$$host-\\$host-$compute.lean_tracking-5$-$1\n",
+    );
+    expect(config.defaults.statePath).toBe("127.0.0.1/h1");
+    expect(config.fakeLibvirt).toMatchObject({ memoryMb: 4, cpuModel: "h1-$host-$host-True-5$-$1" });
+  });
+
+  it("that lead nowhere or in a circle are wrong values", async () => {
+    const { problems } = await refusal("[DEFAULT]\nhost = $nobody\nmy_ip = $my_ip\nstate_path = $ironic.nothing\n");
+    expect(problems.map(({ origin, reason }) => [origin, reason])).toEqual([
+      ["/nova.conf:2", "there is no option nobody in section [DEFAULT]"],
+      ["/nova.conf:3", "[DEFAULT] my_ip refers to itself"],
+      ["/nova.conf:4", "there is no option nothing in section [ironic]"],
+    ]);
+  });
+});
+
+describe("wrong values", () => {
+  it("are all listed with file, line, option, what was found and what is allowed", async () => {
+    const error = await refusal(
+      "[DEFAULT]\nreport_interval = often\nrunning_deleted_instance_action = destroy\nperiodic_enable = maybe\n" +
+        "cpu_allocation_ratio = -1\n[compute]\nreconcile_interval = 0\nmax_disk_devices_to_attach = 1.5\n",
+    );
+    expect(error.message.split("\n")).toEqual([
+      "the configuration has 6 wrong values:",
+      '  /nova.conf:2: [DEFAULT] report_interval = "often": expected an integer of at least 1',
+      '  /nova.conf:3: [DEFAULT] running_deleted_instance_action = "destroy": expected one of reap, shutdown, log, noop',
+      '  /nova.conf:4: [DEFAULT] periodic_enable = "maybe": expected true or false (also 1/0, yes/no, on/off)',
+      '  /nova.conf:5: [DEFAULT] cpu_allocation_ratio = "-1": expected a number of at least 0',
+      '  /nova.conf:7: [compute] reconcile_interval = "0": expected an integer of at least 1',
+      '  /nova.conf:8: [compute] max_disk_devices_to_attach = "1.5": expected an integer of at least -1',
+    ]);
+  });
+
+  it("of secrets are not repeated", async () => {
+    const error = await refusal("[placement]\npassword = $nothing-hunter2\n");
+    expect(error.message).toContain("password = ****");
+    expect(error.message).not.toContain("hunter2");
+  });
+
+  it("of the environment and the command line name where they come from", async () => {
+    const environment = { OS_DEFAULT__REPORT_INTERVAL: "0" };
+    await expect(compile({}, { environment })).rejects.toThrow(
+      "OS_DEFAULT__REPORT_INTERVAL: [DEFAULT] report_interval",
+    );
+  });
+});
+
+describe("what no table knows", () => {
+  it("is a warning with file and line, and a suggestion when something is near", async () => {
+    const { warnings } = await compile(
+      { "/nova.conf": "[DEFUALT]\nhost = x\n[DEFAULT]\nreport_intervall = 5\ndebug = true\n[vnc]\nenabled = 1\n" },
+      { configFiles: ["/nova.conf"], environment: { OS_COMPUTE__LEAN_TRACKNG: "1" } },
+    );
+    expect(warnings.map(({ origin, message }) => `${origin}: ${message}`)).toEqual([
+      "/nova.conf:1: unknown section [DEFUALT] is ignored; did you mean [DEFAULT]?",
+      "/nova.conf:6: unknown section [vnc] is ignored",
+      "/nova.conf:4: unknown option report_intervall in section [DEFAULT] is ignored; did you mean report_interval?",
+      "/nova.conf:5: unknown option debug in section [DEFAULT] is ignored",
+      "OS_COMPUTE__LEAN_TRACKNG: unknown option in the environment is ignored; did you mean OS_COMPUTE__LEAN_TRACKING?",
+    ]);
+  });
+
+  it("does not include what a driver declares", async () => {
+    const driverSections = {
+      my_driver: { fan_speed: option(integer({ min: 0 }), 3, "Speed."), disk: option(repeated, [], "Disks.") },
+      fake_libvirt: { extra: option(integer(), 1, "More."), vcpus: option(integer(), 99, "Not taken.") },
+    };
+    const text = "[My_Driver]\nfan_speed = 5\ndisk = a\ndisk = b\n";
+    const compiled = await compile({ "/nova.conf": text }, {}, driverSections);
+    expect(compiled.warnings).toEqual([]);
+    expect(compiled.section("my_driver")).toEqual({ fanSpeed: 5, disk: ["a", "b"] });
+    expect(compiled.section("fake_libvirt")).toMatchObject({ extra: 1, vcpus: 8 });
+  });
+});
+
+describe("upstream_quirks", () => {
+  const quirksOf = async (value: string) => {
+    const { config } = await compileText(`[workarounds]\nupstream_quirks = ${value}\n`);
+    return [...config.workarounds.upstreamQuirks];
+  };
+
+  it("is a list of names, or all", async () => {
+    expect(await quirksOf("forget-failed-strip, no-host-lease")).toEqual(["forget-failed-strip", "no-host-lease"]);
+    expect(await quirksOf("all")).toEqual(QUIRK_NAMES);
+    expect(await quirksOf("")).toEqual([]);
+  });
+
+  it("refuses unknown names with the list", async () => {
+    const error = await refusal("[workarounds]\nupstream_quirks = forget-failed-strip,forget-everything\n");
+    expect(error.message).toContain("forget-everything");
+    for (const name of QUIRK_NAMES) {
+      expect(error.message).toContain(name);
+    }
+  });
+});
+
+describe("showConfig", () => {
+  it("hides secrets that are set, and shows what is unset as empty", async () => {
+    const rows = showConfig(await compileText("[placement]\npassword = hunter2\nusername = nova\n"));
+    const row = (option: string) => rows.find((each) => each.section === "placement" && each.option === option);
+    expect(row("password")).toEqual({
+      section: "placement",
+      option: "password",
+      value: "****",
+      origin: "/nova.conf:2",
+    });
+    expect(row("username")?.value).toBe("nova");
+    expect(row("token")).toMatchObject({ value: "", origin: "default" });
+    expect(JSON.stringify(rows)).not.toContain("hunter2");
+  });
+
+  it("gives values that mean the same when they are put into a file", async () => {
+    const first = compileNovaConfig(NO_SOURCES, PLACE);
+    const lines = showConfig(first).map(({ section, option, value }) => `[${section}]\n${option} = ${value}\n`);
+    const second = await compileText(lines.join(""));
+    const withoutEmptyTexts = (values: object) =>
+      JSON.stringify(values, (_key, value) => (value === "" ? null : value));
+    expect(withoutEmptyTexts(second.config)).toBe(withoutEmptyTexts(first.config));
+  });
+});
