@@ -1,0 +1,197 @@
+import { describe, expect, it } from "vitest";
+import { createConductorAccess } from "../../../src/placement/access/conductor-access.js";
+import { createFixedAccess } from "../../../src/placement/access/fixed-access.js";
+import { createKeystoneAccess, type KeystoneOptions } from "../../../src/placement/access/keystone-access.js";
+import { PlacementHttp, type PlacementRequestEvent } from "../../../src/placement/placement-http.js";
+import { type HttpClient, HttpConnectFailure, type HttpRequest, type HttpResponse } from "../../../src/runtime/http.js";
+
+const NOW = Date.UTC(2026, 0, 1);
+const HOUR = 3_600_000;
+
+/** Answers each request by a function; keeps what was asked. */
+function httpOf(answer: (request: HttpRequest, index: number) => Partial<HttpResponse> | "refuse") {
+  const asked: HttpRequest[] = [];
+  const http: HttpClient = {
+    close: async () => undefined,
+    request: async (request) => {
+      asked.push(request);
+      const given = answer(request, asked.length - 1);
+      if (given === "refuse") throw new HttpConnectFailure(request.url, "ECONNREFUSED");
+      return { status: 200, headers: {}, body: "{}", ...given };
+    },
+  };
+  return { http, asked };
+}
+
+const OPTIONS: KeystoneOptions = {
+  authUrl: "http://keystone/identity/v3/",
+  username: "nova",
+  password: "secret",
+  userDomain: { name: "Default" },
+  scope: { projectName: "service", projectDomain: { id: "default" } },
+  validInterfaces: ["internal", "public"],
+};
+
+const endpoint = (kind: string, url: string, region = "RegionOne") => ({
+  interface: kind,
+  url,
+  region,
+  region_id: region,
+});
+const token = (endpoints: readonly object[], expiresAt = NOW + HOUR): Partial<HttpResponse> => ({
+  status: 201,
+  headers: { "x-subject-token": "gAAA" },
+  body: JSON.stringify({
+    token: {
+      expires_at: new Date(expiresAt).toISOString().replace("Z", "000Z"),
+      catalog: [
+        { type: "compute", endpoints: [endpoint("internal", "http://nova")] },
+        { type: "placement", endpoints },
+      ],
+    },
+  }),
+});
+
+describe("keystone password", () => {
+  const clockAt = (time: { now: number }) => ({ now: () => time.now, monotonic: () => time.now });
+
+  it("asks Identity v3 with user, project and their domains, and takes the endpoint of the first interface there is", async () => {
+    const { http, asked } = httpOf(() => token([endpoint("public", "http://public/placement/")]));
+    const access = createKeystoneAccess({ http, clock: clockAt({ now: NOW }) }, OPTIONS);
+    expect(await access.credentials()).toMatchObject({
+      endpoint: "http://public/placement",
+      headers: { "x-auth-token": "gAAA" },
+    });
+    expect(asked[0]?.url).toBe("http://keystone/identity/v3/auth/tokens");
+    expect(JSON.parse(asked[0]?.body ?? "")).toEqual({
+      auth: {
+        identity: {
+          methods: ["password"],
+          password: { user: { name: "nova", password: "secret", domain: { name: "Default" } } },
+        },
+        scope: { project: { name: "service", domain: { id: "default" } } },
+      },
+    });
+  });
+
+  it("keeps to the region, and to endpoint_override when there is one", async () => {
+    const { http } = httpOf(() =>
+      token([endpoint("internal", "http://one"), endpoint("internal", "http://two", "Two")]),
+    );
+    const clock = clockAt({ now: NOW });
+    const regional = createKeystoneAccess({ http, clock }, { ...OPTIONS, regionName: "Two" });
+    expect((await regional.credentials()).endpoint).toBe("http://two");
+    const overridden = createKeystoneAccess({ http, clock }, { ...OPTIONS, endpointOverride: "http://own/" });
+    expect((await overridden.credentials()).endpoint).toBe("http://own");
+  });
+
+  it("shares one token among callers, until shortly before it expires", async () => {
+    const time = { now: NOW };
+    const { http, asked } = httpOf(() => token([endpoint("internal", "http://p")], time.now + HOUR));
+    const access = createKeystoneAccess({ http, clock: clockAt(time) }, OPTIONS);
+    await Promise.all([access.credentials(), access.credentials()]);
+    time.now = NOW + HOUR - 31_000;
+    await access.credentials();
+    expect(asked).toHaveLength(1);
+    time.now = NOW + HOUR - 30_000;
+    await access.credentials();
+    expect(asked).toHaveLength(2);
+    access.expire();
+    await access.credentials();
+    expect(asked).toHaveLength(3);
+  });
+
+  const failures: readonly (readonly [string, () => Partial<HttpResponse> | "refuse", string, RegExp])[] = [
+    ["wrong password", () => ({ status: 401 }), "Unauthorized", /nova.*username, password/],
+    ["nobody there", () => "refuse", "ConnectFailure", /ECONNREFUSED/],
+    ["not an Identity service", () => ({ status: 404 }), "DiscoveryFailure", /auth_url/],
+    ["no placement in the catalog", () => token([]), "EndpointNotFound", /internal or public.*endpoint_override/],
+  ];
+  for (const [what, answer, name, message] of failures) {
+    it(`${what}: ${name}, and the next call asks again`, async () => {
+      const { http } = httpOf((_, index) => (index === 0 ? answer() : token([endpoint("internal", "http://p")])));
+      const access = createKeystoneAccess({ http, clock: clockAt({ now: NOW }) }, OPTIONS);
+      const failed = access.credentials();
+      await expect(failed).rejects.toMatchObject({ name });
+      await expect(failed).rejects.toThrow(message);
+      expect((await access.credentials()).endpoint).toBe("http://p");
+    });
+  }
+
+  it("never puts the password into an error", async () => {
+    const { http } = httpOf(() => ({ status: 401, body: "secret" }));
+    const access = createKeystoneAccess({ http, clock: clockAt({ now: NOW }) }, OPTIONS);
+    await expect(access.credentials()).rejects.not.toThrow(/secret/);
+  });
+});
+
+describe("placement_access of the conductor", () => {
+  it("is asked once, again when it expires, and its absence is a ConnectFailure with the way out", async () => {
+    let asked = 0;
+    const access = createConductorAccess({
+      clock: { now: () => NOW, monotonic: () => 0 },
+      ask: async () => {
+        asked += 1;
+        if (asked === 1) throw new Error("MessagingTimeout");
+        return { endpoint: "http://127.0.0.1:8780/placement/", token: "t", expiresAt: NOW + HOUR };
+      },
+    });
+    await expect(access.credentials()).rejects.toMatchObject({ name: "ConnectFailure" });
+    expect(await access.credentials()).toMatchObject({ endpoint: "http://127.0.0.1:8780/placement" });
+    await access.credentials();
+    expect(asked).toBe(2);
+  });
+});
+
+describe("requests", () => {
+  const clock = { now: () => NOW, monotonic: () => 0 };
+
+  it("401 renews the token once and repeats the request", async () => {
+    let renewed = 0;
+    const access = {
+      credentials: async () => ({ endpoint: "http://p", headers: { "x-auth-token": `t${renewed}` } }),
+      expire: () => {
+        renewed += 1;
+      },
+    };
+    const { http, asked } = httpOf((_, index) => ({ status: index === 0 ? 401 : 200 }));
+    const answer = await new PlacementHttp({ http, clock, access, userAgent: "x" }).get("/traits", {});
+    expect(answer.status).toBe(200);
+    expect(asked.map(({ headers }) => headers?.["x-auth-token"])).toEqual(["t0", "t1"]);
+  });
+
+  it("auth_type none sends no token, admin_token a fixed one", async () => {
+    const { http, asked } = httpOf(() => ({}));
+    for (const access of [
+      createFixedAccess({ endpoint: "http://p" }),
+      createFixedAccess({ endpoint: "http://p/", token: "admin" }),
+    ]) {
+      await new PlacementHttp({ http, clock, access, userAgent: "x" }).get("/traits", {});
+    }
+    expect(asked.map(({ url, headers }) => [url, headers?.["x-auth-token"]])).toEqual([
+      ["http://p/traits", undefined],
+      ["http://p/traits", "admin"],
+    ]);
+  });
+
+  it("tells of each request by its route, without uuids", async () => {
+    const events: PlacementRequestEvent[] = [];
+    const { http } = httpOf((request) => (request.method === "DELETE" ? "refuse" : { status: 409 }));
+    const access = createFixedAccess({ endpoint: "http://p" });
+    const placement = new PlacementHttp({
+      http,
+      clock,
+      access,
+      userAgent: "x",
+      observe: (event) => events.push(event),
+    });
+    await placement.put("/resource_providers/0c28/inventories", {});
+    await placement.get("/resource_providers?in_tree=0c28", {});
+    await placement.delete("/allocations/0c28", {}).catch(() => undefined);
+    expect(events.map(({ method, route, status }) => [method, route, status])).toEqual([
+      ["PUT", "/resource_providers/{uuid}/inventories", 409],
+      ["GET", "/resource_providers", 409],
+      ["DELETE", "/allocations/{consumer_uuid}", null],
+    ]);
+  });
+});
