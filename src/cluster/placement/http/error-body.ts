@@ -6,6 +6,8 @@ export interface ErrorParts {
   readonly detail: string;
   readonly method: string;
   readonly accept: string;
+  /** The request's. */
+  readonly contentType: string;
   /** Members of the JSON form beside status, title and detail; undefined: the form of webob itself. */
   readonly json: Readonly<Record<string, unknown>> | undefined;
 }
@@ -31,6 +33,14 @@ const STATUSES: Readonly<Record<number, readonly [title: string, explanation: st
   406: ["Not Acceptable", MALFORMED],
   409: ["Conflict", "There was a conflict when trying to complete your request."],
   415: ["Unsupported Media Type", MALFORMED],
+};
+/** Statuses that are explained by what was asked. */
+const SPECIAL: Readonly<Record<number, (parts: ErrorParts, escape: (text: string) => string) => string>> = {
+  405: ({ method }, escape) => `The method ${escape(method)} is not allowed for this resource. `,
+  406: ({ accept }, escape) =>
+    `The resource could not be generated that was acceptable to your browser\n(content of type ${escape(accept)}. `,
+  415: ({ contentType }, escape) =>
+    `The request media type ${escape(contentType || "None")} is not supported by this server.\n`,
 };
 const FAILURE: readonly [string, string] = [
   "Internal Server Error",
@@ -59,9 +69,9 @@ export function renderError(parts: ErrorParts): RenderedError {
 
 function message(parts: ErrorParts, explanation: string, escape: (text: string) => string): string {
   const detail = escape(parts.detail);
-  return parts.status === 405
-    ? `The method ${escape(parts.method)} is not allowed for this resource. <br /><br />\n${detail}`
-    : `${explanation}<br /><br />\n${detail}\n\n`;
+  const special = SPECIAL[parts.status]?.(parts, escape);
+  if (special !== undefined) return `${special}<br /><br />\n${detail}`;
+  return `${explanation}<br /><br />\n${detail}\n\n`;
 }
 
 function html(status: string, body: string): string {

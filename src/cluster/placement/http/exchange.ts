@@ -204,9 +204,15 @@ export class Exchange {
     if (method === "HEAD") {
       return { status, headers: { ...headers, "content-type": "text/html; charset=UTF-8" }, body: "" };
     }
-    const parts = { status, detail, method, accept: this.#accept, json: guidelines ? json : undefined };
-    const { contentType, body } = renderError(parts);
-    return { status, headers: { ...headers, "content-type": contentType }, body };
+    const rendered = renderError({
+      status,
+      detail,
+      method,
+      accept: this.#accept,
+      contentType: this.#request.headers["content-type"] ?? "",
+      json: guidelines ? json : undefined,
+    });
+    return { status, headers: { ...headers, "content-type": rendered.contentType }, body: rendered.body };
   }
 }
 

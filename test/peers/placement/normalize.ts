@@ -1,0 +1,82 @@
+import type { ServiceResponse } from "../../../src/runtime/service.js";
+
+/** An answer with everything taken out that differs from one run to the next, or that has no defined order. */
+export interface Normalized {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: unknown;
+}
+
+/** Headers of the API; all others belong to the HTTP server. */
+const COMPARED = [
+  "content-type",
+  "openstack-api-version",
+  "vary",
+  "allow",
+  "location",
+  "cache-control",
+  "www-authenticate",
+];
+/** Headers whose presence alone is compared. */
+const PRESENT = ["last-modified", "x-openstack-request-id"];
+
+export function normalize({ status, headers, body }: ServiceResponse): Normalized {
+  const compared: Record<string, string> = {};
+  for (const name of COMPARED) if (headers[name] !== undefined) compared[name] = headers[name];
+  for (const name of PRESENT) if (headers[name] !== undefined) compared[name] = "present";
+  return { status, headers: compared, body: parse(body) };
+}
+
+function parse(body: string): unknown {
+  try {
+    return ordered(JSON.parse(body), "");
+  } catch {
+    return body.replace(/req-[0-9a-f-]{36}/g, "req-…");
+  }
+}
+
+/** Lists whose order Placement does not define. */
+const UNORDERED = new Set([
+  "resource_providers",
+  "resource_classes",
+  "traits",
+  "aggregates",
+  "allocation_requests",
+  "mapping",
+  "allocations",
+]);
+
+function ordered(value: unknown, key: string): unknown {
+  if (key === "request_id") return "req-…";
+  if (key === "detail" && typeof value === "string") return withoutOrder(value);
+  if (Array.isArray(value)) {
+    const items = value.map((item) => ordered(item, ""));
+    return UNORDERED.has(key) ? items.sort((a, b) => compare(JSON.stringify(a), JSON.stringify(b))) : items;
+  }
+  if (typeof value !== "object" || value === null) return value;
+  const entries = Object.entries(value).map(([name, item]): [string, unknown] => [
+    name,
+    ordered(item, key === "mappings" ? "mapping" : name),
+  ]);
+  return Object.fromEntries(entries.sort(([a], [b]) => compare(a, b)));
+}
+
+function compare(a: string, b: string): number {
+  return a < b ? -1 : a > b ? 1 : 0;
+}
+
+/** The parts of texts that list what is in a Python set. */
+const LISTS = [
+  /No such trait ([^(][^\n]*?) {2}/,
+  /Inventory for '([^']*)' on resource provider/,
+  /on resource provider '([^']*)'/,
+  /bad group\(s\) - \[([^\]]*)\]/,
+  /`same_subtree`: \[([^\]]*)\] not found/,
+  /found in root_required: ([^\n]*?) {2}/,
+];
+
+function withoutOrder(text: string): string {
+  return LISTS.reduce((found, pattern) => {
+    return found.replace(pattern, (whole, list: string) => whole.replace(list, list.split(", ").sort().join(", ")));
+  }, text);
+}
