@@ -1,0 +1,101 @@
+import type { Answer, Call } from "../api/call.js";
+import type { ComputeDeps } from "../api/deps.js";
+import { BOOLEAN, DESCRIPTION, isTrue, NAME } from "../api/formats.js";
+import { requireAdmin } from "../api/policy.js";
+import { type Schema, schemas } from "../api/validate.js";
+import { findFlavor } from "./find-flavor.js";
+import { flavorDetail } from "./flavor-view.js";
+
+interface CreateBody {
+  readonly flavor: {
+    readonly name: string;
+    readonly id?: string | number | null;
+    readonly ram: number | string;
+    readonly vcpus: number | string;
+    readonly disk: number | string;
+    readonly "OS-FLV-EXT-DATA:ephemeral"?: number | string;
+    readonly swap?: number | string;
+    readonly rxtx_factor?: number | string;
+    readonly "os-flavor-access:is_public"?: boolean | string;
+    readonly description?: string | null;
+  };
+}
+
+const MOST = 2_147_483_647;
+const POSITIVE = { type: ["integer", "string"], pattern: "^0*[1-9][0-9]{0,9}$", minimum: 1, maximum: MOST };
+const NON_NEGATIVE = { type: ["integer", "string"], pattern: "^[0-9]{1,10}$", minimum: 0, maximum: MOST };
+const LONG_DESCRIPTION = { ...DESCRIPTION, maxLength: 65_535 };
+
+const BASE: Readonly<Record<string, Schema>> = {
+  name: NAME,
+  id: {
+    type: ["string", "number", "null"],
+    minLength: 1,
+    maxLength: 255,
+    pattern: "^(?! )[a-zA-Z0-9. _-]+(?<! )$",
+  },
+  ram: POSITIVE,
+  vcpus: POSITIVE,
+  disk: NON_NEGATIVE,
+  "OS-FLV-EXT-DATA:ephemeral": NON_NEGATIVE,
+  swap: NON_NEGATIVE,
+  rxtx_factor: {
+    type: ["number", "string"],
+    pattern: String.raw`^[0-9]+(\.[0-9]+)?$`,
+    exclusiveMinimum: 0,
+    maximum: 3.40282e38,
+  },
+  "os-flavor-access:is_public": BOOLEAN,
+};
+
+const body = (properties: Readonly<Record<string, Schema>>, required: readonly string[]): Schema => ({
+  type: "object",
+  properties: { flavor: { type: "object", properties, required, additionalProperties: false } },
+  required: ["flavor"],
+  additionalProperties: false,
+});
+
+const REQUIRED = ["name", "ram", "vcpus", "disk"];
+const CREATE = schemas<CreateBody>(
+  [1, body(BASE, REQUIRED)],
+  [55, body({ ...BASE, description: LONG_DESCRIPTION }, REQUIRED)],
+);
+const UPDATE = schemas<{ readonly flavor: { readonly description: string | null } }>([
+  55,
+  body({ description: LONG_DESCRIPTION }, ["description"]),
+]);
+
+/** POST /flavors. Numbers may be texts; an id that is null, absent or `auto` is made up. */
+export const createFlavor =
+  (deps: ComputeDeps) =>
+  (call: Call): Answer => {
+    const { flavor: wanted } = call.body(CREATE);
+    requireAdmin(call, "os_compute_api:os-flavor-manage:create");
+    const id = wanted.id ?? "auto";
+    const isPublic = wanted["os-flavor-access:is_public"];
+    const flavor = deps.store.flavors.create({
+      flavorid: id === "auto" ? deps.random.uuid() : String(id),
+      name: wanted.name,
+      vcpus: Number(wanted.vcpus),
+      memoryMb: Number(wanted.ram),
+      rootGb: Number(wanted.disk),
+      ephemeralGb: Number(wanted["OS-FLV-EXT-DATA:ephemeral"] ?? 0),
+      swap: Number(wanted.swap ?? 0),
+      rxtxFactor: Number(wanted.rxtx_factor ?? 1),
+      disabled: false,
+      isPublic: isPublic === undefined || isTrue(isPublic),
+      extraSpecs: {},
+      description: wanted.description ?? null,
+    });
+    return { body: { flavor: flavorDetail(flavor, call.version, call.links) } };
+  };
+
+/** PUT /flavors/{id}: the description is all that may change. */
+export const updateFlavor =
+  (deps: ComputeDeps) =>
+  (call: Call): Answer => {
+    const { description } = call.body(UPDATE).flavor;
+    requireAdmin(call, "os_compute_api:os-flavor-manage:update");
+    const flavor = deps.store.flavors.update(findFlavor(deps, call).flavorid, { description });
+    return { body: { flavor: flavorDetail(flavor, call.version, call.links) } };
+  };

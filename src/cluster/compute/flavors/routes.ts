@@ -1,0 +1,40 @@
+import type { ComputeRoute } from "../api/call.js";
+import type { ComputeDeps } from "../api/deps.js";
+import { notFound } from "../api/fault.js";
+import { requireAdmin } from "../api/policy.js";
+import { createFlavor, updateFlavor } from "./create-flavor.js";
+import { extraSpecRoutes } from "./extra-specs.js";
+import { findFlavor } from "./find-flavor.js";
+import { flavorDetail } from "./flavor-view.js";
+import { listFlavors } from "./list-flavors.js";
+
+export const flavorRoutes = (deps: ComputeDeps): readonly ComputeRoute[] => [
+  { method: "POST", path: "/flavors", answer: createFlavor(deps) },
+  { method: "GET", path: "/flavors", answer: listFlavors(deps, false) },
+  { method: "GET", path: "/flavors/detail", answer: listFlavors(deps, true) },
+  {
+    method: "GET",
+    path: "/flavors/:flavor",
+    answer: (call) => ({ body: { flavor: flavorDetail(findFlavor(deps, call), call.version, call.links) } }),
+  },
+  { method: "PUT", path: "/flavors/:flavor", from: 55, answer: updateFlavor(deps) },
+  {
+    method: "DELETE",
+    path: "/flavors/:flavor",
+    answer: (call) => {
+      requireAdmin(call, "os_compute_api:os-flavor-manage:delete");
+      deps.store.flavors.destroy(findFlavor(deps, call).flavorid);
+      return { status: 202 };
+    },
+  },
+  {
+    method: "GET",
+    path: "/flavors/:flavor/os-flavor-access",
+    answer: (call) => {
+      requireAdmin(call, "os_compute_api:os-flavor-access");
+      if (findFlavor(deps, call).isPublic) throw notFound("Access list not available for public flavors.");
+      return { body: { flavor_access: [] } };
+    },
+  },
+  ...extraSpecRoutes(deps),
+];

@@ -1,0 +1,137 @@
+import type { MigrationFilters } from "../../../conductor/methods.js";
+import { MIGRATION_STATUSES, MIGRATION_TYPES, type Migration } from "../../../conductor/records/index.js";
+import { parseIsoTime } from "../../http/times.js";
+import type { Answer, Call, ComputeRoute } from "../api/call.js";
+import type { ComputeDeps } from "../api/deps.js";
+import { badRequest, notFound } from "../api/fault.js";
+import { boolFromText, INTEGER_TEXT, MULTI, SINGLE } from "../api/formats.js";
+import { readPage, takePage } from "../api/paging.js";
+import { requireAdmin } from "../api/policy.js";
+import { schemas } from "../api/validate.js";
+import { findServer } from "../servers/find-server.js";
+import { LIVE_IN_PROGRESS, migrationView, serverMigrationView } from "./migration-view.js";
+
+const TIME = SINGLE({ type: "string", format: "date-time" });
+const base = {
+  hidden: MULTI(),
+  host: MULTI(),
+  instance_uuid: MULTI(),
+  source_compute: MULTI(),
+  status: MULTI(),
+  migration_type: MULTI(),
+};
+const v59 = { ...base, limit: SINGLE(INTEGER_TEXT), marker: SINGLE(), "changes-since": TIME };
+const v66 = { ...v59, "changes-before": TIME };
+const v80 = { ...v66, user_id: SINGLE(), project_id: SINGLE() };
+const QUERY = schemas(
+  [1, { type: "object", properties: base, additionalProperties: true }],
+  [59, { type: "object", properties: v59, additionalProperties: false }],
+  [66, { type: "object", properties: v66, additionalProperties: false }],
+  [80, { type: "object", properties: v80, additionalProperties: false }],
+);
+
+export const migrationRoutes = (deps: ComputeDeps): readonly ComputeRoute[] => [
+  { method: "GET", path: "/os-migrations", answer: listMigrations(deps) },
+  { method: "GET", path: "/servers/:id/migrations", from: 23, answer: listServerMigrations(deps) },
+  { method: "GET", path: "/servers/:id/migrations/:migration", from: 23, answer: showServerMigration(deps) },
+];
+
+/** By number before 2.59; newest first, and in pages, since. */
+const listMigrations =
+  (deps: ComputeDeps) =>
+  (call: Call): Answer => {
+    call.checkQuery(QUERY);
+    requireAdmin(call, "os_compute_api:os-migrations:index");
+    const { version, links, query } = call;
+    const found = selectMigrations(deps, call).toSorted((a, b) => a.id - b.id);
+    const view = (migration: Migration) => migrationView(migration, version, links);
+    if (version < 59) return { body: { migrations: found.map(view) } };
+    const page = readPage(call);
+    if (page.marker !== undefined && !found.some(({ uuid }) => uuid === page.marker)) {
+      throw badRequest(`Marker ${page.marker} could not be found.`);
+    }
+    const newest = found.toSorted((a, b) => b.createdAt - a.createdAt || b.id - a.id);
+    const shown = takePage(newest, page, ({ uuid }) => uuid);
+    const last = shown.at(-1);
+    const more = last && shown.length === page.limit;
+    return {
+      body: {
+        migrations: shown.map(view),
+        ...(more ? { migrations_links: links.next("os-migrations", query.entries, last.uuid) } : {}),
+      },
+    };
+  };
+
+const selectMigrations = ({ store }: ComputeDeps, call: Call): readonly Migration[] => {
+  const { version } = call;
+  const get = (name: string, from = 0): string | undefined => (version >= from ? call.query.get(name) : undefined);
+  const since = timeOf(get("changes-since", 59));
+  const before = timeOf(get("changes-before", 66));
+  if (since !== undefined && before !== undefined && since > before) {
+    throw badRequest("The value of changes-since must be less than or equal to changes-before.");
+  }
+  const filters = readFilters(get);
+  if (!filters) return [];
+  const [userId, projectId] = [get("user_id", 80), get("project_id", 80)];
+  const hidden = get("hidden");
+  return store.migrations.byFilters(filters).filter((migration) => {
+    const changed = migration.updatedAt ?? migration.createdAt;
+    return (
+      !migration.hidden &&
+      (hidden === undefined || !boolFromText(hidden)) &&
+      (since === undefined || changed >= since) &&
+      (before === undefined || changed <= before) &&
+      (userId === undefined || migration.userId === userId) &&
+      (projectId === undefined || migration.projectId === projectId)
+    );
+  });
+};
+
+/** Undefined: a status or type that is none, so that nothing matches. */
+const readFilters = (get: (name: string) => string | undefined): MigrationFilters | undefined => {
+  const [host, source, uuid] = [get("host"), get("source_compute"), get("instance_uuid")];
+  const [status, type] = [get("status"), get("migration_type")];
+  const knownStatus = MIGRATION_STATUSES.find((known) => known === status);
+  const knownType = MIGRATION_TYPES.find((known) => known === type);
+  if ((status !== undefined && !knownStatus) || (type !== undefined && !knownType)) return undefined;
+  return {
+    ...(host === undefined ? {} : { host }),
+    ...(source === undefined ? {} : { sourceCompute: source }),
+    ...(uuid === undefined ? {} : { instanceUuid: uuid }),
+    ...(knownStatus ? { statuses: [knownStatus] } : {}),
+    ...(knownType ? { migrationTypes: [knownType] } : {}),
+  };
+};
+
+const timeOf = (text: string | undefined): number | undefined => (text === undefined ? undefined : parseIsoTime(text));
+
+const listServerMigrations =
+  (deps: ComputeDeps) =>
+  (call: Call): Answer => {
+    const { instance } = findServer(deps, call);
+    requireAdmin(call, "os_compute_api:servers:migrations:index");
+    const found = deps.store.migrations
+      .byFilters({ instanceUuid: instance.uuid, migrationTypes: ["live-migration"] })
+      .filter(({ status, hidden }) => LIVE_IN_PROGRESS.includes(status) && !hidden);
+    return { body: { migrations: found.map((migration) => serverMigrationView(migration, call.version)) } };
+  };
+
+const showServerMigration =
+  (deps: ComputeDeps) =>
+  (call: Call): Answer => {
+    const { instance } = findServer(deps, call);
+    requireAdmin(call, "os_compute_api:servers:migrations:show");
+    const id = call.param("migration");
+    const migration = /^\d{1,15}$/.test(id) ? deps.store.migrations.get(Number(id)) : null;
+    const server = call.param("id");
+    if (migration?.instanceUuid !== instance.uuid) {
+      throw notFound(`In-progress live migration ${id} is not found for server ${server}.`);
+    }
+    if (migration.migrationType !== "live-migration") {
+      throw notFound(`Migration ${id} for server ${server} is not live-migration.`);
+    }
+    if (!LIVE_IN_PROGRESS.includes(migration.status)) {
+      throw notFound(`Live migration ${id} for server ${server} is not in progress.`);
+    }
+    return { body: { migration: serverMigrationView(migration, call.version) } };
+  };

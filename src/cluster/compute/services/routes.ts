@@ -1,0 +1,30 @@
+import type { Answer, Call, ComputeRoute } from "../api/call.js";
+import type { ComputeDeps } from "../api/deps.js";
+import { MULTI } from "../api/formats.js";
+import { requireAdmin } from "../api/policy.js";
+import { schemas } from "../api/validate.js";
+import { deleteService } from "./delete-service.js";
+import { serviceView } from "./service-view.js";
+import { updateService } from "./update-service.js";
+
+const properties = { host: MULTI(), binary: MULTI() };
+const QUERY = schemas(
+  [1, { type: "object", properties, additionalProperties: true }],
+  [75, { type: "object", properties, additionalProperties: false }],
+);
+
+export const serviceRoutes = (deps: ComputeDeps): readonly ComputeRoute[] => [
+  { method: "GET", path: "/os-services", answer: listServices(deps) },
+  { method: "PUT", path: "/os-services/:id", answer: updateService(deps) },
+  { method: "DELETE", path: "/os-services/:id", answer: deleteService(deps) },
+];
+
+const listServices =
+  (deps: ComputeDeps) =>
+  (call: Call): Answer => {
+    call.checkQuery(QUERY);
+    requireAdmin(call, "os_compute_api:os-services:list");
+    const [host, binary] = [call.query.get("host"), call.query.get("binary")];
+    const services = deps.store.services.list({ ...(host ? { host } : {}), ...(binary ? { binary } : {}) });
+    return { body: { services: services.map((service) => serviceView(deps, service, call.version)) } };
+  };

@@ -1,0 +1,154 @@
+import type { Service } from "../../../conductor/records/index.js";
+import type { Answer, Call } from "../api/call.js";
+import type { ComputeDeps } from "../api/deps.js";
+import { badRequest, notFound } from "../api/fault.js";
+import { BOOLEAN, HOSTNAME, isTrue } from "../api/formats.js";
+import { requireAdmin } from "../api/policy.js";
+import { type Schema, schemas } from "../api/validate.js";
+import { findService } from "./find-service.js";
+import { isUp } from "./service-status.js";
+import { serviceView } from "./service-view.js";
+
+const POLICY = "os_compute_api:os-services:update";
+const COMPUTE = "nova-compute";
+
+const TEXT = { type: "string", minLength: 1, maxLength: 255 };
+
+const body = (properties: Readonly<Record<string, Schema>>, required: readonly string[] = []): Schema => ({
+  type: "object",
+  properties,
+  required,
+  additionalProperties: false,
+});
+
+interface LegacyBody {
+  readonly host: string;
+  readonly binary: string;
+  readonly disabled_reason?: string;
+  readonly forced_down?: boolean | string;
+}
+
+const LEGACY = { host: HOSTNAME, binary: TEXT, disabled_reason: TEXT };
+
+const LEGACY_BODY = schemas<LegacyBody>(
+  [1, body(LEGACY, ["host", "binary"])],
+  [11, body({ ...LEGACY, forced_down: BOOLEAN }, ["host", "binary"])],
+);
+
+interface UpdateBody {
+  readonly status?: "enabled" | "disabled";
+  readonly disabled_reason?: string;
+  readonly forced_down?: boolean | string;
+}
+
+const UPDATE_BODY = schemas<UpdateBody>([
+  53,
+  body({ status: { type: "string", enum: ["enabled", "disabled"] }, disabled_reason: TEXT, forced_down: BOOLEAN }),
+]);
+
+/** PUT /os-services/{action} before 2.53, PUT /os-services/{uuid} since. */
+export const updateService =
+  (deps: ComputeDeps) =>
+  (call: Call): Promise<Answer> =>
+    call.version >= 53 ? updateByUuid(deps, call) : updateByAction(deps, call);
+
+const updateByUuid = async (deps: ComputeDeps, call: Call): Promise<Answer> => {
+  const wanted = call.body(UPDATE_BODY);
+  requireAdmin(call, POLICY);
+  const service = findService(deps, call, (id) => `Service ${id} could not be found.`);
+  refuseOtherBinary(service.binary);
+  if (wanted.status === "enabled" && wanted.disabled_reason !== undefined) {
+    throw badRequest("Specifying 'disabled_reason' with status 'enabled' is invalid.");
+  }
+  if (wanted.status === undefined && wanted.forced_down === undefined) {
+    throw badRequest("No updates were requested. Fields 'status' or 'forced_down' should be specified.");
+  }
+  const changed = await change(deps, call, service, {
+    ...(wanted.status === undefined
+      ? {}
+      : { disabled: wanted.status === "disabled", disabledReason: wanted.disabled_reason ?? null }),
+    ...(wanted.forced_down === undefined ? {} : { forcedDown: isTrue(wanted.forced_down) }),
+  });
+  return { body: { service: serviceView(deps, changed, call.version) } };
+};
+
+const updateByAction = async (deps: ComputeDeps, call: Call): Promise<Answer> => {
+  const wanted = call.body(LEGACY_BODY);
+  requireAdmin(call, POLICY);
+  const { host, binary } = wanted;
+  const [changes, shown] = legacyChanges(call, wanted);
+  refuseOtherBinary(binary);
+  const service = deps.store.services.getByHost(host, binary);
+  if (!service) throw notFound(`Could not find binary ${binary} on host ${host}.`);
+  await change(deps, call, service, changes);
+  return { body: { service: { host, binary, ...shown } } };
+};
+
+type Changes = Partial<Pick<Service, "disabled" | "disabledReason" | "forcedDown">>;
+
+const legacyChanges = (
+  call: Call,
+  wanted: LegacyBody,
+): readonly [Changes, Readonly<Record<string, string | boolean>>] => {
+  const { disabled_reason: reason, forced_down: forced } = wanted;
+  switch (call.param("id")) {
+    case "enable":
+      return [{ disabled: false, disabledReason: null }, { status: "enabled" }];
+    case "disable":
+      return [{ disabled: true, disabledReason: null }, { status: "disabled" }];
+    case "disable-log-reason":
+      if (reason === undefined) throw badRequest("Missing disabled reason field");
+      return [
+        { disabled: true, disabledReason: reason },
+        { status: "disabled", disabled_reason: reason },
+      ];
+    case "force-down":
+      if (call.version < 11) throw notFound("Unknown action");
+      if (forced === undefined) throw badRequest("Missing forced_down field");
+      return [{ forcedDown: isTrue(forced) }, { forced_down: isTrue(forced) }];
+    default:
+      throw notFound("Unknown action");
+  }
+};
+
+/** Spec 2.5: the change counts once it is stored; an agent that doesn't hear of it derives it in its next pass. */
+const change = async (deps: ComputeDeps, call: Call, service: Service, changes: Changes): Promise<Service> => {
+  const { store } = deps;
+  const changed = store.transaction(() => {
+    if (changes.forcedDown === false) refuseUnfinishedEvacuations(deps, service.host);
+    return store.services.update(service.id, changes);
+  });
+  if (changed.disabled !== service.disabled && isUp(deps, changed)) await tellAgent(deps, call, changed);
+  return changed;
+};
+
+const tellAgent = async (
+  { bus, logger }: ComputeDeps,
+  { requestId }: Call,
+  { host, disabled }: Service,
+): Promise<void> => {
+  try {
+    await bus.call(host, "set_host_enabled", { enabled: !disabled }, { requestId });
+  } catch (error) {
+    logger.warn(
+      "An error occurred while updating the COMPUTE_STATUS_DISABLED trait; the agent's next periodic pass will set it",
+      { err: error, host, request_id: requestId },
+    );
+  }
+};
+
+const refuseUnfinishedEvacuations = ({ store }: ComputeDeps, host: string): void => {
+  const done = store.migrations.byFilters({ sourceCompute: host, migrationTypes: ["evacuation"], statuses: ["done"] });
+  if (done.length > 0) {
+    throw badRequest(
+      `Unable to force up host ${host} as \`done\` evacuation migration records remain associated with the host. Ensure ` +
+        "the compute service has been restarted, allowing these records to move to `completed` before retrying this request.",
+    );
+  }
+};
+
+const refuseOtherBinary = (binary: string): void => {
+  if (binary !== COMPUTE) {
+    throw badRequest(`Updating a ${binary} service is not supported. Only nova-compute services can be updated.`);
+  }
+};
