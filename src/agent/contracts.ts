@@ -37,9 +37,15 @@ export interface ResourceTracker {
   /** One node's part of it, as after a live migration. */
   updateAvailableResourceForNode(node: string): Promise<void>;
   /** @throws {ComputeResourcesUnavailable} */
-  instanceClaim(instance: Instance, node: string, allocations: Allocations): Promise<Claim>;
+  instanceClaim(instance: Instance, node: string, allocations: Allocations, requestId?: string): Promise<Claim>;
   /** A move claim of type evacuation. @throws {ComputeResourcesUnavailable} */
-  rebuildClaim(instance: Instance, node: string, migration: Migration, allocations: Allocations): Promise<Claim>;
+  rebuildClaim(
+    instance: Instance,
+    node: string,
+    migration: Migration,
+    allocations: Allocations,
+    requestId?: string,
+  ): Promise<Claim>;
   /**
    * host, node and compute id := here, context applied and dropped, then status `done`; one lock section (spec V28).
    * `changes` are written together with it, if the task state still is one of `expectedTaskState`.

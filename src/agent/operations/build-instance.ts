@@ -25,7 +25,7 @@ export async function buildInstance(parts: OperationParts, request: BuildRequest
     { instanceUuid, requestId, event: "compute__do_build_and_run_instance" },
     async () => {
       try {
-        progress.claim = await parts.tracker.instanceClaim(instance, node, request.allocations); // 5
+        progress.claim = await parts.tracker.instanceClaim(instance, node, request.allocations, requestId); // 5
         progress.instance = progress.claim.instance;
         await spawn(parts, request, progress); // 6
         await finish(parts, progress); // 7

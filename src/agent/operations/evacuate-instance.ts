@@ -38,7 +38,7 @@ export async function evacuateInstance(parts: OperationParts, request: RebuildOp
     try {
       const { allocations } = await parts.context.placement.getAllocationsForConsumer(instanceUuid, { requestId });
       const { instance, migration } = progress;
-      progress.claim = await parts.tracker.rebuildClaim(instance, request.node, migration, allocations); // 3
+      progress.claim = await parts.tracker.rebuildClaim(instance, request.node, migration, allocations, requestId); // 3
       progress.phase = "spawning";
       progress.diskReused = await probe(parts, request, instance); // 4
       await spawn(parts, request, progress, allocations); // 4, 5

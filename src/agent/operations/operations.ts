@@ -29,14 +29,15 @@ export class InstanceOperations implements Operations {
   }
 
   async buildAndRunInstance(request: BuildRequestOptions): Promise<void> {
+    const parts = this.#for(request.requestId);
     // A build that waits for its turn holds no lock, so that the instance can be deleted meanwhile.
     await this.#tracked(() =>
-      this.#builds.run(() => this.#locks.run(request.instanceUuid, () => buildInstance(this.#parts, request))),
+      this.#builds.run(() => this.#locks.run(request.instanceUuid, () => buildInstance(parts, request))),
     );
   }
 
   async terminateInstance({ uuid }: Instance, requestId: string): Promise<void> {
-    await this.#serial(uuid, () => deleteInstance(this.#parts, uuid, requestId));
+    await this.#serial(uuid, () => deleteInstance(this.#for(requestId), uuid, requestId));
   }
 
   async completePartialDeletion(instance: Instance): Promise<void> {
@@ -44,27 +45,34 @@ export class InstanceOperations implements Operations {
   }
 
   async rebuildInstance(request: RebuildOptions): Promise<void> {
-    await this.#serial(request.instanceUuid, () => rebuildInstance(this.#parts, request));
+    await this.#serial(request.instanceUuid, () => rebuildInstance(this.#for(request.requestId), request));
   }
 
   async startInstance(instance: Instance, requestId: string): Promise<void> {
-    await this.#serial(instance.uuid, () => startInstance(this.#parts, instance, requestId));
+    await this.#serial(instance.uuid, () => startInstance(this.#for(requestId), instance, requestId));
   }
 
   async stopInstance(instance: Instance, requestId: string): Promise<void> {
-    await this.#serial(instance.uuid, () => stopInstance(this.#parts, instance, requestId));
+    await this.#serial(instance.uuid, () => stopInstance(this.#for(requestId), instance, requestId));
   }
 
   async rebootInstance(instance: Instance, type: "SOFT" | "HARD", requestId: string): Promise<void> {
-    await this.#serial(instance.uuid, () => rebootInstance(this.#parts, instance, type, requestId));
+    await this.#serial(instance.uuid, () => rebootInstance(this.#for(requestId), instance, type, requestId));
   }
 
   async unpauseInstance(instance: Instance, requestId: string): Promise<void> {
-    await this.#serial(instance.uuid, () => unpauseInstance(this.#parts, instance, requestId));
+    await this.#serial(instance.uuid, () => unpauseInstance(this.#for(requestId), instance, requestId));
   }
 
   async syncInstancePowerState({ uuid }: Instance): Promise<void> {
     await this.#serial(uuid, () => syncInstancePowerState(this.#parts, uuid));
+  }
+
+  /** Everything that the operation logs carries its request id. */
+  #for(requestId: string): OperationParts {
+    const { context, tracker } = this.#parts;
+    const logger = context.runtime.logger.child({ request_id: requestId });
+    return { tracker, context: { ...context, runtime: { ...context.runtime, logger } } };
   }
 
   async #serial(uuid: string, task: () => Promise<void>): Promise<void> {

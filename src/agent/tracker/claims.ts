@@ -1,3 +1,4 @@
+import { InstanceNotFound } from "../../conductor/errors.js";
 import type {
   AssignedResource,
   Instance,
@@ -44,7 +45,12 @@ export async function instanceClaim(
     const release = async ({ instance: changes }: ClaimAbort = {}): Promise<Instance> => {
       parts.binding.epoch += 1;
       node.account.forgetInstance(saved.uuid);
-      return conductor.call("instance_save", { uuid: saved.uuid, changes: { ...UNPLACED, ...changes } });
+      try {
+        return await conductor.call("instance_save", { uuid: saved.uuid, changes: { ...UNPLACED, ...changes } });
+      } catch (error) {
+        if (error instanceof InstanceNotFound) return saved;
+        throw error;
+      }
     };
     await updateOrRelease(parts, node, release, requestId);
     return new TrackerClaim(parts, node, saved, null, release);
@@ -88,11 +94,19 @@ export async function rebuildClaim(
     const release = async ({ migrationStatus, instance: changes }: ClaimAbort = {}): Promise<Instance> => {
       parts.binding.epoch += 1;
       node.account.forgetMigration(moved.uuid);
-      const after = await conductor.call("save_together", {
-        instance: { uuid: moved.uuid, changes: { migrationContext: null, ...changes } },
-        ...(migrationStatus ? { migration: { id: move.id, changes: { status: migrationStatus } } } : {}),
-      });
-      return after.instance ?? moved;
+      const migrationChange = migrationStatus
+        ? { migration: { id: move.id, changes: { status: migrationStatus } } }
+        : {};
+      try {
+        const instanceChange = { uuid: moved.uuid, changes: { migrationContext: null, ...changes } };
+        return (
+          (await conductor.call("save_together", { instance: instanceChange, ...migrationChange })).instance ?? moved
+        );
+      } catch (error) {
+        // Deleted meanwhile; its migrations went with it.
+        if (error instanceof InstanceNotFound) return moved;
+        throw error;
+      }
     };
     await updateOrRelease(parts, node, release, requestId);
     return new TrackerClaim(parts, node, moved, move, release);
@@ -119,7 +133,14 @@ async function updateOrRelease(
     await readDisabled(parts);
     await updateNode(parts, node, { startup: false, requestId });
   } catch (error) {
-    await release();
+    try {
+      await release();
+    } catch (err) {
+      parts.context.runtime.logger.error("what a failed claim wrote could not be taken back; the next pass counts it", {
+        node: node.row.hypervisorHostname,
+        err,
+      });
+    }
     throw error;
   }
 }

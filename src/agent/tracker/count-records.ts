@@ -30,10 +30,12 @@ export async function countRecords(
     node.account.countInstance(instance);
   }
   const latest = latestPerInstance(records.migrations);
+  const ignoreErrored = parts.options.ignoreErroredEvacuations;
   const all = await withMissing(parts, instances, [...latest.keys()]);
   for (const [uuid, migration] of latest) {
     const instance = all.get(uuid);
-    if (instance && countsMigration(instance, migration)) await countOne(parts, node, where, instance, migration);
+    if (instance && countsMigration(instance, migration, ignoreErrored))
+      await countOne(parts, node, where, instance, migration);
   }
 }
 

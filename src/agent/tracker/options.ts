@@ -17,5 +17,5 @@ export const trackerOptions = ({ defaults, compute, workarounds }: NovaConfig): 
   consecutiveBuildServiceDisableThreshold: compute.consecutiveBuildServiceDisableThreshold,
   leanTracking: compute.leanTracking,
   healMovedAllocations: compute.healMovedAllocations,
-  quirks: workarounds.upstreamQuirks,
+  ignoreErroredEvacuations: workarounds.upstreamQuirks.has("ignore-evacuations-in-error"),
 });

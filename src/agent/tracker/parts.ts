@@ -17,8 +17,8 @@ export interface TrackerOptions extends RatioOptions, HostReservation {
   readonly leanTracking: boolean;
   /** `[compute] heal_moved_allocations`: the OPT of spec 4.6 row 7. */
   readonly healMovedAllocations: boolean;
-  /** Quirk `count-no-errored-evacuations`-like switches are asked by name. */
-  readonly quirks: ReadonlySet<string>;
+  /** Quirk `ignore-evacuations-in-error`. */
+  readonly ignoreErroredEvacuations: boolean;
 }
 
 /** What the parts of one tracker share. */

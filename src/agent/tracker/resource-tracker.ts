@@ -104,8 +104,8 @@ export class NodeResourceTracker implements ResourceTracker {
     );
   }
 
-  async instanceClaim(instance: Instance, node: string, allocations: Allocations): Promise<Claim> {
-    return instanceClaim(this.#parts, instance, node, allocations);
+  async instanceClaim(instance: Instance, node: string, allocations: Allocations, requestId?: string): Promise<Claim> {
+    return instanceClaim(this.#parts, instance, node, allocations, requestId);
   }
 
   async rebuildClaim(instance: Instance, node: string, migration: Migration, allocations: Allocations): Promise<Claim> {

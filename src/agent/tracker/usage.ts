@@ -60,13 +60,15 @@ export const isLiveMigrating = ({ vmState, taskState }: Pick<Instance, "vmState"
   taskState === "migrating" && (vmState === "active" || vmState === "paused");
 
 /**
- * Whether a migration of the instance is counted at all. Evacuations of instances in vm_state error are: their guest is
- * about to run here (upstream misses them until they are finished, spec 4.5 GAP).
+ * Whether a migration of the instance is counted at all.
+ * @param ignoreErrored quirk `ignore-evacuations-in-error`: upstream misses evacuations of instances in vm_state error
+ * until they are finished (spec 4.5 GAP), although their guest is about to run here.
  */
-export const countsMigration = (instance: Instance, migration: Migration): boolean =>
+export const countsMigration = (instance: Instance, migration: Migration, ignoreErrored: boolean): boolean =>
   inResizeState(instance) ||
   isLiveMigrating(instance) ||
-  (migration.migrationType === "evacuation" &&
+  (!ignoreErrored &&
+    migration.migrationType === "evacuation" &&
     instance.vmState === "error" &&
     RESIZE_TASKS.includes(instance.taskState));
 

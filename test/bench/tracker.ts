@@ -1,0 +1,79 @@
+/**
+ * `npm run bench:tracker`: one pass of an agent over many nodes: the first, an unchanged one, and one with one node
+ * changed. Seconds, requests to Placement, memory. The embedded Placement is called in the same process without sockets,
+ * so its own work is in the seconds; with `--placement URL` a real one is used instead, for up to 1,000 nodes.
+ * Beside it: what nova-compute of master takes for an unchanged pass over 1,000 nodes on a machine of this size (2 cores).
+ */
+import { performance } from "node:perf_hooks";
+import { UndiciHttpClient } from "../../src/runtime/node/undici-http-client.js";
+import { FAKE_NODE, StubHypervisor } from "../fixtures/tracker-driver.js";
+import { type TestAgent, TrackerWorld } from "../fixtures/tracker-world.js";
+
+const NOVA = { nodes: 1_000, seconds: 267, requests: 2_002 };
+const AIM = { nodes: 1_000, seconds: 1, requests: 10 };
+const MOST_ON_REAL_PLACEMENT = 1_000;
+
+interface Row {
+  readonly nodes: number;
+  readonly pass: string;
+  readonly seconds: number;
+  readonly requests: number;
+  readonly calls: number;
+  readonly memoryMb: number;
+}
+
+const endpoint = process.argv.includes("--placement")
+  ? process.argv[process.argv.indexOf("--placement") + 1]
+  : undefined;
+const sizes = [1, 100, 1_000, 10_000].filter((nodes) => endpoint === undefined || nodes <= MOST_ON_REAL_PLACEMENT);
+
+const heapMb = (): number => {
+  globalThis.gc?.();
+  return process.memoryUsage().heapUsed / 1024 / 1024;
+};
+
+const measure = async (agent: TestAgent, nodes: number, pass: string, before: number): Promise<Row> => {
+  agent.http.take();
+  agent.session.calls.length = 0;
+  const start = performance.now();
+  await agent.tracker.updateAvailableResource({ startup: pass === "first" });
+  const seconds = (performance.now() - start) / 1000;
+  const [requests, calls] = [agent.http.take().length, agent.session.calls.length];
+  return { nodes, pass, seconds, requests, calls, memoryMb: heapMb() - before };
+};
+
+const run = async (nodes: number): Promise<Row[]> => {
+  const world = await TrackerWorld.create();
+  const before = heapMb();
+  const hypervisor = new StubHypervisor();
+  const prefix = world.runtime.random.hex(4);
+  for (let index = 0; index < nodes; index += 1) {
+    hypervisor.nodes.set(`${prefix}-${index}`, { ...FAKE_NODE, uuid: world.runtime.random.uuid() });
+  }
+  const real = endpoint === undefined ? {} : { endpoint, http: new UndiciHttpClient() };
+  const agent = await world.agent("bench", hypervisor, real);
+  const rows = [await measure(agent, nodes, "first", before)];
+  rows.push(await measure(agent, nodes, "second", before));
+  rows.push(await measure(agent, nodes, "unchanged", before));
+  const [changed] = hypervisor.nodes.values();
+  if (changed) changed.vcpus += 1;
+  rows.push(await measure(agent, nodes, "one changed", before));
+  const failed = world.runtime.logs.find(({ level }) => level === "error");
+  if (failed) throw new Error(`a pass failed: ${failed.message} ${String(failed.fields.err)}`);
+  return rows;
+};
+
+const print = (line: string): void => void process.stdout.write(`${line}\n`);
+const columns = [8, 14, 10, 10, 12, 10];
+const line = (cells: readonly string[]): string => cells.map((cell, i) => cell.padStart(columns[i] ?? 10)).join("");
+
+print(`Placement: ${endpoint ?? "embedded, in this process"}`);
+print(line(["nodes", "pass", "seconds", "requests", "conductor", "heap MB"]));
+for (const nodes of sizes) {
+  for (const row of await run(nodes)) {
+    const { pass, seconds, requests, calls, memoryMb } = row;
+    print(line([`${nodes}`, pass, seconds.toFixed(3), `${requests}`, `${calls}`, memoryMb.toFixed(1)]));
+  }
+}
+print(`aim, unchanged pass over ${AIM.nodes} nodes: under ${AIM.seconds} s and at most ${AIM.requests} requests`);
+print(`nova-compute, the same: ${NOVA.seconds} s and ${NOVA.requests.toLocaleString("en")} requests`);

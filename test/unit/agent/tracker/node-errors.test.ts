@@ -1,0 +1,32 @@
+import { describe, expect, test } from "vitest";
+import { nodeErrorEffect } from "../../../../src/agent/tracker/node-errors.js";
+import { ComputeHostNotFound, InvalidNodeConfiguration } from "../../../../src/conductor/errors.js";
+import {
+  ConnectFailure,
+  PlacementPciException,
+  ResourceProviderCreationFailed,
+  ResourceProviderSyncFailed,
+  ResourceProviderUpdateConflict,
+} from "../../../../src/placement/errors.js";
+import { InvalidConfiguration, ReshapeFailed, ReshapeNeeded, VirtDriverNotReady } from "../../../../src/virt/errors.js";
+
+describe("4.8 errors per node: [startup, periodic]", () => {
+  test.each([
+    [new ComputeHostNotFound("x"), "warn", "warn"],
+    [new ReshapeFailed("x"), "propagate", "propagate"],
+    [new ReshapeNeeded("x"), "propagate", "propagate"],
+    [new PlacementPciException("x"), "propagate", "log"],
+    [new InvalidConfiguration("x"), "propagate", "log"],
+    [new InvalidNodeConfiguration("x"), "log", "log"],
+    [new ConnectFailure("x"), "log", "log"],
+    [new ResourceProviderUpdateConflict("x"), "log", "log"],
+    [new ResourceProviderCreationFailed("x"), "log", "log"],
+    [new ResourceProviderSyncFailed("x"), "log", "log"],
+    [new VirtDriverNotReady("x"), "log", "log"],
+    [new TypeError("x"), "log", "log"],
+    ["thrown text", "log", "log"],
+  ])("4.8 %o: %s, %s", (error, startup, periodic) => {
+    expect(nodeErrorEffect(error, true)).toBe(startup);
+    expect(nodeErrorEffect(error, false)).toBe(periodic);
+  });
+});
