@@ -13,7 +13,7 @@ describe("the ownership guard, as processes", () => {
   let operator: Operator;
   const state = (host: string) => join(cloud.stateDir, "agents", host);
   const hypervisor = (host: string) => join(cloud.stateDir, "hypervisors", host);
-  const pointedAt = (host: string) => ["-o", `fake_libvirt.connection=fake-libvirt://${hypervisor(host)}`];
+  const pointedAt = (host: string) => ["-o", `fake_libvirt.connection_uri=fake-libvirt://${hypervisor(host)}`];
 
   beforeEach(async () => {
     cloud = await LocalCloud.start();

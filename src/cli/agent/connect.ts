@@ -1,0 +1,66 @@
+import { conductorUrl, readClusterInfo, type StateDir } from "../../cluster/local/state-dir.js";
+import { connectToConductor } from "../../conductor/connect-to-conductor.js";
+import type { ConductorConnection } from "../../conductor/port.js";
+import type { NovaConfig } from "../../config/nova-config.js";
+import { backOff } from "../../runtime/retry.js";
+import type { Runtime } from "../../runtime/runtime.js";
+import { reportComponent } from "../ui/component-report.js";
+import { version } from "../ui/version.js";
+
+/**
+ * Finds the control plane and connects to it; for as long as it takes. The first failure is told with the ways out, later
+ * ones only in the debug log.
+ */
+export const connect = async (
+  config: NovaConfig,
+  directory: StateDir,
+  runtime: Runtime,
+  signal: AbortSignal,
+): Promise<ConductorConnection> => {
+  const { host } = config.defaults;
+  let told = false;
+  const tell = (reason: string): void => {
+    if (told) return;
+    told = true;
+    runtime.logger.warn(`no control plane: ${reason}. ${waysOut(host, directory)}`);
+    reportComponent({ type: "component", state: "waiting", detail: `no control plane: ${reason}` });
+  };
+  const { url, joinToken } = await locate(config, directory, runtime, tell, signal);
+  const connection = connectToConductor({ url, joinToken, runtime, version: version() });
+  connection.onState((state, detail) => {
+    if (state === "waiting") tell(detail);
+    if (state === "connected" && told) {
+      told = false;
+      runtime.logger.info(`connected to the control plane at ${url}`);
+    }
+  });
+  return connection;
+};
+
+const waysOut = (host: string, directory: StateDir): string =>
+  `Start one with "compute-cluster up --hosts 0 --state-dir ${directory.root}", or name another with ` +
+  `"compute-agent --host ${host} --conductor URL". Trying again until it answers; Ctrl-C gives up`;
+
+/** The address and join token; waits until the state directory has them. */
+const locate = async (
+  config: NovaConfig,
+  directory: StateDir,
+  runtime: Runtime,
+  tell: (reason: string) => void,
+  signal: AbortSignal,
+): Promise<{ readonly url: string; readonly joinToken: string }> => {
+  const { files, timers, random } = runtime;
+  const wait = backOff({ first: 250, most: 5_000, jitter: { random, share: 0.5 } });
+  for (let attempt = 1; ; attempt += 1) {
+    const info = config.conductor.url === null ? await readClusterInfo(files, directory) : undefined;
+    const url = config.conductor.url ?? (info && conductorUrl(info));
+    const joinToken = (await files.readIfPresent(config.conductor.joinTokenFile))?.trim();
+    if (url !== undefined && joinToken !== undefined && joinToken !== "") return { url, joinToken };
+    tell(
+      url === undefined
+        ? `${directory.clusterFile} does not name one`
+        : `there is no join token in ${config.conductor.joinTokenFile} ([conductor] join_token_file)`,
+    );
+    await timers.sleep(wait(attempt), signal);
+  }
+};

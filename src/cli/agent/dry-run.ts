@@ -1,0 +1,106 @@
+import { dryRun } from "../../agent/dry-run/dry-run.js";
+import type { DryRunReport } from "../../agent/dry-run/report.js";
+import { createNodeLogger } from "../../runtime/node/node-logger.js";
+import { createNodeRuntime } from "../../runtime/node/node-runtime.js";
+import { ExitCode } from "../ui/exit-code.js";
+import { renderTable } from "../ui/table.js";
+import { createTerminal, type Terminal } from "../ui/terminal.js";
+import { connect } from "./connect.js";
+import { loadConfig } from "./load-config.js";
+import type { AgentCommandOptions } from "./options.js";
+import { reportClient } from "./report-client.js";
+
+/** Prints what start-up would do; exit code 3 when it would refuse. */
+export const printDryRun = async (options: AgentCommandOptions): Promise<number> => {
+  const terminal = createTerminal();
+  const logger = createNodeLogger({ level: options.debug === true ? "debug" : "warn", format: options.logFormat });
+  const runtime = createNodeRuntime({ logger });
+  const { compiled, driver, driverConfig, configFiles, directory } = await loadConfig(options, runtime.files);
+  const { config } = compiled;
+  const abort = new AbortController();
+  process.once("SIGINT", () => abort.abort());
+  const connection = await connect(config, directory, runtime, abort.signal);
+  try {
+    const session = connection.host(config.defaults.host, { lease: false });
+    const report = await dryRun({
+      host: config.defaults.host,
+      config,
+      configFiles,
+      runtime,
+      session,
+      driver,
+      driverConfig,
+      placement: reportClient(config, runtime, session),
+    });
+    if (options.json === true) terminal.print(JSON.stringify(report, null, 2));
+    else printReport(report, terminal);
+    return report.refusal === null ? ExitCode.ok : ExitCode.refused;
+  } finally {
+    await connection.close();
+    await runtime.http.close();
+  }
+};
+
+const printReport = (report: DryRunReport, terminal: Terminal): void => {
+  const { refusal, guests, allocations, instances, migrations } = report;
+  if (refusal !== null) {
+    terminal.complain(`${report.host} would refuse to start (${refusal.code}): ${refusal.found}.`);
+    if (refusal.mend !== "") terminal.complain(`To mend it: ${refusal.mend}`);
+    return;
+  }
+  if (guests.length + allocations.length + instances.length + migrations.length === 0) {
+    terminal.print(`A start of ${report.host} would change nothing.`);
+    return;
+  }
+  terminal.print(`A start of ${report.host} would do the following; nothing was done.`);
+  section(terminal, "Guests", guests, [
+    { title: "Instance", value: (row) => `${row.instance}\n${row.name}` },
+    { title: "Action", value: (row) => row.action },
+    { title: "Disks", value: (row) => row.disks ?? "-" },
+    { title: "Because", value: (row) => row.reason },
+  ]);
+  section(terminal, "Allocations", allocations, [
+    { title: "Consumer", value: (row) => `${row.consumerType}\n${row.consumer}` },
+    { title: "Held now", value: (row) => held(row.before, row.providers) },
+    { title: "Held then", value: (row) => held(row.after, row.providers) },
+    { title: "Because", value: (row) => row.reason },
+  ]);
+  section(terminal, "Instances", instances, [
+    { title: "Instance", value: (row) => `${row.instance}\n${row.name}` },
+    { title: "Change", value: (row) => change(row.action, row.changes) },
+    { title: "Because", value: (row) => row.reason },
+  ]);
+  section(terminal, "Migrations", migrations, [
+    { title: "Id", value: (row) => String(row.migration), align: "right" },
+    { title: "Instance", value: (row) => row.instance },
+    { title: "Status", value: (row) => (row.from === row.to ? `${row.from} (kept)` : `${row.from} → ${row.to}`) },
+    { title: "Because", value: (row) => row.reason },
+  ]);
+};
+
+const section = <Row>(
+  terminal: Terminal,
+  title: string,
+  rows: readonly Row[],
+  columns: Parameters<typeof renderTable<Row>>[0],
+): void => {
+  if (rows.length === 0) return;
+  terminal.print(`\n${terminal.colors.bold(title)}`);
+  terminal.print(renderTable(columns, rows, terminal.columns));
+};
+
+const held = (
+  allocations: DryRunReport["allocations"][number]["before"],
+  names: Readonly<Record<string, string>>,
+): string =>
+  Object.entries(allocations)
+    .map(([provider, { resources }]) => {
+      const amounts = Object.entries(resources).map(([resourceClass, amount]) => `${resourceClass}=${amount}`);
+      return `${names[provider] ?? provider}: ${amounts.join(" ")}`;
+    })
+    .join("\n") || "nothing";
+
+const change = (action: string | null, changes: object): string =>
+  [...(action === null ? [] : [action]), ...Object.entries(changes).map(([name, value]) => `${name} = ${value}`)].join(
+    "\n",
+  );

@@ -1,0 +1,72 @@
+import { Command, InvalidArgumentError, Option } from "commander";
+import { DEFAULT_STATE_DIR } from "../../cluster/local/state-dir.js";
+import type { CommandLineValue } from "../../config/config-sources.js";
+import { version } from "../ui/version.js";
+
+export interface AgentCommandOptions {
+  readonly host?: string;
+  readonly stateDir: string;
+  readonly conductor?: string;
+  readonly computeDriver?: string;
+  readonly configFile: readonly string[];
+  readonly configDir: readonly string[];
+  readonly option: readonly CommandLineValue[];
+  readonly dryRun?: true;
+  readonly showConfig?: true;
+  readonly json?: true;
+  readonly debug?: true;
+  readonly logFormat: "pretty" | "json";
+}
+
+export const agentCommand = (action: (options: AgentCommandOptions) => Promise<void>): Command =>
+  new Command("compute-agent")
+    .description(
+      "One compute host, as nova-compute is: proves that the hypervisor is its own, cleans up after evacuations, reports to\n" +
+        "Placement, and builds, deletes and evacuates servers. Guests outlive it.",
+    )
+    .version(version())
+    .option("--host <name>", "name of this compute host (default: host name of the machine)")
+    .option("--state-dir <dir>", "state directory of the local cluster to join", DEFAULT_STATE_DIR)
+    .option("--conductor <url>", "join the control plane at this address instead: http://host:port")
+    .option("--compute-driver <name>", "virt driver: built-in name, npm package or path (default: fake-libvirt)")
+    .option("--config-file <file>", "nova.conf; repeatable, later ones win", collect, [])
+    .option("--config-dir <dir>", "its *.conf files, sorted, after --config-file; repeatable", collect, [])
+    .option("-o, --option <section.option=value>", "one option; repeatable, wins over all files", collectOption, [])
+    .option("--dry-run", "say what start-up would destroy and which allocations it would edit; do nothing")
+    .option("--show-config", "print the effective value of each option and where it comes from")
+    .option("--json", "with --dry-run or --show-config: as JSON")
+    .option("--debug", "log more")
+    .addOption(
+      new Option("--log-format <format>", "of the log on standard error").choices(["pretty", "json"]).default("pretty"),
+    )
+    .addHelpText("after", EXIT_CODES)
+    .showHelpAfterError("(compute-agent --help shows all options)")
+    .allowExcessArguments(false)
+    .exitOverride()
+    .action(action);
+
+const EXIT_CODES = `
+Exit codes: 0 stopped as asked; 1 failed; 2 wrong arguments or configuration; 3 refused to start, nothing was touched;
+4 no control plane, or it refused the join token; 5 another agent took the host.`;
+
+const collect = (value: string, before: readonly string[]): readonly string[] => [...before, value];
+
+function collectOption(text: string, before: readonly CommandLineValue[]): readonly CommandLineValue[] {
+  const match = /^(?:([^.=]+)\.)?([^.=]+)=(.*)$/s.exec(text);
+  const [, section = "DEFAULT", option, value] = match ?? [];
+  if (option === undefined || value === undefined) {
+    throw new InvalidArgumentError("expected section.option=value, or option=value for [DEFAULT].");
+  }
+  return [...before, { section, option, value, flag: `-o ${section}.${option}` }];
+}
+
+/** The flags that stand for options of nova.conf. */
+export const commandLineValues = (options: AgentCommandOptions): CommandLineValue[] => [
+  ...flag("DEFAULT", "host", "--host", options.host),
+  ...flag("DEFAULT", "compute_driver", "--compute-driver", options.computeDriver),
+  ...flag("conductor", "url", "--conductor", options.conductor),
+  ...options.option,
+];
+
+const flag = (section: string, option: string, name: string, value: string | undefined): CommandLineValue[] =>
+  value === undefined ? [] : [{ section, option, value, flag: name }];

@@ -1,0 +1,21 @@
+import { placementAccess } from "../../agent/placement-access.js";
+import type { Conductor } from "../../conductor/port.js";
+import type { NovaConfig } from "../../config/nova-config.js";
+import { createReportClient } from "../../placement/create-report-client.js";
+import type { ReportClient } from "../../placement/report-client.js";
+import type { Runtime } from "../../runtime/runtime.js";
+
+/** The agent's Placement client, as nova.conf has it. */
+export const reportClient = (config: NovaConfig, runtime: Runtime, conductor: Conductor): ReportClient =>
+  createReportClient({
+    http: runtime.http,
+    access: placementAccess(config, runtime, conductor),
+    config: {
+      associationRefresh: config.compute.resourceProviderAssociationRefresh,
+      sharingProvidersMaxUuidsPerRequest: config.compute.sharingProvidersMaxUuidsPerRequest,
+    },
+    clock: runtime.clock,
+    timers: runtime.timers,
+    random: runtime.random,
+    logger: runtime.logger,
+  });

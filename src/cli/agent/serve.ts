@@ -1,0 +1,117 @@
+import { type Agent, AgentStopped, createAgent } from "../../agent/agent.js";
+import { HostLeaseLost } from "../../agent/host-lease.js";
+import { refusalOf } from "../../agent/startup/refusals.js";
+import { ConductorUnreachable, JoinTokenRefused } from "../../conductor/errors.js";
+import { createNodeLogger } from "../../runtime/node/node-logger.js";
+import { createNodeRuntime } from "../../runtime/node/node-runtime.js";
+import type { Runtime } from "../../runtime/runtime.js";
+import { reportComponent } from "../ui/component-report.js";
+import { ExitCode } from "../ui/exit-code.js";
+import { createTerminal } from "../ui/terminal.js";
+import { connect } from "./connect.js";
+import { type LoadedConfig, loadConfig } from "./load-config.js";
+import type { AgentCommandOptions } from "./options.js";
+import { reportClient } from "./report-client.js";
+
+/** Runs the agent until it is told to stop, refuses, or loses its host. */
+export const serve = async (options: AgentCommandOptions): Promise<number> => {
+  const terminal = createTerminal();
+  const logger = createNodeLogger({
+    level: options.debug === true ? "debug" : "info",
+    format: options.logFormat,
+    colour: terminal.interactive && process.env.NO_COLOR === undefined,
+  });
+  const runtime = createNodeRuntime({ logger });
+  const loaded = await loadConfig(options, runtime.files);
+  for (const warning of loaded.compiled.warnings) logger.warn(warning.message);
+  const abort = new AbortController();
+  let agent: Agent | undefined;
+  let asked = 0;
+  const stop = () => {
+    asked += 1;
+    // The second time the person means it; a half-done operation is what the next start mends.
+    if (asked > 1) process.exit(ExitCode.failure);
+    abort.abort();
+    reportComponent({ type: "component", state: "stopping", detail: "" });
+    void agent?.stop();
+  };
+  process.on("SIGINT", stop);
+  process.on("SIGTERM", stop);
+  if (process.connected) process.once("disconnect", stop);
+  try {
+    const connection = await connect(loaded.compiled.config, loaded.directory, runtime, abort.signal);
+    try {
+      agent = await start(loaded, connection, runtime);
+      process.on("SIGHUP", () => agent?.reset());
+      if (abort.signal.aborted) void agent.stop();
+      return await run(agent, runtime);
+    } finally {
+      await connection.close();
+    }
+  } catch (error) {
+    return failed(error, abort.signal.aborted, (text) => terminal.complain(text));
+  } finally {
+    process.off("SIGINT", stop);
+    process.off("SIGTERM", stop);
+    await runtime.http.close();
+    if (process.connected) process.disconnect();
+  }
+};
+
+const start = async (
+  { compiled, driver, driverConfig, configFiles }: LoadedConfig,
+  connection: Awaited<ReturnType<typeof connect>>,
+  runtime: Runtime,
+): Promise<Agent> => {
+  const { config } = compiled;
+  const session = connection.host(config.defaults.host, {
+    lease: !config.workarounds.upstreamQuirks.has("no-host-lease"),
+  });
+  return createAgent({
+    host: config.defaults.host,
+    config,
+    configFiles,
+    runtime,
+    session,
+    driver,
+    driverConfig,
+    placement: reportClient(config, runtime, session),
+  });
+};
+
+/** From start-up to the end of the agent's life. */
+const run = async (agent: Agent, runtime: Runtime): Promise<number> => {
+  const ended = new Promise<void>((resolve) => {
+    agent.onState((state) => {
+      if (state === "serving") {
+        runtime.logger.info(`host ${agent.host} is serving`);
+        reportComponent({ type: "component", state: "ready", detail: `pid ${runtime.processes.pid}` });
+      } else if (state !== "stopped" && state !== "failed" && state !== "draining") {
+        runtime.logger.debug(`host ${agent.host} is ${state}`);
+        reportComponent({ type: "component", state: "starting", detail: state });
+      }
+      if (state === "stopped" || state === "failed") resolve();
+    });
+  });
+  await agent.start();
+  await ended;
+  if (agent.failure !== null) throw agent.failure;
+  return ExitCode.ok;
+};
+
+const failed = (error: unknown, asked: boolean, complain: (text: string) => void): number => {
+  if (error instanceof AgentStopped || asked) return ExitCode.ok;
+  const message = error instanceof Error ? error.message : String(error);
+  reportComponent({ type: "component", state: "failed", detail: message });
+  const refusal = refusalOf(error);
+  if (refusal !== null) {
+    complain(`compute-agent: refused to start (${refusal.code}): ${message}`);
+    complain("Nothing was touched. --dry-run shows the same without starting.");
+    return ExitCode.refused;
+  }
+  complain(`compute-agent: ${message}`);
+  if (process.env.DEBUG !== undefined && error instanceof Error) complain(error.stack ?? "");
+  if (error instanceof HostLeaseLost) return ExitCode.leaseLost;
+  if (error instanceof JoinTokenRefused || error instanceof ConductorUnreachable) return ExitCode.unreachable;
+  return ExitCode.failure;
+};
