@@ -107,7 +107,12 @@ export class AgentSession implements HostSession {
     // What was under way to the former handlers must have arrived, or it would be taken out of order.
     await this.#stopping;
     this.#carrier.inbound.serve(this.host, handlers);
-    await this.#carrier.ask("host_serve", { host: this.host }, this.#meta({}));
+    try {
+      await this.#carrier.ask("host_serve", { host: this.host }, this.#meta({}));
+    } catch (error) {
+      this.#carrier.inbound.stop(this.host);
+      throw error;
+    }
   }
 
   async stopServing(): Promise<void> {

@@ -1,0 +1,149 @@
+import { fc, test } from "@fast-check/vitest";
+import { describe, expect } from "vitest";
+import type { AgentHandlers } from "../../src/conductor/port.js";
+import { VirtualWorld } from "../../src/runtime/virtual/index.js";
+import { type AgentInWorld, startInProcessConductor } from "../fixtures/in-process-conductor.js";
+
+const HOST = "devstack1";
+
+/** What may go wrong between two steps of time, and what is asked meanwhile. */
+const happening = fc.oneof(
+  { weight: 6, arbitrary: fc.constant({ kind: "call" as const }) },
+  { weight: 4, arbitrary: fc.constant({ kind: "cast" as const }) },
+  { weight: 3, arbitrary: fc.constant({ kind: "cast from agent" as const }) },
+  { weight: 2, arbitrary: fc.constant({ kind: "partition" as const }) },
+  { weight: 2, arbitrary: fc.constant({ kind: "heal" as const }) },
+  { weight: 1, arbitrary: fc.constant({ kind: "restart control plane" as const }) },
+  { weight: 1, arbitrary: fc.constant({ kind: "kill agent" as const }) },
+  { weight: 1, arbitrary: fc.constant({ kind: "serve anew" as const }) },
+);
+/** Frames take 20 ms each way: short waits break connections between a question and its answer. */
+const wait = fc.oneof(
+  { weight: 5, arbitrary: fc.integer({ min: 0, max: 60 }) },
+  { weight: 2, arbitrary: fc.integer({ min: 60, max: 6_000 }) },
+  { weight: 1, arbitrary: fc.integer({ min: 8_000, max: 20_000 }) },
+);
+const story = fc.array(fc.record({ what: happening, wait }), { minLength: 10, maxLength: 60 });
+
+/** Handlers that keep what they are asked. */
+function handlers(keep: (method: string, requestId: string) => void): AgentHandlers {
+  const take =
+    (method: string) =>
+    async (params: { readonly requestId?: string }): Promise<null> => {
+      keep(method, params.requestId ?? "");
+      return null;
+    };
+  return {
+    build_and_run_instance: take("build_and_run_instance"),
+    terminate_instance: take("terminate_instance"),
+    rebuild_instance: take("rebuild_instance"),
+    start_instance: take("start_instance"),
+    stop_instance: take("stop_instance"),
+    reboot_instance: take("reboot_instance"),
+    set_host_enabled: async () => "enabled",
+    check_instance_shared_storage: async () => true,
+  };
+}
+
+describe("calls and casts are carried out once, in order, whatever breaks", () => {
+  test.prop([fc.integer(), story], { numRuns: 60, seed: 20_260_821 })("over a random story", async (seed, steps) => {
+    const world = new VirtualWorld({ seed });
+    world.network.latency = 20;
+    const cluster = await startInProcessConductor(world);
+    const { store } = cluster;
+    const service = store.services.create({ host: HOST, binary: "nova-compute", topic: "compute", version: 73 });
+    /** Casts that each boot of the agent took. */
+    const boots: string[][] = [];
+    const asked: string[] = [];
+    const fromAgent: string[] = [];
+    let answered = 0;
+    let unsure = 0;
+
+    const boot = (): AgentInWorld => {
+      const agent = cluster.agent(HOST);
+      const taken: string[] = [];
+      boots.push(taken);
+      const serve = async () => {
+        await agent.session.acquireLease();
+        await agent.session.serve(handlers((_, requestId) => taken.push(requestId)));
+      };
+      serve().catch(() => {});
+      return agent;
+    };
+    let agent = boot();
+    const neighbour = cluster.agent("devstack2");
+
+    const call = (): void => {
+      const mine = agent;
+      unsure += 1;
+      mine.session.call("service_report_state", { id: service.id }, { timeout: 3_600_000 }).then(
+        () => {
+          unsure -= 1;
+          answered += 1;
+        },
+        () => {},
+      );
+    };
+
+    for (const { what, wait } of steps) {
+      const id = `req-${asked.length + fromAgent.length}`;
+      const params = { instanceUuid: "00000000-0000-4000-8000-000000000001", requestId: id };
+      switch (what.kind) {
+        case "call":
+          call();
+          break;
+        case "cast":
+          asked.push(id);
+          store.transaction(() => cluster.conductor.bus.cast(HOST, "terminate_instance", params, id));
+          break;
+        case "cast from agent":
+          fromAgent.push(id);
+          neighbour.session.castAgent(HOST, "start_instance", params, { timeout: 3_600_000 }).catch(() => {});
+          break;
+        case "partition":
+          world.network.partition(`agent-${HOST}`, "control-plane");
+          world.network.partition("agent-devstack2", "control-plane");
+          break;
+        case "heal":
+          world.network.heal(`agent-${HOST}`, "control-plane");
+          world.network.heal("agent-devstack2", "control-plane");
+          break;
+        case "restart control plane":
+          cluster.kill();
+          await world.advance(500);
+          await cluster.restart();
+          break;
+        case "kill agent":
+          agent.runtime.kill();
+          agent = boot();
+          break;
+        case "serve anew":
+          agent.session
+            .stopServing()
+            .then(() => agent.session.serve(handlers((_, requestId) => boots.at(-1)?.push(requestId))))
+            .catch(() => {});
+          break;
+      }
+      await world.advance(wait);
+    }
+    world.network.heal(`agent-${HOST}`, "control-plane");
+    world.network.heal("agent-devstack2", "control-plane");
+    await world.advance(120_000);
+
+    // Calls: each acknowledged one counts once; those of killed agents at most once.
+    const { reportCount } = store.services.get(service.id) ?? { reportCount: -1 };
+    expect(reportCount).toBeGreaterThanOrEqual(answered);
+    expect(reportCount).toBeLessThanOrEqual(answered + unsure);
+    if (boots.length === 1) {
+      expect(unsure).toBe(0);
+    }
+    // Casts: none lost; within a boot none twice, and those of one sender in their order.
+    expect(new Set(boots.flat())).toEqual(new Set([...asked, ...fromAgent]));
+    for (const taken of boots) {
+      expect(new Set(taken).size).toBe(taken.length);
+      expect(taken.filter((id) => asked.includes(id))).toEqual(asked.filter((id) => taken.includes(id)));
+      expect(taken.filter((id) => fromAgent.includes(id))).toEqual(fromAgent.filter((id) => taken.includes(id)));
+    }
+    expect(store.messages.pending(HOST)).toEqual([]);
+  });
+});

@@ -1,0 +1,112 @@
+import type { DefaultRatios } from "../../../../src/cluster/store/compute-nodes.js";
+import { openStore } from "../../../../src/cluster/store/open-store.js";
+import type { NewInstance, Store } from "../../../../src/cluster/store/store.js";
+import type {
+  ComputeNode,
+  ComputeNodeResources,
+  Flavor,
+  Instance,
+  Service,
+} from "../../../../src/conductor/records/index.js";
+import { createVirtualRuntime, type VirtualRuntime } from "../../../../src/runtime/virtual/index.js";
+
+export const UNKNOWN_UUID = "ffffffff-ffff-4fff-8fff-ffffffffffff";
+
+export const RESOURCES: ComputeNodeResources = {
+  hostIp: "127.0.0.1",
+  vcpus: 8,
+  memoryMb: 16_384,
+  localGb: 100,
+  vcpusUsed: 0,
+  memoryMbUsed: 512,
+  localGbUsed: 0,
+  freeRamMb: -5,
+  freeDiskGb: -1,
+  runningVms: 0,
+  currentWorkload: 0,
+  diskAvailableLeast: null,
+  hypervisorType: "fake",
+  hypervisorVersion: 2_000_000,
+  cpuInfo: "",
+  supportedHvSpecs: [["x86_64", "fake", "hvm"]],
+  cpuAllocationRatio: 4,
+  ramAllocationRatio: 1,
+  diskAllocationRatio: 1,
+  stats: { failed_builds: "0" },
+  metrics: "[]",
+  numaTopology: null,
+  pciDevicePools: [],
+};
+
+export const FLAVOR: Flavor = {
+  id: 1,
+  flavorid: "1",
+  name: "m1.tiny",
+  vcpus: 1,
+  memoryMb: 512,
+  rootGb: 1,
+  ephemeralGb: 0,
+  swap: 0,
+  rxtxFactor: 1,
+  disabled: false,
+  isPublic: true,
+  extraSpecs: { "hw:cpu_policy": "shared" },
+  description: null,
+};
+
+export async function memoryStore(
+  options: { readonly ratios?: Partial<DefaultRatios>; readonly seed?: number } = {},
+): Promise<{ readonly store: Store; readonly runtime: VirtualRuntime }> {
+  const runtime = createVirtualRuntime({ seed: options.seed ?? 1 });
+  const { ratios = {} } = options;
+  return { store: await openStore({ path: ":memory:", runtime, ratios }), runtime };
+}
+
+export function addService(store: Store, host = "devstack1", values: Partial<Service> = {}): Service {
+  return store.services.create({ host, binary: "nova-compute", topic: "compute", version: 73, ...values });
+}
+
+let nodes = 0;
+
+export function uuidOf(number: number): string {
+  return `00000000-0000-4000-8000-${number.toString().padStart(12, "0")}`;
+}
+
+export function addNode(store: Store, service: Service, name = service.host, uuid?: string): ComputeNode {
+  nodes += 1;
+  return store.computeNodes.create({
+    host: service.host,
+    serviceId: service.id,
+    uuid: uuid ?? uuidOf(1_000_000 + nodes),
+    hypervisorHostname: name,
+    resources: RESOURCES,
+  });
+}
+
+export function newInstance(uuid: string, values: Partial<NewInstance> = {}): NewInstance {
+  return {
+    uuid,
+    projectId: "project",
+    userId: "user",
+    displayName: "vm1",
+    hostname: "vm1",
+    reservationId: "r-1",
+    imageRef: "image",
+    flavor: FLAVOR,
+    ...values,
+  };
+}
+
+export function addInstance(store: Store, uuid = uuidOf(1), values: Partial<NewInstance> = {}): Instance {
+  return store.instances.create(newInstance(uuid, values));
+}
+
+/** The error that the action throws. */
+export function errorOf(action: () => unknown): Error {
+  try {
+    action();
+  } catch (error) {
+    return error as Error;
+  }
+  throw new Error("nothing was thrown");
+}
