@@ -96,11 +96,11 @@ export const names = <const C extends string>(known: readonly C[]): ValueType<Re
   format: (value) => [...value].join(","),
 });
 
-/** The same type, or nothing: empty where a number or a word is expected. */
+/** The same type, or nothing, which is what an empty text means. */
 export function optional<T>(type: ValueType<T>): ValueType<T | null> {
   return {
     ...type,
-    parse: (texts) => type.parse(texts) ?? (strip(last(texts)) === "" ? null : undefined),
+    parse: (texts) => (strip(last(texts)) === "" ? null : type.parse(texts)),
     format: (value) => (value === null ? "" : type.format(value)),
   };
 }
