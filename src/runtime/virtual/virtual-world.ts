@@ -145,7 +145,8 @@ export class VirtualWorld {
   }
 
   #plan(milliseconds: number, action: () => void): CancelTimer {
-    const event = this.#timeline.plan(this.#now + Math.max(0, milliseconds), action);
+    // Whole milliseconds, as Node's timers: the time of day is an integer everywhere.
+    const event = this.#timeline.plan(this.#now + Math.max(0, Math.trunc(milliseconds)), action);
     return () => this.#timeline.cancel(event);
   }
 }

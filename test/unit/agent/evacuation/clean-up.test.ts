@@ -1,0 +1,138 @@
+import { expect } from "vitest";
+import { evacuated, statusOf, VM } from "../support/evacuated.js";
+import { AMOUNTS, addInstance, addMigration, placed, uuidOf } from "../support/records.js";
+import { scenario } from "../support/scenario.js";
+
+scenario("3.1 a done evacuation: guest gone, source out of the allocations, record completed", async (lab) => {
+  const evacuation = await evacuated(lab, "done");
+  await lab.start("devstack2");
+  await lab.start("devstack1");
+  expect(lab.hypervisor("devstack1").guests.has(VM)).toBe(false);
+  expect(lab.hypervisor("devstack2").guests.has(VM)).toBe(true);
+  expect(await lab.held(VM)).toEqual({ [evacuation.d.uuid]: AMOUNTS });
+  expect(statusOf(lab, evacuation)).toBe("completed");
+});
+
+scenario("3.1 a reinstalled hypervisor: no guest, and still the source leaves the allocations", async (lab) => {
+  const evacuation = await evacuated(lab, "done", { guestLeft: false });
+  await lab.start("devstack1");
+  expect(lab.hypervisor("devstack1").changes).toEqual([]);
+  expect(await lab.held(VM)).toEqual({ [evacuation.d.uuid]: AMOUNTS });
+  expect(statusOf(lab, evacuation)).toBe("completed");
+});
+
+scenario(
+  "3.1 bug 1794996: an instance deleted meanwhile: guest destroyed with disks, record completed",
+  async (lab) => {
+    const evacuation = await evacuated(lab, "done");
+    lab.store.instances.destroy(VM);
+    await lab.start("devstack1");
+    expect(lab.hypervisor("devstack1").changes).toEqual([
+      { host: "devstack1", method: "destroy", instance: VM, destroyDisks: true },
+    ]);
+    expect(statusOf(lab, evacuation)).toBe("completed");
+    // Assumed to be gone with the instance; what is still there, the tracker's first pass removes (4.6 row 4).
+    const tracking = lab.evidence.entries.findIndex(
+      (entry) => entry.kind === "state" && entry.host === "devstack1" && entry.state === "tracking",
+    );
+    const written = lab.evidence.entries.findIndex((entry) => entry.kind === "consumer-write");
+    expect(written).toBeGreaterThan(tracking);
+    expect(await lab.held(VM)).toEqual({});
+  },
+);
+
+scenario("3.1 a source node that is not this host's any more: the record is left", async (lab) => {
+  const evacuation = await evacuated(lab, "done", { sourceNode: "gone" });
+  const run = await lab.start("devstack1");
+  expect(statusOf(lab, evacuation)).toBe("done");
+  expect(await lab.held(VM)).toHaveProperty(evacuation.s.uuid);
+  expect(run.runtime.logs.some(({ message }) => message.includes("cannot be cleaned up after"))).toBe(true);
+});
+
+scenario(
+  "3.1 all guests go before any allocation is edited, and a later record replaces an earlier one",
+  async (lab) => {
+    const first = await evacuated(lab, "done");
+    const other = uuidOf(2);
+    addInstance(lab.store, other, placed(first.d));
+    lab.hypervisor("devstack1").addGuest(other);
+    await lab.allocate(other, first.s, first.d);
+    const source = { sourceCompute: "devstack1", sourceNode: "devstack1", destCompute: "devstack2" };
+    const older = addMigration(lab.store, other, "evacuation", "done", { ...source, sourceNode: "gone" });
+    const newer = addMigration(lab.store, other, "evacuation", "done", source);
+    await lab.start("devstack1");
+    const order = lab.evidence.entries.flatMap((entry) =>
+      entry.kind === "driver" && entry.call.host === "devstack1"
+        ? [`destroy ${entry.call.instance}`]
+        : entry.kind === "consumer-write" && entry.host === "devstack1"
+          ? [`strip ${entry.consumer}`]
+          : [],
+    );
+    expect(order).toEqual([`destroy ${VM}`, `destroy ${other}`, `strip ${VM}`, `strip ${other}`]);
+    expect(lab.store.migrations.get(older.id)?.status).toBe("done");
+    expect(lab.store.migrations.get(newer.id)?.status).toBe("completed");
+  },
+);
+
+scenario("3.1 other moves and other hosts' evacuations are no reason to destroy", async (lab) => {
+  const { node: s } = await lab.seed("devstack1");
+  const { node: d } = await lab.seed("devstack2");
+  addInstance(lab.store, VM, placed(d));
+  lab.hypervisor("devstack1").addGuest(VM);
+  const to = { sourceNode: "devstack1", destCompute: "devstack2", destNode: "devstack2", destComputeId: d.id };
+  addMigration(lab.store, VM, "live-migration", "completed", { ...to, sourceCompute: "devstack1" });
+  addMigration(lab.store, VM, "evacuation", "failed", { ...to, sourceCompute: "devstack1" });
+  addMigration(lab.store, VM, "evacuation", "completed", { ...to, sourceCompute: "devstack1" });
+  addMigration(lab.store, VM, "evacuation", "done", { ...to, sourceCompute: "devstack3" });
+  await lab.start("devstack1");
+  expect(lab.hypervisor("devstack1").changes).toEqual([]);
+  expect(s.host).toBe("devstack1");
+});
+
+scenario("3.1 a driver without supports_evacuate cleans nothing", async (lab) => {
+  const evacuation = await evacuated(lab, "done");
+  lab.hypervisor("devstack1").capabilities = {};
+  await lab.start("devstack1");
+  expect(lab.hypervisor("devstack1").changes).toEqual([]);
+  expect(statusOf(lab, evacuation)).toBe("done");
+});
+
+scenario("3.1 a guest that came back to this host by a later move is alive and stays", async (lab) => {
+  const evacuation = await evacuated(lab, "done", { recordedOn: "devstack1", holds: ["devstack1"] });
+  lab.store.instances.save(VM, { taskState: null });
+  await lab.start("devstack1");
+  expect(lab.hypervisor("devstack1").changes).toEqual([]);
+  expect(await lab.held(VM)).toEqual({ [evacuation.s.uuid]: AMOUNTS });
+  expect(statusOf(lab, evacuation)).toBe("completed");
+});
+
+scenario(
+  "3.1 a failing destroy aborts the start with every record untouched, and the next start retries",
+  async (lab) => {
+    const evacuation = await evacuated(lab, "done");
+    const hypervisor = lab.hypervisor("devstack1");
+    hypervisor.failures.set("destroy", () => new Error("the domain is stuck"));
+    expect((await lab.failure("devstack1")).message).toContain("the domain is stuck");
+    expect(statusOf(lab, evacuation)).toBe("done");
+    expect(await lab.held(VM)).toHaveProperty(evacuation.s.uuid);
+    hypervisor.failures.clear();
+    await lab.start("devstack1");
+    expect(statusOf(lab, evacuation)).toBe("completed");
+    expect(hypervisor.guests.has(VM)).toBe(false);
+  },
+);
+
+scenario("3.1 an unreachable Placement aborts the start; the next one goes on where it ended", async (lab) => {
+  const evacuation = await evacuated(lab, "done");
+  const heal = lab.world.network.inject({
+    match: ({ from, url }) => from === "agent-devstack1" && url.includes("/allocations/"),
+    fault: { kind: "refuse" },
+  });
+  expect((await lab.failure("devstack1")).name).toContain("ConnectFailure");
+  expect(lab.hypervisor("devstack1").guests.has(VM)).toBe(false);
+  expect(statusOf(lab, evacuation)).toBe("done");
+  heal();
+  await lab.start("devstack1");
+  expect(statusOf(lab, evacuation)).toBe("completed");
+  expect(await lab.held(VM)).toEqual({ [evacuation.d.uuid]: AMOUNTS });
+});

@@ -1,0 +1,54 @@
+import type { ComputeNode, Migration, MigrationStatus } from "../../../../src/conductor/records/index.js";
+import { Hypervisor } from "./hypervisor.js";
+import type { Lab } from "./lab.js";
+import { addInstance, addMigration, placed, uuidOf } from "./records.js";
+
+export const VM = uuidOf(1);
+
+export interface Evacuated {
+  readonly s: ComputeNode;
+  readonly d: ComputeNode;
+  readonly migration: Migration;
+}
+
+export interface EvacuatedOptions {
+  /** Where the instance row says it is. Default: `devstack2` for `done`, else `devstack1`. */
+  readonly recordedOn?: "devstack1" | "devstack2";
+  readonly dest?: "devstack2" | null;
+  /** Default: both. */
+  readonly holds?: readonly ("devstack1" | "devstack2")[];
+  readonly guestLeft?: boolean;
+  readonly sharedStorage?: boolean;
+  readonly sourceNode?: string;
+}
+
+/** vm1 ran on devstack1, which went down, and an evacuation to devstack2 has come as far as `status`. */
+export async function evacuated(lab: Lab, status: MigrationStatus, options: EvacuatedOptions = {}): Promise<Evacuated> {
+  if (options.sharedStorage) {
+    lab.attach("devstack2", new Hypervisor("devstack2", lab.hypervisor("devstack1")));
+  }
+  const { node: s } = await lab.seed("devstack1");
+  const { node: d } = await lab.seed("devstack2");
+  const { recordedOn = status === "done" ? "devstack2" : "devstack1", dest = "devstack2" } = options;
+  const { holds = ["devstack1", "devstack2"], guestLeft = true } = options;
+  const here = recordedOn === "devstack1";
+  addInstance(lab.store, VM, { ...placed(here ? s : d), taskState: here ? "rebuilding" : null });
+  if (guestLeft) {
+    lab.hypervisor("devstack1").addGuest(VM);
+  }
+  if (!here) {
+    lab.hypervisor("devstack2").addGuest(VM);
+  }
+  await lab.allocate(VM, ...[s, d].filter(({ host }) => holds.some((held) => held === host)));
+  const migration = addMigration(lab.store, VM, "evacuation", status, {
+    sourceCompute: "devstack1",
+    sourceNode: options.sourceNode ?? "devstack1",
+    destCompute: dest,
+    destNode: dest,
+    ...(dest === null ? {} : { destComputeId: d.id }),
+  });
+  return { s, d, migration };
+}
+
+export const statusOf = (lab: Lab, { migration }: Evacuated): MigrationStatus | undefined =>
+  lab.store.migrations.get(migration.id)?.status;
