@@ -1,9 +1,7 @@
 import type { Clock, Files, Logger } from "../../src/virt/index.js";
-import { DOMAIN_STATES, type Domain, type DomainState } from "./domain.js";
+import { DOMAIN_STATES, type Domain, type DomainState, UUID } from "./domain.js";
 import { BrokenDomainXml, domainFromXml, domainToXml } from "./domain-xml.js";
 import type { HypervisorFolder } from "./hypervisor.js";
-
-const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 
 /** A file that changed so shortly before it was read may change again without a new time stamp: it is read anew. */
 const TIME_STAMP_STEP = 2_000;

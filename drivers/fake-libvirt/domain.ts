@@ -1,5 +1,7 @@
 import { POWER_STATES, type PowerState } from "../../src/virt/index.js";
 
+export const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
+
 /** What a domain does now. `suspended`: memory saved to disk. */
 export const DOMAIN_STATES = ["running", "paused", "suspended", "shutoff", "crashed"] as const;
 export type DomainState = (typeof DOMAIN_STATES)[number];

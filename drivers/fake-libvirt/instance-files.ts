@@ -1,10 +1,11 @@
 import { join } from "node:path";
 import type { Files, Random } from "../../src/virt/index.js";
+import { UUID } from "./domain.js";
 
 const GIB = 1024 ** 3;
 const TOKEN_PREFIX = ".shared-storage-";
 
-/** Tokens come from other hosts: anything else must not become part of a path. */
+/** Tokens come from other hosts: nothing else of them may become part of a path. */
 const TOKEN = new RegExp(`^${TOKEN_PREFIX.replace(".", "\\.")}[0-9a-f]{16}$`);
 
 /** A disk that a guest is to have. */
@@ -81,10 +82,12 @@ export class InstanceFiles {
   }
 
   async seesToken(uuid: string, name: string): Promise<boolean> {
-    return TOKEN.test(name) && (await this.#files.stat(this.disk(uuid, name))) !== undefined;
+    return isToken(uuid, name) && (await this.#files.stat(this.disk(uuid, name))) !== undefined;
   }
 
   async removeToken(uuid: string, name: string): Promise<void> {
-    if (TOKEN.test(name)) await this.#files.remove(this.disk(uuid, name));
+    if (isToken(uuid, name)) await this.#files.remove(this.disk(uuid, name));
   }
 }
+
+const isToken = (uuid: string, name: string): boolean => UUID.test(uuid) && TOKEN.test(name);

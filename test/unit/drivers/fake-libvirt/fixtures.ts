@@ -1,0 +1,80 @@
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { driver as definition } from "../../../../drivers/fake-libvirt/index.js";
+import { createNodeRuntime } from "../../../../src/runtime/node/index.js";
+import { createVirtualRuntime } from "../../../../src/runtime/virtual/index.js";
+import { VirtualLogger } from "../../../../src/runtime/virtual/virtual-logger.js";
+import { createDriverHost, type DriverHost } from "../../../../src/virt/driver-host.js";
+import type { ImageMeta, SpawnOptions } from "../../../../src/virt/index.js";
+import { contextOf, type HostContext } from "../../virt/fixtures.js";
+
+export const IMAGE: ImageMeta = {
+  id: "33333333-3333-4333-8333-333333333333",
+  name: "cirros",
+  diskFormat: "qcow2",
+  containerFormat: "bare",
+  minDisk: 0,
+  minRam: 0,
+  properties: {},
+};
+
+const nothing = { network: [], blockDevices: { rootDeviceName: "/dev/vda", blockDeviceMapping: [] } };
+export const SPAWN: SpawnOptions = { ...nothing, image: IMAGE, allocations: {}, powerOn: true };
+export const DESTROY = { ...nothing, destroyDisks: true };
+export const KEEP_DISKS = { ...nothing, destroyDisks: false };
+
+/** A place for hypervisors, and agents on them. */
+export interface Lab {
+  readonly folder: string;
+  readonly files: HostContext["files"];
+  /** What all of its drivers logged. */
+  readonly logs: { readonly level: string; readonly message: string }[];
+  /** A connected driver, wrapped as in the agent. */
+  connect(config?: Readonly<Record<string, unknown>>, changes?: Partial<HostContext>): Promise<DriverHost>;
+  close(): Promise<void>;
+}
+
+const labOf = (folder: string, context: HostContext, close: () => Promise<void>): Lab => {
+  const logs: { level: string; message: string }[] = [];
+  const logger = new VirtualLogger((level, message) => void logs.push({ level, message }));
+  const hosts: DriverHost[] = [];
+  return {
+    folder,
+    files: context.files,
+    logs,
+    connect: async (config = {}, changes = {}) => {
+      const connection = `fake-libvirt://${folder}/hypervisors/devstack1`;
+      const host = await createDriverHost(definition, {
+        ...context,
+        logger,
+        config: { connection, ...config },
+        ...changes,
+      });
+      await host.initHost();
+      hosts.push(host);
+      return host;
+    },
+    close: async () => {
+      for (const host of hosts) await host.cleanupHost();
+      await close();
+    },
+  };
+};
+
+export const virtualLab = async (): Promise<Lab> => labOf("/lab", contextOf(createVirtualRuntime()), async () => {});
+
+export const realLab = async (): Promise<Lab> => {
+  const folder = await mkdtemp(join(tmpdir(), "fake-libvirt-"));
+  const runtime = createNodeRuntime({ logger: new VirtualLogger(() => {}) });
+  return labOf(folder, contextOf(runtime), async () => {
+    await runtime.http.close();
+    await rm(folder, { recursive: true, force: true });
+  });
+};
+
+/** The file systems that behaviours are looped over. */
+export const LABS = [
+  ["virtual files", virtualLab],
+  ["real files", realLab],
+] as const;
