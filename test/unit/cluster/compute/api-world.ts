@@ -143,8 +143,10 @@ export class ApiWorld {
   server(host: string | null, changes: Partial<NewInstance> = {}): Instance {
     const node = host === null ? null : this.store.computeNodes.byHost(host)[0];
     const flavor = this.store.flavors.getByFlavorid("1") ?? this.flavor();
+    const uuid = changes.uuid ?? crypto.randomUUID();
+    this.store.mappings.mapInstance(uuid, changes.projectId ?? this.projectId("admin"), "cell1");
     return this.store.instances.create({
-      uuid: changes.uuid ?? crypto.randomUUID(),
+      uuid,
       projectId: this.projectId("admin"),
       userId: nodeDigests.sha256("user/admin").slice(0, 32),
       displayName: "vm1",
