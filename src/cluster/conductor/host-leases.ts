@@ -80,7 +80,7 @@ export class HostLeases {
     const now = this.#clock.monotonic();
     const silence = now - session.lastHeard;
     const start = silence >= this.#ttl ? session.lastHeard : now;
-    const seenAt = this.#clock.now() - silence;
+    const seenAt = Math.round(this.#clock.now() - silence);
     const mine = [...this.#holdings].filter(([, holding]) => holding.session === session);
     if (mine.length === 0) {
       return;
