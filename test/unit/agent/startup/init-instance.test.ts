@@ -1,0 +1,311 @@
+import { expect, test } from "vitest";
+import { type InitFacts, planInitInstance } from "../../../../src/agent/startup/init-rows.js";
+import type { Instance, PowerState, TaskState, VmState } from "../../../../src/conductor/records/index.js";
+import { VM_STATES } from "../../../../src/conductor/records/index.js";
+import type { Lab } from "../support/lab.js";
+import { AMOUNTS, addInstance, addMigration, placed, uuidOf } from "../support/records.js";
+import { scenario } from "../support/scenario.js";
+
+const RUNNING: PowerState = 1;
+const PAUSED: PowerState = 3;
+const SHUTDOWN: PowerState = 4;
+
+const plan = (
+  vmState: VmState,
+  taskState: TaskState | null,
+  power: PowerState = RUNNING,
+  more: Partial<Instance> = {},
+) => {
+  // Only what the rows look at.
+  const instance = { uuid: uuidOf(1), host: "devstack1", vmState, taskState, powerState: RUNNING, ...more } as Instance;
+  const facts: InitFacts = { host: "devstack1", instance, power, resumeGuests: true };
+  return planInitInstance(facts).map(({ action }) => action);
+};
+
+const ERROR = { kind: "save", changes: { vmState: "error", taskState: null } };
+const CLEAR = { kind: "save", changes: { taskState: null } };
+const ACTIVE = { kind: "save", changes: { taskState: null, vmState: "active" } };
+
+test("2.6 another host's instance: nothing", () => {
+  expect(plan("active", "deleting", RUNNING, { host: "devstack2" })).toMatchObject([{ kind: "leave" }]);
+});
+
+test("2.6 soft-deleted, or in error with any task but resize_migrating and deleting: nothing", () => {
+  expect(plan("soft-delete", null, SHUTDOWN)).toEqual([{ kind: "leave" }]);
+  expect(plan("error", null, SHUTDOWN)).toEqual([{ kind: "leave" }]);
+  expect(plan("error", "spawning", SHUTDOWN)).toEqual([{ kind: "leave" }]);
+  expect(plan("error", "deleting")).toEqual([{ kind: "terminate" }]);
+  expect(plan("error", "resize_migrating")[0]).toEqual({ kind: "revert-resize" });
+});
+
+test("2.6 vm deleted: the deletion is completed", () => {
+  expect(plan("deleted", null)).toEqual([{ kind: "complete-partial-deletion" }]);
+});
+
+for (const task of ["scheduling", "block_device_mapping", "networking", "spawning"] as const) {
+  test(`2.6 task ${task}: an interrupted build becomes an error`, () => {
+    expect(plan("building", task)).toEqual([ERROR]);
+    expect(plan("active", task)).toEqual([ERROR]);
+    expect(plan("building", null)).toEqual([ERROR]);
+  });
+}
+
+for (const task of ["rebuilding", "rebuild_block_device_mapping", "rebuild_spawning"] as const) {
+  test(`2.6 task ${task}: an interrupted rebuild becomes an error`, () => {
+    expect(plan("active", task)).toEqual([ERROR]);
+    expect(plan("stopped", task)).toEqual([ERROR]);
+    expect(plan("paused", task)).toEqual([]);
+  });
+}
+
+for (const task of [
+  "image_snapshot_pending",
+  "image_pending_upload",
+  "image_uploading",
+  "image_snapshot",
+  "resize_prep",
+] as const) {
+  test(`2.6 task ${task}: cleared, and the rows below are looked at`, () => {
+    expect(plan("active", task)).toEqual([CLEAR]);
+    expect(plan("active", task, SHUTDOWN)).toEqual([CLEAR, { kind: "resume-on-host-boot" }]);
+  });
+}
+
+test("2.6 task deleting: the whole delete again", () => {
+  expect(plan("active", "deleting")).toEqual([{ kind: "terminate" }]);
+  expect(plan("stopped", "deleting", SHUTDOWN)).toEqual([{ kind: "terminate" }]);
+});
+
+test("2.6 reboot retry", () => {
+  const soft = { kind: "reboot", type: "SOFT", pendingHard: false };
+  const hard = { kind: "reboot", type: "HARD", pendingHard: false };
+  const softMadeHard = { kind: "reboot", type: "HARD", pendingHard: true };
+  expect(plan("active", "reboot_pending")).toEqual([soft]);
+  expect(plan("active", "reboot_pending", SHUTDOWN)).toEqual([softMadeHard]);
+  expect(plan("stopped", "reboot_pending")).toEqual([]);
+  for (const state of ["active", "stopped", "paused", "suspended"] as const) {
+    expect(plan(state, "reboot_pending_hard")).toEqual([hard]);
+  }
+  expect(plan("rescued", "reboot_pending_hard")).toEqual([]);
+  expect(plan("active", "rebooting", SHUTDOWN)).toEqual([softMadeHard]);
+  expect(plan("active", "reboot_started", SHUTDOWN)).toEqual([softMadeHard]);
+  expect(plan("active", "rebooting_hard", SHUTDOWN)).toEqual([hard]);
+  expect(plan("active", "reboot_started_hard", SHUTDOWN)).toEqual([hard]);
+});
+
+for (const task of [
+  "reboot_started",
+  "reboot_started_hard",
+  "rebooting",
+  "rebooting_hard",
+  "pausing",
+  "unpausing",
+] as const) {
+  test(`2.6 task ${task} and the guest runs: done, active`, () => {
+    expect(plan("paused", task)).toEqual([ACTIVE]);
+  });
+}
+
+test("2.6 paused and unpausing: unpaused", () => {
+  expect(plan("paused", "unpausing", PAUSED)).toEqual([{ kind: "unpause" }]);
+});
+
+test("2.6 powering-off, powering-on: again", () => {
+  expect(plan("active", "powering-off")).toEqual([{ kind: "stop" }]);
+  expect(plan("stopped", "powering-on", SHUTDOWN)).toEqual([{ kind: "start" }]);
+});
+
+test("2.6 finally: brought back after the host's boot, if the option says so", () => {
+  expect(plan("active", null, SHUTDOWN)).toEqual([{ kind: "resume-on-host-boot" }]);
+  expect(plan("active", null, SHUTDOWN, { powerState: SHUTDOWN })).toEqual([]);
+  expect(plan("active", null)).toEqual([]);
+});
+
+test("2.6 an instance at rest needs nothing, whatever its vm_state", () => {
+  const busy = ["building", "deleted", "error", "soft-delete"];
+  for (const state of VM_STATES.filter((name) => !busy.includes(name))) {
+    expect(plan(state, null)).toEqual([]);
+  }
+});
+
+async function restart(lab: Lab, values: Parameters<typeof addInstance>[2], power: PowerState = RUNNING) {
+  const { node } = await lab.seed("devstack1");
+  const { node: other } = await lab.seed("devstack2");
+  addInstance(lab.store, uuidOf(1), { ...placed(node), ...values });
+  lab.hypervisor("devstack1").addGuest(uuidOf(1), power);
+  return { node, other, vm: uuidOf(1) };
+}
+
+scenario("2.6 what the rows say is done in the records", async (lab) => {
+  const { vm, node } = await restart(lab, { vmState: "building", taskState: "spawning" });
+  await lab.allocate(vm, node);
+  await lab.start("devstack1");
+  expect(lab.instance(vm)).toMatchObject({ vmState: "error", taskState: null, host: "devstack1" });
+  expect(await lab.held(vm)).toEqual({ [node.uuid]: AMOUNTS });
+});
+
+scenario("2.6 a soft reboot of a guest that is down is recorded as a hard one first", async (lab) => {
+  const { vm } = await restart(lab, { taskState: "reboot_started" }, SHUTDOWN);
+  const run = await lab.start("devstack1");
+  expect(run.operations).toEqual([`reboot HARD ${vm}`]);
+  expect(lab.instance(vm).taskState).toBe("reboot_pending_hard");
+});
+
+scenario("2.6 a delete that fails again: vm error", async (lab) => {
+  const { vm } = await restart(lab, { taskState: "deleting" });
+  const failure = async () => Promise.reject(new Error("the domain is stuck"));
+  const run = await lab.start("devstack1", { operations: { terminateInstance: failure } });
+  expect(run.agent.state).toBe("serving");
+  expect(lab.instance(vm)).toMatchObject({ vmState: "error", deleted: 0 });
+});
+
+scenario("2.6 a partial deletion that fails is logged, and the start goes on", async (lab) => {
+  await restart(lab, { vmState: "deleted" });
+  const failure = async () => Promise.reject(new Error("later"));
+  const run = await lab.start("devstack1", { operations: { completePartialDeletion: failure } });
+  expect(run.agent.state).toBe("serving");
+});
+
+scenario("2.6 a guest that cannot be brought back after the host's boot: vm error", async (lab) => {
+  const { vm } = await restart(lab, {}, SHUTDOWN);
+  lab.hypervisor("devstack1").failures.set("resumeStateOnHostBoot", () => new Error("no memory"));
+  await lab.start("devstack1", { config: { defaults: { resume_guests_state_on_host_boot: true } } });
+  expect(lab.instance(vm).vmState).toBe("error");
+});
+
+const context = (vm: string, migrationId: number) => ({
+  instanceUuid: vm,
+  migrationId,
+  oldNumaTopology: null,
+  newNumaTopology: null,
+  oldPciDevices: [],
+  newPciDevices: [],
+  oldResources: [],
+  newResources: [],
+});
+
+for (const quirk of [false, true]) {
+  scenario(
+    `2.6 resize_migrating: the guest stays here ${quirk ? "and upstream leaves the rest" : "and so do its allocations"}`,
+    async (lab) => {
+      const { vm, node, other } = await restart(lab, {
+        taskState: "resize_migrating",
+        systemMetadata: { old_vm_state: "stopped" },
+      });
+      const migration = addMigration(lab.store, vm, "migration", "migrating", {
+        sourceCompute: "devstack1",
+        sourceNode: "devstack1",
+        destCompute: "devstack2",
+        destNode: "devstack2",
+        destComputeId: other.id,
+      });
+      lab.store.instances.save(vm, { migrationContext: context(vm, migration.id) });
+      await lab.allocate(migration.uuid, node);
+      await lab.allocate(vm, other);
+      await lab.start("devstack1", { config: { quirks: quirk ? ["leave-interrupted-resize-allocations"] : [] } });
+      expect(lab.hypervisor("devstack1").changes.map(({ method }) => method)).toEqual(["finishRevertMigration"]);
+      expect(lab.hypervisor("devstack1").guests.get(vm)?.power).toBe(SHUTDOWN);
+      expect(lab.instance(vm).taskState).toBeNull();
+      expect(lab.store.migrations.get(migration.id)?.status).toBe(quirk ? "migrating" : "error");
+      expect(await lab.held(vm)).toEqual({ [quirk ? other.uuid : node.uuid]: AMOUNTS });
+      expect(Object.keys(await lab.held(migration.uuid))).toEqual(quirk ? [node.uuid] : []);
+      expect(lab.instance(vm).migrationContext === null).toBe(!quirk);
+    },
+  );
+}
+
+scenario("2.6 resize_finish: the destination fails the resize and keeps its own allocation", async (lab) => {
+  const { vm, node, other } = await restart(lab, { taskState: "resize_finish" });
+  const migration = addMigration(lab.store, vm, "migration", "post-migrating", {
+    sourceCompute: "devstack2",
+    sourceNode: "devstack2",
+    destCompute: "devstack1",
+    destNode: "devstack1",
+    destComputeId: node.id,
+  });
+  await lab.allocate(migration.uuid, other);
+  await lab.allocate(vm, node);
+  await lab.start("devstack1");
+  expect(lab.instance(vm)).toMatchObject({ vmState: "error", taskState: null, host: "devstack1" });
+  expect(lab.store.migrations.get(migration.id)?.status).toBe("error");
+  expect(await lab.held(vm)).toEqual({ [node.uuid]: AMOUNTS });
+  expect(await lab.held(migration.uuid)).toEqual({});
+});
+
+for (const quirk of [false, true]) {
+  scenario(
+    `2.6 migrating: aborted, ${quirk ? "and upstream leaves the allocations" : "and the allocations come back"}`,
+    async (lab) => {
+      const { vm, node, other } = await restart(lab, { taskState: "migrating" });
+      const migration = addMigration(lab.store, vm, "live-migration", "running", {
+        sourceCompute: "devstack1",
+        sourceNode: "devstack1",
+        destCompute: "devstack2",
+        destNode: "devstack2",
+        destComputeId: other.id,
+      });
+      await lab.allocate(migration.uuid, node);
+      await lab.allocate(vm, other);
+      await lab.start("devstack1", {
+        config: { quirks: quirk ? ["leave-interrupted-live-migration-allocations"] : [] },
+      });
+      expect(lab.hypervisor("devstack1").changes.map(({ method }) => method)).toEqual(["liveMigrationAbort"]);
+      expect(lab.instance(vm)).toMatchObject({ taskState: null, vmState: "active" });
+      expect(lab.store.migrations.get(migration.id)?.status).toBe("error");
+      expect(await lab.held(vm)).toEqual({ [quirk ? other.uuid : node.uuid]: AMOUNTS });
+    },
+  );
+}
+
+scenario("2.6 migrating, and the guest is not here any more: nothing is guessed", async (lab) => {
+  const { vm, node, other } = await restart(lab, { taskState: "migrating" });
+  lab.hypervisor("devstack1").guests.delete(vm);
+  const migration = addMigration(lab.store, vm, "live-migration", "running", {
+    sourceCompute: "devstack1",
+    sourceNode: "devstack1",
+    destCompute: "devstack2",
+    destNode: "devstack2",
+    destComputeId: other.id,
+  });
+  await lab.allocate(migration.uuid, node);
+  await lab.allocate(vm, other);
+  const run = await lab.start("devstack1");
+  expect(lab.instance(vm).taskState).toBe("migrating");
+  expect(lab.store.migrations.get(migration.id)?.status).toBe("running");
+  expect(await lab.held(vm)).toEqual({ [other.uuid]: AMOUNTS });
+  expect(run.runtime.logs.some(({ message }) => message.includes("is not known here"))).toBe(true);
+});
+
+scenario("2.7 building instances that hold allocations here and have no host become errors", async (lab) => {
+  const { node } = await lab.seed("devstack1");
+  const { node: other } = await lab.seed("devstack2");
+  const building = { vmState: "building", taskState: "scheduling" } as const;
+  for (const [n, on] of [
+    [1, node],
+    [2, other],
+  ] as const) {
+    addInstance(lab.store, uuidOf(n), building);
+    await lab.allocate(uuidOf(n), on);
+  }
+  addInstance(lab.store, uuidOf(3), { vmState: "shelved_offloaded" });
+  await lab.allocate(uuidOf(3), node);
+  await lab.start("devstack1");
+  expect(lab.instance(uuidOf(1))).toMatchObject({ vmState: "error", taskState: null, host: null });
+  expect(lab.instance(uuidOf(2))).toMatchObject(building);
+  expect(lab.instance(uuidOf(3)).vmState).toBe("shelved_offloaded");
+  expect(await lab.held(uuidOf(1))).toEqual({ [node.uuid]: AMOUNTS });
+});
+
+scenario("2.7 a node whose allocations cannot be read is skipped", async (lab) => {
+  const { node } = await lab.seed("devstack1");
+  addInstance(lab.store, uuidOf(1), { vmState: "building", taskState: "scheduling" });
+  await lab.allocate(uuidOf(1), node);
+  lab.world.network.inject({
+    match: ({ url }) => url.endsWith(`/resource_providers/${node.uuid}/allocations`),
+    times: 1,
+    fault: { kind: "answer", response: { status: 500, headers: {}, body: "" } },
+  });
+  const run = await lab.start("devstack1");
+  expect(run.agent.state).toBe("serving");
+  expect(lab.instance(uuidOf(1)).vmState).toBe("building");
+});
