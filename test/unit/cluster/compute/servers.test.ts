@@ -1,4 +1,5 @@
 import { beforeEach, describe, expect, test } from "vitest";
+import type { Reply } from "./api-world.js";
 import { ApiWorld, CIRROS } from "./api-world.js";
 
 let world: ApiWorld;
@@ -10,13 +11,24 @@ beforeEach(async () => {
   world.host("devstack2");
 });
 
-const create = (server: Record<string, unknown> = {}, version = 37) =>
+const create = (server: Record<string, unknown> = {}, version = 37, token?: string): Promise<Reply> =>
   world.ask({
     method: "POST",
     url: "/compute/v2.1/servers",
     version,
-    body: { server: { name: "vm1", flavorRef: "1", imageRef: CIRROS, networks: "none", ...server } },
+    token,
+    body: {
+      server: {
+        name: "vm1",
+        flavorRef: "1",
+        imageRef: CIRROS,
+        ...(version >= 37 ? { networks: "none" } : {}),
+        ...server,
+      },
+    },
   });
+
+const tasks = () => world.store.tasks.pending().map(({ task }) => task);
 
 describe("create", () => {
   test("6.1 row 1: what is acknowledged is stored", async () => {
@@ -24,14 +36,339 @@ describe("create", () => {
     expect(reply.status).toBe(202);
     const uuid = String(reply.json("server", "id"));
     expect(reply.headers.location).toBe(`http://127.0.0.1:8774/compute/v2.1/servers/${uuid}`);
-    expect(world.store.requests.buildRequest(uuid)?.instance.displayName).toBe("vm1");
-    expect(world.store.requests.spec(uuid)?.flavor.flavorid).toBe("1");
+    expect(world.store.requests.buildRequest(uuid)?.instance).toMatchObject({
+      displayName: "vm1",
+      displayDescription: null,
+      hostname: "vm1",
+      vmState: "building",
+      taskState: "scheduling",
+      host: null,
+    });
+    expect(world.store.requests.spec(uuid)).toMatchObject({ numInstances: 1, imageRef: CIRROS, isBfv: false });
     expect(world.store.mappings.instance(uuid)).toEqual({ cell: null, queuedForDelete: false });
-    expect(world.store.tasks.pending().map(({ task }) => task)).toEqual([
+    expect(tasks()).toEqual([
       { kind: "build_instances", instanceUuid: uuid, requestId: reply.headers["x-compute-request-id"] },
     ]);
     expect(world.wakes).toBe(1);
     const shown = await world.ask({ url: `/compute/v2.1/servers/${uuid}`, version: 37 });
     expect(shown.json("server", "status")).toBe("BUILD");
+  });
+
+  test("several at once are named in order and stored together", async () => {
+    const reply = await create({ min_count: "2", max_count: 3, return_reservation_id: true });
+    const stored = world.store.requests.buildRequests().map(({ instance }) => instance);
+    expect(stored.map(({ displayName }) => displayName).sort()).toEqual(["vm1-1", "vm1-2", "vm1-3"]);
+    expect(new Set(stored.map(({ reservationId }) => reservationId))).toEqual(new Set([reply.json("reservation_id")]));
+    expect(tasks()).toHaveLength(3);
+  });
+
+  test("nothing is stored when one part cannot be", async () => {
+    world.store.tasks.add = () => {
+      throw new Error("disk full");
+    };
+    const reply = await create({ max_count: 2 });
+    expect(reply.status).toBe(500);
+    expect(world.store.requests.buildRequests()).toEqual([]);
+    expect(world.wakes).toBe(0);
+  });
+
+  test.each([
+    ["nova", {}, "nova"],
+    ["nova:devstack1", { forcedHost: "devstack1" }, "nova"],
+    ["nova:devstack1:node", { forcedHost: "devstack1", forcedNode: "node" }, "nova"],
+    ["nova::node", { forcedNode: "node" }, "nova"],
+  ])("availability zone %s", async (zone, forced, stored) => {
+    const reply = await create({ availability_zone: zone });
+    expect(reply.status).toBe(202);
+    const {
+      kind: _kind,
+      instanceUuid,
+      requestId: _requestId,
+      ...rest
+    } = tasks()[0] ?? { instanceUuid: "", requestId: "" };
+    expect(rest).toEqual(forced);
+    expect(world.store.requests.spec(instanceUuid)?.availabilityZone).toBe(stored);
+  });
+
+  test.each([
+    [{ host: "devstack2" }, { forcedHost: "devstack2" }],
+    [{ hypervisor_hostname: "devstack2" }, { forcedNode: "devstack2" }],
+    [
+      { host: "devstack2", hypervisor_hostname: "devstack2" },
+      { forcedHost: "devstack2", forcedNode: "devstack2" },
+    ],
+  ])("2.74 destination %j", async (destination, forced) => {
+    expect((await create(destination, 74)).status).toBe(202);
+    expect(tasks()[0]).toMatchObject(forced);
+    expect((await create(destination, 73)).message).toMatch(/Additional properties are not allowed/);
+  });
+
+  test.each<[string, Record<string, unknown>, number, number, string]>([
+    ["unknown flavor", { flavorRef: "9" }, 37, 400, "Flavor 9 could not be found."],
+    ["no image", { imageRef: "" }, 37, 400, "Missing imageRef attribute"],
+    ["unknown image", { imageRef: "c0ffee00-0000-4000-8000-000000000009" }, 37, 400, "Can not find requested image"],
+    ["counts", { min_count: 2, max_count: 1 }, 37, 400, "min_count must be <= max_count"],
+    ["too many", { max_count: 100_000 }, 37, 403, "Quota exceeded for instances"],
+    ["zone", { availability_zone: "mars" }, 37, 400, "The requested availability zone is not available"],
+    ["zone format", { availability_zone: "a:b:c:d" }, 37, 400, "Unable to parse availability_zone"],
+    ["volume", { block_device_mapping_v2: [{ boot_index: 0 }] }, 37, 400, "no Block Storage service"],
+    ["key", { key_name: "mine" }, 37, 400, "Invalid key_name provided."],
+    ["network", { networks: [{ uuid: CIRROS }] }, 37, 400, `Network ${CIRROS} could not be found.`],
+    ["port", { networks: [{ port: CIRROS }] }, 37, 400, `Port id ${CIRROS} could not be found.`],
+    ["host", { host: "mars" }, 74, 400, "Compute host mars could not be found."],
+    [
+      "both destinations",
+      { host: "devstack1", availability_zone: "nova:devstack1" },
+      74,
+      400,
+      "are mutually exclusive",
+    ],
+    ["no networks", { networks: undefined }, 37, 400, "'networks' is a required property"],
+    [
+      "networks text",
+      { networks: "some" },
+      37,
+      400,
+      "Invalid input for field/attribute networks. Value: some. 'some' is not valid under any of the given schemas",
+    ],
+    ["name", { name: " x" }, 37, 400, "An invalid 'name' value was provided. The name must be: printable characters."],
+    ["name type", { name: 5 }, 37, 400, "Invalid input for field/attribute name. Value: 5. 5 is not of type 'string'"],
+    ["long name", { name: "x".repeat(256) }, 37, 400, "is too long"],
+    [
+      "count text",
+      { min_count: "none" },
+      37,
+      400,
+      "Invalid input for field/attribute min_count. Value: none. 'none' does not match '^0*[1-9][0-9]*$'",
+    ],
+    ["zero", { min_count: 0 }, 37, 400, "0 is less than the minimum of 1"],
+    [
+      "metadata",
+      { metadata: { k: 1 } },
+      37,
+      400,
+      "Invalid input for field/attribute k. Value: 1. 1 is not of type 'string'",
+    ],
+    ["tags before 2.52", { tags: ["a"] }, 51, 400, "Additional properties are not allowed ('tags' was unexpected)"],
+    ["hostname for two", { hostname: "host", max_count: 2 }, 90, 400, "Unable to allocate a single hostname"],
+    ["fqdn before 2.94", { hostname: "a.example.org" }, 93, 400, "does not match"],
+  ])("refuses: %s", async (_name, server, version, status, message) => {
+    const reply = await create(server, version);
+    expect(reply.message).toContain(message);
+    expect(reply.status).toBe(status);
+    expect(world.store.requests.buildRequests()).toEqual([]);
+    expect(tasks()).toEqual([]);
+  });
+
+  test.each([
+    [1, {}, "vm1"],
+    [19, {}, null],
+    [19, { description: "mine" }, "mine"],
+  ])("2.%i description of %j", async (version, server, description) => {
+    await create(server, version);
+    expect(world.store.requests.buildRequests()[0]?.instance.displayDescription).toBe(description);
+  });
+
+  test("only administrators choose a host", async () => {
+    const demo = await world.token("demo");
+    const reply = await create({ availability_zone: "nova:devstack1" }, 37, demo);
+    expect(reply.status).toBe(403);
+    expect(reply.message).toBe("Policy doesn't allow os_compute_api:servers:create:forced_host to be performed.");
+    const other = await create({ host: "devstack1" }, 74, demo);
+    expect(other.message).toBe("Policy doesn't allow compute:servers:create:requested_destination to be performed.");
+  });
+});
+
+describe("delete", () => {
+  const remove = (uuid: string, token?: string) =>
+    world.ask({ method: "DELETE", url: `/compute/v2.1/servers/${uuid}`, token });
+  const down = (host: string) => {
+    const service = world.store.services.getByHost(host, "nova-compute");
+    world.store.services.update(service?.id ?? 0, { forcedDown: true });
+  };
+
+  test("6.2 host up: task deleting, cast", async () => {
+    const { uuid } = world.server("devstack1");
+    const reply = await remove(uuid);
+    expect(reply.status).toBe(204);
+    expect(world.store.instances.get(uuid)?.taskState).toBe("deleting");
+    const requestId = reply.headers["x-compute-request-id"];
+    expect(world.casts).toEqual([
+      { host: "devstack1", method: "terminate_instance", params: { instanceUuid: uuid, requestId } },
+    ]);
+    expect(world.store.actions.list(uuid)[0]).toMatchObject({ action: "delete", requestId });
+    expect(world.store.mappings.instance(uuid)?.queuedForDelete).toBe(true);
+  });
+
+  test("6.2 already deleting, host up: ignored", async () => {
+    const { uuid } = world.server("devstack1", { taskState: "deleting" });
+    expect((await remove(uuid)).status).toBe(204);
+    expect(world.casts).toEqual([]);
+  });
+
+  test("6.2 host down: local delete, once", async () => {
+    const { uuid } = world.server("devstack1");
+    down("devstack1");
+    expect((await remove(uuid)).status).toBe(204);
+    expect((await remove(uuid)).status).toBe(204);
+    expect(tasks()).toMatchObject([{ kind: "delete_local", instanceUuid: uuid }]);
+    expect(world.casts).toEqual([]);
+  });
+
+  test("6.2 already deleting, then the host goes down: local delete", async () => {
+    const { uuid } = world.server("devstack1");
+    await remove(uuid);
+    down("devstack1");
+    await remove(uuid);
+    expect(tasks()).toMatchObject([{ kind: "delete_local", instanceUuid: uuid }]);
+  });
+
+  test("6.2 service row missing: local delete", async () => {
+    const { uuid } = world.server("devstack1");
+    world.store.database.run("UPDATE services SET deleted = id WHERE host = 'devstack1'");
+    await remove(uuid);
+    expect(tasks()).toMatchObject([{ kind: "delete_local", instanceUuid: uuid }]);
+  });
+
+  test("6.2 no host: local delete", async () => {
+    const { uuid } = world.server(null, { vmState: "error" });
+    await remove(uuid);
+    expect(tasks()).toMatchObject([{ kind: "delete_local", instanceUuid: uuid }]);
+  });
+
+  test("6.2 only asked for: the request is withdrawn", async () => {
+    const uuid = String((await create()).json("server", "id"));
+    expect((await remove(uuid)).status).toBe(204);
+    expect(world.store.requests.buildRequest(uuid)).toBeNull();
+    expect(world.store.mappings.instance(uuid)?.queuedForDelete).toBe(true);
+    expect((await remove(uuid)).status).toBe(404);
+  });
+
+  test("locked: for administrators only", async () => {
+    const projectId = world.projectId("demo");
+    const { uuid } = world.server("devstack1", { projectId, locked: true });
+    const reply = await remove(uuid, await world.token("demo"));
+    expect([reply.status, reply.message]).toEqual([409, `Instance ${uuid} is locked`]);
+    expect((await remove(uuid)).status).toBe(204);
+  });
+});
+
+describe("who sees what", () => {
+  test("another project's server is not there", async () => {
+    const { uuid } = world.server("devstack1");
+    const token = await world.token("demo");
+    for (const [method, path, body] of [
+      ["GET", "", undefined],
+      ["DELETE", "", undefined],
+      ["PUT", "", { server: { name: "mine" } }],
+      ["POST", "/action", { "os-stop": null }],
+      ["GET", "/os-instance-actions", undefined],
+      ["PUT", "/metadata", { metadata: {} }],
+    ] as const) {
+      const reply = await world.ask({ method, url: `/compute/v2.1/servers/${uuid}${path}`, token, body });
+      expect([method, path, reply.status, reply.message]).toEqual([
+        method,
+        path,
+        404,
+        `Instance ${uuid} could not be found.`,
+      ]);
+    }
+    expect((await world.ask({ url: "/compute/v2.1/servers", token })).json("servers")).toEqual([]);
+    expect(world.store.instances.get(uuid)?.displayName).toBe("vm1");
+  });
+
+  test("the owner sees less than the administrator", async () => {
+    const { uuid } = world.server("devstack1", { projectId: world.projectId("demo") });
+    const url = `/compute/v2.1/servers/${uuid}`;
+    const token = await world.token("demo");
+    const shown = Object.keys((await world.ask({ url, token, version: 89 })).json("server") as object);
+    expect(shown.filter((key) => key.startsWith("OS-EXT-SRV-ATTR:") || key === "host_status")).toEqual([]);
+    const later = Object.keys((await world.ask({ url, token, version: 90 })).json("server") as object);
+    expect(later.filter((key) => key.startsWith("OS-EXT-SRV-ATTR:"))).toEqual(["OS-EXT-SRV-ATTR:hostname"]);
+  });
+
+  test("all projects: for administrators only", async () => {
+    world.server("devstack1", { projectId: world.projectId("demo") });
+    const url = "/compute/v2.1/servers/detail?all_tenants=1";
+    expect((await world.ask({ url })).json("servers")).toHaveLength(1);
+    const reply = await world.ask({ url, token: await world.token("demo") });
+    expect(reply.message).toBe("Policy doesn't allow os_compute_api:servers:detail:get_all_tenants to be performed.");
+  });
+});
+
+describe("what a microversion adds to a server", () => {
+  const since: readonly (readonly [number, string])[] = [
+    [3, "OS-EXT-SRV-ATTR:reservation_id"],
+    [9, "locked"],
+    [16, "host_status"],
+    [19, "description"],
+    [26, "tags"],
+    [63, "trusted_image_certificates"],
+    [71, "server_groups"],
+    [73, "locked_reason"],
+    [96, "pinned_availability_zone"],
+  ];
+
+  test.each(since)("2.%i: %s", async (minor, member) => {
+    const { uuid } = world.server("devstack1");
+    const members = async (version: number) =>
+      Object.keys((await world.ask({ url: `/compute/v2.1/servers/${uuid}`, version })).json("server") as object);
+    expect(await members(minor - 1)).not.toContain(member);
+    expect(await members(minor)).toContain(member);
+  });
+
+  test("2.47 the flavor itself instead of a link", async () => {
+    const { uuid } = world.server("devstack1");
+    const flavor = async (version: number) =>
+      (await world.ask({ url: `/compute/v2.1/servers/${uuid}`, version })).json("server", "flavor");
+    expect(await flavor(46)).toMatchObject({ id: "1" });
+    expect(await flavor(47)).toEqual({
+      vcpus: 1,
+      ram: 512,
+      disk: 1,
+      ephemeral: 0,
+      swap: 0,
+      original_name: "m1.tiny",
+      extra_specs: {},
+    });
+  });
+
+  test.each([
+    [{}, "UP"],
+    [{ disabled: true }, "MAINTENANCE"],
+    [{ disabled: true, forcedDown: true }, "DOWN"],
+  ])("host_status of a service that is %j", async (changes, status) => {
+    const { uuid } = world.server("devstack1");
+    const service = world.store.services.getByHost("devstack1", "nova-compute");
+    world.store.services.update(service?.id ?? 0, changes);
+    const url = `/compute/v2.1/servers/${uuid}`;
+    expect((await world.ask({ url, version: 16 })).json("server", "host_status")).toBe(status);
+  });
+
+  test("host_status of a service that is silent", async () => {
+    const { uuid } = world.server("devstack1");
+    await world.world.advance(61_000);
+    const url = `/compute/v2.1/servers/${uuid}`;
+    expect((await world.ask({ url, version: 16 })).json("server", "host_status")).toBe("UNKNOWN");
+  });
+
+  test("a fault is shown with a server in error, its details to administrators", async () => {
+    const projectId = world.projectId("demo");
+    const { uuid } = world.server(null, { vmState: "error", projectId });
+    world.store.instances.addFault({
+      instanceUuid: uuid,
+      code: 500,
+      message: "No valid host",
+      details: "x",
+      host: null,
+    });
+    const url = `/compute/v2.1/servers/${uuid}`;
+    expect((await world.ask({ url })).json("server", "fault")).toMatchObject({ code: 500, details: "x" });
+    const seen = await world.ask({ url, token: await world.token("demo") });
+    expect(seen.json("server", "fault")).toEqual({
+      code: 500,
+      message: "No valid host",
+      created: "2026-01-01T00:00:00Z",
+    });
   });
 });
