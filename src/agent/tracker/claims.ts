@@ -11,7 +11,7 @@ import type { Allocations } from "../../virt/types.js";
 import type { Claim, ClaimAbort } from "../contracts.js";
 import { takeResources } from "./assigned-resources.js";
 
-import { readDisabled, updateNode } from "./node-update.js";
+import { readDisabled, recount, updateNode } from "./node-update.js";
 import type { TrackerParts } from "./parts.js";
 import type { TrackedNode } from "./tracked-node.js";
 import { flavorOfMigration, flavorUsage, isVolumeBacked } from "./usage.js";
@@ -135,6 +135,7 @@ async function updateOrRelease(
   } catch (error) {
     try {
       await release();
+      recount(parts, node);
     } catch (err) {
       parts.context.runtime.logger.error("what a failed claim wrote could not be taken back; the next pass counts it", {
         node: node.row.hypervisorHostname,

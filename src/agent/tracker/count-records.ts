@@ -40,8 +40,9 @@ export async function countRecords(
 }
 
 async function withComputeId(parts: TrackerParts, instance: Instance, computeId: number): Promise<Instance> {
+  const { uuid, host, node } = instance;
   if (instance.computeId === computeId) return instance;
-  return parts.context.conductor.call("instance_save", { uuid: instance.uuid, changes: { computeId } });
+  return parts.context.conductor.call("instance_save", { uuid, changes: { host, node, computeId } });
 }
 
 /** Instances of migrations that are not on the node; deleted ones too. */

@@ -1,0 +1,265 @@
+import { describe, expect, test } from "vitest";
+import { ComputeResourcesUnavailable } from "../../src/virt/errors.js";
+import { checkPersistedUsage, checkUsage, watchLockSections } from "../fixtures/invariants-tracker.js";
+import { StubHypervisor } from "../fixtures/tracker-driver.js";
+import { type TestAgent, TrackerWorld } from "../fixtures/tracker-world.js";
+
+const setUp = async () => {
+  const world = await TrackerWorld.create();
+  const agent = await world.startedAgent("h1", new StubHypervisor("n1"));
+  return { world, agent };
+};
+const claim = async (world: TrackerWorld, agent: TestAgent, node = "n1") => {
+  const instance = world.instance();
+  await world.claim(instance, agent.nodeUuid);
+  return {
+    instance,
+    made: () => agent.tracker.instanceClaim(instance, node, { [agent.nodeUuid]: { resources: { VCPU: 1 } } }),
+  };
+};
+const evacuation = async (world: TrackerWorld, agent: TestAgent, changes = {}) => {
+  const source = await world.startedAgent("h0", new StubHypervisor("n0"));
+  const instance = await world.placed(source, { taskState: "rebuilding", ...changes });
+  await world.claim(instance, agent.nodeUuid);
+  const migration = world.store.migrations.create({
+    instanceUuid: instance.uuid,
+    migrationType: "evacuation",
+    status: "accepted",
+    changes: { sourceCompute: "h0", sourceNode: "n0" },
+  });
+  return { instance, migration };
+};
+
+describe("4.2 instance_claim", () => {
+  test("4.2 host, launched_on, node and compute id are saved, usage is added, the row is updated", async () => {
+    const { world, agent } = await setUp();
+    const { instance, made } = await claim(world, agent);
+    const done = watchLockSections(world, agent);
+    const { instance: saved, migration } = await made();
+    const node = world.store.computeNodes.getByHostAndNode("h1", "n1");
+    expect(saved).toEqual(world.stored(instance.uuid));
+    expect(saved).toMatchObject({ host: "h1", node: "n1", launchedOn: "h1", computeId: node?.id });
+    expect(migration).toBeNull();
+    expect(await done(), "V20 was probed").toBeGreaterThan(0);
+    checkPersistedUsage(world, agent);
+    expect(node).toMatchObject({ vcpusUsed: 1, runningVms: 1, memoryMbUsed: 1024 });
+  });
+
+  test("4.2 steady node: a claim asks nothing of Placement", async () => {
+    const { world, agent } = await setUp();
+    await (await claim(world, agent)).made();
+    expect(agent.http.seen).toEqual([]);
+  });
+
+  test("4.2 node that the tracker does not know, or that the driver lost: ComputeResourcesUnavailable, nothing written", async () => {
+    const { world, agent } = await setUp();
+    const unknown = await claim(world, agent, "other");
+    await expect(unknown.made()).rejects.toThrow(ComputeResourcesUnavailable);
+    agent.hypervisor.nodes.clear();
+    const lost = await claim(world, agent);
+    await expect(lost.made()).rejects.toThrow("not available");
+    expect(world.stored(lost.instance.uuid).host).toBeNull();
+    checkUsage(world, agent);
+  });
+
+  test("4.2 discrete resources: as many as there are free items, then ComputeResourcesUnavailable; an abort frees them", async () => {
+    const world = await TrackerWorld.create();
+    const hypervisor = new StubHypervisor("n1");
+    hypervisor.editTree = (tree, node) => tree.updateResources(node, { CUSTOM_PMEM: ["a", "b"] });
+    const agent = await world.startedAgent("h1", hypervisor);
+    const take = (amount: number) =>
+      agent.tracker.instanceClaim(world.instance(), "n1", {
+        [agent.nodeUuid]: { resources: { CUSTOM_PMEM: amount } },
+        "a provider of another tree": { resources: { CUSTOM_PMEM: 99 } },
+      });
+    const first = await take(2);
+    await expect(take(1)).rejects.toThrow("0 of 2 CUSTOM_PMEM free, 1 are needed");
+    await first.abort();
+    await take(1);
+    checkUsage(world, agent);
+  });
+
+  test("4.2 the update fails inside the claim: it raises, and what it wrote is taken back (V19)", async () => {
+    const { world, agent } = await setUp();
+    agent.hypervisor.fail = (method) => (method === "updateProviderTree" ? new TypeError("broken") : undefined);
+    const { instance, made } = await claim(world, agent);
+    const done = watchLockSections(world, agent);
+    await expect(made()).rejects.toThrow("broken");
+    await done();
+    expect(world.stored(instance.uuid)).toMatchObject({ host: null, node: null, computeId: null });
+    checkUsage(world, agent);
+    expect(Object.keys(await world.held(instance.uuid)), "allocations are never touched").toEqual([agent.nodeUuid]);
+  });
+
+  test("4.2 abort: usage gone, host, node and compute id null, with what the caller adds; allocations stay", async () => {
+    const { world, agent } = await setUp();
+    const { instance, made } = await claim(world, agent);
+    const done = watchLockSections(world, agent);
+    const after = await (await made()).abort({ instance: { vmState: "error", taskState: null } });
+    expect(await done()).toBeGreaterThan(1);
+    expect(after).toEqual(world.stored(instance.uuid));
+    expect(after).toMatchObject({ host: null, node: null, computeId: null, vmState: "error", launchedOn: "h1" });
+    expect(Object.keys(await world.held(instance.uuid))).toEqual([agent.nodeUuid]);
+    checkPersistedUsage(world, agent);
+  });
+
+  test("4.2 abort with Placement gone: the conductor's part is done, the next pass does the rest", async () => {
+    const { world, agent } = await setUp();
+    const { instance, made } = await claim(world, agent);
+    const claimed = await made();
+    agent.http.fault = () => "refused";
+    agent.placement.clearProviderCache();
+    await claimed.abort();
+    expect(world.stored(instance.uuid).host).toBeNull();
+    checkUsage(world, agent);
+    expect(world.logged("warn", "the next pass does it")).toBe(1);
+    agent.http.fault = () => undefined;
+    await agent.tracker.updateAvailableResource({ startup: false });
+    checkPersistedUsage(world, agent);
+  });
+
+  test("4.2 abort of an instance that was destroyed meanwhile: only the usage goes", async () => {
+    const { world, agent } = await setUp();
+    const { instance, made } = await claim(world, agent);
+    const claimed = await made();
+    world.store.instances.destroy(instance.uuid);
+    await claimed.abort();
+    checkPersistedUsage(world, agent);
+  });
+
+  test("4.1 claims, aborts and passes at the same time are one after the other (V19, V20)", async () => {
+    const { world, agent } = await setUp();
+    const done = watchLockSections(world, agent);
+    const claims = await Promise.all(
+      Array.from({ length: 8 }, async () => {
+        const { made } = await claim(world, agent);
+        return made();
+      }),
+    );
+    await Promise.all([
+      ...claims.slice(0, 4).map((one) => one.abort()),
+      agent.tracker.updateAvailableResource({ startup: false }),
+      agent.tracker.updateAvailableResourceForNode("n1"),
+    ]);
+    await done();
+    checkPersistedUsage(world, agent);
+    expect(world.store.computeNodes.getByHostAndNode("h1", "n1")?.vcpusUsed).toBe(4);
+  });
+
+  test("4.1 a pass on many nodes sees a claim that was made while it ran", async () => {
+    const world = await TrackerWorld.create();
+    const hypervisor = new StubHypervisor();
+    for (const name of ["n1", "n2", "n3"]) {
+      hypervisor.nodes.set(name, { vcpus: 4, memoryMb: 8192, localGb: 40, uuid: world.runtime.random.uuid() });
+    }
+    const agent = await world.startedAgent("h1", hypervisor);
+    const instance = world.instance();
+    let claimed: Promise<unknown> | undefined;
+    hypervisor.fail = (method, subject) => {
+      if (method === "getAvailableResource" && subject === "n2")
+        claimed ??= agent.tracker.instanceClaim(instance, "n3", {});
+      return undefined;
+    };
+    await agent.tracker.updateAvailableResource({ startup: false });
+    await claimed;
+    checkPersistedUsage(world, agent);
+    expect(world.store.computeNodes.getByHostAndNode("h1", "n3")?.runningVms).toBe(1);
+  });
+});
+
+describe("4.2 rebuild_claim", () => {
+  test("4.2 the migration gets the destination and pre-migrating, the instance its context; usage is counted", async () => {
+    const { world, agent } = await setUp();
+    const { instance, migration } = await evacuation(world, agent);
+    const done = watchLockSections(world, agent);
+    const claimed = await agent.tracker.rebuildClaim(instance, "n1", migration, {});
+    await done();
+    const node = world.store.computeNodes.getByHostAndNode("h1", "n1");
+    expect(world.store.migrations.get(migration.id)).toMatchObject({
+      status: "pre-migrating",
+      destCompute: "h1",
+      destNode: "n1",
+      destComputeId: node?.id,
+      destHost: "127.0.0.1",
+    });
+    expect(world.stored(instance.uuid)).toMatchObject({ host: "h0", migrationContext: { migrationId: migration.id } });
+    expect(claimed.migration?.status).toBe("pre-migrating");
+    checkPersistedUsage(world, agent);
+    expect(node?.vcpusUsed).toBe(1);
+    await agent.tracker.updateAvailableResource({ startup: false });
+    checkPersistedUsage(world, agent);
+    expect(node?.vcpusUsed, "the pass counts the same").toBe(1);
+  });
+
+  test("4.5 GAP an evacuation of an instance in error is counted by the pass too; with the quirk it is not", async () => {
+    for (const [quirks, expected] of [
+      [new Set<never>(), 1],
+      [new Set(["ignore-evacuations-in-error" as const]), 0],
+    ] as const) {
+      const world = await TrackerWorld.create();
+      const config = { workarounds: { upstreamQuirks: quirks } };
+      const agent = await world.startedAgent("h1", new StubHypervisor("n1"), { config });
+      const { instance, migration } = await evacuation(world, agent, { vmState: "error" });
+      await agent.tracker.rebuildClaim(instance, "n1", migration, {});
+      await agent.tracker.updateAvailableResource({ startup: false });
+      expect(agent.tracker.nodes().get("n1")?.vcpusUsed).toBe(expected);
+    }
+  });
+
+  test("4.2 abort of a move claim: usage and context gone, status and state in the same write", async () => {
+    const { world, agent } = await setUp();
+    const { instance, migration } = await evacuation(world, agent);
+    const claimed = await agent.tracker.rebuildClaim(instance, "n1", migration, {});
+    const done = watchLockSections(world, agent);
+    await claimed.abort({ migrationStatus: "failed", instance: { taskState: null } });
+    await done();
+    expect(world.store.migrations.get(migration.id)?.status).toBe("failed");
+    expect(world.stored(instance.uuid)).toMatchObject({ migrationContext: null, taskState: null, host: "h0" });
+    checkPersistedUsage(world, agent);
+    expect(Object.keys(await world.held(instance.uuid)), "allocations are never touched").toHaveLength(2);
+  });
+
+  test("4.2 finish_evacuation: host here, context dropped, done; one write (V28); usage is the instance's", async () => {
+    const { world, agent } = await setUp();
+    const { instance, migration } = await evacuation(world, agent);
+    await agent.tracker.rebuildClaim(instance, "n1", migration, {});
+    const done = watchLockSections(world, agent);
+    const finished = await agent.tracker.finishEvacuation(instance, "n1", migration, { vmState: "active" }, [
+      "rebuilding",
+    ]);
+    await done();
+    expect(finished).toMatchObject({ host: "h1", node: "n1", migrationContext: null, vmState: "active" });
+    expect(world.store.migrations.get(migration.id)?.status).toBe("done");
+    checkPersistedUsage(world, agent);
+  });
+
+  test("4.2 finish_evacuation of an instance whose task changed: nothing is written", async () => {
+    const { world, agent } = await setUp();
+    const { instance, migration } = await evacuation(world, agent);
+    await agent.tracker.rebuildClaim(instance, "n1", migration, {});
+    world.store.instances.save(instance.uuid, { taskState: "deleting" });
+    const finish = agent.tracker.finishEvacuation(instance, "n1", migration, {}, ["rebuild_spawning"]);
+    await expect(finish).rejects.toMatchObject({ name: "UnexpectedDeletingTaskState" });
+    expect(world.stored(instance.uuid).host).toBe("h0");
+    expect(world.store.migrations.get(migration.id)?.status).toBe("pre-migrating");
+  });
+});
+
+describe("failed builds", () => {
+  test("are counted, survive passes and restarts, and a success starts again; threshold 0 counts none", async () => {
+    const { world, agent } = await setUp();
+    agent.tracker.noteBuild("n1", "failed");
+    agent.tracker.noteBuild("n1", "failed");
+    await agent.tracker.updateAvailableResource({ startup: false });
+    const again = await world.startedAgent("h1", agent.hypervisor);
+    expect(again.tracker.nodes().get("n1")?.stats.failed_builds).toBe("2");
+    again.tracker.noteBuild("n1", "succeeded");
+    await again.tracker.updateAvailableResource({ startup: false });
+    expect(again.tracker.nodes().get("n1")?.stats.failed_builds).toBe("0");
+    const config = { compute: { consecutiveBuildServiceDisableThreshold: 0 } };
+    const off = await world.startedAgent("h1", agent.hypervisor, { config });
+    off.tracker.noteBuild("n1", "failed");
+    await off.tracker.updateAvailableResource({ startup: false });
+    expect(off.tracker.nodes().get("n1")?.stats.failed_builds).toBe("0");
+  });
+});
