@@ -1,0 +1,306 @@
+import type { AgentBus } from "../../../../../src/cluster/conductor/agent-bus.js";
+import type { Task } from "../../../../../src/cluster/conductor/task.js";
+import { createTaskRunner, type TaskRunner } from "../../../../../src/cluster/conductor/task-runner.js";
+import { createTaskTable } from "../../../../../src/cluster/conductor/tasks/task-table.js";
+import type { Scheduler } from "../../../../../src/cluster/scheduler/scheduler.js";
+import { createScheduler } from "../../../../../src/cluster/scheduler/scheduler.js";
+import { openStore } from "../../../../../src/cluster/store/open-store.js";
+import type { Store } from "../../../../../src/cluster/store/store.js";
+import { MessagingTimeout } from "../../../../../src/conductor/errors.js";
+import type { ComputeNodeResources, Flavor, Instance, VmState } from "../../../../../src/conductor/records/index.js";
+import type { ReportClient } from "../../../../../src/placement/report-client.js";
+import { inventoryOf, PlacementBench } from "../../../placement/bench.js";
+
+export const DOWN_TIME = 60_000;
+
+export const FLAVOR: Flavor = {
+  id: 1,
+  flavorid: "1",
+  name: "m1.tiny",
+  vcpus: 1,
+  memoryMb: 512,
+  rootGb: 1,
+  ephemeralGb: 0,
+  swap: 0,
+  rxtxFactor: 1,
+  disabled: false,
+  isPublic: true,
+  extraSpecs: {},
+  description: null,
+};
+export const NEED = { VCPU: 1, MEMORY_MB: 512, DISK_GB: 1 };
+
+const RESOURCES: ComputeNodeResources = {
+  hostIp: "127.0.0.1",
+  vcpus: 8,
+  memoryMb: 4096,
+  localGb: 100,
+  vcpusUsed: 0,
+  memoryMbUsed: 0,
+  localGbUsed: 0,
+  freeRamMb: 4096,
+  freeDiskGb: 100,
+  runningVms: 0,
+  currentWorkload: 0,
+  diskAvailableLeast: null,
+  hypervisorType: "fake",
+  hypervisorVersion: 1000,
+  cpuInfo: "",
+  supportedHvSpecs: [],
+  cpuAllocationRatio: 4,
+  ramAllocationRatio: 1,
+  diskAllocationRatio: 1,
+  stats: {},
+  metrics: "[]",
+  numaTopology: null,
+  pciDevicePools: [],
+};
+
+export interface Cast {
+  readonly host: string;
+  readonly method: string;
+  readonly params: unknown;
+}
+
+/** State of record, Placement, scheduler and conductor in one process, without agents: what they are sent can be seen. */
+export class ConductorBench {
+  readonly placementBench: PlacementBench;
+  readonly store: Store;
+  readonly placement: ReportClient;
+  readonly scheduler: Scheduler;
+  readonly casts: Cast[] = [];
+  readonly quirks = new Set<string>();
+  #runner: TaskRunner;
+  #last = 0;
+
+  private constructor(placementBench: PlacementBench, store: Store, maxAttempts: number) {
+    this.placementBench = placementBench;
+    this.store = store;
+    this.placement = placementBench.client({ userAgent: "nova-conductor" });
+    const { clock, random, logger } = placementBench.runtime;
+    this.scheduler = createScheduler({
+      store,
+      placement: this.placement,
+      config: { maxAttempts, maxPlacementResults: 1000, serviceDownTime: DOWN_TIME },
+      clock,
+      random,
+      logger,
+    });
+    const bus: AgentBus = {
+      cast: (host, method, params) => {
+        this.casts.push({ host, method, params });
+      },
+      call: async (host) => {
+        throw new MessagingTimeout(`no agent serves ${host}`);
+      },
+      serves: () => false,
+    };
+    this.newRunner = () =>
+      createTaskRunner({
+        store,
+        concurrency: 10,
+        logger,
+        table: createTaskTable({
+          store,
+          bus,
+          placement: this.placement,
+          scheduler: this.scheduler,
+          clock,
+          logger,
+          config: { maxAttempts, serviceDownTime: DOWN_TIME, upstreamQuirks: this.quirks },
+        }),
+      });
+    this.#runner = this.newRunner();
+    this.#runner.start();
+  }
+
+  static async open(options: { readonly maxAttempts?: number } = {}): Promise<ConductorBench> {
+    const placementBench = new PlacementBench();
+    const store = await openStore({ path: ":memory:", runtime: placementBench.runtime });
+    return new ConductorBench(placementBench, store, options.maxAttempts ?? 3);
+  }
+
+  /** Another conductor over the same state. */
+  readonly newRunner: () => TaskRunner;
+
+  /** The conductor was killed and starts again. */
+  async restart(): Promise<void> {
+    this.#runner = this.newRunner();
+    this.#runner.start();
+    await this.#runner.idle();
+  }
+
+  /** A compute host that has just reported, with its node and provider. */
+  async host(
+    name: string,
+    options: {
+      readonly vcpus?: number;
+      readonly version?: number;
+      readonly memoryMb?: number;
+      readonly zone?: string;
+    } = {},
+  ): Promise<string> {
+    this.#last += 1;
+    const uuid = `00000000-0000-4000-8000-${String(this.#last).padStart(12, "0")}`;
+    const version = options.version ?? 73;
+    const service = this.store.services.create({ host: name, binary: "nova-compute", topic: "compute", version });
+    this.store.computeNodes.create({
+      host: name,
+      serviceId: service.id,
+      uuid,
+      hypervisorHostname: name,
+      resources: RESOURCES,
+    });
+    this.store.services.reportState(service.id);
+    const tree = await this.placement.getProviderTreeAndEnsureRoot(uuid, name);
+    tree.updateInventory(uuid, {
+      VCPU: inventoryOf(options.vcpus ?? 8),
+      MEMORY_MB: inventoryOf(options.memoryMb ?? 4096),
+      DISK_GB: inventoryOf(100),
+    });
+    tree.addTraits(uuid, "COMPUTE_NODE", ...(version >= 73 ? ["OWNER_NOVA"] : []));
+    await this.placement.updateFromProviderTree(tree);
+    this.placementBench.mark();
+    return uuid;
+  }
+
+  service(host: string) {
+    const service = this.store.services.getByHost(host, "nova-compute");
+    if (service === null) throw new Error(`no service on ${host}`);
+    return service;
+  }
+
+  /** What POST /servers stores; the task is not run yet. */
+  request(options: { readonly availabilityZone?: string } & Partial<Task & { kind: "build_instances" }> = {}): string {
+    const uuid = this.placementBench.runtime.random.uuid();
+    const { availabilityZone = null, ...task } = options;
+    const instance = this.#draft(uuid);
+    this.store.mappings.mapInstance(uuid, instance.projectId, null);
+    this.store.requests.createSpec({
+      instanceUuid: uuid,
+      projectId: instance.projectId,
+      userId: instance.userId,
+      flavor: FLAVOR,
+      imageRef: instance.imageRef,
+      isBfv: false,
+      availabilityZone,
+      numInstances: 1,
+    });
+    this.store.requests.createBuildRequest({ instanceUuid: uuid, projectId: instance.projectId, instance });
+    this.store.tasks.add({ kind: "build_instances", instanceUuid: uuid, requestId: `req-${uuid}`, ...task });
+    return uuid;
+  }
+
+  /** Adds a task and runs everything that there is to do. */
+  async run(task?: Task): Promise<void> {
+    if (task) this.store.tasks.add(task);
+    this.#runner.wake();
+    await this.#runner.idle();
+  }
+
+  /** An active server on a host, with its allocation. */
+  async server(host: string, vmState: VmState = "active"): Promise<Instance> {
+    const uuid = this.placementBench.runtime.random.uuid();
+    const node = this.store.computeNodes.byHost(host)[0];
+    if (!node) throw new Error(`no node on ${host}`);
+    const { id: _id, deleted: _deleted, ...draft } = this.#draft(uuid);
+    const { projectId, userId } = draft;
+    this.store.instances.create({
+      ...draft,
+      host,
+      node: node.hypervisorHostname,
+      computeId: node.id,
+      launchedOn: host,
+      vmState,
+      taskState: null,
+    });
+    this.store.mappings.mapInstance(uuid, projectId, "cell1");
+    this.store.requests.createSpec({
+      instanceUuid: uuid,
+      projectId,
+      userId,
+      flavor: FLAVOR,
+      imageRef: "",
+      isBfv: false,
+      availabilityZone: null,
+      numInstances: 1,
+    });
+    const request = { allocations: { [node.uuid]: { resources: NEED } } };
+    await this.placement.claimResources({
+      consumer: uuid,
+      request,
+      projectId,
+      userId,
+      version: "1.36",
+      held: "double",
+    });
+    this.placementBench.mark();
+    return this.instance(uuid);
+  }
+
+  instance(uuid: string): Instance {
+    const instance = this.store.instances.get(uuid, { readDeleted: true });
+    if (instance === null) throw new Error(`no instance ${uuid}`);
+    return instance;
+  }
+
+  /** Amounts by host name. */
+  async held(consumer: string): Promise<Record<string, unknown>> {
+    const { allocations } = await this.placement.getAllocationsForConsumer(consumer);
+    return Object.fromEntries(
+      Object.entries(allocations).map(([uuid, { resources }]) => [
+        this.store.computeNodes.getByUuid(uuid)?.host ?? uuid,
+        resources,
+      ]),
+    );
+  }
+
+  #draft(uuid: string): Instance {
+    return {
+      id: 0,
+      uuid,
+      projectId: "project",
+      userId: "user",
+      displayName: "vm1",
+      displayDescription: null,
+      hostname: "vm1",
+      reservationId: "r-1",
+      launchIndex: 0,
+      imageRef: "c0ffee00-0000-4000-8000-000000000001",
+      host: null,
+      node: null,
+      computeId: null,
+      launchedOn: null,
+      availabilityZone: null,
+      vmState: "building",
+      taskState: "scheduling",
+      powerState: 0,
+      flavor: FLAVOR,
+      oldFlavor: null,
+      newFlavor: null,
+      instanceTypeId: FLAVOR.id,
+      vcpus: FLAVOR.vcpus,
+      memoryMb: FLAVOR.memoryMb,
+      rootGb: FLAVOR.rootGb,
+      ephemeralGb: 0,
+      metadata: {},
+      systemMetadata: {},
+      migrationContext: null,
+      configDrive: false,
+      keyName: null,
+      userData: null,
+      tags: [],
+      locked: false,
+      lockedReason: null,
+      progress: 0,
+      hidden: false,
+      cleaned: false,
+      deleted: 0,
+      deletedAt: null,
+      createdAt: 0,
+      updatedAt: null,
+      launchedAt: null,
+      terminatedAt: null,
+    };
+  }
+}

@@ -1,0 +1,130 @@
+import { describe, expect, it } from "vitest";
+import type { Task } from "../../../../../src/cluster/conductor/task.js";
+import {
+  createTaskRunner,
+  type TaskContext,
+  type TaskTable,
+} from "../../../../../src/cluster/conductor/task-runner.js";
+import { openStore } from "../../../../../src/cluster/store/open-store.js";
+import { createVirtualRuntime } from "../../../../../src/runtime/virtual/index.js";
+
+const A = "aaaaaaaa-0000-4000-8000-000000000001";
+const B = "bbbbbbbb-0000-4000-8000-000000000001";
+const C = "cccccccc-0000-4000-8000-000000000001";
+
+const taskOf = (instanceUuid: string, requestId: string): Task => ({ kind: "delete_local", instanceUuid, requestId });
+
+/** A runner whose flows wait until the test lets them go. */
+async function bench(concurrency: number) {
+  const runtime = createVirtualRuntime();
+  const store = await openStore({ path: ":memory:", runtime });
+  const started: string[] = [];
+  const failed: string[] = [];
+  const contexts = new Map<string, TaskContext>();
+  const gates = new Map<string, { open: () => void; fail: (error: Error) => void }>();
+  const flow = {
+    run: (task: Task, context: TaskContext) => {
+      started.push(task.requestId);
+      contexts.set(task.requestId, context);
+      return new Promise<void>((resolve, reject) => gates.set(task.requestId, { open: resolve, fail: reject }));
+    },
+    fail: (task: Task) => {
+      if (task.requestId === "unstoppable") throw new Error("the store is broken");
+      failed.push(task.requestId);
+    },
+  };
+  const table: TaskTable = { build_instances: flow, rebuild_instance: flow, delete_local: flow };
+  const create = () => createTaskRunner({ store, table, concurrency, logger: runtime.logger });
+  const settle = async () => {
+    for (let turn = 0; turn < 10; turn += 1) await Promise.resolve();
+  };
+  const end = async (requestId: string, error?: Error) => {
+    if (error) gates.get(requestId)?.fail(error);
+    else gates.get(requestId)?.open();
+    await settle();
+  };
+  return { store, runtime, started, failed, contexts, create, end, settle };
+}
+
+describe("task runner", () => {
+  it("runs several instances at a time, and the tasks of one instance one after the other, in their order", async () => {
+    const { store, create, started, end } = await bench(2);
+    for (const [uuid, name] of [
+      [A, "a1"],
+      [A, "a2"],
+      [B, "b1"],
+      [C, "c1"],
+    ] as const)
+      store.tasks.add(taskOf(uuid, name));
+    const runner = create();
+    runner.start();
+    expect(started).toEqual(["a1", "b1"]);
+    await end("b1");
+    expect(started).toEqual(["a1", "b1", "c1"]);
+    await end("a1");
+    expect(started).toEqual(["a1", "b1", "c1", "a2"]);
+    await end("a2");
+    await end("c1");
+    await runner.idle();
+    expect(store.tasks.pending()).toEqual([]);
+  });
+
+  it("takes tasks that come later, and tells them from those that an earlier run may have begun", async () => {
+    const { store, create, contexts, end } = await bench(2);
+    store.tasks.add(taskOf(A, "old"));
+    const runner = create();
+    runner.start();
+    store.tasks.add(taskOf(B, "new"));
+    runner.wake();
+    expect([contexts.get("old")?.restarted, contexts.get("new")?.restarted]).toEqual([true, false]);
+    await end("old");
+    await end("new");
+    await runner.idle();
+  });
+
+  it("an unexpected error: the flow's fail runs and the task is removed in one transaction", async () => {
+    const { store, create, failed, end, runtime } = await bench(2);
+    store.tasks.add(taskOf(A, "a1"));
+    const runner = create();
+    runner.start();
+    await end("a1", new Error("boom"));
+    await runner.idle();
+    expect(failed).toEqual(["a1"]);
+    expect(store.tasks.pending()).toEqual([]);
+    expect(
+      runtime.logs.some(({ level, message }) => level === "error" && message.includes("delete_local failed")),
+    ).toBe(true);
+  });
+
+  it("a task that cannot even be given up stays stored, is not run again at once, and is tried by the next conductor", async () => {
+    const { store, create, started, end } = await bench(2);
+    store.tasks.add(taskOf(A, "unstoppable"));
+    const runner = create();
+    runner.start();
+    await end("unstoppable", new Error("boom"));
+    runner.wake();
+    await runner.idle();
+    expect(started).toEqual(["unstoppable"]);
+    expect(store.tasks.pending()).toHaveLength(1);
+    create().start();
+    expect(started).toEqual(["unstoppable", "unstoppable"]);
+  });
+
+  it("stop waits for those that run and leaves the others stored", async () => {
+    const { store, create, started, end, settle } = await bench(1);
+    store.tasks.add(taskOf(A, "a1"));
+    store.tasks.add(taskOf(B, "b1"));
+    const runner = create();
+    runner.start();
+    let stopped = false;
+    const stopping = runner.stop().then(() => {
+      stopped = true;
+    });
+    await settle();
+    expect(stopped).toBe(false);
+    await end("a1");
+    await stopping;
+    expect(started).toEqual(["a1"]);
+    expect(store.tasks.pending()).toMatchObject([{ task: { requestId: "b1" } }]);
+  });
+});

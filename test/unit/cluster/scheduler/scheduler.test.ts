@@ -1,0 +1,196 @@
+import { beforeEach, describe, expect, it } from "vitest";
+import type { ScheduleRequest } from "../../../../src/cluster/scheduler/schedule-request.js";
+import type { RequestSpec } from "../../../../src/conductor/records/index.js";
+import { refusal } from "../../placement/bench.js";
+import { ConductorBench, DOWN_TIME, FLAVOR, NEED } from "../conductor/tasks/bench.js";
+
+const I = "cccccccc-0000-4000-8000-000000000001";
+const J = "cccccccc-0000-4000-8000-000000000002";
+const SPEC: RequestSpec = {
+  instanceUuid: I,
+  projectId: "project",
+  userId: "user",
+  flavor: FLAVOR,
+  imageRef: "",
+  isBfv: false,
+  availabilityZone: null,
+  numInstances: 1,
+};
+
+describe("scheduler", () => {
+  let bench: ConductorBench;
+
+  beforeEach(async () => {
+    bench = await ConductorBench.open();
+  });
+
+  const select = (changes: Partial<ScheduleRequest> = {}) =>
+    bench.scheduler.selectDestinations({
+      instanceUuids: [I],
+      spec: SPEC,
+      held: "replace",
+      requestId: "req-1",
+      ...changes,
+    });
+  const chosen = async (changes: Partial<ScheduleRequest> = {}) => (await select(changes))[0]?.selection.host;
+  const candidatesQuery = () => bench.placementBench.sent.find(({ path }) => path.includes("candidates"))?.path;
+
+  it("5.5 asks for at most max_placement_results and refuses disabled roots; OWNER_NOVA once every agent is at 73", async () => {
+    await bench.host("devstack1", { version: 72 });
+    await bench.host("devstack2", { version: 73 });
+    await select();
+    expect(candidatesQuery()).toBe(
+      "/allocation_candidates?limit=1000&resources=DISK_GB:1,MEMORY_MB:512,VCPU:1&root_required=!COMPUTE_STATUS_DISABLED",
+    );
+    bench.placementBench.mark();
+    bench.store.services.update(bench.service("devstack1").id, { version: 73 });
+    expect(await chosen()).toBe("devstack2");
+    expect(candidatesQuery()).toContain("root_required=!COMPUTE_STATUS_DISABLED,OWNER_NOVA");
+  });
+
+  it("5.5 a requested single node adds in_tree", async () => {
+    await bench.host("devstack1");
+    const uuid = await bench.host("devstack2");
+    expect(await chosen({ requestedHost: "devstack2" })).toBe("devstack2");
+    expect(candidatesQuery()).toContain(`in_tree=${uuid}`);
+  });
+
+  it("COMPUTE_STATUS_DISABLED hides a host from Placement's candidates", async () => {
+    const uuid = await bench.host("devstack1");
+    await bench.host("devstack2");
+    const { traits, generation } = await bench.placement.getProviderTraits(uuid);
+    await bench.placement.setTraitsForProvider(uuid, { traits: [...traits, "COMPUTE_STATUS_DISABLED"], generation });
+    for (let index = 0; index < 4; index += 1) expect(await chosen()).toBe("devstack2");
+  });
+
+  describe("filters", () => {
+    beforeEach(async () => {
+      await bench.host("devstack1");
+      await bench.host("devstack2");
+    });
+
+    const spoil: Readonly<Record<string, readonly [() => Partial<ScheduleRequest>, string]>> = {
+      "disabled service": [() => update({ disabled: true }), "1 is disabled"],
+      "forced down": [() => update({ forcedDown: true }), "1 is forced down"],
+      "ignored host": [() => ({ ignoreHosts: ["devstack1"] }), "1 is ignored"],
+      "host tried already": [() => ({ triedHosts: ["devstack1"] }), "1 is tried already"],
+    };
+    const update = (changes: { readonly disabled?: boolean; readonly forcedDown?: boolean }) => {
+      bench.store.services.update(bench.service("devstack1").id, changes);
+      return {};
+    };
+    for (const [what, [spoils, reason]] of Object.entries(spoil)) {
+      it(`${what}: the other host is chosen, and NoValidHost counts the reason`, async () => {
+        const changes = spoils();
+        expect(await chosen(changes)).toBe("devstack2");
+        bench.placementBench.inject({
+          on: "PUT /allocations",
+          does: refusal(409, "placement.undefined_code", "Unable to allocate inventory"),
+        });
+        await expect(select(changes)).rejects.toThrow(
+          `Of 2 hosts with room ${reason}, 1 had no room left when claimed.`,
+        );
+      });
+    }
+
+    it("a host without a heartbeat for service_down_time is down", async () => {
+      await bench.placementBench.runtime.advance(DOWN_TIME + 1);
+      bench.store.services.reportState(bench.service("devstack2").id);
+      expect(await chosen()).toBe("devstack2");
+      await bench.placementBench.runtime.advance(DOWN_TIME + 1);
+      await expect(select()).rejects.toThrow("Of 2 hosts with room 2 are down (no heartbeat).");
+    });
+
+    it("a requested availability zone leaves out the others", async () => {
+      await expect(select({ spec: { ...SPEC, availabilityZone: "az2" } })).rejects.toThrow(
+        "2 are not in availability zone az2",
+      );
+      expect(
+        await chosen({ spec: { ...SPEC, availabilityZone: bench.service("devstack1").availabilityZone } }),
+      ).toBeDefined();
+    });
+
+    it("a forced host is not filtered", async () => {
+      bench.store.services.update(bench.service("devstack1").id, { disabled: true, forcedDown: true });
+      expect(await chosen({ requestedHost: "devstack1", forced: true })).toBe("devstack1");
+    });
+
+    it("providers without a compute node are no hosts, and are mentioned", async () => {
+      for (const host of ["devstack1", "devstack2"]) {
+        const [node] = bench.store.computeNodes.byHost(host);
+        if (node) bench.store.computeNodes.destroy(node.id, host);
+      }
+      await expect(select()).rejects.toThrow("2 resource providers fit, but no compute node belongs to them");
+    });
+  });
+
+  describe("weighing", () => {
+    it("prefers free memory and free CPUs, as Placement counts them now", async () => {
+      await bench.host("small", { memoryMb: 2048, vcpus: 4 });
+      await bench.host("large", { memoryMb: 8192, vcpus: 16 });
+      expect(await chosen()).toBe("large");
+      await bench.placement.claimResources({
+        consumer: J,
+        request: {
+          allocations: {
+            [bench.store.computeNodes.byHost("large")[0]?.uuid ?? ""]: { resources: { VCPU: 14, MEMORY_MB: 7168 } },
+          },
+        },
+        projectId: "project",
+        userId: "user",
+        version: "1.36",
+        held: "double",
+      });
+      await bench.placement.deleteAllocation(I, { force: true });
+      expect(await chosen()).toBe("small");
+    });
+
+    it("avoids hosts on which builds failed", async () => {
+      await bench.host("small", { memoryMb: 1024 });
+      await bench.host("large");
+      const [node] = bench.store.computeNodes.byHost("large");
+      if (node) bench.store.computeNodes.save(node.id, { stats: { failed_builds: "1" } });
+      expect(await chosen()).toBe("small");
+    });
+
+    it("chooses among equals by lot: each of them at times, the same for the same seed", async () => {
+      for (const host of ["devstack1", "devstack2", "devstack3"]) await bench.host(host);
+      const hosts = [];
+      for (let index = 0; index < 20; index += 1) {
+        hosts.push(await chosen());
+        await bench.placement.deleteAllocation(I, { force: true });
+      }
+      expect(new Set(hosts).size).toBe(3);
+      const other = await ConductorBench.open();
+      for (const host of ["devstack1", "devstack2", "devstack3"]) await other.host(host);
+      const [first] = await other.scheduler.selectDestinations({
+        instanceUuids: [I],
+        spec: SPEC,
+        held: "replace",
+        requestId: "req-1",
+      });
+      expect(first?.selection.host).toBe(hosts[0]);
+    });
+  });
+
+  it("6.1 row 2 several instances: each sees what the one before claimed, alternates are not claimed", async () => {
+    await bench.host("devstack1");
+    await bench.host("devstack2");
+    const destinations = await select({ instanceUuids: [I, J] });
+    expect(new Set(destinations.map(({ selection }) => selection.host)).size).toBe(2);
+    expect(destinations.map(({ alternates }) => alternates.length)).toEqual([1, 1]);
+    expect(Object.values(await bench.held(I))).toEqual([NEED]);
+  });
+
+  it("6.1 row 2 none left for one of several: the claims of its siblings are released", async () => {
+    await bench.host("devstack1", { vcpus: 1 });
+    await expect(select({ instanceUuids: [I, J] })).rejects.toThrow("1 had no room left when claimed");
+    expect([await bench.held(I), await bench.held(J)]).toEqual([{}, {}]);
+  });
+
+  it("Placement away: NoValidHost says so", async () => {
+    await bench.host("devstack1");
+    bench.placementBench.inject({ on: "GET /allocation_candidates", does: "refuse" });
+    await expect(select()).rejects.toThrow("Placement could not be asked");
+  });
+});
