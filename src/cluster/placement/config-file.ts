@@ -1,3 +1,4 @@
+import { parseIni, type SyntaxProblem } from "../../config/ini-file.js";
 import type { CorsOptions, PlacementTuning, PolicyOptions, PolicyRule } from "./options.js";
 
 /** The options of placement.conf that the stand-alone server knows. */
@@ -18,6 +19,15 @@ export class ConfigFileValueError extends Error {
 
   constructor(section: string, option: string, value: string, expected: string) {
     super(`[${section}] ${option} = ${value}: expected ${expected}; correct it in the configuration file`);
+  }
+}
+
+/** A configuration file is not of oslo.config's format. */
+export class ConfigFileParseError extends Error {
+  override readonly name = "ConfigFileParseError";
+
+  constructor({ path, line, text, message }: SyntaxProblem) {
+    super(`${path}, line ${line}: ${message}: "${text}"; correct it`);
   }
 }
 
@@ -48,24 +58,18 @@ export function placementConfig(values: ConfigValues): PlacementConfig {
 
 const NO_ID = "00000000-0000-0000-0000-000000000000";
 
-/** Parses the format of oslo.config: sections, `name = value` or `name : value`, comments, continued lines. */
-export function parseConfig(text: string): ConfigValues {
+/**
+ * Reads a file of oslo.config's format.
+ * @throws {ConfigFileParseError}
+ */
+export function parseConfig(text: string, path: string): ConfigValues {
+  const { assignments, problems } = parseIni(text, path);
+  const [problem] = problems;
+  if (problem !== undefined) throw new ConfigFileParseError(problem);
   const sections = new Map<string, Map<string, string>>();
-  let section = sectionOf(sections, "DEFAULT");
-  let last: string | undefined;
-  for (const line of text.split(/\r?\n/)) {
-    if (line.trim() === "" || /^[#;]/.test(line)) continue;
-    const header = /^\[(.*)\]\s*$/.exec(line);
-    if (header !== null) {
-      section = sectionOf(sections, header[1] ?? "");
-      last = undefined;
-    } else if (/^\s/.test(line) && last !== undefined) {
-      section.set(last, `${section.get(last) ?? ""}\n${line.trim()}`);
-    } else {
-      const [, name = "", value = ""] = /^([^=:]*)[=:](.*)$/.exec(line) ?? [];
-      last = name.trim();
-      section.set(last, value.trim().replace(/^(["'])(.*)\1$/, "$2"));
-    }
+  for (const { section, option, value } of assignments) {
+    const known = sections.get(section) ?? new Map<string, string>();
+    sections.set(section, known.set(option, value.replace(/^(["'])(.*)\1$/, "$2")));
   }
   return sections;
 }
@@ -75,14 +79,6 @@ export function policyRules(parsed: unknown): Readonly<Record<string, PolicyRule
   return typeof parsed === "object" && parsed !== null && !Array.isArray(parsed)
     ? (parsed as Record<string, PolicyRule>)
     : {};
-}
-
-function sectionOf(sections: Map<string, Map<string, string>>, name: string): Map<string, string> {
-  const known = sections.get(name);
-  if (known !== undefined) return known;
-  const made = new Map<string, string>();
-  sections.set(name, made);
-  return made;
 }
 
 class Reader {

@@ -31,7 +31,8 @@ export interface StandalonePlacement {
 /** Serves Placement alone, without Identity: tokens are taken for granted as with `auth_strategy = noauth2`. */
 export async function startPlacement(options: StandaloneOptions): Promise<StandalonePlacement> {
   const { runtime, configFile } = options;
-  const values: ConfigValues = configFile === undefined ? new Map() : parseConfig(await runtime.files.read(configFile));
+  const values: ConfigValues =
+    configFile === undefined ? new Map() : parseConfig(await runtime.files.read(configFile), configFile);
   const config = placementConfig(values);
   if (config.authStrategy !== "noauth2") {
     throw new UnsupportedConfiguration(

@@ -20,11 +20,15 @@ const COMPARED = [
 /** Headers whose presence alone is compared. */
 const PRESENT = ["last-modified", "x-openstack-request-id"];
 
+/** UUIDs that a server has chosen itself; those of the pools repeat their second group. */
+const CHOSEN = /[0-9a-f]{8}-(?!([0-9a-f])\1{3}-)[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}/g;
+
 export function normalize({ status, headers, body }: ServiceResponse): Normalized {
   const compared: Record<string, string> = {};
-  for (const name of COMPARED) if (headers[name] !== undefined) compared[name] = headers[name];
+  for (const name of COMPARED)
+    if (headers[name] !== undefined) compared[name] = headers[name].replace(CHOSEN, "uuid-…");
   for (const name of PRESENT) if (headers[name] !== undefined) compared[name] = "present";
-  return { status, headers: compared, body: parse(body) };
+  return { status, headers: compared, body: parse(body.replace(CHOSEN, "uuid-…")) };
 }
 
 function parse(body: string): unknown {

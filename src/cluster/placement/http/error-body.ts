@@ -35,12 +35,12 @@ const STATUSES: Readonly<Record<number, readonly [title: string, explanation: st
   415: ["Unsupported Media Type", MALFORMED],
 };
 /** Statuses that are explained by what was asked. */
-const SPECIAL: Readonly<Record<number, (parts: ErrorParts, escape: (text: string) => string) => string>> = {
-  405: ({ method }, escape) => `The method ${escape(method)} is not allowed for this resource. `,
-  406: ({ accept }, escape) =>
-    `The resource could not be generated that was acceptable to your browser\n(content of type ${escape(accept)}. `,
-  415: ({ contentType }, escape) =>
-    `The request media type ${escape(contentType || "None")} is not supported by this server.\n`,
+const SPECIAL: Readonly<Record<number, (parts: ErrorParts, quote: (text: string) => string) => string>> = {
+  405: ({ method }, quote) => `The method ${quote(method)} is not allowed for this resource. `,
+  406: ({ accept }, quote) =>
+    `The resource could not be generated that was acceptable to your browser\n(content of type ${quote(accept)}. `,
+  415: ({ contentType }, quote) =>
+    `The request media type ${quote(contentType || "None")} is not supported by this server.\n`,
 };
 const FAILURE: readonly [string, string] = [
   "Internal Server Error",
@@ -67,9 +67,9 @@ export function renderError(parts: ErrorParts): RenderedError {
   return { contentType: "application/json", body: JSON.stringify(json) };
 }
 
-function message(parts: ErrorParts, explanation: string, escape: (text: string) => string): string {
-  const detail = escape(parts.detail);
-  const special = SPECIAL[parts.status]?.(parts, escape);
+function message(parts: ErrorParts, explanation: string, quote: (text: string) => string): string {
+  const detail = quote(parts.detail);
+  const special = SPECIAL[parts.status]?.(parts, quote);
   if (special !== undefined) return `${special}<br /><br />\n${detail}`;
   return `${explanation}<br /><br />\n${detail}\n\n`;
 }

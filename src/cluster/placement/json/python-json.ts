@@ -138,16 +138,16 @@ class Parser {
         out += char;
         continue;
       }
-      const escape = text[at];
-      if (escape === undefined) throw new JsonDecodeError("Unterminated string starting at", text, start);
-      if (escape === "u") {
+      const escaped = text[at];
+      if (escaped === undefined) throw new JsonDecodeError("Unterminated string starting at", text, start);
+      if (escaped === "u") {
         const digits = text.slice(at + 1, at + 5);
         if (!/^[0-9a-fA-F]{4}$/.test(digits)) throw new JsonDecodeError("Invalid \\uXXXX escape", text, at);
         out += String.fromCharCode(Number.parseInt(digits, 16));
         at += 5;
         continue;
       }
-      const plain = ESCAPES[escape];
+      const plain = ESCAPES[escaped];
       if (plain === undefined) throw new JsonDecodeError("Invalid \\escape", text, at - 1);
       out += plain;
       at += 1;

@@ -36,12 +36,12 @@ export function reprString(text: string): string {
     else if (char === "\r") out += "\\r";
     else if (char === "\t") out += "\\t";
     else if (char === " " || !/[\p{C}\p{Z}]/u.test(char)) out += char;
-    else out += escape(char.codePointAt(0) ?? 0);
+    else out += escapeCode(char.codePointAt(0) ?? 0);
   }
   return out + quote;
 }
 
-function escape(code: number): string {
+function escapeCode(code: number): string {
   if (code < 0x100) return `\\x${code.toString(16).padStart(2, "0")}`;
   if (code < 0x10000) return `\\u${code.toString(16).padStart(4, "0")}`;
   return `\\U${code.toString(16).padStart(8, "0")}`;
@@ -83,9 +83,11 @@ class PrettyPrinter {
   format(value: PythonValue, indent: number, allowance: number, level: number): void {
     const whole = render(value, true);
     if (codePoints(whole) > this.#width - indent - allowance) {
-      if (value instanceof Map) return this.#dict(value, indent, allowance + 1, level + 1);
-      if (Array.isArray(value)) return this.#list(value, indent, allowance + 1, level + 1);
-      if (typeof value === "string") return this.#string(value, indent, allowance, level + 1);
+      if (value instanceof Map) this.#dict(value, indent, allowance + 1, level + 1);
+      else if (Array.isArray(value)) this.#list(value, indent, allowance + 1, level + 1);
+      else if (typeof value === "string") this.#string(value, indent, allowance, level + 1);
+      else this.#out.push(whole);
+      return;
     }
     this.#out.push(whole);
   }
