@@ -245,6 +245,13 @@ export class Lab {
     return (found as { name: string }[]).map(({ name }) => name);
   }
 
+  /** As an administrator would. */
+  async removeProvider(name: string): Promise<void> {
+    const { resource_providers: found } = await this.#ask("GET", "/resource_providers");
+    const uuid = (found as { name: string; uuid: string }[]).find((provider) => provider.name === name)?.uuid;
+    await this.#ask("DELETE", `/resource_providers/${uuid}`);
+  }
+
   instance(uuid: string): Instance {
     const found = this.store.instances.get(uuid, { readDeleted: true });
     if (!found) throw new Error(`no instance ${uuid}`);
@@ -267,7 +274,7 @@ export class Lab {
     return endpoint;
   }
 
-  async #ask(method: "GET" | "PUT", path: string, body?: unknown): Promise<Record<string, unknown>> {
+  async #ask(method: "GET" | "PUT" | "DELETE", path: string, body?: unknown): Promise<Record<string, unknown>> {
     const response = await this.#placement({
       method,
       path,

@@ -1,0 +1,110 @@
+import { expect, test } from "vitest";
+import { NO_METRICS } from "../../../../src/agent/metrics.js";
+import { PeriodicLoop, type PeriodicTask } from "../../../../src/agent/periodic/loop.js";
+import { createVirtualRuntime } from "../../../../src/runtime/virtual/index.js";
+
+function setUp(tasks: readonly PeriodicTask[], fuzzyDelay = 0) {
+  const runtime = createVirtualRuntime();
+  const { clock, timers, random, logger } = runtime;
+  const loop = new PeriodicLoop({ tasks, clock, timers, random, logger, metrics: NO_METRICS, fuzzyDelay });
+  loop.start();
+  return { runtime, loop };
+}
+
+const task = (name: string, spacing: number, runs: string[], more: Partial<PeriodicTask> = {}): PeriodicTask => ({
+  name,
+  spacing,
+  immediate: false,
+  run: async () => {
+    runs.push(name);
+  },
+  ...more,
+});
+
+test("4.10 spacing: given, 0 for the default of 60 s, negative for never; immediate ones run at once", async () => {
+  const runs: string[] = [];
+  const { runtime } = setUp([
+    task("given", 100, runs),
+    task("default", 0, runs),
+    task("never", -1, runs),
+    task("immediate", 100, runs, { immediate: true }),
+  ]);
+  await runtime.advance(1);
+  expect(runs).toEqual(["immediate"]);
+  await runtime.advance(60_000);
+  expect(runs).toEqual(["immediate", "default"]);
+  await runtime.advance(60_000);
+  expect(runs).toEqual(["immediate", "default", "given", "immediate", "default"]);
+});
+
+test("4.10 an error in one task is logged and stops neither it nor others", async () => {
+  const runs: string[] = [];
+  const { runtime } = setUp([
+    task("bad", 60, runs, {
+      run: async () => {
+        runs.push("bad");
+        throw new Error("broken");
+      },
+    }),
+    task("good", 60, runs),
+  ]);
+  await runtime.advance(120_000);
+  expect(runs).toEqual(["bad", "good", "bad", "good"]);
+  expect(runtime.logs.filter(({ level }) => level === "error")).toHaveLength(2);
+});
+
+test("4.10 tasks run one after the other; a long one delays the others and itself, and is not repeated to catch up", async () => {
+  const runs: string[] = [];
+  let inside = 0;
+  const { runtime } = setUp([
+    task("long", 60, runs, {
+      run: async () => {
+        inside += 1;
+        expect(inside).toBe(1);
+        await runtime.timers.sleep(200_000);
+        inside -= 1;
+        runs.push("long");
+      },
+    }),
+    task("short", 60, runs),
+  ]);
+  await runtime.advance(261_000);
+  expect(runs).toEqual(["long", "short"]);
+});
+
+test("periodic_fuzzy_delay: the first round comes after a random delay of at most that", async () => {
+  const runs: string[] = [];
+  const { runtime } = setUp([task("immediate", 1_000, runs, { immediate: true })], 60);
+  await runtime.advance(60_001);
+  expect(runs).toEqual(["immediate"]);
+  const started = new Set<number>();
+  for (let index = 0; index < 8; index += 1) {
+    const world = createVirtualRuntime({ seed: index });
+    const { clock, timers, random, logger } = world;
+    const note = task("immediate", 1_000, [], {
+      immediate: true,
+      run: async () => void started.add(clock.monotonic()),
+    });
+    new PeriodicLoop({ tasks: [note], clock, timers, random, logger, metrics: NO_METRICS, fuzzyDelay: 60 }).start();
+    await world.advance(60_001);
+  }
+  expect(started.size).toBeGreaterThan(4);
+});
+
+test("stop: waits for the task that runs, and starts no other", async () => {
+  const runs: string[] = [];
+  const { runtime, loop } = setUp([
+    task("long", 60, runs, {
+      immediate: true,
+      run: async () => {
+        await runtime.timers.sleep(10_000);
+        runs.push("long");
+      },
+    }),
+    task("next", 60, runs, { immediate: true }),
+  ]);
+  await runtime.advance(1);
+  await runtime.runUntil(loop.stop());
+  await runtime.advance(600_000);
+  expect(runs).toEqual(["long"]);
+});
