@@ -12,8 +12,16 @@ export function describe(value: unknown): string {
   if (value === undefined) {
     return "nothing";
   }
-  const text = typeof value === "number" ? String(value) : (JSON.stringify(value) ?? typeof value);
+  const text = typeof value === "number" ? String(value) : jsonOf(value);
   return text.length > 60 ? `${text.slice(0, 57)}...` : text;
+}
+
+function jsonOf(value: unknown): string {
+  try {
+    return JSON.stringify(value) ?? typeof value;
+  } catch {
+    return typeof value;
+  }
 }
 
 export function refuse(field: string, found: unknown, expected: string): never {

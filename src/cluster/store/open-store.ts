@@ -37,7 +37,7 @@ export interface StoreOptions {
 const INITIAL_RATIOS: DefaultRatios = { cpuAllocationRatio: 4, ramAllocationRatio: 1, diskAllocationRatio: 1 };
 
 /** Milliseconds to wait for a control plane that is just ending. */
-const BUSY_TIMEOUT = 2_000;
+const BUSY_TIMEOUT = 500;
 
 const MEMORY = ":memory:";
 
@@ -48,20 +48,29 @@ const MEMORY = ":memory:";
  */
 export async function openStore(options: StoreOptions): Promise<Store> {
   const { path, runtime } = options;
+  let release = () => {};
   if (path !== MEMORY) {
     await makePrivate(path, runtime.files);
+    await makePrivate(`${path}.lock`, runtime.files);
+    release = own(path);
   }
-  const sql = new Sql(connect(path));
+  let handle: DatabaseHandle | undefined;
+  const close = () => {
+    handle?.close();
+    release();
+  };
   try {
+    handle = connect(path);
+    const sql = new Sql(handle);
     applySchema(sql, "conductor", STORE_SCHEMA, runtime.clock.now());
+    return assemble(sql, options, close);
   } catch (error) {
-    sql.handle.close();
+    close();
     throw error;
   }
-  return assemble(sql, options);
 }
 
-function assemble(sql: Sql, { runtime, ratios }: StoreOptions): Store {
+function assemble(sql: Sql, { runtime, ratios }: StoreOptions, close: () => void): Store {
   const changes = new Changes(sql, runtime.logger);
   const context = { sql, clock: runtime.clock, random: runtime.random, changes };
   return {
@@ -79,7 +88,7 @@ function assemble(sql: Sql, { runtime, ratios }: StoreOptions): Store {
     database: sql,
     transaction: (work) => sql.transaction(work),
     onChange: (listener) => changes.listen(listener),
-    close: () => sql.handle.close(),
+    close,
   };
 }
 
@@ -94,30 +103,43 @@ async function makePrivate(path: string, files: Files): Promise<void> {
   }
 }
 
+/** Opens the database and configures the connection. @throws {StoreUnusable} */
 function connect(path: string): DatabaseHandle {
   let handle: DatabaseHandle | undefined;
   try {
     handle = new Database(path, { timeout: BUSY_TIMEOUT });
-    // Exclusive: two control planes on one file would each hand out leases and messages.
-    handle.exec("PRAGMA locking_mode = EXCLUSIVE");
     handle.exec("PRAGMA journal_mode = WAL");
     handle.exec("PRAGMA synchronous = NORMAL");
     handle.exec("PRAGMA foreign_keys = ON");
-    handle.exec("BEGIN IMMEDIATE; COMMIT");
     return handle;
   } catch (error) {
     handle?.close();
-    throw new StoreUnusable(path, reasonOf(error), { cause: error });
+    const { code, message } = error as { readonly code?: string; readonly message: string };
+    const reason =
+      code === "SQLITE_NOTADB"
+        ? "it is not an SQLite database; move it away, or name another state directory with --state-dir"
+        : message;
+    throw new StoreUnusable(path, reason, { cause: error });
   }
 }
 
-function reasonOf(error: unknown): string {
-  const { code, message } = error as { readonly code?: string; readonly message: string };
-  if (code === "SQLITE_BUSY") {
-    return "another control plane uses it; stop that one, or name another state directory with --state-dir";
+/**
+ * Makes this process the only owner of the file: two control planes on one would each hand out leases and messages. The lock
+ * is the kernel's, on a file beside it, and ends with the process; the database's own could not be given back, because the
+ * engine keeps a connection until its last statement has been collected.
+ * @throws {StoreUnusable} another process has it.
+ */
+function own(path: string): () => void {
+  const lock = new Database(`${path}.lock`, { timeout: BUSY_TIMEOUT });
+  try {
+    lock.exec("BEGIN EXCLUSIVE");
+  } catch (error) {
+    lock.close();
+    const reason = "another control plane uses it; stop that one, or name another state directory with --state-dir";
+    throw new StoreUnusable(path, reason, { cause: error });
   }
-  if (code === "SQLITE_NOTADB") {
-    return "it is not an SQLite database; move it away, or name another state directory with --state-dir";
-  }
-  return message;
+  return () => {
+    lock.exec("ROLLBACK");
+    lock.close();
+  };
 }

@@ -1,0 +1,151 @@
+import { chmodSync, mkdtempSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { openStore } from "../../../../src/cluster/store/open-store.js";
+import { applySchema } from "../../../../src/cluster/store/schema/apply-schema.js";
+import { STORE_SCHEMA } from "../../../../src/cluster/store/schema/index.js";
+import type { StoreChange } from "../../../../src/cluster/store/store.js";
+import { StoreTooNew, StoreUnusable } from "../../../../src/cluster/store/store-errors.js";
+import { NodeFiles } from "../../../../src/runtime/node/node-files.js";
+import { createVirtualRuntime } from "../../../../src/runtime/virtual/index.js";
+import { addInstance, addService, errorOf, memoryStore, uuidOf } from "./support.js";
+
+describe("the file", () => {
+  let folder = "";
+  beforeEach(() => {
+    folder = mkdtempSync(join(tmpdir(), "store-"));
+  });
+  afterEach(() => {
+    chmodSync(folder, 0o700);
+    rmSync(folder, { recursive: true });
+  });
+  const runtime = { ...createVirtualRuntime(), files: new NodeFiles() };
+  const open = (name = "state.db") => openStore({ path: join(folder, name), runtime });
+
+  test("is readable for its owner only, its companions too", async () => {
+    const store = await open();
+    addService(store);
+    for (const name of ["state.db", "state.db-wal"]) {
+      expect(statSync(join(folder, name)).mode & 0o777).toBe(0o600);
+    }
+    store.close();
+  });
+
+  test("keeps what was written", async () => {
+    const before = await open();
+    const service = addService(before);
+    before.close();
+    const after = await open();
+    expect(after.services.list()).toEqual([service]);
+    after.close();
+  });
+
+  test("of a newer program is refused, and left as it is", async () => {
+    const store = await open();
+    const newest = STORE_SCHEMA.at(-1)?.version ?? 0;
+    const later = [...STORE_SCHEMA, { version: newest + 1, name: "later", sql: "CREATE TABLE later (a INTEGER)" }];
+    applySchema(store.database, "conductor", later, 0);
+    store.close();
+    await expect(open()).rejects.toThrow(StoreTooNew);
+    await expect(open()).rejects.toThrow(
+      `version ${newest + 1} of the conductor tables, this program knows up to ${newest}`,
+    );
+  });
+
+  test("in use by another control plane is refused", async () => {
+    const store = await open();
+    await expect(open()).rejects.toThrow(
+      /another control plane uses it; stop that one, or name another state directory/,
+    );
+    store.close();
+  });
+
+  test("that is no database is refused", async () => {
+    writeFileSync(join(folder, "notes"), "shopping list: milk, bread, and a thousand other things".repeat(20));
+    await expect(open("notes")).rejects.toThrow(StoreUnusable);
+    await expect(open("notes")).rejects.toThrow(/not an SQLite database/);
+  });
+});
+
+describe("schema steps", () => {
+  test("run once each, and a failing one leaves nothing behind", async () => {
+    const { store } = await memoryStore();
+    const step = (version: number, sql: string) => ({ version, name: `step ${version}`, sql });
+    const one = step(1, "CREATE TABLE extra (a INTEGER)");
+    applySchema(store.database, "extra", [one], 0);
+    const broken = step(2, "CREATE TABLE half (a INTEGER); CREATE TABLE extra (b INTEGER)");
+    expect(() => applySchema(store.database, "extra", [one, broken], 0)).toThrow(/already exists/);
+    expect(store.database.get("SELECT count(*) FROM sqlite_master WHERE name = 'half'")).toEqual([0]);
+    applySchema(store.database, "extra", [one, step(2, "ALTER TABLE extra ADD COLUMN b INTEGER")], 7);
+    expect(store.database.all("SELECT version, applied_at FROM schema_steps WHERE component = 'extra'")).toEqual([
+      [1, 0],
+      [2, 7],
+    ]);
+  });
+});
+
+describe("transactions", () => {
+  test("a throw undoes all of it, also of what was nested", async () => {
+    const { store } = await memoryStore();
+    const error = new Error("stop");
+    const work = () =>
+      store.transaction(() => {
+        addService(store);
+        store.transaction(() => addInstance(store));
+        throw error;
+      });
+    expect(errorOf(work)).toBe(error);
+    expect([store.services.list(), store.instances.list({})]).toEqual([[], []]);
+  });
+
+  test("an inner throw that is caught undoes the inner part only", async () => {
+    const { store } = await memoryStore();
+    store.transaction(() => {
+      addService(store);
+      errorOf(() =>
+        store.transaction(() => {
+          addInstance(store);
+          throw new Error("inner");
+        }),
+      );
+    });
+    expect([store.services.list().length, store.instances.list({}).length]).toEqual([1, 0]);
+  });
+
+  test("changes are told after the commit, in their order, and never of what was undone", async () => {
+    const { store } = await memoryStore();
+    const told: StoreChange[] = [];
+    const stop = store.onChange((change) => told.push(change));
+    store.transaction(() => {
+      addInstance(store);
+      errorOf(() =>
+        store.transaction(() => {
+          addService(store);
+          throw new Error("inner");
+        }),
+      );
+      store.messages.enqueue({ host: "devstack1", method: "m", params: "{}", requestId: "r" });
+      expect(told).toEqual([]);
+    });
+    expect(told).toEqual([
+      { kind: "instance", id: uuidOf(1) },
+      { kind: "message", id: "devstack1" },
+    ]);
+    stop();
+    addService(store);
+    expect(told).toHaveLength(2);
+  });
+
+  test("a listener that throws harms nobody", async () => {
+    const { store, runtime } = await memoryStore();
+    const told: StoreChange[] = [];
+    store.onChange(() => {
+      throw new Error("listener");
+    });
+    store.onChange((change) => told.push(change));
+    const service = addService(store);
+    expect(told).toEqual([{ kind: "service", id: service.id }]);
+    expect(runtime.logs).toMatchObject([{ level: "error" }]);
+  });
+});

@@ -1,0 +1,173 @@
+import { describe, expect, test } from "vitest";
+import { FlavorExists, FlavorIdExists, FlavorNotFound } from "../../../../src/cluster/store/store-errors.js";
+import { DuplicateRecord, InstanceNotFound, InvalidParameters } from "../../../../src/conductor/errors.js";
+import { addInstance, errorOf, FLAVOR, memoryStore, UNKNOWN_UUID, uuidOf } from "./support.js";
+
+describe("1.6 flavors", () => {
+  test("1.6 id and name are unique; a deleted one makes room", async () => {
+    const { store } = await memoryStore();
+    const { id: _, ...tiny } = FLAVOR;
+    const made = store.flavors.create(tiny);
+    expect(errorOf(() => store.flavors.create({ ...tiny, name: "other" }))).toBeInstanceOf(FlavorIdExists);
+    expect(errorOf(() => store.flavors.create({ ...tiny, flavorid: "2" }))).toBeInstanceOf(FlavorExists);
+    expect(store.flavors.setExtraSpecs("1", { a: "b" }).extraSpecs).toEqual({ a: "b" });
+    expect(store.flavors.update("1", { description: "small" }).description).toBe("small");
+    expect(store.flavors.list()).toEqual([{ ...made, extraSpecs: { a: "b" }, description: "small" }]);
+    store.flavors.destroy("1");
+    expect(store.flavors.getByFlavorid("1")).toBeNull();
+    expect(errorOf(() => store.flavors.destroy("1"))).toBeInstanceOf(FlavorNotFound);
+    expect(store.flavors.create(tiny).id).toBeGreaterThan(made.id);
+  });
+});
+
+describe("1.6 instance actions", () => {
+  const start = async () => {
+    const { store, runtime } = await memoryStore();
+    addInstance(store);
+    const action = (name: string, requestId: string) =>
+      store.actions.start({ action: name, instanceUuid: uuidOf(1), requestId, userId: "u", projectId: "p" });
+    const event = (requestId: string) =>
+      store.actions.startEvent({ instanceUuid: uuidOf(1), event: "compute_x", host: "devstack1", requestId }) ?? -1;
+    return { store, runtime, action, event };
+  };
+
+  test("1.6 an event joins the action of its request", async () => {
+    const { store, runtime, action, event } = await start();
+    const create = action("create", "req-1");
+    action("delete", "req-2");
+    const id = event("req-1");
+    await runtime.advance(10);
+    store.actions.finishEvent(id, { result: "Success" });
+    expect(store.actions.events(create.id)).toMatchObject([
+      { event: "compute_x", host: "devstack1", result: "Success", finishTime: runtime.clock.now() },
+    ]);
+    expect(store.actions.get(uuidOf(1), "req-1")).toMatchObject({ finishTime: runtime.clock.now(), message: null });
+    expect(store.actions.list(uuidOf(1)).map((each) => each.action)).toEqual(["delete", "create"]);
+  });
+
+  test("1.6 an event of an unknown request joins the newest action: an agent finished it after a restart", async () => {
+    const { store, action, event } = await start();
+    action("create", "req-1");
+    const newest = action("delete", "req-2");
+    event("req-of-the-restart");
+    expect(store.actions.events(newest.id)).toHaveLength(1);
+  });
+
+  test("1.6 an instance without actions has no events", async () => {
+    const { event } = await start();
+    expect(event("req-1")).toBe(-1);
+  });
+
+  test("1.6 a failed event marks the action for good", async () => {
+    const { store, action, event } = await start();
+    action("create", "req-1");
+    store.actions.finishEvent(event("req-1"), { result: "Error", details: "no", traceback: "at" });
+    store.actions.finishEvent(event("req-1"), { result: "Success" });
+    expect(store.actions.get(uuidOf(1), "req-1")?.message).toBe("Error");
+  });
+
+  test("an action needs its instance, the end of an event its beginning", async () => {
+    const { store } = await start();
+    const action = { action: "create", requestId: "req-1", userId: null, projectId: null };
+    expect(errorOf(() => store.actions.start({ ...action, instanceUuid: UNKNOWN_UUID }))).toBeInstanceOf(
+      InstanceNotFound,
+    );
+    expect(errorOf(() => store.actions.finishEvent(9, { result: "Success" }))).toBeInstanceOf(InvalidParameters);
+  });
+});
+
+describe("1.6 requests", () => {
+  test("1.1 one request spec and one build request an instance; deleting the latter cancels, once", async () => {
+    const { store } = await memoryStore();
+    const instance = addInstance(store);
+    const spec = {
+      instanceUuid: instance.uuid,
+      projectId: "p",
+      userId: "u",
+      flavor: FLAVOR,
+      imageRef: "",
+      isBfv: true,
+      availabilityZone: "nova",
+      numInstances: 2,
+    };
+    store.requests.createSpec(spec);
+    expect(errorOf(() => store.requests.createSpec(spec))).toBeInstanceOf(DuplicateRecord);
+    store.requests.saveSpec({ ...spec, numInstances: 3 });
+    expect(store.requests.spec(instance.uuid)).toEqual({ ...spec, numInstances: 3 });
+
+    const build = { instanceUuid: instance.uuid, projectId: "p", instance };
+    store.requests.createBuildRequest(build);
+    expect(errorOf(() => store.requests.createBuildRequest(build))).toBeInstanceOf(DuplicateRecord);
+    expect(store.requests.buildRequests("p")).toMatchObject([build]);
+    expect(store.requests.buildRequests("q")).toEqual([]);
+    expect(store.requests.buildRequest(instance.uuid)?.instance).toEqual(instance);
+    expect(store.requests.destroyBuildRequest(instance.uuid)).toBe(true);
+    expect(store.requests.destroyBuildRequest(instance.uuid)).toBe(false);
+  });
+});
+
+describe("mappings, tasks, messages, leases", () => {
+  test("1.1 one mapping an instance and a host", async () => {
+    const { store } = await memoryStore();
+    store.mappings.mapInstance(uuidOf(1), "p", null);
+    expect(store.mappings.instance(uuidOf(1))).toEqual({ cell: null, queuedForDelete: false });
+    store.mappings.mapInstance(uuidOf(1), "p", "cell1");
+    store.mappings.queueForDelete(uuidOf(1));
+    expect(store.mappings.instance(uuidOf(1))).toEqual({ cell: "cell1", queuedForDelete: true });
+    expect(errorOf(() => store.mappings.queueForDelete(uuidOf(2)))).toBeInstanceOf(InstanceNotFound);
+    store.mappings.mapHost("devstack1");
+    store.mappings.mapHost("devstack1");
+    expect([store.mappings.host("devstack1"), store.mappings.host("devstack2")]).toEqual([true, false]);
+    store.mappings.unmapHost("devstack1");
+    expect(store.mappings.host("devstack1")).toBe(false);
+  });
+
+  test("tasks come oldest first, and go when they are finished", async () => {
+    const { store } = await memoryStore();
+    const task = (number: number) =>
+      ({ kind: "delete_local", instanceUuid: uuidOf(number), requestId: `req-${number}` }) as const;
+    const first = store.tasks.add(task(1));
+    const second = store.tasks.add(task(2));
+    expect(store.tasks.pending()).toEqual([first, second]);
+    store.tasks.finish(first.id);
+    expect(store.tasks.pending()).toEqual([second]);
+    expect(errorOf(() => store.tasks.add({ ...task(3), instanceUuid: "x" }))).toBeInstanceOf(InvalidParameters);
+  });
+
+  test("messages of a host come in order; numbers are never used again", async () => {
+    const { store } = await memoryStore();
+    const enqueue = (host: string) =>
+      store.messages.enqueue({ host, method: "start_instance", params: "{}", requestId: "req" });
+    const ids = [enqueue("a"), enqueue("b"), enqueue("a"), enqueue("a")];
+    expect(store.messages.pending("a").map(({ id }) => id)).toEqual([ids[0], ids[2], ids[3]]);
+    expect(store.messages.pending("a", { after: ids[0] ?? 0, limit: 1 }).map(({ id }) => id)).toEqual([ids[2]]);
+    for (const id of ids) {
+      store.messages.taken(id);
+    }
+    expect(enqueue("a")).toBeGreaterThan(Math.max(...ids));
+  });
+
+  test("answers are kept by boot until they are acknowledged, or old", async () => {
+    const { store, runtime } = await memoryStore();
+    for (const call of [1, 2, 3]) {
+      store.messages.recordAnswer("boot", call, `"${call}"`);
+    }
+    store.messages.recordAnswer("other", 1, "1");
+    store.messages.forgetAnswers("boot", 2);
+    expect([1, 2, 3].map((call) => store.messages.answer("boot", call))).toEqual([null, null, '"3"']);
+    expect(errorOf(() => store.messages.recordAnswer("boot", 3, "{}"))).toBeInstanceOf(DuplicateRecord);
+    await runtime.advance(1);
+    store.messages.forgetAnswersBefore(runtime.clock.now());
+    expect(store.messages.answer("other", 1)).toBeNull();
+  });
+
+  test("2.4 G6 a host has one holder", async () => {
+    const { store } = await memoryStore();
+    const lease = { host: "devstack1", bootId: "a", pid: 1, machine: "m", acquiredAt: 1, seenAt: 2 };
+    store.leases.put(lease);
+    store.leases.put({ ...lease, bootId: "b" });
+    expect(store.leases.list()).toEqual([{ ...lease, bootId: "b" }]);
+    expect([store.leases.remove("devstack1", "a"), store.leases.remove("devstack1", "b")]).toEqual([false, true]);
+    expect(store.leases.get("devstack1")).toBeNull();
+  });
+});
