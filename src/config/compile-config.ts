@@ -1,7 +1,7 @@
 import { ConfigFileValueError, type ValueProblem } from "./config-errors.js";
 import type { ConfigSources } from "./config-sources.js";
 import { type Compiled, camel, Derived, type Option, type Place, type SectionTable, sectionKey } from "./option.js";
-import { type ConfigWarning, normalizeSection, RawValues } from "./raw-values.js";
+import { type ConfigWarning, RawValues } from "./raw-values.js";
 import { substitute, UnknownReference } from "./substitute.js";
 
 /** The effective value of one option. */
@@ -127,7 +127,11 @@ class Compiler {
   #refer(name: string, section: string): string {
     const dot = name.indexOf(".");
     if (dot > 0) {
-      return this.#textOf(normalizeSection(name.slice(0, dot)), name.slice(dot + 1));
+      const [group, option] = [name.slice(0, dot), name.slice(dot + 1)];
+      if (group === "DEFAULT") {
+        throw new UnknownReference(`options of [DEFAULT] are referred to without their section, as $${option}`);
+      }
+      return this.#textOf(group, option);
     }
     return this.#textOf(this.#definition(section, name) ? section : "DEFAULT", name);
   }

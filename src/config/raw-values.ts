@@ -17,7 +17,7 @@ export interface ConfigWarning {
 }
 
 /** Section names are compared without case, except DEFAULT. */
-export const normalizeSection = (section: string): string => (section === "DEFAULT" ? section : section.toLowerCase());
+const normalizeSection = (section: string): string => (section === "DEFAULT" ? section : section.toLowerCase());
 
 /** Sorts what the sources say by option; what no table knows becomes a warning. */
 export class RawValues {

@@ -40,6 +40,11 @@ export const boolean: ValueType<boolean> = {
   format: (value) => (value ? "True" : "False"),
 };
 
+/** As Python reads numbers: digits may be grouped by underscores. */
+const DIGITS = "\\d+(?:_\\d+)*";
+const INTEGER = new RegExp(`^[+-]?${DIGITS}$`);
+const FLOAT = new RegExp(`^[+-]?(?:${DIGITS}\\.?(?:${DIGITS})?|\\.${DIGITS})(?:e[+-]?${DIGITS})?$`, "i");
+
 export interface NumberRange {
   readonly min?: number;
   readonly max?: number;
@@ -50,7 +55,7 @@ export const integer = (range: NumberRange = {}): ValueType<number> => ({
   expected: `an integer${rangeText(range)}`,
   parse: (texts) => {
     const digits = strip(last(texts));
-    const value = /^[+-]?\d+(_\d+)*$/.test(digits) ? Number(digits.replaceAll("_", "")) : Number.NaN;
+    const value = INTEGER.test(digits) ? Number(digits.replaceAll("_", "")) : Number.NaN;
     return Number.isSafeInteger(value) && isWithin(value, range) ? value : undefined;
   },
   format: String,
@@ -61,7 +66,7 @@ export const float = (range: NumberRange = {}): ValueType<number> => ({
   expected: `a number${rangeText(range)}`,
   parse: (texts) => {
     const digits = strip(last(texts));
-    const value = /^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/i.test(digits) ? Number(digits) : Number.NaN;
+    const value = FLOAT.test(digits) ? Number(digits.replaceAll("_", "")) : Number.NaN;
     return Number.isFinite(value) && isWithin(value, range) ? value : undefined;
   },
   format: (value) => (Number.isInteger(value) ? value.toFixed(1) : String(value)),
@@ -106,7 +111,8 @@ export function optional<T>(type: ValueType<T>): ValueType<T | null> {
 }
 
 function splitList(value: string): readonly string[] {
-  return Object.freeze(value === "" ? [] : value.split(",").map(strip));
+  const items = strip(value).replace(/,+$/, "");
+  return Object.freeze(items === "" ? [] : items.split(",").map(strip));
 }
 
 function isWithin(value: number, { min = Number.NEGATIVE_INFINITY, max = Number.POSITIVE_INFINITY }: NumberRange) {
