@@ -1,0 +1,280 @@
+import { describe, expect, test } from "vitest";
+import { BuildAbortException, ComputeResourcesUnavailable } from "../../src/virt/errors.js";
+import {
+  checkAllocations,
+  checkPersistedUsage,
+  checkReschedules,
+  checkUsage,
+  watchLockSections,
+} from "../fixtures/invariants-tracker.js";
+import { StubHypervisor } from "../fixtures/tracker-driver.js";
+import { type AgentOptions, type TestAgent, TrackerWorld } from "../fixtures/tracker-world.js";
+
+const RETRY = { numAttempts: 1, hosts: [["h1", "n1"]] } as const;
+
+const setUp = async (seed = "build", options: AgentOptions = {}) => {
+  const world = await TrackerWorld.create(seed);
+  const agent = await world.startedAgent("h1", new StubHypervisor("n1"), options);
+  const vm = world.instance();
+  await world.claim(vm, agent.nodeUuid);
+  const { userId, projectId } = vm;
+  world.store.actions.start({ action: "create", instanceUuid: vm.uuid, requestId: "req-build", userId, projectId });
+  return { world, agent, vm };
+};
+const failing = (agent: TestAgent, at: string, error: Error) => {
+  agent.hypervisor.fail = (method) => (method === at ? error : undefined);
+};
+const events = (world: TrackerWorld, uuid: string) => {
+  const [action] = world.store.actions.list(uuid);
+  return world.store.actions.events(action?.id ?? 0).map(({ event, result }) => [event, result]);
+};
+
+describe("6.1 build, rows 4-7", () => {
+  test("6.1 rows 4-7 in order: building, claimed, networking, block devices, spawning, active", async () => {
+    const { world, agent, vm } = await setUp();
+    const done = watchLockSections(world, agent);
+    await world.build(agent, vm);
+    await done();
+    expect(world.stored(vm.uuid)).toMatchObject({
+      host: "h1",
+      node: "n1",
+      launchedOn: "h1",
+      vmState: "active",
+      taskState: null,
+      powerState: 1,
+      launchedAt: world.runtime.clock.now(),
+    });
+    const shown = agent.steps.filter((step) => /"taskState"|driver (prepare|spawn)/.test(step));
+    expect(shown.map((step) => step.match(/driver \w+|"taskState":(null|"\w+")/)?.[0])).toEqual([
+      `"taskState":null`,
+      `"taskState":"networking"`,
+      "driver prepareForSpawn",
+      `"taskState":"block_device_mapping"`,
+      `"taskState":"spawning"`,
+      "driver spawn",
+      `"taskState":null`,
+    ]);
+    expect(events(world, vm.uuid)).toEqual([["compute__do_build_and_run_instance", "Success"]]);
+    await checkAllocations(world, [vm]);
+    checkUsage(world, agent);
+  });
+
+  test("6.1 row 4 not building any more (an agent that restarted set it to error): nothing is built, {}", async () => {
+    const { world, agent, vm } = await setUp();
+    world.store.instances.save(vm.uuid, { vmState: "error", taskState: null });
+    await world.build(agent, vm);
+    expect(agent.hypervisor.guests.size).toBe(0);
+    expect(world.stored(vm.uuid)).toMatchObject({ vmState: "error", host: null });
+    expect(await world.held(vm.uuid)).toEqual({});
+  });
+
+  test("6.1 row 4 an old message for an instance that a host owns: its allocations stay", async () => {
+    const { world, agent, vm } = await setUp();
+    await world.build(agent, vm);
+    const before = await world.held(vm.uuid);
+    agent.hypervisor.calls.length = 0;
+    await world.build(agent, vm);
+    expect(agent.hypervisor.calls).toEqual([]);
+    expect(await world.held(vm.uuid)).toEqual(before);
+    expect(world.stored(vm.uuid).vmState).toBe("active");
+  });
+
+  test.each(["deleting", "gone"])("6.1 row 4 %s: FAILED, {}", async (how) => {
+    const { world, agent, vm } = await setUp();
+    if (how === "gone") world.store.instances.destroy(vm.uuid);
+    else world.store.instances.save(vm.uuid, { taskState: "deleting" });
+    await world.build(agent, vm);
+    expect(agent.hypervisor.guests.size).toBe(0);
+    expect(await world.held(vm.uuid)).toEqual({});
+    if (how === "deleting") expect(world.stored(vm.uuid).taskState).toBe("deleting");
+  });
+
+  test("6.1 row 7 deleted while it was spawning: guest removed, host null, {}", async () => {
+    const { world, agent, vm } = await setUp();
+    agent.hypervisor.fail = (method) => {
+      if (method === "spawn") world.store.instances.save(vm.uuid, { taskState: "deleting" });
+      return undefined;
+    };
+    const done = watchLockSections(world, agent);
+    await world.build(agent, vm);
+    await done();
+    expect(agent.hypervisor.guests.size).toBe(0);
+    expect(world.stored(vm.uuid)).toMatchObject({ host: null, taskState: "deleting", vmState: "building" });
+    expect(await world.held(vm.uuid)).toEqual({});
+    await agent.operations.terminateInstance(vm, "req-delete");
+    expect(world.stored(vm.uuid)).toMatchObject({ vmState: "deleted" });
+    expect(world.store.instances.get(vm.uuid)).toBeNull();
+    checkPersistedUsage(world, agent);
+  });
+
+  test("max_concurrent_builds bounds the builds; a delete does not wait for the queue", async () => {
+    const { world, agent } = await setUp("queue", { config: { defaults: { maxConcurrentBuilds: 2 } } });
+    let [running, most] = [0, 0];
+    agent.hypervisor.fail = async (method) => {
+      if (method !== "spawn") return undefined;
+      running += 1;
+      most = Math.max(most, running);
+      await new Promise((resolve) => setImmediate(resolve));
+      running -= 1;
+      return undefined;
+    };
+    const vms = Array.from({ length: 6 }, () => world.instance());
+    for (const vm of vms) await world.claim(vm, agent.nodeUuid);
+    const builds = vms.map((vm) => world.build(agent, vm));
+    const last = vms.at(-1);
+    expect(agent.operations.active).toBe(6);
+    if (last) {
+      world.store.instances.save(last.uuid, { taskState: "deleting" });
+      await agent.operations.terminateInstance(last, "req-delete");
+      expect(world.store.instances.get(last.uuid), "gone before its build had its turn").toBeNull();
+    }
+    await Promise.all(builds);
+    expect(most).toBe(2);
+    expect(agent.operations.active).toBe(0);
+    expect(agent.hypervisor.guests.size).toBe(5);
+    await checkAllocations(world, vms);
+    checkUsage(world, agent);
+  });
+});
+
+describe("6.1 build, failures", () => {
+  test.each([
+    ["getAvailableNodes", new ComputeResourcesUnavailable("full")],
+    ["prepareForSpawn", new ComputeResourcesUnavailable("full")],
+    ["spawn", new ComputeResourcesUnavailable("full")],
+    ["spawn", new Error("qemu died")],
+  ])(
+    "6.1 reschedulable error in %s (%o), retry info: off the host, {} before the message back (V25)",
+    async (at, error) => {
+      const { world, agent, vm } = await setUp();
+      failing(agent, at, error);
+      const done = watchLockSections(world, agent);
+      await world.build(agent, vm, { retry: RETRY });
+      await done();
+      expect(world.stored(vm.uuid)).toMatchObject({
+        host: null,
+        node: null,
+        computeId: null,
+        launchedOn: null,
+        availabilityZone: null,
+        vmState: "building",
+        taskState: "scheduling",
+      });
+      expect(world.reschedules).toMatchObject([{ instanceUuid: vm.uuid, retry: RETRY, reason: error.message }]);
+      checkReschedules(world);
+      checkUsage(world, agent);
+      expect(agent.hypervisor.guests.size).toBe(0);
+      expect(agent.hypervisor.calls.includes(`failedSpawnCleanup ${vm.uuid}`)).toBe(at !== "getAvailableNodes");
+      expect(world.store.instances.fault(vm.uuid)).toBeNull();
+    },
+  );
+
+  test("6.1 reschedulable, no retry info: vm error, host null, fault, {}", async () => {
+    const { world, agent, vm } = await setUp();
+    failing(agent, "spawn", new Error("qemu died"));
+    await expect(world.build(agent, vm)).rejects.toThrow("qemu died");
+    expect(world.stored(vm.uuid)).toMatchObject({ host: null, vmState: "error", taskState: null, launchedOn: null });
+    expect(world.store.instances.fault(vm.uuid)).toMatchObject({ message: "qemu died", host: "h1", code: 500 });
+    expect(world.reschedules).toEqual([]);
+    expect(events(world, vm.uuid)).toEqual([["compute__do_build_and_run_instance", "Error"]]);
+    await checkAllocations(world, [vm]);
+    checkUsage(world, agent);
+  });
+
+  test("6.1 abort class: not rescheduled in spite of retry info", async () => {
+    const { world, agent, vm } = await setUp();
+    failing(agent, "spawn", new BuildAbortException("no such network"));
+    await expect(world.build(agent, vm, { retry: RETRY })).rejects.toThrow("no such network");
+    expect(world.reschedules).toEqual([]);
+    expect(world.stored(vm.uuid)).toMatchObject({ host: null, vmState: "error" });
+    await checkAllocations(world, [vm]);
+  });
+
+  test("6.1 abort class: the clean-up after a failed spawn fails", async () => {
+    const { world, agent, vm } = await setUp();
+    agent.hypervisor.fail = (method) => (method === "spawn" || method === "destroy" ? new Error(method) : undefined);
+    await expect(world.build(agent, vm, { retry: RETRY })).rejects.toThrow(
+      "could not be removed: destroy (after: spawn)",
+    );
+    expect(world.stored(vm.uuid)).toMatchObject({ host: null, vmState: "error" });
+    expect(world.reschedules).toEqual([]);
+  });
+
+  test("V25 Placement is gone when the allocations should go: no message back, vm error", async () => {
+    const { world, agent, vm } = await setUp();
+    failing(agent, "spawn", new Error("qemu died"));
+    agent.http.fault = () => "refused";
+    await expect(world.build(agent, vm, { retry: RETRY })).rejects.toThrow("qemu died");
+    expect(world.reschedules).toEqual([]);
+    expect(world.stored(vm.uuid)).toMatchObject({ host: null, vmState: "error", taskState: null });
+  });
+
+  test("6.1 the claim's update fails: rescheduled as any other error", async () => {
+    const { world, agent, vm } = await setUp();
+    failing(agent, "updateProviderTree", new Error("driver broke"));
+    await world.build(agent, vm, { retry: RETRY });
+    expect(world.reschedules).toHaveLength(1);
+    checkReschedules(world);
+    checkUsage(world, agent);
+  });
+
+  test("6.1 failed_builds: counted for each failed build, set back by a success, not for a deleted instance", async () => {
+    const { world, agent, vm } = await setUp();
+    const failedBuilds = async () => {
+      await agent.tracker.updateAvailableResource({ startup: false });
+      return agent.tracker.nodes().get("n1")?.stats.failed_builds;
+    };
+    failing(agent, "spawn", new Error("qemu died"));
+    await world.build(agent, vm, { retry: RETRY });
+    expect(await failedBuilds()).toBe("1");
+    const second = world.instance();
+    await world.build(agent, second).catch(() => undefined);
+    expect(await failedBuilds()).toBe("2");
+    const deleted = world.instance({ taskState: "deleting" });
+    await world.build(agent, deleted);
+    expect(await failedBuilds()).toBe("2");
+    agent.hypervisor.fail = () => undefined;
+    await world.build(agent, world.instance());
+    expect(await failedBuilds()).toBe("0");
+  });
+
+  test("the host lease is lost: nothing is undone, as after a crash", async () => {
+    const { world, agent, vm } = await setUp();
+    const lost = Object.assign(new Error("another agent took the host"), { name: "HostLeaseLost" });
+    failing(agent, "spawn", lost);
+    const before = await world.held(vm.uuid);
+    await expect(world.build(agent, vm, { retry: RETRY })).rejects.toThrow();
+    expect(agent.hypervisor.calls).not.toContain(`destroy ${vm.uuid}`);
+    expect(await world.held(vm.uuid)).toEqual(before);
+    expect(world.stored(vm.uuid)).toMatchObject({ host: "h1", taskState: "spawning" });
+  });
+});
+
+describe("6.1 the agent is killed before each step of a build", () => {
+  test("6.1 crash rows: 2.6 and 2.7 find an instance that they know, and the user's delete leaves nothing", async () => {
+    const { agent: whole, world: first, vm: sample } = await setUp();
+    await first.build(whole, sample);
+    const steps = whole.steps.length;
+    expect(steps).toBeGreaterThan(10);
+    for (let step = 0; step < steps; step += 1) {
+      const { world, agent, vm } = await setUp(`kill ${step}`);
+      const dead = agent.dieBefore(step);
+      void world.build(agent, vm);
+      await dead;
+      const after = world.stored(vm.uuid);
+      const active = after.vmState === "active" && after.taskState === null;
+      expect(active || after.vmState === "building", `killed before step ${step}: ${agent.steps.at(-1)}`).toBe(true);
+      expect(Object.keys(await world.held(vm.uuid)), "it holds its claim, whoever owns it").toEqual([agent.nodeUuid]);
+      const again = await world.startedAgent("h1", agent.hypervisor);
+      // 2.6 where the instance owns a host, else 2.7; both to error.
+      if (!active) world.store.instances.save(vm.uuid, { vmState: "error", taskState: null });
+      checkPersistedUsage(world, again);
+      world.store.instances.save(vm.uuid, { taskState: "deleting" });
+      await again.operations.terminateInstance(vm, "req-delete");
+      expect(again.hypervisor.guests.size).toBe(0);
+      expect(await world.held(vm.uuid)).toEqual({});
+      await again.tracker.updateAvailableResource({ startup: false });
+      checkPersistedUsage(world, again);
+    }
+  });
+});
