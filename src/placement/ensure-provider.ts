@@ -75,8 +75,9 @@ export class ProviderEnsurer {
     const made = await createProvider(this.#http, provider, context);
     if (made.created) {
       this.#insert(made.provider);
-      // New ones have no associations: there is nothing to read.
+      // New ones have no associations and no consumers: there is nothing to read.
       this.#cache.markFresh(provider.uuid);
+      this.#cache.allocations.remember(provider.uuid, { consumers: new Map(), generation: made.provider.generation });
     } else {
       await this.#adopt(await listTree(this.#http, provider.uuid, context), context);
     }

@@ -31,7 +31,10 @@ export function hostStates(store: Store, candidates: AllocationCandidates): Offe
     }
   }
   const nodes = store.computeNodes.byUuids([...byRoot.keys()]);
-  const services = new Map(store.services.list({ binary: "nova-compute" }).map((service) => [service.host, service]));
+  const services = new Map<string, Service | null>();
+  for (const { host } of nodes) {
+    if (!services.has(host)) services.set(host, store.services.getByHost(host, "nova-compute"));
+  }
   const hosts = nodes.map((node) => ({
     node,
     service: services.get(node.host) ?? null,
