@@ -1,24 +1,303 @@
 import { describe, expect, test } from "vitest";
+import {
+  ConductorUnreachable,
+  InvalidParameters,
+  JoinTokenRefused,
+  MessagingTimeout,
+  ServiceNotFound,
+  UnexpectedTaskState,
+} from "../../src/conductor/errors.js";
+import type { AgentHandlers, ConnectionState } from "../../src/conductor/port.js";
 import { VirtualWorld } from "../../src/runtime/virtual/index.js";
 import { startInProcessConductor } from "../fixtures/in-process-conductor.js";
+import { addInstance, addNode, addService } from "../unit/cluster/store/support.js";
 
-describe("an agent on the wire", () => {
-  test("calls the conductor and reads back what it wrote", async () => {
-    const world = new VirtualWorld();
-    const { session, store } = await startInProcessConductor(world);
-    const devstack1 = await session("devstack1");
-    const service = await world.runUntil(
-      devstack1.call("service_create", {
-        host: "devstack1",
-        binary: "nova-compute",
-        topic: "compute",
-        version: 73,
-        enableNewServices: true,
-      }),
-    );
-    expect(service.reportCount).toBe(0);
-    const reported = await world.runUntil(devstack1.call("service_report_state", { id: service.id }));
+const SERVICE = { binary: "nova-compute", topic: "compute", version: 73, enableNewServices: true };
+const INSTANCE = "00000000-0000-4000-8000-000000000001";
+
+/** Handlers that answer like an agent with nothing to do, and keep what they were asked. */
+function handlers(asked: string[], own: Partial<AgentHandlers> = {}): AgentHandlers {
+  const keep =
+    (method: string) =>
+    async (_: unknown, { requestId }: { readonly requestId: string }): Promise<null> => {
+      asked.push(`${method} ${requestId}`);
+      return null;
+    };
+  return {
+    build_and_run_instance: keep("build_and_run_instance"),
+    terminate_instance: keep("terminate_instance"),
+    rebuild_instance: keep("rebuild_instance"),
+    start_instance: keep("start_instance"),
+    stop_instance: keep("stop_instance"),
+    reboot_instance: keep("reboot_instance"),
+    set_host_enabled: async ({ enabled }) => (enabled ? "enabled" : "disabled"),
+    check_instance_shared_storage: async () => true,
+    ...own,
+  };
+}
+
+async function start() {
+  const world = new VirtualWorld();
+  const tasks: number[] = [];
+  const cluster = await startInProcessConductor(world, { conductor: { onTask: () => tasks.push(world.now) } });
+  const asked: string[] = [];
+  const agent = cluster.agent("devstack1");
+  await world.runUntil(agent.session.acquireLease());
+  return { world, cluster, asked, tasks, agent, session: agent.session };
+}
+
+describe("calls", () => {
+  test("read back what was written; errors arrive as their class", async () => {
+    const { world, cluster, session } = await start();
+    const service = await world.runUntil(session.call("service_create", { host: "devstack1", ...SERVICE }));
+    const reported = await world.runUntil(session.call("service_report_state", { id: service.id }));
     expect(reported).toMatchObject({ reportCount: 1, lastSeenUp: world.now });
-    expect(store.services.list()).toEqual([reported]);
+    expect(cluster.store.services.list()).toEqual([reported]);
+    await expect(world.runUntil(session.call("service_report_state", { id: 99 }))).rejects.toThrow(ServiceNotFound);
+    const wrong = session.call("service_report_state", { id: -1 });
+    await expect(world.runUntil(wrong)).rejects.toThrow(InvalidParameters);
+  });
+
+  test("1.2 a first compute service starts disabled where new services are not enabled", async () => {
+    const { world, session } = await start();
+    const disabled = { host: "devstack1", ...SERVICE, enableNewServices: false };
+    expect(await world.runUntil(session.call("service_create", disabled))).toMatchObject({
+      disabled: true,
+      disabledReason: expect.any(String),
+    });
+  });
+
+  test("time out, over reconnections, and can be given up", async () => {
+    const { world, cluster, session } = await start();
+    cluster.kill();
+    const before = world.now;
+    const call = session.call("placement_access", {}, { timeout: 5_000 });
+    await expect(world.runUntil(call)).rejects.toThrow(MessagingTimeout);
+    expect(world.now - before).toBe(5_000);
+    const given = new AbortController();
+    const other = session.call("placement_access", {}, { signal: given.signal });
+    given.abort(new Error("enough"));
+    await expect(other).rejects.toThrow("enough");
+  });
+
+  test("continuations become tasks of the conductor, told once they are stored", async () => {
+    const { world, cluster, session, tasks } = await start();
+    const task = { instanceUuid: INSTANCE, alternates: [], retry: { numAttempts: 1, hosts: [] }, reason: "no room" };
+    await world.runUntil(session.call("build_instances", { ...task, requestId: "req-1" }));
+    expect(cluster.store.tasks.pending()).toMatchObject([{ task: { kind: "build_instances", ...task } }]);
+    expect(tasks).toHaveLength(1);
+  });
+
+  test("instance information is kept for the scheduler", async () => {
+    const { world, cluster, session } = await start();
+    await world.runUntil(session.call("sync_instance_info", { host: "devstack1", instanceUuids: [INSTANCE] }));
+    expect([...(cluster.conductor.instanceInfo.get("devstack1") ?? [])]).toEqual([INSTANCE]);
+  });
+});
+
+describe("casts", () => {
+  test("reach an agent when it serves, with their request id, and not while it does not", async () => {
+    const { world, cluster, session, asked } = await start();
+    const cast = (id: string) =>
+      cluster.conductor.bus.cast("devstack1", "start_instance", { instanceUuid: INSTANCE, requestId: id }, id);
+    cast("req-1");
+    await world.advance(1_000);
+    expect(asked).toEqual([]);
+    expect(cluster.conductor.bus.serves("devstack1")).toBe(false);
+    await world.runUntil(session.serve(handlers(asked)));
+    cast("req-2");
+    await world.advance(10);
+    expect(asked).toEqual(["start_instance req-1", "start_instance req-2"]);
+    await world.runUntil(session.stopServing());
+    cast("req-3");
+    await world.advance(1_000);
+    expect(asked).toHaveLength(2);
+    expect(cluster.store.messages.pending("devstack1")).toHaveLength(1);
+  });
+
+  test("of a transaction that is undone are never sent", async () => {
+    const { world, cluster, session, asked } = await start();
+    await world.runUntil(session.serve(handlers(asked)));
+    const work = () => {
+      const params = { instanceUuid: INSTANCE, requestId: "req-1" };
+      cluster.conductor.bus.cast("devstack1", "start_instance", params, "req-1");
+      throw new Error("undone");
+    };
+    expect(() => cluster.store.transaction(work)).toThrow("undone");
+    await world.advance(1_000);
+    expect(asked).toEqual([]);
+  });
+
+  test("more than the window holds arrive all, in order", async () => {
+    const { world, cluster, session, asked } = await start();
+    const ids = Array.from({ length: 300 }, (_, index) => `req-${index}`);
+    for (const id of ids) {
+      cluster.conductor.bus.cast("devstack1", "stop_instance", { instanceUuid: INSTANCE, requestId: id }, id);
+    }
+    await world.runUntil(session.serve(handlers(asked)));
+    await world.advance(1_000);
+    expect(asked).toEqual(ids.map((id) => `stop_instance ${id}`));
+  });
+
+  test("one that was refused between two handlers is not lost when a later one overtook it", async () => {
+    const { world, cluster, session, asked } = await start();
+    world.network.latency = 20;
+    await world.runUntil(session.serve(handlers(asked)));
+    const cast = (id: string) =>
+      cluster.conductor.bus.cast("devstack1", "start_instance", { instanceUuid: INSTANCE, requestId: id }, id);
+    cast("req-1");
+    await world.advance(2);
+    cast("req-2");
+    await world.advance(17);
+    const stopped = session.stopServing();
+    await world.advance(2);
+    const served = session.serve(handlers(asked));
+    await world.runUntil(Promise.all([stopped, served]));
+    await world.advance(100);
+    expect(asked).toEqual(["start_instance req-1", "start_instance req-2"]);
+  });
+
+  test("a handler that fails has taken its message", async () => {
+    const { world, cluster, session, agent } = await start();
+    const fail = async () => {
+      throw new Error("boom");
+    };
+    await world.runUntil(session.serve(handlers([], { start_instance: fail })));
+    const params = { instanceUuid: INSTANCE, requestId: "req-1" };
+    cluster.conductor.bus.cast("devstack1", "start_instance", params, "req-1");
+    await world.advance(10);
+    expect(cluster.store.messages.pending("devstack1")).toEqual([]);
+    expect(agent.runtime.logs).toMatchObject([{ level: "warn", message: "start_instance failed" }]);
+  });
+
+  test("from agent to agent are stored before they are acknowledged", async () => {
+    const { world, cluster, session } = await start();
+    const params = { instanceUuid: INSTANCE, requestId: "req-9" };
+    await world.runUntil(session.castAgent("devstack2", "terminate_instance", params));
+    expect(cluster.store.messages.pending("devstack2")).toMatchObject([
+      { method: "terminate_instance", requestId: "req-9", params: JSON.stringify(params) },
+    ]);
+  });
+
+  test("the operator's stop is a cast with an action, refused while something else runs", async () => {
+    const { world, cluster, session, asked } = await start();
+    const { store } = cluster;
+    const service = addService(store);
+    const node = addNode(store, service);
+    const place = { host: "devstack1", node: node.hypervisorHostname, computeId: node.id };
+    addInstance(store, INSTANCE, { ...place, vmState: "active", taskState: null });
+    await world.runUntil(session.serve(handlers(asked)));
+    const stop = () =>
+      world.runUntil(session.call("stop_instance", { instanceUuid: INSTANCE }, { requestId: "req-7" }));
+    await stop();
+    await world.advance(10);
+    expect(asked).toEqual(["stop_instance req-7"]);
+    expect(store.instances.get(INSTANCE)?.taskState).toBe("powering-off");
+    expect(store.actions.list(INSTANCE)).toMatchObject([{ action: "stop", requestId: "req-7" }]);
+    await expect(stop()).rejects.toThrow(UnexpectedTaskState);
+    await world.advance(10);
+    expect(asked).toHaveLength(1);
+  });
+});
+
+describe("calls to agents", () => {
+  test("are answered by the host that is meant, from the control plane and from other agents", async () => {
+    const { world, cluster, session } = await start();
+    const second = await cluster.session("devstack2");
+    await world.runUntil(second.acquireLease());
+    const storage = async () => false;
+    await world.runUntil(second.serve(handlers([], { check_instance_shared_storage: storage })));
+    const { bus } = cluster.conductor;
+    const enabled = bus.call("devstack2", "set_host_enabled", { enabled: false }, { requestId: "req-1" });
+    expect(await world.runUntil(enabled)).toBe("disabled");
+    const params = { instanceUuid: INSTANCE, token: { file: "x" } };
+    const shared = session.callAgent("devstack2", "check_instance_shared_storage", params);
+    expect(await world.runUntil(shared)).toBe(false);
+  });
+
+  test("fail at once when nobody serves the host, and in time when it does not answer", async () => {
+    const { world, cluster, session } = await start();
+    const { bus } = cluster.conductor;
+    const call = (timeout: number) =>
+      bus.call("devstack1", "set_host_enabled", { enabled: true }, { requestId: "r", timeout });
+    const before = world.now;
+    await expect(world.runUntil(call(60_000))).rejects.toThrow(MessagingTimeout);
+    expect(world.now).toBe(before);
+    await world.runUntil(session.serve(handlers([], { set_host_enabled: () => new Promise(() => {}) })));
+    const asked = world.now;
+    await expect(world.runUntil(call(3_000))).rejects.toThrow(/did not answer set_host_enabled within 3000 ms/);
+    expect(world.now - asked).toBe(3_000);
+  });
+
+  test("fail when the agent dies, or answers with something else", async () => {
+    const { world, cluster, agent, session } = await start();
+    const { bus } = cluster.conductor;
+    const call = () => bus.call("devstack1", "set_host_enabled", { enabled: true }, { requestId: "r" });
+    const nonsense = (async () => ({ yes: true })) as unknown as AgentHandlers["set_host_enabled"];
+    await world.runUntil(session.serve(handlers([], { set_host_enabled: nonsense })));
+    await expect(world.runUntil(call())).rejects.toThrow(/something that is no answer to it/);
+    await world.runUntil(session.stopServing());
+    await world.runUntil(session.serve(handlers([], { set_host_enabled: () => new Promise(() => {}) })));
+    const asked = call();
+    await world.advance(1);
+    agent.runtime.kill();
+    await expect(world.runUntil(asked)).rejects.toThrow(MessagingTimeout);
+  });
+});
+
+describe("the connection", () => {
+  test("tells its states, comes back with growing waits, and takes everything up again", async () => {
+    const { world, cluster, agent, session, asked } = await start();
+    const states: [ConnectionState, string][] = [];
+    agent.connection.onState((state, detail) => states.push([state, detail]));
+    await world.runUntil(session.serve(handlers(asked)));
+    cluster.kill();
+    await world.advance(30_000);
+    const waits = states.filter(([state]) => state === "waiting").map(([, detail]) => detail);
+    expect(waits.length).toBeGreaterThan(4);
+    expect(waits.length).toBeLessThan(14);
+    expect(waits.at(-1)).toMatch(/no control plane answers at ws:.*ECONNREFUSED.*next try in [2-5]\.\d s/);
+    const pending = session.call("service_create", { host: "devstack1", ...SERVICE });
+    await cluster.restart();
+    expect(await world.runUntil(pending)).toMatchObject({ host: "devstack1" });
+    expect(agent.connection.state).toBe("connected");
+    expect(cluster.conductor.bus.serves("devstack1")).toBe(true);
+  });
+
+  test("a refused join token is final", async () => {
+    const { world, cluster } = await start();
+    const { connection, session } = cluster.agent("devstack9", { connect: { joinToken: "wrong" } });
+    await expect(world.runUntil(connection.connected())).rejects.toThrow(JoinTokenRefused);
+    expect(connection.state).toBe("closed");
+    await expect(session.call("placement_access", {})).rejects.toThrow(/the join token is missing or wrong/);
+    await expect(session.acquireLease()).rejects.toThrow(JoinTokenRefused);
+  });
+
+  test("gives up when it was told to", async () => {
+    const world = new VirtualWorld();
+    const cluster = await startInProcessConductor(world);
+    cluster.kill();
+    const { connection } = cluster.agent("devstack1", { connect: { giveUpAfter: 20_000 } });
+    await expect(world.runUntil(connection.connected())).rejects.toThrow(ConductorUnreachable);
+    expect(connection.state).toBe("closed");
+  });
+
+  test("a closed one leaves nothing planned and refuses further calls", async () => {
+    const { world, cluster, agent, session } = await start();
+    await world.runUntil(agent.connection.close());
+    await world.advance(60_000);
+    expect(cluster.conductor.connections).toBe(0);
+    expect(world.planned).toBe(0);
+    await expect(session.call("placement_access", {})).rejects.toThrow(ConductorUnreachable);
+  });
+
+  test("a conductor that stops is waited for", async () => {
+    const { world, cluster, agent } = await start();
+    cluster.conductor.stop();
+    await world.advance(1);
+    expect(agent.connection.state).toBe("waiting");
+    cluster.kill();
+    await cluster.restart();
+    await world.runUntil(agent.connection.connected());
   });
 });
