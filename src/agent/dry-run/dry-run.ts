@@ -9,9 +9,10 @@ import { findInterruptedEvacuations } from "../startup/interrupted-evacuations.j
 import { refusalOf } from "../startup/refusals.js";
 import { lookUpService } from "../startup/register-service.js";
 import { validateConfig } from "../startup/validate-config.js";
+import { OverlayFiles } from "./overlay-files.js";
 import { previewStrip } from "./preview-allocations.js";
 import { type Preview, previewInit } from "./preview-instance.js";
-import { DryRunViolation, readOnlyFiles, readOnlyHttp, readOnlySession } from "./read-only.js";
+import { DryRunViolation, readOnlyHttp, readOnlySession } from "./read-only.js";
 import type { DryRunReport } from "./report.js";
 
 /**
@@ -24,7 +25,7 @@ export async function dryRun(options: Omit<ViewOptions, "permit">): Promise<DryR
   const view = await createView({
     ...options,
     session: readOnlySession(options.session),
-    runtime: { ...runtime, files: readOnlyFiles(runtime.files), http: readOnlyHttp(runtime.http) },
+    runtime: { ...runtime, files: new OverlayFiles(runtime.files), http: readOnlyHttp(runtime.http) },
     permit: (purpose) => {
       throw new DryRunViolation(purpose);
     },

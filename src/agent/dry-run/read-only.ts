@@ -1,6 +1,5 @@
 import type { ConductorMethod } from "../../conductor/methods.js";
 import type { HostSession } from "../../conductor/port.js";
-import { FileFailure, type Files } from "../../runtime/files.js";
 import type { HttpClient } from "../../runtime/http.js";
 
 /** Something in a dry run was about to change the world; a defect of whoever tried. */
@@ -49,32 +48,6 @@ export const readOnlySession = (session: HostSession): HostSession => ({
   stopServing: () => session.stopServing(),
   close: () => session.close(),
 });
-
-/** Files that can be read; writing fails as on a file system that is mounted read-only. */
-export function readOnlyFiles(files: Files): Files {
-  const refuseWrite = async (path: string, operation: string): Promise<never> => {
-    throw new FileFailure(path, "EROFS", operation);
-  };
-  return {
-    read: (path) => files.read(path),
-    readIfPresent: (path) => files.readIfPresent(path),
-    list: (path) => files.list(path),
-    stat: (path) => files.stat(path),
-    watch: (folder, listener) => files.watch(folder, listener),
-    write: (path) => refuseWrite(path, "write"),
-    create: (path) => refuseWrite(path, "create"),
-    append: (path) => refuseWrite(path, "append"),
-    truncate: (path) => refuseWrite(path, "truncate"),
-    rename: (path) => refuseWrite(path, "rename"),
-    remove: (path) => refuseWrite(path, "remove"),
-    // Making sure that a folder is there changes nothing when it is.
-    makeFolder: async (path) => {
-      if ((await files.stat(path))?.kind !== "folder") {
-        await refuseWrite(path, "mkdir");
-      }
-    },
-  };
-}
 
 /** HTTP that reads, for drivers whose hypervisor is a service. */
 export const readOnlyHttp = (http: HttpClient): HttpClient => ({
