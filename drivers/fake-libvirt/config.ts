@@ -8,7 +8,7 @@ const delay = (of: string) =>
 export const fakeLibvirtSchema = {
   section: "fake_libvirt",
   options: {
-    connection: {
+    connection_uri: {
       type: "text",
       default: null,
       help: "The hypervisor: fake-libvirt:///absolute/folder. The folder is made when it is first used.",
@@ -18,9 +18,9 @@ export const fakeLibvirtSchema = {
       default: null,
       help: "Name of the hypervisor, stored in it when it is first used. Unset: the host of the agent that does so.",
     },
-    vcpus: { type: "integer", default: 16, min: 1, help: "Host CPUs." },
+    vcpus: { type: "integer", default: 8, min: 1, help: "Host CPUs." },
     memory_mb: { type: "integer", default: 32_768, min: 1, help: "Memory of the host in MiB." },
-    disk_gb: { type: "integer", default: 500, min: 0, help: "Room for instance disks in GiB." },
+    disk_gb: { type: "integer", default: 1_000, min: 0, help: "Room for instance disks in GiB." },
     cpu_model: {
       type: "text",
       default: "Cascadelake-Server",
@@ -35,8 +35,8 @@ export const fakeLibvirtSchema = {
     images_type: {
       type: "text",
       default: "qcow2",
-      choices: ["qcow2", "raw", "default"],
-      help: "Format that instance disks are said to have. default is qcow2.",
+      choices: ["qcow2", "raw"],
+      help: "Format that root disks are said to have.",
     },
     instances_path: {
       type: "text",
@@ -69,7 +69,10 @@ export const fakeLibvirtSchema = {
     delay_power_on: delay("a start"),
     delay_power_off: delay("a stop"),
     delay_reboot: delay("a reboot"),
-    delay_pause: delay("a pause, unpause, suspend or resume"),
+    delay_pause: delay("a pause"),
+    delay_unpause: delay("an unpause"),
+    delay_suspend: delay("a suspend"),
+    delay_resume: delay("a resume"),
     stop_event_delay: {
       type: "number",
       default: 15,

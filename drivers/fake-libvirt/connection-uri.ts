@@ -7,7 +7,7 @@ const SCHEME = "fake-libvirt://";
 export const folderOfConnection = (uri: string | null): string => {
   const wrong = (why: string): never => {
     throw new InvalidConfiguration(
-      `[fake_libvirt] connection: found ${uri ?? "nothing"}, ${why}; expected ${SCHEME}/absolute/folder`,
+      `[fake_libvirt] connection_uri: found ${uri ?? "nothing"}, ${why}; expected ${SCHEME}/absolute/folder`,
     );
   };
   if (uri === null) return wrong("and there is no default");

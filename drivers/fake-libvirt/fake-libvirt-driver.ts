@@ -83,7 +83,7 @@ export class FakeLibvirtDriver implements VirtDriver {
     this.#context = context;
     this.#config = config;
     this.#cpu = CPU_MODELS[config.cpuModel] ?? { arch: "x86_64", vendor: "unknown", features: [] };
-    this.#folder = new HypervisorFolder(folderOfConnection(config.connection));
+    this.#folder = new HypervisorFolder(folderOfConnection(config.connectionUri));
     this.#store = new DomainStore(this.#folder, context);
     this.#files = new InstanceFiles(config.instancesPath ?? this.#folder.instances, context.files);
     this.#watcher = new DomainWatcher(this.#folder, this.#store, config.stopEventDelay * 1000, context);
@@ -188,15 +188,15 @@ export class FakeLibvirtDriver implements VirtDriver {
   }
 
   unpause(instance: Instance, options?: Options): Promise<void> {
-    return this.#change(instance, this.#config.delayPause, options, active("running", instance));
+    return this.#change(instance, this.#config.delayUnpause, options, active("running", instance));
   }
 
   suspend(instance: Instance, options?: Options): Promise<void> {
-    return this.#change(instance, this.#config.delayPause, options, active("suspended", instance));
+    return this.#change(instance, this.#config.delaySuspend, options, active("suspended", instance));
   }
 
   resume(instance: Instance, options?: Options): Promise<void> {
-    return this.#change(instance, this.#config.delayPause, options, () => "running");
+    return this.#change(instance, this.#config.delayResume, options, () => "running");
   }
 
   async resumeStateOnHostBoot(instance: Instance, options?: Options): Promise<void> {

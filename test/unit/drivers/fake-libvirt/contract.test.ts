@@ -45,11 +45,11 @@ describe.each(LABS)("fake-libvirt on %s", (_, newLab) => {
     });
 
     test("hypervisor_hostname names it when it is first used, and warns afterwards", async () => {
-      const connection = `fake-libvirt://${lab.folder}/hypervisors/other`;
-      const first = await lab.connect({ connection, hypervisorHostname: "node7" });
+      const connectionUri = `fake-libvirt://${lab.folder}/hypervisors/other`;
+      const first = await lab.connect({ connectionUri, hypervisorHostname: "node7" });
       expect(await first.getAvailableNodes()).toEqual(["node7"]);
       expect(lab.logs).toEqual([]);
-      const second = await lab.connect({ connection, hypervisorHostname: "node8" });
+      const second = await lab.connect({ connectionUri, hypervisorHostname: "node8" });
       expect(await second.getAvailableNodes()).toEqual(["node7"]);
       expect(lab.logs).toMatchObject([
         { level: "warn", message: expect.stringContaining("is node8, but the hypervisor is node7") },
@@ -73,7 +73,7 @@ describe.each(LABS)("fake-libvirt on %s", (_, newLab) => {
     });
 
     test("an empty hypervisor.json, left by a killed agent, is written anew", async () => {
-      const { runtime, context } = virtualContext({ config: { connection: "fake-libvirt:///h" } });
+      const { runtime, context } = virtualContext({ config: { connectionUri: "fake-libvirt:///h" } });
       await context.files.write("/h/hypervisor.json", "");
       const late = await createDriverHost(definition, context);
       await runtime.runUntil(late.initHost());
@@ -82,7 +82,7 @@ describe.each(LABS)("fake-libvirt on %s", (_, newLab) => {
     });
 
     test("before initHost nothing is known: VirtDriverNotReady", async () => {
-      const { context } = virtualContext({ config: { connection: "fake-libvirt:///h" } });
+      const { context } = virtualContext({ config: { connectionUri: "fake-libvirt:///h" } });
       const early = await createDriverHost(definition, context);
       await expect(early.getAvailableNodes()).rejects.toThrow(VirtDriverNotReady);
       await expect(early.listInstanceUuids()).rejects.toThrow(VirtDriverNotReady);
@@ -259,7 +259,7 @@ describe.each(LABS)("fake-libvirt on %s", (_, newLab) => {
         const source = await lab.connect({ instancesPath });
         const other = `fake-libvirt://${lab.folder}/hypervisors/devstack2`;
         const dest = await lab.connect(
-          { connection: other, ...(shared ? { instancesPath } : {}) },
+          { connectionUri: other, ...(shared ? { instancesPath } : {}) },
           { host: "devstack2" },
         );
         await source.spawn(vm1, SPAWN);
@@ -291,7 +291,7 @@ describe.each(LABS)("fake-libvirt on %s", (_, newLab) => {
       const instancesPath = `${lab.folder}/nfs`;
       const source = await lab.connect({ instancesPath });
       const dest = await lab.connect(
-        { instancesPath, connection: `fake-libvirt://${lab.folder}/hypervisors/devstack2` },
+        { instancesPath, connectionUri: `fake-libvirt://${lab.folder}/hypervisors/devstack2` },
         { host: "devstack2" },
       );
       const shared = `${instancesPath}/${UUID}/disk`;
@@ -310,9 +310,9 @@ describe.each(LABS)("fake-libvirt on %s", (_, newLab) => {
       const instancesPath = `${lab.folder}/nfs`;
       const source = await lab.connect({ instancesPath });
       await source.spawn(vm1, SPAWN);
-      const connection = `fake-libvirt://${lab.folder}/hypervisors/devstack2`;
+      const connectionUri = `fake-libvirt://${lab.folder}/hypervisors/devstack2`;
       const failing = { ...lab.files, ...failingWrites(lab) };
-      const dest = await lab.connect({ instancesPath, connection }, { host: "devstack2", files: failing });
+      const dest = await lab.connect({ instancesPath, connectionUri }, { host: "devstack2", files: failing });
       await expect(dest.spawn(vm1, SPAWN)).rejects.toThrow("no space left");
       expect(await dest.listInstanceUuids()).toEqual([]);
       expect(await lab.files.stat(`${instancesPath}/${UUID}/disk`)).toMatchObject({ bytes: 20 * GIB });
@@ -391,7 +391,7 @@ describe.each(LABS)("fake-libvirt on %s", (_, newLab) => {
   });
 
   test("two agents that use a new hypervisor at the same time agree on its name", async () => {
-    const config = { connection: `fake-libvirt://${lab.folder}/hypervisors/new` };
+    const config = { connectionUri: `fake-libvirt://${lab.folder}/hypervisors/new` };
     const hosts = await Promise.all(["a", "b", "c"].map((name) => lab.connect(config, { host: name })));
     const names = await Promise.all(hosts.map(async (each) => (await each.getAvailableNodes())[0]));
     expect(new Set(names).size).toBe(1);
@@ -417,7 +417,7 @@ const failingWrites = ({ files }: Lab): Lab["files"] => ({
 });
 
 test("8.4 capabilities and the traits that they become", async () => {
-  const { context } = virtualContext({ config: { connection: "fake-libvirt:///h" } });
+  const { context } = virtualContext({ config: { connectionUri: "fake-libvirt:///h" } });
   const host = await createDriverHost(definition, context);
   expect(host.capabilities.supportsEvacuate).toBe(true);
   expect(host.capabilities.supportsMigrateToSameHost).toBe(false);
@@ -436,17 +436,20 @@ test("8.4 capabilities and the traits that they become", async () => {
 });
 
 test.each([
-  [{}, /\[fake_libvirt\] connection: found nothing/],
-  [{ connection: "qemu:///system" }, /found qemu:\/\/\/system, which does not begin with fake-libvirt/],
-  [{ connection: "fake-libvirt://relative" }, /whose folder is not absolute/],
-  [{ connection: "fake-libvirt:///" }, /which is the root folder/],
-  [{ connection: "fake-libvirt:///h", vcpus: 0 }, /\[fake_libvirt\] vcpus: found 0, .* at least 1/],
-  [{ connection: "fake-libvirt:///h", cpuModel: "Z80" }, /cpu_model: found "Z80", .* one of generic, /],
-  [{ connection: "fake-libvirt:///h", instancesPath: "nfs" }, /instances_path: found nfs, expected an absolute folder/],
-  [{ connection: "fake-libvirt:///h", cpuDedicatedSet: "2-99" }, /cpu_dedicated_set: found 2-99 .* CPUs of 0 to 15/],
-  [{ connection: "fake-libvirt:///h", devices: ["81:00.0=VGPU"] }, /devices: found 81:00.0=VGPU; expected/],
+  [{}, /\[fake_libvirt\] connection_uri: found nothing/],
+  [{ connectionUri: "qemu:///system" }, /found qemu:\/\/\/system, which does not begin with fake-libvirt/],
+  [{ connectionUri: "fake-libvirt://relative" }, /whose folder is not absolute/],
+  [{ connectionUri: "fake-libvirt:///" }, /which is the root folder/],
+  [{ connectionUri: "fake-libvirt:///h", vcpus: 0 }, /\[fake_libvirt\] vcpus: found 0, .* at least 1/],
+  [{ connectionUri: "fake-libvirt:///h", cpuModel: "Z80" }, /cpu_model: found "Z80", .* one of generic, /],
   [
-    { connection: "fake-libvirt:///h", devices: ["0000:81:00.0=VGPU", "0000:81:00.0=VGPU:2"] },
+    { connectionUri: "fake-libvirt:///h", instancesPath: "nfs" },
+    /instances_path: found nfs, expected an absolute folder/,
+  ],
+  [{ connectionUri: "fake-libvirt:///h", cpuDedicatedSet: "2-99" }, /cpu_dedicated_set: found 2-99 .* CPUs of 0 to 7/],
+  [{ connectionUri: "fake-libvirt:///h", devices: ["81:00.0=VGPU"] }, /devices: found 81:00.0=VGPU; expected/],
+  [
+    { connectionUri: "fake-libvirt:///h", devices: ["0000:81:00.0=VGPU", "0000:81:00.0=VGPU:2"] },
     /devices: found 0000:81:00.0=VGPU:2 twice/,
   ],
 ])("wrong options are refused, naming section, option, found and allowed: %o", async (config, message) => {

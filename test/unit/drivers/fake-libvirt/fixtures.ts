@@ -44,11 +44,11 @@ const labOf = (folder: string, context: HostContext, close: () => Promise<void>)
     files: context.files,
     logs,
     connect: async (config = {}, changes = {}) => {
-      const connection = `fake-libvirt://${folder}/hypervisors/devstack1`;
+      const connectionUri = `fake-libvirt://${folder}/hypervisors/devstack1`;
       const host = await createDriverHost(definition, {
         ...context,
         logger,
-        config: { connection, ...config },
+        config: { connectionUri, ...config },
         ...changes,
       });
       await host.initHost();

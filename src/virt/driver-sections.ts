@@ -1,0 +1,39 @@
+import { type Option, option, type SectionTable, unset } from "../config/option.js";
+import { boolean, choice, float, integer, list, text } from "../config/value-type.js";
+import type { DriverOption } from "./config-schema.js";
+import type { DriverDefinition } from "./driver.js";
+
+/** A driver's options as nova.conf's compiler takes them: its own section, or none. */
+export const driverSections = ({ configSchema }: DriverDefinition): SectionTable =>
+  configSchema
+    ? {
+        [configSchema.section]: Object.fromEntries(
+          Object.entries(configSchema.options).map(([name, declared]) => [name, asOption(declared)]),
+        ),
+      }
+    : {};
+
+const asOption = (declared: DriverOption): Option<unknown> => {
+  switch (declared.type) {
+    case "boolean":
+      return option(boolean, declared.default, declared.help);
+    case "list":
+      return option(list, declared.default, declared.help);
+    case "integer":
+    case "number": {
+      const type = declared.type === "integer" ? integer(rangeOf(declared)) : float(rangeOf(declared));
+      return declared.default === null ? unset(type, declared.help) : option(type, declared.default, declared.help);
+    }
+    case "text": {
+      const type = declared.choices ? choice<string>(declared.choices) : text;
+      return declared.default === null ? unset(type, declared.help) : option(type, declared.default, declared.help);
+    }
+    default:
+      return declared satisfies never;
+  }
+};
+
+const rangeOf = ({ min, max }: { readonly min?: number; readonly max?: number }) => ({
+  ...(min === undefined ? {} : { min }),
+  ...(max === undefined ? {} : { max }),
+});
