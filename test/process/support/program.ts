@@ -1,7 +1,13 @@
 import { type ChildProcess, spawn } from "node:child_process";
+import { existsSync } from "node:fs";
+import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 
-const root = fileURLToPath(new URL("../../..", import.meta.url));
+/** The package's folder; tests run from `test/`, benchmarks from `dist/test/`. */
+const packageRoot = (folder: string): string =>
+  existsSync(join(folder, "package.json")) ? folder : packageRoot(dirname(folder));
+
+const root = packageRoot(dirname(fileURLToPath(import.meta.url)));
 
 /** A program of this package as a real process, with what it printed. */
 export class Program {
@@ -12,7 +18,7 @@ export class Program {
   readonly #listeners = new Set<() => void>();
 
   constructor(name: "compute-agent" | "compute-cluster", args: readonly string[], environment: NodeJS.ProcessEnv = {}) {
-    this.#child = spawn(process.execPath, [`${root}dist/src/cli/${name}.js`, ...args], {
+    this.#child = spawn(process.execPath, [join(root, "dist/src/cli", `${name}.js`), ...args], {
       stdio: ["ignore", "pipe", "pipe"],
       env: { ...process.env, NO_COLOR: "1", ...environment },
     });
