@@ -12,6 +12,9 @@ const CLOUDS = {
   "devstack-system-admin": { user: "admin", scope: { system_scope: "all" } },
 } as const satisfies Record<string, { readonly user: LoginUser; readonly scope: Readonly<Record<string, string>> }>;
 
+/** Each value in quotes: no reader takes a password of digits for a number. */
+const QUOTED = { defaultStringType: "QUOTE_DOUBLE", defaultKeyType: "PLAIN" } as const;
+
 /**
  * Writes `clouds.yaml` (mode 0600) for the clients at each start of the control plane. Passwords that the file already
  * holds stay valid; where it is absent or unreadable, new ones take their place.
@@ -33,7 +36,7 @@ export const writeCloudsYaml = async (
       identity_api_version: 3,
     },
   ]);
-  await files.write(path, stringify({ clouds: Object.fromEntries(clouds) }), { mode: 0o600 });
+  await files.write(path, stringify({ clouds: Object.fromEntries(clouds) }, QUOTED), { mode: 0o600 });
 };
 
 /** Shell text that points the clients at the cloud as its administrator. @param password as `clouds.yaml` has it */
