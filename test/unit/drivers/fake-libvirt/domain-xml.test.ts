@@ -1,0 +1,107 @@
+import { fc, test as property } from "@fast-check/vitest";
+import { describe, expect, test } from "vitest";
+import type { Domain } from "../../../../drivers/fake-libvirt/domain.js";
+import { BrokenDomainXml, domainFromXml, domainToXml } from "../../../../drivers/fake-libvirt/domain-xml.js";
+import { UUID } from "../../virt/fixtures.js";
+
+const domain: Domain = {
+  uuid: UUID,
+  name: "instance-0000002a",
+  memoryMb: 2048,
+  vcpus: 2,
+  cpuModel: "Nehalem",
+  disks: [
+    { path: "/instances/a/disk", format: "qcow2", target: "vda" },
+    { path: "/instances/a/disk.eph0", format: "raw", target: "vdb" },
+  ],
+  devices: [{ address: "0000:81:00.0", resourceClass: "VGPU", part: 3 }],
+  nova: {
+    displayName: "vm1",
+    creationTime: "2026-01-01 00:00:00",
+    flavor: { name: "m1.small", memoryMb: 2048, rootGb: 20, swapMb: 0, ephemeralGb: 1, vcpus: 2 },
+    projectId: "p",
+    userId: "u",
+    imageId: "i",
+  },
+};
+
+describe("domain XML", () => {
+  test("reads as libvirt's and Nova's", () => {
+    const xml = domainToXml(domain);
+    for (const line of [
+      '<domain type="kvm">',
+      "<name>instance-0000002a</name>",
+      `<uuid>${UUID}</uuid>`,
+      '<memory unit="KiB">2097152</memory>',
+      '<vcpu placement="static">2</vcpu>',
+      '<nova:instance xmlns:nova="http://openstack.org/xmlns/libvirt/nova/1.1">',
+      "<nova:name>vm1</nova:name>",
+      "<nova:creationTime>2026-01-01 00:00:00</nova:creationTime>",
+      '<nova:flavor name="m1.small">',
+      '<nova:project uuid="p"/>',
+      '<source file="/instances/a/disk"/>',
+      '<target dev="vda" bus="virtio"/>',
+    ]) {
+      expect(xml).toContain(line);
+    }
+  });
+
+  test("one disk and one device come back as lists", () => {
+    const small = { ...domain, disks: domain.disks.slice(0, 1) };
+    expect(domainFromXml(domainToXml(small), UUID)).toEqual(small);
+  });
+
+  test("no disk, no device, no metadata", () => {
+    const bare = { ...domain, disks: [], devices: [], nova: null };
+    expect(domainFromXml(domainToXml(bare), UUID)).toEqual(bare);
+  });
+
+  const text = fc
+    .string({ unit: "grapheme", minLength: 1, maxLength: 40 })
+    .filter((value) => !/[\p{Cc}\p{Cs}\uFFFE\uFFFF]/u.test(value));
+  const amount = fc.nat({ max: 2 ** 31 });
+
+  property.prop({ displayName: text, flavor: text, path: text, amount })(
+    "names of any kind survive being written and read",
+    ({ displayName, flavor, path, amount: size }) => {
+      const odd: Domain = {
+        ...domain,
+        memoryMb: size,
+        disks: [{ path: `/${path}`, format: "raw", target: "vda" }],
+        nova: domain.nova && { ...domain.nova, displayName, flavor: { ...domain.nova.flavor, name: flavor } },
+      };
+      expect(domainFromXml(domainToXml(odd), UUID)).toEqual(odd);
+    },
+  );
+
+  property.prop({ displayName: fc.string({ unit: "binary", maxLength: 20 }) })(
+    "no name makes XML that cannot be read",
+    ({ displayName }) => {
+      const odd = { ...domain, nova: domain.nova && { ...domain.nova, displayName } };
+      expect(domainFromXml(domainToXml(odd), UUID).vcpus).toBe(2);
+    },
+  );
+
+  property.prop({ start: fc.nat(), length: fc.nat({ max: 200 }), put: fc.string({ maxLength: 20 }) })(
+    "damage is either harmless or BrokenDomainXml",
+    ({ start, length, put }) => {
+      const xml = domainToXml(domain);
+      const from = start % xml.length;
+      try {
+        expect(domainFromXml(xml.slice(0, from) + put + xml.slice(from + length), UUID).uuid).toBe(UUID);
+      } catch (error) {
+        expect(error).toBeInstanceOf(BrokenDomainXml);
+      }
+    },
+  );
+
+  test.each([
+    ["<memory>1048576</memory>", 1024],
+    ['<memory unit="MiB">512</memory>', 512],
+    ['<memory unit="GiB">2</memory>', 2048],
+    ['<memory unit="b">1048576</memory>', 1],
+  ])("memory in libvirt's units: %s", (memory, memoryMb) => {
+    const xml = `<domain><name>x</name><uuid>${UUID}</uuid>${memory}<vcpu>1</vcpu></domain>`;
+    expect(domainFromXml(xml, UUID)).toMatchObject({ memoryMb });
+  });
+});
