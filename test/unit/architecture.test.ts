@@ -1,0 +1,143 @@
+import { readdir, readFile } from "node:fs/promises";
+import { dirname, join, normalize, relative } from "node:path";
+import { fileURLToPath } from "node:url";
+import { beforeAll, describe, expect, it } from "vitest";
+
+/** What each room of the house may import from, besides itself. */
+const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
+  "src/cli": [
+    "src/cluster",
+    "src/agent",
+    "src/placement",
+    "src/conductor",
+    "src/virt",
+    "src/config",
+    "src/runtime",
+    "drivers",
+  ],
+  "src/cluster": ["src/agent", "src/placement", "src/conductor", "src/virt", "src/config", "src/runtime"],
+  "src/agent": ["src/placement", "src/conductor", "src/virt", "src/config", "src/runtime"],
+  "src/placement": ["src/virt", "src/config", "src/runtime"],
+  "src/virt": ["src/conductor/records", "src/config", "src/runtime"],
+  "src/conductor": ["src/config", "src/runtime"],
+  "src/config": ["src/runtime"],
+  "src/runtime": [],
+  drivers: ["src/virt/index.ts"],
+};
+
+/** Modules that are doors to the outside world. */
+const DOORS =
+  /^(node:)?(fs|fs\/promises|net|tls|dgram|https?|http2|crypto|child_process|worker_threads|cluster|timers|timers\/promises|os|process)$|^(undici|ws|pino|p-queue|p-retry)$/;
+
+/** Uses of doors that need no import. */
+const GLOBAL_DOORS =
+  /(?<![.\w])(Date\.now|new Date\(\)|Math\.random|(set|clear)(Timeout|Interval|Immediate)\(|performance\.|process\.|globalThis\b|fetch\(|crypto\.|randomUUID\()/;
+
+/** `import … from "x"`, `import "x"`, `export … from "x"`, `import("x")`. */
+const IMPORT =
+  /(?:^|\n)\s*(?:import\s+(?:[^"';]*?\sfrom\s+)?|export\s+(?:type\s+)?[*{][^"';]*?\sfrom\s+)["']([^"'\n]+)["']|\bimport\(\s*["']([^"'\n]+)["']/g;
+
+const ROOT = fileURLToPath(new URL("../../", import.meta.url));
+
+interface Source {
+  /** From the project's root: `src/agent/agent.ts`. */
+  readonly path: string;
+  readonly text: string;
+  readonly code: string;
+  readonly imports: readonly string[];
+}
+
+async function sourcesIn(folder: string): Promise<Source[]> {
+  const entries = await readdir(join(ROOT, folder), { recursive: true, withFileTypes: true });
+  const files = entries.filter((entry) => entry.isFile() && entry.name.endsWith(".ts"));
+  return Promise.all(files.map((entry) => read(relative(ROOT, join(entry.parentPath, entry.name)))));
+}
+
+async function read(path: string): Promise<Source> {
+  const text = await readFile(join(ROOT, path), "utf8");
+  const code = text.replace(/\/\*[\s\S]*?\*\//g, "").replace(/(^|\s)\/\/.*$/gm, "");
+  const specifiers = code.matchAll(IMPORT);
+  const imports = [...specifiers].map(([, fixed, dynamic]) => resolve(path, fixed ?? dynamic ?? ""));
+  return { path, text, code, imports };
+}
+
+/** A relative import as a path from the root; anything else as it is. */
+function resolve(from: string, specifier: string): string {
+  return specifier.startsWith(".") ? normalize(join(dirname(from), specifier)).replace(/\.js$/, ".ts") : specifier;
+}
+
+const roomOf = (path: string): string =>
+  path.startsWith("drivers/") ? "drivers" : path.split("/").slice(0, 2).join("/");
+
+const isIn = (path: string, folder: string): boolean => path === folder || path.startsWith(`${folder}/`);
+
+const isOpen = ({ path }: Source): boolean => isIn(path, "src/runtime") || isIn(path, "src/cli");
+
+describe("the architecture", () => {
+  let house: readonly Source[];
+  let all: readonly Source[];
+
+  beforeAll(async () => {
+    house = (await Promise.all(["src", "drivers"].map(sourcesIn))).flat();
+    all = [...house, ...(await sourcesIn("test"))];
+  });
+
+  it("has its rooms, and none besides", () => {
+    const rooms = new Set(house.map(({ path }) => roomOf(path)));
+    expect([...rooms].filter((room) => !(room in MAY_IMPORT))).toEqual([]);
+    expect(house.length).toBeGreaterThan(100);
+    expect(house.flatMap(({ imports }) => imports).length).toBeGreaterThan(house.length);
+  });
+
+  it("lets dependencies point one way only", () => {
+    const wrong = house.flatMap(({ path, imports }) => {
+      const room = roomOf(path);
+      const allowed = MAY_IMPORT[room] ?? [];
+      return imports
+        .filter((target) => /^(src|drivers|test)\//.test(target) && roomOf(target) !== room)
+        .filter((target) => !allowed.some((folder) => isIn(target, folder)))
+        .map((target) => `${path} imports ${target}`);
+    });
+    expect(wrong).toEqual([]);
+  });
+
+  it("lets one driver know nothing of another", () => {
+    const driverOf = (path: string) => path.split("/")[1];
+    const wrong = house.flatMap(({ path, imports }) =>
+      imports
+        .filter((target) => path.startsWith("drivers/") && target.startsWith("drivers/"))
+        .filter((target) => driverOf(target) !== driverOf(path))
+        .map((target) => `${path} imports ${target}`),
+    );
+    expect(wrong).toEqual([]);
+  });
+
+  it("imports files that are there", () => {
+    const present = new Set(house.map(({ path }) => path));
+    const missing = house.flatMap(({ path, imports }) =>
+      imports
+        .filter((target) => /^(src|drivers)\/.*\.ts$/.test(target) && !present.has(target))
+        .map((target) => `${path} imports ${target}`),
+    );
+    expect(missing).toEqual([]);
+  });
+
+  it("keeps every door to the outside world in src/runtime and src/cli", () => {
+    const closed = house.filter((source) => !isOpen(source));
+    const opened = closed.flatMap(({ path, imports, code }) => [
+      ...imports.filter((target) => DOORS.test(target)).map((target) => `${path} imports ${target}`),
+      ...code
+        .split("\n")
+        .filter((line) => GLOBAL_DOORS.test(line.replace(/"(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*'/g, '""')))
+        .map((line) => `${path}: ${line.trim()}`),
+    ]);
+    expect(opened).toEqual([]);
+  });
+
+  it("has no file of more than 400 lines", () => {
+    const long = all
+      .map(({ path, text }) => ({ path, lines: text.split("\n").length - 1 }))
+      .filter(({ lines }) => lines > 400);
+    expect(long).toEqual([]);
+  });
+});
