@@ -1,0 +1,205 @@
+import { fc, test } from "@fast-check/vitest";
+import { describe, expect, it } from "vitest";
+import { FairLock } from "../../../src/runtime/fair-lock.js";
+import { KeyedLock } from "../../../src/runtime/keyed-lock.js";
+import { mapConcurrently, TaskQueue } from "../../../src/runtime/queue.js";
+import { backOff, retry } from "../../../src/runtime/retry.js";
+import { createVirtualRuntime } from "../../../src/runtime/virtual/index.js";
+
+describe("FairLock", () => {
+  test.prop([fc.array(fc.nat(20), { minLength: 1, maxLength: 12 })])(
+    "lets one in at a time, in the order they came, whatever fails",
+    async (durations) => {
+      const { timers, runUntil } = createVirtualRuntime();
+      const lock = new FairLock();
+      const entered: number[] = [];
+      let inside = 0;
+      const tasks = durations.map((duration, index) =>
+        lock.run(async () => {
+          inside += 1;
+          expect(inside).toBe(1);
+          entered.push(index);
+          await timers.sleep(duration);
+          inside -= 1;
+          if (duration % 3 === 0) {
+            throw new Error(`task ${index}`);
+          }
+        }),
+      );
+      const results = await runUntil(Promise.allSettled(tasks));
+      expect(entered).toEqual(durations.map((_duration, index) => index));
+      expect(results.map(({ status }) => status)).toEqual(
+        durations.map((duration) => (duration % 3 === 0 ? "rejected" : "fulfilled")),
+      );
+      expect([lock.held, lock.waiting]).toEqual([false, 0]);
+    },
+  );
+
+  it("forgets a waiter whose signal is aborted, and passes it over", async () => {
+    const { timers, runUntil } = createVirtualRuntime();
+    const lock = new FairLock();
+    const controller = new AbortController();
+    const order: string[] = [];
+    const first = lock.run(() => timers.sleep(10));
+    const second = lock.run(() => order.push("second"), controller.signal);
+    const third = lock.run(() => order.push("third"));
+    controller.abort(new Error("gave up"));
+    await expect(second).rejects.toThrow("gave up");
+    await runUntil(Promise.all([first, third]));
+    expect(order).toEqual(["third"]);
+    await expect(lock.run(() => {}, controller.signal)).rejects.toThrow("gave up");
+    expect(lock.held).toBe(false);
+  });
+});
+
+describe("KeyedLock", () => {
+  it("keeps tasks of one key apart and lets others run at the same time", async () => {
+    const { timers, clock, runUntil } = createVirtualRuntime();
+    const locks = new KeyedLock<string>();
+    const done: string[] = [];
+    const task = (key: string, name: string) =>
+      locks.run(key, async () => {
+        await timers.sleep(10);
+        done.push(`${name} ${clock.monotonic()}`);
+      });
+    await runUntil(Promise.all([task("a", "a1"), task("a", "a2"), task("b", "b1")]));
+    expect(done).toEqual(["a1 10", "b1 10", "a2 20"]);
+    expect(locks.size).toBe(0);
+  });
+
+  it("is held while a task runs or waits, also after a waiter gave up", async () => {
+    const { timers, runUntil } = createVirtualRuntime();
+    const locks = new KeyedLock<string>();
+    const controller = new AbortController();
+    const first = locks.run("k", () => timers.sleep(10));
+    const waiter = locks.run("k", () => {}, controller.signal);
+    controller.abort(new Error("gave up"));
+    await expect(waiter).rejects.toThrow("gave up");
+    expect(locks.isHeld("k")).toBe(true);
+    await runUntil(first);
+    expect(locks.isHeld("k")).toBe(false);
+  });
+});
+
+describe("TaskQueue", () => {
+  it("bounds what runs at a time and starts in order", async () => {
+    const { timers, clock, runUntil } = createVirtualRuntime();
+    const started: string[] = [];
+    const results = await runUntil(
+      mapConcurrently(["a", "b", "c", "d", "e"], 2, async (name, index) => {
+        started.push(`${name} ${clock.monotonic()}`);
+        await timers.sleep(10);
+        return index;
+      }),
+    );
+    expect(started).toEqual(["a 0", "b 0", "c 10", "d 10", "e 20"]);
+    expect(results).toEqual([0, 1, 2, 3, 4]);
+  });
+
+  it("has no bound with 0", async () => {
+    const { timers, clock, runUntil } = createVirtualRuntime();
+    const queue = new TaskQueue(0);
+    const tasks = Array.from({ length: 50 }, () => queue.run(() => timers.sleep(10)));
+    expect([queue.running, queue.waiting]).toEqual([50, 0]);
+    await runUntil(Promise.all(tasks));
+    expect(clock.monotonic()).toBe(10);
+  });
+
+  it("drops a waiting task when its signal is aborted", async () => {
+    const { timers, runUntil } = createVirtualRuntime();
+    const queue = new TaskQueue(1);
+    const controller = new AbortController();
+    const first = queue.run(() => timers.sleep(10));
+    let ran = false;
+    const second = queue.run(async () => {
+      ran = true;
+    }, controller.signal);
+    expect(queue.waiting).toBe(1);
+    controller.abort(new Error("cancelled"));
+    await expect(second).rejects.toThrow("cancelled");
+    await runUntil(Promise.all([first, queue.idle()]));
+    expect(ran).toBe(false);
+  });
+});
+
+describe("retry", () => {
+  const failing = (times: number, clock: { monotonic(): number }) => {
+    const tried: number[] = [];
+    const action = async (attempt: number) => {
+      tried.push(clock.monotonic());
+      if (attempt <= times) {
+        throw new Error(`try ${attempt}`);
+      }
+      return "done";
+    };
+    return { tried, action };
+  };
+
+  it("waits in virtual time between tries and gives the result", async () => {
+    const { timers, clock, runUntil } = createVirtualRuntime();
+    const { tried, action } = failing(3, clock);
+    const told: string[] = [];
+    const result = await runUntil(
+      retry(timers, action, {
+        attempts: 4,
+        delay: backOff({ first: 1_000, most: 3_000 }),
+        onRetry: (error, attempt, delay) => told.push(`${error.message} ${attempt} ${delay}`),
+      }),
+    );
+    expect(result).toBe("done");
+    expect(tried).toEqual([0, 1_000, 3_000, 6_000]);
+    expect(told).toEqual(["try 1 1 1000", "try 2 2 2000", "try 3 3 3000"]);
+  });
+
+  it("ends with the last error, without a wait after it", async () => {
+    const { timers, clock, runUntil, world } = createVirtualRuntime();
+    const { tried, action } = failing(9, clock);
+    await expect(runUntil(retry(timers, action, { attempts: 3, delay: () => 100 }))).rejects.toThrow("try 3");
+    expect(tried).toEqual([0, 100, 200]);
+    expect([clock.monotonic(), world.planned]).toEqual([200, 0]);
+  });
+
+  it("does not try again what is not worth it, nor defects", async () => {
+    const { timers, clock, runUntil } = createVirtualRuntime();
+    const { tried, action } = failing(9, clock);
+    const options = { attempts: 3, delay: () => 100, retryOn: (error: Error) => error.message !== "try 2" };
+    await expect(runUntil(retry(timers, action, options))).rejects.toThrow("try 2");
+    expect(tried).toEqual([0, 100]);
+    let calls = 0;
+    const defect = retry(
+      timers,
+      async () => {
+        calls += 1;
+        throw new TypeError("undefined is not a function");
+      },
+      { attempts: 3, delay: () => 100 },
+    );
+    await expect(runUntil(defect)).rejects.toThrow(TypeError);
+    expect(calls).toBe(1);
+  });
+
+  it("stops waiting when its signal is aborted", async () => {
+    const { timers, clock, advance, world } = createVirtualRuntime();
+    const { action } = failing(Number.POSITIVE_INFINITY, clock);
+    const controller = new AbortController();
+    const forever = retry(timers, action, {
+      attempts: Number.POSITIVE_INFINITY,
+      delay: () => 60_000,
+      signal: controller.signal,
+    });
+    const refused = expect(forever).rejects.toThrow("shutting down");
+    await advance(150_000);
+    controller.abort(new Error("shutting down"));
+    await refused;
+    expect(world.planned).toBe(0);
+  });
+
+  it("shortens delays at random by no more than the given share", () => {
+    const { random } = createVirtualRuntime();
+    const delay = backOff({ first: 100, most: 100, jitter: { random, share: 0.5 } });
+    const drawn = Array.from({ length: 100 }, () => delay(1));
+    expect(Math.min(...drawn)).toBeGreaterThanOrEqual(50);
+    expect(Math.max(...drawn)).toBeLessThanOrEqual(100);
+    expect(new Set(drawn).size).toBeGreaterThan(10);
+  });
+});

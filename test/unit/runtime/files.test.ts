@@ -1,0 +1,119 @@
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import type { Files } from "../../../src/runtime/files.js";
+import { type Bench, benches } from "./both-runtimes.js";
+
+describe.each(benches)("files (%s)", (_name, openBench) => {
+  let bench: Bench;
+  let files: Files;
+  let folder: string;
+
+  beforeEach(async () => {
+    bench = await openBench();
+    files = bench.runtime.files;
+    folder = bench.folder;
+  });
+
+  afterEach(() => bench.dispose());
+
+  it("write, replace and read, making folders and keeping the mode", async () => {
+    const path = `${folder}/a/b/file`;
+    await files.write(path, "eins ß", { mode: 0o600 });
+    expect(await files.read(path)).toBe("eins ß");
+    expect(await files.stat(path)).toMatchObject({ kind: "file", bytes: 7, mode: 0o600 });
+    await files.write(path, "two");
+    expect(await files.read(path)).toBe("two");
+    expect(await files.list(`${folder}/a/b`)).toEqual(["file"]);
+    expect(await files.list(`${folder}/a`)).toEqual(["b"]);
+    expect(await files.stat(`${folder}/a`)).toMatchObject({ kind: "folder" });
+  });
+
+  it("tell what is absent from what cannot be read", async () => {
+    await expect(files.read(`${folder}/none`)).rejects.toMatchObject({ name: "FileFailure", code: "ENOENT" });
+    expect(await files.readIfPresent(`${folder}/none`)).toBeUndefined();
+    expect(await files.stat(`${folder}/none`)).toBeUndefined();
+    expect(await files.list(`${folder}/none`)).toEqual([]);
+    await expect(files.read(folder)).rejects.toMatchObject({ code: "EISDIR", path: folder });
+    await files.write(`${folder}/file`, "x");
+    expect(await files.stat(`${folder}/file/below`)).toBeUndefined();
+    await expect(files.write(`${folder}/file/below`, "x")).rejects.toMatchObject({ code: "ENOTDIR" });
+  });
+
+  it("create once only", async () => {
+    await files.create(`${folder}/new/once`, "first");
+    await expect(files.create(`${folder}/new/once`, "second")).rejects.toMatchObject({ code: "EEXIST" });
+    expect(await files.read(`${folder}/new/once`)).toBe("first");
+  });
+
+  it("let one of many creators win", async () => {
+    const tries = [1, 2, 3, 4].map((creator) =>
+      files.create(`${folder}/race`, String(creator)).then(
+        () => "won",
+        () => "lost",
+      ),
+    );
+    expect((await Promise.all(tries)).sort()).toEqual(["lost", "lost", "lost", "won"]);
+  });
+
+  it("append, grow sparsely and shrink", async () => {
+    const path = `${folder}/disk`;
+    await files.append(path, "ab");
+    await files.append(path, "cd");
+    expect(await files.read(path)).toBe("abcd");
+    await files.truncate(path, 10 * 1024 * 1024);
+    expect(await files.stat(path)).toMatchObject({ bytes: 10 * 1024 * 1024 });
+    await files.truncate(path, 6);
+    expect(await files.read(path)).toBe("abcd\0\0");
+    await files.truncate(path, 2);
+    expect(await files.read(path)).toBe("ab");
+    await files.truncate(`${folder}/made/disk`, 5);
+    expect(await files.stat(`${folder}/made/disk`)).toMatchObject({ bytes: 5 });
+  });
+
+  it("rename files over files and folders away, and remove what is there or not", async () => {
+    await files.write(`${folder}/a/x`, "a");
+    await files.write(`${folder}/b`, "b");
+    await files.rename(`${folder}/a/x`, `${folder}/b`);
+    expect(await files.read(`${folder}/b`)).toBe("a");
+    await files.write(`${folder}/a/y/z`, "deep");
+    await files.rename(`${folder}/a`, `${folder}/c`);
+    expect(await files.read(`${folder}/c/y/z`)).toBe("deep");
+    await expect(files.rename(`${folder}/a`, `${folder}/d`)).rejects.toMatchObject({ code: "ENOENT" });
+    await files.remove(`${folder}/c`);
+    await files.remove(`${folder}/c`);
+    expect(await files.list(folder)).toEqual(["b"]);
+  });
+
+  it("make folders, also where they are", async () => {
+    await files.makeFolder(`${folder}/x/y`, { mode: 0o700 });
+    await files.makeFolder(`${folder}/x/y`);
+    expect(await files.stat(`${folder}/x/y`)).toMatchObject({ kind: "folder", mode: 0o700 });
+  });
+
+  it("tell of changes in a folder until they are asked to stop", async () => {
+    await files.makeFolder(`${folder}/watched`);
+    let told = () => {};
+    let count = 0;
+    const stop = files.watch(`${folder}/watched`, () => {
+      count += 1;
+      told();
+    });
+    const change = async (work: () => Promise<void>) => {
+      const seen = new Promise<void>((resolve) => {
+        told = resolve;
+      });
+      await work();
+      await bench.run(seen);
+    };
+    await change(() => files.write(`${folder}/watched/guest`, "1"));
+    await change(() => files.remove(`${folder}/watched/guest`));
+    stop();
+    const before = count;
+    await files.write(`${folder}/watched/other`, "2");
+    await bench.run(bench.runtime.timers.sleep(30));
+    expect(count).toBe(before);
+  });
+
+  it("cannot watch a folder that is absent", () => {
+    expect(() => files.watch(`${folder}/none`, () => {})).toThrow("watch");
+  });
+});

@@ -1,0 +1,61 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { describe, expect, it } from "vitest";
+import { createNodeRuntime } from "../../../../src/runtime/node/index.js";
+import { createVirtualRuntime } from "../../../../src/runtime/virtual/index.js";
+
+const { timers, clock, random, processes } = createNodeRuntime({ logger: createVirtualRuntime().logger });
+
+describe("the real doors", () => {
+  it("sleep, cancel and abort", async () => {
+    const before = clock.monotonic();
+    await timers.sleep(5);
+    expect(clock.monotonic()).toBeGreaterThan(before);
+    const controller = new AbortController();
+    const sleeping = timers.sleep(3_600_000, controller.signal);
+    controller.abort(new Error("stop"));
+    await expect(sleeping).rejects.toThrow("stop");
+    await expect(timers.sleep(1, controller.signal)).rejects.toThrow("stop");
+  });
+
+  it("do not fire at once when the wait is longer than what setTimeout takes", async () => {
+    let fired = false;
+    const cancel = timers.after(2 ** 40, () => {
+      fired = true;
+    });
+    await timers.sleep(5);
+    cancel();
+    expect(fired).toBe(false);
+  });
+
+  it("draw random values of the right form", () => {
+    expect(random.uuid()).toMatch(/^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/);
+    expect(random.hex(16)).toMatch(/^[0-9a-f]{32}$/);
+    expect(new Set(Array.from({ length: 200 }, () => random.integer(3, 5)))).toEqual(new Set([3, 4, 5]));
+  });
+
+  it("tell living processes from dead ones", async () => {
+    expect(processes.isAlive(processes.pid)).toBe(true);
+    const child = spawn(process.execPath, ["-e", "setInterval(() => {}, 1000)"]);
+    await once(child, "spawn");
+    const pid = child.pid ?? 0;
+    expect(processes.isAlive(pid)).toBe(true);
+    child.kill("SIGKILL");
+    await once(child, "exit");
+    expect(processes.isAlive(pid)).toBe(false);
+    expect(processes.machine.startsWith(`${processes.hostname}:`)).toBe(true);
+  });
+
+  it("take a process that nobody reaped for dead", async () => {
+    // sh starts a child, replaces itself by sleep, which never waits for it: the child stays behind as a zombie.
+    const parent = spawn("/bin/sh", ["-c", "sleep 0 & echo $!; exec sleep 60"]);
+    const [line] = await once(parent.stdout, "data");
+    const pid = Number(String(line));
+    while (processes.isAlive(pid)) {
+      await timers.sleep(1);
+    }
+    process.kill(pid, 0);
+    parent.kill("SIGKILL");
+    await once(parent, "exit");
+  });
+});
