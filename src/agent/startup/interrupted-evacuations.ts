@@ -1,4 +1,3 @@
-import { InvalidMigrationState } from "../../conductor/errors.js";
 import type { ComputeNode, Instance, Migration } from "../../conductor/records/index.js";
 import { LOCAL_DISKS_ONLY } from "../block-devices.js";
 import { requireHostLease } from "../host-lease.js";
@@ -53,22 +52,13 @@ export async function failInterruptedEvacuation(
   if (!stripped) {
     parts.logger.error("this host's share could not be taken out of the instance's allocations", fields);
   }
-  try {
-    await parts.conductor.call(
-      "migration_save",
-      { id: migration.id, changes: { status: "failed" }, expectedStatus: ["pre-migrating"] },
-      { requestId: request },
-    );
-  } catch (error) {
-    if (!(error instanceof InvalidMigrationState)) {
-      throw error;
-    }
-    parts.logger.warn("the evacuation ended otherwise meanwhile", { ...fields, err: error });
-    return;
-  }
+  // Together: the record is what a next start would find this by.
   await parts.conductor.call(
-    "instance_save",
-    { uuid, changes: { vmState: "error", taskState: null } },
+    "save_together",
+    {
+      instance: { uuid, changes: { vmState: "error", taskState: null } },
+      migration: { id: migration.id, changes: { status: "failed" } },
+    },
     { requestId: request },
   );
 }

@@ -54,6 +54,10 @@ export class Lab {
   readonly controlPlane: InProcessConductor;
   /** Called before each call of an agent to the conductor or to another agent; a throw is its answer. */
   beforeCall: BeforeCall = () => {};
+  /** Called after each such call that was answered. */
+  afterCall: BeforeCall = () => {};
+  /** Called after Placement carried out a request of a host. */
+  afterPlacement: (host: string, request: string) => void = () => {};
   readonly evidence: Evidence;
   readonly hypervisors = new Map<string, Hypervisor>();
   readonly #placement: ServiceHandler;
@@ -122,7 +126,7 @@ export class Lab {
         driverConfig: compiled.section(driverSection),
         configFiles: options.configFiles ?? [],
         runtime,
-        session: recordSession(session, before),
+        session: recordSession(session, before, (...call) => this.afterCall(...call)),
         driver: options.driver ?? hypervisor.driver(options.driverName),
         placement,
       },
@@ -265,6 +269,7 @@ export class Lab {
         const before = await this.evidence.beforePlacement(request, this.#placement);
         const response = await this.#placement(request);
         await this.evidence.afterPlacement(host, request, response, before, this.#placement);
+        this.afterPlacement(host, `${request.method} ${request.path}`);
         return response;
       };
       const listener = await this.#control.servers.listen({ port: 0, services: { "": handler } });

@@ -4,7 +4,7 @@ import type { HostSession } from "../../../../src/conductor/port.js";
 export type BeforeCall = (host: string, method: string, params: unknown) => void | Promise<void>;
 
 /** A session whose calls can be watched and made to fail. */
-export const recordSession = (session: HostSession, before: BeforeCall): HostSession => ({
+export const recordSession = (session: HostSession, before: BeforeCall, after: BeforeCall): HostSession => ({
   host: session.host,
   get leaseHeld() {
     return session.leaseHeld;
@@ -12,11 +12,15 @@ export const recordSession = (session: HostSession, before: BeforeCall): HostSes
   leaseLost: session.leaseLost,
   call: async (method, params, options) => {
     await before(session.host, method, params);
-    return session.call(method, params, options);
+    const result = await session.call(method, params, options);
+    await after(session.host, method, params);
+    return result;
   },
   callAgent: async (host, method, params, options) => {
     await before(session.host, method, params);
-    return session.callAgent(host, method, params, options);
+    const result = await session.callAgent(host, method, params, options);
+    await after(session.host, method, params);
+    return result;
   },
   castAgent: async (host, method, params, options) => {
     await before(session.host, method, params);

@@ -1,0 +1,43 @@
+import type { Lab, Run } from "./lab.js";
+
+/**
+ * Kills an agent at its `at`-th step: after each answer of the conductor (which is before the next deed), after each
+ * request that Placement carried out (its answer is lost), and after each deed of the driver.
+ */
+export class KillPoint {
+  #left: number;
+  #run: Run | null = null;
+  #step: string | null = null;
+
+  constructor(lab: Lab, host: string, at: number) {
+    this.#left = at;
+    const hit = (who: string, step: string): void => {
+      if (who !== host || this.#run === null || this.#step !== null) {
+        return;
+      }
+      this.#left -= 1;
+      if (this.#left < 0) {
+        this.#step = step;
+        this.#run.runtime.kill();
+      }
+    };
+    lab.afterCall = (who, method) => hit(who, `after ${method}`);
+    lab.afterPlacement = (who, request) => hit(who, `after ${request}`);
+    for (const [name, hypervisor] of lab.hypervisors) {
+      const record = hypervisor.onCall;
+      hypervisor.onCall = (call) => {
+        record(call);
+        hit(call.host, `during ${call.method} on ${name}`);
+      };
+    }
+  }
+
+  arm(run: Run): void {
+    this.#run = run;
+  }
+
+  /** Where it struck; null: the agent got through. */
+  get struck(): string | null {
+    return this.#step;
+  }
+}
