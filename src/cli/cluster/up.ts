@@ -71,7 +71,7 @@ const up = async (options: UpOptions, terminal: Terminal): Promise<number> => {
   const ready = supervisor.start().then((complete) => {
     if (asked === 0 && supervisor.url !== undefined) {
       lines.pause();
-      terminal.print(welcome(supervisor.url, directory, complete, terminal));
+      terminal.print(welcome(supervisor.url, options.stateDir, directory, complete, terminal));
     }
   });
   const failure = supervisor.controlPlaneEnded().then((status) => (asked === 0 ? status.detail : undefined));
@@ -83,8 +83,9 @@ const up = async (options: UpOptions, terminal: Terminal): Promise<number> => {
   return ExitCode.failure;
 };
 
-const welcome = (url: string, directory: StateDir, complete: boolean, terminal: Terminal): string => {
+const welcome = (url: string, given: string, directory: StateDir, complete: boolean, terminal: Terminal): string => {
   const { bold } = terminal.colors;
+  const where = given === DEFAULT_STATE_DIR ? "" : ` --state-dir ${given}`;
   return [
     "",
     `${bold("Identity")}   ${url}/identity/v3`,
@@ -96,8 +97,8 @@ const welcome = (url: string, directory: StateDir, complete: boolean, terminal: 
     `  export OS_CLIENT_CONFIG_FILE=${directory.cloudsFile} OS_CLOUD=devstack`,
     "  openstack --os-compute-api-version 2.37 server create --flavor m1.tiny --image cirros --nic none --wait vm1",
     "",
-    `Another host:   npx compute-agent --host devstack4`,
-    `What is where:  npx compute-cluster status`,
+    `Another host:   npx compute-agent --host devstack4${where}`,
+    `What is where:  npx compute-cluster status${where}`,
     ...(complete ? [] : ["", `Not everything is up; the logs are in ${directory.logs}.`]),
     "Ctrl-C stops all of it.",
   ].join("\n");

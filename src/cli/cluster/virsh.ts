@@ -1,3 +1,87 @@
 import { Command } from "commander";
+import { Virsh, VirshError, type VirshRow } from "../../../drivers/fake-libvirt/virsh.js";
+import { DEFAULT_STATE_DIR, stateDir } from "../../cluster/local/state-dir.js";
+import { nodeClock } from "../../runtime/node/node-clock.js";
+import { NodeFiles } from "../../runtime/node/node-files.js";
+import { createNodeLogger } from "../../runtime/node/node-logger.js";
+import { ExitCode } from "../ui/exit-code.js";
+import { type Column, renderTable } from "../ui/table.js";
+import { createTerminal, type Terminal } from "../ui/terminal.js";
 
-export const virshCommand = (): Command => new Command("virsh");
+interface VirshOptions {
+  readonly host: string;
+  readonly connect?: string;
+  readonly stateDir: string;
+}
+
+export const virshCommand = (): Command => {
+  const command = new Command("virsh")
+    .summary("look at the guests of a fake-libvirt hypervisor, and change them behind the agent's back")
+    .option("--host <host>", "whose hypervisor", "devstack1")
+    .option("-c, --connect <uri>", "the hypervisor itself: fake-libvirt:///absolute/folder (default: that of --host)")
+    .option("--state-dir <dir>", "the cluster's state directory", DEFAULT_STATE_DIR);
+  const run =
+    <Arguments extends readonly unknown[]>(
+      work: (virsh: Virsh, terminal: Terminal, ...rest: Arguments) => Promise<void>,
+    ) =>
+    async (...rest: unknown[]): Promise<void> => {
+      const terminal = createTerminal();
+      try {
+        await work(open(command.opts<VirshOptions>()), terminal, ...(rest as unknown as Arguments));
+        process.exitCode = ExitCode.ok;
+      } catch (error) {
+        if (!(error instanceof VirshError)) throw error;
+        terminal.complain(`error: ${error.message}`);
+        process.exitCode = ExitCode.failure;
+      }
+    };
+  command
+    .command("list")
+    .description("domains that run or are paused")
+    .option("--all", "those that are shut off too")
+    .option("--json", "as JSON")
+    .action(run<[{ all?: true; json?: true }]>(list));
+  for (const [name, done, description] of CHANGES) {
+    command
+      .command(`${name} <domain>`)
+      .description(description)
+      .action(
+        run<[string]>(async (virsh, terminal, domain) => {
+          await virsh[name](domain);
+          terminal.print(`Domain '${domain}' ${done}`);
+        }),
+      );
+  }
+  command
+    .command("dumpxml <domain>")
+    .description("the domain's XML")
+    .action(run<[string]>(async (virsh, terminal, domain) => terminal.print(await virsh.dumpxml(domain))));
+  return command;
+};
+
+const CHANGES = [
+  ["start", "started", "start a domain that is shut off"],
+  ["shutdown", "is being shutdown", "ask a domain to shut down; it does"],
+  ["destroy", "destroyed", "pull a domain's plug"],
+  ["suspend", "suspended", "pause a domain"],
+  ["resume", "resumed", "let a paused domain run on"],
+] as const;
+
+const COLUMNS: readonly Column<VirshRow>[] = [
+  { title: "Id", value: (row) => (row.id === null ? "-" : String(row.id)), align: "right" },
+  { title: "Name", value: (row) => row.name },
+  { title: "State", value: (row) => row.state },
+  { title: "UUID", value: (row) => row.uuid },
+];
+
+const open = (options: VirshOptions): Virsh =>
+  new Virsh(options.connect ?? `fake-libvirt://${stateDir(options.stateDir, process.cwd()).hypervisor(options.host)}`, {
+    files: new NodeFiles(),
+    clock: nodeClock(),
+    logger: createNodeLogger({ level: "warn" }),
+  });
+
+const list = async (virsh: Virsh, terminal: Terminal, options: { all?: true; json?: true }): Promise<void> => {
+  const rows = await virsh.list(options);
+  terminal.print(options.json === true ? JSON.stringify(rows, null, 2) : renderTable(COLUMNS, rows, terminal.columns));
+};

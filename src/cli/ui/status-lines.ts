@@ -2,7 +2,7 @@ import type { ComponentState, ComponentStatus } from "../../cluster/local/compon
 import type { Terminal } from "./terminal.js";
 
 /**
- * One line a component: redrawn in place on a terminal, otherwise a plain line at each change of state.
+ * One line a component: redrawn in place on a terminal, otherwise a plain line when its state changes.
  * `pause` leaves the lines as they are, so that other text can be printed below.
  */
 export class StatusLines {
