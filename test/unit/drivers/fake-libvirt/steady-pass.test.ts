@@ -1,0 +1,67 @@
+import { expect, test } from "vitest";
+import { driver as definition } from "../../../../drivers/fake-libvirt/index.js";
+import { Virsh } from "../../../../drivers/fake-libvirt/virsh.js";
+import { createVirtualRuntime } from "../../../../src/runtime/virtual/index.js";
+import { createDriverHost } from "../../../../src/virt/driver-host.js";
+import type { Files, LifecycleEvent } from "../../../../src/virt/index.js";
+import { contextOf, instanceOf, UUID } from "../../virt/fixtures.js";
+import { realLab, SPAWN } from "./fixtures.js";
+
+const uuidOf = (number: number) => `00000000-0000-4000-8000-${String(number).padStart(12, "0")}`;
+
+test("a steady pass reads no XML; a changed file is read once, also when its time stamp is the old one", async () => {
+  const runtime = createVirtualRuntime();
+  const reads: string[] = [];
+  const counting: Files = new Proxy(runtime.files, {
+    get: (files, name: keyof Files) => {
+      if (name === "readIfPresent") {
+        return (path: string) => {
+          if (path.endsWith(".xml")) reads.push(path);
+          return files.readIfPresent(path);
+        };
+      }
+      return files[name].bind(files);
+    },
+  });
+  const config = { connectionUri: "fake-libvirt:///h" };
+  const host = await createDriverHost(definition, contextOf(runtime, { config, files: counting }));
+  await host.initHost();
+  for (let number = 1; number <= 10; number += 1) {
+    await host.spawn(instanceOf({ id: number, uuid: uuidOf(number) }), SPAWN);
+  }
+  const pass = async () => {
+    reads.length = 0;
+    const { vcpusUsed } = await host.getAvailableResource("devstack1");
+    return { vcpusUsed, reads: reads.length };
+  };
+  // Just written: the time stamp may not tell of another write.
+  expect(await pass()).toEqual({ vcpusUsed: 20, reads: 10 });
+  const file = `/h/domains/${uuidOf(1)}.xml`;
+  const xml = await runtime.files.read(file);
+  await runtime.files.write(file, xml.replace('static">2<', 'static">3<'));
+  expect(await pass()).toEqual({ vcpusUsed: 21, reads: 10 });
+  await runtime.advance(10_000);
+  expect(await pass()).toEqual({ vcpusUsed: 21, reads: 10 });
+  expect(await pass()).toEqual({ vcpusUsed: 21, reads: 0 });
+  await runtime.files.write(file, xml);
+  expect(await pass()).toEqual({ vcpusUsed: 20, reads: 1 });
+  await host.cleanupHost();
+});
+
+test("on real files a running driver hears of what a person does", async () => {
+  const lab = await realLab();
+  try {
+    const host = await lab.connect({ stopEventDelay: 0 });
+    await host.spawn(instanceOf(), SPAWN);
+    const heard = new Promise<LifecycleEvent>((resolve) => host.setLifecycleListener(resolve));
+    const virsh = new Virsh(`fake-libvirt://${lab.folder}/hypervisors/devstack1`, {
+      files: lab.files,
+      clock: { now: () => 0, monotonic: () => 0 },
+      logger: createVirtualRuntime().logger,
+    });
+    await virsh.destroy("instance-0000002a");
+    expect(await heard).toMatchObject({ uuid: UUID, name: "instance-0000002a", transition: "stopped" });
+  } finally {
+    await lab.close();
+  }
+});
