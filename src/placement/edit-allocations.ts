@@ -50,18 +50,28 @@ export class AllocationEditor {
   async removeTree(consumer: string, root: string, retry: boolean, context: RequestContext): Promise<boolean> {
     const attempt = async () => {
       const current = await readConsumer(this.#http, consumer, context);
-      if (holdsNothing(current)) return false;
+      if (holdsNothing(current)) {
+        this.#memory.forgetConsumer(consumer);
+        return false;
+      }
       const tree = new Set((await listTree(this.#http, root, context)).map(({ uuid }) => uuid));
       const others = Object.entries(current.allocations).filter(([provider]) => !tree.has(provider));
-      if (others.length === Object.keys(current.allocations).length) return true;
+      if (others.length === Object.keys(current.allocations).length) {
+        this.#forget(tree, consumer);
+        return true;
+      }
       const write = rewriteOf(current, Object.fromEntries(others));
       const answer = await writeConsumer(this.#http, consumer, write, context);
       if (answer.isConcurrentUpdate) return AGAIN;
-      for (const provider of tree) if (answer.ok) this.#memory.forget(provider, consumer);
+      if (answer.ok) this.#forget(tree, consumer);
       return answer.ok;
     };
     const done = retry ? await this.#retries.run(attempt, context.signal) : await attempt();
     return done === true;
+  }
+
+  #forget(tree: ReadonlySet<string>, consumer: string): void {
+    for (const provider of tree) this.#memory.forget(provider, consumer);
   }
 }
 

@@ -135,8 +135,10 @@ export function createTaskRunner(options: {
       pump();
     },
     wake: () => {
+      if (stale) return;
       stale = true;
-      pump();
+      // Not at once: whoever wakes may still be inside the transaction that stores the task.
+      void Promise.resolve().then(pump);
     },
     idle: async () => {
       if (running.size === 0 && waiting.length === 0 && !stale) return;

@@ -15,11 +15,22 @@ export const ENDPOINT = "http://placement.test";
 
 /** What the next requests that match meet instead of, or after, Placement. */
 export interface Fault {
-  /** Method and a part of the URL: `PUT /inventories`. */
+  /** Method and a part of the URL: `PUT /inventories`; `*`: every request. */
   readonly on: string;
-  /** `lose`: Placement acts and the answer is lost. `refuse`: nobody answers. */
-  readonly does: "lose" | "refuse" | Pick<HttpResponse, "status" | "body"> | (() => Promise<void> | void);
+  /**
+   * `lose`: Placement acts and the answer is lost. `refuse`: nobody answers. `hang`, `hang-after`: the caller waits for
+   * ever, as one that was killed, before or after Placement acted.
+   */
+  readonly does:
+    | "lose"
+    | "refuse"
+    | "hang"
+    | "hang-after"
+    | Pick<HttpResponse, "status" | "body">
+    | (() => Promise<void> | void);
   readonly times?: number;
+  /** How many that match pass before. */
+  readonly skip?: number;
 }
 
 /** A request as Placement saw it. */
@@ -39,7 +50,7 @@ export class PlacementBench {
   /** Milliseconds that were slept. */
   readonly slept: number[] = [];
   readonly #placement = createPlacement({ ...this.runtime });
-  readonly #faults: { readonly fault: Fault; left: number }[] = [];
+  readonly #faults: { readonly fault: Fault; left: number; skip: number }[] = [];
   #elapsed = 0;
 
   get logs(): readonly LogRecord[] {
@@ -60,7 +71,7 @@ export class PlacementBench {
   }
 
   inject(...faults: readonly Fault[]): void {
-    this.#faults.push(...faults.map((fault) => ({ fault, left: fault.times ?? 1 })));
+    this.#faults.push(...faults.map((fault) => ({ fault, left: fault.times ?? 1, skip: fault.skip ?? 0 })));
   }
 
   advance(milliseconds: number): void {
@@ -105,17 +116,28 @@ export class PlacementBench {
     close: async () => undefined,
     request: async (request) => {
       const path = request.url.slice(ENDPOINT.length);
-      const entry = this.#faults.find(({ fault, left }) => left > 0 && matches(fault.on, request.method, path));
-      if (entry) entry.left -= 1;
-      const does = entry?.fault.does;
+      const does = this.#strike(request.method, path);
+      if (does === "hang") return new Promise(() => undefined);
       if (does === "refuse") throw new HttpConnectFailure(request.url, "ECONNREFUSED");
       if (typeof does === "function") await does();
       const answer = typeof does === "object" ? { headers: {}, ...does } : await this.#serve(request);
       this.sent.push(sent(request, path, answer.status));
+      if (does === "hang-after") return new Promise(() => undefined);
       if (does === "lose") throw new HttpConnectFailure(request.url, "ECONNRESET");
       return answer;
     },
   };
+
+  #strike(method: string, path: string): Fault["does"] | undefined {
+    const entry = this.#faults.find(({ fault, left }) => left > 0 && matches(fault.on, method, path));
+    if (!entry) return undefined;
+    if (entry.skip > 0) {
+      entry.skip -= 1;
+      return undefined;
+    }
+    entry.left -= 1;
+    return entry.fault.does;
+  }
 
   async #serve({ method, url, headers = {}, body = "" }: HttpRequest): Promise<HttpResponse> {
     const [path = "", query = ""] = url.slice(ENDPOINT.length).split("?");
@@ -132,6 +154,7 @@ export class PlacementBench {
 }
 
 const matches = (on: string, method: string, path: string): boolean => {
+  if (on === "*") return true;
   const [wanted = "", part = ""] = on.split(" ");
   return method === wanted && path.includes(part);
 };

@@ -70,12 +70,13 @@ describe("task runner", () => {
   });
 
   it("takes tasks that come later, and tells them from those that an earlier run may have begun", async () => {
-    const { store, create, contexts, end } = await bench(2);
+    const { store, create, contexts, end, settle } = await bench(2);
     store.tasks.add(taskOf(A, "old"));
     const runner = create();
     runner.start();
     store.tasks.add(taskOf(B, "new"));
     runner.wake();
+    await settle();
     expect([contexts.get("old")?.restarted, contexts.get("new")?.restarted]).toEqual([true, false]);
     await end("old");
     await end("new");
