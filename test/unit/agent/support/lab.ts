@@ -221,6 +221,19 @@ export class Lab {
     return this.#control.files.readIfPresent(path);
   }
 
+  async list(folder: string): Promise<readonly string[]> {
+    return this.#control.files.list(folder);
+  }
+
+  async remove(path: string): Promise<void> {
+    await this.#control.files.remove(path);
+  }
+
+  /** Generation of a provider. */
+  async generation({ uuid }: ComputeNode): Promise<number> {
+    return Number((await this.#ask("GET", `/resource_providers/${uuid}`)).generation);
+  }
+
   /** Allocates the amounts of the flavor on each of the nodes. */
   async allocate(consumer: string, ...nodes: readonly ComputeNode[]): Promise<void> {
     const held = await this.#ask("GET", `/allocations/${consumer}`);

@@ -1,0 +1,66 @@
+import { driver } from "../../../../drivers/fake-libvirt/index.js";
+import type { ComputeNode } from "../../../../src/conductor/records/index.js";
+import type { ConfigChanges } from "./config.js";
+import type { HostOptions, Lab } from "./lab.js";
+import { addInstance, AMOUNTS } from "./records.js";
+
+/** Options of an agent with fake-libvirt and the real operations. */
+export function libvirt(host: string, options: HostOptions & { readonly on?: string } = {}): HostOptions {
+  const { on = host, config = {}, ...rest } = options;
+  const sections: ConfigChanges["sections"] = {
+    ...config.sections,
+    fake_libvirt: { connection_uri: `fake-libvirt:///hypervisors/${on}`, ...config.sections?.fake_libvirt },
+  };
+  return { driver, operations: "real", ...rest, config: { ...config, sections } };
+}
+
+/** Uuids of the guests in a hypervisor's folder. */
+export const guestsOf = async (lab: Lab, hypervisor: string): Promise<readonly string[]> =>
+  (await lab.list(`/hypervisors/${hypervisor}/domains`)).map((file) => file.replace(/\.xml$/, ""));
+
+/** As scheduler and conductor do: claimed, scheduled, handed to the agent; then waits until it runs. */
+export async function boot(lab: Lab, uuid: string, node: ComputeNode): Promise<void> {
+  const { host, hypervisorHostname } = node;
+  addInstance(lab.store, uuid, { vmState: "building", taskState: "scheduling", powerState: 0 });
+  await lab.allocate(uuid, node);
+  const request = {
+    instanceUuid: uuid,
+    allocations: { [node.uuid]: { resources: AMOUNTS } },
+    node: hypervisorHostname,
+    alternates: [],
+    requestId: "req-boot",
+  };
+  lab.controlPlane.conductor.bus.cast(host, "build_and_run_instance", request, "req-boot");
+  await lab.world.runUntil(() => lab.instance(uuid).vmState === "active");
+}
+
+/** Spec 6.7 rows 1 and 2a, then waits until the destination has done its part. */
+export async function evacuate(lab: Lab, uuid: string, from: ComputeNode, to: ComputeNode): Promise<number> {
+  lab.store.instances.save(uuid, { taskState: "rebuilding" });
+  const migration = lab.store.migrations.create({
+    instanceUuid: uuid,
+    migrationType: "evacuation",
+    status: "accepted",
+    changes: { sourceCompute: from.host, sourceNode: from.hypervisorHostname },
+  });
+  await lab.allocate(uuid, from, to);
+  const request = {
+    instanceUuid: uuid,
+    migrationId: migration.id,
+    onSharedStorage: null,
+    recreate: true,
+    node: to.hypervisorHostname,
+    imageRef: lab.instance(uuid).imageRef,
+    targetStopped: false,
+    requestId: "req-evacuate",
+  };
+  lab.controlPlane.conductor.bus.cast(to.host, "rebuild_instance", request, "req-evacuate");
+  await lab.world.runUntil(() => lab.store.migrations.get(migration.id)?.status === "done");
+  return migration.id;
+}
+
+export function nodeOf(lab: Lab, host: string): ComputeNode {
+  const [node] = lab.store.computeNodes.byHost(host);
+  if (!node) throw new Error(`${host} has no compute node`);
+  return node;
+}
