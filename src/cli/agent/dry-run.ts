@@ -96,7 +96,7 @@ const held = (
   Object.entries(allocations)
     .map(([provider, { resources }]) => {
       const amounts = Object.entries(resources).map(([resourceClass, amount]) => `${resourceClass}=${amount}`);
-      return `${names[provider] ?? provider}: ${amounts.join(" ")}`;
+      return [`${names[provider] ?? provider}:`, ...amounts.map((amount) => `  ${amount}`)].join("\n");
     })
     .join("\n") || "nothing";
 
