@@ -74,6 +74,11 @@ export class PlacementBench {
     this.#faults.push(...faults.map((fault) => ({ fault, left: fault.times ?? 1, skip: fault.skip ?? 0 })));
   }
 
+  /** All faults are over. */
+  heal(): void {
+    this.#faults.length = 0;
+  }
+
   advance(milliseconds: number): void {
     this.#elapsed += milliseconds;
   }
