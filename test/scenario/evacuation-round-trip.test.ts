@@ -1,6 +1,6 @@
 import { expect } from "vitest";
-import { AMOUNTS, uuidOf } from "../unit/agent/support/records.js";
 import { boot, evacuate, guestsOf, libvirt, nodeOf } from "../unit/agent/support/libvirt-hosts.js";
+import { AMOUNTS, uuidOf } from "../unit/agent/support/records.js";
 import { scenario } from "../unit/agent/support/scenario.js";
 
 const VM = uuidOf(1);
@@ -32,7 +32,12 @@ for (const wiped of [false, true]) {
     expect(await guestsOf(lab, "devstack2")).toEqual([VM]);
     expect(await lab.held(VM)).toEqual({ [d.uuid]: AMOUNTS });
     expect(lab.store.migrations.get(migration)?.status).toBe("completed");
-    expect(lab.instance(VM)).toMatchObject({ host: "devstack2", node: "devstack2", vmState: "active", taskState: null });
+    expect(lab.instance(VM)).toMatchObject({
+      host: "devstack2",
+      node: "devstack2",
+      vmState: "active",
+      taskState: null,
+    });
     // Seed 001: the write names what stays, so that only the destination's generation moves.
     expect([await lab.generation(s), await lab.generation(d)]).toEqual([generations[0], generations[1] + 1]);
   });

@@ -1,7 +1,7 @@
 import { expect } from "vitest";
-import { uuidOf } from "../unit/agent/support/records.js";
-import { boot, guestsOf, libvirt, nodeOf } from "../unit/agent/support/libvirt-hosts.js";
 import type { Lab } from "../unit/agent/support/lab.js";
+import { boot, guestsOf, libvirt, nodeOf } from "../unit/agent/support/libvirt-hosts.js";
+import { uuidOf } from "../unit/agent/support/records.js";
 import { scenario } from "../unit/agent/support/scenario.js";
 
 const VM = uuidOf(1);

@@ -8,7 +8,6 @@ import { InvalidConfiguration } from "../../virt/errors.js";
 export const REFUSALS = {
   "service-too-old": { error: "ServiceTooOld", spec: "1.2" },
   "max-disk-devices-zero": { error: "InvalidConfiguration", spec: "2.2 row 1" },
-  "driver-not-usable": { error: "InvalidConfiguration", spec: "2.2 row 2" },
   "host-lease-held": { error: "HostLeaseHeld", spec: "2.4 G6" },
   "identity-lost": { error: "InvalidConfiguration", spec: "2.3, 2.4 G7" },
   "identity-unparseable": { error: "InvalidNodeConfiguration", spec: "2.3" },
@@ -21,10 +20,10 @@ export const REFUSALS = {
   "node-recorded-twice": { error: "InvalidConfiguration", spec: "2.4 e" },
   "hypervisor-of-other-host": { error: "InvalidConfiguration", spec: "2.4 f" },
   "guests-on-new-host": { error: "InvalidConfiguration", spec: "2.2 row 3" },
-  "instances-rejected": { error: "InvalidConfiguration", spec: "2.2 row 9" },
   "service-changed": { error: "ComputeServiceInUse", spec: "2.1 row 5" },
   "service-of-other-host": { error: "ServiceNotUnique", spec: "2.1 row 5" },
-  "configuration-invalid": { error: "InvalidConfiguration", spec: "4.8" },
+  "provider-config-invalid": { error: "ProviderConfigException", spec: "2.1 row 1, 4.9" },
+  "configuration-invalid": { error: "InvalidConfiguration", spec: "2.2 rows 2 and 9, 4.8" },
 } as const satisfies Record<string, { readonly error: string; readonly spec: string }>;
 
 export type RefusalCode = keyof typeof REFUSALS;
@@ -106,6 +105,7 @@ const CODES_BY_ERROR: Readonly<Record<string, RefusalCode>> = {
   HostLeaseHeld: "host-lease-held",
   ComputeServiceInUse: "service-changed",
   ServiceNotUnique: "service-of-other-host",
+  ProviderConfigException: "provider-config-invalid",
   InvalidConfiguration: "configuration-invalid",
 };
 

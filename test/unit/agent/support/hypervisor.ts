@@ -31,6 +31,8 @@ export class Hypervisor {
   readonly calls: HypervisorCall[] = [];
   /** Thrown by the named method, before it does anything. */
   readonly failures = new Map<string, () => Error | undefined>();
+  /** The method that never returns. */
+  hang: string | null = null;
   capabilities: Capabilities = { supportsEvacuate: true };
   rebalancesNodes = false;
   probesStorage = true;
@@ -125,6 +127,7 @@ export class Hypervisor {
         this.addGuest(instance.uuid, powerOn ? POWER_STATES.running : POWER_STATES.shutdown);
       },
       destroy: async (instance, { destroyDisks }) => {
+        if (this.hang === "destroy") await new Promise(() => {});
         call("destroy", instance, destroyDisks);
         this.guests.delete(instance.uuid);
         if (destroyDisks) this.disks.delete(instance.uuid);

@@ -2,7 +2,7 @@ import { driver } from "../../../../drivers/fake-libvirt/index.js";
 import type { ComputeNode } from "../../../../src/conductor/records/index.js";
 import type { ConfigChanges } from "./config.js";
 import type { HostOptions, Lab } from "./lab.js";
-import { addInstance, AMOUNTS } from "./records.js";
+import { AMOUNTS, addInstance } from "./records.js";
 
 /** Options of an agent with fake-libvirt and the real operations. */
 export function libvirt(host: string, options: HostOptions & { readonly on?: string } = {}): HostOptions {
