@@ -3,7 +3,7 @@ import { boolean, choice, float, integer, list, text } from "../value-type.js";
 
 const delay = (operation: string) => option(float({ min: 0 }), 0, `Seconds that ${operation} takes.`);
 
-/** `[fake_libvirt]` */
+/** `[fake_libvirt]`; the driver checks the values once more against its own schema. */
 export const FAKE_LIBVIRT_OPTIONS = {
   connection_uri: option(
     text,
@@ -14,17 +14,28 @@ export const FAKE_LIBVIRT_OPTIONS = {
     "Folder of the hypervisor, as fake-libvirt:///absolute/path. Its guests outlive the agent.",
     { source: "8.8" },
   ),
+  hypervisor_hostname: unset(
+    text,
+    "Name of the hypervisor, stored in it when it is first used; unset takes the host of the agent that does so.",
+  ),
   vcpus: option(integer({ min: 1 }), 8, "Processors of the hypervisor."),
   memory_mb: option(integer({ min: 1 }), 32_768, "Memory of the hypervisor in MB."),
   disk_gb: option(integer({ min: 0 }), 1_000, "Disk of the hypervisor in GB."),
   cpu_model: option(text, "Cascadelake-Server", "Processor model that the hypervisor reports."),
+  cpu_dedicated_set: unset(text, "Processors for pinned guests, as 4-7,^6,12; they are no longer shared."),
   images_type: option(choice(["qcow2", "raw"]), "qcow2", "Format of the guests' disks."),
   instances_path: unset(text, "Folder of the guests' disks; unset keeps them in the hypervisor's folder."),
   shared_instances: option(boolean, false, "Whether instances_path is a folder that other hosts share.", {
     source: "3.3",
   }),
+  devices: option(
+    list,
+    [],
+    "Devices as <PCI address>=<resource class>[:<how many guests can use it>]; each is a child provider of the node.",
+  ),
+  nested_devices: option(boolean, true, "Whether devices are child providers; off makes them inventory of the node."),
   stop_event_delay: option(
-    integer({ min: 0 }),
+    float({ min: 0 }),
     15,
     "Seconds before a guest that stopped is told of, so that a reboot does not look like a stop.",
     { source: "8.5" },
@@ -38,12 +49,6 @@ export const FAKE_LIBVIRT_OPTIONS = {
   delay_unpause: delay("unpausing a guest"),
   delay_suspend: delay("suspending a guest"),
   delay_resume: delay("resuming a guest"),
-  delay_snapshot: delay("taking a snapshot"),
-  delay_migrate_disk_and_power_off: delay("preparing a guest for a cold migration"),
-  delay_finish_migration: delay("starting a cold-migrated guest"),
-  delay_confirm_migration: delay("removing what a cold migration left"),
-  delay_finish_revert_migration: delay("taking a cold migration back"),
-  delay_live_migration: delay("a live migration"),
 };
 
 /** `[ironic]` */

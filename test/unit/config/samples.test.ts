@@ -1,5 +1,6 @@
 import { readFile } from "node:fs/promises";
 import { describe, expect, it } from "vitest";
+import { fakeLibvirtSchema } from "../../../drivers/fake-libvirt/config.js";
 import { parseProviderConfig } from "../../../src/agent/tracker/provider-config.js";
 import { type CompiledConfig, compileConfig } from "../../../src/config/compile-config.js";
 import { parseIni } from "../../../src/config/ini-file.js";
@@ -73,6 +74,17 @@ describe("the samples together", () => {
     for (const [name, { source }] of Object.entries(QUIRKS)) {
       expect(text).toContain(`#   ${name} (${source}): `);
     }
+  });
+});
+
+describe("[fake_libvirt]", () => {
+  it("has the options and defaults of the driver's own schema; only the place of the hypervisor is known better here", () => {
+    const ours = Object.entries(NOVA_OPTIONS.fake_libvirt).map(([name, { default: fallback }]) => [
+      name,
+      fallback instanceof Derived ? null : fallback,
+    ]);
+    const theirs = Object.entries(fakeLibvirtSchema.options).map(([name, { default: fallback }]) => [name, fallback]);
+    expect(Object.fromEntries(ours)).toEqual(Object.fromEntries(theirs));
   });
 });
 
