@@ -49,6 +49,8 @@ async function serve(options: ControlPlaneCommandOptions): Promise<void> {
   reportComponent({ type: "component", state: "ready", detail: controlPlane.url, url: controlPlane.url });
   await told;
   await controlPlane.stop();
+  // The parent's channel would keep this process alive.
+  if (process.connected) process.disconnect();
 }
 
 const port = (text: string | undefined): number | undefined => {
