@@ -5,7 +5,16 @@ import { type Fields, object } from "./schema.js";
 
 /** Checks parameters against a table of schemas; each is compiled when it is first needed, which keeps the start fast. */
 export class Validator<M extends string> {
-  readonly #ajv = new Ajv({ strict: true, allowUnionTypes: true, verbose: true });
+  // The schemas are this program's own: that they are valid is tested, not checked at each start. Optimised code would take
+  // longer to make than it saves.
+  readonly #ajv = new Ajv({
+    strict: true,
+    allowUnionTypes: true,
+    verbose: true,
+    validateSchema: false,
+    meta: false,
+    code: { optimize: false },
+  });
   readonly #schemas: ReadonlyMap<string, Fields<object>>;
   readonly #compiled = new Map<string, ValidateFunction>();
 
