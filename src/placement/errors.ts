@@ -27,10 +27,6 @@ export class ConnectFailure extends PlacementAPIConnectFailure {
 export class EndpointNotFound extends PlacementAPIConnectFailure {
   override readonly name = "EndpointNotFound";
 }
-/** There is nothing to authenticate with. */
-export class MissingAuthPlugin extends PlacementAPIConnectFailure {
-  override readonly name = "MissingAuthPlugin";
-}
 /** Identity refused the credentials, or Placement the token, twice. */
 export class Unauthorized extends PlacementAPIConnectFailure {
   override readonly name = "Unauthorized";

@@ -52,10 +52,10 @@ export class TreeFlusher {
     const removed = this.#removedFrom(tree);
     await this.#createMissing(tree, failures, context);
     if (reshape) await this.#reshape(tree, removed, reshape, failures, context);
-    await this.#deleteRemoved(removed, failures, context);
+    await this.#deleteRemoved(tree, removed, failures, context);
     await this.#writeChanged(tree, failures, context);
     this.#copyGenerations(tree);
-    this.#raise(failures);
+    this.#raise(tree, failures);
   }
 
   /** Cached members of the tree's roots that it no longer has, children first. A root itself is never removed. */
@@ -69,7 +69,7 @@ export class TreeFlusher {
   async #createMissing(tree: ProviderTree, failures: Failure[], context: RequestContext): Promise<void> {
     for (const uuid of tree.providerUuids()) {
       if (this.#cache.tree.exists(uuid)) continue;
-      await this.#guard(uuid, failures, () => this.#ensurer.load(tree.data(uuid), undefined, context));
+      await this.#guard(tree, uuid, failures, () => this.#ensurer.load(tree.data(uuid), undefined, context));
     }
   }
 
@@ -90,9 +90,14 @@ export class TreeFlusher {
     }
   }
 
-  async #deleteRemoved(removed: readonly string[], failures: Failure[], context: RequestContext): Promise<void> {
+  async #deleteRemoved(
+    tree: ProviderTree,
+    removed: readonly string[],
+    failures: Failure[],
+    context: RequestContext,
+  ): Promise<void> {
     for (const uuid of removed) {
-      await this.#guard(uuid, failures, async () => {
+      await this.#guard(tree, uuid, failures, async () => {
         await deleteProvider(this.#http, uuid, context);
         this.#cache.invalidateProvider(uuid);
       });
@@ -103,7 +108,7 @@ export class TreeFlusher {
     for (const uuid of tree.providerUuidsBottomUp()) {
       if (!this.#cache.tree.exists(uuid)) continue;
       const { inventory, aggregates, traits } = tree.data(uuid);
-      await this.#guard(uuid, failures, async () => {
+      await this.#guard(tree, uuid, failures, async () => {
         await this.#writer.setInventory(uuid, inventory, context);
         await this.#writer.setAggregates(uuid, aggregates, context);
         await this.#writer.setTraits(uuid, traits, context);
@@ -116,18 +121,21 @@ export class TreeFlusher {
     for (const uuid of tree.providerUuids()) {
       const written = this.#cache.tree.find(uuid);
       if (written === undefined) continue;
-      if (written.generation !== null) tree.updateGeneration(uuid, written.generation);
-      this.#cache.tree.updateResources(uuid, tree.data(uuid).resources);
+      const { generation, resources } = tree.data(uuid);
+      if (written.generation !== null && written.generation !== generation) {
+        tree.updateGeneration(uuid, written.generation);
+      }
+      if (written.resources !== resources) this.#cache.tree.updateResources(uuid, resources);
     }
   }
 
   /** One provider's failure does not keep the others from being written; a conflict ends the flush (table in 5.1). */
-  async #guard(uuid: string, failures: Failure[], step: () => Promise<void>): Promise<void> {
+  async #guard(tree: ProviderTree, uuid: string, failures: Failure[], step: () => Promise<void>): Promise<void> {
     try {
       await step();
     } catch (error) {
       if (error instanceof ResourceProviderUpdateConflict) {
-        this.#cache.invalidateTree(uuid);
+        this.#invalidate(tree, uuid);
         throw error;
       }
       if (error instanceof InventoryInUse) throw new PlacementPciException(error.message, undefined, { cause: error });
@@ -137,10 +145,17 @@ export class TreeFlusher {
     }
   }
 
-  #raise(failures: readonly Failure[]): void {
+  /** With a sharing provider its node goes too: only a node's refresh finds out who shares with it. */
+  #invalidate(tree: ProviderTree, uuid: string): void {
+    this.#cache.invalidateTree(uuid);
+    const [node] = tree.roots;
+    if (node !== undefined) this.#cache.invalidateTree(node);
+  }
+
+  #raise(tree: ProviderTree, failures: readonly Failure[]): void {
     const [first] = failures;
     if (!first) return;
-    for (const { uuid } of failures) this.#cache.invalidateTree(uuid);
+    for (const { uuid } of failures) this.#invalidate(tree, uuid);
     throw new ResourceProviderSyncFailed(
       `${failures.length} of the providers could not be written, first ${first.uuid}: ${first.error.message}`,
       undefined,

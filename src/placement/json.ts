@@ -41,7 +41,7 @@ export function mapRecord<T>(value: unknown, read: (member: unknown, key: string
   return Object.fromEntries(Object.entries(asRecord(value)).map(([key, member]) => [key, read(member, key)]));
 }
 
-export function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
+function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 

@@ -5,7 +5,7 @@ import type { Timers } from "../runtime/timers.js";
 export const AGAIN = Symbol("again");
 
 /** Writes of allocations end after this many tries (spec 5.5, V30). */
-export const MAX_TRIES = 4;
+const MAX_TRIES = 4;
 
 /** Tries up to four times, before try k (from 0) waiting uniform(0, 2k) seconds; undefined when all tries were in vain. */
 export class ConflictRetries {

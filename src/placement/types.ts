@@ -1,5 +1,3 @@
-import type { InventoryRecord } from "../virt/provider-tree.js";
-
 /** Travels with each call: into the logs, to Placement's `X-Openstack-Request-Id`, and to the HTTP door. */
 export interface RequestContext {
   /** `req-<uuid>` of the operation that asks. */
@@ -85,5 +83,3 @@ export interface WireInventory {
   step_size?: number;
   allocation_ratio?: number;
 }
-
-export type InventoryByClass = Readonly<Record<string, InventoryRecord>>;

@@ -103,10 +103,12 @@ export function createScheduler(parts: {
   }
 
   function requestedProvider({ requestedHost, requestedNode }: ScheduleRequest): string | undefined {
-    if (requestedHost === undefined) return undefined;
-    const nodes = store.computeNodes
-      .byHost(requestedHost)
-      .filter(({ hypervisorHostname }) => requestedNode === undefined || hypervisorHostname === requestedNode);
+    if (requestedHost === undefined && requestedNode === undefined) return undefined;
+    const nodes = (
+      requestedNode === undefined
+        ? store.computeNodes.byHost(requestedHost ?? "")
+        : store.computeNodes.byHypervisorHostname(requestedNode)
+    ).filter(({ host }) => requestedHost === undefined || host === requestedHost);
     return nodes.length === 1 ? nodes[0]?.uuid : undefined;
   }
 

@@ -173,6 +173,29 @@ describe("5.2 request sequences of one node pass", () => {
     bench.mark();
     await other.updateFromProviderTree(tree);
     expect(bench.requests()).toEqual([]);
+
+    await bench.ask("PUT", `/resource_providers/${SHARING}/inventories`, "1.26", {
+      resource_provider_generation: 3,
+      inventories: { DISK_GB: { total: 2000 } },
+    });
+    tree.addTraits(SHARING, "STORAGE_DISK_SSD");
+    await expect(other.updateFromProviderTree(tree)).rejects.toThrow(ResourceProviderUpdateConflict);
+    const redriven = await other.getProviderTreeAndEnsureRoot(U, "devstack1");
+    expect(redriven.data("nfs").inventory.DISK_GB?.total).toBe(2000);
+  });
+
+  it("5.2 only a child stale: just its associations", async () => {
+    const tree = await report(client);
+    tree.newChild("devstack1_pci", U, CHILD);
+    await client.updateFromProviderTree(tree);
+    client.invalidateAssociations(CHILD);
+    bench.mark();
+    await client.getProviderTreeAndEnsureRoot(U, "devstack1");
+    expect(bench.requests(NAMES)).toEqual([
+      "GET /resource_providers/CHILD/inventories",
+      "GET /resource_providers/CHILD/aggregates 1.19",
+      "GET /resource_providers/CHILD/traits 1.6",
+    ]);
   });
 
   it("asks for sharing providers with at most sharing_providers_max_uuids_per_request aggregates at a time", async () => {

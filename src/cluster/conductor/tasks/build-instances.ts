@@ -24,8 +24,8 @@ export function createBuildInstances(parts: TaskParts) {
 async function scheduleAndBuild(parts: TaskParts, task: BuildTask, context: TaskContext): Promise<void> {
   const { store } = parts;
   if (store.requests.buildRequest(task.instanceUuid) === null) {
-    // The user deleted it before it was placed. A run that was killed may have claimed for it.
-    return release(parts, task);
+    // The user deleted it before it was placed; a run that was killed may have claimed for it. With a row it was placed.
+    return store.instances.get(task.instanceUuid) === null ? release(parts, task) : undefined;
   }
   let destination: Destination;
   try {
