@@ -29,14 +29,21 @@ export class VirtualSockets implements Sockets {
     return this.#process.whileAlive(() => {
       signal?.throwIfAborted();
       return new Promise<Socket>((resolve, reject) => {
-        signal?.addEventListener("abort", () => reject(signal.reason), { once: true });
-        const take = (socket: Socket) => {
-          if (signal?.aborted) {
-            socket.terminate();
-          }
-          resolve(socket);
-        };
-        this.#open(url, headers, { resolve: take, reject });
+        const abort = () => reject(signal?.reason);
+        signal?.addEventListener("abort", abort, { once: true });
+        this.#open(url, headers, {
+          resolve: (socket) => {
+            if (signal?.aborted) {
+              socket.terminate();
+            }
+            signal?.removeEventListener("abort", abort);
+            resolve(socket);
+          },
+          reject: (error) => {
+            signal?.removeEventListener("abort", abort);
+            reject(error);
+          },
+        });
       });
     });
   }
