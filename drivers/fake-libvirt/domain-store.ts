@@ -3,8 +3,8 @@ import { DOMAIN_STATES, type Domain, type DomainState, UUID } from "./domain.js"
 import { BrokenDomainXml, domainFromXml, domainToXml } from "./domain-xml.js";
 import type { HypervisorFolder } from "./hypervisor.js";
 
-/** A file that changed so shortly before it was read may change again without a new time stamp: it is read anew. */
-const TIME_STAMP_STEP = 2_000;
+/** What changed so shortly (in ms) before it was looked at may change again without a new time stamp. */
+export const TIME_STAMP_STEP = 2_000;
 
 interface Parsed {
   readonly modified: number;

@@ -8,7 +8,7 @@ import type {
   Timers,
 } from "../../src/virt/index.js";
 import type { DomainState } from "./domain.js";
-import type { DomainStore } from "./domain-store.js";
+import { type DomainStore, TIME_STAMP_STEP } from "./domain-store.js";
 import type { HypervisorFolder } from "./hypervisor.js";
 
 export interface DomainWatcherDoors {
@@ -24,7 +24,7 @@ export interface DomainWatcherDoors {
  * itself it does within {@link own}, and nothing is told of that.
  */
 export class DomainWatcher {
-  readonly #folder: HypervisorFolder;
+  readonly #folders: readonly string[];
   readonly #store: DomainStore;
   readonly #doors: DomainWatcherDoors;
   readonly #stopDelay: number;
@@ -40,10 +40,13 @@ export class DomainWatcher {
   #again = false;
   #unwatch: readonly (() => void)[] = [];
   #stopped = true;
+  /** Of the folders when {@link glance} last looked at them. */
+  #stamps: readonly number[] = [];
+  #stampedAt = 0;
 
   /** @param stopDelay milliseconds that news of a stop is held back. */
   constructor(folder: HypervisorFolder, store: DomainStore, stopDelay: number, doors: DomainWatcherDoors) {
-    this.#folder = folder;
+    this.#folders = [folder.states, folder.domains];
     this.#store = store;
     this.#stopDelay = stopDelay;
     this.#doors = doors;
@@ -54,7 +57,7 @@ export class DomainWatcher {
     for (const [uuid, state] of await this.#store.states()) this.#known.set(uuid, state);
     this.#stopped = false;
     const look = () => this.look();
-    this.#unwatch = [this.#folder.states, this.#folder.domains].map((path) => this.#doors.files.watch(path, look));
+    this.#unwatch = this.#folders.map((path) => this.#doors.files.watch(path, look));
   }
 
   stop(): void {
@@ -64,7 +67,20 @@ export class DomainWatcher {
     this.#held.clear();
   }
 
-  /** Looks for news soon. Changes may come unseen (a network file system), so passes call it too. */
+  /** For passes: looks for news if the folders changed unseen, as they may on a network file system. */
+  async glance(): Promise<void> {
+    const now = this.#doors.clock.now();
+    const stats = await Promise.all(this.#folders.map((path) => this.#doors.files.stat(path)));
+    const stamps = stats.map((stat) => stat?.modified ?? Number.NaN);
+    const seen = stamps.every(
+      (stamp, index) => stamp === this.#stamps[index] && this.#stampedAt - stamp > TIME_STAMP_STEP,
+    );
+    this.#stamps = stamps;
+    this.#stampedAt = now;
+    if (!seen) this.look();
+  }
+
+  /** Looks for news soon. */
   look(): void {
     if (this.#stopped) return;
     this.#again = true;

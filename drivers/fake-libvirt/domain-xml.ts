@@ -1,5 +1,8 @@
-import { XMLBuilder, XMLParser } from "fast-xml-parser";
+import { createRequire } from "node:module";
 import type { AssignedDevice, Domain, DomainDisk, NovaMetadata } from "./domain.js";
+
+// Its ES modules take five times as long to load (100 ms) as its one CommonJS file, and every agent waits for it.
+const { XMLBuilder, XMLParser }: typeof import("fast-xml-parser") = createRequire(import.meta.url)("fast-xml-parser");
 
 const NOVA_NAMESPACE = "http://openstack.org/xmlns/libvirt/nova/1.1";
 const DEVICES_NAMESPACE = "urn:compute-agent:fake-libvirt:devices:1";

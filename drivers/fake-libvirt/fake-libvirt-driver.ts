@@ -131,7 +131,7 @@ export class FakeLibvirtDriver implements VirtDriver {
   async getAvailableResource(node: string): Promise<AvailableResource> {
     const hostname = this.#known(node);
     await this.#warnOfRename(hostname);
-    this.#watcher.look();
+    await this.#watcher.glance();
     return availableResource(hostname, this.#config, this.#cpu, await this.#store.all());
   }
 

@@ -3,7 +3,7 @@ import { driver as definition } from "../../drivers/fake-libvirt/index.js";
 import { Virsh, VirshError } from "../../drivers/fake-libvirt/virsh.js";
 import { createVirtualRuntime, type VirtualRuntime } from "../../src/runtime/virtual/index.js";
 import { createDriverHost, type DriverHost } from "../../src/virt/driver-host.js";
-import type { LifecycleEvent } from "../../src/virt/index.js";
+import type { Files, LifecycleEvent } from "../../src/virt/index.js";
 import { DESTROY, SPAWN } from "../unit/drivers/fake-libvirt/fixtures.js";
 import { contextOf, instanceOf, UUID } from "../unit/virt/fixtures.js";
 
@@ -99,6 +99,23 @@ describe("8.5 events of what a person does from outside", () => {
     await host.getAvailableResource("devstack1");
     await runtime.advance(60_000);
     expect(events).toEqual(["stopped 15"]);
+  });
+
+  test("a change that came unseen, as on a network file system, is told of in the next pass", async () => {
+    const files: Files = new Proxy(runtime.files, {
+      get: (target, name: keyof Files) => (name === "watch" ? () => () => {} : target[name].bind(target)),
+    });
+    const blind = await createDriverHost(definition, contextOf(runtime, { config: { connectionUri }, files }));
+    await blind.initHost();
+    hosts.push(blind);
+    host.setLifecycleListener(null);
+    listen(blind);
+    await virsh.suspend(NAME);
+    await runtime.advance(60_000);
+    expect(events).toEqual([]);
+    await blind.getAvailableResource("devstack1");
+    await runtime.advance(1_000);
+    expect(events).toEqual(["paused 60"]);
   });
 
   test("another agent on the hypervisor is somebody else, too", async () => {
