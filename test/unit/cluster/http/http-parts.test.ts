@@ -1,0 +1,123 @@
+import { fc, test as property } from "@fast-check/vitest";
+import { describe, expect, test } from "vitest";
+import { negotiate } from "../../../../src/cluster/http/microversion.js";
+import { pythonRepr, pythonStr } from "../../../../src/cluster/http/python-repr.js";
+import { Query } from "../../../../src/cluster/http/query.js";
+import { MAX_REQUEST_BODY, readJson } from "../../../../src/cluster/http/read-json.js";
+import { Router } from "../../../../src/cluster/http/router.js";
+import { isoMicroseconds, isoSeconds, parseIsoTime } from "../../../../src/cluster/http/times.js";
+
+describe("Router", () => {
+  const router = new Router([
+    { method: "GET", path: "/servers" },
+    { method: "GET", path: "/servers/detail" },
+    { method: "GET", path: "/servers/:id" },
+    { method: "DELETE", path: "/servers/:id" },
+    { method: "GET", path: "/servers/:id/tags/:tag" },
+    { method: "GET", path: "/:any/fixed" },
+  ]);
+
+  test.each([
+    ["GET", "/servers", "/servers", {}],
+    ["GET", "/servers/", "/servers", {}],
+    ["HEAD", "/servers", "/servers", {}],
+    ["GET", "/servers/detail", "/servers/detail", {}],
+    ["DELETE", "/servers/detail", "/servers/:id", { id: "detail" }],
+    ["GET", "/servers/a%2Fb/tags/x%20y", "/servers/:id/tags/:tag", { id: "a/b", tag: "x y" }],
+    ["GET", "/other/fixed", "/:any/fixed", { any: "other" }],
+  ])("%s %s", (method, path, pattern, params) => {
+    expect(router.match(method, path)).toMatchObject({ kind: "found", route: { path: pattern }, params });
+  });
+
+  test("what is not there", () => {
+    expect(router.match("POST", "/servers/1")).toEqual({ kind: "wrong-method", allowed: ["GET", "DELETE"] });
+    expect(router.match("GET", "/servers/1/tags")).toEqual({ kind: "unknown" });
+    expect(router.match("GET", "/servers/%E0%A4%A")).toEqual({ kind: "unknown" });
+  });
+
+  test("two routes for one thing are a mistake", () => {
+    const route = { method: "GET", path: "/a/:b" };
+    expect(() => new Router([route, { method: "GET", path: "/a/:c" }])).toThrow("two routes for GET /a/:c");
+  });
+
+  property.prop([fc.string(), fc.webPath()])("any path has an answer", (method, path) => {
+    expect(["found", "wrong-method", "unknown"]).toContain(router.match(method, path).kind);
+  });
+});
+
+describe("negotiate", () => {
+  const range = { service: "compute", legacyHeader: "x-old", minimum: 1, maximum: 96 };
+
+  property.prop([fc.integer({ min: 1, max: 96 })])("each version of the range is agreed to", (minor) => {
+    const agreed = { kind: "agreed", minor };
+    expect(negotiate({ "openstack-api-version": `compute 2.${minor}` }, range)).toEqual(agreed);
+    expect(negotiate({ "x-old": `2.${minor}` }, range)).toEqual(agreed);
+  });
+
+  property.prop([fc.string()])("anything else is malformed or unsupported, or not for this service", (text) => {
+    const result = negotiate({ "openstack-api-version": text }, range);
+    if (!/compute\s/i.test(text)) expect(result).toEqual({ kind: "agreed", minor: 1 });
+  });
+});
+
+describe("readJson", () => {
+  const read = (body: string, contentType?: string) =>
+    readJson({ body, headers: contentType === undefined ? {} : { "content-type": contentType } }).kind;
+
+  test.each([
+    ["", undefined, "empty"],
+    ["{}", undefined, "json"],
+    ["{}", "application/json; charset=utf-8", "json"],
+    ["{}", "text/plain", "other-type"],
+    ["{", "application/json", "not-json"],
+    [`"${"é".repeat(MAX_REQUEST_BODY / 2)}"`, undefined, "too-large"],
+    [`${"[".repeat(33)}${"]".repeat(33)}`, undefined, "not-json"],
+  ])("%s %s: %s", (body, contentType, kind) => {
+    expect(read(body, contentType)).toBe(kind);
+  });
+});
+
+test.each([
+  [null, "None"],
+  [true, "True"],
+  ["it's", '"it\'s"'],
+  ['"it\'s"', "'\"it\\'s\"'"],
+  ["a\n\u0007\u00a0é\u{1f600}", "'a\\n\\x07\\xa0é\u{1f600}'"],
+  [[1, -2.5, "x"], "[1, -2.5, 'x']"],
+  [{ a: { b: [] } }, "{'a': {'b': []}}"],
+])("pythonRepr %j", (value, text) => {
+  expect(pythonRepr(value)).toBe(text);
+  expect(pythonStr(typeof value === "string" ? value : value)).toBe(typeof value === "string" ? value : text);
+});
+
+test("Query keeps order and repetitions", () => {
+  const query = new Query("a=1&b=x%20y&a=2&c");
+  expect([query.get("a"), query.all("a"), query.get("c"), query.get("d")]).toEqual(["2", ["1", "2"], "", undefined]);
+  expect(query.names).toEqual(["a", "b", "c"]);
+});
+
+describe("times", () => {
+  test.each([
+    ["2026-11-21T12:23:32Z", 32_000],
+    ["2026-11-21T12:23:32", 32_000],
+    ["2026-11-21 12:23:32.500000", 32_500],
+    ["2026-11-21T13:23:32+01:00", 32_000],
+    ["2026-11-21T13:23:32+0100", 32_000],
+    ["2026-11-21T13:23:32+01", 32_000],
+    ["2026-11-21T12:23", 0],
+  ])("%s", (text, offset) => {
+    expect(parseIsoTime(text)).toBe(Date.UTC(2026, 10, 21, 12, 23) + offset);
+  });
+
+  test.each(["", "yesterday", "2026-13-01", "2026-11-21T25:00:00Z", "5", "2026-11-21T12:23:32X"])(
+    "%s is none",
+    (text) => {
+      expect(parseIsoTime(text)).toBeUndefined();
+    },
+  );
+
+  property.prop([fc.integer({ min: 0, max: 4e12 })])("what is written can be read", (time) => {
+    expect(parseIsoTime(isoMicroseconds(time))).toBe(time);
+    expect(parseIsoTime(isoSeconds(time))).toBe(time - (time % 1000));
+  });
+});
