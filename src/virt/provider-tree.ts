@@ -1,56 +1,12 @@
-import { VirtError } from "./errors.js";
-import type { Inventory } from "./types.js";
+import {
+  type InventoryRecord,
+  type ListedProvider,
+  NoSuchProvider,
+  type ProviderData,
+  ProviderExists,
+} from "./provider-data.js";
 
-/** An inventory to be set: what is left out is Placement's default (reserved 0, min_unit 1, step_size 1, ratio 1.0). */
-export type InventoryRecord = Pick<Inventory, "total"> & Partial<Omit<Inventory, "total">>;
-
-/** One provider of a tree. Never changes: every update makes a new one. */
-export interface ProviderData {
-  readonly uuid: string;
-  /** Unique in the whole Placement. */
-  readonly name: string;
-  /** Null for a root. */
-  readonly parentUuid: string | null;
-  readonly rootUuid: string;
-  /** Placement's generation of the provider; null until it is made there. */
-  readonly generation: number | null;
-  /** By resource class. */
-  readonly inventory: Readonly<Record<string, InventoryRecord>>;
-  readonly traits: ReadonlySet<string>;
-  /** Uuids of Placement aggregates. */
-  readonly aggregates: ReadonlySet<string>;
-  /** Discrete resources: identifiers by resource class. They stay in the agent. */
-  readonly resources: Readonly<Record<string, readonly string[]>>;
-}
-
-/** The name or uuid is not in the tree. */
-export class NoSuchProvider extends VirtError {
-  override readonly name = "NoSuchProvider";
-
-  constructor(nameOrUuid: string) {
-    super(`no provider ${nameOrUuid} in the tree: ask exists() first, or make it with newChild()`);
-  }
-}
-
-/** The name or uuid is in the tree already. */
-export class ProviderExists extends VirtError {
-  override readonly name = "ProviderExists";
-
-  constructor(name: string, uuid: string, found: ProviderData) {
-    super(
-      `provider ${name} (${uuid}) clashes with ${found.name} (${found.uuid}) in the tree: names and uuids are unique; ` +
-        "find the existing one by its name instead of making it again",
-    );
-  }
-}
-
-/** What was given about providers that Placement lists. */
-export interface ListedProvider {
-  readonly uuid: string;
-  readonly name: string;
-  readonly generation: number;
-  readonly parentUuid: string | null;
-}
+export * from "./provider-data.js";
 
 interface Node extends ProviderData {
   readonly children: readonly string[];
@@ -137,7 +93,7 @@ export class ProviderTree {
     return this.#below(this.#find(provider).rootUuid);
   }
 
-  /** The first member of the class set, or value given in `inventory`, that differs; values left out are not compared. */
+  /** Whether the set of classes differs, or a value that `inventory` gives; values that it leaves out are not compared. */
   hasInventoryChanged(provider: string, inventory: Readonly<Record<string, InventoryRecord>>): boolean {
     const known = this.#find(provider).inventory;
     if (known === inventory) return false;
