@@ -1,5 +1,6 @@
 import { backOff } from "../runtime/retry.js";
 import type { Runtime } from "../runtime/runtime.js";
+import type { CancelTimer } from "../runtime/timers.js";
 import { AgentSession, type Carrier } from "./agent-session.js";
 import { ConductorUnreachable, JoinTokenRefused, MessagingTimeout, UnsupportedProtocol } from "./errors.js";
 import { HostLease } from "./host-lease.js";
@@ -234,20 +235,22 @@ class Connection implements ConductorConnection, Carrier {
   /** Pings until the link ends. Each answered one renews the leases of all hosts; one without answer ends the link. */
   #keepAlive(link: Link, every: number): void {
     const { timers } = this.#options.runtime;
-    const cancel = timers.after(every, async () => {
+    const ping = async () => {
       const sentAt = this.now();
       const meta = { ack: this.#calls.acknowledged };
       try {
         await link.request("session_ping", {}, { timeout: LINK_TIMEOUT, meta });
-        for (const session of this.#sessions) {
-          session.renewed(sentAt);
-        }
-        this.#keepAlive(link, every);
       } catch {
         link.cut();
+        return;
       }
-    });
-    link.ended.then(cancel);
+      for (const session of this.#sessions) {
+        session.renewed(sentAt);
+      }
+      cancel = timers.after(every, ping);
+    };
+    let cancel: CancelTimer = timers.after(every, ping);
+    link.ended.then(() => cancel());
   }
 
   #asked(request: RequestFrame, link: Link): void {

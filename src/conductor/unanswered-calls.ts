@@ -1,11 +1,14 @@
 import type { Timers } from "../runtime/timers.js";
-import { MessagingTimeout } from "./errors.js";
+import { InvalidParameters, MessagingTimeout } from "./errors.js";
 import type { CallOptions } from "./port.js";
 import { decodeError } from "./wire/error-codec.js";
 import type { Meta, Outcome, RequestFrame } from "./wire/frames.js";
 
 /** `rpc_response_timeout`, ms. */
 const DEFAULT_TIMEOUT = 60_000;
+
+/** Bytes of parameters. The conductor cuts a connection over a larger frame, and again each time that it is repeated. */
+const LARGEST = 3.9 * 1024 * 1024;
 
 interface Call {
   readonly frame: Omit<RequestFrame, "meta">;
@@ -37,6 +40,7 @@ export class UnansweredCalls {
   /**
    * Adds a call, hands its frame to `send`, and settles as the answer does.
    * @throws {MessagingTimeout} no answer in time.
+   * @throws {InvalidParameters} too large to be sent.
    * @throws the signal's reason when it is aborted.
    */
   add(
@@ -48,6 +52,11 @@ export class UnansweredCalls {
     const { timeout = DEFAULT_TIMEOUT, signal } = options;
     if (signal?.aborted) {
       return Promise.reject(signal.reason);
+    }
+    const bytes = Buffer.byteLength(JSON.stringify(params));
+    if (bytes > LARGEST) {
+      const text = `${method}: found parameters of ${bytes} bytes, expected at most ${LARGEST}; nothing was sent`;
+      return Promise.reject(new InvalidParameters(text, { method }));
     }
     this.#lastId += 1;
     const id = this.#lastId;

@@ -46,7 +46,7 @@ function handlers(keep: (method: string, requestId: string) => void): AgentHandl
 }
 
 describe("calls and casts are carried out once, in order, whatever breaks", () => {
-  test.prop([fc.integer(), story], { numRuns: 60, seed: 20_260_821 })("over a random story", async (seed, steps) => {
+  test.prop([fc.integer(), story], { numRuns: 40, seed: 20_260_821 })("over a random story", async (seed, steps) => {
     const world = new VirtualWorld({ seed });
     world.network.latency = 20;
     const cluster = await startInProcessConductor(world);

@@ -80,6 +80,14 @@ describe("calls", () => {
     await expect(other).rejects.toThrow("enough");
   });
 
+  test("too large to be sent are refused here, and not repeated for ever", async () => {
+    const { world, agent, session } = await start();
+    const details = "x".repeat(4 * 1024 * 1024);
+    const finish = session.call("instance_action_event_finish", { eventId: 1, result: "Error", details });
+    await expect(world.runUntil(finish)).rejects.toThrow(/found parameters of \d+ bytes, expected at most/);
+    expect(agent.connection.state).toBe("connected");
+  });
+
   test("continuations become tasks of the conductor, told once they are stored", async () => {
     const { world, cluster, session, tasks } = await start();
     const task = { instanceUuid: INSTANCE, alternates: [], retry: { numAttempts: 1, hosts: [] }, reason: "no room" };

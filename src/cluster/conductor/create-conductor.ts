@@ -1,3 +1,4 @@
+import { ConductorError } from "../../conductor/errors.js";
 import { CONDUCTOR_PATH, type Outcome } from "../../conductor/wire/frames.js";
 import type { Runtime } from "../../runtime/runtime.js";
 import type { SocketAcceptor } from "../../runtime/server.js";
@@ -87,7 +88,7 @@ class Conductor implements ConductorServer {
         ...sessionHandlers({ leases: this.#leases, outbox: this.#outbox, messages, leaseTtl, introduced }),
       },
     });
-    store.messages.forgetAnswersBefore(runtime.clock.now() - ANSWERS_KEPT);
+    this.#forgetOldAnswers();
     this.#unsubscribe = store.onChange(({ kind, id }) => {
       if (kind === "message") {
         this.#outbox.deliver(String(id));
@@ -172,6 +173,10 @@ class Conductor implements ConductorServer {
   }
 
   #introduced(session: Session, identity: AgentIdentity): void {
+    if (session.identity && session.identity.bootId !== identity.bootId) {
+      throw new ConductorError("this connection said hello before, as another boot; open one for each");
+    }
+    this.#forgetOldAnswers();
     for (const other of this.#sessions) {
       if (other !== session && other.identity?.bootId === identity.bootId) {
         other.terminate();
@@ -180,6 +185,11 @@ class Conductor implements ConductorServer {
     }
     session.introduce(identity);
     this.#options.runtime.logger.debug("an agent process connected", { pid: identity.pid, version: identity.version });
+  }
+
+  #forgetOldAnswers(): void {
+    const { store, runtime } = this.#options;
+    store.messages.forgetAnswersBefore(runtime.clock.now() - ANSWERS_KEPT);
   }
 
   #ended(session: Session): void {

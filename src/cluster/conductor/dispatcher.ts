@@ -61,9 +61,14 @@ export class Dispatcher {
       const requestId = meta.requestId ?? `req-${this.#parts.random.uuid()}`;
       const caller = { session, host: meta.host, requestId, unfenced: meta.unfenced ?? false };
       this.#forget(session, handler, method, meta);
-      return handler.writes
-        ? this.#once(handler.run, params, caller, id)
-        : this.#read(handler.run, params, caller, method);
+      switch (handler.kind) {
+        case "writes":
+          return this.#once(handler.run, params, caller, id);
+        case "reads":
+          return { result: handler.run(params as never, caller) ?? null };
+        case "waits":
+          return this.#wait(handler.run, params, caller, method);
+      }
     } catch (error) {
       return this.#failed(error, method);
     }
@@ -111,34 +116,29 @@ export class Dispatcher {
     }
   }
 
-  #read(
-    run: (params: never, caller: Caller) => unknown,
+  async #wait(
+    run: (params: never, caller: Caller) => Promise<unknown>,
     params: object,
     caller: Caller,
     method: string,
-  ): Outcome | Promise<Outcome> {
+  ): Promise<Outcome> {
     const { session } = caller;
     if (session.overLimit) {
-      throw new OverLimit("too many calls of this connection are under way; wait for some of them");
-    }
-    const result = run(params as never, caller);
-    if (!(result instanceof Promise)) {
-      return { result: result ?? null };
+      return { error: encodeError(new OverLimit("too many calls of this connection are under way; wait for some")) };
     }
     session.underWay += 1;
-    return result
-      .then(
-        (value: unknown): Outcome => ({ result: value ?? null }),
-        (error: unknown) => this.#failed(error, method),
-      )
-      .finally(() => {
-        session.underWay -= 1;
-      });
+    try {
+      return { result: (await run(params as never, caller)) ?? null };
+    } catch (error) {
+      return this.#failed(error, method);
+    } finally {
+      session.underWay -= 1;
+    }
   }
 
   #forget(session: Session, handler: AnyHandler, method: string, { ack }: Meta): void {
     const bootId = session.identity?.bootId;
-    const due = handler.writes || method === "session_ping";
+    const due = handler.kind === "writes" || method === "session_ping";
     if (due && bootId !== undefined && ack !== undefined && ack > session.acknowledged) {
       session.acknowledged = ack;
       this.#parts.store.messages.forgetAnswers(bootId, ack);

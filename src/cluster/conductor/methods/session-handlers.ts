@@ -5,7 +5,7 @@ import type { AgentMessages } from "../agent-messages.js";
 import type { HostLeases } from "../host-leases.js";
 import type { Outbox } from "../outbox.js";
 import type { AgentIdentity, Session } from "../session.js";
-import { type MethodTable, reads, writes } from "./method-table.js";
+import { type MethodTable, reads, waits, writes } from "./method-table.js";
 
 export interface SessionContext {
   readonly leases: HostLeases;
@@ -56,7 +56,7 @@ export function sessionHandlers(context: SessionContext): MethodTable<SessionMet
       outbox.unserve(host, session);
       return null;
     }),
-    agent_call: reads(({ host, method, params, timeout }, { requestId }) =>
+    agent_call: waits(({ host, method, params, timeout }, { requestId }) =>
       messages.forwardCall(host, method, params, { requestId, timeout }),
     ),
     agent_cast: writes(({ host, method, params }, { requestId }) => {

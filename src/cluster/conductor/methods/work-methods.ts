@@ -2,7 +2,7 @@ import { InstanceNotFound, ObjectActionError } from "../../../conductor/errors.j
 import type { ConductorMethods, ResultOf } from "../../../conductor/methods.js";
 import type { Store } from "../../store/store.js";
 import type { AgentBus } from "../agent-bus.js";
-import { type MethodTable, reads, writes } from "./method-table.js";
+import { type MethodTable, reads, waits, writes } from "./method-table.js";
 
 export type PlacementAccess = ResultOf<ConductorMethods, "placement_access">;
 
@@ -44,6 +44,6 @@ export function workMethods(context: WorkContext): MethodTable<ConductorMethods,
       instanceInfo.set(host, new Set(instanceUuids));
       return null;
     }),
-    placement_access: reads(() => placementAccess()),
+    placement_access: waits(async () => placementAccess()),
   };
 }

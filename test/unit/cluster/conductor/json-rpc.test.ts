@@ -210,6 +210,14 @@ describe("the door", () => {
     });
   });
 
+  test("a connection belongs to one boot", async () => {
+    const { call } = await rawClient();
+    const hello = { protocol: 1, bootId: "00000000-0000-4000-8000-000000000001", pid: 1, machine: "m", version: "v" };
+    expect(await call(1, "session_hello", hello)).toMatchObject({
+      error: { message: expect.stringContaining("as another boot") },
+    });
+  });
+
   test("a client that falls silent is cut off", async () => {
     const { closed, world, cluster } = await rawClient();
     await world.advance(9_000);
