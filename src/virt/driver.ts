@@ -7,7 +7,6 @@ import type {
   DestroyOptions,
   GuestInfo,
   Instance,
-  Resources,
   SharedStorageToken,
   SpawnOptions,
 } from "./types.js";
@@ -137,6 +136,3 @@ export interface DriverDefinition {
 }
 
 export const defineDriver = (definition: DriverDefinition): DriverDefinition => Object.freeze({ ...definition });
-
-/** Amounts of a flavor that a driver's bookkeeping needs. */
-export type { Resources };

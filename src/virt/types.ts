@@ -1,4 +1,4 @@
-import type { Flavor, Instance, PowerState, Resources } from "../conductor/records/index.js";
+import type { PowerState, Resources } from "../conductor/records/index.js";
 
 export type {
   AssignedResource,
@@ -95,6 +95,3 @@ export interface Inventory {
 
 /** Opaque token that one host's storage probe makes and another host's recognises (spec 3.3). */
 export type SharedStorageToken = Readonly<Record<string, unknown>>;
-
-export type FlavorSize = Pick<Flavor, "vcpus" | "memoryMb" | "rootGb" | "ephemeralGb">;
-export type InstanceRef = Pick<Instance, "uuid" | "displayName">;
