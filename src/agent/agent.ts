@@ -79,6 +79,7 @@ class HostAgent implements Agent {
   readonly #interrupted: Promise<never>;
   #interrupt: (reason: Error) => void = () => {};
   #starting: Promise<void> | null = null;
+  #stopped: Promise<void> | null = null;
   #parts: AgentParts | null = null;
   #heartbeat: Heartbeat | null = null;
   #periodics: PeriodicLoop | null = null;
@@ -132,9 +133,13 @@ class HostAgent implements Agent {
     }
   }
 
-  async stop(): Promise<void> {
-    if (this.#stopping || this.#state === "failed" || this.#state === "stopped") {
-      await this.#starting?.catch(() => {});
+  stop(): Promise<void> {
+    this.#stopped ??= this.#stop();
+    return this.#stopped;
+  }
+
+  async #stop(): Promise<void> {
+    if (this.#state === "failed") {
       return;
     }
     this.#stopping = true;

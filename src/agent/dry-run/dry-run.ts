@@ -44,7 +44,9 @@ export async function dryRun(options: Omit<ViewOptions, "permit">): Promise<DryR
     }
     return { host: view.host, refusal, guests: [], allocations: [], instances: [], migrations: [] };
   } finally {
-    await view.driver.cleanupHost();
+    await view.driver.cleanupHost().catch((error: unknown) => {
+      view.logger.debug("the driver could not let go of the hypervisor", { err: error });
+    });
   }
 }
 

@@ -1,4 +1,4 @@
-import { FileFailure, type Files, type FileStat } from "../../runtime/files.js";
+import { FileFailure, type FileStat, type Files } from "../../runtime/files.js";
 
 /**
  * Files as they are, with everything that is written kept in memory: whoever uses it sees what it wrote, and nothing

@@ -1,12 +1,16 @@
 import { FINAL_MIGRATION_STATUSES, MIGRATION_STATUSES } from "../../conductor/records/index.js";
+import { VirtDriverNotReady } from "../../virt/errors.js";
 import type { AgentParts } from "../parts.js";
 
 /**
  * Counts guests that are not this host's (spec 2.4 G13, 4.5 OPT): instances of other hosts that no move explains, and
- * guests that no instance is known for. They are left alone. @throws {VirtDriverNotReady}
+ * guests that no instance is known for. They are left alone. Not counted while the hypervisor is not ready.
  */
 export async function countForeignGuests(parts: AgentParts, evacuated: ReadonlySet<string>): Promise<void> {
-  const uuids = await parts.driver.listInstanceUuids();
+  const uuids = await listGuests(parts);
+  if (uuids === null) {
+    return;
+  }
   const instances =
     uuids.length === 0 ? [] : await parts.conductor.call("instances_by_filters", { filters: { uuids: [...uuids] } });
   const suspects = instances.filter(
@@ -22,6 +26,17 @@ export async function countForeignGuests(parts: AgentParts, evacuated: ReadonlyS
   }
   parts.metrics.foreignGuests(foreign.length);
   parts.metrics.orphanGuests(uuids.length - instances.length);
+}
+
+async function listGuests(parts: AgentParts): Promise<readonly string[] | null> {
+  try {
+    return await parts.driver.listInstanceUuids();
+  } catch (error) {
+    if (!(error instanceof VirtDriverNotReady)) {
+      throw error;
+    }
+    return null;
+  }
 }
 
 async function movingInstances(parts: AgentParts): Promise<ReadonlySet<string>> {

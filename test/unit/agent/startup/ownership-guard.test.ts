@@ -1,4 +1,6 @@
 import { expect, test } from "vitest";
+import { VirtDriverNotReady } from "../../../../src/virt/errors.js";
+import { evacuated, statusOf } from "../support/evacuated.js";
 import { Hypervisor } from "../support/hypervisor.js";
 import { Lab } from "../support/lab.js";
 import { addInstance, placed, uuidOf } from "../support/records.js";
@@ -229,13 +231,33 @@ scenario("2.4 d, f drivers that rebalance nodes are not guarded", async (lab) =>
   expect(run.agent.state).toBe("serving");
 });
 
-scenario("2.4 a an unready hypervisor is not compared with the records", async (lab) => {
-  await devstack1(lab);
-  const { VirtDriverNotReady } = await import("../../../../src/virt/errors.js");
-  const hypervisor = lab.hypervisor("devstack1");
-  const error = new VirtDriverNotReady("starting up");
-  hypervisor.failures.set("getAvailableNodes", () => error);
-  hypervisor.failures.set("listInstanceUuids", () => error);
-  expect((await lab.failure("devstack1")).name).toBe("VirtDriverNotReady");
-  untouched(lab);
-});
+scenario(
+  "2.4 a an unready hypervisor: the agent starts, and destroys nothing while it cannot prove whose it is",
+  async (lab) => {
+    const evacuation = await evacuated(lab, "done");
+    const hypervisor = lab.hypervisor("devstack1");
+    hypervisor.failures.set("getAvailableNodes", () => new VirtDriverNotReady("starting up"));
+    const run = await lab.start("devstack1");
+    expect(hypervisor.changes).toEqual([]);
+    expect(statusOf(lab, evacuation)).toBe("done");
+    expect(run.runtime.logs.some(({ message }) => message.includes("could not be proved"))).toBe(true);
+    await lab.stop(run);
+    hypervisor.failures.clear();
+    await lab.start("devstack1");
+    expect(statusOf(lab, evacuation)).toBe("completed");
+  },
+);
+
+scenario(
+  "2.4 a, G13 an entirely unready hypervisor does not keep a driver without evacuation from starting",
+  async (lab) => {
+    await devstack1(lab);
+    const hypervisor = lab.hypervisor("devstack1");
+    hypervisor.capabilities = {};
+    const error = new VirtDriverNotReady("starting up");
+    hypervisor.failures.set("getAvailableNodes", () => error);
+    hypervisor.failures.set("listInstanceUuids", () => error);
+    expect((await lab.start("devstack1")).agent.state).toBe("serving");
+    untouched(lab);
+  },
+);

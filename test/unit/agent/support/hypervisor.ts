@@ -96,7 +96,11 @@ export class Hypervisor {
         if (failure) throw failure;
         return [...this.guests.keys()];
       },
-      getAvailableNodes: async () => [this.name],
+      getAvailableNodes: async () => {
+        const failure = this.failures.get("getAvailableNodes")?.();
+        if (failure) throw failure;
+        return [this.name];
+      },
       getAvailableResource: async () => ({
         vcpus: 8,
         memoryMb: 8192,

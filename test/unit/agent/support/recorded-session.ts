@@ -27,7 +27,10 @@ export const recordSession = (session: HostSession, before: BeforeCall, after: B
     return session.castAgent(host, method, params, options);
   },
   acquireLease: () => session.acquireLease(),
-  serve: (handlers) => session.serve(handlers),
+  serve: async (handlers) => {
+    await before(session.host, "host_serve", null);
+    await session.serve(handlers);
+  },
   stopServing: () => session.stopServing(),
   close: () => session.close(),
 });
