@@ -11,8 +11,15 @@ import type { SessionMethods } from "./wire/session-methods.js";
 export interface Carrier {
   /** Repeated over connections until it is answered. */
   call(method: string, params: unknown, meta: Meta, options: CallOptions): Promise<unknown>;
-  /** A call of the wire's own on the present link, or the next one when that ends first. */
-  ask<M extends "host_lease" | "host_serve">(method: M, params: ParamsOf<SessionMethods, M>, meta: Meta): Promise<void>;
+  /**
+   * A call of the wire's own on the present link, or the next one when that ends first. Resolves to the monotonic time when
+   * the one that was answered was sent.
+   */
+  ask<M extends "host_lease" | "host_serve">(
+    method: M,
+    params: ParamsOf<SessionMethods, M>,
+    meta: Meta,
+  ): Promise<number>;
   /** A call of the wire's own that has no point without the present link: nothing is done when it ends. */
   tell(method: "host_release" | "host_unserve", host: string): Promise<void>;
   /** Monotonic now. */
@@ -173,9 +180,8 @@ export class AgentSession implements HostSession {
   }
 
   async #askForLease(holderIsDead: string | undefined): Promise<void> {
-    const sentAt = this.#carrier.now();
     const params = holderIsDead === undefined ? { host: this.host } : { host: this.host, holderIsDead };
-    await this.#carrier.ask("host_lease", params, this.#meta({}));
+    const sentAt = await this.#carrier.ask("host_lease", params, this.#meta({}));
     this.#lease.confirm(sentAt, this.#carrier.leaseTtl);
   }
 

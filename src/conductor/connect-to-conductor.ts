@@ -126,12 +126,13 @@ class Connection implements ConductorConnection, Carrier {
     method: M,
     params: ParamsOf<SessionMethods, M>,
     meta: Meta,
-  ): Promise<void> {
+  ): Promise<number> {
     for (;;) {
       const link = await this.#usableLink();
+      const sentAt = this.now();
       try {
         await link.request(method, params, { timeout: LINK_TIMEOUT, meta });
-        return;
+        return sentAt;
       } catch (error) {
         if (!(error instanceof MessagingTimeout)) {
           throw error;

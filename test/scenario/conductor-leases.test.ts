@@ -223,6 +223,17 @@ describe("2.4 G6: two live agents with one host never both act", () => {
     expect(world.now - restarted).toBe(10_000);
   });
 
+  test("2.4 G6 a lease that was asked for long before the control plane came counts from when it was sent", async () => {
+    const { world, cluster } = await start();
+    cluster.kill();
+    const { session } = cluster.agent(HOST);
+    const acquired = session.acquireLease();
+    await world.advance(60_000);
+    await cluster.restart();
+    await world.runUntil(acquired);
+    expect(session.leaseHeld).toBe(true);
+  });
+
   test("2.4 G6 no-host-lease: both serve, nothing is asked for or refused", async () => {
     const { world, cluster, join } = await start();
     const first = await join("first");
