@@ -1,5 +1,6 @@
 import { type Agent, createAgent } from "../../../../src/agent/agent.js";
 import type { AgentState, Operations } from "../../../../src/agent/contracts.js";
+import type { PartFactories } from "../../../../src/agent/create-parts.js";
 import { dryRun } from "../../../../src/agent/dry-run/dry-run.js";
 import type { DryRunReport } from "../../../../src/agent/dry-run/report.js";
 import type { AgentMetrics } from "../../../../src/agent/metrics.js";
@@ -30,6 +31,7 @@ export interface HostOptions {
   readonly config?: ConfigChanges;
   readonly metrics?: Partial<AgentMetrics>;
   readonly driverName?: string;
+  readonly factories?: Pick<Partial<PartFactories>, "tracker">;
   /** Instead of the hypervisor's. */
   readonly driver?: DriverDefinition;
   /** Name of the process; default `agent-<host>`. */
@@ -141,6 +143,7 @@ export class Lab {
       ...prepared.options,
       metrics: { ...NO_METRICS, ...options.metrics },
       factories: {
+        ...options.factories,
         ...(given === "real" ? {} : { operations: (context) => recordingOperations(context, operations, given) }),
       },
     });
@@ -219,6 +222,12 @@ export class Lab {
 
   async read(path: string): Promise<string | undefined> {
     return this.#control.files.readIfPresent(path);
+  }
+
+  async traits(providerName: string): Promise<readonly string[]> {
+    const { resource_providers: found } = await this.#ask("GET", "/resource_providers");
+    const uuid = (found as { name: string; uuid: string }[]).find(({ name }) => name === providerName)?.uuid;
+    return (await this.#ask("GET", `/resource_providers/${uuid}/traits`)).traits as string[];
   }
 
   async list(folder: string): Promise<readonly string[]> {
