@@ -83,8 +83,17 @@ function readToken(body: string, value: string, options: KeystoneOptions): Lease
   return {
     endpoint: withoutTrailingSlash(options.endpointOverride ?? placementIn(asArray(token.catalog ?? []), options)),
     headers: { "x-auth-token": value },
-    expiresAt: Date.parse(asString(token.expires_at)),
+    expiresAt: timeIn(token.expires_at),
   };
+}
+
+/** Only parses: what time it is, the clock says. */
+function timeIn(value: unknown): number {
+  const milliseconds = Date.parse(asString(value));
+  if (Number.isNaN(milliseconds)) {
+    throw new DiscoveryFailure(`Identity answered a token that expires at ${asString(value)}, which is no time`);
+  }
+  return milliseconds;
 }
 
 function placementIn(catalog: readonly unknown[], { validInterfaces, regionName }: KeystoneOptions): string {

@@ -105,6 +105,15 @@ describe("keystone password", () => {
     ["wrong password", () => ({ status: 401 }), "Unauthorized", /nova.*username, password/],
     ["nobody there", () => "refuse", "ConnectFailure", /ECONNREFUSED/],
     ["not an Identity service", () => ({ status: 404 }), "DiscoveryFailure", /auth_url/],
+    [
+      "a token without a time",
+      () => ({
+        ...token([endpoint("internal", "http://p")]),
+        body: '{"token": {"expires_at": "soon", "catalog": [{"type": "placement", "endpoints": [{"interface": "internal", "url": "http://p"}]}]}}',
+      }),
+      "DiscoveryFailure",
+      /soon/,
+    ],
     ["no placement in the catalog", () => token([]), "EndpointNotFound", /internal or public.*endpoint_override/],
   ];
   for (const [what, answer, name, message] of failures) {
