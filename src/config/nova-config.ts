@@ -2,7 +2,7 @@ import { type CompiledConfig, compileConfig } from "./compile-config.js";
 import type { ConfigSources } from "./config-sources.js";
 import type { Compiled, Place, SectionTable } from "./option.js";
 import { DEFAULT_OPTIONS } from "./sections/default-options.js";
-import { FAKE_LIBVIRT_OPTIONS, IRONIC_OPTIONS } from "./sections/driver-options.js";
+import { IRONIC_OPTIONS } from "./sections/ironic-options.js";
 import {
   API_OPTIONS,
   COMPUTE_OPTIONS,
@@ -19,7 +19,6 @@ export const NOVA_OPTIONS = {
   compute: COMPUTE_OPTIONS,
   placement: PLACEMENT_OPTIONS,
   conductor: CONDUCTOR_OPTIONS,
-  fake_libvirt: FAKE_LIBVIRT_OPTIONS,
   ironic: IRONIC_OPTIONS,
   workarounds: WORKAROUND_OPTIONS,
   scheduler: SCHEDULER_OPTIONS,

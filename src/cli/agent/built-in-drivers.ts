@@ -1,6 +1,33 @@
+import { Derived, literal, option, type SectionTable } from "../../config/option.js";
+import { text } from "../../config/value-type.js";
+import type { DriverDefinition } from "../../virt/driver.js";
+import { driverSections } from "../../virt/driver-sections.js";
 import type { BuiltInDrivers } from "../../virt/load-driver.js";
 
 /** Drivers that come with the package; each is loaded only when it is named. */
 export const BUILT_IN_DRIVERS: BuiltInDrivers = {
   "fake-libvirt": () => import("../../../drivers/fake-libvirt/index.js"),
 };
+
+/** Defaults that depend on where the agent runs, which a driver cannot know. */
+const PLACE_DEFAULTS: SectionTable = {
+  fake_libvirt: {
+    connection_uri: option(
+      text,
+      new Derived(
+        "fake-libvirt://<state-dir>/hypervisors/$host",
+        ({ stateDir }) => `fake-libvirt://${literal(stateDir)}/hypervisors/$host`,
+      ),
+      "The hypervisor: fake-libvirt:///absolute/folder. The folder is made when it is first used.",
+    ),
+  },
+};
+
+/** The options that a driver declares, with the defaults that this program knows better. */
+export const optionsOf = (driver: DriverDefinition): SectionTable =>
+  Object.fromEntries(
+    Object.entries(driverSections(driver)).map(([section, options]) => [
+      section,
+      { ...options, ...PLACE_DEFAULTS[section] },
+    ]),
+  );

@@ -6,7 +6,7 @@ import { type CompiledNovaConfig, compileNovaConfig } from "../../config/nova-co
 import type { Files } from "../../runtime/files.js";
 import type { DriverDefinition } from "../../virt/driver.js";
 import { loadDriver } from "../../virt/load-driver.js";
-import { BUILT_IN_DRIVERS } from "./built-in-drivers.js";
+import { BUILT_IN_DRIVERS, optionsOf } from "./built-in-drivers.js";
 import { type AgentCommandOptions, commandLineValues } from "./options.js";
 
 export interface LoadedConfig {
@@ -31,9 +31,9 @@ export const loadConfig = async (options: AgentCommandOptions, files: Files): Pr
     commandLine: commandLineValues(options),
   });
   const place = { stateDir: directory.root, hostname: hostname() };
-  const compiled = compileNovaConfig(sources, place);
-  const driver = await loadDriver(compiled.config.defaults.computeDriver, { builtIns: BUILT_IN_DRIVERS, cwd });
-  const section = compiled.section(driver.configSchema?.section ?? driver.name);
-  const driverConfig = { ...section, connection: section.connectionUri };
+  const { computeDriver } = compileNovaConfig(sources, place).config.defaults;
+  const driver = await loadDriver(computeDriver, { builtIns: BUILT_IN_DRIVERS, cwd });
+  const compiled = compileNovaConfig(sources, place, optionsOf(driver));
+  const driverConfig = compiled.section(driver.configSchema?.section ?? driver.name);
   return { compiled, driver, driverConfig, configFiles, directory };
 };

@@ -55,7 +55,6 @@ describe("without any source", () => {
       migrateMaxRetries: -1,
     });
     expect(config.compute.providerConfigLocation).toBe("/var/lib/cluster/agents/machine/provider_config");
-    expect(config.fakeLibvirt.connectionUri).toBe("fake-libvirt:///var/lib/cluster/hypervisors/machine");
     expect(config.conductor).toEqual({ url: null, joinTokenFile: "/var/lib/cluster/join-token" });
     expect([...config.workarounds.upstreamQuirks]).toEqual([]);
     expect(warnings).toEqual([]);
@@ -129,11 +128,11 @@ describe("references", () => {
   it("stand for other options, of the own section first, then DEFAULT, or of a named one", async () => {
     const braced = "$".concat("{my_ip}");
     const { config } = await compileText(
-      `[DEFAULT]\nhost = h1\nstate_path = ${braced}/$host\n[fake_libvirt]\nvcpus = 4\nmemory_mb = $vcpus\n` +
-        "cpu_model = $host-$$host-\\$host-$compute.lean_tracking-5$-$1\n",
+      `[DEFAULT]\nhost = h1\nstate_path = ${braced}/$host\n[ironic]\napi_max_retries = 4\napi_retry_interval = $api_max_retries\n` +
+        "shard = $host-$$host-\\$host-$compute.lean_tracking-5$-$1\n",
     );
     expect(config.defaults.statePath).toBe("127.0.0.1/h1");
-    expect(config.fakeLibvirt).toMatchObject({ memoryMb: 4, cpuModel: "h1-$host-$host-True-5$-$1" });
+    expect(config.ironic).toMatchObject({ apiRetryInterval: 4, shard: "h1-$host-$host-True-5$-$1" });
   });
 
   it("that lead nowhere or in a circle are wrong values", async () => {
@@ -195,13 +194,13 @@ describe("what no table knows", () => {
   it("does not include what a driver declares", async () => {
     const driverSections = {
       my_driver: { fan_speed: option(integer({ min: 0 }), 3, "Speed."), disk: option(repeated, [], "Disks.") },
-      fake_libvirt: { extra: option(integer(), 1, "More."), vcpus: option(integer(), 99, "Not taken.") },
+      ironic: { extra: option(integer(), 1, "More."), api_max_retries: option(integer(), 99, "Not taken.") },
     };
     const text = "[My_Driver]\nfan_speed = 5\ndisk = a\ndisk = b\n";
     const compiled = await compile({ "/nova.conf": text }, {}, driverSections);
     expect(compiled.warnings).toEqual([]);
     expect(compiled.section("my_driver")).toEqual({ fanSpeed: 5, disk: ["a", "b"] });
-    expect(compiled.section("fake_libvirt")).toMatchObject({ extra: 1, vcpus: 8 });
+    expect(compiled.section("ironic")).toMatchObject({ extra: 1, apiMaxRetries: 60 });
   });
 });
 

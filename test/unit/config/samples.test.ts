@@ -1,7 +1,8 @@
 import { readFile } from "node:fs/promises";
 import { describe, expect, it } from "vitest";
-import { fakeLibvirtSchema } from "../../../drivers/fake-libvirt/config.js";
+import { driver as fakeLibvirt } from "../../../drivers/fake-libvirt/index.js";
 import { parseProviderConfig } from "../../../src/agent/tracker/provider-config.js";
+import { optionsOf } from "../../../src/cli/agent/built-in-drivers.js";
 import { type CompiledConfig, compileConfig } from "../../../src/config/compile-config.js";
 import { parseIni } from "../../../src/config/ini-file.js";
 import { NOVA_OPTIONS } from "../../../src/config/nova-config.js";
@@ -9,6 +10,9 @@ import { Derived, type SectionTable } from "../../../src/config/option.js";
 import { QUIRKS } from "../../../src/config/quirks.js";
 import { PLACEMENT_SERVICE_OPTIONS } from "../../../src/config/sections/placement-service-options.js";
 import { createVirtualRuntime } from "../../../src/runtime/virtual/index.js";
+
+/** What an agent with the built-in driver knows. */
+const OPTIONS: SectionTable = { ...NOVA_OPTIONS, ...optionsOf(fakeLibvirt) };
 
 const sample = (name: string) => readFile(new URL(`../../../config/${name}`, import.meta.url), "utf8");
 
@@ -26,8 +30,8 @@ const documented = (text: string) =>
   );
 
 const samples: [name: string, table: SectionTable, changed: Readonly<Record<string, string>>][] = [
-  ["compute-agent.conf", NOVA_OPTIONS, {}],
-  ["compute-agent-ironic.conf", NOVA_OPTIONS, { compute_driver: "ironic", endpoint_override: "http://127.0.0.1:6385" }],
+  ["compute-agent.conf", OPTIONS, {}],
+  ["compute-agent-ironic.conf", OPTIONS, { compute_driver: "ironic", endpoint_override: "http://127.0.0.1:6385" }],
   ["placement.conf", PLACEMENT_SERVICE_OPTIONS, {}],
 ];
 
@@ -65,7 +69,7 @@ describe("the samples together", () => {
         .flatMap(([section, options]) => Object.keys(options).map((option) => `[${section}] ${option}`))
         .filter((option) => !names.has(option));
     };
-    expect(await missing(["compute-agent.conf", "compute-agent-ironic.conf"], NOVA_OPTIONS)).toEqual([]);
+    expect(await missing(["compute-agent.conf", "compute-agent-ironic.conf"], OPTIONS)).toEqual([]);
     expect(await missing(["placement.conf"], PLACEMENT_SERVICE_OPTIONS)).toEqual([]);
   });
 
@@ -74,17 +78,6 @@ describe("the samples together", () => {
     for (const [name, { source }] of Object.entries(QUIRKS)) {
       expect(text).toContain(`#   ${name} (${source}): `);
     }
-  });
-});
-
-describe("[fake_libvirt]", () => {
-  it("has the options and defaults of the driver's own schema; only the place of the hypervisor is known better here", () => {
-    const ours = Object.entries(NOVA_OPTIONS.fake_libvirt).map(([name, { default: fallback }]) => [
-      name,
-      fallback instanceof Derived ? null : fallback,
-    ]);
-    const theirs = Object.entries(fakeLibvirtSchema.options).map(([name, { default: fallback }]) => [name, fallback]);
-    expect(Object.fromEntries(ours)).toEqual(Object.fromEntries(theirs));
   });
 });
 

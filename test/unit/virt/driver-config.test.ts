@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { driver as fakeLibvirt } from "../../../drivers/fake-libvirt/index.js";
+import { optionsOf } from "../../../src/cli/agent/built-in-drivers.js";
 import { compileNovaConfig, NO_SOURCES } from "../../../src/config/nova-config.js";
 import { driverSections } from "../../../src/virt/driver-sections.js";
 import { compileDriverConfig, type DriverConfigSchema, defineDriver } from "../../../src/virt/index.js";
@@ -74,7 +75,7 @@ describe("driverSections", () => {
   });
 
   test("what nova.conf gives by default is good for fake-libvirt", async () => {
-    const { section } = compileNovaConfig(NO_SOURCES, place, driverSections(fakeLibvirt));
+    const { section } = compileNovaConfig(NO_SOURCES, place, optionsOf(fakeLibvirt));
     expect(compileDriverConfig(fakeLibvirt.configSchema ?? schema, section("fake_libvirt"))).toMatchObject({
       connectionUri: "fake-libvirt:///state/hypervisors/devstack1",
       nestedDevices: true,
