@@ -1,7 +1,6 @@
 import { beforeEach, describe, expect, it } from "vitest";
 import {
   AllocationDeleteFailed,
-  AllocationMoveFailed,
   AllocationUpdateFailed,
   ConnectFailure,
   ConsumerAllocationRetrievalFailed,
@@ -25,7 +24,6 @@ const CONSUMER_CONFLICT = refusal(
   "consumer generation conflict - expected 1 but got 2",
 );
 const PROVIDER_RACE = refusal(409, "placement.concurrent_update", "Another thread concurrently updated the data");
-const FULL = refusal(409, "placement.undefined_code", "Unable to allocate inventory");
 
 describe("5.5 allocation calls", () => {
   let bench: PlacementBench;
@@ -61,9 +59,6 @@ describe("5.5 allocation calls", () => {
     const { allocations } = await client.getAllocationsForConsumer(consumer);
     return Object.fromEntries(Object.entries(allocations).map(([uuid, { resources }]) => [uuid, resources]));
   };
-  const generation = async (uuid: string) => (await client.getAllocationsForProvider(uuid)).generation;
-  const consumerGeneration = async (consumer = I) =>
-    (await client.getAllocationsForConsumer(consumer)).consumerGeneration;
 
   describe("claim", () => {
     it("of a consumer that holds nothing: reads, then writes with generation null", async () => {
@@ -279,181 +274,5 @@ describe("5.5 allocation calls", () => {
       expect(await client.deleteAllocation(I, { force: true })).toBeNull();
       expect(await client.deleteAllocation(I, { force: true })).toBe(false);
     });
-  });
-
-  describe("5.6 move_allocations", () => {
-    it("hands everything over in one request, with the source's project and user", async () => {
-      await claim({ ...on(S), [NFS]: { resources: { DISK_GB: 1 } } });
-      bench.mark();
-      expect(await client.moveAllocations(I, M)).toBe(true);
-      expect(bench.requests(NAMES)).toEqual([
-        "GET /allocations/I 1.28",
-        "GET /allocations/M 1.28",
-        "POST /allocations 1.28",
-      ]);
-      expect(await held(I)).toEqual({});
-      expect(await held(M)).toEqual({ [S]: FLAVOR, [NFS]: { DISK_GB: 1 } });
-    });
-
-    it("target and source non-empty: the target is overwritten", async () => {
-      await claim(on(S), "double", M);
-      await claim(on(D));
-      expect(await client.moveAllocations(M, I)).toBe(true);
-      expect(await held(I)).toEqual({ [S]: FLAVOR });
-    });
-
-    it("9.4 answer lost after commit: moved again it is recognised as done", async () => {
-      await claim(on(S));
-      bench.inject({ on: "POST /allocations", does: "lose" });
-      expect(await client.moveAllocations(I, M)).toBeNull();
-      bench.mark();
-      expect(await client.moveAllocations(I, M)).toBe(true);
-      expect(bench.requests().some((request) => request.startsWith("POST"))).toBe(false);
-    });
-
-    it("nothing to move: false", async () => {
-      expect(await client.moveAllocations(I, M)).toBe(false);
-    });
-
-    it("409: consumer conflict is AllocationMoveFailed, another race is retried, anything else is false", async () => {
-      await claim(on(S));
-      bench.inject({ on: "POST /allocations", does: CONSUMER_CONFLICT });
-      await expect(client.moveAllocations(I, M)).rejects.toThrow(AllocationMoveFailed);
-      bench.inject({ on: "POST /allocations", does: FULL });
-      expect(await client.moveAllocations(I, M)).toBe(false);
-      bench.inject({ on: "POST /allocations", does: PROVIDER_RACE, times: 3 });
-      expect(await client.moveAllocations(I, M)).toBe(true);
-    });
-
-    it("bug 1848343 OPT: the target was deleted meanwhile, so its allocation does not come back", async () => {
-      await claim(on(S), "double", M);
-      expect(await client.moveAllocations(M, I, { targetDeleted: async () => true })).toBe(true);
-      expect(await held(I)).toEqual({});
-      await claim(on(S), "double", M);
-      expect(await client.moveAllocations(M, I, { targetDeleted: async () => false })).toBe(true);
-      expect(await held(I)).toEqual({ [S]: FLAVOR });
-    });
-  });
-
-  describe("5.4 generations", () => {
-    it("a replaced allocation that drops S raises D's generation only (seed 001), a DELETE raises none", async () => {
-      await claim(on(S, D));
-      const before = [await generation(S), await generation(D)];
-      await client.removeProviderTreeFromInstanceAllocation(I, S, { retry: false });
-      expect([await generation(S), await generation(D)]).toEqual([before[0], (before[1] ?? 0) + 1]);
-      await client.deleteAllocation(I, { force: true });
-      expect([await generation(S), await generation(D)]).toEqual([before[0], (before[1] ?? 0) + 1]);
-    });
-
-    it("a wipe by PUT raises the generation of every provider that the consumer had", async () => {
-      await claim(on(S, D));
-      const before = [await generation(S), await generation(D)];
-      await client.deleteAllocation(I, { force: false });
-      expect([await generation(S), await generation(D)]).toEqual(before.map((known) => known + 1));
-    });
-
-    it("a consumer is at 1 after its first write, and unknown again when its last allocation goes", async () => {
-      await claim(on(S));
-      expect(await consumerGeneration()).toBe(1);
-      await claim(on(D));
-      expect(await consumerGeneration()).toBe(2);
-      await client.deleteAllocation(I, { force: false });
-      expect(await consumerGeneration()).toBeNull();
-      expect(await claim(on(S))).toBe(true);
-    });
-  });
-
-  describe("5.8 delete_resource_provider", () => {
-    const remains = async (): Promise<unknown> => bench.ask("GET", `/resource_providers?in_tree=${S}`, "1.14");
-
-    beforeEach(async () => {
-      const tree = await client.getProviderTreeAndEnsureRoot(S, "devstack1");
-      tree.newChild("devstack1_gpu", S, CHILD);
-      tree.updateInventory(CHILD, { VGPU: inventoryOf(2) });
-      await client.updateFromProviderTree(tree);
-    });
-
-    it("cascade: instances lose everything, evacuated ones this tree only; children before parents", async () => {
-      await claim(on(S, NFS));
-      await claim({ ...on(S, D), [CHILD]: { resources: { VGPU: 1 } } }, "double", M);
-      bench.mark();
-      const cascade = { instances: [I], evacuated: [M] };
-      expect(await client.deleteResourceProvider(S, { cascade })).toEqual({ remaining: [] });
-      expect(bench.requests({ ...NAMES, [CHILD]: "CHILD" }).slice(-2)).toEqual([
-        "DELETE /resource_providers/CHILD",
-        "DELETE /resource_providers/S",
-      ]);
-      expect([await held(I), await held(M)]).toEqual([{}, { [D]: FLAVOR }]);
-      expect(await remains()).toEqual({ resource_providers: [] });
-    });
-
-    it("what is in use stays and is named; the loop goes on", async () => {
-      await claim({ [CHILD]: { resources: { VGPU: 1 } } }, "double", M);
-      expect(await client.deleteResourceProvider(S)).toEqual({ remaining: [CHILD, S] });
-      expect(bench.logs.filter(({ level }) => level === "error")).toHaveLength(2);
-    });
-
-    it("is made again by the next pass, and an absent one is no error", async () => {
-      await client.deleteResourceProvider(S);
-      expect(await client.deleteResourceProvider(S)).toEqual({ remaining: [] });
-      await client.getProviderTreeAndEnsureRoot(S, "devstack1");
-      expect(await remains()).toMatchObject({ resource_providers: [{ uuid: S }] });
-    });
-  });
-
-  describe("5.9 host aggregates", () => {
-    const AGGREGATE = "aaaaaaaa-0000-4000-8000-000000000001";
-    const members = async () =>
-      bench.ask("GET", `/resource_providers?member_of=in:${AGGREGATE}`, "1.14") as Promise<{
-        resource_providers: { uuid: string }[];
-      }>;
-
-    it("finds the provider by name, adds and removes; what is so already is not written", async () => {
-      await client.aggregateAddHost(AGGREGATE, "devstack1");
-      expect((await members()).resource_providers.map(({ uuid }) => uuid)).toEqual([S]);
-      bench.mark();
-      await client.aggregateAddHost(AGGREGATE, "devstack1");
-      expect(bench.requests().some((request) => request.startsWith("PUT"))).toBe(false);
-      await client.aggregateRemoveHost(AGGREGATE, "devstack1");
-      expect((await members()).resource_providers).toEqual([]);
-    });
-
-    it("retries conflicts at most 4 times; a missing provider fails an add and not a remove", async () => {
-      bench.inject({ on: "PUT /aggregates", does: PROVIDER_RACE, times: 3 });
-      await client.aggregateAddHost(AGGREGATE, "devstack1");
-      bench.inject({ on: "PUT /aggregates", does: PROVIDER_RACE, times: 4 });
-      await expect(client.aggregateRemoveHost(AGGREGATE, "devstack1")).rejects.toThrow("kept changing");
-      await expect(client.aggregateAddHost(AGGREGATE, "devstack9")).rejects.toThrow(/devstack9/);
-      await client.aggregateRemoveHost(AGGREGATE, "devstack9");
-    });
-  });
-
-  it("2.5 set_host_enabled: traits are read and written with the generation just read", async () => {
-    const { traits, generation: known } = await client.getProviderTraits(S);
-    await client.setTraitsForProvider(S, { traits: [...traits, "COMPUTE_STATUS_DISABLED"], generation: known });
-    expect((await client.getProviderTraits(S)).traits).toEqual(["COMPUTE_STATUS_DISABLED"]);
-    await expect(client.setTraitsForProvider(S, { traits, generation: known })).rejects.toThrow("changed meanwhile");
-  });
-
-  it("candidates: asks for amounts, limit, forbidden and required root traits; null on an error", async () => {
-    const query = {
-      resources: { VCPU: 1, MEMORY_MB: 512 },
-      rootRequired: ["!COMPUTE_STATUS_DISABLED", "OWNER_NOVA"],
-      limit: 5,
-    };
-    expect(await client.getAllocationCandidates(query)).toMatchObject({ allocationRequests: [], version: "1.36" });
-    expect(bench.requests()).toEqual([
-      "GET /allocation_candidates?limit=5&resources=MEMORY_MB:512,VCPU:1&root_required=!COMPUTE_STATUS_DISABLED,OWNER_NOVA 1.36",
-    ]);
-    const { providerSummaries, allocationRequests } =
-      (await client.getAllocationCandidates({ ...query, rootRequired: [], inTree: S })) ?? expect.fail("no candidates");
-    expect(allocationRequests).toEqual([{ allocations: { [S]: { resources: FLAVOR } } }]);
-    expect(providerSummaries.get(S)).toMatchObject({
-      rootUuid: S,
-      parentUuid: null,
-      resources: { VCPU: { capacity: 8, used: 0 } },
-    });
-    bench.inject({ on: "GET /allocation_candidates", does: refusal(400, "", "bad") });
-    expect(await client.getAllocationCandidates(query)).toBeNull();
   });
 });
