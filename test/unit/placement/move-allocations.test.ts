@@ -7,7 +7,6 @@ import { NODE_INVENTORY, PlacementBench, refusal } from "./bench.js";
 const S = "00000000-0000-4000-8000-000000000001";
 const D = "00000000-0000-4000-8000-000000000002";
 const NFS = "00000000-0000-4000-8000-000000000003";
-const _CHILD = "00000000-0000-4000-8000-000000000004";
 const I = "cccccccc-0000-4000-8000-000000000001";
 const M = "cccccccc-0000-4000-8000-000000000002";
 const NAMES = { [S]: "S", [D]: "D", [NFS]: "NFS", [I]: "I", [M]: "M" };
