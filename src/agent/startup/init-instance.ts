@@ -1,5 +1,5 @@
 import { type Instance, type InstanceChanges, POWER_STATES, type PowerState } from "../../conductor/records/index.js";
-import { requireHostLease } from "../host-lease.js";
+import { HostLeaseLost, requireHostLease } from "../host-lease.js";
 import { type AgentParts, type AgentView, requestId } from "../parts.js";
 import { type InitAction, type InitStep, planInitInstance } from "./init-rows.js";
 import { planFailResize, planLiveMigrationRecovery, planRevertResize } from "./plan-move-recovery.js";
@@ -38,6 +38,7 @@ async function carryOut(parts: AgentParts, instance: Instance, action: InitActio
     try {
       await work;
     } catch (error) {
+      rethrowLostLease(error);
       parts.logger.error(`could not ${purpose}`, { instance: instance.uuid, request_id: request, err: error });
       await save({ vmState: "error" });
     }
@@ -46,6 +47,7 @@ async function carryOut(parts: AgentParts, instance: Instance, action: InitActio
     try {
       await work;
     } catch (error) {
+      rethrowLostLease(error);
       parts.logger.error(`could not ${purpose}`, { instance: instance.uuid, request_id: request, err: error });
     }
   };
@@ -88,5 +90,12 @@ async function carryOut(parts: AgentParts, instance: Instance, action: InitActio
         await planLiveMigrationRecovery(parts, instance, power !== POWER_STATES.nostate),
         request,
       );
+  }
+}
+
+/** Another agent may be acting for the host: its records are not this agent's to write any more. */
+function rethrowLostLease(error: unknown): void {
+  if (error instanceof HostLeaseLost) {
+    throw error;
   }
 }

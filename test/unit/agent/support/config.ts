@@ -1,6 +1,8 @@
 import { parseIni } from "../../../../src/config/ini-file.js";
 import { type CompiledNovaConfig, compileNovaConfig } from "../../../../src/config/nova-config.js";
 import type { QuirkName } from "../../../../src/config/quirks.js";
+import { driverSections } from "../../../../src/virt/driver-sections.js";
+import type { DriverDefinition } from "../../../../src/virt/index.js";
 
 export interface ConfigChanges {
   /** Lines of nova.conf's `[DEFAULT]`, by option. */
@@ -11,7 +13,12 @@ export interface ConfigChanges {
 }
 
 /** The default configuration without periodic tasks, but for what a test changes. */
-export function novaConfig(host: string, statePath: string, changes: ConfigChanges): CompiledNovaConfig {
+export function novaConfig(
+  host: string,
+  statePath: string,
+  changes: ConfigChanges,
+  driver: DriverDefinition,
+): CompiledNovaConfig {
   const sections: Record<string, Record<string, string | number | boolean>> = {
     DEFAULT: { host, state_path: statePath, periodic_enable: false, ...changes.defaults },
     workarounds: { upstream_quirks: (changes.quirks ?? []).join(",") },
@@ -26,5 +33,5 @@ export function novaConfig(host: string, statePath: string, changes: ConfigChang
     })
     .join("\n");
   const sources = { files: [parseIni(`${text}\n`, "nova.conf")], environment: {}, commandLine: [] };
-  return compileNovaConfig(sources, { stateDir: "/state", hostname: host });
+  return compileNovaConfig(sources, { stateDir: "/state", hostname: host }, driverSections(driver));
 }

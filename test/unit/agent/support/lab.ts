@@ -117,19 +117,19 @@ export class Lab {
       logger: runtime.logger,
     });
     const hypervisor = options.hypervisor ?? this.hypervisor(host);
-    const compiled = novaConfig(host, options.statePath ?? `/state/${host}`, options.config ?? {});
-    const driverSection = (options.driver?.name ?? "fake_memory").replaceAll("-", "_");
+    const driver = options.driver ?? hypervisor.driver(options.driverName);
+    const compiled = novaConfig(host, options.statePath ?? `/state/${host}`, options.config ?? {}, driver);
     return {
       runtime,
       connection,
       options: {
         host,
         config: compiled.config,
-        driverConfig: compiled.section(driverSection),
+        driverConfig: compiled.section(driver.configSchema?.section ?? driver.name),
         configFiles: options.configFiles ?? [],
         runtime,
         session: recordSession(session, before, (...call) => this.afterCall(...call)),
-        driver: options.driver ?? hypervisor.driver(options.driverName),
+        driver,
         placement,
       },
     };
