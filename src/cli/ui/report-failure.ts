@@ -1,6 +1,5 @@
 import { CommanderError } from "commander";
 import { HttpConnectFailure } from "../../runtime/http.js";
-import { AddressInUse } from "../../runtime/server.js";
 import { ExitCode } from "./exit-code.js";
 
 /** The last resort of a program: one line for what a person can mend, a stack only under DEBUG. */
@@ -17,6 +16,19 @@ export const reportFailure =
     process.exitCode = exitCode(error);
   };
 
+/** What the person who called the program can mend. */
+const USAGE_ERRORS: ReadonlySet<string> = new Set([
+  "AddressInUse",
+  "ConfigDirNotFoundError",
+  "ConfigFileParseError",
+  "ConfigFilesNotFoundError",
+  "ConfigFileValueError",
+  "InvalidDriver",
+  "NoLocalCloud",
+  "StoreTooNew",
+  "StoreUnusable",
+]);
+
 const hint = (error: unknown): string =>
   error instanceof HttpConnectFailure
     ? '\nIs the control plane running? Start one with "compute-cluster up", or name its --state-dir.'
@@ -24,5 +36,5 @@ const hint = (error: unknown): string =>
 
 const exitCode = (error: unknown): number => {
   if (error instanceof HttpConnectFailure) return ExitCode.unreachable;
-  return error instanceof AddressInUse ? ExitCode.usage : ExitCode.failure;
+  return error instanceof Error && USAGE_ERRORS.has(error.name) ? ExitCode.usage : ExitCode.failure;
 };
