@@ -19,7 +19,7 @@ export interface TokenRecord extends TokenScope {
 }
 
 /** Seconds; `[token] expiration` of Keystone. */
-export const TOKEN_LIFETIME = 3600;
+const TOKEN_LIFETIME = 3600;
 
 /** Over this many live tokens the oldest ones go. */
 export const MAX_LIVE_TOKENS = 50_000;

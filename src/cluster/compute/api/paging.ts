@@ -2,7 +2,7 @@ import type { Call } from "./call.js";
 import { badRequest } from "./fault.js";
 
 /** `[api] max_limit`. */
-export const MAX_LIMIT = 1000;
+const MAX_LIMIT = 1000;
 
 export interface Page {
   readonly limit: number;

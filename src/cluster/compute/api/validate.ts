@@ -67,9 +67,7 @@ const describe = (errors: readonly ErrorObject[], value: unknown, what: Input): 
   const best = (whole.length > 0 ? whole : errors).toSorted((a, b) => pathOf(a).length - pathOf(b).length)[0];
   if (!best) return "Malformed request body";
   const path = pathOf(best);
-  if (best.keyword === "format" && INVALID_NAME[String(best.params.format)]) {
-    return `An invalid 'name' value was provided. The name must be: ${INVALID_NAME[String(best.params.format)]}`;
-  }
+  if (best.keyword === "format" && best.params.format === "name") return INVALID_NAME;
   const same = errors.filter((error) => error.keyword === best.keyword && error.instancePath === best.instancePath);
   const message = wording(best, same);
   const field = what === "field/attribute" ? path.at(-1) : path[0];

@@ -1,7 +1,7 @@
 import type { Answer, Call } from "../api/call.js";
 import type { ComputeDeps } from "../api/deps.js";
-import { BOOLEAN, DESCRIPTION, isTrue, NAME } from "../api/formats.js";
 import { requireAdmin } from "../api/policy.js";
+import { BOOLEAN, DESCRIPTION, isTrue, NAME } from "../api/schema-parts.js";
 import { type Schema, schemas } from "../api/validate.js";
 import { findFlavor } from "./find-flavor.js";
 import { flavorDetail } from "./flavor-view.js";

@@ -2,8 +2,8 @@ import type { Flavor } from "../../../conductor/records/index.js";
 import type { Answer, Call } from "../api/call.js";
 import type { ComputeDeps } from "../api/deps.js";
 import { badRequest } from "../api/fault.js";
-import { INTEGER_TEXT, MULTI } from "../api/formats.js";
 import { readPage, takePage } from "../api/paging.js";
+import { INTEGER_TEXT, MULTI } from "../api/schema-parts.js";
 import { schemas } from "../api/validate.js";
 import { flavorBrief, flavorDetail } from "./flavor-view.js";
 

@@ -10,7 +10,7 @@ import {
   SHORT_HOSTNAME,
   TAG,
   UUID_TEXT,
-} from "../api/formats.js";
+} from "../api/schema-parts.js";
 import { type Schema, schemas } from "../api/validate.js";
 
 /** A valid body of POST /servers. Counts may be texts, flags too. */
@@ -43,9 +43,9 @@ export interface CreateBody {
   readonly "OS-SCH-HNT:scheduler_hints"?: SchedulerHints;
 }
 
-export type SchedulerHints = Readonly<Record<string, unknown>>;
+type SchedulerHints = Readonly<Record<string, unknown>>;
 
-export interface NetworkRequest {
+interface NetworkRequest {
   readonly uuid?: string;
   readonly port?: string | null;
   readonly fixed_ip?: string;

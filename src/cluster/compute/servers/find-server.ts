@@ -10,7 +10,7 @@ export interface FoundServer {
   readonly building: boolean;
 }
 
-export const serverNotFound = (id: string): Fault => notFound(`Instance ${id} could not be found.`);
+const serverNotFound = (id: string): Fault => notFound(`Instance ${id} could not be found.`);
 
 /** The server of the path, if who asks may know of it. @throws {Fault} 404 */
 export const findServer = (

@@ -4,9 +4,9 @@ import { isoMicroseconds, parseIsoTime } from "../../http/times.js";
 import type { Answer, Call, ComputeRoute } from "../api/call.js";
 import type { ComputeDeps } from "../api/deps.js";
 import { badRequest, notFound } from "../api/fault.js";
-import { INTEGER_TEXT, SINGLE } from "../api/formats.js";
 import { readPage, takePage } from "../api/paging.js";
 import { requireReader } from "../api/policy.js";
+import { INTEGER_TEXT, SINGLE } from "../api/schema-parts.js";
 import { schemas } from "../api/validate.js";
 import { findServer } from "./find-server.js";
 

@@ -9,8 +9,8 @@ import { parseIsoTime } from "../../http/times.js";
 import type { InstanceQuery } from "../../store/store.js";
 import type { Call } from "../api/call.js";
 import { badRequest, Fault } from "../api/fault.js";
-import { boolFromText } from "../api/formats.js";
 import { requireAdmin } from "../api/policy.js";
+import { boolFromText } from "../api/schema-parts.js";
 import { statesOfStatus } from "./server-status.js";
 
 /** What a list of servers is about: what the state of record can select, and what is judged server by server. */

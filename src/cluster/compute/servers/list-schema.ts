@@ -1,4 +1,4 @@
-import { BOOLEAN, INTEGER_TEXT, MULTI, SINGLE } from "../api/formats.js";
+import { BOOLEAN, INTEGER_TEXT, MULTI, SINGLE } from "../api/schema-parts.js";
 import { type Schema, schemas } from "../api/validate.js";
 
 const FILTERS = [

@@ -2,8 +2,8 @@ import type { Instance } from "../../../conductor/records/index.js";
 import type { Answer, Call, ComputeRoute } from "../api/call.js";
 import type { ComputeDeps } from "../api/deps.js";
 import { badRequest, notFound } from "../api/fault.js";
-import { METADATA } from "../api/formats.js";
 import { requireMember, requireReader } from "../api/policy.js";
+import { METADATA } from "../api/schema-parts.js";
 import { schemas } from "../api/validate.js";
 import { findInstance, findServer, refuseLocked } from "./find-server.js";
 

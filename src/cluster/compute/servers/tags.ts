@@ -1,12 +1,12 @@
 import type { Answer, Call, ComputeRoute } from "../api/call.js";
 import type { ComputeDeps } from "../api/deps.js";
 import { badRequest, notFound } from "../api/fault.js";
-import { TAG } from "../api/formats.js";
 import { requireMember, requireReader } from "../api/policy.js";
+import { TAG } from "../api/schema-parts.js";
 import { schemas } from "../api/validate.js";
 import { findInstance, findServer } from "./find-server.js";
 
-/** `[api]`-independent limit of Nova. */
+/** Tags of one server; Nova's limit. */
 const MOST = 50;
 
 const ALL = schemas<{ readonly tags: readonly string[] }>([

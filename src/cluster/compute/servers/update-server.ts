@@ -1,7 +1,7 @@
 import type { Answer, Call } from "../api/call.js";
 import type { ComputeDeps } from "../api/deps.js";
-import { DESCRIPTION, DISK_CONFIG, HOSTNAME, NAME, SHORT_HOSTNAME } from "../api/formats.js";
 import { requireMember } from "../api/policy.js";
+import { DESCRIPTION, DISK_CONFIG, HOSTNAME, NAME, SHORT_HOSTNAME } from "../api/schema-parts.js";
 import { type Schema, schemas } from "../api/validate.js";
 import { findInstance } from "./find-server.js";
 import { ServerView } from "./server-view.js";

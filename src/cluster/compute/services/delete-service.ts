@@ -2,8 +2,8 @@ import type { Service } from "../../../conductor/records/index.js";
 import type { Answer, Call } from "../api/call.js";
 import { type ComputeDeps, ServiceDeleteRefused } from "../api/deps.js";
 import { conflict } from "../api/fault.js";
-import { boolFromText } from "../api/formats.js";
 import { requireAdmin } from "../api/policy.js";
+import { boolFromText } from "../api/schema-parts.js";
 import { findService } from "./find-service.js";
 
 /** Spec 7.1 steps 1, 2 and 4; what needs Placement is {@link ComputeDeps.deleteService}. `?force=true` is handed on to it. */

@@ -1,7 +1,7 @@
 import type { Answer, Call, ComputeRoute } from "../api/call.js";
 import type { ComputeDeps } from "../api/deps.js";
-import { MULTI } from "../api/formats.js";
 import { requireAdmin } from "../api/policy.js";
+import { MULTI } from "../api/schema-parts.js";
 import { schemas } from "../api/validate.js";
 import { deleteService } from "./delete-service.js";
 import { serviceView } from "./service-view.js";

@@ -1,6 +1,6 @@
 import { badRequest, Fault, notFound } from "../../api/fault.js";
-import { ADMIN_PASSWORD, BOOLEAN, HOSTNAME, isTrue } from "../../api/formats.js";
 import { requireAdmin } from "../../api/policy.js";
+import { ADMIN_PASSWORD, BOOLEAN, HOSTNAME, isTrue } from "../../api/schema-parts.js";
 import { type Schema, schemas } from "../../api/validate.js";
 import { isUp } from "../../services/service-status.js";
 import { generatePassword } from "../create-server.js";
