@@ -57,6 +57,8 @@ function ordered(value: unknown, key: string): unknown {
     const items = value.map((item) => ordered(item, ""));
     return UNORDERED.has(key) ? items.sort((a, b) => compare(JSON.stringify(a), JSON.stringify(b))) : items;
   }
+  // The same number, however it was spelled.
+  if (Object.is(value, -0)) return 0;
   if (typeof value !== "object" || value === null) return value;
   const entries = Object.entries(value).map(([name, item]): [string, unknown] => [
     name,

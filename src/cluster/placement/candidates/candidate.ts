@@ -1,29 +1,30 @@
 import { capacityOf, type Provider, type ResourceClass } from "../model/records.js";
-import type { GroupRequest } from "./group-requests.js";
+import type { GroupRequest, Part } from "./group-requests.js";
 
 /** One way to serve all groups. */
 export interface Candidate {
-  readonly allocations: ReadonlyMap<Provider, ReadonlyMap<ResourceClass, number>>;
-  /** The providers that serve each group, by its suffix. */
-  readonly mappings: readonly (readonly [suffix: string, providers: readonly Provider[]])[];
+  /** One of each provider. */
+  readonly parts: readonly Part[];
+  /** The providers that serve each group. */
+  readonly served: readonly GroupRequest[];
 }
 
 /** Adds up what the groups take; undefined when that is more than an inventory gives. */
 export function combine(requests: readonly GroupRequest[]): Candidate | undefined {
-  const allocations = new Map<Provider, Map<ResourceClass, number>>();
+  const sums = new Map<Provider, Map<ResourceClass, number>>();
   for (const { parts } of requests) {
-    for (const { provider, resourceClass, amount } of parts) {
-      let taken = allocations.get(provider);
-      if (taken === undefined) {
-        taken = new Map();
-        allocations.set(provider, taken);
+    for (const { provider, resources } of parts) {
+      const taken = sums.get(provider) ?? new Map<ResourceClass, number>();
+      sums.set(provider, taken);
+      for (const [resourceClass, amount] of resources) {
+        const total = (taken.get(resourceClass) ?? 0) + amount;
+        if (total !== amount && !fits(provider, resourceClass, total)) return undefined;
+        taken.set(resourceClass, total);
       }
-      const total = (taken.get(resourceClass) ?? 0) + amount;
-      if (total !== amount && !fits(provider, resourceClass, total)) return undefined;
-      taken.set(resourceClass, total);
     }
   }
-  return { allocations, mappings: requests.map(({ suffix, providers }) => [suffix, providers]) };
+  const parts = [...sums].map(([provider, taken]) => ({ provider, resources: [...taken] }));
+  return { parts, served: requests };
 }
 
 function fits(provider: Provider, resourceClass: ResourceClass, amount: number): boolean {
@@ -33,12 +34,12 @@ function fits(provider: Provider, resourceClass: ResourceClass, amount: number):
 }
 
 /** Equal for candidates that a client cannot tell apart. */
-export function candidateKey({ allocations, mappings }: Candidate): string {
-  const taken = [...allocations].flatMap(([provider, resources]) =>
-    [...resources].map(([resourceClass, amount]) => `${provider.id}/${resourceClass.id}/${amount}`),
+export function candidateKey({ parts, served }: Candidate): string {
+  const taken = parts.flatMap(({ provider, resources }) =>
+    resources.map(([resourceClass, amount]) => `${provider.id}/${resourceClass.id}/${amount}`),
   );
-  const served = mappings.map(([suffix, providers]) => `${suffix}=${ids(providers)}`);
-  return `${taken.sort().join(",")};${served.sort().join(",")}`;
+  const groups = served.map(({ suffix, providers }) => `${suffix}=${ids(providers)}`);
+  return `${taken.sort().join(",")};${groups.sort().join(",")}`;
 }
 
 function ids(providers: readonly Provider[]): string {

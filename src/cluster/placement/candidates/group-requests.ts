@@ -3,19 +3,23 @@ import { type Group, isForbidden, isMember, singleProviders } from "./group.js";
 import { product } from "./product.js";
 import { hasRoom } from "./room.js";
 
-/** An amount taken of a provider. */
+/** What is taken of a provider. */
 export interface Part {
   readonly provider: Provider;
-  readonly resourceClass: ResourceClass;
-  readonly amount: number;
+  readonly resources: Resources;
 }
+
+/** Amounts by class, each class once. */
+export type Resources = readonly (readonly [ResourceClass, number])[];
 
 /** One way to serve a group. */
 export interface GroupRequest {
   readonly suffix: string;
   /** The root of the tree that is served; providers that share with it may help. */
   readonly anchor: Provider;
+  /** One of each provider. */
   readonly parts: readonly Part[];
+  /** For a group without resources there are no parts, but a provider. */
   readonly providers: readonly Provider[];
 }
 
@@ -35,13 +39,16 @@ function anchorsOf(provider: Provider): ReadonlySet<Provider> {
 
 /** The ways to serve a group from one provider each. */
 export function* singleProviderRequests(group: Group, { anchors, sharing }: Surroundings): Generator<GroupRequest> {
+  const { suffix, resources } = group;
   for (const provider of singleProviders(group)) {
-    const roots = new Set([provider.root]);
-    if (sharing.has(provider)) for (const anchor of anchorsOf(provider)) roots.add(anchor);
-    const parts = group.resources.map(([resourceClass, amount]) => ({ provider, resourceClass, amount }));
-    for (const anchor of roots) {
-      if (anchors !== null && !anchors.has(anchor)) continue;
-      yield { suffix: group.suffix, anchor, parts, providers: [provider] };
+    const parts = resources.length === 0 ? [] : [{ provider, resources }];
+    const providers = [provider];
+    const { root } = provider;
+    if (anchors === null || anchors.has(root)) yield { suffix, anchor: root, parts, providers };
+    if (!sharing.has(provider)) continue;
+    for (const anchor of anchorsOf(provider)) {
+      if (anchor === root || (anchors !== null && !anchors.has(anchor))) continue;
+      yield { suffix, anchor, parts, providers };
     }
   }
 }
@@ -49,23 +56,23 @@ export function* singleProviderRequests(group: Group, { anchors, sharing }: Surr
 /** The ways to serve a group from the providers of one tree and those that share with it. */
 export function* treeRequests(group: Group, around: Surroundings): Generator<GroupRequest> {
   if (group.resources.length === 0) return;
-  const byClass = [...group.resources]
-    .sort(([a], [b]) => a.id - b.id)
-    .map(([resourceClass, amount]) => ({
-      resourceClass,
-      amount,
-      byAnchor: suppliers(group, resourceClass, amount, around),
-    }));
+  const resources = [...group.resources].sort(([a], [b]) => a.id - b.id);
+  const byClass = resources.map(([resourceClass, amount]) => ({
+    byAnchor: suppliers(group, resourceClass, amount, around),
+  }));
   const [first, ...others] = byClass;
   if (first === undefined) return;
   for (const anchor of first.byAnchor.keys()) {
     if (!others.every(({ byAnchor }) => byAnchor.has(anchor))) continue;
-    const choices = byClass.map(({ resourceClass, amount, byAnchor }) =>
-      [...(byAnchor.get(anchor) ?? [])].map((provider): Part => ({ provider, resourceClass, amount })),
-    );
-    for (const parts of product(choices)) {
-      const providers = [...new Set(parts.map(({ provider }) => provider))];
-      if (traitsFit(providers, group)) yield { suffix: group.suffix, anchor, parts, providers };
+    const choices = byClass.map(({ byAnchor }) => [...(byAnchor.get(anchor) ?? [])]);
+    for (const chosen of product(choices)) {
+      const providers = [...new Set(chosen)];
+      if (!traitsFit(providers, group)) continue;
+      const parts =
+        providers.length === 1
+          ? providers.map((provider) => ({ provider, resources }))
+          : providers.map((provider) => ({ provider, resources: resources.filter((_, i) => chosen[i] === provider) }));
+      yield { suffix: group.suffix, anchor, parts, providers };
     }
   }
 }

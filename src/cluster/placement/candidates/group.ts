@@ -71,29 +71,36 @@ function hasTraits(provider: Provider, group: Group): boolean {
 
 /** The providers that serve all of a group by themselves. */
 export function* singleProviders(group: Group): Generator<Provider> {
-  const { resources, tree } = group;
+  const { resources, tree, memberOf } = group;
   // A group without resources is served by what it names, and by nothing when it only names what is forbidden.
-  if (resources.length === 0 && group.required.length === 0 && group.memberOf.length === 0) return;
-  for (const provider of startingPoint(group)) {
+  if (resources.length === 0 && group.required.length === 0 && memberOf.length === 0) return;
+  const anyTraits = group.required.length === 0 && group.forbidden.length === 0;
+  const anyAggregates = memberOf.length === 0 && group.forbiddenAggregates.length === 0;
+  for (const each of startingPoint(group)) {
+    const provider = "provider" in each ? each.provider : each;
+    if (!haveRoom(provider, resources)) continue;
     if (resources.length > 0 && tree !== null && provider.root !== tree) continue;
-    if (!resources.every(([resourceClass, amount]) => hasRoom(provider.inventories.get(resourceClass), amount)))
-      continue;
-    if (!isMember(provider, group.memberOf) || isForbidden(provider, group) || !hasTraits(provider, group)) continue;
+    if (!anyTraits && !hasTraits(provider, group)) continue;
+    if (!anyAggregates && (!isMember(provider, memberOf) || isForbidden(provider, group))) continue;
     yield provider;
   }
 }
 
-/** The smallest indexed set that all providers sought are in. */
-function* startingPoint(group: Group): Generator<Provider> {
+function haveRoom(provider: Provider, resources: Group["resources"]): boolean {
+  for (const [resourceClass, amount] of resources) {
+    if (!hasRoom(provider.inventories.get(resourceClass), amount)) return false;
+  }
+  return true;
+}
+
+/** The smallest indexed set that all providers sought are in; or their inventories of a class. */
+function startingPoint(group: Group): Iterable<Provider | Inventory> {
   const sets: (ReadonlySet<Provider> | ReadonlySet<Inventory>)[] = [];
   for (const any of [...group.required, ...group.memberOf]) if (any.length === 1 && any[0]) sets.push(any[0].providers);
   for (const [resourceClass] of group.resources) sets.push(resourceClass.inventories);
   if (sets.length === 0) {
     const [any = []] = [...group.required, ...group.memberOf];
-    yield* new Set(any.flatMap((each) => [...each.providers]));
-    return;
+    return new Set(any.flatMap((each) => [...each.providers]));
   }
-  let smallest = sets[0] ?? new Set<Provider>();
-  for (const set of sets) if (set.size < smallest.size) smallest = set;
-  for (const each of smallest) yield "provider" in each ? each.provider : each;
+  return sets.reduce((smallest, set) => (set.size < smallest.size ? set : smallest));
 }

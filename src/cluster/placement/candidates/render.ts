@@ -1,7 +1,8 @@
 import { fragment } from "../handlers/provider-json.js";
-import { capacityOf, type Provider, type ResourceClass } from "../model/records.js";
+import { capacityOf, type Provider } from "../model/records.js";
 import { subtree } from "../store/state.js";
 import type { Candidate } from "./candidate.js";
+import type { GroupRequest, Part, Resources } from "./group-requests.js";
 
 /** Candidates as JSON, in the form of a microversion. */
 export function candidatesJson(
@@ -10,61 +11,94 @@ export function candidatesJson(
   nested: boolean,
   requested: ReadonlySet<string>,
 ): string {
-  const summarized = summarizedProviders(candidates, minor >= 29 || !nested);
-  const summaries: string[] = [];
-  for (const provider of summarized) summaries.push(`"${provider.uuid}":${summary(provider, minor, requested)}`);
-  const requests = candidates.map((candidate) => requestJson(candidate, minor));
-  return `{"allocation_requests":[${requests.join(",")}],"provider_summaries":{${summaries.join(",")}}}`;
+  const out: string[] = ['{"allocation_requests":['];
+  const renderer = new RequestRenderer(minor);
+  candidates.forEach((candidate, index) => {
+    if (index > 0) out.push(",");
+    out.push(renderer.render(candidate));
+  });
+  out.push('],"provider_summaries":{');
+  summarizedProviders(candidates, minor >= 29 || !nested).forEach((provider, index) => {
+    if (index > 0) out.push(",");
+    out.push(summary(provider, minor, requested));
+  });
+  out.push("}}");
+  return out.join("");
 }
 
-function requestJson({ allocations, mappings }: Candidate, minor: number): string {
-  if (minor < 12) {
-    const list: string[] = [];
-    for (const [{ uuid }, resources] of allocations) {
-      list.push(`{"resource_provider":{"uuid":"${uuid}"},"resources":${resourcesJson(resources)}}`);
+class RequestRenderer {
+  readonly #minor: number;
+  /** Amounts are shared by the candidates of a group that take everything of one provider. */
+  readonly #resources = new Map<Resources, string>();
+  /** Names such a candidate's form in its provider's fragments. */
+  readonly #keys = new Map<Resources, string>();
+
+  constructor(minor: number) {
+    this.#minor = minor;
+  }
+
+  render({ parts, served }: Candidate): string {
+    const [part, anotherPart] = parts;
+    const [group, anotherGroup] = served;
+    if (part === undefined || group === undefined || anotherPart !== undefined || anotherGroup !== undefined) {
+      return this.#json(parts, served);
     }
-    return `{"allocations":[${list.join(",")}]}`;
+    let key = this.#keys.get(part.resources);
+    if (key === undefined) {
+      key = `candidate ${this.#minor < 12 ? 10 : this.#minor < 34 ? 12 : 34} ${group.suffix} ${this.#amounts(part.resources)}`;
+      this.#keys.set(part.resources, key);
+    }
+    return fragment(part.provider, key, () => this.#json(parts, served));
   }
-  let members = "";
-  for (const [{ uuid }, resources] of allocations) {
-    members += `${members === "" ? "" : ","}"${uuid}":{"resources":${resourcesJson(resources)}}`;
-  }
-  if (minor < 34) return `{"allocations":{${members}}}`;
-  let served = "";
-  for (const [suffix, providers] of mappings) {
-    const uuids =
-      providers.length === 1 ? `"${providers[0]?.uuid}"` : providers.map(({ uuid }) => `"${uuid}"`).join(",");
-    served += `${served === "" ? "" : ","}"${suffix}":[${uuids}]`;
-  }
-  return `{"allocations":{${members}},"mappings":{${served}}}`;
-}
 
-function resourcesJson(resources: ReadonlyMap<ResourceClass, number>): string {
-  let members = "";
-  for (const [{ name }, amount] of resources) members += `${members === "" ? "" : ","}"${name}":${amount}`;
-  return `{${members}}`;
+  #json(parts: readonly Part[], served: readonly GroupRequest[]): string {
+    if (this.#minor < 12) {
+      const list = parts.map(
+        ({ provider, resources }) =>
+          `{"resource_provider":{"uuid":"${provider.uuid}"},"resources":${this.#amounts(resources)}}`,
+      );
+      return `{"allocations":[${list.join(",")}]}`;
+    }
+    const members = parts.map(
+      ({ provider, resources }) => `"${provider.uuid}":{"resources":${this.#amounts(resources)}}`,
+    );
+    if (this.#minor < 34) return `{"allocations":{${members.join(",")}}}`;
+    const mappings = served.map(
+      ({ suffix, providers }) => `"${suffix}":[${providers.map(({ uuid }) => `"${uuid}"`).join(",")}]`,
+    );
+    return `{"allocations":{${members.join(",")}},"mappings":{${mappings.join(",")}}}`;
+  }
+
+  #amounts(resources: Resources): string {
+    let json = this.#resources.get(resources);
+    if (json === undefined) {
+      json = `{${resources.map(([{ name }, amount]) => `"${name}":${amount}`).join(",")}}`;
+      this.#resources.set(resources, json);
+    }
+    return json;
+  }
 }
 
 /** All providers of the trees that candidates take from; before 1.29, in a world with trees, just those taken from. */
-function summarizedProviders(candidates: readonly Candidate[], wholeTrees: boolean): ReadonlySet<Provider> {
-  const providers = new Set<Provider>();
-  const roots = new Set<Provider>();
-  for (const { allocations } of candidates) {
-    for (const provider of allocations.keys()) {
-      if (!wholeTrees) {
-        providers.add(provider);
-      } else if (!roots.has(provider.root)) {
-        roots.add(provider.root);
-        for (const member of subtree(provider.root)) providers.add(member);
-      }
-    }
+function summarizedProviders(candidates: readonly Candidate[], wholeTrees: boolean): readonly Provider[] {
+  const taken = new Set<Provider>();
+  for (const { parts } of candidates) {
+    for (const { provider } of parts) taken.add(wholeTrees ? provider.root : provider);
   }
-  return providers;
+  if (!wholeTrees) return [...taken];
+  const found: Provider[] = [];
+  for (const root of taken) {
+    if (root.children.size === 0) found.push(root);
+    else found.push(...subtree(root));
+  }
+  return found;
 }
 
+/** A provider's member of `provider_summaries`. */
 function summary(provider: Provider, minor: number, requested: ReadonlySet<string>): string {
-  if (minor < 27) return summaryJson(provider, minor, (name) => requested.has(name));
-  return fragment(provider, minor < 29 ? "summary 1.27" : "summary", () => summaryJson(provider, minor, () => true));
+  const make = (shown: (className: string) => boolean) => `"${provider.uuid}":${summaryJson(provider, minor, shown)}`;
+  if (minor < 27) return make((name) => requested.has(name));
+  return fragment(provider, minor < 29 ? "summary 1.27" : "summary", () => make(() => true));
 }
 
 function summaryJson(provider: Provider, minor: number, shown: (className: string) => boolean): string {

@@ -41,13 +41,11 @@ export function* searchCandidates(
     found.push(all);
   }
 
-  const combinations = found.length === 1 && found[0] ? alone(found[0]) : together(found, options);
+  const [only] = found;
+  const combined = found.length === 1 && only !== undefined ? alone(only) : together(found, request, options);
   const seen = around.sharing.size > 0 ? new Set<string>() : null;
   let count = 0;
-  for (const combination of combinations) {
-    if (combination.length > 1 && !(isolated(combination, request) && inSameSubtrees(combination, request))) continue;
-    const candidate = combine(combination);
-    if (candidate === undefined) continue;
+  for (const candidate of combined) {
     if (!options.nestedAware && state.nested > 0 && !oneOfEachTree(candidate)) continue;
     if (seen !== null) {
       const key = candidateKey(candidate);
@@ -72,25 +70,31 @@ function rootsWithTraits(state: State, { root }: CandidatesRequest): ReadonlySet
   return new Set([...start].filter((provider) => provider.parent === null && fits(provider)));
 }
 
-function* alone(requests: Iterable<GroupRequest>): Generator<readonly GroupRequest[]> {
-  for (const request of requests) yield [request];
+function* alone(requests: Iterable<GroupRequest>): Generator<Candidate> {
+  for (const request of requests) yield { parts: request.parts, served: [request] };
 }
 
 /** The combinations of one request of each group that have the same anchor. */
-function together(found: readonly Iterable<GroupRequest>[], options: SearchOptions): Generator<GroupRequest[]> {
+function* together(
+  found: readonly Iterable<GroupRequest>[],
+  request: CandidatesRequest,
+  options: SearchOptions,
+): Generator<Candidate> {
   const byAnchor = new Map<Provider, GroupRequest[][]>();
   found.forEach((requests, index) => {
-    for (const request of requests) {
-      let lists = byAnchor.get(request.anchor);
-      if (lists === undefined) {
-        lists = found.map(() => []);
-        byAnchor.set(request.anchor, lists);
-      }
-      lists[index]?.push(request);
+    for (const each of requests) {
+      const lists = byAnchor.get(each.anchor) ?? found.map((): GroupRequest[] => []);
+      byAnchor.set(each.anchor, lists);
+      lists[index]?.push(each);
     }
   });
   const generators = [...byAnchor.values()].map((lists) => product(lists));
-  return options.generationStrategy === "breadth-first" ? roundRobin(generators) : chain(generators);
+  const combinations = options.generationStrategy === "breadth-first" ? roundRobin(generators) : chain(generators);
+  for (const combination of combinations) {
+    if (!isolated(combination, request) || !inSameSubtrees(combination, request)) continue;
+    const candidate = combine(combination);
+    if (candidate !== undefined) yield candidate;
+  }
 }
 
 function* chain<T>(generators: readonly Generator<T>[]): Generator<T> {
@@ -119,8 +123,6 @@ function isBelow(provider: Provider, top: Provider): boolean {
   return false;
 }
 
-function oneOfEachTree({ allocations }: Candidate): boolean {
-  const roots = new Set<Provider>();
-  for (const provider of allocations.keys()) roots.add(provider.root);
-  return roots.size === allocations.size;
+function oneOfEachTree({ parts }: Candidate): boolean {
+  return new Set(parts.map(({ provider }) => provider.root)).size === parts.length;
 }

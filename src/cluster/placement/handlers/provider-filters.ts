@@ -15,6 +15,7 @@ export function findProviders(call: Call): Provider[] {
   const { query, state } = call;
   if (query.entries.length === 0) return [...state.providers.values()];
   checkQuery(call, listProvidersSchema(call.minor));
+  if (query.entries.every(([key]) => key === "name" || key === "uuid")) return preselect(call);
   const aggregates = memberOf(call, "");
   const wanted = traits(call, "");
   const amounts = query.has("resources") ? resources(query.get("resources") ?? "") : new Map<string, number>();

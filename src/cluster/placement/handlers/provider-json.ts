@@ -20,12 +20,22 @@ export function providerJson(provider: Provider, prefix: string, minor: number):
   );
 }
 
+/** Candidates come in many forms; those that a provider has pieces for are forgotten when there are so many. */
+const MAX_FRAGMENTS = 16;
+
 /** A piece of JSON kept with the provider until it changes. */
 export function fragment(provider: Provider, key: string, make: () => string): string {
-  provider.fragments ??= new Map();
-  const known = provider.fragments.get(key);
+  const { fragments } = provider;
+  const known = fragments?.get(key);
   if (known !== undefined) return known;
-  const made = make();
-  provider.fragments.set(key, made);
+  const made = flat(make());
+  if (fragments === null || fragments.size >= MAX_FRAGMENTS) provider.fragments = new Map([[key, made]]);
+  else fragments.set(key, made);
   return made;
+}
+
+/** The same text in one piece: V8 keeps concatenated texts as trees until somebody looks at a character. */
+function flat(text: string): string {
+  text.charCodeAt(0);
+  return text;
 }

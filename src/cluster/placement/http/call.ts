@@ -87,12 +87,21 @@ export function checkQuery(call: Call, schema: Schema): void {
 }
 
 function quickQuery(schema: Schema, entries: readonly (readonly [string, string])[]): boolean {
-  // The compiled validator takes any spelling of a UUID; query parameters must have the hyphens in place.
-  const uuids = Object.entries(schema.properties ?? {}).filter(([, sub]) => sub.format === "uuid");
   const value = Object.fromEntries(entries);
-  return (
-    validatorFor(schema)(value) && uuids.every(([name]) => value[name] === undefined || isHyphenatedUuid(value[name]))
-  );
+  return validatorFor(schema)(value) && hyphenated(schema).every((name) => isHyphenatedUuid(value[name] ?? NO_UUID));
+}
+
+const NO_UUID = "00000000-0000-0000-0000-000000000000";
+const HYPHENATED = new WeakMap<Schema, readonly string[]>();
+
+/** The compiled validator takes any spelling of a UUID; in query parameters the hyphens must be in place. */
+function hyphenated(schema: Schema): readonly string[] {
+  let names = HYPHENATED.get(schema);
+  if (names === undefined) {
+    names = Object.keys(schema.properties ?? {}).filter((name) => schema.properties?.[name]?.format === "uuid");
+    HYPHENATED.set(schema, names);
+  }
+  return names;
 }
 
 /** @throws {NotFound} */

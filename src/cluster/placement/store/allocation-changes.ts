@@ -44,7 +44,7 @@ export function replaceAllocations(changing: Changing, wanted: readonly WantedAl
   for (const consumer of consumers) {
     consumer.generation += 1;
     unit.apply(
-      () => unit.consumer(consumer, "updated"),
+      () => unit.consumer(consumer, "generation"),
       () => {
         consumer.generation -= 1;
       },
@@ -112,22 +112,10 @@ function checkProviders({ state }: Pick<Changing, "state">, wanted: readonly Wan
 function setAllocations({ unit }: Changing, consumer: Consumer, allocations: readonly Allocation[]): void {
   const before = consumer.allocations;
   if (before.length === 0 && allocations.length === 0) return;
+  unit.allocated(consumer, before);
   unit.apply(
     () => replace(consumer, allocations),
     () => replace(consumer, before),
-  );
-  if (before.length > 0) unit.write("DELETE FROM placement_allocations WHERE consumer_id = ?", consumer.id);
-  if (allocations.length === 0) return;
-  const row = "(?, ?, ?, ?, ?)";
-  unit.write(
-    `INSERT INTO placement_allocations (consumer_id, provider_id, class_id, used, created_at) VALUES ${Array(allocations.length).fill(row).join(", ")}`,
-    ...allocations.flatMap(({ inventory, used, createdAt }) => [
-      consumer.id,
-      inventory.provider.id,
-      inventory.resourceClass.id,
-      used,
-      createdAt,
-    ]),
   );
 }
 

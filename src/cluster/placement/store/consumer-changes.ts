@@ -57,7 +57,7 @@ export function updateConsumer({ unit }: Changing, consumer: Consumer, owner: Ow
     () => set({ ...owner, type: newType }),
     () => set({ project, user, type }),
   );
-  unit.consumer(consumer, "updated");
+  unit.consumer(consumer, "owner");
 }
 
 export function ensureProject({ state, unit }: Changing, externalId: string): Project {

@@ -3,8 +3,9 @@ import { STANDARD_RESOURCE_CLASSES } from "../standard-resource-classes.js";
 import { STANDARD_TRAITS } from "../standard-traits.js";
 import type { Database } from "./database.js";
 import { newProvider } from "./provider-changes.js";
+import type { Change } from "./row-changes.js";
 import type { State } from "./state.js";
-import type { Change, Journal } from "./unit-of-work.js";
+import type { Journal } from "./unit-of-work.js";
 
 /** Rows as the columns of `SELECT *` name them. */
 interface ProviderRow {

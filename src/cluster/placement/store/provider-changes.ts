@@ -174,7 +174,7 @@ function rename({ state, unit }: Changing, provider: Provider, name: string): vo
   state.providersByName.delete(before);
   state.providersByName.set(name, provider);
   provider.name = name;
-  unit.changed(provider, () => {
+  unit.changed(provider, "all", () => {
     state.providersByName.delete(name);
     state.providersByName.set(before, provider);
     provider.name = before;
@@ -188,7 +188,7 @@ function reparent({ state, unit }: Changing, provider: Provider, parent: Provide
   before?.children.delete(provider);
   parent?.children.add(provider);
   state.nested += nested;
-  unit.changed(provider, () => {
+  unit.changed(provider, "all", () => {
     provider.parent = before;
     parent?.children.delete(provider);
     before?.children.add(provider);
@@ -201,7 +201,7 @@ function reparent({ state, unit }: Changing, provider: Provider, parent: Provide
     member.fragments = null;
     if (formerRoot === root) continue;
     member.root = root;
-    unit.changed(member, () => {
+    unit.changed(member, "all", () => {
       member.root = formerRoot;
     });
   }
@@ -210,7 +210,7 @@ function reparent({ state, unit }: Changing, provider: Provider, parent: Provide
 /** Raises the provider's generation by one. */
 export function incrementGeneration(unit: Changing["unit"], provider: Provider): void {
   provider.generation += 1;
-  unit.changed(provider, () => {
+  unit.changed(provider, "generation", () => {
     provider.generation -= 1;
   });
 }

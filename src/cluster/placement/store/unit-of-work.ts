@@ -1,6 +1,14 @@
 import type { Clock } from "../../../runtime/clock.js";
-import type { Consumer, Provider } from "../model/records.js";
+import type { Allocation, Consumer, Provider } from "../model/records.js";
 import type { Database, SqlValue, Statement } from "./database.js";
+import {
+  allocationChanges,
+  type Change,
+  type ConsumerChange,
+  consumerChange,
+  type ProviderChange,
+  providerChange,
+} from "./row-changes.js";
 
 /** What cannot be done twice, done once: prepares each statement at its first use. */
 export class Journal {
@@ -33,11 +41,6 @@ export class Journal {
   }
 }
 
-export interface Change {
-  readonly sql: string;
-  readonly values: readonly SqlValue[];
-}
-
 /**
  * The changes of one request. Each is made in memory at once and noted twice: how to take it back, and what to write.
  * {@link commit} writes all of it in one transaction; {@link rollback} leaves memory as it was.
@@ -49,8 +52,10 @@ export class UnitOfWork {
   #undo: (() => void)[] = [];
   #changes: Change[] = [];
   /** Records whose own row has changed; written once, as they are in the end. */
-  #providers = new Set<Provider>();
-  #consumers = new Map<Consumer, "created" | "updated" | "deleted">();
+  #providers = new Map<Provider, ProviderChange>();
+  #consumers = new Map<Consumer, ConsumerChange>();
+  /** What consumers had at first. */
+  #allocations = new Map<Consumer, readonly Allocation[]>();
 
   constructor(clock: Clock, journal: Journal | undefined) {
     this.now = clock.now();
@@ -67,8 +72,8 @@ export class UnitOfWork {
     this.#changes.push({ sql, values });
   }
 
-  /** Notes that a provider's row has changed, whose fields `undo` restores. */
-  changed(provider: Provider, undo: () => void): void {
+  /** Notes that a provider's row has changed, of which `undo` restores what was changed. */
+  changed(provider: Provider, what: ProviderChange, undo: () => void): void {
     const { updatedAt } = provider;
     provider.updatedAt = this.now;
     provider.fragments = null;
@@ -76,14 +81,20 @@ export class UnitOfWork {
       undo();
       provider.updatedAt = updatedAt;
     });
-    this.#providers.add(provider);
+    if (what === "all" || !this.#providers.has(provider)) this.#providers.set(provider, what);
   }
 
   /** Notes that a consumer's row was made, has changed or is gone. */
-  consumer(consumer: Consumer, what: "created" | "updated" | "deleted"): void {
+  consumer(consumer: Consumer, what: ConsumerChange): void {
     const before = this.#consumers.get(consumer);
     if (before === "created" && what === "deleted") this.#consumers.delete(consumer);
-    else this.#consumers.set(consumer, before === "created" ? "created" : what);
+    else if (before === "created" || (before === "owner" && what === "generation")) return;
+    else this.#consumers.set(consumer, what);
+  }
+
+  /** Notes that a consumer, which has these allocations, is about to have others. */
+  allocated(consumer: Consumer, before: readonly Allocation[]): void {
+    if (!this.#allocations.has(consumer)) this.#allocations.set(consumer, before);
   }
 
   /** Forgets a provider whose row is deleted. */
@@ -94,7 +105,7 @@ export class UnitOfWork {
   /** Writes what has changed; takes everything back when that fails. May be called again after further changes. */
   commit(): void {
     try {
-      const changes = [...this.#consumerChanges(), ...this.#changes, ...this.#providerChanges()];
+      const changes = this.#collect();
       if (this.#journal !== undefined && changes.length > 0) this.#journal.write(changes);
     } catch (error) {
       this.rollback();
@@ -110,32 +121,19 @@ export class UnitOfWork {
     this.#clear();
   }
 
+  /** In any order: references are checked at the end of the transaction. */
+  #collect(): Change[] {
+    const changes = this.#changes;
+    for (const [provider, what] of this.#providers) changes.push(providerChange(provider, what));
+    for (const [consumer, what] of this.#consumers) changes.push(consumerChange(consumer, what));
+    for (const [consumer, before] of this.#allocations) changes.push(...allocationChanges(consumer, before));
+    return changes;
+  }
+
   #clear(): void {
+    this.#allocations = new Map();
     this.#changes = [];
-    this.#providers = new Set();
+    this.#providers = new Map();
     this.#consumers = new Map();
-  }
-
-  #providerChanges(): Change[] {
-    return [...this.#providers].map(({ id, name, generation, parent, root, updatedAt }) => ({
-      sql: "UPDATE placement_resource_providers SET name = ?, generation = ?, parent_id = ?, root_id = ?, updated_at = ? WHERE id = ?",
-      values: [name, generation, parent?.id ?? null, root.id, updatedAt, id],
-    }));
-  }
-
-  #consumerChanges(): Change[] {
-    return [...this.#consumers].map(([{ id, uuid, generation, project, user, type, createdAt }, what]) => {
-      if (what === "deleted") return { sql: "DELETE FROM placement_consumers WHERE id = ?", values: [id] };
-      if (what === "created") {
-        return {
-          sql: "INSERT INTO placement_consumers (id, uuid, generation, project_id, user_id, type_id, created_at) VALUES (?, ?, ?, ?, ?, ?, ?)",
-          values: [id, uuid, generation, project.id, user.id, type?.id ?? null, createdAt],
-        };
-      }
-      return {
-        sql: "UPDATE placement_consumers SET generation = ?, project_id = ?, user_id = ?, type_id = ? WHERE id = ?",
-        values: [generation, project.id, user.id, type?.id ?? null, id],
-      };
-    });
   }
 }
