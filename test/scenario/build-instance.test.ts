@@ -1,4 +1,6 @@
 import { describe, expect, test } from "vitest";
+import { HostLeaseLost } from "../../src/agent/host-lease.js";
+import { MessagingTimeout } from "../../src/conductor/errors.js";
 import { BuildAbortException, ComputeResourcesUnavailable } from "../../src/virt/errors.js";
 import {
   checkAllocations,
@@ -238,15 +240,18 @@ describe("6.1 build, failures", () => {
     expect(await failedBuilds()).toBe("0");
   });
 
-  test("the host lease is lost: nothing is undone, as after a crash", async () => {
+  test.each([
+    ["the host lease is lost", new HostLeaseLost("h1", "another agent took it")],
+    ["the conductor did not answer: it may have written what was asked", new MessagingTimeout("60 s")],
+  ])("%s: nothing is undone, as after a crash", async (_, error) => {
     const { world, agent, vm } = await setUp();
-    const lost = Object.assign(new Error("another agent took the host"), { name: "HostLeaseLost" });
-    failing(agent, "spawn", lost);
+    agent.session.fail = ({ params }) => (JSON.stringify(params).includes(`"vmState":"active"`) ? error : undefined);
     const before = await world.held(vm.uuid);
-    await expect(world.build(agent, vm, { retry: RETRY })).rejects.toThrow();
-    expect(agent.hypervisor.calls).not.toContain(`destroy ${vm.uuid}`);
+    await expect(world.build(agent, vm, { retry: RETRY })).rejects.toBe(error);
+    expect(agent.hypervisor.guests.has(vm.uuid)).toBe(true);
     expect(await world.held(vm.uuid)).toEqual(before);
     expect(world.stored(vm.uuid)).toMatchObject({ host: "h1", taskState: "spawning" });
+    checkUsage(world, agent);
   });
 });
 

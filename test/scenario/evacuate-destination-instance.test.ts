@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
 import type { RebuildOptions } from "../../src/agent/contracts.js";
+import { MessagingTimeout } from "../../src/conductor/errors.js";
 import { flavorResources } from "../../src/conductor/records/index.js";
 import { ComputeResourcesUnavailable } from "../../src/virt/errors.js";
 import {
@@ -209,6 +210,23 @@ describe("6.7 evacuation on the destination, rows 3-6", () => {
         : undefined;
     await expect(evacuate()).rejects.toThrow("qemu died");
     expect(await world.held(vm.uuid)).toEqual(onlySource);
+  });
+
+  test("the conductor does not answer to the last write: the guest is not taken back, as it may be wanted", async () => {
+    const { world, agent, vm, evacuate, both, status } = await setUp();
+    const timeout = new MessagingTimeout("60 s");
+    let written = false;
+    agent.session.done = ({ params }) => {
+      written ||= JSON.stringify(params).includes(`"status":"done"`);
+      if (written) throw timeout;
+    };
+    await expect(evacuate()).rejects.toThrow(timeout);
+    expect(agent.hypervisor.guests.has(vm.uuid)).toBe(true);
+    expect(await world.held(vm.uuid)).toEqual(both);
+    expect([world.stored(vm.uuid).host, status()]).toEqual(["h2", "done"]);
+    agent.session.done = () => undefined;
+    await agent.tracker.updateAvailableResource({ startup: false });
+    checkPersistedUsage(world, agent);
   });
 
   test("6.7 at most the requests of nova-compute", async () => {

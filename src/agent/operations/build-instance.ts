@@ -2,7 +2,7 @@ import { InstanceNotFound, UnexpectedTaskState, UnexpectedVmState } from "../../
 import type { Instance, InstanceChanges, TaskState } from "../../conductor/records/index.js";
 import type { BuildRequestOptions, Claim } from "../contracts.js";
 import { buildFailed } from "./build-failure.js";
-import { isLeaseLost, withActionEvent } from "./error-wrappers.js";
+import { mustNotUndo, withActionEvent } from "./error-wrappers.js";
 import { imageMeta, LOCAL_DISKS } from "./guest-options.js";
 import { type OperationParts, releaseAllocations } from "./parts.js";
 
@@ -31,8 +31,7 @@ export async function buildInstance(parts: OperationParts, request: BuildRequest
         await finish(parts, progress); // 7
         parts.tracker.noteBuild(node, "succeeded");
       } catch (error) {
-        // Another agent may be acting for the host: what is left is as after a crash.
-        if (isLeaseLost(error)) throw error;
+        if (mustNotUndo(error)) throw error;
         await buildFailed(parts, request, progress, error);
       }
     },

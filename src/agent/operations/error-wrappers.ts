@@ -1,7 +1,14 @@
-import { InstanceNotFound, UnexpectedTaskState } from "../../conductor/errors.js";
+import {
+  ConductorUnreachable,
+  InstanceNotFound,
+  MessagingTimeout,
+  MigrationNotFound,
+  UnexpectedTaskState,
+} from "../../conductor/errors.js";
 import type { Instance, InstanceChanges } from "../../conductor/records/index.js";
 import { InstanceFaultRollback, NotImplemented } from "../../virt/errors.js";
 import type { AgentContext } from "../contracts.js";
+import { HostLeaseLost } from "../host-lease.js";
 
 /** Nova's generic wrappers of agent operations (spec 1.6). All of them rethrow. */
 
@@ -95,8 +102,15 @@ export async function addFault(context: AgentContext, instanceUuid: string, erro
   );
 }
 
-/** Whether the agent must stop where it is: without the host's lease another agent may be acting for the instance. */
-export const isLeaseLost = (error: unknown): boolean => error instanceof Error && error.name === "HostLeaseLost";
+/** Without the host's lease another agent may be acting for the instance. */
+export const isLeaseLost = (error: unknown): boolean => error instanceof HostLeaseLost;
+
+/**
+ * Whether what was done must be left as it is, as after a crash: the lease is lost, or the conductor did not answer and
+ * may have written that the guest is wanted.
+ */
+export const mustNotUndo = (error: unknown): boolean =>
+  isLeaseLost(error) || error instanceof MessagingTimeout || error instanceof ConductorUnreachable;
 
 export const messageOf = (error: unknown): string =>
   error instanceof Error ? error.message || error.name : String(error);
@@ -117,7 +131,7 @@ export async function attempt(
   try {
     await action();
   } catch (err) {
-    if (err instanceof InstanceNotFound) return;
+    if (err instanceof InstanceNotFound || err instanceof MigrationNotFound) return;
     context.runtime.logger.error(`could not ${what}`, { instance: instanceUuid, err });
   }
 }

@@ -3,7 +3,7 @@ import type { Instance, Migration } from "../../conductor/records/index.js";
 import { InstanceExists } from "../../virt/errors.js";
 import type { Allocations } from "../../virt/types.js";
 import type { Claim, RebuildOptions } from "../contracts.js";
-import { isLeaseLost, withActionEvent } from "./error-wrappers.js";
+import { mustNotUndo, withActionEvent } from "./error-wrappers.js";
 import { InstanceRecreateNotSupported, InvalidSharedStorage } from "./errors.js";
 import { evacuationFailed } from "./evacuate-failure.js";
 import { imageMeta, LOCAL_DISKS } from "./guest-options.js";
@@ -45,7 +45,7 @@ export async function evacuateInstance(parts: OperationParts, request: RebuildOp
       await finish(parts, request, progress); // 6
     } catch (error) {
       // Another agent may be acting for the host: what is left is as after a crash.
-      if (isLeaseLost(error)) throw error;
+      if (mustNotUndo(error)) throw error;
       await evacuationFailed(parts, request, progress, error);
     }
   });
