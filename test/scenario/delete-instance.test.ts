@@ -44,7 +44,8 @@ describe("6.2 delete, host up", () => {
   test("6.2 at most the requests of nova-compute: one DELETE", async () => {
     const { agent, remove } = await setUp();
     await remove();
-    expect(agent.http.take().map(({ method, version }) => [method, version])).toEqual([["DELETE", null]]);
+    const requests = agent.http.take().map(({ method, version, requestId }) => [method, version, requestId]);
+    expect(requests, "with the request id of the operation").toEqual([["DELETE", null, "req-d"]]);
   });
 
   test("6.2 reclaim_instance_interval > 0: the allocation goes guarded by its generation", async () => {

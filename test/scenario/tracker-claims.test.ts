@@ -51,6 +51,17 @@ describe("4.2 instance_claim", () => {
     expect(agent.http.seen).toEqual([]);
   });
 
+  test("4.2 what a claim asks of Placement carries the operation's request id", async () => {
+    const { world, agent } = await setUp();
+    const { instance, migration } = await evacuation(world, agent);
+    agent.placement.clearProviderCache();
+    await agent.tracker.instanceClaim(world.instance(), "n1", {}, "req-build");
+    expect(new Set(agent.http.take().map(({ requestId }) => requestId))).toEqual(new Set(["req-build"]));
+    agent.placement.clearProviderCache();
+    await agent.tracker.rebuildClaim(instance, "n1", migration, {}, "req-evacuate");
+    expect(new Set(agent.http.take().map(({ requestId }) => requestId))).toEqual(new Set(["req-evacuate"]));
+  });
+
   test("4.2 node that the tracker does not know, or that the driver lost: ComputeResourcesUnavailable, nothing written", async () => {
     const { world, agent } = await setUp();
     const unknown = await claim(world, agent, "other");

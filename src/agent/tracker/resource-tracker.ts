@@ -108,8 +108,14 @@ export class NodeResourceTracker implements ResourceTracker {
     return instanceClaim(this.#parts, instance, node, allocations, requestId);
   }
 
-  async rebuildClaim(instance: Instance, node: string, migration: Migration, allocations: Allocations): Promise<Claim> {
-    return rebuildClaim(this.#parts, instance, node, migration, allocations);
+  async rebuildClaim(
+    instance: Instance,
+    node: string,
+    migration: Migration,
+    allocations: Allocations,
+    requestId?: string,
+  ): Promise<Claim> {
+    return rebuildClaim(this.#parts, instance, node, migration, allocations, requestId);
   }
 
   async finishEvacuation(
