@@ -1,6 +1,7 @@
 import { InstanceNotFound } from "../conductor/errors.js";
 import type { AgentHandlers } from "../conductor/port.js";
 import type { Instance } from "../conductor/records/index.js";
+import { NOT_IMPLEMENTED } from "./not-implemented.js";
 import type { AgentParts } from "./parts.js";
 import type { TaskTracker } from "./task-tracker.js";
 
@@ -38,6 +39,7 @@ export function agentHandlers(parts: AgentParts, tasks: TaskTracker): AgentHandl
     });
 
   return {
+    ...NOT_IMPLEMENTED,
     build_and_run_instance: (params) =>
       cast("build_and_run_instance", params, () => operations.buildAndRunInstance(params)),
     terminate_instance: (params) =>

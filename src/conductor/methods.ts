@@ -1,6 +1,7 @@
 import type {
   ComputeNode,
   ComputeNodeResources,
+  Flavor,
   Instance,
   InstanceAction,
   InstanceChanges,
@@ -123,6 +124,20 @@ export interface ConductorMethods {
   /** An agent could not build: the conductor tries the next alternate, or sets the instance to error (spec 6.1). */
   build_instances: Method<
     { instanceUuid: string; alternates: Selection[]; retry: RetryInfo; reason: string; requestId: string },
+    null
+  >;
+  /** A destination could not prepare a resize and has given its claim back: the next alternate (spec 6.3 row 4). */
+  migrate_server: Method<
+    {
+      instanceUuid: string;
+      migrationId: number;
+      /** The new one. */
+      flavor: Flavor;
+      alternates: Selection[];
+      retry: RetryInfo;
+      reason: string;
+      requestId: string;
+    },
     null
   >;
   /** The operator's stop and start, for power-state sync and lifecycle (spec 4.10). */

@@ -5,7 +5,7 @@ import type { Store } from "../store/store.js";
 import type { AgentBus } from "./agent-bus.js";
 import type { HostLeases } from "./host-leases.js";
 import type { Outbox } from "./outbox.js";
-import { AGENT_PARAMS, AGENT_RESULTS } from "./schemas/method-schemas.js";
+import { AGENT_PARAMS, isAgentAnswer } from "./schemas/method-schemas.js";
 import { Validator } from "./schemas/validator.js";
 
 /** `rpc_response_timeout`, ms. */
@@ -63,7 +63,7 @@ export class AgentMessages implements AgentBus {
     }
     const { requestId, timeout = DEFAULT_TIMEOUT } = options;
     const result = await session.ask(method, { params, meta: { host, requestId }, timeout });
-    if (!AGENT_RESULTS[method].some((allowed) => allowed === result)) {
+    if (!isAgentAnswer(method, result)) {
       throw new ConductorError(`the agent of host ${host} answered ${method} with something that is no answer to it`);
     }
     return result;

@@ -161,6 +161,12 @@ function flowOf(
       return bind(table.build_instances, task);
     case "rebuild_instance":
       return bind(table.rebuild_instance, task);
+    case "migrate_server":
+      return bind(table.migrate_server, task);
+    case "live_migrate_instance":
+      return bind(table.live_migrate_instance, task);
+    case "unshelve_instance":
+      return bind(table.unshelve_instance, task);
     case "delete_local":
       return bind(table.delete_local, task);
   }

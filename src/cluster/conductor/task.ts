@@ -1,4 +1,4 @@
-import type { RetryInfo, Selection } from "../../conductor/records/index.js";
+import type { Flavor, RetryInfo, Selection } from "../../conductor/records/index.js";
 
 /**
  * Work that the API, or an agent, has handed to the conductor. Stored in the transaction that acknowledges the request and
@@ -27,6 +27,41 @@ export type Task =
       readonly forced: boolean;
       readonly onSharedStorage: boolean | null;
       readonly targetStopped: boolean;
+    }
+  /** Spec 6.3 rows 2, 3; `alternates` absent: the scheduler is asked. */
+  | {
+      readonly kind: "migrate_server";
+      readonly instanceUuid: string;
+      readonly requestId: string;
+      /** The new one: its id tells a resize from a cold migration. */
+      readonly flavor: Flavor;
+      /** The operator's word (2.56); then there is no reschedule. */
+      readonly host: string | null;
+      /** Of a reschedule. */
+      readonly migrationId?: number;
+      readonly alternates?: readonly Selection[];
+      readonly retry?: RetryInfo;
+      readonly reason?: string;
+    }
+  /** Spec 6.5 rows 2-4f. */
+  | {
+      readonly kind: "live_migrate_instance";
+      readonly instanceUuid: string;
+      readonly requestId: string;
+      readonly host: string | null;
+      /** API up to 2.67: by `force` (2.30), or by any host before that. */
+      readonly forced: boolean;
+      /** Null: `auto` (2.25). */
+      readonly blockMigration: boolean | null;
+      readonly diskOverCommit: boolean;
+    }
+  /** Spec 6.6. */
+  | {
+      readonly kind: "unshelve_instance";
+      readonly instanceUuid: string;
+      readonly requestId: string;
+      /** API 2.91. */
+      readonly host: string | null;
     }
   /** Spec 6.2, rows "local delete" and "no host". */
   | { readonly kind: "delete_local"; readonly instanceUuid: string; readonly requestId: string };

@@ -5,10 +5,19 @@ import type { TaskStore } from "./store.js";
 import type { StoreContext } from "./store-context.js";
 import { type Columns, Table } from "./table.js";
 
+const KINDS: readonly Task["kind"][] = [
+  "build_instances",
+  "rebuild_instance",
+  "migrate_server",
+  "live_migrate_instance",
+  "unshelve_instance",
+  "delete_local",
+];
+
 const taskShape: check.Check = (value, field) => {
   check.mapOf(check.anything)(value, field);
   const { kind, instanceUuid, requestId } = value as Task;
-  check.oneOf(["build_instances", "rebuild_instance", "delete_local"])(kind, `${field}.kind`);
+  check.oneOf(KINDS)(kind, `${field}.kind`);
   check.uuid(instanceUuid, `${field}.instanceUuid`);
   check.text()(requestId, `${field}.requestId`);
 };

@@ -14,7 +14,7 @@ export interface WorkContext {
   readonly instanceInfo: Map<string, ReadonlySet<string>>;
 }
 
-type WorkMethod = "build_instances" | "stop_instance" | "sync_instance_info" | "placement_access";
+type WorkMethod = "build_instances" | "migrate_server" | "stop_instance" | "sync_instance_info" | "placement_access";
 
 /** The methods that hand work to the conductor, or ask it for something that is not a record. */
 export function workMethods(context: WorkContext): MethodTable<ConductorMethods, WorkMethod> {
@@ -22,6 +22,10 @@ export function workMethods(context: WorkContext): MethodTable<ConductorMethods,
   return {
     build_instances: writes((params) => {
       store.tasks.add({ kind: "build_instances", ...params });
+      return null;
+    }),
+    migrate_server: writes((params) => {
+      store.tasks.add({ kind: "migrate_server", host: null, ...params });
       return null;
     }),
     stop_instance: writes(({ instanceUuid }, { requestId }) => {

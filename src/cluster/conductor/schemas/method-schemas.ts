@@ -12,6 +12,7 @@ import type { SessionMethod, SessionMethods } from "../../../conductor/wire/sess
 import {
   allocationsByProvider,
   computeNodeResources,
+  flavor,
   instanceChanges,
   migrationChanges,
   migrationStatus,
@@ -143,12 +144,22 @@ export const CONDUCTOR_PARAMS: ParamsSchemas<ConductorMethods, ConductorMethod> 
     reason: text(65_535),
     requestId: name,
   },
+  migrate_server: {
+    instanceUuid: uuid,
+    migrationId: id,
+    flavor,
+    alternates: listOf(selection),
+    retry: retryInfo,
+    reason: text(65_535),
+    requestId: name,
+  },
   stop_instance: { instanceUuid: uuid },
   sync_instance_info: { host: name, instanceUuids: listOf(uuid) },
   placement_access: {},
 };
 
 const instanceAndRequest = { instanceUuid: uuid, requestId: name };
+const move = { ...instanceAndRequest, migrationId: id };
 
 export const AGENT_PARAMS: ParamsSchemas<AgentMethods, AgentMethod> = {
   build_and_run_instance: {
@@ -173,18 +184,48 @@ export const AGENT_PARAMS: ParamsSchemas<AgentMethods, AgentMethod> = {
   start_instance: instanceAndRequest,
   stop_instance: instanceAndRequest,
   reboot_instance: { ...instanceAndRequest, type: oneOf(["SOFT", "HARD"]) },
+  prep_resize: { ...move, flavor, node: name, alternates: listOf(selection), retry: optional(retryInfo) },
+  resize_instance: move,
+  finish_resize: { ...move, diskInfo: text(LONG) },
+  confirm_resize: move,
+  revert_resize: move,
+  finish_revert_resize: move,
+  check_can_live_migrate_destination: { ...move, blockMigration: nullable(flag), diskOverCommit: flag },
+  check_can_live_migrate_source: { ...instanceAndRequest, data: anyObject },
+  live_migration: { ...move, dest: name, blockMigration: nullable(flag), data: anyObject },
+  pre_live_migration: { ...move, blockMigration: nullable(flag), data: anyObject },
+  post_live_migration_at_destination: move,
+  rollback_live_migration_at_destination: { ...move, destroyDisks: flag, data: anyObject },
+  live_migration_abort: move,
+  live_migration_force_complete: move,
+  pause_instance: instanceAndRequest,
+  unpause_instance: instanceAndRequest,
+  suspend_instance: instanceAndRequest,
+  resume_instance: instanceAndRequest,
+  rescue_instance: { ...instanceAndRequest, rescueImageRef: optional(text()) },
+  unrescue_instance: instanceAndRequest,
+  soft_delete_instance: instanceAndRequest,
+  restore_instance: instanceAndRequest,
+  shelve_instance: { ...instanceAndRequest, imageId: text() },
+  shelve_offload_instance: instanceAndRequest,
+  unshelve_instance: { ...instanceAndRequest, allocations: allocationsByProvider, node: name },
 };
 
-/** What agents may answer. All answers are simple values, so that a list says it. */
-export const AGENT_RESULTS: { readonly [M in AgentMethod]: readonly ResultOf<AgentMethods, M>[] } = {
-  build_and_run_instance: [null],
-  terminate_instance: [null],
-  rebuild_instance: [null],
+/** What agents may answer where it is not null: one of the values, or an object that only agents read. */
+const AGENT_ANSWERS: { readonly [M in AgentMethod]?: readonly ResultOf<AgentMethods, M>[] | "object" } = {
   set_host_enabled: ["enabled", "disabled"],
   check_instance_shared_storage: [true, false],
-  start_instance: [null],
-  stop_instance: [null],
-  reboot_instance: [null],
+  check_can_live_migrate_destination: "object",
+  check_can_live_migrate_source: "object",
+  pre_live_migration: "object",
+};
+
+/** Whether the value is an answer to the method at all. */
+export const isAgentAnswer = (method: AgentMethod, value: unknown): boolean => {
+  const allowed = AGENT_ANSWERS[method];
+  if (allowed === undefined) return value === null;
+  if (allowed === "object") return typeof value === "object" && value !== null && !Array.isArray(value);
+  return allowed.some((answer) => answer === value);
 };
 
 const agentMethod = oneOf(Object.keys(AGENT_PARAMS));

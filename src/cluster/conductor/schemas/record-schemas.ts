@@ -69,7 +69,7 @@ export const computeNodeResources: { readonly [K in keyof ComputeNodeResources]-
   pciDevicePools: listOf(anyObject),
 };
 
-const flavor = object<Flavor>({
+export const flavor = object<Flavor>({
   id,
   flavorid: text(),
   name: text(),

@@ -1,12 +1,18 @@
 import type { TaskTable } from "../task-runner.js";
 import { createBuildInstances } from "./build-instances.js";
 import { createDeleteLocal } from "./delete-local.js";
+import { createLiveMigrateInstance } from "./live-migrate-instance.js";
+import { createMigrateServer } from "./migrate-server.js";
 import { createRebuildInstance } from "./rebuild-instance.js";
 import type { TaskParts } from "./task-parts.js";
+import { createUnshelveInstance } from "./unshelve-instance.js";
 
 /** The flow of each kind of task. */
 export const createTaskTable = (parts: TaskParts): TaskTable => ({
   build_instances: createBuildInstances(parts),
   rebuild_instance: createRebuildInstance(parts),
+  migrate_server: createMigrateServer(parts),
+  live_migrate_instance: createLiveMigrateInstance(parts),
+  unshelve_instance: createUnshelveInstance(parts),
   delete_local: createDeleteLocal(parts),
 });
