@@ -10,6 +10,7 @@ import { connectToConductor } from "../../src/conductor/connect-to-conductor.js"
 import { HostLeaseHeld } from "../../src/conductor/errors.js";
 import type { AgentHandlers, ConductorConnection } from "../../src/conductor/port.js";
 import { createNodeLogger, createNodeRuntime } from "../../src/runtime/node/index.js";
+import { agentHandlers } from "../fixtures/agent-handlers.js";
 
 const PROGRAM = fileURLToPath(new URL("support/conductor-host.mjs", import.meta.url));
 const TOKEN = "join-token";
@@ -144,21 +145,10 @@ describe("the control plane as a process", () => {
 });
 
 function handlersOf(taken: string[], progress: Progress): AgentHandlers {
-  const take = async (_: unknown, { requestId }: { readonly requestId: string }): Promise<null> => {
+  return agentHandlers((_method, _params, requestId) => {
     taken.push(requestId);
     progress.made();
-    return null;
-  };
-  return {
-    build_and_run_instance: take,
-    terminate_instance: take,
-    rebuild_instance: take,
-    start_instance: take,
-    stop_instance: take,
-    reboot_instance: take,
-    set_host_enabled: async () => "enabled",
-    check_instance_shared_storage: async () => true,
-  };
+  });
 }
 
 /** Lets a test wait until what it counts has come. */

@@ -2,6 +2,7 @@ import { fc, test } from "@fast-check/vitest";
 import { describe, expect } from "vitest";
 import type { AgentHandlers } from "../../src/conductor/port.js";
 import { VirtualWorld } from "../../src/runtime/virtual/index.js";
+import { agentHandlers } from "../fixtures/agent-handlers.js";
 import { type AgentInWorld, startInProcessConductor } from "../fixtures/in-process-conductor.js";
 
 const HOST = "devstack1";
@@ -27,22 +28,7 @@ const story = fc.array(fc.record({ what: happening, wait }), { minLength: 10, ma
 
 /** Handlers that keep what they are asked. */
 function handlers(keep: (method: string, requestId: string) => void): AgentHandlers {
-  const take =
-    (method: string) =>
-    async (params: { readonly requestId?: string }): Promise<null> => {
-      keep(method, params.requestId ?? "");
-      return null;
-    };
-  return {
-    build_and_run_instance: take("build_and_run_instance"),
-    terminate_instance: take("terminate_instance"),
-    rebuild_instance: take("rebuild_instance"),
-    start_instance: take("start_instance"),
-    stop_instance: take("stop_instance"),
-    reboot_instance: take("reboot_instance"),
-    set_host_enabled: async () => "enabled",
-    check_instance_shared_storage: async () => true,
-  };
+  return agentHandlers((method, params) => keep(method, "requestId" in params ? String(params.requestId) : ""));
 }
 
 describe("calls and casts are carried out once, in order, whatever breaks", () => {

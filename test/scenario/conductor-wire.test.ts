@@ -9,6 +9,7 @@ import {
 } from "../../src/conductor/errors.js";
 import type { AgentHandlers, ConnectionState } from "../../src/conductor/port.js";
 import { VirtualWorld } from "../../src/runtime/virtual/index.js";
+import { agentHandlers } from "../fixtures/agent-handlers.js";
 import { startInProcessConductor } from "../fixtures/in-process-conductor.js";
 import { addInstance, addNode, addService } from "../unit/cluster/store/support.js";
 
@@ -17,23 +18,7 @@ const INSTANCE = "00000000-0000-4000-8000-000000000001";
 
 /** Handlers that answer like an agent with nothing to do, and keep what they were asked. */
 function handlers(asked: string[], own: Partial<AgentHandlers> = {}): AgentHandlers {
-  const keep =
-    (method: string) =>
-    async (_: unknown, { requestId }: { readonly requestId: string }): Promise<null> => {
-      asked.push(`${method} ${requestId}`);
-      return null;
-    };
-  return {
-    build_and_run_instance: keep("build_and_run_instance"),
-    terminate_instance: keep("terminate_instance"),
-    rebuild_instance: keep("rebuild_instance"),
-    start_instance: keep("start_instance"),
-    stop_instance: keep("stop_instance"),
-    reboot_instance: keep("reboot_instance"),
-    set_host_enabled: async ({ enabled }) => (enabled ? "enabled" : "disabled"),
-    check_instance_shared_storage: async () => true,
-    ...own,
-  };
+  return agentHandlers((method, _params, requestId) => asked.push(`${method} ${requestId}`), own);
 }
 
 async function start() {

@@ -33,7 +33,14 @@ async function bench(concurrency: number) {
       failed.push(task.requestId);
     },
   };
-  const table: TaskTable = { build_instances: flow, rebuild_instance: flow, delete_local: flow };
+  const table: TaskTable = {
+    build_instances: flow,
+    rebuild_instance: flow,
+    migrate_server: flow,
+    live_migrate_instance: flow,
+    unshelve_instance: flow,
+    delete_local: flow,
+  };
   const create = () => createTaskRunner({ store, table, concurrency, logger: runtime.logger });
   const settle = async () => {
     for (let turn = 0; turn < 10; turn += 1) await Promise.resolve();
