@@ -234,7 +234,8 @@ describe("garbage", () => {
         body: route.method === "GET" ? undefined : (body ?? "null"),
         token: await world.token(admin ? "admin" : "demo"),
       });
-      expect(reply.status, `${route.method} ${path}: ${reply.body}`).toBeLessThan(500);
+      // 501 is Nova's own answer where no driver could give one.
+      if (reply.status !== 501) expect(reply.status, `${route.method} ${path}: ${reply.body}`).toBeLessThan(500);
       if (reply.status >= 400) expect(reply.message).not.toBe("");
     },
   );
