@@ -9,6 +9,14 @@ shift
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 state=$(mktemp -d "${TMPDIR:-/tmp}/placement-gabbits.XXXXXX")
 trap '"$here/stop-embedded.sh" "$state"; rm -rf "$state"' EXIT
-port=$(node -e 'const s = require("node:net").createServer().listen(0, "127.0.0.1", () => { console.log(s.address().port); s.close(); })')
+# Below the ports that the kernel hands out for outgoing connections: it must stay free while the server restarts.
+free_port() {
+  local candidate
+  while :; do
+    candidate=$((20000 + RANDOM % 12000))
+    (exec 3<>"/dev/tcp/127.0.0.1/$candidate") 2>/dev/null || { echo "$candidate"; return; }
+  done
+}
+port=$(free_port)
 "$runner" --url "http://127.0.0.1:$port" --gabbits "$(dirname "$runner")/gabbits" --profiles all \
   --reset "'$here/start-embedded.sh' '$state' $port" "$@"

@@ -9,7 +9,7 @@ dist=${PLACEMENT_DIST:-$root/dist}
 
 "$(dirname "${BASH_SOURCE[0]}")/stop-embedded.sh" "$state"
 mkdir -p "$state"
-rm -f "$state"/placement.sqlite*
+rm -f "$state"/placement.sqlite* "$state/log"
 conf=$state/placement.conf
 printf '[api]\nauth_strategy = noauth2\n' >"$conf"
 case $profile in
@@ -30,7 +30,7 @@ setsid node "$dist/src/cli/compute-cluster.js" placement --port "$port" --databa
 pid=$!
 echo "$pid" >"$state/pid"
 for _ in $(seq 1 400); do
-  if grep -q '^placement ready' "$state/log"; then exit 0; fi
+  if grep -qs "^placement ready" "$state/log"; then exit 0; fi
   if ! kill -0 "$pid" 2>/dev/null; then break; fi
   sleep 0.02
 done
