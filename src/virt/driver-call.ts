@@ -5,18 +5,21 @@ import { asDriverError } from "./driver-error.js";
 import { DRIVER_METHODS, type DriverMethod } from "./driver-methods.js";
 import { VirtDriverMisbehaved, VirtDriverTimeout } from "./errors.js";
 
-/** How a call of a driver ended, for metrics. `refused`: never made, the permit or a fault point threw. */
+/** Milliseconds that a driver has to settle after its signal was aborted. */
+export const DEFAULT_GRACE = 5_000;
+
+/** How a call of a driver ended, for metrics. `refused`: never made, the permit threw. */
 export type DriverOutcome = "success" | "error" | "timeout" | "misbehaved" | "aborted" | "refused";
 
 export interface DriverCallOptions {
   /** Milliseconds by method, instead of the defaults in {@link DRIVER_METHODS}. */
   readonly timeouts?: Partial<Readonly<Record<DriverMethod, number>>>;
-  /** Milliseconds that a driver has to settle after its signal was aborted. Default 5,000. */
+  /** Milliseconds that a driver has to settle after its signal was aborted; default {@link DEFAULT_GRACE}. */
   readonly grace?: number;
   /** Called before each method that changes guests; throws when the host lease is not held. */
   readonly permit?: (method: DriverMethod, instanceUuid: string | undefined) => void | Promise<void>;
-  /** Fault points. */
-  readonly point?: (method: DriverMethod, when: "before" | "after") => void | Promise<void>;
+  /** Fault points, within the call's time-out: an error takes the driver's place, waiting is the driver's delay. */
+  readonly point?: (method: DriverMethod, when: "before" | "after", signal: AbortSignal) => void | Promise<void>;
   /** Told how each call ended, and after how many milliseconds. */
   readonly observe?: (method: DriverMethod, milliseconds: number, outcome: DriverOutcome) => void;
 }
@@ -62,11 +65,9 @@ export class DriverCaller {
       if (DRIVER_METHODS[method].changesGuests) {
         await this.#options.permit?.(method, call.instanceUuid);
       }
-      await this.#options.point?.(method, "before");
       outcome = "error";
       const result = call.check(await this.#bounded(call));
       outcome = "success";
-      await this.#options.point?.(method, "after");
       return result;
     } catch (error) {
       if (error instanceof VirtDriverTimeout) outcome = "timeout";
@@ -92,7 +93,7 @@ export class DriverCaller {
       const stop = (reason: Error) => {
         if (controller.signal.aborted || settled) return;
         controller.abort(reason);
-        cancelGrace = timers.after(this.#options.grace ?? 5_000, () => {
+        cancelGrace = timers.after(this.#options.grace ?? DEFAULT_GRACE, () => {
           abandoned = true;
           finish(() => reject(reason));
         });
@@ -108,7 +109,7 @@ export class DriverCaller {
         settle();
       };
       signal?.addEventListener("abort", stopForCaller, { once: true });
-      this.#invoke(method, () => invoke(controller.signal)).then(
+      this.#invoke(method, () => this.#withPoints(method, invoke, controller.signal)).then(
         (value) => {
           if (abandoned) this.#tellLate(method, "succeeded");
           finish(() => resolve(value));
@@ -128,6 +129,17 @@ export class DriverCaller {
     } catch (thrown) {
       throw asDriverError(thrown, this.#driver, method);
     }
+  }
+
+  async #withPoints(
+    method: DriverMethod,
+    invoke: (signal: AbortSignal) => unknown,
+    signal: AbortSignal,
+  ): Promise<unknown> {
+    await this.#options.point?.(method, "before", signal);
+    const value = await invoke(signal);
+    await this.#options.point?.(method, "after", signal);
+    return value;
   }
 
   #tellLate(method: DriverMethod, how: string, error?: unknown): void {

@@ -1,6 +1,7 @@
 import { describe } from "./driver-error.js";
 import type { DriverMethod } from "./driver-methods.js";
 import { VirtDriverMisbehaved } from "./errors.js";
+import type { LiveMigrateData } from "./move-types.js";
 import {
   type AvailableResource,
   type GuestInfo,
@@ -27,6 +28,10 @@ export class DriverChecks {
 
   readonly text = (method: DriverMethod, value: unknown): string =>
     typeof value === "string" && value !== "" ? value : this.#fail(method, "return a text that is not empty", value);
+
+  /** Also the empty one. */
+  readonly anyText = (method: DriverMethod, value: unknown): string =>
+    typeof value === "string" ? value : this.#fail(method, "return a text", value);
 
   readonly uuids = (method: DriverMethod, value: unknown): readonly string[] => {
     const list = this.#uniqueTexts(method, "uuids", value);
@@ -70,12 +75,17 @@ export class DriverChecks {
   readonly token = (method: DriverMethod, value: unknown): SharedStorageToken | null => {
     if (value === null) return null;
     if (!isRecord(value)) return this.#fail(method, "return a token (an object) or null", value);
-    try {
-      // It travels to another host.
-      return JSON.parse(JSON.stringify(value));
-    } catch {
-      return this.#fail(method, "return a token that JSON can carry", value);
+    return this.#plain(method, "a token", value);
+  };
+
+  readonly liveMigrateData = (method: DriverMethod, value: unknown): LiveMigrateData => {
+    if (!isRecord(value)) return this.#fail(method, "return the migration's data (an object)", value);
+    const { blockMigration, sharedInstanceFiles } = value;
+    for (const [name, flag] of Object.entries({ blockMigration, sharedInstanceFiles })) {
+      if (typeof flag !== "boolean")
+        this.#fail(method, `return true or false as ${name} of the migration's data`, flag);
     }
+    return this.#plain(method, "data", value);
   };
 
   /** Some of `given`, told by their uuids. */
@@ -104,6 +114,15 @@ export class DriverChecks {
     }
     return value as unknown as AvailableResource;
   };
+
+  /** As it arrives on another host. */
+  #plain<T>(method: DriverMethod, what: string, value: unknown): T {
+    try {
+      return JSON.parse(JSON.stringify(value));
+    } catch {
+      return this.#fail(method, `return ${what} that JSON can carry`, value);
+    }
+  }
 
   #uniqueTexts(method: DriverMethod, what: string, value: unknown): readonly string[] {
     if (!Array.isArray(value)) return this.#fail(method, `return a list of ${what}`, value);

@@ -13,6 +13,7 @@ const BY_NAME: ReadonlyMap<string, VirtErrorClass> = new Map<string, VirtErrorCl
   ["ComputeResourcesUnavailable", errors.ComputeResourcesUnavailable],
   ["BuildAbortException", errors.BuildAbortException],
   ["InstanceFaultRollback", errors.InstanceFaultRollback],
+  ["MigrationPreCheckError", errors.MigrationPreCheckError],
   ["InvalidConfiguration", errors.InvalidConfiguration],
   ["ReshapeNeeded", errors.ReshapeNeeded],
   ["ReshapeFailed", errors.ReshapeFailed],

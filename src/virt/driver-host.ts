@@ -1,11 +1,12 @@
 import { type Capabilities, completeCapabilities } from "./capabilities.js";
 import type { DriverContext } from "./context.js";
 import type { DriverDefinition, DriverOperationOptions, ReshapeAllocations, VirtDriver } from "./driver.js";
-import { DriverCaller, type DriverCallOptions } from "./driver-call.js";
-import { DriverChecks } from "./driver-checks.js";
+import { DEFAULT_GRACE, DriverCaller, type DriverCallOptions } from "./driver-call.js";
 import { asDriverError, describe } from "./driver-error.js";
-import { DRIVER_METHODS, type DriverMethod, REQUIRED_METHODS } from "./driver-methods.js";
-import { GuestNotFound, NotImplemented, VirtDriverMisbehaved } from "./errors.js";
+import { DriverInvoker } from "./driver-invoker.js";
+import { type DriverMethod, REQUIRED_METHODS } from "./driver-methods.js";
+import { GuestNotFound, VirtDriverMisbehaved } from "./errors.js";
+import { HostedMoves } from "./hosted-moves.js";
 import { LifecycleEvents, type LifecycleListener } from "./lifecycle-events.js";
 import type { ProviderTree } from "./provider-tree.js";
 import {
@@ -15,17 +16,14 @@ import {
   type Instance,
   POWER_STATES,
   type PowerState,
+  type RescueOptions,
   type SharedStorageToken,
+  type SnapshotOptions,
   type SpawnOptions,
 } from "./types.js";
 
 type Options = DriverOperationOptions;
 type RefreshOptions = Options & { readonly refresh?: boolean };
-type Arguments<M extends DriverMethod> =
-  Required<Parameters<NonNullable<VirtDriver[M]>>> extends readonly [...infer Subject, infer Last]
-    ? [...Subject, Last | undefined]
-    : [];
-
 export type DriverHostOptions = DriverCallOptions;
 
 /** Makes the definition's driver for one host. @throws what `create` throws. {@link VirtDriverMisbehaved} */
@@ -50,15 +48,13 @@ export const createDriverHost = async (
  * the author left it out, and survives authors who throw, hang or return rubbish: what comes out is a checked value, an
  * error of the contract, {@link VirtDriverMisbehaved} or {@link VirtDriverTimeout}.
  */
-export class DriverHost {
+export class DriverHost extends HostedMoves {
   readonly name: string;
   readonly capabilities: Readonly<Required<Capabilities>>;
   readonly rebalancesNodes: boolean;
   readonly #driver: VirtDriver;
   readonly #events: LifecycleEvents;
   readonly #context: Pick<DriverContext, "localNodeUuid">;
-  readonly #caller: DriverCaller;
-  readonly #checks: DriverChecks;
   #cleanedUp = false;
 
   constructor(
@@ -69,19 +65,20 @@ export class DriverHost {
     options: DriverHostOptions,
   ) {
     refuseIncomplete(name, driver);
+    super(new DriverInvoker(name, driver, new DriverCaller(name, context, options)), context, {
+      grace: options.grace ?? DEFAULT_GRACE,
+    });
     this.name = name;
     this.capabilities = completeCapabilities(driver.capabilities);
     this.rebalancesNodes = driver.rebalancesNodes === true;
     this.#driver = driver;
     this.#events = events;
     this.#context = context;
-    this.#caller = new DriverCaller(name, context, options);
-    this.#checks = new DriverChecks(name);
   }
 
   /** The author wrote this method; where it matters which default applies. */
   supports(method: DriverMethod): boolean {
-    return typeof this.#driver[method] === "function";
+    return this.invoker.supports(method);
   }
 
   /** Of the guests' events. One listener; null drops them. */
@@ -90,7 +87,7 @@ export class DriverHost {
   }
 
   initHost(options?: Options): Promise<void> {
-    return this.#run("initHost", options);
+    return this.invoker.run("initHost", options);
   }
 
   /** Does nothing the second time. No event comes after it. */
@@ -98,22 +95,22 @@ export class DriverHost {
     if (this.#cleanedUp) return;
     this.#cleanedUp = true;
     this.#events.setListener(null);
-    await this.#run("cleanupHost", options);
+    await this.invoker.run("cleanupHost", options);
   }
 
   async processInstancesAtStartup(instances: readonly Instance[], options?: Options): Promise<readonly Instance[]> {
     const method = "processInstancesAtStartup";
-    if (!this.supports(method)) return instances;
-    const check = (_: DriverMethod, value: unknown) => this.#checks.someOf(method, value, instances);
-    return this.#ask(method, check, instances, options);
+    if (!this.invoker.supports(method)) return instances;
+    const check = (_: DriverMethod, value: unknown) => this.invoker.checks.someOf(method, value, instances);
+    return this.invoker.ask(method, check, instances, options);
   }
 
   listInstanceUuids(options?: Options): Promise<readonly string[]> {
-    return this.#ask("listInstanceUuids", this.#checks.uuids, options);
+    return this.invoker.ask("listInstanceUuids", this.invoker.checks.uuids, options);
   }
 
   getAvailableNodes(options?: RefreshOptions): Promise<readonly string[]> {
-    return this.#ask("getAvailableNodes", this.#checks.names, options);
+    return this.invoker.ask("getAvailableNodes", this.invoker.checks.names, options);
   }
 
   /** In the list of nodes, if need be in a fresh one (spec 8.1 `node_is_available`). @throws {VirtDriverNotReady} */
@@ -123,19 +120,22 @@ export class DriverHost {
   }
 
   async getNodenamesByUuid(options?: RefreshOptions): Promise<ReadonlyMap<string, string>> {
-    if (this.supports("getNodenamesByUuid")) {
-      return this.#ask("getNodenamesByUuid", this.#checks.namesByUuid, options);
+    if (this.invoker.supports("getNodenamesByUuid")) {
+      return this.invoker.ask("getNodenamesByUuid", this.invoker.checks.namesByUuid, options);
     }
     const [first] = await this.getAvailableNodes(options);
     return new Map(first === undefined ? [] : [[await this.#context.localNodeUuid(), first]]);
   }
 
   async isNodeDeleted(node: string, options?: Options): Promise<boolean> {
-    return this.supports("isNodeDeleted") && this.#ask("isNodeDeleted", this.#checks.boolean, node, options);
+    return (
+      this.invoker.supports("isNodeDeleted") &&
+      this.invoker.ask("isNodeDeleted", this.invoker.checks.boolean, node, options)
+    );
   }
 
   getAvailableResource(node: string, options?: Options): Promise<AvailableResource> {
-    return this.#ask("getAvailableResource", this.#checks.availableResource, node, options);
+    return this.invoker.ask("getAvailableResource", this.invoker.checks.availableResource, node, options);
   }
 
   /** Edits `tree` in place. @throws {ReshapeNeeded} {@link ReshapeFailed} */
@@ -149,7 +149,7 @@ export class DriverHost {
       if (root === undefined || tree.find(root)?.name === node) return;
       throw new VirtDriverMisbehaved(this.name, method, "never remove or rename the root provider", `${node} is gone`);
     };
-    return this.#ask("updateProviderTree", rootKept, tree, node, options);
+    return this.invoker.ask("updateProviderTree", rootKept, tree, node, options);
   }
 
   getHostIpAddr(): string {
@@ -160,16 +160,16 @@ export class DriverHost {
     } catch (thrown) {
       throw asDriverError(thrown, this.name, method);
     }
-    return this.#checks.text(method, address);
+    return this.invoker.checks.text(method, address);
   }
 
   async setHostEnabled(enabled: boolean, options?: Options): Promise<void> {
-    if (this.supports("setHostEnabled")) await this.#run("setHostEnabled", enabled, options);
+    if (this.invoker.supports("setHostEnabled")) await this.invoker.run("setHostEnabled", enabled, options);
   }
 
   /** @throws {GuestNotFound} */
   getInfo(instance: Instance, options?: Options): Promise<GuestInfo> {
-    return this.#ask("getInfo", this.#checks.guestInfo, instance, options);
+    return this.invoker.ask("getInfo", this.invoker.checks.guestInfo, instance, options);
   }
 
   /** The state in {@link getInfo}; `nostate` for a guest that is not there. */
@@ -183,142 +183,117 @@ export class DriverHost {
   }
 
   async instanceExists(instance: Instance, options?: Options): Promise<boolean> {
-    if (this.supports("instanceExists")) {
-      return this.#ask("instanceExists", this.#checks.boolean, instance, options);
+    if (this.invoker.supports("instanceExists")) {
+      return this.invoker.ask("instanceExists", this.invoker.checks.boolean, instance, options);
     }
     return (await this.listInstanceUuids(options)).includes(instance.uuid);
   }
 
   async prepareForSpawn(instance: Instance, options?: Options): Promise<void> {
-    if (this.supports("prepareForSpawn")) await this.#run("prepareForSpawn", instance, options);
+    if (this.invoker.supports("prepareForSpawn")) await this.invoker.run("prepareForSpawn", instance, options);
   }
 
   spawn(instance: Instance, options: SpawnOptions): Promise<void> {
-    return this.#run("spawn", instance, options);
+    return this.invoker.run("spawn", instance, options);
   }
 
   async failedSpawnCleanup(instance: Instance, options?: Options): Promise<void> {
-    if (this.supports("failedSpawnCleanup")) await this.#run("failedSpawnCleanup", instance, options);
+    if (this.invoker.supports("failedSpawnCleanup")) await this.invoker.run("failedSpawnCleanup", instance, options);
   }
 
   destroy(instance: Instance, options: DestroyOptions): Promise<void> {
-    return this.#run("destroy", instance, options);
+    return this.invoker.run("destroy", instance, options);
   }
 
   powerOff(instance: Instance, options?: Options & { readonly timeout?: number }): Promise<void> {
-    return this.#run("powerOff", instance, options);
+    return this.invoker.run("powerOff", instance, options);
   }
 
   powerOn(instance: Instance, options?: Options): Promise<void> {
-    return this.#run("powerOn", instance, options);
+    return this.invoker.run("powerOn", instance, options);
   }
 
   reboot(instance: Instance, type: "SOFT" | "HARD", options?: Options): Promise<void> {
-    return this.#run("reboot", instance, type, options);
+    return this.invoker.run("reboot", instance, type, options);
   }
 
   /** @throws {NotImplemented} as the three that follow. */
   async pause(instance: Instance, options?: Options): Promise<void> {
-    this.#need("pause");
-    await this.#run("pause", instance, options);
+    this.invoker.need("pause");
+    await this.invoker.run("pause", instance, options);
   }
 
   async unpause(instance: Instance, options?: Options): Promise<void> {
-    this.#need("unpause");
-    await this.#run("unpause", instance, options);
+    this.invoker.need("unpause");
+    await this.invoker.run("unpause", instance, options);
   }
 
   async suspend(instance: Instance, options?: Options): Promise<void> {
-    this.#need("suspend");
-    await this.#run("suspend", instance, options);
+    this.invoker.need("suspend");
+    await this.invoker.run("suspend", instance, options);
   }
 
   async resume(instance: Instance, options?: Options): Promise<void> {
-    this.#need("resume");
-    await this.#run("resume", instance, options);
+    this.invoker.need("resume");
+    await this.invoker.run("resume", instance, options);
+  }
+
+  /** @throws {NotImplemented} as the two that follow. {@link GuestNotFound} */
+  async rescue(instance: Instance, options: RescueOptions): Promise<void> {
+    this.invoker.need("rescue");
+    await this.invoker.run("rescue", instance, options);
+  }
+
+  async unrescue(instance: Instance, options?: Options): Promise<void> {
+    this.invoker.need("unrescue");
+    await this.invoker.run("unrescue", instance, options);
+  }
+
+  /** @throws {InstanceNotRunning} */
+  async snapshot(instance: Instance, imageId: string, options: SnapshotOptions): Promise<void> {
+    this.invoker.need("snapshot");
+    await this.invoker.run("snapshot", instance, imageId, options);
   }
 
   async resumeStateOnHostBoot(instance: Instance, options?: Options): Promise<void> {
-    if (this.supports("resumeStateOnHostBoot")) await this.#run("resumeStateOnHostBoot", instance, options);
+    if (this.invoker.supports("resumeStateOnHostBoot"))
+      await this.invoker.run("resumeStateOnHostBoot", instance, options);
   }
 
   async instanceOnDisk(instance: Instance, options?: Options): Promise<boolean> {
-    return this.supports("instanceOnDisk") && this.#ask("instanceOnDisk", this.#checks.boolean, instance, options);
+    return (
+      this.invoker.supports("instanceOnDisk") &&
+      this.invoker.ask("instanceOnDisk", this.invoker.checks.boolean, instance, options)
+    );
   }
 
   async deleteInstanceFiles(instance: Instance, options?: Options): Promise<boolean> {
     const method = "deleteInstanceFiles";
-    return !this.supports(method) || this.#ask(method, this.#checks.boolean, instance, options);
+    return !this.invoker.supports(method) || this.invoker.ask(method, this.invoker.checks.boolean, instance, options);
   }
 
   async cleanupLingeringInstanceResources(instance: Instance, options?: Options): Promise<boolean> {
     const method = "cleanupLingeringInstanceResources";
-    return !this.supports(method) || this.#ask(method, this.#checks.boolean, instance, options);
+    return !this.invoker.supports(method) || this.invoker.ask(method, this.invoker.checks.boolean, instance, options);
   }
 
   /** @throws {NotImplemented} storage counts as not shared (spec 3.3). */
   async checkInstanceSharedStorageLocal(instance: Instance, options?: Options): Promise<SharedStorageToken | null> {
     const method = "checkInstanceSharedStorageLocal";
-    this.#need(method);
-    return this.#ask(method, this.#checks.token, instance, options);
+    this.invoker.need(method);
+    return this.invoker.ask(method, this.invoker.checks.token, instance, options);
   }
 
   /** @throws {NotImplemented} */
   async checkInstanceSharedStorageRemote(token: SharedStorageToken, options?: Options): Promise<boolean> {
     const method = "checkInstanceSharedStorageRemote";
-    this.#need(method);
-    return this.#ask(method, this.#checks.boolean, token, options);
+    this.invoker.need(method);
+    return this.invoker.ask(method, this.invoker.checks.boolean, token, options);
   }
 
   async checkInstanceSharedStorageCleanup(token: SharedStorageToken, options?: Options): Promise<void> {
     const method = "checkInstanceSharedStorageCleanup";
-    if (this.supports(method)) await this.#run(method, token, options);
-  }
-
-  /** A driver without it is only told to power on, if that is wanted. */
-  async finishRevertMigration(instance: Instance, options: Options & { readonly powerOn: boolean }): Promise<void> {
-    if (this.supports("finishRevertMigration")) {
-      await this.#run("finishRevertMigration", instance, options);
-    } else if (options.powerOn) {
-      await this.powerOn(instance, options);
-    }
-  }
-
-  async liveMigrationAbort(instance: Instance, options?: Options): Promise<void> {
-    if (this.supports("liveMigrationAbort")) await this.#run("liveMigrationAbort", instance, options);
-  }
-
-  #run<M extends DriverMethod>(method: M, ...args: Arguments<M>): Promise<void> {
-    return this.#ask(method, this.#checks.nothing, ...args);
-  }
-
-  /** Calls the author's method; its last argument is always the options, which get the signal of the time-out too. */
-  #ask<M extends DriverMethod, R>(
-    method: M,
-    check: (method: DriverMethod, value: unknown) => R,
-    ...args: Arguments<M>
-  ): Promise<R> {
-    const options = args.at(-1) as Options | undefined;
-    const [subject] = args as readonly unknown[];
-    return this.#caller.call({
-      method,
-      instanceUuid: DRIVER_METHODS[method].changesGuests ? (subject as Instance).uuid : undefined,
-      signal: options?.signal,
-      invoke: (signal) =>
-        Reflect.apply(this.#driver[method] as () => unknown, this.#driver, [
-          ...args.slice(0, -1),
-          { ...options, signal },
-        ]),
-      check: (value) => check(method, value),
-    });
-  }
-
-  /** @throws {NotImplemented} */
-  #need(method: DriverMethod): void {
-    if (this.supports(method)) return;
-    throw new NotImplemented(
-      `driver ${this.name} has no ${method}: use a driver that has it, or add the method to this one`,
-    );
+    if (this.invoker.supports(method)) await this.invoker.run(method, token, options);
   }
 }
 

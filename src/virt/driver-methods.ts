@@ -53,8 +53,27 @@ export const DRIVER_METHODS: Readonly<Record<DriverMethod, MethodRule>> = {
   checkInstanceSharedStorageLocal: rule(false, false, MINUTE),
   checkInstanceSharedStorageRemote: rule(false, false, MINUTE),
   checkInstanceSharedStorageCleanup: rule(false, false, MINUTE),
+  rescue: rule(false, true, 10 * MINUTE),
+  unrescue: rule(false, true, 10 * MINUTE),
+  snapshot: rule(false, true, 60 * MINUTE),
+  migrateDiskAndPowerOff: rule(false, true, 60 * MINUTE),
+  finishMigration: rule(false, true, 60 * MINUTE),
+  confirmMigration: rule(false, true, 10 * MINUTE),
   finishRevertMigration: rule(false, true, 60 * MINUTE),
+  checkCanLiveMigrateDestination: rule(false, false, 2 * MINUTE),
+  checkCanLiveMigrateSource: rule(false, false, 2 * MINUTE),
+  cleanupLiveMigrationDestinationCheck: rule(false, false, MINUTE),
+  preLiveMigration: rule(false, true, 10 * MINUTE),
+  // Counts until the driver calls back; the driver itself gives up a guest that writes faster than can be copied.
+  liveMigration: rule(false, true, 8 * 60 * MINUTE),
+  liveMigrationForceComplete: rule(false, true, 5 * MINUTE),
   liveMigrationAbort: rule(false, true, 5 * MINUTE),
+  postLiveMigration: rule(false, true, 5 * MINUTE),
+  postLiveMigrationAtSource: rule(false, true, 5 * MINUTE),
+  postLiveMigrationAtDestination: rule(false, true, 5 * MINUTE),
+  rollbackLiveMigrationAtSource: rule(false, true, 5 * MINUTE),
+  rollbackLiveMigrationAtDestination: rule(false, true, 10 * MINUTE),
+  cleanup: rule(false, true, 10 * MINUTE),
 };
 
 export const REQUIRED_METHODS: readonly DriverMethod[] = (

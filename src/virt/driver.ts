@@ -1,13 +1,16 @@
 import type { Capabilities } from "./capabilities.js";
 import type { DriverConfigSchema } from "./config-schema.js";
 import type { DriverContext } from "./context.js";
+import type { MoveMethods } from "./move-methods.js";
 import type { ProviderTree } from "./provider-tree.js";
 import type {
   AvailableResource,
   DestroyOptions,
   GuestInfo,
   Instance,
+  RescueOptions,
   SharedStorageToken,
+  SnapshotOptions,
   SpawnOptions,
 } from "./types.js";
 
@@ -26,7 +29,7 @@ export type ReshapeAllocations = Map<string, Map<string, Record<string, number>>
  * state of record or to Placement: its only ways out are what it returns, what it throws, and `context.emitEvent`.
  * Methods marked optional may be left out; the comment says what is done instead.
  */
-export interface VirtDriver {
+export interface VirtDriver extends MoveMethods {
   readonly capabilities: Capabilities;
   /** Nodes may legitimately move between hosts (ironic). Default false. */
   readonly rebalancesNodes?: boolean;
@@ -95,6 +98,16 @@ export interface VirtDriver {
   suspend?(instance: Instance, options?: DriverOperationOptions): Promise<void>;
   /** Undo of {@link suspend}. Left out: @throws {NotImplemented}. @throws {GuestNotFound} */
   resume?(instance: Instance, options?: DriverOperationOptions): Promise<void>;
+  /** Stops the guest and boots `image` in its place, its own disk beside. Left out: @throws {NotImplemented}. @throws {GuestNotFound} */
+  rescue?(instance: Instance, options: RescueOptions): Promise<void>;
+  /** Undo of {@link rescue}; a guest that was not rescued is success. Left out: @throws {NotImplemented}. @throws {GuestNotFound} */
+  unrescue?(instance: Instance, options?: DriverOperationOptions): Promise<void>;
+  /**
+   * Stores the guest's root disk as image `imageId`. Must call `updateTaskState` with `image_pending_upload` when the
+   * copy is wanted and with `image_uploading` when it is being sent. Left out: @throws {NotImplemented}.
+   * @throws {InstanceNotRunning} there is no guest.
+   */
+  snapshot?(instance: Instance, imageId: string, options: SnapshotOptions): Promise<void>;
   /** Idempotent. Default: nothing. */
   resumeStateOnHostBoot?(instance: Instance, options?: DriverOperationOptions): Promise<void>;
 
@@ -114,15 +127,6 @@ export interface VirtDriver {
   ): Promise<SharedStorageToken | null>;
   checkInstanceSharedStorageRemote?(token: SharedStorageToken, options?: DriverOperationOptions): Promise<boolean>;
   checkInstanceSharedStorageCleanup?(token: SharedStorageToken, options?: DriverOperationOptions): Promise<void>;
-  /**
-   * Undo of a migrate_disk_and_power_off, from any half-done step; also run at start-up (spec 2.6). Default: power on.
-   */
-  finishRevertMigration?(
-    instance: Instance,
-    options: DriverOperationOptions & { readonly powerOn: boolean },
-  ): Promise<void>;
-  /** Stops a live migration of the guest. Default: nothing to stop. */
-  liveMigrationAbort?(instance: Instance, options?: DriverOperationOptions): Promise<void>;
 }
 
 /** What a plugin module exports as `driver`: made by {@link defineDriver}. */

@@ -36,6 +36,10 @@ export class BuildAbortException extends VirtError {
 export class InstanceFaultRollback extends VirtError {
   override readonly name = "InstanceFaultRollback";
 }
+/** This host cannot take, or give, a live migration: another one is tried. */
+export class MigrationPreCheckError extends VirtError {
+  override readonly name = "MigrationPreCheckError";
+}
 export class InvalidConfiguration extends VirtError {
   override readonly name = "InvalidConfiguration";
 }

@@ -17,6 +17,8 @@ export * from "./context.js";
 export * from "./driver.js";
 export * from "./errors.js";
 export * from "./events.js";
+export * from "./move-methods.js";
+export * from "./move-types.js";
 export * from "./node-inventory.js";
 export * from "./provider-tree.js";
 export * from "./types.js";

@@ -83,6 +83,22 @@ export interface DestroyOptions {
   readonly signal?: AbortSignal;
 }
 
+export interface RescueOptions {
+  readonly image: ImageMeta;
+  readonly network: readonly NetworkInfo[];
+  readonly blockDevices: BlockDeviceInfo;
+  readonly signal?: AbortSignal;
+}
+
+/** What a snapshot is doing; a shelving instance has task states of its own for these. */
+export type SnapshotStage = "image_pending_upload" | "image_uploading";
+
+export interface SnapshotOptions {
+  /** Rejects when the instance's task state is no longer what it was: the snapshot must stop. */
+  readonly updateTaskState: (stage: SnapshotStage) => Promise<void>;
+  readonly signal?: AbortSignal;
+}
+
 /** Placement's inventory record of one class. */
 export interface Inventory {
   readonly total: number;

@@ -1,4 +1,5 @@
 import type { Instance } from "../../conductor/records/index.js";
+import { LOCAL_DISKS_ONLY } from "../block-devices.js";
 import { type AgentParts, hasQuirk } from "../parts.js";
 import type { MoveRecovery } from "./plan-move-recovery.js";
 
@@ -50,8 +51,13 @@ async function onHypervisor(
 ): Promise<void> {
   try {
     if (recovery.driver === "finish-revert") {
-      await parts.driver.finishRevertMigration(instance, { powerOn: recovery.powerOn });
-    } else if (recovery.driver === "abort") {
+      await parts.driver.finishRevertMigration(instance, {
+        network: [],
+        migration: recovery.migration,
+        blockDevices: LOCAL_DISKS_ONLY,
+        powerOn: recovery.powerOn,
+      });
+    } else if (recovery.driver === "abort" && parts.driver.supports("liveMigrationAbort")) {
       await parts.driver.liveMigrationAbort(instance);
     }
   } catch (error) {

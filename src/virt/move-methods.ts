@@ -1,0 +1,101 @@
+import type {
+  ConfirmMigrationOptions,
+  FinishMigrationOptions,
+  FinishRevertOptions,
+  LiveMigrateData,
+  LiveMigrationCheckOptions,
+  LiveMigrationOptions,
+  MigrateDiskOptions,
+  PostLiveMigrationOptions,
+  PreLiveMigrationOptions,
+  RollbackAtDestinationOptions,
+} from "./move-types.js";
+import type { DestroyOptions, Instance, Migration } from "./types.js";
+
+interface Options {
+  readonly signal?: AbortSignal;
+}
+
+/**
+ * What moves guests between hosts (spec 8.3). S is the source, D the destination; in a same-host resize both are one
+ * driver. All are called under the instance's lock and outside the tracker's. Each must be safe to repeat after an agent
+ * was killed in it. Left out, unless said otherwise: NotImplemented, and the move is refused or rolled back.
+ */
+export interface MoveMethods {
+  /**
+   * S, first step of a cold migration or resize: stops the guest and makes its disks ready for D. Returns what D's
+   * {@link finishMigration} needs, in a form of the driver's own. Must be undoable by {@link finishRevertMigration} from
+   * wherever it stopped.
+   * @throws {InstanceFaultRollback} it cannot be done and nothing happened: the instance keeps its vm_state. So does
+   * {@link NotImplemented}; any other error sets the instance to error.
+   */
+  migrateDiskAndPowerOff?(instance: Instance, options: MigrateDiskOptions): Promise<string>;
+  /**
+   * D, second step: makes the guest, whose flavor is the new one already, of what S left. Any error sets the instance to
+   * error on D.
+   */
+  finishMigration?(
+    migration: Migration,
+    instance: Instance,
+    diskInfo: string,
+    options: FinishMigrationOptions,
+  ): Promise<void>;
+  /**
+   * S, when the move was confirmed: removes what S still has. Nothing left is success. With
+   * `migration.sourceCompute === migration.destCompute` the guest itself must live on. Any error sets the instance to
+   * error; its allocations of the source are dropped all the same.
+   */
+  confirmMigration?(migration: Migration, instance: Instance, options: ConfirmMigrationOptions): Promise<void>;
+  /**
+   * S, when the move was reverted (D's guest was destroyed before), and at start-up after an interrupted
+   * {@link migrateDiskAndPowerOff} (spec 2.6): brings back the guest, whose flavor is the old one again, from any
+   * half-done step. Default: power on, if that is wanted.
+   */
+  finishRevertMigration?(instance: Instance, options: FinishRevertOptions): Promise<void>;
+
+  /**
+   * D, before the move is chosen: can it take the guest? The answer is given to S's check; what was made for the checks
+   * is taken away by {@link cleanupLiveMigrationDestinationCheck}.
+   * @throws {MigrationPreCheckError} as does any other error: another host is tried.
+   */
+  checkCanLiveMigrateDestination?(instance: Instance, options: LiveMigrationCheckOptions): Promise<LiveMigrateData>;
+  /**
+   * S, called by way of D: can the guest leave? Returns `data` with what S adds.
+   * @throws {MigrationPreCheckError}
+   */
+  checkCanLiveMigrateSource?(instance: Instance, data: LiveMigrateData, options?: Options): Promise<LiveMigrateData>;
+  /** D, always after the checks, also when they failed. Errors are logged. Default: nothing. */
+  cleanupLiveMigrationDestinationCheck?(data: LiveMigrateData, options?: Options): Promise<void>;
+  /** D: makes ready what the guest will need. Returns `data` with what D adds. Any error makes S roll back. */
+  preLiveMigration?(instance: Instance, options: PreLiveMigrationOptions): Promise<LiveMigrateData>;
+  /**
+   * S: moves the running guest to `dest`, the name of the host. Calls exactly one of `postMethod` and `recoverMethod`,
+   * exactly once, awaits it, and lets its error pass. An error before that means that nothing is known of the guest: the
+   * instance is set to error and nothing is rolled back. At no moment may the guest run on both hosts.
+   */
+  liveMigration?(instance: Instance, dest: string, options: LiveMigrationOptions): Promise<void>;
+  /** S: ends a running {@link liveMigration} soon, at the guest's expense (post-copy). Errors become a fault, the migration goes on. */
+  liveMigrationForceComplete?(instance: Instance, options?: Options): Promise<void>;
+  /**
+   * S: stops a running {@link liveMigration}, which then calls `recoverMethod` with `cancelled`. Errors become a fault,
+   * the migration goes on. At start-up (spec 2.6): stops what an earlier process left running; nothing to stop is
+   * success.
+   */
+  liveMigrationAbort?(instance: Instance, options?: Options): Promise<void>;
+  /** S, in `postMethod`: lets go of the guest's volumes. Default: nothing. */
+  postLiveMigration?(instance: Instance, options: PostLiveMigrationOptions): Promise<void>;
+  /** S, after that: unplugs the guest's networks. Default: nothing. */
+  postLiveMigrationAtSource?(instance: Instance, options: PostLiveMigrationOptions): Promise<void>;
+  /** D, after S let go: makes the guest's definition last. S finishes whatever this does. Default: nothing. */
+  postLiveMigrationAtDestination?(instance: Instance, options: PostLiveMigrationOptions): Promise<void>;
+  /** S, in `recoverMethod`. Default: nothing. */
+  rollbackLiveMigrationAtSource?(instance: Instance, options: PostLiveMigrationOptions): Promise<void>;
+  /** D, only when something was made there: removes it. Nothing left is success. Default: {@link cleanup}. */
+  rollbackLiveMigrationAtDestination?(instance: Instance, options: RollbackAtDestinationOptions): Promise<void>;
+  /**
+   * S, last step of a live migration: removes what a guest that runs elsewhere left. Absent is success. Default:
+   * `destroy`.
+   * @throws {InstanceExists} the guest still runs here: nothing is removed.
+   */
+  cleanup?(instance: Instance, options: DestroyOptions): Promise<void>;
+}
