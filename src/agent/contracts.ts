@@ -1,6 +1,7 @@
 import type { HostSession } from "../conductor/port.js";
 import type {
   ComputeNode,
+  Flavor,
   Instance,
   InstanceChanges,
   Migration,
@@ -15,6 +16,7 @@ import type { ReportClient } from "../placement/report-client.js";
 import type { Runtime } from "../runtime/runtime.js";
 import type { DriverHost } from "../virt/driver-host.js";
 import type { Allocations } from "../virt/types.js";
+import type { Moved, MoveWrite } from "./tracker/move-writes.js";
 
 /** What every part of one host's agent works with. Made once, by `createAgent`. */
 export interface AgentContext {
@@ -47,6 +49,31 @@ export interface ResourceTracker {
     requestId?: string,
   ): Promise<Claim>;
   /**
+   * A move claim with the new flavor, and the instance's context and new flavor (spec 6.3 row 4).
+   * @throws {ComputeResourcesUnavailable} UnexpectedTaskState: the instance is not in resize_prep.
+   */
+  resizeClaim(
+    instance: Instance,
+    node: string,
+    migration: Migration,
+    newFlavor: Flavor,
+    allocations: Allocations,
+    requestId?: string,
+  ): Promise<Claim>;
+  /**
+   * Writes instance and migration together and recounts them on this host's nodes in the same lock section (spec V20).
+   * @throws UnexpectedTaskState, InstanceNotFound: nothing was written.
+   */
+  saveMove(write: MoveWrite): Promise<Moved>;
+  /** Status `confirmed`, old flavor's usage and context gone (spec 4.2). @throws as {@link saveMove} */
+  dropMoveClaimAtSource(
+    move: Moved,
+    changes: InstanceChanges,
+    expectedTaskState: readonly (TaskState | null)[],
+  ): Promise<Moved>;
+  /** Status `reverted`, context reverted (spec 4.2); only in task `resize_reverting`. @throws as {@link saveMove} */
+  dropMoveClaimAtDestination(move: Moved, changes: InstanceChanges): Promise<Moved>;
+  /**
    * host, node and compute id := here, context applied and dropped, then status `done`; one lock section (spec V28).
    * `changes` are written together with it, if the task state still is one of `expectedTaskState`.
    * @throws UnexpectedTaskState, InstanceNotFound: nothing was written then.
@@ -58,13 +85,28 @@ export interface ResourceTracker {
     changes?: InstanceChanges,
     expectedTaskState?: readonly (TaskState | null)[],
   ): Promise<Instance>;
+  /**
+   * The guest of a live migration runs here now: host, node and compute id := here, together with `changes`, and counted in
+   * the same lock section (spec 6.5 row 8, V20).
+   * @throws UnexpectedTaskState, InstanceNotFound: nothing was written then.
+   */
+  finishLiveMigration(
+    instance: Instance,
+    node: string,
+    changes: InstanceChanges,
+    expectedTaskState?: readonly (TaskState | null)[],
+  ): Promise<Instance>;
   /** Recounts one instance after it changed or went; under the lock. */
   updateUsage(instance: Instance, node: string): Promise<void>;
   /**
    * Writes to an instance what changes whether it counts on its node, and recounts it in the same lock section (spec V20).
    * A node that is not tracked is no error. Placement and the node's row are brought up to date as by the other methods.
    */
-  saveInstance(instance: Instance, changes: InstanceChanges): Promise<Instance>;
+  saveInstance(
+    instance: Instance,
+    changes: InstanceChanges,
+    expectedTaskState?: readonly (TaskState | null)[],
+  ): Promise<Instance>;
   /** Counts towards `[compute] consecutive_build_service_disable_threshold`; a success starts the count again. */
   noteBuild(node: string, result: "succeeded" | "failed"): void;
   /** Nodes that the tracker knows, by name. Empty until the first pass. */

@@ -1,5 +1,7 @@
+import type { ConductorMethods, ParamsOf } from "../../conductor/methods.js";
 import type {
   ComputeNode,
+  Flavor,
   Instance,
   InstanceChanges,
   Migration,
@@ -15,6 +17,13 @@ import type { AgentContext, Claim, ResourceTracker } from "../contracts.js";
 import { instanceClaim, rebuildClaim, updateQuietly } from "./claims.js";
 import { ComputeServiceInUse, ServiceNotUnique } from "./errors.js";
 import { setHostEnabled } from "./host-status.js";
+import {
+  dropMoveClaimAtDestination,
+  dropMoveClaimAtSource,
+  type Moved,
+  type MoveWrite,
+  saveMove,
+} from "./move-writes.js";
 import { nodeErrorEffect } from "./node-errors.js";
 import { runNodePass } from "./node-pass.js";
 import { BatchReader, SingleReader } from "./node-records.js";
@@ -24,6 +33,7 @@ import { forgetNodesWithoutRow, removeOrphans } from "./orphan-nodes.js";
 import type { TrackerOptions, TrackerParts } from "./parts.js";
 import { loadProviderConfigs, type ProviderConfig } from "./provider-config.js";
 import { ProviderMerge } from "./provider-merge.js";
+import { resizeClaim } from "./resize-claim.js";
 import type { TrackedNode } from "./tracked-node.js";
 
 /**
@@ -125,6 +135,28 @@ export class NodeResourceTracker implements ResourceTracker {
     changes: InstanceChanges = {},
     expectedTaskState?: readonly (TaskState | null)[],
   ): Promise<Instance> {
+    return this.#takeOver(instance, nodeName, changes, expectedTaskState, {
+      migration: { id: migration.id, changes: { status: "done" } },
+    });
+  }
+
+  async finishLiveMigration(
+    instance: Instance,
+    node: string,
+    changes: InstanceChanges,
+    expectedTaskState?: readonly (TaskState | null)[],
+  ): Promise<Instance> {
+    return this.#takeOver(instance, node, changes, expectedTaskState, {});
+  }
+
+  /** The instance is this node's from now on, and no move leads here any more. */
+  async #takeOver(
+    instance: Instance,
+    nodeName: string,
+    changes: InstanceChanges,
+    expectedTaskState: readonly (TaskState | null)[] | undefined,
+    migration: Pick<ParamsOf<ConductorMethods, "save_together">, "migration">,
+  ): Promise<Instance> {
     const { lock, nodes, binding, context } = this.#parts;
     return lock.run(async () => {
       const node = nodes.get(nodeName);
@@ -141,7 +173,7 @@ export class NodeResourceTracker implements ResourceTracker {
           },
           ...(expectedTaskState ? { expectedTaskState: [...expectedTaskState] } : {}),
         },
-        migration: { id: migration.id, changes: { status: "done" } },
+        ...migration,
       });
       const finished = saved.instance ?? instance;
       if (node) {
@@ -165,11 +197,19 @@ export class NodeResourceTracker implements ResourceTracker {
     });
   }
 
-  async saveInstance(instance: Instance, changes: InstanceChanges): Promise<Instance> {
+  async saveInstance(
+    instance: Instance,
+    changes: InstanceChanges,
+    expectedTaskState?: readonly (TaskState | null)[],
+  ): Promise<Instance> {
     const { lock, binding, context, nodes } = this.#parts;
     return lock.run(async () => {
       binding.epoch += 1;
-      const saved = await context.conductor.call("instance_save", { uuid: instance.uuid, changes });
+      const saved = await context.conductor.call("instance_save", {
+        uuid: instance.uuid,
+        changes,
+        ...(expectedTaskState ? { expectedTaskState: [...expectedTaskState] } : {}),
+      });
       const node = instance.host === context.host ? nodes.get(instance.node ?? "") : undefined;
       if (node) {
         this.#count(saved, node);
@@ -177,6 +217,33 @@ export class NodeResourceTracker implements ResourceTracker {
       }
       return saved;
     });
+  }
+
+  async resizeClaim(
+    instance: Instance,
+    node: string,
+    migration: Migration,
+    newFlavor: Flavor,
+    allocations: Allocations,
+    requestId?: string,
+  ): Promise<Claim> {
+    return resizeClaim(this.#parts, instance, node, migration, newFlavor, allocations, requestId);
+  }
+
+  async saveMove(write: MoveWrite): Promise<Moved> {
+    return saveMove(this.#parts, write);
+  }
+
+  async dropMoveClaimAtSource(
+    move: Moved,
+    changes: InstanceChanges,
+    expectedTaskState: readonly (TaskState | null)[],
+  ): Promise<Moved> {
+    return dropMoveClaimAtSource(this.#parts, move, changes, expectedTaskState);
+  }
+
+  async dropMoveClaimAtDestination(move: Moved, changes: InstanceChanges): Promise<Moved> {
+    return dropMoveClaimAtDestination(this.#parts, move, changes);
   }
 
   noteBuild(node: string, result: "succeeded" | "failed"): void {
