@@ -1,0 +1,138 @@
+import { mkdtemp, rm, stat, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { Program } from "./support/program.js";
+
+interface StatusRow {
+  readonly host: string;
+  readonly service: { readonly state: string };
+  readonly provider: { readonly name: string } | null;
+}
+
+describe("compute-cluster up", () => {
+  let stateDir: string;
+  const programs: Program[] = [];
+  const run = (name: "compute-agent" | "compute-cluster", ...args: string[]): Program => {
+    const program = new Program(name, [...args, "--state-dir", stateDir]);
+    programs.push(program);
+    return program;
+  };
+  const up = (...args: string[]) => run("compute-cluster", "up", "--hosts", "2", ...args);
+  const ready = (cluster: Program) => cluster.printed(/Ctrl-C stops all of it/);
+  const status = async (): Promise<StatusRow[]> => {
+    const program = run("compute-cluster", "status", "--json");
+    await program.exited;
+    return JSON.parse(program.stdout) as StatusRow[];
+  };
+  /** Pid of a component, from the plain lines of `up`. */
+  const pidOf = (cluster: Program, component: string): number =>
+    Number([...cluster.stdout.matchAll(new RegExp(`${component} +(?:starting|ready) +pid (\\d+)`, "g"))].at(-1)?.[1]);
+  const alive = (pid: number): boolean => {
+    try {
+      process.kill(pid, 0);
+      return true;
+    } catch {
+      return false;
+    }
+  };
+
+  beforeEach(async () => {
+    stateDir = await mkdtemp(join(tmpdir(), "compute-agent-up-"));
+  });
+  afterEach(async () => {
+    await Promise.all(programs.splice(0).map((program) => program.stop()));
+    await rm(stateDir, { recursive: true, force: true });
+  });
+
+  it("starts hosts of its own, stops all of them on Ctrl-C, and goes on from there when started again", async () => {
+    const first = up("--port", "0");
+    await ready(first);
+    expect((await status()).map((row) => [row.host, row.service.state, row.provider?.name])).toEqual([
+      ["devstack1", "up", "devstack1"],
+      ["devstack2", "up", "devstack2"],
+    ]);
+    for (const secret of ["clouds.yaml", "join-token", "state.sqlite"]) {
+      expect((await stat(join(stateDir, secret))).mode & 0o777, secret).toBe(0o600);
+    }
+    const pids = ["control-plane", "devstack1", "devstack2"].map((name) => pidOf(first, name));
+    first.signal("SIGINT");
+    expect(await first.exited).toEqual({ code: 0, signal: null });
+    expect(pids.filter(alive)).toEqual([]);
+
+    const url = first.stdout.match(/control-plane +ready +(\S+)/)?.[1];
+    const second = up();
+    await ready(second);
+    expect(second.stdout).toContain(`control-plane  ready    ${url}`);
+    expect((await status()).map((row) => row.host)).toEqual(["devstack1", "devstack2"]);
+  });
+
+  it("tells of a host that was killed, and starts a killed control plane again, to which the other hosts come back", async () => {
+    const cluster = up("--port", "0");
+    await ready(cluster);
+    process.kill(pidOf(cluster, "devstack1"), "SIGKILL");
+    await cluster.printed(/devstack1 +killed +SIGKILL/);
+    process.kill(pidOf(cluster, "control-plane"), "SIGKILL");
+    await cluster.printed(/ended with SIGKILL; started again[\s\S]*control-plane +ready/);
+    // It joins through the control plane that came back, where devstack2 is still up.
+    const joined = run("compute-agent", "--host", "devstack3");
+    await joined.printed(/\bserving\b/);
+    expect((await status()).map((row) => [row.host, row.service.state])).toContainEqual(["devstack2", "up"]);
+  });
+
+  it("leaves no process behind when it is killed itself", async () => {
+    const cluster = up("--port", "0");
+    await ready(cluster);
+    const pids = ["control-plane", "devstack1", "devstack2"].map((name) => pidOf(cluster, name));
+    await cluster.kill();
+    while (pids.some(alive)) await new Promise((resolve) => setImmediate(resolve));
+  });
+
+  it("refuses a state directory that another control plane uses", async () => {
+    await ready(up("--port", "0"));
+    const second = run("compute-cluster", "control-plane", "--port", "0");
+    expect((await second.exited).code).toBe(2);
+    expect(second.stderr).toMatch(/another control plane uses it/);
+  });
+
+  it("an agent without a control plane says so once, with the ways out, and joins when one is there", async () => {
+    const agent = run("compute-agent", "--host", "early");
+    await agent.printed(/no control plane: .*compute-cluster up.*--conductor/);
+    await ready(up("--port", "0"));
+    await agent.printed(/\bserving\b/);
+    expect(agent.stderr.match(/no control plane/g)).toHaveLength(1);
+    expect(agent.stderr).not.toMatch(/^\s+at /m);
+  });
+
+  it("an agent that waits for a control plane ends on Ctrl-C", async () => {
+    const agent = run("compute-agent", "--host", "early");
+    await agent.printed(/no control plane/);
+    agent.signal("SIGINT");
+    expect(await agent.exited).toEqual({ code: 0, signal: null });
+  });
+
+  it("an agent with a wrong join token ends and says so", async () => {
+    await ready(up("--port", "0"));
+    const wrong = join(stateDir, "wrong-token");
+    await writeFile(wrong, "0123456789abcdef\n");
+    const agent = run("compute-agent", "--host", "stranger", "-o", `conductor.join_token_file=${wrong}`);
+    expect((await agent.exited).code).toBe(4);
+    expect(agent.stderr).toMatch(/join token/);
+    expect(agent.stderr).not.toContain("0123456789abcdef");
+  });
+
+  it.each([
+    ["compute-agent", ["--frobnicate"], /unknown option/],
+    ["compute-agent", ["-o", "nonsense"], /section\.option=value/],
+    ["compute-agent", ["-o", "report_interval=soon"], /report_interval = "soon": expected/],
+    ["compute-agent", ["--config-file", "/nonexistent/nova.conf"], /cannot open configuration file/],
+    ["compute-agent", ["--compute-driver", "no-such-driver"], /no-such-driver cannot be loaded/],
+    ["compute-cluster", ["frobnicate"], /unknown command/],
+    ["compute-cluster", ["up", "--hosts", "many"], /expected 0 to 200/],
+  ] as const)("%s %j is refused with exit code 2 and what is wrong", async (name, args, message) => {
+    const program = run(name, ...args);
+    expect((await program.exited).code).toBe(2);
+    expect(program.stderr).toMatch(message);
+    expect(program.stderr).not.toMatch(/^\s+at /m);
+  });
+});
