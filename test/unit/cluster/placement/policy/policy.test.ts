@@ -1,0 +1,109 @@
+import { describe, expect, it } from "vitest";
+import type { PlacementCredentials, PolicyOptions } from "../../../../../src/cluster/placement/options.js";
+import type { Action } from "../../../../../src/cluster/placement/policy/default-rules.js";
+import { Enforcer } from "../../../../../src/cluster/placement/policy/enforcer.js";
+import { type PolicyFacts, parseRule } from "../../../../../src/cluster/placement/policy/rule-parser.js";
+
+const facts: PolicyFacts = {
+  credentials: {
+    user_id: "u",
+    project_id: "p",
+    is_admin: true,
+    nested: { list: [{ id: "a" }], plain: "b" },
+    roles: ["reader"],
+  },
+  roles: new Set(["reader", "member"]),
+  target: { project_id: "p", role_name: "Member", nothing: null },
+  rule: (name) => name === "yes",
+};
+
+describe("parseRule", () => {
+  it.each<[string, boolean]>([
+    ["", true],
+    ["@", true],
+    ["!", false],
+    ["role:reader", true],
+    ["role:READER", true],
+    ["role:admin", false],
+    ["role:%(role_name)s", true],
+    ["role:%(unknown)s", false],
+    ["rule:yes", true],
+    ["rule:no", false],
+    ["project_id:%(project_id)s", true],
+    ["user_id:%(project_id)s", false],
+    ["role:reader and project_id:%(project_id)s", true],
+    ["role:admin or role:reader and rule:yes", true],
+    ["role:reader and rule:no or rule:yes", true],
+    ["role:reader and (rule:no or rule:no)", false],
+    ["not role:admin", true],
+    ["NOT role:reader OR rule:yes", true],
+    ["(role:admin or role:reader) and not rule:no", true],
+    ["is_admin:True", true],
+    ["'Member':%(role_name)s", true],
+    ["None:%(nothing)s", true],
+    ["nested.plain:b", true],
+    ["unknown:x", false],
+    ["nonsense", false],
+    ["role:reader role:member", false],
+    ["(role:reader", false],
+    ["and role:reader", false],
+  ])("%j allows: %s", (rule, allowed) => {
+    expect(parseRule(rule)(facts)).toBe(allowed);
+  });
+
+  it("takes the old lists: an outer or of inner ands", () => {
+    expect(parseRule([])(facts)).toBe(true);
+    expect(parseRule(["role:admin", ["role:reader", "rule:yes"]])(facts)).toBe(true);
+    expect(parseRule([["role:reader", "rule:no"]])(facts)).toBe(false);
+    expect(parseRule([[]])(facts)).toBe(false);
+  });
+});
+
+describe("Enforcer", () => {
+  const who = (roles: string[], more: Partial<PlacementCredentials> = {}): PlacementCredentials => ({
+    userId: "u",
+    projectId: "p",
+    systemScope: null,
+    roles,
+    ...more,
+  });
+  const allowed = (options: Partial<PolicyOptions>, by: PlacementCredentials, action: Action, projectId = "p") =>
+    new Enforcer(options).refusal(by, action, { project_id: projectId }) === undefined;
+  const list = "placement:resource_providers:list";
+  const reshape = "placement:reshaper:reshape";
+  const strict = { enforceNewDefaults: true };
+
+  it("lets admin and service do everything by default, and others nothing", () => {
+    for (const role of ["admin", "service"]) {
+      expect(allowed({}, who([role]), list)).toBe(true);
+      expect(allowed({}, who([role]), reshape)).toBe(true);
+    }
+    expect(allowed({}, who(["member", "reader"]), list)).toBe(false);
+  });
+
+  it("lets only service reshape when the new defaults are enforced", () => {
+    expect(allowed(strict, who(["admin"]), list)).toBe(true);
+    expect(allowed(strict, who(["admin"]), reshape)).toBe(false);
+    expect(allowed(strict, who(["service"]), reshape)).toBe(true);
+  });
+
+  it("lets readers see the usages of their own project", () => {
+    expect(allowed(strict, who(["reader"]), "placement:usages")).toBe(true);
+    expect(allowed(strict, who(["reader"]), "placement:usages", "other")).toBe(false);
+    expect(allowed(strict, who(["admin"]), "placement:usages", "other")).toBe(true);
+  });
+
+  it("refuses tokens of another scope by the action's bare name", () => {
+    const system = who(["admin"], { systemScope: "all", projectId: null });
+    expect(new Enforcer({}).refusal(system, list)).toBe(list);
+    expect(new Enforcer({}).refusal(who(["admin"], { domainScope: "d" }), list)).toBe(list);
+    expect(new Enforcer({ enforceScope: false }).refusal(system, list)).toBeUndefined();
+    expect(new Enforcer({}).refusal(who([]), list)).toBe(`Policy does not allow ${list} to be performed.`);
+  });
+
+  it("puts the rules of a policy file in place of its own, the deprecated ones included", () => {
+    expect(allowed({ rules: { [list]: "role:reader" } }, who(["admin"]), list)).toBe(false);
+    expect(allowed({ rules: { [list]: "rule:mine", mine: "@" } }, who([]), list)).toBe(true);
+    expect(allowed({ rules: { admin_or_service_api: "role:chief" } }, who(["admin"]), list)).toBe(false);
+  });
+});

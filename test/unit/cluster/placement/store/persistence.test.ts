@@ -1,0 +1,182 @@
+import { describe, expect, it } from "vitest";
+import { type Database, openDatabase, type Statement } from "../../../../../src/cluster/placement/store/database.js";
+import { aggregate, consumer, uuid, World } from "../world.js";
+
+const READS = [
+  "/resource_providers",
+  "/resource_classes",
+  "/traits",
+  "/usages?project_id=project",
+  `/allocations/${consumer(1)}`,
+  `/allocations/${consumer(2)}`,
+  ...[1, 2, 3].flatMap((n) =>
+    ["", "/inventories", "/usages", "/aggregates", "/traits", "/allocations"].map(
+      (sub) => `/resource_providers/${uuid(n)}${sub}`,
+    ),
+  ),
+  "/allocation_candidates?resources=VCPU:1",
+];
+
+/** What clients can read; the order of lists is not defined, request ids differ. */
+function everything(world: World): unknown[] {
+  return READS.map((path) => {
+    const { status, headers, body } = world.send("GET", path);
+    return [path, status, headers["last-modified"], sorted(JSON.parse(body))];
+  });
+}
+
+function sorted(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map((item) => JSON.stringify(sorted(item))).sort();
+  if (typeof value !== "object" || value === null) return value;
+  const entries = Object.entries(value).filter(([key]) => key !== "request_id");
+  return Object.fromEntries(entries.sort(([a], [b]) => (a < b ? -1 : 1)).map(([key, item]) => [key, sorted(item)]));
+}
+
+function fill(world: World): void {
+  world.json("PUT", "/traits/CUSTOM_FAST");
+  world.json("PUT", "/resource_classes/CUSTOM_GOLD");
+  world.provider(1, { VCPU: 8, CUSTOM_GOLD: 4 }, { traits: ["CUSTOM_FAST"], aggregates: [aggregate(1)] });
+  world.now += 60_000;
+  world.provider(2, { VCPU: 4 }, { parent: 1 });
+  world.provider(3, { DISK_GB: 100 });
+  world.allocate(1, null, { 1: { VCPU: 2, CUSTOM_GOLD: 1 }, 2: { VCPU: 1 } });
+  world.allocate(2, null, { 1: { VCPU: 1 } });
+  world.now += 60_000;
+  world.allocate(1, 1, { 1: { VCPU: 3 }, 3: { DISK_GB: 10 } });
+  world.json("PUT", `/resource_providers/${uuid(3)}`, { name: "renamed", parent_provider_uuid: uuid(1) });
+}
+
+/** Fails at statements that match, as a full disk would. */
+class FailingDatabase implements Database {
+  readonly #inner: Database;
+  failing: RegExp | undefined;
+
+  constructor(inner: Database) {
+    this.#inner = inner;
+  }
+
+  prepare(sql: string): Statement {
+    const statement = this.#inner.prepare(sql);
+    return {
+      run: (...values) => {
+        if (this.failing?.test(sql)) throw new Error("database or disk is full");
+        return statement.run(...values);
+      },
+      all: (...values) => statement.all(...values),
+    };
+  }
+
+  exec(sql: string): unknown {
+    return this.#inner.exec(sql);
+  }
+
+  close(): unknown {
+    return this.#inner.close();
+  }
+}
+
+describe("persistence", () => {
+  it("reads back what was written, and goes on from there", () => {
+    const database = openDatabase(":memory:");
+    const before = new World({ database });
+    fill(before);
+    const after = new World({ database });
+    after.now = before.now;
+    expect(everything(after)).toEqual(everything(before));
+    expect(after.allocate(3, null, { 1: { VCPU: 1 } })).toBe(204);
+    after.provider(4, { VCPU: 1 });
+    expect(
+      new World({ database }).json<{ resource_providers: unknown[] }>("GET", "/resource_providers").resource_providers,
+    ).toHaveLength(4);
+  });
+
+  it("forgets what was deleted", () => {
+    const database = openDatabase(":memory:");
+    const world = new World({ database });
+    fill(world);
+    for (const path of [`/allocations/${consumer(1)}`, `/allocations/${consumer(2)}`]) world.json("DELETE", path);
+    for (const n of [3, 2, 1]) world.json("DELETE", `/resource_providers/${uuid(n)}`);
+    world.json("DELETE", "/traits/CUSTOM_FAST");
+    world.json("DELETE", "/resource_classes/CUSTOM_GOLD");
+    const again = new World({ database });
+    again.now = world.now;
+    expect(everything(again)).toEqual(everything(world));
+    expect(again.json("GET", "/resource_providers")).toEqual({ resource_providers: [] });
+  });
+
+  it.each([
+    [
+      "allocations of a known consumer",
+      /UPDATE placement_consumers|COMMIT/,
+      (world: World) => world.allocate(1, 2, { 2: { VCPU: 1 } }),
+    ],
+    [
+      "allocations of a new consumer",
+      /INSERT INTO placement_allocations/,
+      (world: World) => world.allocate(9, null, { 2: { VCPU: 1 } }),
+    ],
+    [
+      "inventories",
+      /COMMIT/,
+      (world: World) => world.send("DELETE", `/resource_providers/${uuid(2)}/inventories`).status,
+    ],
+    [
+      "a provider",
+      /INSERT INTO placement_resource_providers/,
+      (world: World) => world.send("POST", "/resource_providers", { name: "n", uuid: uuid(9) }).status,
+    ],
+    [
+      "a rename",
+      /COMMIT/,
+      (world: World) =>
+        world.send("PUT", `/resource_providers/${uuid(2)}`, { name: "n", parent_provider_uuid: null }).status,
+    ],
+    [
+      "traits",
+      /provider_traits/,
+      (world: World) => world.send("DELETE", `/resource_providers/${uuid(1)}/traits`).status,
+    ],
+    [
+      "aggregates",
+      /COMMIT/,
+      (world: World) =>
+        world.send("PUT", `/resource_providers/${uuid(1)}/aggregates`, {
+          aggregates: [aggregate(5)],
+          resource_provider_generation: 6,
+        }).status,
+    ],
+    ["a deletion", /COMMIT/, (world: World) => world.send("DELETE", `/allocations/${consumer(2)}`).status],
+  ])("takes %s back when the database fails", (_what, failing, change) => {
+    const database = new FailingDatabase(openDatabase(":memory:"));
+    const world = new World({ database });
+    fill(world);
+    const before = everything(world);
+    database.failing = failing;
+    expect(change(world)).toBe(500);
+    expect(world.log.errors).toEqual(["placement failed"]);
+    expect(everything(world)).toEqual(before);
+    database.failing = undefined;
+    expect(change(world)).toBeLessThan(300);
+    const again = new World({ database });
+    again.now = world.now;
+    expect(everything(again)).toEqual(everything(world));
+  });
+
+  it("refuses tables of a newer release", () => {
+    const database = openDatabase(":memory:");
+    new World({ database });
+    database.exec("UPDATE placement_schema SET version = 99");
+    expect(() => new World({ database })).toThrow(/has version 99 of Placement's tables/);
+  });
+
+  it("has the database enforce references and uniqueness too", () => {
+    const database = openDatabase(":memory:");
+    fill(new World({ database }));
+    const refused = (sql: string) => expect(() => database.exec(sql)).toThrow(/constraint/i);
+    refused("DELETE FROM placement_inventories");
+    refused("DELETE FROM placement_resource_providers WHERE parent_id IS NULL");
+    refused("DELETE FROM placement_consumers");
+    refused("UPDATE placement_resource_providers SET name = 'p1'");
+    refused("UPDATE placement_allocations SET used = 0");
+  });
+});

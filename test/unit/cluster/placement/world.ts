@@ -1,0 +1,93 @@
+import type { PlacementOptions } from "../../../../src/cluster/placement/options.js";
+import { createPlacement, type PlacementService } from "../../../../src/cluster/placement/service.js";
+import type { Logger } from "../../../../src/runtime/logger.js";
+import type { ServiceResponse } from "../../../../src/runtime/service.js";
+
+export const uuid = (n: number): string => `0000000${n}-0000-4000-8000-000000000000`;
+export const consumer = (n: number): string => `c000000${n}-0000-4000-8000-000000000000`;
+export const aggregate = (n: number): string => `a000000${n}-0000-4000-8000-000000000000`;
+
+/** Collects what is logged as an error. */
+export class ErrorLog implements Logger {
+  readonly errors: string[] = [];
+  trace(): void {}
+  debug(): void {}
+  info(): void {}
+  warn(): void {}
+  error(message: string): void {
+    this.errors.push(message);
+  }
+  fatal(): void {}
+  child(): Logger {
+    return this;
+  }
+}
+
+/** A Placement with a clock that tests set, and short ways to use it. */
+export class World {
+  readonly placement: PlacementService;
+  readonly log = new ErrorLog();
+  now = Date.UTC(2026, 10, 21, 12);
+  #uuids = 0;
+
+  constructor(options: Partial<PlacementOptions> = {}) {
+    this.placement = createPlacement({
+      clock: { now: () => this.now, monotonic: () => this.now },
+      random: { next: () => 0, integer: (low) => low, uuid: () => `${++this.#uuids}`, hex: () => "" },
+      logger: this.log,
+      ...options,
+    });
+  }
+
+  send(method: string, target: string, body?: unknown, headers: Record<string, string> = {}): ServiceResponse {
+    const [path = "", query = ""] = target.split("?");
+    return this.placement.handle({
+      method,
+      path,
+      query,
+      headers: {
+        "x-auth-token": "admin",
+        "openstack-api-version": "placement 1.39",
+        ...(body === undefined ? {} : { "content-type": "application/json" }),
+        ...headers,
+      },
+      body: body === undefined ? "" : JSON.stringify(body),
+      baseUrl: "http://cluster:8774/placement",
+    });
+  }
+
+  /** The body of an answer that must be a success. */
+  json<T = Record<string, unknown>>(method: string, target: string, body?: unknown): T {
+    const answer = this.send(method, target, body);
+    if (answer.status >= 300) throw new Error(`${method} ${target}: ${answer.status} ${answer.body}`);
+    return (answer.body === "" ? {} : JSON.parse(answer.body)) as T;
+  }
+
+  provider(
+    n: number,
+    inventories: Readonly<Record<string, number>> = {},
+    more: { parent?: number; traits?: string[]; aggregates?: string[] } = {},
+  ): void {
+    const { parent, traits, aggregates } = more;
+    const parent_provider_uuid = parent === undefined ? null : uuid(parent);
+    this.json("POST", "/resource_providers", { name: `p${n}`, uuid: uuid(n), parent_provider_uuid });
+    const totals = Object.entries(inventories).map(([name, total]) => [name, { total }]);
+    const path = `/resource_providers/${uuid(n)}`;
+    const body = { resource_provider_generation: 0, inventories: Object.fromEntries(totals) };
+    this.json("PUT", `${path}/inventories`, body);
+    if (traits) this.json("PUT", `${path}/traits`, { traits, resource_provider_generation: 1 });
+    const generation = traits ? 2 : 1;
+    if (aggregates) this.json("PUT", `${path}/aggregates`, { aggregates, resource_provider_generation: generation });
+  }
+
+  allocate(n: number, generation: number | null, amounts: Readonly<Record<number, Record<string, number>>>): number {
+    const allocations = Object.entries(amounts).map(([p, resources]) => [uuid(Number(p)), { resources }]);
+    return this.send("PUT", `/allocations/${consumer(n)}`, {
+      allocations: Object.fromEntries(allocations),
+      project_id: "project",
+      user_id: "user",
+      consumer_generation: generation,
+      consumer_type: "INSTANCE",
+    }).status;
+  }
+}
