@@ -5,6 +5,13 @@ import type { AgentContext, ResourceTracker } from "../contracts.js";
 export interface OperationParts {
   readonly context: AgentContext;
   readonly tracker: ResourceTracker;
+  /** Asked before each step of an operation (step-list.ts). */
+  readonly faults?: StepFaults;
+}
+
+export interface StepFaults {
+  /** Resolves when the step may begin; rejects with the fault that was set for it. */
+  hit(point: string): Promise<void>;
 }
 
 /** A user's delete does not ask for a consumer generation (bug 1836754); a deferred one does (spec 5.5). */

@@ -113,7 +113,7 @@ export async function rebuildClaim(
 }
 
 /** @throws {ComputeResourcesUnavailable} */
-async function claimableNode(parts: TrackerParts, name: string): Promise<TrackedNode> {
+export async function claimableNode(parts: TrackerParts, name: string): Promise<TrackedNode> {
   const node = parts.nodes.get(name);
   if (node && (await parts.context.driver.nodeIsAvailable(name))) return node;
   throw new ComputeResourcesUnavailable(
@@ -122,7 +122,7 @@ async function claimableNode(parts: TrackerParts, name: string): Promise<Tracked
 }
 
 /** Placement and the node's row; when that fails the claim takes back what it wrote, in the same lock section. */
-async function updateOrRelease(
+export async function updateOrRelease(
   parts: TrackerParts,
   node: TrackedNode,
   release: () => Promise<unknown>,
@@ -145,7 +145,7 @@ async function updateOrRelease(
   }
 }
 
-class TrackerClaim implements Claim {
+export class TrackerClaim implements Claim {
   readonly instance: Instance;
   readonly migration: Migration | null;
   readonly #parts: TrackerParts;
@@ -187,7 +187,7 @@ export async function updateQuietly(parts: TrackerParts, node: TrackedNode): Pro
   }
 }
 
-const moveContext = (
+export const moveContext = (
   instance: Instance,
   migration: Migration,
   newResources: readonly AssignedResource[],

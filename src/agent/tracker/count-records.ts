@@ -79,7 +79,11 @@ async function countOne(
 }
 
 /** Discrete resources of a move on this side; none while the claim has not written its context (bug 1849165). */
-const contextResources = (instance: Instance, migration: Migration, where: NodeName): readonly AssignedResource[] => {
+export const contextResources = (
+  instance: Instance,
+  migration: Migration,
+  where: NodeName,
+): readonly AssignedResource[] => {
   const context = instance.migrationContext;
   if (!context) return [];
   const incoming = migration.destCompute === where.host && migration.destNode === where.node;

@@ -1,0 +1,145 @@
+import { type Flavor, flavorResources, type Instance, type Migration } from "../../conductor/records/index.js";
+import { AllocationDeleteFailed, AllocationMoveFailed } from "../../placement/errors.js";
+import type { Allocations, RequestContext } from "../../placement/types.js";
+import { hasQuirk } from "../parts.js";
+import type { OperationParts } from "./parts.js";
+
+/**
+ * Who holds what after a move (spec 6.0). Which of the two strategies made it is found out here, at its end, from what the
+ * migration's consumer holds; never from configuration. Every function may be repeated.
+ */
+
+/** A move; the instance as it is stored now. */
+export interface Move {
+  readonly instance: Instance;
+  readonly migration: Migration;
+}
+
+/** The parts that are enough for these. */
+export type AllocationParts = Pick<OperationParts, "context">;
+
+/**
+ * Source, confirmed or completed; and destination, when finishing failed: what the source's half is goes.
+ * split: everything of M. doubled: the source's tree of I; on the same host the old flavor's amounts.
+ * @throws AllocationDeleteFailed, AllocationUpdateFailed
+ */
+export async function finishSource(parts: AllocationParts, move: Move, context: RequestContext): Promise<void> {
+  if (await deleteMigration(parts, move.migration, context)) return;
+  await strip(parts, move, "source", context);
+}
+
+/**
+ * Source, failed or reverted; and destination, when preparing failed: the source's half is the instance's again.
+ * split: M → I, which overwrites what I has of the destination. doubled: the destination's half of I goes.
+ * @throws AllocationMoveFailed, AllocationUpdateFailed, ConsumerAllocationRetrievalFailed
+ */
+export async function revertToSource(parts: AllocationParts, move: Move, context: RequestContext): Promise<void> {
+  const { placement } = parts.context;
+  const { instance, migration } = move;
+  if (await isDeleted(parts, instance.uuid)) {
+    await deleteMigration(parts, migration, context);
+    return;
+  }
+  if (!(await holdsAnything(parts, migration.uuid, context))) {
+    await strip(parts, move, "destination", context);
+    return;
+  }
+  const moved = await placement.moveAllocations(migration.uuid, instance.uuid, {
+    ...context,
+    ...(hasQuirk(parts.context, "resurrect-deleted-allocations")
+      ? {}
+      : { targetDeleted: () => isDeleted(parts, instance.uuid) }),
+  });
+  if (moved) return;
+  throw new AllocationMoveFailed(
+    `what migration ${migration.uuid} holds could not be given back to instance ${instance.uuid}: ` +
+      (moved === null ? "Placement cannot be reached" : "Placement refused it"),
+  );
+}
+
+/**
+ * Destination, reverting: split: nothing, as the source moves M → I, which drops it. doubled: the destination's half of I.
+ * @throws AllocationUpdateFailed, ConsumerAllocationRetrievalFailed
+ */
+export async function dropDestination(parts: AllocationParts, move: Move, context: RequestContext): Promise<void> {
+  if (await holdsAnything(parts, move.migration.uuid, context)) return;
+  await strip(parts, move, "destination", context);
+}
+
+/**
+ * Everything that M holds. False: it held nothing.
+ * @throws AllocationDeleteFailed, also when Placement cannot be reached
+ */
+export async function deleteMigration(
+  { context }: AllocationParts,
+  migration: Migration,
+  options: RequestContext,
+): Promise<boolean> {
+  const deleted = await context.placement.deleteAllocation(migration.uuid, { ...options, force: false });
+  if (deleted !== null) return deleted;
+  throw new AllocationDeleteFailed(
+    `allocations of migration ${migration.uuid} could not be removed: Placement cannot be reached`,
+  );
+}
+
+async function holdsAnything({ context }: AllocationParts, consumer: string, options: RequestContext) {
+  const { allocations } = await context.placement.getAllocationsForConsumer(consumer, options);
+  return Object.keys(allocations).length > 0;
+}
+
+/** One half of what a doubled instance holds; nothing when it holds one half only. */
+async function strip(parts: AllocationParts, move: Move, half: "source" | "destination", context: RequestContext) {
+  const { placement } = parts.context;
+  const { instance, migration } = move;
+  const [source, destination] = await Promise.all([
+    rootOf(parts, migration.sourceCompute, migration.sourceNode),
+    rootOf(parts, migration.destCompute, migration.destNode),
+  ]);
+  if (source === null || destination === null) return;
+  const { allocations } = await placement.getAllocationsForConsumer(instance.uuid, context);
+  if (source !== destination) {
+    if (!(source in allocations) || !(destination in allocations)) return;
+    const root = half === "source" ? source : destination;
+    await placement.removeProviderTreeFromInstanceAllocation(instance.uuid, root, { ...context, retry: true });
+    return;
+  }
+  const { oldFlavor, newFlavor } = flavorsOf(instance, migration);
+  if (!isSum(allocations, source, instance, [oldFlavor, newFlavor])) return;
+  const resources = flavorResources(half === "source" ? oldFlavor : newFlavor, isVolumeBacked(instance));
+  await placement.removeResources(instance.uuid, { [source]: { resources } }, context);
+}
+
+/** Only a record that is the sum of both may be split; any other is one half, or somebody else's work. */
+function isSum(allocations: Allocations, provider: string, instance: Instance, flavors: readonly Flavor[]): boolean {
+  const held = allocations[provider]?.resources ?? {};
+  if (Object.keys(allocations).length !== 1) return false;
+  const sum: Record<string, number> = {};
+  for (const flavor of flavors) {
+    for (const [name, amount] of Object.entries(flavorResources(flavor, isVolumeBacked(instance)))) {
+      sum[name] = (sum[name] ?? 0) + amount;
+    }
+  }
+  const names = new Set([...Object.keys(held), ...Object.keys(sum)]);
+  return [...names].every((name) => held[name] === sum[name]);
+}
+
+/** The two flavors of a move: only a resize has two. */
+export function flavorsOf(
+  instance: Instance,
+  migration: Migration,
+): { readonly oldFlavor: Flavor; readonly newFlavor: Flavor } {
+  if (migration.migrationType !== "resize") return { oldFlavor: instance.flavor, newFlavor: instance.flavor };
+  return { oldFlavor: instance.oldFlavor ?? instance.flavor, newFlavor: instance.newFlavor ?? instance.flavor };
+}
+
+async function rootOf({ context }: AllocationParts, host: string | null, node: string | null): Promise<string | null> {
+  if (host === null || node === null) return null;
+  return (await context.conductor.call("compute_node_get_by_host_and_node", { host, node }))?.uuid ?? null;
+}
+
+const isVolumeBacked = ({ imageRef }: Instance): boolean => imageRef === "";
+
+async function isDeleted({ context }: AllocationParts, uuid: string): Promise<boolean> {
+  const current = await context.conductor.call("instance_get", { uuid, readDeleted: true });
+  return current === null || current.deleted !== 0;
+}

@@ -1,0 +1,110 @@
+import {
+  FINAL_MIGRATION_STATUSES,
+  type Instance,
+  type InstanceChanges,
+  type Migration,
+  type MigrationChanges,
+  type TaskState,
+} from "../../conductor/records/index.js";
+import { updateQuietly } from "./claims.js";
+import { contextResources } from "./count-records.js";
+import type { TrackerParts } from "./parts.js";
+import type { TrackedNode } from "./tracked-node.js";
+import { countsMigration, flavorOfMigration, flavorUsage, isVolumeBacked } from "./usage.js";
+
+/** A write that changes which nodes a moving instance counts on. */
+export interface MoveWrite {
+  /** As it was read last. */
+  readonly instance: Instance;
+  readonly changes: InstanceChanges;
+  readonly expectedTaskState?: readonly (TaskState | null)[];
+  readonly migration: Migration;
+  readonly migrationChanges?: MigrationChanges;
+}
+
+export interface Moved {
+  readonly instance: Instance;
+  readonly migration: Migration;
+}
+
+/**
+ * Writes both records together and recounts them on this host's nodes in the same lock section (spec V20), as a pass would.
+ * A node that is not tracked is no error; a node that cannot be updated is updated by the next pass.
+ * @throws UnexpectedTaskState, InstanceNotFound, MigrationNotFound: nothing was written.
+ */
+export async function saveMove(parts: TrackerParts, write: MoveWrite): Promise<Moved> {
+  const { conductor } = parts.context;
+  return parts.lock.run(async () => {
+    parts.binding.epoch += 1;
+    const saved = await conductor.call("save_together", {
+      instance: {
+        uuid: write.instance.uuid,
+        changes: write.changes,
+        ...(write.expectedTaskState ? { expectedTaskState: [...write.expectedTaskState] } : {}),
+      },
+      ...(write.migrationChanges ? { migration: { id: write.migration.id, changes: write.migrationChanges } } : {}),
+    });
+    const moved: Moved = {
+      instance: saved.instance ?? write.instance,
+      migration: saved.migration ?? write.migration,
+    };
+    for (const node of touchedNodes(parts, write.instance, moved)) {
+      recountMove(parts, node, moved);
+      await updateQuietly(parts, node);
+    }
+    return moved;
+  });
+}
+
+/** This host's nodes on which the instance was, is, or is counted by its migration. */
+function touchedNodes(parts: TrackerParts, before: Instance, { instance, migration }: Moved): readonly TrackedNode[] {
+  const { host } = parts.context;
+  const names = new Set<string | null>();
+  for (const row of [before, instance]) if (row.host === host) names.add(row.node);
+  if (migration.sourceCompute === host) names.add(migration.sourceNode);
+  if (migration.destCompute === host) names.add(migration.destNode);
+  return [...names].flatMap((name) => parts.nodes.get(name ?? "") ?? []);
+}
+
+function recountMove(parts: TrackerParts, node: TrackedNode, { instance, migration }: Moved): void {
+  const where = { host: parts.context.host, node: node.row.hypervisorHostname };
+  const { account } = node;
+  account.forgetMigration(instance.uuid);
+  if (instance.host === where.host && instance.node === where.node) account.countInstance(instance);
+  else account.forgetInstance(instance.uuid);
+  if (FINAL_MIGRATION_STATUSES.includes(migration.status)) return;
+  if (!countsMigration(instance, migration, parts.options.ignoreErroredEvacuations)) return;
+  const flavor = flavorOfMigration(migration, instance, where, account.hasInstance(instance.uuid));
+  account.countMigration(migration, flavor && flavorUsage(flavor, isVolumeBacked(instance)));
+  account.assign(instance.uuid, contextResources(instance, migration, where));
+}
+
+/** Spec 4.2 `drop_move_claim_at_source`: confirmed, the old flavor's usage and the context gone. */
+export const dropMoveClaimAtSource = (
+  parts: TrackerParts,
+  { instance, migration }: Moved,
+  changes: InstanceChanges,
+  expectedTaskState: readonly (TaskState | null)[],
+): Promise<Moved> =>
+  saveMove(parts, {
+    instance,
+    changes: { ...changes, migrationContext: null },
+    expectedTaskState,
+    migration,
+    migrationChanges: { status: "confirmed" },
+  });
+
+/** Spec 4.2 `drop_move_claim_at_dest`: reverted, the new flavor's usage gone, although the instance still is here. */
+export async function dropMoveClaimAtDestination(
+  parts: TrackerParts,
+  { instance, migration }: Moved,
+  changes: InstanceChanges,
+): Promise<Moved> {
+  return saveMove(parts, {
+    instance,
+    changes: { ...changes, migrationContext: null },
+    expectedTaskState: ["resize_reverting"],
+    migration,
+    migrationChanges: { status: "reverted" },
+  });
+}

@@ -1,0 +1,67 @@
+import { InstanceNotFound } from "../../conductor/errors.js";
+import type { Flavor, Instance, Migration } from "../../conductor/records/index.js";
+import type { Allocations } from "../../virt/types.js";
+import type { Claim, ClaimAbort } from "../contracts.js";
+import { takeResources } from "./assigned-resources.js";
+import { claimableNode, moveContext, TrackerClaim, updateOrRelease } from "./claims.js";
+import type { TrackerParts } from "./parts.js";
+import { flavorOfMigration, flavorUsage, isVolumeBacked } from "./usage.js";
+
+/**
+ * Spec 4.2, prep_resize on its destination: a move claim with the new flavor, which is counted beside the instances.
+ * @throws {ComputeResourcesUnavailable} UnexpectedTaskState: the instance is not in resize_prep any more.
+ */
+export async function resizeClaim(
+  parts: TrackerParts,
+  instance: Instance,
+  nodeName: string,
+  migration: Migration,
+  newFlavor: Flavor,
+  allocations: Allocations,
+  requestId?: string,
+): Promise<Claim> {
+  const { conductor, host, driver } = parts.context;
+  return parts.lock.run(async () => {
+    const node = await claimableNode(parts, nodeName);
+    const resources = takeResources(node, allocations);
+    parts.binding.epoch += 1;
+    const saved = await conductor.call("save_together", {
+      instance: {
+        uuid: instance.uuid,
+        changes: { migrationContext: moveContext(instance, migration, resources), newFlavor },
+        expectedTaskState: ["resize_prep"],
+      },
+      migration: {
+        id: migration.id,
+        changes: {
+          destCompute: host,
+          destNode: nodeName,
+          destComputeId: node.row.id,
+          destHost: driver.getHostIpAddr(),
+          status: "pre-migrating",
+        },
+      },
+    });
+    const [moved, move] = [saved.instance ?? instance, saved.migration ?? migration];
+    const flavor = flavorOfMigration(move, moved, { host, node: nodeName }, node.account.hasInstance(moved.uuid));
+    node.account.countMigration(move, flavor && flavorUsage(flavor, isVolumeBacked(moved)));
+    node.account.assign(moved.uuid, resources);
+    const release = async ({ migrationStatus, instance: changes }: ClaimAbort = {}): Promise<Instance> => {
+      parts.binding.epoch += 1;
+      node.account.forgetMigration(moved.uuid);
+      try {
+        const after = await conductor.call("save_together", {
+          instance: { uuid: moved.uuid, changes: { migrationContext: null, newFlavor: null, ...changes } },
+          ...(migrationStatus ? { migration: { id: move.id, changes: { status: migrationStatus } } } : {}),
+        });
+        return after.instance ?? moved;
+      } catch (error) {
+        // Deleted meanwhile; its migrations went with it.
+        if (error instanceof InstanceNotFound) return moved;
+        throw error;
+      }
+    };
+    await updateOrRelease(parts, node, release, requestId);
+    return new TrackerClaim(parts, node, moved, move, release);
+  });
+}
