@@ -41,7 +41,7 @@ export const CASES: readonly Case[] = [
   read(
     "GET candidates, required, member_of, limit=50",
     (_world, _worker, turn) =>
-      `${CANDIDATES}&required=HW_CPU_X86_AVX2,!HW_NUMA_ROOT&member_of=in:${aggregateUuid(turn % 3)},${aggregateUuid(5)}&limit=50`,
+      `${CANDIDATES}&required=HW_CPU_X86_AVX2,!HW_CPU_X86_AVX&member_of=in:${aggregateUuid(turn % 3)},${aggregateUuid(5)}&limit=50`,
   ),
   read(
     "GET inventories",
