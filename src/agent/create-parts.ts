@@ -7,6 +7,7 @@ import { createDriverHost } from "../virt/driver-host.js";
 import type { AgentContext, Operations, ResourceTracker } from "./contracts.js";
 import { driverContext } from "./driver-context.js";
 import { requireHostLease } from "./host-lease.js";
+import { meteredTracker } from "./metered-tracker.js";
 import type { AgentMetrics } from "./metrics.js";
 import { createOperations } from "./operations/operations.js";
 import type { AgentParts, AgentView } from "./parts.js";
@@ -24,6 +25,7 @@ export interface ViewOptions {
   readonly placement: ReportClient;
   /** Asked before the driver changes a guest; throws to forbid it. Default: the host's lease must be held. */
   readonly permit?: (purpose: string) => void;
+  readonly metrics?: AgentMetrics;
 }
 
 /** Who makes the parts with which an agent acts. */
@@ -47,7 +49,10 @@ export async function createView(options: ViewOptions): Promise<AgentView> {
   const driver = await createDriverHost(
     options.driver,
     driverContext({ host, config, driverConfig: options.driverConfig, runtime: { ...runtime, logger }, localNodeUuid }),
-    { permit: (method, instance) => permit(instance ? `${method} the guest of instance ${instance}` : method) },
+    {
+      permit: (method, instance) => permit(instance ? `${method} the guest of instance ${instance}` : method),
+      observe: (...call) => options.metrics?.driverCall(...call),
+    },
   );
   return {
     host,
@@ -69,6 +74,6 @@ export async function createParts(
   const view = await createView(options);
   const { tracker: makeTracker = createResourceTracker, operations: makeOperations = createOperations } =
     options.factories ?? {};
-  const tracker = await makeTracker(view);
+  const tracker = meteredTracker(await makeTracker(view), options.metrics);
   return { ...view, tracker, operations: makeOperations(view, tracker), metrics: options.metrics };
 }

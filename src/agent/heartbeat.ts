@@ -1,18 +1,19 @@
 import { ServiceNotFound } from "../conductor/errors.js";
 import type { Service } from "../conductor/records/index.js";
 import type { AgentContext } from "./contracts.js";
+import type { AgentMetrics } from "./metrics.js";
 
 /** Milliseconds from joining the service group to the first heartbeat (spec 2.1 row 7). */
 const FIRST_HEARTBEAT_DELAY = 5_000;
 
 /** Spec 2.5: reports the service as alive every `report_interval` seconds. Never dies, never recreates the service. */
 export class Heartbeat {
-  readonly #context: AgentContext;
+  readonly #context: AgentContext & { readonly metrics: AgentMetrics };
   readonly #service: Service;
   #stopped = new AbortController();
   #connected = true;
 
-  constructor(context: AgentContext, service: Service) {
+  constructor(context: AgentContext & { readonly metrics: AgentMetrics }, service: Service) {
     this.#context = context;
     this.#service = service;
   }
@@ -47,7 +48,7 @@ export class Heartbeat {
   }
 
   async #report(signal: AbortSignal): Promise<void> {
-    const { conductor, config, runtime } = this.#context;
+    const { conductor, config, runtime, metrics } = this.#context;
     const interval = config.defaults.reportInterval * 1000;
     try {
       // A heartbeat that took longer than an interval is worthless: the next one says the same.
@@ -56,11 +57,13 @@ export class Heartbeat {
         runtime.logger.info("heartbeats arrive again", { host: this.#context.host });
       }
       this.#connected = true;
+      metrics.heartbeat(true);
     } catch (error) {
       if (signal.aborted) {
         return;
       }
       this.#connected = false;
+      metrics.heartbeat(false);
       const what =
         error instanceof ServiceNotFound
           ? "the service of this host is not on record any more; it is not made again while the agent runs"

@@ -27,6 +27,7 @@ export interface SyntaxProblem {
 
 /** What one file says, in its order. */
 export interface IniFile {
+  readonly path: string;
   readonly assignments: readonly Assignment[];
   readonly sections: readonly SectionHeader[];
   readonly problems: readonly SyntaxProblem[];
@@ -85,7 +86,12 @@ class IniReader {
 
   end(): IniFile {
     this.#close("");
-    return { assignments: this.#assignments, sections: this.#sections, problems: this.#problems };
+    return {
+      path: this.#path,
+      assignments: this.#assignments,
+      sections: this.#sections,
+      problems: this.#problems,
+    };
   }
 
   #continue(line: string): void {

@@ -55,7 +55,7 @@ export class AddressInUse extends Error {
   readonly port: number;
 
   constructor(address: string, port: number) {
-    super(`port ${port} on ${address} is taken by another process; name another with --port, or stop that one`);
+    super(`port ${port} on ${address} is taken by another process; name another port, or stop that one`);
     this.address = address;
     this.port = port;
   }

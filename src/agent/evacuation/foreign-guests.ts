@@ -24,6 +24,7 @@ export async function countForeignGuests(parts: AgentParts, evacuated: ReadonlyS
       instance_host: host,
     });
   }
+  parts.metrics.guests(uuids.length);
   parts.metrics.foreignGuests(foreign.length);
   parts.metrics.orphanGuests(uuids.length - instances.length);
 }

@@ -2,29 +2,29 @@ import { HostLeaseHeld, InvalidNodeConfiguration, ServiceTooOld } from "../../co
 import { InvalidConfiguration } from "../../virt/errors.js";
 
 /**
- * Why an agent refuses to start: a stable code (for `--json` and the documentation), OpenStack's name of the error, and the
- * row of the specification. A contradiction that is not in this table is not guessed at: its error goes up as it is.
+ * Why an agent refuses to start: a stable code (for `--json` and the documentation), OpenStack's name of the error, the
+ * row of the specification, and whether it is found before the guard lets the agent touch anything. A contradiction that is not in this table is not guessed at: its error goes up as it is.
  */
 export const REFUSALS = {
-  "service-too-old": { error: "ServiceTooOld", spec: "1.2" },
-  "max-disk-devices-zero": { error: "InvalidConfiguration", spec: "2.2 row 1" },
-  "host-lease-held": { error: "HostLeaseHeld", spec: "2.4 G6" },
-  "identity-lost": { error: "InvalidConfiguration", spec: "2.3, 2.4 G7" },
-  "identity-unparseable": { error: "InvalidNodeConfiguration", spec: "2.3" },
-  "identity-ambiguous": { error: "InvalidNodeConfiguration", spec: "2.3" },
-  "identity-not-writable": { error: "InvalidNodeConfiguration", spec: "2.3" },
-  "identity-no-node": { error: "InvalidConfiguration", spec: "2.3" },
-  "identity-many-nodes": { error: "InvalidConfiguration", spec: "2.3" },
-  "hypervisor-renamed": { error: "InvalidConfiguration", spec: "2.4 c" },
-  "node-of-other-host": { error: "InvalidConfiguration", spec: "2.4 d" },
-  "node-recorded-twice": { error: "InvalidConfiguration", spec: "2.4 e" },
-  "hypervisor-of-other-host": { error: "InvalidConfiguration", spec: "2.4 f" },
-  "guests-on-new-host": { error: "InvalidConfiguration", spec: "2.2 row 3" },
-  "service-changed": { error: "ComputeServiceInUse", spec: "2.1 row 5" },
-  "service-of-other-host": { error: "ServiceNotUnique", spec: "2.1 row 5" },
-  "provider-config-invalid": { error: "ProviderConfigException", spec: "2.1 row 1, 4.9" },
-  "configuration-invalid": { error: "InvalidConfiguration", spec: "2.2 rows 2 and 9, 4.8" },
-} as const satisfies Record<string, { readonly error: string; readonly spec: string }>;
+  "service-too-old": { error: "ServiceTooOld", spec: "1.2", untouched: true },
+  "max-disk-devices-zero": { error: "InvalidConfiguration", spec: "2.2 row 1", untouched: true },
+  "host-lease-held": { error: "HostLeaseHeld", spec: "2.4 G6", untouched: true },
+  "identity-lost": { error: "InvalidConfiguration", spec: "2.3, 2.4 G7", untouched: true },
+  "identity-unparseable": { error: "InvalidNodeConfiguration", spec: "2.3", untouched: true },
+  "identity-ambiguous": { error: "InvalidNodeConfiguration", spec: "2.3", untouched: true },
+  "identity-not-writable": { error: "InvalidNodeConfiguration", spec: "2.3", untouched: true },
+  "identity-no-node": { error: "InvalidConfiguration", spec: "2.3", untouched: true },
+  "identity-many-nodes": { error: "InvalidConfiguration", spec: "2.3", untouched: true },
+  "hypervisor-renamed": { error: "InvalidConfiguration", spec: "2.4 c", untouched: true },
+  "node-of-other-host": { error: "InvalidConfiguration", spec: "2.4 d", untouched: true },
+  "node-recorded-twice": { error: "InvalidConfiguration", spec: "2.4 e", untouched: true },
+  "hypervisor-of-other-host": { error: "InvalidConfiguration", spec: "2.4 f", untouched: true },
+  "guests-on-new-host": { error: "InvalidConfiguration", spec: "2.2 row 3", untouched: true },
+  "service-changed": { error: "ComputeServiceInUse", spec: "2.1 row 5", untouched: false },
+  "service-of-other-host": { error: "ServiceNotUnique", spec: "2.1 row 5", untouched: false },
+  "provider-config-invalid": { error: "ProviderConfigException", spec: "2.1 row 1, 4.9", untouched: true },
+  "configuration-invalid": { error: "InvalidConfiguration", spec: "2.2 rows 2 and 9, 4.8", untouched: false },
+} as const satisfies Record<string, { readonly error: string; readonly spec: string; readonly untouched: boolean }>;
 
 export type RefusalCode = keyof typeof REFUSALS;
 
@@ -35,6 +35,8 @@ export interface Refusal {
   readonly error: string;
   /** Row of the specification. */
   readonly spec: string;
+  /** Nothing was written, created or destroyed before; false: steps of the start may have been taken. */
+  readonly untouched: boolean;
   /** The contradiction, with the values of each record. */
   readonly found: string;
   /** What to do about it; empty when the error itself says it. */
@@ -99,14 +101,14 @@ export class RefusedVersion extends ServiceTooOld {
   }
 }
 
-/** Errors of other layers that refuse a start. */
-const CODES_BY_ERROR: Readonly<Record<string, RefusalCode>> = {
-  ServiceTooOld: "service-too-old",
-  HostLeaseHeld: "host-lease-held",
-  ComputeServiceInUse: "service-changed",
-  ServiceNotUnique: "service-of-other-host",
-  ProviderConfigException: "provider-config-invalid",
-  InvalidConfiguration: "configuration-invalid",
+/** Errors of other layers that refuse a start. Those of the conductor come with a write, so that others may have gone before. */
+const CODES_BY_ERROR: Readonly<Record<string, { readonly code: RefusalCode; readonly untouched: boolean }>> = {
+  ServiceTooOld: { code: "service-too-old", untouched: false },
+  HostLeaseHeld: { code: "host-lease-held", untouched: false },
+  ComputeServiceInUse: { code: "service-changed", untouched: false },
+  ServiceNotUnique: { code: "service-of-other-host", untouched: false },
+  ProviderConfigException: { code: "provider-config-invalid", untouched: true },
+  InvalidConfiguration: { code: "configuration-invalid", untouched: false },
 };
 
 /** The refusal that an error of a start stands for; null for any other failure. */
@@ -119,6 +121,9 @@ export const refusalOf = (error: unknown): Refusal | null => {
   ) {
     return error.refusal;
   }
-  const code = error instanceof Error ? CODES_BY_ERROR[error.name] : undefined;
-  return code && error instanceof Error ? refusal(code, { found: error.message, mend: "" }) : null;
+  if (!(error instanceof Error)) {
+    return null;
+  }
+  const known = CODES_BY_ERROR[error.name];
+  return known ? { ...refusal(known.code, { found: error.message, mend: "" }), untouched: known.untouched } : null;
 };

@@ -1,5 +1,6 @@
 import { dryRun } from "../../agent/dry-run/dry-run.js";
 import type { DryRunReport } from "../../agent/dry-run/report.js";
+import { NO_METRICS } from "../../agent/metrics.js";
 import { createNodeLogger } from "../../runtime/node/node-logger.js";
 import { createNodeRuntime } from "../../runtime/node/node-runtime.js";
 import { ExitCode } from "../ui/exit-code.js";
@@ -30,7 +31,7 @@ export const printDryRun = async (options: AgentCommandOptions): Promise<number>
       session,
       driver,
       driverConfig,
-      placement: reportClient(config, runtime, session),
+      placement: reportClient(config, runtime, session, NO_METRICS),
     });
     if (options.json === true) terminal.print(JSON.stringify(report, null, 2));
     else printReport(report, terminal);

@@ -14,7 +14,7 @@ export interface LoadedConfig {
   readonly driver: DriverDefinition;
   /** The driver's own section of nova.conf. */
   readonly driverConfig: Readonly<Record<string, unknown>>;
-  /** Absolute paths of the files in use. */
+  /** Absolute paths of the files in use, those of `--config-dir` too. */
   readonly configFiles: readonly string[];
   readonly directory: StateDir;
 }
@@ -23,9 +23,8 @@ export interface LoadedConfig {
 export const loadConfig = async (options: AgentCommandOptions, files: Files): Promise<LoadedConfig> => {
   const cwd = process.cwd();
   const directory = stateDir(options.stateDir, cwd);
-  const configFiles = options.configFile.map((path) => resolve(cwd, path));
   const sources = await readConfigSources(files, {
-    configFiles,
+    configFiles: options.configFile.map((path) => resolve(cwd, path)),
     configDirs: options.configDir.map((path) => resolve(cwd, path)),
     environment: process.env,
     commandLine: commandLineValues(options),
@@ -35,5 +34,5 @@ export const loadConfig = async (options: AgentCommandOptions, files: Files): Pr
   const driver = await loadDriver(computeDriver, { builtIns: BUILT_IN_DRIVERS, cwd });
   const compiled = compileNovaConfig(sources, place, optionsOf(driver));
   const driverConfig = compiled.section(driver.configSchema?.section ?? driver.name);
-  return { compiled, driver, driverConfig, configFiles, directory };
+  return { compiled, driver, driverConfig, configFiles: sources.files.map(({ path }) => path), directory };
 };

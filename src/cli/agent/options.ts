@@ -16,6 +16,7 @@ export interface AgentCommandOptions {
   readonly json?: true;
   readonly debug?: true;
   readonly logFormat: "pretty" | "json";
+  readonly metricsPort?: number;
 }
 
 export const agentCommand = (action: (options: AgentCommandOptions) => Promise<void>): Command =>
@@ -39,6 +40,7 @@ export const agentCommand = (action: (options: AgentCommandOptions) => Promise<v
     .addOption(
       new Option("--log-format <format>", "of the log on standard error").choices(["pretty", "json"]).default("pretty"),
     )
+    .option("--metrics-port <n>", "serve Prometheus metrics on the loopback interface; 0: any free port, printed", port)
     .addHelpText("after", EXIT_CODES)
     .showHelpAfterError("(compute-agent --help shows all options)")
     .allowExcessArguments(false)
@@ -46,10 +48,16 @@ export const agentCommand = (action: (options: AgentCommandOptions) => Promise<v
     .action(action);
 
 const EXIT_CODES = `
-Exit codes: 0 stopped as asked; 1 failed; 2 wrong arguments or configuration; 3 refused to start, nothing was touched;
+Exit codes: 0 stopped as asked; 1 failed; 2 wrong arguments or configuration; 3 refused to start;
 4 no control plane, or it refused the join token; 5 another agent took the host.`;
 
 const collect = (value: string, before: readonly string[]): readonly string[] => [...before, value];
+
+function port(text: string): number {
+  const value = Number(text);
+  if (!/^\d+$/.test(text) || value > 65_535) throw new InvalidArgumentError("expected a port, 0 to 65535.");
+  return value;
+}
 
 function collectOption(text: string, before: readonly CommandLineValue[]): readonly CommandLineValue[] {
   const match = /^(?:([^.=]+)\.)?([^.=]+)=(.*)$/s.exec(text);

@@ -1,3 +1,4 @@
+import type { AgentMetrics } from "../../agent/metrics.js";
 import { placementAccess } from "../../agent/placement-access.js";
 import type { Conductor } from "../../conductor/port.js";
 import type { NovaConfig } from "../../config/nova-config.js";
@@ -6,7 +7,12 @@ import type { ReportClient } from "../../placement/report-client.js";
 import type { Runtime } from "../../runtime/runtime.js";
 
 /** The agent's Placement client, as nova.conf has it. */
-export const reportClient = (config: NovaConfig, runtime: Runtime, conductor: Conductor): ReportClient =>
+export const reportClient = (
+  config: NovaConfig,
+  runtime: Runtime,
+  conductor: Conductor,
+  metrics: AgentMetrics,
+): ReportClient =>
   createReportClient({
     http: runtime.http,
     access: placementAccess(config, runtime, conductor),
@@ -18,4 +24,5 @@ export const reportClient = (config: NovaConfig, runtime: Runtime, conductor: Co
     timers: runtime.timers,
     random: runtime.random,
     logger: runtime.logger,
+    observe: (event) => metrics.placementRequest(event),
   });

@@ -10,6 +10,7 @@ import { ExitCode } from "../ui/exit-code.js";
 import { createTerminal } from "../ui/terminal.js";
 import { connect } from "./connect.js";
 import { type LoadedConfig, loadConfig } from "./load-config.js";
+import { type MetricsOutlet, openMetrics } from "./metrics.js";
 import type { AgentCommandOptions } from "./options.js";
 import { reportClient } from "./report-client.js";
 
@@ -24,6 +25,8 @@ export const serve = async (options: AgentCommandOptions): Promise<number> => {
   const runtime = createNodeRuntime({ logger });
   const loaded = await loadConfig(options, runtime.files);
   for (const warning of loaded.compiled.warnings) logger.warn(warning.message);
+  const outlet = await openMetrics(options.metricsPort, loaded.compiled.config.defaults.host, runtime);
+  if (outlet.url !== null) terminal.print(`metrics on ${outlet.url}`);
   const abort = new AbortController();
   let agent: Agent | undefined;
   let asked = 0;
@@ -41,7 +44,7 @@ export const serve = async (options: AgentCommandOptions): Promise<number> => {
   try {
     const connection = await connect(loaded.compiled.config, loaded.directory, runtime, abort.signal);
     try {
-      agent = await start(loaded, connection, runtime);
+      agent = await start(loaded, connection, runtime, outlet);
       process.on("SIGHUP", () => agent?.reset());
       if (abort.signal.aborted) void agent.stop();
       return await run(agent, runtime);
@@ -53,6 +56,7 @@ export const serve = async (options: AgentCommandOptions): Promise<number> => {
   } finally {
     process.off("SIGINT", stop);
     process.off("SIGTERM", stop);
+    await outlet.close();
     await runtime.http.close();
     if (process.connected) process.disconnect();
   }
@@ -62,11 +66,13 @@ const start = async (
   { compiled, driver, driverConfig, configFiles }: LoadedConfig,
   connection: Awaited<ReturnType<typeof connect>>,
   runtime: Runtime,
+  outlet: MetricsOutlet,
 ): Promise<Agent> => {
   const { config } = compiled;
   const session = connection.host(config.defaults.host, {
     lease: !config.workarounds.upstreamQuirks.has("no-host-lease"),
   });
+  outlet.watch(connection, session);
   return createAgent({
     host: config.defaults.host,
     config,
@@ -75,7 +81,8 @@ const start = async (
     session,
     driver,
     driverConfig,
-    placement: reportClient(config, runtime, session),
+    placement: reportClient(config, runtime, session, outlet.metrics),
+    metrics: outlet.metrics,
   });
 };
 
@@ -106,7 +113,11 @@ const failed = (error: unknown, asked: boolean, complain: (text: string) => void
   const refusal = refusalOf(error);
   if (refusal !== null) {
     complain(`compute-agent: refused to start (${refusal.code}): ${message}`);
-    complain("Nothing was touched. --dry-run shows the same without starting.");
+    complain(
+      refusal.untouched
+        ? "Nothing was touched. --dry-run shows the same without starting."
+        : "What start-up had done before that stays; the next start goes on from there.",
+    );
     return ExitCode.refused;
   }
   complain(`compute-agent: ${message}`);

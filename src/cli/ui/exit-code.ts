@@ -5,7 +5,7 @@ export const ExitCode = {
   failure: 1,
   /** Wrong arguments or configuration. */
   usage: 2,
-  /** The agent refused to start: records contradict each other. Nothing was touched. */
+  /** The agent refused to start: records contradict each other. */
   refused: 3,
   /** No control plane, or it refused the join token. */
   unreachable: 4,

@@ -1,0 +1,130 @@
+import type { Counter, Gauge, Histogram, Registry } from "prom-client";
+import type { AgentMetrics } from "./metrics.js";
+
+/** Every name begins so; `openstack_nova_*` is what OpenStack's exporters use. */
+const PREFIX = "openstack_nova_compute_";
+
+/** Seconds. Periodic tasks over many nodes take minutes. */
+const TASK_BUCKETS = [0.005, 0.025, 0.1, 0.5, 1, 2.5, 10, 30, 60, 300];
+const REQUEST_BUCKETS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1, 5, 30, 60];
+const DRIVER_BUCKETS = [0.001, 0.005, 0.025, 0.1, 0.5, 1, 5, 30, 120, 600];
+
+/** What is looked at when the metrics are read. */
+export interface MetricsSources {
+  /** Host → whether its agent holds the host's lease. */
+  readonly leases: () => ReadonlyMap<string, boolean>;
+  readonly conductorConnected: () => boolean;
+}
+
+/** The metrics of one agent process, in Prometheus' text format; docs/metrics.md lists them. */
+export interface MetricsRegistry {
+  /** For one host; every sample has it as label `host`. */
+  forHost(host: string): AgentMetrics;
+  readonly contentType: string;
+  text(): Promise<string>;
+}
+
+/** Loads the library only here: an agent without `--metrics-port` does without. */
+export async function createMetricsRegistry(sources: MetricsSources): Promise<MetricsRegistry> {
+  const { Counter, Gauge, Histogram, Registry } = await import("prom-client");
+  const registry = new Registry();
+  const registers = [registry];
+  const counter = (name: string, help: string, ...labels: string[]): Counter =>
+    new Counter({ name: PREFIX + name, help, labelNames: ["host", ...labels], registers });
+  const gauge = (name: string, help: string, ...labels: string[]): Gauge =>
+    new Gauge({ name: PREFIX + name, help, labelNames: ["host", ...labels], registers });
+  const histogram = (name: string, help: string, buckets: number[], ...labels: string[]): Histogram =>
+    new Histogram({ name: PREFIX + name, help, labelNames: ["host", ...labels], buckets, registers });
+
+  new Gauge({
+    name: `${PREFIX}host_lease_held`,
+    help: "1 while this agent holds the lease of the host",
+    labelNames: ["host"],
+    registers,
+    collect() {
+      for (const [host, held] of sources.leases()) this.set({ host }, held ? 1 : 0);
+    },
+  });
+  new Gauge({
+    name: `${PREFIX}conductor_connected`,
+    help: "1 while the connection to the conductor is up",
+    registers,
+    collect() {
+      this.set(sources.conductorConnected() ? 1 : 0);
+    },
+  });
+  return view(registry, {
+    guests: gauge("guests", "Guests on the hypervisor"),
+    foreignGuests: gauge("foreign_guests", "Guests whose instance belongs to another host, with no move to explain it"),
+    orphanGuests: gauge("orphan_guests", "Guests that no instance is known for"),
+    evacuatedGuests: counter("evacuated_guests_total", "Guests of evacuated instances that were dealt with", "outcome"),
+    leakedAllocations: gauge("leaked_allocations", "Consumers that should hold nothing here any more", "kind"),
+    taskDuration: histogram("periodic_task_duration_seconds", "Runs of periodic tasks", TASK_BUCKETS, "task"),
+    taskFailures: counter("periodic_task_failures_total", "Runs of periodic tasks that failed", "task"),
+    requests: counter("placement_requests_total", "Requests to Placement", "method", "route", "status"),
+    requestDuration: histogram(
+      "placement_request_duration_seconds",
+      "Requests to Placement",
+      REQUEST_BUCKETS,
+      "method",
+      "route",
+    ),
+    conflicts: counter("placement_conflicts_total", "Requests that Placement answered with 409", "method", "route"),
+    claims: counter("claims_total", "Claims of the resource tracker", "kind", "outcome"),
+    claimAborts: counter("claim_aborts_total", "Claims that were taken back", "kind"),
+    driverCalls: counter("driver_calls_total", "Calls of the virt driver", "method", "outcome"),
+    driverDuration: histogram("driver_call_duration_seconds", "Calls of the virt driver", DRIVER_BUCKETS, "method"),
+    heartbeats: counter("heartbeats_total", "Heartbeats of the service", "outcome"),
+  });
+}
+
+interface Instruments {
+  readonly guests: Gauge;
+  readonly foreignGuests: Gauge;
+  readonly orphanGuests: Gauge;
+  readonly evacuatedGuests: Counter;
+  readonly leakedAllocations: Gauge;
+  readonly taskDuration: Histogram;
+  readonly taskFailures: Counter;
+  readonly requests: Counter;
+  readonly requestDuration: Histogram;
+  readonly conflicts: Counter;
+  readonly claims: Counter;
+  readonly claimAborts: Counter;
+  readonly driverCalls: Counter;
+  readonly driverDuration: Histogram;
+  readonly heartbeats: Counter;
+}
+
+const view = (registry: Registry, instruments: Instruments): MetricsRegistry => ({
+  forHost: (host) => hostMetrics(host, instruments),
+  contentType: registry.contentType,
+  text: () => registry.metrics(),
+});
+
+const hostMetrics = (host: string, to: Instruments): AgentMetrics => ({
+  guests: (count) => to.guests.set({ host }, count),
+  foreignGuests: (count) => to.foreignGuests.set({ host }, count),
+  orphanGuests: (count) => to.orphanGuests.set({ host }, count),
+  evacuatedGuest: (outcome) => to.evacuatedGuests.inc({ host, outcome }),
+  leakedAllocations: (kind, count) => to.leakedAllocations.set({ host, kind }, count),
+  periodicTask: (task, seconds, failed) => {
+    to.taskDuration.observe({ host, task }, seconds);
+    // Also by nothing, so that the first failure shows as a rise.
+    to.taskFailures.inc({ host, task }, failed ? 1 : 0);
+  },
+  claim: (kind, outcome) => {
+    if (outcome === "aborted") to.claimAborts.inc({ host, kind });
+    else to.claims.inc({ host, kind, outcome });
+  },
+  heartbeat: (reported) => to.heartbeats.inc({ host, outcome: reported ? "reported" : "failed" }),
+  placementRequest: ({ method, route, status, milliseconds }) => {
+    to.requests.inc({ host, method, route, status: status === null ? "none" : String(status) });
+    to.requestDuration.observe({ host, method, route }, milliseconds / 1000);
+    if (status === 409) to.conflicts.inc({ host, method, route });
+  },
+  driverCall: (method, milliseconds, outcome) => {
+    to.driverCalls.inc({ host, method, outcome });
+    to.driverDuration.observe({ host, method }, milliseconds / 1000);
+  },
+});

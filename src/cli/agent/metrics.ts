@@ -1,0 +1,45 @@
+import { type AgentMetrics, NO_METRICS } from "../../agent/metrics.js";
+import { serveMetrics } from "../../agent/metrics-endpoint.js";
+import { createMetricsRegistry } from "../../agent/metrics-registry.js";
+import type { ConductorConnection, HostSession } from "../../conductor/port.js";
+import type { Runtime } from "../../runtime/runtime.js";
+
+/** What `--metrics-port` asks for. */
+export interface MetricsOutlet {
+  readonly metrics: AgentMetrics;
+  /** Where they are served; null: they are not. */
+  readonly url: string | null;
+  /** From now on it is told whether these two are well. */
+  watch(connection: ConductorConnection, session: HostSession): void;
+  close(): Promise<void>;
+}
+
+const NO_OUTLET: MetricsOutlet = {
+  metrics: NO_METRICS,
+  url: null,
+  watch: () => undefined,
+  close: async () => undefined,
+};
+
+/** @param port undefined: no metrics; 0: any free port. @throws {AddressInUse} */
+export const openMetrics = async (
+  port: number | undefined,
+  host: string,
+  runtime: Pick<Runtime, "servers">,
+): Promise<MetricsOutlet> => {
+  if (port === undefined) return NO_OUTLET;
+  let watched: { readonly connection: ConductorConnection; readonly session: HostSession } | undefined;
+  const registry = await createMetricsRegistry({
+    leases: () => new Map([[host, watched?.session.leaseHeld ?? false]]),
+    conductorConnected: () => watched?.connection.state === "connected",
+  });
+  const listener = await serveMetrics(runtime.servers, registry, port);
+  return {
+    metrics: registry.forHost(host),
+    url: `${listener.url}/metrics`,
+    watch: (connection, session) => {
+      watched = { connection, session };
+    },
+    close: () => listener.close(0),
+  };
+};

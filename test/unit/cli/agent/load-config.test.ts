@@ -1,0 +1,41 @@
+import { expect, it } from "vitest";
+import { loadConfig } from "../../../../src/cli/agent/load-config.js";
+import { type AgentCommandOptions, agentCommand } from "../../../../src/cli/agent/options.js";
+import { VirtualWorld } from "../../../../src/runtime/virtual/index.js";
+
+/** The options as the command line gives them. */
+const parse = async (...args: string[]): Promise<AgentCommandOptions> => {
+  let parsed: AgentCommandOptions | undefined;
+  const command = agentCommand(async (options) => {
+    parsed = options;
+  });
+  command.configureOutput({ writeErr: () => undefined });
+  await command.parseAsync(["node", "compute-agent", ...args]);
+  if (parsed === undefined) throw new Error("the command did not run");
+  return parsed;
+};
+
+it("2.3 files in use are those of --config-file and those of --config-dir", async () => {
+  const { files } = new VirtualWorld().spawn();
+  await files.write("/etc/nova/nova.conf", "[DEFAULT]\n");
+  await files.write("/etc/nova/conf.d/20-b.conf", "[DEFAULT]\nreport_interval = 7\n");
+  await files.write("/etc/nova/conf.d/10-a.conf", "[DEFAULT]\nreport_interval = 5\n");
+  await files.write("/etc/nova/conf.d/notes.txt", "no configuration");
+  const options = await parse("--config-file", "/etc/nova/nova.conf", "--config-dir", "/etc/nova/conf.d");
+  const loaded = await loadConfig(options, files);
+  expect(loaded.configFiles).toEqual([
+    "/etc/nova/nova.conf",
+    "/etc/nova/conf.d/10-a.conf",
+    "/etc/nova/conf.d/20-b.conf",
+  ]);
+  expect(loaded.compiled.config.defaults.reportInterval).toBe(7);
+});
+
+it("--metrics-port takes a port, 0 for any", async () => {
+  expect((await parse("--metrics-port", "0")).metricsPort).toBe(0);
+  expect((await parse("--metrics-port", "65535")).metricsPort).toBe(65_535);
+  expect((await parse()).metricsPort).toBeUndefined();
+  for (const wrong of ["65536", "-1", "x", "", "1.5"]) {
+    await expect(parse(`--metrics-port=${wrong}`)).rejects.toThrow("expected a port");
+  }
+});
