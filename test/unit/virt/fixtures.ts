@@ -1,5 +1,15 @@
 import { createVirtualRuntime, type VirtualRuntime } from "../../../src/runtime/virtual/index.js";
-import type { DriverContext, Instance, InventoryOptions, VirtDriver } from "../../../src/virt/index.js";
+import { createDriverHost, type DriverHostOptions } from "../../../src/virt/driver-host.js";
+import {
+  type BlockDeviceInfo,
+  type DriverContext,
+  defineDriver,
+  type ImageMeta,
+  type Instance,
+  type InventoryOptions,
+  type Migration,
+  type VirtDriver,
+} from "../../../src/virt/index.js";
 
 export const UUID = "11111111-1111-4111-8111-111111111111";
 export const OTHER_UUID = "22222222-2222-4222-8222-222222222222";
@@ -126,4 +136,68 @@ export const driverWith = (changes: Readonly<Record<string, unknown>> = {}): Vir
     reboot: nothing,
   };
   return Object.assign(driver, changes);
+};
+
+export const LOCAL_DISKS: BlockDeviceInfo = { rootDeviceName: "/dev/vda", blockDeviceMapping: [] };
+export const NO_DEVICES = { network: [], blockDevices: LOCAL_DISKS } as const;
+
+export const imageOf = (changes: Partial<ImageMeta> = {}): ImageMeta => ({
+  id: "33333333-3333-4333-8333-333333333333",
+  name: "cirros",
+  diskFormat: "qcow2",
+  containerFormat: "bare",
+  minDisk: 0,
+  minRam: 0,
+  properties: {},
+  ...changes,
+});
+
+export const spawnOptions = { ...NO_DEVICES, image: imageOf(), allocations: {}, powerOn: true } as const;
+
+/** A cold migration of {@link instanceOf} from devstack1 to devstack2. */
+export const migrationOf = (changes: Partial<Migration> = {}): Migration => ({
+  id: 1,
+  uuid: "44444444-4444-4444-8444-444444444444",
+  instanceUuid: UUID,
+  migrationType: "migration",
+  status: "migrating",
+  sourceCompute: "devstack1",
+  sourceNode: "devstack1",
+  destCompute: "devstack2",
+  destNode: "devstack2",
+  destComputeId: 2,
+  destHost: "127.0.0.2",
+  oldInstanceTypeId: 1,
+  newInstanceTypeId: 1,
+  hidden: false,
+  crossCellMove: false,
+  userId: null,
+  projectId: null,
+  memoryTotal: null,
+  memoryProcessed: null,
+  memoryRemaining: null,
+  diskTotal: null,
+  diskProcessed: null,
+  diskRemaining: null,
+  deleted: 0,
+  createdAt: 0,
+  updatedAt: null,
+  ...changes,
+});
+
+/** A host whose driver is {@link driverWith} these changes. */
+export const hostOf = async (changes: Readonly<Record<string, unknown>> = {}, options: DriverHostOptions = {}) => {
+  const { runtime, context } = virtualContext();
+  let given: DriverContext | undefined;
+  const definition = defineDriver({
+    name: "broken",
+    apiVersion: "1.0",
+    create: (doors) => {
+      given = doors;
+      return driverWith(changes);
+    },
+  });
+  const host = await createDriverHost(definition, context, options);
+  const emit = (event: unknown) => given?.emitEvent(event as never);
+  return { runtime, host, emit };
 };

@@ -1,0 +1,235 @@
+import { describe, expect, test, vi } from "vitest";
+import type { DriverHostOptions } from "../../../src/virt/driver-host.js";
+import { VirtDriverMisbehaved, VirtDriverTimeout } from "../../../src/virt/errors.js";
+import type { LiveMigrationOptions, LiveMigrationProgress } from "../../../src/virt/index.js";
+import { hostOf, instanceOf } from "./fixtures.js";
+
+const instance = instanceOf();
+const PROGRESS: LiveMigrationProgress = {
+  memoryTotal: 100,
+  memoryProcessed: 40,
+  memoryRemaining: 60,
+  diskTotal: 0,
+  diskProcessed: 0,
+  diskRemaining: 0,
+};
+
+/** A live migration by a driver whose method this is. */
+const migration = async (
+  liveMigration: (given: Required<LiveMigrationOptions>) => Promise<unknown>,
+  { changes = {}, ...hostOptions }: DriverHostOptions & { readonly changes?: Partial<LiveMigrationOptions> } = {},
+) => {
+  const { host, runtime } = await hostOf(
+    { liveMigration: (_: unknown, __: unknown, given: Required<LiveMigrationOptions>) => liveMigration(given) },
+    hostOptions,
+  );
+  const postMethod = vi.fn(async () => {});
+  const recoverMethod = vi.fn(async () => {});
+  const onProgress = vi.fn();
+  const ended = host
+    .liveMigration(instance, "devstack2", {
+      blockMigration: false,
+      data: { blockMigration: false, sharedInstanceFiles: true },
+      onProgress,
+      postMethod,
+      recoverMethod,
+      ...changes,
+    })
+    .then(
+      () => undefined,
+      (error: unknown) => error,
+    );
+  return { runtime, postMethod, recoverMethod, onProgress, ended, logs: () => runtime.logs };
+};
+
+describe("8.3 exactly one of the two call-backs, exactly once", () => {
+  test("post is passed on and waited for", async () => {
+    let release = () => {};
+    const { runtime, ended, recoverMethod } = await migration(({ postMethod }) => postMethod(), {
+      changes: {
+        postMethod: () =>
+          new Promise((resolve) => {
+            release = resolve;
+          }),
+      },
+    });
+    let over = false;
+    void ended.then(() => {
+      over = true;
+    });
+    await runtime.advance(0);
+    expect(over).toBe(false);
+    release();
+    expect(await ended).toBeUndefined();
+    expect(recoverMethod).not.toHaveBeenCalled();
+  });
+
+  test.each(["failed", "cancelled"] as const)("recover is passed on with %s", async (status) => {
+    const { ended, postMethod, recoverMethod } = await migration((given) => given.recoverMethod({ status }));
+    expect(await ended).toBeUndefined();
+    expect(recoverMethod.mock.calls).toEqual([[{ status }]]);
+    expect(postMethod).not.toHaveBeenCalled();
+  });
+
+  test("a driver that returns and called neither: the message names the rule", async () => {
+    const { ended } = await migration(async () => {});
+    const error = await ended;
+    expect(error).toBeInstanceOf(VirtDriverMisbehaved);
+    expect(String(error)).toContain(
+      "driver broken: liveMigration must call exactly one of postMethod and recoverMethod, exactly once, but it returned " +
+        "and had called neither",
+    );
+  });
+
+  test.each<[string, (given: Required<LiveMigrationOptions>) => Promise<void>]>([
+    ["recoverMethod after postMethod", ({ recoverMethod }) => recoverMethod({ status: "failed" })],
+    ["postMethod after postMethod", ({ postMethod }) => postMethod()],
+  ])("%s is refused, and the first stands", async (found, second) => {
+    let refused: unknown;
+    const { ended, postMethod, recoverMethod, logs } = await migration(async (given) => {
+      await given.postMethod();
+      await second(given).catch((error: unknown) => {
+        refused = error;
+        throw error;
+      });
+    });
+    expect(await ended).toBeUndefined();
+    expect(postMethod).toHaveBeenCalledOnce();
+    expect(recoverMethod).not.toHaveBeenCalled();
+    expect(String(refused)).toContain(`exactly once, but it called ${found}`);
+    expect(logs()).toMatchObject([{ level: "error", message: expect.stringContaining("exactly once, but it called") }]);
+  });
+
+  test("both at the same time: one is let through", async () => {
+    const { ended, postMethod, recoverMethod } = await migration(async ({ postMethod, recoverMethod }) => {
+      await Promise.allSettled([recoverMethod({ status: "failed" }), postMethod()]);
+    });
+    expect(await ended).toBeUndefined();
+    expect(recoverMethod).toHaveBeenCalledOnce();
+    expect(postMethod).not.toHaveBeenCalled();
+  });
+});
+
+describe("errors and time", () => {
+  test("what the driver throws before a call-back comes out", async () => {
+    const own = new Error("libvirt is gone");
+    const { ended, postMethod, recoverMethod } = await migration(() => Promise.reject(own));
+    expect(await ended).toBe(own);
+    expect(postMethod).not.toHaveBeenCalled();
+    expect(recoverMethod).not.toHaveBeenCalled();
+  });
+
+  test("what the call-back throws comes out, whether the driver lets it pass or not", async () => {
+    const own = new Error("the destination does not answer");
+    const changes = { postMethod: () => Promise.reject(own) };
+    const passing = await migration(({ postMethod }) => postMethod(), { changes });
+    expect(await passing.ended).toBe(own);
+    expect(passing.logs()).toEqual([]);
+    const swallowing = await migration(({ postMethod }) => postMethod().catch(() => {}), { changes });
+    expect(await swallowing.ended).toBe(own);
+  });
+
+  test("what the driver throws after a call-back is logged, and changes nothing", async () => {
+    const { ended, logs } = await migration(async ({ postMethod }) => {
+      await postMethod();
+      throw new Error("cannot tidy up");
+    });
+    expect(await ended).toBeUndefined();
+    expect(logs()).toMatchObject([
+      { level: "error", message: "driver broken: liveMigration failed after its postMethod, which stands" },
+    ]);
+  });
+
+  test("a driver that hangs before its call-back is given up, and may call back no more", async () => {
+    let late: (() => Promise<void>) | undefined;
+    const { runtime, ended, postMethod, logs } = await migration(
+      ({ postMethod }) => {
+        late = postMethod;
+        return new Promise(() => {});
+      },
+      { timeouts: { liveMigration: 1_000 }, grace: 100 },
+    );
+    await runtime.advance(1_100);
+    expect(await ended).toBeInstanceOf(VirtDriverTimeout);
+    await expect(late?.()).rejects.toThrow(/but it called postMethod after it had been given up/);
+    expect(postMethod).not.toHaveBeenCalled();
+    expect(logs()).toMatchObject([{ message: expect.stringContaining("after it had been given up") }]);
+  });
+
+  test("the time-out and the caller's signal end with the call-back: its time is the core's own", async () => {
+    const controller = new AbortController();
+    let stopped = false;
+    const { runtime, ended } = await migration(
+      ({ postMethod, signal }) => {
+        signal.addEventListener("abort", () => {
+          stopped = true;
+        });
+        return postMethod();
+      },
+      {
+        timeouts: { liveMigration: 1_000 },
+        grace: 100,
+        changes: { signal: controller.signal, postMethod: () => new Promise(() => {}) },
+      },
+    );
+    let over = false;
+    void ended.then(() => {
+      over = true;
+    });
+    await runtime.advance(500);
+    controller.abort(new Error("stop"));
+    await runtime.advance(5_000);
+    expect(stopped).toBe(false);
+    expect(over).toBe(false);
+  });
+
+  test("a driver that does not return after its call-back is left behind", async () => {
+    const { runtime, ended, logs } = await migration(
+      async ({ postMethod }) => {
+        await postMethod();
+        return new Promise(() => {});
+      },
+      { grace: 100 },
+    );
+    await runtime.advance(100);
+    expect(await ended).toBeUndefined();
+    expect(logs()).toMatchObject([
+      { message: "driver broken: liveMigration has called back but does not return; it is left behind" },
+    ]);
+  });
+});
+
+describe("progress", () => {
+  test("is told until the call-back", async () => {
+    const { ended, onProgress } = await migration(async ({ onProgress, postMethod }) => {
+      onProgress(PROGRESS);
+      const post = postMethod();
+      onProgress({ ...PROGRESS, memoryProcessed: 100 });
+      await post;
+    });
+    await ended;
+    expect(onProgress.mock.calls).toEqual([[PROGRESS]]);
+  });
+
+  test("rubbish, and a listener that fails, are logged and do not reach the driver", async () => {
+    const { ended, logs } = await migration(
+      async ({ onProgress, postMethod }) => {
+        onProgress({ ...PROGRESS, memoryTotal: Number.NaN });
+        onProgress(PROGRESS);
+        await postMethod();
+      },
+      {
+        changes: {
+          onProgress: () => {
+            throw new Error("the conductor is away");
+          },
+        },
+      },
+    );
+    expect(await ended).toBeUndefined();
+    expect(logs().map(({ message }) => message)).toEqual([
+      "driver broken: news of a live migration's progress is dropped",
+      "driver broken: news of a live migration's progress is dropped",
+    ]);
+  });
+});
