@@ -28,7 +28,7 @@ export function planDisks(view: AgentView, instance: Instance, migration: Migrat
 
 /** Spec 3.3. True: the destination sees the same storage, or that could not be found out, so that the disks stay. */
 export async function storageShared(
-  view: AgentView,
+  view: Pick<AgentView, "driver" | "conductor" | "logger">,
   instance: Instance,
   askedHost: string | null,
   requestId: string,
@@ -50,7 +50,7 @@ export async function storageShared(
 }
 
 async function tokenVisible(
-  view: AgentView,
+  view: Pick<AgentView, "driver" | "conductor">,
   instance: Instance,
   token: SharedStorageToken,
   askedHost: string | null,

@@ -12,3 +12,8 @@ export class InstanceRecreateNotSupported extends OperationError {
 export class InvalidSharedStorage extends OperationError {
   override readonly name = "InvalidSharedStorage";
 }
+
+/** A cold migration whose destination is its source (spec 6.3). */
+export class UnableToMigrateToSelf extends OperationError {
+  override readonly name = "UnableToMigrateToSelf";
+}

@@ -4,7 +4,7 @@ import type { OperationParts } from "./parts.js";
 export const STOP = Symbol("stop");
 
 /** One step of an operation. What it learns, it writes into the progress. */
-export type Step<P> = (progress: P) => Promise<typeof STOP | undefined>;
+export type Step<P> = (progress: P) => Promise<typeof STOP | undefined> | Promise<void>;
 
 /** An operation, as its steps in order. Their names are data: faults are put before each of them by name. */
 export interface StepList<P> {

@@ -1,0 +1,81 @@
+import { InstanceNotFound } from "../../../conductor/errors.js";
+import { POWER_STATES } from "../../../conductor/records/index.js";
+import { isLeaseLost, mustNotUndo, withActionEvent } from "../error-wrappers.js";
+import { finishSource } from "../move-allocations.js";
+import type { OperationParts } from "../parts.js";
+import { runSteps, STOP, stepList } from "../step-list.js";
+import {
+  failMove,
+  ignoreOld,
+  lookUpMove,
+  type MoveProgress,
+  type MoveRequest,
+  withoutOldVmState,
+} from "./move-request.js";
+
+/** Spec 6.3 "Confirm", on the source: what may fail. */
+export const CONFIRM_RESIZE = stepList<MoveProgress>("confirm_resize", {
+  accept: async (progress) => {
+    const { instance, migration } = progress.move;
+    if (instance.deleted === 0 && (migration.status === "finished" || migration.status === "confirming")) {
+      return undefined;
+    }
+    ignoreOld(progress, "confirm_resize");
+    return STOP;
+  },
+  confirm_migration: async ({ parts, move }) => {
+    await parts.context.driver.confirmMigration(move.migration, move.instance, { network: [] });
+  },
+  drop_claim: async (progress) => {
+    const { move } = progress;
+    const vmState = move.instance.powerState === POWER_STATES.shutdown ? "stopped" : "active";
+    progress.move = await progress.parts.tracker.dropMoveClaimAtSource(move, { vmState }, [
+      null,
+      "deleting",
+      "soft-deleting",
+    ]);
+  },
+});
+
+/** What follows in any case. */
+export const SETTLE_CONFIRMED = stepList<MoveProgress>("settle_confirmed", {
+  release: async ({ parts, move, request }) => {
+    await finishSource(parts, move, { requestId: request.requestId });
+  },
+  // At the very end: a pass in between still has to know the old usage (bug 1818914).
+  clear: async ({ parts, move }) => {
+    await parts.context.conductor.call("instance_save", {
+      uuid: move.instance.uuid,
+      changes: { oldFlavor: null, newFlavor: null, ...withoutOldVmState(move) },
+    });
+  },
+});
+
+/** @throws what went wrong; the instance is then in error, without what it held on the source if that could be removed. */
+export async function confirmResize(parts: OperationParts, request: MoveRequest): Promise<void> {
+  const progress: MoveProgress = { parts, request, move: await lookUpMove(parts, request) };
+  const { instanceUuid, requestId } = request;
+  await withActionEvent(parts.context, { instanceUuid, requestId, event: "compute_confirm_resize" }, async () => {
+    let failure: { readonly error: unknown } | null = null;
+    try {
+      if (!(await runSteps(parts, CONFIRM_RESIZE, progress))) return;
+    } catch (error) {
+      if (mustNotUndo(error)) throw error;
+      failure = { error };
+    }
+    try {
+      await runSteps(parts, SETTLE_CONFIRMED, progress);
+    } catch (error) {
+      if (isLeaseLost(error)) throw error;
+      failure ??= { error };
+    }
+    if (failure) await confirmFailed(progress, failure.error);
+  });
+}
+
+async function confirmFailed(progress: MoveProgress, error: unknown): Promise<void> {
+  // Deleted meanwhile: what the source held is gone, and so is the migration.
+  if (error instanceof InstanceNotFound) return;
+  await failMove(progress, { vmState: "error" }, error);
+  throw error;
+}

@@ -1,0 +1,109 @@
+import type { InstanceChanges } from "../../../conductor/records/index.js";
+import { hasQuirk } from "../../parts.js";
+import { mustNotUndo, withActionEvent } from "../error-wrappers.js";
+import { imageMeta, LOCAL_DISKS } from "../guest-options.js";
+import { finishSource, flavorsOf } from "../move-allocations.js";
+import type { OperationParts } from "../parts.js";
+import { runSteps, STOP, stepList } from "../step-list.js";
+import {
+  expectTask,
+  failMove,
+  flavorColumns,
+  ignoreOld,
+  isTaken,
+  lookUpMove,
+  type MoveProgress,
+  type MoveRequest,
+  succeeded,
+  wasStopped,
+} from "./move-request.js";
+
+export interface FinishResizeRequest extends MoveRequest {
+  /** What the source's driver answered. */
+  readonly diskInfo: string;
+}
+
+type FinishProgress = MoveProgress<FinishResizeRequest>;
+
+/** Spec 6.3 row 7, on the destination. */
+export const FINISH_RESIZE = stepList<FinishProgress>("finish_resize", {
+  accept: async (progress) => {
+    const { instance, migration } = progress.move;
+    if (migration.status !== "post-migrating" || instance.host !== progress.parts.context.host) {
+      ignoreOld(progress, "finish_resize");
+      return STOP;
+    }
+    expectTask(progress, "resize_migrated");
+    return undefined;
+  },
+  begin: async (progress) => {
+    const { parts, move } = progress;
+    const { newFlavor } = flavorsOf(move.instance, move.migration);
+    progress.move = await parts.tracker.saveMove({
+      ...move,
+      changes: { ...flavorColumns(newFlavor), taskState: "resize_finish" },
+      expectedTaskState: ["resize_migrated"],
+    });
+  },
+  finish_migration: async ({ parts, request, move }) => {
+    const { instance, migration } = move;
+    await parts.context.driver.finishMigration(migration, instance, request.diskInfo, {
+      network: [],
+      image: imageMeta(instance),
+      resizeInstance: diskSizeChanges(move),
+      blockDevices: LOCAL_DISKS,
+      powerOn: !wasStopped(move),
+    });
+  },
+  record: async (progress) => {
+    const { parts, move } = progress;
+    const { driver, runtime } = parts.context;
+    const powerState = await driver.powerState(move.instance);
+    progress.move = await parts.tracker.saveMove({
+      ...move,
+      changes: { vmState: "resized", taskState: null, powerState, launchedAt: runtime.clock.now() },
+      expectedTaskState: ["resize_finish"],
+      migrationChanges: { status: "finished" },
+    });
+  },
+});
+
+/** @throws the error, unless the instance was taken by somebody else. */
+export async function finishResize(parts: OperationParts, request: FinishResizeRequest): Promise<void> {
+  const progress: FinishProgress = { parts, request, move: await lookUpMove(parts, request) };
+  const { instanceUuid, requestId } = request;
+  await withActionEvent(parts.context, { instanceUuid, requestId, event: "compute_finish_resize" }, async () => {
+    try {
+      await runSteps(parts, FINISH_RESIZE, progress);
+    } catch (error) {
+      if (mustNotUndo(error)) throw error;
+      await finishFailed(progress, error);
+    }
+  });
+}
+
+/** The instance stays here, with what it holds here (bug 1825537); the source's half goes. */
+export async function finishFailed(progress: MoveProgress, error: unknown): Promise<void> {
+  const { parts, request, move } = progress;
+  await succeeded(progress, "drop what the source's half of the move holds", () =>
+    finishSource(parts, move, { requestId: request.requestId }),
+  );
+  if (isTaken(error)) {
+    await failMove(progress, null, error);
+    return;
+  }
+  const { oldFlavor } = move.instance;
+  const restores = hasQuirk(parts.context, "restore-flavor-after-failed-finish") && oldFlavor !== null;
+  const changes: InstanceChanges = {
+    ...(restores ? flavorColumns(oldFlavor) : flavorColumns(flavorsOf(move.instance, move.migration).newFlavor)),
+    vmState: "error",
+    taskState: null,
+  };
+  await failMove(progress, changes, error);
+  throw error;
+}
+
+function diskSizeChanges({ instance, migration }: MoveProgress["move"]): boolean {
+  const { oldFlavor, newFlavor } = flavorsOf(instance, migration);
+  return (["rootGb", "ephemeralGb", "swap"] as const).some((size) => oldFlavor[size] !== newFlavor[size]);
+}

@@ -1,0 +1,86 @@
+import type { InstanceChanges } from "../../../conductor/records/index.js";
+import { attempt, mustNotUndo, withActionEvent } from "../error-wrappers.js";
+import { LOCAL_DISKS } from "../guest-options.js";
+import { flavorsOf, revertToSource } from "../move-allocations.js";
+import type { OperationParts } from "../parts.js";
+import { runSteps, STOP, stepList } from "../step-list.js";
+import {
+  flavorColumns,
+  ignoreOld,
+  lookUpMove,
+  type MoveProgress,
+  type MoveRequest,
+  wasStopped,
+  withoutOldVmState,
+} from "./move-request.js";
+import { revertFailed } from "./revert-resize.js";
+
+/** Spec 6.3 "Revert", on the source. */
+export const FINISH_REVERT_RESIZE = stepList<MoveProgress>("finish_revert_resize", {
+  accept: async (progress) => {
+    const { instance, migration } = progress.move;
+    if (instance.deleted === 0 && instance.taskState === "resize_reverting" && migration.status === "reverted") {
+      return undefined;
+    }
+    ignoreOld(progress, "finish_revert_resize");
+    return STOP;
+  },
+  home: async (progress) => {
+    const { parts, move } = progress;
+    const { host, conductor } = parts.context;
+    const { sourceNode: node } = move.migration;
+    const row = await conductor.call("compute_node_get_by_host_and_node", { host, node: node ?? "" });
+    const { oldFlavor } = flavorsOf(move.instance, move.migration);
+    progress.move = await parts.tracker.saveMove({
+      ...move,
+      changes: { ...flavorColumns(oldFlavor), host, node, computeId: row?.id ?? null },
+      expectedTaskState: ["resize_reverting"],
+    });
+  },
+  allocations: async ({ parts, move, request }) => {
+    await revertToSource(parts, move, { requestId: request.requestId });
+  },
+  finish_revert_migration: async ({ parts, move }) => {
+    await parts.context.driver.finishRevertMigration(move.instance, {
+      network: [],
+      migration: move.migration,
+      blockDevices: LOCAL_DISKS,
+      powerOn: !wasStopped(move),
+    });
+  },
+  record: async (progress) => {
+    const { parts, move } = progress;
+    const { driver, runtime } = parts.context;
+    const powerState = await driver.powerState(move.instance);
+    const changes: InstanceChanges = {
+      vmState: wasStopped(move) ? "stopped" : "active",
+      taskState: null,
+      powerState,
+      launchedAt: runtime.clock.now(),
+      oldFlavor: null,
+      newFlavor: null,
+      ...withoutOldVmState(move),
+    };
+    progress.move = await parts.tracker.saveMove({ ...move, changes, expectedTaskState: ["resize_reverting"] });
+  },
+});
+
+/** @throws the error, unless the instance was taken by somebody else. */
+export async function finishRevertResize(parts: OperationParts, request: MoveRequest): Promise<void> {
+  const progress: MoveProgress = { parts, request, move: await lookUpMove(parts, request) };
+  const { instanceUuid, requestId } = request;
+  await withActionEvent(parts.context, { instanceUuid, requestId, event: "compute_finish_revert_resize" }, async () => {
+    try {
+      await runSteps(parts, FINISH_REVERT_RESIZE, progress);
+    } catch (error) {
+      if (mustNotUndo(error)) throw error;
+      await attempt(parts.context, instanceUuid, "forget the flavors of the move", () =>
+        parts.context.conductor.call("instance_save", {
+          uuid: instanceUuid,
+          changes: { oldFlavor: null, newFlavor: null },
+        }),
+      );
+      await revertFailed(progress, error);
+    }
+  });
+}

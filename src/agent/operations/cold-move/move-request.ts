@@ -1,0 +1,121 @@
+import { InstanceNotFound, MigrationNotFound, UnexpectedTaskState } from "../../../conductor/errors.js";
+import type { Flavor, InstanceChanges } from "../../../conductor/records/index.js";
+import { InstanceFaultRollback, NotImplemented } from "../../../virt/errors.js";
+import { addFault, attempt } from "../error-wrappers.js";
+import type { Move } from "../move-allocations.js";
+import type { OperationParts } from "../parts.js";
+
+/** What every message of a move carries; all else is in the state of record. */
+export interface MoveRequest {
+  readonly instanceUuid: string;
+  readonly migrationId: number;
+  readonly requestId: string;
+}
+
+/** How far a step of a cold move came. */
+export interface MoveProgress<R extends MoveRequest = MoveRequest> {
+  readonly parts: OperationParts;
+  readonly request: R;
+  /** As they were stored last. */
+  move: Move;
+}
+
+/** Both records, the instance's also when it is deleted. @throws MigrationNotFound, InstanceNotFound */
+export async function lookUpMove(
+  { context }: OperationParts,
+  { instanceUuid, migrationId }: MoveRequest,
+): Promise<Move> {
+  const migration = await context.conductor.call("migration_get", { id: migrationId });
+  if (!migration) {
+    throw new MigrationNotFound(`move of instance ${instanceUuid} has no migration record ${migrationId}`);
+  }
+  const instance = await context.conductor.call("instance_get", { uuid: instanceUuid, readDeleted: true });
+  if (!instance) throw new InstanceNotFound(`instance ${instanceUuid} of migration ${migrationId} does not exist`);
+  return { instance, migration };
+}
+
+/** The message is from before a restart, or of a move that somebody ended. */
+export function ignoreOld({ parts, request, move }: MoveProgress, operation: string): void {
+  parts.context.runtime.logger.warn(`${operation}: the move is not at this step any more; nothing is done`, {
+    instance: request.instanceUuid,
+    migration: request.migrationId,
+    status: move.migration.status,
+    task_state: move.instance.taskState,
+  });
+}
+
+/** @throws UnexpectedTaskState, InstanceNotFound: somebody else has the instance now */
+export function expectTask({ move: { instance } }: MoveProgress, task: "resize_prep" | "resize_migrated"): void {
+  if (instance.deleted !== 0) throw new InstanceNotFound(`instance ${instance.uuid} was deleted`);
+  if (instance.taskState === task) return;
+  throw new UnexpectedTaskState(
+    `instance ${instance.uuid} has task state ${instance.taskState}, and not ${task}: somebody else has taken it`,
+  );
+}
+
+/** Deleted, or taken by somebody else: its state is not this operation's to write. */
+export const isTaken = (error: unknown): boolean =>
+  error instanceof InstanceNotFound || error instanceof UnexpectedTaskState;
+
+/** The driver says that nothing happened: the instance keeps its vm_state. */
+export const isRollback = (error: unknown): boolean =>
+  error instanceof InstanceFaultRollback || error instanceof NotImplemented;
+
+/** What is told of an error that only wraps another. */
+export const innerError = (error: unknown): unknown =>
+  error instanceof InstanceFaultRollback ? (error.cause ?? error) : error;
+
+/** The instance's columns that follow its flavor. */
+export const flavorColumns = (flavor: Flavor) =>
+  ({
+    flavor,
+    instanceTypeId: flavor.id,
+    vcpus: flavor.vcpus,
+    memoryMb: flavor.memoryMb,
+    rootGb: flavor.rootGb,
+    ephemeralGb: flavor.ephemeralGb,
+  }) satisfies InstanceChanges;
+
+/** The vm_state that the instance had before the move. */
+export const wasStopped = ({ instance }: Move): boolean => instance.systemMetadata.old_vm_state === "stopped";
+
+/** The guest's system metadata when nothing of a move is left in it. */
+export function withoutOldVmState({ instance }: Move): Pick<InstanceChanges, "systemMetadata"> {
+  const { old_vm_state: _, ...systemMetadata } = instance.systemMetadata;
+  return { systemMetadata };
+}
+
+/** Status `error`, what the instance's row gets with it, and the fault. Null: the row is somebody else's. */
+export async function failMove(
+  { parts, move, request }: MoveProgress,
+  changes: InstanceChanges | null,
+  error: unknown,
+): Promise<void> {
+  const { context, tracker } = parts;
+  const { instance, migration } = move;
+  context.runtime.logger.warn("the move failed", { instance: instance.uuid, migration: migration.id, err: error });
+  await attempt(context, request.instanceUuid, "set the migration to error", async () => {
+    if (changes) await tracker.saveMove({ instance, changes, migration, migrationChanges: { status: "error" } });
+    else await context.conductor.call("migration_save", { id: migration.id, changes: { status: "error" } });
+  });
+  if (changes) await addFault(context, request.instanceUuid, innerError(error));
+}
+
+/** Whether it succeeded; what went wrong is logged. */
+export async function succeeded(
+  { parts, request }: MoveProgress,
+  what: string,
+  work: () => Promise<unknown>,
+): Promise<boolean> {
+  try {
+    await work();
+    return true;
+  } catch (err) {
+    parts.context.runtime.logger.error(`could not ${what}`, {
+      instance: request.instanceUuid,
+      migration: request.migrationId,
+      err,
+    });
+    return false;
+  }
+}

@@ -1,0 +1,155 @@
+import type { Flavor, InstanceChanges, RetryInfo, Selection } from "../../../conductor/records/index.js";
+import { BuildAbortException, InstanceFaultRollback } from "../../../virt/errors.js";
+import type { Claim } from "../../contracts.js";
+import { addFault, attempt, messageOf, mustNotUndo, withActionEvent } from "../error-wrappers.js";
+import { UnableToMigrateToSelf } from "../errors.js";
+import { revertToSource } from "../move-allocations.js";
+import type { OperationParts } from "../parts.js";
+import { runSteps, STOP, stepList } from "../step-list.js";
+import {
+  expectTask,
+  failMove,
+  ignoreOld,
+  innerError,
+  isRollback,
+  isTaken,
+  lookUpMove,
+  type MoveProgress,
+  type MoveRequest,
+  succeeded,
+} from "./move-request.js";
+
+export interface PrepResizeRequest extends MoveRequest {
+  /** The new one. */
+  readonly flavor: Flavor;
+  /** The destination's node that was claimed. */
+  readonly node: string;
+  readonly alternates: readonly Selection[];
+  /** Absent: no reschedule. */
+  readonly retry?: RetryInfo;
+}
+
+interface PrepProgress extends MoveProgress<PrepResizeRequest> {
+  claim: Claim | null;
+}
+
+/** Spec 6.3 row 4, on the destination. */
+export const PREP_RESIZE = stepList<PrepProgress>("prep_resize", {
+  accept: async (progress) => {
+    if (progress.move.migration.status !== "pre-migrating") {
+      ignoreOld(progress, "prep_resize");
+      return STOP;
+    }
+    expectTask(progress, "resize_prep");
+    refuseToMoveToSelf(progress);
+    return undefined;
+  },
+  note: async (progress) => {
+    const { parts, request, move } = progress;
+    const { uuid, systemMetadata, vmState } = move.instance;
+    const instance = await parts.context.conductor.call("instance_save", {
+      uuid,
+      changes: { newFlavor: request.flavor, systemMetadata: { ...systemMetadata, old_vm_state: vmState } },
+      expectedTaskState: ["resize_prep"],
+    });
+    progress.move = { ...move, instance };
+  },
+  claim: async (progress) => {
+    const { parts, request, move } = progress;
+    const { requestId, node, flavor } = request;
+    const { uuid } = move.instance;
+    const { allocations } = await parts.context.placement.getAllocationsForConsumer(uuid, { requestId });
+    progress.claim = await parts.tracker.resizeClaim(
+      move.instance,
+      node,
+      move.migration,
+      flavor,
+      allocations,
+      requestId,
+    );
+    progress.move = { instance: progress.claim.instance, migration: progress.claim.migration ?? move.migration };
+  },
+  cast: async ({ parts, request, move }) => {
+    const { instanceUuid, migrationId, requestId } = request;
+    const message = { instanceUuid, migrationId, requestId };
+    await parts.context.conductor.castAgent(move.migration.sourceCompute ?? "", "resize_instance", message, {
+      requestId,
+    });
+  },
+});
+
+/** @throws the error, unless the conductor tries another host or the instance was taken by somebody else. */
+export async function prepResize(parts: OperationParts, request: PrepResizeRequest): Promise<void> {
+  const progress: PrepProgress = { parts, request, move: await lookUpMove(parts, request), claim: null };
+  const { instanceUuid, requestId } = request;
+  await withActionEvent(parts.context, { instanceUuid, requestId, event: "compute_prep_resize" }, async () => {
+    try {
+      await runSteps(parts, PREP_RESIZE, progress);
+    } catch (error) {
+      // Whether the source has the message is not known: what is left is as after a crash.
+      if (mustNotUndo(error)) throw error;
+      await prepFailed(progress, error);
+    }
+  });
+}
+
+/** The allocations go back before anything else, so that the next host's claim starts from them (bug 1741125). */
+async function prepFailed(progress: PrepProgress, error: unknown): Promise<void> {
+  const { parts, request, move, claim } = progress;
+  const { requestId, retry } = request;
+  const restored = await succeeded(progress, "give the allocations back to the instance", () =>
+    revertToSource(parts, move, { requestId }),
+  );
+  if (isTaken(error)) {
+    if (claim) await attempt(parts.context, request.instanceUuid, "drop the claim", () => claim.abort());
+    await failMove(progress, null, error);
+    return;
+  }
+  if (retry && restored && !(error instanceof BuildAbortException)) {
+    if (await succeeded(progress, "ask for another host", () => reschedule(progress, retry, error))) return;
+  }
+  const changes: InstanceChanges = {
+    ...(isRollback(error) && restored ? {} : { vmState: "error" }),
+    taskState: null,
+    newFlavor: null,
+  };
+  if (!claim) {
+    await failMove(progress, changes, error);
+  } else {
+    await attempt(parts.context, request.instanceUuid, "drop the claim", () =>
+      claim.abort({ instance: changes, migrationStatus: "error" }),
+    );
+    await addFault(parts.context, request.instanceUuid, innerError(error));
+  }
+  throw innerError(error);
+}
+
+async function reschedule({ parts, request, claim }: PrepProgress, retry: RetryInfo, error: unknown): Promise<void> {
+  const { instanceUuid, migrationId, flavor, alternates, requestId } = request;
+  await claim?.abort();
+  await addFault(parts.context, instanceUuid, innerError(error));
+  await parts.context.conductor.call(
+    "migrate_server",
+    {
+      instanceUuid,
+      migrationId,
+      flavor,
+      alternates: [...alternates],
+      retry,
+      reason: messageOf(innerError(error)),
+      requestId,
+    },
+    { requestId },
+  );
+}
+
+/** A cold migration to the host on which the instance is needs a driver that can do it; a resize does not (spec 6.3). */
+function refuseToMoveToSelf({ parts, move, request }: PrepProgress): void {
+  const { host, driver } = parts.context;
+  if (move.migration.migrationType !== "migration" || move.instance.host !== host) return;
+  if (driver.capabilities.supportsMigrateToSameHost) return;
+  const cause = new UnableToMigrateToSelf(
+    `instance ${request.instanceUuid} is on host ${host} already, and driver ${driver.name} can not migrate it to itself`,
+  );
+  throw new InstanceFaultRollback(cause.message, { cause });
+}

@@ -1,0 +1,138 @@
+import type { InstanceChanges } from "../../../conductor/records/index.js";
+import { hasQuirk } from "../../parts.js";
+import { mustNotUndo, withActionEvent } from "../error-wrappers.js";
+import { LOCAL_DISKS } from "../guest-options.js";
+import { finishSource, revertToSource } from "../move-allocations.js";
+import type { OperationParts } from "../parts.js";
+import { runSteps, STOP, stepList } from "../step-list.js";
+import {
+  expectTask,
+  failMove,
+  ignoreOld,
+  innerError,
+  isRollback,
+  isTaken,
+  lookUpMove,
+  type MoveProgress,
+  type MoveRequest,
+  succeeded,
+} from "./move-request.js";
+
+interface ResizeProgress extends MoveProgress {
+  diskInfo: string;
+  /** The instance is the destination's (row 6). */
+  flipped: boolean;
+}
+
+/** Spec 6.3 rows 5 and 6, on the source. */
+export const RESIZE_INSTANCE = stepList<ResizeProgress>("resize_instance", {
+  accept: async (progress) => {
+    const { instance, migration } = progress.move;
+    if (migration.status !== "pre-migrating" || instance.host !== progress.parts.context.host) {
+      ignoreOld(progress, "resize_instance");
+      return STOP;
+    }
+    expectTask(progress, "resize_prep");
+    return undefined;
+  },
+  // Status first: who finds it in `migrating` knows that the source has begun.
+  start: async (progress) => {
+    const { parts, move } = progress;
+    const { conductor } = parts.context;
+    const migration = await conductor.call("migration_save", {
+      id: move.migration.id,
+      changes: { status: "migrating" },
+      expectedStatus: ["pre-migrating"],
+    });
+    progress.move = { ...move, migration };
+    const instance = await conductor.call("instance_save", {
+      uuid: move.instance.uuid,
+      changes: { taskState: "resize_migrating" },
+      expectedTaskState: ["resize_prep"],
+    });
+    progress.move = { instance, migration };
+  },
+  migrate_disk: async (progress) => {
+    const { instance, migration } = progress.move;
+    progress.diskInfo = await progress.parts.context.driver.migrateDiskAndPowerOff(instance, {
+      destIp: migration.destHost ?? "",
+      flavor: instance.newFlavor ?? instance.flavor,
+      network: [],
+      blockDevices: LOCAL_DISKS,
+    });
+  },
+  // One save (spec V26).
+  flip: async (progress) => {
+    const { parts, move } = progress;
+    const { instance, migration } = move;
+    const changes: InstanceChanges = {
+      host: migration.destCompute,
+      node: migration.destNode,
+      computeId: migration.destComputeId,
+      oldFlavor: instance.flavor,
+      taskState: "resize_migrated",
+    };
+    progress.move = await parts.tracker.saveMove({
+      instance,
+      changes,
+      expectedTaskState: ["resize_migrating"],
+      migration,
+      migrationChanges: { status: "post-migrating" },
+    });
+    progress.flipped = true;
+  },
+  cast: async ({ parts, request, move, diskInfo }) => {
+    const { instanceUuid, migrationId, requestId } = request;
+    const message = { instanceUuid, migrationId, diskInfo, requestId };
+    await parts.context.conductor.castAgent(move.migration.destCompute ?? "", "finish_resize", message, { requestId });
+  },
+});
+
+/** @throws the error, unless the instance was taken by somebody else. */
+export async function resizeInstance(parts: OperationParts, request: MoveRequest): Promise<void> {
+  const move = await lookUpMove(parts, request);
+  const progress: ResizeProgress = { parts, request, move, diskInfo: "", flipped: false };
+  const { instanceUuid, requestId } = request;
+  await withActionEvent(parts.context, { instanceUuid, requestId, event: "compute_resize_instance" }, async () => {
+    try {
+      await runSteps(parts, RESIZE_INSTANCE, progress);
+    } catch (error) {
+      if (mustNotUndo(error)) throw error;
+      if (progress.flipped) await failedOnDestination(progress, error);
+      else await failedOnSource(progress, error);
+    }
+  });
+}
+
+/** Row 5: the instance stays here, and has its allocations again before it looks usable (spec V27). */
+async function failedOnSource(progress: ResizeProgress, error: unknown): Promise<void> {
+  const { parts, request, move } = progress;
+  const restored = await succeeded(progress, "give the allocations back to the instance", () =>
+    revertToSource(parts, move, { requestId: request.requestId }),
+  );
+  if (isTaken(error)) {
+    await failMove(progress, null, error);
+    return;
+  }
+  const kept = isRollback(error) && restored;
+  const changes: InstanceChanges = {
+    ...(kept ? {} : { vmState: "error" }),
+    taskState: null,
+    newFlavor: null,
+    migrationContext: null,
+  };
+  await failMove(progress, changes, error);
+  throw innerError(error);
+}
+
+/** Row 6 after its save: the instance is the destination's, as when finishing fails (row 7). */
+async function failedOnDestination(progress: ResizeProgress, error: unknown): Promise<void> {
+  const { parts, request, move } = progress;
+  const undo = hasQuirk(parts.context, "undo-resize-after-host-flip") ? revertToSource : finishSource;
+  await succeeded(progress, "settle the allocations of the move", () =>
+    undo(parts, move, { requestId: request.requestId }),
+  );
+  const changes: InstanceChanges = { vmState: "error", taskState: null };
+  await failMove(progress, isTaken(error) ? null : changes, error);
+  throw error;
+}

@@ -1,0 +1,79 @@
+import { storageShared } from "../../evacuation/shared-storage.js";
+import { mustNotUndo, withActionEvent } from "../error-wrappers.js";
+import { destroyOptions } from "../guest-options.js";
+import { deleteMigration, dropDestination } from "../move-allocations.js";
+import type { OperationParts } from "../parts.js";
+import { runSteps, STOP, stepList } from "../step-list.js";
+import {
+  failMove,
+  ignoreOld,
+  isTaken,
+  lookUpMove,
+  type MoveProgress,
+  type MoveRequest,
+  succeeded,
+} from "./move-request.js";
+
+/** Spec 6.3 "Revert", on the destination. */
+export const REVERT_RESIZE = stepList<MoveProgress>("revert_resize", {
+  accept: async (progress) => {
+    const { instance, migration } = progress.move;
+    const mine = instance.deleted === 0 && instance.host === progress.parts.context.host;
+    if (mine && migration.status === "reverting") return undefined;
+    ignoreOld(progress, "revert_resize");
+    return STOP;
+  },
+  destroy: async (progress) => {
+    const { parts, move } = progress;
+    await parts.context.driver.destroy(move.instance, destroyOptions(!(await sharesStorage(progress))));
+  },
+  allocations: async ({ parts, move, request }) => {
+    await dropDestination(parts, move, { requestId: request.requestId });
+  },
+  drop_claim: async (progress) => {
+    progress.move = await progress.parts.tracker.dropMoveClaimAtDestination(progress.move, {});
+  },
+  cast: async ({ parts, request, move }) => {
+    const { instanceUuid, migrationId, requestId } = request;
+    const message = { instanceUuid, migrationId, requestId };
+    await parts.context.conductor.castAgent(move.migration.sourceCompute ?? "", "finish_revert_resize", message, {
+      requestId,
+    });
+  },
+});
+
+/** @throws the error, unless the instance was taken by somebody else. */
+export async function revertResize(parts: OperationParts, request: MoveRequest): Promise<void> {
+  const progress: MoveProgress = { parts, request, move: await lookUpMove(parts, request) };
+  const { instanceUuid, requestId } = request;
+  await withActionEvent(parts.context, { instanceUuid, requestId, event: "compute_revert_resize" }, async () => {
+    try {
+      await runSteps(parts, REVERT_RESIZE, progress);
+    } catch (error) {
+      if (mustNotUndo(error)) throw error;
+      await revertFailed(progress, error);
+    }
+  });
+}
+
+/** The instance stays where it is by its record. One that is being deleted has no use for the source's half. */
+export async function revertFailed(progress: MoveProgress, error: unknown): Promise<void> {
+  const { parts, request, move } = progress;
+  if (isTaken(error)) {
+    await succeeded(progress, "drop what the migration holds", () =>
+      deleteMigration(parts, move.migration, { requestId: request.requestId }),
+    );
+    await failMove(progress, null, error);
+    return;
+  }
+  await failMove(progress, { vmState: "error", taskState: null }, error);
+  throw error;
+}
+
+/** The source's disks are the guest's own; where both hosts see the same ones, they stay (spec V5). */
+async function sharesStorage({ parts, move, request }: MoveProgress): Promise<boolean> {
+  const { context } = parts;
+  const { sourceCompute } = move.migration;
+  if (sourceCompute === context.host) return true;
+  return storageShared({ ...context, logger: context.runtime.logger }, move.instance, sourceCompute, request.requestId);
+}
