@@ -31,7 +31,7 @@ const TRAITS = [
 export const traitsOf = (n: number): string[] => TRAITS.filter((_, index) => (n + index) % 3 !== 1);
 export const aggregatesOf = (n: number): string[] => [aggregateUuid(n % 3), aggregateUuid(3 + (n % 10))];
 /** The provider of a consumer. */
-export const homeOf = (n: number, world: World): number => (n * 7) % world.providers;
+const homeOf = (n: number, world: World): number => (n * 7) % world.providers;
 
 export const allocation = (n: number, world: World, generation: number | null, vcpus: number) => ({
   allocations: { [providerUuid(homeOf(n, world))]: { resources: { VCPU: vcpus, MEMORY_MB: 512, DISK_GB: 1 } } },

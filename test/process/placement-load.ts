@@ -10,7 +10,7 @@ export const CAPACITY = 24;
 export type Amounts = Readonly<Record<string, number>>;
 
 /** A write that was sent: the generation that it builds on, what it wants, and whether it was acknowledged. */
-export interface Write {
+interface Write {
   readonly consumer: string;
   readonly generation: number | null;
   readonly amounts: Amounts;

@@ -1,10 +1,11 @@
 #!/bin/bash
 # run-gabbits.sh RUN_GABBITS [ARGUMENT...]: runs Placement's own gabbi files in all profiles against the built
-# stand-alone server (npm run build), started anew for each file, and prints the summary. RUN_GABBITS is the runner,
-# with the files in the folder gabbits beside it; further arguments go to it (--only GLOB, --report FILE, --verbose).
+# stand-alone server (npm run build), started anew for each file, and prints the summary. RUN_GABBITS is the runner or
+# its folder, with the files in the folder gabbits beside it; further arguments go to it (--only GLOB, --report FILE …).
 set -euo pipefail
 [ $# -ge 1 ] || { sed -n '2,4s/^# //p' "${BASH_SOURCE[0]}" >&2; exit 2; }
 runner=$(realpath "$1")
+[ -d "$runner" ] && runner=$runner/run-gabbits
 shift
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 state=$(mktemp -d "${TMPDIR:-/tmp}/placement-gabbits.XXXXXX")

@@ -3,7 +3,7 @@ import type { ResourceClass, Trait } from "../model/records.js";
 import type { Changing } from "./context.js";
 
 /** Classes that are made by users have ids from here on. */
-export const FIRST_CUSTOM_CLASS = 10_000;
+const FIRST_CUSTOM_CLASS = 10_000;
 const CUSTOM = "CUSTOM_";
 
 /** The name is taken. */

@@ -11,7 +11,7 @@ import type {
 } from "../model/records.js";
 
 /** Providers with this trait share their inventory with the trees that have an aggregate in common with them. */
-export const SHARING_TRAIT = "MISC_SHARES_VIA_AGGREGATE";
+const SHARING_TRAIT = "MISC_SHARES_VIA_AGGREGATE";
 
 /** Everything that Placement knows, resident in memory and indexed; what is read comes from here alone. */
 export class State {
