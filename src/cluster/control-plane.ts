@@ -28,6 +28,10 @@ export interface ControlPlaneOptions {
   readonly serviceDownTime: number;
   /** `[scheduler] max_attempts`, `max_placement_results` */
   readonly scheduler: { readonly maxAttempts: number; readonly maxPlacementResults: number };
+  /** `[DEFAULT] allow_resize_to_same_host`, `migrate_max_retries`, `reclaim_instance_interval` (seconds). */
+  readonly allowResizeToSameHost: boolean;
+  readonly migrateMaxRetries: number;
+  readonly reclaimInstanceInterval: number;
   readonly upstreamQuirks: ReadonlySet<string>;
 }
 
@@ -112,6 +116,8 @@ export async function startControlPlane(options: ControlPlaneOptions): Promise<C
       config: {
         maxAttempts: options.scheduler.maxAttempts,
         serviceDownTime: downTime,
+        allowResizeToSameHost: options.allowResizeToSameHost,
+        migrateMaxRetries: options.migrateMaxRetries,
         upstreamQuirks: options.upstreamQuirks,
       },
     }),
@@ -128,6 +134,7 @@ export async function startControlPlane(options: ControlPlaneOptions): Promise<C
     digests,
     logger: logger.child({ service: "compute-api" }),
     serviceDownTime: options.serviceDownTime,
+    reclaimInstanceInterval: options.reclaimInstanceInterval,
     imageExists: image.exists,
     wake,
     deleteService: async () => undefined,

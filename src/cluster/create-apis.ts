@@ -19,6 +19,8 @@ export interface ApisOptions {
   readonly deleteService: ComputeDeps["deleteService"];
   /** Seconds; `[DEFAULT] service_down_time`. */
   readonly serviceDownTime: number;
+  /** Seconds; `[DEFAULT] reclaim_instance_interval`. */
+  readonly reclaimInstanceInterval?: number;
 }
 
 export interface Apis {
@@ -43,6 +45,7 @@ export const createApis = (options: ApisOptions): Apis => {
     digests,
     logger,
     serviceDownTime: options.serviceDownTime,
+    reclaimInstanceInterval: options.reclaimInstanceInterval ?? 0,
     imageExists: image.exists,
     wake: options.wake,
     deleteService: options.deleteService,

@@ -16,6 +16,8 @@ export const controlPlaneCommand = (): Command =>
     .option("--state-dir <dir>", "where everything is kept", DEFAULT_STATE_DIR)
     .option("--port <n>", "default: the one it had before, else 8774; 0: any free one")
     .option("--service-down-time <seconds>", "without a heartbeat for this long a service is down", "60")
+    .option("--allow-resize-to-same-host", "a resize may stay on its host", false)
+    .option("--reclaim-instance-interval <seconds>", "deleted servers can be restored for this long", "0")
     .option("--log-format <format>", "pretty or json", "pretty")
     .action(serve);
 
@@ -23,6 +25,8 @@ interface ControlPlaneCommandOptions {
   readonly stateDir: string;
   readonly port?: string;
   readonly serviceDownTime: string;
+  readonly allowResizeToSameHost: boolean;
+  readonly reclaimInstanceInterval: string;
   readonly logFormat: string;
 }
 
@@ -40,6 +44,9 @@ async function serve(options: ControlPlaneCommandOptions): Promise<void> {
     port: port(options.port) ?? portOf(before?.url) ?? DEFAULT_PORT,
     serviceDownTime: Number(options.serviceDownTime),
     scheduler: { maxAttempts: 3, maxPlacementResults: 1000 },
+    allowResizeToSameHost: options.allowResizeToSameHost,
+    migrateMaxRetries: -1,
+    reclaimInstanceInterval: Number(options.reclaimInstanceInterval),
     upstreamQuirks: new Set(),
   }).catch((error: Error) => {
     reportComponent({ type: "component", state: "failed", detail: error.message });

@@ -167,6 +167,8 @@ function flowOf(
       return bind(table.live_migrate_instance, task);
     case "unshelve_instance":
       return bind(table.unshelve_instance, task);
+    case "delete_resized":
+      return bind(table.delete_resized, task);
     case "delete_local":
       return bind(table.delete_local, task);
   }

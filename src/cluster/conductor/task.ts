@@ -63,6 +63,13 @@ export type Task =
       /** API 2.91. */
       readonly host: string | null;
     }
+  /** Spec 6.2, row "vm resized": confirmed on the source first. */
+  | {
+      readonly kind: "delete_resized";
+      readonly instanceUuid: string;
+      readonly migrationId: number;
+      readonly requestId: string;
+    }
   /** Spec 6.2, rows "local delete" and "no host". */
   | { readonly kind: "delete_local"; readonly instanceUuid: string; readonly requestId: string };
 

@@ -1,4 +1,5 @@
 import type { RequestSpec } from "../../conductor/records/index.js";
+import type { Held } from "./claim.js";
 
 /** What is to be placed, and where it may not or has to go. */
 export interface ScheduleRequest {
@@ -13,8 +14,8 @@ export interface ScheduleRequest {
   readonly ignoreHosts?: readonly string[];
   /** Hosts that failed to build it already. */
   readonly triedHosts?: readonly string[];
-  /** What becomes of what the instance holds: `replace` for builds, `double` for moves (spec 5.5). */
-  readonly held: "replace" | "double";
+  /** What becomes of what the instance holds (spec 5.5, 6.0). */
+  readonly held: Held;
   readonly requestId: string;
   readonly signal?: AbortSignal;
 }

@@ -11,6 +11,7 @@ const KINDS: readonly Task["kind"][] = [
   "migrate_server",
   "live_migrate_instance",
   "unshelve_instance",
+  "delete_resized",
   "delete_local",
 ];
 

@@ -18,6 +18,8 @@ export interface ComputeDeps {
   readonly logger: Logger;
   /** Seconds; `[DEFAULT] service_down_time`. */
   readonly serviceDownTime: number;
+  /** Seconds that a deleted server can be restored; 0: not at all. `[DEFAULT] reclaim_instance_interval`. */
+  readonly reclaimInstanceInterval: number;
   /** Whether the Image service has an image of that id. */
   readonly imageExists: (id: string) => boolean;
   /** Tells the task runner, after the commit, that there is a task. */

@@ -10,6 +10,7 @@ import { boolFromText, INTEGER_TEXT, MULTI, SINGLE } from "../api/schema-parts.j
 import { schemas } from "../api/validate.js";
 import { findServer } from "../servers/find-server.js";
 import { LIVE_IN_PROGRESS, migrationView, serverMigrationView } from "./migration-view.js";
+import { serverMigrationActionRoutes } from "./server-migration-actions.js";
 
 const TIME = SINGLE({ type: "string", format: "date-time" });
 const base = {
@@ -34,6 +35,7 @@ export const migrationRoutes = (deps: ComputeDeps): readonly ComputeRoute[] => [
   { method: "GET", path: "/os-migrations", answer: listMigrations(deps) },
   { method: "GET", path: "/servers/:id/migrations", from: 23, answer: listServerMigrations(deps) },
   { method: "GET", path: "/servers/:id/migrations/:migration", from: 23, answer: showServerMigration(deps) },
+  ...serverMigrationActionRoutes(deps),
 ];
 
 /** By number before 2.59; newest first, and in pages, since. */

@@ -1,4 +1,4 @@
-import type { Instance } from "../../../conductor/records/index.js";
+import type { Instance, Migration } from "../../../conductor/records/index.js";
 import type { Answer, Call } from "../api/call.js";
 import type { ComputeDeps } from "../api/deps.js";
 import { requireMember } from "../api/policy.js";
@@ -20,35 +20,74 @@ export const deleteServer =
         store.mappings.queueForDelete(instance.uuid);
         return;
       }
-      deleteInstance(deps, call, instance);
+      if (deps.reclaimInstanceInterval > 0 && instance.launchedAt !== null && instance.host !== null) {
+        softDelete(deps, call, instance);
+      } else {
+        terminate(deps, call, instance);
+      }
     });
     deps.wake();
     return { status: 204 };
   };
 
-const deleteInstance = (deps: ComputeDeps, call: Call, instance: Instance): void => {
+/** Deletes for good. A second request is ignored while the first is under way. */
+export const terminate = (deps: ComputeDeps, call: Call, instance: Instance): void => {
   const { store, bus } = deps;
-  const { uuid: instanceUuid, host } = instance;
-  const { requestId, credentials } = call;
-  const service = host === null ? null : store.services.getByHost(host, "nova-compute");
-  const deleting = instance.taskState === "deleting";
-  const agent = service !== null && isUp(deps, service) ? service.host : null;
-  if (deleting && (agent !== null || isQueued(deps, instanceUuid))) return;
-  store.actions.start({
-    action: "delete",
-    instanceUuid,
-    requestId,
-    userId: credentials.userId,
-    projectId: credentials.projectId,
-  });
+  const { uuid: instanceUuid } = instance;
+  const { requestId } = call;
+  const agent = liveHost(deps, instance);
+  if (instance.taskState === "deleting" && (agent !== null || isQueued(deps, instanceUuid))) return;
+  recordDelete(deps, call, instance, "delete");
   store.instances.save(instanceUuid, { taskState: "deleting", progress: 0 });
   store.mappings.queueForDelete(instanceUuid);
-  if (agent === null) {
+  const resize = unconfirmedResize(deps, instance);
+  if (resize !== null) {
+    store.tasks.add({ kind: "delete_resized", instanceUuid, migrationId: resize.id, requestId });
+  } else if (agent === null) {
     store.tasks.add({ kind: "delete_local", instanceUuid, requestId });
   } else {
     bus.cast(agent, "terminate_instance", { instanceUuid, requestId }, requestId);
   }
 };
 
+/** Spec 6.2, row "soft delete": it can be restored until it is reclaimed. */
+const softDelete = (deps: ComputeDeps, call: Call, instance: Instance): void => {
+  if (instance.vmState === "soft-delete" || ["soft-deleting", "deleting"].includes(instance.taskState ?? "")) return;
+  const agent = liveHost(deps, instance);
+  const resize = unconfirmedResize(deps, instance);
+  if (agent === null || resize !== null) {
+    terminate(deps, call, instance);
+    return;
+  }
+  recordDelete(deps, call, instance, "softDelete");
+  deps.store.instances.save(instance.uuid, { taskState: "soft-deleting", progress: 0 });
+  const { requestId } = call;
+  deps.bus.cast(agent, "soft_delete_instance", { instanceUuid: instance.uuid, requestId }, requestId);
+};
+
+const liveHost = (deps: ComputeDeps, { host }: Instance): string | null => {
+  const service = host === null ? null : deps.store.services.getByHost(host, "nova-compute");
+  return service !== null && isUp(deps, service) ? service.host : null;
+};
+
+/** The source still has the guest's old half (spec 6.2, row "vm resized"). */
+const unconfirmedResize = ({ store }: ComputeDeps, { uuid, vmState }: Instance): Migration | null =>
+  vmState !== "resized"
+    ? null
+    : (store.migrations
+        .byFilters({
+          instanceUuid: uuid,
+          migrationTypes: ["migration", "resize"],
+          statuses: ["finished", "confirming"],
+        })
+        .at(-1) ?? null);
+
+const recordDelete = ({ store }: ComputeDeps, call: Call, { uuid }: Instance, action: string): void => {
+  const { userId, projectId } = call.credentials;
+  store.actions.start({ action, instanceUuid: uuid, requestId: call.requestId, userId, projectId });
+};
+
 const isQueued = ({ store }: ComputeDeps, instanceUuid: string): boolean =>
-  store.tasks.pending().some(({ task }) => task.kind === "delete_local" && task.instanceUuid === instanceUuid);
+  store.tasks
+    .pending()
+    .some(({ task }) => ["delete_local", "delete_resized"].includes(task.kind) && task.instanceUuid === instanceUuid);

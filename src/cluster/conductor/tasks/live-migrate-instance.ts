@@ -1,11 +1,188 @@
-import type { Task } from "../task.js";
+import { type Instance, type Migration, POWER_STATES, type VmState } from "../../../conductor/records/index.js";
+import { PlacementError } from "../../../placement/errors.js";
+import { NoValidHost } from "../../scheduler/errors.js";
+import type { TaskContext } from "../task-runner.js";
+import { withActionEvent } from "./action-event.js";
+import { endOperation, MaxRetriesExceeded, messageOf } from "./faults.js";
+import {
+  claimForcedLive,
+  findLiveDestination,
+  isAlive,
+  type LiveDestination,
+  type LiveTask,
+} from "./live-destination.js";
+import {
+  ComputeServiceUnavailable,
+  DestinationHypervisorTooOld,
+  InstanceInvalidState,
+  InvalidHypervisorType,
+  MigrationPreCheckError,
+  UnableToMigrateToSelf,
+} from "./live-errors.js";
+import { type Move, restoreSourceHalf, secureSourceHalf } from "./source-half.js";
 import type { TaskParts } from "./task-parts.js";
 
-type LiveTask = Extract<Task, { kind: "live_migrate_instance" }>;
+/** What leaves the instance as it was (spec 6.5 row 2); anything else is an error of the instance. */
+const EXPECTED = [
+  NoValidHost,
+  MaxRetriesExceeded,
+  MigrationPreCheckError,
+  ComputeServiceUnavailable,
+  UnableToMigrateToSelf,
+  InvalidHypervisorType,
+  DestinationHypervisorTooOld,
+  InstanceInvalidState,
+];
 
-export function createLiveMigrateInstance(_parts: TaskParts) {
+/** Spec 6.5 rows 2 to 4f. */
+export function createLiveMigrateInstance(parts: TaskParts) {
   return {
-    run: async (_task: LiveTask): Promise<void> => undefined,
-    fail: (_task: LiveTask, _error: unknown): void => undefined,
+    run: (task: LiveTask, context: TaskContext): Promise<void> => liveMigrate(parts, task, context),
+    fail: (task: LiveTask, error: unknown): void => {
+      const instance = parts.store.instances.get(task.instanceUuid);
+      const migration = findMigration(parts, task);
+      if (migration !== null) parts.store.migrations.save(migration.id, { status: "error" });
+      if (instance !== null) endOperation(parts.store, instance, "error", error);
+    },
   };
+}
+
+async function liveMigrate(parts: TaskParts, task: LiveTask, context: TaskContext): Promise<void> {
+  const { store } = parts;
+  const instance = store.instances.get(task.instanceUuid);
+  if (instance === null) return releaseDeleted(parts, task);
+  const migration = findMigration(parts, task) ?? createMigration(parts, task, instance);
+  const move: Move = { instance, migration, flavor: instance.flavor, requestId: task.requestId };
+  const event = { instanceUuid: instance.uuid, event: "conductor_live_migrate_instance", requestId: task.requestId };
+  await withActionEvent(store, event, async (fail) => {
+    try {
+      refuseUnfit(parts, instance);
+      const held = await secureSourceHalf(parts, move);
+      const destination =
+        task.forced && task.host !== null
+          ? await claimForcedLive(parts, task, move, task.host, held)
+          : await findLiveDestination(parts, task, move, held);
+      if (handOver(parts, task, move, destination, context)) return;
+      await restoreSourceHalf(parts, move);
+      await releaseDeleted(parts, task);
+      store.migrations.save(migration.id, { status: "error" });
+    } catch (error) {
+      await giveBack(parts, move);
+      endMove(parts, task, move, error, context);
+      fail(error instanceof Error ? error : new Error(String(error)));
+    }
+  });
+}
+
+function refuseUnfit(parts: TaskParts, instance: Instance): void {
+  const { powerState, uuid, host } = instance;
+  if (powerState !== POWER_STATES.running && powerState !== POWER_STATES.paused) {
+    throw new InstanceInvalidState(uuid, String(powerState));
+  }
+  if (host === null || !isAlive(parts, host)) throw new ComputeServiceUnavailable(host ?? "none");
+}
+
+/** False: the instance was deleted meanwhile, or is being so. */
+function handOver(
+  { store, bus }: TaskParts,
+  task: LiveTask,
+  { migration }: Move,
+  { node, data }: LiveDestination,
+  context: TaskContext,
+): boolean {
+  return store.transaction(() => {
+    const instance = store.instances.get(task.instanceUuid);
+    if (instance === null || instance.host === null || instance.taskState !== "migrating") return false;
+    store.migrations.save(migration.id, {
+      destCompute: node.host,
+      destNode: node.hypervisorHostname,
+      destComputeId: node.id,
+      destHost: node.hostIp,
+    });
+    const { requestId, blockMigration } = task;
+    const params = { instanceUuid: instance.uuid, migrationId: migration.id, dest: node.host, blockMigration, data };
+    bus.cast(instance.host, "live_migration", { ...params, requestId }, requestId);
+    context.finish();
+    return true;
+  });
+}
+
+/** What cannot be given back now is found by reconcile_allocations (9.3). */
+async function giveBack(parts: TaskParts, move: Move): Promise<void> {
+  try {
+    await restoreSourceHalf(parts, move);
+  } catch (error) {
+    if (!(error instanceof PlacementError)) throw error;
+    parts.logger.error("the allocations of a failed live migration could not be given back", {
+      err: error,
+      instance: move.instance.uuid,
+      migration: move.migration.uuid,
+    });
+  }
+}
+
+function endMove(parts: TaskParts, task: LiveTask, move: Move, error: unknown, context: TaskContext): void {
+  const { store, logger } = parts;
+  logger.warn("instance could not be migrated live", {
+    instance: task.instanceUuid,
+    request_id: task.requestId,
+    reason: messageOf(error),
+  });
+  store.transaction(() => {
+    const instance = store.instances.get(task.instanceUuid);
+    if (instance !== null) {
+      store.migrations.save(move.migration.id, { status: "error" });
+      // Another operation (a delete) has taken it over: its state is not this flow's any more.
+      if (instance.taskState === "migrating") endOperation(store, instance, vmStateAfter(instance, error), error);
+    }
+    context.finish();
+  });
+}
+
+const vmStateAfter = ({ vmState }: Instance, error: unknown): VmState =>
+  EXPECTED.some((kind) => error instanceof kind) ? vmState : "error";
+
+/** Its allocations go with it; those of its migrations too (V13). */
+async function releaseDeleted({ store, placement }: TaskParts, task: LiveTask): Promise<void> {
+  const { instanceUuid, requestId } = task;
+  if (store.instances.get(instanceUuid) !== null) return;
+  const unfinished = store.migrations
+    .byFilters({
+      instanceUuid,
+      migrationTypes: ["live-migration"],
+      statuses: ["accepted", "failed"],
+      readDeleted: true,
+    })
+    .map(({ uuid }) => uuid);
+  for (const consumer of [...unfinished, instanceUuid]) {
+    await placement.deleteAllocation(consumer, { force: true, requestId });
+  }
+}
+
+/** Of a run that was killed. */
+function findMigration({ store }: TaskParts, task: LiveTask): Migration | null {
+  const [unfinished = null] = store.migrations.byFilters({
+    instanceUuid: task.instanceUuid,
+    migrationTypes: ["live-migration"],
+    statuses: ["accepted"],
+  });
+  return unfinished;
+}
+
+function createMigration({ store }: TaskParts, task: LiveTask, instance: Instance): Migration {
+  const action = store.actions.get(instance.uuid, task.requestId);
+  return store.migrations.create({
+    instanceUuid: instance.uuid,
+    migrationType: "live-migration",
+    status: "accepted",
+    changes: {
+      sourceCompute: instance.host,
+      sourceNode: instance.node,
+      oldInstanceTypeId: instance.flavor.id,
+      newInstanceTypeId: instance.flavor.id,
+      userId: action?.userId ?? instance.userId,
+      projectId: action?.projectId ?? instance.projectId,
+      ...(task.forced ? { destCompute: task.host } : {}),
+    },
+  });
 }

@@ -1,11 +1,251 @@
+import {
+  FINAL_MIGRATION_STATUSES,
+  type Instance,
+  type Migration,
+  type MigrationType,
+  type RetryInfo,
+  type Selection,
+} from "../../../conductor/records/index.js";
+import { AllocationMoveFailed, PlacementError } from "../../../placement/errors.js";
+import { claimSelection } from "../../scheduler/claim.js";
+import { NoValidHost } from "../../scheduler/errors.js";
+import type { ScheduleRequest } from "../../scheduler/schedule-request.js";
+import type { Destination } from "../../scheduler/scheduler.js";
 import type { Task } from "../task.js";
+import type { TaskContext } from "../task-runner.js";
+import { withActionEvent } from "./action-event.js";
+import { endOperation, MaxRetriesExceeded, messageOf, RecordMissing } from "./faults.js";
+import { type Move, restoreSourceHalf, secureSourceHalf, sourceNode } from "./source-half.js";
 import type { TaskParts } from "./task-parts.js";
 
 type MigrateTask = Extract<Task, { kind: "migrate_server" }>;
 
-export function createMigrateServer(_parts: TaskParts) {
+/** A driver that can move a guest to its own host says so on the node's provider. */
+const SAME_HOST_TRAIT = "COMPUTE_SAME_HOST_COLD_MIGRATE";
+
+/** A cold migration or a resize: spec 6.3 rows 2 and 3, and the reschedules of row 4. */
+export function createMigrateServer(parts: TaskParts) {
   return {
-    run: async (_task: MigrateTask): Promise<void> => undefined,
-    fail: (_task: MigrateTask, _error: unknown): void => undefined,
+    run: (task: MigrateTask, context: TaskContext): Promise<void> => migrate(parts, task, context),
+    fail: (task: MigrateTask, error: unknown): void => {
+      const instance = parts.store.instances.get(task.instanceUuid);
+      const migration = instance === null ? null : findMigration(parts, task, instance);
+      if (migration !== null) parts.store.migrations.save(migration.id, { status: "error" });
+      if (instance !== null) endOperation(parts.store, instance, instance.vmState, error);
+    },
   };
+}
+
+async function migrate(parts: TaskParts, task: MigrateTask, context: TaskContext): Promise<void> {
+  const { store } = parts;
+  const instance = store.instances.get(task.instanceUuid);
+  if (instance === null) return releaseDeleted(parts, task);
+  const move: Move = {
+    instance,
+    migration: findMigration(parts, task, instance) ?? createMigration(parts, task, instance),
+    flavor: task.flavor,
+    requestId: task.requestId,
+  };
+  const event = { instanceUuid: instance.uuid, requestId: task.requestId };
+  await withActionEvent(store, { ...event, event: "conductor_migrate_server" }, (failOuter) =>
+    withActionEvent(store, { ...event, event: "cold_migrate" }, async (fail) => {
+      try {
+        const destination = await findDestination(parts, task, move);
+        if (handOver(parts, task, move, destination, context)) return;
+        await restoreSourceHalf(parts, move);
+        await releaseDeleted(parts, task);
+      } catch (error) {
+        await giveBack(parts, move);
+        endMove(parts, task, move, error, context);
+        const failure = error instanceof Error ? error : new Error(String(error));
+        fail(failure);
+        failOuter(failure);
+      }
+    }),
+  );
+}
+
+interface Chosen extends Destination {
+  /** Absent: the destination may not give it back. */
+  readonly retry?: RetryInfo;
+}
+
+async function findDestination(parts: TaskParts, task: MigrateTask, move: Move): Promise<Chosen> {
+  const held = await secureSourceHalf(parts, move);
+  return task.alternates === undefined
+    ? schedule(parts, task, move, held)
+    : claimAlternate(parts, task, task.alternates, move, held);
+}
+
+async function schedule(
+  parts: TaskParts,
+  task: MigrateTask,
+  { instance }: Move,
+  held: ScheduleRequest["held"],
+): Promise<Chosen> {
+  const { store, scheduler } = parts;
+  const spec = store.requests.spec(instance.uuid);
+  if (spec === null) throw new RecordMissing(`the request spec of instance ${instance.uuid} is gone`);
+  const [destination] = await scheduler.selectDestinations({
+    instanceUuids: [instance.uuid],
+    spec: { ...spec, flavor: task.flavor },
+    requestedHost: task.host ?? undefined,
+    ignoreHosts: await excludedHosts(parts, task, instance),
+    held,
+    requestId: task.requestId,
+  });
+  if (destination === undefined) throw new RecordMissing("the scheduler answered no destination");
+  if (task.host !== null) return { ...destination, alternates: [] };
+  const { host, node } = destination.selection;
+  return { ...destination, retry: { numAttempts: 1, hosts: [[host, node]] } };
+}
+
+/** Spec 6.3 row 1: its own host only where operator or driver allow it. */
+async function excludedHosts(
+  { store, placement, config }: TaskParts,
+  task: MigrateTask,
+  instance: Instance,
+): Promise<readonly string[]> {
+  if (instance.host === null) return [];
+  if (typeOf(task, instance) === "resize") return config.allowResizeToSameHost ? [] : [instance.host];
+  const source = sourceNode(store, instance);
+  if (source === undefined) return [instance.host];
+  const { traits } = await placement.getProviderTraits(source.uuid, { requestId: task.requestId });
+  return traits.includes(SAME_HOST_TRAIT) ? [] : [instance.host];
+}
+
+/** The destination before gave its claim back and told so (spec 6.3 row 4): the next one, claimed here. */
+async function claimAlternate(
+  { placement, config }: TaskParts,
+  task: MigrateTask,
+  alternates: readonly Selection[],
+  { instance }: Move,
+  held: ScheduleRequest["held"],
+): Promise<Chosen> {
+  const numAttempts = (task.retry?.numAttempts ?? 1) + 1;
+  const { uuid: consumer, projectId, userId } = instance;
+  if (numAttempts <= config.maxAttempts) {
+    for (const [index, selection] of alternates.entries()) {
+      if (await claimSelection(placement, selection, { consumer, projectId, userId, held }, task.requestId)) {
+        const hosts = [...(task.retry?.hosts ?? []), [selection.host, selection.node] as const];
+        return { selection, alternates: alternates.slice(index + 1), retry: { numAttempts, hosts } };
+      }
+    }
+  }
+  const last = task.reason === undefined ? "" : ` Last exception: ${task.reason}`;
+  throw new MaxRetriesExceeded(`Exhausted all hosts available for retrying instance ${consumer}.${last}`);
+}
+
+/** False: the instance was deleted meanwhile, or is being so. */
+function handOver(
+  { store, bus }: TaskParts,
+  task: MigrateTask,
+  { migration }: Move,
+  { selection, alternates, retry }: Chosen,
+  context: TaskContext,
+): boolean {
+  return store.transaction(() => {
+    const instance = store.instances.get(task.instanceUuid);
+    if (instance === null || instance.taskState !== "resize_prep") return false;
+    const spec = store.requests.spec(instance.uuid);
+    if (spec !== null) store.requests.saveSpec({ ...spec, flavor: task.flavor });
+    const params = {
+      instanceUuid: instance.uuid,
+      migrationId: migration.id,
+      flavor: task.flavor,
+      node: selection.node,
+      alternates: [...alternates],
+      ...(retry === undefined ? {} : { retry }),
+      requestId: task.requestId,
+    };
+    bus.cast(selection.host, "prep_resize", params, task.requestId);
+    context.finish();
+    return true;
+  });
+}
+
+/** What cannot be given back now is found by reconcile_allocations (9.3). */
+async function giveBack(parts: TaskParts, move: Move): Promise<void> {
+  try {
+    await restoreSourceHalf(parts, move);
+  } catch (error) {
+    if (!(error instanceof PlacementError)) throw error;
+    parts.logger.error("the allocations of a failed move could not be given back", {
+      err: error,
+      instance: move.instance.uuid,
+      migration: move.migration.uuid,
+    });
+  }
+}
+
+/** The failure columns of rows 2 and 3: as it was, and the migration in error. */
+function endMove(parts: TaskParts, task: MigrateTask, move: Move, error: unknown, context: TaskContext): void {
+  const { store, logger } = parts;
+  logger.warn("server could not be moved", {
+    instance: task.instanceUuid,
+    request_id: task.requestId,
+    reason: messageOf(error),
+  });
+  store.transaction(() => {
+    const instance = store.instances.get(task.instanceUuid);
+    if (instance !== null) {
+      store.migrations.save(move.migration.id, { status: "error" });
+      const spec = store.requests.spec(instance.uuid);
+      if (spec !== null) store.requests.saveSpec({ ...spec, flavor: instance.flavor });
+      // Another operation (a delete) has taken it over: its state is not this flow's any more.
+      if (instance.taskState === "resize_prep") endOperation(store, instance, instance.vmState, explain(task, error));
+    }
+    context.finish();
+  });
+}
+
+const explain = (task: MigrateTask, error: unknown): unknown =>
+  error instanceof AllocationMoveFailed
+    ? new NoValidHost(`The allocations of instance ${task.instanceUuid} are being changed by somebody else; try again.`)
+    : error;
+
+/** Its allocations go with it; those of its migrations too (V13). */
+async function releaseDeleted({ store, placement }: TaskParts, task: MigrateTask): Promise<void> {
+  const { instanceUuid, requestId } = task;
+  if (store.instances.get(instanceUuid) !== null) return;
+  const unfinished = store.migrations
+    .byFilters({ instanceUuid, statuses: ["pre-migrating"], readDeleted: true })
+    .map(({ uuid }) => uuid);
+  for (const consumer of [...unfinished, instanceUuid]) {
+    await placement.deleteAllocation(consumer, { force: true, requestId });
+  }
+}
+
+const typeOf = (task: MigrateTask, instance: Instance): MigrationType =>
+  task.flavor.id === instance.flavor.id ? "migration" : "resize";
+
+/** Of a reschedule, or of a run that was killed. */
+function findMigration({ store }: TaskParts, task: MigrateTask, instance: Instance): Migration | null {
+  if (task.migrationId !== undefined) {
+    const given = store.migrations.get(task.migrationId);
+    if (given !== null && !FINAL_MIGRATION_STATUSES.includes(given.status)) return given;
+  }
+  const [unfinished = null] = store.migrations.byFilters({
+    instanceUuid: instance.uuid,
+    migrationTypes: [typeOf(task, instance)],
+    statuses: ["pre-migrating"],
+  });
+  return unfinished;
+}
+
+function createMigration({ store }: TaskParts, task: MigrateTask, instance: Instance): Migration {
+  const action = store.actions.get(instance.uuid, task.requestId);
+  return store.migrations.create({
+    instanceUuid: instance.uuid,
+    migrationType: typeOf(task, instance),
+    status: "pre-migrating",
+    changes: {
+      sourceCompute: instance.host,
+      sourceNode: instance.node,
+      oldInstanceTypeId: instance.flavor.id,
+      newInstanceTypeId: task.flavor.id,
+      userId: action?.userId ?? instance.userId,
+      projectId: action?.projectId ?? instance.projectId,
+    },
+  });
 }

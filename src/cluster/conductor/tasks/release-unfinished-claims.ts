@@ -1,17 +1,23 @@
-import { FINAL_MIGRATION_STATUSES, type Instance } from "../../../conductor/records/index.js";
+import { FINAL_MIGRATION_STATUSES, type Instance, type Migration } from "../../../conductor/records/index.js";
 import type { TaskParts } from "./task-parts.js";
 
 /**
  * A run that was killed, or whose claim went unanswered, may hold a destination that nobody was told of: what the instance
  * holds on a node that no record accounts for. It is given back, so that the next choice does not add to it.
+ * @param failed a migration that goes nowhere: its destination accounts for nothing
  */
-export async function releaseUnfinishedClaims(parts: TaskParts, instance: Instance, requestId: string): Promise<void> {
+export async function releaseUnfinishedClaims(
+  parts: TaskParts,
+  instance: Instance,
+  requestId: string,
+  failed?: Migration,
+): Promise<void> {
   const { store, placement, logger } = parts;
   const { allocations } = await placement.getAllocationsForConsumer(instance.uuid, { requestId });
-  const accounted = accountedHosts(parts, instance);
+  const accounted = accountedHosts(parts, instance, failed);
   for (const { uuid, host } of store.computeNodes.byUuids(Object.keys(allocations))) {
     if (accounted.has(host)) continue;
-    logger.info("gives back the claim of an evacuation that was cut off", {
+    logger.info("gives back the claim of a move that was cut off", {
       instance: instance.uuid,
       host,
       request_id: requestId,
@@ -21,12 +27,16 @@ export async function releaseUnfinishedClaims(parts: TaskParts, instance: Instan
 }
 
 /** Its own host, the sources of its evacuations (they keep theirs until they come back), both ends of any other move. */
-function accountedHosts({ store }: TaskParts, { uuid, host }: Instance): ReadonlySet<string | null> {
+function accountedHosts(
+  { store }: TaskParts,
+  { uuid, host }: Instance,
+  failed: Migration | undefined,
+): ReadonlySet<string | null> {
   const migrations = store.migrations.byFilters({ instanceUuid: uuid });
   return new Set([
     host,
-    ...migrations.flatMap(({ migrationType, status, sourceCompute, destCompute }) => {
-      if (migrationType === "evacuation") return [sourceCompute];
+    ...migrations.flatMap(({ id, migrationType, status, sourceCompute, destCompute }) => {
+      if (migrationType === "evacuation" || id === failed?.id) return [sourceCompute];
       return FINAL_MIGRATION_STATUSES.includes(status) ? [] : [sourceCompute, destCompute];
     }),
   ]);

@@ -18,6 +18,10 @@ export interface TaskParts {
     readonly maxAttempts: number;
     /** `service_down_time` in milliseconds. */
     readonly serviceDownTime: number;
+    /** `[DEFAULT] allow_resize_to_same_host` */
+    readonly allowResizeToSameHost: boolean;
+    /** `[DEFAULT] migrate_max_retries`: further hosts that a live migration tries; -1: all. */
+    readonly migrateMaxRetries: number;
     /** `[workarounds] upstream_quirks` */
     readonly upstreamQuirks: ReadonlySet<string>;
   };

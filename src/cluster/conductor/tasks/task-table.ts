@@ -1,6 +1,7 @@
 import type { TaskTable } from "../task-runner.js";
 import { createBuildInstances } from "./build-instances.js";
 import { createDeleteLocal } from "./delete-local.js";
+import { createDeleteResized } from "./delete-resized.js";
 import { createLiveMigrateInstance } from "./live-migrate-instance.js";
 import { createMigrateServer } from "./migrate-server.js";
 import { createRebuildInstance } from "./rebuild-instance.js";
@@ -14,5 +15,6 @@ export const createTaskTable = (parts: TaskParts): TaskTable => ({
   migrate_server: createMigrateServer(parts),
   live_migrate_instance: createLiveMigrateInstance(parts),
   unshelve_instance: createUnshelveInstance(parts),
+  delete_resized: createDeleteResized(parts),
   delete_local: createDeleteLocal(parts),
 });

@@ -1,11 +1,103 @@
+import type { Instance } from "../../../conductor/records/index.js";
+import type { Destination } from "../../scheduler/scheduler.js";
 import type { Task } from "../task.js";
+import type { TaskContext } from "../task-runner.js";
+import { withActionEvent } from "./action-event.js";
+import { endOperation, messageOf, RecordMissing } from "./faults.js";
 import type { TaskParts } from "./task-parts.js";
 
 type UnshelveTask = Extract<Task, { kind: "unshelve_instance" }>;
 
-export function createUnshelveInstance(_parts: TaskParts) {
+/** Spec 6.6: a shelved instance starts where it is, an offloaded one where the scheduler finds room. */
+export function createUnshelveInstance(parts: TaskParts) {
   return {
-    run: async (_task: UnshelveTask): Promise<void> => undefined,
-    fail: (_task: UnshelveTask, _error: unknown): void => undefined,
+    run: (task: UnshelveTask, context: TaskContext): Promise<void> => unshelve(parts, task, context),
+    fail: (task: UnshelveTask, error: unknown): void => {
+      const instance = parts.store.instances.get(task.instanceUuid);
+      if (instance !== null) endOperation(parts.store, instance, instance.vmState, error);
+    },
   };
+}
+
+async function unshelve(parts: TaskParts, task: UnshelveTask, context: TaskContext): Promise<void> {
+  const { store } = parts;
+  const instance = store.instances.get(task.instanceUuid);
+  if (instance === null) return release(parts, task);
+  if (instance.vmState === "shelved") {
+    startInPlace(parts, task, context);
+    return;
+  }
+  const event = { instanceUuid: instance.uuid, event: "conductor_unshelve_instance", requestId: task.requestId };
+  await withActionEvent(store, event, async (fail) => {
+    try {
+      const destination = await schedule(parts, task, instance);
+      if (!handOver(parts, task, destination, context)) await release(parts, task);
+    } catch (error) {
+      await release(parts, task);
+      parts.logger.warn("server could not be unshelved", {
+        instance: task.instanceUuid,
+        request_id: task.requestId,
+        reason: messageOf(error),
+      });
+      store.transaction(() => {
+        const current = store.instances.get(task.instanceUuid);
+        if (current?.taskState === "unshelving") endOperation(store, current, current.vmState, error);
+        context.finish();
+      });
+      fail(error instanceof Error ? error : new Error(String(error)));
+    }
+  });
+}
+
+function startInPlace(
+  { store, bus }: TaskParts,
+  { instanceUuid, requestId }: UnshelveTask,
+  context: TaskContext,
+): void {
+  store.transaction(() => {
+    const instance = store.instances.get(instanceUuid);
+    if (instance?.host && instance.taskState === "unshelving") {
+      store.instances.save(instanceUuid, { taskState: "powering-on" });
+      bus.cast(instance.host, "start_instance", { instanceUuid, requestId }, requestId);
+    }
+    context.finish();
+  });
+}
+
+async function schedule({ store, scheduler }: TaskParts, task: UnshelveTask, instance: Instance): Promise<Destination> {
+  const spec = store.requests.spec(instance.uuid);
+  if (spec === null) throw new RecordMissing(`the request spec of instance ${instance.uuid} is gone`);
+  const [destination] = await scheduler.selectDestinations({
+    instanceUuids: [instance.uuid],
+    spec: { ...spec, flavor: instance.flavor },
+    requestedHost: task.host ?? undefined,
+    // A run that was killed after its claim left one; offloaded, it holds nothing else.
+    held: "replace",
+    requestId: task.requestId,
+  });
+  if (destination === undefined) throw new RecordMissing("the scheduler answered no destination");
+  return destination;
+}
+
+/** False: the instance was deleted meanwhile, or is being so. */
+function handOver(
+  { store, bus }: TaskParts,
+  { instanceUuid, requestId }: UnshelveTask,
+  { selection }: Destination,
+  context: TaskContext,
+): boolean {
+  return store.transaction(() => {
+    const instance = store.instances.get(instanceUuid);
+    if (instance === null || instance.taskState !== "unshelving") return false;
+    const service = store.services.getByHost(selection.host, "nova-compute");
+    store.instances.save(instanceUuid, { availabilityZone: service?.availabilityZone ?? instance.availabilityZone });
+    const params = { instanceUuid, allocations: selection.allocationRequest, node: selection.node, requestId };
+    bus.cast(selection.host, "unshelve_instance", params, requestId);
+    context.finish();
+    return true;
+  });
+}
+
+async function release({ placement }: TaskParts, { instanceUuid, requestId }: UnshelveTask): Promise<void> {
+  await placement.deleteAllocation(instanceUuid, { force: true, requestId });
 }

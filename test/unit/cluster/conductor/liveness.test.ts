@@ -15,7 +15,7 @@ describe("is_up", () => {
     expect(isUp({ ...service, ...values }, { now, serviceDownTime: 60_000 })).toBe(up);
   });
 
-  test("2.5 a down time that is not above report_interval becomes 2.5 times that", () => {
+  test("2.5 row 2 a down time that is not above report_interval becomes 2.5 times that", () => {
     expect([effectiveDownTime(60, 10), effectiveDownTime(10, 10), effectiveDownTime(5, 11)]).toEqual([60, 25, 27]);
   });
 });

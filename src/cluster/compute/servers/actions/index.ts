@@ -3,15 +3,50 @@ import type { Answer, Call } from "../../api/call.js";
 import type { ComputeDeps } from "../../api/deps.js";
 import { badRequest, notFound } from "../../api/fault.js";
 import { MAX_MICROVERSION } from "../../api/versions.js";
+import { confirmResize, revertResize } from "./end-resize.js";
 import { evacuate } from "./evacuate.js";
+import { liveMigrate } from "./live-migrate.js";
 import { lock, unlock } from "./lock.js";
+import { migrate } from "./migrate.js";
+import { pause, unpause } from "./pause.js";
 import { reboot } from "./reboot.js";
+import { rebuild } from "./rebuild.js";
+import { rescue, unrescue } from "./rescue.js";
 import { resetState } from "./reset-state.js";
+import { resize } from "./resize.js";
+import { forceDelete, restore } from "./restore.js";
 import type { ServerAction } from "./server-action.js";
+import { shelve, shelveOffload, unshelve } from "./shelve.js";
 import { start } from "./start.js";
 import { stop } from "./stop.js";
+import { resume, suspend } from "./suspend.js";
 
-const ACTIONS: readonly ServerAction[] = [start, stop, reboot, resetState, evacuate, lock, unlock];
+const ACTIONS: readonly ServerAction[] = [
+  start,
+  stop,
+  reboot,
+  pause,
+  unpause,
+  suspend,
+  resume,
+  rescue,
+  unrescue,
+  lock,
+  unlock,
+  resetState,
+  migrate,
+  resize,
+  confirmResize,
+  revertResize,
+  liveMigrate,
+  evacuate,
+  rebuild,
+  shelve,
+  shelveOffload,
+  unshelve,
+  restore,
+  forceDelete,
+];
 
 /** POST /servers/{id}/action: checks and writes of an action are one transaction. */
 export const runAction = (deps: ComputeDeps) => {

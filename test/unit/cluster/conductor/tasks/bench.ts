@@ -107,7 +107,13 @@ export class ConductorBench {
           scheduler: this.scheduler,
           clock,
           logger,
-          config: { maxAttempts, serviceDownTime: DOWN_TIME, upstreamQuirks: this.quirks },
+          config: {
+            maxAttempts,
+            serviceDownTime: DOWN_TIME,
+            allowResizeToSameHost: true,
+            migrateMaxRetries: -1,
+            upstreamQuirks: this.quirks,
+          },
         }),
       });
     this.#runner = this.newRunner();

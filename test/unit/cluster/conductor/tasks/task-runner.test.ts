@@ -39,6 +39,7 @@ async function bench(concurrency: number) {
     migrate_server: flow,
     live_migrate_instance: flow,
     unshelve_instance: flow,
+    delete_resized: flow,
     delete_local: flow,
   };
   const create = () => createTaskRunner({ store, table, concurrency, logger: runtime.logger });

@@ -1,0 +1,85 @@
+import type { Instance, Migration, MigrationStatus } from "../../../conductor/records/index.js";
+import type { Answer, Call, ComputeRoute } from "../api/call.js";
+import type { ComputeDeps } from "../api/deps.js";
+import { badRequest, conflict, notFound } from "../api/fault.js";
+import { requireAdmin } from "../api/policy.js";
+import { schemas } from "../api/validate.js";
+import { recordAction, requireState } from "../servers/actions/server-action.js";
+import { findInstance, refuseLocked } from "../servers/find-server.js";
+
+const FORCE_COMPLETE = schemas<unknown>([
+  22,
+  {
+    type: "object",
+    properties: { force_complete: { type: "null" } },
+    required: ["force_complete"],
+    additionalProperties: false,
+  },
+]);
+
+/** What can be done to a live migration that is under way (spec 6.5, abort and force-complete). */
+export const serverMigrationActionRoutes = (deps: ComputeDeps): readonly ComputeRoute[] => [
+  { method: "POST", path: "/servers/:id/migrations/:migration/action", from: 22, answer: forceComplete(deps) },
+  { method: "DELETE", path: "/servers/:id/migrations/:migration", from: 24, answer: abort(deps) },
+];
+
+const forceComplete =
+  (deps: ComputeDeps) =>
+  (call: Call): Answer => {
+    call.body(FORCE_COMPLETE);
+    return deps.store.transaction(() => {
+      const instance = findInstance(deps, call);
+      requireAdmin(call, "os_compute_api:servers:migrations:force_complete");
+      refuseLocked(call, instance);
+      requireState(instance, "force_complete", { vm: ["active"], task: ["migrating"] });
+      const migration = findMigration(deps, call, instance);
+      refuseStatus(instance, migration, "force complete", ["running"]);
+      recordAction(deps, call, instance, "live_migration_force_complete");
+      const params = { instanceUuid: instance.uuid, migrationId: migration.id, requestId: call.requestId };
+      deps.bus.cast(sourceOf(migration), "live_migration_force_complete", params, call.requestId);
+      return { status: 202 };
+    });
+  };
+
+const abort =
+  (deps: ComputeDeps) =>
+  (call: Call): Answer =>
+    deps.store.transaction(() => {
+      const instance = findInstance(deps, call);
+      requireAdmin(call, "os_compute_api:servers:migrations:delete");
+      refuseLocked(call, instance);
+      requireState(instance, "abort live migration", { task: ["migrating"] });
+      const migration = findMigration(deps, call, instance);
+      const waiting: readonly MigrationStatus[] = call.version >= 65 ? ["queued", "preparing"] : [];
+      refuseStatus(instance, migration, "abort live migration", ["running", ...waiting]);
+      recordAction(deps, call, instance, "live_migration_cancel");
+      const params = { instanceUuid: instance.uuid, migrationId: migration.id, requestId: call.requestId };
+      deps.bus.cast(sourceOf(migration), "live_migration_abort", params, call.requestId);
+      return { status: 202 };
+    });
+
+/** @throws {Fault} 404 */
+const findMigration = ({ store }: ComputeDeps, call: Call, { uuid }: Instance): Migration => {
+  const id = call.param("migration");
+  const migration = /^\d{1,15}$/.test(id) ? store.migrations.get(Number(id)) : null;
+  if (migration?.instanceUuid !== uuid) throw notFound(`Migration ${id} not found for instance ${uuid}`);
+  return migration;
+};
+
+/** @throws {Fault} 400 */
+const refuseStatus = (
+  { uuid }: Instance,
+  { id, status, migrationType }: Migration,
+  method: string,
+  allowed: readonly MigrationStatus[],
+): void => {
+  if (migrationType === "live-migration" && allowed.includes(status)) return;
+  throw badRequest(
+    `Migration ${id} state of instance ${uuid} is ${status}. Cannot ${method} while the migration is in this state.`,
+  );
+};
+
+const sourceOf = ({ sourceCompute, id }: Migration): string => {
+  if (sourceCompute === null) throw conflict(`Migration ${id} has no source host`);
+  return sourceCompute;
+};

@@ -1,0 +1,71 @@
+import type { AgentMethods, InstanceParams } from "../../../../conductor/agent-methods.js";
+import type { Method } from "../../../../conductor/methods.js";
+import type { Instance, InstanceChanges, TaskState } from "../../../../conductor/records/index.js";
+import type { Answer, Call } from "../../api/call.js";
+import type { ComputeDeps } from "../../api/deps.js";
+import { requireMember } from "../../api/policy.js";
+import type { SchemaVersions } from "../../api/validate.js";
+import { findInstance, refuseLocked } from "../find-server.js";
+import {
+  type AllowedStates,
+  anyBody,
+  recordAction,
+  requireAgent,
+  requireState,
+  type ServerAction,
+} from "./server-action.js";
+
+/** Methods of agents that need to be told no more than which instance. */
+type PlainMethod = {
+  [M in keyof AgentMethods]: AgentMethods[M] extends Method<infer P, null>
+    ? InstanceParams extends P
+      ? M
+      : never
+    : never;
+}[keyof AgentMethods];
+
+export interface AgentActionOptions {
+  /** In the body: `os-start`, `pause`. */
+  readonly name: string;
+  /** In `Cannot 'pause' instance …`, and the name of the recorded action. */
+  readonly verb: string;
+  readonly policy: string;
+  readonly require?: (call: Call, policy: string) => void;
+  readonly states: AllowedStates;
+  /** Under way from now on. */
+  readonly taskState: TaskState;
+  readonly changes?: InstanceChanges;
+  readonly method: PlainMethod;
+  readonly schema?: SchemaVersions<unknown>;
+}
+
+/** An action that one agent carries out by itself. */
+export const agentAction = (options: AgentActionOptions): ServerAction => {
+  const { name, verb, policy, require = requireMember, states, method, schema = anyBody(name) } = options;
+  return {
+    name,
+    schema,
+    run: (deps, call): Answer => {
+      const instance = findInstance(deps, call);
+      require(call, policy);
+      refuseLocked(call, instance);
+      requireState(instance, verb, states);
+      const host = requireAgent(deps, instance);
+      begin(deps, call, instance, { taskState: options.taskState, ...options.changes }, verb);
+      deps.bus.cast(host, method, { instanceUuid: instance.uuid, requestId: call.requestId }, call.requestId);
+      return { status: 202 };
+    },
+  };
+};
+
+/** Marks the operation on the instance, unless another one has begun (409), and records it. */
+export const begin = (
+  deps: ComputeDeps,
+  call: Call,
+  instance: Instance,
+  changes: InstanceChanges,
+  action: string,
+): void => {
+  deps.store.instances.save(instance.uuid, changes, { expectedTaskState: [instance.taskState] });
+  recordAction(deps, call, instance, action);
+};

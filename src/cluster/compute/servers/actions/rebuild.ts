@@ -1,0 +1,93 @@
+import type { InstanceChanges } from "../../../../conductor/records/index.js";
+import { badRequest } from "../../api/fault.js";
+import { requireMember } from "../../api/policy.js";
+import {
+  ADMIN_PASSWORD,
+  BOOLEAN,
+  DESCRIPTION,
+  DISK_CONFIG,
+  METADATA,
+  NAME,
+  SHORT_HOSTNAME,
+} from "../../api/schema-parts.js";
+import { type Schema, schemas } from "../../api/validate.js";
+import { generatePassword } from "../create-server.js";
+import { findInstance, refuseLocked } from "../find-server.js";
+import { ServerView } from "../server-view.js";
+import { begin } from "./agent-action.js";
+import { requireAgent, requireState, type ServerAction } from "./server-action.js";
+
+interface RebuildBody {
+  readonly rebuild: {
+    readonly imageRef: string;
+    readonly name?: string;
+    readonly adminPass?: string;
+    readonly metadata?: Readonly<Record<string, string>>;
+    readonly description?: string | null;
+    readonly user_data?: string | null;
+    readonly hostname?: string;
+  };
+}
+
+const schema = (properties: Readonly<Record<string, Schema>>): Schema => ({
+  type: "object",
+  properties: { rebuild: { type: "object", properties, required: ["imageRef"], additionalProperties: false } },
+  required: ["rebuild"],
+  additionalProperties: false,
+});
+
+const v1 = {
+  name: NAME,
+  imageRef: { type: "string", format: "uuid" },
+  adminPass: ADMIN_PASSWORD,
+  metadata: METADATA,
+  preserve_ephemeral: BOOLEAN,
+  "OS-DCF:diskConfig": DISK_CONFIG,
+};
+const v19 = { ...v1, description: DESCRIPTION };
+const v57 = { ...v19, user_data: { type: ["string", "null"], format: "base64", maxLength: 65_535 } };
+const v90 = { ...v57, hostname: SHORT_HOSTNAME };
+const SCHEMA = schemas<RebuildBody>([1, schema(v1)], [19, schema(v19)], [57, schema(v57)], [90, schema(v90)]);
+
+/** Spec 6.6: on its host, from that image; what it holds in Placement stays as it is. */
+export const rebuild: ServerAction = {
+  name: "rebuild",
+  schema: SCHEMA,
+  run: (deps, call) => {
+    const { rebuild: wanted } = call.body(SCHEMA);
+    const { store, bus, random } = deps;
+    const instance = findInstance(deps, call);
+    requireMember(call, "os_compute_api:servers:rebuild");
+    refuseLocked(call, instance);
+    requireState(instance, "rebuild", { vm: ["active", "stopped", "error"] });
+    const host = requireAgent(deps, instance);
+    if (!deps.imageExists(wanted.imageRef)) throw badRequest("Cannot find image for rebuild");
+    begin(deps, call, instance, { taskState: "rebuilding", progress: 0, ...changes(wanted) }, "rebuild");
+    const params = {
+      instanceUuid: instance.uuid,
+      migrationId: null,
+      onSharedStorage: null,
+      recreate: false,
+      node: instance.node ?? "",
+      imageRef: wanted.imageRef,
+      targetStopped: false,
+      requestId: call.requestId,
+    };
+    bus.cast(host, "rebuild_instance", params, call.requestId);
+    const shown = store.instances.get(instance.uuid) ?? instance;
+    const server = new ServerView(deps, call).detail({ instance: shown, building: false });
+    return {
+      status: 202,
+      headers: { location: call.links.self(`servers/${instance.uuid}`) },
+      body: { server: { ...server, adminPass: wanted.adminPass ?? generatePassword(random) } },
+    };
+  },
+};
+
+const changes = (wanted: RebuildBody["rebuild"]): InstanceChanges => ({
+  ...(wanted.name === undefined ? {} : { displayName: wanted.name }),
+  ...(wanted.metadata === undefined ? {} : { metadata: wanted.metadata }),
+  ...(wanted.description === undefined ? {} : { displayDescription: wanted.description }),
+  ...(wanted.user_data === undefined ? {} : { userData: wanted.user_data }),
+  ...(wanted.hostname === undefined ? {} : { hostname: wanted.hostname }),
+});

@@ -1,0 +1,61 @@
+import { badRequest } from "../../api/fault.js";
+import { requireMember } from "../../api/policy.js";
+import { ADMIN_PASSWORD } from "../../api/schema-parts.js";
+import { schemas } from "../../api/validate.js";
+import { generatePassword } from "../create-server.js";
+import { findInstance, refuseLocked } from "../find-server.js";
+import { agentAction, begin } from "./agent-action.js";
+import { requireAgent, requireState, type ServerAction } from "./server-action.js";
+
+interface RescueBody {
+  readonly rescue: { readonly adminPass?: string; readonly rescue_image_ref?: string } | null;
+}
+
+const SCHEMA = schemas<RescueBody>([
+  1,
+  {
+    type: "object",
+    properties: {
+      rescue: {
+        type: ["object", "null"],
+        properties: { adminPass: ADMIN_PASSWORD, rescue_image_ref: { type: "string", format: "uuid" } },
+        additionalProperties: false,
+      },
+    },
+    required: ["rescue"],
+    additionalProperties: false,
+  },
+]);
+
+export const rescue: ServerAction = {
+  name: "rescue",
+  schema: SCHEMA,
+  run: (deps, call) => {
+    const { rescue: wanted } = call.body(SCHEMA);
+    const instance = findInstance(deps, call);
+    requireMember(call, "os_compute_api:os-rescue");
+    refuseLocked(call, instance);
+    requireState(instance, "rescue", { vm: ["active", "stopped", "error"] });
+    const host = requireAgent(deps, instance);
+    const image = wanted?.rescue_image_ref;
+    if (image !== undefined && !deps.imageExists(image)) throw badRequest(`Image ${image} could not be found.`);
+    begin(deps, call, instance, { taskState: "rescuing" }, "rescue");
+    const { requestId } = call;
+    const params = {
+      instanceUuid: instance.uuid,
+      requestId,
+      ...(image === undefined ? {} : { rescueImageRef: image }),
+    };
+    deps.bus.cast(host, "rescue_instance", params, requestId);
+    return { status: 200, body: { adminPass: wanted?.adminPass ?? generatePassword(deps.random) } };
+  },
+};
+
+export const unrescue = agentAction({
+  name: "unrescue",
+  verb: "unrescue",
+  policy: "os_compute_api:os-unrescue",
+  states: { vm: ["rescued"] },
+  taskState: "unrescuing",
+  method: "unrescue_instance",
+});

@@ -1,0 +1,61 @@
+import { badRequest } from "../../api/fault.js";
+import { requireMember } from "../../api/policy.js";
+import { DISK_CONFIG } from "../../api/schema-parts.js";
+import { schemas } from "../../api/validate.js";
+import { findInstance, refuseLocked } from "../find-server.js";
+import { begin } from "./agent-action.js";
+import { requireAgent, requireState, type ServerAction } from "./server-action.js";
+
+interface ResizeBody {
+  readonly resize: { readonly flavorRef: string | number };
+}
+
+const SCHEMA = schemas<ResizeBody>([
+  1,
+  {
+    type: "object",
+    properties: {
+      resize: {
+        type: "object",
+        properties: { flavorRef: { type: ["string", "integer"], minLength: 1 }, "OS-DCF:diskConfig": DISK_CONFIG },
+        required: ["flavorRef"],
+        additionalProperties: false,
+      },
+    },
+    required: ["resize"],
+    additionalProperties: false,
+  },
+]);
+
+/** Spec 6.3 row 1. */
+export const resize: ServerAction = {
+  name: "resize",
+  schema: SCHEMA,
+  run: (deps, call) => {
+    const { resize: wanted } = call.body(SCHEMA);
+    const { store } = deps;
+    const instance = findInstance(deps, call);
+    requireMember(call, "os_compute_api:servers:resize");
+    refuseLocked(call, instance);
+    requireState(instance, "resize", { vm: ["active", "stopped"] });
+    requireAgent(deps, instance);
+    // Links are taken too, as everywhere a flavor is named.
+    const flavorid = String(wanted.flavorRef).replace(/^.*\//, "");
+    const flavor = store.flavors.getByFlavorid(flavorid);
+    const same = flavor?.id === instance.flavor.id;
+    if (flavor === null || (flavor.disabled && !same)) throw badRequest(`Flavor ${flavorid} could not be found.`);
+    if (flavor.rootGb === 0 && instance.flavor.rootGb !== 0 && instance.imageRef !== "") {
+      throw badRequest("Server disk was unable to be resized because: Resize to zero disk flavor is not allowed.");
+    }
+    if (same) throw badRequest("When resizing, instances must change flavor!");
+    begin(deps, call, instance, { taskState: "resize_prep", progress: 0 }, "resize");
+    store.tasks.add({
+      kind: "migrate_server",
+      instanceUuid: instance.uuid,
+      requestId: call.requestId,
+      flavor,
+      host: null,
+    });
+    return { status: 202 };
+  },
+};

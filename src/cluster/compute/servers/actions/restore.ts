@@ -1,0 +1,37 @@
+import { requireMember } from "../../api/policy.js";
+import { terminate } from "../delete-server.js";
+import { findInstance, refuseLocked } from "../find-server.js";
+import { begin } from "./agent-action.js";
+import { anyBody, requireState, type ServerAction } from "./server-action.js";
+
+/** Brings back a server that was deleted no longer than `reclaim_instance_interval` ago. */
+export const restore: ServerAction = {
+  name: "restore",
+  schema: anyBody("restore"),
+  run: (deps, call) => {
+    const instance = findInstance(deps, call);
+    requireMember(call, "os_compute_api:os-deferred-delete:restore");
+    requireState(instance, "restore", { vm: ["soft-delete"] });
+    if (instance.host === null) {
+      begin(deps, call, instance, { vmState: "active", taskState: null }, "restore");
+      return { status: 202 };
+    }
+    begin(deps, call, instance, { taskState: "restoring" }, "restore");
+    const params = { instanceUuid: instance.uuid, requestId: call.requestId };
+    deps.bus.cast(instance.host, "restore_instance", params, call.requestId);
+    return { status: 202 };
+  },
+};
+
+/** Deletes for good, whatever the server does and whether it could be restored. */
+export const forceDelete: ServerAction = {
+  name: "forceDelete",
+  schema: anyBody("forceDelete"),
+  run: (deps, call) => {
+    const instance = findInstance(deps, call);
+    requireMember(call, "os_compute_api:os-deferred-delete:force");
+    refuseLocked(call, instance);
+    terminate(deps, call, instance);
+    return { status: 202 };
+  },
+};

@@ -1,0 +1,132 @@
+import type { Instance } from "../../../../conductor/records/index.js";
+import type { Call } from "../../api/call.js";
+import type { ComputeDeps } from "../../api/deps.js";
+import { badRequest, conflict } from "../../api/fault.js";
+import { requireAdmin, requireMember } from "../../api/policy.js";
+import { HOSTNAME, NAME } from "../../api/schema-parts.js";
+import { type Schema, schemas } from "../../api/validate.js";
+import { findInstance, refuseLocked } from "../find-server.js";
+import { agentAction, begin } from "./agent-action.js";
+import { anyBody, requireAgent, requireState, type ServerAction } from "./server-action.js";
+
+/** Spec 6.6. Without a disk of its own there is nothing to keep: it is offloaded at once. */
+export const shelve: ServerAction = {
+  name: "shelve",
+  schema: anyBody("shelve"),
+  run: (deps, call) => {
+    const instance = findInstance(deps, call);
+    requireMember(call, "os_compute_api:os-shelve:shelve");
+    refuseLocked(call, instance);
+    requireState(instance, "shelve", { vm: ["active", "stopped", "paused", "suspended"] });
+    const host = requireAgent(deps, instance);
+    const { uuid: instanceUuid, imageRef } = instance;
+    const { requestId } = call;
+    if (imageRef === "") {
+      begin(deps, call, instance, { taskState: "shelving_offloading" }, "shelve");
+      deps.bus.cast(host, "shelve_offload_instance", { instanceUuid, requestId }, requestId);
+    } else {
+      begin(deps, call, instance, { taskState: "shelving" }, "shelve");
+      const params = { instanceUuid, imageId: deps.random.uuid(), requestId };
+      deps.bus.cast(host, "shelve_instance", params, requestId);
+    }
+    return { status: 202 };
+  },
+};
+
+export const shelveOffload = agentAction({
+  name: "shelveOffload",
+  verb: "shelveOffload",
+  policy: "os_compute_api:os-shelve:shelve_offload",
+  require: requireAdmin,
+  states: { vm: ["shelved"] },
+  taskState: "shelving_offloading",
+  method: "shelve_offload_instance",
+});
+
+interface UnshelveBody {
+  /** Anything before 2.77, and meaning nothing. */
+  readonly unshelve: { readonly availability_zone?: string | null; readonly host?: string } | null;
+}
+
+const schema = (unshelve: Schema): Schema => ({
+  type: "object",
+  properties: { unshelve },
+  required: ["unshelve"],
+  additionalProperties: false,
+});
+
+const ZONE_OR_NONE = { ...NAME, type: ["string", "null"] };
+const UNSHELVE = schemas<UnshelveBody>(
+  [1, schema({})],
+  [
+    77,
+    schema({
+      type: ["object", "null"],
+      properties: { availability_zone: NAME },
+      required: ["availability_zone"],
+      additionalProperties: false,
+    }),
+  ],
+  [
+    91,
+    schema({
+      type: ["object", "null"],
+      properties: { availability_zone: ZONE_OR_NONE, host: HOSTNAME },
+      minProperties: 1,
+      additionalProperties: false,
+    }),
+  ],
+);
+
+export const unshelve: ServerAction = {
+  name: "unshelve",
+  schema: UNSHELVE,
+  run: (deps, call) => {
+    const body = call.body(UNSHELVE);
+    const wanted = (call.version >= 77 ? body.unshelve : null) ?? {};
+    const instance = findInstance(deps, call);
+    requireMember(call, "os_compute_api:os-shelve:unshelve");
+    if (wanted.host !== undefined) requireAdmin(call, "os_compute_api:os-shelve:unshelve_to_host");
+    refuseLocked(call, instance);
+    requireState(instance, "unshelve", { vm: ["shelved", "shelved_offloaded"] });
+    const host = readUnshelveTarget(deps, call, instance, wanted);
+    begin(deps, call, instance, { taskState: "unshelving" }, "unshelve");
+    deps.store.tasks.add({
+      kind: "unshelve_instance",
+      instanceUuid: instance.uuid,
+      requestId: call.requestId,
+      host,
+    });
+    return { status: 202 };
+  },
+};
+
+/** The host that was asked for; a zone becomes the server's, for this and later moves. */
+const readUnshelveTarget = (
+  { store }: ComputeDeps,
+  call: Call,
+  instance: Instance,
+  { availability_zone: zone, host }: NonNullable<UnshelveBody["unshelve"]>,
+): string | null => {
+  if (zone === undefined && host === undefined) return null;
+  if (instance.vmState !== "shelved_offloaded") {
+    const subject = call.version >= 91 ? "an availability zone or a host" : "an availability zone";
+    throw conflict(
+      `Specifying ${subject} when unshelving server "${instance.uuid}" with status "${instance.vmState.toUpperCase()}" is not supported. The server status must be SHELVED_OFFLOADED.`,
+    );
+  }
+  const services = store.services.list({ binary: "nova-compute" });
+  if (zone !== undefined && zone !== null && !services.some((service) => service.availabilityZone === zone)) {
+    throw badRequest("The requested availability zone is not available");
+  }
+  if (host !== undefined) {
+    const service = services.find((candidate) => candidate.host === host);
+    if (service === undefined) throw badRequest(`Compute host ${host} could not be found.`);
+    if (zone !== undefined && zone !== null && service.availabilityZone !== zone) {
+      throw conflict(`Host "${host}" is not in the availability zone "${zone}".`);
+    }
+  }
+  const spec = store.requests.spec(instance.uuid);
+  if (zone !== undefined && spec !== null) store.requests.saveSpec({ ...spec, availabilityZone: zone });
+  return host ?? null;
+};

@@ -1,0 +1,70 @@
+import { ConductorError } from "../../../conductor/errors.js";
+import type { Migration } from "../../../conductor/records/index.js";
+import { PlacementError } from "../../../placement/errors.js";
+import type { Task } from "../task.js";
+import type { TaskContext } from "../task-runner.js";
+import { endOperation, messageOf } from "./faults.js";
+import { isAlive } from "./live-destination.js";
+import type { TaskParts } from "./task-parts.js";
+
+type DeleteTask = Extract<Task, { kind: "delete_resized" }>;
+
+/** Deletes a server that waits for the confirmation of a resize: first the source lets go of it (spec 6.2). */
+export function createDeleteResized(parts: TaskParts) {
+  return {
+    run: (task: DeleteTask, context: TaskContext) => deleteResized(parts, task, context),
+    /** The row stays, so that the user can try again. */
+    fail: ({ instanceUuid }: DeleteTask, error: unknown): void => {
+      const instance = parts.store.instances.get(instanceUuid);
+      if (instance !== null) endOperation(parts.store, instance, "error", error);
+    },
+  };
+}
+
+async function deleteResized(parts: TaskParts, task: DeleteTask, context: TaskContext): Promise<void> {
+  const { store, bus } = parts;
+  const { instanceUuid, requestId } = task;
+  const migration = store.migrations.get(task.migrationId);
+  if (migration !== null && ["finished", "confirming"].includes(migration.status)) {
+    await confirmOnSource(parts, task, migration);
+  }
+  store.transaction(() => {
+    const instance = store.instances.get(instanceUuid);
+    if (instance !== null) {
+      // An agent that failed to confirm has said so; the delete goes on all the same.
+      store.instances.save(instanceUuid, { taskState: "deleting" });
+      if (instance.host !== null && isAlive(parts, instance.host)) {
+        bus.cast(instance.host, "terminate_instance", { instanceUuid, requestId }, requestId);
+      } else {
+        store.tasks.add({ kind: "delete_local", instanceUuid, requestId });
+      }
+    }
+    context.finish();
+  });
+}
+
+/** A source that is away cannot be waited for: its half is given back here, and it destroys its guest when it returns (3.5). */
+async function confirmOnSource(parts: TaskParts, task: DeleteTask, migration: Migration): Promise<void> {
+  const { store, bus, placement, logger } = parts;
+  const { instanceUuid, requestId } = task;
+  try {
+    const host = migration.sourceCompute ?? "";
+    store.migrations.save(migration.id, { status: "confirming" });
+    await bus.call(host, "confirm_resize", { instanceUuid, migrationId: migration.id, requestId }, { requestId });
+  } catch (error) {
+    if (!(error instanceof ConductorError)) throw error;
+    logger.warn("the source could not confirm the resize of an instance that is deleted", {
+      instance: instanceUuid,
+      request_id: requestId,
+      reason: messageOf(error),
+    });
+  }
+  if (store.migrations.get(migration.id)?.status === "confirmed") return;
+  try {
+    await placement.deleteAllocation(migration.uuid, { force: true, requestId });
+  } catch (error) {
+    if (!(error instanceof PlacementError)) throw error;
+    logger.error("the source's half of a move leaks", { err: error, migration: migration.uuid });
+  }
+  store.migrations.save(migration.id, { status: "error" });
+}

@@ -1,0 +1,155 @@
+import type { LiveMigrateData } from "../../../conductor/agent-methods.js";
+import { ConductorError } from "../../../conductor/errors.js";
+import type { ComputeNode, Instance } from "../../../conductor/records/index.js";
+import { claimSelection } from "../../scheduler/claim.js";
+import { NoValidHost } from "../../scheduler/errors.js";
+import type { ScheduleRequest } from "../../scheduler/schedule-request.js";
+import { isUp } from "../liveness.js";
+import type { Task } from "../task.js";
+import { MaxRetriesExceeded, messageOf, RecordMissing } from "./faults.js";
+import {
+  ComputeServiceUnavailable,
+  DestinationHypervisorTooOld,
+  InvalidHypervisorType,
+  MigrationPreCheckError,
+  UnableToMigrateToSelf,
+} from "./live-errors.js";
+import { type Move, sourceNode } from "./source-half.js";
+import type { TaskParts } from "./task-parts.js";
+
+export type LiveTask = Extract<Task, { kind: "live_migrate_instance" }>;
+
+/** A node that has been claimed and that can take the guest. */
+export interface LiveDestination {
+  readonly node: ComputeNode;
+  readonly data: LiveMigrateData;
+}
+
+/** Spec 6.5 row 4: host after host, until both ends agree. @throws {NoValidHost} {MaxRetriesExceeded} */
+export async function findLiveDestination(
+  parts: TaskParts,
+  task: LiveTask,
+  move: Move,
+  held: ScheduleRequest["held"],
+): Promise<LiveDestination> {
+  const { store, scheduler, config, logger } = parts;
+  const { instance } = move;
+  const tried = instance.host === null ? [] : [instance.host];
+  for (;;) {
+    const spec = store.requests.spec(instance.uuid);
+    if (spec === null) throw new RecordMissing(`the request spec of instance ${instance.uuid} is gone`);
+    const [destination] = await scheduler.selectDestinations({
+      instanceUuids: [instance.uuid],
+      spec: { ...spec, flavor: instance.flavor },
+      requestedHost: task.host ?? undefined,
+      ignoreHosts: tried,
+      held,
+      requestId: task.requestId,
+    });
+    if (destination === undefined) throw new RecordMissing("the scheduler answered no destination");
+    const { host, node: name, computeNodeUuid } = destination.selection;
+    try {
+      const node = store.computeNodes.getByHostAndNode(host, name);
+      if (node === null) throw new MigrationPreCheckError(`node ${name} of host ${host} is gone`);
+      refuseIncompatible(parts, instance, node);
+      return { node, data: await askDestination(parts, task, move, node) };
+    } catch (error) {
+      if (!isPreCheckFailure(error)) throw error;
+      logger.info("the host cannot take the instance live", {
+        instance: instance.uuid,
+        host,
+        request_id: task.requestId,
+        reason: messageOf(error),
+      });
+      const { requestId } = task;
+      const options = { retry: true, requestId };
+      await parts.placement.removeProviderTreeFromInstanceAllocation(instance.uuid, computeNodeUuid, options);
+      tried.push(host);
+      // The source is among those tried, and the first one is no retry.
+      if (config.migrateMaxRetries >= 0 && tried.length - 2 >= config.migrateMaxRetries) {
+        store.migrations.save(move.migration.id, { status: "failed" });
+        throw new MaxRetriesExceeded(
+          `Exceeded max scheduling retries ${config.migrateMaxRetries} for instance ${instance.uuid} during live migration`,
+        );
+      }
+    }
+  }
+}
+
+/** Spec 6.5 row 4f: the operator's word; neither candidates nor filters. */
+export async function claimForcedLive(
+  parts: TaskParts,
+  task: LiveTask,
+  move: Move,
+  host: string,
+  held: ScheduleRequest["held"],
+): Promise<LiveDestination> {
+  const { store, placement } = parts;
+  const { instance, migration, requestId } = move;
+  if (host === instance.host) throw new UnableToMigrateToSelf(instance.uuid, host);
+  const node = store.computeNodes.byHost(host)[0];
+  if (node === undefined || !isAlive(parts, host)) throw new ComputeServiceUnavailable(host);
+  const available = node.memoryMb * node.ramAllocationRatio - (node.memoryMb - node.freeRamMb);
+  if (available <= instance.memoryMb) {
+    throw new MigrationPreCheckError(
+      `Unable to migrate ${instance.uuid} to ${host}: Lack of memory(host:${available} <= instance:${instance.memoryMb})`,
+    );
+  }
+  refuseIncompatible(parts, instance, node);
+  const owner = held === "replace" ? migration.uuid : instance.uuid;
+  const { allocations } = await placement.getAllocationsForConsumer(owner, { requestId });
+  const providers = Object.values(allocations);
+  const [only] = providers;
+  if (only === undefined || providers.length > 1) {
+    throw new NoValidHost(
+      `Unable to move instance ${instance.uuid} to host ${host}. The instance has complex allocations on the source host so move cannot be forced.`,
+    );
+  }
+  const { uuid: consumer, projectId, userId } = instance;
+  const claimed = await claimSelection(
+    placement,
+    { allocationRequest: { [node.uuid]: { resources: only.resources } }, allocationRequestVersion: "1.36" },
+    { consumer, projectId, userId, held },
+    requestId,
+  );
+  if (!claimed) {
+    throw new NoValidHost(
+      `Unable to move instance ${instance.uuid} to host ${host}. There is not enough capacity on the host for the instance.`,
+    );
+  }
+  return { node, data: await askDestination(parts, task, move, node) };
+}
+
+function refuseIncompatible({ store }: TaskParts, instance: Instance, node: ComputeNode): void {
+  const source = sourceNode(store, instance);
+  if (source === undefined) throw new ComputeServiceUnavailable(instance.host ?? "none");
+  if (source.hypervisorType !== node.hypervisorType) throw new InvalidHypervisorType();
+  if (source.hypervisorVersion > node.hypervisorVersion) throw new DestinationHypervisorTooOld();
+}
+
+async function askDestination(
+  { bus }: TaskParts,
+  task: LiveTask,
+  { instance, migration, requestId }: Move,
+  { host }: ComputeNode,
+): Promise<LiveMigrateData> {
+  const { blockMigration, diskOverCommit } = task;
+  const params = { instanceUuid: instance.uuid, migrationId: migration.id, blockMigration, diskOverCommit, requestId };
+  try {
+    return await bus.call(host, "check_can_live_migrate_destination", params, { requestId });
+  } catch (error) {
+    if (error instanceof ConductorError) throw new MigrationPreCheckError(error.message);
+    throw error;
+  }
+}
+
+/** Whether the host's agent can be asked at all. */
+export function isAlive({ store, clock, config }: TaskParts, host: string): boolean {
+  const service = store.services.getByHost(host, "nova-compute");
+  return service !== null && isUp(service, { now: clock.now(), serviceDownTime: config.serviceDownTime });
+}
+
+const isPreCheckFailure = (error: unknown): boolean =>
+  error instanceof MigrationPreCheckError ||
+  error instanceof InvalidHypervisorType ||
+  error instanceof DestinationHypervisorTooOld;

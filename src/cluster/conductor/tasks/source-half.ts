@@ -1,0 +1,105 @@
+import type { ComputeNode, Flavor, Instance, Migration } from "../../../conductor/records/index.js";
+import { flavorResources } from "../../../conductor/records/index.js";
+import type { Allocations, ResourceAmounts } from "../../../placement/types.js";
+import { NoValidHost } from "../../scheduler/errors.js";
+import type { ScheduleRequest } from "../../scheduler/schedule-request.js";
+import { moveStrategy } from "../move-strategy.js";
+import { releaseUnfinishedClaims } from "./release-unfinished-claims.js";
+import type { TaskParts } from "./task-parts.js";
+
+/** The instance and the migration that moves it; they stay the same over a flow. */
+export interface Move {
+  readonly instance: Instance;
+  readonly migration: Migration;
+  /** What it will need; for all moves but a resize what it needs now. */
+  readonly flavor: Flavor;
+  readonly requestId: string;
+}
+
+/**
+ * Makes sure of who owns the source's half (spec 6.0) and says what becomes of what the instance still holds when the
+ * destination is claimed. Done before the scheduler claims (V26). A move that an earlier run made is recognised.
+ * @throws {AllocationMoveFailed} somebody else wrote the allocations of the instance
+ * @throws {NoValidHost} Placement refused
+ */
+export async function secureSourceHalf(parts: TaskParts, move: Move): Promise<ScheduleRequest["held"]> {
+  const { store, placement } = parts;
+  const { instance, migration, requestId } = move;
+  const ofMigration = await placement.getAllocationsForConsumer(migration.uuid, { requestId });
+  if (Object.keys(ofMigration.allocations).length > 0) return "replace";
+  const { allocations } = await placement.getAllocationsForConsumer(instance.uuid, { requestId });
+  if (moveStrategy(store) === "doubled") return "sum";
+  const source = sourceNode(store, instance);
+  // Nothing to keep for the way back: created by something that does not know Placement, or healed away.
+  if (source === undefined || !holdsAnyOf(allocations, source)) return "replace";
+  const moved = await placement.moveAllocations(instance.uuid, migration.uuid, { requestId });
+  if (moved !== true) {
+    throw new NoValidHost(
+      `Unable to replace instance claim on source host ${instance.host} node ${instance.node} by one of the migration.`,
+    );
+  }
+  return "replace";
+}
+
+/**
+ * Undoes what a move that goes nowhere has claimed: afterwards the instance holds the source again and nothing else, in
+ * either strategy (V27: before anybody can use it). Safe to repeat.
+ * @throws {AllocationMoveFailed} somebody else wrote the allocations of the instance: both halves stand
+ */
+export async function restoreSourceHalf(parts: TaskParts, move: Move): Promise<void> {
+  const { store, placement } = parts;
+  const { instance, migration, flavor, requestId } = move;
+  const ofMigration = await placement.getAllocationsForConsumer(migration.uuid, { requestId });
+  if (Object.keys(ofMigration.allocations).length > 0) {
+    // An agent says `deleted` before it deletes the allocations (V23): whichever comes second finds them.
+    const targetDeleted = async () => (store.instances.get(instance.uuid)?.vmState ?? "deleted") === "deleted";
+    const moved = await placement.moveAllocations(migration.uuid, instance.uuid, { requestId, targetDeleted });
+    if (moved !== true) {
+      parts.logger.error("the allocation of a failed move could not be given back to the instance", {
+        instance: instance.uuid,
+        migration: migration.uuid,
+        request_id: requestId,
+      });
+    }
+    return;
+  }
+  await subtractSameHostClaim(parts, instance, flavor, requestId);
+  await releaseUnfinishedClaims(parts, instance, requestId, migration);
+}
+
+/** `doubled` on one host: one record of both flavors (spec 6.0). */
+async function subtractSameHostClaim(
+  { store, placement }: TaskParts,
+  instance: Instance,
+  flavor: Flavor,
+  requestId: string,
+): Promise<void> {
+  const source = sourceNode(store, instance);
+  if (source === undefined) return;
+  const { allocations } = await placement.getAllocationsForConsumer(instance.uuid, { requestId });
+  const held = allocations[source.uuid]?.resources;
+  if (held === undefined) return;
+  const wanted = flavorResources(flavor);
+  if (!equals(held, sum(flavorResources(instance.flavor), wanted))) return;
+  await placement.removeResources(instance.uuid, { [source.uuid]: { resources: wanted } }, { requestId });
+}
+
+export const sourceNode = (
+  store: TaskParts["store"],
+  { host, node }: Pick<Instance, "host" | "node">,
+): ComputeNode | undefined =>
+  host === null || node === null ? undefined : (store.computeNodes.getByHostAndNode(host, node) ?? undefined);
+
+/** Without providers' trees: what is on no other node is on this one, or shared with it. */
+const holdsAnyOf = (allocations: Allocations, { uuid }: ComputeNode): boolean => allocations[uuid] !== undefined;
+
+const sum = (left: ResourceAmounts, right: ResourceAmounts): ResourceAmounts => {
+  const total: Record<string, number> = { ...left };
+  for (const [name, amount] of Object.entries(right)) total[name] = (total[name] ?? 0) + amount;
+  return total;
+};
+
+const equals = (left: ResourceAmounts, right: ResourceAmounts): boolean => {
+  const names = new Set([...Object.keys(left), ...Object.keys(right)]);
+  return [...names].every((name) => (left[name] ?? 0) === (right[name] ?? 0));
+};
