@@ -16,6 +16,11 @@ import type { ReportClient } from "../placement/report-client.js";
 import type { Runtime } from "../runtime/runtime.js";
 import type { DriverHost } from "../virt/driver-host.js";
 import type { Allocations } from "../virt/types.js";
+import type { FinishResizeRequest } from "./operations/cold-move/finish-resize.js";
+import type { MoveRequest } from "./operations/cold-move/move-request.js";
+import type { PrepResizeRequest } from "./operations/cold-move/prep-resize.js";
+import type { StateChangeName } from "./operations/states/state-changes.js";
+import type { UnshelveRequest } from "./operations/states/unshelve-instance.js";
 import type { Moved, MoveWrite } from "./tracker/move-writes.js";
 
 /** What every part of one host's agent works with. Made once, by `createAgent`. */
@@ -142,6 +147,24 @@ export interface Operations {
   stopInstance(instance: Instance, requestId: string): Promise<void>;
   rebootInstance(instance: Instance, type: "SOFT" | "HARD", requestId: string): Promise<void>;
   unpauseInstance(instance: Instance, requestId: string): Promise<void>;
+  /** Spec 6.3 row 4, on the destination. */
+  prepResize(request: PrepResizeRequest): Promise<void>;
+  /** Spec 6.3 rows 5 and 6, on the source. */
+  resizeInstance(request: MoveRequest): Promise<void>;
+  /** Spec 6.3 row 7, on the destination. */
+  finishResize(request: FinishResizeRequest): Promise<void>;
+  /** Spec 6.3 "Confirm", on the source. */
+  confirmResize(request: MoveRequest): Promise<void>;
+  /** Spec 6.3 "Revert": destination, then source. */
+  revertResize(request: MoveRequest): Promise<void>;
+  finishRevertResize(request: MoveRequest): Promise<void>;
+  /** Pause, suspend and the like. */
+  changeState(change: StateChangeName, instance: Instance, requestId: string): Promise<void>;
+  rescueInstance(instance: Instance, imageRef: string | undefined, requestId: string): Promise<void>;
+  /** Spec 6.6. */
+  shelveInstance(instance: Instance, imageId: string, requestId: string): Promise<void>;
+  shelveOffloadInstance(instance: Instance, requestId: string): Promise<void>;
+  unshelveInstance(request: UnshelveRequest): Promise<void>;
   /** Spec 4.10 `_sync_power_states` for one instance. */
   syncInstancePowerState(instance: Instance): Promise<void>;
   /** Operations that are under way now; shutdown waits for them. */

@@ -3,14 +3,26 @@ import { KeyedLock } from "../../runtime/keyed-lock.js";
 import { TaskQueue } from "../../runtime/queue.js";
 import type { AgentContext, BuildRequestOptions, Operations, RebuildOptions, ResourceTracker } from "../contracts.js";
 import { buildInstance } from "./build-instance.js";
+import { confirmResize } from "./cold-move/confirm-resize.js";
+import { type FinishResizeRequest, finishResize } from "./cold-move/finish-resize.js";
+import { finishRevertResize } from "./cold-move/finish-revert-resize.js";
+import type { MoveRequest } from "./cold-move/move-request.js";
+import { type PrepResizeRequest, prepResize } from "./cold-move/prep-resize.js";
+import { resizeInstance } from "./cold-move/resize-instance.js";
+import { revertResize } from "./cold-move/revert-resize.js";
 import { completePartialDeletion, deleteInstance } from "./delete-instance.js";
-import type { OperationParts } from "./parts.js";
-import { rebootInstance, startInstance, stopInstance, unpauseInstance } from "./power.js";
+import type { OperationParts, StepFaults } from "./parts.js";
+import { rebootInstance, startInstance, stopInstance } from "./power.js";
 import { syncInstancePowerState } from "./power-sync.js";
 import { rebuildInstance } from "./rebuild-instance.js";
+import { rescueInstance } from "./states/rescue-instance.js";
+import { shelveInstance } from "./states/shelve-instance.js";
+import { shelveOffloadInstance } from "./states/shelve-offload.js";
+import { changeState, type StateChangeName } from "./states/state-changes.js";
+import { type UnshelveRequest, unshelveInstance } from "./states/unshelve-instance.js";
 
-export const createOperations = (context: AgentContext, tracker: ResourceTracker): Operations =>
-  new InstanceOperations({ context, tracker });
+export const createOperations = (context: AgentContext, tracker: ResourceTracker, faults?: StepFaults): Operations =>
+  new InstanceOperations({ context, tracker, ...(faults ? { faults } : {}) });
 
 /** Runs the flows of spec 6: one at a time for an instance, `max_concurrent_builds` builds at a time in all. */
 export class InstanceOperations implements Operations {
@@ -61,18 +73,69 @@ export class InstanceOperations implements Operations {
   }
 
   async unpauseInstance(instance: Instance, requestId: string): Promise<void> {
-    await this.#serial(instance.uuid, () => unpauseInstance(this.#for(requestId), instance, requestId));
+    await this.#serial(instance.uuid, () => changeState(this.#for(requestId), "unpause", instance, requestId));
+  }
+
+  async prepResize(request: PrepResizeRequest): Promise<void> {
+    await this.#move(prepResize, request);
+  }
+
+  async resizeInstance(request: MoveRequest): Promise<void> {
+    await this.#move(resizeInstance, request);
+  }
+
+  async finishResize(request: FinishResizeRequest): Promise<void> {
+    await this.#move(finishResize, request);
+  }
+
+  async confirmResize(request: MoveRequest): Promise<void> {
+    await this.#move(confirmResize, request);
+  }
+
+  async revertResize(request: MoveRequest): Promise<void> {
+    await this.#move(revertResize, request);
+  }
+
+  async finishRevertResize(request: MoveRequest): Promise<void> {
+    await this.#move(finishRevertResize, request);
+  }
+
+  async changeState(change: StateChangeName, instance: Instance, requestId: string): Promise<void> {
+    await this.#serial(instance.uuid, () => changeState(this.#for(requestId), change, instance, requestId));
+  }
+
+  async rescueInstance(instance: Instance, imageRef: string | undefined, requestId: string): Promise<void> {
+    await this.#serial(instance.uuid, () => rescueInstance(this.#for(requestId), instance, imageRef, requestId));
+  }
+
+  async shelveInstance(instance: Instance, imageId: string, requestId: string): Promise<void> {
+    await this.#serial(instance.uuid, () => shelveInstance(this.#for(requestId), instance, imageId, requestId));
+  }
+
+  async shelveOffloadInstance(instance: Instance, requestId: string): Promise<void> {
+    await this.#serial(instance.uuid, () => shelveOffloadInstance(this.#for(requestId), instance, requestId));
+  }
+
+  async unshelveInstance(request: UnshelveRequest): Promise<void> {
+    await this.#move(unshelveInstance, request);
   }
 
   async syncInstancePowerState({ uuid }: Instance): Promise<void> {
     await this.#serial(uuid, () => syncInstancePowerState(this.#parts, uuid));
   }
 
+  async #move<R extends { readonly instanceUuid: string; readonly requestId: string }>(
+    flow: (parts: OperationParts, request: R) => Promise<void>,
+    request: R,
+  ): Promise<void> {
+    await this.#serial(request.instanceUuid, () => flow(this.#for(request.requestId), request));
+  }
+
   /** Everything that the operation logs carries its request id. */
   #for(requestId: string): OperationParts {
-    const { context, tracker } = this.#parts;
+    const { context } = this.#parts;
     const logger = context.runtime.logger.child({ request_id: requestId });
-    return { tracker, context: { ...context, runtime: { ...context.runtime, logger } } };
+    return { ...this.#parts, context: { ...context, runtime: { ...context.runtime, logger } } };
   }
 
   async #serial(uuid: string, task: () => Promise<void>): Promise<void> {

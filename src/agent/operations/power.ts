@@ -74,14 +74,6 @@ export async function rebootInstance(
   });
 }
 
-/** @throws what the driver throws, UnexpectedTaskState */
-export async function unpauseInstance(parts: OperationParts, instance: Instance, requestId: string): Promise<void> {
-  await operation(parts.context, named(instance, "compute_unpause_instance", requestId), async () => {
-    await parts.context.driver.unpause(instance);
-    await settle(parts, instance, { vmState: "active" }, ["unpausing", null]);
-  });
-}
-
 const named = ({ uuid }: Instance, event: string, requestId: string) => ({ instanceUuid: uuid, event, requestId });
 
 async function settle(

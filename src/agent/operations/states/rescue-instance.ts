@@ -1,0 +1,34 @@
+import type { Instance } from "../../../conductor/records/index.js";
+import { operation } from "../error-wrappers.js";
+import { imageMeta, LOCAL_DISKS } from "../guest-options.js";
+import type { OperationParts } from "../parts.js";
+import { runSteps, stepList } from "../step-list.js";
+import { record } from "./state-changes.js";
+
+interface RescueProgress {
+  readonly parts: OperationParts;
+  readonly instance: Instance;
+  readonly imageRef: string;
+}
+
+/** The guest is booted from another image, its own disk beside. */
+export const RESCUE_INSTANCE = stepList<RescueProgress>("rescue_instance", {
+  rescue: async ({ parts, instance, imageRef }) => {
+    const image = imageMeta(instance, imageRef);
+    await parts.context.driver.rescue(instance, { image, network: [], blockDevices: LOCAL_DISKS });
+  },
+  record: ({ parts, instance }) => record(parts, instance, "rescued", "rescuing"),
+});
+
+/** @param imageRef undefined: the instance's own. @throws what the driver throws, UnexpectedTaskState */
+export async function rescueInstance(
+  parts: OperationParts,
+  instance: Instance,
+  imageRef: string | undefined,
+  requestId: string,
+): Promise<void> {
+  const named = { instanceUuid: instance.uuid, event: "compute_rescue_instance", requestId };
+  await operation(parts.context, named, async () => {
+    await runSteps(parts, RESCUE_INSTANCE, { parts, instance, imageRef: imageRef ?? instance.imageRef });
+  });
+}

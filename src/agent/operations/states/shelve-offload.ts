@@ -1,0 +1,79 @@
+import type { Instance } from "../../../conductor/records/index.js";
+import { AllocationDeleteFailed } from "../../../placement/errors.js";
+import { GuestNotFound } from "../../../virt/errors.js";
+import { operation } from "../error-wrappers.js";
+import { destroyOptions } from "../guest-options.js";
+import type { OperationParts } from "../parts.js";
+import { runSteps, stepList } from "../step-list.js";
+
+export interface ShelveProgress {
+  readonly parts: OperationParts;
+  readonly requestId: string;
+  instance: Instance;
+}
+
+/** Spec 6.6 "offload": the allocations are gone before the instance says that it is offloaded (spec V24, bug 1798688). */
+export const SHELVE_OFFLOAD_INSTANCE = stepList<ShelveProgress>("shelve_offload_instance", {
+  power_off: ({ parts, instance }) => powerOffIfThere(parts, instance),
+  destroy: async ({ parts, instance }) => {
+    await parts.context.driver.destroy(instance, destroyOptions(true));
+  },
+  release: async ({ parts, instance, requestId }) => {
+    const { uuid } = instance;
+    const released = await parts.context.placement.deleteAllocation(uuid, { force: true, requestId });
+    if (released !== null) return;
+    throw new AllocationDeleteFailed(
+      `allocations of instance ${uuid} could not be removed: Placement cannot be reached; offload the instance again`,
+    );
+  },
+  record: async (progress) => {
+    const { parts, instance } = progress;
+    progress.instance = await parts.tracker.saveInstance(
+      instance,
+      {
+        vmState: "shelved_offloaded",
+        taskState: null,
+        powerState: 0,
+        host: null,
+        node: null,
+        computeId: null,
+        launchedOn: null,
+        ...(instance.systemMetadata.shelved_at === undefined ? shelvedMark(parts, instance) : {}),
+      },
+      ["shelving", "shelving_offloading", null],
+    );
+  },
+});
+
+/** @throws what the failed step threw: before the release nothing changed, and it may be tried again. */
+export async function shelveOffloadInstance(
+  parts: OperationParts,
+  instance: Instance,
+  requestId: string,
+): Promise<void> {
+  const named = { instanceUuid: instance.uuid, event: "compute_shelve_offload_instance", requestId };
+  await operation(parts.context, named, async () => {
+    await runSteps(parts, SHELVE_OFFLOAD_INSTANCE, { parts, instance, requestId });
+  });
+}
+
+/** What the instance's system metadata tells of its shelving. */
+export function shelvedMark({ context }: OperationParts, instance: Instance, imageId?: string) {
+  return {
+    systemMetadata: {
+      ...instance.systemMetadata,
+      shelved_at: String(context.runtime.clock.now()),
+      shelved_host: context.host,
+      ...(imageId === undefined ? {} : { shelved_image_id: imageId }),
+    },
+  };
+}
+
+/** A restart repeats a shelving whose guest is gone already. */
+export async function powerOffIfThere({ context }: OperationParts, instance: Instance): Promise<void> {
+  try {
+    await context.driver.powerOff(instance);
+  } catch (error) {
+    if (!(error instanceof GuestNotFound)) throw error;
+  }
+}
