@@ -4,6 +4,7 @@ import type { Logger } from "../runtime/logger.js";
 import type { Random } from "../runtime/random.js";
 import type { Timers } from "../runtime/timers.js";
 import type { PlacementAccess } from "./access/placement-access.js";
+import { WatchedAccess } from "./access/watched-access.js";
 import { readCandidates } from "./candidates.js";
 import { Claimer } from "./claim.js";
 import { readConsumer } from "./consumer-allocations.js";
@@ -51,8 +52,9 @@ export interface ReportClientConfig {
 /** Puts the report client together; {@link ReportClient} says what it does. */
 export function createReportClient(options: ReportClientOptions): ReportClient {
   const { config, clock, timers, random, logger } = options;
-  const http = new PlacementHttp({ ...options, userAgent: config.userAgent ?? "nova-compute" });
   const cache = new ProviderCache(clock, config.associationRefresh ?? 300);
+  const access = new WatchedAccess(options.access, () => forgetAll());
+  const http = new PlacementHttp({ ...options, access, userAgent: config.userAgent ?? "nova-compute" });
   const retries = new ConflictRetries(timers, random);
   const safe = new SafeConnect(logger);
   const associations = new AssociationRefresher(http, cache, config.sharingProvidersMaxUuidsPerRequest ?? 200);
@@ -72,6 +74,10 @@ export function createReportClient(options: ReportClientOptions): ReportClient {
   const mover = new AllocationMover(http, retries, deleter, logger);
   const providerDeleter = new ProviderDeleter({ http, cache, deleter, editor, logger });
   const aggregates = new HostAggregates(http, retries);
+  const forgetAll = (): void => {
+    cache.clear();
+    writer.clear();
+  };
 
   return {
     beginPass: (roots, context = {}) => ensurer.list(roots, (listed) => new PlacementPass(roots, listed), context),
@@ -82,10 +88,7 @@ export function createReportClient(options: ReportClientOptions): ReportClient {
     updateFromProviderTree: (tree, { reshape, ...context } = {}) => flusher.flush(tree, reshape, context),
     invalidateResourceProvider: (uuid) => cache.invalidateProvider(uuid),
     invalidateAssociations: (uuid) => cache.invalidateAssociations(uuid),
-    clearProviderCache: () => {
-      cache.clear();
-      writer.clear();
-    },
+    clearProviderCache: forgetAll,
 
     getAllocationsForProvider: async (uuid, { pass, ...context } = {}) => {
       const known = pass && cache.allocations.recall(uuid, pass);

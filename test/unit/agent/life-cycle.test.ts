@@ -7,7 +7,7 @@ const VM = uuidOf(1);
 const service = (lab: Lab) => lab.store.services.getByHost("devstack1", "nova-compute");
 
 scenario(
-  "2.5 a heartbeat without a service row is logged; the agent runs on and does not make it again",
+  "2.5 row 1 a heartbeat without a service row is logged; the agent runs on and does not make it again",
   async (lab) => {
     const run = await lab.start("devstack1");
     lab.store.services.destroy(service(lab)?.id ?? 0);
@@ -20,7 +20,7 @@ scenario(
   },
 );
 
-scenario("2.5 heartbeats go on after the control plane was away", async (lab) => {
+scenario("2.5 row 1 heartbeats go on after the control plane was away", async (lab) => {
   const run = await lab.start("devstack1");
   await lab.world.advance(6_000);
   lab.controlPlane.kill();
@@ -33,7 +33,7 @@ scenario("2.5 heartbeats go on after the control plane was away", async (lab) =>
   expect(service(lab)?.reportCount).toBe(before + 2);
 });
 
-scenario("2.5 a forced-down agent runs on and does not change the fence", async (lab) => {
+scenario("2.5 row 3 a forced-down agent runs on and does not change the fence", async (lab) => {
   await lab.seed("devstack1");
   lab.store.services.update(service(lab)?.id ?? 0, { forcedDown: true });
   const run = await lab.start("devstack1");

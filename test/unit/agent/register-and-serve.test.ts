@@ -38,7 +38,7 @@ scenario("2.1 row 5 a fatal error of the first pass ends the start; the service 
   expect(lab.store.leases.get("devstack1")).toBeNull();
 });
 
-scenario("4.8 an unreachable Placement does not keep a new host from serving", async (lab) => {
+scenario("4.8 row 6 an unreachable Placement does not keep a new host from serving", async (lab) => {
   const heal = lab.world.network.inject({
     match: ({ from, url }) => from === "agent-devstack1" && url.startsWith("http"),
     fault: { kind: "refuse" },
@@ -68,7 +68,7 @@ scenario(
   },
 );
 
-scenario("2.5 set_host_enabled: the trait follows, and the answer says what it is", async (lab) => {
+scenario("2.5 row 4 set_host_enabled: the trait follows, and the answer says what it is", async (lab) => {
   await lab.seed("devstack1");
   await lab.start("devstack1");
   const { bus } = lab.controlPlane.conductor;

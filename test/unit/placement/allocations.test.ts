@@ -61,7 +61,7 @@ describe("5.5 allocation calls", () => {
   };
 
   describe("claim", () => {
-    it("of a consumer that holds nothing: reads, then writes with generation null", async () => {
+    it("5.5 claim of a consumer that holds nothing: reads, then writes with generation null", async () => {
       expect(await claim(on(S))).toBe(true);
       expect(bench.requests(NAMES)).toEqual(["GET /allocations/I 1.28", "PUT /allocations/I 1.36"]);
       expect(bench.sent[1]?.body).toEqual({
@@ -91,7 +91,7 @@ describe("5.5 allocation calls", () => {
       expect(await held()).toEqual({ [S]: FLAVOR });
     });
 
-    it("409 consumer conflict: AllocationUpdateFailed, once, without a retry", async () => {
+    it("5.3 row 6 409 consumer conflict: AllocationUpdateFailed, once, without a retry", async () => {
       bench.inject({ on: "PUT /allocations", does: CONSUMER_CONFLICT });
       await expect(claim(on(S))).rejects.toThrow(AllocationUpdateFailed);
       expect(bench.slept).toEqual([]);
@@ -125,14 +125,14 @@ describe("5.5 allocation calls", () => {
     });
   });
 
-  it("put_allocations: writes without reading; a wrong generation is AllocationUpdateFailed", async () => {
+  it("5.5 put_allocations: writes without reading; a wrong generation is AllocationUpdateFailed", async () => {
     const write = { allocations: on(S), projectId: "project", userId: "user", consumerGeneration: null };
     expect(await client.putAllocations(I, write)).toBe(true);
     expect(bench.requests(NAMES)).toEqual(["PUT /allocations/I 1.28"]);
     await expect(client.putAllocations(I, write)).rejects.toThrow(AllocationUpdateFailed);
   });
 
-  it("add_resources and remove_resources: sums, drops what becomes empty, refuses more than there is", async () => {
+  it("5.5 add_resources, 5.5 remove_resources: sums, drops what becomes empty, refuses more than there is", async () => {
     await claim(on(S));
     await client.addResources(I, { [S]: { resources: { DISK_GB: 5 } }, [NFS]: { resources: { DISK_GB: 1 } } });
     expect(await held()).toEqual({ [S]: { ...FLAVOR, DISK_GB: 5 }, [NFS]: { DISK_GB: 1 } });
@@ -167,7 +167,7 @@ describe("5.5 allocation calls", () => {
       bench.mark();
     });
 
-    it("strips the whole tree and nothing else: destination and sharing provider stay bit-equal (V15)", async () => {
+    it("5.5 remove_provider_tree strips the whole tree and nothing else: destination and sharing provider stay bit-equal (V15)", async () => {
       expect(await client.removeProviderTreeFromInstanceAllocation(I, S, { retry: false })).toBe(true);
       expect(bench.requests(NAMES)).toEqual([
         "GET /allocations/I 1.28",
@@ -223,7 +223,7 @@ describe("5.5 allocation calls", () => {
   });
 
   describe("delete", () => {
-    it("force: one DELETE without a generation; 404 is false", async () => {
+    it("5.5 delete force: one DELETE without a generation; 404 is false", async () => {
       await claim(on(S, D));
       bench.mark();
       expect(await client.deleteAllocation(I, { force: true })).toBe(true);
@@ -232,7 +232,7 @@ describe("5.5 allocation calls", () => {
       expect(await held()).toEqual({});
     });
 
-    it("not force: empties the consumer with the generation read; nothing held is false", async () => {
+    it("5.5 delete not force: empties the consumer with the generation read; nothing held is false", async () => {
       await claim(on(S, D));
       bench.mark();
       expect(await client.deleteAllocation(I, { force: false })).toBe(true);

@@ -1,5 +1,6 @@
 import { createPlacement } from "../../../src/cluster/placement/service.js";
 import { createFixedAccess } from "../../../src/placement/access/fixed-access.js";
+import type { PlacementAccess } from "../../../src/placement/access/placement-access.js";
 import { createReportClient, type ReportClientConfig } from "../../../src/placement/create-report-client.js";
 import type { ReportClient } from "../../../src/placement/report-client.js";
 import {
@@ -83,11 +84,11 @@ export class PlacementBench {
     this.#elapsed += milliseconds;
   }
 
-  client(config: ReportClientConfig = {}): ReportClient {
+  client(config: ReportClientConfig = {}, access?: PlacementAccess): ReportClient {
     const { random, logger, clock } = this.runtime;
     return createReportClient({
       http: this.http,
-      access: createFixedAccess({ endpoint: `${ENDPOINT}/`, token: "admin" }),
+      access: access ?? createFixedAccess({ endpoint: `${ENDPOINT}/`, token: "admin" }),
       config,
       clock: { now: () => clock.now() + this.#elapsed, monotonic: () => this.#elapsed },
       timers: {

@@ -41,7 +41,7 @@ describe("5.3 409 table of providers", () => {
   };
 
   for (const [what, edit] of Object.entries(change)) {
-    it(`PUT ${what} generation: ResourceProviderUpdateConflict, the tree leaves the cache`, async () => {
+    it(`5.3 rows 2, 3, 5.1 row 1 PUT ${what} generation: ResourceProviderUpdateConflict, the tree leaves the cache`, async () => {
       edit();
       bench.inject({ on: `PUT /${what}`, does: CONCURRENT });
       await expect(client.updateFromProviderTree(tree)).rejects.toThrow(ResourceProviderUpdateConflict);
@@ -64,7 +64,7 @@ describe("5.3 409 table of providers", () => {
       expect(bench.requests()).toEqual([]);
     });
 
-    it(`PUT ${what} refused otherwise: ResourceProviderSyncFailed, the tree leaves the cache`, async () => {
+    it(`5.1 row 2 PUT ${what} refused otherwise: ResourceProviderSyncFailed, the tree leaves the cache`, async () => {
       edit();
       bench.inject({ on: `PUT /${what}`, does: refusal(500, "", "broken") });
       await expect(client.updateFromProviderTree(tree)).rejects.toThrow(/broken/);
@@ -96,7 +96,7 @@ describe("5.3 409 table of providers", () => {
     });
   });
 
-  it("PUT inventories in use: PlacementPciException, nothing is invalidated", async () => {
+  it("5.3 row 2, 5.1 row 3 PUT inventories in use: PlacementPciException, nothing is invalidated", async () => {
     await claim(client, { VCPU: 1 });
     client.clearProviderCache();
     tree = await client.getProviderTreeAndEnsureRoot(U, "devstack1");
@@ -109,7 +109,7 @@ describe("5.3 409 table of providers", () => {
     expect(bench.requests()).toEqual([]);
   });
 
-  it("DELETE provider in use: ResourceProviderSyncFailed names it, the others are still written", async () => {
+  it("5.3 row 4 DELETE provider in use: ResourceProviderSyncFailed names it, the others are still written", async () => {
     tree.newChild("devstack1_pci", U, CHILD);
     tree.updateInventory(CHILD, { VGPU: inventoryOf(2) });
     await client.updateFromProviderTree(tree);
@@ -138,7 +138,7 @@ describe("5.3 409 table of providers", () => {
     expect(await bench.ask("GET", `/resource_providers/${U}/traits`)).toMatchObject({ traits: ["COMPUTE_NODE"] });
   });
 
-  it("a trait that Placement lost meanwhile is asked for again after the refusal", async () => {
+  it("5.3 row 7 a trait that Placement lost meanwhile is asked for again after the refusal", async () => {
     tree.addTraits(U, "CUSTOM_GONE");
     await client.updateFromProviderTree(tree);
     tree.removeTraits(U, "CUSTOM_GONE");
@@ -190,7 +190,7 @@ describe("5.3 409 table of providers", () => {
       expect(bench.requests()).toEqual([]);
     });
 
-    it("POST /reshaper concurrent_update: PlacementReshapeConflict, the whole cache goes; the redrive succeeds", async () => {
+    it("5.3 row 5, 5.1 row 4 POST /reshaper concurrent_update: PlacementReshapeConflict, the whole cache goes; the redrive succeeds", async () => {
       bench.inject({
         on: "POST /reshaper",
         does: () => claim(bench.client(), { VCPU: 1 }, "dddddddd-72cd-47eb-9c89-46d9e443a85f"),
@@ -201,7 +201,7 @@ describe("5.3 409 table of providers", () => {
       expect(bench.requests()[0]).toContain("in_tree");
     });
 
-    it("POST /reshaper refused otherwise: ReshapeFailed", async () => {
+    it("5.3 row 5 POST /reshaper refused otherwise: ReshapeFailed", async () => {
       bench.inject({
         on: "POST /reshaper",
         does: refusal(409, "placement.undefined_code", "Unable to allocate inventory"),

@@ -59,7 +59,7 @@ describe("moves and generations", () => {
     (await client.getAllocationsForConsumer(consumer)).consumerGeneration;
 
   describe("5.6 move_allocations", () => {
-    it("hands everything over in one request, with the source's project and user", async () => {
+    it("5.5 move hands everything over in one request, with the source's project and user", async () => {
       await claim({ ...on(S), [NFS]: { resources: { DISK_GB: 1 } } });
       bench.mark();
       expect(await client.moveAllocations(I, M)).toBe(true);

@@ -1,7 +1,11 @@
 import { beforeEach, describe, expect, it } from "vitest";
-import { ResourceProviderCreationFailed, ResourceProviderUpdateConflict } from "../../../src/placement/errors.js";
+import {
+  EndpointNotFound,
+  ResourceProviderCreationFailed,
+  ResourceProviderUpdateConflict,
+} from "../../../src/placement/errors.js";
 import type { ReportClient } from "../../../src/placement/report-client.js";
-import { inventoryOf, NODE_INVENTORY, PlacementBench } from "./bench.js";
+import { ENDPOINT, inventoryOf, NODE_INVENTORY, PlacementBench } from "./bench.js";
 
 const U = "0c289c26-72cd-47eb-9c89-46d9e443a85f";
 const CHILD = "1c289c26-72cd-47eb-9c89-46d9e443a85f";
@@ -58,7 +62,29 @@ describe("5.2 request sequences of one node pass", () => {
     ]);
   });
 
-  it("steady pass: sends nothing; a custom class and traits that were seen once are not asked for again", async () => {
+  it("5.1 row 7 the catalogue has no Placement any more: everything is read again when it is back", async () => {
+    let lost = false;
+    const watched = bench.client(
+      {},
+      {
+        credentials: async () => {
+          if (lost) throw new EndpointNotFound("no placement in the catalogue");
+          return { endpoint: ENDPOINT, headers: { "x-auth-token": "admin" } };
+        },
+        expire: () => undefined,
+      },
+    );
+    await report(watched);
+    lost = true;
+    await expect(watched.getAllocationsForConsumer(U)).rejects.toMatchObject({ name: "EndpointNotFound" });
+    lost = false;
+    bench.mark();
+    await report(watched);
+    expect(bench.requests(NAMES)[0]).toBe("GET /resource_providers?in_tree=U 1.14");
+    expect(bench.requests(NAMES)).toHaveLength(4);
+  });
+
+  it("5.2 steady pass: sends nothing; a custom class and traits that were seen once are not asked for again", async () => {
     await report(client);
     bench.mark();
     await report(client);
@@ -184,7 +210,7 @@ describe("5.2 request sequences of one node pass", () => {
     expect(redriven.data("nfs").inventory.DISK_GB?.total).toBe(2000);
   });
 
-  it("5.2 only a child stale: just its associations", async () => {
+  it("5.1 row 6, 5.2 only a child stale: just its associations", async () => {
     const tree = await report(client);
     tree.newChild("devstack1_pci", U, CHILD);
     await client.updateFromProviderTree(tree);
@@ -251,14 +277,14 @@ describe("5.2 request sequences of one node pass", () => {
     });
   });
 
-  it("5.3 POST /resource_providers duplicate name: says whose name it is and what to do", async () => {
+  it("5.3 row 1 POST /resource_providers duplicate name: says whose name it is and what to do", async () => {
     await bench.ask("POST", "/resource_providers", "1.20", { uuid: CHILD, name: "devstack1" });
     const failed = client.getProviderTreeAndEnsureRoot(U, "devstack1");
     await expect(failed).rejects.toThrow(ResourceProviderCreationFailed);
     await expect(failed).rejects.toThrow(/devstack1.*resource provider list --name devstack1/);
   });
 
-  it("5.3 POST /resource_providers duplicate uuid: takes over the one that somebody made meanwhile", async () => {
+  it("5.3 row 1 POST /resource_providers duplicate uuid: takes over the one that somebody made meanwhile", async () => {
     bench.inject({
       on: "POST /resource_providers",
       does: async () => {

@@ -79,7 +79,7 @@ describe("single providers", () => {
       expect(bench.logs.filter(({ level }) => level === "error")).toHaveLength(2);
     });
 
-    it("is made again by the next pass, and an absent one is no error", async () => {
+    it("5.1 row 5 is made again by the next pass, and an absent one is no error", async () => {
       await client.deleteResourceProvider(S);
       expect(await client.deleteResourceProvider(S)).toEqual({ remaining: [] });
       await client.getProviderTreeAndEnsureRoot(S, "devstack1");
@@ -121,7 +121,16 @@ describe("single providers", () => {
     await expect(client.setTraitsForProvider(S, { traits, generation: known })).rejects.toThrow("changed meanwhile");
   });
 
-  it("candidates: asks for amounts, limit, forbidden and required root traits; null on an error", async () => {
+  it("5.5 provider allocations: an error is ResourceProviderAllocationRetrievalFailed", async () => {
+    await claim(on(S));
+    expect([...(await client.getAllocationsForProvider(S)).consumers]).toEqual([[I, FLAVOR]]);
+    bench.inject({ on: "GET /allocations", does: refusal(500, "", "broken") });
+    await expect(client.getAllocationsForProvider(S)).rejects.toMatchObject({
+      name: "ResourceProviderAllocationRetrievalFailed",
+    });
+  });
+
+  it("5.5 candidates: asks for amounts, limit, forbidden and required root traits; null on an error", async () => {
     const query = {
       resources: { VCPU: 1, MEMORY_MB: 512 },
       rootRequired: ["!COMPUTE_STATUS_DISABLED", "OWNER_NOVA"],

@@ -74,7 +74,7 @@ scenario(
   },
 );
 
-scenario("3.1 other moves and other hosts' evacuations are no reason to destroy", async (lab) => {
+scenario("3.1, 3.6 other moves and other hosts' evacuations are no reason to destroy", async (lab) => {
   const { node: s } = await lab.seed("devstack1");
   const { node: d } = await lab.seed("devstack2");
   addInstance(lab.store, VM, placed(d));

@@ -5,21 +5,21 @@ import { scenario } from "../support/scenario.js";
 
 const DESTROYED = { host: "devstack1", method: "destroy", instance: VM };
 
-scenario("3.3 a driver without the probe: not shared, disks destroyed", async (lab) => {
+scenario("3.3 row 1 a driver without the probe: not shared, disks destroyed", async (lab) => {
   await evacuated(lab, "done");
   lab.hypervisor("devstack1").probesStorage = false;
   await lab.start("devstack1");
   expect(lab.hypervisor("devstack1").changes).toEqual([{ ...DESTROYED, destroyDisks: true }]);
 });
 
-scenario("3.3 no instance folder here: shared by nature, disks kept", async (lab) => {
+scenario("3.3 row 2 no instance folder here: shared by nature, disks kept", async (lab) => {
   await evacuated(lab, "done");
   lab.hypervisor("devstack1").disks.delete(VM);
   await lab.start("devstack1");
   expect(lab.hypervisor("devstack1").changes).toEqual([{ ...DESTROYED, destroyDisks: false }]);
 });
 
-scenario("3.3 the destination sees the token: shared, disks kept, token removed", async (lab) => {
+scenario("3.3 row 3 the destination sees the token: shared, disks kept, token removed", async (lab) => {
   await evacuated(lab, "done", { sharedStorage: true });
   await lab.start("devstack2");
   await lab.start("devstack1");
@@ -28,7 +28,7 @@ scenario("3.3 the destination sees the token: shared, disks kept, token removed"
   expect(lab.hypervisor("devstack1").tokens.size).toBe(0);
 });
 
-scenario("3.3 the destination does not see the token: not shared, disks destroyed", async (lab) => {
+scenario("3.3 row 3 the destination does not see the token: not shared, disks destroyed", async (lab) => {
   await evacuated(lab, "done");
   await lab.start("devstack2");
   await lab.start("devstack1");
@@ -36,14 +36,14 @@ scenario("3.3 the destination does not see the token: not shared, disks destroye
   expect(lab.hypervisor("devstack1").tokens.size).toBe(0);
 });
 
-scenario("3.3 bug 2085975: nobody answers at the destination: counts as shared, disks kept", async (lab) => {
+scenario("3.3 row 4 bug 2085975: nobody answers at the destination: counts as shared, disks kept", async (lab) => {
   const evacuation = await evacuated(lab, "done");
   await lab.start("devstack1");
   expect(lab.hypervisor("devstack1").changes).toEqual([{ ...DESTROYED, destroyDisks: false }]);
   expect(statusOf(lab, evacuation)).toBe("completed");
 });
 
-scenario("3.3 a probe that fails: counts as shared, disks kept", async (lab) => {
+scenario("3.3 row 4 a probe that fails: counts as shared, disks kept", async (lab) => {
   await evacuated(lab, "done");
   lab.hypervisor("devstack1").failures.set("probe", () => new Error("no space left on device"));
   await lab.start("devstack1");

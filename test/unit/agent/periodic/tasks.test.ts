@@ -19,7 +19,7 @@ async function runningDeleted(lab: Lab): Promise<void> {
   lab.store.instances.destroy(VM);
 }
 
-scenario("3.5 reap: destroyed with disks in the first round", async (lab) => {
+scenario("4.10 _cleanup_running_deleted_instances, 3.5 reap: destroyed with disks in the first round", async (lab) => {
   await runningDeleted(lab);
   await lab.start("devstack1", periodic());
   await lab.world.advance(10);
@@ -57,7 +57,7 @@ scenario("3.5 shutdown upstream: nothing happens", async (lab) => {
   expect(lab.hypervisor("devstack1").changes).toEqual([]);
 });
 
-scenario("3.5 log: a warning each pass; noop: not even that", async (lab) => {
+scenario("3.5 log: a warning each pass; 3.5 noop: not even that", async (lab) => {
   await runningDeleted(lab);
   const warnings = (logs: readonly { level: string; message: string }[]) =>
     logs.filter(({ level, message }) => level === "warn" && message.includes("still on the hypervisor")).length;
@@ -105,7 +105,7 @@ scenario("3.5 a reap that fails is logged, and tried again in the next round", a
   expect(hypervisor.guests.has(VM)).toBe(false);
 });
 
-scenario("3.7 files of deleted instances are removed, and the row says so", async (lab) => {
+scenario("4.10 _run_pending_deletes, 3.7 files of deleted instances are removed, and the row says so", async (lab) => {
   await runningDeleted(lab);
   lab.hypervisor("devstack1").guests.delete(VM);
   await lab.start("devstack1", periodic());
@@ -129,24 +129,27 @@ scenario("3.7 files that cannot be removed are tried maximum_instance_delete_att
   expect(lab.instance(VM)).toMatchObject({ cleaned: false, systemMetadata: { clean_attempts: "3" } });
 });
 
-scenario("3.7 an incomplete migration of an instance deleted elsewhere is cleaned up and failed", async (lab) => {
-  const { node: s } = await lab.seed("devstack1");
-  const { node: d } = await lab.seed("devstack2");
-  addInstance(lab.store, VM, placed(d));
-  addInstance(lab.store, uuidOf(2), placed(d));
-  const source = { sourceCompute: "devstack1", sourceNode: s.hypervisorHostname, destCompute: "devstack2" };
-  const deleted = addMigration(lab.store, VM, "migration", "error", source);
-  const alive = addMigration(lab.store, uuidOf(2), "migration", "error", source);
-  lab.store.instances.destroy(VM);
-  lab.hypervisor("devstack1").disks.add(VM);
-  await lab.start("devstack1", periodic());
-  await lab.world.advance(301_000);
-  expect(lab.hypervisor("devstack1").disks.has(VM)).toBe(false);
-  expect(lab.store.migrations.get(deleted.id)?.status).toBe("failed");
-  expect(lab.store.migrations.get(alive.id)?.status).toBe("error");
-});
+scenario(
+  "4.10 _cleanup_incomplete_migrations, 3.7 an incomplete migration of an instance deleted elsewhere is cleaned up and failed",
+  async (lab) => {
+    const { node: s } = await lab.seed("devstack1");
+    const { node: d } = await lab.seed("devstack2");
+    addInstance(lab.store, VM, placed(d));
+    addInstance(lab.store, uuidOf(2), placed(d));
+    const source = { sourceCompute: "devstack1", sourceNode: s.hypervisorHostname, destCompute: "devstack2" };
+    const deleted = addMigration(lab.store, VM, "migration", "error", source);
+    const alive = addMigration(lab.store, uuidOf(2), "migration", "error", source);
+    lab.store.instances.destroy(VM);
+    lab.hypervisor("devstack1").disks.add(VM);
+    await lab.start("devstack1", periodic());
+    await lab.world.advance(301_000);
+    expect(lab.hypervisor("devstack1").disks.has(VM)).toBe(false);
+    expect(lab.store.migrations.get(deleted.id)?.status).toBe("failed");
+    expect(lab.store.migrations.get(alive.id)?.status).toBe("error");
+  },
+);
 
-scenario("4.10 soft-deleted instances are reclaimed when they are old enough", async (lab) => {
+scenario("4.10 _reclaim_queued_deletes soft-deleted instances are reclaimed when they are old enough", async (lab) => {
   const { node } = await lab.seed("devstack1");
   addInstance(lab.store, VM, placed(node));
   lab.store.instances.save(VM, { vmState: "soft-delete" });
@@ -157,32 +160,38 @@ scenario("4.10 soft-deleted instances are reclaimed when they are old enough", a
   expect(run.operations).toContain(`terminate ${VM}`);
 });
 
-scenario("4.10 a build that takes longer than instance_build_timeout becomes an error", async (lab) => {
-  const { node } = await lab.seed("devstack1");
-  const run = await lab.start("devstack1", periodic({ instance_build_timeout: 120 }));
-  addInstance(lab.store, VM, { ...placed(node), vmState: "building", taskState: "spawning" });
-  await lab.world.advance(100_000);
-  expect(lab.instance(VM).vmState).toBe("building");
-  await lab.world.advance(100_000);
-  expect(lab.instance(VM)).toMatchObject({ vmState: "error", taskState: null });
-  expect(run.agent.state).toBe("serving");
-});
+scenario(
+  "4.10 _check_instance_build_time a build that takes longer than instance_build_timeout becomes an error",
+  async (lab) => {
+    const { node } = await lab.seed("devstack1");
+    const run = await lab.start("devstack1", periodic({ instance_build_timeout: 120 }));
+    addInstance(lab.store, VM, { ...placed(node), vmState: "building", taskState: "spawning" });
+    await lab.world.advance(100_000);
+    expect(lab.instance(VM).vmState).toBe("building");
+    await lab.world.advance(100_000);
+    expect(lab.instance(VM)).toMatchObject({ vmState: "error", taskState: null });
+    expect(run.agent.state).toBe("serving");
+  },
+);
 
-scenario("4.10 power states are synchronised at once and every 600 s, but not of busy instances", async (lab) => {
-  const { node } = await lab.seed("devstack1");
-  addInstance(lab.store, VM, placed(node));
-  addInstance(lab.store, uuidOf(2), placed(node));
-  lab.hypervisor("devstack1").addGuest(VM);
-  const run = await lab.start("devstack1", periodic());
-  lab.store.instances.save(uuidOf(2), { taskState: "rebooting" });
-  await lab.world.advance(10);
-  expect(run.operations).toEqual([`sync ${VM}`]);
-  await lab.world.advance(600_000);
-  expect(run.operations).toEqual([`sync ${VM}`, `sync ${VM}`]);
-  expect(run.runtime.logs.some(({ message }) => message.startsWith("2 instances are recorded"))).toBe(true);
-});
+scenario(
+  "4.10 _sync_power_states power states are synchronised at once and every 600 s, but not of busy instances",
+  async (lab) => {
+    const { node } = await lab.seed("devstack1");
+    addInstance(lab.store, VM, placed(node));
+    addInstance(lab.store, uuidOf(2), placed(node));
+    lab.hypervisor("devstack1").addGuest(VM);
+    const run = await lab.start("devstack1", periodic());
+    lab.store.instances.save(uuidOf(2), { taskState: "rebooting" });
+    await lab.world.advance(10);
+    expect(run.operations).toEqual([`sync ${VM}`]);
+    await lab.world.advance(600_000);
+    expect(run.operations).toEqual([`sync ${VM}`, `sync ${VM}`]);
+    expect(run.runtime.logs.some(({ message }) => message.startsWith("2 instances are recorded"))).toBe(true);
+  },
+);
 
-scenario("4.10 the scheduler is told which instances are here", async (lab) => {
+scenario("4.10 _sync_scheduler_instance_info the scheduler is told which instances are here", async (lab) => {
   const { node } = await lab.seed("devstack1");
   await lab.start("devstack1", periodic());
   addInstance(lab.store, VM, placed(node));
@@ -190,11 +199,14 @@ scenario("4.10 the scheduler is told which instances are here", async (lab) => {
   expect([...(lab.controlPlane.conductor.instanceInfo.get("devstack1") ?? [])]).toEqual([VM]);
 });
 
-scenario("V10 a provider that somebody deleted comes back with the next pass", async (lab) => {
-  await lab.seed("devstack1");
-  await lab.start("devstack1", periodic());
-  await lab.removeProvider("devstack1");
-  expect(await lab.providers()).toEqual([]);
-  await lab.world.advance(61_000);
-  expect(await lab.providers()).toEqual(["devstack1"]);
-});
+scenario(
+  "4.10 update_available_resource, V10 a provider that somebody deleted comes back with the next pass",
+  async (lab) => {
+    await lab.seed("devstack1");
+    await lab.start("devstack1", periodic());
+    await lab.removeProvider("devstack1");
+    expect(await lab.providers()).toEqual([]);
+    await lab.world.advance(61_000);
+    expect(await lab.providers()).toEqual(["devstack1"]);
+  },
+);

@@ -112,7 +112,7 @@ scenario("2.2 row 1 max_disk_devices_to_attach = 0 is refused before the driver 
   expect(lab.hypervisor("devstack1").calls.map(({ method }) => method)).not.toContain("initHost");
 });
 
-scenario("2.1 an error in init_host leaves no service, node or provider behind", async (lab) => {
+scenario("2.1 rows 2, 3 an error in init_host leaves no service, node or provider behind", async (lab) => {
   lab.hypervisor("devstack1").failures.set("initHost", () => new Error("no hypervisor"));
   expect((await lab.failure("devstack1")).message).toContain("no hypervisor");
   expect(lab.store.services.list()).toEqual([]);

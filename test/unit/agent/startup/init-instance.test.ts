@@ -26,11 +26,11 @@ const ERROR = { kind: "save", changes: { vmState: "error", taskState: null } };
 const CLEAR = { kind: "save", changes: { taskState: null } };
 const ACTIVE = { kind: "save", changes: { taskState: null, vmState: "active" } };
 
-test("2.6 another host's instance: nothing", () => {
+test("2.6 row 1 another host's instance: nothing", () => {
   expect(plan("active", "deleting", RUNNING, { host: "devstack2" })).toMatchObject([{ kind: "leave" }]);
 });
 
-test("2.6 soft-deleted, or in error with any task but resize_migrating and deleting: nothing", () => {
+test("2.6 row 2 soft-deleted, or in error with any task but resize_migrating and deleting: nothing", () => {
   expect(plan("soft-delete", null, SHUTDOWN)).toEqual([{ kind: "leave" }]);
   expect(plan("error", null, SHUTDOWN)).toEqual([{ kind: "leave" }]);
   expect(plan("error", "spawning", SHUTDOWN)).toEqual([{ kind: "leave" }]);
@@ -38,12 +38,12 @@ test("2.6 soft-deleted, or in error with any task but resize_migrating and delet
   expect(plan("error", "resize_migrating")[0]).toEqual({ kind: "revert-resize" });
 });
 
-test("2.6 vm deleted: the deletion is completed", () => {
+test("2.6 row 3 vm deleted: the deletion is completed", () => {
   expect(plan("deleted", null)).toEqual([{ kind: "complete-partial-deletion" }]);
 });
 
 for (const task of ["scheduling", "block_device_mapping", "networking", "spawning"] as const) {
-  test(`2.6 task ${task}: an interrupted build becomes an error`, () => {
+  test(`2.6 row 4 task ${task}: an interrupted build becomes an error`, () => {
     expect(plan("building", task)).toEqual([ERROR]);
     expect(plan("active", task)).toEqual([ERROR]);
     expect(plan("building", null)).toEqual([ERROR]);
@@ -51,7 +51,7 @@ for (const task of ["scheduling", "block_device_mapping", "networking", "spawnin
 }
 
 for (const task of ["rebuilding", "rebuild_block_device_mapping", "rebuild_spawning"] as const) {
-  test(`2.6 task ${task}: an interrupted rebuild becomes an error`, () => {
+  test(`2.6 row 5 task ${task}: an interrupted rebuild becomes an error`, () => {
     expect(plan("active", task)).toEqual([ERROR]);
     expect(plan("stopped", task)).toEqual([ERROR]);
     expect(plan("paused", task)).toEqual([]);
@@ -65,18 +65,18 @@ for (const task of [
   "image_snapshot",
   "resize_prep",
 ] as const) {
-  test(`2.6 task ${task}: cleared, and the rows below are looked at`, () => {
+  test(`2.6 rows 6, 7 task ${task}: cleared, and the rows below are looked at`, () => {
     expect(plan("active", task)).toEqual([CLEAR]);
     expect(plan("active", task, SHUTDOWN)).toEqual([CLEAR, { kind: "resume-on-host-boot" }]);
   });
 }
 
-test("2.6 task deleting: the whole delete again", () => {
+test("2.6 row 8 task deleting: the whole delete again", () => {
   expect(plan("active", "deleting")).toEqual([{ kind: "terminate" }]);
   expect(plan("stopped", "deleting", SHUTDOWN)).toEqual([{ kind: "terminate" }]);
 });
 
-test("2.6 reboot retry", () => {
+test("2.6 row 9 reboot retry", () => {
   const soft = { kind: "reboot", type: "SOFT", pendingHard: false };
   const hard = { kind: "reboot", type: "HARD", pendingHard: false };
   const softMadeHard = { kind: "reboot", type: "HARD", pendingHard: true };
@@ -101,21 +101,21 @@ for (const task of [
   "pausing",
   "unpausing",
 ] as const) {
-  test(`2.6 task ${task} and the guest runs: done, active`, () => {
+  test(`2.6 row 10 task ${task} and the guest runs: done, active`, () => {
     expect(plan("paused", task)).toEqual([ACTIVE]);
   });
 }
 
-test("2.6 paused and unpausing: unpaused", () => {
+test("2.6 row 11 paused and unpausing: unpaused", () => {
   expect(plan("paused", "unpausing", PAUSED)).toEqual([{ kind: "unpause" }]);
 });
 
-test("2.6 powering-off, powering-on: again", () => {
+test("2.6 rows 12, 13 powering-off, powering-on: again", () => {
   expect(plan("active", "powering-off")).toEqual([{ kind: "stop" }]);
   expect(plan("stopped", "powering-on", SHUTDOWN)).toEqual([{ kind: "start" }]);
 });
 
-test("2.6 finally: brought back after the host's boot, if the option says so", () => {
+test("2.6 row 17 finally: brought back after the host's boot, if the option says so", () => {
   expect(plan("active", null, SHUTDOWN)).toEqual([{ kind: "resume-on-host-boot" }]);
   expect(plan("active", null, SHUTDOWN, { powerState: SHUTDOWN })).toEqual([]);
   expect(plan("active", null)).toEqual([]);
@@ -144,14 +144,14 @@ scenario("2.6 what the rows say is done in the records", async (lab) => {
   expect(await lab.held(vm)).toEqual({ [node.uuid]: AMOUNTS });
 });
 
-scenario("2.6 a soft reboot of a guest that is down is recorded as a hard one first", async (lab) => {
+scenario("2.6 row 9 a soft reboot of a guest that is down is recorded as a hard one first", async (lab) => {
   const { vm } = await restart(lab, { taskState: "reboot_started" }, SHUTDOWN);
   const run = await lab.start("devstack1");
   expect(run.operations).toEqual([`reboot HARD ${vm}`]);
   expect(lab.instance(vm).taskState).toBe("reboot_pending_hard");
 });
 
-scenario("2.6 a delete that fails again: vm error", async (lab) => {
+scenario("2.6 row 8 a delete that fails again: vm error", async (lab) => {
   const { vm } = await restart(lab, { taskState: "deleting" });
   const failure = async () => Promise.reject(new Error("the domain is stuck"));
   const run = await lab.start("devstack1", { operations: { terminateInstance: failure } });
@@ -159,14 +159,14 @@ scenario("2.6 a delete that fails again: vm error", async (lab) => {
   expect(lab.instance(vm)).toMatchObject({ vmState: "error", deleted: 0 });
 });
 
-scenario("2.6 a partial deletion that fails is logged, and the start goes on", async (lab) => {
+scenario("2.6 row 3 a partial deletion that fails is logged, and the start goes on", async (lab) => {
   await restart(lab, { vmState: "deleted" });
   const failure = async () => Promise.reject(new Error("later"));
   const run = await lab.start("devstack1", { operations: { completePartialDeletion: failure } });
   expect(run.agent.state).toBe("serving");
 });
 
-scenario("2.6 a guest that cannot be brought back after the host's boot: vm error", async (lab) => {
+scenario("2.6 row 17 a guest that cannot be brought back after the host's boot: vm error", async (lab) => {
   const { vm } = await restart(lab, {}, SHUTDOWN);
   lab.hypervisor("devstack1").failures.set("resumeStateOnHostBoot", () => new Error("no memory"));
   await lab.start("devstack1", { config: { defaults: { resume_guests_state_on_host_boot: true } } });
@@ -186,7 +186,7 @@ const context = (vm: string, migrationId: number) => ({
 
 for (const quirk of [false, true]) {
   scenario(
-    `2.6 resize_migrating: the guest stays here ${quirk ? "and upstream leaves the rest" : "and so do its allocations"}`,
+    `2.6 row 15, 2.6 OPT resize_migrating: the guest stays here ${quirk ? "and upstream leaves the rest" : "and so do its allocations"}`,
     async (lab) => {
       const { vm, node, other } = await restart(lab, {
         taskState: "resize_migrating",
@@ -214,7 +214,7 @@ for (const quirk of [false, true]) {
   );
 }
 
-scenario("2.6 resize_finish: the destination fails the resize and keeps its own allocation", async (lab) => {
+scenario("2.6 OPT resize_finish: the destination fails the resize and keeps its own allocation", async (lab) => {
   const { vm, node, other } = await restart(lab, { taskState: "resize_finish" });
   const migration = addMigration(lab.store, vm, "migration", "post-migrating", {
     sourceCompute: "devstack2",
@@ -234,7 +234,7 @@ scenario("2.6 resize_finish: the destination fails the resize and keeps its own 
 
 for (const quirk of [false, true]) {
   scenario(
-    `2.6 migrating: aborted, ${quirk ? "and upstream leaves the allocations" : "and the allocations come back"}`,
+    `2.6 row 16, 2.6 OPT migrating: aborted, ${quirk ? "and upstream leaves the allocations" : "and the allocations come back"}`,
     async (lab) => {
       const { vm, node, other } = await restart(lab, { taskState: "migrating" });
       const migration = addMigration(lab.store, vm, "live-migration", "running", {
@@ -257,7 +257,7 @@ for (const quirk of [false, true]) {
   );
 }
 
-scenario("2.6 migrating, and the guest is not here any more: nothing is guessed", async (lab) => {
+scenario("2.6 row 16 migrating, and the guest is not here any more: nothing is guessed", async (lab) => {
   const { vm, node, other } = await restart(lab, { taskState: "migrating" });
   lab.hypervisor("devstack1").guests.delete(vm);
   const migration = addMigration(lab.store, vm, "live-migration", "running", {

@@ -10,7 +10,7 @@ import {
 } from "../../../../src/placement/errors.js";
 import { InvalidConfiguration, ReshapeFailed, ReshapeNeeded, VirtDriverNotReady } from "../../../../src/virt/errors.js";
 
-describe("4.8 errors per node: [startup, periodic]", () => {
+describe("4.8 rows 1-6 errors per node: [startup, periodic]", () => {
   test.each([
     [new ComputeHostNotFound("x"), "warn", "warn"],
     [new ReshapeFailed("x"), "propagate", "propagate"],

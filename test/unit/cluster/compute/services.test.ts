@@ -30,7 +30,7 @@ const evacuation = (status: MigrationStatus) =>
   });
 
 describe("PUT", () => {
-  test("2.5 disabling tells the agent once it is stored", async () => {
+  test("2.5 row 4 disabling tells the agent once it is stored", async () => {
     const reply = await put({ status: "disabled", disabled_reason: "maint" });
     expect(reply.json("service")).toMatchObject({ status: "disabled", disabled_reason: "maint", id: service.uuid });
     expect(world.calls).toEqual([{ host: "devstack1", method: "set_host_enabled", params: { enabled: false } }]);
@@ -59,7 +59,7 @@ describe("PUT", () => {
     ["accepted", 200],
     ["pre-migrating", 200],
     ["completed", 200],
-  ])("2.5 forced_down=false with an evacuation %s: %i", async (status, expected) => {
+  ])("2.5 row 5 forced_down=false with an evacuation %s: %i", async (status, expected) => {
     evacuation(status);
     expect((await put({ forced_down: true })).status).toBe(200);
     const reply = await put({ forced_down: "False" });

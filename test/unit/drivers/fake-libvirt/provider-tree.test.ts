@@ -28,7 +28,7 @@ beforeEach(async () => {
 afterEach(() => lab.close());
 
 describe("8.7 duties of update_provider_tree", () => {
-  test("2 complete inventory of the node: totals, units, ratios, reserved", async () => {
+  test("8.7 duty 2 complete inventory of the node: totals, units, ratios, reserved", async () => {
     const host = await lab.connect({ vcpus: 8, memoryMb: 4096, diskGb: 100 });
     await update(host);
     const whole = { minUnit: 1, stepSize: 1 };
@@ -39,12 +39,12 @@ describe("8.7 duties of update_provider_tree", () => {
     });
   });
 
-  test("2 a class with total 0 is left out", async () => {
+  test("8.7 duty 2 a class with total 0 is left out", async () => {
     await update(await lab.connect({ diskGb: 0 }));
     expect(root().inventory).not.toHaveProperty("DISK_GB");
   });
 
-  test("3 CPU traits of the model are added, those of another removed, foreign ones kept", async () => {
+  test("8.7 duty 3 CPU traits of the model are added, those of another removed, foreign ones kept", async () => {
     tree.addTraits("devstack1", "CUSTOM_GOLD", "COMPUTE_NODE", "HW_CPU_X86_AVX512F");
     await update(await lab.connect({ cpuModel: "Nehalem" }));
     expect([...root().traits]).toEqual(expect.arrayContaining(["CUSTOM_GOLD", "COMPUTE_NODE", "HW_CPU_X86_SSE42"]));
@@ -53,7 +53,7 @@ describe("8.7 duties of update_provider_tree", () => {
     expect([...root().traits].sort()).toEqual(["COMPUTE_NODE", "CUSTOM_GOLD"]);
   });
 
-  test("6 idempotent: a second update changes nothing", async () => {
+  test("8.7 duty 6 idempotent: a second update changes nothing", async () => {
     const host = await lab.connect({ ...DEVICES, cpuDedicatedSet: "0-1" });
     await update(host);
     const before = tree.copy();
@@ -86,7 +86,7 @@ describe("8.7 duties of update_provider_tree", () => {
     expect(tree.data("nfs").inventory).toEqual({ DISK_GB: { total: 5000 } });
   });
 
-  test("4 devices are child providers, found again by their names", async () => {
+  test("8.7 duty 4 devices are child providers, found again by their names", async () => {
     await update(await lab.connect(DEVICES));
     const { uuid } = tree.data(GPU);
     await update(await lab.connect(DEVICES));
@@ -98,7 +98,7 @@ describe("8.7 duties of update_provider_tree", () => {
     expect(tree.data(GPU).traits.has("OWNER_NOVA")).toBe(true);
   });
 
-  test("1 children that this driver did not make stay; its own go with their device", async () => {
+  test("8.7 duty 1 children that this driver did not make stay; its own go with their device", async () => {
     tree.newChild("devstack1_numa0", "devstack1", OTHER_UUID);
     await update(await lab.connect(DEVICES));
     await update(await lab.connect({ devices: DEVICES.devices.slice(0, 1) }));
@@ -174,7 +174,7 @@ describe("devices of guests", () => {
     const FLAT = { ...DEVICES, nestedDevices: false };
     const vcpu = { VCPU: 2, MEMORY_MB: 64 };
 
-    test("5 is needed before anything is edited, moves inventory and allocations, keeps the sums", async () => {
+    test("8.7 duty 5 is needed before anything is edited, moves inventory and allocations, keeps the sums", async () => {
       const flat = await lab.connect(FLAT);
       await update(flat);
       expect(root().inventory.VGPU).toMatchObject({ total: 4 });
