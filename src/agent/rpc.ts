@@ -1,7 +1,10 @@
+import type { InstanceParams } from "../conductor/agent-methods.js";
 import { InstanceNotFound } from "../conductor/errors.js";
 import type { AgentHandlers } from "../conductor/port.js";
 import type { Instance } from "../conductor/records/index.js";
+import type { Operations } from "./contracts.js";
 import { NOT_IMPLEMENTED } from "./not-implemented.js";
+import type { StateChangeName } from "./operations/states/state-changes.js";
 import type { AgentParts } from "./parts.js";
 import type { TaskTracker } from "./task-tracker.js";
 
@@ -38,8 +41,48 @@ export function agentHandlers(parts: AgentParts, tasks: TaskTracker): AgentHandl
       return null;
     });
 
+  /** A cast about an instance that is on this host. */
+  const onInstance = (
+    method: string,
+    params: { readonly instanceUuid: string; readonly requestId: string },
+    work: (instance: Instance) => Promise<void>,
+  ): Promise<null> =>
+    cast(method, params, async () => {
+      const instance = await load(params.instanceUuid, params.requestId);
+      if (instance.host === parts.host) return work(instance);
+      parts.logger.warn(`${method}: the instance is not on this host; nothing is done`, {
+        instance: instance.uuid,
+        host: instance.host,
+      });
+    });
+
   return {
     ...NOT_IMPLEMENTED,
+    prep_resize: (params) => cast("prep_resize", params, () => operations.prepResize(params)),
+    resize_instance: (params) => cast("resize_instance", params, () => operations.resizeInstance(params)),
+    finish_resize: (params) => cast("finish_resize", params, () => operations.finishResize(params)),
+    // The API calls it before it deletes a resized server, and has to know whether it failed.
+    confirm_resize: (params) =>
+      tasks.run(async () => {
+        await operations.confirmResize(params);
+        return null;
+      }),
+    revert_resize: (params) => cast("revert_resize", params, () => operations.revertResize(params)),
+    finish_revert_resize: (params) => cast("finish_revert_resize", params, () => operations.finishRevertResize(params)),
+    ...changes(operations, onInstance),
+    rescue_instance: (params) =>
+      onInstance("rescue_instance", params, (instance) =>
+        operations.rescueInstance(instance, params.rescueImageRef, params.requestId),
+      ),
+    shelve_instance: (params) =>
+      onInstance("shelve_instance", params, (instance) =>
+        operations.shelveInstance(instance, params.imageId, params.requestId),
+      ),
+    shelve_offload_instance: (params) =>
+      onInstance("shelve_offload_instance", params, (instance) =>
+        operations.shelveOffloadInstance(instance, params.requestId),
+      ),
+    unshelve_instance: (params) => cast("unshelve_instance", params, () => operations.unshelveInstance(params)),
     build_and_run_instance: (params) =>
       cast("build_and_run_instance", params, () => operations.buildAndRunInstance(params)),
     terminate_instance: (params) =>
@@ -74,5 +117,34 @@ export function agentHandlers(parts: AgentParts, tasks: TaskTracker): AgentHandl
         });
         return visible;
       }),
+  };
+}
+
+type OnInstance = (
+  method: string,
+  params: { readonly instanceUuid: string; readonly requestId: string },
+  work: (instance: Instance) => Promise<void>,
+) => Promise<null>;
+
+type ChangeMethod =
+  | "pause_instance"
+  | "unpause_instance"
+  | "suspend_instance"
+  | "resume_instance"
+  | "unrescue_instance"
+  | "soft_delete_instance"
+  | "restore_instance";
+
+function changes(operations: Operations, onInstance: OnInstance): Pick<AgentHandlers, ChangeMethod> {
+  const change = (method: ChangeMethod, name: StateChangeName) => (params: InstanceParams) =>
+    onInstance(method, params, (instance) => operations.changeState(name, instance, params.requestId));
+  return {
+    pause_instance: change("pause_instance", "pause"),
+    unpause_instance: change("unpause_instance", "unpause"),
+    suspend_instance: change("suspend_instance", "suspend"),
+    resume_instance: change("resume_instance", "resume"),
+    unrescue_instance: change("unrescue_instance", "unrescue"),
+    soft_delete_instance: change("soft_delete_instance", "softDelete"),
+    restore_instance: change("restore_instance", "restore"),
   };
 }
