@@ -3,14 +3,14 @@ import { createReportClient } from "../placement/create-report-client.js";
 import type { Digests } from "../runtime/digests.js";
 import type { Runtime } from "../runtime/runtime.js";
 import type { Listener } from "../runtime/server.js";
-import { createComputeApi } from "./compute/compute-api.js";
 import { createConductor } from "./conductor/create-conductor.js";
+import { createServiceDelete, type ServiceDeletePolicy } from "./conductor/service-delete.js";
 import { createTaskRunner, type TaskRunner } from "./conductor/task-runner.js";
 import { createTaskTable } from "./conductor/tasks/task-table.js";
+import { createApis } from "./create-apis.js";
 import { ensureDefaultFlavors } from "./default-flavors.js";
 import { writeCloudsYaml } from "./identity/clouds-yaml.js";
 import { createIdentity } from "./identity/identity.js";
-import { createImageApi } from "./image/image-api.js";
 import { inProcessHttp } from "./in-process-http.js";
 import { ensureJoinToken } from "./local/join-token.js";
 import type { StateDir } from "./local/state-dir.js";
@@ -32,6 +32,7 @@ export interface ControlPlaneOptions {
   readonly allowResizeToSameHost: boolean;
   readonly migrateMaxRetries: number;
   readonly reclaimInstanceInterval: number;
+  readonly serviceDeletePolicy: ServiceDeletePolicy;
   readonly upstreamQuirks: ReadonlySet<string>;
 }
 
@@ -124,32 +125,28 @@ export async function startControlPlane(options: ControlPlaneOptions): Promise<C
     concurrency: CONCURRENT_TASKS,
     logger: logger.child({ service: "conductor" }),
   });
-  const image = createImageApi({ validate: identity.validate, random });
-  const compute = createComputeApi({
+  const apis = createApis({
+    runtime: { ...runtime, logger: logger.child({ service: "compute-api" }) },
+    digests,
+    identity,
     store,
     bus: conductor.bus,
-    validate: identity.validate,
-    clock,
-    random,
-    digests,
-    logger: logger.child({ service: "compute-api" }),
+    wake,
+    deleteService: createServiceDelete({
+      store,
+      placement: reports,
+      policy: options.serviceDeletePolicy,
+      logger: logger.child({ service: "compute-api" }),
+    }),
     serviceDownTime: options.serviceDownTime,
     reclaimInstanceInterval: options.reclaimInstanceInterval,
-    imageExists: image.exists,
-    wake,
-    deleteService: async () => undefined,
   });
 
   let listener: Listener;
   try {
     listener = await runtime.servers.listen({
       port: options.port,
-      services: {
-        "/identity": identity.handle,
-        "/compute": compute,
-        "/placement": placement.handle,
-        "/image": image.handle,
-      },
+      services: { ...apis.services, "/placement": placement.handle },
       sockets: conductor.sockets,
     });
   } catch (error) {

@@ -9,6 +9,8 @@ import { createImageApi } from "./image/image-api.js";
 import type { Store } from "./store/store.js";
 
 export interface ApisOptions {
+  /** Default: a new one over the store; for who needs it before the others. */
+  readonly identity?: Identity;
   readonly runtime: Pick<Runtime, "clock" | "random" | "logger">;
   readonly digests: Digests;
   readonly store: Store;
@@ -33,7 +35,7 @@ export interface Apis {
 export const createApis = (options: ApisOptions): Apis => {
   const { store, digests, runtime } = options;
   const { clock, random, logger } = runtime;
-  const identity = createIdentity({ sql: store.database, clock, random, digests });
+  const identity = options.identity ?? createIdentity({ sql: store.database, clock, random, digests });
   const { validate } = identity;
   const image = createImageApi({ validate, random });
   const compute = createComputeApi({

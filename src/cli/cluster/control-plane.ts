@@ -1,4 +1,5 @@
-import { Command } from "commander";
+import { Command, Option } from "commander";
+import { SERVICE_DELETE_POLICIES, type ServiceDeletePolicy } from "../../cluster/conductor/service-delete.js";
 import { startControlPlane } from "../../cluster/control-plane.js";
 import { DEFAULT_STATE_DIR, readClusterInfo, stateDir } from "../../cluster/local/state-dir.js";
 import { nodeDigests } from "../../runtime/node/node-digests.js";
@@ -18,6 +19,11 @@ export const controlPlaneCommand = (): Command =>
     .option("--service-down-time <seconds>", "without a heartbeat for this long a service is down", "60")
     .option("--allow-resize-to-same-host", "a resize may stay on its host", false)
     .option("--reclaim-instance-interval <seconds>", "deleted servers can be restored for this long", "0")
+    .addOption(
+      new Option("--service-delete-policy <policy>", "when allocations would keep a deleted service's provider")
+        .choices(SERVICE_DELETE_POLICIES)
+        .default("strict"),
+    )
     .option("--log-format <format>", "pretty or json", "pretty")
     .action(serve);
 
@@ -27,6 +33,7 @@ interface ControlPlaneCommandOptions {
   readonly serviceDownTime: string;
   readonly allowResizeToSameHost: boolean;
   readonly reclaimInstanceInterval: string;
+  readonly serviceDeletePolicy: ServiceDeletePolicy;
   readonly logFormat: string;
 }
 
@@ -47,6 +54,7 @@ async function serve(options: ControlPlaneCommandOptions): Promise<void> {
     allowResizeToSameHost: options.allowResizeToSameHost,
     migrateMaxRetries: -1,
     reclaimInstanceInterval: Number(options.reclaimInstanceInterval),
+    serviceDeletePolicy: options.serviceDeletePolicy,
     upstreamQuirks: new Set(),
   }).catch((error: Error) => {
     reportComponent({ type: "component", state: "failed", detail: error.message });

@@ -25,8 +25,8 @@ export interface ComputeDeps {
   /** Tells the task runner, after the commit, that there is a task. */
   readonly wake: () => void;
   /**
-   * What is left of DELETE /os-services of a nova-compute once nothing of {@link Store} forbids it (spec 7.1 steps 5-8).
-   * @throws {ServiceDeleteRefused} nothing was changed
+   * DELETE /os-services of a nova-compute: what forbids it, its providers and its rows (spec 7.1 steps 2-8).
+   * @throws {ServiceDeleteRefused} the service is still there
    */
   readonly deleteService: (service: Service, options: DeleteServiceOptions) => Promise<void>;
 }

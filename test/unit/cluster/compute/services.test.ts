@@ -167,29 +167,6 @@ describe("DELETE", () => {
     expect(world.store.services.get(other.id)).toBeNull();
   });
 
-  test("7.1 step 2: instances on the host, in whatever state", async () => {
-    world.server("devstack1", { vmState: "error" });
-    const reply = await remove("?force=true");
-    expect([reply.status, reply.message]).toEqual([
-      409,
-      "Unable to delete compute service that is hosting instances. Migrate or delete the instances first.",
-    ]);
-    expect(world.deletedServices).toEqual([]);
-  });
-
-  test.each<[MigrationStatus, number]>([
-    ["accepted", 409],
-    ["pre-migrating", 409],
-    ["finished", 409],
-    ["done", 204],
-    ["completed", 204],
-    ["error", 204],
-  ])("7.1 step 4: a migration %s: %i", async (status, expected) => {
-    evacuation(status);
-    expect((await remove()).status).toBe(expected);
-    expect(world.deletedServices).toHaveLength(expected === 204 ? 1 : 0);
-  });
-
   test("what the policy refuses is a 409 with its reason", async () => {
     world.deleteService = async () => {
       throw new ServiceDeleteRefused("provider p has consumers c");
