@@ -19,6 +19,7 @@ import type { Allocations } from "../virt/types.js";
 import type { FinishResizeRequest } from "./operations/cold-move/finish-resize.js";
 import type { MoveRequest } from "./operations/cold-move/move-request.js";
 import type { PrepResizeRequest } from "./operations/cold-move/prep-resize.js";
+import type { LiveMigrationOperations } from "./operations/live-migration/contract.js";
 import type { StateChangeName } from "./operations/states/state-changes.js";
 import type { UnshelveRequest } from "./operations/states/unshelve-instance.js";
 import type { Moved, MoveWrite } from "./tracker/move-writes.js";
@@ -167,6 +168,8 @@ export interface Operations {
   unshelveInstance(request: UnshelveRequest): Promise<void>;
   /** Spec 4.10 `_sync_power_states` for one instance. */
   syncInstancePowerState(instance: Instance): Promise<void>;
+  /** Spec 6.5. */
+  readonly liveMigrations: LiveMigrationOperations;
   /** Operations that are under way now; shutdown waits for them. */
   readonly active: number;
 }

@@ -3,7 +3,7 @@ import { InstanceNotFound } from "../conductor/errors.js";
 import type { AgentHandlers } from "../conductor/port.js";
 import type { Instance } from "../conductor/records/index.js";
 import type { Operations } from "./contracts.js";
-import { NOT_IMPLEMENTED } from "./not-implemented.js";
+import { liveMigrationHandlers } from "./live-migration-handlers.js";
 import type { StateChangeName } from "./operations/states/state-changes.js";
 import type { AgentParts } from "./parts.js";
 import type { TaskTracker } from "./task-tracker.js";
@@ -57,7 +57,7 @@ export function agentHandlers(parts: AgentParts, tasks: TaskTracker): AgentHandl
     });
 
   return {
-    ...NOT_IMPLEMENTED,
+    ...liveMigrationHandlers(operations.liveMigrations, tasks, cast),
     prep_resize: (params) => cast("prep_resize", params, () => operations.prepResize(params)),
     resize_instance: (params) => cast("resize_instance", params, () => operations.resizeInstance(params)),
     finish_resize: (params) => cast("finish_resize", params, () => operations.finishResize(params)),

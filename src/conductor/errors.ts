@@ -32,6 +32,10 @@ export class MigrationNotFound extends ConductorError {
 export class InvalidMigrationState extends ConductorError {
   override readonly name = "InvalidMigrationState";
 }
+/** A host cannot take part in a live migration: another one is tried (spec 6.5 row 4). */
+export class MigrationPreCheckError extends ConductorError {
+  override readonly name = "MigrationPreCheckError";
+}
 export class ServiceNotFound extends ConductorError {
   override readonly name = "ServiceNotFound";
 }

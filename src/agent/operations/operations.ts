@@ -11,6 +11,9 @@ import { type PrepResizeRequest, prepResize } from "./cold-move/prep-resize.js";
 import { resizeInstance } from "./cold-move/resize-instance.js";
 import { revertResize } from "./cold-move/revert-resize.js";
 import { completePartialDeletion, deleteInstance } from "./delete-instance.js";
+import type { LiveMigrationOperations } from "./live-migration/contract.js";
+import { followDelete } from "./live-migration/follow-delete.js";
+import { LiveMigrations } from "./live-migration/live-migrations.js";
 import type { OperationParts, StepFaults } from "./parts.js";
 import { rebootInstance, startInstance, stopInstance } from "./power.js";
 import { syncInstancePowerState } from "./power-sync.js";
@@ -26,6 +29,7 @@ export const createOperations = (context: AgentContext, tracker: ResourceTracker
 
 /** Runs the flows of spec 6: one at a time for an instance, `max_concurrent_builds` builds at a time in all. */
 export class InstanceOperations implements Operations {
+  readonly liveMigrations: LiveMigrationOperations;
   readonly #parts: OperationParts;
   readonly #locks = new KeyedLock<string>();
   readonly #builds: TaskQueue;
@@ -33,6 +37,7 @@ export class InstanceOperations implements Operations {
 
   constructor(parts: OperationParts) {
     this.#parts = parts;
+    this.liveMigrations = new LiveMigrations(parts);
     this.#builds = new TaskQueue(parts.context.config.defaults.maxConcurrentBuilds);
   }
 
@@ -49,7 +54,12 @@ export class InstanceOperations implements Operations {
   }
 
   async terminateInstance({ uuid }: Instance, requestId: string): Promise<void> {
-    await this.#serial(uuid, () => deleteInstance(this.#for(requestId), uuid, requestId));
+    const parts = this.#for(requestId);
+    await this.#tracked(async () => {
+      // A copy that is under way holds no lock: it is stopped, or the delete follows the guest.
+      if ((await this.liveMigrations.settle(uuid)) && (await followDelete(parts, uuid, requestId))) return;
+      await this.#locks.run(uuid, () => deleteInstance(parts, uuid, requestId));
+    });
   }
 
   async completePartialDeletion(instance: Instance): Promise<void> {

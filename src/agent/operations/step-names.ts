@@ -4,6 +4,7 @@ import { FINISH_REVERT_RESIZE } from "./cold-move/finish-revert-resize.js";
 import { PREP_RESIZE } from "./cold-move/prep-resize.js";
 import { RESIZE_INSTANCE } from "./cold-move/resize-instance.js";
 import { REVERT_RESIZE } from "./cold-move/revert-resize.js";
+import { LIVE_MIGRATION_STEPS } from "./live-migration/step-lists.js";
 import { RESCUE_INSTANCE } from "./states/rescue-instance.js";
 import { SHELVE_INSTANCE } from "./states/shelve-instance.js";
 import { SHELVE_OFFLOAD_INSTANCE } from "./states/shelve-offload.js";
@@ -23,6 +24,7 @@ const LISTS: readonly Named[] = [
   SETTLE_CONFIRMED,
   REVERT_RESIZE,
   FINISH_REVERT_RESIZE,
+  ...LIVE_MIGRATION_STEPS,
   RESCUE_INSTANCE,
   SHELVE_INSTANCE,
   SHELVE_OFFLOAD_INSTANCE,

@@ -1,0 +1,60 @@
+import type { LiveMigrateData } from "../../../conductor/agent-methods.js";
+import { InstanceNotFound, MigrationPreCheckError } from "../../../conductor/errors.js";
+import type { Instance } from "../../../conductor/records/index.js";
+import { attempt, messageOf } from "../error-wrappers.js";
+import type { OperationParts } from "../parts.js";
+import { stepList } from "../step-list.js";
+import { driverData } from "./flow.js";
+
+export interface DestinationCheck {
+  readonly parts: OperationParts;
+  readonly instance: Instance;
+  readonly blockMigration: boolean | null;
+  readonly diskOverCommit: boolean;
+  readonly requestId: string;
+  /** What this host's driver answered; to be cleaned up. */
+  made: LiveMigrateData | null;
+  /** What the source made of it. */
+  data: LiveMigrateData;
+}
+
+/** Spec 6.5 row 4 on the destination, which asks the source. */
+export const DESTINATION_CHECK_STEPS = stepList<DestinationCheck>("check_can_live_migrate_destination", {
+  check_destination: async (check) => {
+    const { parts, instance, blockMigration, diskOverCommit } = check;
+    check.made = await parts.context.driver.checkCanLiveMigrateDestination(instance, {
+      blockMigration,
+      diskOverCommit,
+    });
+  },
+  check_source: async (check) => {
+    const { parts, instance, requestId, made } = check;
+    const request = { instanceUuid: instance.uuid, data: made ?? {}, requestId };
+    const { conductor } = parts.context;
+    check.data = await conductor.callAgent(instance.host ?? "", "check_can_live_migrate_source", request, {
+      requestId,
+    });
+  },
+});
+
+/** Always after the checks, also when they failed. */
+export async function cleanUpChecks({ parts, instance, made }: DestinationCheck): Promise<void> {
+  if (!made) return;
+  await attempt(parts.context, instance.uuid, "remove what the checks of a live migration made", () =>
+    parts.context.driver.cleanupLiveMigrationDestinationCheck(driverData(made)),
+  );
+}
+
+/**
+ * Any refusal has one name, by which the conductor tries another host.
+ * @throws MigrationPreCheckError; InstanceNotFound
+ */
+export async function preCheck<T>(parts: OperationParts, check: () => Promise<T>): Promise<T> {
+  try {
+    return await check();
+  } catch (error) {
+    if (error instanceof InstanceNotFound || error instanceof MigrationPreCheckError) throw error;
+    parts.context.runtime.logger.warn("this host can not take part in the live migration", { err: error });
+    throw new MigrationPreCheckError(`host ${parts.context.host}: ${messageOf(error)}`);
+  }
+}

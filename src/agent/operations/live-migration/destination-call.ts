@@ -1,0 +1,50 @@
+import type { AgentMethods } from "../../../conductor/agent-methods.js";
+import { ConductorError, MessagingTimeout, ObjectActionError } from "../../../conductor/errors.js";
+import type { ParamsOf, ResultOf } from "../../../conductor/methods.js";
+import { OperationError } from "../errors.js";
+import type { Flow } from "./flow.js";
+
+type DestinationMethod =
+  | "pre_live_migration"
+  | "post_live_migration_at_destination"
+  | "rollback_live_migration_at_destination";
+
+/** Milliseconds. `long_rpc_timeout` where the other host may copy images first; its driver has 5 and 10 minutes else. */
+const TIMEOUTS: Readonly<Record<DestinationMethod, number>> = {
+  pre_live_migration: 1_800_000,
+  post_live_migration_at_destination: 330_000,
+  rollback_live_migration_at_destination: 630_000,
+};
+
+/** The destination did not do what it was asked. */
+export class DestinationFailed extends OperationError {
+  override readonly name = "DestinationFailed";
+  /** Nobody answered; whether it was done is unknown. */
+  readonly silent: boolean;
+  /** It says that the guest is not there. */
+  readonly hasNoGuest: boolean;
+
+  constructor(host: string, method: DestinationMethod, cause: ConductorError) {
+    super(`destination ${host} of the live migration could not ${method}: ${cause.message}`, { cause });
+    this.silent = cause instanceof MessagingTimeout;
+    this.hasNoGuest = cause instanceof ObjectActionError && cause.data.reason === NO_GUEST;
+  }
+}
+
+export const NO_GUEST = "no guest";
+
+/** @throws {DestinationFailed}; what the own conductor throws passes as it is. */
+export async function callDestination<M extends DestinationMethod>(
+  { parts, dest, requestId }: Pick<Flow, "parts" | "dest" | "requestId">,
+  method: M,
+  params: ParamsOf<AgentMethods, M>,
+): Promise<ResultOf<AgentMethods, M>> {
+  try {
+    return await parts.context.conductor.callAgent(dest, method, params, { requestId, timeout: TIMEOUTS[method] });
+  } catch (error) {
+    if (error instanceof ConductorError && error.name !== "ConductorUnreachable") {
+      throw new DestinationFailed(dest, method, error);
+    }
+    throw error;
+  }
+}

@@ -1,0 +1,336 @@
+import type { AgentMethods, LiveMigrateData } from "../../../conductor/agent-methods.js";
+import { InstanceNotFound, InvalidMigrationState } from "../../../conductor/errors.js";
+import type { ParamsOf } from "../../../conductor/methods.js";
+import type { Instance, Migration } from "../../../conductor/records/index.js";
+import { KeyedLock } from "../../../runtime/keyed-lock.js";
+import { TaskQueue } from "../../../runtime/queue.js";
+import { NotImplemented } from "../../../virt/errors.js";
+import { hasQuirk, requestId as newRequestId } from "../../parts.js";
+import { recordingFault, withActionEvent } from "../error-wrappers.js";
+import type { OperationParts } from "../parts.js";
+import { runSteps } from "../step-list.js";
+import { cleanUpChecks, DESTINATION_CHECK_STEPS, type DestinationCheck, preCheck } from "./checks.js";
+import type { LiveMigrationOperations } from "./contract.js";
+import { POST_AT_DESTINATION_STEPS, PRE_STEPS, ROLLBACK_AT_DESTINATION_STEPS, receive } from "./destination.js";
+import { driverData, type Flow } from "./flow.js";
+import { IncomingMigrations } from "./incoming-migrations.js";
+import { endOrAbandon, migrate } from "./migrate.js";
+import { OutgoingMigration } from "./outgoing-migration.js";
+import { recoverMigration, unfinishedMigrations } from "./recover.js";
+import { ROLLBACK_STEPS } from "./roll-back.js";
+
+type Request<M extends keyof AgentMethods> = ParamsOf<AgentMethods, M>;
+
+/** Milliseconds for which a migration may stay accepted while this process serves: the conductor may be at it still. */
+const ACCEPTED_TOO_LONG = 600_000;
+
+/** Spec 6.5, both sides of one host. None of it holds the instance's lock: a delete does not wait for a copy, but stops it. */
+export class LiveMigrations implements LiveMigrationOperations {
+  readonly #parts: OperationParts;
+  readonly #queue: TaskQueue;
+  readonly #outgoing = new Map<number, OutgoingMigration>();
+  readonly #incoming = new IncomingMigrations();
+  /** By instance, on the destination: a roll-back waits for the preparation that its source has given up. */
+  readonly #destination = new KeyedLock<string>();
+  /** When recovery first saw a migration as accepted, by its id; monotonic. */
+  readonly #acceptedSince = new Map<number, number>();
+  #closed = false;
+
+  constructor(parts: OperationParts) {
+    this.#parts = parts;
+    this.#queue = new TaskQueue(parts.context.config.defaults.maxConcurrentLiveMigrations);
+  }
+
+  async checkDestination(request: Request<"check_can_live_migrate_destination">): Promise<LiveMigrateData> {
+    const { instanceUuid, blockMigration, diskOverCommit, requestId } = request;
+    const parts = this.#for(requestId);
+    const event = { instanceUuid, requestId, event: "compute_check_can_live_migrate_destination" };
+    return withActionEvent(parts.context, event, () =>
+      preCheck(parts, async () => {
+        const instance = await this.#instance(instanceUuid);
+        const check: DestinationCheck = {
+          parts,
+          instance,
+          blockMigration,
+          diskOverCommit,
+          requestId,
+          made: null,
+          data: {},
+        };
+        try {
+          await runSteps(parts, DESTINATION_CHECK_STEPS, check);
+          return check.data;
+        } finally {
+          await cleanUpChecks(check);
+        }
+      }),
+    );
+  }
+
+  async checkSource({ instanceUuid, data, requestId }: Request<"check_can_live_migrate_source">) {
+    const parts = this.#for(requestId);
+    const event = { instanceUuid, requestId, event: "compute_check_can_live_migrate_source" };
+    return withActionEvent(parts.context, event, () =>
+      preCheck(parts, async () => {
+        const instance = await this.#instance(instanceUuid);
+        return parts.context.driver.checkCanLiveMigrateSource(instance, driverData(data));
+      }),
+    );
+  }
+
+  async preLiveMigration(request: Request<"pre_live_migration">): Promise<LiveMigrateData> {
+    const { instanceUuid, migrationId, requestId } = request;
+    const parts = this.#for(requestId);
+    const event = { instanceUuid, requestId, event: "compute_pre_live_migration" };
+    return this.#destination.run(instanceUuid, () =>
+      withActionEvent(parts.context, event, async () => {
+        const incoming = await receive<"pre_live_migration">(parts, request);
+        await runSteps(parts, PRE_STEPS, incoming);
+        this.#incoming.begin(migrationId);
+        return incoming.data;
+      }),
+    );
+  }
+
+  async postAtDestination(request: Request<"post_live_migration_at_destination">): Promise<void> {
+    const { instanceUuid, migrationId, requestId } = request;
+    const parts = this.#for(requestId);
+    const event = { instanceUuid, requestId, event: "compute_post_live_migration_at_destination" };
+    await this.#destination.run(instanceUuid, () =>
+      withActionEvent(parts.context, event, async () => {
+        const incoming = await receive<"post_live_migration_at_destination">(parts, request);
+        await runSteps(parts, POST_AT_DESTINATION_STEPS, incoming);
+      }).finally(() => this.#incoming.end(migrationId)),
+    );
+  }
+
+  async rollBackAtDestination(request: Request<"rollback_live_migration_at_destination">): Promise<void> {
+    const { instanceUuid, migrationId, requestId } = request;
+    const parts = this.#for(requestId);
+    const event = { instanceUuid, requestId, event: "compute_rollback_live_migration_at_destination" };
+    await this.#destination.run(instanceUuid, () =>
+      withActionEvent(parts.context, event, async () => {
+        const found = await receive<"rollback_live_migration_at_destination">(parts, request, { readDeleted: true });
+        await runSteps(parts, ROLLBACK_AT_DESTINATION_STEPS, found);
+      }).finally(() => this.#incoming.end(migrationId)),
+    );
+  }
+
+  incomingEnds(migrationId: number): Promise<void> {
+    return this.#incoming.ends(migrationId);
+  }
+
+  async liveMigration(request: Request<"live_migration">): Promise<void> {
+    const { instanceUuid, migrationId, requestId } = request;
+    const parts = this.#for(requestId);
+    await this.#working(instanceUuid, migrationId, (entry) =>
+      withActionEvent(parts.context, { instanceUuid, requestId, event: "compute_live_migration" }, () =>
+        recordingFault(parts.context, instanceUuid, async () => {
+          const flow = await this.#accept(parts, request, entry);
+          await this.#inTurn(flow);
+        }),
+      ),
+    );
+  }
+
+  async abort({ instanceUuid, migrationId, requestId }: Request<"live_migration_abort">): Promise<void> {
+    const parts = this.#for(requestId);
+    const event = { instanceUuid, requestId, event: "compute_live_migration_abort" };
+    await withActionEvent(parts.context, event, () =>
+      recordingFault(parts.context, instanceUuid, async () => {
+        const migration = await parts.context.conductor.call("migration_get", { id: migrationId });
+        const entry = this.#outgoing.get(migrationId);
+        const abortable = ["queued", "preparing", "running"].includes(migration?.status ?? "");
+        if (!entry || !abortable || entry.phase === "ending") {
+          throw new InvalidMigrationState(
+            `live migration ${migrationId} is ${migration?.status}${entry ? "" : ", and not under way on this host"}: ` +
+              "only one that is queued, preparing or running can be aborted",
+          );
+        }
+        if (entry.phase === "running")
+          await parts.context.driver.liveMigrationAbort(await this.#instance(instanceUuid));
+        entry.abort();
+      }),
+    );
+  }
+
+  async forceComplete(request: Request<"live_migration_force_complete">): Promise<void> {
+    const { instanceUuid, migrationId, requestId } = request;
+    const parts = this.#for(requestId);
+    const event = { instanceUuid, requestId, event: "compute_live_migration_force_complete" };
+    await withActionEvent(parts.context, event, () =>
+      recordingFault(parts.context, instanceUuid, async () => {
+        const migration = await parts.context.conductor.call("migration_get", { id: migrationId });
+        if (migration?.status !== "running" || this.#outgoing.get(migrationId)?.phase !== "running") {
+          throw new InvalidMigrationState(
+            `live migration ${migrationId} is ${migration?.status}: only one that is running can be forced to complete`,
+          );
+        }
+        await parts.context.driver.liveMigrationForceComplete(await this.#instance(instanceUuid));
+      }),
+    );
+  }
+
+  async postCopyStarted(instanceUuid: string): Promise<void> {
+    const entry = this.#of(instanceUuid);
+    if (entry?.phase !== "running") return;
+    await this.#parts.context.conductor.call("migration_save", {
+      id: entry.migrationId,
+      changes: { status: "running (post-copy)" },
+      expectedStatus: ["running"],
+    });
+  }
+
+  async settle(instanceUuid: string): Promise<boolean> {
+    const entry = this.#of(instanceUuid);
+    if (!entry) return false;
+    const { driver, runtime } = this.#parts.context;
+    if (entry.phase === "running") {
+      try {
+        await driver.liveMigrationAbort(await this.#instance(instanceUuid));
+      } catch (err) {
+        const level = err instanceof NotImplemented || err instanceof InstanceNotFound ? "info" : "warn";
+        runtime.logger[level]("the live migration of an instance that is deleted goes on to its end", {
+          instance: instanceUuid,
+          err,
+        });
+      }
+    }
+    entry.abort();
+    await entry.done;
+    return true;
+  }
+
+  async cancelQueued(): Promise<void> {
+    this.#closed = true;
+    const waiting = [...this.#outgoing.values()].filter(({ phase }) => phase === "queued");
+    for (const entry of waiting) entry.abort();
+    await Promise.all(waiting.map(({ done }) => done));
+  }
+
+  async recover(): Promise<void> {
+    if (hasQuirk(this.#parts.context, "leave-interrupted-live-migration-allocations")) return;
+    const unfinished = await unfinishedMigrations(this.#parts);
+    const ids = new Set(unfinished.map(({ id }) => id));
+    for (const id of this.#acceptedSince.keys()) {
+      if (!ids.has(id)) this.#acceptedSince.delete(id);
+    }
+    const left = unfinished.filter((migration) => !this.#outgoing.has(migration.id) && this.#isLeft(migration));
+    await Promise.all(left.map((migration) => this.#recover(migration)));
+  }
+
+  async #recover(migration: Migration): Promise<void> {
+    const requestId = newRequestId(this.#parts.context);
+    const parts = this.#for(requestId);
+    try {
+      await this.#working(migration.instanceUuid, migration.id, (entry) =>
+        recoverMigration(parts, entry, migration, requestId),
+      );
+    } catch (err) {
+      parts.context.runtime.logger.warn("a live migration that was left halfway is tried again later", {
+        instance: migration.instanceUuid,
+        migration: migration.id,
+        err,
+      });
+    }
+  }
+
+  /** The conductor may be about to hand over one that is accepted, unless it stays so. */
+  #isLeft({ id, status }: Migration): boolean {
+    if (status !== "accepted") return true;
+    const now = this.#parts.context.runtime.clock.monotonic();
+    const since = this.#acceptedSince.get(id) ?? now;
+    this.#acceptedSince.set(id, since);
+    return now - since >= ACCEPTED_TOO_LONG;
+  }
+
+  /** Row 5. @throws InvalidMigrationState: it is no longer waited for. */
+  async #accept(parts: OperationParts, request: Request<"live_migration">, entry: OutgoingMigration): Promise<Flow> {
+    const { conductor, host } = parts.context;
+    const { instanceUuid, migrationId, dest, data, requestId } = request;
+    const instance = await this.#instance(instanceUuid);
+    if (instance.host !== host) {
+      throw new InvalidMigrationState(`instance ${instanceUuid} is on ${instance.host} and can not leave ${host}`);
+    }
+    const migration = await conductor.call("migration_save", {
+      id: migrationId,
+      changes: { status: "queued" },
+      expectedStatus: ["accepted"],
+    });
+    return {
+      parts,
+      requestId,
+      entry,
+      dest,
+      instance,
+      migration,
+      data: {
+        ...driverData(data),
+        ...(request.blockMigration === null ? {} : { blockMigration: request.blockMigration }),
+      },
+      prepared: false,
+      copying: false,
+      outcome: null,
+      end: { status: "error" },
+      patient: false,
+      arrived: false,
+      error: undefined,
+    };
+  }
+
+  async #inTurn(flow: Flow): Promise<void> {
+    const { entry, parts } = flow;
+    const cancel = async (status: Flow["end"]["status"]) => {
+      flow.end = { status };
+      await endOrAbandon(flow, async () => {
+        await runSteps(parts, ROLLBACK_STEPS, flow);
+      });
+    };
+    // Nova's pool of workers is closed: nothing waits for a process that ends.
+    if (this.#closed) return cancel("error");
+    try {
+      await this.#queue.run(async () => {
+        entry.phase = "preparing";
+        await migrate(flow);
+      }, entry.turn);
+    } catch (error) {
+      if (!entry.turn.aborted || entry.phase !== "queued") throw error;
+      await cancel("cancelled");
+    }
+  }
+
+  async #working(
+    instanceUuid: string,
+    migrationId: number,
+    work: (entry: OutgoingMigration) => Promise<void>,
+  ): Promise<void> {
+    if (this.#outgoing.has(migrationId)) {
+      throw new InvalidMigrationState(`live migration ${migrationId} is under way on this host already`);
+    }
+    const entry = new OutgoingMigration(instanceUuid, migrationId);
+    this.#outgoing.set(migrationId, entry);
+    try {
+      await work(entry);
+    } finally {
+      this.#outgoing.delete(migrationId);
+      entry.end();
+    }
+  }
+
+  #of(instanceUuid: string): OutgoingMigration | undefined {
+    return [...this.#outgoing.values()].find((entry) => entry.instanceUuid === instanceUuid);
+  }
+
+  async #instance(uuid: string): Promise<Instance> {
+    const instance = await this.#parts.context.conductor.call("instance_get", { uuid });
+    if (!instance) throw new InstanceNotFound(`instance ${uuid} is not known, or deleted`);
+    return instance;
+  }
+
+  /** Everything that is logged carries the request id. */
+  #for(requestId: string): OperationParts {
+    const { context } = this.#parts;
+    const logger = context.runtime.logger.child({ request_id: requestId });
+    return { ...this.#parts, context: { ...context, runtime: { ...context.runtime, logger } } };
+  }
+}

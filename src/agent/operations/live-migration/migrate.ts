@@ -1,0 +1,90 @@
+import { InstanceNotFound, InvalidMigrationState } from "../../../conductor/errors.js";
+import { POWER_STATES } from "../../../conductor/records/index.js";
+import { hasQuirk } from "../../parts.js";
+import { attempt, mustNotUndo } from "../error-wrappers.js";
+import { deleteMigration } from "../move-allocations.js";
+import { runSteps } from "../step-list.js";
+import { COPY_STEPS } from "./copy-guest.js";
+import { DestinationFailed } from "./destination-call.js";
+import { POST_STEPS } from "./finish-migration.js";
+import { type Flow, fieldsOf } from "./flow.js";
+import { LiveMigrationAborted } from "./outgoing-migration.js";
+import { cleanDestination, ROLLBACK_STEPS, saveEnd } from "./roll-back.js";
+
+/**
+ * Spec 6.5 rows 6-9 on the source. What cannot be brought to its end now, as Placement is away, stays in the records as it
+ * is, and recovery ends it.
+ * @throws what went wrong, also when it was rolled back; an abort is no error.
+ */
+export async function migrate(flow: Flow): Promise<void> {
+  try {
+    await runSteps(flow.parts, COPY_STEPS, flow);
+  } catch (error) {
+    // Somebody else has ended it, or may have.
+    if (mustNotUndo(error) || error instanceof InvalidMigrationState) throw error;
+    flow.error = error;
+  }
+  await endOrAbandon(flow, () => end(flow));
+  if (flow.error && !(flow.error instanceof LiveMigrationAborted)) throw flow.error;
+}
+
+async function end(flow: Flow): Promise<void> {
+  const { parts, outcome } = flow;
+  if (outcome === "moved") {
+    flow.error = undefined;
+    await runSteps(parts, POST_STEPS, flow);
+  } else if (outcome !== null || !flow.copying) {
+    flow.end = { status: outcome ?? (flow.error instanceof LiveMigrationAborted ? "cancelled" : "failed") };
+    await runSteps(parts, ROLLBACK_STEPS, flow);
+  } else if (hasQuirk(parts.context, "leave-interrupted-live-migration-allocations")) {
+    await saveEnd(flow, { vmState: "error", taskState: null }, { status: "error" });
+  } else {
+    const { driver } = parts.context;
+    // A driver that was given up may still be at it.
+    await attempt(parts.context, flow.instance.uuid, "stop the live migration", () =>
+      driver.liveMigrationAbort(flow.instance),
+    );
+    await endWhereGuestIs(flow, "error");
+  }
+}
+
+/**
+ * Nobody has said how the copy ended. A guest that is here stays here; otherwise it is the destination's if the destination
+ * says so. A guest that neither has is lost: the instance is in error, on the source.
+ * @throws {DestinationFailed} nobody knows yet.
+ */
+export async function endWhereGuestIs(flow: Flow, vmState?: "error"): Promise<void> {
+  const { parts, instance } = flow;
+  if ((await parts.context.driver.powerState(instance)) !== POWER_STATES.nostate) {
+    flow.end = { status: "error", ...(vmState ? { vmState } : {}) };
+    await runSteps(parts, ROLLBACK_STEPS, flow);
+    return;
+  }
+  try {
+    await runSteps(parts, POST_STEPS, { ...flow, patient: true });
+  } catch (error) {
+    if (!(error instanceof DestinationFailed) || !error.hasNoGuest) throw error;
+    parts.context.runtime.logger.error("the guest is neither here nor on the destination", fieldsOf(flow));
+    flow.end = { status: "error", vmState: "error" };
+    await runSteps(parts, ROLLBACK_STEPS, flow);
+  }
+}
+
+/** @throws what `work` throws, unless the instance is gone: then nothing of the migration is left behind. */
+export async function endOrAbandon(flow: Flow, work: () => Promise<void>): Promise<void> {
+  try {
+    await work();
+  } catch (error) {
+    if (!(error instanceof InstanceNotFound)) throw error;
+    await abandon(flow);
+  }
+}
+
+/** The instance was deleted meanwhile: its guest here went with it, or is reaped; the other half is this migration's to remove. */
+export async function abandon(flow: Flow): Promise<void> {
+  const { parts, migration, requestId } = flow;
+  parts.context.runtime.logger.info("the instance was deleted while it was migrated", fieldsOf(flow));
+  if (flow.prepared) await cleanDestination(flow, true);
+  await deleteMigration(parts, migration, { requestId });
+  await parts.context.conductor.call("migration_save", { id: migration.id, changes: { status: "error" } });
+}

@@ -1,0 +1,109 @@
+import type { Migration, MigrationStatus } from "../../../conductor/records/index.js";
+import { NotImplemented } from "../../../virt/errors.js";
+import { attempt } from "../error-wrappers.js";
+import type { OperationParts } from "../parts.js";
+import { runSteps } from "../step-list.js";
+import { POST_STEPS } from "./finish-migration.js";
+import { driverData, type Flow, fieldsOf } from "./flow.js";
+import { abandon, endOrAbandon, endWhereGuestIs } from "./migrate.js";
+import type { OutgoingMigration } from "./outgoing-migration.js";
+
+/** Statuses in which a source may have left a migration. */
+export const UNFINISHED: readonly MigrationStatus[] = [
+  "accepted",
+  "queued",
+  "preparing",
+  "running",
+  "running (post-copy)",
+];
+
+/** Those that this host is the source of, of deleted instances too. */
+export const unfinishedMigrations = ({ context }: OperationParts): Promise<Migration[]> =>
+  context.conductor.call("migrations_by_filters", {
+    filters: {
+      sourceCompute: context.host,
+      migrationTypes: ["live-migration"],
+      statuses: UNFINISHED,
+      readDeleted: true,
+    },
+  });
+
+/**
+ * Ends a live migration that nobody works on (spec 2.6 OPT): where the guest is decides. May be repeated.
+ * @throws what keeps it from ending now.
+ */
+export async function recoverMigration(
+  parts: OperationParts,
+  entry: OutgoingMigration,
+  migration: Migration,
+  requestId: string,
+): Promise<void> {
+  const { conductor, driver, host } = parts.context;
+  entry.phase = "ending";
+  const instance = await conductor.call("instance_get", { uuid: migration.instanceUuid, readDeleted: true });
+  if (!instance) return;
+  const copying = migration.status === "running" || migration.status === "running (post-copy)";
+  const dest = migration.destCompute ?? "";
+  const flow: Flow = {
+    parts,
+    requestId,
+    entry,
+    dest,
+    instance,
+    migration,
+    data: driverData({ sharedInstanceFiles: await filesAreShared(parts, instance, dest, requestId) }),
+    prepared: dest !== "",
+    copying,
+    outcome: null,
+    end: { status: "error" },
+    patient: true,
+    arrived: false,
+    error: undefined,
+  };
+  parts.context.runtime.logger.info("a live migration that was left halfway is brought to its end", fieldsOf(flow));
+  await endOrAbandon(flow, async () => {
+    if (instance.deleted !== 0) return abandon(flow);
+    if (instance.host !== host) {
+      await runSteps(parts, POST_STEPS, { ...flow, arrived: true });
+      return;
+    }
+    if (copying) {
+      await attempt(parts.context, instance.uuid, "stop the live migration", async () => {
+        try {
+          await driver.liveMigrationAbort(instance);
+        } catch (error) {
+          if (!(error instanceof NotImplemented)) throw error;
+        }
+      });
+    }
+    await endWhereGuestIs(flow);
+  });
+}
+
+/** What the drivers had told each other is gone. True also where it cannot be found out: files then stay (spec 3.3). */
+async function filesAreShared(
+  { context }: OperationParts,
+  instance: Parameters<OperationParts["context"]["driver"]["checkInstanceSharedStorageLocal"]>[0],
+  dest: string,
+  requestId: string,
+): Promise<boolean> {
+  const { driver, conductor, runtime } = context;
+  if (dest === "") return true;
+  try {
+    const token = await driver.checkInstanceSharedStorageLocal(instance);
+    if (token === null) return true;
+    try {
+      const request = { instanceUuid: instance.uuid, token };
+      return await conductor.callAgent(dest, "check_instance_shared_storage", request, { requestId });
+    } finally {
+      await driver.checkInstanceSharedStorageCleanup(token);
+    }
+  } catch (err) {
+    if (err instanceof NotImplemented) return false;
+    runtime.logger.warn("could not find out whether the storage is shared; files are kept", {
+      instance: instance.uuid,
+      err,
+    });
+    return true;
+  }
+}

@@ -1,0 +1,63 @@
+import { InstanceNotFound, UnexpectedTaskState } from "../../../conductor/errors.js";
+import type { InstanceChanges, MigrationChanges } from "../../../conductor/records/index.js";
+import { attempt, mustNotUndo } from "../error-wrappers.js";
+import { revertToSource } from "../move-allocations.js";
+import { stepList } from "../step-list.js";
+import { callDestination, DestinationFailed } from "./destination-call.js";
+import { type Flow, moveOptions } from "./flow.js";
+
+/**
+ * Spec 6.5 "Rollback" on the source: the allocations first, so that nobody sees a usable instance without them (V27), and
+ * status and task state last, in one write: until then a restart finds the migration and rolls it back again.
+ */
+export const ROLLBACK_STEPS = stepList<Flow>("rollback_live_migration", {
+  give_back_allocations: (flow) => revertToSource(flow.parts, flow, { requestId: flow.requestId }),
+  restore_source: async ({ parts, instance, data }) => {
+    await attempt(parts.context, instance.uuid, "take back the live migration on the hypervisor", () =>
+      parts.context.driver.rollbackLiveMigrationAtSource(instance, moveOptions(data)),
+    );
+  },
+  clean_destination: async (flow) => {
+    if (flow.prepared) await cleanDestination(flow, !flow.data.sharedInstanceFiles);
+  },
+  record_end: async (flow) => {
+    const { status, vmState } = flow.end;
+    await saveEnd(flow, { taskState: null, ...(vmState ? { vmState } : {}) }, { status });
+  },
+});
+
+/** Asks the destination; one that is away gets it as a message when it is back, so that it keeps nothing of the guest. */
+export async function cleanDestination(flow: Flow, destroyDisks: boolean): Promise<void> {
+  const { parts, dest, instance, migration, data, requestId } = flow;
+  const params = { instanceUuid: instance.uuid, migrationId: migration.id, destroyDisks, data, requestId };
+  const method = "rollback_live_migration_at_destination";
+  try {
+    await callDestination(flow, method, params);
+  } catch (error) {
+    if (mustNotUndo(error)) throw error;
+    const silent = error instanceof DestinationFailed && error.silent;
+    parts.context.runtime.logger.warn("the destination could not remove what a live migration left there", {
+      instance: instance.uuid,
+      migration: migration.id,
+      later: silent,
+      err: error,
+    });
+    if (silent) await parts.context.conductor.castAgent(dest, method, params);
+  }
+}
+
+/** Both records in one write; of an instance that is being deleted, or gone, only the migration's. */
+export async function saveEnd(flow: Flow, instance: InstanceChanges, migration: MigrationChanges): Promise<void> {
+  const { conductor } = flow.parts.context;
+  const { uuid } = flow.instance;
+  const { id } = flow.migration;
+  try {
+    await conductor.call("save_together", {
+      instance: { uuid, changes: instance, expectedTaskState: ["migrating"] },
+      migration: { id, changes: migration },
+    });
+  } catch (error) {
+    if (!(error instanceof UnexpectedTaskState || error instanceof InstanceNotFound)) throw error;
+    await conductor.call("migration_save", { id, changes: migration });
+  }
+}
