@@ -4,6 +4,4 @@ export interface Digests {
   sha224(text: string): string;
   /** Lower-case hex. */
   sha256(text: string): string;
-  /** Compares in a time that depends on the lengths only. */
-  equal(a: string, b: string): boolean;
 }

@@ -1,5 +1,6 @@
 import type { Digests } from "../../runtime/digests.js";
 import type { Random } from "../../runtime/random.js";
+import { equalInConstantTime } from "../constant-time.js";
 import type { Sql } from "../store/sql.js";
 
 /**
@@ -21,7 +22,7 @@ export class PasswordStore {
   matches(userId: string | undefined, password: string): boolean {
     const row = this.#sql.get("SELECT salt, digest FROM identity_passwords WHERE user_id = ?", userId ?? "");
     const [salt, digest] = row ?? ["", ""];
-    const same = this.#digests.equal(String(digest), this.#digest(String(salt), password));
+    const same = equalInConstantTime(String(digest), this.#digest(String(salt), password));
     return row !== undefined && same;
   }
 

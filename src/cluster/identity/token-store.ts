@@ -1,6 +1,7 @@
 import type { Clock } from "../../runtime/clock.js";
 import type { Digests } from "../../runtime/digests.js";
 import type { Random } from "../../runtime/random.js";
+import { equalInConstantTime } from "../constant-time.js";
 import type { Sql, SqlRow } from "../store/sql.js";
 
 export interface TokenScope {
@@ -85,7 +86,7 @@ export class TokenStore {
     if (token === "" || token.length > MAX_TOKEN_LENGTH) return undefined;
     const digest = this.#digests.sha256(token);
     const row = this.#sql.get(`SELECT digest, ${COLUMNS} FROM identity_tokens WHERE digest = ?`, digest);
-    if (!row || !this.#digests.equal(String(row[0]), digest)) return undefined;
+    if (!row || !equalInConstantTime(String(row[0]), digest)) return undefined;
     const record = toRecord(row.slice(1));
     return record.expiresAt > this.#clock.now() ? record : undefined;
   }

@@ -1,4 +1,4 @@
-import { createHash, timingSafeEqual } from "node:crypto";
+import { createHash } from "node:crypto";
 import type { Digests } from "../digests.js";
 
 const hex = (algorithm: "sha224" | "sha256", text: string): string => createHash(algorithm).update(text).digest("hex");
@@ -6,8 +6,4 @@ const hex = (algorithm: "sha224" | "sha256", text: string): string => createHash
 export const nodeDigests: Digests = {
   sha224: (text) => hex("sha224", text),
   sha256: (text) => hex("sha256", text),
-  equal: (a, b) => {
-    const [left, right] = [Buffer.from(a), Buffer.from(b)];
-    return left.length === right.length && timingSafeEqual(left, right);
-  },
 };

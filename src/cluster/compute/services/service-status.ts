@@ -1,9 +1,9 @@
 import type { Service } from "../../../conductor/records/index.js";
+import { isUp as isUpAt } from "../../conductor/liveness.js";
 import type { ComputeDeps } from "../api/deps.js";
 
-/** Spec 1.2: fenced services are down, whatever they report. */
+/** Whether the service counts as alive now, for the Compute API. */
 export const isUp = (
   { clock, serviceDownTime }: Pick<ComputeDeps, "clock" | "serviceDownTime">,
   service: Service,
-): boolean =>
-  !service.forcedDown && Math.abs(clock.now() - (service.lastSeenUp ?? service.createdAt)) <= serviceDownTime * 1000;
+): boolean => isUpAt(service, { now: clock.now(), serviceDownTime: serviceDownTime * 1000 });
