@@ -1,4 +1,5 @@
 import type { RequestContext } from "../../placement/types.js";
+import type { Faults } from "../../runtime/faults.js";
 import type { AgentContext, ResourceTracker } from "../contracts.js";
 
 /** What every operation works with. */
@@ -9,10 +10,7 @@ export interface OperationParts {
   readonly faults?: StepFaults;
 }
 
-export interface StepFaults {
-  /** Resolves when the step may begin; rejects with the fault that was set for it. */
-  hit(point: string): Promise<void>;
-}
+export type StepFaults = Pick<Faults, "hit">;
 
 /** A user's delete does not ask for a consumer generation (bug 1836754); a deferred one does (spec 5.5). */
 export const forcesDelete = ({ config }: AgentContext): boolean => config.defaults.reclaimInstanceInterval <= 0;

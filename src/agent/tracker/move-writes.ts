@@ -20,6 +20,8 @@ export interface MoveWrite {
   readonly expectedTaskState?: readonly (TaskState | null)[];
   readonly migration: Migration;
   readonly migrationChanges?: MigrationChanges;
+  /** The instance is on its way back to the source: this host counts it no more, although the row still names it. */
+  readonly leaves?: boolean;
 }
 
 export interface Moved {
@@ -49,7 +51,7 @@ export async function saveMove(parts: TrackerParts, write: MoveWrite): Promise<M
       migration: saved.migration ?? write.migration,
     };
     for (const node of touchedNodes(parts, write.instance, moved)) {
-      recountMove(parts, node, moved);
+      recountMove(parts, node, moved, write.leaves === true);
       await updateQuietly(parts, node);
     }
     return moved;
@@ -66,11 +68,11 @@ function touchedNodes(parts: TrackerParts, before: Instance, { instance, migrati
   return [...names].flatMap((name) => parts.nodes.get(name ?? "") ?? []);
 }
 
-function recountMove(parts: TrackerParts, node: TrackedNode, { instance, migration }: Moved): void {
+function recountMove(parts: TrackerParts, node: TrackedNode, { instance, migration }: Moved, leaves: boolean): void {
   const where = { host: parts.context.host, node: node.row.hypervisorHostname };
   const { account } = node;
   account.forgetMigration(instance.uuid);
-  if (instance.host === where.host && instance.node === where.node) account.countInstance(instance);
+  if (!leaves && instance.host === where.host && instance.node === where.node) account.countInstance(instance);
   else account.forgetInstance(instance.uuid);
   if (FINAL_MIGRATION_STATUSES.includes(migration.status)) return;
   if (!countsMigration(instance, migration, parts.options.ignoreErroredEvacuations)) return;
@@ -106,5 +108,6 @@ export async function dropMoveClaimAtDestination(
     expectedTaskState: ["resize_reverting"],
     migration,
     migrationChanges: { status: "reverted" },
+    leaves: migration.sourceCompute !== migration.destCompute || migration.sourceNode !== migration.destNode,
   });
 }

@@ -161,6 +161,47 @@ export class Hypervisor {
         call("deleteInstanceFiles", instance);
         return this.disks.delete(instance.uuid) || true;
       },
+      pause: async (instance) => {
+        call("pause", instance);
+        guest(instance).power = POWER_STATES.paused;
+      },
+      suspend: async (instance) => {
+        call("suspend", instance);
+        guest(instance).power = POWER_STATES.suspended;
+      },
+      resume: async (instance) => {
+        call("resume", instance);
+        guest(instance).power = POWER_STATES.running;
+      },
+      rescue: async (instance) => {
+        call("rescue", instance);
+        guest(instance).power = POWER_STATES.running;
+      },
+      unrescue: async (instance) => {
+        call("unrescue", instance);
+        guest(instance).power = POWER_STATES.running;
+      },
+      snapshot: async (instance, _image, { updateTaskState }) => {
+        call("snapshot", instance);
+        guest(instance);
+        await updateTaskState("image_pending_upload");
+        await updateTaskState("image_uploading");
+      },
+      migrateDiskAndPowerOff: async (instance) => {
+        call("migrateDiskAndPowerOff", instance);
+        guest(instance).power = POWER_STATES.shutdown;
+        return JSON.stringify({ from: this.name });
+      },
+      finishMigration: async (_migration, instance, _diskInfo, { powerOn }) => {
+        call("finishMigration", instance);
+        this.addGuest(instance.uuid, powerOn ? POWER_STATES.running : POWER_STATES.shutdown);
+      },
+      confirmMigration: async ({ sourceCompute, destCompute }, instance) => {
+        call("confirmMigration", instance);
+        if (sourceCompute === destCompute) return;
+        this.guests.delete(instance.uuid);
+        this.disks.delete(instance.uuid);
+      },
       finishRevertMigration: async (instance, { powerOn }) => {
         call("finishRevertMigration", instance);
         this.addGuest(instance.uuid, powerOn ? POWER_STATES.running : POWER_STATES.shutdown);

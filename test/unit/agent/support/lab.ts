@@ -8,7 +8,7 @@ import { NO_METRICS } from "../../../../src/agent/metrics.js";
 import { type Refusal, refusalOf } from "../../../../src/agent/startup/refusals.js";
 import { createPlacement } from "../../../../src/cluster/placement/service.js";
 import type { Store } from "../../../../src/cluster/store/store.js";
-import type { ComputeNode, Instance, Service } from "../../../../src/conductor/records/index.js";
+import type { ComputeNode, Instance, Resources, Service } from "../../../../src/conductor/records/index.js";
 import { SERVICE_VERSION } from "../../../../src/conductor/records/index.js";
 import { createFixedAccess } from "../../../../src/placement/access/fixed-access.js";
 import { createReportClient } from "../../../../src/placement/create-report-client.js";
@@ -245,9 +245,14 @@ export class Lab {
 
   /** Allocates the amounts of the flavor on each of the nodes. */
   async allocate(consumer: string, ...nodes: readonly ComputeNode[]): Promise<void> {
+    await this.hold(consumer, Object.fromEntries(nodes.map(({ uuid }) => [uuid, AMOUNTS])));
+  }
+
+  /** Makes the consumer hold exactly this: provider uuid → amounts. */
+  async hold(consumer: string, amounts: Readonly<Record<string, Resources>>): Promise<void> {
     const held = await this.#ask("GET", `/allocations/${consumer}`);
     const answer = await this.#ask("PUT", `/allocations/${consumer}`, {
-      allocations: Object.fromEntries(nodes.map(({ uuid }) => [uuid, { resources: AMOUNTS }])),
+      allocations: Object.fromEntries(Object.entries(amounts).map(([uuid, resources]) => [uuid, { resources }])),
       project_id: PROJECT,
       user_id: USER,
       consumer_generation: held.consumer_generation ?? null,
