@@ -68,6 +68,13 @@ describe("the ownership guard, as processes", () => {
     );
   });
 
+  it("2.4 G3: the hypervisor under the same host was renamed", async () => {
+    await devstack1HasRun("guests");
+    const file = join(hypervisor("devstack1"), "hypervisor.json");
+    await writeFile(file, (await readFile(file, "utf8")).replaceAll('"devstack1"', '"renamed"'));
+    await refuses("devstack1", [], [/devstack1/, /renamed/]);
+  });
+
   it("2.4 G4 (seed 002): the passive agent of a pair, with its own state directory, refuses before any guest is touched", async () => {
     await devstack1HasRun("guests");
     await refuses("backup1", pointedAt("devstack1"), [/devstack1/, /backup1/]);
@@ -116,10 +123,48 @@ describe("the ownership guard, as processes", () => {
     }
   });
 
+  it("2.4 G10: the service was deleted through the API, and a guest is on the hypervisor", async () => {
+    const first = await cloud.startAgent("devstack1");
+    await cloud.startAgent("devstack2");
+    const server = await operator.boot("vm1", { host: "devstack1" });
+    await operator.serverIn(server, "ACTIVE");
+    await first.kill();
+    await operator.forceDown("devstack1", true);
+    await operator.evacuate(server, "devstack2");
+    await operator.serverIn(server, "ACTIVE");
+    expect(await operator.deleteService("devstack1")).toBe(204);
+    await refuses("devstack1", [], [/guest/, new RegExp(server)]);
+  });
+
+  it("2.4 G11: the service was deleted, and no guest is there: service, node and provider come back, with the same uuid", async () => {
+    await devstack1HasRun("no guests");
+    const before = await operator.provider("devstack1");
+    expect(await operator.deleteService("devstack1")).toBe(204);
+    expect((await operator.provider("devstack1")).uuid).toBe("undefined");
+    await cloud.startAgent("devstack1");
+    expect((await operator.provider("devstack1")).uuid).toBe(before.uuid);
+    expect(String((await operator.service("devstack1")).state)).toBe("up");
+  });
+
   it("2.4 G12: another compute_id for the same host and node", async () => {
     await devstack1HasRun("no guests");
     await writeFile(join(state("devstack1"), "compute_id"), "7f1f0a6e-2f4f-4f39-9d49-0c6b5d3d4a11\n");
     await refuses("devstack1", [], [/7f1f0a6e-2f4f-4f39-9d49-0c6b5d3d4a11/, /compute_id/]);
+  });
+
+  it("2.4 G13: a guest of another host's instance, without an evacuation, is left alone", async () => {
+    await devstack1HasRun("no guests");
+    const second = await cloud.startAgent("devstack2");
+    const server = await operator.boot("vm1", { host: "devstack2" });
+    await operator.serverIn(server, "ACTIVE");
+    await second.stop();
+    for (const folder of ["domains", "state", "instances"]) {
+      await cp(join(hypervisor("devstack2"), folder), join(hypervisor("devstack1"), folder), { recursive: true });
+    }
+    const before = await filesBelow(hypervisor("devstack1"));
+    expect(Object.keys(before)).toContain(join("domains", `${server}.xml`));
+    await cloud.startAgent("devstack1");
+    expect(await filesBelow(hypervisor("devstack1"))).toEqual(before);
   });
 
   it("--dry-run tells of the refusal too, with the same exit code", async () => {

@@ -27,9 +27,9 @@ export class LocalCloud {
     this.stateDir = stateDir;
   }
 
-  static async start(): Promise<LocalCloud> {
+  static async start(...args: string[]): Promise<LocalCloud> {
     const cloud = new LocalCloud(await mkdtemp(join(tmpdir(), "compute-agent-")));
-    await cloud.startControlPlane();
+    await cloud.startControlPlane(...args);
     return cloud;
   }
 

@@ -53,6 +53,11 @@ export class Operator {
     return answer.status;
   }
 
+  async deleteService(host: string): Promise<number> {
+    const service = await this.service(host);
+    return (await this.#cloud.compute("DELETE", `/os-services/${service.id}`)).status;
+  }
+
   /** At 2.94: from 2.95 on the server is left stopped. */
   async evacuate(id: string, host: string): Promise<void> {
     const answer = await this.#cloud.compute("POST", `/servers/${id}/action`, { evacuate: { host } }, "2.94");

@@ -1,0 +1,62 @@
+import { readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { expect } from "vitest";
+import type { Json, LocalCloud } from "../support/local-cloud.js";
+import { type ClusterState, clusterSnapshot, differences, recordedSnapshot, type Snapshot } from "./cluster-state.js";
+
+const FOLDER = fileURLToPath(new URL("../../fixtures/golden/nova", import.meta.url));
+/** Milliseconds that a step may take to come to rest. */
+const PATIENCE = 15_000;
+
+/** Compares a local cluster, step by step, with what the real Nova was recorded as. */
+export class GoldenRun {
+  readonly #cloud: LocalCloud;
+  #recorded: Readonly<Record<string, number>> = {};
+  #found: Readonly<Record<string, number>> = {};
+
+  constructor(cloud: LocalCloud) {
+    this.#cloud = cloud;
+  }
+
+  /** Where both begin; what came before does not count. */
+  async begin(step: string): Promise<void> {
+    this.#recorded = recordedSnapshot(recording(step).state ?? {}).generations;
+    const found = await clusterSnapshot(this.#cloud);
+    expect(found.state).toEqual(recordedSnapshot(recording(step).state ?? {}).state);
+    this.#found = found.generations;
+  }
+
+  /** Waits until the cluster is in the recorded state. */
+  async reaches(step: string): Promise<void> {
+    const recorded = recordedSnapshot(recording(step).state ?? {});
+    const expected = this.#compared(recorded, this.#recorded);
+    const until = Date.now() + PATIENCE;
+    const found = await this.#cloud.eventually(
+      () => clusterSnapshot(this.#cloud),
+      (snapshot) => Date.now() > until || isDeepEqual(this.#compared(snapshot, this.#found), expected),
+    );
+    expect(this.#compared(found, this.#found), step).toEqual(expected);
+    this.#recorded = recorded.generations;
+    this.#found = found.generations;
+  }
+
+  #compared({ state, generations }: Snapshot, before: Readonly<Record<string, number>>): ClusterState {
+    return { ...state, generations: differences(generations, before) };
+  }
+}
+
+const isDeepEqual = (left: unknown, right: unknown): boolean => {
+  try {
+    expect(left).toEqual(right);
+    return true;
+  } catch {
+    return false;
+  }
+};
+
+const recording = (step: string): Json => {
+  const file = readdirSync(FOLDER).find((name) => name.startsWith(`${step}-`));
+  if (file === undefined) throw new Error(`there is no recording ${step}`);
+  return JSON.parse(readFileSync(join(FOLDER, file), "utf8")) as Json;
+};
