@@ -10,8 +10,12 @@ export type Task =
       readonly kind: "build_instances";
       readonly instanceUuid: string;
       readonly requestId: string;
+      /** `zone:host:node`: taken without asking the scheduler's filters, and never another one. */
       readonly forcedHost?: string;
       readonly forcedNode?: string;
+      /** API 2.74: only this one, if it passes the filters. */
+      readonly requestedHost?: string;
+      readonly requestedNode?: string;
       readonly alternates?: readonly Selection[];
       readonly retry?: RetryInfo;
       readonly reason?: string;

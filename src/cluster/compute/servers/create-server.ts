@@ -51,7 +51,7 @@ interface Draft {
 
 const storeRequest = ({ store }: ComputeDeps, call: Call, instance: Instance, draft: Draft): void => {
   const { uuid: instanceUuid, projectId } = instance;
-  const { availabilityZone, ...forced } = draft.destination;
+  const { availabilityZone, ...wanted } = draft.destination;
   store.mappings.mapInstance(instanceUuid, projectId, null);
   store.requests.createSpec({
     instanceUuid,
@@ -64,7 +64,7 @@ const storeRequest = ({ store }: ComputeDeps, call: Call, instance: Instance, dr
     numInstances: draft.count,
   });
   store.requests.createBuildRequest({ instanceUuid, projectId, instance });
-  store.tasks.add({ kind: "build_instances", instanceUuid, requestId: call.requestId, ...forced });
+  store.tasks.add({ kind: "build_instances", instanceUuid, requestId: call.requestId, ...wanted });
 };
 
 const draftInstance = ({ random, clock }: ComputeDeps, call: Call, draft: Draft, index: number): Instance => {

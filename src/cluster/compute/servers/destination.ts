@@ -7,8 +7,12 @@ import type { CreateBody } from "./create-schema.js";
 /** Where a new server has to go. */
 export interface Destination {
   readonly availabilityZone: string | null;
+  /** By the zone: not filtered. */
   readonly forcedHost?: string;
   readonly forcedNode?: string;
+  /** Since 2.74: filtered as any other. */
+  readonly requestedHost?: string;
+  readonly requestedNode?: string;
 }
 
 const NOT_ALLOWED = "os_compute_api:servers:create:forced_host";
@@ -39,8 +43,10 @@ export const readDestination = (
   if (zone !== null && !host && !node) requireZone(deps, zone);
   return {
     availabilityZone: zone,
-    ...optional("forcedHost", host ?? askedHost),
-    ...optional("forcedNode", node ?? askedNode),
+    ...optional("forcedHost", host),
+    ...optional("forcedNode", node),
+    ...optional("requestedHost", askedHost),
+    ...optional("requestedNode", askedNode),
   };
 };
 

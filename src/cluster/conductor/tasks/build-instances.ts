@@ -56,8 +56,8 @@ async function selectDestination({ store, scheduler }: TaskParts, task: BuildTas
   const [destination] = await scheduler.selectDestinations({
     instanceUuids: [task.instanceUuid],
     spec,
-    requestedHost: task.forcedHost,
-    requestedNode: task.forcedNode,
+    requestedHost: task.forcedHost ?? task.requestedHost,
+    requestedNode: task.forcedNode ?? task.requestedNode,
     forced: task.forcedHost !== undefined || task.forcedNode !== undefined,
     // A run that was killed after its claim left one: at most one tree per building instance.
     held: "replace",

@@ -90,15 +90,15 @@ describe("create", () => {
   });
 
   test.each([
-    [{ host: "devstack2" }, { forcedHost: "devstack2" }],
-    [{ hypervisor_hostname: "devstack2" }, { forcedNode: "devstack2" }],
+    [{ host: "devstack2" }, { requestedHost: "devstack2" }],
+    [{ hypervisor_hostname: "devstack2" }, { requestedNode: "devstack2" }],
     [
       { host: "devstack2", hypervisor_hostname: "devstack2" },
-      { forcedHost: "devstack2", forcedNode: "devstack2" },
+      { requestedHost: "devstack2", requestedNode: "devstack2" },
     ],
-  ])("2.74 destination %j", async (destination, forced) => {
+  ])("2.74 destination %j", async (destination, wanted) => {
     expect((await create(destination, 74)).status).toBe(202);
-    expect(tasks()[0]).toMatchObject(forced);
+    expect(tasks()[0]).toMatchObject(wanted);
     expect((await create(destination, 73)).message).toMatch(/Additional properties are not allowed/);
   });
 

@@ -127,6 +127,20 @@ describe("6.1 build", () => {
     expect(bench.casts[0]?.params).not.toHaveProperty("retry");
   });
 
+  it("2.74 a requested host is filtered as any other, and no other is taken", async () => {
+    await bench.host("devstack1");
+    await bench.host("devstack2");
+    const good = bench.request({ requestedHost: "devstack2" });
+    await bench.run();
+    expect(bench.casts).toMatchObject([{ host: "devstack2", params: { retry: { numAttempts: 1 } } }]);
+    expect(bench.store.instances.get(good)).not.toBeNull();
+    bench.store.services.update(bench.service("devstack2").id, { forcedDown: true });
+    const bad = bench.request({ requestedHost: "devstack2" });
+    await bench.run();
+    expect(bench.casts).toHaveLength(1);
+    expect(bench.store.instances.get(bad)?.vmState).toBe("error");
+  });
+
   it("max_attempts 1: no retry information, no alternates", async () => {
     bench = await ConductorBench.open({ maxAttempts: 1 });
     await bench.host("devstack1");
