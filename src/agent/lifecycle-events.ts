@@ -35,6 +35,9 @@ async function handle(parts: AgentParts, event: LifecycleEvent): Promise<void> {
   if (transition === "migration_completed" || transition === "postcopy_started") {
     await warnWithoutMigration(parts, uuid, transition);
   }
+  if (transition === "postcopy_started") {
+    await parts.operations.liveMigrations.postCopyStarted(uuid);
+  }
   // The event may be old news: a reboot looks like a stop, until one asks.
   if ((await parts.driver.powerState(instance)) === IMPLIED_POWER[transition]) {
     parts.logger.info(`guest ${transition}`, { instance: uuid });
@@ -51,7 +54,7 @@ async function warnWithoutMigration(
     filters: {
       instanceUuid: uuid,
       migrationTypes: ["live-migration"],
-      statuses: [transition === "migration_completed" ? "running" : "running (post-copy)"],
+      statuses: ["running", "running (post-copy)"],
     },
   });
   if (migrations.length === 0) {

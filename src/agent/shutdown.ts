@@ -25,6 +25,11 @@ export async function drain({ parts, tasks, periodics, heartbeat }: RunningAgent
   const timeout = Math.min(managerShutdownTimeout, gracefulShutdownTimeout) * 1000;
   const reserve = Math.min(RESERVE * 1000, timeout / 4);
   await logged(parts, "stop taking requests", parts.conductor.stopServing());
+  await endsWithin(
+    timers,
+    reserve,
+    logged(parts, "cancel live migrations that wait", parts.operations.liveMigrations.cancelQueued()),
+  );
   const idle = Promise.all([periodics?.stop(), tasks.idle()]);
   if (!(await endsWithin(timers, timeout - reserve, idle))) {
     parts.logger.warn(`${tasks.size} operations did not end in time; the next start deals with them`);

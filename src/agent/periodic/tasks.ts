@@ -56,6 +56,8 @@ export function periodicTasks(parts: AgentParts, pending: PendingEvacuations): r
     ),
     // scheduler_instance_sync_interval
     task("_sync_scheduler_instance_info", options.schedulerInstanceSyncInterval, () => syncSchedulerInfo(parts)),
+    // Not Nova's: spec 2.6 OPT.
+    task("unfinished_live_migrations", DEFAULT_SPACING, () => parts.operations.liveMigrations.recover(), true),
     // Not Nova's: spec 3.3 GAP-c.
     task("pending_evacuations", DEFAULT_SPACING, () => pending.reevaluate(parts)),
   ];

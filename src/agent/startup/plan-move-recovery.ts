@@ -1,4 +1,5 @@
 import type { Instance, InstanceChanges, Migration } from "../../conductor/records/index.js";
+import { UNFINISHED } from "../operations/live-migration/unfinished.js";
 import type { AgentView } from "../parts.js";
 import { hasQuirk } from "../parts.js";
 
@@ -14,6 +15,8 @@ export interface MoveRecovery {
   /** Last, the records, together. */
   readonly changes: InstanceChanges;
   readonly failsMigration: boolean;
+  /** Where a live migration was going to: what it made there is removed. */
+  readonly destination?: string | null;
   /** Set where nothing is certain enough to act on. */
   readonly unclear?: string;
 }
@@ -80,7 +83,7 @@ export async function planLiveMigrationRecovery(
         instanceUuid: instance.uuid,
         migrationTypes: ["live-migration"],
         sourceCompute: view.host,
-        statuses: ["queued", "preparing", "running", "running (post-copy)"],
+        statuses: UNFINISHED,
       },
     })
   ).toReversed();
@@ -89,15 +92,17 @@ export async function planLiveMigrationRecovery(
   if (hasQuirk(view, "leave-interrupted-live-migration-allocations")) {
     return { ...base, allocations: "none", failsMigration: running };
   }
+  const left = { ...base, driver: "none", allocations: "none", changes: {}, failsMigration: false } as const;
+  if (migration?.status === "accepted") {
+    return { ...left, unclear: "the conductor has not handed the migration to this host yet" };
+  }
   if (migration !== null && !guestIsHere) {
+    const dest = migration.destCompute ?? "the destination";
     return {
-      ...base,
-      driver: "none",
-      allocations: "none",
-      changes: {},
-      failsMigration: false,
-      unclear: `the guest is not on this host any more; whether ${migration.destCompute ?? "the destination"} has it is not known here`,
+      ...left,
+      unclear: `the guest is not on this host any more: ${dest} is asked for it when this host serves`,
     };
   }
-  return { ...base, allocations: migration ? "give-back" : "none", failsMigration: migration !== null };
+  if (migration === null) return { ...base, allocations: "none", failsMigration: false };
+  return { ...base, allocations: "give-back", failsMigration: true, destination: migration.destCompute };
 }

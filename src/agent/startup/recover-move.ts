@@ -1,6 +1,8 @@
 import type { Instance } from "../../conductor/records/index.js";
 import { LOCAL_DISKS_ONLY } from "../block-devices.js";
-import { type AgentParts, hasQuirk } from "../parts.js";
+import { storageShared } from "../evacuation/shared-storage.js";
+import { revertToSource } from "../operations/move-allocations.js";
+import type { AgentParts } from "../parts.js";
 import type { MoveRecovery } from "./plan-move-recovery.js";
 
 /**
@@ -27,6 +29,7 @@ export async function recoverMove(
     );
     return;
   }
+  await onDestination(parts, instance, recovery, requestId);
   await parts.conductor.call(
     "save_together",
     {
@@ -65,6 +68,24 @@ async function onHypervisor(
   }
 }
 
+/** What a live migration made ready there is removed as soon as that host serves. */
+async function onDestination(
+  parts: AgentParts,
+  instance: Instance,
+  { migration, destination }: MoveRecovery,
+  requestId: string,
+): Promise<void> {
+  if (!migration || !destination) return;
+  const sharedInstanceFiles = await storageShared(parts, instance, destination, requestId);
+  await parts.conductor.castAgent(destination, "rollback_live_migration_at_destination", {
+    instanceUuid: instance.uuid,
+    migrationId: migration.id,
+    destroyDisks: !sharedInstanceFiles,
+    data: { sharedInstanceFiles },
+    requestId,
+  });
+}
+
 async function inPlacement(
   parts: AgentParts,
   instance: Instance,
@@ -79,13 +100,8 @@ async function inPlacement(
       // False: the migration held nothing, so that the move was accounted on the instance alone.
       return (await parts.placement.deleteAllocation(migration.uuid, { force: false, requestId })) !== null;
     }
-    const moved = await parts.placement.moveAllocations(migration.uuid, instance.uuid, {
-      requestId,
-      ...(hasQuirk(parts, "resurrect-deleted-allocations")
-        ? {}
-        : { targetDeleted: () => isDeleted(parts, instance.uuid) }),
-    });
-    return moved === true;
+    await revertToSource({ context: parts }, { instance, migration }, { requestId });
+    return true;
   } catch (error) {
     parts.logger.error("Placement could not take back a move that was interrupted", {
       instance: instance.uuid,
@@ -95,9 +111,4 @@ async function inPlacement(
     });
     return false;
   }
-}
-
-async function isDeleted(parts: AgentParts, uuid: string): Promise<boolean> {
-  const current = await parts.conductor.call("instance_get", { uuid, readDeleted: true });
-  return current === null || current.deleted !== 0;
 }

@@ -1,4 +1,4 @@
-import type { Migration, MigrationStatus } from "../../../conductor/records/index.js";
+import type { Migration } from "../../../conductor/records/index.js";
 import { NotImplemented } from "../../../virt/errors.js";
 import { attempt } from "../error-wrappers.js";
 import type { OperationParts } from "../parts.js";
@@ -7,15 +7,7 @@ import { POST_STEPS } from "./finish-migration.js";
 import { driverData, type Flow, fieldsOf } from "./flow.js";
 import { abandon, endOrAbandon, endWhereGuestIs } from "./migrate.js";
 import type { OutgoingMigration } from "./outgoing-migration.js";
-
-/** Statuses in which a source may have left a migration. */
-export const UNFINISHED: readonly MigrationStatus[] = [
-  "accepted",
-  "queued",
-  "preparing",
-  "running",
-  "running (post-copy)",
-];
+import { UNFINISHED } from "./unfinished.js";
 
 /** Those that this host is the source of, of deleted instances too. */
 export const unfinishedMigrations = ({ context }: OperationParts): Promise<Migration[]> =>

@@ -273,7 +273,7 @@ scenario("2.6 row 16 migrating, and the guest is not here any more: nothing is g
   expect(lab.instance(vm).taskState).toBe("migrating");
   expect(lab.store.migrations.get(migration.id)?.status).toBe("running");
   expect(await lab.held(vm)).toEqual({ [other.uuid]: AMOUNTS });
-  expect(run.runtime.logs.some(({ message }) => message.includes("is not known here"))).toBe(true);
+  expect(run.runtime.logs.some(({ message }) => message.includes("is asked for it when this host serves"))).toBe(true);
 });
 
 scenario("2.7 building instances that hold allocations here and have no host become errors", async (lab) => {
