@@ -73,6 +73,22 @@ export const fakeLibvirtSchema = {
     delay_unpause: delay("an unpause"),
     delay_suspend: delay("a suspend"),
     delay_resume: delay("a resume"),
+    delay_rescue: delay("a rescue"),
+    delay_unrescue: delay("an unrescue"),
+    delay_snapshot: delay("a snapshot"),
+    delay_migrate_disk: delay("stopping a guest and setting its disks aside for another host, or for a resize,"),
+    delay_finish_migration: delay("taking the guest at the destination of a cold migration or resize"),
+    delay_confirm_migration: delay("removing what a confirmed migration left at the source"),
+    delay_revert_migration: delay("bringing a guest back to the source of a reverted migration"),
+    delay_pre_live_migration: delay("making the destination of a live migration ready"),
+    delay_live_migration: delay("copying the memory, and local disks, of a guest that migrates live"),
+    live_migration_permit_post_copy: {
+      type: "boolean",
+      default: true,
+      help:
+        "A live migration that is forced to complete starts the guest at the destination first and copies the rest " +
+        "after that. False: the guest is paused until the rest is copied.",
+    },
     stop_event_delay: {
       type: "number",
       default: 15,

@@ -99,15 +99,21 @@ export class DomainStore {
     await this.#doors.files.write(this.#folder.stateFile(uuid), `${state}\n`);
   }
 
-  /** Makes the domain, or replaces what it is. Leaves its state. */
-  async define(domain: Domain): Promise<void> {
+  /**
+   * Makes the domain, or replaces what it is. A new one appears in `state` at once, since its state is there before its
+   * XML; one that is there keeps its state if none is given.
+   */
+  async define(domain: Domain, state?: DomainState): Promise<void> {
+    const fresh = state !== undefined && !(await this.exists(domain.uuid));
+    if (fresh) await this.setState(domain.uuid, state);
     await this.#doors.files.write(this.#folder.domainFile(domain.uuid), domainToXml(domain));
+    if (state !== undefined && !fresh) await this.setState(domain.uuid, state);
   }
 
-  /** Absent is fine. The state goes first: a domain without one is whole and shut off. */
+  /** Absent is fine. The XML goes first, and with it the domain. */
   async undefine(uuid: string): Promise<void> {
-    await this.#doors.files.remove(this.#folder.stateFile(uuid));
     await this.#doors.files.remove(this.#folder.domainFile(uuid));
+    await this.#doors.files.remove(this.#folder.stateFile(uuid));
   }
 
   /** The state that a removed domain of this uuid may have left. */

@@ -5,7 +5,7 @@ import type { AssignedDevice, Domain, DomainDisk, NovaMetadata } from "./domain.
 const { XMLBuilder, XMLParser }: typeof import("fast-xml-parser") = createRequire(import.meta.url)("fast-xml-parser");
 
 const NOVA_NAMESPACE = "http://openstack.org/xmlns/libvirt/nova/1.1";
-const DEVICES_NAMESPACE = "urn:compute-agent:fake-libvirt:devices:1";
+const OWN_NAMESPACE = "urn:compute-agent:fake-libvirt:1";
 
 const builder = new XMLBuilder({
   format: true,
@@ -60,13 +60,13 @@ export const domainToXml = (domain: Domain): string =>
     },
   });
 
-const metadataOf = ({ nova, devices }: Domain): object => {
+const metadataOf = ({ nova, devices, leftBehind }: Domain): object => {
   const assigned =
     devices.length === 0
       ? {}
       : {
           "fake:devices": {
-            "@xmlns:fake": DEVICES_NAMESPACE,
+            "@xmlns:fake": OWN_NAMESPACE,
             "fake:device": devices.map(({ address, resourceClass, part }) => ({
               "@address": address,
               "@class": resourceClass,
@@ -74,7 +74,8 @@ const metadataOf = ({ nova, devices }: Domain): object => {
             })),
           },
         };
-  const metadata = { ...(nova ? { "nova:instance": novaInstance(nova) } : {}), ...assigned };
+  const left = leftBehind ? { "fake:left-behind": { "@xmlns:fake": OWN_NAMESPACE } } : {};
+  const metadata = { ...(nova ? { "nova:instance": novaInstance(nova) } : {}), ...assigned, ...left };
   return Object.keys(metadata).length === 0 ? {} : { metadata };
 };
 
@@ -118,6 +119,7 @@ export const domainFromXml = (text: string, uuid: string): Domain => {
     disks: listAt(domain, "devices", "disk").map(diskFrom),
     devices: listAt(domain, "metadata", "fake:devices", "fake:device").map(deviceFrom),
     nova: novaFrom(at(domain, "metadata", "nova:instance")),
+    leftBehind: at(domain, "metadata", "fake:left-behind") !== undefined,
   };
 };
 

@@ -56,6 +56,8 @@ export interface Domain {
   readonly devices: readonly AssignedDevice[];
   /** Null: not a guest of Nova. */
   readonly nova: NovaMetadata | null;
+  /** Its disks were set aside for another host, and nobody has brought them back. */
+  readonly leftBehind: boolean;
 }
 
 /** GiB that the domain's flavor gives to its disks; unknown, so 0, for guests that are not Nova's. */

@@ -2,23 +2,34 @@ import { isAbsolute } from "node:path";
 import {
   type AvailableResource,
   type Capabilities,
+  type ConfirmMigrationOptions,
   type DestroyOptions,
   type DriverContext,
   type DriverOperationOptions,
+  type FinishMigrationOptions,
+  type FinishRevertOptions,
   type GuestInfo,
-  GuestNotFound,
   type Instance,
-  InstanceExists,
   InstanceNotRunning,
   InvalidConfiguration,
+  type LiveMigrateData,
+  type LiveMigrationCheckOptions,
+  type LiveMigrationOptions,
+  type MigrateDiskOptions,
+  type Migration,
+  type PreLiveMigrationOptions,
   type ProviderTree,
+  type RescueOptions,
   type ReshapeAllocations,
+  type RollbackAtDestinationOptions,
   type SharedStorageToken,
+  type SnapshotOptions,
   type SpawnOptions,
   type VirtDriver,
   VirtDriverNotReady,
 } from "../../src/virt/index.js";
 import { availableResource } from "./available-resource.js";
+import { ColdMoves } from "./cold-moves.js";
 import { compileFakeLibvirtConfig, type FakeLibvirtConfig } from "./config.js";
 import { folderOfConnection } from "./connection-uri.js";
 import { CPU_MODELS, type CpuModel } from "./cpu-models.js";
@@ -26,18 +37,23 @@ import { parseCpuSet } from "./cpu-set.js";
 import { type DomainState, powerStateOf } from "./domain.js";
 import { DomainStore } from "./domain-store.js";
 import { DomainWatcher } from "./domain-watcher.js";
+import { Guests, type HypervisorParts } from "./guests.js";
+import { forget } from "./handover.js";
 import { DeviceAssigner, parseDevices } from "./host-devices.js";
 import { HypervisorFolder, openHypervisor, readIdentity } from "./hypervisor.js";
 import { InstanceFiles } from "./instance-files.js";
-import { domainName, newDomain, refuseImage, wantedDisks } from "./new-domain.js";
+import { LiveChecks } from "./live-checks.js";
+import { LiveMoves } from "./live-moves.js";
+import { domainName, refuseImage } from "./new-domain.js";
 import { ProviderTreeEditor } from "./provider-tree-editor.js";
+import { Rescue } from "./rescue.js";
 
 type Options = DriverOperationOptions;
 
 /**
  * Guests as domain XML and sparse disk files in a folder, which outlive the agent (spec 8.8). All truth is in the
- * folder, so several agents may be pointed at one. A guest is made in the order disks, XML, state, and removed in the
- * opposite one: whoever is killed in between leaves a guest that is whole, or none.
+ * folder, so several agents may be pointed at one. A guest is made in the order disks, state, XML, and removed in the
+ * order XML, state, disks: whoever is killed in between leaves a guest that is whole and in the wanted state, or none.
  */
 export class FakeLibvirtDriver implements VirtDriver {
   readonly capabilities: Capabilities = {
@@ -62,6 +78,11 @@ export class FakeLibvirtDriver implements VirtDriver {
   readonly #files: InstanceFiles;
   readonly #watcher: DomainWatcher;
   readonly #devices: DeviceAssigner;
+  readonly #guests: Guests;
+  readonly #coldMoves: ColdMoves;
+  readonly #liveChecks: LiveChecks;
+  readonly #liveMoves: LiveMoves;
+  readonly #rescue: Rescue;
   readonly #tree: ProviderTreeEditor;
   /** Read once; undefined until {@link initHost}. */
   #hostname: string | undefined;
@@ -88,6 +109,20 @@ export class FakeLibvirtDriver implements VirtDriver {
     this.#files = new InstanceFiles(config.instancesPath ?? this.#folder.instances, context.files);
     this.#watcher = new DomainWatcher(this.#folder, this.#store, config.stopEventDelay * 1000, context);
     this.#devices = new DeviceAssigner(devices);
+    const parts: HypervisorParts = {
+      context,
+      config,
+      folder: this.#folder,
+      store: this.#store,
+      files: this.#files,
+      watcher: this.#watcher,
+      devices: this.#devices,
+    };
+    this.#guests = new Guests(parts);
+    this.#coldMoves = new ColdMoves(parts, this.#guests);
+    this.#liveChecks = new LiveChecks(parts, this.#guests, this.#cpu);
+    this.#liveMoves = new LiveMoves(parts, this.#guests);
+    this.#rescue = new Rescue(parts, this.#guests);
     this.#tree = new ProviderTreeEditor({
       config,
       inventory: context.inventory,
@@ -150,7 +185,7 @@ export class FakeLibvirtDriver implements VirtDriver {
   }
 
   async getInfo(instance: Instance): Promise<GuestInfo> {
-    return { state: powerStateOf(await this.#state(instance)), internalId: domainName(instance) };
+    return { state: powerStateOf(await this.#guests.state(instance)), internalId: domainName(instance) };
   }
 
   async instanceExists({ uuid }: Instance): Promise<boolean> {
@@ -159,49 +194,133 @@ export class FakeLibvirtDriver implements VirtDriver {
 
   async spawn(instance: Instance, options: SpawnOptions): Promise<void> {
     refuseImage(options.image);
-    await this.#watcher.own(instance.uuid, () => this.#create(instance, options));
+    await this.#watcher.own(instance.uuid, () => this.#guests.create(instance, options));
   }
 
   async destroy({ uuid }: Instance, { destroyDisks, signal }: DestroyOptions): Promise<void> {
     await this.#watcher.own(uuid, async () => {
-      if (await this.#store.exists(uuid)) await this.#take(this.#config.delayDestroy, signal);
+      if (await this.#store.exists(uuid)) await this.#guests.take(this.#config.delayDestroy, signal);
       await this.#store.undefine(uuid);
+      await forget(uuid, { context: this.#context, folder: this.#folder });
       if (destroyDisks) await this.#files.remove(uuid);
     });
   }
 
   powerOff(instance: Instance, options?: Options): Promise<void> {
-    return this.#change(instance, this.#config.delayPowerOff, options, () => "shutoff");
+    return this.#guests.change(instance, this.#config.delayPowerOff, options, () => "shutoff");
   }
 
   powerOn(instance: Instance, options?: Options): Promise<void> {
-    return this.#change(instance, this.#config.delayPowerOn, options, () => "running");
+    return this.#guests.change(instance, this.#config.delayPowerOn, options, () => "running");
   }
 
   async reboot(instance: Instance, type: "SOFT" | "HARD", options?: Options): Promise<void> {
-    if (type === "HARD") return this.#hardReboot(instance, options);
-    return this.#change(instance, this.#config.delayReboot, options, () => "running");
+    if (type === "HARD") return this.#guests.hardReboot(instance, options);
+    return this.#guests.change(instance, this.#config.delayReboot, options, () => "running");
   }
 
   pause(instance: Instance, options?: Options): Promise<void> {
-    return this.#change(instance, this.#config.delayPause, options, active("paused", instance));
+    return this.#guests.change(instance, this.#config.delayPause, options, active("paused", instance));
   }
 
   unpause(instance: Instance, options?: Options): Promise<void> {
-    return this.#change(instance, this.#config.delayUnpause, options, active("running", instance));
+    return this.#guests.change(instance, this.#config.delayUnpause, options, active("running", instance));
   }
 
   suspend(instance: Instance, options?: Options): Promise<void> {
-    return this.#change(instance, this.#config.delaySuspend, options, active("suspended", instance));
+    return this.#guests.change(instance, this.#config.delaySuspend, options, active("suspended", instance));
   }
 
   resume(instance: Instance, options?: Options): Promise<void> {
-    return this.#change(instance, this.#config.delayResume, options, () => "running");
+    return this.#guests.change(instance, this.#config.delayResume, options, () => "running");
+  }
+
+  rescue(instance: Instance, options: RescueOptions): Promise<void> {
+    return this.#rescue.rescue(instance, options);
+  }
+
+  unrescue(instance: Instance, options?: Options): Promise<void> {
+    return this.#rescue.unrescue(instance, options);
+  }
+
+  /** There is no image service to send anything to: it takes its time and goes through its stages. */
+  async snapshot(instance: Instance, _imageId: string, { updateTaskState, signal }: SnapshotOptions): Promise<void> {
+    if (!(await this.#store.exists(instance.uuid))) {
+      throw new InstanceNotRunning(
+        `guest ${domainName(instance)} (${instance.uuid}) is not on hypervisor ${this.#folder.path}`,
+      );
+    }
+    await updateTaskState("image_pending_upload");
+    await this.#guests.take(this.#config.delaySnapshot, signal);
+    await updateTaskState("image_uploading");
   }
 
   async resumeStateOnHostBoot(instance: Instance, options?: Options): Promise<void> {
     const state = await this.#store.state(instance.uuid);
-    if (state === undefined || state === "shutoff" || state === "crashed") await this.#hardReboot(instance, options);
+    if (state === undefined || state === "shutoff" || state === "crashed")
+      await this.#guests.hardReboot(instance, options);
+  }
+
+  migrateDiskAndPowerOff(instance: Instance, options: MigrateDiskOptions): Promise<string> {
+    return this.#coldMoves.migrateDisk(instance, options);
+  }
+
+  finishMigration(
+    _migration: Migration,
+    instance: Instance,
+    diskInfo: string,
+    options: FinishMigrationOptions,
+  ): Promise<void> {
+    return this.#coldMoves.finish(instance, diskInfo, options);
+  }
+
+  confirmMigration(migration: Migration, instance: Instance, options: ConfirmMigrationOptions): Promise<void> {
+    return this.#coldMoves.confirm(migration, instance, options);
+  }
+
+  finishRevertMigration(instance: Instance, options: FinishRevertOptions): Promise<void> {
+    return this.#coldMoves.revert(instance, options);
+  }
+
+  checkCanLiveMigrateDestination(instance: Instance, options: LiveMigrationCheckOptions): Promise<LiveMigrateData> {
+    return this.#liveChecks.atDestination(instance, options);
+  }
+
+  checkCanLiveMigrateSource(instance: Instance, data: LiveMigrateData): Promise<LiveMigrateData> {
+    return this.#liveChecks.atSource(instance, data);
+  }
+
+  cleanupLiveMigrationDestinationCheck(data: LiveMigrateData): Promise<void> {
+    return this.#liveChecks.cleanup(data);
+  }
+
+  preLiveMigration(instance: Instance, options: PreLiveMigrationOptions): Promise<LiveMigrateData> {
+    return this.#liveMoves.prepare(instance, options, this.#liveChecks.destination);
+  }
+
+  liveMigration(instance: Instance, _dest: string, options: LiveMigrationOptions): Promise<void> {
+    return this.#liveMoves.migrate(instance, options);
+  }
+
+  async liveMigrationForceComplete(instance: Instance): Promise<void> {
+    this.#liveMoves.forceComplete(instance);
+  }
+
+  liveMigrationAbort(instance: Instance): Promise<void> {
+    return this.#liveMoves.abort(instance);
+  }
+
+  /** @throws {GuestNotFound} it did not arrive. */
+  async postLiveMigrationAtDestination(instance: Instance): Promise<void> {
+    await this.#guests.state(instance);
+  }
+
+  rollbackLiveMigrationAtDestination(instance: Instance, options: RollbackAtDestinationOptions): Promise<void> {
+    return this.#liveMoves.cleanup(instance, options);
+  }
+
+  cleanup(instance: Instance, options: DestroyOptions): Promise<void> {
+    return this.#liveMoves.cleanup(instance, options);
   }
 
   async instanceOnDisk({ uuid }: Instance): Promise<boolean> {
@@ -225,93 +344,6 @@ export class FakeLibvirtDriver implements VirtDriver {
   async checkInstanceSharedStorageCleanup(token: SharedStorageToken): Promise<void> {
     const { instanceUuid, file } = token;
     if (typeof instanceUuid === "string" && typeof file === "string") await this.#files.removeToken(instanceUuid, file);
-  }
-
-  async #create(instance: Instance, { image, allocations, powerOn, signal }: SpawnOptions): Promise<void> {
-    const { uuid } = instance;
-    if (await this.#store.exists(uuid)) {
-      throw new InstanceExists(`guest ${domainName(instance)} (${uuid}) is on hypervisor ${this.#hostname} already`);
-    }
-    // A killed destroy may have left it.
-    await this.#store.clearState(uuid);
-    const removeDisks = await this.#files.make(uuid, wantedDisks(instance, image.minDisk));
-    try {
-      await this.#take(this.#config.delaySpawn, signal);
-      await this.#define(instance, allocations, image.minDisk);
-      if (powerOn) await this.#store.setState(uuid, "running");
-    } catch (error) {
-      await this.#undoCreate(uuid, removeDisks);
-      throw error;
-    }
-  }
-
-  async #undoCreate(uuid: string, removeDisks: () => Promise<void>): Promise<void> {
-    try {
-      await this.#store.undefine(uuid);
-      await removeDisks();
-    } catch (error) {
-      this.#context.logger.warn("what a failed spawn made cannot be removed", { instance: uuid, err: error });
-    }
-  }
-
-  async #define(instance: Instance, allocations: SpawnOptions["allocations"], minDisk: number): Promise<void> {
-    await this.#devices.assign(
-      allocations,
-      () => this.#store.all(),
-      (devices) =>
-        this.#store.define(
-          newDomain({
-            instance,
-            disks: wantedDisks(instance, minDisk),
-            files: this.#files,
-            format: this.#config.imagesType === "raw" ? "raw" : "qcow2",
-            devices,
-            cpuModel: this.#config.cpuModel,
-            now: this.#context.clock.now(),
-          }),
-        ),
-    );
-  }
-
-  /** Makes the guest anew where it, its XML or its disks are missing. */
-  async #hardReboot(instance: Instance, options?: Options): Promise<void> {
-    const { uuid } = instance;
-    await this.#watcher.own(uuid, async () => {
-      await this.#take(this.#config.delayReboot, options?.signal);
-      await this.#files.make(uuid, wantedDisks(instance));
-      if (!(await this.#store.get(uuid))) await this.#define(instance, {}, 0);
-      await this.#store.setState(uuid, "running");
-    });
-  }
-
-  /** @throws {GuestNotFound} */
-  async #change(
-    instance: Instance,
-    delay: number,
-    options: Options | undefined,
-    next: (state: DomainState) => DomainState,
-  ): Promise<void> {
-    await this.#watcher.own(instance.uuid, async () => {
-      const wanted = next(await this.#state(instance));
-      await this.#take(delay, options?.signal);
-      // It may be gone, or stopped by somebody else, since the delay began.
-      const before = await this.#state(instance);
-      if (before !== wanted) await this.#store.setState(instance.uuid, next(before));
-    });
-  }
-
-  /** @throws {GuestNotFound} */
-  async #state(instance: Instance): Promise<DomainState> {
-    const state = await this.#store.state(instance.uuid);
-    if (state) return state;
-    throw new GuestNotFound(
-      `guest ${domainName(instance)} (${instance.uuid}) is not on hypervisor ${this.#hostname ?? this.#folder.path}`,
-    );
-  }
-
-  async #take(seconds: number, signal: AbortSignal | undefined): Promise<void> {
-    signal?.throwIfAborted();
-    if (seconds > 0) await this.#context.timers.sleep(seconds * 1000, signal);
   }
 
   async #warnOfRename(hostname: string): Promise<void> {

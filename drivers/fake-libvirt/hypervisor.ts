@@ -28,11 +28,17 @@ export class HypervisorFolder {
   get instances(): string {
     return join(this.path, "instances");
   }
+  get migrations(): string {
+    return join(this.path, "migrations");
+  }
   domainFile(uuid: string): string {
     return join(this.domains, `${uuid}.xml`);
   }
   stateFile(uuid: string): string {
     return join(this.states, uuid);
+  }
+  migrationFile(uuid: string): string {
+    return join(this.migrations, `${uuid}.json`);
   }
 }
 

@@ -8,6 +8,8 @@ const TOKEN_PREFIX = ".shared-storage-";
 /** Tokens come from other hosts: nothing else of them may become part of a path. */
 const TOKEN = new RegExp(`^${TOKEN_PREFIX.replace(".", "\\.")}[0-9a-f]{16}$`);
 
+const DISK = /^disk(\.(eph\d+|swap))?$/;
+
 /** A disk that a guest is to have. */
 export interface WantedDisk {
   /** `disk`, `disk.eph0`, `disk.swap` */
@@ -23,6 +25,10 @@ export class InstanceFiles {
   constructor(root: string, files: Files) {
     this.#root = root;
     this.#files = files;
+  }
+
+  get root(): string {
+    return this.#root;
   }
 
   folder(uuid: string): string {
@@ -67,9 +73,47 @@ export class InstanceFiles {
     }
   }
 
-  /** True: nothing is left. */
+  /**
+   * Renames the instance's folder, so that its disks are safe from whoever makes it anew. Done already is success.
+   * Returns the disks with their sizes.
+   */
+  async setAside(uuid: string): Promise<readonly WantedDisk[]> {
+    const aside = asideOf(this.#root, uuid);
+    if (await this.exists(uuid)) {
+      // Of a move that was confirmed, but for its files.
+      await this.#files.remove(aside);
+      await this.#files.rename(this.folder(uuid), aside);
+    }
+    return this.disksAside(this.#root, uuid);
+  }
+
+  /** Disks that were set aside below `root`, which may be another host's. */
+  async disksAside(root: string, uuid: string): Promise<readonly WantedDisk[]> {
+    const aside = asideOf(root, uuid);
+    const disks: WantedDisk[] = [];
+    for (const name of await this.#files.list(aside)) {
+      const found = DISK.test(name) ? await this.#files.stat(join(aside, name)) : undefined;
+      if (found) disks.push({ name, gib: found.bytes / GIB });
+    }
+    return disks;
+  }
+
+  /** Undoes {@link setAside}, dropping what was made since; nothing set aside is success. */
+  async bringBack(uuid: string): Promise<void> {
+    const aside = asideOf(this.#root, uuid);
+    if (!(await this.#files.stat(aside))) return;
+    await this.#files.remove(this.folder(uuid));
+    await this.#files.rename(aside, this.folder(uuid));
+  }
+
+  async removeAside(uuid: string): Promise<void> {
+    await this.#files.remove(asideOf(this.#root, uuid));
+  }
+
+  /** What was set aside too. True: nothing is left. */
   async remove(uuid: string): Promise<boolean> {
     await this.#files.remove(this.folder(uuid));
+    await this.removeAside(uuid);
     return !(await this.exists(uuid));
   }
 
@@ -81,6 +125,21 @@ export class InstanceFiles {
     return name;
   }
 
+  /** As {@link makeToken}, for instances that are not here yet. */
+  async makeRootToken(random: Random): Promise<string> {
+    const name = `${TOKEN_PREFIX}${random.hex(8)}`;
+    await this.#files.create(join(this.#root, name), "");
+    return name;
+  }
+
+  async seesRootToken(name: unknown): Promise<boolean> {
+    return isName(name) && (await this.#files.stat(join(this.#root, name))) !== undefined;
+  }
+
+  async removeRootToken(name: unknown): Promise<void> {
+    if (isName(name)) await this.#files.remove(join(this.#root, name));
+  }
+
   async seesToken(uuid: string, name: string): Promise<boolean> {
     return isToken(uuid, name) && (await this.#files.stat(this.disk(uuid, name))) !== undefined;
   }
@@ -90,4 +149,9 @@ export class InstanceFiles {
   }
 }
 
-const isToken = (uuid: string, name: string): boolean => UUID.test(uuid) && TOKEN.test(name);
+const isName = (name: unknown): name is string => typeof name === "string" && TOKEN.test(name);
+
+const isToken = (uuid: string, name: string): boolean => UUID.test(uuid) && isName(name);
+
+/** As Nova names it. */
+const asideOf = (root: string, uuid: string): string => join(root, `${uuid}_resize`);

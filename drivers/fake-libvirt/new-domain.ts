@@ -59,4 +59,5 @@ export const newDomain = ({ instance, disks, files, format, devices, cpuModel, n
     userId: instance.userId,
     imageId: instance.imageRef,
   },
+  leftBehind: false,
 });

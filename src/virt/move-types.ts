@@ -1,4 +1,4 @@
-import type { BlockDeviceInfo, Flavor, ImageMeta, Migration, NetworkInfo } from "./types.js";
+import type { Allocations, BlockDeviceInfo, Flavor, ImageMeta, Migration, NetworkInfo } from "./types.js";
 
 interface Stoppable {
   /** Aborted when the caller gives up, or when the method's time is over. */
@@ -19,6 +19,8 @@ export interface MigrateDiskOptions extends Stoppable {
 export interface FinishMigrationOptions extends Stoppable {
   readonly network: readonly NetworkInfo[];
   readonly image: ImageMeta;
+  /** What the instance holds on D, for nested providers. Left out: the guest gets no devices but those that it has. */
+  readonly allocations?: Allocations;
   /** A disk changes its size. */
   readonly resizeInstance: boolean;
   readonly blockDevices: BlockDeviceInfo;
@@ -32,6 +34,8 @@ export interface ConfirmMigrationOptions extends Stoppable {
 
 export interface FinishRevertOptions extends Stoppable {
   readonly network: readonly NetworkInfo[];
+  /** What the instance holds on S again. Left out: the guest gets the devices that its definition still names. */
+  readonly allocations?: Allocations;
   /** Null at start-up, when no record of the move is left. */
   readonly migration: Migration | null;
   readonly blockDevices: BlockDeviceInfo;

@@ -18,6 +18,9 @@ interface FolderNode {
 
 type TreeNode = FileNode | FolderNode;
 
+/** What a string holds, and more than anybody reads at once. */
+const MOST_READ = 256 * 1024 ** 2;
+
 /** A file tree in memory, shared by all processes that are given it. Tells watchers of a folder what changes in it. */
 export class VirtualDisk {
   readonly #root: FolderNode = { kind: "folder", entries: new Map(), mode: 0o755, modified: 0 };
@@ -28,6 +31,7 @@ export class VirtualDisk {
     if (node?.kind === "folder") {
       throw new FileFailure(path, "EISDIR", "read");
     }
+    if (node && node.bytes > MOST_READ) throw new FileFailure(path, "EFBIG", "read");
     return node?.text.padEnd(node.text.length + Math.max(0, node.bytes - Buffer.byteLength(node.text)), "\0");
   }
 
@@ -42,10 +46,10 @@ export class VirtualDisk {
   }
 
   resize(path: string, bytes: number, now: number): void {
-    const text = this.read(path) ?? "";
-    const kept = Buffer.from(text).subarray(0, bytes).toString().replace(/\0+$/, "");
-    const mode = this.stat(path)?.mode ?? 0o644;
-    this.write(path, kept, mode, now, "truncate");
+    const found = this.#find(path);
+    const text = found?.kind === "file" ? found.text : "";
+    const kept = Buffer.byteLength(text) > bytes ? Buffer.from(text).subarray(0, bytes).toString() : text;
+    this.write(path, kept, found?.mode ?? 0o644, now, "truncate");
     const node = this.#find(path);
     if (node?.kind === "file") {
       node.bytes = bytes;

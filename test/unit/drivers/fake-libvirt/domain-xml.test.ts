@@ -23,6 +23,7 @@ const domain: Domain = {
     userId: "u",
     imageId: "i",
   },
+  leftBehind: true,
 };
 
 describe("domain XML", () => {
@@ -52,7 +53,7 @@ describe("domain XML", () => {
   });
 
   test("no disk, no device, no metadata", () => {
-    const bare = { ...domain, disks: [], devices: [], nova: null };
+    const bare = { ...domain, disks: [], devices: [], nova: null, leftBehind: false };
     expect(domainFromXml(domainToXml(bare), UUID)).toEqual(bare);
   });
 

@@ -1,0 +1,134 @@
+import {
+  type ConfirmMigrationOptions,
+  type FinishMigrationOptions,
+  type FinishRevertOptions,
+  type Flavor,
+  type Instance,
+  InstanceFaultRollback,
+  type MigrateDiskOptions,
+  type Migration,
+} from "../../src/virt/index.js";
+import type { Guests, HypervisorParts } from "./guests.js";
+import type { WantedDisk } from "./instance-files.js";
+import { domainName, wantedDisks } from "./new-domain.js";
+
+/** The disks of a guest are not where they should be. */
+export class DiskNotFound extends Error {
+  override readonly name = "DiskNotFound";
+}
+
+/**
+ * Cold migration and resize (spec 8.3). The source stops the guest, marks its XML as left behind and renames its folder
+ * to `<uuid>_resize`; the destination takes copies of the disks from there. Until it is confirmed, the source can bring
+ * everything back, from wherever it stopped.
+ */
+export class ColdMoves {
+  readonly #parts: HypervisorParts;
+  readonly #guests: Guests;
+
+  constructor(parts: HypervisorParts, guests: Guests) {
+    this.#parts = parts;
+    this.#guests = guests;
+  }
+
+  async migrateDisk(instance: Instance, { flavor, signal }: MigrateDiskOptions): Promise<string> {
+    const { store, files, watcher, config } = this.#parts;
+    const { uuid } = instance;
+    refuseShrinking(instance, flavor);
+    return watcher.own(uuid, async () => {
+      await this.#guests.state(instance);
+      await this.#guests.take(config.delayMigrateDisk, signal);
+      // Another may have destroyed it meanwhile.
+      if ((await this.#guests.state(instance)) !== "shutoff") await store.setState(uuid, "shutoff");
+      const domain = await store.get(uuid);
+      if (domain && !domain.leftBehind) await store.define({ ...domain, leftBehind: true });
+      await files.setAside(uuid);
+      return JSON.stringify({ instancesPath: files.root });
+    });
+  }
+
+  async finish(
+    instance: Instance,
+    diskInfo: string,
+    { allocations, powerOn, signal }: FinishMigrationOptions,
+  ): Promise<void> {
+    const { files, watcher, config } = this.#parts;
+    const { uuid } = instance;
+    const root = sourceRoot(diskInfo);
+    await watcher.own(uuid, async () => {
+      await this.#guests.take(config.delayFinishMigration, signal);
+      await files.make(uuid, withCopies(instance, await files.disksAside(root, uuid), root));
+      await this.#guests.define(instance, { allocations, state: powerOn ? "running" : "shutoff" });
+    });
+  }
+
+  async confirm(migration: Migration, instance: Instance, { signal }: ConfirmMigrationOptions): Promise<void> {
+    const { store, files, watcher, config, context } = this.#parts;
+    const { uuid } = instance;
+    await watcher.own(uuid, async () => {
+      await this.#guests.take(config.delayConfirmMigration, signal);
+      const sameHost = migration.sourceCompute === migration.destCompute;
+      if (!sameHost && (await store.exists(uuid))) {
+        if ((await store.get(uuid))?.leftBehind) await store.undefine(uuid);
+        else context.logger.warn("a guest that nobody took away is left alone", { instance: uuid });
+      }
+      await files.removeAside(uuid);
+    });
+  }
+
+  async revert(instance: Instance, { allocations, powerOn, signal }: FinishRevertOptions): Promise<void> {
+    const { files, watcher, config } = this.#parts;
+    const { uuid } = instance;
+    await watcher.own(uuid, async () => {
+      await this.#guests.take(config.delayRevertMigration, signal);
+      await files.bringBack(uuid);
+      if (hasRootDisk(instance) && !(await files.hasDisk(uuid))) {
+        throw new DiskNotFound(
+          `guest ${domainName(instance)} (${uuid}) cannot be brought back: expected its disk in ${files.folder(uuid)}`,
+        );
+      }
+      await this.#guests.define(instance, { allocations, state: powerOn ? "running" : "shutoff" });
+    });
+  }
+}
+
+const hasRootDisk = (instance: Instance): boolean => wantedDisks(instance).some(({ name }) => name === "disk");
+
+/** @throws {InstanceFaultRollback} as Nova's ResizeError: nothing happened. */
+const refuseShrinking = (instance: Instance, flavor: Flavor): void => {
+  const smaller =
+    (hasRootDisk(instance) && flavor.rootGb < instance.rootGb && "root disk") ||
+    (flavor.ephemeralGb < instance.ephemeralGb && "ephemeral disk");
+  if (!smaller) return;
+  throw new InstanceFaultRollback(
+    `Instance rollback performed due to: Resize error: Unable to resize disk down. The ${smaller} of flavor ` +
+      `${flavor.name} is smaller than the guest's; choose a larger flavor`,
+  );
+};
+
+const sourceRoot = (diskInfo: string): string => {
+  let parsed: unknown;
+  try {
+    parsed = JSON.parse(diskInfo);
+  } catch {
+    // Said below.
+  }
+  if (typeof parsed === "object" && parsed !== null && "instancesPath" in parsed) {
+    if (typeof parsed.instancesPath === "string") return parsed.instancesPath;
+  }
+  throw new DiskNotFound(
+    `the source's disk information is not of fake-libvirt: expected JSON with instancesPath, found ${diskInfo.slice(0, 60)}; ` +
+      "both hosts of a migration must have the same driver",
+  );
+};
+
+/** The guest's disks: copies of what the source set aside, grown where the flavor says so. */
+const withCopies = (instance: Instance, aside: readonly WantedDisk[], root: string): readonly WantedDisk[] => {
+  const copies = new Map(aside.map(({ name, gib }) => [name, gib]));
+  if (hasRootDisk(instance) && !copies.has("disk")) {
+    throw new DiskNotFound(
+      `guest ${domainName(instance)} (${instance.uuid}) cannot be taken: the source has no disk of it set aside in ${root}`,
+    );
+  }
+  return wantedDisks(instance).map(({ name, gib }) => ({ name, gib: Math.max(gib, copies.get(name) ?? 0) }));
+};

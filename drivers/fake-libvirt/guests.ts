@@ -1,0 +1,139 @@
+import {
+  type Allocations,
+  type DriverContext,
+  type DriverOperationOptions,
+  GuestNotFound,
+  type Instance,
+  InstanceExists,
+  type SpawnOptions,
+} from "../../src/virt/index.js";
+import type { FakeLibvirtConfig } from "./config.js";
+import type { AssignedDevice, DomainState } from "./domain.js";
+import type { DomainStore } from "./domain-store.js";
+import type { DomainWatcher } from "./domain-watcher.js";
+import type { DeviceAssigner } from "./host-devices.js";
+import type { HypervisorFolder } from "./hypervisor.js";
+import type { InstanceFiles } from "./instance-files.js";
+import { domainName, newDomain, wantedDisks } from "./new-domain.js";
+
+/** What one hypervisor consists of. */
+export interface HypervisorParts {
+  readonly context: DriverContext;
+  readonly config: FakeLibvirtConfig;
+  readonly folder: HypervisorFolder;
+  readonly store: DomainStore;
+  readonly files: InstanceFiles;
+  readonly watcher: DomainWatcher;
+  readonly devices: DeviceAssigner;
+}
+
+interface Definition {
+  /** Devices by what the instance holds. Left out: those that the guest has. */
+  readonly allocations?: Allocations | undefined;
+  /** GiB */
+  readonly minDisk?: number;
+  /** Left out: the guest keeps its state. */
+  readonly state?: DomainState;
+}
+
+/** The guests of one hypervisor. */
+export class Guests {
+  readonly #parts: HypervisorParts;
+
+  constructor(parts: HypervisorParts) {
+    this.#parts = parts;
+  }
+
+  /** @throws {GuestNotFound} */
+  async state(instance: Instance): Promise<DomainState> {
+    const state = await this.#parts.store.state(instance.uuid);
+    if (state) return state;
+    throw new GuestNotFound(
+      `guest ${domainName(instance)} (${instance.uuid}) is not on hypervisor ${this.#parts.folder.path}`,
+    );
+  }
+
+  /** Lets an operation take its time. @throws the signal's reason. */
+  async take(seconds: number, signal: AbortSignal | undefined): Promise<void> {
+    signal?.throwIfAborted();
+    if (seconds > 0) await this.#parts.context.timers.sleep(seconds * 1000, signal);
+  }
+
+  /** Spawn: disks, then the state, then the XML that makes the guest. */
+  async create(instance: Instance, { image, allocations, powerOn, signal }: SpawnOptions): Promise<void> {
+    const { store, files, config, folder } = this.#parts;
+    const { uuid } = instance;
+    if (await store.exists(uuid)) {
+      throw new InstanceExists(`guest ${domainName(instance)} (${uuid}) is on hypervisor ${folder.path} already`);
+    }
+    // A killed destroy may have left it.
+    await store.clearState(uuid);
+    const removeDisks = await files.make(uuid, wantedDisks(instance, image.minDisk));
+    try {
+      await this.take(config.delaySpawn, signal);
+      await this.define(instance, { allocations, minDisk: image.minDisk, state: powerOn ? "running" : "shutoff" });
+    } catch (error) {
+      await this.#undoCreate(uuid, removeDisks);
+      throw error;
+    }
+  }
+
+  /** @throws {ComputeResourcesUnavailable} devices that it needs are taken. */
+  async define(instance: Instance, { allocations, minDisk = 0, state }: Definition): Promise<void> {
+    const { store, files, devices, config, context } = this.#parts;
+    const define = (assigned: readonly AssignedDevice[]) =>
+      store.define(
+        newDomain({
+          instance,
+          disks: wantedDisks(instance, minDisk),
+          files,
+          format: config.imagesType === "raw" ? "raw" : "qcow2",
+          devices: assigned,
+          cpuModel: config.cpuModel,
+          now: context.clock.now(),
+        }),
+        state,
+      );
+    if (!allocations) return define((await store.get(instance.uuid))?.devices ?? []);
+    const others = async () => (await store.all()).filter(({ uuid }) => uuid !== instance.uuid);
+    await devices.assign(allocations, others, define);
+  }
+
+  /** Makes the guest anew where it, its XML or its disks are missing. */
+  async hardReboot(instance: Instance, options?: DriverOperationOptions): Promise<void> {
+    const { store, files, watcher, config } = this.#parts;
+    const { uuid } = instance;
+    await watcher.own(uuid, async () => {
+      await this.take(config.delayReboot, options?.signal);
+      await files.make(uuid, wantedDisks(instance));
+      if (await store.get(uuid)) await store.setState(uuid, "running");
+      else await this.define(instance, { allocations: {}, state: "running" });
+    });
+  }
+
+  /** @throws {GuestNotFound} */
+  async change(
+    instance: Instance,
+    delay: number,
+    options: DriverOperationOptions | undefined,
+    next: (state: DomainState) => DomainState,
+  ): Promise<void> {
+    const { store, watcher } = this.#parts;
+    await watcher.own(instance.uuid, async () => {
+      const wanted = next(await this.state(instance));
+      await this.take(delay, options?.signal);
+      // It may be gone, or stopped by somebody else, since the delay began.
+      const before = await this.state(instance);
+      if (before !== wanted) await store.setState(instance.uuid, next(before));
+    });
+  }
+
+  async #undoCreate(uuid: string, removeDisks: () => Promise<void>): Promise<void> {
+    try {
+      await this.#parts.store.undefine(uuid);
+      await removeDisks();
+    } catch (error) {
+      this.#parts.context.logger.warn("what a failed spawn made cannot be removed", { instance: uuid, err: error });
+    }
+  }
+}

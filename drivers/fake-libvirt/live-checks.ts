@@ -1,0 +1,93 @@
+import {
+  type Instance,
+  type LiveMigrateData,
+  type LiveMigrationCheckOptions,
+  MigrationPreCheckError,
+} from "../../src/virt/index.js";
+import { CPU_MODELS, type CpuModel } from "./cpu-models.js";
+import { diskGbOf } from "./domain.js";
+import type { Guests, HypervisorParts } from "./guests.js";
+import { domainName, wantedDisks } from "./new-domain.js";
+
+/** What both hosts look at before a live migration: storage, CPU, room, devices. */
+export class LiveChecks {
+  readonly #parts: HypervisorParts;
+  readonly #guests: Guests;
+  readonly #cpu: CpuModel;
+
+  constructor(parts: HypervisorParts, guests: Guests, cpu: CpuModel) {
+    this.#parts = parts;
+    this.#guests = guests;
+    this.#cpu = cpu;
+  }
+
+  /** D. Leaves a file in the folder of instances, for the source to find if it has the same. */
+  async atDestination(
+    instance: Instance,
+    { blockMigration, diskOverCommit }: LiveMigrationCheckOptions,
+  ): Promise<LiveMigrateData> {
+    const { store, files, config, context } = this.#parts;
+    if (await store.exists(instance.uuid)) {
+      refuse(instance, `it is on hypervisor ${this.#parts.folder.path} already; destroy that guest first`);
+    }
+    const used = (await store.all()).reduce((total, domain) => total + diskGbOf(domain), 0);
+    return {
+      blockMigration: blockMigration ?? false,
+      sharedInstanceFiles: false,
+      wantedBlockMigration: blockMigration,
+      sharedStorageFile: await files.makeRootToken(context.random),
+      cpuModel: config.cpuModel,
+      cpuFeatures: this.#cpu.features,
+      diskFreeGb: diskOverCommit ? null : config.diskGb - used,
+      destination: this.destination,
+    };
+  }
+
+  /** S. Decides what is copied. */
+  async atSource(instance: Instance, data: LiveMigrateData): Promise<LiveMigrateData> {
+    const { store, files } = this.#parts;
+    await this.#guests.state(instance);
+    const domain = await store.get(instance.uuid);
+    if (!domain) return refuse(instance, "its XML cannot be read; reboot it hard, which makes it anew");
+    if (domain.devices.length > 0) refuse(instance, "it has devices of this host; migrate it cold");
+    refuseOtherCpu(instance, domain.cpuModel, data);
+    const sharedInstanceFiles = await files.seesRootToken(data.sharedStorageFile);
+    const hasDisks = wantedDisks(instance).length > 0;
+    const blockMigration =
+      typeof data.wantedBlockMigration === "boolean" ? data.wantedBlockMigration : hasDisks && !sharedInstanceFiles;
+    if (blockMigration && sharedInstanceFiles) {
+      refuse(instance, "block migration can not be used with shared storage; leave block_migration to be found out");
+    }
+    if (!blockMigration && !sharedInstanceFiles && hasDisks) {
+      refuse(instance, "its disks are on no storage that both hosts share; migrate it with block migration");
+    }
+    const needed = diskGbOf(domain);
+    if (blockMigration && typeof data.diskFreeGb === "number" && needed > data.diskFreeGb) {
+      refuse(instance, `its disks need ${needed} GiB, but only ${data.diskFreeGb} GiB are free; choose another host`);
+    }
+    return { ...data, blockMigration, sharedInstanceFiles };
+  }
+
+  async cleanup(data: LiveMigrateData): Promise<void> {
+    await this.#parts.files.removeRootToken(data.sharedStorageFile);
+  }
+
+  /** This hypervisor, as another one reaches it. */
+  get destination(): { readonly uri: string; readonly instancesPath: string } {
+    return { uri: this.#parts.config.connectionUri ?? "", instancesPath: this.#parts.files.root };
+  }
+}
+
+const refuseOtherCpu = (instance: Instance, cpuModel: string, { cpuFeatures, cpuModel: other }: LiveMigrateData) => {
+  const offered: ReadonlySet<unknown> = new Set(Array.isArray(cpuFeatures) ? cpuFeatures : []);
+  const missing = (CPU_MODELS[cpuModel]?.features ?? []).filter((feature) => !offered.has(feature));
+  if (missing.length > 0) {
+    refuse(instance, `its CPU is ${cpuModel}, but ${String(other)} of the destination lacks ${missing.join(", ")}`);
+  }
+};
+
+const refuse = (instance: Instance, why: string): never => {
+  throw new MigrationPreCheckError(
+    `Migration pre-check error: guest ${domainName(instance)} (${instance.uuid}) cannot be migrated live: ${why}`,
+  );
+};

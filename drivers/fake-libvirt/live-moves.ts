@@ -1,0 +1,185 @@
+import {
+  type DestroyOptions,
+  type Instance,
+  InstanceExists,
+  InstanceNotRunning,
+  type LiveMigrateData,
+  type LiveMigrationOptions,
+  type PreLiveMigrationOptions,
+} from "../../src/virt/index.js";
+import { DiskNotFound } from "./cold-moves.js";
+import { type Domain, type DomainState, diskGbOf } from "./domain.js";
+import type { Guests, HypervisorParts } from "./guests.js";
+import { destinationIn, Handover } from "./handover.js";
+import { type CopyOutcome, LiveMigrationJob } from "./live-migration-job.js";
+import { domainName, wantedDisks } from "./new-domain.js";
+
+/** Live migration (spec 8.3), but for its checks. The job lives in the agent: it ends when that is killed. */
+export class LiveMoves {
+  readonly #parts: HypervisorParts;
+  readonly #guests: Guests;
+  readonly #jobs = new Map<string, LiveMigrationJob>();
+
+  constructor(parts: HypervisorParts, guests: Guests) {
+    this.#parts = parts;
+    this.#guests = guests;
+  }
+
+  /** D */
+  async prepare(
+    instance: Instance,
+    { data, signal }: PreLiveMigrationOptions,
+    destination: object,
+  ): Promise<LiveMigrateData> {
+    const { store, files, watcher, config, folder } = this.#parts;
+    const { uuid } = instance;
+    return watcher.own(uuid, async () => {
+      await this.#guests.take(config.delayPreLiveMigration, signal);
+      if (await store.exists(uuid)) {
+        throw new InstanceExists(`guest ${domainName(instance)} (${uuid}) is on hypervisor ${folder.path} already`);
+      }
+      const wanted = wantedDisks(instance);
+      if (!data.sharedInstanceFiles) await files.make(uuid, wanted);
+      else if (wanted.some(({ name }) => name === "disk") && !(await files.hasDisk(uuid))) {
+        throw new DiskNotFound(`the disk of guest ${uuid} is not in ${files.folder(uuid)}, though both hosts share it`);
+      }
+      return { ...data, destination };
+    });
+  }
+
+  /** S */
+  async migrate(instance: Instance, options: LiveMigrationOptions): Promise<void> {
+    const { uuid } = instance;
+    const state = await this.#guests.state(instance);
+    const domain = await this.#parts.store.get(uuid);
+    if (this.#jobs.has(uuid)) throw new InstanceExists(`a live migration of guest ${uuid} is under way already`);
+    if (!domain || !isActive(state)) {
+      this.#warn(instance, `the guest is ${state} and cannot be migrated live`);
+      await options.recoverMethod({ status: "failed" });
+      return;
+    }
+    const job = this.#newJob(instance, domain, options);
+    this.#jobs.set(uuid, job);
+    const ended = await this.#move(instance, domain, state, job, options).finally(() => this.#jobs.delete(uuid));
+    if (ended === "moved") await options.postMethod();
+    else await options.recoverMethod({ status: ended });
+  }
+
+  /** S. @throws {InstanceNotRunning} no migration is. */
+  forceComplete(instance: Instance): void {
+    const job = this.#jobs.get(instance.uuid);
+    if (!job) {
+      throw new InstanceNotRunning(`no live migration of guest ${domainName(instance)} (${instance.uuid}) is running`);
+    }
+    job.force();
+  }
+
+  /** S, also of what an earlier process left. @throws {InstanceNotRunning} too late. */
+  async abort(instance: Instance): Promise<void> {
+    const { uuid } = instance;
+    const job = this.#jobs.get(uuid);
+    if (job) {
+      if (job.cancel()) return;
+      throw new InstanceNotRunning(
+        `the live migration of guest ${domainName(instance)} (${uuid}) cannot be stopped any more: the guest is on its way`,
+      );
+    }
+    await this.#parts.watcher.own(uuid, async () => {
+      const left = await Handover.leftOver(uuid, this.#parts);
+      await left?.takeBack();
+      await left?.removeFilesThere();
+    });
+  }
+
+  /** S and D: what a guest that runs elsewhere left. @throws {InstanceExists} it runs here. */
+  async cleanup(instance: Instance, { destroyDisks }: Pick<DestroyOptions, "destroyDisks">): Promise<void> {
+    const { store, files, watcher } = this.#parts;
+    const { uuid } = instance;
+    await watcher.own(uuid, async () => {
+      const state = await store.state(uuid);
+      if (state && isActive(state)) {
+        throw new InstanceExists(
+          `guest ${domainName(instance)} (${uuid}) is ${state} here: it is not cleaned up; destroy it if that is meant`,
+        );
+      }
+      await store.undefine(uuid);
+      if (destroyDisks) await files.remove(uuid);
+    });
+  }
+
+  #newJob(instance: Instance, domain: Domain, { data, signal, onProgress }: LiveMigrationOptions): LiveMigrationJob {
+    const { config, context, store } = this.#parts;
+    return new LiveMigrationJob({
+      memoryMb: domain.memoryMb,
+      diskGb: data.blockMigration ? diskGbOf(domain) : 0,
+      milliseconds: config.delayLiveMigration * 1000,
+      timers: context.timers,
+      signal,
+      onProgress,
+      isHere: async () => isActive((await store.state(instance.uuid)) ?? "shutoff"),
+    });
+  }
+
+  /** @throws when it is unknown where the guest is. */
+  async #move(
+    instance: Instance,
+    domain: Domain,
+    state: DomainState,
+    job: LiveMigrationJob,
+    { data }: LiveMigrationOptions,
+  ): Promise<"moved" | "failed" | "cancelled"> {
+    const destination = destinationIn(data.destination);
+    if (!destination) {
+      this.#warn(instance, "the destination's data name no hypervisor: both hosts must have the fake-libvirt driver");
+      return "failed";
+    }
+    const handover = await Handover.begin(domain, state, destination, data.sharedInstanceFiles, this.#parts);
+    try {
+      const copied = await job.copy();
+      const outcome = await this.#parts.watcher.own(instance.uuid, () => this.#end(domain, copied, job, handover));
+      if (outcome === "moved") return "moved";
+      await this.#parts.watcher.own(instance.uuid, () => handover.takeBack());
+      return outcome;
+    } catch (error) {
+      this.#warn(instance, "a live migration broke off and is taken back", error);
+      await this.#parts.watcher.own(instance.uuid, () => handover.takeBack());
+      return "failed";
+    }
+  }
+
+  async #end(
+    domain: Domain,
+    copied: CopyOutcome,
+    job: LiveMigrationJob,
+    handover: Handover,
+  ): Promise<"moved" | "failed" | "cancelled"> {
+    if (copied === "cancelled" || copied === "failed") return copied;
+    const postCopy = copied === "forced" && this.#parts.config.liveMigrationPermitPostCopy;
+    await handover.pauseHere();
+    if (copied === "forced" && !postCopy) {
+      const rest = await job.copyRest();
+      if (rest === "cancelled" || rest === "failed") return rest;
+    }
+    job.commit();
+    this.#tell(domain, postCopy ? "postcopy_started" : "migration_completed");
+    await handover.appearThere();
+    if (postCopy) await job.copyRest();
+    await handover.vanishHere();
+    await handover.finish();
+    return "moved";
+  }
+
+  #tell({ uuid, name }: Domain, transition: "postcopy_started" | "migration_completed"): void {
+    const { context } = this.#parts;
+    context.emitEvent({ timestamp: context.clock.now(), uuid, name, transition });
+  }
+
+  #warn(instance: Instance, message: string, error?: unknown): void {
+    this.#parts.context.logger.warn(message, {
+      instance: instance.uuid,
+      ...(error === undefined ? {} : { err: error }),
+    });
+  }
+}
+
+const isActive = (state: DomainState): boolean => state === "running" || state === "paused";

@@ -1,0 +1,64 @@
+import type { DriverOperationOptions, Instance, RescueOptions } from "../../src/virt/index.js";
+import { domainFromXml } from "./domain-xml.js";
+import type { Guests, HypervisorParts } from "./guests.js";
+import { refuseImage } from "./new-domain.js";
+
+const RESCUE_DISK = "disk.rescue";
+/** Nova's name; the guest is rescued if and only if this file is there. */
+const UNRESCUE_XML = "unrescue.xml";
+
+/** Booting a guest from another image, with its own disks beside, and back. */
+export class Rescue {
+  readonly #parts: HypervisorParts;
+  readonly #guests: Guests;
+
+  constructor(parts: HypervisorParts, guests: Guests) {
+    this.#parts = parts;
+    this.#guests = guests;
+  }
+
+  /** @throws {GuestNotFound} {@link BuildAbortException} */
+  async rescue(instance: Instance, { image, signal }: RescueOptions): Promise<void> {
+    const { store, files, watcher, config, context } = this.#parts;
+    const { uuid } = instance;
+    refuseImage(image);
+    await watcher.own(uuid, async () => {
+      await this.#guests.state(instance);
+      await this.#guests.take(config.delayRescue, signal);
+      await this.#guests.state(instance);
+      const original = files.disk(uuid, UNRESCUE_XML);
+      const xml = (await context.files.readIfPresent(original)) ?? (await store.xml(uuid)) ?? "";
+      await context.files.write(original, xml);
+      await files.make(uuid, [{ name: RESCUE_DISK, gib: Math.max(image.minDisk, 1) }]);
+      await store.setState(uuid, "shutoff");
+      const domain = domainFromXml(xml, uuid);
+      const path = files.disk(uuid, RESCUE_DISK);
+      const disks = [{ path, format: "qcow2" as const, target: "vda" }, ...domain.disks.map(oneLater)];
+      await store.define({ ...domain, disks }, "running");
+    });
+  }
+
+  /** @throws {GuestNotFound} */
+  async unrescue(instance: Instance, options?: DriverOperationOptions): Promise<void> {
+    const { store, files, watcher, config, context } = this.#parts;
+    const { uuid } = instance;
+    const original = files.disk(uuid, UNRESCUE_XML);
+    await watcher.own(uuid, async () => {
+      await this.#guests.state(instance);
+      await this.#guests.take(config.delayUnrescue, options?.signal);
+      await this.#guests.state(instance);
+      const xml = await context.files.readIfPresent(original);
+      if (xml === undefined) return;
+      await store.setState(uuid, "shutoff");
+      await store.define(domainFromXml(xml, uuid), "running");
+      await context.files.remove(files.disk(uuid, RESCUE_DISK));
+      await context.files.remove(original);
+    });
+  }
+}
+
+/** `vda` → `vdb` */
+const oneLater = <T extends { readonly target: string }>(disk: T): T => ({
+  ...disk,
+  target: disk.target.slice(0, -1) + String.fromCharCode((disk.target.codePointAt(disk.target.length - 1) ?? 0) + 1),
+});

@@ -1,0 +1,159 @@
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import type { DriverHost } from "../../../../src/virt/driver-host.js";
+import { GuestNotFound, InstanceFaultRollback } from "../../../../src/virt/index.js";
+import { imageOf, migrationOf, NO_DEVICES, UUID } from "../../virt/fixtures.js";
+import { DESTROY, KEEP_DISKS, LABS, type Lab, SPAWN } from "./fixtures.js";
+import { connect, large, lookAt, REVERT, small } from "./two-hosts.js";
+
+const GIB = 1024 ** 3;
+const TO = { ...NO_DEVICES, destIp: "127.0.0.2", flavor: large.flavor };
+const FINISH = { ...NO_DEVICES, image: imageOf(), resizeInstance: true, powerOn: true };
+const CONFIRM = { network: [] };
+
+describe.each(LABS)("8.3 cold moves on %s", (_, newLab) => {
+  describe.each([false, true])("shared storage: %s", (shared) => {
+    let lab: Lab;
+    let source: DriverHost;
+    let destination: DriverHost;
+    const look = () => lookAt(lab, shared);
+    const bytes = async (host: string, name: string) => {
+      const root = shared ? `${lab.folder}/nfs` : `${lab.folder}/hypervisors/${host}/instances`;
+      return (await lab.files.stat(`${root}/${UUID}/${name}`))?.bytes;
+    };
+
+    beforeEach(async () => {
+      lab = await newLab();
+      source = await connect(lab, "devstack1", { shared });
+      destination = await connect(lab, "devstack2", { shared });
+      await source.spawn(small, SPAWN);
+    });
+    afterEach(() => lab.close());
+
+    test("S 1 the guest is off, its definition stays", async () => {
+      await source.migrateDiskAndPowerOff(small, TO);
+      expect(await look()).toMatchObject({ source: "shutoff", destination: undefined });
+      expect(await source.instanceOnDisk(small)).toBe(false);
+    });
+
+    test("S 1, D 2, S 3a a resize that is confirmed: larger disks there, nothing left here", async () => {
+      const diskInfo = await source.migrateDiskAndPowerOff(small, TO);
+      await destination.finishMigration(migrationOf(), large, diskInfo, FINISH);
+      expect(await look()).toMatchObject({ source: "shutoff", destination: "running" });
+      expect(await bytes("devstack2", "disk")).toBe(20 * GIB);
+      expect(await bytes("devstack2", "disk.eph0")).toBe(2 * GIB);
+      await source.confirmMigration(migrationOf(), large, CONFIRM);
+      await source.confirmMigration(migrationOf(), large, CONFIRM);
+      const { sourceFiles, ...rest } = await look();
+      expect(rest).toMatchObject({ source: undefined, destination: "running" });
+      expect(sourceFiles).toEqual(shared ? [`nfs/${UUID}`] : []);
+      expect(await destination.getAvailableResource("devstack2")).toMatchObject({ vcpusUsed: 4, memoryMbUsed: 4096 });
+    });
+
+    test("D 2 without power on: defined and shut off; what S had stays the size if the flavor is the same", async () => {
+      const diskInfo = await source.migrateDiskAndPowerOff(small, { ...TO, flavor: small.flavor });
+      await destination.finishMigration(migrationOf(), small, diskInfo, { ...FINISH, powerOn: false });
+      expect(await look()).toMatchObject({ source: "shutoff", destination: "shutoff" });
+      expect(await bytes("devstack2", "disk")).toBe(10 * GIB);
+    });
+
+    test("D 3b, S 4b a resize that is reverted: all is as before", async () => {
+      const before = await look();
+      const diskInfo = await source.migrateDiskAndPowerOff(small, TO);
+      await destination.finishMigration(migrationOf(), large, diskInfo, FINISH);
+      await destination.destroy(large, shared ? KEEP_DISKS : DESTROY);
+      await source.finishRevertMigration(small, REVERT);
+      expect(await look()).toEqual(before);
+      expect(await bytes("devstack1", "disk")).toBe(10 * GIB);
+      expect(await source.getAvailableResource("devstack1")).toMatchObject({ vcpusUsed: 2, memoryMbUsed: 2048 });
+      await source.finishRevertMigration(small, REVERT);
+      expect(await look()).toEqual(before);
+    });
+
+    test("S 4b without power on: shut off", async () => {
+      await source.migrateDiskAndPowerOff(small, TO);
+      await source.finishRevertMigration(small, { ...REVERT, powerOn: false });
+      expect(await look()).toMatchObject({ source: "shutoff" });
+    });
+
+    test("6.4 same-host resize: confirm must not touch the guest, revert brings the old one back", async () => {
+      const sameHost = migrationOf({ destCompute: "devstack1" });
+      const diskInfo = await source.migrateDiskAndPowerOff(small, TO);
+      await source.finishMigration(sameHost, large, diskInfo, FINISH);
+      expect(await source.getAvailableResource("devstack1")).toMatchObject({ vcpusUsed: 4 });
+      await source.destroy(large, KEEP_DISKS);
+      await source.finishRevertMigration(small, REVERT);
+      expect(await look()).toMatchObject({ source: "running" });
+      expect(await source.getAvailableResource("devstack1")).toMatchObject({ vcpusUsed: 2 });
+      expect(await bytes("devstack1", "disk")).toBe(10 * GIB);
+
+      await source.finishMigration(sameHost, large, await source.migrateDiskAndPowerOff(small, TO), FINISH);
+      await source.confirmMigration(sameHost, large, CONFIRM);
+      const { sourceFiles, source: state } = await look();
+      expect(state).toBe("running");
+      expect(sourceFiles.filter((name) => name.endsWith("_resize"))).toEqual([]);
+      expect(await bytes("devstack1", "disk")).toBe(20 * GIB);
+    });
+
+    test("6.3 a guest that is deleted leaves nothing at the source either", async () => {
+      const diskInfo = await source.migrateDiskAndPowerOff(small, TO);
+      await destination.finishMigration(migrationOf(), large, diskInfo, FINISH);
+      await destination.destroy(large, DESTROY);
+      await source.destroy(small, DESTROY);
+      expect(await look()).toMatchObject({ sourceFiles: [], destinationFiles: [] });
+    });
+  });
+
+  describe("what cannot be done", () => {
+    let lab: Lab;
+    let source: DriverHost;
+    beforeEach(async () => {
+      lab = await newLab();
+      source = await connect(lab, "devstack1");
+    });
+    afterEach(() => lab.close());
+
+    test.each([
+      ["root", { ...small.flavor, rootGb: 5, ephemeralGb: 1 }],
+      ["ephemeral", { ...small.flavor, rootGb: 10, ephemeralGb: 0 }],
+    ])("a smaller %s disk: InstanceFaultRollback, and nothing happened", async (disk, flavor) => {
+      await source.spawn(small, SPAWN);
+      const error = await source.migrateDiskAndPowerOff(small, { ...TO, flavor }).catch((thrown: unknown) => thrown);
+      expect(error).toBeInstanceOf(InstanceFaultRollback);
+      expect(String(error)).toContain(`Unable to resize disk down. The ${disk} disk`);
+      expect(await lookAt(lab, false)).toMatchObject({ source: "running" });
+    });
+
+    test("S 1 of a guest that is not there: InstanceNotFound", async () => {
+      await expect(source.migrateDiskAndPowerOff(small, TO)).rejects.toThrow(GuestNotFound);
+    });
+
+    test("D 2 without the source's disks, or with another driver's information", async () => {
+      const destination = await connect(lab, "devstack2");
+      const diskInfo = JSON.stringify({ instancesPath: `${lab.folder}/hypervisors/devstack1/instances` });
+      await expect(destination.finishMigration(migrationOf(), large, diskInfo, FINISH)).rejects.toThrow(
+        /cannot be taken: the source has no disk of it set aside in .*devstack1\/instances/,
+      );
+      await expect(destination.finishMigration(migrationOf(), large, "[]", FINISH)).rejects.toThrow(
+        /disk information is not of fake-libvirt: expected JSON with instancesPath, found \[\]/,
+      );
+      expect(await lookAt(lab, false)).toMatchObject({ destination: undefined });
+    });
+
+    test("S 4b when the disks are gone: says where they should be, and defines no empty guest", async () => {
+      await expect(source.finishRevertMigration(small, REVERT)).rejects.toThrow(
+        /cannot be brought back: expected its disk in .*instances\/1111/,
+      );
+      expect(await lookAt(lab, false)).toMatchObject({ source: undefined });
+    });
+
+    test("3a two agents on one hypervisor: the guest that the other has taken is left alone, with a warning", async () => {
+      await source.spawn(small, SPAWN);
+      const other = await connect(lab, "devstack1", {}, { host: "devstack2" });
+      const diskInfo = await source.migrateDiskAndPowerOff(small, TO);
+      await other.finishMigration(migrationOf(), large, diskInfo, FINISH);
+      await source.confirmMigration(migrationOf(), large, CONFIRM);
+      expect(await other.powerState(large)).toBe(1);
+      expect(lab.logs).toMatchObject([{ level: "warn", message: "a guest that nobody took away is left alone" }]);
+    });
+  });
+});

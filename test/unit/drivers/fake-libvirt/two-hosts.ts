@@ -1,0 +1,73 @@
+import type { DriverHost } from "../../../../src/virt/driver-host.js";
+import type { LiveMigrationProgress } from "../../../../src/virt/index.js";
+import { type HostContext, instanceOf, NO_DEVICES, UUID } from "../../virt/fixtures.js";
+import type { Lab } from "./fixtures.js";
+
+/** Before and after a resize. */
+export const small = instanceOf({
+  ephemeralGb: 1,
+  rootGb: 10,
+  flavor: { ...instanceOf().flavor, rootGb: 10, ephemeralGb: 1 },
+});
+export const large = instanceOf({
+  ephemeralGb: 2,
+  rootGb: 20,
+  memoryMb: 4096,
+  vcpus: 4,
+  flavor: { ...small.flavor, id: 2, name: "m1.large", vcpus: 4, memoryMb: 4096, rootGb: 20, ephemeralGb: 2 },
+});
+
+export const HOSTS = ["devstack1", "devstack2"] as const;
+type HostName = (typeof HOSTS)[number];
+
+type Connecting = Readonly<Record<string, unknown>> & { readonly shared?: boolean };
+
+/** An agent's driver on one of the lab's hypervisors. */
+export const connect = (
+  lab: Lab,
+  host: HostName,
+  { shared = false, ...config }: Connecting = {},
+  changes: Partial<HostContext> = {},
+): Promise<DriverHost> =>
+  lab.connect(
+    {
+      connectionUri: `fake-libvirt://${lab.folder}/hypervisors/${host}`,
+      ...(shared ? { instancesPath: `${lab.folder}/nfs` } : {}),
+      ...config,
+    },
+    { host, ...changes },
+  );
+
+/** What is running, and everything that lies in the folders of both hypervisors. */
+export const lookAt = async (lab: Lab, shared: boolean) => {
+  const state = async (host: HostName) => {
+    const folder = `${lab.folder}/hypervisors/${host}`;
+    if (!(await lab.files.stat(`${folder}/domains/${UUID}.xml`))) return undefined;
+    return (await lab.files.readIfPresent(`${folder}/state/${UUID}`))?.trim() ?? "shutoff";
+  };
+  const files = async (host: HostName) => {
+    const folder = `${lab.folder}/hypervisors/${host}`;
+    const there: string[] = [];
+    const roots = ["domains", "state", "migrations", "instances"].map((name) => `${folder}/${name}`);
+    for (const root of [...roots, ...(shared ? [`${lab.folder}/nfs`] : [])]) {
+      for (const name of await lab.files.list(root)) there.push(`${root.split("/").at(-1)}/${name}`);
+    }
+    return there;
+  };
+  const [source, destination] = [await state("devstack1"), await state("devstack2")];
+  return {
+    source,
+    destination,
+    running: [source, destination].filter((each) => each === "running").length,
+    sourceFiles: await files("devstack1"),
+    destinationFiles: await files("devstack2"),
+  };
+};
+
+export const PROGRESS_OF = (memoryMb: number, done: number): Partial<LiveMigrationProgress> => ({
+  memoryTotal: memoryMb * 1024 ** 2,
+  memoryProcessed: memoryMb * 1024 ** 2 * done,
+  memoryRemaining: memoryMb * 1024 ** 2 * (1 - done),
+});
+
+export const REVERT = { ...NO_DEVICES, migration: null, powerOn: true } as const;
