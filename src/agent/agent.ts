@@ -33,6 +33,8 @@ export interface AgentOptions {
   readonly driver: DriverDefinition;
   readonly placement: ReportClient;
   readonly metrics?: AgentMetrics;
+  /** What the agent says it is (spec 1.2); default: what this build is. */
+  readonly serviceVersion?: number;
   /** Other trackers and operations than the agent's own; for tests. */
   readonly factories?: Partial<PartFactories>;
 }
@@ -113,15 +115,15 @@ class HostAgent implements Agent {
 
   /** Spec 2.1. */
   async #start(): Promise<void> {
-    const { session } = this.#options;
+    const { session, serviceVersion } = this.#options;
     session.leaseLost.then((reason) => this.#loseLease(reason));
     try {
       const parts = await this.#step(() => this.#createParts()); // row 1
-      const service = await this.#step(() => lookUpService(parts)); // row 2
+      const service = await this.#step(() => lookUpService(parts, serviceVersion)); // row 2
       this.#enter("starting");
       await this.#step(() => initHost(parts, { service, pending: this.#pending, enter: (to) => this.#enter(to) })); // row 3
       this.#enter("registering");
-      const own = await this.#step(() => registerService(parts, service)); // row 4
+      const own = await this.#step(() => registerService(parts, service, serviceVersion)); // row 4
       this.#enter("tracking");
       await this.#step(() => preStart(parts, own)); // row 5
       await this.#step(() => session.serve(agentHandlers(parts, this.#tasks))); // row 6

@@ -6,38 +6,48 @@ import { RefusedVersion } from "./refusals.js";
 export const BINARY = "nova-compute";
 export const TOPIC = "compute";
 
-/** Spec 2.1 row 2: the host's service; null for a new host. Writes nothing. @throws {RefusedVersion} */
-export async function lookUpService(context: AgentContext): Promise<Service | null> {
+/**
+ * Spec 2.1 row 2: the host's service; null for a new host. Writes nothing.
+ * @param version that this agent says it is
+ * @throws {RefusedVersion}
+ */
+export async function lookUpService(context: AgentContext, version = SERVICE_VERSION): Promise<Service | null> {
   const oldest = await context.conductor.call("service_minimum_version", { binary: BINARY });
-  const checked = !context.config.workarounds.disableComputeServiceCheckForFfu;
+  // Agents from before the rule don't have it.
+  const checked =
+    version >= OLDEST_SUPPORTED_SERVICE_VERSION && !context.config.workarounds.disableComputeServiceCheckForFfu;
   if (checked && oldest > 0 && oldest < OLDEST_SUPPORTED_SERVICE_VERSION) {
     throw new RefusedVersion({
-      found: `the oldest nova-compute of this deployment has service version ${oldest}, this agent (version ${SERVICE_VERSION}) works with ${OLDEST_SUPPORTED_SERVICE_VERSION} and later`,
+      found: `the oldest nova-compute of this deployment has service version ${oldest}, this agent (version ${version}) works with ${OLDEST_SUPPORTED_SERVICE_VERSION} and later`,
       mend: "upgrade the old agents or delete their services, or, for a deployment that mixes releases on purpose, set [workarounds] disable_compute_service_check_for_ffu",
-      records: { "oldest service version": String(oldest), agent: String(SERVICE_VERSION) },
+      records: { "oldest service version": String(oldest), agent: String(version) },
     });
   }
   return context.conductor.call("service_get_by_host", { host: context.host, binary: BINARY });
 }
 
-/** Spec 2.1 row 4. @throws {ServiceTooOld} */
-export async function registerService(context: AgentContext, service: Service | null): Promise<Service> {
+/** Spec 2.1 row 4. @throws {ServiceTooOld} older than every nova-compute of the deployment */
+export async function registerService(
+  context: AgentContext,
+  service: Service | null,
+  version = SERVICE_VERSION,
+): Promise<Service> {
   if (service === null) {
-    return createService(context);
+    return createService(context, version);
   }
-  return service.version === SERVICE_VERSION
+  return service.version === version
     ? service
-    : context.conductor.call("service_update_version", { id: service.id, version: SERVICE_VERSION });
+    : context.conductor.call("service_update_version", { id: service.id, version });
 }
 
-async function createService(context: AgentContext): Promise<Service> {
+async function createService(context: AgentContext, version: number): Promise<Service> {
   const { host, config } = context;
   try {
     return await context.conductor.call("service_create", {
       host,
       binary: BINARY,
       topic: TOPIC,
-      version: SERVICE_VERSION,
+      version,
       enableNewServices: config.defaults.enableNewServices,
     });
   } catch (error) {

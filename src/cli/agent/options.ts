@@ -1,5 +1,6 @@
 import { Command, InvalidArgumentError, Option } from "commander";
 import { DEFAULT_STATE_DIR } from "../../cluster/local/state-dir.js";
+import { RELEASE_NAMES, RELEASES, type Release, SERVICE_VERSION } from "../../conductor/records/index.js";
 import type { CommandLineValue } from "../../config/config-sources.js";
 import { version } from "../ui/version.js";
 
@@ -17,6 +18,8 @@ export interface AgentCommandOptions {
   readonly debug?: true;
   readonly logFormat: "pretty" | "json";
   readonly metricsPort?: number;
+  readonly release?: Release;
+  readonly serviceVersion?: number;
 }
 
 export const agentCommand = (action: (options: AgentCommandOptions) => Promise<void>): Command =>
@@ -41,6 +44,16 @@ export const agentCommand = (action: (options: AgentCommandOptions) => Promise<v
       new Option("--log-format <format>", "of the log on standard error").choices(["pretty", "json"]).default("pretty"),
     )
     .option("--metrics-port <n>", "serve Prometheus metrics on the loopback interface; 0: any free port, printed", port)
+    .addOption(
+      new Option("--release <name>", "be of this release: say its service version, and move servers as it did").choices(
+        RELEASE_NAMES,
+      ),
+    )
+    .addOption(
+      new Option("--service-version <n>", "the same by number: below 23 moves are accounted the Pike way")
+        .argParser(serviceVersion)
+        .conflicts("release"),
+    )
     .addHelpText("after", EXIT_CODES)
     .showHelpAfterError("(compute-agent --help shows all options)")
     .allowExcessArguments(false)
@@ -58,6 +71,18 @@ function port(text: string): number {
   if (!/^\d+$/.test(text) || value > 65_535) throw new InvalidArgumentError("expected a port, 0 to 65535.");
   return value;
 }
+
+function serviceVersion(text: string): number {
+  const value = Number(text);
+  if (!/^\d+$/.test(text) || value > SERVICE_VERSION) {
+    throw new InvalidArgumentError(`expected a number, at most ${SERVICE_VERSION}.`);
+  }
+  return value;
+}
+
+/** What `--release` or `--service-version` says; undefined: what this build is. */
+export const serviceVersionOf = ({ release, serviceVersion: number }: AgentCommandOptions): number | undefined =>
+  release === undefined ? number : RELEASES[release];
 
 function collectOption(text: string, before: readonly CommandLineValue[]): readonly CommandLineValue[] {
   const match = /^(?:([^.=]+)\.)?([^.=]+)=(.*)$/s.exec(text);

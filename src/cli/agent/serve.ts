@@ -11,7 +11,7 @@ import { createTerminal } from "../ui/terminal.js";
 import { connect } from "./connect.js";
 import { type LoadedConfig, loadConfig } from "./load-config.js";
 import { type MetricsOutlet, openMetrics } from "./metrics.js";
-import type { AgentCommandOptions } from "./options.js";
+import { type AgentCommandOptions, serviceVersionOf } from "./options.js";
 import { reportClient } from "./report-client.js";
 
 /** Runs the agent until it is told to stop, refuses, or loses its host. */
@@ -44,7 +44,7 @@ export const serve = async (options: AgentCommandOptions): Promise<number> => {
   try {
     const connection = await connect(loaded.compiled.config, loaded.directory, runtime, abort.signal);
     try {
-      agent = await start(loaded, connection, runtime, outlet);
+      agent = await start(loaded, connection, runtime, outlet, serviceVersionOf(options));
       process.on("SIGHUP", () => agent?.reset());
       if (abort.signal.aborted) void agent.stop();
       return await run(agent, runtime);
@@ -67,6 +67,7 @@ const start = async (
   connection: Awaited<ReturnType<typeof connect>>,
   runtime: Runtime,
   outlet: MetricsOutlet,
+  serviceVersion: number | undefined,
 ): Promise<Agent> => {
   const { config } = compiled;
   const session = connection.host(config.defaults.host, {
@@ -83,6 +84,7 @@ const start = async (
     driverConfig,
     placement: reportClient(config, runtime, session, outlet.metrics),
     metrics: outlet.metrics,
+    ...(serviceVersion === undefined ? {} : { serviceVersion }),
   });
 };
 

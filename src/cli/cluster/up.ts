@@ -2,6 +2,7 @@ import { fileURLToPath } from "node:url";
 import { Command, InvalidArgumentError } from "commander";
 import { DEFAULT_STATE_DIR, type StateDir, stateDir } from "../../cluster/local/state-dir.js";
 import { Supervisor } from "../../cluster/local/supervisor.js";
+import { isRelease, RELEASE_NAMES, RELEASES, type Release } from "../../conductor/records/index.js";
 import { nodeChildren } from "../../runtime/node/node-children.js";
 import { nodeClock } from "../../runtime/node/node-clock.js";
 import { nodeTimers } from "../../runtime/node/node-timers.js";
@@ -14,6 +15,9 @@ interface UpOptions {
   readonly stateDir: string;
   readonly port?: string;
   readonly configFile: readonly string[];
+  readonly releases?: readonly Release[];
+  readonly allowResizeToSameHost: boolean;
+  readonly reclaimInstanceInterval: string;
 }
 
 export const upCommand = (): Command =>
@@ -27,6 +31,9 @@ export const upCommand = (): Command =>
     .option("--state-dir <dir>", "where everything is kept", DEFAULT_STATE_DIR)
     .option("--port <n>", "port of the control plane (default: the one it had before, else 8774; 0: any free one)")
     .option("--config-file <file>", "nova.conf for the agents; repeatable", collect, [])
+    .option("--releases <names>", `one agent of each, started oldest first: ${RELEASE_NAMES.join(", ")}`, releases)
+    .option("--allow-resize-to-same-host", "a resize may stay on its host", false)
+    .option("--reclaim-instance-interval <seconds>", "deleted servers can be restored for this long", "0")
     .action(async (options: UpOptions) => {
       process.exitCode = await up(options, createTerminal());
     });
@@ -39,17 +46,40 @@ function count(text: string): number {
   return value;
 }
 
+function releases(text: string): readonly Release[] {
+  const names = text.split(",").map((name) => name.trim());
+  const wrong = names.find((name) => !isRelease(name));
+  if (wrong !== undefined) throw new InvalidArgumentError(`${wrong} is none of ${RELEASE_NAMES.join(", ")}.`);
+  return names.filter(isRelease).toSorted((left, right) => RELEASES[left] - RELEASES[right]);
+}
+
+/** A deployment of several releases, which newer agents refuse unless they are told that it is meant (spec 1.2). */
+const MIXED = ["-o", "workarounds.disable_compute_service_check_for_ffu=true"];
+
 const program = (name: string): string => fileURLToPath(new URL(`../${name}.js`, import.meta.url));
 
 const up = async (options: UpOptions, terminal: Terminal): Promise<number> => {
   const directory = stateDir(options.stateDir, process.cwd());
   const lines = new StatusLines(terminal);
+  const mixed = options.releases;
+  const hosts = Array.from({ length: mixed?.length ?? options.hosts }, (_, index) => `devstack${index + 1}`);
+  const sameHost = options.allowResizeToSameHost;
   const supervisor = new Supervisor({
     directory,
-    hosts: Array.from({ length: options.hosts }, (_, index) => `devstack${index + 1}`),
+    hosts,
+    inOrder: mixed !== undefined,
+    hostArgs: new Map(mixed?.map((release, index) => [hosts[index] ?? "", ["--release", release, ...MIXED]])),
     programs: { cluster: program("compute-cluster"), agent: program("compute-agent") },
-    agentArgs: options.configFile.flatMap((file) => ["--config-file", file]),
-    controlPlaneArgs: options.port === undefined ? [] : ["--port", options.port],
+    agentArgs: [
+      ...options.configFile.flatMap((file) => ["--config-file", file]),
+      ...(sameHost ? ["-o", "allow_resize_to_same_host=true"] : []),
+      ...["-o", `reclaim_instance_interval=${options.reclaimInstanceInterval}`],
+    ],
+    controlPlaneArgs: [
+      ...(options.port === undefined ? [] : ["--port", options.port]),
+      ...(sameHost ? ["--allow-resize-to-same-host"] : []),
+      ...["--reclaim-instance-interval", options.reclaimInstanceInterval],
+    ],
     onStatus: (status) => lines.update(status),
     children: nodeChildren(),
     timers: nodeTimers(),

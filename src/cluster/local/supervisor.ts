@@ -7,6 +7,10 @@ import type { StateDir } from "./state-dir.js";
 export interface SupervisorOptions {
   readonly directory: StateDir;
   readonly hosts: readonly string[];
+  /** One agent after the other has to be ready: a service may not be older than all that are there (spec 1.2). */
+  readonly inOrder?: boolean;
+  /** Further arguments of the agent of one host. */
+  readonly hostArgs?: ReadonlyMap<string, readonly string[]>;
   /** Modules of the two programs, absolute paths. */
   readonly programs: { readonly cluster: string; readonly agent: string };
   /** Handed to every agent and to the control plane. */
@@ -22,11 +26,13 @@ export interface SupervisorOptions {
 export class Supervisor {
   readonly #controlPlane: Component;
   readonly #agents: readonly Component[];
+  readonly #inOrder: boolean;
   readonly #waiters = new Set<() => void>();
   #url: string | undefined;
   #stopping = false;
 
   constructor(options: SupervisorOptions) {
+    this.#inOrder = options.inOrder ?? false;
     const doors = { children: options.children, timers: options.timers, clock: options.clock };
     const changed = (status: ComponentStatus, url: string | undefined) => {
       if (url !== undefined) this.#url = url;
@@ -50,7 +56,14 @@ export class Supervisor {
           {
             name: host,
             module: options.programs.agent,
-            args: ["--host", host, "--state-dir", options.directory.root, ...options.agentArgs],
+            args: [
+              "--host",
+              host,
+              "--state-dir",
+              options.directory.root,
+              ...options.agentArgs,
+              ...(options.hostArgs?.get(host) ?? []),
+            ],
             logFile: options.directory.log(host),
             keepAlive: false,
           },
@@ -73,7 +86,10 @@ export class Supervisor {
   async start(): Promise<boolean> {
     this.#controlPlane.start();
     if (!(await this.#settled(this.#controlPlane))) return false;
-    for (const agent of this.#agents) agent.start();
+    for (const agent of this.#agents) {
+      agent.start();
+      if (this.#inOrder) await this.#settled(agent);
+    }
     const settled = await Promise.all(this.#agents.map((agent) => this.#settled(agent)));
     return settled.every(Boolean);
   }
