@@ -159,6 +159,8 @@ export interface Operations {
   /** Spec 6.3 "Revert": destination, then source. */
   revertResize(request: MoveRequest): Promise<void>;
   finishRevertResize(request: MoveRequest): Promise<void>;
+  /** Spec 2.6 OPT: goes on with, or ends, cold moves of this host's of which nothing was written since `before`, ms. */
+  recoverColdMoves(before: number): Promise<void>;
   /** Pause, suspend and the like. */
   changeState(change: StateChangeName, instance: Instance, requestId: string): Promise<void>;
   rescueInstance(instance: Instance, imageRef: string | undefined, requestId: string): Promise<void>;

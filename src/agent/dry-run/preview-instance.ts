@@ -7,6 +7,7 @@ import {
   planFailResize,
   planLiveMigrationRecovery,
   planRevertResize,
+  planUndoResizePrep,
 } from "../startup/plan-move-recovery.js";
 import { previewDelete, previewMove } from "./preview-allocations.js";
 import type { AllocationEdit, GuestPlan, InstancePlan, MigrationPlan } from "./report.js";
@@ -24,6 +25,7 @@ const ACTIONS: Readonly<Partial<Record<InitStep["action"]["kind"], string>>> = {
   unpause: "unpause",
   stop: "stop",
   start: "start",
+  offload: "offload again",
   "resume-on-host-boot": "bring the guest back",
 };
 
@@ -48,6 +50,12 @@ export async function previewInit(view: AgentView, instance: Instance, preview: 
         break;
       case "reboot":
         plan(`reboot ${action.type}`);
+        break;
+      case "undo-resize-prep":
+        await previewRecovery(view, instance, row, await planUndoResizePrep(view, instance), preview);
+        break;
+      case "change-state":
+        plan(`${action.change} again`);
         break;
       case "revert-resize":
         await previewRecovery(view, instance, row, await planRevertResize(view, instance), preview);

@@ -2,15 +2,18 @@ import type { Instance } from "../../conductor/records/index.js";
 import { KeyedLock } from "../../runtime/keyed-lock.js";
 import { TaskQueue } from "../../runtime/queue.js";
 import type { AgentContext, BuildRequestOptions, Operations, RebuildOptions, ResourceTracker } from "../contracts.js";
+import { requestId as newRequestId } from "../parts.js";
 import { buildInstance } from "./build-instance.js";
 import { confirmResize } from "./cold-move/confirm-resize.js";
 import { type FinishResizeRequest, finishResize } from "./cold-move/finish-resize.js";
 import { finishRevertResize } from "./cold-move/finish-revert-resize.js";
 import type { MoveRequest } from "./cold-move/move-request.js";
 import { type PrepResizeRequest, prepResize } from "./cold-move/prep-resize.js";
+import { findStuckMoves } from "./cold-move/recover.js";
 import { resizeInstance } from "./cold-move/resize-instance.js";
 import { revertResize } from "./cold-move/revert-resize.js";
 import { completePartialDeletion, deleteInstance } from "./delete-instance.js";
+import { isLeaseLost } from "./error-wrappers.js";
 import type { LiveMigrationOperations } from "./live-migration/contract.js";
 import { followDelete } from "./live-migration/follow-delete.js";
 import { LiveMigrations } from "./live-migration/live-migrations.js";
@@ -108,6 +111,22 @@ export class InstanceOperations implements Operations {
 
   async finishRevertResize(request: MoveRequest): Promise<void> {
     await this.#move(finishRevertResize, request);
+  }
+
+  async recoverColdMoves(before: number): Promise<void> {
+    const { context } = this.#parts;
+    for (const move of await findStuckMoves(context, before)) {
+      const { instanceUuid, migrationId } = move;
+      const requestId = newRequestId(context);
+      const fields = { instance: instanceUuid, migration: migrationId, request_id: requestId };
+      context.runtime.logger.info("a move that was interrupted goes on", fields);
+      try {
+        await this.#serial(instanceUuid, () => move.resume(this.#for(requestId), requestId));
+      } catch (err) {
+        if (isLeaseLost(err)) throw err;
+        context.runtime.logger.error("a move that was interrupted could not be put right", { ...fields, err });
+      }
+    }
   }
 
   async changeState(change: StateChangeName, instance: Instance, requestId: string): Promise<void> {

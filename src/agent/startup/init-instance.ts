@@ -2,7 +2,12 @@ import { type Instance, type InstanceChanges, POWER_STATES, type PowerState } fr
 import { HostLeaseLost, requireHostLease } from "../host-lease.js";
 import { type AgentParts, type AgentView, requestId } from "../parts.js";
 import { type InitAction, type InitStep, planInitInstance } from "./init-rows.js";
-import { planFailResize, planLiveMigrationRecovery, planRevertResize } from "./plan-move-recovery.js";
+import {
+  planFailResize,
+  planLiveMigrationRecovery,
+  planRevertResize,
+  planUndoResizePrep,
+} from "./plan-move-recovery.js";
 import { recoverMove } from "./recover-move.js";
 
 /** What start-up will do about one instance; changes nothing. */
@@ -79,6 +84,12 @@ async function carryOut(parts: AgentParts, instance: Instance, action: InitActio
       return loggedIfFails(operations.startInstance(instance, request), "start again");
     case "resume-on-host-boot":
       return toErrorUnless(parts.driver.resumeStateOnHostBoot(instance), "bring the guest back after the host's boot");
+    case "offload":
+      return loggedIfFails(operations.shelveOffloadInstance(instance, request), "offload again");
+    case "change-state":
+      return loggedIfFails(operations.changeState(action.change, instance, request), `${action.change} again`);
+    case "undo-resize-prep":
+      return recoverMove(parts, instance, await planUndoResizePrep(parts, instance), request);
     case "revert-resize":
       return recoverMove(parts, instance, await planRevertResize(parts, instance), request);
     case "fail-resize":

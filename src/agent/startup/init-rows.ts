@@ -5,6 +5,7 @@ import {
   type PowerState,
   type TaskState,
 } from "../../conductor/records/index.js";
+import type { StateChangeName } from "../operations/states/state-changes.js";
 
 /** What a row looks at. */
 export interface InitFacts {
@@ -24,8 +25,9 @@ export type InitAction =
   | { readonly kind: "complete-partial-deletion" }
   | { readonly kind: "terminate" }
   | { readonly kind: "reboot"; readonly type: "SOFT" | "HARD"; readonly pendingHard: boolean }
-  | { readonly kind: "unpause" | "stop" | "start" | "resume-on-host-boot" }
-  | { readonly kind: "revert-resize" | "fail-resize" | "recover-live-migration" };
+  | { readonly kind: "unpause" | "stop" | "start" | "resume-on-host-boot" | "offload" }
+  | { readonly kind: "change-state"; readonly change: StateChangeName }
+  | { readonly kind: "undo-resize-prep" | "revert-resize" | "fail-resize" | "recover-live-migration" };
 
 /** One row of spec 2.6. */
 export interface InitRow {
@@ -52,6 +54,20 @@ const STARTED_REBOOT_TASKS: readonly TaskState[] = [
   "reboot_started_hard",
 ];
 const HARD_REBOOT_STATES = ["active", "stopped", "paused", "suspended"];
+
+const SHELVE_TASKS: readonly TaskState[] = ["shelving", "shelving_image_pending_upload", "shelving_image_uploading"];
+
+/** What is done again; an unpause that was interrupted has rows of its own. */
+const CHANGES: Readonly<Partial<Record<TaskState, StateChangeName>>> = {
+  pausing: "pause",
+  suspending: "suspend",
+  resuming: "resume",
+  unrescuing: "unrescue",
+  "soft-deleting": "softDelete",
+  restoring: "restore",
+};
+const changeOf = ({ taskState }: Instance): StateChangeName | undefined =>
+  taskState === null ? undefined : CHANGES[taskState];
 
 const toError: InitAction = { kind: "save", changes: { vmState: "error", taskState: null } };
 const clearTask: InitAction = { kind: "save", changes: { taskState: null } };
@@ -84,7 +100,7 @@ export const INIT_ROWS: readonly InitRow[] = [
   {
     row: "soft-deleted, or in error",
     when: (facts) =>
-      facts.instance.vmState === "soft-delete" ||
+      (facts.instance.vmState === "soft-delete" && !taskIn(facts, ["restoring"])) ||
       (facts.instance.vmState === "error" && !taskIn(facts, ["resize_migrating", "deleting"])),
     act: () => ({ kind: "leave" }),
     next: "stop",
@@ -116,7 +132,7 @@ export const INIT_ROWS: readonly InitRow[] = [
   {
     row: "interrupted resize_prep",
     when: (facts) => facts.instance.vmState !== "error" && taskIn(facts, ["resize_prep"]),
-    act: () => clearTask,
+    act: () => ({ kind: "undo-resize-prep" }),
     next: "continue",
   },
   {
@@ -146,6 +162,31 @@ export const INIT_ROWS: readonly InitRow[] = [
     next: "stop",
   },
   { row: "powering-on", when: (facts) => taskIn(facts, ["powering-on"]), act: () => ({ kind: "start" }), next: "stop" },
+  // Upstream leaves these where they are (spec V31).
+  {
+    row: "interrupted shelve",
+    when: (facts) => taskIn(facts, SHELVE_TASKS),
+    act: () => clearTask,
+    next: "continue",
+  },
+  {
+    row: "interrupted offload",
+    when: (facts) => taskIn(facts, ["shelving_offloading"]),
+    act: () => ({ kind: "offload" }),
+    next: "stop",
+  },
+  {
+    row: "interrupted change of state",
+    when: ({ instance }) => changeOf(instance) !== undefined,
+    act: ({ instance }) => ({ kind: "change-state", change: changeOf(instance) ?? "resume" }),
+    next: "stop",
+  },
+  {
+    row: "interrupted rescue",
+    when: (facts) => taskIn(facts, ["rescuing"]),
+    act: () => clearTask,
+    next: "continue",
+  },
   {
     row: "resize_migrating",
     when: (facts) => taskIn(facts, ["resize_migrating"]),

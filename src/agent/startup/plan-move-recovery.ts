@@ -22,6 +22,32 @@ export interface MoveRecovery {
 }
 
 /**
+ * The source of a resize restarts before the move began. Upstream only makes the instance usable again
+ * (`leave-resize-prep-allocations`).
+ */
+export async function planUndoResizePrep(view: AgentView, instance: Instance): Promise<MoveRecovery> {
+  const [migration = null] = (
+    await view.conductor.call("migrations_by_filters", {
+      filters: {
+        instanceUuid: instance.uuid,
+        migrationTypes: ["resize", "migration"],
+        sourceCompute: view.host,
+        statuses: ["pre-migrating", "migrating"],
+      },
+    })
+  ).toReversed();
+  const leaves = hasQuirk(view, "leave-resize-prep-allocations") || migration === null;
+  return {
+    migration,
+    driver: "none",
+    powerOn: false,
+    allocations: leaves ? "none" : "give-back",
+    changes: leaves ? { taskState: null } : { taskState: null, migrationContext: null, newFlavor: null },
+    failsMigration: !leaves,
+  };
+}
+
+/**
  * The source of a resize restarts while it copied the disks: the guest stays here. Upstream leaves migration, context and
  * allocations as they are (bug 1836369, `leave-interrupted-resize-allocations`).
  */

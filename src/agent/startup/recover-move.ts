@@ -1,9 +1,12 @@
-import type { Instance } from "../../conductor/records/index.js";
+import type { Instance, TaskState } from "../../conductor/records/index.js";
 import { LOCAL_DISKS_ONLY } from "../block-devices.js";
 import { storageShared } from "../evacuation/shared-storage.js";
-import { revertToSource } from "../operations/move-allocations.js";
+import { finishSource, revertToSource } from "../operations/move-allocations.js";
 import type { AgentParts } from "../parts.js";
 import type { MoveRecovery } from "./plan-move-recovery.js";
+
+/** Task states that another host may end as well. */
+const CONTESTED: readonly (TaskState | null)[] = ["migrating", "resize_prep"];
 
 /**
  * Carries out the recovery of a move: hypervisor, then allocations, then the records in one write, so that the instance
@@ -36,7 +39,7 @@ export async function recoverMove(
       instance: {
         uuid: instance.uuid,
         changes: recovery.changes,
-        ...(instance.taskState === "migrating" ? { expectedTaskState: ["migrating" as const] } : {}),
+        ...(CONTESTED.includes(instance.taskState) ? { expectedTaskState: [instance.taskState] } : {}),
       },
       ...(recovery.failsMigration && migration
         ? { migration: { id: migration.id, changes: { status: "error" } } }
@@ -96,11 +99,8 @@ async function inPlacement(
     return true;
   }
   try {
-    if (allocations === "drop-migration") {
-      // False: the migration held nothing, so that the move was accounted on the instance alone.
-      return (await parts.placement.deleteAllocation(migration.uuid, { force: false, requestId })) !== null;
-    }
-    await revertToSource({ context: parts }, { instance, migration }, { requestId });
+    const settle = allocations === "drop-migration" ? finishSource : revertToSource;
+    await settle({ context: parts }, { instance, migration }, { requestId });
     return true;
   } catch (error) {
     parts.logger.error("Placement could not take back a move that was interrupted", {

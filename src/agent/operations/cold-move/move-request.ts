@@ -79,9 +79,12 @@ export const flavorColumns = (flavor: Flavor) =>
 /** The vm_state that the instance had before the move. */
 export const wasStopped = ({ instance }: Move): boolean => instance.systemMetadata.old_vm_state === "stopped";
 
+/** In the system metadata of an instance that is between its hosts: what the source's driver tells the destination's. */
+export const DISK_INFO = "resize_disk_info";
+
 /** The guest's system metadata when nothing of a move is left in it. */
 export function withoutOldVmState({ instance }: Move): Pick<InstanceChanges, "systemMetadata"> {
-  const { old_vm_state: _, ...systemMetadata } = instance.systemMetadata;
+  const { old_vm_state: _, [DISK_INFO]: _info, ...systemMetadata } = instance.systemMetadata;
   return { systemMetadata };
 }
 

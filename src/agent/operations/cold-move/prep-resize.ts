@@ -36,8 +36,11 @@ interface PrepProgress extends MoveProgress<PrepResizeRequest> {
 /** Spec 6.3 row 4, on the destination. */
 export const PREP_RESIZE = stepList<PrepProgress>("prep_resize", {
   accept: async (progress) => {
-    if (progress.move.migration.status !== "pre-migrating") {
+    const { parts, request, move } = progress;
+    if (move.migration.status !== "pre-migrating") {
       ignoreOld(progress, "prep_resize");
+      // Ended while the scheduler claimed this host for it.
+      if (move.migration.status === "error") await revertToSource(parts, move, { requestId: request.requestId });
       return STOP;
     }
     expectTask(progress, "resize_prep");
@@ -127,6 +130,11 @@ async function prepFailed(progress: PrepProgress, error: unknown): Promise<void>
 async function reschedule({ parts, request, claim }: PrepProgress, retry: RetryInfo, error: unknown): Promise<void> {
   const { instanceUuid, migrationId, flavor, alternates, requestId } = request;
   await claim?.abort();
+  // The next host's claim says where it goes; until then this host has no part in it.
+  await parts.context.conductor.call("migration_save", {
+    id: migrationId,
+    changes: { destCompute: null, destNode: null, destComputeId: null, destHost: null },
+  });
   await addFault(parts.context, instanceUuid, innerError(error));
   await parts.context.conductor.call(
     "migrate_server",

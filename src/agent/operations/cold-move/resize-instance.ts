@@ -6,6 +6,7 @@ import { finishSource, revertToSource } from "../move-allocations.js";
 import type { OperationParts } from "../parts.js";
 import { runSteps, STOP, stepList } from "../step-list.js";
 import {
+  DISK_INFO,
   expectTask,
   failMove,
   ignoreOld,
@@ -70,6 +71,8 @@ export const RESIZE_INSTANCE = stepList<ResizeProgress>("resize_instance", {
       node: migration.destNode,
       computeId: migration.destComputeId,
       oldFlavor: instance.flavor,
+      // For whoever goes on after a crash: the message to the destination may never be sent.
+      systemMetadata: { ...instance.systemMetadata, [DISK_INFO]: progress.diskInfo },
       taskState: "resize_migrated",
     };
     progress.move = await parts.tracker.saveMove({

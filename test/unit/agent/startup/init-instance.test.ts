@@ -58,18 +58,41 @@ for (const task of ["rebuilding", "rebuild_block_device_mapping", "rebuild_spawn
   });
 }
 
-for (const task of [
-  "image_snapshot_pending",
-  "image_pending_upload",
-  "image_uploading",
-  "image_snapshot",
-  "resize_prep",
-] as const) {
+for (const task of ["image_snapshot_pending", "image_pending_upload", "image_uploading", "image_snapshot"] as const) {
   test(`2.6 rows 6, 7 task ${task}: cleared, and the rows below are looked at`, () => {
     expect(plan("active", task)).toEqual([CLEAR]);
     expect(plan("active", task, SHUTDOWN)).toEqual([CLEAR, { kind: "resume-on-host-boot" }]);
   });
 }
+
+test("2.6 row 7 task resize_prep: undone, and the rows below are looked at", () => {
+  const undo = { kind: "undo-resize-prep" };
+  expect(plan("active", "resize_prep")).toEqual([undo]);
+  expect(plan("active", "resize_prep", SHUTDOWN)).toEqual([undo, { kind: "resume-on-host-boot" }]);
+});
+
+for (const [task, change] of [
+  ["pausing", "pause"],
+  ["suspending", "suspend"],
+  ["resuming", "resume"],
+  ["unrescuing", "unrescue"],
+  ["soft-deleting", "softDelete"],
+] as const) {
+  test(`2.6, V31 task ${task}: done again`, () => {
+    expect(plan("active", task, SHUTDOWN)).toEqual([{ kind: "change-state", change }]);
+  });
+}
+
+test("2.6, V31 soft-deleted and restoring: restored", () => {
+  expect(plan("soft-delete", "restoring", SHUTDOWN)).toEqual([{ kind: "change-state", change: "restore" }]);
+});
+
+test("2.6, V31 a shelving starts from the beginning, an offload goes on", () => {
+  for (const task of ["shelving", "shelving_image_pending_upload", "shelving_image_uploading"] as const) {
+    expect(plan("active", task)).toEqual([CLEAR]);
+  }
+  expect(plan("shelved", "shelving_offloading", SHUTDOWN)).toEqual([{ kind: "offload" }]);
+});
 
 test("2.6 row 8 task deleting: the whole delete again", () => {
   expect(plan("active", "deleting")).toEqual([{ kind: "terminate" }]);

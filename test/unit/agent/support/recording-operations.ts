@@ -48,6 +48,7 @@ export function recordingOperations(
       cancelQueued: async () => {},
       recover: async () => {},
     },
+    recoverColdMoves: async () => {},
     active: 0,
     ...given,
   };

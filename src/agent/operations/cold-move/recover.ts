@@ -1,0 +1,159 @@
+import { InvalidMigrationState, UnexpectedTaskState } from "../../../conductor/errors.js";
+import type {
+  Instance,
+  Migration,
+  MigrationStatus,
+  MigrationType,
+  TaskState,
+} from "../../../conductor/records/index.js";
+import type { AgentContext } from "../../contracts.js";
+import { hasQuirk } from "../../parts.js";
+import { type Move, revertToSource } from "../move-allocations.js";
+import type { OperationParts } from "../parts.js";
+import { confirmResize } from "./confirm-resize.js";
+import { finishFailed, finishResize } from "./finish-resize.js";
+import { finishRevertResize } from "./finish-revert-resize.js";
+import { DISK_INFO, lookUpMove, type MoveRequest } from "./move-request.js";
+import { revertResize } from "./revert-resize.js";
+
+const COLD: readonly MigrationType[] = ["migration", "resize"];
+
+interface Resume {
+  /** Null: whatever the instance is doing. */
+  readonly task: TaskState | null;
+  readonly statuses: readonly MigrationStatus[];
+  readonly side: "source" | "destination";
+  readonly run: (parts: OperationParts, request: MoveRequest) => Promise<void>;
+}
+
+/** The reconcile table of spec 2.6 (OPT), and what it needs of the hosts that did not restart. The first row that matches wins. */
+const RESUMES: readonly Resume[] = [
+  { task: "resize_prep", statuses: ["pre-migrating", "error"], side: "destination", run: undoPrep },
+  { task: "resize_prep", statuses: ["pre-migrating", "migrating", "error"], side: "source", run: undoPrep },
+  { task: "resize_migrated", statuses: ["post-migrating"], side: "destination", run: finishAgain },
+  { task: "resize_migrated", statuses: ["post-migrating"], side: "source", run: castFinish },
+  { task: "resize_finish", statuses: ["post-migrating"], side: "destination", run: failFinish },
+  { task: "resize_reverting", statuses: ["reverting"], side: "destination", run: revertResize },
+  { task: "resize_reverting", statuses: ["reverted"], side: "source", run: finishRevertResize },
+  { task: "resize_reverting", statuses: ["reverted"], side: "destination", run: castFinishRevert },
+  { task: null, statuses: ["confirming"], side: "source", run: confirmResize },
+];
+
+const TASKS = RESUMES.flatMap(({ task }) => task ?? []);
+
+/** A move of this host's that waits for somebody. */
+export interface StuckMove {
+  readonly instanceUuid: string;
+  readonly migrationId: number;
+  resume(parts: OperationParts, requestId: string): Promise<void>;
+}
+
+/**
+ * Moves from or to this host at a step that this host, or the other, should go on from.
+ * @param before only those of which nothing was written since, ms.
+ */
+export async function findStuckMoves(context: AgentContext, before: number): Promise<readonly StuckMove[]> {
+  const [instances, confirming] = await Promise.all([
+    context.conductor.call("instances_by_filters", { filters: { taskStates: TASKS, deleted: false } }),
+    context.conductor.call("migrations_by_filters", {
+      filters: { sourceCompute: context.host, migrationTypes: COLD, statuses: ["confirming"] },
+    }),
+  ]);
+  const moves: { readonly migration: Migration; readonly task: TaskState | null; readonly written: number }[] =
+    confirming.map((migration) => ({ migration, task: null, written: writtenAt(migration) }));
+  for (const instance of instances) {
+    const migration = await latestMove(context, instance);
+    if (!migration) continue;
+    const written = Math.max(writtenAt(migration), writtenAt(instance));
+    moves.push({ migration, task: instance.taskState, written });
+  }
+  return moves
+    .filter(({ written }) => written <= before)
+    .flatMap(({ migration, task }) => {
+      const found = resumeOf(context, migration, task);
+      if (!found) return [];
+      const { id: migrationId, instanceUuid } = migration;
+      const resume = async (parts: OperationParts, requestId: string): Promise<void> => {
+        const request = { instanceUuid, migrationId, requestId };
+        // Read again under the instance's lock: an operation here may just have ended.
+        const now = await lookUpMove(parts, request);
+        if (now.instance.deleted !== 0 || resumeOf(context, now.migration, now.instance.taskState) !== found) return;
+        await found.run(parts, request);
+      };
+      return [{ instanceUuid, migrationId, resume }];
+    });
+}
+
+function resumeOf(context: AgentContext, migration: Migration, task: TaskState | null): Resume | undefined {
+  const sides = { source: migration.sourceCompute, destination: migration.destCompute };
+  return RESUMES.find(
+    (row) =>
+      sides[row.side] === context.host &&
+      (row.task === null || row.task === task) &&
+      row.statuses.includes(migration.status) &&
+      !isLeft(context, row),
+  );
+}
+
+/** Upstream recovers none of these; each group has a quirk. */
+const isLeft = (context: AgentContext, { task }: Resume): boolean =>
+  hasQuirk(context, task === "resize_prep" ? "leave-resize-prep-allocations" : "leave-interrupted-resizes");
+
+async function latestMove({ conductor }: AgentContext, { uuid }: Instance): Promise<Migration | undefined> {
+  const migrations = await conductor.call("migrations_by_filters", {
+    filters: { instanceUuid: uuid, migrationTypes: COLD },
+  });
+  return migrations.reduce<Migration | undefined>(
+    (latest, migration) => (latest === undefined || migration.id > latest.id ? migration : latest),
+    undefined,
+  );
+}
+
+const writtenAt = ({ updatedAt, createdAt }: Instance | Migration): number => updatedAt ?? createdAt;
+
+/** The move had not begun: allocations back, then the row. Whoever sets the status first has the move. */
+async function undoPrep(parts: OperationParts, request: MoveRequest): Promise<void> {
+  const { conductor } = parts.context;
+  const { instance, migration } = await lookUpMove(parts, request);
+  try {
+    await conductor.call("migration_save", {
+      id: migration.id,
+      changes: { status: "error" },
+      expectedStatus: [migration.status],
+    });
+    await revertToSource(parts, { instance, migration }, { requestId: request.requestId });
+    await parts.tracker.saveMove({
+      instance,
+      changes: { taskState: null, newFlavor: null, migrationContext: null },
+      expectedTaskState: ["resize_prep"],
+      migration: { ...migration, status: "error" },
+    });
+  } catch (error) {
+    if (!(error instanceof InvalidMigrationState || error instanceof UnexpectedTaskState)) throw error;
+    parts.context.runtime.logger.info("the move went on meanwhile", { instance: instance.uuid, err: error });
+  }
+}
+
+/** What the source's driver said is in the row since the host changed. */
+const diskInfoOf = ({ instance }: Move): string => instance.systemMetadata[DISK_INFO] ?? "";
+
+async function finishAgain(parts: OperationParts, request: MoveRequest): Promise<void> {
+  await finishResize(parts, { ...request, diskInfo: diskInfoOf(await lookUpMove(parts, request)) });
+}
+
+async function failFinish(parts: OperationParts, request: MoveRequest): Promise<void> {
+  const move = await lookUpMove(parts, request);
+  await finishFailed({ parts, request, move }, new Error("the agent stopped while it finished the move"));
+}
+
+/** The message may have been lost with the process that should have sent it; one that comes twice is ignored. */
+async function castFinish(parts: OperationParts, request: MoveRequest): Promise<void> {
+  const move = await lookUpMove(parts, request);
+  const message = { ...request, diskInfo: diskInfoOf(move) };
+  await parts.context.conductor.castAgent(move.migration.destCompute ?? "", "finish_resize", message);
+}
+
+async function castFinishRevert(parts: OperationParts, request: MoveRequest): Promise<void> {
+  const { migration } = await lookUpMove(parts, request);
+  await parts.context.conductor.castAgent(migration.sourceCompute ?? "", "finish_revert_resize", request);
+}
