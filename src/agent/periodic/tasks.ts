@@ -6,13 +6,20 @@ import { cleanUpIncompleteMigrations } from "./incomplete-migrations.js";
 import { DEFAULT_SPACING, type PeriodicTask } from "./loop.js";
 import { runPendingDeletes } from "./pending-deletes.js";
 import { reclaimQueuedDeletes } from "./reclaim-queued-deletes.js";
+import { reconcileAllocations } from "./reconcile-allocations.js";
 import { cleanUpRunningDeleted } from "./running-deleted.js";
 import { syncSchedulerInfo } from "./scheduler-sync.js";
+import { pollShelvedInstances } from "./shelved-instances.js";
 import { syncPowerStates } from "./sync-power-states.js";
+import { pollUnconfirmedResizes } from "./unconfirmed-resizes.js";
+
+/** Milliseconds without any news of a move after which it is taken for dead: no step waits longer for another host. */
+const MOVE_PATIENCE = 10 * 60_000;
 
 /** The periodic tasks of an agent (spec 4.10), in the order in which those that are due at a time run. */
 export function periodicTasks(parts: AgentParts, pending: PendingEvacuations): readonly PeriodicTask[] {
   const options = parts.config.defaults;
+  const { reconcileAllocations: mode, reconcileInterval } = parts.config.compute;
   const task = (name: string, spacing: number, run: () => Promise<void>, immediate = false): PeriodicTask => ({
     name,
     spacing,
@@ -42,6 +49,18 @@ export function periodicTasks(parts: AgentParts, pending: PendingEvacuations): r
       },
       true,
     ),
+    // resize_confirm_window
+    task("_poll_unconfirmed_resizes", everyMinuteIf(options.resizeConfirmWindow > 0), () =>
+      pollUnconfirmedResizes(parts),
+    ),
+    // shelved_poll_interval
+    task("_poll_shelved_instances", options.shelvedOffloadTime > 0 ? options.shelvedPollInterval : -1, () =>
+      pollShelvedInstances(parts),
+    ),
+    // Not Nova's: spec 2.6 OPT.
+    task("unfinished_cold_moves", DEFAULT_SPACING, () =>
+      parts.operations.recoverColdMoves(parts.runtime.clock.now() - MOVE_PATIENCE),
+    ),
     // reclaim_instance_interval
     task("_reclaim_queued_deletes", everyMinuteIf(options.reclaimInstanceInterval > 0), () =>
       reclaimQueuedDeletes(parts),
@@ -58,6 +77,8 @@ export function periodicTasks(parts: AgentParts, pending: PendingEvacuations): r
     task("_sync_scheduler_instance_info", options.schedulerInstanceSyncInterval, () => syncSchedulerInfo(parts)),
     // Not Nova's: spec 2.6 OPT.
     task("unfinished_live_migrations", DEFAULT_SPACING, () => parts.operations.liveMigrations.recover(), true),
+    // Not Nova's: spec 9.3; [compute] reconcile_allocations, reconcile_interval
+    task("reconcile_allocations", mode === "off" ? -1 : reconcileInterval, () => reconcileAllocations(parts)),
     // Not Nova's: spec 3.3 GAP-c.
     task("pending_evacuations", DEFAULT_SPACING, () => pending.reevaluate(parts)),
   ];

@@ -1,0 +1,132 @@
+import type { ComputeNode, Instance, Migration } from "../../conductor/records/index.js";
+import { AllocationUpdateFailed } from "../../placement/errors.js";
+import type { ConsumerAllocations } from "../../placement/types.js";
+import { requireHostLease } from "../host-lease.js";
+import type { LeakKind } from "../metrics.js";
+import { type AgentParts, requestId } from "../parts.js";
+import { judgeLeak, type LeakFacts, type LeakVerdict } from "./judge-leak.js";
+
+/** The tree of one node, and everybody who holds something in it. */
+interface Tree {
+  readonly node: ComputeNode;
+  readonly providers: ReadonlySet<string>;
+  readonly consumers: readonly string[];
+}
+
+type Leak = Exclude<LeakVerdict, { action: "keep" }>;
+
+/**
+ * Spec 9.3, `[compute] reconcile_allocations`: looks for consumers on this host's trees that nobody will ever free, and
+ * tells of them (`report`) or takes this host out of what they hold (`repair`).
+ */
+export async function reconcileAllocations(parts: AgentParts): Promise<void> {
+  const request = requestId(parts);
+  const left: Record<LeakKind, number> = { migration: 0, instance: 0 };
+  for (const node of parts.tracker.nodes().values()) {
+    const tree = await readTree(parts, node, request);
+    let repaired = false;
+    for (const consumer of await suspects(parts, tree)) {
+      const leak = await settle(parts, tree, consumer, request);
+      if (leak === "repaired") repaired = true;
+      else if (leak !== null) left[leak.kind] += 1;
+    }
+    // A dropped allocation raises no generation (5.4): what is remembered of the providers has to be read anew.
+    if (repaired) await readTree(parts, node, request);
+  }
+  parts.metrics.leakedAllocations("migration", left.migration);
+  parts.metrics.leakedAllocations("instance", left.instance);
+}
+
+async function readTree({ placement }: AgentParts, node: ComputeNode, request: string): Promise<Tree> {
+  const pass = await placement.beginPass([node.uuid], { requestId: request });
+  const providers = (pass.members(node.uuid) ?? []).map(({ uuid }) => uuid);
+  const consumers = new Set<string>();
+  for (const provider of providers) {
+    const held = await placement.getAllocationsForProvider(provider, { requestId: request });
+    for (const consumer of held.consumers.keys()) consumers.add(consumer);
+  }
+  return { node, providers: new Set(providers), consumers: [...consumers].sort() };
+}
+
+/** Consumers that are not plainly this host's own instances, in one question each for instances and migrations. */
+async function suspects({ conductor, host }: AgentParts, { consumers }: Tree): Promise<readonly string[]> {
+  if (consumers.length === 0) return [];
+  const uuids = [...consumers];
+  const instances = await conductor.call("instances_by_filters", { filters: { uuids } });
+  const migrations = await conductor.call("migrations_by_filters", { filters: { uuids, readDeleted: true } });
+  const strangers = new Set([
+    ...instances.filter((instance) => instance.deleted === 0 && instance.host !== host).map(({ uuid }) => uuid),
+    ...migrations.map(({ uuid }) => uuid),
+  ]);
+  return consumers.filter((uuid) => strangers.has(uuid));
+}
+
+/** Null: it is no leak. `repaired`: this tree is free of it. */
+async function settle(
+  parts: AgentParts,
+  tree: Tree,
+  consumer: string,
+  request: string,
+): Promise<Leak | "repaired" | null> {
+  // First what is held, then whether it may be: a move that begins in between changes the generation, and the write fails.
+  const held = await parts.placement.getAllocationsForConsumer(consumer, { requestId: request });
+  const verdict = judgeLeak(await readFacts(parts, tree, consumer, request));
+  if (verdict.action === "keep") return null;
+  const fields = {
+    consumer,
+    node: tree.node.hypervisorHostname,
+    kind: verdict.kind,
+    request_id: request,
+  };
+  const repairs = verdict.action === "free" && parts.config.compute.reconcileAllocations === "repair";
+  parts.logger.warn(
+    `allocations on this host that should not be: ${verdict.reason}; ${repairs ? "they are removed" : "they are left"}`,
+    fields,
+  );
+  if (!repairs) return verdict;
+  requireHostLease(parts, `take this host out of the allocations of consumer ${consumer}`);
+  return (await strip(parts, tree, consumer, held, request)) ? "repaired" : verdict;
+}
+
+async function readFacts(parts: AgentParts, tree: Tree, consumer: string, request: string): Promise<LeakFacts> {
+  const { conductor, host, placement } = parts;
+  const migration = await one<Migration>(
+    conductor.call("migrations_by_filters", { filters: { uuids: [consumer], readDeleted: true } }),
+  );
+  const uuid = migration?.instanceUuid ?? consumer;
+  const instance = await one<Instance>(conductor.call("instances_by_filters", { filters: { uuids: [uuid] } }));
+  const moves = await conductor.call("migrations_by_filters", { filters: { instanceUuid: uuid } });
+  const own = migration ? await placement.getAllocationsForConsumer(uuid, { requestId: request }) : null;
+  const instanceHoldsTree = Object.keys(own?.allocations ?? {}).some((provider) => tree.providers.has(provider));
+  return { host, migration, instance, moves, instanceHoldsTree };
+}
+
+const one = async <T>(rows: Promise<readonly T[]>): Promise<T | null> => (await rows)[0] ?? null;
+
+/** Writes with the generation that was read, never by force; false: somebody wrote meanwhile, or Placement refused. */
+async function strip(
+  parts: AgentParts,
+  { providers, node }: Tree,
+  consumer: string,
+  held: ConsumerAllocations,
+  request: string,
+): Promise<boolean> {
+  const { placement, logger } = parts;
+  const write = {
+    allocations: Object.fromEntries(Object.entries(held.allocations).filter(([uuid]) => !providers.has(uuid))),
+    projectId: held.projectId ?? "",
+    userId: held.userId ?? "",
+    consumerGeneration: held.consumerGeneration,
+  };
+  try {
+    if (await placement.putAllocations(consumer, write, { requestId: request })) return true;
+  } catch (error) {
+    if (!(error instanceof AllocationUpdateFailed)) throw error;
+  }
+  logger.warn("the allocations of a consumer changed while they were looked at; they are left until the next look", {
+    consumer,
+    node: node.hypervisorHostname,
+    request_id: request,
+  });
+  return false;
+}

@@ -1,0 +1,35 @@
+import type { Instance } from "../../conductor/records/index.js";
+import { type AgentParts, requestId } from "../parts.js";
+
+/** Spec 4.10 `_poll_shelved_instances`: offloads what has been shelved for `shelved_offload_time` seconds. */
+export async function pollShelvedInstances(parts: AgentParts): Promise<void> {
+  const latest = parts.runtime.clock.now() - parts.config.defaults.shelvedOffloadTime * 1000;
+  const instances = await parts.conductor.call("instances_by_filters", {
+    filters: { vmStates: ["shelved"], taskStates: [null], host: parts.host, deleted: false },
+  });
+  for (const instance of instances) {
+    if (shelvedAt(instance) > latest) continue;
+    const request = requestId(parts);
+    try {
+      const offloading = await parts.conductor.call("instance_save", {
+        uuid: instance.uuid,
+        changes: { taskState: "shelving_offloading" },
+        expectedTaskState: [null],
+        expectedVmState: ["shelved"],
+      });
+      await parts.operations.shelveOffloadInstance(offloading, request);
+    } catch (error) {
+      parts.logger.error("a shelved instance could not be offloaded; it is tried again", {
+        instance: instance.uuid,
+        request_id: request,
+        err: error,
+      });
+    }
+  }
+}
+
+/** Milliseconds; of one whose time is not recorded, when its row was last written. */
+function shelvedAt({ systemMetadata, updatedAt, createdAt }: Instance): number {
+  const noted = Number(systemMetadata.shelved_at);
+  return Number.isFinite(noted) ? noted : (updatedAt ?? createdAt);
+}

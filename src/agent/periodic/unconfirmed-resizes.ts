@@ -1,0 +1,64 @@
+import type { Instance, Migration } from "../../conductor/records/index.js";
+import { type AgentParts, requestId } from "../parts.js";
+
+/** Spec 4.10 `_poll_unconfirmed_resizes`: confirms what has waited here for `resize_confirm_window` seconds. */
+export async function pollUnconfirmedResizes(parts: AgentParts): Promise<void> {
+  const { conductor, config, host, runtime } = parts;
+  const migrations = await conductor.call("migrations_by_filters", {
+    filters: {
+      destCompute: host,
+      migrationTypes: ["migration", "resize"],
+      statuses: ["finished"],
+      updatedBefore: runtime.clock.now() - config.defaults.resizeConfirmWindow * 1000,
+    },
+  });
+  for (const migration of migrations) {
+    try {
+      await poll(parts, migration);
+    } catch (error) {
+      parts.logger.error("a resize could not be confirmed; it is tried again", {
+        instance: migration.instanceUuid,
+        migration: migration.id,
+        err: error,
+      });
+    }
+  }
+}
+
+async function poll(parts: AgentParts, migration: Migration): Promise<void> {
+  const instance = await parts.conductor.call("instance_get", { uuid: migration.instanceUuid });
+  const verdict = judge(instance);
+  const fields = { instance: migration.instanceUuid, migration: migration.id };
+  if (verdict === "skip") {
+    parts.logger.debug("a resize is not confirmed: its instance has a task", fields);
+  } else if (verdict === "confirm") {
+    await confirm(parts, migration);
+  } else {
+    parts.logger.warn(`a resize can not be confirmed: ${verdict.why}; its migration is set to error`, fields);
+    await parts.conductor.call("migration_save", { id: migration.id, changes: { status: "error" } });
+  }
+}
+
+function judge(instance: Instance | null): "confirm" | "skip" | { readonly why: string } {
+  if (instance === null) return { why: "the instance does not exist" };
+  const { vmState, taskState } = instance;
+  if (vmState === "error") return { why: "the instance is in error" };
+  if (taskState === "deleting" || taskState === "soft-deleting" || taskState === "resize_finish") return "skip";
+  if (vmState === "resized" && taskState === null) return "confirm";
+  return { why: `the instance is ${vmState}, task ${taskState}` };
+}
+
+/** As the API does it. */
+async function confirm(parts: AgentParts, migration: Migration): Promise<void> {
+  const { conductor, logger } = parts;
+  const request = requestId(parts);
+  const { id: migrationId, instanceUuid, sourceCompute } = migration;
+  logger.info("a resize is confirmed, because nobody did", { instance: instanceUuid, request_id: request });
+  await conductor.call("migration_save", {
+    id: migrationId,
+    changes: { status: "confirming" },
+    expectedStatus: ["finished"],
+  });
+  const message = { instanceUuid, migrationId, requestId: request };
+  await conductor.castAgent(sourceCompute ?? "", "confirm_resize", message, { requestId: request });
+}

@@ -1,0 +1,156 @@
+import { describe, expect, it } from "vitest";
+import { NO_METRICS } from "../../../../src/agent/metrics.js";
+import { judgeLeak, type LeakFacts } from "../../../../src/agent/periodic/judge-leak.js";
+import type { Instance, Migration, MigrationStatus } from "../../../../src/conductor/records/index.js";
+import { FINAL_MIGRATION_STATUSES, MIGRATION_STATUSES } from "../../../../src/conductor/records/index.js";
+import type { HostOptions, Lab } from "../support/lab.js";
+import { AMOUNTS, addInstance, addMigration, placed, uuidOf } from "../support/records.js";
+import { scenario } from "../support/scenario.js";
+
+const VM = uuidOf(1);
+const HOUR = 3_600_000;
+
+const instance = (values: Partial<Instance> = {}) =>
+  ({ uuid: VM, host: "devstack2", taskState: null, deleted: 0, ...values }) as Instance;
+const move = (status: MigrationStatus, values: Partial<Migration> = {}) =>
+  ({ id: 4, status, migrationType: "migration", sourceCompute: "devstack1", ...values }) as Migration;
+const judge = (facts: Partial<LeakFacts>) =>
+  judgeLeak({
+    host: "devstack1",
+    migration: null,
+    instance: instance(),
+    moves: [],
+    instanceHoldsTree: false,
+    ...facts,
+  }).action;
+
+describe("9.3 a migration's allocations", () => {
+  it.each(MIGRATION_STATUSES)("%s", (status) => {
+    const migration = move(status);
+    const ended = FINAL_MIGRATION_STATUSES.includes(status);
+    expect(judge({ migration, moves: [migration] })).toBe(ended ? "free" : "keep");
+  });
+
+  it.each<[string, Partial<LeakFacts>, string]>([
+    ["the instance is gone", { instance: null }, "free"],
+    ["the instance is deleted", { instance: instance({ deleted: 7, taskState: "deleting" }) }, "free"],
+    ["the instance is busy", { instance: instance({ taskState: "resize_reverting" }) }, "keep"],
+    ["another move is under way", { moves: [move("confirmed"), move("migrating")] }, "keep"],
+    ["it is all that the guest here has", { instance: instance({ host: "devstack1" }) }, "report"],
+    ["the guest here has its own", { instance: instance({ host: "devstack1" }), instanceHoldsTree: true }, "free"],
+  ])("%s", (_name, facts, action) => {
+    expect(judge({ migration: move("confirmed"), ...facts })).toBe(action);
+  });
+});
+
+describe("9.3, 4.6 row 7: an instance's allocations", () => {
+  it.each<[string, Partial<LeakFacts>, string]>([
+    ["at rest elsewhere", {}, "free"],
+    ["here", { instance: instance({ host: "devstack1" }) }, "keep"],
+    ["nowhere yet", { instance: instance({ host: null }) }, "keep"],
+    ["unknown", { instance: null }, "keep"],
+    ["deleted: row 4 of the tracker", { instance: instance({ deleted: 7 }) }, "keep"],
+    ["busy", { instance: instance({ taskState: "migrating" }) }, "keep"],
+    ["after an evacuation that is cleaned up", { moves: [move("completed", { migrationType: "evacuation" })] }, "free"],
+    ["evacuation done, not cleaned up", { moves: [move("done", { migrationType: "evacuation" })] }, "keep"],
+    [
+      "evacuation done from another host",
+      { moves: [move("done", { migrationType: "evacuation", sourceCompute: "devstack3" })] },
+      "free",
+    ],
+    ["evacuation accepted", { moves: [move("accepted", { migrationType: "evacuation" })] }, "keep"],
+    ["evacuation pre-migrating", { moves: [move("pre-migrating", { migrationType: "evacuation" })] }, "keep"],
+    ["move in error", { moves: [move("error")] }, "keep"],
+    ["waits for its confirmation", { moves: [move("finished")] }, "keep"],
+  ])("%s", (_name, facts, action) => {
+    expect(judge(facts)).toBe(action);
+  });
+});
+
+const host = (mode: "off" | "report" | "repair", more: HostOptions = {}): HostOptions => ({
+  ...more,
+  config: {
+    defaults: { periodic_enable: true, periodic_fuzzy_delay: 0 },
+    sections: { compute: { reconcile_allocations: mode } },
+  },
+});
+
+/** vm1 is on devstack2 after a move whose migration kept something on devstack1, as vm1 itself did. */
+async function leaked(lab: Lab) {
+  const { node: s } = await lab.seed("devstack1");
+  const { node: d } = await lab.seed("devstack2");
+  addInstance(lab.store, VM, placed(d));
+  lab.hypervisor("devstack2").addGuest(VM);
+  const migration = addMigration(lab.store, VM, "migration", "confirmed", {
+    sourceCompute: "devstack1",
+    sourceNode: "devstack1",
+  });
+  await lab.allocate(VM, s, d);
+  await lab.allocate(migration.uuid, s);
+  return { s, d, migration };
+}
+
+scenario("9.3 repair: both leaks go after an hour, and only this host's part of them", async (lab) => {
+  const counted: string[] = [];
+  const { d, migration } = await leaked(lab);
+  const metrics = {
+    ...NO_METRICS,
+    leakedAllocations: (kind: string, count: number) => counted.push(`${kind} ${count}`),
+  };
+  await lab.start("devstack1", host("repair", { metrics }));
+  await lab.world.advance(HOUR - 60_000);
+  expect(Object.keys(await lab.held(VM))).toHaveLength(2);
+  await lab.world.advance(120_000);
+  expect(await lab.held(VM)).toEqual({ [d.uuid]: AMOUNTS });
+  expect(await lab.held(migration.uuid)).toEqual({});
+  expect(counted).toEqual(["migration 0", "instance 0"]);
+});
+
+for (const mode of ["report", "off"] as const) {
+  scenario(`9.3 ${mode}: nothing is changed`, async (lab) => {
+    const counted: string[] = [];
+    const { s, d, migration } = await leaked(lab);
+    const metrics = {
+      ...NO_METRICS,
+      leakedAllocations: (kind: string, count: number) => counted.push(`${kind} ${count}`),
+    };
+    const run = await lab.start("devstack1", host(mode, { metrics }));
+    await lab.world.advance(HOUR + 60_000);
+    expect(await lab.held(VM)).toEqual({ [s.uuid]: AMOUNTS, [d.uuid]: AMOUNTS });
+    expect(await lab.held(migration.uuid)).toEqual({ [s.uuid]: AMOUNTS });
+    expect(counted).toEqual(mode === "off" ? [] : ["migration 1", "instance 1"]);
+    const told = run.runtime.logs.filter(({ message }) => message.startsWith("allocations on this host"));
+    expect(told.map(({ fields }) => fields.kind).sort()).toEqual(mode === "off" ? [] : ["instance", "migration"]);
+  });
+}
+
+scenario("9.3 repair: a write in between wins; the next look mends it", async (lab) => {
+  const { s, d } = await leaked(lab);
+  let meddle = true;
+  lab.afterCall = async (who, method, params) => {
+    const uuids = (params as { filters?: { instanceUuid?: string } }).filters;
+    if (meddle && who === "devstack1" && method === "migrations_by_filters" && uuids?.instanceUuid === VM) {
+      meddle = false;
+      await lab.allocate(VM, s, d);
+    }
+  };
+  const run = await lab.start("devstack1", host("repair"));
+  await lab.world.advance(HOUR + 60_000);
+  const left = () => run.runtime.logs.filter(({ message }) => message.includes("left until the next look")).length;
+  if (meddle) throw new Error("the second writer never came");
+  expect(left()).toBe(1);
+  await lab.world.advance(HOUR);
+  expect(await lab.held(VM)).toEqual({ [d.uuid]: AMOUNTS });
+  expect(left()).toBe(1);
+});
+
+scenario("9.3 repair: while the conductor cannot be asked, nothing is written", async (lab) => {
+  const { s, d } = await leaked(lab);
+  const run = await lab.start("devstack1", host("repair"));
+  lab.beforeCall = (who) => {
+    if (who === "devstack1") throw new Error("the conductor cannot be reached");
+  };
+  await lab.world.advance(HOUR + 60_000);
+  expect(await lab.held(VM)).toEqual({ [s.uuid]: AMOUNTS, [d.uuid]: AMOUNTS });
+  lab.kill(run);
+});
