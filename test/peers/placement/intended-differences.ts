@@ -48,6 +48,15 @@ export const INTENDED_DIFFERENCES: readonly IntendedDifference[] = [
       detail(real).includes("Update conflict: (sqlite3.IntegrityError) UNIQUE constraint failed: inventories."),
   },
   {
+    what: "bug not copied: 500, or a check of its capacity, for something else than an inventory under a name that no resource class can have",
+    holds: ({ embedded, real }) =>
+      (real.status === 500 || detail(real).includes("Invalid inventory for")) &&
+      embedded.status === 400 &&
+      /(?:Unknown resource class in inventory|malformed reshaper data).*No such resource class (?:[^.]*[^A-Z0-9_.][^.]*)?\./.test(
+        detail(embedded),
+      ),
+  },
+  {
     what: "of several unknown traits in a query the real one names any",
     holds: ({ step, embedded, real }) => {
       const pattern = /No such trait\(s\): ([^.]*)\./;

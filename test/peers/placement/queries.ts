@@ -3,10 +3,10 @@ import { aggregateUuid, className, consumerType, ownerId, providerName, provider
 
 type Parameter = readonly [string, string];
 
-const amount = fc.constantFrom("1", "2", "4", "4", "30", "0", "-1", "x", "");
+const amount = fc.constantFrom("30", "0", "-1", "x", "", " 2", "1_0");
 const resource = fc.tuple(
   className,
-  fc.oneof({ weight: 9, arbitrary: fc.constantFrom("1", "2", "4") }, { weight: 1, arbitrary: amount }),
+  fc.oneof({ weight: 30, arbitrary: fc.constantFrom("1", "1", "2", "4") }, { weight: 1, arbitrary: amount }),
 );
 export const resources = fc
   .uniqueArray(resource, { minLength: 1, maxLength: 3, selector: ([name]) => name })
@@ -62,32 +62,32 @@ export function candidateFilters(minor: number): fc.Arbitrary<Parameter[]> {
   const groups = fc.uniqueArray(fc.constantFrom(...suffixes), { minLength: 1, maxLength: minor < 25 ? 1 : 3 });
   return groups.chain((used) => {
     const own = used.flatMap((suffix) => [
-      fc.option(named(`resources${suffix}`, resources), { freq: 12 }),
-      fc.option(named(`required${suffix}`, required), { freq: 1 }),
-      fc.option(named(`member_of${suffix}`, memberOf), { freq: 1 }),
-      fc.option(named(`in_tree${suffix}`, providerUuid), { freq: 1 }).map((each) => (minor < 31 ? null : each)),
+      rarelyNot(named(`resources${suffix}`, resources)),
+      sometimes(named(`required${suffix}`, required)),
+      sometimes(named(`member_of${suffix}`, memberOf)),
+      sometimes(named(`member_of${suffix}`, memberOf)),
+      minor < 31 ? never : sometimes(named(`in_tree${suffix}`, providerUuid)),
     ]);
     const granular = used.filter((suffix) => suffix !== "");
-    const subtrees = fc.subarray(
-      [...used, "zz"].filter((suffix) => suffix !== ""),
-      { minLength: 1 },
-    );
+    const subtrees = fc.subarray([...granular, "zz"], { minLength: 1 }).map((each) => each.join(","));
     const wide = [
-      fc.option(named("group_policy", fc.constantFrom("none", "isolate", "none", "isolate", "other")), {
-        freq: granular.length > 1 ? 20 : 1,
-      }),
-      fc.option(named("limit", fc.constantFrom("1", "2", "1000", "0", "x")), { freq: 1 }),
-      fc.option(named("root_required", traitList), { freq: 1 }).map((each) => (minor < 35 ? null : each)),
-      fc
-        .option(
-          named(
-            "same_subtree",
-            subtrees.map((each) => each.join(",")),
-          ),
-          { freq: 1 },
-        )
-        .map((each) => (minor < 36 ? null : each)),
+      (granular.length > 1 ? rarelyNot : sometimes)(
+        named("group_policy", fc.constantFrom("none", "isolate", "none", "isolate", "none", "isolate", "other")),
+      ),
+      sometimes(named("limit", fc.constantFrom("1", "2", "1000", "1000", "0", "x"))),
+      minor < 35 ? never : sometimes(named("root_required", traitList)),
+      minor < 36 ? never : sometimes(named("same_subtree", subtrees)),
     ];
     return fc.tuple(...own, ...wide).map((all) => all.filter((each): each is Parameter => each !== null));
   });
+}
+
+const never: fc.Arbitrary<Parameter | null> = fc.constant(null);
+
+function sometimes(parameter: fc.Arbitrary<Parameter>): fc.Arbitrary<Parameter | null> {
+  return fc.oneof({ weight: 4, arbitrary: never }, { weight: 1, arbitrary: parameter });
+}
+
+function rarelyNot(parameter: fc.Arbitrary<Parameter>): fc.Arbitrary<Parameter | null> {
+  return fc.oneof({ weight: 1, arbitrary: never }, { weight: 25, arbitrary: parameter });
 }

@@ -1,5 +1,5 @@
 import fc from "fast-check";
-import { allocations, inventories, postInventory, putInventories, putInventory, reshape } from "./bodies.js";
+import { allocations, postInventory, putInventories, putInventory, reshape } from "./bodies.js";
 import { type Json, type Mutation, mutate } from "./json-text.js";
 import {
   aggregateUuid,
@@ -236,6 +236,11 @@ function put(path: string, body?: Json): Step {
   return { method: "PUT", path, query: [], headers: newest, ...(body === undefined ? {} : { body }) };
 }
 
+const worldStock: fc.Arbitrary<Json> = fc
+  .subarray(["VCPU", "DISK_GB", "MEMORY_MB"])
+  .chain((names) => fc.tuple(fc.constant(names), fc.integer({ min: 1, max: 8 })))
+  .map(([names, total]) => Object.fromEntries(names.map((name) => [name, { total }])));
+
 /** A world to begin with: some providers, with parents, inventories, traits and aggregates. */
 const world: fc.Arbitrary<Step[]> = fc.integer({ min: 0, max: PROVIDERS.length }).chain((count) =>
   fc
@@ -244,9 +249,9 @@ const world: fc.Arbitrary<Step[]> = fc.integer({ min: 0, max: PROVIDERS.length }
         fc
           .record({
             up: index === 0 ? fc.constant(null) : fc.option(fc.constantFrom(...PROVIDERS.slice(0, index)), { freq: 2 }),
-            stock: inventories,
+            stock: worldStock,
             traits: fc.subarray(["HW_CPU_X86_AVX", "CUSTOM_FAST", "COMPUTE_NODE"]),
-            shares: fc.integer({ min: 0, max: 5 }),
+            shares: fc.integer({ min: 0, max: 3 }),
             aggregates: fc.subarray([1, 2].map((n) => `a000000${n}-3333-4333-8333-33333333333${n}`)),
           })
           .map(({ up, stock, traits, shares, aggregates }): Step[] => {
@@ -272,3 +277,25 @@ const world: fc.Arbitrary<Step[]> = fc.integer({ min: 0, max: PROVIDERS.length }
 export const sequence: fc.Arbitrary<Step[]> = fc
   .tuple(world, fc.array(step(minor), { minLength: 1, maxLength: 25, size: "max" }))
   .map(([start, steps]) => [...start, ...steps]);
+
+/** Searches alone, in a random world in which something is allocated. */
+export const searches: fc.Arbitrary<Step[]> = fc
+  .tuple(
+    world,
+    fc.array(
+      fc
+        .constantFrom(...CONSUMERS)
+        .chain((uuid) => allocations(uuid, 39).map((body) => put(`/allocations/${uuid}`, body))),
+      { maxLength: 3 },
+    ),
+    fc.array(
+      fc.integer({ min: 16, max: 39 }).chain((at) =>
+        candidateFilters(at).map((query): Step => {
+          const headers = { ...newest, "openstack-api-version": `placement 1.${at}` };
+          return { method: "GET", path: "/allocation_candidates", query, headers };
+        }),
+      ),
+      { minLength: 1, maxLength: 40, size: "max" },
+    ),
+  )
+  .map(([start, changes, queries]) => [...start, ...changes, ...queries]);

@@ -1,6 +1,7 @@
 import { type Answer, type Call, latest, NO_CONTENT, provider, readJson } from "../http/call.js";
 import { badRequest, conflict, ErrorCode, notFound } from "../http/http-error.js";
 import { reprFloat } from "../json/python-repr.js";
+import { validatorFor } from "../json/validator.js";
 import {
   InvalidInventoryCapacity,
   InventoryInUse,
@@ -10,7 +11,7 @@ import {
 } from "../model/errors.js";
 import { capacityOf, type InventoryAmounts, type Provider } from "../model/records.js";
 import { MAX_INT } from "../schemas/common.js";
-import { POST_INVENTORY, PUT_INVENTORIES, PUT_INVENTORY } from "../schemas/inventory.js";
+import { POST_INVENTORY, PUT_INVENTORIES, PUT_INVENTORY, PUT_INVENTORY_RECORD } from "../schemas/inventory.js";
 import {
   addInventory,
   DuplicateInventory,
@@ -21,7 +22,7 @@ import {
 import { fragment } from "./provider-json.js";
 
 /** An inventory as a request describes it. */
-export type InventoryBody = Pick<InventoryAmounts, "total"> & Partial<InventoryAmounts>;
+type InventoryBody = Pick<InventoryAmounts, "total"> & Partial<InventoryAmounts>;
 
 interface OneInventoryBody extends InventoryBody {
   readonly resource_class: string;
@@ -30,10 +31,24 @@ interface OneInventoryBody extends InventoryBody {
 
 interface InventoriesBody {
   readonly resource_provider_generation: number;
-  readonly inventories: Readonly<Record<string, InventoryBody>>;
+  readonly inventories: Readonly<Record<string, unknown>>;
 }
 
-export function amountsOf(body: InventoryBody): InventoryAmounts {
+/**
+ * The amounts of several inventories by class. The schema looks only at what stands under a name that a class can have.
+ * @throws {ResourceClassNotFound} for something else under another name.
+ */
+export function amountsByClass(inventories: Readonly<Record<string, unknown>>): Map<string, InventoryAmounts> {
+  const amounts = new Map<string, InventoryAmounts>();
+  for (const name in inventories) {
+    const body = inventories[name];
+    if (!validatorFor(PUT_INVENTORY_RECORD)(body)) throw new ResourceClassNotFound(name);
+    amounts.set(name, amountsOf(body as InventoryBody));
+  }
+  return amounts;
+}
+
+function amountsOf(body: InventoryBody): InventoryAmounts {
   return {
     total: body.total,
     reserved: body.reserved ?? 0,
@@ -151,12 +166,9 @@ export function putInventories(call: Call): Answer {
   const owner = provider(call, call.params[0] ?? "");
   const body = readJson(call, PUT_INVENTORIES) as InventoriesBody;
   checkGeneration(owner, body.resource_provider_generation);
-  const wanted = new Map<string, InventoryAmounts>();
-  for (const name in body.inventories) {
-    const inventory = body.inventories[name];
-    if (inventory !== undefined) wanted.set(name, amountsOf(inventory));
-  }
+  let wanted: ReadonlyMap<string, InventoryAmounts>;
   try {
+    wanted = amountsByClass(body.inventories);
     for (const [name, amounts] of wanted) checkCapacity(call, owner, name, amounts);
     setInventories(call, owner, wanted);
   } catch (error) {

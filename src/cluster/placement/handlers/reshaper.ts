@@ -8,7 +8,7 @@ import { updateConsumer } from "../store/consumer-changes.js";
 import { setInventories } from "../store/inventory-changes.js";
 import { ensureAll, keepingConsumers } from "./allocations.js";
 import { allocationProblem, type ConsumerBody, wantedAllocations } from "./consumers.js";
-import { amountsOf, type InventoryBody } from "./inventories.js";
+import { amountsByClass } from "./inventories.js";
 
 interface ReshaperBody {
   readonly inventories: Readonly<
@@ -16,7 +16,7 @@ interface ReshaperBody {
       string,
       {
         readonly resource_provider_generation: number;
-        readonly inventories: Readonly<Record<string, InventoryBody>>;
+        readonly inventories: Readonly<Record<string, unknown>>;
       }
     >
   >;
@@ -71,7 +71,11 @@ function newInventories(call: Call, body: ReshaperBody): NewInventories {
         ErrorCode.concurrentUpdate,
       );
     }
-    found.set(provider, new Map(Object.entries(inventories).map(([name, each]) => [name, amountsOf(each)])));
+    try {
+      found.set(provider, amountsByClass(inventories));
+    } catch (error) {
+      throw error instanceof NotFound ? badRequest(`malformed reshaper data: ${error.message}`) : error;
+    }
   }
   return found;
 }

@@ -187,7 +187,8 @@ export class Exchange {
     }
     const { method, path } = this.#request;
     this.#surface.logger.error("placement failed", { err: error, method, path, request_id: this.#requestId });
-    return this.#error(new HttpError(500, error instanceof Error ? error.message : String(error)), minor, headers);
+    // Upstream catches these outside of what adds the microversion's headers.
+    return this.#error(new HttpError(500, error instanceof Error ? error.message : String(error)), minor);
   }
 
   /** `guidelines`: in the form of the API guidelines, as opposed to webob's own. */

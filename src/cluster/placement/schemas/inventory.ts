@@ -32,6 +32,14 @@ export const POST_INVENTORY: Schema = {
   additionalProperties: false,
 };
 
+/** One of several inventories. */
+export const PUT_INVENTORY_RECORD: Schema = {
+  type: "object",
+  properties: PROPERTIES,
+  required: ["total"],
+  additionalProperties: false,
+};
+
 /** PUT of all inventories of a provider. */
 export const PUT_INVENTORIES: Schema = {
   type: "object",
@@ -40,7 +48,7 @@ export const PUT_INVENTORIES: Schema = {
     inventories: {
       type: "object",
       patternProperties: {
-        [RC_PATTERN]: { type: "object", properties: PROPERTIES, required: ["total"], additionalProperties: false },
+        [RC_PATTERN]: PUT_INVENTORY_RECORD,
       },
     },
   },
