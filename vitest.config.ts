@@ -12,6 +12,7 @@ const project = ({ name, testTimeout, light }: Project) => ({
   test: {
     name,
     include: [`test/${name}/**/*.test.ts`],
+    setupFiles: ["test/setup.ts"],
     testTimeout,
     hookTimeout: testTimeout,
     ...(light ? { pool: "threads" as const, isolate: false } : { pool: "forks" as const, fileParallelism: false }),
