@@ -22,7 +22,11 @@ export async function findInterruptedBuilds(
 
 /** Sets them to error; what they hold is released when the user deletes them. */
 export async function failInterruptedBuilds(parts: AgentParts, builds: readonly Instance[]): Promise<void> {
-  for (const { uuid } of builds) {
+  for (const { uuid, vmState } of builds) {
+    if (vmState === "shelved_offloaded") {
+      await endUnshelve(parts, uuid);
+      continue;
+    }
     parts.logger.warn("the instance was being built when the agent died; it is set to error", { instance: uuid });
     await parts.conductor.call(
       "instance_save",
@@ -31,6 +35,26 @@ export async function failInterruptedBuilds(parts: AgentParts, builds: readonly 
     );
   }
 }
+
+/** As an unshelve that failed before its claim (spec 6.6): nothing is held, and it may be tried again. */
+async function endUnshelve(parts: AgentParts, uuid: string): Promise<void> {
+  const request = requestId(parts);
+  parts.logger.warn("the instance was being unshelved when the agent died; it stays offloaded", { instance: uuid });
+  try {
+    await parts.placement.deleteAllocation(uuid, { force: true, requestId: request });
+    await parts.conductor.call(
+      "instance_save",
+      { uuid, changes: { taskState: null }, expectedTaskState: ["unshelving", "spawning"] },
+      { requestId: request },
+    );
+  } catch (error) {
+    parts.logger.error("an interrupted unshelve could not be ended", { instance: uuid, err: error });
+  }
+}
+
+/** Of those offloaded, the ones that this host was about to unshelve. */
+const isInterrupted = ({ vmState, taskState, host }: Instance): boolean =>
+  vmState === "building" || (host === null && (taskState === "unshelving" || taskState === "spawning"));
 
 async function buildingOn(
   view: AgentView,
@@ -42,9 +66,11 @@ async function buildingOn(
     const uuids = [...consumers.keys()].filter((consumer) => !handled.has(consumer));
     return uuids.length === 0
       ? []
-      : await view.conductor.call("instances_by_filters", {
-          filters: { uuids, vmStates: ["building"], deleted: false },
-        });
+      : (
+          await view.conductor.call("instances_by_filters", {
+            filters: { uuids, vmStates: ["building", "shelved_offloaded"], deleted: false },
+          })
+        ).filter(isInterrupted);
   } catch (error) {
     view.logger.error("interrupted builds on a node could not be looked for", {
       node: node.hypervisorHostname,
