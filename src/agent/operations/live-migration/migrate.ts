@@ -61,7 +61,7 @@ export async function endWhereGuestIs(flow: Flow, vmState?: "error"): Promise<vo
     return;
   }
   try {
-    await runSteps(parts, POST_STEPS, { ...flow, patient: true });
+    await runSteps(parts, POST_STEPS, { ...flow, patient: true, error: undefined });
   } catch (error) {
     if (!(error instanceof DestinationFailed) || !error.hasNoGuest) throw error;
     parts.context.runtime.logger.error("the guest is neither here nor on the destination", fieldsOf(flow));
