@@ -47,6 +47,8 @@ export interface ReportClientConfig {
   readonly sharingProvidersMaxUuidsPerRequest?: number;
   /** Who asks: `nova-compute` (default), `nova-conductor`, `nova-scheduler`. */
   readonly userAgent?: string;
+  /** `[placement] timeout`, in milliseconds. Default: the HTTP door's. */
+  readonly timeout?: number;
 }
 
 /** Puts the report client together; {@link ReportClient} says what it does. */
@@ -54,7 +56,12 @@ export function createReportClient(options: ReportClientOptions): ReportClient {
   const { config, clock, timers, random, logger } = options;
   const cache = new ProviderCache(clock, config.associationRefresh ?? 300);
   const access = new WatchedAccess(options.access, () => forgetAll());
-  const http = new PlacementHttp({ ...options, access, userAgent: config.userAgent ?? "nova-compute" });
+  const http = new PlacementHttp({
+    ...options,
+    access,
+    userAgent: config.userAgent ?? "nova-compute",
+    ...(config.timeout === undefined ? {} : { timeout: config.timeout }),
+  });
   const retries = new ConflictRetries(timers, random);
   const safe = new SafeConnect(logger);
   const associations = new AssociationRefresher(http, cache, config.sharingProvidersMaxUuidsPerRequest ?? 200);

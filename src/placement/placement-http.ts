@@ -27,6 +27,8 @@ export interface PlacementHttpOptions {
   readonly access: PlacementAccess;
   /** First word of User-Agent: `nova-compute`, `nova-conductor`, `nova-scheduler`. */
   readonly userAgent: string;
+  /** Milliseconds that an answer may take. */
+  readonly timeout?: number;
   readonly observe?: (event: PlacementRequestEvent) => void;
 }
 
@@ -78,7 +80,7 @@ export class PlacementHttp {
   }
 
   async #send(method: HttpMethod, path: string, call: PlacementCall): Promise<PlacementAnswer> {
-    const { http, clock, access, observe } = this.#options;
+    const { http, clock, access, observe, timeout } = this.#options;
     const { endpoint, headers } = await access.credentials(call.signal);
     const started = clock.monotonic();
     const report = (status: number | null) =>
@@ -89,6 +91,7 @@ export class PlacementHttp {
         url: endpoint + path,
         headers: { ...this.#headers(call), ...headers },
         ...(call.body === undefined ? {} : { body: JSON.stringify(call.body) }),
+        ...(timeout === undefined ? {} : { timeout }),
         ...(call.signal ? { signal: call.signal } : {}),
       });
       report(answer.status);

@@ -18,6 +18,7 @@ export const reportClient = (
     access: placementAccess(config, runtime, conductor),
     config: {
       associationRefresh: config.compute.resourceProviderAssociationRefresh,
+      timeout: config.placement.timeout * 1000,
       sharingProvidersMaxUuidsPerRequest: config.compute.sharingProvidersMaxUuidsPerRequest,
     },
     clock: runtime.clock,

@@ -2,6 +2,7 @@ import { type Agent, AgentStopped, createAgent } from "../../agent/agent.js";
 import { HostLeaseLost } from "../../agent/host-lease.js";
 import { refusalOf } from "../../agent/startup/refusals.js";
 import { ConductorUnreachable, JoinTokenRefused } from "../../conductor/errors.js";
+import { NodeFiles } from "../../runtime/node/node-files.js";
 import { createNodeLogger } from "../../runtime/node/node-logger.js";
 import { createNodeRuntime } from "../../runtime/node/node-runtime.js";
 import type { Runtime } from "../../runtime/runtime.js";
@@ -22,8 +23,8 @@ export const serve = async (options: AgentCommandOptions): Promise<number> => {
     format: options.logFormat,
     colour: terminal.interactive && process.env.NO_COLOR === undefined,
   });
-  const runtime = createNodeRuntime({ logger });
-  const loaded = await loadConfig(options, runtime.files);
+  const loaded = await loadConfig(options, new NodeFiles());
+  const runtime = createNodeRuntime({ logger, connections: loaded.compiled.config.placement.maxConnections });
   for (const warning of loaded.compiled.warnings) logger.warn(warning.message);
   const outlet = await openMetrics(options.metricsPort, loaded.compiled.config.defaults.host, runtime);
   if (outlet.url !== null) terminal.print(`metrics on ${outlet.url}`);

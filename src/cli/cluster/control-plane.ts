@@ -1,5 +1,5 @@
 import { Command, Option } from "commander";
-import { SERVICE_DELETE_POLICIES, type ServiceDeletePolicy } from "../../cluster/conductor/service-delete.js";
+import { SERVICE_DELETE_POLICIES } from "../../cluster/conductor/service-delete.js";
 import { startControlPlane } from "../../cluster/control-plane.js";
 import { DEFAULT_STATE_DIR, readClusterInfo, stateDir } from "../../cluster/local/state-dir.js";
 import { nodeDigests } from "../../runtime/node/node-digests.js";
@@ -8,6 +8,7 @@ import { createNodeRuntime } from "../../runtime/node/node-runtime.js";
 import { reportComponent } from "../ui/component-report.js";
 import { createTerminal } from "../ui/terminal.js";
 import { untilTold } from "../ui/until-told.js";
+import { type ControlPlaneFlags, controlPlaneConfig } from "./control-plane-config.js";
 
 const DEFAULT_PORT = 8774;
 
@@ -16,24 +17,24 @@ export const controlPlaneCommand = (): Command =>
     .summary("only the control plane, in the foreground (what `up` starts as a child)")
     .option("--state-dir <dir>", "where everything is kept", DEFAULT_STATE_DIR)
     .option("--port <n>", "default: the one it had before, else 8774; 0: any free one")
-    .option("--service-down-time <seconds>", "without a heartbeat for this long a service is down", "60")
-    .option("--allow-resize-to-same-host", "a resize may stay on its host", false)
-    .option("--reclaim-instance-interval <seconds>", "deleted servers can be restored for this long", "0")
+    .option("--config-file <file>", "nova.conf; repeatable, later ones win, and flags over all", collect, [])
+    .option("--service-down-time <seconds>", "without a heartbeat for this long a service is down (default: 60)")
+    .option("--allow-resize-to-same-host", "a resize may stay on its host")
+    .option("--reclaim-instance-interval <seconds>", "deleted servers can be restored for this long (default: 0)")
     .addOption(
-      new Option("--service-delete-policy <policy>", "when allocations would keep a deleted service's provider")
-        .choices(SERVICE_DELETE_POLICIES)
-        .default("strict"),
+      new Option(
+        "--service-delete-policy <policy>",
+        "when allocations would keep a deleted service's provider (default: strict)",
+      ).choices(SERVICE_DELETE_POLICIES),
     )
     .option("--log-format <format>", "pretty or json", "pretty")
     .action(serve);
 
-interface ControlPlaneCommandOptions {
+const collect = (value: string, before: readonly string[]): readonly string[] => [...before, value];
+
+interface ControlPlaneCommandOptions extends ControlPlaneFlags {
   readonly stateDir: string;
   readonly port?: string;
-  readonly serviceDownTime: string;
-  readonly allowResizeToSameHost: boolean;
-  readonly reclaimInstanceInterval: string;
-  readonly serviceDeletePolicy: ServiceDeletePolicy;
   readonly logFormat: string;
 }
 
@@ -42,6 +43,11 @@ async function serve(options: ControlPlaneCommandOptions): Promise<void> {
   const runtime = createNodeRuntime({ logger: createNodeLogger({ format }) });
   const directory = stateDir(options.stateDir, process.cwd());
   const before = await readClusterInfo(runtime.files, directory);
+  const config = await controlPlaneConfig(options, {
+    files: runtime.files,
+    cwd: process.cwd(),
+    stateDir: directory.root,
+  });
   const told = untilTold();
   reportComponent({ type: "component", state: "starting", detail: "" });
   const controlPlane = await startControlPlane({
@@ -49,13 +55,7 @@ async function serve(options: ControlPlaneCommandOptions): Promise<void> {
     digests: nodeDigests,
     directory,
     port: port(options.port) ?? portOf(before?.url) ?? DEFAULT_PORT,
-    serviceDownTime: Number(options.serviceDownTime),
-    scheduler: { maxAttempts: 3, maxPlacementResults: 1000 },
-    allowResizeToSameHost: options.allowResizeToSameHost,
-    migrateMaxRetries: -1,
-    reclaimInstanceInterval: Number(options.reclaimInstanceInterval),
-    serviceDeletePolicy: options.serviceDeletePolicy,
-    upstreamQuirks: new Set(),
+    ...config,
   }).catch((error: Error) => {
     reportComponent({ type: "component", state: "failed", detail: error.message });
     throw error;

@@ -16,8 +16,8 @@ interface UpOptions {
   readonly port?: string;
   readonly configFile: readonly string[];
   readonly releases?: readonly Release[];
-  readonly allowResizeToSameHost: boolean;
-  readonly reclaimInstanceInterval: string;
+  readonly allowResizeToSameHost?: true;
+  readonly reclaimInstanceInterval?: string;
 }
 
 export const upCommand = (): Command =>
@@ -30,10 +30,10 @@ export const upCommand = (): Command =>
     .option("--hosts <n>", "number of agents", count, 3)
     .option("--state-dir <dir>", "where everything is kept", DEFAULT_STATE_DIR)
     .option("--port <n>", "port of the control plane (default: the one it had before, else 8774; 0: any free one)")
-    .option("--config-file <file>", "nova.conf for the agents; repeatable", collect, [])
+    .option("--config-file <file>", "nova.conf for all of them; repeatable", collect, [])
     .option("--releases <names>", `one agent of each, started oldest first: ${RELEASE_NAMES.join(", ")}`, releases)
-    .option("--allow-resize-to-same-host", "a resize may stay on its host", false)
-    .option("--reclaim-instance-interval <seconds>", "deleted servers can be restored for this long", "0")
+    .option("--allow-resize-to-same-host", "a resize may stay on its host")
+    .option("--reclaim-instance-interval <seconds>", "deleted servers can be restored for this long (default: 0)")
     .action(async (options: UpOptions) => {
       process.exitCode = await up(options, createTerminal());
     });
@@ -63,7 +63,8 @@ const up = async (options: UpOptions, terminal: Terminal): Promise<number> => {
   const lines = new StatusLines(terminal);
   const mixed = options.releases;
   const hosts = Array.from({ length: mixed?.length ?? options.hosts }, (_, index) => `devstack${index + 1}`);
-  const sameHost = options.allowResizeToSameHost;
+  const { allowResizeToSameHost: sameHost, reclaimInstanceInterval: reclaim } = options;
+  const configFiles = options.configFile.flatMap((file) => ["--config-file", file]);
   const supervisor = new Supervisor({
     directory,
     hosts,
@@ -71,14 +72,15 @@ const up = async (options: UpOptions, terminal: Terminal): Promise<number> => {
     hostArgs: new Map(mixed?.map((release, index) => [hosts[index] ?? "", ["--release", release, ...MIXED]])),
     programs: { cluster: program("compute-cluster"), agent: program("compute-agent") },
     agentArgs: [
-      ...options.configFile.flatMap((file) => ["--config-file", file]),
+      ...configFiles,
       ...(sameHost ? ["-o", "allow_resize_to_same_host=true"] : []),
-      ...["-o", `reclaim_instance_interval=${options.reclaimInstanceInterval}`],
+      ...(reclaim === undefined ? [] : ["-o", `reclaim_instance_interval=${reclaim}`]),
     ],
     controlPlaneArgs: [
+      ...configFiles,
       ...(options.port === undefined ? [] : ["--port", options.port]),
       ...(sameHost ? ["--allow-resize-to-same-host"] : []),
-      ...["--reclaim-instance-interval", options.reclaimInstanceInterval],
+      ...(reclaim === undefined ? [] : ["--reclaim-instance-interval", reclaim]),
     ],
     onStatus: (status) => lines.update(status),
     children: nodeChildren(),

@@ -72,12 +72,6 @@ export const PLACEMENT_OPTIONS = {
   region_name: unset(text, "Region whose endpoint is taken from the catalog."),
   valid_interfaces: option(list, ["internal", "public"], "Interfaces of endpoints, the first that is there is taken."),
   timeout: option(integer({ min: 1 }), 60, "Seconds that Placement may take for an answer."),
-  max_retries: option(
-    integer({ min: 0 }),
-    3,
-    "Further tries of a write that met a conflict of generations; 3 is what Nova does.",
-    { source: "5.5" },
-  ),
   max_connections: option(integer({ min: 1 }), 32, "Connections to Placement at a time."),
 };
 
@@ -120,7 +114,6 @@ export const FILTER_SCHEDULER_OPTIONS = {
 };
 
 export const API_OPTIONS = {
-  max_limit: option(integer({ min: 0 }), 1000, "Entries that a list answers with at most."),
   service_delete_policy: option(
     choice(["strict", "upstream", "cascade"]),
     "strict",

@@ -1,7 +1,7 @@
 import type { Call } from "./call.js";
 import { badRequest } from "./fault.js";
 
-/** `[api] max_limit`. */
+/** Entries that a list answers with at most; Nova's default of `[api] max_limit`. */
 const MAX_LIMIT = 1000;
 
 export interface Page {

@@ -1,0 +1,63 @@
+import { hostname } from "node:os";
+import { resolve } from "node:path";
+import { effectiveDownTime } from "../../cluster/conductor/liveness.js";
+import type { ControlPlaneOptions } from "../../cluster/control-plane.js";
+import { type CommandLineValue, readConfigSources } from "../../config/config-sources.js";
+import { compileNovaConfig } from "../../config/nova-config.js";
+import type { Files } from "../../runtime/files.js";
+
+/** What nova.conf says to the control plane; flags win over files. */
+export interface ControlPlaneFlags {
+  readonly configFile: readonly string[];
+  readonly serviceDownTime?: string;
+  readonly allowResizeToSameHost?: true;
+  readonly reclaimInstanceInterval?: string;
+  readonly serviceDeletePolicy?: string;
+}
+
+export type ControlPlaneConfig = Pick<
+  ControlPlaneOptions,
+  | "serviceDownTime"
+  | "scheduler"
+  | "allowResizeToSameHost"
+  | "migrateMaxRetries"
+  | "reclaimInstanceInterval"
+  | "serviceDeletePolicy"
+  | "upstreamQuirks"
+>;
+
+/**
+ * Reads the options. Those of agents and drivers are passed over: the agents check them.
+ * @throws {ConfigFilesNotFoundError | ConfigFileParseError | ConfigFileValueError}
+ */
+export const controlPlaneConfig = async (
+  flags: ControlPlaneFlags,
+  place: { readonly files: Files; readonly cwd: string; readonly stateDir: string },
+): Promise<ControlPlaneConfig> => {
+  const sources = await readConfigSources(place.files, {
+    configFiles: flags.configFile.map((path) => resolve(place.cwd, path)),
+    environment: process.env,
+    commandLine: commandLine(flags),
+  });
+  const { config } = compileNovaConfig(sources, { stateDir: place.stateDir, hostname: hostname() });
+  const { defaults, scheduler, api, workarounds } = config;
+  return {
+    serviceDownTime: effectiveDownTime(defaults.serviceDownTime, defaults.reportInterval),
+    scheduler: { maxAttempts: scheduler.maxAttempts, maxPlacementResults: scheduler.maxPlacementResults },
+    allowResizeToSameHost: defaults.allowResizeToSameHost,
+    migrateMaxRetries: defaults.migrateMaxRetries,
+    reclaimInstanceInterval: defaults.reclaimInstanceInterval,
+    serviceDeletePolicy: api.serviceDeletePolicy,
+    upstreamQuirks: workarounds.upstreamQuirks,
+  };
+};
+
+const commandLine = (flags: ControlPlaneFlags): CommandLineValue[] => [
+  ...flag("DEFAULT", "service_down_time", "--service-down-time", flags.serviceDownTime),
+  ...flag("DEFAULT", "allow_resize_to_same_host", "--allow-resize-to-same-host", flags.allowResizeToSameHost),
+  ...flag("DEFAULT", "reclaim_instance_interval", "--reclaim-instance-interval", flags.reclaimInstanceInterval),
+  ...flag("api", "service_delete_policy", "--service-delete-policy", flags.serviceDeletePolicy),
+];
+
+const flag = (section: string, option: string, name: string, value: string | true | undefined): CommandLineValue[] =>
+  value === undefined ? [] : [{ section, option, value: String(value), flag: name }];

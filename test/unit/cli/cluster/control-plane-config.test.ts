@@ -1,0 +1,57 @@
+import { expect, it } from "vitest";
+import { type ControlPlaneFlags, controlPlaneConfig } from "../../../../src/cli/cluster/control-plane-config.js";
+import { VirtualWorld } from "../../../../src/runtime/virtual/index.js";
+
+const read = async (text: string, flags: Partial<ControlPlaneFlags> = {}) => {
+  const { files } = new VirtualWorld().spawn();
+  await files.write("/etc/nova.conf", text);
+  const place = { files, cwd: "/etc", stateDir: "/state" };
+  return controlPlaneConfig({ configFile: ["nova.conf"], ...flags }, place);
+};
+
+it("has Nova's defaults", async () => {
+  expect(await read("")).toEqual({
+    serviceDownTime: 60,
+    scheduler: { maxAttempts: 3, maxPlacementResults: 1000 },
+    allowResizeToSameHost: false,
+    migrateMaxRetries: -1,
+    reclaimInstanceInterval: 0,
+    serviceDeletePolicy: "strict",
+    upstreamQuirks: new Set(),
+  });
+});
+
+it("reads nova.conf, over which flags win; what is the agents' is passed over", async () => {
+  const text = [
+    "[DEFAULT]",
+    "service_down_time = 90",
+    "reclaim_instance_interval = 100",
+    "[scheduler]",
+    "max_attempts = 5",
+    "[api]",
+    "service_delete_policy = cascade",
+    "[workarounds]",
+    "upstream_quirks = all",
+    "[fake_libvirt]",
+    "vcpus = 4",
+    "",
+  ].join("\n");
+  const config = await read(text, { reclaimInstanceInterval: "7", allowResizeToSameHost: true });
+  expect(config).toMatchObject({
+    serviceDownTime: 90,
+    scheduler: { maxAttempts: 5 },
+    allowResizeToSameHost: true,
+    reclaimInstanceInterval: 7,
+    serviceDeletePolicy: "cascade",
+  });
+  expect(config.upstreamQuirks.size).toBeGreaterThan(3);
+});
+
+it("2.5 row 2 a down time that is not above report_interval becomes 2.5 times that", async () => {
+  expect((await read("[DEFAULT]\nreport_interval = 30\nservice_down_time = 30\n")).serviceDownTime).toBe(75);
+});
+
+it("refuses what is wrong, with option and what is allowed", async () => {
+  await expect(read("[api]\nservice_delete_policy = maybe\n")).rejects.toThrow(/service_delete_policy/);
+  await expect(read("", { serviceDownTime: "soon" })).rejects.toThrow(/--service-down-time/);
+});
