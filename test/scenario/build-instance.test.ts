@@ -9,13 +9,14 @@ import {
   checkUsage,
   watchLockSections,
 } from "../fixtures/invariants-tracker.js";
+import { trackedWorld } from "../fixtures/tracked-world.js";
 import { StubHypervisor } from "../fixtures/tracker-driver.js";
-import { type AgentOptions, type TestAgent, TrackerWorld } from "../fixtures/tracker-world.js";
+import type { AgentOptions, TestAgent, TrackerWorld } from "../fixtures/tracker-world.js";
 
 const RETRY = { numAttempts: 1, hosts: [["h1", "n1"]] } as const;
 
 const setUp = async (seed = "build", options: AgentOptions = {}) => {
-  const world = await TrackerWorld.create(seed);
+  const world = await trackedWorld(seed);
   const agent = await world.startedAgent("h1", new StubHypervisor("n1"), options);
   const vm = world.instance();
   await world.claim(vm, agent.nodeUuid);

@@ -6,12 +6,13 @@ import {
   checkUsage,
   watchLockSections,
 } from "../fixtures/invariants-tracker.js";
+import { trackedWorld } from "../fixtures/tracked-world.js";
 import { StubHypervisor } from "../fixtures/tracker-driver.js";
 import { CONFLICT } from "../fixtures/tracker-http.js";
-import { type AgentOptions, TrackerWorld } from "../fixtures/tracker-world.js";
+import type { AgentOptions } from "../fixtures/tracker-world.js";
 
 const setUp = async (seed = "delete", options: AgentOptions = {}) => {
-  const world = await TrackerWorld.create(seed);
+  const world = await trackedWorld(seed);
   const agent = await world.startedAgent("h1", new StubHypervisor("n1"), options);
   const vm = await world.placed(agent, { taskState: "deleting" });
   const { userId, projectId } = vm;
@@ -19,7 +20,12 @@ const setUp = async (seed = "delete", options: AgentOptions = {}) => {
   await agent.tracker.updateAvailableResource({ startup: false });
   agent.steps.length = 0;
   agent.http.take();
-  return { world, agent, vm, remove: () => agent.operations.terminateInstance(vm, "req-d") };
+  const remove = async () => {
+    // As the API does, each time it is asked.
+    if (world.stored(vm.uuid).deleted === 0) world.store.instances.save(vm.uuid, { taskState: "deleting" });
+    await agent.operations.terminateInstance(vm, "req-d");
+  };
+  return { world, agent, vm, remove };
 };
 
 describe("6.2 delete, host up", () => {

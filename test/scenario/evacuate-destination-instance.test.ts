@@ -9,11 +9,11 @@ import {
   checkUsage,
   watchLockSections,
 } from "../fixtures/invariants-tracker.js";
+import { trackedWorld } from "../fixtures/tracked-world.js";
 import { StubHypervisor } from "../fixtures/tracker-driver.js";
-import { TrackerWorld } from "../fixtures/tracker-world.js";
 
 const setUp = async (changes = {}, seed = "evacuate") => {
-  const world = await TrackerWorld.create(seed);
+  const world = await trackedWorld(seed);
   const source = await world.startedAgent("h1", new StubHypervisor("n1"));
   const agent = await world.startedAgent("h2", new StubHypervisor("n2"));
   const vm = await world.placed(source, { taskState: "rebuilding", ...changes });

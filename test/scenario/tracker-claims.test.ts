@@ -1,11 +1,12 @@
 import { describe, expect, test } from "vitest";
 import { ComputeResourcesUnavailable } from "../../src/virt/errors.js";
 import { checkPersistedUsage, checkUsage, watchLockSections } from "../fixtures/invariants-tracker.js";
+import { trackedWorld } from "../fixtures/tracked-world.js";
 import { StubHypervisor } from "../fixtures/tracker-driver.js";
-import { type TestAgent, TrackerWorld } from "../fixtures/tracker-world.js";
+import type { TestAgent, TrackerWorld } from "../fixtures/tracker-world.js";
 
 const setUp = async () => {
-  const world = await TrackerWorld.create();
+  const world = await trackedWorld();
   const agent = await world.startedAgent("h1", new StubHypervisor("n1"));
   return { world, agent };
 };
@@ -74,7 +75,7 @@ describe("4.2 instance_claim", () => {
   });
 
   test("4.2 discrete resources: as many as there are free items, then ComputeResourcesUnavailable; an abort frees them", async () => {
-    const world = await TrackerWorld.create();
+    const world = await trackedWorld();
     const hypervisor = new StubHypervisor("n1");
     hypervisor.editTree = (tree, node) => tree.updateResources(node, { CUSTOM_PMEM: ["a", "b"] });
     const agent = await world.startedAgent("h1", hypervisor);
@@ -158,7 +159,7 @@ describe("4.2 instance_claim", () => {
   });
 
   test("4.1 a pass on many nodes sees a claim that was made while it ran", async () => {
-    const world = await TrackerWorld.create();
+    const world = await trackedWorld();
     const hypervisor = new StubHypervisor();
     for (const name of ["n1", "n2", "n3"]) {
       hypervisor.nodes.set(name, { vcpus: 4, memoryMb: 8192, localGb: 40, uuid: world.runtime.random.uuid() });
@@ -203,11 +204,11 @@ describe("4.2 rebuild_claim", () => {
   });
 
   test("4.5 GAP an evacuation of an instance in error is counted by the pass too; with the quirk it is not", async () => {
-    for (const [quirks, expected] of [
-      [new Set<never>(), 1],
-      [new Set(["ignore-evacuations-in-error" as const]), 0],
+    for (const [quirks, expected, upstreamBreaks] of [
+      [new Set<never>(), 1, []],
+      [new Set(["ignore-evacuations-in-error" as const]), 0, ["V19"]],
     ] as const) {
-      const world = await TrackerWorld.create();
+      const world = await trackedWorld(1, { upstreamBreaks });
       const config = { workarounds: { upstreamQuirks: quirks } };
       const agent = await world.startedAgent("h1", new StubHypervisor("n1"), { config });
       const { instance, migration } = await evacuation(world, agent, { vmState: "error" });

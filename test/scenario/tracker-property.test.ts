@@ -10,9 +10,10 @@ import {
   checkUsage,
   watchLockSections,
 } from "../fixtures/invariants-tracker.js";
+import { trackedWorld } from "../fixtures/tracked-world.js";
 import { StubHypervisor } from "../fixtures/tracker-driver.js";
 import { CONFLICT, type RequestFault } from "../fixtures/tracker-http.js";
-import { type TestAgent, TrackerWorld } from "../fixtures/tracker-world.js";
+import type { TestAgent, TrackerWorld } from "../fixtures/tracker-world.js";
 
 /** What happens to Placement's requests during one step; `every` counts the requests between two faults. */
 interface Weather {
@@ -69,7 +70,7 @@ class Run {
       await claim?.abort({ instance: { vmState: "error", taskState: null } });
     } else if (kind === "delete") {
       const vm = this.#alive(choice);
-      if (vm) await agent.operations.terminateInstance(vm, "req-d").catch(() => undefined);
+      if (vm) await this.delete(vm).catch(() => undefined);
     } else if (kind === "local delete") {
       // As the API with the host down and Placement gone: the row goes, the allocation leaks until 4.6 row 4.
       const vm = this.#alive(choice);
@@ -83,6 +84,12 @@ class Run {
     } else {
       await agent.tracker.updateAvailableResourceForNode("n1");
     }
+  }
+
+  /** As the API has it done. */
+  async delete({ uuid }: Instance): Promise<void> {
+    const vm = this.world.store.instances.save(uuid, { taskState: "deleting" });
+    await this.agent.operations.terminateInstance(vm, "req-d");
   }
 
   async #new(): Promise<Instance> {
@@ -104,7 +111,7 @@ describe("V19 for any sequence of builds, deletes, claims, aborts and passes, in
   propertyTest.prop([plan], { numRuns: 60, seed: 20261121 })(
     "used == reserved + Σ under the lock and after each pass; allocations == instances when it is over",
     async (steps) => {
-      const world = await TrackerWorld.create();
+      const world = await trackedWorld();
       const run = new Run(world, await world.startedAgent("h1", new StubHypervisor("n1")));
       let done = watchLockSections(world, run.agent);
       for (const [kind, choice, { fault, every }] of steps) {
@@ -130,7 +137,7 @@ describe("V19 for any sequence of builds, deletes, claims, aborts and passes, in
       await run.agent.tracker.updateAvailableResource({ startup: false });
       checkPersistedUsage(world, run.agent);
       // Claims that nobody finished keep what the scheduler claimed, until the user's delete.
-      for (const { instance } of run.claims) await run.agent.operations.terminateInstance(instance, "req-d");
+      for (const { instance } of run.claims) await run.delete(instance);
       const settled = run.instances.filter(({ uuid }) => {
         const { deleted, host, vmState } = world.stored(uuid);
         // A delete whose answer was lost leaves an instance in error that may hold nothing; it waits for another delete.
@@ -138,7 +145,7 @@ describe("V19 for any sequence of builds, deletes, claims, aborts and passes, in
       });
       await checkAllocations(world, settled);
       for (const { uuid } of run.instances.filter((vm) => world.store.instances.get(vm.uuid))) {
-        await run.agent.operations.terminateInstance(world.stored(uuid), "req-d");
+        await run.delete(world.stored(uuid));
       }
       await run.agent.tracker.updateAvailableResource({ startup: false });
       await checkAllocations(world, run.instances);

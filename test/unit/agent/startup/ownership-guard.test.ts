@@ -72,18 +72,22 @@ for (const guests of ["with guests", "empty"]) {
   );
 }
 
-scenario("2.4 G5 upstream starts, and has a second compute node for the hypervisor", async (lab) => {
-  await devstack1(lab);
-  const hypervisor = lab.hypervisor("devstack1");
-  hypervisor.guests.clear();
-  const run = await lab.start("standby", { hypervisor, config: { quirks: ["adopt-foreign-hypervisor"] } });
-  expect(run.agent.state).toBe("serving");
-  expect(lab.store.computeNodes.byHypervisorHostname("devstack1").map(({ host }) => host)).toEqual([
-    "devstack1",
-    "standby",
-  ]);
-  expect(await lab.providers()).toEqual(["devstack1"]);
-});
+scenario(
+  "2.4 G5 upstream starts, and has a second compute node for the hypervisor",
+  async (lab) => {
+    await devstack1(lab);
+    const hypervisor = lab.hypervisor("devstack1");
+    hypervisor.guests.clear();
+    const run = await lab.start("standby", { hypervisor, config: { quirks: ["adopt-foreign-hypervisor"] } });
+    expect(run.agent.state).toBe("serving");
+    expect(lab.store.computeNodes.byHypervisorHostname("devstack1").map(({ host }) => host)).toEqual([
+      "devstack1",
+      "standby",
+    ]);
+    expect(await lab.providers()).toEqual(["devstack1"]);
+  },
+  ["V7"],
+);
 
 scenario("2.4 G4 upstream refuses too, because a new host has no guests", async (lab) => {
   await devstack1(lab);
@@ -222,14 +226,18 @@ scenario("2.4 G13 guests of another host without an evacuation record are counte
   expect(lab.hypervisor("devstack1").changes).toEqual([]);
 });
 
-scenario("2.4 d, f drivers that rebalance nodes are not guarded", async (lab) => {
-  await devstack1(lab);
-  const moving = new Hypervisor("devstack1");
-  moving.rebalancesNodes = true;
-  lab.attach("standby", moving);
-  const run = await lab.start("standby");
-  expect(run.agent.state).toBe("serving");
-});
+scenario(
+  "2.4 d, f drivers that rebalance nodes are not guarded",
+  async (lab) => {
+    await devstack1(lab);
+    const moving = new Hypervisor("devstack1");
+    moving.rebalancesNodes = true;
+    lab.attach("standby", moving);
+    const run = await lab.start("standby");
+    expect(run.agent.state).toBe("serving");
+  },
+  ["V7"],
+);
 
 scenario(
   "2.4 a an unready hypervisor: the agent starts, and destroys nothing while it cannot prove whose it is",

@@ -102,7 +102,7 @@ scenario("2.2 rows 2-12 in order, for a host in service", async (lab) => {
     "migration_save",
     "driver resumeStateOnHostBoot", // 10
     "instance_save", // 11
-    "instances_by_host", // 12
+    "sync_instance_info", // 12
     "-> registering",
   );
   expect(run.agent.state).toBe("serving");

@@ -6,6 +6,7 @@ import type { DryRunReport } from "../../../../src/agent/dry-run/report.js";
 import type { AgentMetrics } from "../../../../src/agent/metrics.js";
 import { NO_METRICS } from "../../../../src/agent/metrics.js";
 import { type Refusal, refusalOf } from "../../../../src/agent/startup/refusals.js";
+import { createResourceTracker } from "../../../../src/agent/tracker/resource-tracker.js";
 import { createPlacement } from "../../../../src/cluster/placement/service.js";
 import type { Store } from "../../../../src/cluster/store/store.js";
 import type { ComputeNode, Instance, Resources, Service } from "../../../../src/conductor/records/index.js";
@@ -16,6 +17,7 @@ import type { ServiceHandler } from "../../../../src/runtime/service.js";
 import { type VirtualRuntime, VirtualWorld } from "../../../../src/runtime/virtual/index.js";
 import type { DriverDefinition } from "../../../../src/virt/index.js";
 import { type InProcessConductor, startInProcessConductor } from "../../../fixtures/in-process-conductor.js";
+import { watchPasses } from "../../../fixtures/invariants/watch-passes.js";
 import { Evidence } from "../../../fixtures/invariants.js";
 import { type ConfigChanges, novaConfig } from "./config.js";
 import { Hypervisor } from "./hypervisor.js";
@@ -128,7 +130,10 @@ export class Lab {
         driverConfig: compiled.section(driver.configSchema?.section ?? driver.name),
         configFiles: options.configFiles ?? [],
         runtime,
-        session: recordSession(session, before, (...call) => this.afterCall(...call)),
+        session: recordSession(session, before, async (...call) => {
+          this.evidence.conductorAnswered(...call);
+          await this.afterCall(...call);
+        }),
         driver,
         placement,
       },
@@ -143,7 +148,17 @@ export class Lab {
       ...prepared.options,
       metrics: { ...NO_METRICS, ...options.metrics },
       factories: {
-        ...options.factories,
+        tracker: async (context) => {
+          const make = options.factories?.tracker ?? createResourceTracker;
+          return watchPasses(await make(context), {
+            context,
+            store: this.store,
+            evidence: this.evidence,
+            placement: this.#placement,
+            reported: () => (options.driver ? [] : [(options.hypervisor ?? this.hypervisor(host)).name]),
+            logs: () => prepared.runtime.logs,
+          });
+        },
         ...(given === "real" ? {} : { operations: (context) => recordingOperations(context, operations, given) }),
       },
     });
