@@ -11,18 +11,26 @@ import { InvalidConfiguration } from "../virt/errors.js";
  * How this agent gets at Placement, from `[placement]`: as keystoneauth's options say, or by asking the conductor.
  * @throws {InvalidConfiguration} naming the option that is missing.
  */
-export function placementAccess(
+export const placementAccess = (
   config: NovaConfig,
   runtime: Pick<Runtime, "http" | "clock">,
   conductor: Conductor,
-): PlacementAccess {
+): PlacementAccess =>
+  configuredPlacementAccess(config, runtime) ??
+  createConductorAccess({ clock: runtime.clock, ask: () => conductor.call("placement_access", {}) });
+
+/**
+ * What `[placement]` says; null when its auth_type is unset.
+ * @throws {InvalidConfiguration} naming the option that is missing.
+ */
+export function configuredPlacementAccess(
+  config: NovaConfig,
+  runtime: Pick<Runtime, "http" | "clock">,
+): PlacementAccess | null {
   const { placement } = config;
   switch (placement.authType) {
     case null:
-      return createConductorAccess({
-        clock: runtime.clock,
-        ask: () => conductor.call("placement_access", {}),
-      });
+      return null;
     case "none":
       return createFixedAccess({ endpoint: endpoint(config) });
     case "admin_token":

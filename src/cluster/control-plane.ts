@@ -1,8 +1,9 @@
-import { CachedAccess } from "../placement/access/cached-access.js";
+import type { PlacementAccess } from "../placement/access/placement-access.js";
 import { createReportClient } from "../placement/create-report-client.js";
 import type { Digests } from "../runtime/digests.js";
 import type { Runtime } from "../runtime/runtime.js";
 import type { Listener } from "../runtime/server.js";
+import { embeddedPlacement, outsidePlacement } from "./cluster-placement.js";
 import { createConductor } from "./conductor/create-conductor.js";
 import { createServiceDelete, type ServiceDeletePolicy } from "./conductor/service-delete.js";
 import { createTaskRunner, type TaskRunner } from "./conductor/task-runner.js";
@@ -11,10 +12,8 @@ import { createApis } from "./create-apis.js";
 import { ensureDefaultFlavors } from "./default-flavors.js";
 import { writeCloudsYaml } from "./identity/clouds-yaml.js";
 import { createIdentity } from "./identity/identity.js";
-import { inProcessHttp } from "./in-process-http.js";
 import { ensureJoinToken } from "./local/join-token.js";
 import type { StateDir } from "./local/state-dir.js";
-import { createPlacement } from "./placement/service.js";
 import { createScheduler } from "./scheduler/scheduler.js";
 import { openStore } from "./store/open-store.js";
 
@@ -34,6 +33,8 @@ export interface ControlPlaneOptions {
   readonly reclaimInstanceInterval: number;
   readonly serviceDeletePolicy: ServiceDeletePolicy;
   readonly upstreamQuirks: ReadonlySet<string>;
+  /** A Placement that runs elsewhere. Default: the embedded one. */
+  readonly placement?: PlacementAccess;
 }
 
 export interface ControlPlane {
@@ -42,9 +43,6 @@ export interface ControlPlane {
   /** Takes no more requests, lets those that run end, closes the store. What is left to do is done at the next start. */
   stop(): Promise<void>;
 }
-
-/** Stands for the Placement of this process; nothing is looked up. */
-const IN_PROCESS_PLACEMENT = "http://placement.in-process";
 
 /** Tasks of the conductor that run at a time. */
 const CONCURRENT_TASKS = 32;
@@ -62,26 +60,12 @@ export async function startControlPlane(options: ControlPlaneOptions): Promise<C
   ensureDefaultFlavors(store);
   const identity = createIdentity({ sql: store.database, clock, random, digests });
   let url = "";
-  const placement = createPlacement({
-    clock,
-    random,
-    logger: logger.child({ service: "placement" }),
-    database: store.database.handle,
-    auth: {
-      strategy: "keystone",
-      authenticate: (token) => (token === undefined ? undefined : identity.validate(token)),
-      get identityUri() {
-        return `${url}/identity`;
-      },
-    },
-  });
-  const serviceToken = () => identity.issueServiceToken("nova");
+  const placement = options.placement
+    ? outsidePlacement(runtime, options.placement)
+    : embeddedPlacement({ runtime, store, identity, rootUrl: () => url });
   const reports = createReportClient({
-    http: inProcessHttp(IN_PROCESS_PLACEMENT, placement.handle),
-    access: new CachedAccess(clock, async () => {
-      const { token, expiresAt } = serviceToken();
-      return { endpoint: IN_PROCESS_PLACEMENT, headers: { "x-auth-token": token }, expiresAt };
-    }),
+    http: placement.http,
+    access: placement.access,
     config: { userAgent: "nova-conductor" },
     clock,
     timers: runtime.timers,
@@ -95,7 +79,7 @@ export async function startControlPlane(options: ControlPlaneOptions): Promise<C
     store,
     runtime: { ...runtime, logger: logger.child({ service: "conductor" }) },
     joinToken,
-    placementAccess: () => ({ endpoint: `${url}/placement`, ...serviceToken() }),
+    placementAccess: placement.agentAccess,
     onTask: wake,
   });
   runner = createTaskRunner({
@@ -146,7 +130,7 @@ export async function startControlPlane(options: ControlPlaneOptions): Promise<C
   try {
     listener = await runtime.servers.listen({
       port: options.port,
-      services: { ...apis.services, "/placement": placement.handle },
+      services: { ...apis.services, ...placement.services },
       sockets: conductor.sockets,
     });
   } catch (error) {

@@ -1,0 +1,79 @@
+import { CachedAccess } from "../placement/access/cached-access.js";
+import type { PlacementAccess } from "../placement/access/placement-access.js";
+import type { HttpClient } from "../runtime/http.js";
+import type { Runtime } from "../runtime/runtime.js";
+import type { ServiceHandler } from "../runtime/service.js";
+import type { Identity } from "./identity/identity.js";
+import { inProcessHttp } from "./in-process-http.js";
+import { createPlacement } from "./placement/service.js";
+import type { Store } from "./store/store.js";
+
+/** The Placement of a cluster, as conductor and scheduler reach it, and how agents are told to. */
+export interface ClusterPlacement {
+  readonly http: HttpClient;
+  readonly access: PlacementAccess;
+  /** What is to be mounted; nothing when Placement is elsewhere. */
+  readonly services: Readonly<Record<string, ServiceHandler>>;
+  readonly agentAccess: () => Promise<{
+    readonly endpoint: string;
+    readonly token: string;
+    readonly expiresAt: number;
+  }>;
+}
+
+/** Stands for the Placement of this process; nothing is looked up. */
+const IN_PROCESS = "http://placement.in-process";
+
+/** The embedded one, in this process. @param options.rootUrl of the control plane, known once it listens */
+export const embeddedPlacement = (options: {
+  readonly runtime: Runtime;
+  readonly store: Store;
+  readonly identity: Identity;
+  readonly rootUrl: () => string;
+}): ClusterPlacement => {
+  const { runtime, store, identity, rootUrl } = options;
+  const service = createPlacement({
+    clock: runtime.clock,
+    random: runtime.random,
+    logger: runtime.logger.child({ service: "placement" }),
+    database: store.database.handle,
+    auth: {
+      strategy: "keystone",
+      authenticate: (token) => (token === undefined ? undefined : identity.validate(token)),
+      get identityUri() {
+        return `${rootUrl()}/identity`;
+      },
+    },
+  });
+  const token = () => identity.issueServiceToken("nova");
+  return {
+    http: inProcessHttp(IN_PROCESS, service.handle),
+    access: new CachedAccess(runtime.clock, async () => {
+      const issued = token();
+      return {
+        endpoint: IN_PROCESS,
+        headers: { "x-auth-token": issued.token },
+        expiresAt: issued.expiresAt,
+      };
+    }),
+    services: { "/placement": service.handle },
+    agentAccess: async () => ({ endpoint: `${rootUrl()}/placement`, ...token() }),
+  };
+};
+
+/** Milliseconds after which agents ask again for what an outside Identity gave. */
+const ASK_AGAIN = 300_000;
+
+/** One that runs elsewhere: a real Placement, or one shared by several clusters. */
+export const outsidePlacement = (
+  runtime: Pick<Runtime, "http" | "clock">,
+  access: PlacementAccess,
+): ClusterPlacement => ({
+  http: runtime.http,
+  access,
+  services: {},
+  agentAccess: async () => {
+    const { endpoint, headers } = await access.credentials();
+    return { endpoint, token: headers["x-auth-token"] ?? "", expiresAt: runtime.clock.now() + ASK_AGAIN };
+  },
+});
