@@ -7,6 +7,8 @@ import { DISABLED_TRAIT } from "./traits.js";
  */
 export async function setHostEnabled(parts: TrackerParts, enabled: boolean): Promise<void> {
   const { placement, runtime, host } = parts.context;
+  // What is written between passes must not undo it.
+  parts.binding.disabled = !enabled;
   if (parts.nodes.size === 0) {
     runtime.logger.warn("the host has no compute node: nothing to enable or disable", { host });
   }
