@@ -7,7 +7,10 @@ import { STOP, stepList } from "../step-list.js";
 import { callDestination, DestinationFailed } from "./destination-call.js";
 import { type Flow, fieldsOf, moveOptions } from "./flow.js";
 
-/** Spec 6.5 rows 8 and 9 on the source: the guest runs on the destination. */
+/**
+ * Spec 6.5 rows 8 and 9 on the source: the guest runs on the destination. The status is written last, other than upstream:
+ * a source that dies before it finds the migration again, and M does not leak.
+ */
 export const POST_STEPS = stepList<Flow>("post_live_migration", {
   let_go: async ({ parts: { context }, instance, data }) => {
     await attempt(context, instance.uuid, "let go of what the guest used here", () =>
@@ -33,22 +36,23 @@ export const POST_STEPS = stepList<Flow>("post_live_migration", {
       tracker.updateAvailableResourceForNode(migration.sourceNode ?? ""),
     );
   },
-  record_completed: async (flow) => {
-    if (flow.error) return STOP;
-    flow.migration = await flow.parts.context.conductor.call("migration_save", {
-      id: flow.migration.id,
-      changes: { status: "completed" },
-    });
-    return undefined;
-  },
   release_allocations: async (flow) => {
+    if (flow.error) return STOP;
     try {
       await finishSource(flow.parts, flow, { requestId: flow.requestId });
+      return undefined;
     } catch (error) {
       if (mustNotUndo(error)) throw error;
       flow.error = error;
       await recordError(flow);
+      return STOP;
     }
+  },
+  record_completed: async (flow) => {
+    flow.migration = await flow.parts.context.conductor.call("migration_save", {
+      id: flow.migration.id,
+      changes: { status: "completed" },
+    });
   },
 });
 

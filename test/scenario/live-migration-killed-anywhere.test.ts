@@ -1,0 +1,86 @@
+import { expect, test } from "vitest";
+import { checkInvariants } from "../fixtures/invariants.js";
+import {
+  arrived,
+  castLive,
+  chosen,
+  heldBy,
+  LiveHypervisors,
+  type LiveMove,
+  statusOf,
+  stayed,
+  VM,
+} from "../fixtures/live-migrations.js";
+import { KillPoint } from "../unit/agent/support/kill-points.js";
+import { Lab } from "../unit/agent/support/lab.js";
+import { AMOUNTS } from "../unit/agent/support/records.js";
+
+const PERIODIC = { config: { defaults: { periodic_enable: true, periodic_fuzzy_delay: 0 } } };
+const FINAL = ["completed", "failed", "cancelled", "error"];
+
+interface Case {
+  readonly victim: "devstack1" | "devstack2";
+  readonly ending: "moves" | "recovers";
+}
+
+/** Kills the victim at one of its steps and starts it again. Null: it got through. */
+async function killedAt({ victim, ending }: Case, at: number): Promise<{ step: string; move: LiveMove } | null> {
+  const lab = await Lab.create();
+  const live = new LiveHypervisors(lab);
+  live.plan.seconds = 2;
+  live.plan.ending = ending;
+  const { source, destination } = await live.start(PERIODIC);
+  const move = await chosen(lab);
+  const point = new KillPoint(lab, victim, at);
+  point.arm(victim === "devstack1" ? source : destination);
+  castLive(move);
+  await lab.world.runUntil(() => point.struck !== null || FINAL.includes(statusOf(move) ?? ""));
+  if (point.struck === null) await lab.world.advance(1_000);
+  if (point.struck === null) return null;
+  await lab.world.advance(2_000);
+  await lab.start(victim, live.options(victim, PERIODIC));
+  await lab.world.runUntil(() => FINAL.includes(statusOf(move) ?? "") && lab.instance(VM).taskState === null);
+  await lab.world.advance(130_000);
+  return { step: point.struck, move };
+}
+
+/** What is at rest, in words; V4, V11, V12, V31. */
+async function restOf(move: LiveMove, step: string): Promise<string> {
+  const { lab, s, d } = move;
+  const instance = lab.instance(VM);
+  const here = instance.host === "devstack2" ? "devstack2" : "devstack1";
+  const other = here === "devstack1" ? "devstack2" : "devstack1";
+  expect(instance.taskState, step).toBeNull();
+  expect(lab.hypervisor(here).guests.has(VM), step).toBe(true);
+  expect(lab.hypervisor(other).guests.has(VM), step).toBe(false);
+  const kept = { instance: { [d.uuid]: AMOUNTS }, migration: { [s.uuid]: AMOUNTS } };
+  const held = here === "devstack1" ? stayed(move) : instance.vmState === "error" ? kept : arrived(move);
+  expect(await heldBy(move), step).toEqual(held);
+  checkInvariants(lab);
+  return `${statusOf(move)}, ${instance.vmState} on ${here}`;
+}
+
+/** By what happened, how it may end. Row 8 keeps M where the destination died before it had written anything. */
+const CASES: readonly (readonly [Case, readonly string[]])[] = [
+  [{ victim: "devstack1", ending: "moves" }, ["completed, active on devstack2", "error, active on devstack1"]],
+  [{ victim: "devstack1", ending: "recovers" }, ["error, active on devstack1", "failed, active on devstack1"]],
+  [
+    { victim: "devstack2", ending: "moves" },
+    ["completed, active on devstack2", "error, error on devstack2", "failed, active on devstack1"],
+  ],
+  [{ victim: "devstack2", ending: "recovers" }, ["failed, active on devstack1"]],
+];
+
+for (const [{ victim, ending }, ends] of CASES) {
+  test(`6.5, 9.4 ${victim} killed at any step of a live migration that ${ending}: it ends, and nothing leaks`, async () => {
+    const found = new Set<string>();
+    let steps = 0;
+    for (; ; steps += 1) {
+      const killed = await killedAt({ victim, ending }, steps);
+      if (killed === null) break;
+      found.add(await restOf(killed.move, `killed ${killed.step}`));
+    }
+    expect([...found].sort()).toEqual(ends);
+    expect(steps).toBeGreaterThan(8);
+  });
+}
