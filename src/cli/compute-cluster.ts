@@ -9,6 +9,7 @@ const COMMANDS = {
   status: async () => (await import("./cluster/status.js")).statusCommand(),
   env: async () => (await import("./cluster/env.js")).envCommand(),
   virsh: async () => (await import("./cluster/virsh.js")).virshCommand(),
+  fault: async () => (await import("./cluster/fault.js")).faultCommand(),
   placement: async () => (await import("./cluster/placement.js")).placementCommand(),
   "control-plane": async () => (await import("./cluster/control-plane.js")).controlPlaneCommand(),
 } satisfies Record<string, () => Promise<Command>>;

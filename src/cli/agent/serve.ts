@@ -2,10 +2,13 @@ import { type Agent, AgentStopped, createAgent } from "../../agent/agent.js";
 import { HostLeaseLost } from "../../agent/host-lease.js";
 import { refusalOf } from "../../agent/startup/refusals.js";
 import { ConductorUnreachable, JoinTokenRefused } from "../../conductor/errors.js";
+import { createFaultDoors } from "../../runtime/fault-doors.js";
+import type { ChangingFaults } from "../../runtime/faults.js";
 import { NodeFiles } from "../../runtime/node/node-files.js";
 import { createNodeLogger } from "../../runtime/node/node-logger.js";
 import { createNodeRuntime } from "../../runtime/node/node-runtime.js";
 import type { Runtime } from "../../runtime/runtime.js";
+import { openFaults } from "../faults/agent-faults.js";
 import { reportComponent } from "../ui/component-report.js";
 import { ExitCode } from "../ui/exit-code.js";
 import { createTerminal } from "../ui/terminal.js";
@@ -28,6 +31,9 @@ export const serve = async (options: AgentCommandOptions): Promise<number> => {
   for (const warning of loaded.compiled.warnings) logger.warn(warning.message);
   const outlet = await openMetrics(options.metricsPort, loaded.compiled.config.defaults.host, runtime);
   if (outlet.url !== null) terminal.print(`metrics on ${outlet.url}`);
+  const faultFile = await openFaults(loaded.compiled.config.defaults.statePath, runtime);
+  const { faults } = faultFile;
+  const doors = createFaultDoors(runtime, faults);
   const abort = new AbortController();
   let agent: Agent | undefined;
   let asked = 0;
@@ -43,9 +49,9 @@ export const serve = async (options: AgentCommandOptions): Promise<number> => {
   process.on("SIGTERM", stop);
   if (process.connected) process.once("disconnect", stop);
   try {
-    const connection = await connect(loaded.compiled.config, loaded.directory, runtime, abort.signal);
+    const connection = await connect(loaded.compiled.config, loaded.directory, doors, abort.signal);
     try {
-      agent = await start(loaded, connection, runtime, outlet, serviceVersionOf(options));
+      agent = await start(loaded, connection, { runtime: doors, faults, outlet }, serviceVersionOf(options));
       process.on("SIGHUP", () => agent?.reset());
       if (abort.signal.aborted) void agent.stop();
       return await run(agent, runtime);
@@ -57,17 +63,23 @@ export const serve = async (options: AgentCommandOptions): Promise<number> => {
   } finally {
     process.off("SIGINT", stop);
     process.off("SIGTERM", stop);
+    await faultFile.close();
     await outlet.close();
     await runtime.http.close();
     if (process.connected) process.disconnect();
   }
 };
 
+interface Surroundings {
+  readonly runtime: Runtime;
+  readonly faults: ChangingFaults;
+  readonly outlet: MetricsOutlet;
+}
+
 const start = async (
   { compiled, driver, driverConfig, configFiles }: LoadedConfig,
   connection: Awaited<ReturnType<typeof connect>>,
-  runtime: Runtime,
-  outlet: MetricsOutlet,
+  { runtime, faults, outlet }: Surroundings,
   serviceVersion: number | undefined,
 ): Promise<Agent> => {
   const { config } = compiled;
@@ -85,6 +97,7 @@ const start = async (
     driverConfig,
     placement: reportClient(config, runtime, session, outlet.metrics),
     metrics: outlet.metrics,
+    faults,
     ...(serviceVersion === undefined ? {} : { serviceVersion }),
   });
 };

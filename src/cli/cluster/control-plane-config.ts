@@ -1,10 +1,11 @@
 import { hostname } from "node:os";
 import { resolve } from "node:path";
+import { configuredPlacementAccess } from "../../agent/placement-access.js";
 import { effectiveDownTime } from "../../cluster/conductor/liveness.js";
 import type { ControlPlaneOptions } from "../../cluster/control-plane.js";
 import { type CommandLineValue, readConfigSources } from "../../config/config-sources.js";
 import { compileNovaConfig } from "../../config/nova-config.js";
-import type { Files } from "../../runtime/files.js";
+import type { Runtime } from "../../runtime/runtime.js";
 
 /** What nova.conf says to the control plane; flags win over files. */
 export interface ControlPlaneFlags {
@@ -24,24 +25,27 @@ export type ControlPlaneConfig = Pick<
   | "reclaimInstanceInterval"
   | "serviceDeletePolicy"
   | "upstreamQuirks"
+  | "placement"
 >;
 
 /**
- * Reads the options. Those of agents and drivers are passed over: the agents check them.
+ * Reads the options. `[placement] auth_type` names a Placement that runs elsewhere; unset, the embedded one is used. Those of agents and drivers are passed over: the agents check them.
  * @throws {ConfigFilesNotFoundError | ConfigFileParseError | ConfigFileValueError}
  */
 export const controlPlaneConfig = async (
   flags: ControlPlaneFlags,
-  place: { readonly files: Files; readonly cwd: string; readonly stateDir: string },
+  place: { readonly runtime: Runtime; readonly cwd: string; readonly stateDir: string },
 ): Promise<ControlPlaneConfig> => {
-  const sources = await readConfigSources(place.files, {
+  const sources = await readConfigSources(place.runtime.files, {
     configFiles: flags.configFile.map((path) => resolve(place.cwd, path)),
     environment: process.env,
     commandLine: commandLine(flags),
   });
   const { config } = compileNovaConfig(sources, { stateDir: place.stateDir, hostname: hostname() });
   const { defaults, scheduler, api, workarounds } = config;
+  const placement = configuredPlacementAccess(config, place.runtime);
   return {
+    ...(placement === null ? {} : { placement }),
     serviceDownTime: effectiveDownTime(defaults.serviceDownTime, defaults.reportInterval),
     scheduler: { maxAttempts: scheduler.maxAttempts, maxPlacementResults: scheduler.maxPlacementResults },
     allowResizeToSameHost: defaults.allowResizeToSameHost,

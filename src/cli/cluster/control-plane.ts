@@ -44,7 +44,7 @@ async function serve(options: ControlPlaneCommandOptions): Promise<void> {
   const directory = stateDir(options.stateDir, process.cwd());
   const before = await readClusterInfo(runtime.files, directory);
   const config = await controlPlaneConfig(options, {
-    files: runtime.files,
+    runtime,
     cwd: process.cwd(),
     stateDir: directory.root,
   });
