@@ -34,7 +34,7 @@ export class ColdMoves {
   async migrateDisk(instance: Instance, { flavor, signal }: MigrateDiskOptions): Promise<string> {
     const { store, files, watcher, config } = this.#parts;
     const { uuid } = instance;
-    refuseShrinking(instance, flavor);
+    if (!config.allowDiskShrink) refuseShrinking(instance, flavor);
     return watcher.own(uuid, async () => {
       await this.#guests.state(instance);
       await this.#guests.take(config.delayMigrateDisk, signal);

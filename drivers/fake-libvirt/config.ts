@@ -64,6 +64,11 @@ export const fakeLibvirtSchema = {
         "False: devices are inventory of the node itself. Turned on later, the next start moves inventory and " +
         "allocations to child providers (a reshape).",
     },
+    allow_disk_shrink: {
+      type: "boolean",
+      default: false,
+      help: "A resize may make disks smaller, as Nova's own fake driver lets it. False: it is refused, as by libvirt.",
+    },
     delay_spawn: delay("a spawn"),
     delay_destroy: delay("a destroy"),
     delay_power_on: delay("a start"),
