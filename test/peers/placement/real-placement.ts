@@ -1,6 +1,6 @@
 import { execFile } from "node:child_process";
 import { existsSync } from "node:fs";
-import { mkdtemp, rm } from "node:fs/promises";
+import { mkdtemp, readFile, rm } from "node:fs/promises";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
@@ -18,6 +18,10 @@ export interface RealPlacement {
   readonly pid: number;
   /** Empties it, down to the standard classes and traits. SQLite only. */
   reset(): Promise<void>;
+  /** As `kill -9` of all its processes. */
+  kill(): void;
+  /** After a {@link kill}: on the same port with the same database. SQLite only. */
+  restart(): Promise<void>;
   stop(): Promise<void>;
 }
 
@@ -44,13 +48,21 @@ export async function startRealPlacement(options: RealPlacementOptions = {}): Pr
     await rm(state, { recursive: true, force: true });
   };
   try {
-    await run(script("start-real.sh"), [state, String(port), String(workers), database]);
-    const { stdout } = await run("cat", [join(state, "pid")]);
+    const start = async (kind: string) => {
+      await run(script("start-real.sh"), [state, String(port), String(workers), kind]);
+      return Number(await readFile(join(state, "pid"), "utf8"));
+    };
+    let pid = await start(database);
     const reset = async () => {
       const response = await fetch(`${url}/__reset__`, { method: "POST" });
       if (response.status !== 204) throw new Error(`the real Placement could not be emptied: ${response.status}`);
     };
-    return { url, pid: Number(stdout), reset, stop };
+    const restart = async () => {
+      pid = await start("kept");
+    };
+    // It leads a process group of its own.
+    const kill = () => void process.kill(-pid, "SIGKILL");
+    return { url, pid, reset, kill, restart, stop };
   } catch (error) {
     await stop();
     throw error;
