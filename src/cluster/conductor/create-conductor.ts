@@ -127,7 +127,7 @@ class Conductor implements ConductorServer {
     const { clock, timers } = this.#options.runtime;
     const session = new Session(socket, { clock, timers, limits: this.#limits });
     this.#sessions.add(session);
-    socket.onMessage((text) => this.#take(session, text));
+    socket.onMessage((text) => this.#guarded(session, () => this.#take(session, text)));
     socket.onClose(() => this.#ended(session));
     this.#watch();
     return undefined;
@@ -145,19 +145,21 @@ class Conductor implements ConductorServer {
     }
     const response = this.#handle(session, message as Message);
     if (response instanceof Promise) {
-      response.then((settled) => send(session, settled));
+      response.then((settled) => send(session, settled)).catch((error: unknown) => this.#failed(session, error));
     } else {
       send(session, response);
     }
   }
 
   #takeBatch(session: Session, batch: readonly Message[]): void {
-    Promise.all(batch.map((message) => this.#handle(session, message))).then((responses) => {
-      const answers = responses.filter((response) => response !== undefined);
-      if (answers.length > 0) {
-        session.send(answers);
-      }
-    });
+    Promise.all(batch.map((message) => this.#handle(session, message)))
+      .then((responses) => {
+        const answers = responses.filter((response) => response !== undefined);
+        if (answers.length > 0) {
+          session.send(answers);
+        }
+      })
+      .catch((error: unknown) => this.#failed(session, error));
   }
 
   #handle(session: Session, message: Message): ReturnType<Dispatcher["dispatch"]> {
@@ -193,11 +195,32 @@ class Conductor implements ConductorServer {
   }
 
   #ended(session: Session): void {
-    if (this.#sessions.delete(session)) {
-      session.ended();
-      this.#outbox.sessionEnded(session);
-      this.#leases.sessionEnded(session);
+    if (!this.#sessions.delete(session)) {
+      return;
     }
+    session.ended();
+    this.#outbox.sessionEnded(session);
+    try {
+      this.#leases.sessionEnded(session);
+    } catch (error) {
+      // The leases have ended in memory; their rows say when they were seen last, which only shows in messages.
+      this.#options.runtime.logger.error("the end of a connection could not be stored", { err: error });
+    }
+  }
+
+  #guarded(session: Session, work: () => void): void {
+    try {
+      work();
+    } catch (error) {
+      this.#failed(session, error);
+    }
+  }
+
+  /** Something that nobody foresaw: it costs the agent its connection, with which it comes back, and nobody else. */
+  #failed(session: Session, error: unknown): void {
+    this.#options.runtime.logger.error("a message of an agent could not be dealt with", { err: error });
+    session.terminate();
+    this.#ended(session);
   }
 
   /** While there are connections: cuts those that have fallen silent or never said who they are. */

@@ -85,11 +85,13 @@ export class HostLeases {
     if (mine.length === 0) {
       return;
     }
+    const seen = mine.map(([, { lease }]) => ({ ...lease, seenAt }));
+    for (const lease of seen) {
+      this.#holdings.set(lease.host, { lease, session: undefined, deadline: start + this.#ttl });
+    }
     this.#store.transaction(() => {
-      for (const [host, { lease }] of mine) {
-        const seen = { ...lease, seenAt };
-        this.#holdings.set(host, { lease: seen, session: undefined, deadline: start + this.#ttl });
-        this.#store.leases.put(seen);
+      for (const lease of seen) {
+        this.#store.leases.put(lease);
       }
     });
   }

@@ -58,13 +58,23 @@ export function createTaskRunner(options: {
   let inherited = new Set<number>();
   let state: "new" | "serving" | "stopped" = "new";
   let stale = false;
+  let woken = false;
   let idlers: (() => void)[] = [];
 
+  /** Never throws: it runs in callbacks, where nobody could catch it. */
   function pump(): void {
     if (state !== "serving") return;
+    try {
+      turn();
+    } catch (error) {
+      logger.error("the tasks could not be read; they are read again when the next is stored or ends", { err: error });
+    }
+  }
+
+  function turn(): void {
     if (stale && running.size < concurrency) {
-      stale = false;
       waiting = store.tasks.pending().filter(({ id }) => !running.has(id) && !stuck.has(id));
+      stale = false;
     }
     // A task that waits for another of its instance must not let a later one of that instance pass.
     const passed = new Set(busy);
@@ -135,10 +145,14 @@ export function createTaskRunner(options: {
       pump();
     },
     wake: () => {
-      if (stale) return;
       stale = true;
+      if (woken) return;
+      woken = true;
       // Not at once: whoever wakes may still be inside the transaction that stores the task.
-      void Promise.resolve().then(pump);
+      void Promise.resolve().then(() => {
+        woken = false;
+        pump();
+      });
     },
     idle: async () => {
       if (running.size === 0 && waiting.length === 0 && !stale) return;

@@ -27,7 +27,7 @@ export function createNodeRuntime(options: NodeRuntimeOptions): Runtime {
     random: nodeRandom(),
     http: new UndiciHttpClient(http),
     servers: new NodeServers(logger),
-    sockets: nodeSockets(),
+    sockets: nodeSockets(logger),
     files: new NodeFiles(),
     processes: nodeProcesses(),
     logger,

@@ -53,8 +53,20 @@ class NodeListener implements Listener {
     });
     this.#server.maxConnections = limits.connections;
     this.#sockets = new WebSocketServer({ noServer: true, perMessageDeflate: false, maxPayload: limits.frameBytes });
-    this.#server.on("request", (request, response) => void this.#exchange.serve(request, response, this.url));
-    this.#server.on("upgrade", (request, socket, head) => this.#upgrade(request, socket, head));
+    this.#server.on("request", (request, response) => {
+      this.#exchange.serve(request, response, this.url).catch((error: unknown) => {
+        this.#logger.error("a request could not be served", { err: error });
+        response.destroy();
+      });
+    });
+    this.#server.on("upgrade", (request, socket, head) => {
+      try {
+        this.#upgrade(request, socket, head);
+      } catch (error) {
+        this.#logger.error("a WebSocket could not be accepted", { err: error });
+        refuse(socket, 500, "Internal Server Error", "an unexpected error prevented the server from answering");
+      }
+    });
     this.#server.on("clientError", answerBadRequest);
   }
 
@@ -102,7 +114,7 @@ class NodeListener implements Listener {
       refuse(connection, 404, "Not Found", "no WebSocket is served at this path");
       return;
     }
-    const socket = new NodeSocket();
+    const socket = new NodeSocket(this.#logger);
     const refusal = acceptor(socket, { headers: flattenHeaders(request.headers), query });
     if (refusal !== undefined) {
       socket.abandon();

@@ -1,13 +1,20 @@
 import type { WebSocket } from "ws";
+import type { Logger } from "../logger.js";
 import type { Socket } from "../socket.js";
 import { closingReason, SocketInbox } from "../socket-inbox.js";
 
 /** A WebSocket of ws. May exist before its connection is accepted; what is sent until then waits. */
 export class NodeSocket implements Socket {
+  readonly #logger: Logger;
   readonly #inbox = new SocketInbox();
   #ws: WebSocket | undefined;
   #early: ((ws: WebSocket) => void)[] = [];
   #dead = false;
+
+  /** @param logger told what a listener throws: that ends this connection, not the process. */
+  constructor(logger: Logger) {
+    this.#logger = logger;
+  }
 
   /** The connection is open. */
   attach(ws: WebSocket): void {
@@ -16,11 +23,11 @@ export class NodeSocket implements Socket {
       if (isBinary) {
         ws.close(1003, "only text frames are taken");
       } else {
-        this.#inbox.message(data.toString());
+        this.#guard(() => this.#inbox.message(data.toString()));
       }
     });
-    ws.on("pong", () => this.#inbox.pong());
-    ws.on("close", (code, reason) => this.#inbox.closed(code, reason.toString()));
+    ws.on("pong", () => this.#guard(() => this.#inbox.pong()));
+    ws.on("close", (code, reason) => this.#guard(() => this.#inbox.closed(code, reason.toString())));
     // Every error (oversized frame, bad UTF-8, reset) is followed by a close, which says what there is to say.
     ws.on("error", () => {});
     const early = this.#early;
@@ -34,7 +41,7 @@ export class NodeSocket implements Socket {
   abandon(): void {
     this.#dead = true;
     this.#early = [];
-    this.#inbox.closed(1006, "");
+    this.#guard(() => this.#inbox.closed(1006, ""));
   }
 
   get bufferedBytes(): number {
@@ -75,6 +82,15 @@ export class NodeSocket implements Socket {
 
   onPong(listener: () => void): void {
     this.#inbox.onPong(listener);
+  }
+
+  #guard(tell: () => void): void {
+    try {
+      tell();
+    } catch (error) {
+      this.#logger.error("a listener of a socket failed; the socket is closed", { err: error });
+      this.close(1011, "unexpected error");
+    }
   }
 
   #do(action: (ws: WebSocket) => void): void {

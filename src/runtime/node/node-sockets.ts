@@ -2,6 +2,7 @@ import type { IncomingMessage } from "node:http";
 import { WebSocket } from "ws";
 import { HttpConnectFailure } from "../http.js";
 import { CLIENT_FRAME_BYTES } from "../listen-defaults.js";
+import type { Logger } from "../logger.js";
 import { type Socket, type Sockets, UpgradeRefused } from "../socket.js";
 import { NodeSocket } from "./node-socket.js";
 
@@ -11,10 +12,13 @@ const HANDSHAKE_TIMEOUT = 10_000;
 /** The most of a refusal's body that is kept. */
 const REFUSAL_BYTES = 64 * 1024;
 
-export const nodeSockets = (): Sockets => ({ connect });
+export const nodeSockets = (logger: Logger): Sockets => ({
+  connect: (url, options) => connect(url, logger, options),
+});
 
 async function connect(
   url: string,
+  logger: Logger,
   options: { readonly headers?: Readonly<Record<string, string>>; readonly signal?: AbortSignal } = {},
 ): Promise<Socket> {
   const { headers = {}, signal } = options;
@@ -28,7 +32,7 @@ async function connect(
   const abort = () => ws.terminate();
   signal?.addEventListener("abort", abort, { once: true });
   try {
-    return await opened(ws, url);
+    return await opened(ws, url, logger);
   } catch (error) {
     signal?.throwIfAborted();
     throw error;
@@ -37,11 +41,11 @@ async function connect(
   }
 }
 
-async function opened(ws: WebSocket, url: string): Promise<Socket> {
+async function opened(ws: WebSocket, url: string, logger: Logger): Promise<Socket> {
   return new Promise((resolve, reject) => {
     ws.once("open", () => {
       // Attached before anything else runs, so that no frame that follows the handshake is missed.
-      const socket = new NodeSocket();
+      const socket = new NodeSocket(logger);
       socket.attach(ws);
       resolve(socket);
     });

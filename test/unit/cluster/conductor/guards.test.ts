@@ -1,0 +1,77 @@
+import { expect, it } from "vitest";
+import { createTaskRunner, type TaskTable } from "../../../../src/cluster/conductor/task-runner.js";
+import { openStore } from "../../../../src/cluster/store/open-store.js";
+import type { Store } from "../../../../src/cluster/store/store.js";
+import { createVirtualRuntime, VirtualWorld } from "../../../../src/runtime/virtual/index.js";
+import { startInProcessConductor } from "../../../fixtures/in-process-conductor.js";
+
+const DEFECT = new Error("disk I/O error");
+
+/** A store of which one method fails while the switch is on. */
+function failing<K extends keyof Store>(store: Store, part: K, method: keyof Store[K], broken: () => boolean): void {
+  const methods = store[part];
+  const original = methods[method] as (...args: unknown[]) => unknown;
+  Object.defineProperty(methods, method, {
+    value: (...args: unknown[]) => {
+      if (broken()) throw DEFECT;
+      return original.apply(methods, args);
+    },
+  });
+}
+
+it("a store that fails when a connection ends costs the control plane nothing: the lease runs out as always", async () => {
+  const world = new VirtualWorld();
+  const cluster = await startInProcessConductor(world);
+  let broken = false;
+  failing(cluster.store, "leases", "put", () => broken);
+  const first = cluster.agent("h1", { process: "one" });
+  await world.runUntil(first.session.acquireLease());
+  broken = true;
+  first.runtime.kill();
+  await world.advance(100);
+  const told = cluster.runtime.logs.filter(({ fields }) => fields.err === DEFECT);
+  expect(told.map(({ level }) => level)).toEqual(["error"]);
+  expect(cluster.conductor.connections).toBe(0);
+  broken = false;
+  const second = cluster.agent("h1", { process: "two" });
+  await world.runUntil(second.session.acquireLease(), { limit: 60_000 });
+  expect(second.session.leaseHeld).toBe(true);
+});
+
+it("tasks that cannot be read are read again with the next one", async () => {
+  const runtime = createVirtualRuntime();
+  const store = await openStore({ path: ":memory:", runtime });
+  let broken = false;
+  failing(store, "tasks", "pending", () => broken);
+  const ran: string[] = [];
+  const flow = {
+    run: async ({ requestId }: { readonly requestId: string }) => {
+      ran.push(requestId);
+    },
+    fail: () => undefined,
+  };
+  const table: TaskTable = {
+    build_instances: flow,
+    rebuild_instance: flow,
+    migrate_server: flow,
+    live_migrate_instance: flow,
+    unshelve_instance: flow,
+    delete_resized: flow,
+    delete_local: flow,
+  };
+  const runner = createTaskRunner({ store, table, concurrency: 2, logger: runtime.logger });
+  runner.start();
+  const add = async (requestId: string) => {
+    store.tasks.add({ kind: "delete_local", instanceUuid: runtime.random.uuid(), requestId });
+    runner.wake();
+    for (let turn = 0; turn < 10; turn += 1) await Promise.resolve();
+  };
+  broken = true;
+  await add("one");
+  expect(ran).toEqual([]);
+  expect(runtime.logs.at(-1)).toMatchObject({ level: "error", fields: { err: DEFECT } });
+  broken = false;
+  await add("two");
+  await runner.idle();
+  expect(ran).toEqual(["one", "two"]);
+});

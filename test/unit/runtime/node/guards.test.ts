@@ -1,0 +1,101 @@
+import { afterEach, expect, it } from "vitest";
+import { createNodeRuntime } from "../../../../src/runtime/node/node-runtime.js";
+import type { Runtime } from "../../../../src/runtime/runtime.js";
+import type { Listener, ListenOptions } from "../../../../src/runtime/server.js";
+import type { Socket } from "../../../../src/runtime/socket.js";
+import { UpgradeRefused } from "../../../../src/runtime/socket.js";
+import { VirtualLogger } from "../../../../src/runtime/virtual/virtual-logger.js";
+
+const open: { readonly runtime: Runtime; readonly listener: Listener }[] = [];
+
+afterEach(async () => {
+  for (const { runtime, listener } of open.splice(0)) {
+    await listener.close(0);
+    await runtime.http.close();
+  }
+});
+
+async function listen(options: Partial<ListenOptions>) {
+  const errors: unknown[] = [];
+  const logger = new VirtualLogger((level, _message, { err }) => {
+    if (level === "error") errors.push(err);
+  });
+  const runtime = createNodeRuntime({ logger });
+  const services = { "": () => ({ status: 200, headers: {}, body: "alive" }) };
+  const listener = await runtime.servers.listen({ port: 0, services, ...options });
+  open.push({ runtime, listener });
+  return { runtime, url: listener.url.replace("http", "ws"), alive: () => alive(runtime, listener), errors };
+}
+
+const alive = async (runtime: Runtime, { url }: Listener): Promise<string> =>
+  (await runtime.http.request({ method: "GET", url: `${url}/` })).body;
+
+const closed = (socket: Socket): Promise<number> => new Promise((resolve) => socket.onClose(resolve));
+
+it("an acceptor that throws refuses one connection, and the server lives", async () => {
+  const defect = new Error("a defect of the acceptor");
+  const { runtime, url, alive, errors } = await listen({
+    sockets: {
+      "/x": () => {
+        throw defect;
+      },
+    },
+  });
+  const refused = await runtime.sockets.connect(`${url}/x`).catch((error: unknown) => error);
+  expect(refused).toBeInstanceOf(UpgradeRefused);
+  expect((refused as UpgradeRefused).status).toBe(500);
+  expect(await alive()).toBe("alive");
+  expect(errors).toEqual([defect]);
+});
+
+it("a listener of the server that throws costs that connection, and nobody else", async () => {
+  const defect = new Error("a fraction of a millisecond in a lease");
+  const ended: number[] = [];
+  const { runtime, url, alive, errors } = await listen({
+    sockets: {
+      "/x": (socket) => {
+        socket.onMessage((text) => {
+          if (text === "bad") throw defect;
+          socket.send(text);
+        });
+        socket.onClose((code) => {
+          ended.push(code);
+          throw defect;
+        });
+        return undefined;
+      },
+    },
+  });
+  const bystander = await runtime.sockets.connect(`${url}/x`);
+  const socket = await runtime.sockets.connect(`${url}/x`);
+  const end = closed(socket);
+  socket.send("bad");
+  expect(await end).toBe(1011);
+  const answer = new Promise((resolve) => bystander.onMessage(resolve));
+  bystander.send("still here?");
+  expect(await answer).toBe("still here?");
+  expect(await alive()).toBe("alive");
+  expect(ended).toEqual([1011]);
+  expect(errors).toEqual([defect, defect]);
+  bystander.terminate();
+});
+
+it("a listener of the client that throws costs its connection, not the process", async () => {
+  const defect = new Error("a defect of the client");
+  const { runtime, url, errors } = await listen({
+    sockets: {
+      "/x": (socket) => {
+        socket.onMessage((text) => socket.send(text));
+        return undefined;
+      },
+    },
+  });
+  const socket = await runtime.sockets.connect(`${url}/x`);
+  const end = closed(socket);
+  socket.onMessage(() => {
+    throw defect;
+  });
+  socket.send("to be sent back");
+  expect(await end).toBe(1011);
+  expect(errors).toEqual([defect]);
+});
