@@ -5,6 +5,7 @@ import { buildFailed } from "./build-failure.js";
 import { mustNotUndo, withActionEvent } from "./error-wrappers.js";
 import { imageMeta, LOCAL_DISKS } from "./guest-options.js";
 import { type OperationParts, releaseAllocations } from "./parts.js";
+import { runSteps, stepList } from "./step-list.js";
 
 /** How far a build came, for what has to be undone. */
 export interface BuildProgress {
@@ -14,21 +15,58 @@ export interface BuildProgress {
   driverAsked: boolean;
 }
 
+interface RunningBuild extends BuildProgress {
+  readonly parts: OperationParts;
+  readonly request: BuildRequestOptions;
+}
+
+/** Spec 6.1, rows 5 to 7. Networks and volumes take no work here; their task states are shown as Nova shows them. */
+export const BUILD_INSTANCE = stepList<RunningBuild>("build_and_run_instance", {
+  claim: async (progress) => {
+    const { parts, request, instance } = progress;
+    const { node, allocations, requestId } = request;
+    progress.claim = await parts.tracker.instanceClaim(instance, node, allocations, requestId);
+    progress.instance = progress.claim.instance;
+  },
+  prepare: async (progress) => {
+    const { parts } = progress;
+    await advance(parts, progress, { taskState: "networking" }, [null]);
+    progress.driverAsked = true;
+    await parts.context.driver.prepareForSpawn(progress.instance);
+    await advance(parts, progress, { taskState: "block_device_mapping" }, ["networking"]);
+    await advance(parts, progress, { taskState: "spawning" }, ["block_device_mapping"]);
+  },
+  spawn: async ({ parts, request, instance }) => {
+    await parts.context.driver.spawn(instance, {
+      image: imageMeta(instance),
+      allocations: request.allocations,
+      network: [],
+      blockDevices: LOCAL_DISKS,
+      powerOn: true,
+    });
+  },
+  // An instance that was deleted meanwhile is not spawning any more.
+  record: async (progress) => {
+    const { driver, runtime } = progress.parts.context;
+    const powerState = await driver.powerState(progress.instance);
+    const launchedAt = runtime.clock.now();
+    const changes = { vmState: "active", taskState: null, powerState, launchedAt } as const;
+    await advance(progress.parts, progress, changes, ["spawning"]);
+  },
+});
+
 /** Spec 6.1, rows 4 to 7. The rows before are the API's, the scheduler's and the conductor's. */
 export async function buildInstance(parts: OperationParts, request: BuildRequestOptions): Promise<void> {
   const instance = await acceptBuild(parts, request); // 4
   if (!instance) return;
-  const progress: BuildProgress = { instance, claim: null, driverAsked: false };
+  const progress: RunningBuild = { parts, request, instance, claim: null, driverAsked: false };
   const { instanceUuid, requestId, node } = request;
   await withActionEvent(
     parts.context,
     { instanceUuid, requestId, event: "compute__do_build_and_run_instance" },
     async () => {
       try {
-        progress.claim = await parts.tracker.instanceClaim(instance, node, request.allocations, requestId); // 5
-        progress.instance = progress.claim.instance;
-        await spawn(parts, request, progress); // 6
-        await finish(parts, progress); // 7
+        await runSteps(parts, BUILD_INSTANCE, progress);
         parts.tracker.noteBuild(node, "succeeded");
       } catch (error) {
         if (mustNotUndo(error)) throw error;
@@ -73,31 +111,6 @@ async function acceptBuild(
     await releaseAllocations(parts, instanceUuid, { force: true, requestId });
     return null;
   }
-}
-
-/** Row 6. Networks and volumes take no work here; their task states are shown as Nova shows them. */
-async function spawn(parts: OperationParts, request: BuildRequestOptions, progress: BuildProgress): Promise<void> {
-  const { driver } = parts.context;
-  await advance(parts, progress, { taskState: "networking" }, [null]);
-  progress.driverAsked = true;
-  await driver.prepareForSpawn(progress.instance);
-  await advance(parts, progress, { taskState: "block_device_mapping" }, ["networking"]);
-  await advance(parts, progress, { taskState: "spawning" }, ["block_device_mapping"]);
-  await driver.spawn(progress.instance, {
-    image: imageMeta(progress.instance),
-    allocations: request.allocations,
-    network: [],
-    blockDevices: LOCAL_DISKS,
-    powerOn: true,
-  });
-}
-
-/** Row 7; an instance that was deleted meanwhile is not spawning any more. */
-async function finish(parts: OperationParts, progress: BuildProgress): Promise<void> {
-  const { driver, runtime } = parts.context;
-  const powerState = await driver.powerState(progress.instance);
-  const launchedAt = runtime.clock.now();
-  await advance(parts, progress, { vmState: "active", taskState: null, powerState, launchedAt }, ["spawning"]);
 }
 
 async function advance(

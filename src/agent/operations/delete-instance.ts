@@ -3,6 +3,30 @@ import { AllocationDeleteFailed } from "../../placement/errors.js";
 import { addFault, attempt, isLeaseLost, withActionEvent } from "./error-wrappers.js";
 import { destroyOptions } from "./guest-options.js";
 import { forcesDelete, type OperationParts } from "./parts.js";
+import { runSteps, stepList } from "./step-list.js";
+
+interface DeleteProgress {
+  readonly parts: OperationParts;
+  readonly instance: Instance;
+  readonly requestId: string;
+}
+
+/** The order is V23's. */
+export const TERMINATE_INSTANCE = stepList<DeleteProgress>("terminate_instance", {
+  // One that no host has has no guest either.
+  destroy: async ({ parts, instance }) => {
+    if (instance.host !== null) await parts.context.driver.destroy(instance, destroyOptions(true));
+  },
+  record: async ({ parts, instance }) => {
+    const terminatedAt = parts.context.runtime.clock.now();
+    const changes = { vmState: "deleted", taskState: null, powerState: 0, terminatedAt } as const;
+    await parts.tracker.saveInstance(instance, changes);
+  },
+  release: ({ parts, instance, requestId }) => removeAllocations(parts, instance.uuid, requestId),
+  destroy_row: async ({ parts, instance }) => {
+    await parts.context.conductor.call("instance_destroy", { uuid: instance.uuid });
+  },
+});
 
 /**
  * Spec 6.2 "host up", in the order of V23: guest gone → vm deleted → usage dropped → allocations gone → row destroyed.
@@ -22,23 +46,12 @@ export async function deleteInstance(parts: OperationParts, instanceUuid: string
   }
   await withActionEvent(parts.context, { instanceUuid, requestId, event: "compute_terminate_instance" }, async () => {
     try {
-      await deleteSteps(parts, instance, requestId);
+      await runSteps(parts, TERMINATE_INSTANCE, { parts, instance, requestId });
     } catch (error) {
       if (!isLeaseLost(error)) await deleteFailed(parts, instance, error);
       throw error;
     }
   });
-}
-
-async function deleteSteps(parts: OperationParts, instance: Instance, requestId: string): Promise<void> {
-  const { context, tracker } = parts;
-  const { uuid } = instance;
-  // One that no host has has no guest either.
-  if (instance.host !== null) await context.driver.destroy(instance, destroyOptions(true));
-  const terminatedAt = context.runtime.clock.now();
-  await tracker.saveInstance(instance, { vmState: "deleted", taskState: null, powerState: 0, terminatedAt });
-  await removeAllocations(parts, uuid, requestId);
-  await context.conductor.call("instance_destroy", { uuid });
 }
 
 /** @throws AllocationDeleteFailed, also when Placement could not be asked: the row is the only trace of them. */

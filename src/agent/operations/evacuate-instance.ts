@@ -8,6 +8,7 @@ import { InstanceRecreateNotSupported, InvalidSharedStorage } from "./errors.js"
 import { evacuationFailed } from "./evacuate-failure.js";
 import { imageMeta, LOCAL_DISKS } from "./guest-options.js";
 import type { OperationParts } from "./parts.js";
+import { runSteps, stepList } from "./step-list.js";
 
 /** How far an evacuation came, for what has to be undone. */
 export interface EvacuationProgress {
@@ -22,11 +23,37 @@ export interface EvacuationProgress {
   spawned: boolean;
 }
 
-/** Spec 6.7, rows 3 to 6, on the destination. */
+interface RunningEvacuation extends EvacuationProgress {
+  readonly parts: OperationParts;
+  readonly request: RebuildOptions;
+  allocations: Allocations;
+}
+
+/** Spec 6.7, rows 3 to 6. */
+export const EVACUATE_INSTANCE = stepList<RunningEvacuation>("evacuate_instance", {
+  claim: async (progress) => {
+    const { parts, request, instance, migration } = progress;
+    const { node, requestId } = request;
+    const held = await parts.context.placement.getAllocationsForConsumer(instance.uuid, { requestId });
+    progress.allocations = held.allocations;
+    progress.claim = await parts.tracker.rebuildClaim(instance, node, migration, held.allocations, requestId);
+    progress.phase = "spawning";
+  },
+  probe: async (progress) => {
+    progress.diskReused = await probe(progress.parts, progress.request, progress.instance);
+  },
+  spawn: (progress) => spawn(progress.parts, progress.request, progress, progress.allocations),
+  record: (progress) => finish(progress.parts, progress.request, progress),
+});
+
+/** The destination's part of an evacuation. */
 export async function evacuateInstance(parts: OperationParts, request: RebuildOptions): Promise<void> {
   const found = await lookUp(parts, request);
   if (!found) return;
-  const progress: EvacuationProgress = {
+  const progress: RunningEvacuation = {
+    parts,
+    request,
+    allocations: {},
     ...found,
     claim: null,
     phase: "claiming",
@@ -36,13 +63,7 @@ export async function evacuateInstance(parts: OperationParts, request: RebuildOp
   const { instanceUuid, requestId } = request;
   await withActionEvent(parts.context, { instanceUuid, requestId, event: "compute_rebuild_instance" }, async () => {
     try {
-      const { allocations } = await parts.context.placement.getAllocationsForConsumer(instanceUuid, { requestId });
-      const { instance, migration } = progress;
-      progress.claim = await parts.tracker.rebuildClaim(instance, request.node, migration, allocations, requestId); // 3
-      progress.phase = "spawning";
-      progress.diskReused = await probe(parts, request, instance); // 4
-      await spawn(parts, request, progress, allocations); // 4, 5
-      await finish(parts, request, progress); // 6
+      await runSteps(parts, EVACUATE_INSTANCE, progress);
     } catch (error) {
       // Another agent may be acting for the host: what is left is as after a crash.
       if (mustNotUndo(error)) throw error;

@@ -1,9 +1,12 @@
+import { BUILD_INSTANCE } from "./build-instance.js";
 import { CONFIRM_RESIZE, SETTLE_CONFIRMED } from "./cold-move/confirm-resize.js";
 import { FINISH_RESIZE } from "./cold-move/finish-resize.js";
 import { FINISH_REVERT_RESIZE } from "./cold-move/finish-revert-resize.js";
 import { PREP_RESIZE } from "./cold-move/prep-resize.js";
 import { RESIZE_INSTANCE } from "./cold-move/resize-instance.js";
 import { REVERT_RESIZE } from "./cold-move/revert-resize.js";
+import { TERMINATE_INSTANCE } from "./delete-instance.js";
+import { EVACUATE_INSTANCE } from "./evacuate-instance.js";
 import { LIVE_MIGRATION_STEPS } from "./live-migration/step-lists.js";
 import { RESCUE_INSTANCE } from "./states/rescue-instance.js";
 import { SHELVE_INSTANCE } from "./states/shelve-instance.js";
@@ -17,6 +20,9 @@ interface Named {
 }
 
 const LISTS: readonly Named[] = [
+  BUILD_INSTANCE,
+  TERMINATE_INSTANCE,
+  EVACUATE_INSTANCE,
   PREP_RESIZE,
   RESIZE_INSTANCE,
   FINISH_RESIZE,
