@@ -19,6 +19,7 @@ const startAgent = (host: string): Promise<Program> =>
     args: [
       ...["-o", "fake_libvirt.delay_live_migration=2"],
       ...["-o", "allow_resize_to_same_host=true"],
+      ...["-o", "fake_libvirt.allow_disk_shrink=true"],
       // The scheduler prefers the host with most memory: where it chose by lot in the recording, it has no choice here.
       ...["-o", `fake_libvirt.memory_mb=${host === "devstack3" ? 16_384 : 32_768}`],
     ],
