@@ -3,9 +3,9 @@ import { type ControlPlaneFlags, controlPlaneConfig } from "../../../../src/cli/
 import { VirtualWorld } from "../../../../src/runtime/virtual/index.js";
 
 const read = async (text: string, flags: Partial<ControlPlaneFlags> = {}) => {
-  const { files } = new VirtualWorld().spawn();
-  await files.write("/etc/nova.conf", text);
-  const place = { files, cwd: "/etc", stateDir: "/state" };
+  const runtime = new VirtualWorld().spawn();
+  await runtime.files.write("/etc/nova.conf", text);
+  const place = { runtime, cwd: "/etc", stateDir: "/state" };
   return controlPlaneConfig({ configFile: ["nova.conf"], ...flags }, place);
 };
 
@@ -54,4 +54,14 @@ it("2.5 row 2 a down time that is not above report_interval becomes 2.5 times th
 it("refuses what is wrong, with option and what is allowed", async () => {
   await expect(read("[api]\nservice_delete_policy = maybe\n")).rejects.toThrow(/service_delete_policy/);
   await expect(read("", { serviceDownTime: "soon" })).rejects.toThrow(/--service-down-time/);
+});
+
+it("uses a Placement that runs elsewhere when [placement] says so", async () => {
+  const { placement } = await read(
+    "[placement]\nauth_type = admin_token\nendpoint = http://127.0.0.1:8778/\ntoken = t\n",
+  );
+  expect(await placement?.credentials()).toEqual({
+    endpoint: "http://127.0.0.1:8778",
+    headers: { "x-auth-token": "t" },
+  });
 });
