@@ -1,7 +1,9 @@
 import type { Timers } from "../runtime/timers.js";
+import { drainingHandlers } from "./draining-handlers.js";
 import type { Heartbeat } from "./heartbeat.js";
 import type { AgentParts } from "./parts.js";
 import type { PeriodicLoop } from "./periodic/loop.js";
+import { agentHandlers } from "./rpc.js";
 import type { TaskTracker } from "./task-tracker.js";
 
 /** Seconds of `manager_shutdown_timeout` that are kept for what comes after the waiting. */
@@ -24,12 +26,9 @@ export async function drain({ parts, tasks, periodics, heartbeat }: RunningAgent
   const { managerShutdownTimeout, gracefulShutdownTimeout } = parts.config.defaults;
   const timeout = Math.min(managerShutdownTimeout, gracefulShutdownTimeout) * 1000;
   const reserve = Math.min(RESERVE * 1000, timeout / 4);
-  await logged(parts, "stop taking requests", parts.conductor.stopServing());
-  await endsWithin(
-    timers,
-    reserve,
-    logged(parts, "cancel live migrations that wait", parts.operations.liveMigrations.cancelQueued()),
-  );
+  await endsWithin(timers, reserve, logged(parts, "stop taking requests", stopTaking(parts, tasks)));
+  const cancelled = parts.operations.liveMigrations.cancelQueued();
+  await endsWithin(timers, reserve, logged(parts, "cancel live migrations that wait", cancelled));
   const idle = Promise.all([periodics?.stop(), tasks.idle()]);
   if (!(await endsWithin(timers, timeout - reserve, idle))) {
     parts.logger.warn(`${tasks.size} operations did not end in time; the next start deals with them`);
@@ -37,6 +36,13 @@ export async function drain({ parts, tasks, periodics, heartbeat }: RunningAgent
   parts.driver.setLifecycleListener(null);
   heartbeat.stop();
   await endsWithin(timers, reserve, logged(parts, "let go of the hypervisor", parts.driver.cleanupHost()));
+}
+
+/** The other host of a live migration must still be able to end it. */
+async function stopTaking(parts: AgentParts, tasks: TaskTracker): Promise<void> {
+  if (parts.operations.liveMigrations.underWay)
+    await parts.conductor.serve(drainingHandlers(agentHandlers(parts, tasks)));
+  else await parts.conductor.stopServing();
 }
 
 async function logged(parts: AgentParts, purpose: string, work: Promise<void>): Promise<void> {

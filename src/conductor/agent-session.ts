@@ -29,7 +29,7 @@ export interface Carrier {
   claim(session: AgentSession): AgentSession;
   forget(session: AgentSession): void;
   readonly inbound: {
-    serve(host: string, handlers: AgentHandlers): void;
+    serve(host: string, handlers: Partial<AgentHandlers>): void;
     stop(host: string): void;
     serves(host: string): boolean;
   };
@@ -110,7 +110,7 @@ export class AgentSession implements HostSession {
     await this.#carrier.call("agent_cast", { host, method, params }, meta, options);
   }
 
-  async serve(handlers: AgentHandlers): Promise<void> {
+  async serve(handlers: Partial<AgentHandlers>): Promise<void> {
     // What was under way to the former handlers must have arrived, or it would be taken out of order.
     await this.#stopping;
     this.#carrier.inbound.serve(this.host, handlers);

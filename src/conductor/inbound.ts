@@ -11,7 +11,7 @@ type AnyHandler = (params: never, context: { readonly requestId: string }) => Pr
 /** Hands what the conductor asks to the handlers of the host that is meant; casts once, however often they are delivered. */
 export class Inbound {
   readonly #logger: Logger;
-  readonly #handlers = new Map<string, AgentHandlers>();
+  readonly #handlers = new Map<string, Partial<AgentHandlers>>();
   /** The last cast of each host that was taken; they come in order. */
   readonly #taken = new Map<string, number>();
 
@@ -19,7 +19,7 @@ export class Inbound {
     this.#logger = logger;
   }
 
-  serve(host: string, handlers: AgentHandlers): void {
+  serve(host: string, handlers: Partial<AgentHandlers>): void {
     this.#handlers.set(host, handlers);
   }
 

@@ -53,8 +53,11 @@ export interface HostSession extends Conductor {
   readonly leaseHeld: boolean;
   /** Resolves when another agent took the host, or the lease could not be renewed in time and was then lost. */
   readonly leaseLost: Promise<string>;
-  /** Starts to take casts and calls (spec 2.1 step 6). */
-  serve(handlers: AgentHandlers): Promise<void>;
+  /**
+   * Starts to take casts and calls (spec 2.1 step 6). Called again: with other handlers from now on. What has none is
+   * refused, and a cast then waits for the next process that serves the host.
+   */
+  serve(handlers: Partial<AgentHandlers>): Promise<void>;
   /** Stops taking new ones; those taken run on. */
   stopServing(): Promise<void>;
   /** Gives back the lease and leaves. */

@@ -18,6 +18,9 @@ export interface LiveMigrationOperations {
   /** D: resolves when the migration that was made ready here has come, or was taken back (spec 2.8). */
   incomingEnds(migrationId: number): Promise<void>;
 
+  /** The host is source or destination of one now. */
+  readonly underWay: boolean;
+
   /** S, rows 5-9; resolves when all is over. */
   liveMigration(request: Request<"live_migration">): Promise<void>;
   /** S. @throws InvalidMigrationState */

@@ -2,6 +2,10 @@
 export class IncomingMigrations {
   readonly #open = new Map<number, { readonly ended: Promise<void>; readonly end: () => void }>();
 
+  get size(): number {
+    return this.#open.size;
+  }
+
   begin(migrationId: number): void {
     if (this.#open.has(migrationId)) return;
     let end = () => {};

@@ -84,10 +84,15 @@ export class LiveMigrations implements LiveMigrationOperations {
     const event = { instanceUuid, requestId, event: "compute_pre_live_migration" };
     return this.#destination.run(instanceUuid, () =>
       withActionEvent(parts.context, event, async () => {
-        const incoming = await receive<"pre_live_migration">(parts, request);
-        await runSteps(parts, PRE_STEPS, incoming);
         this.#incoming.begin(migrationId);
-        return incoming.data;
+        try {
+          const incoming = await receive<"pre_live_migration">(parts, request);
+          await runSteps(parts, PRE_STEPS, incoming);
+          return incoming.data;
+        } catch (error) {
+          this.#incoming.end(migrationId);
+          throw error;
+        }
       }),
     );
   }
@@ -114,6 +119,10 @@ export class LiveMigrations implements LiveMigrationOperations {
         await runSteps(parts, ROLLBACK_AT_DESTINATION_STEPS, found);
       }).finally(() => this.#incoming.end(migrationId)),
     );
+  }
+
+  get underWay(): boolean {
+    return this.#outgoing.size > 0 || this.#incoming.size > 0;
   }
 
   incomingEnds(migrationId: number): Promise<void> {

@@ -39,6 +39,7 @@ export function recordingOperations(
       preLiveMigration: async () => ({}),
       postAtDestination: ({ instanceUuid }) => note("post-at-destination")({ uuid: instanceUuid }),
       rollBackAtDestination: ({ instanceUuid }) => note("roll-back-at-destination")({ uuid: instanceUuid }),
+      underWay: false,
       incomingEnds: async () => {},
       liveMigration: ({ instanceUuid }) => note("live-migration")({ uuid: instanceUuid }),
       abort: ({ instanceUuid }) => note("abort")({ uuid: instanceUuid }),
