@@ -2,6 +2,7 @@ import type { HostSession } from "../conductor/port.js";
 import type { Service } from "../conductor/records/index.js";
 import type { NovaConfig } from "../config/nova-config.js";
 import type { ReportClient } from "../placement/report-client.js";
+import type { ChangingFaults } from "../runtime/faults.js";
 import type { Runtime } from "../runtime/runtime.js";
 import type { DriverDefinition } from "../virt/driver.js";
 import type { AgentState } from "./contracts.js";
@@ -33,6 +34,8 @@ export interface AgentOptions {
   readonly driver: DriverDefinition;
   readonly placement: ReportClient;
   readonly metrics?: AgentMetrics;
+  /** Set from outside while it runs; default: there are none. */
+  readonly faults?: ChangingFaults;
   /** What the agent says it is (spec 1.2); default: what this build is. */
   readonly serviceVersion?: number;
   /** Other trackers and operations than the agent's own; for tests. */

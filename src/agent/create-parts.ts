@@ -1,8 +1,10 @@
 import type { HostSession } from "../conductor/port.js";
 import type { NovaConfig } from "../config/nova-config.js";
 import type { ReportClient } from "../placement/report-client.js";
+import type { ChangingFaults } from "../runtime/faults.js";
 import type { Runtime } from "../runtime/runtime.js";
 import type { DriverDefinition } from "../virt/driver.js";
+import { driverFaults } from "../virt/driver-faults.js";
 import { createDriverHost } from "../virt/driver-host.js";
 import type { AgentContext, Operations, ResourceTracker } from "./contracts.js";
 import { driverContext } from "./driver-context.js";
@@ -10,6 +12,7 @@ import { requireHostLease } from "./host-lease.js";
 import { meteredTracker } from "./metered-tracker.js";
 import type { AgentMetrics } from "./metrics.js";
 import { createOperations } from "./operations/operations.js";
+import type { StepFaults } from "./operations/parts.js";
 import type { AgentParts, AgentView } from "./parts.js";
 import { IdentityFile } from "./startup/identity-file.js";
 import { createResourceTracker } from "./tracker/resource-tracker.js";
@@ -26,12 +29,14 @@ export interface ViewOptions {
   /** Asked before the driver changes a guest; throws to forbid it. Default: the host's lease must be held. */
   readonly permit?: (purpose: string) => void;
   readonly metrics?: AgentMetrics;
+  /** Asked before each call of the driver and each step of an operation. */
+  readonly faults?: ChangingFaults;
 }
 
 /** Who makes the parts with which an agent acts. */
 export interface PartFactories {
   readonly tracker: (context: AgentContext) => ResourceTracker | Promise<ResourceTracker>;
-  readonly operations: (context: AgentContext, tracker: ResourceTracker) => Operations;
+  readonly operations: (context: AgentContext, tracker: ResourceTracker, faults?: StepFaults) => Operations;
 }
 
 /** What an agent can see with; the driver is made, and not yet connected. */
@@ -52,6 +57,7 @@ export async function createView(options: ViewOptions): Promise<AgentView> {
     {
       permit: (method, instance) => permit(instance ? `${method} the guest of instance ${instance}` : method),
       observe: (...call) => options.metrics?.driverCall(...call),
+      ...(options.faults ? { point: driverFaults(options.faults) } : {}),
     },
   );
   return {
@@ -75,5 +81,5 @@ export async function createParts(
   const { tracker: makeTracker = createResourceTracker, operations: makeOperations = createOperations } =
     options.factories ?? {};
   const tracker = meteredTracker(await makeTracker(view), options.metrics);
-  return { ...view, tracker, operations: makeOperations(view, tracker), metrics: options.metrics };
+  return { ...view, tracker, operations: makeOperations(view, tracker, options.faults), metrics: options.metrics };
 }

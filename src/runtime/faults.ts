@@ -28,13 +28,23 @@ export type FaultAction =
 
 /** The error of a fault that was set on purpose. */
 export class FaultInjected extends Error {
-  override readonly name = "FaultInjected";
+  /** `FaultInjected`, or the class that the fault names. */
+  override readonly name: string;
   readonly point: string;
 
-  constructor(point: string) {
+  constructor(point: string, name = "FaultInjected") {
     super(`${point} fails because a fault is set for it; compute-cluster fault clear takes it away`);
     this.point = point;
+    this.name = name;
   }
+}
+
+/** Faults that tell when they change. */
+export interface ChangingFaults extends Faults {
+  /** What is set for the point now, not counted as used. */
+  peek(point: string): FaultAction | undefined;
+  /** Returns what stops it. */
+  onChange(listener: () => void): () => void;
 }
 
 /** For processes in which no faults can be set. */

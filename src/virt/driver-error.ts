@@ -19,6 +19,9 @@ const BY_NAME: ReadonlyMap<string, VirtErrorClass> = new Map<string, VirtErrorCl
   ["ReshapeFailed", errors.ReshapeFailed],
 ]);
 
+/** Names of those errors. */
+export const DRIVER_ERRORS: readonly string[] = [...BY_NAME.keys()];
+
 /** What a driver threw as an error that the core knows: the contract's own by class or by name, others as they are. */
 export const asDriverError = (thrown: unknown, driver: string, method: string): Error => {
   if (thrown instanceof errors.VirtError) return thrown;

@@ -1,0 +1,149 @@
+import { resolve } from "node:path";
+import { Command } from "commander";
+import { DEFAULT_STATE_DIR, stateDir } from "../../cluster/local/state-dir.js";
+import { areNoticed, clearFaults, readFaults, setFaults } from "../../runtime/fault-file.js";
+import { FAULT_LANGUAGE, formatKnob, InvalidFault, parseKnob, pointsOf } from "../../runtime/fault-knobs.js";
+import { isLive } from "../../runtime/fault-set.js";
+import { createNodeRuntime } from "../../runtime/node/node-runtime.js";
+import type { Runtime } from "../../runtime/runtime.js";
+import { AGENT_FAULTS } from "../faults/agent-faults.js";
+import { ExitCode } from "../ui/exit-code.js";
+import { quietLogger } from "../ui/quiet-logger.js";
+import { type Column, renderTable } from "../ui/table.js";
+import { createTerminal, type Terminal } from "../ui/terminal.js";
+
+interface FaultOptions {
+  readonly stateDir: string;
+  readonly statePath?: string;
+}
+
+interface Bench {
+  readonly runtime: Runtime;
+  readonly terminal: Terminal;
+  /** The agent's `state_path`. */
+  folder(host: string): string;
+  /** Hosts of the state directory. */
+  hosts(): Promise<readonly string[]>;
+}
+
+/** How long a running agent has to read what was set, in milliseconds. */
+const NOTICE_TIME = 2_000;
+const NOTICE_STEP = 25;
+
+export const faultCommand = (): Command => {
+  const command = new Command("fault")
+    .summary("make an agent's driver, Placement or conductor fail, hang or be slow, while it runs")
+    .description(
+      "Sets faults in a running agent, or one that is started later. They act until they have acted as often as was said,\n" +
+        "or are cleared; they are kept across restarts.",
+    )
+    .option("--state-dir <dir>", "the cluster's state directory", DEFAULT_STATE_DIR)
+    .option("--state-path <dir>", "the agent's own state_path, if nova.conf names another than the default");
+  const run =
+    <Arguments extends readonly unknown[]>(work: (bench: Bench, ...rest: Arguments) => Promise<number>) =>
+    async (...rest: unknown[]): Promise<void> => {
+      const bench = benchOf(command.opts<FaultOptions>());
+      try {
+        process.exitCode = await work(bench, ...(rest as unknown as Arguments));
+      } catch (error) {
+        if (!(error instanceof InvalidFault)) throw error;
+        bench.terminal.complain(`compute-cluster fault: ${error.message}`);
+        process.exitCode = ExitCode.usage;
+      } finally {
+        await bench.runtime.http.close();
+      }
+    };
+  command
+    .command("set <host> <knob...>")
+    .description(
+      `for example devstack2 driver.finishMigration=fail:once placement.put=409:4 conductor=partition:30s\n${FAULT_LANGUAGE}`,
+    )
+    .action(run<[string, string[]]>(set));
+  command
+    .command("list [host]")
+    .description("what is set; without a host: of all hosts of the state directory")
+    .option("--json", "as JSON")
+    .action(run<[string | undefined, { json?: true }]>(list));
+  command
+    .command("clear <host> [point...]")
+    .description("takes away faults by their points; without one: all of the host")
+    .action(run<[string, string[]]>(clear));
+  command
+    .command("points")
+    .description("everything that can be set")
+    .action(
+      run(async ({ terminal }) => {
+        terminal.print(`${pointsOf(AGENT_FAULTS)}\n${FAULT_LANGUAGE}`);
+        return ExitCode.ok;
+      }),
+    );
+  return command;
+};
+
+const benchOf = ({ stateDir: given, statePath }: FaultOptions): Bench => {
+  const directory = stateDir(given, process.cwd());
+  const runtime = createNodeRuntime({ logger: quietLogger });
+  return {
+    runtime,
+    terminal: createTerminal(),
+    folder: (host) => (statePath === undefined ? directory.agent(host) : resolve(statePath)),
+    hosts: () => runtime.files.list(directory.agent("")),
+  };
+};
+
+const set = async ({ runtime, terminal, folder }: Bench, host: string, knobs: readonly string[]): Promise<number> => {
+  const parsed = knobs.map((knob) => parseKnob(knob, AGENT_FAULTS));
+  const ids = await setFaults(folder(host), parsed, runtime);
+  for (const knob of parsed) terminal.print(`${host}: ${formatKnob(knob)}`);
+  for (let waited = 0; waited < NOTICE_TIME; waited += NOTICE_STEP) {
+    if (await areNoticed(folder(host), ids, runtime)) return ExitCode.ok;
+    await runtime.timers.sleep(NOTICE_STEP);
+  }
+  terminal.print(`No agent of ${host} has read this from ${folder(host)} yet; one that is started will`);
+  return ExitCode.ok;
+};
+
+interface Row {
+  readonly host: string;
+  readonly knob: string;
+  /** Counted only for those that act a number of times. */
+  readonly used: number;
+  /** How often it will act; null: until it is cleared. */
+  readonly left: number | null;
+  /** When the fault was set, as ISO 8601. */
+  readonly since: string;
+}
+
+const COLUMNS: readonly Column<Row>[] = [
+  { title: "Host", value: ({ host }) => host },
+  { title: "Fault", value: ({ knob }) => knob },
+  { title: "Acted", value: ({ used }) => String(used), align: "right" },
+  { title: "Left", value: ({ left }) => (left === null ? "always" : String(left)), align: "right" },
+  { title: "Since", value: ({ since }) => since },
+];
+
+const list = async (bench: Bench, host: string | undefined, options: { readonly json?: true }): Promise<number> => {
+  const { runtime, terminal } = bench;
+  const rows: Row[] = [];
+  for (const name of host === undefined ? await bench.hosts() : [host]) {
+    for (const fault of await readFaults(bench.folder(name), AGENT_FAULTS, runtime)) {
+      const { used, times, setAt } = fault;
+      const left = isLive(fault, runtime.clock.now()) ? times && times - used : 0;
+      rows.push({ host: name, knob: formatKnob(fault), used, left, since: new Date(setAt).toISOString() });
+    }
+  }
+  terminal.print(options.json === true ? JSON.stringify(rows, null, 2) : renderTable(COLUMNS, rows, terminal.columns));
+  return ExitCode.ok;
+};
+
+const clear = async (
+  { runtime, terminal, folder }: Bench,
+  host: string,
+  points: readonly string[],
+): Promise<number> => {
+  const wrong = points.find((point) => !AGENT_FAULTS.has(point));
+  if (wrong !== undefined) throw new InvalidFault(`there is no fault point ${wrong}. ${pointsOf(AGENT_FAULTS)}`);
+  const cleared = await clearFaults(folder(host), points, runtime);
+  terminal.print(cleared.length === 0 ? `Nothing was set for ${host}` : `${host}: cleared ${cleared.join(", ")}`);
+  return ExitCode.ok;
+};
