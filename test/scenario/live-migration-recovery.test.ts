@@ -1,0 +1,140 @@
+import { describe, expect } from "vitest";
+import type { MigrationStatus } from "../../src/conductor/records/index.js";
+import type { Strategy } from "../fixtures/cold-moves.js";
+import {
+  arrived,
+  castLive,
+  chosen,
+  heldBy,
+  LiveHypervisors,
+  type LiveMove,
+  reached,
+  statusOf,
+  stayed,
+  VM,
+} from "../fixtures/live-migrations.js";
+import type { Lab } from "../unit/agent/support/lab.js";
+import { AMOUNTS } from "../unit/agent/support/records.js";
+import { scenario } from "../unit/agent/support/scenario.js";
+
+const PERIODIC = { config: { defaults: { periodic_enable: true, periodic_fuzzy_delay: 0 } } };
+
+/** The source died at `status`; the destination runs on. */
+async function interrupted(
+  lab: Lab,
+  status: MigrationStatus,
+  strategy: Strategy = "split",
+): Promise<{ readonly live: LiveHypervisors; readonly move: LiveMove; readonly restart: () => Promise<void> }> {
+  const live = new LiveHypervisors(lab);
+  const { source } = await live.start();
+  const move = await chosen(lab, strategy);
+  lab.kill(source);
+  lab.store.migrations.save(move.migration.id, { status });
+  const restart = async () => {
+    await lab.start("devstack1", live.options("devstack1", PERIODIC));
+    await lab.world.advance(65_000);
+  };
+  return { live, move, restart };
+}
+
+describe("2.6 task migrating, the source restarts", () => {
+  for (const strategy of ["split", "doubled"] as const) {
+    for (const status of ["queued", "preparing", "running", "running (post-copy)"] as const) {
+      scenario(`2.6 OPT ${strategy}, ${status}, the guest on S: given back, error, D cleaned`, async (lab) => {
+        const { move, restart } = await interrupted(lab, status, strategy);
+        lab.hypervisor("devstack2").disks.add(VM);
+        await restart();
+        expect(statusOf(move)).toBe("error");
+        expect(lab.instance(VM)).toMatchObject({ host: "devstack1", vmState: "active", taskState: null });
+        expect(await heldBy(move)).toEqual(stayed(move));
+        expect(lab.hypervisor("devstack2").disks.has(VM)).toBe(false);
+        expect(lab.hypervisor("devstack1").disks.has(VM)).toBe(true);
+      });
+    }
+
+    scenario(`2.6 OPT ${strategy}, running, the guest on D: finished forward`, async (lab) => {
+      const { move, restart } = await interrupted(lab, "running", strategy);
+      lab.hypervisor("devstack1").guests.delete(VM);
+      lab.hypervisor("devstack2").addGuest(VM);
+      await restart();
+      expect(statusOf(move)).toBe("completed");
+      expect(lab.instance(VM)).toMatchObject({ host: "devstack2", vmState: "active", taskState: null, powerState: 1 });
+      expect(await heldBy(move)).toEqual(arrived(move));
+    });
+  }
+
+  scenario("2.6 OPT the guest on D, which is away: waited for, then finished forward", async (lab) => {
+    const live = new LiveHypervisors(lab);
+    const { source, destination } = await live.start();
+    const move = await chosen(lab);
+    lab.kill(source);
+    lab.kill(destination);
+    lab.store.migrations.save(move.migration.id, { status: "running" });
+    lab.hypervisor("devstack1").guests.delete(VM);
+    lab.hypervisor("devstack2").addGuest(VM);
+    await lab.start("devstack1", live.options("devstack1", PERIODIC));
+    await lab.world.advance(200_000);
+    expect(statusOf(move)).toBe("running");
+    expect(lab.instance(VM)).toMatchObject({ host: "devstack1", taskState: "migrating" });
+    await lab.start("devstack2", live.options("devstack2", PERIODIC));
+    await reached(move, "completed");
+    expect(lab.instance(VM)).toMatchObject({ host: "devstack2", vmState: "active", taskState: null });
+    expect(await heldBy(move)).toEqual(arrived(move));
+  });
+
+  scenario("2.6 OPT the guest is nowhere: error on S, with its allocation", async (lab) => {
+    const { move, restart } = await interrupted(lab, "running");
+    lab.hypervisor("devstack1").guests.delete(VM);
+    await restart();
+    expect(statusOf(move)).toBe("error");
+    expect(lab.instance(VM)).toMatchObject({ host: "devstack1", vmState: "error", taskState: null });
+    expect(await heldBy(move)).toEqual(stayed(move));
+  });
+
+  scenario("2.6 accepted: left to the conductor, and ended when it stays so", async (lab) => {
+    const { move, restart } = await interrupted(lab, "accepted");
+    await restart();
+    expect(statusOf(move)).toBe("accepted");
+    expect(lab.instance(VM).taskState).toBe("migrating");
+    await reached(move, "error");
+    expect(lab.instance(VM)).toMatchObject({ host: "devstack1", vmState: "active", taskState: null });
+    expect(await heldBy(move)).toEqual(stayed(move));
+  });
+
+  scenario("2.6 accepted, and the cast comes after the restart: migrated", async (lab) => {
+    const { move, restart } = await interrupted(lab, "accepted");
+    castLive(move);
+    await restart();
+    expect(statusOf(move)).toBe("completed");
+    expect(await heldBy(move)).toEqual(arrived(move));
+  });
+
+  scenario("2.6 the instance was deleted while S was away: M is released, D cleaned", async (lab) => {
+    const { move, restart } = await interrupted(lab, "running");
+    lab.hypervisor("devstack1").guests.delete(VM);
+    lab.hypervisor("devstack2").addGuest(VM);
+    await lab.hold(VM, {});
+    lab.store.instances.destroy(VM);
+    await restart();
+    expect(await heldBy(move)).toEqual({ instance: {}, migration: {} });
+    expect(lab.hypervisor("devstack2").guests.has(VM)).toBe(false);
+    expect(["error", "failed"]).toContain(statusOf(move));
+  });
+
+  scenario("2.6 upstream: aborted and forgotten, the allocations stay", async (lab) => {
+    const live = new LiveHypervisors(lab);
+    const { source } = await live.start();
+    const move = await chosen(lab);
+    lab.kill(source);
+    lab.store.migrations.save(move.migration.id, { status: "running" });
+    const quirks = ["leave-interrupted-live-migration-allocations"] as const;
+    await lab.start("devstack1", live.options("devstack1", { config: { ...PERIODIC.config, quirks } }));
+    await lab.world.advance(65_000);
+    expect(statusOf(move)).toBe("error");
+    expect(lab.instance(VM)).toMatchObject({ host: "devstack1", taskState: null });
+    expect(await heldBy(move)).toEqual({
+      instance: { [move.d.uuid]: AMOUNTS },
+      migration: { [move.s.uuid]: AMOUNTS },
+    });
+  });
+});
