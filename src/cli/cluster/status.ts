@@ -1,18 +1,23 @@
+import { dirname } from "node:path";
 import { Command } from "commander";
+import { Virsh } from "../../../drivers/fake-libvirt/virsh.js";
 import { openCloudSession } from "../../cluster/local/cloud-session.js";
-import { clusterStatus, type HostStatus } from "../../cluster/local/cluster-status.js";
-import { DEFAULT_STATE_DIR, stateDir } from "../../cluster/local/state-dir.js";
+import { clusterStatus, type HostStatus, type HypervisorGuest } from "../../cluster/local/cluster-status.js";
+import { DEFAULT_STATE_DIR, type StateDir, stateDir } from "../../cluster/local/state-dir.js";
 import { createNodeRuntime } from "../../runtime/node/node-runtime.js";
+import type { Runtime } from "../../runtime/runtime.js";
 import { ExitCode } from "../ui/exit-code.js";
 import { quietLogger } from "../ui/quiet-logger.js";
 import { type Column, renderTable } from "../ui/table.js";
 import { createTerminal } from "../ui/terminal.js";
+import { guestSummary } from "./guest-summary.js";
 
 export const statusCommand = (): Command =>
   new Command("status")
-    .summary("hosts, providers, usages and servers, in one table")
+    .summary("hosts, providers, usages, servers and guests, in one table")
     .description(
-      "Asks the Compute API and Placement what they know of every host. A provider that no host answers for is shown too.",
+      "Asks the Compute API and Placement what they know of every host, and looks at the fake-libvirt hypervisors in the state\n" +
+        "directory. A provider that no host answers for is shown too. Guests are stale when the API has their server elsewhere.",
     )
     .option("--state-dir <dir>", "the cluster's state directory", DEFAULT_STATE_DIR)
     .option("--json", "the same as JSON")
@@ -21,7 +26,8 @@ export const statusCommand = (): Command =>
       const runtime = createNodeRuntime({ logger: quietLogger });
       try {
         const directory = stateDir(options.stateDir, process.cwd());
-        const rows = await clusterStatus(await openCloudSession(runtime.files, runtime.http, directory));
+        const session = await openCloudSession(runtime.files, runtime.http, directory);
+        const rows = await clusterStatus(session, await hypervisorGuests(directory, runtime));
         terminal.print(
           options.json === true ? JSON.stringify(rows, null, 2) : renderTable(COLUMNS, rows, terminal.columns),
         );
@@ -30,6 +36,20 @@ export const statusCommand = (): Command =>
       }
       process.exitCode = ExitCode.ok;
     });
+
+/** What every hypervisor of the state directory has, by its folder's name: that of the host unless somebody chose another. */
+const hypervisorGuests = async (
+  directory: StateDir,
+  doors: Pick<Runtime, "files" | "clock" | "logger">,
+): Promise<ReadonlyMap<string, readonly HypervisorGuest[]>> => {
+  const hosts = await doors.files.list(dirname(directory.hypervisor("any")));
+  const guests = await Promise.all(
+    hosts.map((host) => new Virsh(`fake-libvirt://${directory.hypervisor(host)}`, doors).list({ all: true })),
+  );
+  return new Map(
+    hosts.map((host, index) => [host, (guests[index] ?? []).map(({ uuid, name, state }) => ({ uuid, name, state }))]),
+  );
+};
 
 const usage = (row: HostStatus, resourceClass: string): string => {
   const found = row.provider?.usages[resourceClass];
@@ -57,4 +77,5 @@ const COLUMNS: readonly Column<HostStatus>[] = [
     title: "Servers",
     value: (row) => row.servers.map((server) => `${server.name} ${server.status}`).join("\n") || "-",
   },
+  { title: "Guests", value: guestSummary },
 ];

@@ -1,6 +1,20 @@
 import type { CloudSession } from "./cloud-session.js";
 
-/** One host, or one provider that no host answers for. */
+/** A guest as its hypervisor has it. */
+export interface HypervisorGuest {
+  /** Of the instance. */
+  readonly uuid: string;
+  readonly name: string;
+  /** `running`, `shut off`, `paused` … */
+  readonly state: string;
+}
+
+export interface GuestStatus extends HypervisorGuest {
+  /** `stale`: the state of record has the instance on another host. `unknown`: it has no such instance. */
+  readonly record: "here" | "stale" | "unknown";
+}
+
+/** One host, or one provider that no host answers for, or a hypervisor that no host has. */
 export interface HostStatus {
   /** Null: a provider without a compute service. */
   readonly host: string | null;
@@ -18,7 +32,12 @@ export interface HostStatus {
   } | null;
   /** Instances that the state of record puts here. */
   readonly servers: readonly { readonly id: string; readonly name: string; readonly status: string }[];
+  /** What its fake-libvirt hypervisor has; null: there is no hypervisor of the host's name in the state directory. */
+  readonly guests: readonly GuestStatus[] | null;
 }
+
+/** Servers asked for at a time. */
+const PAGE = 1000;
 
 interface ServiceView {
   readonly host: string;
@@ -49,14 +68,21 @@ interface InventoryView {
   readonly allocation_ratio: number;
 }
 
-/** Hosts, providers, usages and servers, joined by compute node uuid; providers of children are left to Placement's own tools. */
-export const clusterStatus = async (session: CloudSession): Promise<HostStatus[]> => {
+/**
+ * Hosts, providers, usages, servers and guests, joined by compute node uuid and host; providers of children are left to
+ * Placement's own tools.
+ * @param guests what each hypervisor has, by host
+ */
+export const clusterStatus = async (
+  session: CloudSession,
+  guests: ReadonlyMap<string, readonly HypervisorGuest[]>,
+): Promise<HostStatus[]> => {
   const compute = (path: string) => session.request("compute", "GET", path, "2.90");
   const placement = (path: string) => session.request("placement", "GET", path, "1.39");
   const [services, hypervisors, servers, providers] = await Promise.all([
     compute("/os-services?binary=nova-compute") as Promise<{ services: ServiceView[] }>,
     compute("/os-hypervisors/detail") as Promise<{ hypervisors: HypervisorView[] }>,
-    compute("/servers/detail?all_tenants=True&limit=1000") as Promise<{ servers: ServerView[] }>,
+    allServers(compute),
     placement("/resource_providers") as Promise<{ resource_providers: ProviderView[] }>,
   ]);
   const hostOf = new Map(hypervisors.hypervisors.map((node) => [node.id, node.service.host]));
@@ -64,19 +90,50 @@ export const clusterStatus = async (session: CloudSession): Promise<HostStatus[]
   const described = await Promise.all(roots.map((provider) => describeProvider(placement, provider)));
   const rows = described.map((provider): HostStatus => {
     const host = hostOf.get(provider.uuid) ?? null;
-    return { host, service: null, provider, servers: [] };
+    return { ...EMPTY, host, provider };
   });
   const hosts = new Set(rows.map((row) => row.host));
-  const without = services.services
-    .filter((service) => !hosts.has(service.host))
-    .map((service): HostStatus => ({ host: service.host, service: null, provider: null, servers: [] }));
+  const withGuests = [...guests].filter(([, found]) => found.length > 0).map(([host]) => host);
+  const without = [...new Set([...services.services.map(({ host }) => host), ...withGuests])]
+    .filter((host) => !hosts.has(host))
+    .map((host): HostStatus => ({ ...EMPTY, host }));
   return [...rows, ...without]
     .map((row) => ({
       ...row,
       service: serviceOf(services.services, row.host),
-      servers: serversOf(servers.servers, row.host),
+      servers: serversOf(servers, row.host),
+      guests: guestsOf(guests, servers, row.host),
     }))
     .sort((a, b) => name(a).localeCompare(name(b), "en", { numeric: true }));
+};
+
+const EMPTY: HostStatus = { host: null, service: null, provider: null, servers: [], guests: null };
+
+const allServers = async (compute: (path: string) => Promise<unknown>): Promise<readonly ServerView[]> => {
+  const all: ServerView[] = [];
+  for (;;) {
+    const last = all.at(-1);
+    const marker = last === undefined ? "" : `&marker=${last.id}`;
+    const { servers } = (await compute(`/servers/detail?all_tenants=True&limit=${PAGE}${marker}`)) as {
+      servers: ServerView[];
+    };
+    all.push(...servers);
+    if (servers.length < PAGE) return all;
+  }
+};
+
+const guestsOf = (
+  guests: ReadonlyMap<string, readonly HypervisorGuest[]>,
+  servers: readonly ServerView[],
+  host: string | null,
+): HostStatus["guests"] => {
+  const found = host === null ? undefined : guests.get(host);
+  if (found === undefined) return null;
+  const recorded = new Map(servers.map((server) => [server.id, server["OS-EXT-SRV-ATTR:host"]]));
+  return found.map((guest) => {
+    const where = recorded.get(guest.uuid);
+    return { ...guest, record: where === undefined ? "unknown" : where === host ? "here" : "stale" };
+  });
 };
 
 const name = (row: HostStatus): string => row.host ?? row.provider?.name ?? "";

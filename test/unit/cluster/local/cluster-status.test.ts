@@ -1,0 +1,69 @@
+import { expect, it } from "vitest";
+import { guestSummary } from "../../../../src/cli/cluster/guest-summary.js";
+import type { CloudSession } from "../../../../src/cluster/local/cloud-session.js";
+import { clusterStatus, type HypervisorGuest } from "../../../../src/cluster/local/cluster-status.js";
+
+const server = (id: string, host: string | null) => ({
+  id,
+  name: `vm-${id}`,
+  status: "ACTIVE",
+  "OS-EXT-SRV-ATTR:host": host,
+});
+const guest = (uuid: string, state = "running"): HypervisorGuest => ({ uuid, name: `instance-${uuid}`, state });
+
+/** An API that has two hosts and these servers, in pages of as many as are asked for. */
+const session = (servers: readonly ReturnType<typeof server>[]): CloudSession => ({
+  request: async (_service, _method, path) => {
+    const url = new URL(path, "http://x");
+    switch (url.pathname) {
+      case "/os-services":
+        return {
+          services: ["devstack1", "devstack2"].map((host) => ({
+            host,
+            state: "up",
+            status: "enabled",
+            forced_down: false,
+          })),
+        };
+      case "/os-hypervisors/detail":
+        return { hypervisors: [{ id: "p1", hypervisor_hostname: "devstack1", service: { host: "devstack1" } }] };
+      case "/servers/detail": {
+        const start = servers.findIndex(({ id }) => id === url.searchParams.get("marker")) + 1;
+        return { servers: servers.slice(start, start + Number(url.searchParams.get("limit"))) };
+      }
+      case "/resource_providers":
+        return { resource_providers: [{ uuid: "p1", name: "devstack1", generation: 3, root_provider_uuid: "p1" }] };
+      case "/resource_providers/p1/inventories":
+        return { inventories: { VCPU: { total: 8, reserved: 0, allocation_ratio: 4 } } };
+      default:
+        return { usages: { VCPU: 1 } };
+    }
+  },
+});
+
+it("shows the guests of each hypervisor, and which of them the record has elsewhere or not at all", async () => {
+  const guests = new Map([
+    ["devstack1", [guest("a"), guest("b"), guest("c", "shut off")]],
+    ["gone", [guest("d")]],
+    ["empty", []],
+  ]);
+  const rows = await clusterStatus(session([server("a", "devstack1"), server("b", "devstack2")]), guests);
+  expect(rows.map(({ host, guests: found }) => [host, found?.map(({ uuid, record }) => `${uuid} ${record}`)])).toEqual([
+    ["devstack1", ["a here", "b stale", "c unknown"]],
+    ["devstack2", undefined],
+    ["gone", ["d unknown"]],
+  ]);
+  expect(rows.map(guestSummary)).toEqual(["2 running, 1 shut off (1 stale, 1 unknown)", "-", "1 running (1 unknown)"]);
+  expect(rows[0]?.provider?.usages).toEqual({ VCPU: { used: 1, capacity: 32 } });
+});
+
+it("knows every server, however many pages there are", async () => {
+  const servers = Array.from({ length: 2_500 }, (_, index) => server(String(index), "devstack1"));
+  const rows = await clusterStatus(session(servers), new Map([["devstack1", [guest("2499")]]]));
+  expect(rows[0]?.servers).toHaveLength(2_500);
+  expect(rows[0]?.guests).toMatchObject([{ record: "here" }]);
+});
+
+it("an empty hypervisor has no guests", () => {
+  expect(guestSummary({ guests: [] })).toBe("none");
+});
