@@ -1,13 +1,15 @@
 /**
  * `npm run bench:tracker`: one pass of an agent over many nodes: the first, an unchanged one, and one with one node
  * changed. Seconds, requests to Placement, memory. The embedded Placement is called in the same process without sockets,
- * so its own work is in the seconds; with `--placement URL` a real one is used instead, for up to 1,000 nodes.
+ * so its own work is in the seconds. Then the same for up to 1,000 nodes with the real Placement: that of `--placement URL`, else
+ * Debian's, where it is installed.
  * Beside it: what nova-compute of master takes for an unchanged pass over 1,000 nodes on a machine of this size (2 cores).
  */
 import { performance } from "node:perf_hooks";
 import { UndiciHttpClient } from "../../src/runtime/node/undici-http-client.js";
 import { FAKE_NODE, StubHypervisor } from "../fixtures/tracker-driver.js";
 import { type TestAgent, TrackerWorld } from "../fixtures/tracker-world.js";
+import { realDatabase, startReal } from "./placement-servers.js";
 
 const NOVA = { nodes: 1_000, seconds: 267, requests: 2_002 };
 const AIM = { nodes: 1_000, seconds: 1, requests: 10 };
@@ -22,10 +24,7 @@ interface Row {
   readonly memoryMb: number;
 }
 
-const endpoint = process.argv.includes("--placement")
-  ? process.argv[process.argv.indexOf("--placement") + 1]
-  : undefined;
-const sizes = [1, 100, 1_000, 10_000].filter((nodes) => endpoint === undefined || nodes <= MOST_ON_REAL_PLACEMENT);
+const SIZES = [1, 100, 1_000, 10_000];
 
 const heapMb = (): number => {
   globalThis.gc?.();
@@ -42,7 +41,7 @@ const measure = async (agent: TestAgent, nodes: number, pass: string, before: nu
   return { nodes, pass, seconds, requests, calls, memoryMb: heapMb() - before };
 };
 
-const run = async (nodes: number): Promise<Row[]> => {
+const run = async (nodes: number, endpoint?: string): Promise<Row[]> => {
   const world = await TrackerWorld.create();
   const before = heapMb();
   const hypervisor = new StubHypervisor();
@@ -67,13 +66,35 @@ const print = (line: string): void => void process.stdout.write(`${line}\n`);
 const columns = [8, 14, 10, 10, 12, 10];
 const line = (cells: readonly string[]): string => cells.map((cell, i) => cell.padStart(columns[i] ?? 10)).join("");
 
-print(`Placement: ${endpoint ?? "embedded, in this process"}`);
-print(line(["nodes", "pass", "seconds", "requests", "conductor", "heap MB"]));
-for (const nodes of sizes) {
-  for (const row of await run(nodes)) {
-    const { pass, seconds, requests, calls, memoryMb } = row;
-    print(line([`${nodes}`, pass, seconds.toFixed(3), `${requests}`, `${calls}`, memoryMb.toFixed(1)]));
+const table = async (title: string, sizes: readonly number[], endpoint?: string): Promise<void> => {
+  print(`Placement: ${title}`);
+  print(line(["nodes", "pass", "seconds", "requests", "conductor", "heap MB"]));
+  for (const nodes of sizes) {
+    for (const row of await run(nodes, endpoint)) {
+      const { pass, seconds, requests, calls, memoryMb } = row;
+      print(line([`${nodes}`, pass, seconds.toFixed(3), `${requests}`, `${calls}`, memoryMb.toFixed(1)]));
+    }
   }
-}
+};
+
+const onRealPlacement = async (): Promise<void> => {
+  const sizes = SIZES.filter((nodes) => nodes <= MOST_ON_REAL_PLACEMENT);
+  const given = process.argv.includes("--placement")
+    ? process.argv[process.argv.indexOf("--placement") + 1]
+    : undefined;
+  if (given !== undefined) return table(given, sizes, given);
+  const database = realDatabase();
+  if (database === undefined)
+    return print("the real Placement is not installed: apt-get install placement-api gunicorn");
+  const real = await startReal(database, { providers: 0, consumers: 0 });
+  try {
+    await table(`the real one, 2 workers, ${database}`, sizes, real.url);
+  } finally {
+    await real.stop();
+  }
+};
+
+await table("embedded, in this process", SIZES);
+await onRealPlacement();
 print(`aim, unchanged pass over ${AIM.nodes} nodes: under ${AIM.seconds} s and at most ${AIM.requests} requests`);
 print(`nova-compute, the same: ${NOVA.seconds} s and ${NOVA.requests.toLocaleString("en")} requests`);
