@@ -15,12 +15,12 @@ export interface LeakFacts {
 }
 
 /**
- * `keep`: rightly held, or it cannot be told yet. `report`: a leak that only a person can mend, because it is the only
- * account of a guest that is here. `free`: a leak whose part of this tree nobody will ever need.
+ * `keep`: rightly held, or it cannot be told yet. `give-back`: the only account of a guest that is here, which its
+ * migration did not hand over. `free`: a leak whose part of this tree nobody will ever need.
  */
 export type LeakVerdict =
   | { readonly action: "keep" }
-  | { readonly action: "report" | "free"; readonly kind: "migration" | "instance"; readonly reason: string };
+  | { readonly action: "give-back" | "free"; readonly kind: "migration" | "instance"; readonly reason: string };
 
 const KEEP: LeakVerdict = { action: "keep" };
 
@@ -39,7 +39,7 @@ function judgeMigration(
   if (instance.taskState !== null) return KEEP;
   // A revert that could not give the allocations back: without them the guest here would be on nobody's account.
   return instance.host === host && !instanceHoldsTree
-    ? { action: "report", kind: "migration", reason: `${reason}, and holds what its instance on this host needs` }
+    ? { action: "give-back", kind: "migration", reason: `${reason}, and holds what its instance on this host needs` }
     : { action: "free", kind: "migration", reason };
 }
 

@@ -3,6 +3,7 @@ import { AllocationUpdateFailed } from "../../placement/errors.js";
 import type { ConsumerAllocations } from "../../placement/types.js";
 import { requireHostLease } from "../host-lease.js";
 import type { LeakKind } from "../metrics.js";
+import { revertToSource } from "../operations/move-allocations.js";
 import { type AgentParts, requestId } from "../parts.js";
 import { judgeLeak, type LeakFacts, type LeakVerdict } from "./judge-leak.js";
 
@@ -70,7 +71,8 @@ async function settle(
 ): Promise<Leak | "repaired" | null> {
   // First what is held, then whether it may be: a move that begins in between changes the generation, and the write fails.
   const held = await parts.placement.getAllocationsForConsumer(consumer, { requestId: request });
-  const verdict = judgeLeak(await readFacts(parts, tree, consumer, request));
+  const facts = await readFacts(parts, tree, consumer, request);
+  const verdict = judgeLeak(facts);
   if (verdict.action === "keep") return null;
   const fields = {
     consumer,
@@ -78,14 +80,28 @@ async function settle(
     kind: verdict.kind,
     request_id: request,
   };
-  const repairs = verdict.action === "free" && parts.config.compute.reconcileAllocations === "repair";
+  const repairs = parts.config.compute.reconcileAllocations === "repair";
+  const deed = verdict.action === "free" ? "are removed" : "are given back to the instance";
   parts.logger.warn(
-    `allocations on this host that should not be: ${verdict.reason}; ${repairs ? "they are removed" : "they are left"}`,
+    `allocations on this host that should not be: ${verdict.reason}; they ${repairs ? deed : "are left"}`,
     fields,
   );
   if (!repairs) return verdict;
   requireHostLease(parts, `take this host out of the allocations of consumer ${consumer}`);
+  if (verdict.action === "give-back") return (await giveBack(parts, facts, request)) ? "repaired" : verdict;
   return (await strip(parts, tree, consumer, held, request)) ? "repaired" : verdict;
+}
+
+/** What the failed revert of spec 6.3 did not do; false: it fails still. */
+async function giveBack(parts: AgentParts, { instance, migration }: LeakFacts, request: string): Promise<boolean> {
+  if (!instance || !migration) return false;
+  try {
+    await revertToSource({ context: parts }, { instance, migration }, { requestId: request });
+    return true;
+  } catch (err) {
+    parts.logger.warn("allocations could not be given back to their instance", { instance: instance.uuid, err });
+    return false;
+  }
 }
 
 async function readFacts(parts: AgentParts, tree: Tree, consumer: string, request: string): Promise<LeakFacts> {

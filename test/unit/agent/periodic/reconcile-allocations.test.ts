@@ -36,7 +36,7 @@ describe("9.3 a migration's allocations", () => {
     ["the instance is deleted", { instance: instance({ deleted: 7, taskState: "deleting" }) }, "free"],
     ["the instance is busy", { instance: instance({ taskState: "resize_reverting" }) }, "keep"],
     ["another move is under way", { moves: [move("confirmed"), move("migrating")] }, "keep"],
-    ["it is all that the guest here has", { instance: instance({ host: "devstack1" }) }, "report"],
+    ["it is all that the guest here has", { instance: instance({ host: "devstack1" }) }, "give-back"],
     ["the guest here has its own", { instance: instance({ host: "devstack1" }), instanceHoldsTree: true }, "free"],
   ])("%s", (_name, facts, action) => {
     expect(judge({ migration: move("confirmed"), ...facts })).toBe(action);
