@@ -52,8 +52,9 @@ async function liveMigrate(parts: TaskParts, task: LiveTask, context: TaskContex
   const instance = store.instances.get(task.instanceUuid);
   if (instance === null) return releaseDeleted(parts, task);
   const migration = findMigration(parts, task) ?? createMigration(parts, task, instance);
-  const move: Move = { instance, migration, flavor: instance.flavor, requestId: task.requestId };
-  const event = { instanceUuid: instance.uuid, event: "conductor_live_migrate_instance", requestId: task.requestId };
+  const { requestId } = task;
+  const move: Move = { instance, migration, flavor: instance.flavor, requestId, restarted: context.restarted };
+  const event = { instanceUuid: instance.uuid, event: "conductor_live_migrate_instance", requestId };
   await withActionEvent(store, event, async (fail) => {
     try {
       refuseUnfit(parts, instance);

@@ -45,6 +45,7 @@ async function migrate(parts: TaskParts, task: MigrateTask, context: TaskContext
     migration: findMigration(parts, task, instance) ?? createMigration(parts, task, instance),
     flavor: task.flavor,
     requestId: task.requestId,
+    restarted: context.restarted,
   };
   const event = { instanceUuid: instance.uuid, requestId: task.requestId };
   await withActionEvent(store, { ...event, event: "conductor_migrate_server" }, (failOuter) =>

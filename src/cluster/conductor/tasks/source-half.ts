@@ -14,6 +14,8 @@ export interface Move {
   /** What it will need; for all moves but a resize what it needs now. */
   readonly flavor: Flavor;
   readonly requestId: string;
+  /** An earlier run of the flow may have claimed a destination. */
+  readonly restarted: boolean;
 }
 
 /**
@@ -27,8 +29,12 @@ export async function secureSourceHalf(parts: TaskParts, move: Move): Promise<Sc
   const { instance, migration, requestId } = move;
   const ofMigration = await placement.getAllocationsForConsumer(migration.uuid, { requestId });
   if (Object.keys(ofMigration.allocations).length > 0) return "replace";
+  if (moveStrategy(store) === "doubled") {
+    // What an earlier run claimed would be added to.
+    if (move.restarted) await dropDestinations(parts, move);
+    return "sum";
+  }
   const { allocations } = await placement.getAllocationsForConsumer(instance.uuid, { requestId });
-  if (moveStrategy(store) === "doubled") return "sum";
   const source = sourceNode(store, instance);
   // Nothing to keep for the way back: created by something that does not know Placement, or healed away.
   if (source === undefined || !holdsAnyOf(allocations, source)) return "replace";
@@ -48,7 +54,7 @@ export async function secureSourceHalf(parts: TaskParts, move: Move): Promise<Sc
  */
 export async function restoreSourceHalf(parts: TaskParts, move: Move): Promise<void> {
   const { store, placement } = parts;
-  const { instance, migration, flavor, requestId } = move;
+  const { instance, migration, requestId } = move;
   const ofMigration = await placement.getAllocationsForConsumer(migration.uuid, { requestId });
   if (Object.keys(ofMigration.allocations).length > 0) {
     // An agent says `deleted` before it deletes the allocations (V23): whichever comes second finds them.
@@ -63,6 +69,11 @@ export async function restoreSourceHalf(parts: TaskParts, move: Move): Promise<v
     }
     return;
   }
+  await dropDestinations(parts, move);
+}
+
+/** Of what the instance itself holds: all but the source's half. */
+async function dropDestinations(parts: TaskParts, { instance, migration, flavor, requestId }: Move): Promise<void> {
   await subtractSameHostClaim(parts, instance, flavor, requestId);
   await releaseUnfinishedClaims(parts, instance, requestId, migration);
 }

@@ -69,6 +69,8 @@ export class ConductorBench {
   readonly placement: ReportClient;
   readonly scheduler: Scheduler;
   readonly casts: Cast[] = [];
+  /** What agents answer to calls; without one the host is not served. */
+  readonly answers = new Map<string, (call: Cast) => unknown>();
   readonly quirks = new Set<string>();
   #runner: TaskRunner;
   #last = 0;
@@ -90,8 +92,10 @@ export class ConductorBench {
       cast: (host, method, params) => {
         this.casts.push({ host, method, params });
       },
-      call: async (host) => {
-        throw new MessagingTimeout(`no agent serves ${host}`);
+      call: async (host, method, params) => {
+        const answer = this.answers.get(method);
+        if (!answer) throw new MessagingTimeout(`no agent serves ${host}`);
+        return (await answer({ host, method, params })) as never;
       },
       serves: () => false,
     };
@@ -141,6 +145,7 @@ export class ConductorBench {
     name: string,
     options: {
       readonly vcpus?: number;
+      readonly cpuRatio?: number;
       readonly version?: number;
       readonly memoryMb?: number;
       readonly zone?: string;
@@ -160,7 +165,7 @@ export class ConductorBench {
     this.store.services.reportState(service.id);
     const tree = await this.placement.getProviderTreeAndEnsureRoot(uuid, name);
     tree.updateInventory(uuid, {
-      VCPU: inventoryOf(options.vcpus ?? 8),
+      VCPU: { ...inventoryOf(options.vcpus ?? 8), allocationRatio: options.cpuRatio ?? 1 },
       MEMORY_MB: inventoryOf(options.memoryMb ?? 4096),
       DISK_GB: inventoryOf(100),
     });
