@@ -41,7 +41,11 @@ export class ColdMoves {
       // Another may have destroyed it meanwhile.
       if ((await this.#guests.state(instance)) !== "shutoff") await store.setState(uuid, "shutoff");
       const domain = await store.get(uuid);
-      if (domain && !domain.leftBehind) await store.define({ ...domain, leftBehind: true });
+      if (!domain?.leftBehind) {
+        // Of a move that was confirmed, but for its files.
+        await files.removeAside(uuid);
+        if (domain) await store.define({ ...domain, leftBehind: true });
+      }
       await files.setAside(uuid);
       return JSON.stringify({ instancesPath: files.root });
     });

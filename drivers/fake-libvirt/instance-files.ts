@@ -74,17 +74,13 @@ export class InstanceFiles {
   }
 
   /**
-   * Renames the instance's folder, so that its disks are safe from whoever makes it anew. Done already is success.
-   * Returns the disks with their sizes.
+   * Renames the instance's folder, so that its disks are safe from whoever makes it anew. Done already is success: what
+   * lies beside is somebody else's.
    */
-  async setAside(uuid: string): Promise<readonly WantedDisk[]> {
+  async setAside(uuid: string): Promise<void> {
     const aside = asideOf(this.#root, uuid);
-    if (await this.exists(uuid)) {
-      // Of a move that was confirmed, but for its files.
-      await this.#files.remove(aside);
-      await this.#files.rename(this.folder(uuid), aside);
-    }
-    return this.disksAside(this.#root, uuid);
+    if (!(await this.exists(uuid)) || (await this.#files.stat(aside))) return;
+    await this.#files.rename(this.folder(uuid), aside);
   }
 
   /** Disks that were set aside below `root`, which may be another host's. */

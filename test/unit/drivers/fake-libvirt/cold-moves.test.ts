@@ -94,6 +94,14 @@ describe.each(LABS)("8.3 cold moves on %s", (_, newLab) => {
       expect(await bytes("devstack1", "disk")).toBe(20 * GIB);
     });
 
+    test("files that an earlier move left are no part of this one", async () => {
+      const root = shared ? `${lab.folder}/nfs` : `${lab.folder}/hypervisors/devstack1/instances`;
+      await lab.files.truncate(`${root}/${UUID}_resize/disk`, 99 * GIB);
+      const diskInfo = await source.migrateDiskAndPowerOff(small, TO);
+      await destination.finishMigration(migrationOf(), large, diskInfo, FINISH);
+      expect(await bytes("devstack2", "disk")).toBe(20 * GIB);
+    });
+
     test("6.3 a guest that is deleted leaves nothing at the source either", async () => {
       const diskInfo = await source.migrateDiskAndPowerOff(small, TO);
       await destination.finishMigration(migrationOf(), large, diskInfo, FINISH);
