@@ -2,27 +2,17 @@ import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { driver as definition } from "../../../../drivers/fake-libvirt/index.js";
 import type { DriverHost } from "../../../../src/virt/driver-host.js";
 import { createDriverHost } from "../../../../src/virt/driver-host.js";
-import {
-  BuildAbortException,
-  capabilitiesAsTraits,
-  GuestNotFound,
-  InstanceExists,
-  InstanceNotRunning,
-  InvalidConfiguration,
-  VirtDriverNotReady,
-} from "../../../../src/virt/index.js";
+import { capabilitiesAsTraits, InvalidConfiguration, VirtDriverNotReady } from "../../../../src/virt/index.js";
 import { instanceOf, NODE_UUID, OTHER_UUID, UUID, virtualContext } from "../../virt/fixtures.js";
-import { DESTROY, IMAGE, KEEP_DISKS, LABS, type Lab, SPAWN } from "./fixtures.js";
+import { DESTROY, LABS, type Lab, SPAWN } from "./fixtures.js";
 
 const vm1 = instanceOf();
 const vm2 = instanceOf({ id: 43, uuid: OTHER_UUID, displayName: "vm2" });
-const GIB = 1024 ** 3;
 
 describe.each(LABS)("fake-libvirt on %s", (_, newLab) => {
   let lab: Lab;
   let host: DriverHost;
   const hypervisor = () => `${lab.folder}/hypervisors/devstack1`;
-  const disk = (uuid: string) => `${hypervisor()}/instances/${uuid}/disk`;
 
   beforeEach(async () => {
     lab = await newLab();
@@ -131,194 +121,6 @@ describe.each(LABS)("fake-libvirt on %s", (_, newLab) => {
     });
   });
 
-  describe("8.2 guests", () => {
-    test("spawn makes a running guest with a sparse disk", async () => {
-      await host.spawn(vm1, SPAWN);
-      expect(await host.listInstanceUuids()).toEqual([UUID]);
-      expect(await host.instanceExists(vm1)).toBe(true);
-      expect(await host.getInfo(vm1)).toEqual({ state: 1, internalId: "instance-0000002a" });
-      expect(await lab.files.stat(disk(UUID))).toMatchObject({ kind: "file", bytes: 20 * GIB });
-    });
-
-    test("spawn with powerOn false leaves it shut off", async () => {
-      await host.spawn(vm1, { ...SPAWN, powerOn: false });
-      expect(await host.powerState(vm1)).toBe(4);
-    });
-
-    test("spawn over a guest that is there: InstanceExists, and it is unharmed", async () => {
-      await host.spawn(vm1, SPAWN);
-      await expect(host.spawn(vm1, SPAWN)).rejects.toThrow(InstanceExists);
-      expect(await host.powerState(vm1)).toBe(1);
-      expect(await lab.files.stat(disk(UUID))).toBeDefined();
-    });
-
-    test("an image that no host can run: BuildAbortException, nothing is left", async () => {
-      await expect(host.spawn(vm1, { ...SPAWN, image: { ...IMAGE, diskFormat: "vmdk" } })).rejects.toThrow(
-        BuildAbortException,
-      );
-      expect(await lab.files.list(`${hypervisor()}/instances`)).toEqual([]);
-    });
-
-    test("a volume-backed guest has no local root disk", async () => {
-      await host.spawn(instanceOf({ imageRef: "" }), SPAWN);
-      expect(await lab.files.stat(disk(UUID))).toBeUndefined();
-      expect((await host.getAvailableResource("devstack1")).localGbUsed).toBe(0);
-    });
-
-    test("destroy removes everything; an absent guest is success", async () => {
-      await host.spawn(vm1, SPAWN);
-      await host.destroy(vm1, DESTROY);
-      await host.destroy(vm1, DESTROY);
-      expect(await host.listInstanceUuids()).toEqual([]);
-      for (const folder of ["domains", "state", "instances"]) {
-        expect(await lab.files.list(`${hypervisor()}/${folder}`)).toEqual([]);
-      }
-    });
-
-    test("V5 destroy with destroyDisks false keeps the files", async () => {
-      await host.spawn(vm1, SPAWN);
-      await host.destroy(vm1, KEEP_DISKS);
-      expect(await host.instanceExists(vm1)).toBe(false);
-      expect(await lab.files.stat(disk(UUID))).toMatchObject({ bytes: 20 * GIB });
-    });
-
-    test("power off, power on, pause, unpause, suspend, resume", async () => {
-      await host.spawn(vm1, SPAWN);
-      const states: number[] = [];
-      for (const step of [
-        () => host.powerOff(vm1),
-        () => host.powerOff(vm1),
-        () => host.powerOn(vm1),
-        () => host.powerOn(vm1),
-        () => host.pause(vm1),
-        () => host.pause(vm1),
-        () => host.unpause(vm1),
-        () => host.suspend(vm1),
-        () => host.resume(vm1),
-        () => host.reboot(vm1, "SOFT"),
-      ]) {
-        await step();
-        states.push(await host.powerState(vm1));
-      }
-      expect(states).toEqual([4, 4, 1, 1, 3, 3, 1, 7, 1, 1]);
-    });
-
-    test.each(["pause", "unpause", "suspend"] as const)(
-      "%s of a guest that is off: InstanceNotRunning",
-      async (method) => {
-        await host.spawn(vm1, { ...SPAWN, powerOn: false });
-        await expect(host[method](vm1)).rejects.toThrow(InstanceNotRunning);
-        expect(await host.powerState(vm1)).toBe(4);
-      },
-    );
-
-    test.each(["powerOff", "powerOn", "pause", "unpause", "suspend", "resume", "getInfo"] as const)(
-      "%s of a guest that is not there: InstanceNotFound",
-      async (method) => {
-        await expect(host[method](vm1)).rejects.toThrow(GuestNotFound);
-        expect(await host.listInstanceUuids()).toEqual([]);
-      },
-    );
-
-    test("reboot of a guest that is not there: SOFT is InstanceNotFound, HARD makes it anew", async () => {
-      await expect(host.reboot(vm1, "SOFT")).rejects.toThrow(GuestNotFound);
-      await host.reboot(vm1, "HARD");
-      expect(await host.powerState(vm1)).toBe(1);
-      expect(await lab.files.stat(disk(UUID))).toMatchObject({ bytes: 20 * GIB });
-    });
-
-    test("resumeStateOnHostBoot starts what is off, and leaves alone what is not", async () => {
-      await host.spawn(vm1, { ...SPAWN, powerOn: false });
-      await host.resumeStateOnHostBoot(vm1);
-      expect(await host.powerState(vm1)).toBe(1);
-      await host.pause(vm1);
-      await host.resumeStateOnHostBoot(vm1);
-      expect(await host.powerState(vm1)).toBe(3);
-    });
-  });
-
-  describe("files and storage", () => {
-    test("instanceOnDisk, deleteInstanceFiles", async () => {
-      expect(await host.instanceOnDisk(vm1)).toBe(false);
-      await host.spawn(vm1, SPAWN);
-      expect(await host.instanceOnDisk(vm1)).toBe(true);
-      await host.destroy(vm1, KEEP_DISKS);
-      expect(await host.deleteInstanceFiles(vm1)).toBe(true);
-      expect(await host.instanceOnDisk(vm1)).toBe(false);
-      expect(await host.deleteInstanceFiles(vm1)).toBe(true);
-    });
-
-    test("3.3 no files here: null", async () => {
-      expect(await host.checkInstanceSharedStorageLocal(vm1)).toBeNull();
-    });
-
-    test.each([true, false])(
-      "3.3 the token of a host is seen by another with the same folder only (shared: %s)",
-      async (shared) => {
-        const instancesPath = `${lab.folder}/nfs`;
-        const source = await lab.connect({ instancesPath });
-        const other = `fake-libvirt://${lab.folder}/hypervisors/devstack2`;
-        const dest = await lab.connect(
-          { connectionUri: other, ...(shared ? { instancesPath } : {}) },
-          { host: "devstack2" },
-        );
-        await source.spawn(vm1, SPAWN);
-        const token = await source.checkInstanceSharedStorageLocal(vm1);
-        expect(await dest.checkInstanceSharedStorageRemote(token ?? {})).toBe(shared);
-        await source.checkInstanceSharedStorageCleanup(token ?? {});
-        expect(await source.checkInstanceSharedStorageRemote(token ?? {})).toBe(false);
-        expect(await lab.files.list(`${instancesPath}/${UUID}`)).toEqual(["disk"]);
-      },
-    );
-
-    test("a token from elsewhere cannot name any file", async () => {
-      await host.spawn(vm1, SPAWN);
-      for (const token of [
-        {},
-        { instanceUuid: UUID, file: "disk" },
-        { instanceUuid: "..", file: "../hypervisor.json" },
-      ]) {
-        expect(await host.checkInstanceSharedStorageRemote(token)).toBe(false);
-        await host.checkInstanceSharedStorageCleanup(token);
-      }
-      const up = { instanceUuid: "../..", file: ".shared-storage-0123456789abcdef" };
-      await lab.files.write(`${hypervisor()}/instances/../../.shared-storage-0123456789abcdef`, "");
-      expect(await host.checkInstanceSharedStorageRemote(up)).toBe(false);
-      expect(await lab.files.stat(disk(UUID))).toBeDefined();
-    });
-
-    test("6.7 evacuation on shared storage: the destination uses the source's disk", async () => {
-      const instancesPath = `${lab.folder}/nfs`;
-      const source = await lab.connect({ instancesPath });
-      const dest = await lab.connect(
-        { instancesPath, connectionUri: `fake-libvirt://${lab.folder}/hypervisors/devstack2` },
-        { host: "devstack2" },
-      );
-      const shared = `${instancesPath}/${UUID}/disk`;
-      const tiny = instanceOf({ rootGb: 0 });
-      await source.spawn(tiny, SPAWN);
-      await lab.files.append(shared, "what the guest wrote");
-      expect(await dest.instanceOnDisk(tiny)).toBe(true);
-      expect(await dest.instanceExists(tiny)).toBe(false);
-      await dest.spawn(tiny, SPAWN);
-      await source.destroy(tiny, KEEP_DISKS);
-      expect(await lab.files.read(shared)).toBe("what the guest wrote");
-      expect(await dest.powerState(tiny)).toBe(1);
-    });
-
-    test("a spawn on shared storage that fails leaves the source's disk", async () => {
-      const instancesPath = `${lab.folder}/nfs`;
-      const source = await lab.connect({ instancesPath });
-      await source.spawn(vm1, SPAWN);
-      const connectionUri = `fake-libvirt://${lab.folder}/hypervisors/devstack2`;
-      const failing = { ...lab.files, ...failingWrites(lab) };
-      const dest = await lab.connect({ instancesPath, connectionUri }, { host: "devstack2", files: failing });
-      await expect(dest.spawn(vm1, SPAWN)).rejects.toThrow("no space left");
-      expect(await dest.listInstanceUuids()).toEqual([]);
-      expect(await lab.files.stat(`${instancesPath}/${UUID}/disk`)).toMatchObject({ bytes: 20 * GIB });
-    });
-  });
-
   describe("what others put into the folder", () => {
     const foreign = "44444444-4444-4444-8444-444444444444";
 
@@ -396,24 +198,6 @@ describe.each(LABS)("fake-libvirt on %s", (_, newLab) => {
     const names = await Promise.all(hosts.map(async (each) => (await each.getAvailableNodes())[0]));
     expect(new Set(names).size).toBe(1);
   });
-});
-
-const failingWrites = ({ files }: Lab): Lab["files"] => ({
-  read: (path) => files.read(path),
-  readIfPresent: (path) => files.readIfPresent(path),
-  write: async (path, text) => {
-    if (path.includes("/domains/")) throw new Error("no space left");
-    await files.write(path, text);
-  },
-  create: (path, text) => files.create(path, text),
-  append: (path, text) => files.append(path, text),
-  truncate: (path, bytes) => files.truncate(path, bytes),
-  rename: (from, to) => files.rename(from, to),
-  remove: (path) => files.remove(path),
-  makeFolder: (path) => files.makeFolder(path),
-  list: (path) => files.list(path),
-  stat: (path) => files.stat(path),
-  watch: (folder, listener) => files.watch(folder, listener),
 });
 
 test("8.4 capabilities and the traits that they become", async () => {

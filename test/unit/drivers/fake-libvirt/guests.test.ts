@@ -1,0 +1,127 @@
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import type { DriverHost } from "../../../../src/virt/driver-host.js";
+import { BuildAbortException, GuestNotFound, InstanceExists, InstanceNotRunning } from "../../../../src/virt/index.js";
+import { instanceOf, UUID } from "../../virt/fixtures.js";
+import { DESTROY, IMAGE, KEEP_DISKS, LABS, type Lab, SPAWN } from "./fixtures.js";
+
+const vm1 = instanceOf();
+const GIB = 1024 ** 3;
+
+describe.each(LABS)("guests of fake-libvirt on %s", (_, newLab) => {
+  let lab: Lab;
+  let host: DriverHost;
+  const hypervisor = () => `${lab.folder}/hypervisors/devstack1`;
+  const disk = (uuid: string) => `${hypervisor()}/instances/${uuid}/disk`;
+
+  beforeEach(async () => {
+    lab = await newLab();
+    host = await lab.connect();
+  });
+  afterEach(() => lab.close());
+
+  describe("8.2 guests", () => {
+    test("spawn makes a running guest with a sparse disk", async () => {
+      await host.spawn(vm1, SPAWN);
+      expect(await host.listInstanceUuids()).toEqual([UUID]);
+      expect(await host.instanceExists(vm1)).toBe(true);
+      expect(await host.getInfo(vm1)).toEqual({ state: 1, internalId: "instance-0000002a" });
+      expect(await lab.files.stat(disk(UUID))).toMatchObject({ kind: "file", bytes: 20 * GIB });
+    });
+
+    test("spawn with powerOn false leaves it shut off", async () => {
+      await host.spawn(vm1, { ...SPAWN, powerOn: false });
+      expect(await host.powerState(vm1)).toBe(4);
+    });
+
+    test("spawn over a guest that is there: InstanceExists, and it is unharmed", async () => {
+      await host.spawn(vm1, SPAWN);
+      await expect(host.spawn(vm1, SPAWN)).rejects.toThrow(InstanceExists);
+      expect(await host.powerState(vm1)).toBe(1);
+      expect(await lab.files.stat(disk(UUID))).toBeDefined();
+    });
+
+    test("an image that no host can run: BuildAbortException, nothing is left", async () => {
+      await expect(host.spawn(vm1, { ...SPAWN, image: { ...IMAGE, diskFormat: "vmdk" } })).rejects.toThrow(
+        BuildAbortException,
+      );
+      expect(await lab.files.list(`${hypervisor()}/instances`)).toEqual([]);
+    });
+
+    test("a volume-backed guest has no local root disk", async () => {
+      await host.spawn(instanceOf({ imageRef: "" }), SPAWN);
+      expect(await lab.files.stat(disk(UUID))).toBeUndefined();
+      expect((await host.getAvailableResource("devstack1")).localGbUsed).toBe(0);
+    });
+
+    test("destroy removes everything; an absent guest is success", async () => {
+      await host.spawn(vm1, SPAWN);
+      await host.destroy(vm1, DESTROY);
+      await host.destroy(vm1, DESTROY);
+      expect(await host.listInstanceUuids()).toEqual([]);
+      for (const folder of ["domains", "state", "instances"]) {
+        expect(await lab.files.list(`${hypervisor()}/${folder}`)).toEqual([]);
+      }
+    });
+
+    test("V5 destroy with destroyDisks false keeps the files", async () => {
+      await host.spawn(vm1, SPAWN);
+      await host.destroy(vm1, KEEP_DISKS);
+      expect(await host.instanceExists(vm1)).toBe(false);
+      expect(await lab.files.stat(disk(UUID))).toMatchObject({ bytes: 20 * GIB });
+    });
+
+    test("power off, power on, pause, unpause, suspend, resume", async () => {
+      await host.spawn(vm1, SPAWN);
+      const states: number[] = [];
+      for (const step of [
+        () => host.powerOff(vm1),
+        () => host.powerOff(vm1),
+        () => host.powerOn(vm1),
+        () => host.powerOn(vm1),
+        () => host.pause(vm1),
+        () => host.pause(vm1),
+        () => host.unpause(vm1),
+        () => host.suspend(vm1),
+        () => host.resume(vm1),
+        () => host.reboot(vm1, "SOFT"),
+      ]) {
+        await step();
+        states.push(await host.powerState(vm1));
+      }
+      expect(states).toEqual([4, 4, 1, 1, 3, 3, 1, 7, 1, 1]);
+    });
+
+    test.each(["pause", "unpause", "suspend"] as const)(
+      "%s of a guest that is off: InstanceNotRunning",
+      async (method) => {
+        await host.spawn(vm1, { ...SPAWN, powerOn: false });
+        await expect(host[method](vm1)).rejects.toThrow(InstanceNotRunning);
+        expect(await host.powerState(vm1)).toBe(4);
+      },
+    );
+
+    test.each(["powerOff", "powerOn", "pause", "unpause", "suspend", "resume", "getInfo"] as const)(
+      "%s of a guest that is not there: InstanceNotFound",
+      async (method) => {
+        await expect(host[method](vm1)).rejects.toThrow(GuestNotFound);
+        expect(await host.listInstanceUuids()).toEqual([]);
+      },
+    );
+
+    test("reboot of a guest that is not there: SOFT is InstanceNotFound, HARD makes it anew", async () => {
+      await expect(host.reboot(vm1, "SOFT")).rejects.toThrow(GuestNotFound);
+      await host.reboot(vm1, "HARD");
+      expect(await host.powerState(vm1)).toBe(1);
+      expect(await lab.files.stat(disk(UUID))).toMatchObject({ bytes: 20 * GIB });
+    });
+
+    test("resumeStateOnHostBoot starts what is off, and leaves alone what is not", async () => {
+      await host.spawn(vm1, { ...SPAWN, powerOn: false });
+      await host.resumeStateOnHostBoot(vm1);
+      expect(await host.powerState(vm1)).toBe(1);
+      await host.pause(vm1);
+      await host.resumeStateOnHostBoot(vm1);
+      expect(await host.powerState(vm1)).toBe(3);
+    });
+  });
+});

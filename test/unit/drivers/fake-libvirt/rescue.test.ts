@@ -1,0 +1,76 @@
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import type { DriverHost } from "../../../../src/virt/driver-host.js";
+import { BuildAbortException, GuestNotFound, InstanceNotRunning } from "../../../../src/virt/index.js";
+import { imageOf, instanceOf, NO_DEVICES, UUID } from "../../virt/fixtures.js";
+import { DESTROY, LABS, type Lab, SPAWN } from "./fixtures.js";
+
+const vm = instanceOf();
+const RESCUE = { ...NO_DEVICES, image: imageOf({ name: "rescue", minDisk: 2 }) };
+
+describe.each(LABS)("8.2 rescue and snapshot on %s", (_, newLab) => {
+  let lab: Lab;
+  let host: DriverHost;
+  const hypervisor = () => `${lab.folder}/hypervisors/devstack1`;
+  const xml = () => lab.files.read(`${hypervisor()}/domains/${UUID}.xml`);
+
+  beforeEach(async () => {
+    lab = await newLab();
+    host = await lab.connect();
+    await host.spawn(vm, SPAWN);
+  });
+  afterEach(() => lab.close());
+
+  test("rescue boots from another disk, with the guest's own beside; unrescue puts all back", async () => {
+    const before = await xml();
+    await host.powerOff(vm);
+    await host.rescue(vm, RESCUE);
+    expect(await host.powerState(vm)).toBe(1);
+    expect(await xml()).toMatch(/disk\.rescue"[\s\S]*dev="vda"[\s\S]*\/disk"[\s\S]*dev="vdb"/);
+    expect(await lab.files.stat(`${hypervisor()}/instances/${UUID}/disk.rescue`)).toMatchObject({
+      bytes: 2 * 1024 ** 3,
+    });
+    await host.unrescue(vm);
+    expect(await host.powerState(vm)).toBe(1);
+    expect(await xml()).toBe(before);
+    expect(await lab.files.list(`${hypervisor()}/instances/${UUID}`)).toEqual(["disk"]);
+  });
+
+  test("a second rescue keeps the way back; a second unrescue changes nothing", async () => {
+    const before = await xml();
+    await host.rescue(vm, RESCUE);
+    await host.rescue(vm, RESCUE);
+    await host.unrescue(vm);
+    await host.powerOff(vm);
+    await host.unrescue(vm);
+    expect(await xml()).toBe(before);
+    expect(await host.powerState(vm)).toBe(4);
+  });
+
+  test("a missing guest: InstanceNotFound; an image that no host can run: BuildAbortException", async () => {
+    await expect(host.rescue(vm, { ...RESCUE, image: imageOf({ diskFormat: "iso" }) })).rejects.toThrow(
+      BuildAbortException,
+    );
+    expect(await host.powerState(vm)).toBe(1);
+    await host.destroy(vm, DESTROY);
+    await expect(host.rescue(vm, RESCUE)).rejects.toThrow(GuestNotFound);
+    await expect(host.unrescue(vm)).rejects.toThrow(GuestNotFound);
+    expect(await lab.files.list(`${hypervisor()}/instances`)).toEqual([]);
+  });
+
+  test("a snapshot goes through its stages, and stops when it is told that the instance has moved on", async () => {
+    const stages: string[] = [];
+    await host.snapshot(vm, "i", { updateTaskState: async (stage) => void stages.push(stage) });
+    expect(stages).toEqual(["image_pending_upload", "image_uploading"]);
+    const deleted = new Error("UnexpectedDeletingTaskState");
+    await expect(host.snapshot(vm, "i", { updateTaskState: () => Promise.reject(deleted) })).rejects.toBe(deleted);
+  });
+
+  test("a snapshot of a missing guest: InstanceNotRunning", async () => {
+    await host.destroy(vm, DESTROY);
+    const stages: string[] = [];
+    await expect(host.snapshot(vm, "i", { updateTaskState: async (stage) => void stages.push(stage) })).rejects.toThrow(
+      InstanceNotRunning,
+    );
+    expect(stages).toEqual([]);
+  });
+});

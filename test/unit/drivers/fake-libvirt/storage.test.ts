@@ -1,0 +1,120 @@
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import type { DriverHost } from "../../../../src/virt/driver-host.js";
+import { instanceOf, UUID } from "../../virt/fixtures.js";
+import { KEEP_DISKS, LABS, type Lab, SPAWN } from "./fixtures.js";
+
+const vm1 = instanceOf();
+const GIB = 1024 ** 3;
+
+describe.each(LABS)("storage of fake-libvirt on %s", (_, newLab) => {
+  let lab: Lab;
+  let host: DriverHost;
+  const hypervisor = () => `${lab.folder}/hypervisors/devstack1`;
+  const disk = (uuid: string) => `${hypervisor()}/instances/${uuid}/disk`;
+
+  beforeEach(async () => {
+    lab = await newLab();
+    host = await lab.connect();
+  });
+  afterEach(() => lab.close());
+
+  describe("files and storage", () => {
+    test("instanceOnDisk, deleteInstanceFiles", async () => {
+      expect(await host.instanceOnDisk(vm1)).toBe(false);
+      await host.spawn(vm1, SPAWN);
+      expect(await host.instanceOnDisk(vm1)).toBe(true);
+      await host.destroy(vm1, KEEP_DISKS);
+      expect(await host.deleteInstanceFiles(vm1)).toBe(true);
+      expect(await host.instanceOnDisk(vm1)).toBe(false);
+      expect(await host.deleteInstanceFiles(vm1)).toBe(true);
+    });
+
+    test("3.3 no files here: null", async () => {
+      expect(await host.checkInstanceSharedStorageLocal(vm1)).toBeNull();
+    });
+
+    test.each([true, false])(
+      "3.3 the token of a host is seen by another with the same folder only (shared: %s)",
+      async (shared) => {
+        const instancesPath = `${lab.folder}/nfs`;
+        const source = await lab.connect({ instancesPath });
+        const other = `fake-libvirt://${lab.folder}/hypervisors/devstack2`;
+        const dest = await lab.connect(
+          { connectionUri: other, ...(shared ? { instancesPath } : {}) },
+          { host: "devstack2" },
+        );
+        await source.spawn(vm1, SPAWN);
+        const token = await source.checkInstanceSharedStorageLocal(vm1);
+        expect(await dest.checkInstanceSharedStorageRemote(token ?? {})).toBe(shared);
+        await source.checkInstanceSharedStorageCleanup(token ?? {});
+        expect(await source.checkInstanceSharedStorageRemote(token ?? {})).toBe(false);
+        expect(await lab.files.list(`${instancesPath}/${UUID}`)).toEqual(["disk"]);
+      },
+    );
+
+    test("a token from elsewhere cannot name any file", async () => {
+      await host.spawn(vm1, SPAWN);
+      for (const token of [
+        {},
+        { instanceUuid: UUID, file: "disk" },
+        { instanceUuid: "..", file: "../hypervisor.json" },
+      ]) {
+        expect(await host.checkInstanceSharedStorageRemote(token)).toBe(false);
+        await host.checkInstanceSharedStorageCleanup(token);
+      }
+      const up = { instanceUuid: "../..", file: ".shared-storage-0123456789abcdef" };
+      await lab.files.write(`${hypervisor()}/instances/../../.shared-storage-0123456789abcdef`, "");
+      expect(await host.checkInstanceSharedStorageRemote(up)).toBe(false);
+      expect(await lab.files.stat(disk(UUID))).toBeDefined();
+    });
+
+    test("6.7 evacuation on shared storage: the destination uses the source's disk", async () => {
+      const instancesPath = `${lab.folder}/nfs`;
+      const source = await lab.connect({ instancesPath });
+      const dest = await lab.connect(
+        { instancesPath, connectionUri: `fake-libvirt://${lab.folder}/hypervisors/devstack2` },
+        { host: "devstack2" },
+      );
+      const shared = `${instancesPath}/${UUID}/disk`;
+      const tiny = instanceOf({ rootGb: 0 });
+      await source.spawn(tiny, SPAWN);
+      await lab.files.append(shared, "what the guest wrote");
+      expect(await dest.instanceOnDisk(tiny)).toBe(true);
+      expect(await dest.instanceExists(tiny)).toBe(false);
+      await dest.spawn(tiny, SPAWN);
+      await source.destroy(tiny, KEEP_DISKS);
+      expect(await lab.files.read(shared)).toBe("what the guest wrote");
+      expect(await dest.powerState(tiny)).toBe(1);
+    });
+
+    test("a spawn on shared storage that fails leaves the source's disk", async () => {
+      const instancesPath = `${lab.folder}/nfs`;
+      const source = await lab.connect({ instancesPath });
+      await source.spawn(vm1, SPAWN);
+      const connectionUri = `fake-libvirt://${lab.folder}/hypervisors/devstack2`;
+      const failing = { ...lab.files, ...failingWrites(lab) };
+      const dest = await lab.connect({ instancesPath, connectionUri }, { host: "devstack2", files: failing });
+      await expect(dest.spawn(vm1, SPAWN)).rejects.toThrow("no space left");
+      expect(await dest.listInstanceUuids()).toEqual([]);
+      expect(await lab.files.stat(`${instancesPath}/${UUID}/disk`)).toMatchObject({ bytes: 20 * GIB });
+    });
+  });
+});
+
+const failingWrites = ({ files }: Lab): Lab["files"] => ({
+  read: (path) => files.read(path),
+  readIfPresent: (path) => files.readIfPresent(path),
+  write: async (path, text) => {
+    if (path.includes("/domains/")) throw new Error("no space left");
+    await files.write(path, text);
+  },
+  create: (path, text) => files.create(path, text),
+  append: (path, text) => files.append(path, text),
+  truncate: (path, bytes) => files.truncate(path, bytes),
+  rename: (from, to) => files.rename(from, to),
+  remove: (path) => files.remove(path),
+  makeFolder: (path) => files.makeFolder(path),
+  list: (path) => files.list(path),
+  stat: (path) => files.stat(path),
+  watch: (folder, listener) => files.watch(folder, listener),
+});
