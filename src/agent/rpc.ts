@@ -102,10 +102,10 @@ export function agentHandlers(parts: AgentParts, tasks: TaskTracker): AgentHandl
       cast("reboot_instance", params, async () =>
         operations.rebootInstance(await load(params.instanceUuid, params.requestId), params.type, params.requestId),
       ),
-    set_host_enabled: ({ enabled }) =>
+    set_host_enabled: ({ enabled }, { requestId }) =>
       tasks.run(async () => {
         await driver.setHostEnabled(enabled);
-        await tracker.setHostEnabled(enabled);
+        await tracker.setHostEnabled(enabled, requestId);
         return enabled ? "enabled" : "disabled";
       }),
     check_instance_shared_storage: ({ instanceUuid, token }, { requestId }) =>

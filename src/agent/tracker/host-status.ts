@@ -1,3 +1,4 @@
+import type { RequestContext } from "../../placement/types.js";
 import type { TrackerParts } from "./parts.js";
 import { DISABLED_TRAIT } from "./traits.js";
 
@@ -5,7 +6,7 @@ import { DISABLED_TRAIT } from "./traits.js";
  * Sets or clears COMPUTE_STATUS_DISABLED on every node (spec 2.5). A failure only warns: each pass derives the trait from
  * the Service row again.
  */
-export async function setHostEnabled(parts: TrackerParts, enabled: boolean): Promise<void> {
+export async function setHostEnabled(parts: TrackerParts, enabled: boolean, request: RequestContext): Promise<void> {
   const { placement, runtime, host } = parts.context;
   // What is written between passes must not undo it.
   parts.binding.disabled = !enabled;
@@ -14,13 +15,14 @@ export async function setHostEnabled(parts: TrackerParts, enabled: boolean): Pro
   }
   for (const [name, { row }] of parts.nodes) {
     try {
-      const { traits, generation } = await placement.getProviderTraits(row.uuid);
+      const { traits, generation } = await placement.getProviderTraits(row.uuid, request);
       if (traits.includes(DISABLED_TRAIT) === !enabled) continue;
       const wanted = enabled ? traits.filter((trait) => trait !== DISABLED_TRAIT) : [...traits, DISABLED_TRAIT];
-      await placement.setTraitsForProvider(row.uuid, { traits: wanted, generation });
+      await placement.setTraitsForProvider(row.uuid, { traits: wanted, generation }, request);
     } catch (err) {
       runtime.logger.warn(`${DISABLED_TRAIT} could not be ${enabled ? "removed" : "set"}; the next pass does it`, {
         node: name,
+        request_id: request.requestId,
         err,
       });
     }

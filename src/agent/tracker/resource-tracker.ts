@@ -256,8 +256,10 @@ export class NodeResourceTracker implements ResourceTracker {
     return new Map([...this.#parts.nodes].map(([name, { row }]) => [name, row]));
   }
 
-  async setHostEnabled(enabled: boolean): Promise<void> {
-    await this.#parts.lock.run(() => setHostEnabled(this.#parts, enabled));
+  async setHostEnabled(enabled: boolean, requestId?: string): Promise<void> {
+    await this.#parts.lock.run(() =>
+      setHostEnabled(this.#parts, enabled, requestId === undefined ? {} : { requestId }),
+    );
   }
 
   #count(instance: Instance, node: TrackedNode): void {
