@@ -45,9 +45,20 @@ export interface ConductorMethods {
   /** Deleted rows included. */
   compute_node_get_by_uuid: Method<{ uuid: string }, ComputeNode | null>;
   compute_node_get_by_host_and_node: Method<{ host: string; node: string }, ComputeNode | null>;
-  /** A row of the same uuid, even deleted, is updated and un-deleted. @throws DuplicateRecord on (host, hypervisorHostname) */
+  /**
+   * A row of the same uuid, even deleted, is updated and un-deleted. `exclusive`: refused too when another host has a node of
+   * that name (spec 2.4 f, also for hosts that start at the same moment).
+   * @throws DuplicateRecord on (host, hypervisorHostname); of an exclusive name with the other host as `takenBy`
+   */
   compute_node_create: Method<
-    { host: string; serviceId: number; uuid: string; hypervisorHostname: string; resources: ComputeNodeResources },
+    {
+      host: string;
+      serviceId: number;
+      uuid: string;
+      hypervisorHostname: string;
+      resources: ComputeNodeResources;
+      exclusive?: boolean;
+    },
     ComputeNode
   >;
   /** Un-deletes too, when `undelete`. @throws ComputeHostNotFound */

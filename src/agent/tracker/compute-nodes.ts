@@ -81,9 +81,18 @@ async function create(
       uuid,
       hypervisorHostname: name,
       resources: { ...columns, ...used, metrics: "[]", pciDevicePools: [] },
+      exclusive: options.exclusiveNames && !driver.rebalancesNodes,
     });
   } catch (error) {
     if (!(error instanceof DuplicateRecord)) throw error;
+    const { takenBy } = error.data;
+    if (typeof takenBy === "string") {
+      throw new InvalidConfiguration(
+        `${error.message}: start the agent with --host ${takenBy}, whose hypervisor this is, or give this machine's hypervisor ` +
+          "a name of its own",
+        { cause: error },
+      );
+    }
     throw new InvalidConfiguration(
       `compute node ${name} of host ${host} has a row with another uuid than ${uuid}, which this agent uses: ` +
         "put the uuid of that row into compute_id, or delete the compute service of that row, and start again",

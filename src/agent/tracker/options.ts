@@ -17,5 +17,6 @@ export const trackerOptions = ({ defaults, compute, workarounds }: NovaConfig): 
   consecutiveBuildServiceDisableThreshold: compute.consecutiveBuildServiceDisableThreshold,
   leanTracking: compute.leanTracking,
   healMovedAllocations: compute.healMovedAllocations,
+  exclusiveNames: !workarounds.upstreamQuirks.has("adopt-foreign-hypervisor"),
   ignoreErroredEvacuations: workarounds.upstreamQuirks.has("ignore-evacuations-in-error"),
 });

@@ -17,6 +17,8 @@ export interface TrackerOptions extends RatioOptions, HostReservation {
   readonly leanTracking: boolean;
   /** `[compute] heal_moved_allocations`: the OPT of spec 4.6 row 7. */
   readonly healMovedAllocations: boolean;
+  /** Off with quirk `adopt-foreign-hypervisor`: a hypervisor may be two hosts' (spec 2.4 f). */
+  readonly exclusiveNames: boolean;
   /** Quirk `ignore-evacuations-in-error`. */
   readonly ignoreErroredEvacuations: boolean;
 }

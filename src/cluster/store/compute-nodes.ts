@@ -90,10 +90,14 @@ export class ComputeNodes implements ComputeNodeStore {
     return this.#read("deleted = 0 ORDER BY id");
   }
 
-  create(node: Parameters<ComputeNodeStore["create"]>[0]): ComputeNode {
+  create(
+    node: Parameters<ComputeNodeStore["create"]>[0],
+    { exclusive = false }: { readonly exclusive?: boolean } = {},
+  ): ComputeNode {
     const { sql, clock, changes } = this.#context;
     const { resources, ...identity } = node;
     return sql.transaction(() => {
+      if (exclusive) this.#refuseNameOfOtherHost(node);
       const known = this.getByUuid(node.uuid, { readDeleted: true });
       if (known) {
         return this.save(
@@ -160,6 +164,15 @@ export class ComputeNodes implements ComputeNodeStore {
       throw new ComputeHostNotFound(`compute node ${id} was not found: it never existed or was deleted`, { id });
     }
     return node;
+  }
+
+  #refuseNameOfOtherHost({ host, hypervisorHostname }: Parameters<ComputeNodeStore["create"]>[0]): void {
+    const other = this.byHypervisorHostname(hypervisorHostname).find((node) => node.host !== host);
+    if (!other) return;
+    throw new DuplicateRecord(
+      `hypervisor ${hypervisorHostname} is compute node ${other.uuid} of host ${other.host}; host ${host} can not have it too`,
+      { host, hypervisorHostname, uuid: other.uuid, takenBy: other.host },
+    );
   }
 
   #unique<T>(identity: { readonly host: string; readonly hypervisorHostname: string }, write: () => T): T {

@@ -87,13 +87,16 @@ export interface ComputeNodeStore {
   byHypervisorHostname(name: string): ComputeNode[];
   /** Alive, by id; paging for os-hypervisors. */
   list(): ComputeNode[];
-  create(node: {
-    readonly host: string;
-    readonly serviceId: number;
-    readonly uuid: string;
-    readonly hypervisorHostname: string;
-    readonly resources: ComputeNodeResources;
-  }): ComputeNode;
+  create(
+    node: {
+      readonly host: string;
+      readonly serviceId: number;
+      readonly uuid: string;
+      readonly hypervisorHostname: string;
+      readonly resources: ComputeNodeResources;
+    },
+    options?: { readonly exclusive?: boolean },
+  ): ComputeNode;
   save(
     id: number,
     changes: Partial<ComputeNodeResources & { readonly host: string; readonly serviceId: number }>,

@@ -30,7 +30,7 @@ export function recordMethods(store: Store): MethodTable<ConductorMethods, Recor
     ),
     compute_node_get_by_uuid: reads(({ uuid }) => computeNodes.getByUuid(uuid, { readDeleted: true })),
     compute_node_get_by_host_and_node: reads(({ host, node }) => computeNodes.getByHostAndNode(host, node)),
-    compute_node_create: writes((node) => computeNodes.create(node)),
+    compute_node_create: writes(({ exclusive = false, ...node }) => computeNodes.create(node, { exclusive })),
     compute_node_save: writes(({ id, changes, undelete = false }) => computeNodes.save(id, changes, { undelete })),
     compute_node_destroy: writes(({ id, host }) => computeNodes.destroy(id, host)),
 

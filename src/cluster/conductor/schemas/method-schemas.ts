@@ -87,6 +87,7 @@ export const CONDUCTOR_PARAMS: ParamsSchemas<ConductorMethods, ConductorMethod> 
     uuid,
     hypervisorHostname: name,
     resources: object<ComputeNodeResources>(computeNodeResources),
+    exclusive: optional(flag),
   },
   compute_node_save: {
     id,

@@ -298,6 +298,19 @@ export class Lab {
     await this.#ask("DELETE", `/resource_providers/${uuid}`);
   }
 
+  /** As an operator would, with a fresh generation; a provider that is not there stays so. */
+  async addTrait(providerName: string, trait: string): Promise<void> {
+    const { resource_providers: found } = await this.#ask("GET", "/resource_providers");
+    const uuid = (found as { name: string; uuid: string }[]).find(({ name }) => name === providerName)?.uuid;
+    await this.#ask("PUT", `/traits/${trait}`);
+    const { traits, resource_provider_generation } = await this.#ask("GET", `/resource_providers/${uuid}/traits`);
+    if (!Array.isArray(traits)) return;
+    await this.#ask("PUT", `/resource_providers/${uuid}/traits`, {
+      resource_provider_generation,
+      traits: [...new Set([...traits, trait])],
+    });
+  }
+
   instance(uuid: string): Instance {
     const found = this.store.instances.get(uuid, { readDeleted: true });
     if (!found) throw new Error(`no instance ${uuid}`);
