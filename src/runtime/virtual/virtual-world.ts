@@ -37,6 +37,8 @@ export class VirtualWorld {
   readonly #timeline = new Timeline();
   readonly #incarnations = new Map<string, number>();
   #now: number;
+  /** How far the time of day is from the time that has passed. */
+  #skew = 0;
   #spawned = 0;
   #running = false;
 
@@ -50,9 +52,14 @@ export class VirtualWorld {
     );
   }
 
-  /** Virtual time in milliseconds since the epoch. */
+  /** The time of day in milliseconds since the epoch. */
   get now(): number {
-    return this.#now;
+    return this.#now + this.#skew;
+  }
+
+  /** Sets the time of day of every machine forward, or back; no time passes, and monotonic clocks and timers do not notice. */
+  jumpClock(milliseconds: number): void {
+    this.#skew += Math.trunc(milliseconds);
   }
 
   /** Timers, deliveries and answers that are still to come. */
