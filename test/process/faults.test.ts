@@ -1,0 +1,68 @@
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { LocalCloud } from "./support/local-cloud.js";
+import { Operator } from "./support/operator.js";
+import { Program } from "./support/program.js";
+
+describe("faults on purpose", () => {
+  let cloud: LocalCloud;
+  let operator: Operator;
+
+  /** A whole `compute-cluster fault` command. */
+  const fault = async (...args: string[]) => {
+    const program = new Program("compute-cluster", ["fault", "--state-dir", cloud.stateDir, ...args]);
+    const { code } = await program.exited;
+    return { code, text: `${program.stdout}${program.stderr}` };
+  };
+  const rows = async () => JSON.parse((await fault("list", "--json")).text) as { knob: string; left: number | null }[];
+
+  beforeEach(async () => {
+    cloud = await LocalCloud.start();
+    operator = new Operator(cloud);
+  });
+  afterEach(() => cloud.dispose());
+
+  it("act while the agent runs, as often as was said", async () => {
+    const agent = await cloud.startAgent("devstack1");
+    const knob = "driver.spawn=fail:BuildAbortException:once";
+    expect(await fault("set", "devstack1", knob)).toEqual({ code: 0, text: `devstack1: ${knob}\n` });
+    await agent.printed(/a fault is set on purpose: driver\.spawn=fail:BuildAbortException:once/);
+    await expect(operator.boot("vm1").then((id) => operator.serverIn(id, "ACTIVE"))).rejects.toThrow(/driver\.spawn/);
+    await operator.serverIn(await operator.boot("vm2"), "ACTIVE");
+    expect(await rows()).toMatchObject([{ knob, left: 0 }]);
+    await fault("clear", "devstack1");
+    expect(await rows()).toEqual([]);
+  });
+
+  it("are kept for an agent that starts later, and what has acted does not come back", async () => {
+    const set = await fault("set", "devstack1", "driver.spawn=fail:BuildAbortException:once");
+    expect(set).toMatchObject({ code: 0, text: expect.stringContaining("No agent of devstack1 has read this") });
+    const first = await cloud.startAgent("devstack1");
+    await expect(operator.boot("vm1").then((id) => operator.serverIn(id, "ACTIVE"))).rejects.toThrow(/driver\.spawn/);
+    await first.stop();
+    await cloud.startAgent("devstack1");
+    await operator.serverIn(await operator.boot("vm2"), "ACTIVE");
+  });
+
+  it("cut the agent off until they are cleared", async () => {
+    await cloud.startAgent("devstack1", { args: ["-o", "report_interval=1"] });
+    await fault("set", "devstack1", "conductor=partition");
+    const id = await operator.boot("vm1");
+    await cloud.eventually(
+      () => operator.server(id),
+      (server) => String(server["OS-EXT-SRV-ATTR:host"]) !== "" && String(server.status) === "BUILD",
+    );
+    await fault("clear", "devstack1", "conductor");
+    await operator.serverIn(id, "ACTIVE");
+  });
+
+  it("that do not exist are refused with the list of those that do, and nothing is set", async () => {
+    const refused = await fault("set", "devstack1", "driver.spawn=fail", "driver.spwan=fail");
+    expect(refused.code).toBe(2);
+    expect(refused.text).toContain("there is no fault point driver.spwan");
+    for (const point of ["driver.finishMigration", "placement.put", "conductor", "agent.prep_resize."]) {
+      expect(refused.text).toContain(point);
+    }
+    expect(await fault("clear", "devstack1", "nonsense")).toMatchObject({ code: 2 });
+    expect(await rows()).toEqual([]);
+  });
+});
