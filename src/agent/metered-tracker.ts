@@ -7,6 +7,7 @@ export function meteredTracker(tracker: ResourceTracker, metrics: AgentMetrics):
   const claims: Partial<ResourceTracker> = {
     instanceClaim: (...args) => counted("instance", () => tracker.instanceClaim(...args)),
     rebuildClaim: (...args) => counted("move", () => tracker.rebuildClaim(...args)),
+    resizeClaim: (...args) => counted("move", () => tracker.resizeClaim(...args)),
   };
 
   async function counted(kind: ClaimKind, take: () => Promise<Claim>): Promise<Claim> {
