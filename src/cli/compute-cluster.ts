@@ -10,6 +10,7 @@ const COMMANDS = {
   env: async () => (await import("./cluster/env.js")).envCommand(),
   virsh: async () => (await import("./cluster/virsh.js")).virshCommand(),
   fault: async () => (await import("./cluster/fault.js")).faultCommand(),
+  db: async () => (await import("./cluster/db.js")).dbCommand(),
   placement: async () => (await import("./cluster/placement.js")).placementCommand(),
   "control-plane": async () => (await import("./cluster/control-plane.js")).controlPlaneCommand(),
 } satisfies Record<string, () => Promise<Command>>;

@@ -151,6 +151,8 @@ export interface ConductorMethods {
     },
     null
   >;
+  /** Gives records of older releases what newer ones need, at most `limit` of each kind. */
+  online_data_migrations: Method<{ limit: number }, OnlineDataMigration[]>;
   /** The operator's stop and start, for power-state sync and lifecycle (spec 4.10). */
   stop_instance: Method<{ instanceUuid: string }, null>;
 
@@ -160,6 +162,13 @@ export interface ConductorMethods {
   // identity
   /** A token with role `service` for Placement, and where that is; for agents without a `[placement]` section of their own. */
   placement_access: Method<Record<string, never>, { endpoint: string; token: string; expiresAt: number }>;
+}
+
+/** One kind of migration: how many records needed it, and how many have been migrated now. */
+export interface OnlineDataMigration {
+  readonly name: string;
+  readonly needed: number;
+  readonly completed: number;
 }
 
 export interface InstanceFilters {

@@ -142,6 +142,16 @@ export class Migrations implements MigrationStore {
     });
   }
 
+  fillUuids(limit: number): { readonly needed: number; readonly completed: number } {
+    const { sql } = this.#context;
+    return sql.transaction(() => {
+      const [needed] = sql.get("SELECT count(*) FROM migrations WHERE uuid IS NULL") ?? [];
+      const rows = this.#table.many("uuid IS NULL ORDER BY id LIMIT ?", limit);
+      for (const row of rows) this.#withUuid(row);
+      return { needed: Number(needed ?? 0), completed: rows.length };
+    });
+  }
+
   #existing(id: number): Migration {
     const migration = this.get(id);
     if (!migration) {

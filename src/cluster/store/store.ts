@@ -171,6 +171,8 @@ export interface MigrationStore {
     changes: MigrationChanges,
     options?: { readonly expectedStatus?: readonly MigrationStatus[] },
   ): Migration;
+  /** Gives rows without one a uuid, deleted rows too, oldest first (spec 1.5). */
+  fillUuids(limit: number): { readonly needed: number; readonly completed: number };
 }
 
 export interface FlavorStore {

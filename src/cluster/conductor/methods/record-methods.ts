@@ -7,7 +7,12 @@ const NEW_SERVICE_DISABLED = "New compute service disabled due to config option.
 
 type RecordMethod = Exclude<
   keyof ConductorMethods,
-  "build_instances" | "migrate_server" | "stop_instance" | "sync_instance_info" | "placement_access"
+  | "build_instances"
+  | "migrate_server"
+  | "online_data_migrations"
+  | "stop_instance"
+  | "sync_instance_info"
+  | "placement_access"
 >;
 
 /** The methods that read and write records, each by one method of the store. */

@@ -14,7 +14,13 @@ export interface WorkContext {
   readonly instanceInfo: Map<string, ReadonlySet<string>>;
 }
 
-type WorkMethod = "build_instances" | "migrate_server" | "stop_instance" | "sync_instance_info" | "placement_access";
+type WorkMethod =
+  | "build_instances"
+  | "migrate_server"
+  | "online_data_migrations"
+  | "stop_instance"
+  | "sync_instance_info"
+  | "placement_access";
 
 /** The methods that hand work to the conductor, or ask it for something that is not a record. */
 export function workMethods(context: WorkContext): MethodTable<ConductorMethods, WorkMethod> {
@@ -28,6 +34,7 @@ export function workMethods(context: WorkContext): MethodTable<ConductorMethods,
       store.tasks.add({ kind: "migrate_server", host: null, ...params });
       return null;
     }),
+    online_data_migrations: writes(({ limit }) => [{ name: "migration_uuids", ...store.migrations.fillUuids(limit) }]),
     stop_instance: writes(({ instanceUuid }, { requestId }) => {
       const instance = store.instances.get(instanceUuid);
       if (!instance) {

@@ -154,6 +154,7 @@ export const CONDUCTOR_PARAMS: ParamsSchemas<ConductorMethods, ConductorMethod> 
     reason: text(65_535),
     requestId: name,
   },
+  online_data_migrations: { limit: id },
   stop_instance: { instanceUuid: uuid },
   sync_instance_info: { host: name, instanceUuids: listOf(uuid) },
   placement_access: {},

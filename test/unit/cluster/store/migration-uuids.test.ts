@@ -1,0 +1,32 @@
+import { expect, test } from "vitest";
+import { addInstance, memoryStore, uuidOf } from "./support.js";
+
+const UUID = /^[0-9a-f-]{36}$/;
+
+const withOldRows = async (count: number) => {
+  const { store } = await memoryStore();
+  addInstance(store);
+  for (let made = 0; made < count; made += 1) {
+    store.migrations.create({ instanceUuid: uuidOf(1), migrationType: "migration", status: "finished" });
+  }
+  store.database.run("UPDATE migrations SET uuid = NULL");
+  return store;
+};
+const missing = (store: Awaited<ReturnType<typeof withOldRows>>) =>
+  Number(store.database.get("SELECT count(*) FROM migrations WHERE uuid IS NULL")?.[0]);
+
+test("1.5 migrations of older releases get a uuid by the online data migration, some at a time", async () => {
+  const store = await withOldRows(3);
+  expect(store.migrations.fillUuids(2)).toEqual({ needed: 3, completed: 2 });
+  expect(missing(store)).toBe(1);
+  expect(store.migrations.fillUuids(2)).toEqual({ needed: 1, completed: 1 });
+  expect(store.migrations.fillUuids(2)).toEqual({ needed: 0, completed: 0 });
+});
+
+test("1.5 and lazily, when they are read: the same one from then on", async () => {
+  const store = await withOldRows(1);
+  const [read] = store.migrations.byFilters({ instanceUuid: uuidOf(1) });
+  expect(read?.uuid).toMatch(UUID);
+  expect(missing(store)).toBe(0);
+  expect(store.migrations.get(read?.id ?? 0)?.uuid).toBe(read?.uuid);
+});
