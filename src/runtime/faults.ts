@@ -46,9 +46,3 @@ export interface ChangingFaults extends Faults {
   /** Returns what stops it. */
   onChange(listener: () => void): () => void;
 }
-
-/** For processes in which no faults can be set. */
-export const NO_FAULTS: Faults = Object.freeze({
-  hit: async () => {},
-  decide: () => undefined,
-});

@@ -47,7 +47,8 @@ export interface MoveMethods {
    */
   confirmMigration?(migration: Migration, instance: Instance, options: ConfirmMigrationOptions): Promise<void>;
   /**
-   * S, when the move was reverted (D's guest was destroyed before), and at start-up after an interrupted
+   * S, when the move was reverted (D's guest was destroyed before, with `destroyDisks` false where S sees the same files, as
+   * it does on the same host), and at start-up after an interrupted
    * {@link migrateDiskAndPowerOff} (spec 2.6): brings back the guest, whose flavor is the old one again, from any
    * half-done step. Default: power on, if that is wanted.
    */

@@ -69,6 +69,18 @@ describe.each(benches)("files (%s)", (_name, openBench) => {
     expect(await files.stat(`${folder}/made/disk`)).toMatchObject({ bytes: 5 });
   });
 
+  it("grow a sparse file that is larger than any text, and keep what it begins with", async () => {
+    const path = `${folder}/disk`;
+    const gib = 1024 ** 3;
+    await files.write(path, "begin");
+    await files.truncate(path, 20 * gib);
+    await files.truncate(path, 40 * gib);
+    expect(await files.stat(path)).toMatchObject({ bytes: 40 * gib });
+    await expect(files.read(path)).rejects.toMatchObject({ name: "FileFailure" });
+    await files.truncate(path, 5);
+    expect(await files.read(path)).toBe("begin");
+  });
+
   it("rename files over files and folders away, and remove what is there or not", async () => {
     await files.write(`${folder}/a/x`, "a");
     await files.write(`${folder}/b`, "b");
