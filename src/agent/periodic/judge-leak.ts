@@ -10,8 +10,10 @@ export interface LeakFacts {
   readonly instance: Instance | null;
   /** Every migration of the instance. */
   readonly moves: readonly Migration[];
-  /** The instance itself holds something on this tree. */
+  /** The instance itself holds something on this tree, and not what only its migration's half could replace. */
   readonly instanceHoldsTree: boolean;
+  /** The instance itself holds something on another tree. */
+  readonly instanceHoldsElsewhere: boolean;
 }
 
 /**
@@ -44,13 +46,15 @@ function judgeMigration(
 }
 
 /** Row 7 of spec 4.6. Rows of deleted instances are the tracker's. */
-function judgeInstance({ host, instance, moves }: LeakFacts): LeakVerdict {
+function judgeInstance({ host, instance, moves, instanceHoldsElsewhere }: LeakFacts): LeakVerdict {
   const elsewhere = instance !== null && instance.deleted === 0 && instance.host !== null && instance.host !== host;
   if (!elsewhere || instance.taskState !== null || moves.some(isUnderWay)) return KEEP;
-  // A move in error is accounted until it is mended; a done evacuation from here is start-up's to clean up, guest first.
+  // After a move in error this may be all that the instance has; a done evacuation from here is start-up's to clean up,
+  // guest first.
   const unsettled = moves.some(
     ({ status, migrationType, sourceCompute }) =>
-      status === "error" || (migrationType === "evacuation" && status === "done" && sourceCompute === host),
+      (status === "error" && !instanceHoldsElsewhere) ||
+      (migrationType === "evacuation" && status === "done" && sourceCompute === host),
   );
   return unsettled
     ? KEEP

@@ -1,6 +1,6 @@
-import type { ComputeNode, Instance, Migration } from "../../conductor/records/index.js";
+import { type ComputeNode, flavorResources, type Instance, type Migration } from "../../conductor/records/index.js";
 import { AllocationUpdateFailed } from "../../placement/errors.js";
-import type { ConsumerAllocations } from "../../placement/types.js";
+import type { Allocations, ConsumerAllocations } from "../../placement/types.js";
 import { requireHostLease } from "../host-lease.js";
 import type { LeakKind } from "../metrics.js";
 import { revertToSource } from "../operations/move-allocations.js";
@@ -71,7 +71,7 @@ async function settle(
 ): Promise<Leak | "repaired" | null> {
   // First what is held, then whether it may be: a move that begins in between changes the generation, and the write fails.
   const held = await parts.placement.getAllocationsForConsumer(consumer, { requestId: request });
-  const facts = await readFacts(parts, tree, consumer, request);
+  const facts = await readFacts(parts, tree, consumer, held, request);
   const verdict = judgeLeak(facts);
   if (verdict.action === "keep") return null;
   const fields = {
@@ -104,7 +104,13 @@ async function giveBack(parts: AgentParts, { instance, migration }: LeakFacts, r
   }
 }
 
-async function readFacts(parts: AgentParts, tree: Tree, consumer: string, request: string): Promise<LeakFacts> {
+async function readFacts(
+  parts: AgentParts,
+  tree: Tree,
+  consumer: string,
+  held: ConsumerAllocations,
+  request: string,
+): Promise<LeakFacts> {
   const { conductor, host, placement } = parts;
   const migration = await one<Migration>(
     conductor.call("migrations_by_filters", { filters: { uuids: [consumer], readDeleted: true } }),
@@ -112,9 +118,27 @@ async function readFacts(parts: AgentParts, tree: Tree, consumer: string, reques
   const uuid = migration?.instanceUuid ?? consumer;
   const instance = await one<Instance>(conductor.call("instances_by_filters", { filters: { uuids: [uuid] } }));
   const moves = await conductor.call("migrations_by_filters", { filters: { instanceUuid: uuid } });
-  const own = migration ? await placement.getAllocationsForConsumer(uuid, { requestId: request }) : null;
-  const instanceHoldsTree = Object.keys(own?.allocations ?? {}).some((provider) => tree.providers.has(provider));
-  return { host, migration, instance, moves, instanceHoldsTree };
+  const own = (await placement.getAllocationsForConsumer(uuid, { requestId: request })).allocations;
+  const here = (allocations: Allocations) => Object.entries(allocations).filter(([root]) => tree.providers.has(root));
+  const needs = (allocations: Allocations) => instance !== null && isNeed(instance, here(allocations));
+  const stranded = migration !== null && needs(held.allocations) && !needs(own);
+  return {
+    host,
+    migration,
+    instance,
+    moves,
+    instanceHoldsTree: here(own).length > 0 && !stranded,
+    instanceHoldsElsewhere: here(own).length < Object.keys(own).length,
+  };
+}
+
+/** Exactly what the instance's flavor takes, on one provider; a revert on the same host is judged by it (6.4). */
+function isNeed({ flavor, imageRef }: Instance, held: readonly (readonly [string, Allocations[string]])[]): boolean {
+  const [only, more] = held;
+  const resources = only?.[1].resources ?? {};
+  const need = flavorResources(flavor, imageRef === "");
+  const names = [...new Set([...Object.keys(resources), ...Object.keys(need)])];
+  return more === undefined && names.every((name) => resources[name] === need[name]);
 }
 
 const one = async <T>(rows: Promise<readonly T[]>): Promise<T | null> => (await rows)[0] ?? null;

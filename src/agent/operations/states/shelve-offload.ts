@@ -12,6 +12,9 @@ export interface ShelveProgress {
   instance: Instance;
 }
 
+/** The guest is gone already, and an answer that was lost says nothing: asked again, as a delete may be repeated (9.4). */
+const RELEASE_ATTEMPTS = 4;
+
 /** Spec 6.6 "offload": the allocations are gone before the instance says that it is offloaded (spec V24, bug 1798688). */
 export const SHELVE_OFFLOAD_INSTANCE = stepList<ShelveProgress>("shelve_offload_instance", {
   power_off: ({ parts, instance }) => powerOffIfThere(parts, instance),
@@ -20,8 +23,10 @@ export const SHELVE_OFFLOAD_INSTANCE = stepList<ShelveProgress>("shelve_offload_
   },
   release: async ({ parts, instance, requestId }) => {
     const { uuid } = instance;
-    const released = await parts.context.placement.deleteAllocation(uuid, { force: true, requestId });
-    if (released !== null) return;
+    const options = { force: true, requestId };
+    for (let attempt = 0; attempt < RELEASE_ATTEMPTS; attempt += 1) {
+      if ((await parts.context.placement.deleteAllocation(uuid, options)) !== null) return;
+    }
     throw new AllocationDeleteFailed(
       `allocations of instance ${uuid} could not be removed: Placement cannot be reached; offload the instance again`,
     );

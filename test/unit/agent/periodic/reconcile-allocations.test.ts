@@ -21,6 +21,7 @@ const judge = (facts: Partial<LeakFacts>) =>
     instance: instance(),
     moves: [],
     instanceHoldsTree: false,
+    instanceHoldsElsewhere: false,
     ...facts,
   }).action;
 
@@ -61,6 +62,7 @@ describe("9.3, 4.6 row 7: an instance's allocations", () => {
     ["evacuation accepted", { moves: [move("accepted", { migrationType: "evacuation" })] }, "keep"],
     ["evacuation pre-migrating", { moves: [move("pre-migrating", { migrationType: "evacuation" })] }, "keep"],
     ["move in error", { moves: [move("error")] }, "keep"],
+    ["move in error, and it holds the other half too", { moves: [move("error")], instanceHoldsElsewhere: true }, "free"],
     ["waits for its confirmation", { moves: [move("finished")] }, "keep"],
   ])("%s", (_name, facts, action) => {
     expect(judge(facts)).toBe(action);
