@@ -1,5 +1,10 @@
 import { type Flavor, flavorResources, type Instance, type Migration } from "../../conductor/records/index.js";
-import { AllocationDeleteFailed, AllocationMoveFailed } from "../../placement/errors.js";
+import {
+  AllocationDeleteFailed,
+  AllocationMoveFailed,
+  AllocationUpdateFailed,
+  PlacementAPIConnectFailure,
+} from "../../placement/errors.js";
 import type { Allocations, RequestContext } from "../../placement/types.js";
 import { hasQuirk } from "../parts.js";
 import type { OperationParts } from "./parts.js";
@@ -87,8 +92,27 @@ async function holdsAnything({ context }: AllocationParts, consumer: string, opt
   return Object.keys(allocations).length > 0;
 }
 
-/** One half of what a doubled instance holds; nothing when it holds one half only. */
-async function strip(parts: AllocationParts, move: Move, half: "source" | "destination", context: RequestContext) {
+/** Tries of a write whose answer did not come (spec V30). */
+const ATTEMPTS = 4;
+
+/**
+ * One half of what a doubled instance holds; nothing when it holds one half only. An answer that was lost says nothing:
+ * what is held is read again.
+ */
+async function strip(parts: AllocationParts, move: Move, half: Half, context: RequestContext): Promise<void> {
+  for (let attempt = 1; ; attempt += 1) {
+    try {
+      await stripOnce(parts, move, half, context);
+      return;
+    } catch (error) {
+      if (!(error instanceof PlacementAPIConnectFailure) || attempt === ATTEMPTS) throw error;
+    }
+  }
+}
+
+type Half = "source" | "destination";
+
+async function stripOnce(parts: AllocationParts, move: Move, half: Half, context: RequestContext): Promise<void> {
   const { placement } = parts.context;
   const { instance, migration } = move;
   const [source, destination] = await Promise.all([
@@ -100,8 +124,11 @@ async function strip(parts: AllocationParts, move: Move, half: "source" | "desti
   if (source !== destination) {
     if (!(source in allocations) || !(destination in allocations)) return;
     const root = half === "source" ? source : destination;
-    await placement.removeProviderTreeFromInstanceAllocation(instance.uuid, root, { ...context, retry: true });
-    return;
+    const options = { ...context, retry: true };
+    if (await placement.removeProviderTreeFromInstanceAllocation(instance.uuid, root, options)) return;
+    throw new AllocationUpdateFailed(
+      `the ${half}'s half of what instance ${instance.uuid} holds could not be removed: Placement refused it`,
+    );
   }
   const { oldFlavor, newFlavor } = flavorsOf(instance, migration);
   if (!isSum(allocations, source, instance, [oldFlavor, newFlavor])) return;
