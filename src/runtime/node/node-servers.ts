@@ -54,10 +54,7 @@ class NodeListener implements Listener {
     this.#server.maxConnections = limits.connections;
     this.#sockets = new WebSocketServer({ noServer: true, perMessageDeflate: false, maxPayload: limits.frameBytes });
     this.#server.on("request", (request, response) => {
-      this.#exchange.serve(request, response, this.url).catch((error: unknown) => {
-        this.#logger.error("a request could not be served", { err: error });
-        response.destroy();
-      });
+      this.#exchange.serve(request, response, this.url);
     });
     this.#server.on("upgrade", (request, socket, head) => {
       try {

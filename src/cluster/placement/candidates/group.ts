@@ -54,36 +54,41 @@ function someRoom(resourceClass: ResourceClass, amount: number, tree: Provider |
 }
 
 /** Whether the provider is in one aggregate of each set. */
-export function isMember(provider: Provider, memberOf: readonly (readonly Aggregate[])[]): boolean {
-  return memberOf.every((any) => any.some((aggregate) => provider.aggregates.has(aggregate)));
+export function isMember({ aggregates }: Provider, memberOf: readonly (readonly Aggregate[])[]): boolean {
+  return hasOneOfEach(aggregates, memberOf);
 }
 
-export function isForbidden(provider: Provider, group: Group): boolean {
-  return group.forbiddenAggregates.some((aggregate) => provider.aggregates.has(aggregate));
+export function isForbidden({ aggregates }: Provider, group: Group): boolean {
+  return hasAny(aggregates, group.forbiddenAggregates);
 }
 
-function hasTraits(provider: Provider, group: Group): boolean {
-  return (
-    group.required.every((any) => any.some((trait) => provider.traits.has(trait))) &&
-    !group.forbidden.some((trait) => provider.traits.has(trait))
-  );
+// Plain loops: these run for every provider of a search.
+function hasOneOfEach<T>(set: ReadonlySet<T>, wanted: readonly (readonly T[])[]): boolean {
+  for (const any of wanted) if (!hasAny(set, any)) return false;
+  return true;
 }
 
-/** The providers that serve all of a group by themselves. */
-export function* singleProviders(group: Group): Generator<Provider> {
-  const { resources, tree, memberOf } = group;
+function hasAny<T>(set: ReadonlySet<T>, items: readonly T[]): boolean {
+  for (const item of items) if (set.has(item)) return true;
+  return false;
+}
+
+/** The providers that serve all of a group by themselves, up to a number. */
+export function singleProviders(group: Group, limit = Number.POSITIVE_INFINITY): Provider[] {
+  const { resources, tree, memberOf, required, forbidden } = group;
+  const found: Provider[] = [];
   // A group without resources is served by what it names, and by nothing when it only names what is forbidden.
-  if (resources.length === 0 && group.required.length === 0 && memberOf.length === 0) return;
-  const anyTraits = group.required.length === 0 && group.forbidden.length === 0;
-  const anyAggregates = memberOf.length === 0 && group.forbiddenAggregates.length === 0;
+  if (resources.length === 0 && required.length === 0 && memberOf.length === 0) return found;
   for (const each of startingPoint(group)) {
     const provider = "provider" in each ? each.provider : each;
-    if (!haveRoom(provider, resources)) continue;
     if (resources.length > 0 && tree !== null && provider.root !== tree) continue;
-    if (!anyTraits && !hasTraits(provider, group)) continue;
-    if (!anyAggregates && (!isMember(provider, memberOf) || isForbidden(provider, group))) continue;
-    yield provider;
+    if (!hasOneOfEach(provider.traits, required) || hasAny(provider.traits, forbidden)) continue;
+    if (!isMember(provider, memberOf) || isForbidden(provider, group)) continue;
+    if (!haveRoom(provider, resources)) continue;
+    found.push(provider);
+    if (found.length >= limit) break;
   }
+  return found;
 }
 
 function haveRoom(provider: Provider, resources: Group["resources"]): boolean {
@@ -95,12 +100,22 @@ function haveRoom(provider: Provider, resources: Group["resources"]): boolean {
 
 /** The smallest indexed set that all providers sought are in; or their inventories of a class. */
 function startingPoint(group: Group): Iterable<Provider | Inventory> {
-  const sets: (ReadonlySet<Provider> | ReadonlySet<Inventory>)[] = [];
-  for (const any of [...group.required, ...group.memberOf]) if (any.length === 1 && any[0]) sets.push(any[0].providers);
-  for (const [resourceClass] of group.resources) sets.push(resourceClass.inventories);
-  if (sets.length === 0) {
-    const [any = []] = [...group.required, ...group.memberOf];
-    return new Set(any.flatMap((each) => [...each.providers]));
+  let smallest: Iterable<Provider | Inventory> = [];
+  let size = Number.POSITIVE_INFINITY;
+  for (const [{ inventories }] of group.resources) {
+    if (inventories.size >= size) continue;
+    smallest = inventories;
+    ({ size } = inventories);
   }
-  return sets.reduce((smallest, set) => (set.size < smallest.size ? set : smallest));
+  for (const any of [...group.required, ...group.memberOf]) {
+    const [only, another] = any;
+    const sum = any.reduce((count, { providers }) => count + providers.size, 0);
+    if (sum >= size) continue;
+    smallest =
+      only !== undefined && another === undefined
+        ? only.providers
+        : new Set(any.flatMap(({ providers }) => [...providers]));
+    size = sum;
+  }
+  return smallest;
 }

@@ -11,19 +11,24 @@ export function candidatesJson(
   nested: boolean,
   requested: ReadonlySet<string>,
 ): string {
-  const out: string[] = ['{"allocation_requests":['];
   const renderer = new RequestRenderer(minor);
-  candidates.forEach((candidate, index) => {
-    if (index > 0) out.push(",");
-    out.push(renderer.render(candidate));
-  });
-  out.push('],"provider_summaries":{');
-  summarizedProviders(candidates, minor >= 29 || !nested).forEach((provider, index) => {
-    if (index > 0) out.push(",");
-    out.push(summary(provider, minor, requested));
-  });
-  out.push("}}");
-  return out.join("");
+  const providers = summarizedProviders(candidates, minor >= 29 || !nested);
+  // Pieces bring their comma along: of long lists, half as many pieces to join.
+  let json = '{"allocation_requests":[';
+  let first = true;
+  for (const candidate of candidates) {
+    const piece = renderer.render(candidate);
+    json += first ? piece.slice(1) : piece;
+    first = false;
+  }
+  json += '],"provider_summaries":{';
+  first = true;
+  for (const provider of providers) {
+    const piece = summary(provider, minor, requested);
+    json += first ? piece.slice(1) : piece;
+    first = false;
+  }
+  return `${json}}}`;
 }
 
 class RequestRenderer {
@@ -37,18 +42,19 @@ class RequestRenderer {
     this.#minor = minor;
   }
 
+  /** With a comma before it. */
   render({ parts, served }: Candidate): string {
     const [part, anotherPart] = parts;
     const [group, anotherGroup] = served;
     if (part === undefined || group === undefined || anotherPart !== undefined || anotherGroup !== undefined) {
-      return this.#json(parts, served);
+      return `,${this.#json(parts, served)}`;
     }
     let key = this.#keys.get(part.resources);
     if (key === undefined) {
       key = `candidate ${this.#minor < 12 ? 10 : this.#minor < 34 ? 12 : 34} ${group.suffix} ${this.#amounts(part.resources)}`;
       this.#keys.set(part.resources, key);
     }
-    return fragment(part.provider, key, () => this.#json(parts, served));
+    return fragment(part.provider, key, () => `,${this.#json(parts, served)}`);
   }
 
   #json(parts: readonly Part[], served: readonly GroupRequest[]): string {
@@ -94,9 +100,9 @@ function summarizedProviders(candidates: readonly Candidate[], wholeTrees: boole
   return found;
 }
 
-/** A provider's member of `provider_summaries`. */
+/** A provider's member of `provider_summaries`, with a comma before it. */
 function summary(provider: Provider, minor: number, requested: ReadonlySet<string>): string {
-  const make = (shown: (className: string) => boolean) => `"${provider.uuid}":${summaryJson(provider, minor, shown)}`;
+  const make = (shown: (className: string) => boolean) => `,"${provider.uuid}":${summaryJson(provider, minor, shown)}`;
   if (minor < 27) return make((name) => requested.has(name));
   return fragment(provider, minor < 29 ? "summary 1.27" : "summary", () => make(() => true));
 }

@@ -2,30 +2,58 @@ import type { Provider, Trait } from "../model/records.js";
 import type { PlacementTuning } from "../options.js";
 import type { State } from "../store/state.js";
 import { type Candidate, candidateKey, combine } from "./candidate.js";
-import { resolveGroup } from "./group.js";
+import { resolveGroup, singleProviders } from "./group.js";
 import { type GroupRequest, type Surroundings, singleProviderRequests, treeRequests } from "./group-requests.js";
 import { product, roundRobin } from "./product.js";
-import type { CandidatesRequest } from "./request.js";
+import type { CandidatesRequest, RequestGroup } from "./request.js";
 
 export interface SearchOptions extends Pick<PlacementTuning, "maxAllocationCandidates" | "generationStrategy"> {
   /** Microversion 1.29 on; before that, a candidate has one provider of a tree at most. */
   readonly nestedAware: boolean;
+  /** How many are wanted at most; null: all. */
+  readonly limit: number | null;
 }
 
 /**
- * The candidates for a request, found as they are asked for.
- * @throws {ResourceClassNotFound | TraitNotFound}
+ * The candidates for a request; where it is worth it they are found as they are asked for.
+ * @throws {ResourceClassNotFound | TraitNotFound} at once, or when the first one is asked for.
  */
-export function* searchCandidates(
+export function searchCandidates(
   state: State,
   request: CandidatesRequest,
   options: SearchOptions,
-): Generator<Candidate> {
+): Iterable<Candidate> {
   const anchors = rootsWithTraits(state, request);
-  if (anchors !== null && anchors.size === 0) return;
-  const around: Surroundings = { anchors, sharing: state.sharing() };
-  const trees = around.sharing.size > 0 || state.nested > 0;
+  if (anchors !== null && anchors.size === 0) return [];
+  const sharing = state.sharing();
+  const trees = sharing.size > 0 || state.nested > 0;
+  const [only, another] = request.groups;
+  if (!trees && anchors === null && only !== undefined && another === undefined) {
+    return searchFlat(state, only, options);
+  }
+  return search(state, request, options, { anchors, sharing });
+}
 
+/** One group in a world without trees and sharing providers, which is how most clouds look. */
+function searchFlat(state: State, wanted: RequestGroup, options: SearchOptions): Candidate[] {
+  const { maxAllocationCandidates: most, limit } = options;
+  const group = resolveGroup(state, wanted);
+  if (group === undefined) return [];
+  const { suffix, resources } = group;
+  const bound = Math.min(limit ?? Number.POSITIVE_INFINITY, most < 0 ? Number.POSITIVE_INFINITY : most);
+  return singleProviders(group, bound).map((provider) => {
+    const parts = resources.length === 0 ? [] : [{ provider, resources }];
+    return { parts, served: [{ suffix, anchor: provider, parts, providers: [provider] }] };
+  });
+}
+
+function* search(
+  state: State,
+  request: CandidatesRequest,
+  options: SearchOptions,
+  around: Surroundings,
+): Generator<Candidate> {
+  const trees = around.sharing.size > 0 || state.nested > 0;
   const found: Iterable<GroupRequest>[] = [];
   for (const each of request.groups) {
     const group = resolveGroup(state, each);

@@ -13,11 +13,11 @@ export function listCandidates(call: Call): Answer {
   const request = parseCandidatesRequest(call);
   const requested = new Set(request.groups.flatMap(({ resources }) => [...resources.keys()]));
   try {
-    const found = take(
-      call,
-      searchCandidates(call.state, request, { ...call.tuning, nestedAware: call.minor >= 29 }),
-      request.limit,
-    );
+    const { tuning } = call;
+    // Of those to be mixed all are needed.
+    const limit = tuning.randomizeAllocationCandidates ? null : request.limit;
+    const options = { ...tuning, nestedAware: call.minor >= 29, limit };
+    const found = take(call, searchCandidates(call.state, request, options), request.limit);
     return { body: candidatesJson(found, call.minor, call.state.nested > 0, requested), modified: call.unit.now };
   } catch (error) {
     if (error instanceof ResourceClassNotFound) {
@@ -29,7 +29,7 @@ export function listCandidates(call: Call): Answer {
 }
 
 /** As many as wanted: the first ones, or with `randomize_allocation_candidates` any. */
-function take(call: Call, candidates: Generator<Candidate>, limit: number | null): Candidate[] {
+function take(call: Call, candidates: Iterable<Candidate>, limit: number | null): Candidate[] {
   if (call.tuning.randomizeAllocationCandidates) {
     const all = [...candidates];
     for (let i = all.length - 1; i > 0; i -= 1) {

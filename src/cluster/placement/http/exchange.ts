@@ -128,7 +128,7 @@ export class Exchange {
   }
 
   #negotiateContent(endpoint: Endpoint, minor: number): void {
-    if (endpoint.json === "answers" && acceptable(this.#accept, ["application/json"]).length === 0) {
+    if (endpoint.json === "answers" && !this.#acceptsJson()) {
       throw new HttpError(406, "Only application/json is provided");
     }
     if (endpoint.json !== "takes" || minor >= endpoint.jsonUntil) return;
@@ -136,6 +136,10 @@ export class Exchange {
     if (type !== "application/json") {
       throw new HttpError(415, `The media type ${type || "None"} is not supported, use application/json`);
     }
+  }
+
+  #acceptsJson(): boolean {
+    return this.#accept === "application/json" || acceptable(this.#accept, ["application/json"]).length > 0;
   }
 
   #run(endpoint: Endpoint, match: Match, credentials: PlacementCredentials, minor: number): Answer {

@@ -2,6 +2,7 @@ import { InventoryInUse, InventoryWithResourceClassNotFound, NotFound } from "..
 import type { Inventory, InventoryAmounts, Provider, ResourceClass } from "../model/records.js";
 import type { Changing } from "./context.js";
 import { incrementGeneration } from "./provider-changes.js";
+import { inventoriesChange } from "./row-changes.js";
 
 /** An inventory of this class is there already. */
 export class DuplicateInventory extends Error {
@@ -22,6 +23,7 @@ export function addInventory(
   const resourceClass = changing.state.resourceClass(className);
   if (provider.inventories.has(resourceClass)) throw new DuplicateInventory();
   const inventory = insert(changing, provider, resourceClass, amounts);
+  write(changing.unit, [inventory]);
   incrementGeneration(changing.unit, provider);
   return inventory;
 }
@@ -36,6 +38,7 @@ export function updateInventory(
   const inventory = provider.inventories.get(changing.state.resourceClass(className));
   if (inventory === undefined) throw new InventoryWithResourceClassNotFound(className);
   change(changing, inventory, amounts);
+  write(changing.unit, [inventory]);
   incrementGeneration(changing.unit, provider);
   return inventory;
 }
@@ -72,7 +75,13 @@ export function setInventories(
     if (present === undefined) insert(changing, provider, resourceClass, amounts);
     else change(changing, present, amounts);
   }
+  if (wanted.size > 0) write(changing.unit, [...provider.inventories.values()]);
   incrementGeneration(changing.unit, provider);
+}
+
+function write(unit: Changing["unit"], inventories: readonly Inventory[]): void {
+  const { sql, values } = inventoriesChange(inventories);
+  unit.write(sql, ...values);
 }
 
 function insert(
@@ -92,13 +101,6 @@ function insert(
       resourceClass.inventories.delete(inventory);
     },
   );
-  unit.write(
-    "INSERT INTO placement_inventories (provider_id, class_id, total, reserved, min_unit, max_unit, step_size, allocation_ratio, created_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
-    provider.id,
-    resourceClass.id,
-    ...columns(amounts),
-    unit.now,
-  );
   return inventory;
 }
 
@@ -113,13 +115,6 @@ function change({ unit }: Changing, inventory: Inventory, amounts: InventoryAmou
       inventory.amounts = before;
       inventory.updatedAt = updatedAt;
     },
-  );
-  unit.write(
-    "UPDATE placement_inventories SET total = ?, reserved = ?, min_unit = ?, max_unit = ?, step_size = ?, allocation_ratio = ?, updated_at = ? WHERE provider_id = ? AND class_id = ?",
-    ...columns(amounts),
-    unit.now,
-    inventory.provider.id,
-    inventory.resourceClass.id,
   );
 }
 
@@ -136,15 +131,4 @@ function remove({ unit }: Changing, inventory: Inventory): void {
     },
   );
   unit.write("DELETE FROM placement_inventories WHERE provider_id = ? AND class_id = ?", provider.id, resourceClass.id);
-}
-
-function columns(amounts: InventoryAmounts): [number, number, number, number, number, number] {
-  return [
-    amounts.total,
-    amounts.reserved,
-    amounts.min_unit,
-    amounts.max_unit,
-    amounts.step_size,
-    amounts.allocation_ratio,
-  ];
 }

@@ -48,32 +48,65 @@ export function consumerChange(consumer: Consumer, what: ConsumerChange): Change
 export function allocationChanges(consumer: Consumer, before: readonly Allocation[]): Change[] {
   const { id, allocations } = consumer;
   const changes: Change[] = [];
-  const kept = new Map<Inventory, Allocation>();
-  for (const allocation of allocations) kept.set(allocation.inventory, allocation);
-  const had = new Set<Inventory>();
   for (const { inventory } of before) {
-    had.add(inventory);
-    const now = kept.get(inventory);
-    const where = "WHERE consumer_id = ? AND provider_id = ? AND class_id = ?";
-    const key = [id, inventory.provider.id, inventory.resourceClass.id];
-    if (now === undefined) changes.push({ sql: `DELETE FROM placement_allocations ${where}`, values: key });
-    else {
-      const sql = `UPDATE placement_allocations SET used = ?, created_at = ? ${where}`;
-      changes.push({ sql, values: [now.used, now.createdAt, ...key] });
-    }
-  }
-  const added = allocations.filter(({ inventory }) => !had.has(inventory));
-  if (added.length > 0) {
+    if (allocations.some((each) => each.inventory === inventory)) continue;
     changes.push({
-      sql: `INSERT INTO placement_allocations (consumer_id, provider_id, class_id, used, created_at) VALUES ${Array(added.length).fill("(?, ?, ?, ?, ?)").join(", ")}`,
-      values: added.flatMap(({ inventory, used, createdAt }) => [
-        id,
-        inventory.provider.id,
-        inventory.resourceClass.id,
-        used,
-        createdAt,
-      ]),
+      sql: "DELETE FROM placement_allocations WHERE consumer_id = ? AND provider_id = ? AND class_id = ?",
+      values: [id, inventory.provider.id, inventory.resourceClass.id],
     });
   }
+  if (allocations.length === 0) return changes;
+  const values: SqlValue[] = [];
+  for (const { inventory, used, createdAt } of allocations) {
+    values.push(id, inventory.provider.id, inventory.resourceClass.id, used, createdAt);
+  }
+  changes.push({ sql: ALLOCATIONS.sql(allocations.length), values });
   return changes;
 }
+
+/** Rows of inventories, made or brought to what they are now. */
+export function inventoriesChange(inventories: readonly Inventory[]): Change {
+  const values: SqlValue[] = [];
+  for (const { provider, resourceClass, amounts, createdAt, updatedAt } of inventories) {
+    const { total, reserved, min_unit, max_unit, step_size, allocation_ratio } = amounts;
+    values.push(provider.id, resourceClass.id, total, reserved, min_unit, max_unit, step_size, allocation_ratio);
+    values.push(createdAt, updatedAt);
+  }
+  return { sql: INVENTORIES.sql(inventories.length), values };
+}
+
+/** One statement for several rows: what a statement costs beside its rows is most of it. */
+class Upsert {
+  readonly #table: string;
+  readonly #columns: readonly string[];
+  readonly #tail: string;
+  readonly #known = new Map<number, string>();
+
+  constructor(table: string, key: readonly string[], others: readonly string[]) {
+    this.#table = table;
+    this.#columns = [...key, ...others];
+    const set = others.map((column) => `${column} = excluded.${column}`).join(", ");
+    this.#tail = `ON CONFLICT (${key.join(", ")}) DO UPDATE SET ${set}`;
+  }
+
+  sql(rows: number): string {
+    const known = this.#known.get(rows);
+    if (known !== undefined) return known;
+    const row = `(${this.#columns.map(() => "?").join(", ")})`;
+    const values = Array(rows).fill(row).join(", ");
+    const made = `INSERT INTO ${this.#table} (${this.#columns.join(", ")}) VALUES ${values} ${this.#tail}`;
+    this.#known.set(rows, made);
+    return made;
+  }
+}
+
+const ALLOCATIONS = new Upsert(
+  "placement_allocations",
+  ["consumer_id", "provider_id", "class_id"],
+  ["used", "created_at"],
+);
+const INVENTORIES = new Upsert(
+  "placement_inventories",
+  ["provider_id", "class_id"],
+  ["total", "reserved", "min_unit", "max_unit", "step_size", "allocation_ratio", "created_at", "updated_at"],
+);
