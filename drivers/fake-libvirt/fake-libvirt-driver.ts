@@ -294,8 +294,8 @@ export class FakeLibvirtDriver implements VirtDriver {
     return this.#liveChecks.cleanup(data);
   }
 
-  preLiveMigration(instance: Instance, options: PreLiveMigrationOptions): Promise<LiveMigrateData> {
-    return this.#liveMoves.prepare(instance, options, this.#liveChecks.destination);
+  async preLiveMigration(instance: Instance, options: PreLiveMigrationOptions): Promise<LiveMigrateData> {
+    return this.#liveMoves.prepare(instance, options, await this.#liveChecks.destination());
   }
 
   liveMigration(instance: Instance, _dest: string, options: LiveMigrationOptions): Promise<void> {

@@ -4,9 +4,12 @@ import {
   type LiveMigrationCheckOptions,
   MigrationPreCheckError,
 } from "../../src/virt/index.js";
+import { folderOfConnection } from "./connection-uri.js";
 import { CPU_MODELS, type CpuModel } from "./cpu-models.js";
 import { diskGbOf } from "./domain.js";
 import type { Guests, HypervisorParts } from "./guests.js";
+import { type Destination, destinationIn } from "./handover.js";
+import { HypervisorFolder, readIdentity } from "./hypervisor.js";
 import { domainName, wantedDisks } from "./new-domain.js";
 
 /** What both hosts look at before a live migration: storage, CPU, room, devices. */
@@ -39,7 +42,7 @@ export class LiveChecks {
       cpuModel: config.cpuModel,
       cpuFeatures: this.#cpu.features,
       diskFreeGb: diskOverCommit ? null : config.diskGb - used,
-      destination: this.destination,
+      destination: await this.destination(),
     };
   }
 
@@ -49,6 +52,7 @@ export class LiveChecks {
     await this.#guests.state(instance);
     const domain = await store.get(instance.uuid);
     if (!domain) return refuse(instance, "its XML cannot be read; reboot it hard, which makes it anew");
+    await this.#refuseUnreachable(instance, data);
     if (domain.devices.length > 0) refuse(instance, "it has devices of this host; migrate it cold");
     refuseOtherCpu(instance, domain.cpuModel, data);
     const sharedInstanceFiles = await files.seesRootToken(data.sharedStorageFile);
@@ -73,8 +77,22 @@ export class LiveChecks {
   }
 
   /** This hypervisor, as another one reaches it. */
-  get destination(): { readonly uri: string; readonly instancesPath: string } {
-    return { uri: this.#parts.config.connectionUri ?? "", instancesPath: this.#parts.files.root };
+  async destination(): Promise<Destination & { readonly hypervisor: string }> {
+    const { config, folder, files, context } = this.#parts;
+    const identity = await readIdentity(folder, context.files);
+    return { uri: config.connectionUri ?? "", instancesPath: files.root, hypervisor: identity?.uuid ?? "" };
+  }
+
+  /** The folder may be of the same name, and of another machine. */
+  async #refuseUnreachable(instance: Instance, { destination }: LiveMigrateData): Promise<void> {
+    const found = destinationIn(destination);
+    if (!found) return refuse(instance, "the destination names no hypervisor: both hosts must have this driver");
+    const folder = new HypervisorFolder(folderOfConnection(found.uri));
+    const identity = await readIdentity(folder, this.#parts.context.files);
+    const { hypervisor } = destination as { readonly hypervisor?: unknown };
+    if (identity === undefined || identity.uuid !== hypervisor) {
+      refuse(instance, `${folder.path} is not the destination's hypervisor here: both hosts must see the same folders`);
+    }
   }
 }
 

@@ -18,8 +18,9 @@ interface Options {
 
 /**
  * What moves guests between hosts (spec 8.3). S is the source, D the destination; in a same-host resize both are one
- * driver. All are called under the instance's lock and outside the tracker's. Each must be safe to repeat after an agent
- * was killed in it. Left out, unless said otherwise: NotImplemented, and the move is refused or rolled back.
+ * driver. All are called outside the tracker's lock and, but for {@link liveMigration} and what forces or aborts it, under
+ * the instance's. Each must be safe to repeat after an agent was killed in it. Left out, unless said otherwise:
+ * NotImplemented, and the move is refused or rolled back.
  */
 export interface MoveMethods {
   /**

@@ -283,6 +283,22 @@ describe("8.3 checks, and what they leave", () => {
     await expect(check(other)).rejects.toThrow(GuestNotFound);
   });
 
+  test("a destination whose folder is another machine's, or of another driver", async () => {
+    const { source, dest } = await twoHosts();
+    const given = await dest.driver.checkCanLiveMigrateDestination(small, {
+      blockMigration: null,
+      diskOverCommit: false,
+    });
+    const uri = "fake-libvirt:///elsewhere";
+    const elsewhere = { ...given, destination: { ...(given.destination as object), uri } };
+    await expect(source.driver.checkCanLiveMigrateSource(small, elsewhere)).rejects.toThrow(
+      /\/elsewhere is not the destination's hypervisor here: both hosts must see the same folders/,
+    );
+    await expect(source.driver.checkCanLiveMigrateSource(small, { ...given, destination: null })).rejects.toThrow(
+      /names no hypervisor/,
+    );
+  });
+
   test("the file that the checks look for is gone afterwards", async () => {
     const hosts = await twoHosts();
     await check(hosts);

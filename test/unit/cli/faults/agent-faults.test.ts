@@ -1,0 +1,43 @@
+import { readFile } from "node:fs/promises";
+import { describe, expect, test } from "vitest";
+import { STEP_NAMES } from "../../../../src/agent/operations/step-names.js";
+import { AGENT_FAULTS, openFaults } from "../../../../src/cli/faults/agent-faults.js";
+import { setFaults } from "../../../../src/runtime/fault-file.js";
+import { parseKnob } from "../../../../src/runtime/fault-knobs.js";
+import { createVirtualRuntime } from "../../../../src/runtime/virtual/index.js";
+import { DRIVER_METHODS } from "../../../../src/virt/driver-methods.js";
+
+describe("everything that can fail in an agent", () => {
+  test("has the driver's methods, Placement, the conductor, and each step of each operation", () => {
+    const points = [...AGENT_FAULTS.keys()];
+    expect(points).toEqual(expect.arrayContaining(["placement", "placement.put", "placement.post.allocations"]));
+    expect(points).toContain("conductor");
+    for (const method of Object.keys(DRIVER_METHODS)) {
+      if (method !== "getHostIpAddr") expect(points).toContain(`driver.${method}`);
+    }
+    const steps = Object.entries(STEP_NAMES).flatMap(([operation, names]) =>
+      names.map((step) => `agent.${operation}.${step}`),
+    );
+    expect(points.filter((point) => point.startsWith("agent.")).sort()).toEqual(steps.sort());
+  });
+
+  test("the examples of the documentation exist", async () => {
+    const text = await readFile(new URL("../../../../docs/faults.md", import.meta.url), "utf8");
+    const knobs = [...text.matchAll(/(?<=\s)(?:driver|placement|conductor|agent)[\w.]*=\S+/g)].map(([knob]) => knob);
+    expect(knobs.length).toBeGreaterThan(3);
+    for (const knob of knobs) expect(() => parseKnob(knob, AGENT_FAULTS), knob).not.toThrow();
+    const points = [...text.matchAll(/`((?:driver|placement|agent)\.[\w.]+)`/g)].map(([, point = ""]) => point);
+    expect(points.length).toBeGreaterThan(3);
+    for (const point of points) expect([...AGENT_FAULTS.keys()]).toContain(point);
+  });
+
+  test("an agent follows its state_path", async () => {
+    const runtime = createVirtualRuntime();
+    const file = await openFaults("/state/devstack1", runtime);
+    await setFaults("/state/devstack1", [parseKnob("conductor=partition:30s", AGENT_FAULTS)], runtime);
+    await runtime.advance(1);
+    expect(file.faults.peek("conductor")).toMatchObject({ kind: "partition" });
+    expect(runtime.logs).toMatchObject([{ message: "a fault is set on purpose: conductor=partition:30s" }]);
+    await file.close();
+  });
+});
