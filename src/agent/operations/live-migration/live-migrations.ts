@@ -183,11 +183,16 @@ export class LiveMigrations implements LiveMigrationOperations {
   async postCopyStarted(instanceUuid: string): Promise<void> {
     const entry = this.#of(instanceUuid);
     if (entry?.phase !== "running") return;
-    await this.#parts.context.conductor.call("migration_save", {
-      id: entry.migrationId,
-      changes: { status: "running (post-copy)" },
-      expectedStatus: ["running"],
-    });
+    try {
+      await this.#parts.context.conductor.call("migration_save", {
+        id: entry.migrationId,
+        changes: { status: "running (post-copy)" },
+        expectedStatus: ["running"],
+      });
+    } catch (error) {
+      // Told twice, or too late.
+      if (!(error instanceof InvalidMigrationState)) throw error;
+    }
   }
 
   async settle(instanceUuid: string): Promise<boolean> {

@@ -80,10 +80,13 @@ export async function endOrAbandon(flow: Flow, work: () => Promise<void>): Promi
   }
 }
 
-/** The instance was deleted meanwhile: its guest here went with it, or is reaped; the other half is this migration's to remove. */
+/** The instance is gone: its guest here went with it, or is reaped; the other half is this migration's to remove. */
 export async function abandon(flow: Flow): Promise<void> {
   const { parts, migration, requestId } = flow;
-  parts.context.runtime.logger.info("the instance was deleted while it was migrated", fieldsOf(flow));
+  parts.context.runtime.logger.info(
+    "the instance was deleted, or is elsewhere: its live migration is given up",
+    fieldsOf(flow),
+  );
   if (flow.prepared) await cleanDestination(flow, true);
   await deleteMigration(parts, migration, { requestId });
   await parts.context.conductor.call("migration_save", { id: migration.id, changes: { status: "error" } });

@@ -54,7 +54,7 @@ export async function recoverMigration(
   };
   parts.context.runtime.logger.info("a live migration that was left halfway is brought to its end", fieldsOf(flow));
   await endOrAbandon(flow, async () => {
-    if (instance.deleted !== 0) return abandon(flow);
+    if (instance.deleted !== 0 || (instance.host !== host && !copying)) return abandon(flow);
     if (instance.host !== host) {
       await runSteps(parts, POST_STEPS, { ...flow, arrived: true });
       return;

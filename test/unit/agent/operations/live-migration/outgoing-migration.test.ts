@@ -1,0 +1,23 @@
+import { expect, test } from "vitest";
+import {
+  LiveMigrationAborted,
+  OutgoingMigration,
+  type OutgoingPhase,
+} from "../../../../../src/agent/operations/live-migration/outgoing-migration.js";
+
+test("6.5 Abort: one that waits for its turn gives it up at once", () => {
+  const entry = new OutgoingMigration("vm", 7);
+  expect(entry.abort()).toBe(true);
+  expect(entry.turn.aborted).toBe(true);
+  expect(entry.turn.reason).toBeInstanceOf(LiveMigrationAborted);
+});
+
+test.each(["preparing", "running", "ending"] satisfies OutgoingPhase[])(
+  "6.5 Abort: one that is %s is only marked",
+  (phase) => {
+    const entry = new OutgoingMigration("vm", 7);
+    entry.phase = phase;
+    expect(entry.abort()).toBe(false);
+    expect([entry.aborted, entry.turn.aborted]).toEqual([true, false]);
+  },
+);

@@ -1,0 +1,51 @@
+import { expect, test } from "vitest";
+import { ProgressSaver } from "../../../../../src/agent/operations/live-migration/progress-saver.js";
+import type { OperationParts } from "../../../../../src/agent/operations/parts.js";
+import { type VirtualRuntime, VirtualWorld } from "../../../../../src/runtime/virtual/index.js";
+
+const progress = (done: number) => ({
+  memoryTotal: 100,
+  memoryProcessed: done,
+  memoryRemaining: 100 - done,
+  diskTotal: 0,
+  diskProcessed: 0,
+  diskRemaining: 0,
+});
+
+function saverOf(runtime: VirtualRuntime, saved: (readonly [at: number, done: number])[], fail = false): ProgressSaver {
+  const call = async (method: string, params: { readonly changes: { readonly memoryProcessed: number } }) => {
+    expect(method).toBe("migration_save");
+    saved.push([runtime.clock.monotonic(), params.changes.memoryProcessed]);
+    if (fail) throw new Error("no conductor");
+  };
+  return new ProgressSaver({ context: { runtime, conductor: { call } } } as unknown as OperationParts, 7);
+}
+
+test("6.5 row 7 progress is saved at most once a second, and the last of it always", async () => {
+  const world = new VirtualWorld();
+  const saved: (readonly [number, number])[] = [];
+  const saver = saverOf(world.spawn(), saved);
+  for (let done = 1; done <= 25; done += 1) {
+    saver.note(progress(done + 0.7));
+    await world.advance(100);
+  }
+  saver.note(progress(99));
+  await saver.close();
+  const times = saved.map(([at]) => at).slice(0, -1);
+  for (const [index, at] of times.entries()) expect(at - (times[index - 1] ?? -1_000)).toBeGreaterThanOrEqual(1_000);
+  expect(times.length).toBe(3);
+  expect(saved.at(-1)?.[1]).toBe(99);
+  await world.advance(5_000);
+  expect(saved.length).toBe(4);
+});
+
+test("6.5 row 7 progress that cannot be saved does no harm", async () => {
+  const world = new VirtualWorld();
+  const saved: (readonly [number, number])[] = [];
+  const saver = saverOf(world.spawn(), saved, true);
+  saver.note(progress(1));
+  await world.advance(10);
+  saver.note(progress(2));
+  await expect(saver.close()).resolves.toBeUndefined();
+  expect(saved.map(([, done]) => done)).toEqual([1, 2]);
+});
