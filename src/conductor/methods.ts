@@ -15,6 +15,7 @@ import type {
   TaskState,
   VmState,
 } from "./records/index.js";
+import type { LeaseHolder } from "./wire/session-methods.js";
 
 /**
  * What an agent may ask of the conductor: method name → parameters and result. Names are Nova's.
@@ -158,6 +159,9 @@ export interface ConductorMethods {
 
   // scheduler, aggregates
   sync_instance_info: Method<{ host: string; instanceUuids: string[] }, null>;
+
+  /** Who holds the lease of a host (spec 2.4 G6); null: nobody, or a boot that is gone and whose lease has run out. */
+  host_lease_holder: Method<{ host: string }, LeaseHolder | null>;
 
   // identity
   /** A token with role `service` for Placement, and where that is; for agents without a `[placement]` section of their own. */

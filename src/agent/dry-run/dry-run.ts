@@ -17,7 +17,7 @@ import type { DryRunReport } from "./report.js";
 
 /**
  * What a start of this agent would destroy, edit and complete; nothing is done: no lease, no row, no file. The plans are
- * the ones that a start carries out. Whether another agent holds the host's lease is not looked at.
+ * the ones that a start carries out. Another agent that holds the host's lease is told of, and does not hinder looking.
  * @throws what hinders reading: an unreachable conductor or Placement, a broken driver.
  */
 export async function dryRun(options: Omit<ViewOptions, "permit">): Promise<DryRunReport> {
@@ -30,19 +30,20 @@ export async function dryRun(options: Omit<ViewOptions, "permit">): Promise<DryR
       throw new DryRunViolation(purpose);
     },
   });
+  const lease = await view.conductor.call("host_lease_holder", { host: view.host });
   const preview: Preview = { guests: [], allocations: [], instances: [], migrations: [] };
   try {
     const service = await lookUpService(view);
     validateConfig(view);
     await view.driver.initHost();
     await previewStart(view, await proveOwnership(view, service), preview);
-    return { host: view.host, refusal: null, ...preview };
+    return { host: view.host, refusal: null, lease, ...preview };
   } catch (error) {
     const refusal = refusalOf(error);
     if (refusal === null) {
       throw error;
     }
-    return { host: view.host, refusal, guests: [], allocations: [], instances: [], migrations: [] };
+    return { host: view.host, refusal, lease, guests: [], allocations: [], instances: [], migrations: [] };
   } finally {
     await view.driver.cleanupHost().catch((error: unknown) => {
       view.logger.debug("the driver could not let go of the hypervisor", { err: error });

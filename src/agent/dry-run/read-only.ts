@@ -28,6 +28,7 @@ const READS: ReadonlySet<ConductorMethod> = new Set<ConductorMethod>([
   "migration_get",
   "migrations_by_filters",
   "migrations_in_progress",
+  "host_lease_holder",
   "placement_access",
 ]);
 

@@ -1,4 +1,5 @@
 import type { InstanceChanges, MigrationStatus } from "../../conductor/records/index.js";
+import type { LeaseHolder } from "../../conductor/wire/session-methods.js";
 import type { Allocations } from "../../placement/types.js";
 import type { Refusal } from "../startup/refusals.js";
 
@@ -7,6 +8,8 @@ export interface DryRunReport {
   readonly host: string;
   /** The agent would refuse to start, and do nothing of what follows (which is then empty). */
   readonly refusal: Refusal | null;
+  /** Another agent acts for the host, so that a start now would wait for it or refuse; null: the host is free. */
+  readonly lease: LeaseHolder | null;
   readonly guests: readonly GuestPlan[];
   readonly allocations: readonly AllocationEdit[];
   readonly instances: readonly InstancePlan[];

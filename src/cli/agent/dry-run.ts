@@ -43,7 +43,16 @@ export const printDryRun = async (options: AgentCommandOptions): Promise<number>
 };
 
 const printReport = (report: DryRunReport, terminal: Terminal): void => {
-  const { refusal, guests, allocations, instances, migrations } = report;
+  const { refusal, lease, guests, allocations, instances, migrations } = report;
+  if (lease !== null) {
+    const effect =
+      lease.freeIn === null
+        ? "is refused as long as it lives"
+        : `waits ${Math.ceil(lease.freeIn / 1000)} s for it to come back`;
+    terminal.complain(
+      `Another agent holds host ${report.host}: pid ${lease.pid} on machine ${lease.machine}; a start ${effect}.`,
+    );
+  }
   if (refusal !== null) {
     terminal.complain(`${report.host} would refuse to start (${refusal.code}): ${refusal.found}.`);
     if (refusal.mend !== "") terminal.complain(`To mend it: ${refusal.mend}`);

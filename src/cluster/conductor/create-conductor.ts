@@ -84,7 +84,13 @@ class Conductor implements ConductorServer {
       logger: runtime.logger,
       methods: {
         ...recordMethods(store),
-        ...workMethods({ store, bus: messages, placementAccess, instanceInfo: this.instanceInfo }),
+        ...workMethods({
+          store,
+          bus: messages,
+          leases: this.#leases,
+          placementAccess,
+          instanceInfo: this.instanceInfo,
+        }),
         ...sessionHandlers({ leases: this.#leases, outbox: this.#outbox, messages, leaseTtl, introduced }),
       },
     });

@@ -107,14 +107,27 @@ export class HostLeases {
     return session === undefined && this.#clock.monotonic() >= deadline;
   }
 
-  #held({ lease, session, deadline }: Holding): HostLeaseHeld {
+  /** Who keeps others from the host; null: nobody does. */
+  describe(host: string): LeaseHolder | null {
+    const holding = this.#holdings.get(host);
+    const free =
+      holding === undefined || (holding.session === undefined && this.#clock.monotonic() >= holding.deadline);
+    return free ? null : this.#holder(holding);
+  }
+
+  #holder({ lease, session, deadline }: Holding): LeaseHolder {
     const { host, bootId, pid, machine } = lease;
     const connected = session !== undefined;
     const now = this.#clock.monotonic();
     const seenAgo = Math.max(0, session ? now - session.lastHeard : this.#clock.now() - lease.seenAt);
     const freeIn = connected ? null : Math.max(0, deadline - now);
+    return { host, bootId, pid, machine, seenAgo, connected, freeIn };
+  }
+
+  #held(holding: Holding): HostLeaseHeld {
+    const data = this.#holder(holding);
+    const { host, bootId, pid, machine, seenAgo, freeIn } = data;
     const wait = freeIn === null ? "" : ` (if it does not come back, the host is free in ${seconds(freeIn)})`;
-    const data: LeaseHolder = { host, bootId, pid, machine, seenAgo, connected, freeIn };
     return new HostLeaseHeld(
       `host ${host} is held by another live agent: pid ${pid} on machine ${machine}, boot id ${bootId}, ` +
         `last seen ${seconds(seenAgo)} ago${wait}. Stop that agent, or start this one with another --host`,

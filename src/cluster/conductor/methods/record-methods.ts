@@ -12,6 +12,7 @@ type RecordMethod = Exclude<
   | "online_data_migrations"
   | "stop_instance"
   | "sync_instance_info"
+  | "host_lease_holder"
   | "placement_access"
 >;
 

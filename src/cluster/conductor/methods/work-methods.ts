@@ -2,6 +2,7 @@ import { InstanceNotFound, ObjectActionError } from "../../../conductor/errors.j
 import type { ConductorMethods, ResultOf } from "../../../conductor/methods.js";
 import type { Store } from "../../store/store.js";
 import type { AgentBus } from "../agent-bus.js";
+import type { HostLeases } from "../host-leases.js";
 import { type MethodTable, reads, waits, writes } from "./method-table.js";
 
 export type PlacementAccess = ResultOf<ConductorMethods, "placement_access">;
@@ -9,6 +10,7 @@ export type PlacementAccess = ResultOf<ConductorMethods, "placement_access">;
 export interface WorkContext {
   readonly store: Store;
   readonly bus: AgentBus;
+  readonly leases: HostLeases;
   readonly placementAccess: () => PlacementAccess | Promise<PlacementAccess>;
   /** Instances by host, as the agents last reported them. */
   readonly instanceInfo: Map<string, ReadonlySet<string>>;
@@ -20,11 +22,12 @@ type WorkMethod =
   | "online_data_migrations"
   | "stop_instance"
   | "sync_instance_info"
+  | "host_lease_holder"
   | "placement_access";
 
 /** The methods that hand work to the conductor, or ask it for something that is not a record. */
 export function workMethods(context: WorkContext): MethodTable<ConductorMethods, WorkMethod> {
-  const { store, bus, placementAccess, instanceInfo } = context;
+  const { store, bus, leases, placementAccess, instanceInfo } = context;
   return {
     build_instances: writes((params) => {
       store.tasks.add({ kind: "build_instances", ...params });
@@ -55,6 +58,7 @@ export function workMethods(context: WorkContext): MethodTable<ConductorMethods,
       instanceInfo.set(host, new Set(instanceUuids));
       return null;
     }),
+    host_lease_holder: reads(({ host }) => leases.describe(host)),
     placement_access: waits(async () => placementAccess()),
   };
 }

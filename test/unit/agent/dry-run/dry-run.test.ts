@@ -25,11 +25,25 @@ scenario("dry run of a new host: nothing to do, and nothing is made", async (lab
   expect(await dryRun(lab, "devstack1")).toEqual({
     host: "devstack1",
     refusal: null,
+    lease: null,
     guests: [],
     allocations: [],
     instances: [],
     migrations: [],
   });
+});
+
+scenario("2.4 G6 dry run beside a live agent tells who it is; after its end, how long its lease runs", async (lab) => {
+  const run = await lab.start("devstack1");
+  const beside = () => lab.dryRun("devstack1", { process: "dry-run" });
+  expect((await beside()).lease).toMatchObject({ host: "devstack1", connected: true, freeIn: null });
+  lab.kill(run);
+  await lab.world.advance(1_000);
+  const gone = (await beside()).lease;
+  expect(gone?.connected).toBe(false);
+  expect(gone?.freeIn).toBeGreaterThan(5_000);
+  await lab.world.advance(10_000);
+  expect((await beside()).lease).toBeNull();
 });
 
 scenario("dry run of an agent that would refuse tells the refusal, and nothing else", async (lab) => {
