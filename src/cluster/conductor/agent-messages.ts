@@ -11,12 +11,14 @@ import { Validator } from "./schemas/validator.js";
 /** `rpc_response_timeout`, ms. */
 const DEFAULT_TIMEOUT = 60_000;
 
+/** What is compiled once serves every conductor of the process. */
+const PARAMETERS = new Validator<AgentMethod>(AGENT_PARAMS);
+
 /** What the control plane, or one agent through it, says to agents. */
 export class AgentMessages implements AgentBus {
   readonly #store: Store;
   readonly #outbox: Outbox;
   readonly #leases: HostLeases;
-  readonly #validator = new Validator<AgentMethod>(AGENT_PARAMS);
 
   constructor(store: Store, outbox: Outbox, leases: HostLeases) {
     this.#store = store;
@@ -44,7 +46,7 @@ export class AgentMessages implements AgentBus {
 
   /** As {@link cast}, with parameters that another agent sent. @throws {InvalidParameters} */
   forwardCast(host: string, method: AgentMethod, params: unknown, requestId: string): void {
-    this.#validator.check(method, params);
+    PARAMETERS.check(method, params);
     this.#store.messages.enqueue({ host, method, params: JSON.stringify(params), requestId });
   }
 
@@ -55,7 +57,7 @@ export class AgentMessages implements AgentBus {
     params: unknown,
     options: { readonly requestId: string; readonly timeout?: number },
   ): Promise<unknown> {
-    this.#validator.check(method, params);
+    PARAMETERS.check(method, params);
     const session = this.#outbox.server(host);
     if (!session) {
       const known = this.#leases.holder(host) ? "its agent does not serve yet" : "no agent serves it";

@@ -26,11 +26,13 @@ export interface DispatcherParts {
   readonly methods: MethodTable<AllMethods, AnyMethod>;
 }
 
+/** What is compiled once serves every conductor of the process. */
+const PARAMETERS = new Validator<AnyMethod>({ ...CONDUCTOR_PARAMS, ...SESSION_PARAMS });
+
 /** Carries out requests: refuses what is not understood, and does what is asked once. */
 export class Dispatcher {
   readonly #parts: DispatcherParts;
   readonly #handlers: ReadonlyMap<string, AnyHandler>;
-  readonly #validator = new Validator<AnyMethod>({ ...CONDUCTOR_PARAMS, ...SESSION_PARAMS });
 
   constructor(parts: DispatcherParts) {
     this.#parts = parts;
@@ -51,13 +53,13 @@ export class Dispatcher {
     const { id, method, params, meta } = request;
     try {
       const handler = this.#handlers.get(method);
-      if (!handler || !this.#validator.knows(method)) {
+      if (!handler || !PARAMETERS.knows(method)) {
         return { error: { code: RPC_CODES.methodNotFound, message: `unknown method ${method.slice(0, 100)}` } };
       }
       if (!session.identity && method !== "session_hello") {
         throw new UnsupportedProtocol("the first message of a connection must be session_hello");
       }
-      this.#validator.check(method, params);
+      PARAMETERS.check(method, params);
       const requestId = meta.requestId ?? `req-${this.#parts.random.uuid()}`;
       const caller = { session, host: meta.host, requestId, unfenced: meta.unfenced ?? false };
       this.#forget(session, handler, method, meta);

@@ -62,7 +62,11 @@ describe("9.3, 4.6 row 7: an instance's allocations", () => {
     ["evacuation accepted", { moves: [move("accepted", { migrationType: "evacuation" })] }, "keep"],
     ["evacuation pre-migrating", { moves: [move("pre-migrating", { migrationType: "evacuation" })] }, "keep"],
     ["move in error", { moves: [move("error")] }, "keep"],
-    ["move in error, and it holds the other half too", { moves: [move("error")], instanceHoldsElsewhere: true }, "free"],
+    [
+      "move in error, and it holds the other half too",
+      { moves: [move("error")], instanceHoldsElsewhere: true },
+      "free",
+    ],
     ["waits for its confirmation", { moves: [move("finished")] }, "keep"],
   ])("%s", (_name, facts, action) => {
     expect(judge(facts)).toBe(action);
@@ -72,7 +76,15 @@ describe("9.3, 4.6 row 7: an instance's allocations", () => {
 const host = (mode: "off" | "report" | "repair", more: HostOptions = {}): HostOptions => ({
   ...more,
   config: {
-    defaults: { periodic_enable: true, periodic_fuzzy_delay: 0 },
+    // What else happens in an hour is of no interest here.
+    defaults: {
+      periodic_enable: true,
+      periodic_fuzzy_delay: 0,
+      report_interval: 600,
+      update_resources_interval: 1800,
+      instance_delete_interval: -1,
+      scheduler_instance_sync_interval: -1,
+    },
     sections: { compute: { reconcile_allocations: mode } },
   },
 });

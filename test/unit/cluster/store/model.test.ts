@@ -119,7 +119,7 @@ function actual(store: Store, serviceId: number, home: number, action: Step): bo
 }
 
 describe("the store against a model of its rules", () => {
-  test.prop([fc.array(step, { maxLength: 60 })], { numRuns: 150 })(
+  test.prop([fc.array(step, { maxLength: 60 })], { numRuns: 60 })(
     "1.1, 1.3, 1.4 every step is accepted or refused as the model says, and the rows are the model's",
     async (steps) => {
       const { store } = await memoryStore();
@@ -192,7 +192,7 @@ describe("garbage never reaches a row", () => {
     "id",
   );
 
-  test.prop([field, junk], { numRuns: 500 })(
+  test.prop([field, junk], { numRuns: 150 })(
     "a save either is refused, or reads back what was written",
     async (name, value) => {
       const { store } = await memoryStore();
