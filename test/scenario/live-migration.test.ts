@@ -94,6 +94,26 @@ describe("6.5 live migration", () => {
     });
   }
 
+  for (const [ending, status, state] of [
+    ["moves", "completed", "a15"],
+    ["recovers", "failed", "a16"],
+  ] as const) {
+    scenario(
+      `6.5 golden ${state}: the agents change the source's provider once, the destination's never`,
+      async (lab) => {
+        const live = new LiveHypervisors(lab);
+        live.plan.ending = ending;
+        await live.start();
+        const move = await chosen(lab);
+        const before = [await lab.generation(move.s), await lab.generation(move.d)];
+        castLive(move);
+        await reached(move, status);
+        const after = [await lab.generation(move.s), await lab.generation(move.d)];
+        expect(after.map((generation, index) => generation - (before[index] ?? 0))).toEqual([1, 0]);
+      },
+    );
+  }
+
   scenario("6.5 row 5 one at a time; an abort takes a queued one out", async (lab) => {
     const live = new LiveHypervisors(lab);
     await live.start();
