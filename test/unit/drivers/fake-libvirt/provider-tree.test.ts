@@ -7,8 +7,16 @@ import {
   ReshapeFailed,
   ReshapeNeeded,
 } from "../../../../src/virt/index.js";
-import { INVENTORY_OPTIONS, instanceOf, NODE_UUID, OTHER_UUID, UUID } from "../../virt/fixtures.js";
-import { DESTROY, type Lab, SPAWN, virtualLab } from "./fixtures.js";
+import {
+  INVENTORY_OPTIONS,
+  instanceOf,
+  migrationOf,
+  NO_DEVICES,
+  NODE_UUID,
+  OTHER_UUID,
+  UUID,
+} from "../../virt/fixtures.js";
+import { DESTROY, IMAGE, KEEP_DISKS, type Lab, SPAWN, virtualLab } from "./fixtures.js";
 
 const GPU = "devstack1_pci_0000_81_00_0";
 const CARD = "devstack1_pci_0000_82_00_0";
@@ -168,6 +176,25 @@ describe("devices of guests", () => {
     expect(await host.listInstanceUuids()).toEqual([UUID]);
     await host.destroy(vm1, DESTROY);
     await host.spawn(vm2, wants(GPU, 1));
+  });
+
+  test("8.3 move with what the instance holds; a revert without a word of it keeps those of the definition", async () => {
+    const host = await lab.connect(DEVICES);
+    await update(host);
+    const addresses = async () => [...(await xmlOf(UUID)).matchAll(/address="([^"]*)"/g)].map(([, address]) => address);
+    const migrate = () => host.migrateDiskAndPowerOff(vm1, { ...NO_DEVICES, destIp: "127.0.0.1", flavor: vm1.flavor });
+    const { allocations: two } = wants(CARD, 2);
+    const { allocations: one } = wants(GPU, 1);
+    await host.spawn(vm1, wants(GPU, 2));
+    await migrate();
+    await host.finishRevertMigration(vm1, { ...NO_DEVICES, migration: null, powerOn: true });
+    expect(await addresses()).toEqual(["0000:81:00.0", "0000:81:00.0"]);
+    const finish = { ...NO_DEVICES, image: IMAGE, resizeInstance: false, powerOn: true };
+    await host.finishMigration(migrationOf(), vm1, await migrate(), { ...finish, allocations: two });
+    expect(await addresses()).toEqual(["0000:82:00.0", "0000:82:00.0"]);
+    await host.destroy(vm1, KEEP_DISKS);
+    await host.finishRevertMigration(vm1, { ...NO_DEVICES, migration: null, powerOn: true, allocations: one });
+    expect(await addresses()).toEqual(["0000:81:00.0"]);
   });
 
   describe("reshape from flat to nested", () => {
