@@ -1,0 +1,195 @@
+import { expect } from "vitest";
+import { ComputeResourcesUnavailable, InstanceFaultRollback } from "../../src/virt/errors.js";
+import {
+  BIGGER,
+  castConfirm,
+  castPrep,
+  castRevert,
+  heldBy,
+  type MoveOptions,
+  NEW,
+  OLD,
+  prepareMove,
+  resized,
+  startHosts,
+  statusOf,
+  VM,
+} from "../fixtures/cold-moves.js";
+import type { ConfigChanges } from "../unit/agent/support/config.js";
+import type { Lab } from "../unit/agent/support/lab.js";
+import { scenario } from "../unit/agent/support/scenario.js";
+
+const RETRY = { numAttempts: 1, hosts: [["devstack2", "devstack2"]] } as const;
+
+/** Starts hosts and a move in which a driver's method fails. */
+async function failing(
+  lab: Lab,
+  at: { readonly host: string; readonly method: string; readonly error: Error },
+  options: MoveOptions & { readonly quirks?: ConfigChanges["quirks"] } = {},
+) {
+  await startHosts(lab, { config: { quirks: options.quirks ?? [] } });
+  lab.hypervisor(at.host).failures.set(at.method, () => at.error);
+  const move = await prepareMove(lab, options);
+  castPrep(move);
+  await lab.world.runUntil(() => statusOf(move) === "error");
+  await lab.world.advance(1_000);
+  return move;
+}
+
+const broken = new Error("the hypervisor is broken");
+const fault = (lab: Lab) => lab.store.instances.fault(VM);
+
+for (const strategy of ["split", "doubled"] as const) {
+  scenario(`6.3 row 5 ${strategy}: the disk cannot be moved: vm error, host S, allocations back`, async (lab) => {
+    const move = await failing(
+      lab,
+      { host: "devstack1", method: "migrateDiskAndPowerOff", error: broken },
+      { strategy },
+    );
+    expect(lab.instance(VM)).toMatchObject({
+      host: "devstack1",
+      vmState: "error",
+      taskState: null,
+      newFlavor: null,
+      migrationContext: null,
+    });
+    expect(await heldBy(move)).toEqual({ instance: { [move.s.uuid]: OLD }, migration: {} });
+  });
+
+  scenario(`6.3 row 7 ${strategy}: finishing fails: vm error, host D, I keeps F1 there (bug 1825537)`, async (lab) => {
+    const move = await failing(lab, { host: "devstack2", method: "finishMigration", error: broken }, { strategy });
+    expect(lab.instance(VM)).toMatchObject({
+      host: "devstack2",
+      vmState: "error",
+      taskState: null,
+      flavor: { id: BIGGER.id },
+    });
+    expect(await heldBy(move)).toEqual({ instance: { [move.d.uuid]: NEW }, migration: {} });
+  });
+}
+
+scenario("6.3 row 5 the driver says that nothing happened: the instance keeps its vm_state", async (lab) => {
+  const error = new InstanceFaultRollback("no", { cause: new Error("the disk is busy") });
+  const move = await failing(lab, { host: "devstack1", method: "migrateDiskAndPowerOff", error });
+  expect(lab.instance(VM)).toMatchObject({ host: "devstack1", vmState: "active", taskState: null });
+  expect(await heldBy(move)).toEqual({ instance: { [move.s.uuid]: OLD }, migration: {} });
+});
+
+scenario("6.3 row 7 upstream restores the flavor after a failed finish, although I holds F1", async (lab) => {
+  const move = await failing(
+    lab,
+    { host: "devstack2", method: "finishMigration", error: broken },
+    { quirks: ["restore-flavor-after-failed-finish"] },
+  );
+  expect(lab.instance(VM)).toMatchObject({ host: "devstack2", vmState: "error", instanceTypeId: OLD.VCPU });
+  expect(await heldBy(move)).toEqual({ instance: { [move.d.uuid]: NEW }, migration: {} });
+});
+
+for (const quirk of [false, true]) {
+  const what = quirk ? "upstream moves M to I although the host is D" : "as when finishing fails";
+  scenario(`6.3 row 6 the message to D cannot be sent after the host changed: ${what}`, async (lab) => {
+    await startHosts(lab, { config: { quirks: quirk ? ["undo-resize-after-host-flip"] : [] } });
+    lab.beforeCall = (_host, method) => {
+      if (method === "finish_resize") throw new Error("no such exchange");
+    };
+    const move = await prepareMove(lab);
+    castPrep(move);
+    await lab.world.runUntil(() => statusOf(move) === "error");
+    expect(lab.instance(VM)).toMatchObject({ host: "devstack2", vmState: "error", taskState: null });
+    expect(await heldBy(move)).toEqual({
+      instance: quirk ? { [move.s.uuid]: OLD } : { [move.d.uuid]: NEW },
+      migration: {},
+    });
+  });
+}
+
+/** A claim on devstack2 that is refused. */
+async function refusedClaim(lab: Lab, options: MoveOptions) {
+  await startHosts(lab);
+  lab.beforeCall = (host, method, params) => {
+    const claims = method === "save_together" && JSON.stringify(params).includes("destComputeId");
+    if (host === "devstack2" && claims) throw new ComputeResourcesUnavailable("no room");
+  };
+  const move = await prepareMove(lab, options);
+  castPrep(move);
+  return move;
+}
+
+scenario("6.3 row 4 no retry: allocations back, vm error, migration error", async (lab) => {
+  const move = await refusedClaim(lab, {});
+  await lab.world.runUntil(() => statusOf(move) === "error");
+  await lab.world.advance(1_000);
+  expect(lab.instance(VM)).toMatchObject({ host: "devstack1", vmState: "error", taskState: null, newFlavor: null });
+  expect(await heldBy(move)).toEqual({ instance: { [move.s.uuid]: OLD }, migration: {} });
+  expect(fault(lab)?.message).toBe("no room");
+});
+
+scenario("6.3 row 4 with retry: allocations back first, then the conductor is asked (bug 1741125)", async (lab) => {
+  const asked: unknown[] = [];
+  const move = await refusedClaim(lab, { retry: RETRY });
+  const inner = lab.beforeCall;
+  lab.beforeCall = async (host, method, params) => {
+    await inner(host, method, params);
+    if (method === "migrate_server") asked.push(await heldBy(move));
+  };
+  await lab.world.runUntil(() => asked.length > 0);
+  await lab.world.advance(1_000);
+  expect(asked).toEqual([{ instance: { [move.s.uuid]: OLD }, migration: {} }]);
+  expect(statusOf(move)).toBe("pre-migrating");
+  expect(lab.instance(VM)).toMatchObject({ host: "devstack1", vmState: "active", taskState: "resize_prep" });
+});
+
+scenario("6.3 a cold migration to its own host needs a driver that can: vm unchanged", async (lab) => {
+  await startHosts(lab);
+  const move = await prepareMove(lab, { type: "migration", sameHost: true });
+  castPrep(move);
+  await lab.world.runUntil(() => statusOf(move) === "error");
+  await lab.world.advance(1_000);
+  expect(lab.instance(VM)).toMatchObject({ vmState: "active", taskState: null });
+  expect(await heldBy(move)).toEqual({ instance: { [move.s.uuid]: OLD }, migration: {} });
+});
+
+scenario(
+  "6.3 Confirm: the driver raises: vm error, migration error, and M goes all the same (bug 1821594)",
+  async (lab) => {
+    await startHosts(lab);
+    const move = await resized(lab);
+    lab.hypervisor("devstack1").failures.set("confirmMigration", () => broken);
+    castConfirm(move);
+    await lab.world.runUntil(() => statusOf(move) === "error");
+    await lab.world.advance(1_000);
+    expect(lab.instance(VM)).toMatchObject({ host: "devstack2", vmState: "error", oldFlavor: null, newFlavor: null });
+    expect(await heldBy(move)).toEqual({ instance: { [move.d.uuid]: NEW }, migration: {} });
+  },
+);
+
+scenario("6.3 Revert: the destination's driver raises: vm error, migration error, host D", async (lab) => {
+  await startHosts(lab);
+  const move = await resized(lab);
+  lab.hypervisor("devstack2").failures.set("destroy", () => broken);
+  castRevert(move);
+  await lab.world.runUntil(() => statusOf(move) === "error");
+  expect(lab.instance(VM)).toMatchObject({ host: "devstack2", vmState: "error", taskState: null });
+});
+
+scenario("6.3 Revert: the source's driver raises: vm error, host S, with its allocation", async (lab) => {
+  await startHosts(lab);
+  const move = await resized(lab);
+  lab.hypervisor("devstack1").failures.set("finishRevertMigration", () => broken);
+  castRevert(move);
+  await lab.world.runUntil(() => statusOf(move) === "error");
+  await lab.world.advance(1_000);
+  expect(lab.instance(VM)).toMatchObject({ host: "devstack1", vmState: "error", taskState: null, oldFlavor: null });
+  expect(await heldBy(move)).toEqual({ instance: { [move.s.uuid]: OLD }, migration: {} });
+});
+
+scenario("9.2 1848343 deleted while its allocations went back: they are deleted again", async (lab) => {
+  await startHosts(lab);
+  const move = await resized(lab);
+  lab.afterPlacement = (host, request) => {
+    if (host === "devstack1" && request === "POST /allocations") lab.store.instances.destroy(VM);
+  };
+  castRevert(move);
+  await lab.world.advance(60_000);
+  expect(await heldBy(move)).toEqual({ instance: {}, migration: {} });
+});

@@ -1,0 +1,196 @@
+import { expect } from "vitest";
+import { OLD, placeVm, REQUEST, resized, startHosts, statusOf, VM } from "../fixtures/cold-moves.js";
+import type { ConfigChanges } from "../unit/agent/support/config.js";
+import type { Lab } from "../unit/agent/support/lab.js";
+import { nodeOf } from "../unit/agent/support/libvirt-hosts.js";
+import { addInstance } from "../unit/agent/support/records.js";
+import { scenario } from "../unit/agent/support/scenario.js";
+
+type Method = "shelve_instance" | "shelve_offload_instance" | "rescue_instance" | (typeof CHANGES)[number][0];
+
+const CHANGES = [
+  ["pause_instance", "active", "pausing", "paused", 3],
+  ["unpause_instance", "paused", "unpausing", "active", 1],
+  ["suspend_instance", "active", "suspending", "suspended", 7],
+  ["resume_instance", "suspended", "resuming", "active", 1],
+  ["unrescue_instance", "rescued", "unrescuing", "active", 1],
+  ["soft_delete_instance", "active", "soft-deleting", "soft-delete", 4],
+  ["restore_instance", "soft-delete", "restoring", "active", 1],
+] as const;
+
+const cast = (lab: Lab, method: Method, params: object = {}): void => {
+  const message = { instanceUuid: VM, requestId: REQUEST, ...params };
+  lab.controlPlane.conductor.bus.cast("devstack1", method, message as never, REQUEST);
+};
+
+for (const [method, from, task, to, power] of CHANGES) {
+  scenario(`1.4, V18 ${method}: ${from} → ${to}; what it holds stays bit-equal`, async (lab) => {
+    await startHosts(lab);
+    const node = await placeVm(lab, { vmState: from });
+    lab.store.instances.save(VM, { taskState: task });
+    cast(lab, method);
+    await lab.world.runUntil(() => lab.instance(VM).taskState === null);
+    expect(lab.instance(VM)).toMatchObject({ vmState: to, powerState: power, host: "devstack1" });
+    expect(await lab.held(VM)).toEqual({ [node.uuid]: OLD });
+  });
+
+  scenario(`1.6 ${method} fails: fault, task null, the vm_state stays`, async (lab) => {
+    await startHosts(lab);
+    await placeVm(lab, { vmState: from });
+    lab.store.instances.save(VM, { taskState: task });
+    lab.hypervisor("devstack1").guests.delete(VM);
+    cast(lab, method);
+    await lab.world.runUntil(() => lab.store.instances.fault(VM) !== null);
+    expect(lab.instance(VM).taskState).toBeNull();
+    expect(lab.instance(VM).vmState).toBe(from);
+    expect(lab.store.instances.fault(VM)?.message).toContain("no guest of instance");
+  });
+}
+
+scenario("8.2 rescue_instance: the guest boots from another image, rescued", async (lab) => {
+  await startHosts(lab);
+  await placeVm(lab);
+  lab.store.instances.save(VM, { taskState: "rescuing" });
+  cast(lab, "rescue_instance", { rescueImageRef: VM });
+  await lab.world.runUntil(() => lab.instance(VM).taskState === null);
+  expect(lab.instance(VM)).toMatchObject({ vmState: "rescued", powerState: 1 });
+});
+
+const shelving = async (lab: Lab, config: ConfigChanges = {}) => {
+  await startHosts(lab, { config });
+  const node = await placeVm(lab);
+  lab.store.instances.save(VM, { taskState: "shelving" });
+  return node;
+};
+
+scenario("6.6 shelve, shelved_offload_time 0: snapshot, shelved, offloaded at once (V24)", async (lab) => {
+  const seen: unknown[] = [];
+  await shelving(lab);
+  lab.beforeCall = async (_host, method, params) => {
+    const { changes } = params as { readonly changes?: { readonly vmState?: string } };
+    if (method === "instance_save" && changes?.vmState)
+      seen.push([changes.vmState, Object.keys(await lab.held(VM)).length]);
+  };
+  cast(lab, "shelve_instance", { imageId: VM });
+  await lab.world.runUntil(() => lab.instance(VM).vmState === "shelved_offloaded");
+  expect(seen).toEqual([
+    ["shelved", 1],
+    ["shelved_offloaded", 0],
+  ]);
+  expect(lab.instance(VM)).toMatchObject({
+    host: null,
+    node: null,
+    computeId: null,
+    launchedOn: null,
+    taskState: null,
+    systemMetadata: { shelved_image_id: VM, shelved_host: "devstack1" },
+  });
+  expect(lab.hypervisor("devstack1").guests.has(VM)).toBe(false);
+  await lab.world.advance(1_000);
+  expect(nodeOf(lab, "devstack1").vcpusUsed).toBe(0);
+});
+
+scenario("6.6, 4.10 shelved_offload_time > 0: the periodic task offloads, not before its time", async (lab) => {
+  const defaults = {
+    periodic_enable: true,
+    periodic_fuzzy_delay: 0,
+    shelved_offload_time: 600,
+    shelved_poll_interval: 60,
+  };
+  const node = await shelving(lab, { defaults });
+  cast(lab, "shelve_instance", { imageId: VM });
+  await lab.world.runUntil(() => lab.instance(VM).vmState === "shelved");
+  await lab.world.advance(590_000);
+  expect(lab.instance(VM)).toMatchObject({ vmState: "shelved", host: "devstack1", taskState: null });
+  expect(await lab.held(VM)).toEqual({ [node.uuid]: OLD });
+  await lab.world.advance(120_000);
+  expect(lab.instance(VM)).toMatchObject({ vmState: "shelved_offloaded", host: null });
+  expect(await lab.held(VM)).toEqual({});
+});
+
+scenario("6.6 shelved_offload_time -1: never offloaded", async (lab) => {
+  const node = await shelving(lab, { defaults: { shelved_offload_time: -1 } });
+  cast(lab, "shelve_instance", { imageId: VM });
+  await lab.world.runUntil(() => lab.instance(VM).taskState === null);
+  expect(lab.instance(VM)).toMatchObject({ vmState: "shelved", host: "devstack1", powerState: 4 });
+  expect(await lab.held(VM)).toEqual({ [node.uuid]: OLD });
+});
+
+scenario("6.6 an offload that fails before the delete: shelved, task null, and it keeps what it holds", async (lab) => {
+  await startHosts(lab);
+  const node = await placeVm(lab, { vmState: "shelved", taskState: "shelving_offloading" });
+  lab.hypervisor("devstack1").failures.set("destroy", () => new Error("the hypervisor is broken"));
+  cast(lab, "shelve_offload_instance");
+  await lab.world.runUntil(() => lab.instance(VM).taskState === null);
+  expect(lab.instance(VM)).toMatchObject({ vmState: "shelved", host: "devstack1" });
+  expect(await lab.held(VM)).toEqual({ [node.uuid]: OLD });
+});
+
+/** An offloaded instance for which devstack1 was claimed. */
+async function unshelving(lab: Lab) {
+  await startHosts(lab);
+  const node = nodeOf(lab, "devstack1");
+  const systemMetadata = { shelved_at: "1", shelved_image_id: VM, shelved_host: "devstack2", kept: "yes" };
+  addInstance(lab.store, VM, { vmState: "shelved_offloaded", taskState: "unshelving", powerState: 0, systemMetadata });
+  await lab.hold(VM, { [node.uuid]: OLD });
+  const message = {
+    instanceUuid: VM,
+    allocations: { [node.uuid]: { resources: OLD } },
+    node: "devstack1",
+    requestId: REQUEST,
+  };
+  return { node, begin: () => lab.controlPlane.conductor.bus.cast("devstack1", "unshelve_instance", message, REQUEST) };
+}
+
+scenario("6.6 unshelve from offloaded: claimed, spawned, active", async (lab) => {
+  const { node, begin } = await unshelving(lab);
+  begin();
+  await lab.world.runUntil(() => lab.instance(VM).taskState === null);
+  expect(lab.instance(VM)).toMatchObject({
+    vmState: "active",
+    host: "devstack1",
+    launchedOn: "devstack1",
+    powerState: 1,
+  });
+  expect(lab.instance(VM).systemMetadata).toEqual({ kept: "yes" });
+  expect(await lab.held(VM)).toEqual({ [node.uuid]: OLD });
+  expect(nodeOf(lab, "devstack1").vcpusUsed).toBe(OLD.VCPU);
+});
+
+scenario("6.6 unshelve fails to spawn: nothing held, no host, still offloaded", async (lab) => {
+  const { begin } = await unshelving(lab);
+  lab.hypervisor("devstack1").failures.set("spawn", () => new Error("the hypervisor is broken"));
+  begin();
+  await lab.world.runUntil(() => lab.instance(VM).taskState === null);
+  await lab.world.advance(1_000);
+  expect(lab.instance(VM)).toMatchObject({ vmState: "shelved_offloaded", host: null, node: null, launchedOn: null });
+  expect(await lab.held(VM)).toEqual({});
+  expect(nodeOf(lab, "devstack1").vcpusUsed).toBe(0);
+});
+
+scenario("4.10 _poll_unconfirmed_resizes: confirmed when resize_confirm_window has passed, not before", async (lab) => {
+  const defaults = { periodic_enable: true, periodic_fuzzy_delay: 0, resize_confirm_window: 300 };
+  await startHosts(lab, { config: { defaults } });
+  const move = await resized(lab);
+  await lab.world.advance(290_000);
+  expect(statusOf(move)).toBe("finished");
+  await lab.world.advance(90_000);
+  expect(statusOf(move)).toBe("confirmed");
+  expect(lab.instance(VM)).toMatchObject({ vmState: "active", taskState: null, host: "devstack2" });
+});
+
+for (const [name, values, status] of [
+  ["in error", { vmState: "error" }, "error"],
+  ["in an odd state", { vmState: "stopped" }, "error"],
+  ["being deleted", { taskState: "deleting" }, "finished"],
+  ["still finishing", { taskState: "resize_finish" }, "finished"],
+] as const) {
+  scenario(`4.10 _poll_unconfirmed_resizes, instance ${name}: migration ${status}`, async (lab) => {
+    const defaults = { periodic_enable: true, periodic_fuzzy_delay: 0, resize_confirm_window: 300 };
+    await startHosts(lab, { config: { defaults } });
+    const move = await resized(lab);
+    lab.store.instances.save(VM, values);
+    await lab.world.advance(400_000);
+    expect(statusOf(move)).toBe(status);
+  });
+}
