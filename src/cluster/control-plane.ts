@@ -1,3 +1,4 @@
+import { ServiceTooOld } from "../conductor/errors.js";
 import type { PlacementAccess } from "../placement/access/placement-access.js";
 import { createReportClient } from "../placement/create-report-client.js";
 import type { Digests } from "../runtime/digests.js";
@@ -16,6 +17,7 @@ import { ensureJoinToken } from "./local/join-token.js";
 import type { StateDir } from "./local/state-dir.js";
 import { createScheduler } from "./scheduler/scheduler.js";
 import { openStore } from "./store/open-store.js";
+import type { Store } from "./store/store.js";
 
 export interface ControlPlaneOptions {
   readonly runtime: Runtime;
@@ -33,6 +35,8 @@ export interface ControlPlaneOptions {
   readonly reclaimInstanceInterval: number;
   readonly serviceDeletePolicy: ServiceDeletePolicy;
   readonly upstreamQuirks: ReadonlySet<string>;
+  /** Refuses to start while a nova-compute is older (spec 1.2); absent: works with any. */
+  readonly oldestServiceVersion?: number;
   /** A Placement that runs elsewhere. Default: the embedded one. */
   readonly placement?: PlacementAccess;
 }
@@ -49,7 +53,7 @@ const CONCURRENT_TASKS = 32;
 
 /**
  * Placement, Compute API, Identity, Image, scheduler and conductor over one store, on one port of the loopback interface.
- * @throws {StoreUnusable} another control plane has the state directory. @throws {AddressInUse}
+ * @throws {StoreUnusable} another control plane has the state directory. @throws {AddressInUse} @throws {ServiceTooOld}
  */
 export async function startControlPlane(options: ControlPlaneOptions): Promise<ControlPlane> {
   const { runtime, digests, directory } = options;
@@ -57,6 +61,12 @@ export async function startControlPlane(options: ControlPlaneOptions): Promise<C
   const logger = runtime.logger;
   const joinToken = await ensureJoinToken(files, random, directory);
   const store = await openStore({ path: directory.database, runtime });
+  try {
+    refuseOldServices(store, options.oldestServiceVersion);
+  } catch (error) {
+    store.close();
+    throw error;
+  }
   ensureDefaultFlavors(store);
   const identity = createIdentity({ sql: store.database, clock, random, digests });
   let url = "";
@@ -153,4 +163,16 @@ export async function startControlPlane(options: ControlPlaneOptions): Promise<C
       store.close();
     },
   };
+}
+
+/** @throws {ServiceTooOld} */
+function refuseOldServices(store: Store, oldest = 0): void {
+  const minimum = store.services.minimumVersion("nova-compute");
+  if (minimum === 0 || minimum >= oldest) return;
+  throw new ServiceTooOld(
+    `a nova-compute of this deployment has service version ${minimum}, this control plane works with ${oldest} and later: ` +
+      "upgrade the old agents or delete their services, or, for a deployment that mixes releases on purpose, set " +
+      "[workarounds] disable_compute_service_check_for_ffu",
+    { minimum, oldest },
+  );
 }

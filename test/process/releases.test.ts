@@ -67,6 +67,9 @@ describe("1.2, 6.0 agents of several releases", () => {
     expect(await refused("--release", "pike")).toMatch(/service-too-old.*version 22.*oldest in the deployment has 30/s);
     expect(await refused()).toMatch(/service-too-old.*service version 30/s);
     await start("devstack2", "master");
+    await cloud.controlPlane.kill();
+    await expect(cloud.startControlPlane()).rejects.toThrow(/service version 30/);
+    await cloud.startControlPlane("--disable-compute-service-check-for-ffu");
   });
 
   it("1.5 db online-data-migrations runs beside a running cluster", async () => {

@@ -3,6 +3,7 @@ import { resolve } from "node:path";
 import { configuredPlacementAccess } from "../../agent/placement-access.js";
 import { effectiveDownTime } from "../../cluster/conductor/liveness.js";
 import type { ControlPlaneOptions } from "../../cluster/control-plane.js";
+import { OLDEST_SUPPORTED_SERVICE_VERSION } from "../../conductor/records/index.js";
 import { type CommandLineValue, readConfigSources } from "../../config/config-sources.js";
 import { compileNovaConfig } from "../../config/nova-config.js";
 import type { Runtime } from "../../runtime/runtime.js";
@@ -14,6 +15,7 @@ export interface ControlPlaneFlags {
   readonly allowResizeToSameHost?: true;
   readonly reclaimInstanceInterval?: string;
   readonly serviceDeletePolicy?: string;
+  readonly disableComputeServiceCheckForFfu?: true;
 }
 
 export type ControlPlaneConfig = Pick<
@@ -25,6 +27,7 @@ export type ControlPlaneConfig = Pick<
   | "reclaimInstanceInterval"
   | "serviceDeletePolicy"
   | "upstreamQuirks"
+  | "oldestServiceVersion"
   | "placement"
 >;
 
@@ -53,13 +56,17 @@ export const controlPlaneConfig = async (
     reclaimInstanceInterval: defaults.reclaimInstanceInterval,
     serviceDeletePolicy: api.serviceDeletePolicy,
     upstreamQuirks: workarounds.upstreamQuirks,
+    ...(workarounds.disableComputeServiceCheckForFfu ? {} : { oldestServiceVersion: OLDEST_SUPPORTED_SERVICE_VERSION }),
   };
 };
+
+const FFU = "disable_compute_service_check_for_ffu";
 
 const commandLine = (flags: ControlPlaneFlags): CommandLineValue[] => [
   ...flag("DEFAULT", "service_down_time", "--service-down-time", flags.serviceDownTime),
   ...flag("DEFAULT", "allow_resize_to_same_host", "--allow-resize-to-same-host", flags.allowResizeToSameHost),
   ...flag("DEFAULT", "reclaim_instance_interval", "--reclaim-instance-interval", flags.reclaimInstanceInterval),
+  ...flag("workarounds", FFU, "--disable-compute-service-check-for-ffu", flags.disableComputeServiceCheckForFfu),
   ...flag("api", "service_delete_policy", "--service-delete-policy", flags.serviceDeletePolicy),
 ];
 

@@ -21,6 +21,7 @@ export const controlPlaneCommand = (): Command =>
     .option("--service-down-time <seconds>", "without a heartbeat for this long a service is down (default: 60)")
     .option("--allow-resize-to-same-host", "a resize may stay on its host")
     .option("--reclaim-instance-interval <seconds>", "deleted servers can be restored for this long (default: 0)")
+    .option("--disable-compute-service-check-for-ffu", "start although agents are of older releases")
     .addOption(
       new Option(
         "--service-delete-policy <policy>",

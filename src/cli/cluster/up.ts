@@ -80,6 +80,7 @@ const up = async (options: UpOptions, terminal: Terminal): Promise<number> => {
       ...configFiles,
       ...(options.port === undefined ? [] : ["--port", options.port]),
       ...(sameHost ? ["--allow-resize-to-same-host"] : []),
+      ...(mixed === undefined ? [] : ["--disable-compute-service-check-for-ffu"]),
       ...(reclaim === undefined ? [] : ["--reclaim-instance-interval", reclaim]),
     ],
     onStatus: (status) => lines.update(status),

@@ -18,6 +18,7 @@ it("has Nova's defaults", async () => {
     reclaimInstanceInterval: 0,
     serviceDeletePolicy: "strict",
     upstreamQuirks: new Set(),
+    oldestServiceVersion: 72,
   });
 });
 
