@@ -115,12 +115,12 @@ type Half = "source" | "destination";
 async function stripOnce(parts: AllocationParts, move: Move, half: Half, context: RequestContext): Promise<void> {
   const { placement } = parts.context;
   const { instance, migration } = move;
+  const { allocations } = await placement.getAllocationsForConsumer(instance.uuid, context);
   const [source, destination] = await Promise.all([
-    rootOf(parts, migration.sourceCompute, migration.sourceNode),
-    rootOf(parts, migration.destCompute, migration.destNode),
+    rootOf(parts, migration.sourceCompute, migration.sourceNode, allocations),
+    rootOf(parts, migration.destCompute, migration.destNode, allocations),
   ]);
   if (source === null || destination === null) return;
-  const { allocations } = await placement.getAllocationsForConsumer(instance.uuid, context);
   if (source !== destination) {
     if (!(source in allocations) || !(destination in allocations)) return;
     const root = half === "source" ? source : destination;
@@ -159,9 +159,17 @@ export function flavorsOf(
   return { oldFlavor: instance.oldFlavor ?? instance.flavor, newFlavor: instance.newFlavor ?? instance.flavor };
 }
 
-async function rootOf({ context }: AllocationParts, host: string | null, node: string | null): Promise<string | null> {
-  if (host === null || node === null) return null;
-  return (await context.conductor.call("compute_node_get_by_host_and_node", { host, node }))?.uuid ?? null;
+/** Before a destination has claimed, its host is known, and its node is the one on which the instance holds something. */
+async function rootOf(
+  { context: { conductor } }: AllocationParts,
+  host: string | null,
+  node: string | null,
+  held: Allocations,
+): Promise<string | null> {
+  if (host === null) return null;
+  if (node !== null) return (await conductor.call("compute_node_get_by_host_and_node", { host, node }))?.uuid ?? null;
+  const nodes = await conductor.call("compute_nodes_by_host", { host });
+  return nodes.find(({ uuid }) => uuid in held)?.uuid ?? null;
 }
 
 const isVolumeBacked = ({ imageRef }: Instance): boolean => imageRef === "";

@@ -159,6 +159,8 @@ function handOver(
       ...(retry === undefined ? {} : { retry }),
       requestId: task.requestId,
     };
+    // Whoever dies with the message, its next start finds by this whose the move was (spec V31).
+    store.migrations.save(migration.id, { destCompute: selection.host });
     bus.cast(selection.host, "prep_resize", params, task.requestId);
     context.finish();
     return true;

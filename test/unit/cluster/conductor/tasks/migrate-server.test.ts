@@ -66,7 +66,8 @@ describe("6.3 split", () => {
       status: "pre-migrating",
       sourceCompute: "devstack1",
       sourceNode: "devstack1",
-      destCompute: null,
+      destCompute: "devstack2",
+      destNode: null,
       oldInstanceTypeId: 1,
       newInstanceTypeId: 2,
     });
