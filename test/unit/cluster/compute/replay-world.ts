@@ -1,3 +1,5 @@
+import { quietLogger } from "../../../../src/cli/ui/quiet-logger.js";
+import { createServiceDelete, type ServiceDeleteParts } from "../../../../src/cluster/conductor/service-delete.js";
 import { parseIsoTime } from "../../../../src/cluster/http/times.js";
 import type {
   Instance,
@@ -19,6 +21,12 @@ const time = (value: unknown): number => parseIsoTime(text(value)) ?? 0;
 /** A state of record in which the call finds what the real one found when it was recorded. */
 export const replayWorld = async (call: RecordedCall): Promise<ApiWorld> => {
   const world = await ApiWorld.open();
+  world.deleteService = createServiceDelete({
+    store: world.store,
+    placement: NO_PROVIDERS,
+    policy: "upstream",
+    logger: quietLogger,
+  });
   const body = call.response_body as Body | undefined;
   makeFlavors(world, call, body);
   makeServices(world, call, body);
@@ -202,4 +210,14 @@ const makeUnconfirmed = (world: ApiWorld, call: RecordedCall): void => {
   const { uuid } = world.server("devstack3", { vmState: "resized" });
   const changes = { sourceCompute: "devstack2", sourceNode: "devstack2" };
   store.migrations.create({ instanceUuid: uuid, migrationType: "migration", status: "finished", changes });
+};
+
+/** What is in Placement plays no part in what the recordings show of service deletes. */
+const NO_PROVIDERS: ServiceDeleteParts["placement"] = {
+  beginPass: async () => {
+    throw new Error("upstream's policy reads no provider");
+  },
+  getAllocationsForProvider: async () => ({ consumers: new Map(), generation: 0 }),
+  removeProviderTreeFromInstanceAllocation: async () => false,
+  deleteResourceProvider: async () => ({ remaining: [] }),
 };
