@@ -1,4 +1,10 @@
-import { type Flavor, flavorResources, type Instance, type Migration } from "../../conductor/records/index.js";
+import {
+  type Flavor,
+  flavorResources,
+  type Instance,
+  type Migration,
+  type Resources,
+} from "../../conductor/records/index.js";
 import {
   AllocationDeleteFailed,
   AllocationMoveFailed,
@@ -130,10 +136,32 @@ async function stripOnce(parts: AllocationParts, move: Move, half: Half, context
       `the ${half}'s half of what instance ${instance.uuid} holds could not be removed: Placement refused it`,
     );
   }
+  if (half === "destination" && !knowsNewFlavor(move)) {
+    const resources = surplus(allocations, source, flavorResources(instance.flavor, isVolumeBacked(instance)));
+    if (resources) await placement.removeResources(instance.uuid, { [source]: { resources } }, context);
+    return;
+  }
   const { oldFlavor, newFlavor } = flavorsOf(instance, migration);
   if (!isSum(allocations, source, instance, [oldFlavor, newFlavor])) return;
   const resources = flavorResources(half === "source" ? oldFlavor : newFlavor, isVolumeBacked(instance));
   await placement.removeResources(instance.uuid, { [source]: { resources } }, context);
+}
+
+/** The destination notes the new flavor first of all; one that died before that has left what it was to claim. */
+const knowsNewFlavor = ({ instance, migration }: Move): boolean =>
+  migration.migrationType !== "resize" ||
+  instance.newFlavor !== null ||
+  instance.instanceTypeId !== migration.oldInstanceTypeId;
+
+/** What a single record holds beyond the need; null: nothing, or it does not cover the need. */
+function surplus(allocations: Allocations, provider: string, need: Resources): Resources | null {
+  const held = allocations[provider]?.resources ?? {};
+  if (Object.keys(allocations).length !== 1) return null;
+  if (Object.entries(need).some(([name, amount]) => (held[name] ?? 0) < amount)) return null;
+  const more = Object.entries(held)
+    .map(([name, amount]) => [name, amount - (need[name] ?? 0)] as const)
+    .filter(([, amount]) => amount > 0);
+  return more.length === 0 ? null : Object.fromEntries(more);
 }
 
 /** Only a record that is the sum of both may be split; any other is one half, or somebody else's work. */
