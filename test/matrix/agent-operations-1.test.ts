@@ -1,0 +1,3 @@
+import { testShard } from "../fixtures/fault-matrix/shard.js";
+
+testShard(0);
