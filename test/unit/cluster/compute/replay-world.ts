@@ -145,11 +145,28 @@ const makeServers = (world: ApiWorld, call: RecordedCall, body: Body | undefined
   for (const row of shown.toReversed()) makeServer(world, row);
   const [, uuid] = /^\/v2\.1\/servers\/([0-9a-f-]{36})/.exec(call.path) ?? [];
   const missing = uuid !== undefined && shown.length === 0 && call.status !== 404;
-  if (missing) world.server("devstack1", { uuid });
+  if (missing) {
+    const ends = isObject(call.request_body) && ENDS_OF_RESIZES.some((name) => name in (call.request_body as Body));
+    world.server("devstack1", { uuid, vmState: ends ? "resized" : "active" });
+    if (ends) makeFinishedMove(world, uuid);
+  }
   for (const migration of list(body, "migrations")) {
     const id = text(migration.instance_uuid);
     if (!world.store.instances.get(id)) world.server(null, { uuid: id });
   }
+};
+
+const ENDS_OF_RESIZES = ["confirmResize", "revertResize"];
+const isObject = (value: unknown): value is Body => typeof value === "object" && value !== null;
+
+/** The server came from devstack2 and waits for the word. */
+const makeFinishedMove = (world: ApiWorld, instanceUuid: string): void => {
+  world.store.migrations.create({
+    instanceUuid,
+    migrationType: "migration",
+    status: "finished",
+    changes: { sourceCompute: "devstack2", sourceNode: "devstack2", destCompute: "devstack1" },
+  });
 };
 
 const makeServer = (world: ApiWorld, row: Body): void => {

@@ -3,12 +3,6 @@ import { ROOT } from "./api-world.js";
 import { type RecordedCall, recordedCalls } from "./recorded-calls.js";
 import { replayWorld } from "./replay-world.js";
 
-/** Operations of a later issue. */
-const NOT_YET = ["migrate", "os-migrateLive", "confirmResize", "revertResize", "resize"];
-
-const isOfLater = ({ request_body: body }: RecordedCall): boolean =>
-  NOT_YET.some((name) => typeof body === "object" && body !== null && name in body);
-
 /** Where the real one was reached, and who asked, while it was recorded. */
 const RECORDED_ROOT = "http://127.0.0.1:18113";
 const RECORDED_PROJECT = "f7714ea72def4a1a9cbc6d78bcbb926e";
@@ -38,7 +32,7 @@ const expected = (call: RecordedCall): unknown => {
 };
 
 describe("recorded calls of the real clients", () => {
-  const calls = recordedCalls("compute").filter((call) => !isOfLater(call));
+  const calls = recordedCalls("compute");
 
   test.each(
     calls.map((call, index) => [`${call.method} ${call.path} ${call.status} (${call.recording} ${index})`, call]),
