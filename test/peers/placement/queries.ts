@@ -56,30 +56,63 @@ export const usageFilters = some(
   named("consumer_type", consumerType),
 );
 
-/** Candidates' parameters for groups with these suffixes, of which the first is always asked for resources. */
+/** Candidates' parameters for groups with these suffixes; nearly always such as the microversion knows. */
 export function candidateFilters(minor: number): fc.Arbitrary<Parameter[]> {
   const suffixes = minor < 25 ? [""] : minor < 33 ? ["", "1", "2"] : ["", "1", "_B", "-c"];
   const groups = fc.uniqueArray(fc.constantFrom(...suffixes), { minLength: 1, maxLength: minor < 25 ? 1 : 3 });
+  const traits = fitting(required, (text) => (minor >= 22 || !text.includes("!")) && (minor >= 39 || !isAnyOf(text)));
+  const members = fitting(memberOf, (text) => minor >= 32 || !text.startsWith("!"));
   return groups.chain((used) => {
     const own = used.flatMap((suffix) => [
       rarelyNot(named(`resources${suffix}`, resources)),
-      sometimes(named(`required${suffix}`, required)),
-      sometimes(named(`member_of${suffix}`, memberOf)),
-      sometimes(named(`member_of${suffix}`, memberOf)),
-      minor < 31 ? never : sometimes(named(`in_tree${suffix}`, providerUuid)),
+      since(minor, 17, named(`required${suffix}`, traits)),
+      since(minor, 21, named(`member_of${suffix}`, members)),
+      since(minor, 24, named(`member_of${suffix}`, members)),
+      since(minor, 31, named(`in_tree${suffix}`, providerUuid)),
     ]);
     const granular = used.filter((suffix) => suffix !== "");
-    const subtrees = fc.subarray([...granular, "zz"], { minLength: 1 }).map((each) => each.join(","));
+    const subtrees = fc.oneof(
+      {
+        weight: 12,
+        arbitrary: fc.subarray(granular, { minLength: Math.min(1, granular.length) }),
+      },
+      { weight: 1, arbitrary: fc.subarray([...granular, "zz"], { minLength: 1 }) },
+    );
+    const policy = fc.oneof(
+      { weight: 30, arbitrary: fc.constantFrom("none", "isolate") },
+      { weight: 1, arbitrary: fc.constant("other") },
+    );
+    const limit = fc.oneof(
+      { weight: 15, arbitrary: fc.constantFrom("1", "2", "1000") },
+      { weight: 1, arbitrary: fc.constantFrom("0", "x") },
+    );
+    const sameSubtree = named(
+      "same_subtree",
+      subtrees.map((each) => each.join(",")),
+    );
     const wide = [
-      (granular.length > 1 ? rarelyNot : sometimes)(
-        named("group_policy", fc.constantFrom("none", "isolate", "none", "isolate", "none", "isolate", "other")),
-      ),
-      sometimes(named("limit", fc.constantFrom("1", "2", "1000", "1000", "0", "x"))),
-      minor < 35 ? never : sometimes(named("root_required", traitList)),
-      minor < 36 ? never : sometimes(named("same_subtree", subtrees)),
+      minor < 25 ? never : (granular.length > 1 ? rarelyNot : sometimes)(named("group_policy", policy)),
+      sometimes(named("limit", limit)),
+      since(minor, 35, named("root_required", traitList)),
+      granular.length === 0 ? never : since(minor, 36, sameSubtree),
     ];
     return fc.tuple(...own, ...wide).map((all) => all.filter((each): each is Parameter => each !== null));
   });
+}
+
+function isAnyOf(text: string): boolean {
+  return text.startsWith("in:");
+}
+
+/** Mostly those that fit, and now and then any. */
+function fitting(texts: fc.Arbitrary<string>, fits: (text: string) => boolean): fc.Arbitrary<string> {
+  return fc.oneof({ weight: 25, arbitrary: texts.filter(fits) }, { weight: 1, arbitrary: texts });
+}
+
+/** A parameter that some requests have, from a microversion on; very few before. */
+function since(minor: number, first: number, parameter: fc.Arbitrary<Parameter>): fc.Arbitrary<Parameter | null> {
+  if (minor >= first) return sometimes(parameter);
+  return fc.oneof({ weight: 50, arbitrary: never }, { weight: 1, arbitrary: parameter });
 }
 
 const never: fc.Arbitrary<Parameter | null> = fc.constant(null);

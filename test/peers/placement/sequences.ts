@@ -237,51 +237,58 @@ function put(path: string, body?: Json): Step {
 }
 
 const worldStock: fc.Arbitrary<Json> = fc
-  .subarray(["VCPU", "DISK_GB", "MEMORY_MB"])
-  .chain((names) => fc.tuple(fc.constant(names), fc.integer({ min: 1, max: 8 })))
+  .subarray(["VCPU", "DISK_GB", "MEMORY_MB", "CUSTOM_GOLD"], { minLength: 1 })
+  .chain((names) => fc.tuple(fc.constant(names), fc.integer({ min: 2, max: 16 })))
   .map(([names, total]) => Object.fromEntries(names.map((name) => [name, { total }])));
 
 /** A world to begin with: some providers, with parents, inventories, traits and aggregates. */
-const world: fc.Arbitrary<Step[]> = fc.integer({ min: 0, max: PROVIDERS.length }).chain((count) =>
-  fc
-    .tuple(
-      ...PROVIDERS.slice(0, count).map((uuid, index) =>
-        fc
-          .record({
-            up: index === 0 ? fc.constant(null) : fc.option(fc.constantFrom(...PROVIDERS.slice(0, index)), { freq: 2 }),
-            stock: worldStock,
-            traits: fc.subarray(["HW_CPU_X86_AVX", "CUSTOM_FAST", "COMPUTE_NODE"]),
-            shares: fc.integer({ min: 0, max: 3 }),
-            aggregates: fc.subarray([1, 2].map((n) => `a000000${n}-3333-4333-8333-33333333333${n}`)),
-          })
-          .map(({ up, stock, traits, shares, aggregates }): Step[] => {
-            const base = `/resource_providers/${uuid}`;
-            const name = `world ${index}`;
-            const all = shares === 0 ? [...traits, "MISC_SHARES_VIA_AGGREGATE"] : traits;
-            return [
-              { ...put("/resource_providers", { name, uuid, parent_provider_uuid: up }), method: "POST" },
-              put(`${base}/inventories`, { resource_provider_generation: 0, inventories: stock }),
-              {
-                ...put(`${base}/aggregates`, aggregates),
-                headers: { ...newest, "openstack-api-version": "placement 1.1" },
-              },
-              put(`${base}/traits`, { traits: all, resource_provider_generation: 1 }),
-            ];
-          }),
-      ),
-    )
-    .map((parts) => [put("/traits/CUSTOM_FAST"), put("/resource_classes/CUSTOM_GOLD"), ...parts.flat()]),
-);
+const worldOf = (fewest: number): fc.Arbitrary<Step[]> =>
+  fc.integer({ min: fewest, max: PROVIDERS.length }).chain((count) =>
+    fc
+      .tuple(
+        ...PROVIDERS.slice(0, count).map((uuid, index) =>
+          fc
+            .record({
+              up:
+                index === 0 ? fc.constant(null) : fc.option(fc.constantFrom(...PROVIDERS.slice(0, index)), { freq: 2 }),
+              stock: worldStock,
+              traits: fc.subarray(["HW_CPU_X86_AVX", "CUSTOM_FAST", "COMPUTE_NODE", "CUSTOM_QUIET"]),
+              shares: fc.integer({ min: 0, max: 3 }),
+              aggregates: fc.subarray([1, 2].map((n) => `a000000${n}-3333-4333-8333-33333333333${n}`)),
+            })
+            .map(({ up, stock, traits, shares, aggregates }): Step[] => {
+              const base = `/resource_providers/${uuid}`;
+              const name = `world ${index}`;
+              const all = shares === 0 ? [...traits, "MISC_SHARES_VIA_AGGREGATE"] : traits;
+              return [
+                { ...put("/resource_providers", { name, uuid, parent_provider_uuid: up }), method: "POST" },
+                put(`${base}/inventories`, { resource_provider_generation: 0, inventories: stock }),
+                {
+                  ...put(`${base}/aggregates`, aggregates),
+                  headers: { ...newest, "openstack-api-version": "placement 1.1" },
+                },
+                put(`${base}/traits`, { traits: all, resource_provider_generation: 1 }),
+              ];
+            }),
+        ),
+      )
+      .map((parts) => [
+        put("/traits/CUSTOM_FAST"),
+        put("/traits/CUSTOM_QUIET"),
+        put("/resource_classes/CUSTOM_GOLD"),
+        ...parts.flat(),
+      ]),
+  );
 
 /** Random requests in a random world. */
 export const sequence: fc.Arbitrary<Step[]> = fc
-  .tuple(world, fc.array(step(minor), { minLength: 1, maxLength: 25, size: "max" }))
+  .tuple(worldOf(0), fc.array(step(minor), { minLength: 1, maxLength: 25, size: "max" }))
   .map(([start, steps]) => [...start, ...steps]);
 
 /** Searches alone, in a random world in which something is allocated. */
 export const searches: fc.Arbitrary<Step[]> = fc
   .tuple(
-    world,
+    worldOf(3),
     fc.array(
       fc
         .constantFrom(...CONSUMERS)
