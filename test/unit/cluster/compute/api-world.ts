@@ -47,7 +47,12 @@ export class ApiWorld {
   deleteService: ComputeDeps["deleteService"];
   readonly #tokens = new Map<LoginUser, string>();
 
-  private constructor(world: VirtualWorld, store: Store, runtime: ReturnType<VirtualWorld["spawn"]>) {
+  private constructor(
+    world: VirtualWorld,
+    store: Store,
+    runtime: ReturnType<VirtualWorld["spawn"]>,
+    reclaimInstanceInterval: number,
+  ) {
     this.world = world;
     this.store = store;
     this.agentAnswers = true;
@@ -76,6 +81,7 @@ export class ApiWorld {
       },
       deleteService: (service, options) => this.deleteService(service, options),
       serviceDownTime: 60,
+      reclaimInstanceInterval,
     });
     this.passwords = {
       admin: this.apis.identity.ensurePassword("admin"),
@@ -83,10 +89,10 @@ export class ApiWorld {
     };
   }
 
-  static async open(): Promise<ApiWorld> {
+  static async open(reclaimInstanceInterval = 0): Promise<ApiWorld> {
     const world = new VirtualWorld();
     const runtime = world.spawn({ name: "control-plane" });
-    return new ApiWorld(world, await openStore({ path: ":memory:", runtime }), runtime);
+    return new ApiWorld(world, await openStore({ path: ":memory:", runtime }), runtime, reclaimInstanceInterval);
   }
 
   async ask({ method = "GET", url, headers = {}, body, token, version }: Ask): Promise<Reply> {

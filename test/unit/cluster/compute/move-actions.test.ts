@@ -315,6 +315,23 @@ describe("6.2 deletes", () => {
     expect(tasks()).toHaveLength(1);
   });
 
+  test("a server that can be restored is kept by its host; one that never ran, or whose host is down, is not", async () => {
+    world = await ApiWorld.open(3600);
+    world.flavor();
+    world.host("devstack1");
+    const instance = world.server("devstack1");
+    expect((await remove(instance)).status).toBe(204);
+    expect(stateOf(instance)).toEqual(["active", "soft-deleting"]);
+    expect(world.casts.map(({ method }) => method)).toEqual(["soft_delete_instance"]);
+    expect(actionsOf(instance)).toEqual(["softDelete"]);
+    await remove(instance);
+    await remove(world.server("devstack1", { launchedAt: null }));
+    expect(world.casts.map(({ method }) => method)).toEqual(["soft_delete_instance", "terminate_instance"]);
+    fence("devstack1");
+    await remove(world.server("devstack1"));
+    expect(tasks()).toMatchObject([{ kind: "delete_local" }]);
+  });
+
   test("forceDelete deletes at once, in any state", async () => {
     const instance = world.server("devstack1", { vmState: "soft-delete", taskState: "restoring" });
     expect((await act(instance, { forceDelete: null })).status).toBe(202);
