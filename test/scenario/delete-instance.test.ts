@@ -100,8 +100,8 @@ describe("6.2 delete, host up", () => {
     const { world, agent, vm, remove } = await setUp();
     let lost = 0;
     agent.http.fault = ({ method }) => (method === "DELETE" && lost++ === 0 ? "answer lost" : undefined);
-    await expect(remove()).rejects.toMatchObject({ name: "AllocationDeleteFailed" });
     await remove();
+    expect(lost).toBe(2);
     expect(world.store.instances.get(vm.uuid)).toBeNull();
     await checkAllocations(world, [vm]);
   });

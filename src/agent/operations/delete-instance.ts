@@ -54,10 +54,15 @@ export async function deleteInstance(parts: OperationParts, instanceUuid: string
   });
 }
 
+/** The guest is gone, and an answer that was lost says nothing: asked again, as a delete may be repeated (9.4). */
+const ATTEMPTS = 4;
+
 /** @throws AllocationDeleteFailed, also when Placement could not be asked: the row is the only trace of them. */
 async function removeAllocations({ context }: OperationParts, uuid: string, requestId: string): Promise<void> {
-  const removed = await context.placement.deleteAllocation(uuid, { force: forcesDelete(context), requestId });
-  if (removed !== null) return;
+  const options = { force: forcesDelete(context), requestId };
+  for (let attempt = 0; attempt < ATTEMPTS; attempt += 1) {
+    if ((await context.placement.deleteAllocation(uuid, options)) !== null) return;
+  }
   throw new AllocationDeleteFailed(
     `allocations of instance ${uuid} could not be removed: Placement cannot be reached; delete the instance again`,
   );
