@@ -83,8 +83,9 @@ async function setError(
   progress: BuildProgress,
   error: unknown,
 ): Promise<never> {
-  await unplace(parts, instanceUuid, progress, { vmState: "error", taskState: null });
+  // Before the state: who sees the error can read why.
   await addFault(parts.context, instanceUuid, error);
+  await unplace(parts, instanceUuid, progress, { vmState: "error", taskState: null });
   await releaseAllocations(parts, instanceUuid, { force: true, requestId });
   throw error;
 }
