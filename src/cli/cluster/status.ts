@@ -63,12 +63,20 @@ const service = (row: HostStatus): string => {
   return marks.join(", ");
 };
 
+/** The resource provider's generation, and its name where that is not the host's. */
+const provider = (row: HostStatus): string => {
+  if (row.provider === null) return "-";
+  const { name, generation } = row.provider;
+  return name === row.host ? String(generation) : `${name} ${generation}`;
+};
+
 const COLUMNS: readonly Column<HostStatus>[] = [
   { title: "Host", value: (row) => row.host ?? "-" },
   { title: "Service", value: service },
   {
-    title: "Provider (gen.)",
-    value: (row) => (row.provider ? `${row.provider.name} (${row.provider.generation})` : "-"),
+    title: "RP gen.",
+    value: provider,
+    align: "right",
   },
   { title: "VCPU", value: (row) => usage(row, "VCPU"), align: "right" },
   { title: "MEMORY_MB", value: (row) => usage(row, "MEMORY_MB"), align: "right" },
@@ -76,6 +84,7 @@ const COLUMNS: readonly Column<HostStatus>[] = [
   {
     title: "Servers",
     value: (row) => row.servers.map((server) => `${server.name} ${server.status}`).join("\n") || "-",
+    wraps: true,
   },
-  { title: "Guests", value: guestSummary },
+  { title: "Guests", value: guestSummary, wraps: true },
 ];

@@ -5,6 +5,8 @@ export interface Column<Row> {
   readonly value: (row: Row) => string;
   /** Default left. */
   readonly align?: "left" | "right";
+  /** Gives way first where the terminal is narrow. */
+  readonly wraps?: true;
 }
 
 /** Rows as a table that fits `width` columns: cells wrap, plain ASCII borders as OpenStack's clients draw them. */
@@ -13,16 +15,21 @@ export const renderTable = <Row>(columns: readonly Column<Row>[], rows: readonly
   const natural = columns.map((column, index) =>
     Math.max(column.title.length, ...cells.map((row) => longestLine(row[index] ?? ""))),
   );
+  const widths = shrink(
+    natural,
+    width - (3 * columns.length + 1),
+    columns.map((column) => column.wraps === true),
+  );
   const table = new Table({
     head: columns.map((column) => column.title),
-    colWidths: shrink(natural, width - (3 * columns.length + 1)).map((inner) => inner + 2),
+    colWidths: widths.map((inner) => inner + 2),
     colAligns: columns.map((column) => column.align ?? "left"),
     wordWrap: true,
     wrapOnWordBoundary: false,
     style: { head: [], border: [], compact: true },
     chars: ASCII_BORDERS,
   });
-  table.push(...cells);
+  table.push(...cells.map((row) => row.map((text, index) => wrapWords(text, widths[index] ?? text.length))));
   return table.toString();
 };
 
@@ -46,16 +53,33 @@ const ASCII_BORDERS = {
 
 const longestLine = (text: string): number => Math.max(0, ...text.split("\n").map((line) => line.length));
 
-/** Takes from the widest column until the sum fits; none goes below 4. */
-const shrink = (natural: readonly number[], available: number): number[] => {
+/** Breaks lines at spaces; a word that is too long is left to be cut. */
+const wrapWords = (text: string, width: number): string =>
+  text
+    .split("\n")
+    .map((line) =>
+      line.length <= width
+        ? line
+        : line.split(" ").reduce((wrapped, word) => {
+            const last = wrapped.slice(wrapped.lastIndexOf("\n") + 1);
+            return `${wrapped}${last.length + 1 + word.length <= width ? " " : "\n"}${word}`;
+          }),
+    )
+    .join("\n");
+
+/** Takes from the widest column until the sum fits, from those that wrap first; none goes below 6. */
+const shrink = (natural: readonly number[], available: number, wraps: readonly boolean[]): number[] => {
   const widths = [...natural];
   let over = widths.reduce((sum, width) => sum + width, 0) - available;
-  while (over > 0) {
-    const widest = widths.indexOf(Math.max(...widths));
-    const current = widths[widest] ?? 0;
-    if (current <= 4) break;
-    widths[widest] = current - 1;
-    over -= 1;
+  for (const eligible of [wraps, widths.map(() => true)]) {
+    while (over > 0) {
+      const candidates = widths.map((width, index) => (eligible[index] === true ? width : 0));
+      const widest = candidates.indexOf(Math.max(...candidates));
+      const current = candidates[widest] ?? 0;
+      if (current <= 6) break;
+      widths[widest] = current - 1;
+      over -= 1;
+    }
   }
   return widths;
 };
