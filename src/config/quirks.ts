@@ -73,8 +73,6 @@ export const QUIRKS = Object.freeze({
     "6.7",
     "take any accepted migration of an instance for its evacuation, whatever its type",
   ),
-  "audit-races-builds": quirk("7.4", "take the allocation of an instance that is just being built for an orphan"),
-  "ironic-instances-before-nodes": quirk("8.9, bug 1841481", "read the host's instances before Ironic's nodes"),
 });
 
 export type QuirkName = keyof typeof QUIRKS;
