@@ -18,8 +18,7 @@ export class StatusLines {
     const before = this.#statuses.get(status.name);
     this.#statuses.set(status.name, status);
     if (this.#terminal.interactive) this.#redraw();
-    else if (before?.state !== status.state || before.detail !== status.detail)
-      this.#terminal.print(this.#line(status));
+    else if (before?.state !== status.state) this.#terminal.print(this.#line(status));
   }
 
   /** Further updates start a new block below what is printed next. */

@@ -55,10 +55,11 @@ export class Component {
     return this.#status;
   }
 
-  start(): void {
+  /** @param why it starts again; for the person who watches. */
+  start(why?: string): void {
     const child = this.#children.spawn(this.#options);
     this.#child = child;
-    this.#set("starting", `pid ${child.pid}`);
+    this.#set("starting", why === undefined ? `pid ${child.pid}` : `pid ${child.pid}; ${why}`);
     child.onMessage((message) => {
       if (this.#child === child && isComponentReport(message)) this.#set(message.state, message.detail, message.url);
     });
@@ -90,8 +91,7 @@ export class Component {
     }
     const how = exit.signal === null ? `exit code ${exit.code}` : exit.signal;
     if (this.#options.keepAlive && this.#mayRestart()) {
-      this.start();
-      this.#set("starting", `ended with ${how}; started again`);
+      this.start(`ended with ${how}; started again`);
       return;
     }
     const said = this.#status.state === "failed" ? this.#status.detail : "";
