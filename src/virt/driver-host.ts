@@ -255,6 +255,14 @@ export class DriverHost extends HostedMoves {
     await this.invoker.run("snapshot", instance, imageId, options);
   }
 
+  async plugVifs(instance: Instance, options?: Options): Promise<void> {
+    if (this.invoker.supports("plugVifs")) await this.invoker.run("plugVifs", instance, options);
+  }
+
+  async unplugVifs(instance: Instance, options?: Options): Promise<void> {
+    if (this.invoker.supports("unplugVifs")) await this.invoker.run("unplugVifs", instance, options);
+  }
+
   async resumeStateOnHostBoot(instance: Instance, options?: Options): Promise<void> {
     if (this.invoker.supports("resumeStateOnHostBoot"))
       await this.invoker.run("resumeStateOnHostBoot", instance, options);

@@ -47,6 +47,8 @@ export const DRIVER_METHODS: Readonly<Record<DriverMethod, MethodRule>> = {
   suspend: rule(false, true, 10 * MINUTE),
   resume: rule(false, true, 10 * MINUTE),
   resumeStateOnHostBoot: rule(false, true, 5 * MINUTE),
+  plugVifs: rule(false, true, 5 * MINUTE),
+  unplugVifs: rule(false, true, 5 * MINUTE),
   instanceOnDisk: rule(false, false, MINUTE),
   deleteInstanceFiles: rule(false, true, 10 * MINUTE),
   cleanupLingeringInstanceResources: rule(false, true, 10 * MINUTE),

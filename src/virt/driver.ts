@@ -108,6 +108,14 @@ export interface VirtDriver extends MoveMethods {
    * @throws {InstanceNotRunning} there is no guest.
    */
   snapshot?(instance: Instance, imageId: string, options: SnapshotOptions): Promise<void>;
+  /**
+   * Connects the guest's ports after a restart of the agent; idempotent. There are no networks yet, so that a driver has
+   * only the instance to go by. Default: nothing. @throws {PciDeviceNotFound} the instance is left as it is. Any other
+   * error sets it to error.
+   */
+  plugVifs?(instance: Instance, options?: DriverOperationOptions): Promise<void>;
+  /** Undo of {@link plugVifs}, and of what spawn plugged, when a build failed; idempotent. Default: nothing. */
+  unplugVifs?(instance: Instance, options?: DriverOperationOptions): Promise<void>;
   /** Idempotent. Default: nothing. */
   resumeStateOnHostBoot?(instance: Instance, options?: DriverOperationOptions): Promise<void>;
 

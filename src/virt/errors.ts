@@ -32,6 +32,14 @@ export class ComputeResourcesUnavailable extends VirtError {
 export class BuildAbortException extends VirtError {
   override readonly name = "BuildAbortException";
 }
+/** The guest's ports could not be connected. */
+export class VirtualInterfacePlugException extends VirtError {
+  override readonly name = "VirtualInterfacePlugException";
+}
+/** A device of the guest is not on this host. */
+export class PciDeviceNotFound extends VirtError {
+  override readonly name = "PciDeviceNotFoundById";
+}
 /** Nothing happened; the instance keeps its vm_state. `cause` holds the reason. */
 export class InstanceFaultRollback extends VirtError {
   override readonly name = "InstanceFaultRollback";

@@ -44,6 +44,7 @@ export async function previewInit(view: AgentView, instance: Instance, preview: 
     };
     switch (action.kind) {
       case "leave":
+      case "plug-vifs":
         break;
       case "save":
         plan(null, action.changes);

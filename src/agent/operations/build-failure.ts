@@ -63,6 +63,7 @@ async function cleanUpGuest(
   if (!driverAsked) return null;
   try {
     await context.driver.destroy(instance, destroyOptions(true));
+    await context.driver.unplugVifs(instance);
     await context.driver.failedSpawnCleanup(instance);
     return null;
   } catch (error) {

@@ -1,4 +1,5 @@
 import { type Instance, type InstanceChanges, POWER_STATES, type PowerState } from "../../conductor/records/index.js";
+import { NotImplemented, PciDeviceNotFound } from "../../virt/errors.js";
 import { HostLeaseLost, requireHostLease } from "../host-lease.js";
 import { type AgentParts, type AgentView, requestId } from "../parts.js";
 import { type InitAction, type InitStep, planInitInstance } from "./init-rows.js";
@@ -17,13 +18,18 @@ export async function planInit(
 ): Promise<{ readonly steps: readonly InitStep[]; readonly power: PowerState }> {
   const power = instance.host === view.host ? await view.driver.powerState(instance) : POWER_STATES.nostate;
   const resumeGuests = view.config.defaults.resumeGuestsStateOnHostBoot;
-  return { steps: planInitInstance({ host: view.host, instance, power, resumeGuests }), power };
+  const plugsVifs = view.driver.supports("plugVifs");
+  return { steps: planInitInstance({ host: view.host, instance, power, resumeGuests, plugsVifs }), power };
 }
 
 /** Spec 2.6 for one instance. */
 export async function initInstance(parts: AgentParts, instance: Instance): Promise<void> {
   const { steps, power } = await planInit(parts, instance);
   for (const { row, action } of steps) {
+    if (action.kind === "plug-vifs") {
+      if (await plugVifs(parts, instance)) continue;
+      return;
+    }
     parts.logger.info(`start-up finds an instance in the middle of something: ${row}`, {
       instance: instance.uuid,
       vm_state: instance.vmState,
@@ -34,7 +40,30 @@ export async function initInstance(parts: AgentParts, instance: Instance): Promi
   }
 }
 
-async function carryOut(parts: AgentParts, instance: Instance, action: InitAction, power: PowerState): Promise<void> {
+/** @returns whether the rows below are looked at */
+async function plugVifs(parts: AgentParts, instance: Instance): Promise<boolean> {
+  const fields = { instance: instance.uuid, request_id: requestId(parts) };
+  try {
+    await parts.driver.plugVifs(instance);
+    return true;
+  } catch (error) {
+    rethrowLostLease(error);
+    if (error instanceof NotImplemented) return true;
+    parts.logger.error("could not plug the ports of the guest", { ...fields, err: error });
+    if (!(error instanceof PciDeviceNotFound)) {
+      const changes = { vmState: "error" } as const;
+      await parts.conductor.call("instance_save", { uuid: instance.uuid, changes }, { requestId: fields.request_id });
+    }
+    return false;
+  }
+}
+
+async function carryOut(
+  parts: AgentParts,
+  instance: Instance,
+  action: Exclude<InitAction, { readonly kind: "plug-vifs" }>,
+  power: PowerState,
+): Promise<void> {
   const { operations } = parts;
   const request = requestId(parts);
   const save = (changes: InstanceChanges) =>

@@ -16,6 +16,8 @@ export interface InitFacts {
   readonly power: PowerState;
   /** `resume_guests_state_on_host_boot` */
   readonly resumeGuests: boolean;
+  /** The driver has ports to plug. */
+  readonly plugsVifs: boolean;
 }
 
 /** What is done about an instance that the agent finds in the middle of something. */
@@ -25,7 +27,7 @@ export type InitAction =
   | { readonly kind: "complete-partial-deletion" }
   | { readonly kind: "terminate" }
   | { readonly kind: "reboot"; readonly type: "SOFT" | "HARD"; readonly pendingHard: boolean }
-  | { readonly kind: "unpause" | "stop" | "start" | "resume-on-host-boot" | "offload" }
+  | { readonly kind: "unpause" | "stop" | "start" | "resume-on-host-boot" | "offload" | "plug-vifs" }
   | { readonly kind: "change-state"; readonly change: StateChangeName }
   | { readonly kind: "undo-resize-prep" | "revert-resize" | "fail-resize" | "recover-live-migration" };
 
@@ -89,7 +91,7 @@ const rebootAgain = (facts: InitFacts): InitAction => {
   return { kind: "reboot", type, pendingHard: soft && type === "HARD" };
 };
 
-/** Spec 2.6, from top to bottom. The driver contract has no networks, so that no virtual interface is plugged. */
+/** Spec 2.6, from top to bottom. */
 export const INIT_ROWS: readonly InitRow[] = [
   {
     row: "host is another",
@@ -188,6 +190,12 @@ export const INIT_ROWS: readonly InitRow[] = [
     next: "continue",
   },
   {
+    row: "plug VIFs",
+    when: ({ plugsVifs }) => plugsVifs,
+    act: () => ({ kind: "plug-vifs" }),
+    next: "continue",
+  },
+  {
     row: "resize_migrating",
     when: (facts) => taskIn(facts, ["resize_migrating"]),
     act: () => ({ kind: "revert-resize" }),
@@ -237,7 +245,8 @@ export function planInitInstance(facts: InitFacts): readonly InitStep[] {
     if (next === "stop") {
       break;
     }
-    instance = { ...instance, ...(action.kind === "save" ? action.changes : { taskState: null }) };
+    if (action.kind === "save") instance = { ...instance, ...action.changes };
+    else if (action.kind !== "plug-vifs") instance = { ...instance, taskState: null };
   }
   return steps;
 }

@@ -51,6 +51,8 @@ describe("defaults of methods that a driver leaves out (spec 8.1, 8.2)", () => {
     await expect(host.prepareForSpawn(instance)).resolves.toBeUndefined();
     await expect(host.failedSpawnCleanup(instance)).resolves.toBeUndefined();
     await expect(host.resumeStateOnHostBoot(instance)).resolves.toBeUndefined();
+    await expect(host.plugVifs(instance)).resolves.toBeUndefined();
+    await expect(host.unplugVifs(instance)).resolves.toBeUndefined();
     await expect(host.setHostEnabled(true)).resolves.toBeUndefined();
     await expect(host.checkInstanceSharedStorageCleanup({})).resolves.toBeUndefined();
   });
@@ -135,6 +137,8 @@ describe("what the core adds", () => {
       host.suspend(instance),
       host.resume(instance),
       host.resumeStateOnHostBoot(instance),
+      host.plugVifs(instance),
+      host.unplugVifs(instance),
       host.deleteInstanceFiles(instance),
       host.cleanupLingeringInstanceResources(instance),
       host.rescue(instance, { ...NO_DEVICES, image: imageOf() }),

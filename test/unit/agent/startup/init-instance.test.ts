@@ -2,6 +2,14 @@ import { expect, test } from "vitest";
 import { type InitFacts, planInitInstance } from "../../../../src/agent/startup/init-rows.js";
 import type { Instance, PowerState, TaskState, VmState } from "../../../../src/conductor/records/index.js";
 import { VM_STATES } from "../../../../src/conductor/records/index.js";
+import {
+  type DriverDefinition,
+  defineDriver,
+  NotImplemented,
+  PciDeviceNotFound,
+  type VirtDriver,
+  VirtualInterfacePlugException,
+} from "../../../../src/virt/index.js";
 import type { Lab } from "../support/lab.js";
 import { AMOUNTS, addInstance, addMigration, placed, uuidOf } from "../support/records.js";
 import { scenario } from "../support/scenario.js";
@@ -18,7 +26,7 @@ const plan = (
 ) => {
   // Only what the rows look at.
   const instance = { uuid: uuidOf(1), host: "devstack1", vmState, taskState, powerState: RUNNING, ...more } as Instance;
-  const facts: InitFacts = { host: "devstack1", instance, power, resumeGuests: true };
+  const facts: InitFacts = { host: "devstack1", instance, power, resumeGuests: true, plugsVifs: false };
   return planInitInstance(facts).map(({ action }) => action);
 };
 
@@ -194,6 +202,46 @@ scenario("2.6 row 17 a guest that cannot be brought back after the host's boot: 
   lab.hypervisor("devstack1").failures.set("resumeStateOnHostBoot", () => new Error("no memory"));
   await lab.start("devstack1", { config: { defaults: { resume_guests_state_on_host_boot: true } } });
   expect(lab.instance(vm).vmState).toBe("error");
+});
+
+const plugging = (lab: Lab, plugVifs: VirtDriver["plugVifs"]): DriverDefinition => {
+  const { name, apiVersion, create } = lab.hypervisor("devstack1").driver();
+  return defineDriver({
+    name,
+    apiVersion,
+    create: async (given) => ({ ...(await create(given)), plugVifs: async (...args) => plugVifs?.(...args) }),
+  });
+};
+
+for (const [what, error, vmState, goesOn] of [
+  ["plugged", null, "active", true],
+  ["NotImplemented is ignored", new NotImplemented("no ports here"), "active", true],
+  ["a failure: vm error, and no row below", new VirtualInterfacePlugException("no bridge"), "error", false],
+  ["a device that is not here: left, and no row below", new PciDeviceNotFound("0000:05:00.1"), "active", false],
+] as const) {
+  scenario(`2.6 row 14 ports: ${what}`, async (lab) => {
+    const { vm } = await restart(lab, {}, SHUTDOWN);
+    const plugged: string[] = [];
+    const driver = plugging(lab, async ({ uuid }) => {
+      plugged.push(uuid);
+      if (error) throw error;
+    });
+    const config = { defaults: { resume_guests_state_on_host_boot: true } };
+    const run = await lab.start("devstack1", { driver, config });
+    expect(run.agent.state).toBe("serving");
+    expect(plugged).toEqual([vm]);
+    expect(lab.instance(vm).vmState).toBe(vmState);
+    const resumed = lab.hypervisor("devstack1").changes.map(({ method }) => method);
+    expect(resumed).toEqual(goesOn ? ["resumeStateOnHostBoot"] : []);
+  });
+}
+
+test("2.6 row 14 a driver without ports has nothing to plug; who is looked at below keeps the task", () => {
+  const instance = { uuid: uuidOf(1), host: "devstack1", vmState: "active", taskState: "resize_migrating" } as Instance;
+  const facts = { host: "devstack1", instance, power: RUNNING, resumeGuests: false };
+  const kinds = (plugsVifs: boolean) => planInitInstance({ ...facts, plugsVifs }).map(({ action }) => action.kind);
+  expect(kinds(false)).toEqual(["revert-resize"]);
+  expect(kinds(true)).toEqual(["plug-vifs", "revert-resize"]);
 });
 
 const context = (vm: string, migrationId: number) => ({
