@@ -4,6 +4,7 @@ import { FileFailure, type Files } from "../../runtime/files.js";
 import type { Logger } from "../../runtime/logger.js";
 import type { Random } from "../../runtime/random.js";
 import { Actions } from "./actions.js";
+import { Aggregates } from "./aggregates.js";
 import { Changes } from "./changes.js";
 import { ComputeNodes, type DefaultRatios } from "./compute-nodes.js";
 import { Flavors } from "./flavors.js";
@@ -79,6 +80,7 @@ function assemble(sql: Sql, { runtime, ratios }: StoreOptions, close: () => void
     instances: new Instances(context),
     migrations: new Migrations(context),
     flavors: new Flavors(context),
+    aggregates: new Aggregates(context),
     actions: new Actions(context),
     requests: new Requests(context),
     mappings: new Mappings(context),

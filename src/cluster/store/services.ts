@@ -1,5 +1,6 @@
 import { DuplicateRecord, ServiceBinaryExists, ServiceNotFound, ServiceTooOld } from "../../conductor/errors.js";
 import type { Service } from "../../conductor/records/index.js";
+import { availabilityZoneOf } from "./aggregate-zones.js";
 import * as codec from "./codec.js";
 import type { ServiceStore } from "./store.js";
 import type { StoreContext } from "./store-context.js";
@@ -67,7 +68,7 @@ export class Services implements ServiceStore {
         disabled,
         disabledReason,
         forcedDown: false,
-        availabilityZone: service.binary === COMPUTE_BINARY ? "nova" : "internal",
+        availabilityZone: service.binary === COMPUTE_BINARY ? availabilityZoneOf(sql, service.host) : "internal",
         createdAt: clock.now(),
       });
       changes.changed("service", id);

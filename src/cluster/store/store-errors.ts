@@ -10,6 +10,19 @@ export class FlavorNotFound extends ConductorError {
   override readonly name = "FlavorNotFound";
 }
 
+export class AggregateNameExists extends ConductorError {
+  override readonly name = "AggregateNameExists";
+}
+export class AggregateNotFound extends ConductorError {
+  override readonly name = "AggregateNotFound";
+}
+export class AggregateHostExists extends ConductorError {
+  override readonly name = "AggregateHostExists";
+}
+export class AggregateHostNotFound extends ConductorError {
+  override readonly name = "AggregateHostNotFound";
+}
+
 /** The file of the state of record cannot be used by this process. Nothing was changed. */
 export class StoreUnusable extends Error {
   override readonly name: string = "StoreUnusable";

@@ -19,6 +19,7 @@ import type {
   VmState,
 } from "../../conductor/records/index.js";
 import type { StoredTask, Task } from "../conductor/task.js";
+import type { AggregateStore } from "./aggregate-store.js";
 import type { Sql } from "./sql.js";
 
 /**
@@ -32,6 +33,7 @@ export interface Store {
   readonly instances: InstanceStore;
   readonly migrations: MigrationStore;
   readonly flavors: FlavorStore;
+  readonly aggregates: AggregateStore;
   readonly actions: ActionStore;
   readonly requests: RequestStore;
   readonly mappings: MappingStore;
@@ -51,7 +53,7 @@ export interface Store {
 }
 
 export interface StoreChange {
-  readonly kind: "service" | "compute_node" | "instance" | "migration" | "flavor" | "message" | "task";
+  readonly kind: "service" | "compute_node" | "instance" | "migration" | "flavor" | "aggregate" | "message" | "task";
   readonly id: number | string;
 }
 

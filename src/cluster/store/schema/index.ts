@@ -1,3 +1,4 @@
+import { aggregateTables } from "./aggregate-tables.js";
 import type { SchemaStep } from "./apply-schema.js";
 import { computeTables } from "./compute-tables.js";
 import { conductorTables } from "./conductor-tables.js";
@@ -6,4 +7,5 @@ import { conductorTables } from "./conductor-tables.js";
 export const STORE_SCHEMA: readonly SchemaStep[] = [
   { version: 1, name: "services, compute nodes, instances, migrations, flavors", sql: computeTables },
   { version: 2, name: "tasks, messages, answers, host leases", sql: conductorTables },
+  { version: 3, name: "aggregates, projects of flavors", sql: aggregateTables },
 ];

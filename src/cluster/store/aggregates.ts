@@ -1,0 +1,146 @@
+import { DuplicateRecord } from "../../conductor/errors.js";
+import type { Aggregate, AggregateChanges, AggregateStore } from "./aggregate-store.js";
+import { refreshZones } from "./aggregate-zones.js";
+import * as check from "./check.js";
+import * as codec from "./codec.js";
+import type { StoreContext } from "./store-context.js";
+import { AggregateHostExists, AggregateHostNotFound, AggregateNameExists, AggregateNotFound } from "./store-errors.js";
+import { type Columns, Table } from "./table.js";
+
+type Row = Omit<Aggregate, "hosts" | "metadata">;
+
+const COLUMNS: Columns<Row> = {
+  id: codec.rowId,
+  uuid: codec.uuid,
+  name: codec.text(),
+  createdAt: codec.time,
+  updatedAt: codec.timeOrNull,
+};
+
+const metadataShape = check.mapOf(check.nullable(check.text()));
+
+/** Tables `aggregates`, `aggregate_hosts` and `aggregate_metadata`. Deleted for good. */
+export class Aggregates implements AggregateStore {
+  readonly #context: StoreContext;
+  readonly #table: Table<Row>;
+
+  constructor(context: StoreContext) {
+    this.#context = context;
+    this.#table = new Table(context.sql, "aggregates", COLUMNS);
+  }
+
+  get(id: number): Aggregate | null {
+    const row = this.#table.one("id = ?", id);
+    return row && this.#complete(row);
+  }
+
+  list(): Aggregate[] {
+    return this.#table.many("1 ORDER BY id").map((row) => this.#complete(row));
+  }
+
+  byHost(host: string): Aggregate[] {
+    const rows = this.#table.many("id IN (SELECT aggregate_id FROM aggregate_hosts WHERE host = ?) ORDER BY id", host);
+    return rows.map((row) => this.#complete(row));
+  }
+
+  create({ name, metadata }: Pick<Aggregate, "name" | "metadata">): Aggregate {
+    const { sql, clock, random } = this.#context;
+    return sql.transaction(() => {
+      const id = this.#named(name, () => this.#table.insert({ uuid: random.uuid(), name, createdAt: clock.now() }));
+      this.#writeMetadata(id, metadata);
+      return this.#changed(id);
+    });
+  }
+
+  update(id: number, { name, metadata = {} }: AggregateChanges): Aggregate {
+    const { sql, clock } = this.#context;
+    return sql.transaction(() => {
+      const { hosts } = this.#existing(id);
+      const updatedAt = clock.now();
+      if (name === undefined) this.#table.update(id, { updatedAt });
+      else this.#named(name, () => this.#table.update(id, { name, updatedAt }));
+      this.#writeMetadata(id, metadata);
+      return this.#changed(id, hosts);
+    });
+  }
+
+  addHost(id: number, host: string): Aggregate {
+    const { sql, clock } = this.#context;
+    check.text()(host, "host");
+    return sql.transaction(() => {
+      if (this.#existing(id).hosts.includes(host)) {
+        throw new AggregateHostExists(`Aggregate ${id} already has host ${host}.`, { id, host });
+      }
+      sql.run("INSERT INTO aggregate_hosts (aggregate_id, host) VALUES (?, ?)", id, host);
+      this.#table.update(id, { updatedAt: clock.now() });
+      return this.#changed(id, [host]);
+    });
+  }
+
+  removeHost(id: number, host: string): Aggregate {
+    const { sql, clock } = this.#context;
+    return sql.transaction(() => {
+      this.#existing(id);
+      const { changes } = sql.run("DELETE FROM aggregate_hosts WHERE aggregate_id = ? AND host = ?", id, host);
+      if (changes === 0) throw new AggregateHostNotFound(`Aggregate ${id} has no host ${host}.`, { id, host });
+      this.#table.update(id, { updatedAt: clock.now() });
+      return this.#changed(id, [host]);
+    });
+  }
+
+  destroy(id: number): void {
+    const { sql, changes } = this.#context;
+    sql.transaction(() => {
+      const { hosts } = this.#existing(id);
+      sql.run("DELETE FROM aggregates WHERE id = ?", id);
+      this.#refreshZones(hosts);
+      changes.changed("aggregate", id);
+    });
+  }
+
+  #changed(id: number, hosts: readonly string[] = []): Aggregate {
+    this.#refreshZones(hosts);
+    this.#context.changes.changed("aggregate", id);
+    return this.#existing(id);
+  }
+
+  #refreshZones(hosts: readonly string[]): void {
+    const { sql, changes } = this.#context;
+    for (const service of refreshZones(sql, hosts)) changes.changed("service", service);
+  }
+
+  #writeMetadata(id: number, metadata: AggregateChanges["metadata"] & object): void {
+    const { sql } = this.#context;
+    metadataShape(metadata, "metadata");
+    for (const [key, value] of Object.entries(metadata)) {
+      sql.run("DELETE FROM aggregate_metadata WHERE aggregate_id = ? AND key = ?", id, key);
+      if (value !== null) sql.run("INSERT INTO aggregate_metadata VALUES (?, ?, ?)", id, key, value);
+    }
+  }
+
+  #complete(row: Row): Aggregate {
+    const { sql } = this.#context;
+    const hosts = sql.all("SELECT host FROM aggregate_hosts WHERE aggregate_id = ? ORDER BY id", row.id);
+    const metadata = sql.all("SELECT key, value FROM aggregate_metadata WHERE aggregate_id = ? ORDER BY key", row.id);
+    return {
+      ...row,
+      hosts: hosts.map(([host]) => String(host)),
+      metadata: Object.fromEntries(metadata.map(([key, value]) => [String(key), String(value)])),
+    };
+  }
+
+  #existing(id: number): Aggregate {
+    const aggregate = this.get(id);
+    if (!aggregate) throw new AggregateNotFound(`Aggregate ${id} could not be found.`, { id });
+    return aggregate;
+  }
+
+  #named<T>(name: string, write: () => T): T {
+    try {
+      return write();
+    } catch (error) {
+      if (!(error instanceof DuplicateRecord)) throw error;
+      throw new AggregateNameExists(`Aggregate ${name} already exists.`, { name });
+    }
+  }
+}
