@@ -25,7 +25,7 @@ case $profile in
   *) echo "start-embedded.sh: no such profile: $profile" >&2; exit 2 ;;
 esac
 
-setsid node "$dist/src/cli/compute-cluster.js" placement --port "$port" --database "$state/placement.sqlite" \
+setsid node "$dist/bin/compute-cluster.js" placement --port "$port" --database "$state/placement.sqlite" \
   --config-file "$conf" >"$state/log" 2>&1 </dev/null &
 pid=$!
 echo "$pid" >"$state/pid"

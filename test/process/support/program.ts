@@ -18,7 +18,7 @@ export class Program {
   readonly #listeners = new Set<() => void>();
 
   constructor(name: "compute-agent" | "compute-cluster", args: readonly string[], environment: NodeJS.ProcessEnv = {}) {
-    this.#child = spawn(process.execPath, [join(root, "dist/src/cli", `${name}.js`), ...args], {
+    this.#child = spawn(process.execPath, [join(root, "dist/bin", `${name}.js`), ...args], {
       stdio: ["ignore", "pipe", "pipe"],
       env: { ...process.env, NO_COLOR: "1", ...environment },
     });
