@@ -1,9 +1,9 @@
 import { type Instance, type Migration, POWER_STATES, type VmState } from "../../../conductor/records/index.js";
-import { PlacementError } from "../../../placement/errors.js";
 import { NoValidHost } from "../../scheduler/errors.js";
 import type { TaskContext } from "../task-runner.js";
 import { withActionEvent } from "./action-event.js";
-import { endOperation, MaxRetriesExceeded, messageOf } from "./faults.js";
+import { failMove, migrationOf, releaseDeleted } from "./end-move.js";
+import { endOperation, MaxRetriesExceeded } from "./faults.js";
 import {
   claimForcedLive,
   findLiveDestination,
@@ -50,7 +50,7 @@ export function createLiveMigrateInstance(parts: TaskParts) {
 async function liveMigrate(parts: TaskParts, task: LiveTask, context: TaskContext): Promise<void> {
   const { store } = parts;
   const instance = store.instances.get(task.instanceUuid);
-  if (instance === null) return releaseDeleted(parts, task);
+  if (instance === null) return releaseDeleted(parts, task, UNFINISHED);
   const migration = findMigration(parts, task) ?? createMigration(parts, task, instance);
   const { requestId } = task;
   const move: Move = { instance, migration, flavor: instance.flavor, requestId, restarted: context.restarted };
@@ -65,11 +65,12 @@ async function liveMigrate(parts: TaskParts, task: LiveTask, context: TaskContex
           : await findLiveDestination(parts, task, move, held);
       if (handOver(parts, task, move, destination, context)) return;
       await restoreSourceHalf(parts, move);
-      await releaseDeleted(parts, task);
+      await releaseDeleted(parts, task, UNFINISHED);
       store.migrations.save(migration.id, { status: "error" });
     } catch (error) {
-      await giveBack(parts, move);
-      endMove(parts, task, move, error, context);
+      const vmState = isExpected(error) ? instance.vmState : "error";
+      const end = { taskState: "migrating", vmState, fault: error } as const;
+      await failMove(parts, move, error, end, context);
       fail(error instanceof Error ? error : new Error(String(error)));
     }
   });
@@ -108,57 +109,9 @@ function handOver(
   });
 }
 
-/** What cannot be given back now is found by reconcile_allocations (9.3). */
-async function giveBack(parts: TaskParts, move: Move): Promise<void> {
-  try {
-    await restoreSourceHalf(parts, move);
-  } catch (error) {
-    if (!(error instanceof PlacementError)) throw error;
-    parts.logger.error("the allocations of a failed live migration could not be given back", {
-      err: error,
-      instance: move.instance.uuid,
-      migration: move.migration.uuid,
-    });
-  }
-}
+const isExpected = (error: unknown): boolean => EXPECTED.some((kind) => error instanceof kind);
 
-function endMove(parts: TaskParts, task: LiveTask, move: Move, error: unknown, context: TaskContext): void {
-  const { store, logger } = parts;
-  logger.warn("instance could not be migrated live", {
-    instance: task.instanceUuid,
-    request_id: task.requestId,
-    reason: messageOf(error),
-  });
-  store.transaction(() => {
-    const instance = store.instances.get(task.instanceUuid);
-    if (instance !== null) {
-      store.migrations.save(move.migration.id, { status: "error" });
-      // Another operation (a delete) has taken it over: its state is not this flow's any more.
-      if (instance.taskState === "migrating") endOperation(store, instance, vmStateAfter(instance, error), error);
-    }
-    context.finish();
-  });
-}
-
-const vmStateAfter = ({ vmState }: Instance, error: unknown): VmState =>
-  EXPECTED.some((kind) => error instanceof kind) ? vmState : "error";
-
-/** Its allocations go with it; those of its migrations too (V13). */
-async function releaseDeleted({ store, placement }: TaskParts, task: LiveTask): Promise<void> {
-  const { instanceUuid, requestId } = task;
-  if (store.instances.get(instanceUuid) !== null) return;
-  const unfinished = store.migrations
-    .byFilters({
-      instanceUuid,
-      migrationTypes: ["live-migration"],
-      statuses: ["accepted", "failed"],
-      readDeleted: true,
-    })
-    .map(({ uuid }) => uuid);
-  for (const consumer of [...unfinished, instanceUuid]) {
-    await placement.deleteAllocation(consumer, { force: true, requestId });
-  }
-}
+const UNFINISHED = { migrationTypes: ["live-migration"], statuses: ["accepted", "failed"] } as const;
 
 /** Of a run that was killed. */
 function findMigration({ store }: TaskParts, task: LiveTask): Migration | null {
@@ -170,19 +123,14 @@ function findMigration({ store }: TaskParts, task: LiveTask): Migration | null {
   return unfinished;
 }
 
-function createMigration({ store }: TaskParts, task: LiveTask, instance: Instance): Migration {
-  const action = store.actions.get(instance.uuid, task.requestId);
-  return store.migrations.create({
+function createMigration(parts: TaskParts, task: LiveTask, instance: Instance): Migration {
+  return parts.store.migrations.create({
     instanceUuid: instance.uuid,
     migrationType: "live-migration",
     status: "accepted",
     changes: {
-      sourceCompute: instance.host,
-      sourceNode: instance.node,
-      oldInstanceTypeId: instance.flavor.id,
+      ...migrationOf(parts, instance, task.requestId),
       newInstanceTypeId: instance.flavor.id,
-      userId: action?.userId ?? instance.userId,
-      projectId: action?.projectId ?? instance.projectId,
       ...(task.forced ? { destCompute: task.host } : {}),
     },
   });

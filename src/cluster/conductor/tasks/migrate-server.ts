@@ -6,7 +6,7 @@ import {
   type RetryInfo,
   type Selection,
 } from "../../../conductor/records/index.js";
-import { AllocationMoveFailed, PlacementError } from "../../../placement/errors.js";
+import { AllocationMoveFailed } from "../../../placement/errors.js";
 import { claimSelection } from "../../scheduler/claim.js";
 import { NoValidHost } from "../../scheduler/errors.js";
 import type { ScheduleRequest } from "../../scheduler/schedule-request.js";
@@ -14,7 +14,8 @@ import type { Destination } from "../../scheduler/scheduler.js";
 import type { Task } from "../task.js";
 import type { TaskContext } from "../task-runner.js";
 import { withActionEvent } from "./action-event.js";
-import { endOperation, MaxRetriesExceeded, messageOf, RecordMissing } from "./faults.js";
+import { failMove, migrationOf, releaseDeleted } from "./end-move.js";
+import { endOperation, MaxRetriesExceeded, RecordMissing } from "./faults.js";
 import { type Move, restoreSourceHalf, secureSourceHalf, sourceNode } from "./source-half.js";
 import type { TaskParts } from "./task-parts.js";
 
@@ -39,7 +40,7 @@ export function createMigrateServer(parts: TaskParts) {
 async function migrate(parts: TaskParts, task: MigrateTask, context: TaskContext): Promise<void> {
   const { store } = parts;
   const instance = store.instances.get(task.instanceUuid);
-  if (instance === null) return releaseDeleted(parts, task);
+  if (instance === null) return releaseDeleted(parts, task, PRE_MIGRATING);
   const move: Move = {
     instance,
     migration: findMigration(parts, task, instance) ?? createMigration(parts, task, instance),
@@ -54,10 +55,9 @@ async function migrate(parts: TaskParts, task: MigrateTask, context: TaskContext
         const destination = await findDestination(parts, task, move);
         if (handOver(parts, task, move, destination, context)) return;
         await restoreSourceHalf(parts, move);
-        await releaseDeleted(parts, task);
+        await releaseDeleted(parts, task, PRE_MIGRATING);
       } catch (error) {
-        await giveBack(parts, move);
-        endMove(parts, task, move, error, context);
+        await endFailed(parts, task, move, error, context);
         const failure = error instanceof Error ? error : new Error(String(error));
         fail(failure);
         failOuter(failure);
@@ -167,38 +167,19 @@ function handOver(
   });
 }
 
-/** What cannot be given back now is found by reconcile_allocations (9.3). */
-async function giveBack(parts: TaskParts, move: Move): Promise<void> {
-  try {
-    await restoreSourceHalf(parts, move);
-  } catch (error) {
-    if (!(error instanceof PlacementError)) throw error;
-    parts.logger.error("the allocations of a failed move could not be given back", {
-      err: error,
-      instance: move.instance.uuid,
-      migration: move.migration.uuid,
-    });
-  }
-}
-
-/** The failure columns of rows 2 and 3: as it was, and the migration in error. */
-function endMove(parts: TaskParts, task: MigrateTask, move: Move, error: unknown, context: TaskContext): void {
-  const { store, logger } = parts;
-  logger.warn("server could not be moved", {
-    instance: task.instanceUuid,
-    request_id: task.requestId,
-    reason: messageOf(error),
-  });
-  store.transaction(() => {
-    const instance = store.instances.get(task.instanceUuid);
-    if (instance !== null) {
-      store.migrations.save(move.migration.id, { status: "error" });
-      const spec = store.requests.spec(instance.uuid);
-      if (spec !== null) store.requests.saveSpec({ ...spec, flavor: instance.flavor });
-      // Another operation (a delete) has taken it over: its state is not this flow's any more.
-      if (instance.taskState === "resize_prep") endOperation(store, instance, instance.vmState, explain(task, error));
-    }
-    context.finish();
+/** The failure columns of rows 2 and 3: as it was, the request spec too. */
+function endFailed(
+  parts: TaskParts,
+  task: MigrateTask,
+  move: Move,
+  error: unknown,
+  context: TaskContext,
+): Promise<void> {
+  const { requests } = parts.store;
+  const end = { taskState: "resize_prep", fault: explain(task, error) } as const;
+  return failMove(parts, move, error, end, context, ({ uuid, flavor }) => {
+    const spec = requests.spec(uuid);
+    if (spec !== null) requests.saveSpec({ ...spec, flavor });
   });
 }
 
@@ -207,17 +188,7 @@ const explain = (task: MigrateTask, error: unknown): unknown =>
     ? new NoValidHost(`The allocations of instance ${task.instanceUuid} are being changed by somebody else; try again.`)
     : error;
 
-/** Its allocations go with it; those of its migrations too (V13). */
-async function releaseDeleted({ store, placement }: TaskParts, task: MigrateTask): Promise<void> {
-  const { instanceUuid, requestId } = task;
-  if (store.instances.get(instanceUuid) !== null) return;
-  const unfinished = store.migrations
-    .byFilters({ instanceUuid, statuses: ["pre-migrating"], readDeleted: true })
-    .map(({ uuid }) => uuid);
-  for (const consumer of [...unfinished, instanceUuid]) {
-    await placement.deleteAllocation(consumer, { force: true, requestId });
-  }
-}
+const PRE_MIGRATING = { statuses: ["pre-migrating"] } as const;
 
 const typeOf = (task: MigrateTask, instance: Instance): MigrationType =>
   task.flavor.id === instance.flavor.id ? "migration" : "resize";
@@ -236,19 +207,11 @@ function findMigration({ store }: TaskParts, task: MigrateTask, instance: Instan
   return unfinished;
 }
 
-function createMigration({ store }: TaskParts, task: MigrateTask, instance: Instance): Migration {
-  const action = store.actions.get(instance.uuid, task.requestId);
-  return store.migrations.create({
+function createMigration(parts: TaskParts, task: MigrateTask, instance: Instance): Migration {
+  return parts.store.migrations.create({
     instanceUuid: instance.uuid,
     migrationType: typeOf(task, instance),
     status: "pre-migrating",
-    changes: {
-      sourceCompute: instance.host,
-      sourceNode: instance.node,
-      oldInstanceTypeId: instance.flavor.id,
-      newInstanceTypeId: task.flavor.id,
-      userId: action?.userId ?? instance.userId,
-      projectId: action?.projectId ?? instance.projectId,
-    },
+    changes: { ...migrationOf(parts, instance, task.requestId), newInstanceTypeId: task.flavor.id },
   });
 }

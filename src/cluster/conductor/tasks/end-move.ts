@@ -1,0 +1,98 @@
+import type { MigrationFilters } from "../../../conductor/methods.js";
+import type { Instance, Migration, TaskState, VmState } from "../../../conductor/records/index.js";
+import { PlacementError } from "../../../placement/errors.js";
+import type { TaskContext } from "../task-runner.js";
+import { endOperation, messageOf } from "./faults.js";
+import { type Move, restoreSourceHalf } from "./source-half.js";
+import type { TaskParts } from "./task-parts.js";
+
+/** How a move that did not come about leaves the records. */
+interface MoveEnd {
+  /** Of the move; the instance's state is left alone when another operation, a delete, has replaced it. */
+  readonly taskState: TaskState;
+  /** Absent: as it is. */
+  readonly vmState?: VmState;
+  /** The instance's fault. */
+  readonly fault: unknown;
+}
+
+/**
+ * The failure columns of spec 6.3 rows 2 and 3, and 6.5 rows 2 to 4f: the source's half is the instance's again, then the
+ * migration is in error and the task is finished.
+ * @param error why; for the log
+ * @param also further writes of the same transaction
+ */
+export async function failMove(
+  parts: TaskParts,
+  move: Move,
+  error: unknown,
+  end: MoveEnd,
+  context: TaskContext,
+  also: (instance: Instance) => void = () => {},
+): Promise<void> {
+  await giveBack(parts, move);
+  const { store, logger } = parts;
+  const { uuid } = move.instance;
+  logger.warn("instance could not be moved", {
+    instance: uuid,
+    migration: move.migration.uuid,
+    request_id: move.requestId,
+    reason: messageOf(error),
+  });
+  store.transaction(() => {
+    const instance = store.instances.get(uuid);
+    if (instance !== null) {
+      store.migrations.save(move.migration.id, { status: "error" });
+      also(instance);
+      if (instance.taskState === end.taskState)
+        endOperation(store, instance, end.vmState ?? instance.vmState, end.fault);
+    }
+    context.finish();
+  });
+}
+
+/** What cannot be given back now is found by reconcile_allocations (9.3). */
+async function giveBack(parts: TaskParts, move: Move): Promise<void> {
+  try {
+    await restoreSourceHalf(parts, move);
+  } catch (error) {
+    if (!(error instanceof PlacementError)) throw error;
+    parts.logger.error("the allocations of a failed move could not be given back", {
+      err: error,
+      instance: move.instance.uuid,
+      migration: move.migration.uuid,
+    });
+  }
+}
+
+/**
+ * A deleted instance's allocations go with it; those of its unfinished migrations too (V13). Nothing while it exists.
+ * @param unfinished which migrations
+ */
+export async function releaseDeleted(
+  { store, placement }: TaskParts,
+  { instanceUuid, requestId }: { readonly instanceUuid: string; readonly requestId: string },
+  unfinished: Pick<MigrationFilters, "migrationTypes" | "statuses">,
+): Promise<void> {
+  if (store.instances.get(instanceUuid) !== null) return;
+  const consumers = store.migrations.byFilters({ ...unfinished, instanceUuid, readDeleted: true });
+  for (const consumer of [...consumers.map(({ uuid }) => uuid), instanceUuid]) {
+    await placement.deleteAllocation(consumer, { force: true, requestId });
+  }
+}
+
+/** What every migration's row begins with: where the instance is, and who asked. */
+export function migrationOf(
+  { store }: TaskParts,
+  instance: Instance,
+  requestId: string,
+): Pick<Migration, "sourceCompute" | "sourceNode" | "oldInstanceTypeId" | "userId" | "projectId"> {
+  const action = store.actions.get(instance.uuid, requestId);
+  return {
+    sourceCompute: instance.host,
+    sourceNode: instance.node,
+    oldInstanceTypeId: instance.flavor.id,
+    userId: action?.userId ?? instance.userId,
+    projectId: action?.projectId ?? instance.projectId,
+  };
+}
