@@ -1,6 +1,7 @@
 /**
- * Service version of nova-compute by release: the last that each release has in its history (nova/objects/service.py), and this
- * build's.
+ * Service version of nova-compute by release: SERVICE_VERSION of nova/objects/service.py at the release's first tag (16.0.0 to
+ * 33.0.0; stable updates did not change it), and at master, which this build is. SERVICE_VERSION_ALIASES there, by which Nova names
+ * the oldest that it works with, says less for four of them: Victoria 52, Wallaby 54, Xena 57, Caracal 66.
  */
 export const RELEASES = {
   pike: 22,
@@ -9,12 +10,18 @@ export const RELEASES = {
   stein: 37,
   train: 40,
   ussuri: 51,
-  victoria: 52,
-  wallaby: 54,
-  xena: 57,
+  victoria: 53,
+  wallaby: 56,
+  xena: 60,
   yoga: 61,
   zed: 64,
   antelope: 66,
+  bobcat: 66,
+  caracal: 67,
+  dalmatian: 67,
+  epoxy: 68,
+  flamingo: 70,
+  gazpacho: 72,
   master: 73,
 } as const satisfies Readonly<Record<string, number>>;
 
