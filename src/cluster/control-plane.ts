@@ -125,6 +125,7 @@ export async function startControlPlane(options: ControlPlaneOptions): Promise<C
     identity,
     store,
     bus: conductor.bus,
+    placement: reports,
     wake,
     deleteService: createServiceDelete({
       store,

@@ -15,6 +15,8 @@ export interface ApisOptions {
   readonly digests: Digests;
   readonly store: Store;
   readonly bus: AgentBus;
+  /** See {@link ComputeDeps.placement}. */
+  readonly placement: ComputeDeps["placement"];
   /** See {@link ComputeDeps.wake}. */
   readonly wake: () => void;
   /** See {@link ComputeDeps.deleteService}. */
@@ -41,6 +43,7 @@ export const createApis = (options: ApisOptions): Apis => {
   const compute = createComputeApi({
     store,
     bus: options.bus,
+    placement: options.placement,
     validate,
     clock,
     random,

@@ -40,7 +40,8 @@ const start = async (): Promise<Running> => {
     serves: () => false,
   };
   const options = { runtime, digests: nodeDigests, store, bus, wake: () => undefined, serviceDownTime: 60 };
-  return { store, apis: createApis({ ...options, deleteService: async () => undefined }) };
+  const placement = { aggregateAddHost: async () => undefined, aggregateRemoveHost: async () => undefined };
+  return { store, apis: createApis({ ...options, placement, deleteService: async () => undefined }) };
 };
 
 const ask = async ({ apis }: Running, method: string, path: string, token: string, body?: unknown) =>

@@ -1,3 +1,4 @@
+import { aggregateRoutes } from "./aggregates/routes.js";
 import { absentRoutes } from "./api/absent.js";
 import type { ComputeRoute } from "./api/call.js";
 import type { ComputeDeps } from "./api/deps.js";
@@ -15,6 +16,7 @@ export const computeRoutes = (deps: ComputeDeps): readonly ComputeRoute[] => [
   ...flavorRoutes(deps),
   ...serviceRoutes(deps),
   ...availabilityZoneRoutes(deps),
+  ...aggregateRoutes(deps),
   ...hypervisorRoutes(deps),
   ...migrationRoutes(deps),
   ...quotaRoutes(deps),

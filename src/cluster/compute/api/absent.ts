@@ -1,25 +1,9 @@
 import type { ComputeRoute } from "./call.js";
 import { notFound } from "./fault.js";
-import { requireAdmin, requireReader } from "./policy.js";
+import { requireReader } from "./policy.js";
 
 /** Resources of Nova that this project has none of: lists that clients read on their way are empty. */
 export const absentRoutes = (): readonly ComputeRoute[] => [
-  {
-    method: "GET",
-    path: "/os-aggregates",
-    answer: (call) => {
-      requireAdmin(call, "os_compute_api:os-aggregates:index");
-      return { body: { aggregates: [] } };
-    },
-  },
-  {
-    method: "GET",
-    path: "/os-aggregates/:id",
-    answer: (call) => {
-      requireAdmin(call, "os_compute_api:os-aggregates:show");
-      throw notFound(`Aggregate ${call.param("id")} could not be found.`);
-    },
-  },
   {
     method: "GET",
     path: "/os-keypairs",

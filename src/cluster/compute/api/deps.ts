@@ -1,4 +1,5 @@
 import type { Service } from "../../../conductor/records/index.js";
+import type { ReportClient } from "../../../placement/report-client.js";
 import type { Clock } from "../../../runtime/clock.js";
 import type { Digests } from "../../../runtime/digests.js";
 import type { Logger } from "../../../runtime/logger.js";
@@ -11,6 +12,8 @@ import type { Store } from "../../store/store.js";
 export interface ComputeDeps {
   readonly store: Store;
   readonly bus: AgentBus;
+  /** Where host aggregates are mirrored. */
+  readonly placement: Pick<ReportClient, "aggregateAddHost" | "aggregateRemoveHost">;
   readonly validate: ValidateToken;
   readonly clock: Clock;
   readonly random: Random;

@@ -16,6 +16,8 @@ export const FORMATS: Readonly<Record<string, Format>> = {
   "date-time": (text) => parseIsoTime(text) !== undefined,
   base64: (text) => BASE64.test(text.replaceAll(/\s/g, "")),
   name: (text) => text !== "" && PRINTABLE.test(text),
+  name_with_spaces: (text) => text.trim() !== "" && PRINTABLE.test(text.trim()),
+  az_name: (text) => text !== "" && PRINTABLE.test(text) && !text.includes(":"),
   ipv4: (text) => /^(?:(?:25[0-5]|2[0-4]\d|1?\d?\d)(?:\.|$)){4}$/.test(text) && !text.endsWith("."),
   ipv6: (text) => /^[0-9a-f:.]{2,45}$/i.test(text) && text.includes(":"),
 };

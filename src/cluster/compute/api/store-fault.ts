@@ -6,7 +6,13 @@ import {
   UnexpectedTaskState,
   UnexpectedVmState,
 } from "../../../conductor/errors.js";
-import { FlavorExists, FlavorIdExists } from "../../store/store-errors.js";
+import {
+  AggregateHostExists,
+  AggregateNameExists,
+  AggregateNotFound,
+  FlavorExists,
+  FlavorIdExists,
+} from "../../store/store-errors.js";
 import { badRequest, conflict, type Fault, notFound } from "./fault.js";
 
 /** What the state of record refused because it has changed since the request read it; undefined: not the client's doing. */
@@ -15,6 +21,8 @@ export const storeFault = (error: unknown): Fault | undefined => {
   if (error instanceof InstanceNotFound || error instanceof ServiceNotFound) return notFound(error.message);
   if (error instanceof UnexpectedTaskState || error instanceof UnexpectedVmState) return conflict(error.message);
   if (error instanceof FlavorExists || error instanceof FlavorIdExists) return conflict(error.message);
+  if (error instanceof AggregateNotFound) return notFound(error.message);
+  if (error instanceof AggregateNameExists || error instanceof AggregateHostExists) return conflict(error.message);
   if (error instanceof InvalidParameters) return badRequest(error.message);
   return undefined;
 };

@@ -40,6 +40,10 @@ export class ApiWorld {
   readonly casts: CastMessage[] = [];
   readonly calls: CastMessage[] = [];
   readonly deletedServices: number[] = [];
+  /** What was mirrored among Placement's aggregates: `+ <uuid> <provider name>`. */
+  readonly mirrored: string[] = [];
+  /** What Placement's client throws instead of mirroring. */
+  mirrorFailure: Error | undefined;
   readonly passwords: Readonly<Record<LoginUser, string>>;
   wakes = 0;
   /** What an agent answers to `set_host_enabled`; undefined: nobody does. */
@@ -76,6 +80,10 @@ export class ApiWorld {
       digests: nodeDigests,
       store,
       bus,
+      placement: {
+        aggregateAddHost: async (uuid, name) => this.#mirror(`+ ${uuid} ${name}`),
+        aggregateRemoveHost: async (uuid, name) => this.#mirror(`- ${uuid} ${name}`),
+      },
       wake: () => {
         this.wakes += 1;
       },
@@ -126,6 +134,11 @@ export class ApiWorld {
     const token = response.headers["x-subject-token"] ?? "";
     this.#tokens.set(user, token);
     return token;
+  }
+
+  #mirror(change: string): void {
+    if (this.mirrorFailure) throw this.mirrorFailure;
+    this.mirrored.push(change);
   }
 
   flavor(changes: Partial<Flavor> = {}): Flavor {
