@@ -1,3 +1,4 @@
+import type { OperatorMethods } from "./operator-methods.js";
 import type {
   ComputeNode,
   ComputeNodeResources,
@@ -22,7 +23,7 @@ import type { LeaseHolder } from "./wire/session-methods.js";
  * Methods that write are exactly-once: a repeated request id answers what the first one answered, also after the
  * conductor was killed and restarted.
  */
-export interface ConductorMethods {
+export interface ConductorMethods extends OperatorMethods {
   // services
   service_get_by_host: Method<{ host: string; binary: string }, Service | null>;
   /** @throws ServiceTooOld, ServiceBinaryExists (then re-read: a sibling made it) */

@@ -10,6 +10,7 @@ import type { AgentBus } from "./agent-bus.js";
 import { AgentMessages } from "./agent-messages.js";
 import { Dispatcher } from "./dispatcher.js";
 import { HostLeases } from "./host-leases.js";
+import { operatorMethods } from "./methods/operator-methods.js";
 import { recordMethods } from "./methods/record-methods.js";
 import { sessionHandlers } from "./methods/session-handlers.js";
 import { type PlacementAccess, workMethods } from "./methods/work-methods.js";
@@ -84,6 +85,7 @@ class Conductor implements ConductorServer {
       logger: runtime.logger,
       methods: {
         ...recordMethods(store),
+        ...operatorMethods(store),
         ...workMethods({
           store,
           bus: messages,

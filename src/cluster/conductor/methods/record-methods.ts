@@ -1,4 +1,5 @@
 import type { ConductorMethods } from "../../../conductor/methods.js";
+import type { OperatorMethods } from "../../../conductor/operator-methods.js";
 import type { Store } from "../../store/store.js";
 import { type MethodTable, reads, writes } from "./method-table.js";
 
@@ -7,6 +8,7 @@ const NEW_SERVICE_DISABLED = "New compute service disabled due to config option.
 
 type RecordMethod = Exclude<
   keyof ConductorMethods,
+  | keyof OperatorMethods
   | "build_instances"
   | "migrate_server"
   | "online_data_migrations"

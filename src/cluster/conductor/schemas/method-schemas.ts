@@ -159,6 +159,12 @@ export const CONDUCTOR_PARAMS: ParamsSchemas<ConductorMethods, ConductorMethod> 
   sync_instance_info: { host: name, instanceUuids: listOf(uuid) },
   host_lease_holder: { host: name },
   placement_access: {},
+  instance_mapping: { uuid: name },
+  instances_of_cell: {},
+  consumers_under_way: { uuids: listOf(name) },
+  host_aggregates: {},
+  host_mapping: { host: name },
+  ironic_compute_node_move: { node: name, host: name },
 };
 
 const instanceAndRequest = { instanceUuid: uuid, requestId: name };

@@ -1,0 +1,62 @@
+import { ComputeHostNotFound, ConductorError, ServiceNotFound } from "../../../conductor/errors.js";
+import type { OperatorMethods } from "../../../conductor/operator-methods.js";
+import { FINAL_MIGRATION_STATUSES } from "../../../conductor/records/index.js";
+import type { Store } from "../../store/store.js";
+import { type MethodTable, reads, writes } from "./method-table.js";
+
+/** The methods of an operator's commands (spec 7.3 to 7.6). */
+export function operatorMethods(store: Store): MethodTable<OperatorMethods, keyof OperatorMethods> {
+  return {
+    instance_mapping: reads(({ uuid }) => store.mappings.instance(uuid)?.cell ?? null),
+    instances_of_cell: reads(() => instancesOfCell(store)),
+    consumers_under_way: reads(({ uuids }) => uuids.filter((uuid) => isUnderWay(store, uuid))),
+    host_aggregates: reads(() => store.aggregates.list().map(({ uuid, name, hosts }) => ({ uuid, name, hosts }))),
+    host_mapping: reads(({ host }) => store.mappings.host(host)),
+    ironic_compute_node_move: writes(({ node, host }) => moveNode(store, node, host)),
+  };
+}
+
+function instancesOfCell(store: Store): string[] {
+  return store.instances
+    .list({ sort: [{ key: "createdAt", direction: "asc" }] })
+    .map(({ uuid }) => uuid)
+    .filter((uuid) => store.mappings.instance(uuid)?.cell === "cell1");
+}
+
+/** A claim comes before the record that explains it: a build's before its host, a move's before its destination. */
+function isUnderWay(store: Store, consumer: string): boolean {
+  if (store.requests.buildRequest(consumer)) return true;
+  const instance = store.instances.get(consumer);
+  if (!instance) return false;
+  return (
+    instance.taskState !== null ||
+    (instance.vmState === "building" && instance.host === null) ||
+    store.migrations
+      .byFilters({ instanceUuid: consumer })
+      .some(({ status }) => !FINAL_MIGRATION_STATUSES.includes(status))
+  );
+}
+
+/** Spec 7.6, with Nova's texts. */
+function moveNode(store: Store, uuid: string, host: string): null {
+  const destination = store.services.getByHost(host, "nova-compute");
+  if (!destination) throw new ComputeHostNotFound(`Compute host ${host} could not be found.`, { host });
+  if (destination.forcedDown) throw new ConductorError("Destination compute is forced down!");
+  const node = store.computeNodes.getByUuid(uuid);
+  if (!node) throw new ComputeHostNotFound(`Compute host ${uuid} could not be found.`, { uuid });
+  const source = node.serviceId === null ? null : store.services.get(node.serviceId);
+  if (!source) throw new ServiceNotFound(`Service ${node.serviceId} could not be found.`, { id: node.serviceId });
+  if (!source.forcedDown) throw new ConductorError("Source service is not yet forced down!");
+  const instances = store.instances.byHostAndNode(node.host, node.hypervisorHostname);
+  if (instances.length > 1) {
+    throw new ConductorError(
+      "Found an ironic host with more than one instance! Please delete all Nova instances that do not match the " +
+        "instance uuid recorded on the Ironic node.",
+    );
+  }
+  store.computeNodes.save(node.id, { serviceId: destination.id, host });
+  for (const instance of instances) {
+    store.instances.save(instance.uuid, { host, node: node.hypervisorHostname, computeId: node.id });
+  }
+  return null;
+}
