@@ -14,15 +14,24 @@ export interface LeakFacts {
   readonly instanceHoldsTree: boolean;
   /** The instance itself holds something on another tree. */
   readonly instanceHoldsElsewhere: boolean;
+  /** The instance holds all that its flavor takes on this tree, and more. */
+  readonly instanceHoldsMore: boolean;
+  /** The instance has a guest on this hypervisor. Null: the driver could not tell. */
+  readonly guestIsHere: boolean | null;
 }
 
 /**
  * `keep`: rightly held, or it cannot be told yet. `give-back`: the only account of a guest that is here, which its
- * migration did not hand over. `free`: a leak whose part of this tree nobody will ever need.
+ * migration did not hand over. `free`: a leak whose part of this tree nobody will ever need. `trim`: what the instance here
+ * holds beyond its need.
  */
 export type LeakVerdict =
   | { readonly action: "keep" }
-  | { readonly action: "give-back" | "free"; readonly kind: "migration" | "instance"; readonly reason: string };
+  | {
+      readonly action: "give-back" | "free" | "trim";
+      readonly kind: "migration" | "instance";
+      readonly reason: string;
+    };
 
 const KEEP: LeakVerdict = { action: "keep" };
 
@@ -31,24 +40,30 @@ export function judgeLeak(facts: LeakFacts): LeakVerdict {
   return facts.migration ? judgeMigration(facts, facts.migration) : judgeInstance(facts);
 }
 
-function judgeMigration(
-  { host, instance, moves, instanceHoldsTree }: LeakFacts,
-  { id, status, migrationType }: Migration,
-): LeakVerdict {
+function judgeMigration(facts: LeakFacts, migration: Migration): LeakVerdict {
+  const { host, instance, moves, instanceHoldsTree } = facts;
+  const { id, status, migrationType } = migration;
   if (!FINAL_MIGRATION_STATUSES.includes(status) || moves.some(isUnderWay)) return KEEP;
   const reason = `${migrationType} ${id} has ended (${status})`;
   if (instance === null || instance.deleted !== 0) return { action: "free", kind: "migration", reason };
-  if (instance.taskState !== null) return KEEP;
+  if (instance.taskState !== null || isUnsure(facts)) return KEEP;
   // A revert that could not give the allocations back: without them the guest here would be on nobody's account.
   return instance.host === host && !instanceHoldsTree
     ? { action: "give-back", kind: "migration", reason: `${reason}, and holds what its instance on this host needs` }
     : { action: "free", kind: "migration", reason };
 }
 
-/** Row 7 of spec 4.6. Rows of deleted instances are the tracker's. */
-function judgeInstance({ host, instance, moves, instanceHoldsElsewhere }: LeakFacts): LeakVerdict {
-  const elsewhere = instance !== null && instance.deleted === 0 && instance.host !== null && instance.host !== host;
-  if (!elsewhere || instance.taskState !== null || moves.some(isUnderWay)) return KEEP;
+/** Row 7 of spec 4.6, and what a same-host move has left. Rows of deleted instances are the tracker's. */
+function judgeInstance(facts: LeakFacts): LeakVerdict {
+  const { host, instance, moves, instanceHoldsElsewhere, instanceHoldsMore } = facts;
+  if (instance === null || instance.deleted !== 0 || instance.host === null) return KEEP;
+  if (instance.taskState !== null || moves.some(isUnderWay)) return KEEP;
+  if (instance.host === host) {
+    const stayed = moves.filter((move) => isOnOneHost(move, host)).at(-1);
+    if (!stayed || !instanceHoldsMore) return KEEP;
+    const reason = `${stayed.migrationType} ${stayed.id} on this host has ended (${stayed.status})`;
+    return { action: "trim", kind: "instance", reason };
+  }
   // After a move in error this may be all that the instance has; a done evacuation from here is start-up's to clean up,
   // guest first.
   const unsettled = moves.some(
@@ -56,10 +71,22 @@ function judgeInstance({ host, instance, moves, instanceHoldsElsewhere }: LeakFa
       (status === "error" && !instanceHoldsElsewhere) ||
       (migrationType === "evacuation" && status === "done" && sourceCompute === host),
   );
-  return unsettled
+  return unsettled || isUnsure(facts)
     ? KEEP
     : { action: "free", kind: "instance", reason: `the instance is at rest on host ${instance.host}` };
 }
 
 /** `finished` too: it waits for its confirmation. So do evacuations that are accepted or pre-migrating. */
 const isUnderWay = ({ status }: Migration): boolean => !FINAL_MIGRATION_STATUSES.includes(status);
+
+/** After a live migration in error the records may be wrong about where the guest is: it has to be where they say. */
+function isUnsure({ host, instance, moves, guestIsHere }: LeakFacts): boolean {
+  const torn = moves.some(({ migrationType, status }) => migrationType === "live-migration" && status === "error");
+  return torn && guestIsHere !== (instance?.host === host);
+}
+
+/** Its destination is not recorded where it ended before its claim. */
+const isOnOneHost = ({ migrationType, sourceCompute, destCompute }: Migration, host: string): boolean =>
+  (migrationType === "resize" || migrationType === "migration") &&
+  sourceCompute === host &&
+  (destCompute === null || destCompute === host);

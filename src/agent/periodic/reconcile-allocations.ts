@@ -1,4 +1,10 @@
-import { type ComputeNode, flavorResources, type Instance, type Migration } from "../../conductor/records/index.js";
+import {
+  type ComputeNode,
+  flavorResources,
+  type Instance,
+  type Migration,
+  type Resources,
+} from "../../conductor/records/index.js";
 import { AllocationUpdateFailed } from "../../placement/errors.js";
 import type { Allocations, ConsumerAllocations } from "../../placement/types.js";
 import { requireHostLease } from "../host-lease.js";
@@ -11,7 +17,8 @@ import { judgeLeak, type LeakFacts, type LeakVerdict } from "./judge-leak.js";
 interface Tree {
   readonly node: ComputeNode;
   readonly providers: ReadonlySet<string>;
-  readonly consumers: readonly string[];
+  /** By consumer, what it holds in all of the tree. */
+  readonly held: ReadonlyMap<string, Resources>;
 }
 
 type Leak = Exclude<LeakVerdict, { action: "keep" }>;
@@ -41,25 +48,28 @@ export async function reconcileAllocations(parts: AgentParts): Promise<void> {
 async function readTree({ placement }: AgentParts, node: ComputeNode, request: string): Promise<Tree> {
   const pass = await placement.beginPass([node.uuid], { requestId: request });
   const providers = (pass.members(node.uuid) ?? []).map(({ uuid }) => uuid);
-  const consumers = new Set<string>();
+  const total = new Map<string, Resources>();
   for (const provider of providers) {
-    const held = await placement.getAllocationsForProvider(provider, { requestId: request });
-    for (const consumer of held.consumers.keys()) consumers.add(consumer);
+    const { consumers } = await placement.getAllocationsForProvider(provider, { requestId: request });
+    for (const [consumer, resources] of consumers) total.set(consumer, sum(total.get(consumer) ?? {}, resources));
   }
-  return { node, providers: new Set(providers), consumers: [...consumers].sort() };
+  return { node, providers: new Set(providers), held: total };
 }
 
 /** Consumers that are not plainly this host's own instances, in one question each for instances and migrations. */
-async function suspects({ conductor, host }: AgentParts, { consumers }: Tree): Promise<readonly string[]> {
-  if (consumers.length === 0) return [];
-  const uuids = [...consumers];
+async function suspects({ conductor, host }: AgentParts, { held }: Tree): Promise<readonly string[]> {
+  if (held.size === 0) return [];
+  const uuids = [...held.keys()].sort();
   const instances = await conductor.call("instances_by_filters", { filters: { uuids } });
   const migrations = await conductor.call("migrations_by_filters", { filters: { uuids, readDeleted: true } });
   const strangers = new Set([
-    ...instances.filter((instance) => instance.deleted === 0 && instance.host !== host).map(({ uuid }) => uuid),
+    ...instances
+      .filter(({ deleted }) => deleted === 0)
+      .filter((instance) => instance.host !== host || coversMore(instance, held.get(instance.uuid) ?? {}))
+      .map(({ uuid }) => uuid),
     ...migrations.map(({ uuid }) => uuid),
   ]);
-  return consumers.filter((uuid) => strangers.has(uuid));
+  return uuids.filter((uuid) => strangers.has(uuid));
 }
 
 /** Null: it is no leak. `repaired`: this tree is free of it. */
@@ -81,16 +91,23 @@ async function settle(
     request_id: request,
   };
   const repairs = parts.config.compute.reconcileAllocations === "repair";
-  const deed = verdict.action === "free" ? "are removed" : "are given back to the instance";
   parts.logger.warn(
-    `allocations on this host that should not be: ${verdict.reason}; they ${repairs ? deed : "are left"}`,
+    `allocations on this host that should not be: ${verdict.reason}; they ${repairs ? DEEDS[verdict.action] : "are left"}`,
     fields,
   );
   if (!repairs) return verdict;
   requireHostLease(parts, `take this host out of the allocations of consumer ${consumer}`);
   if (verdict.action === "give-back") return (await giveBack(parts, facts, request)) ? "repaired" : verdict;
-  return (await strip(parts, tree, consumer, held, request)) ? "repaired" : verdict;
+  const left = verdict.action === "trim" ? trimmed(facts, held.allocations) : without(tree, held.allocations);
+  if (left === null) return verdict;
+  return (await rewrite(parts, tree, consumer, { ...held, allocations: left }, request)) ? "repaired" : verdict;
 }
+
+const DEEDS: Readonly<Record<Leak["action"], string>> = {
+  free: "are removed",
+  trim: "are cut down to what the flavor takes",
+  "give-back": "are given back to the instance",
+};
 
 /** What the failed revert of spec 6.3 did not do; false: it fails still. */
 async function giveBack(parts: AgentParts, { instance, migration }: LeakFacts, request: string): Promise<boolean> {
@@ -122,6 +139,7 @@ async function readFacts(
   const here = (allocations: Allocations) => Object.entries(allocations).filter(([root]) => tree.providers.has(root));
   const needs = (allocations: Allocations) => instance !== null && isNeed(instance, here(allocations));
   const stranded = migration !== null && needs(held.allocations) && !needs(own);
+  const total = here(own).reduce<Resources>((all, [, { resources }]) => sum(all, resources), {});
   return {
     host,
     migration,
@@ -129,31 +147,70 @@ async function readFacts(
     moves,
     instanceHoldsTree: here(own).length > 0 && !stranded,
     instanceHoldsElsewhere: here(own).length < Object.keys(own).length,
+    instanceHoldsMore: instance !== null && coversMore(instance, total),
+    guestIsHere: instance === null ? null : await hasGuest(parts, instance),
   };
 }
 
+async function hasGuest({ driver, logger }: AgentParts, instance: Instance): Promise<boolean | null> {
+  try {
+    return await driver.instanceExists(instance);
+  } catch (err) {
+    logger.warn("the driver could not say whether an instance has a guest here", { instance: instance.uuid, err });
+    return null;
+  }
+}
+
 /** Exactly what the instance's flavor takes, on one provider; a revert on the same host is judged by it (6.4). */
-function isNeed({ flavor, imageRef }: Instance, held: readonly (readonly [string, Allocations[string]])[]): boolean {
+function isNeed(instance: Instance, held: readonly (readonly [string, Allocations[string]])[]): boolean {
   const [only, more] = held;
   const resources = only?.[1].resources ?? {};
-  const need = flavorResources(flavor, imageRef === "");
+  const need = needOf(instance);
   const names = [...new Set([...Object.keys(resources), ...Object.keys(need)])];
   return more === undefined && names.every((name) => resources[name] === need[name]);
 }
 
+const needOf = ({ flavor, imageRef }: Instance): Resources => flavorResources(flavor, imageRef === "");
+
+/** All of the need, and something beyond it. */
+function coversMore(instance: Instance, held: Resources): boolean {
+  const need = needOf(instance);
+  return (
+    Object.entries(need).every(([name, amount]) => (held[name] ?? 0) >= amount) &&
+    Object.entries(held).some(([name, amount]) => amount > (need[name] ?? 0))
+  );
+}
+
+function sum(left: Resources, right: Resources): Resources {
+  const total: Record<string, number> = { ...left };
+  for (const [name, amount] of Object.entries(right)) total[name] = (total[name] ?? 0) + amount;
+  return total;
+}
+
 const one = async <T>(rows: Promise<readonly T[]>): Promise<T | null> => (await rows)[0] ?? null;
 
+const without = ({ providers }: Tree, held: Allocations): Allocations =>
+  Object.fromEntries(Object.entries(held).filter(([uuid]) => !providers.has(uuid)));
+
+/** Null: not on one provider alone, so that it cannot be told where there is too much. */
+function trimmed({ instance }: LeakFacts, held: Allocations): Allocations | null {
+  const [only, more] = Object.entries(held);
+  if (instance === null || only === undefined || more !== undefined) return null;
+  const [provider, { resources }] = only;
+  return coversMore(instance, resources) ? { [provider]: { resources: needOf(instance) } } : null;
+}
+
 /** Writes with the generation that was read, never by force; false: somebody wrote meanwhile, or Placement refused. */
-async function strip(
+async function rewrite(
   parts: AgentParts,
-  { providers, node }: Tree,
+  { node }: Tree,
   consumer: string,
   held: ConsumerAllocations,
   request: string,
 ): Promise<boolean> {
   const { placement, logger } = parts;
   const write = {
-    allocations: Object.fromEntries(Object.entries(held.allocations).filter(([uuid]) => !providers.has(uuid))),
+    allocations: held.allocations,
     projectId: held.projectId ?? "",
     userId: held.userId ?? "",
     consumerGeneration: held.consumerGeneration,

@@ -22,6 +22,8 @@ const judge = (facts: Partial<LeakFacts>) =>
     moves: [],
     instanceHoldsTree: false,
     instanceHoldsElsewhere: false,
+    instanceHoldsMore: false,
+    guestIsHere: false,
     ...facts,
   }).action;
 
@@ -42,6 +44,31 @@ describe("9.3 a migration's allocations", () => {
   ])("%s", (_name, facts, action) => {
     expect(judge({ migration: move("confirmed"), ...facts })).toBe(action);
   });
+
+  const here = { instance: instance({ host: "devstack1" }) };
+  it.each<[string, Partial<LeakFacts>, string]>([
+    ["recorded here, and the guest is here", { ...here, guestIsHere: true }, "give-back"],
+    ["recorded here, and the guest is not", { ...here, guestIsHere: false }, "keep"],
+    ["recorded here, and the driver cannot tell", { ...here, guestIsHere: null }, "keep"],
+    ["recorded there, and no guest is left here", { guestIsHere: false }, "free"],
+    ["recorded there, and the guest is here", { guestIsHere: true }, "keep"],
+    ["recorded there, and the driver cannot tell", { guestIsHere: null }, "keep"],
+  ])("a live migration in error: %s", (_name, facts, action) => {
+    const migration = move("error", { migrationType: "live-migration" });
+    expect(judge({ migration, moves: [migration], ...facts })).toBe(action);
+    expect(judge({ migration: move("confirmed"), moves: [move("confirmed"), migration], ...facts })).toBe(action);
+  });
+
+  it.each(MIGRATION_STATUSES.filter((status) => !FINAL_MIGRATION_STATUSES.includes(status)))(
+    "a live migration under way (%s) keeps both halves",
+    (status) => {
+      const migration = move(status, { migrationType: "live-migration" });
+      for (const guestIsHere of [true, false, null]) {
+        expect(judge({ migration, moves: [migration], guestIsHere })).toBe("keep");
+        expect(judge({ moves: [migration], instanceHoldsElsewhere: true, guestIsHere })).toBe("keep");
+      }
+    },
+  );
 });
 
 describe("9.3, 4.6 row 7: an instance's allocations", () => {
@@ -68,8 +95,37 @@ describe("9.3, 4.6 row 7: an instance's allocations", () => {
       "free",
     ],
     ["waits for its confirmation", { moves: [move("finished")] }, "keep"],
+    [
+      "live migration in error, and the guest is still here",
+      { moves: [move("error", { migrationType: "live-migration" })], instanceHoldsElsewhere: true, guestIsHere: true },
+      "keep",
+    ],
+    [
+      "live migration in error, and no guest is left here",
+      { moves: [move("error", { migrationType: "live-migration" })], instanceHoldsElsewhere: true },
+      "free",
+    ],
   ])("%s", (_name, facts, action) => {
     expect(judge(facts)).toBe(action);
+  });
+});
+
+describe("6.0, 6.4: what a doubled move on one host has left", () => {
+  const own = { instance: instance({ host: "devstack1" }), instanceHoldsTree: true, instanceHoldsMore: true };
+  const onOne = (status: MigrationStatus, values: Partial<Migration> = {}) =>
+    move(status, { migrationType: "resize", destCompute: "devstack1", ...values });
+  it.each<[string, Partial<LeakFacts>, string]>([
+    ["confirmed", { moves: [onOne("confirmed")] }, "trim"],
+    ["in error", { moves: [onOne("error")] }, "trim"],
+    ["ended before its claim", { moves: [onOne("error", { destCompute: null })] }, "trim"],
+    ["no more than the need", { moves: [onOne("confirmed")], instanceHoldsMore: false }, "keep"],
+    ["waits for its confirmation", { moves: [onOne("finished")] }, "keep"],
+    ["another move is under way", { moves: [onOne("error"), onOne("pre-migrating")] }, "keep"],
+    ["busy", { moves: [onOne("error")], instance: instance({ host: "devstack1", taskState: "resize_prep" }) }, "keep"],
+    ["never moved on this host", { moves: [move("reverted", { destCompute: "devstack2" })] }, "keep"],
+    ["came from another host", { moves: [onOne("confirmed", { sourceCompute: "devstack2" })] }, "keep"],
+  ])("%s", (_name, facts, action) => {
+    expect(judge({ ...own, ...facts })).toBe(action);
   });
 });
 
