@@ -7,6 +7,7 @@ import { mustNotUndo, withActionEvent } from "./error-wrappers.js";
 import { InstanceRecreateNotSupported, InvalidSharedStorage } from "./errors.js";
 import { evacuationFailed } from "./evacuate-failure.js";
 import { imageMeta, LOCAL_DISKS } from "./guest-options.js";
+import { heldHere } from "./move-allocations.js";
 import type { OperationParts } from "./parts.js";
 import { runSteps, stepList } from "./step-list.js";
 
@@ -26,7 +27,6 @@ export interface EvacuationProgress {
 interface RunningEvacuation extends EvacuationProgress {
   readonly parts: OperationParts;
   readonly request: RebuildOptions;
-  allocations: Allocations;
 }
 
 /** Spec 6.7, rows 3 to 6. */
@@ -35,14 +35,18 @@ export const EVACUATE_INSTANCE = stepList<RunningEvacuation>("evacuate_instance"
     const { parts, request, instance, migration } = progress;
     const { node, requestId } = request;
     const held = await parts.context.placement.getAllocationsForConsumer(instance.uuid, { requestId });
-    progress.allocations = held.allocations;
     progress.claim = await parts.tracker.rebuildClaim(instance, node, migration, held.allocations, requestId);
     progress.phase = "spawning";
   },
   probe: async (progress) => {
     progress.diskReused = await probe(progress.parts, progress.request, progress.instance);
   },
-  spawn: (progress) => spawn(progress.parts, progress.request, progress, progress.allocations),
+  spawn: async (progress) => {
+    const { parts, request, instance } = progress;
+    const root = parts.tracker.nodes().get(request.node)?.uuid;
+    const allocations = await heldHere(parts, instance, root, { requestId: request.requestId });
+    await spawn(parts, request, progress, allocations);
+  },
   record: (progress) => finish(progress.parts, progress.request, progress),
 });
 
@@ -53,7 +57,6 @@ export async function evacuateInstance(parts: OperationParts, request: RebuildOp
   const progress: RunningEvacuation = {
     parts,
     request,
-    allocations: {},
     ...found,
     claim: null,
     phase: "claiming",

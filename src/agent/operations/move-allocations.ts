@@ -98,6 +98,24 @@ async function holdsAnything({ context }: AllocationParts, consumer: string, opt
   return Object.keys(allocations).length > 0;
 }
 
+/**
+ * What the instance holds on the tree of this host's node: what a driver gives its guest devices by. A doubled record names
+ * the other host's, too.
+ * @throws ConsumerAllocationRetrievalFailed
+ */
+export async function heldHere(
+  { context: { placement } }: AllocationParts,
+  instance: Instance,
+  root: string | undefined,
+  context: RequestContext,
+): Promise<Allocations> {
+  const { allocations } = await placement.getAllocationsForConsumer(instance.uuid, context);
+  if (root === undefined || Object.keys(allocations).length < 2) return allocations;
+  const pass = await placement.beginPass([root], context);
+  const tree = new Set((pass.members(root) ?? []).map(({ uuid }) => uuid));
+  return Object.fromEntries(Object.entries(allocations).filter(([provider]) => tree.has(provider)));
+}
+
 /** Tries of a write whose answer did not come (spec V30). */
 const ATTEMPTS = 4;
 

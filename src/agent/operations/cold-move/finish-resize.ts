@@ -9,6 +9,7 @@ import {
   expectTask,
   failMove,
   flavorColumns,
+  heldByGuest,
   ignoreOld,
   isTaken,
   lookUpMove,
@@ -45,10 +46,13 @@ export const FINISH_RESIZE = stepList<FinishProgress>("finish_resize", {
       expectedTaskState: ["resize_migrated"],
     });
   },
-  finish_migration: async ({ parts, request, move }) => {
+  finish_migration: async (progress) => {
+    const { parts, request, move } = progress;
     const { instance, migration } = move;
+    const allocations = await heldByGuest(progress);
     await parts.context.driver.finishMigration(migration, instance, request.diskInfo, {
       network: [],
+      allocations,
       image: imageMeta(instance),
       resizeInstance: diskSizeChanges(move),
       blockDevices: LOCAL_DISKS,

@@ -6,6 +6,7 @@ import type { OperationParts } from "../parts.js";
 import { runSteps, STOP, stepList } from "../step-list.js";
 import {
   flavorColumns,
+  heldByGuest,
   ignoreOld,
   lookUpMove,
   type MoveProgress,
@@ -40,9 +41,12 @@ export const FINISH_REVERT_RESIZE = stepList<MoveProgress>("finish_revert_resize
   allocations: async ({ parts, move, request }) => {
     await revertToSource(parts, move, { requestId: request.requestId });
   },
-  finish_revert_migration: async ({ parts, move }) => {
+  finish_revert_migration: async (progress) => {
+    const { parts, move } = progress;
+    const allocations = await heldByGuest(progress);
     await parts.context.driver.finishRevertMigration(move.instance, {
       network: [],
+      allocations,
       migration: move.migration,
       blockDevices: LOCAL_DISKS,
       powerOn: !wasStopped(move),

@@ -1,8 +1,9 @@
 import { InstanceNotFound, MigrationNotFound, UnexpectedTaskState } from "../../../conductor/errors.js";
 import type { Flavor, InstanceChanges } from "../../../conductor/records/index.js";
 import { InstanceFaultRollback, NotImplemented } from "../../../virt/errors.js";
+import type { Allocations } from "../../../virt/types.js";
 import { addFault, attempt } from "../error-wrappers.js";
-import type { Move } from "../move-allocations.js";
+import { heldHere, type Move } from "../move-allocations.js";
 import type { OperationParts } from "../parts.js";
 
 /** What every message of a move carries; all else is in the state of record. */
@@ -87,6 +88,14 @@ export function withoutOldVmState({ instance }: Move): Pick<InstanceChanges, "sy
   const { old_vm_state: _, [DISK_INFO]: _info, ...systemMetadata } = instance.systemMetadata;
   return { systemMetadata };
 }
+
+/** What gives the guest its devices on this host. @throws ConsumerAllocationRetrievalFailed */
+export const heldByGuest = ({
+  parts,
+  request: { requestId },
+  move: { instance },
+}: MoveProgress): Promise<Allocations> =>
+  heldHere(parts, instance, parts.tracker.nodes().get(instance.node ?? "")?.uuid, { requestId });
 
 /** Status `error`, what the instance's row gets with it, and the fault. Null: the row is somebody else's. */
 export async function failMove(
