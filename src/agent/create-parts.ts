@@ -53,7 +53,14 @@ export async function createView(options: ViewOptions): Promise<AgentView> {
   const permit = options.permit ?? ((purpose: string) => requireHostLease({ host, conductor: session }, purpose));
   const driver = await createDriverHost(
     options.driver,
-    driverContext({ host, config, driverConfig: options.driverConfig, runtime: { ...runtime, logger }, localNodeUuid }),
+    driverContext({
+      host,
+      config,
+      driverConfig: options.driverConfig,
+      runtime: { ...runtime, logger },
+      conductor: session,
+      localNodeUuid,
+    }),
     {
       permit: (method, instance) => permit(instance ? `${method} the guest of instance ${instance}` : method),
       observe: (...call) => options.metrics?.driverCall(...call),

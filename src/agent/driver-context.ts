@@ -1,6 +1,9 @@
+import { effectiveDownTime } from "../conductor/liveness.js";
+import type { Conductor } from "../conductor/port.js";
 import type { NovaConfig } from "../config/nova-config.js";
 import type { Runtime } from "../runtime/runtime.js";
 import type { DriverContext } from "../virt/context.js";
+import { virtApi } from "./virt-api.js";
 
 /** The doors and options that a driver is given. */
 export function driverContext(options: {
@@ -8,9 +11,10 @@ export function driverContext(options: {
   readonly config: NovaConfig;
   readonly driverConfig: Readonly<Record<string, unknown>>;
   readonly runtime: Runtime;
+  readonly conductor: Conductor;
   readonly localNodeUuid: () => Promise<string>;
 }): Omit<DriverContext, "emitEvent"> {
-  const { host, config, driverConfig, runtime, localNodeUuid } = options;
+  const { host, config, driverConfig, runtime, conductor, localNodeUuid } = options;
   const { defaults } = config;
   return {
     host,
@@ -32,6 +36,13 @@ export function driverContext(options: {
       reservedHostMemoryMb: defaults.reservedHostMemoryMb,
       reservedHostDiskMb: defaults.reservedHostDiskMb,
     },
+    workarounds: config.workarounds,
+    virtApi: virtApi({
+      host,
+      conductor,
+      clock: runtime.clock,
+      serviceDownTime: effectiveDownTime(defaults.serviceDownTime, defaults.reportInterval) * 1000,
+    }),
     myIp: defaults.myIp,
     localNodeUuid,
   };

@@ -38,6 +38,9 @@ export interface ConductorMethods extends OperatorMethods {
   /** Lowest version of all nova-compute services; 0 when there is none. */
   service_minimum_version: Method<{ binary: string }, number>;
 
+  /** nova-compute services, by id, that have an alive compute node of this type: for the hash ring of ironic. */
+  services_by_hypervisor_type: Method<{ hypervisorType: string }, Service[]>;
+
   // compute nodes
   compute_nodes_by_host: Method<{ host: string }, ComputeNode[]>;
   /** Alive ones only. */

@@ -16,6 +16,8 @@ interface BooleanOption extends OptionBase {
   readonly default: boolean;
 }
 interface TextOption<D extends string | null> extends OptionBase {
+  /** Never shown. Default false. */
+  readonly secret?: boolean;
   readonly type: "text";
   readonly default: D;
   readonly choices?: readonly string[];

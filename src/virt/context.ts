@@ -5,6 +5,7 @@ import type { Logger } from "../runtime/logger.js";
 import type { Random } from "../runtime/random.js";
 import type { Timers } from "../runtime/timers.js";
 import type { LifecycleEvent } from "./events.js";
+import type { VirtApi } from "./virt-api.js";
 
 /** A driver's doors to the world: it uses no others, so that it runs in virtual time too. */
 export interface DriverContext {
@@ -20,12 +21,22 @@ export interface DriverContext {
   readonly config: Readonly<Record<string, unknown>>;
   /** Options of the agent that inventories depend on (spec 4.7). */
   readonly inventory: InventoryOptions;
+  /** `[workarounds]` that concern drivers. */
+  readonly workarounds: DriverWorkarounds;
   /** `my_ip` */
   readonly myIp: string;
   /** Reads the host's stable uuid, making the `compute_id` file when there is none (spec 2.3). */
   localNodeUuid(): Promise<string>;
+  /** What the driver may read of the state of record. */
+  readonly virtApi: VirtApi;
   /** Tells the agent what happened to a guest. Never throws. */
   emitEvent(event: LifecycleEvent): void;
+}
+
+export interface DriverWorkarounds {
+  /** Names of upstream's defects that are to be followed; a driver looks for its own. */
+  readonly upstreamQuirks: ReadonlySet<string>;
+  readonly skipReserveInUseIronicNodes: boolean;
 }
 
 export interface InventoryOptions {

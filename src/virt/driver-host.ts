@@ -197,6 +197,12 @@ export class DriverHost extends HostedMoves {
     return this.invoker.run("spawn", instance, options);
   }
 
+  /** @throws {NotImplemented} */
+  async rebuild(instance: Instance, options: SpawnOptions): Promise<void> {
+    this.invoker.need("rebuild");
+    await this.invoker.run("rebuild", instance, options);
+  }
+
   async failedSpawnCleanup(instance: Instance, options?: Options): Promise<void> {
     if (this.invoker.supports("failedSpawnCleanup")) await this.invoker.run("failedSpawnCleanup", instance, options);
   }

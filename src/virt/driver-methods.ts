@@ -37,6 +37,7 @@ export const DRIVER_METHODS: Readonly<Record<DriverMethod, MethodRule>> = {
   instanceExists: rule(false, false, MINUTE),
   prepareForSpawn: rule(false, true, 10 * MINUTE),
   spawn: rule(true, true, 60 * MINUTE),
+  rebuild: rule(false, true, 60 * MINUTE),
   failedSpawnCleanup: rule(false, true, 10 * MINUTE),
   destroy: rule(true, true, 10 * MINUTE),
   powerOff: rule(true, true, 10 * MINUTE),

@@ -26,7 +26,10 @@ const asOption = (declared: DriverOption): Option<unknown> => {
     }
     case "text": {
       const type = declared.choices ? choice<string>(declared.choices) : text;
-      return declared.default === null ? unset(type, declared.help) : option(type, declared.default, declared.help);
+      const more = declared.secret ? { secret: true } : {};
+      return declared.default === null
+        ? unset(type, declared.help, more)
+        : option(type, declared.default, declared.help, more);
     }
     default:
       return declared satisfies never;

@@ -82,6 +82,11 @@ export interface VirtDriver extends MoveMethods {
   spawn(instance: Instance, options: SpawnOptions): Promise<void>;
   /** Undo of {@link prepareForSpawn}; idempotent, also called when spawn was never reached. Default: nothing. */
   failedSpawnCleanup?(instance: Instance, options?: DriverOperationOptions): Promise<void>;
+  /**
+   * Makes the guest anew from an image, in its place; {@link SpawnOptions} as for spawn. Default: {@link destroy}, then
+   * {@link spawn}.
+   */
+  rebuild?(instance: Instance, options: SpawnOptions): Promise<void>;
   /** An absent guest is success. Errors propagate. */
   destroy(instance: Instance, options: DestroyOptions): Promise<void>;
   /** @throws {GuestNotFound} {@link InstancePowerOffFailure} */

@@ -22,3 +22,4 @@ export * from "./move-types.js";
 export * from "./node-inventory.js";
 export * from "./provider-tree.js";
 export * from "./types.js";
+export * from "./virt-api.js";

@@ -15,6 +15,7 @@ export class DryRunViolation extends Error {
 const READS: ReadonlySet<ConductorMethod> = new Set<ConductorMethod>([
   "service_get_by_host",
   "service_minimum_version",
+  "services_by_hypervisor_type",
   "compute_nodes_by_host",
   "compute_nodes_by_uuids",
   "compute_nodes_by_hypervisor_hostname",

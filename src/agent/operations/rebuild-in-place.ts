@@ -37,15 +37,18 @@ async function rebuildSteps({ context }: OperationParts, instance: Instance, req
   const stopped = instance.vmState === "stopped" || request.targetStopped;
   const { allocations } = await context.placement.getAllocationsForConsumer(uuid, { requestId: request.requestId });
   await save({ taskState: "rebuild_block_device_mapping", imageRef: request.imageRef }, ["rebuilding"]);
-  await driver.destroy(instance, destroyOptions(true));
+  // A node of Ironic is never given back in between: others could take it.
+  const inPlace = driver.supports("rebuild");
+  if (!inPlace) await driver.destroy(instance, destroyOptions(true));
   const spawning = await save({ taskState: "rebuild_spawning" }, ["rebuild_block_device_mapping"]);
-  await driver.spawn(spawning, {
+  const options = {
     image: imageMeta(spawning),
     allocations,
     network: [],
     blockDevices: LOCAL_DISKS,
     powerOn: !stopped,
-  });
+  };
+  await (inPlace ? driver.rebuild(spawning, options) : driver.spawn(spawning, options));
   const powerState = await driver.powerState(spawning);
   const vmState = stopped ? "stopped" : "active";
   await save({ vmState, taskState: null, powerState, launchedAt: runtime.clock.now() }, ["rebuild_spawning"]);

@@ -86,6 +86,13 @@ export class ComputeNodes implements ComputeNodeStore {
     return this.#read("hypervisor_hostname = ? AND deleted = 0 ORDER BY id", name);
   }
 
+  hostsOfType(hypervisorType: string): string[] {
+    const { sql } = this.#context;
+    return sql
+      .all("SELECT DISTINCT host FROM compute_nodes WHERE hypervisor_type = ? AND deleted = 0", hypervisorType)
+      .map(([host]) => String(host));
+  }
+
   list(): ComputeNode[] {
     return this.#read("deleted = 0 ORDER BY id");
   }

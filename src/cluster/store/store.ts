@@ -87,6 +87,8 @@ export interface ComputeNodeStore {
   byHost(host: string): ComputeNode[];
   byUuids(uuids: readonly string[]): ComputeNode[];
   byHypervisorHostname(name: string): ComputeNode[];
+  /** Hosts with an alive node of this hypervisor type, each once. */
+  hostsOfType(hypervisorType: string): string[];
   /** Alive, by id; paging for os-hypervisors. */
   list(): ComputeNode[];
   create(
@@ -222,12 +224,11 @@ export interface RequestStore {
   destroyBuildRequest(instanceUuid: string): boolean;
 }
 
-/** Which cell an instance or host is in; `cell` null until mapped. */
+/** Which cell an instance or host is in; `cell` null until mapped. A host is mapped when it gets a compute node. */
 export interface MappingStore {
   mapInstance(instanceUuid: string, projectId: string, cell: "cell0" | "cell1" | null): void;
   instance(instanceUuid: string): { readonly cell: "cell0" | "cell1" | null; readonly queuedForDelete: boolean } | null;
   queueForDelete(instanceUuid: string): void;
-  mapHost(host: string): void;
   host(host: string): boolean;
   unmapHost(host: string): void;
 }

@@ -127,6 +127,7 @@ describe("what the core adds", () => {
     const attempts: readonly Promise<unknown>[] = [
       host.prepareForSpawn(instance),
       host.spawn(instance, spawnOptions),
+      host.rebuild(instance, spawnOptions),
       host.failedSpawnCleanup(instance),
       host.destroy(instance, { ...NO_DEVICES, destroyDisks: true }),
       host.powerOff(instance),

@@ -3,11 +3,13 @@ import { createDriverHost, type DriverHostOptions } from "../../../src/virt/driv
 import {
   type BlockDeviceInfo,
   type DriverContext,
+  type DriverWorkarounds,
   defineDriver,
   type ImageMeta,
   type Instance,
   type InventoryOptions,
   type Migration,
+  type VirtApi,
   type VirtDriver,
 } from "../../../src/virt/index.js";
 
@@ -26,6 +28,14 @@ export const INVENTORY_OPTIONS: InventoryOptions = {
   reservedHostMemoryMb: 512,
   reservedHostDiskMb: 0,
 };
+
+export const VIRT_API: VirtApi = {
+  instanceUuidsOfHost: async () => [],
+  liveHosts: async () => [],
+  instanceStates: async () => null,
+};
+
+export const WORKAROUNDS: DriverWorkarounds = { upstreamQuirks: new Set(), skipReserveInUseIronicNodes: false };
 
 export const instanceOf = (changes: Partial<Instance> = {}): Instance => ({
   id: 42,
@@ -104,6 +114,8 @@ export const contextOf = (
   logger: runtime.logger,
   config: {},
   inventory: INVENTORY_OPTIONS,
+  workarounds: WORKAROUNDS,
+  virtApi: VIRT_API,
   myIp: "127.0.0.1",
   localNodeUuid: async () => NODE_UUID,
   ...changes,

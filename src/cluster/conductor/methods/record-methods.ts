@@ -30,6 +30,10 @@ export function recordMethods(store: Store): MethodTable<ConductorMethods, Recor
     service_update_version: writes(({ id, version }) => services.update(id, { version })),
     service_report_state: writes(({ id }) => services.reportState(id)),
     service_minimum_version: reads(({ binary }) => services.minimumVersion(binary)),
+    services_by_hypervisor_type: reads(({ hypervisorType }) => {
+      const hosts = new Set(computeNodes.hostsOfType(hypervisorType));
+      return services.list({ binary: "nova-compute" }).filter(({ host }) => hosts.has(host));
+    }),
 
     compute_nodes_by_host: reads(({ host }) => computeNodes.byHost(host)),
     compute_nodes_by_uuids: reads(({ uuids }) => computeNodes.byUuids(uuids)),

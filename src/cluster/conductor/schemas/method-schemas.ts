@@ -76,6 +76,7 @@ export const CONDUCTOR_PARAMS: ParamsSchemas<ConductorMethods, ConductorMethod> 
   service_update_version: { id, version: amount },
   service_report_state: { id },
   service_minimum_version: { binary: name },
+  services_by_hypervisor_type: { hypervisorType: name },
   compute_nodes_by_host: { host: name },
   compute_nodes_by_uuids: { uuids: listOf(uuid) },
   compute_nodes_by_hypervisor_hostname: { hypervisorHostname: name },
