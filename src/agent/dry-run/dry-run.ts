@@ -113,9 +113,10 @@ async function previewInterruptedEvacuations(
   preview: Preview,
 ): Promise<void> {
   const reason = "an evacuation to this host was interrupted";
-  for (const { migration, instance, node } of await findInterruptedEvacuations(view, nodes)) {
+  for (const found of await findInterruptedEvacuations(view, nodes)) {
+    const { migration, instance, node, changes, claimed } = found;
     const { uuid } = instance;
-    if (await view.driver.instanceExists(instance)) {
+    if (claimed && (await view.driver.instanceExists(instance))) {
       preview.guests.push({
         instance: uuid,
         name: instance.displayName,
@@ -133,7 +134,7 @@ async function previewInterruptedEvacuations(
       name: instance.displayName,
       reason,
       action: null,
-      changes: { vmState: "error", taskState: null },
+      changes,
     });
   }
 }

@@ -1,14 +1,18 @@
-import type { ComputeNode, Instance, Migration } from "../../conductor/records/index.js";
+import type { ComputeNode, Instance, InstanceChanges, Migration } from "../../conductor/records/index.js";
 import { LOCAL_DISKS_ONLY } from "../block-devices.js";
 import { requireHostLease } from "../host-lease.js";
 import { type AgentParts, type AgentView, requestId } from "../parts.js";
 
-/** An evacuation that this host, as its destination, had claimed and not finished when its agent died. */
+/** An evacuation that this host, as its destination, was handed and had not finished when its agent died. */
 export interface InterruptedEvacuation {
   readonly migration: Migration;
   /** Still the source's. */
   readonly instance: Instance;
   readonly node: ComputeNode;
+  /** What the instance gets: nothing happened to one that was not claimed yet (spec 6.7 row 3), others fail (row 4). */
+  readonly changes: InstanceChanges;
+  /** The guest may have been made. */
+  readonly claimed: boolean;
 }
 
 export async function findInterruptedEvacuations(
@@ -17,34 +21,59 @@ export async function findInterruptedEvacuations(
 ): Promise<readonly InterruptedEvacuation[]> {
   const nodesByName = new Map([...nodes].map((node) => [node.hypervisorHostname, node]));
   const migrations = await view.conductor.call("migrations_by_filters", {
-    filters: { destCompute: view.host, migrationTypes: ["evacuation"], statuses: ["pre-migrating"] },
+    filters: { destCompute: view.host, migrationTypes: ["evacuation"], statuses: ["accepted", "pre-migrating"] },
   });
   const found: InterruptedEvacuation[] = [];
   for (const migration of migrations) {
     const instance = await view.conductor.call("instance_get", { uuid: migration.instanceUuid });
-    const node = migration.destNode === null ? undefined : nodesByName.get(migration.destNode);
-    if (instance !== null && instance.host !== view.host && node !== undefined) {
-      found.push({ migration, instance, node });
+    if (instance === null || instance.host === view.host) continue;
+    if (migration.status === "accepted") {
+      const node = await nodeHeld(view, nodesByName.values(), instance);
+      if (node) found.push({ migration, instance, node, changes: { taskState: null }, claimed: false });
+    } else {
+      const node = nodesByName.get(migration.destNode ?? "");
+      const changes = { vmState: "error", taskState: null } as const;
+      if (node) found.push({ migration, instance, node, changes, claimed: true });
     }
   }
   return found;
 }
 
+/** Without anything held here the conductor has not handed it over: it will, or another host is chosen. */
+async function nodeHeld(
+  view: AgentView,
+  nodes: Iterable<ComputeNode>,
+  { uuid }: Instance,
+): Promise<ComputeNode | undefined> {
+  try {
+    const { allocations } = await view.placement.getAllocationsForConsumer(uuid);
+    return [...nodes].find((node) => node.uuid in allocations);
+  } catch (err) {
+    view.logger.error("whether an evacuation to this host was interrupted could not be found out", {
+      instance: uuid,
+      err,
+    });
+    return undefined;
+  }
+}
+
 /**
  * Ends it as spec 6.7 row 4 ends a failure: this host leaves the allocations, the instance stays the source's, in error,
  * and can be evacuated again. Upstream leaves it half-way. A guest that was made here goes; its disks stay, because they
- * may be the source's own on shared storage (spec V5).
+ * may be the source's own on shared storage (spec V5). One that was never claimed may be tried again at once.
  */
 export async function failInterruptedEvacuation(
   parts: AgentParts,
-  { migration, instance, node }: InterruptedEvacuation,
+  { migration, instance, node, changes, claimed }: InterruptedEvacuation,
 ): Promise<void> {
   const { uuid } = instance;
   const request = requestId(parts);
   const fields = { instance: uuid, migration: migration.id, request_id: request };
   parts.logger.warn("an evacuation to this host was interrupted when the agent died; it is failed", fields);
   requireHostLease(parts, `undo the evacuation of instance ${uuid}`);
-  await parts.driver.destroy(instance, { network: [], blockDevices: LOCAL_DISKS_ONLY, destroyDisks: false });
+  if (claimed) {
+    await parts.driver.destroy(instance, { network: [], blockDevices: LOCAL_DISKS_ONLY, destroyDisks: false });
+  }
   const stripped = await parts.placement.removeProviderTreeFromInstanceAllocation(uuid, node.uuid, {
     retry: true,
     requestId: request,
@@ -52,11 +81,12 @@ export async function failInterruptedEvacuation(
   if (!stripped) {
     parts.logger.error("this host's share could not be taken out of the instance's allocations", fields);
   }
-  // Together: the record is what a next start would find this by.
+  // Together: the record is what a next start would find this by. The instance's only while it is this evacuation's.
+  const ours = claimed || instance.taskState === "rebuilding";
   await parts.conductor.call(
     "save_together",
     {
-      instance: { uuid, changes: { vmState: "error", taskState: null } },
+      ...(ours ? { instance: { uuid, changes } } : {}),
       migration: { id: migration.id, changes: { status: "failed" } },
     },
     { requestId: request },

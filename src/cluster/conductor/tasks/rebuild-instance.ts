@@ -130,6 +130,8 @@ function handOver(
       targetStopped: task.targetStopped,
       requestId: task.requestId,
     };
+    // Whoever dies with the message, its next start finds by this whose the evacuation was (spec V31).
+    store.migrations.save(migration.id, { destCompute: destination.host });
     bus.cast(destination.host, "rebuild_instance", params, task.requestId);
     context.finish();
     return true;
