@@ -44,11 +44,6 @@ export class Mappings implements MappingStore {
     }
   }
 
-  mapHost(host: string): void {
-    check.text()(host, "host");
-    this.#sql.run("INSERT INTO host_mappings (host) VALUES (?) ON CONFLICT DO NOTHING", host);
-  }
-
   host(host: string): boolean {
     return this.#sql.get("SELECT 1 FROM host_mappings WHERE host = ?", host) !== undefined;
   }

@@ -2,10 +2,12 @@ import { aggregateTables } from "./aggregate-tables.js";
 import type { SchemaStep } from "./apply-schema.js";
 import { computeTables } from "./compute-tables.js";
 import { conductorTables } from "./conductor-tables.js";
+import { hostMappingRules } from "./host-mapping-rules.js";
 
 /** The tables of the state of record (spec 1). */
 export const STORE_SCHEMA: readonly SchemaStep[] = [
   { version: 1, name: "services, compute nodes, instances, migrations, flavors", sql: computeTables },
   { version: 2, name: "tasks, messages, answers, host leases", sql: conductorTables },
   { version: 3, name: "aggregates, projects of flavors", sql: aggregateTables },
+  { version: 4, name: "hosts are mapped when they get a compute node", sql: hostMappingRules },
 ];

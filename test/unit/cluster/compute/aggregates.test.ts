@@ -4,10 +4,8 @@ import { ApiWorld } from "./api-world.js";
 
 const open = async () => {
   const world = await ApiWorld.open();
-  for (const host of ["devstack1", "devstack2"]) {
-    world.host(host);
-    world.store.mappings.mapHost(host);
-  }
+  world.host("devstack1");
+  world.host("devstack2");
   const post = (path: string, body: unknown, version?: number) =>
     world.ask({ method: "POST", url: `/compute/v2.1/os-aggregates${path}`, body, version });
   const create = async (name: string, zone?: string): Promise<number> => {
@@ -70,7 +68,7 @@ describe("os-aggregates", () => {
     const said = async (reply: Awaited<ReturnType<typeof addHost>>) => [reply.status, reply.message];
     expect(await said(await addHost(id, "devstack1"))).toEqual([409, `Aggregate ${id} already has host devstack1.`]);
     expect(await said(await addHost(id, "nowhere"))).toEqual([404, "Host 'nowhere' is not mapped to any cell"]);
-    world.store.mappings.mapHost("lost");
+    world.store.services.destroy(world.host("lost").id);
     expect(await said(await addHost(id, "lost"))).toEqual([404, "Compute host lost could not be found."]);
     expect(await said(await addHost(99, "devstack1"))).toEqual([404, "Aggregate 99 could not be found."]);
     const missing = `Cannot remove host devstack2 in aggregate ${id}`;

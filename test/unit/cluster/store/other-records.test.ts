@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { FlavorExists, FlavorIdExists, FlavorNotFound } from "../../../../src/cluster/store/store-errors.js";
 import { DuplicateRecord, InstanceNotFound, InvalidParameters } from "../../../../src/conductor/errors.js";
-import { addInstance, errorOf, FLAVOR, memoryStore, UNKNOWN_UUID, uuidOf } from "./support.js";
+import { addInstance, addNode, addService, errorOf, FLAVOR, memoryStore, UNKNOWN_UUID, uuidOf } from "./support.js";
 
 describe("1.6 flavors", () => {
   test("1.6 id and name are unique; a deleted one makes room", async () => {
@@ -107,7 +107,7 @@ describe("1.6 requests", () => {
 });
 
 describe("mappings, tasks, messages, leases", () => {
-  test("1.1 one mapping an instance and a host", async () => {
+  test("1.1 one mapping an instance", async () => {
     const { store } = await memoryStore();
     store.mappings.mapInstance(uuidOf(1), "p", null);
     expect(store.mappings.instance(uuidOf(1))).toEqual({ cell: null, queuedForDelete: false });
@@ -115,11 +115,21 @@ describe("mappings, tasks, messages, leases", () => {
     store.mappings.queueForDelete(uuidOf(1));
     expect(store.mappings.instance(uuidOf(1))).toEqual({ cell: "cell1", queuedForDelete: true });
     expect(errorOf(() => store.mappings.queueForDelete(uuidOf(2)))).toBeInstanceOf(InstanceNotFound);
-    store.mappings.mapHost("devstack1");
-    store.mappings.mapHost("devstack1");
+  });
+
+  test("1.1 a host is mapped when it gets a compute node, also one that comes back or moves there", async () => {
+    const { store } = await memoryStore();
+    const service = addService(store);
+    expect(store.mappings.host("devstack1")).toBe(false);
+    const node = addNode(store, service);
     expect([store.mappings.host("devstack1"), store.mappings.host("devstack2")]).toEqual([true, false]);
+    store.computeNodes.destroy(node.id, "devstack1");
     store.mappings.unmapHost("devstack1");
     expect(store.mappings.host("devstack1")).toBe(false);
+    store.computeNodes.save(node.id, {}, { undelete: true });
+    expect(store.mappings.host("devstack1")).toBe(true);
+    store.computeNodes.save(node.id, { host: "devstack2" });
+    expect(store.mappings.host("devstack2")).toBe(true);
   });
 
   test("tasks come oldest first, and go when they are finished", async () => {
