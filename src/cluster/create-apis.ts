@@ -52,6 +52,7 @@ export const createApis = (options: ApisOptions): Apis => {
     serviceDownTime: options.serviceDownTime,
     reclaimInstanceInterval: options.reclaimInstanceInterval ?? 0,
     imageExists: image.exists,
+    projectExists: (id) => identity.hasProject(id),
     wake: options.wake,
     deleteService: options.deleteService,
   });

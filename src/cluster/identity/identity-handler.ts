@@ -6,6 +6,7 @@ import { Router } from "../http/router.js";
 import type { IdentityCall, IdentityRoute, IdentityServices } from "./identity-call.js";
 import { IdentityError } from "./identity-error.js";
 import { LIST_ROUTES } from "./list-routes.js";
+import { ROLE_ASSIGNMENT_ROUTES } from "./role-assignments.js";
 import { TOKEN_ROUTES } from "./token-routes.js";
 
 export const identityHandler = (services: IdentityServices): ServiceHandler => {
@@ -80,4 +81,5 @@ const ROUTES: readonly IdentityRoute[] = [
   { method: "GET", path: "/v3", answer: (call) => ({ body: { version: version(call) } }) },
   ...TOKEN_ROUTES,
   ...LIST_ROUTES,
+  ...ROLE_ASSIGNMENT_ROUTES,
 ];

@@ -24,6 +24,7 @@ export interface Identity {
   /** Keystone's API v3; mount it at `/identity`. */
   readonly handle: ServiceHandler;
   readonly validate: ValidateToken;
+  hasProject(id: string): boolean;
   /** A token of project `service` with the roles `admin` and `service`. */
   issueServiceToken(user: ServiceUser): { readonly token: string; readonly expiresAt: number };
   /**
@@ -50,6 +51,7 @@ export const createIdentity = (options: IdentityOptions): Identity => {
       const record = tokens.find(token);
       return record && toCredentials(directory, record);
     },
+    hasProject: (id) => directory.projects.some((project) => project.id === id),
     issueServiceToken: (user) => {
       const scope = { projectId: idOf(directory.projects, "service"), system: false };
       const { token, record } = tokens.issue(idOf(directory.users, user), scope, ["password"]);

@@ -5,7 +5,13 @@ import * as codec from "./codec.js";
 import { MOST } from "./shapes.js";
 import type { FlavorStore } from "./store.js";
 import type { StoreContext } from "./store-context.js";
-import { FlavorExists, FlavorIdExists, FlavorNotFound } from "./store-errors.js";
+import {
+  FlavorAccessExists,
+  FlavorAccessNotFound,
+  FlavorExists,
+  FlavorIdExists,
+  FlavorNotFound,
+} from "./store-errors.js";
 import { type Columns, Table } from "./table.js";
 
 const amount = codec.integer(0, MOST);
@@ -67,6 +73,47 @@ export class Flavors implements FlavorStore {
     this.#context.sql.transaction(() => {
       const { id } = this.#existing(flavorid);
       this.#context.sql.run("DELETE FROM flavors WHERE id = ?", id);
+      this.#context.changes.changed("flavor", id);
+    });
+  }
+
+  projects(flavorid: string): string[] {
+    const rows = this.#context.sql.all(
+      "SELECT project_id FROM flavor_projects JOIN flavors ON id = flavor_id WHERE flavorid = ? ORDER BY project_id",
+      flavorid,
+    );
+    return rows.map(([project]) => String(project));
+  }
+
+  addProject(flavorid: string, projectId: string): void {
+    check.text()(projectId, "projectId");
+    this.#context.sql.transaction(() => {
+      const { id } = this.#existing(flavorid);
+      if (this.projects(flavorid).includes(projectId)) {
+        throw new FlavorAccessExists(
+          `Flavor access already exists for flavor ${flavorid} and project ${projectId} combination.`,
+          { flavorid, projectId },
+        );
+      }
+      this.#context.sql.run("INSERT INTO flavor_projects (flavor_id, project_id) VALUES (?, ?)", id, projectId);
+      this.#context.changes.changed("flavor", id);
+    });
+  }
+
+  removeProject(flavorid: string, projectId: string): void {
+    this.#context.sql.transaction(() => {
+      const { id } = this.#existing(flavorid);
+      const { changes } = this.#context.sql.run(
+        "DELETE FROM flavor_projects WHERE flavor_id = ? AND project_id = ?",
+        id,
+        projectId,
+      );
+      if (changes === 0) {
+        throw new FlavorAccessNotFound(`Flavor access not found for ${flavorid} / ${projectId} combination.`, {
+          flavorid,
+          projectId,
+        });
+      }
       this.#context.changes.changed("flavor", id);
     });
   }

@@ -10,6 +10,12 @@ export class FlavorNotFound extends ConductorError {
   override readonly name = "FlavorNotFound";
 }
 
+export class FlavorAccessExists extends ConductorError {
+  override readonly name = "FlavorAccessExists";
+}
+export class FlavorAccessNotFound extends ConductorError {
+  override readonly name = "FlavorAccessNotFound";
+}
 export class AggregateNameExists extends ConductorError {
   override readonly name = "AggregateNameExists";
 }

@@ -186,6 +186,12 @@ export interface FlavorStore {
   create(flavor: Omit<Flavor, "id">): Flavor;
   setExtraSpecs(flavorid: string, extraSpecs: Readonly<Record<string, string>>): Flavor;
   update(flavorid: string, changes: Pick<Flavor, "description">): Flavor;
+  /** Ids of the projects that see the flavor although it is not public. */
+  projects(flavorid: string): string[];
+  /** @throws FlavorNotFound, FlavorAccessExists */
+  addProject(flavorid: string, projectId: string): void;
+  /** @throws FlavorNotFound, FlavorAccessNotFound */
+  removeProject(flavorid: string, projectId: string): void;
   destroy(flavorid: string): void;
 }
 

@@ -25,6 +25,7 @@ export interface ComputeDeps {
   readonly reclaimInstanceInterval: number;
   /** Whether the Image service has an image of that id. */
   readonly imageExists: (id: string) => boolean;
+  readonly projectExists: (id: string) => boolean;
   /** Tells the task runner, after the commit, that there is a task. */
   readonly wake: () => void;
   /**

@@ -10,6 +10,8 @@ import {
   AggregateHostExists,
   AggregateNameExists,
   AggregateNotFound,
+  FlavorAccessExists,
+  FlavorAccessNotFound,
   FlavorExists,
   FlavorIdExists,
 } from "../../store/store-errors.js";
@@ -21,7 +23,8 @@ export const storeFault = (error: unknown): Fault | undefined => {
   if (error instanceof InstanceNotFound || error instanceof ServiceNotFound) return notFound(error.message);
   if (error instanceof UnexpectedTaskState || error instanceof UnexpectedVmState) return conflict(error.message);
   if (error instanceof FlavorExists || error instanceof FlavorIdExists) return conflict(error.message);
-  if (error instanceof AggregateNotFound) return notFound(error.message);
+  if (error instanceof FlavorAccessExists) return conflict(error.message);
+  if (error instanceof AggregateNotFound || error instanceof FlavorAccessNotFound) return notFound(error.message);
   if (error instanceof AggregateNameExists || error instanceof AggregateHostExists) return conflict(error.message);
   if (error instanceof InvalidParameters) return badRequest(error.message);
   return undefined;

@@ -3,10 +3,16 @@ import type { Call } from "../api/call.js";
 import type { ComputeDeps } from "../api/deps.js";
 import { notFound } from "../api/fault.js";
 
-/** The flavor of the path; those that are not public are for administrators only. @throws {Fault} 404 */
-export const findFlavor = ({ store }: Pick<ComputeDeps, "store">, call: Call): Flavor => {
+/** The flavor of the path, if the caller sees it. @throws {Fault} 404 */
+export const findFlavor = (deps: Pick<ComputeDeps, "store">, call: Call): Flavor => {
   const id = call.param("flavor");
-  const flavor = store.flavors.getByFlavorid(id);
-  if (!flavor || !(flavor.isPublic || call.isAdmin)) throw notFound(`Flavor ${id} could not be found.`);
+  const flavor = deps.store.flavors.getByFlavorid(id);
+  if (!flavor || !(call.isAdmin || isOpenTo(deps, flavor, call.credentials.projectId))) {
+    throw notFound(`Flavor ${id} could not be found.`);
+  }
   return flavor;
 };
+
+/** Public flavors are for every project, others for those that were given access. */
+export const isOpenTo = ({ store }: Pick<ComputeDeps, "store">, flavor: Flavor, projectId: string | null): boolean =>
+  flavor.isPublic || (projectId !== null && store.flavors.projects(flavor.flavorid).includes(projectId));

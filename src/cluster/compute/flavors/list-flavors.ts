@@ -5,6 +5,7 @@ import { badRequest } from "../api/fault.js";
 import { readPage, takePage } from "../api/paging.js";
 import { INTEGER_TEXT, MULTI } from "../api/schema-parts.js";
 import { schemas } from "../api/validate.js";
+import { isOpenTo } from "./find-flavor.js";
 import { flavorBrief, flavorDetail } from "./flavor-view.js";
 
 const SORT_KEYS: Readonly<Record<string, (flavor: Flavor) => string | number>> = {
@@ -49,11 +50,13 @@ export const listFlavors =
     const isPublic = call.isAdmin ? readPublic(query.get("is_public")) : true;
     const minRam = readMinimum("minRam", query.get("minRam"));
     const minDisk = readMinimum("minDisk", query.get("minDisk"));
+    const isWanted = (flavor: Flavor): boolean =>
+      isPublic === undefined || (isPublic ? isOpenTo(deps, flavor, call.credentials.projectId) : !flavor.isPublic);
     const wanted = deps.store.flavors
       .list()
       .filter(
         (flavor) =>
-          (isPublic === undefined || flavor.isPublic === isPublic) &&
+          isWanted(flavor) &&
           (call.isAdmin || !flavor.disabled) &&
           flavor.memoryMb >= minRam &&
           flavor.rootGb >= minDisk,

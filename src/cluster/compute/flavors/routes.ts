@@ -1,10 +1,10 @@
 import type { ComputeRoute } from "../api/call.js";
 import type { ComputeDeps } from "../api/deps.js";
-import { notFound } from "../api/fault.js";
 import { requireAdmin } from "../api/policy.js";
 import { createFlavor, updateFlavor } from "./create-flavor.js";
 import { extraSpecRoutes } from "./extra-specs.js";
 import { findFlavor } from "./find-flavor.js";
+import { flavorAccessRoutes } from "./flavor-access.js";
 import { flavorDetail } from "./flavor-view.js";
 import { listFlavors } from "./list-flavors.js";
 
@@ -27,14 +27,6 @@ export const flavorRoutes = (deps: ComputeDeps): readonly ComputeRoute[] => [
       return { status: 202 };
     },
   },
-  {
-    method: "GET",
-    path: "/flavors/:flavor/os-flavor-access",
-    answer: (call) => {
-      requireAdmin(call, "os_compute_api:os-flavor-access");
-      if (findFlavor(deps, call).isPublic) throw notFound("Access list not available for public flavors.");
-      return { body: { flavor_access: [] } };
-    },
-  },
+  ...flavorAccessRoutes(deps),
   ...extraSpecRoutes(deps),
 ];

@@ -6,6 +6,7 @@ import type { ComputeDeps } from "../api/deps.js";
 import { badRequest, Fault } from "../api/fault.js";
 import { denied, requireMember } from "../api/policy.js";
 import { isTrue } from "../api/schema-parts.js";
+import { isOpenTo } from "../flavors/find-flavor.js";
 import { hostnameFor, refuseUnsupported } from "./create-checks.js";
 import { CREATE, type CreateBody } from "./create-schema.js";
 import { type Destination, readDestination } from "./destination.js";
@@ -134,10 +135,11 @@ const readImage = ({ imageExists }: ComputeDeps, { imageRef }: CreateBody["serve
 };
 
 /** Also links are taken: what counts is their last part. */
-const readFlavor = ({ store }: ComputeDeps, call: Call, { flavorRef }: CreateBody["server"]): Flavor => {
+const readFlavor = (deps: ComputeDeps, call: Call, { flavorRef }: CreateBody["server"]): Flavor => {
   const id = String(flavorRef).split("/").at(-1) ?? "";
-  const flavor = store.flavors.getByFlavorid(id);
-  if (!flavor || (!flavor.isPublic && !call.isAdmin)) throw badRequest(`Flavor ${id} could not be found.`);
+  const flavor = deps.store.flavors.getByFlavorid(id);
+  if (!flavor || !(call.isAdmin || isOpenTo(deps, flavor, call.credentials.projectId)))
+    throw badRequest(`Flavor ${id} could not be found.`);
   return flavor;
 };
 

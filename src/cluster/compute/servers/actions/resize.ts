@@ -2,6 +2,7 @@ import { badRequest } from "../../api/fault.js";
 import { requireMember } from "../../api/policy.js";
 import { DISK_CONFIG } from "../../api/schema-parts.js";
 import { schemas } from "../../api/validate.js";
+import { isOpenTo } from "../../flavors/find-flavor.js";
 import { findInstance, refuseLocked } from "../find-server.js";
 import { begin } from "./agent-action.js";
 import { requireAgent, requireState, type ServerAction } from "./server-action.js";
@@ -43,7 +44,9 @@ export const resize: ServerAction = {
     const flavorid = String(wanted.flavorRef).replace(/^.*\//, "");
     const flavor = store.flavors.getByFlavorid(flavorid);
     const same = flavor?.id === instance.flavor.id;
-    if (flavor === null || (flavor.disabled && !same)) throw badRequest(`Flavor ${flavorid} could not be found.`);
+    // Nova looks the flavor up as an administrator, so that others' private ones can be had; here they cannot.
+    const open = flavor !== null && (call.isAdmin || isOpenTo(deps, flavor, call.credentials.projectId));
+    if (!open || (flavor.disabled && !same)) throw badRequest(`Flavor ${flavorid} could not be found.`);
     if (flavor.rootGb === 0 && instance.flavor.rootGb !== 0 && instance.imageRef !== "") {
       throw badRequest("Server disk was unable to be resized because: Resize to zero disk flavor is not allowed.");
     }

@@ -1,0 +1,81 @@
+import type { Flavor } from "../../../conductor/records/index.js";
+import type { Json } from "../../http/json.js";
+import type { Answer, Call, ComputeRoute } from "../api/call.js";
+import type { ComputeDeps } from "../api/deps.js";
+import { badRequest, conflict, notFound } from "../api/fault.js";
+import { requireAdmin } from "../api/policy.js";
+import { type Schema, schemas } from "../api/validate.js";
+import { findFlavor } from "./find-flavor.js";
+
+interface Tenant {
+  readonly tenant: string;
+}
+
+const body = (action: string): Schema => ({
+  type: "object",
+  properties: {
+    [action]: {
+      type: "object",
+      properties: { tenant: { type: "string", pattern: "^[a-zA-Z0-9-]*$", minLength: 1, maxLength: 255 } },
+      required: ["tenant"],
+      additionalProperties: false,
+    },
+  },
+  required: [action],
+  additionalProperties: false,
+});
+
+const ADD = schemas<{ readonly addTenantAccess: Tenant }>([1, body("addTenantAccess")]);
+const REMOVE = schemas<{ readonly removeTenantAccess: Tenant }>([1, body("removeTenantAccess")]);
+
+/** Which projects see a flavor that is not public. */
+export const flavorAccessRoutes = (deps: ComputeDeps): readonly ComputeRoute[] => [
+  {
+    method: "GET",
+    path: "/flavors/:flavor/os-flavor-access",
+    answer: (call) => {
+      requireAdmin(call, "os_compute_api:os-flavor-access");
+      const flavor = findFlavor(deps, call);
+      if (flavor.isPublic) throw notFound("Access list not available for public flavors.");
+      return { body: accessList(deps, flavor) };
+    },
+  },
+  { method: "POST", path: "/flavors/:flavor/action", answer: changeAccess(deps) },
+];
+
+const changeAccess =
+  (deps: ComputeDeps) =>
+  (call: Call): Answer => {
+    const given = call.json();
+    const [action] = typeof given === "object" && given !== null ? Object.keys(given) : [];
+    if (action === "addTenantAccess") return addAccess(deps, call);
+    if (action === "removeTenantAccess") return removeAccess(deps, call);
+    throw badRequest(`There is no such action: ${action ?? ""}`);
+  };
+
+const addAccess = (deps: ComputeDeps, call: Call): Answer => {
+  const { tenant } = call.body(ADD).addTenantAccess;
+  requireAdmin(call, "os_compute_api:os-flavor-access:add_tenant_access");
+  const flavor = findFlavor(deps, call);
+  requireProject(deps, tenant);
+  if (call.version >= 7 && flavor.isPublic) throw conflict("Can not add access to a public flavor.");
+  deps.store.flavors.addProject(flavor.flavorid, tenant);
+  return { body: accessList(deps, flavor) };
+};
+
+const removeAccess = (deps: ComputeDeps, call: Call): Answer => {
+  const { tenant } = call.body(REMOVE).removeTenantAccess;
+  requireAdmin(call, "os_compute_api:os-flavor-access:remove_tenant_access");
+  const flavor = findFlavor(deps, call);
+  requireProject(deps, tenant);
+  deps.store.flavors.removeProject(flavor.flavorid, tenant);
+  return { body: accessList(deps, flavor) };
+};
+
+const requireProject = ({ projectExists }: ComputeDeps, id: string): void => {
+  if (!projectExists(id)) throw badRequest(`Project ID ${id} is not a valid project.`);
+};
+
+const accessList = ({ store }: ComputeDeps, { flavorid }: Flavor): Json => ({
+  flavor_access: store.flavors.projects(flavorid).map((id) => ({ flavor_id: flavorid, tenant_id: id })),
+});
