@@ -11,6 +11,7 @@ const COMMANDS = {
   virsh: async () => (await import("./cluster/virsh.js")).virshCommand(),
   fault: async () => (await import("./cluster/fault.js")).faultCommand(),
   db: async () => (await import("./cluster/db.js")).dbCommand(),
+  manage: async () => (await import("./cluster/manage.js")).manageCommand(),
   placement: async () => (await import("./cluster/placement.js")).placementCommand(),
   "control-plane": async () => (await import("./cluster/control-plane.js")).controlPlaneCommand(),
 } satisfies Record<string, () => Promise<Command>>;

@@ -73,6 +73,7 @@ export const QUIRKS = Object.freeze({
     "6.7",
     "take any accepted migration of an instance for its evacuation, whatever its type",
   ),
+  "audit-races-builds": quirk("7.4", "take what an instance claimed that is just being built or moved for an orphan"),
 });
 
 export type QuirkName = keyof typeof QUIRKS;

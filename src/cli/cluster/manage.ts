@@ -1,0 +1,95 @@
+import { Command } from "commander";
+import { audit } from "../../cluster/manage/audit.js";
+import { healAllocations } from "../../cluster/manage/heal-allocations.js";
+import { ironicNodeMove } from "../../cluster/manage/ironic-node-move.js";
+import { syncAggregates } from "../../cluster/manage/sync-aggregates.js";
+import { AUDIT_RETURN_CODES, HEAL_RETURN_CODES, SYNC_RETURN_CODES } from "./manage/return-codes.js";
+import { commandWith, type ManageFlags } from "./manage/run.js";
+
+interface HealFlags extends ManageFlags {
+  readonly maxCount?: string;
+  readonly instance?: string;
+  readonly cell?: string;
+  readonly dryRun?: true;
+  readonly force?: true;
+}
+interface AuditFlags extends ManageFlags {
+  readonly resource_provider?: string;
+  readonly delete?: true;
+}
+interface NodeMoveFlags extends ManageFlags {
+  readonly ironicNodeUuid?: string;
+  readonly destinationHost?: string;
+}
+
+/** nova-manage's commands on a running cluster, with its flags, texts and return codes. */
+export const manageCommand = (): Command => {
+  const manage = new Command("manage").summary("nova-manage's commands: heal and audit allocations, mirror aggregates");
+  const placement = manage.command("placement").summary("allocations and aggregates in Placement");
+  addHeal(placement);
+  addAudit(placement);
+  addSync(placement);
+  addNodeMove(manage.command("db").summary("the state of record"));
+  return manage;
+};
+
+const addHeal = (parent: Command): void => {
+  commandWith<HealFlags>(parent, "heal_allocations", HEAL_RETURN_CODES, (parts, flags) => {
+    const { maxCount, instance, cell, force = false, dryRun = false, verbose = false } = flags;
+    return healAllocations(parts, {
+      ...(maxCount === undefined ? {} : { maxCount }),
+      ...(instance === undefined ? {} : { instance }),
+      ...(cell === undefined ? {} : { cell }),
+      ...{ force, dryRun, verbose },
+    });
+  })
+    .description(
+      "Creates the allocations that instances lack in Placement, from their flavors, and puts right whose they are.\n" +
+        "Instances that a task is under way for are passed over, and what migrations hold is never created.",
+    )
+    .option("--max-count <max_count>", "instances to heal at most (default: all, in batches of 50)")
+    .option("--verbose", "tell of each instance")
+    .option("--dry-run", "tell what would be written, and write nothing; returns 4")
+    .option("--instance <instance_uuid>", "only this one; --max-count has no effect then")
+    .option(
+      "--skip-port-allocations",
+      "taken for nova-manage's sake: there are no networks, so no port asks for anything",
+    )
+    .option("--cell <cell_uuid>", "only this cell; not together with --instance")
+    .option("--force", "replace all that the instance holds, also leftovers of an evacuation; needs --instance");
+};
+
+const addAudit = (parent: Command): void => {
+  commandWith<AuditFlags>(parent, "audit", AUDIT_RETURN_CODES, (parts, flags) => {
+    const { resource_provider: resourceProvider, delete: deletes = false, verbose = false } = flags;
+    return audit(parts, { ...(resourceProvider === undefined ? {} : { resourceProvider }), delete: deletes, verbose });
+  })
+    .description(
+      "Finds allocations of consumers that are neither instances nor active migrations of the provider's compute node.\n" +
+        "What is being built or moved is left alone.",
+    )
+    .option("--verbose", "tell of each allocation")
+    .option("--resource_provider <provider_uuid>", "only this one")
+    .option("--delete", "delete what was found, on that provider only");
+};
+
+const addSync = (parent: Command): void => {
+  commandWith<ManageFlags>(parent, "sync_aggregates", SYNC_RETURN_CODES, (parts, { verbose = false }) =>
+    syncAggregates(parts, { verbose }),
+  )
+    .description("Puts the providers of hosts into the Placement aggregates of their host aggregates; removes none.")
+    .option("--verbose", "tell of each host");
+};
+
+const addNodeMove = (parent: Command): void => {
+  commandWith<NodeMoveFlags>(parent, "ironic_compute_node_move", "", (parts, flags) => {
+    const { ironicNodeUuid, destinationHost } = flags;
+    return ironicNodeMove(parts, {
+      ...(ironicNodeUuid === undefined ? {} : { ironicNodeUuid }),
+      ...(destinationHost === undefined ? {} : { destinationHost }),
+    });
+  })
+    .description("Gives a bare-metal node, with its instance, from a service that is forced down to another one.")
+    .option("--ironic-node-uuid <uuid>", "the node")
+    .option("--destination-host <host>", "the host of the service that takes it");
+};

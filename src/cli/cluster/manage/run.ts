@@ -1,0 +1,88 @@
+import { hostname } from "node:os";
+import { resolve } from "node:path";
+import type { Command } from "commander";
+import { placementAccess } from "../../../agent/placement-access.js";
+import { DEFAULT_STATE_DIR, stateDir } from "../../../cluster/local/state-dir.js";
+import type { ManageParts } from "../../../cluster/manage/manage-parts.js";
+import { runCommand } from "../../../cluster/manage/run-command.js";
+import type { Conductor } from "../../../conductor/port.js";
+import { readConfigSources } from "../../../config/config-sources.js";
+import { compileNovaConfig } from "../../../config/nova-config.js";
+import { PlacementHttp } from "../../../placement/placement-http.js";
+import { ConflictRetries } from "../../../placement/retries.js";
+import { createNodeRuntime } from "../../../runtime/node/node-runtime.js";
+import type { Runtime } from "../../../runtime/runtime.js";
+import { quietLogger } from "../../ui/quiet-logger.js";
+import { createTerminal } from "../../ui/terminal.js";
+import { withOperatorSession } from "../operator-session.js";
+
+/** What every command of `manage` takes. */
+export interface ManageFlags {
+  readonly stateDir: string;
+  readonly configFile: readonly string[];
+  readonly verbose?: true;
+}
+
+type Work<Flags> = (parts: ManageParts, flags: Flags) => Promise<number>;
+
+/** Adds a command that works on the running cluster and exits with what `work` answers. @param ending of its help */
+export const commandWith = <Flags extends ManageFlags>(
+  parent: Command,
+  name: string,
+  ending: string,
+  work: Work<Flags>,
+): Command =>
+  parent
+    .command(name)
+    .option("--state-dir <dir>", "the cluster's state directory", DEFAULT_STATE_DIR)
+    .option("--config-file <file>", "nova.conf: [placement], [workarounds] upstream_quirks; repeatable", collect, [])
+    .addHelpText("after", ending)
+    .action(async (flags: Flags) => {
+      process.exitCode = await run(flags, work);
+    });
+
+const collect = (value: string, before: readonly string[]): readonly string[] => [...before, value];
+
+async function run<Flags extends ManageFlags>(flags: Flags, work: Work<Flags>): Promise<number> {
+  const terminal = createTerminal();
+  const runtime = createNodeRuntime({ logger: quietLogger });
+  const directory = stateDir(flags.stateDir, process.cwd());
+  try {
+    return await runCommand(terminal.print, () =>
+      withOperatorSession("manage", { runtime, directory }, async (conductor) =>
+        work(await partsOf(flags, { runtime, conductor, stateDir: directory.root, print: terminal.print }), flags),
+      ),
+    );
+  } finally {
+    await runtime.http.close();
+  }
+}
+
+interface Place {
+  readonly runtime: Runtime;
+  readonly conductor: Conductor;
+  readonly stateDir: string;
+  readonly print: (line: string) => void;
+}
+
+async function partsOf(flags: ManageFlags, { runtime, conductor, stateDir: root, print }: Place): Promise<ManageParts> {
+  const sources = await readConfigSources(runtime.files, {
+    configFiles: flags.configFile.map((path) => resolve(process.cwd(), path)),
+    environment: process.env,
+    commandLine: [],
+  });
+  const { config } = compileNovaConfig(sources, { stateDir: root, hostname: hostname() });
+  return {
+    conductor,
+    placement: new PlacementHttp({
+      http: runtime.http,
+      clock: runtime.clock,
+      access: placementAccess(config, runtime, conductor),
+      userAgent: "nova-manage",
+    }),
+    retries: new ConflictRetries(runtime.timers, runtime.random),
+    quirks: config.workarounds.upstreamQuirks,
+    context: { requestId: `req-${runtime.random.uuid()}` },
+    print,
+  };
+}

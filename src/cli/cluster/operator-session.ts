@@ -1,0 +1,49 @@
+import { conductorUrl, readClusterInfo, type StateDir } from "../../cluster/local/state-dir.js";
+import { connectToConductor } from "../../conductor/connect-to-conductor.js";
+import type { HostSession } from "../../conductor/port.js";
+import type { Runtime } from "../../runtime/runtime.js";
+import { version } from "../ui/version.js";
+
+/** Milliseconds that a control plane that is there may take. */
+const PATIENCE = 10_000;
+
+/** The state directory has no cluster, or one that does not run. */
+export class NoCluster extends Error {
+  override readonly name = "NoCluster";
+}
+
+/**
+ * The state of record of a running cluster, for an operator's command; the connection ends with the work.
+ * @param command who asks, in the conductor's logs. @throws {NoCluster}, and what connecting throws
+ */
+export async function withOperatorSession<T>(
+  command: string,
+  place: { readonly runtime: Runtime; readonly directory: StateDir },
+  work: (session: HostSession) => Promise<T>,
+): Promise<T> {
+  const { runtime, directory } = place;
+  const info = await readClusterInfo(runtime.files, directory);
+  const joinToken = (await runtime.files.readIfPresent(directory.joinTokenFile))?.trim();
+  if (info === undefined || joinToken === undefined) {
+    throw new NoCluster(`${directory.root} has no cluster; name its folder with --state-dir`);
+  }
+  const { processes } = runtime;
+  if (info.machine === processes.machine && !processes.isAlive(info.pid)) {
+    throw new NoCluster(
+      `the control plane of ${directory.root} is not running; start it with "compute-cluster up" and try again`,
+    );
+  }
+  const connection = connectToConductor({
+    url: conductorUrl(info),
+    joinToken,
+    runtime,
+    version: version(),
+    giveUpAfter: PATIENCE,
+  });
+  try {
+    await connection.connected();
+    return await work(connection.host(command, { lease: false }));
+  } finally {
+    await connection.close();
+  }
+}

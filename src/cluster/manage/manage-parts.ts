@@ -1,0 +1,32 @@
+import type { Conductor } from "../../conductor/port.js";
+import type { PlacementHttp } from "../../placement/placement-http.js";
+import type { ConflictRetries } from "../../placement/retries.js";
+import type { RequestContext } from "../../placement/types.js";
+
+/** What the commands of nova-manage work with: the state of record, Placement, and a place for their output. */
+export interface ManageParts {
+  readonly conductor: Pick<Conductor, "call">;
+  readonly placement: PlacementHttp;
+  readonly retries: ConflictRetries;
+  /** `[workarounds] upstream_quirks` */
+  readonly quirks: ReadonlySet<string>;
+  /** Of all requests of this run. */
+  readonly context: RequestContext;
+  /** A line of standard output. */
+  readonly print: (line: string) => void;
+}
+
+/** Ends a command; its message is printed, and the program exits with `code`. */
+export class ManageFailure extends Error {
+  override readonly name = "ManageFailure";
+  readonly code: number;
+
+  constructor(code: number, message: string) {
+    super(message);
+    this.code = code;
+  }
+}
+
+/** Wrong input, and what nobody foresaw; of every command of nova-manage. */
+export const INVALID_INPUT = 127;
+export const UNEXPECTED = 255;

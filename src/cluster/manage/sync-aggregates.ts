@@ -1,0 +1,145 @@
+import { PlacementAPIConnectFailure, ResourceProviderAggregateRetrievalFailed } from "../../placement/errors.js";
+import { readAggregates } from "../../placement/provider-requests.js";
+import { AGAIN } from "../../placement/retries.js";
+import { ManageFailure, type ManageParts } from "./manage-parts.js";
+import { NO_PLACEMENT } from "./put-allocations.js";
+
+export interface SyncOptions {
+  readonly verbose: boolean;
+}
+
+export const SYNC_CODES = {
+  synced: 0,
+  severalNodes: 1,
+  notRead: 2,
+  notWritten: 3,
+  unmappedHosts: 4,
+  noNodes: 5,
+  noProviders: 6,
+} as const;
+
+/** What is told when all hosts were dealt with. */
+interface Missing {
+  readonly mappings: Set<string>;
+  readonly nodes: Set<string>;
+  /** Provider uuids by host. */
+  readonly providers: Map<string, string>;
+}
+
+/** `nova-manage placement sync_aggregates` (spec 7.5): adds, never removes. @returns the exit code. @throws {ManageFailure} */
+export async function syncAggregates(parts: ManageParts, { verbose }: SyncOptions): Promise<number> {
+  const say = verbose ? parts.print : () => undefined;
+  const missing: Missing = { mappings: new Set(), nodes: new Set(), providers: new Map() };
+  const known = new Map<string, string>();
+  say("Filling in missing placement aggregates");
+  for (const aggregate of await parts.conductor.call("host_aggregates", {})) {
+    say(`Processing aggregate: ${aggregate.name}`);
+    for (const host of aggregate.hosts) {
+      say(`Processing host: ${host}`);
+      const provider = known.get(host) ?? (await providerOf(parts, host, missing));
+      if (provider === undefined) continue;
+      known.set(host, provider);
+      if (await addToAggregate(parts, { host, provider, aggregate: aggregate.uuid })) {
+        say(`Successfully added host (${host}) and provider (${provider}) to aggregate (${aggregate.uuid}).`);
+      } else {
+        missing.providers.set(host, provider);
+      }
+    }
+  }
+  return tell(parts, missing);
+}
+
+/** Undefined: it has none, which was noted. @throws {ManageFailure} it has several */
+async function providerOf({ conductor }: ManageParts, host: string, missing: Missing): Promise<string | undefined> {
+  if (!(await conductor.call("host_mapping", { host }))) {
+    missing.mappings.add(host);
+    return undefined;
+  }
+  const nodes = await conductor.call("compute_nodes_by_host", { host });
+  if (nodes.length > 1) {
+    throw new ManageFailure(
+      SYNC_CODES.severalNodes,
+      `Unexpected number of compute node records (${nodes.length}) found for host ${host}. There should only be a one-to-one mapping.`,
+    );
+  }
+  if (nodes.length === 0) missing.nodes.add(host);
+  return nodes[0]?.uuid;
+}
+
+interface Membership {
+  readonly host: string;
+  readonly provider: string;
+  readonly aggregate: string;
+}
+
+/** False: there is no such provider. @throws {ManageFailure} */
+async function addToAggregate(parts: ManageParts, membership: Membership): Promise<boolean> {
+  const { provider } = membership;
+  try {
+    const refusal = await write(parts, membership);
+    if (refusal !== undefined) throw notWritten(membership, refusal);
+    return true;
+  } catch (error) {
+    if (error instanceof PlacementAPIConnectFailure) throw notWritten(membership, NO_PLACEMENT);
+    if (!(error instanceof ResourceProviderAggregateRetrievalFailed)) throw error;
+    if (error.status === 404) return false;
+    throw new ManageFailure(SYNC_CODES.notRead, `Failed to get aggregates for resource provider with UUID ${provider}`);
+  }
+}
+
+/** Undefined: the provider is in the aggregate; else why it could not be put there. */
+async function write(
+  { placement, retries, context }: ManageParts,
+  { provider, aggregate }: Membership,
+): Promise<string | undefined> {
+  const url = `/resource_providers/${provider}/aggregates`;
+  let refusal = "";
+  const done = await retries.run(async () => {
+    const { value, generation } = await readAggregates(placement, provider, context);
+    if (value.includes(aggregate)) return true;
+    const body = { aggregates: [...value, aggregate], resource_provider_generation: generation };
+    const answer = await placement.put(url, { ...context, version: "1.19", body });
+    if (answer.ok) return true;
+    if (answer.status !== 409) {
+      refusal = `Failed to update resource provider via URL ${url}: ${answer.detail}`;
+      return false;
+    }
+    refusal = `A conflict was encountered attempting to update resource provider ${provider} (generation ${generation}): ${answer.detail}`;
+    return AGAIN;
+  });
+  return done === true ? undefined : refusal;
+}
+
+const notWritten = ({ host, provider, aggregate }: Membership, error: string): ManageFailure =>
+  new ManageFailure(
+    SYNC_CODES.notWritten,
+    `Failed updating provider aggregates for host (${host}), provider (${provider}) and aggregate (${aggregate}). Error: ${error}`,
+  );
+
+/** @returns the exit code: of the last of these that there is something to tell of */
+function tell({ print }: ManageParts, { mappings, nodes, providers }: Missing): number {
+  let code: number = SYNC_CODES.synced;
+  if (mappings.size > 0) {
+    print(
+      "The following hosts were found in nova host aggregates but no host mappings were found in the nova API DB. Run " +
+        `"nova-manage cell_v2 discover_hosts" and then retry. Missing: ${[...mappings].join(",")}`,
+    );
+    code = SYNC_CODES.unmappedHosts;
+  }
+  if (nodes.size > 0) {
+    print(
+      "Unable to find matching compute_nodes record entries in the cell database for the following hosts; does the " +
+        `nova-compute service on each host need to be restarted? Missing: ${[...nodes].join(",")}`,
+    );
+    code = SYNC_CODES.noNodes;
+  }
+  if (providers.size > 0) {
+    const list = [...providers].sort().map(([host, uuid]) => `(${host}=${uuid})`);
+    print(
+      `Unable to find matching resource provider record in placement with uuid for the following hosts: ${list.join(",")}. ` +
+        "Try restarting the nova-compute service on each host and then retry.",
+    );
+    code = SYNC_CODES.noProviders;
+  }
+  return code;
+}
