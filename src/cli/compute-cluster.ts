@@ -25,7 +25,13 @@ const program = new Command("compute-cluster")
   .exitOverride();
 for (const load of asked === undefined ? Object.values(COMMANDS) : [COMMANDS[asked]]) {
   const command = await load();
-  program.addCommand(command.copyInheritedSettings(program), { hidden: command.name() === "control-plane" });
+  program.addCommand(inheriting(command, program), { hidden: command.name() === "control-plane" });
+}
+
+/** Subcommands of subcommands, too, end with this program's exit codes. */
+function inheriting(command: Command, parent: Command): Command {
+  for (const child of command.copyInheritedSettings(parent).commands) inheriting(child, command);
+  return command;
 }
 
 await program.parseAsync().catch(reportFailure("compute-cluster"));
