@@ -19,6 +19,7 @@ import type { Allocations } from "../virt/types.js";
 import type { FinishResizeRequest } from "./operations/cold-move/finish-resize.js";
 import type { MoveRequest } from "./operations/cold-move/move-request.js";
 import type { PrepResizeRequest } from "./operations/cold-move/prep-resize.js";
+import type { StuckMoveOptions } from "./operations/cold-move/recover.js";
 import type { LiveMigrationOperations } from "./operations/live-migration/contract.js";
 import type { StateChangeName } from "./operations/states/state-changes.js";
 import type { UnshelveRequest } from "./operations/states/unshelve-instance.js";
@@ -159,8 +160,8 @@ export interface Operations {
   /** Spec 6.3 "Revert": destination, then source. */
   revertResize(request: MoveRequest): Promise<void>;
   finishRevertResize(request: MoveRequest): Promise<void>;
-  /** Spec 2.6 OPT: goes on with, or ends, cold moves of this host's of which nothing was written since `before`, ms. */
-  recoverColdMoves(before: number): Promise<void>;
+  /** Spec 2.6 OPT: goes on with, or ends, cold moves of this host's that nobody works on any more. */
+  recoverColdMoves(options: StuckMoveOptions): Promise<void>;
   /** Pause, suspend and the like. */
   changeState(change: StateChangeName, instance: Instance, requestId: string): Promise<void>;
   rescueInstance(instance: Instance, imageRef: string | undefined, requestId: string): Promise<void>;

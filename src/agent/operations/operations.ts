@@ -9,7 +9,7 @@ import { type FinishResizeRequest, finishResize } from "./cold-move/finish-resiz
 import { finishRevertResize } from "./cold-move/finish-revert-resize.js";
 import type { MoveRequest } from "./cold-move/move-request.js";
 import { type PrepResizeRequest, prepResize } from "./cold-move/prep-resize.js";
-import { findStuckMoves } from "./cold-move/recover.js";
+import { findStuckMoves, type StuckMoveOptions } from "./cold-move/recover.js";
 import { resizeInstance } from "./cold-move/resize-instance.js";
 import { revertResize } from "./cold-move/revert-resize.js";
 import { completePartialDeletion, deleteInstance } from "./delete-instance.js";
@@ -113,9 +113,9 @@ export class InstanceOperations implements Operations {
     await this.#move(finishRevertResize, request);
   }
 
-  async recoverColdMoves(before: number): Promise<void> {
+  async recoverColdMoves(options: StuckMoveOptions): Promise<void> {
     const { context } = this.#parts;
-    for (const move of await findStuckMoves(context, before)) {
+    for (const move of await findStuckMoves(context, options)) {
       const { instanceUuid, migrationId } = move;
       const requestId = newRequestId(context);
       const fields = { instance: instanceUuid, migration: migrationId, request_id: requestId };

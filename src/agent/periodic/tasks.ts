@@ -59,7 +59,7 @@ export function periodicTasks(parts: AgentParts, pending: PendingEvacuations): r
     ),
     // Not Nova's: spec 2.6 OPT.
     task("unfinished_cold_moves", DEFAULT_SPACING, () =>
-      parts.operations.recoverColdMoves(parts.runtime.clock.now() - MOVE_PATIENCE),
+      parts.operations.recoverColdMoves({ before: parts.runtime.clock.now() - MOVE_PATIENCE, confirmed: false }),
     ),
     // reclaim_instance_interval
     task("_reclaim_queued_deletes", everyMinuteIf(options.reclaimInstanceInterval > 0), () =>

@@ -36,7 +36,7 @@ export async function initHost(parts: AgentParts, options: InitHostOptions): Pro
   try {
     registerLifecycleListener(parts); // row 7
     const handled = await settleGuests(parts, options, ownership, loaded); // rows 8-10
-    await parts.operations.recoverColdMoves(parts.runtime.clock.now());
+    await parts.operations.recoverColdMoves({ before: parts.runtime.clock.now(), confirmed: true });
     await failInterruptedBuilds(parts, await findInterruptedBuilds(parts, ownership.nodes.values(), handled)); // row 11
   } finally {
     if (loaded.length > 0) {

@@ -73,9 +73,14 @@ export async function confirmResize(parts: OperationParts, request: MoveRequest)
   });
 }
 
+/** The end of a confirmation that died when it had written `confirmed`. @throws what the failed step threw */
+export async function settleConfirmed(parts: OperationParts, request: MoveRequest): Promise<void> {
+  await runSteps(parts, SETTLE_CONFIRMED, { parts, request, move: await lookUpMove(parts, request) });
+}
+
 async function confirmFailed(progress: MoveProgress, error: unknown): Promise<void> {
   // Deleted meanwhile: what the source held is gone, and so is the migration.
   if (error instanceof InstanceNotFound) return;
-  await failMove(progress, { vmState: "error" }, error);
+  await failMove(progress, { vmState: "error", oldFlavor: null, newFlavor: null }, error);
   throw error;
 }

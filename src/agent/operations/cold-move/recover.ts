@@ -10,7 +10,7 @@ import type { AgentContext } from "../../contracts.js";
 import { hasQuirk } from "../../parts.js";
 import { type Move, revertToSource } from "../move-allocations.js";
 import type { OperationParts } from "../parts.js";
-import { confirmResize } from "./confirm-resize.js";
+import { confirmResize, settleConfirmed } from "./confirm-resize.js";
 import { finishFailed, finishResize } from "./finish-resize.js";
 import { finishRevertResize } from "./finish-revert-resize.js";
 import { DISK_INFO, lookUpMove, type MoveRequest } from "./move-request.js";
@@ -37,6 +37,7 @@ const RESUMES: readonly Resume[] = [
   { task: "resize_reverting", statuses: ["reverted"], side: "source", run: finishRevertResize },
   { task: "resize_reverting", statuses: ["reverted"], side: "destination", run: castFinishRevert },
   { task: null, statuses: ["confirming"], side: "source", run: confirmResize },
+  { task: null, statuses: ["confirmed"], side: "source", run: settleConfirmed },
 ];
 
 const TASKS = RESUMES.flatMap(({ task }) => task ?? []);
@@ -48,11 +49,18 @@ export interface StuckMove {
   resume(parts: OperationParts, requestId: string): Promise<void>;
 }
 
-/**
- * Moves from or to this host at a step that this host, or the other, should go on from.
- * @param before only those of which nothing was written since, ms.
- */
-export async function findStuckMoves(context: AgentContext, before: number): Promise<readonly StuckMove[]> {
+export interface StuckMoveOptions {
+  /** Only those of which nothing was written since, ms. */
+  readonly before: number;
+  /** Also confirmations that died between their last two writes; only a look at every move that ended here finds those. */
+  readonly confirmed: boolean;
+}
+
+/** Moves from or to this host at a step that this host, or the other, should go on from. */
+export async function findStuckMoves(
+  context: AgentContext,
+  { before, confirmed }: StuckMoveOptions,
+): Promise<readonly StuckMove[]> {
   const [instances, confirming] = await Promise.all([
     context.conductor.call("instances_by_filters", { filters: { taskStates: TASKS, deleted: false } }),
     context.conductor.call("migrations_by_filters", {
@@ -67,6 +75,9 @@ export async function findStuckMoves(context: AgentContext, before: number): Pro
     const written = Math.max(writtenAt(migration), writtenAt(instance));
     moves.push({ migration, task: instance.taskState, written });
   }
+  for (const migration of confirmed ? await findUnsettled(context) : []) {
+    moves.push({ migration, task: null, written: writtenAt(migration) });
+  }
   return moves
     .filter(({ written }) => written <= before)
     .flatMap(({ migration, task }) => {
@@ -78,10 +89,32 @@ export async function findStuckMoves(context: AgentContext, before: number): Pro
         // Read again under the instance's lock: an operation here may just have ended.
         const now = await lookUpMove(parts, request);
         if (now.instance.deleted !== 0 || resumeOf(context, now.migration, now.instance.taskState) !== found) return;
+        if (now.migration.status === "confirmed" && !(await isUnsettled(context, now))) return;
         await found.run(parts, request);
       };
       return [{ instanceUuid, migrationId, resume }];
     });
+}
+
+async function findUnsettled(context: AgentContext): Promise<readonly Migration[]> {
+  const { conductor, host } = context;
+  const ended = await conductor.call("migrations_by_filters", {
+    filters: { sourceCompute: host, migrationTypes: COLD, statuses: ["confirmed"] },
+  });
+  if (ended.length === 0) return [];
+  const uuids = [...new Set(ended.map(({ instanceUuid }) => instanceUuid))];
+  const found: Migration[] = [];
+  for (const instance of await conductor.call("instances_by_filters", { filters: { uuids, deleted: false } })) {
+    const migration = ended.findLast(({ instanceUuid }) => instanceUuid === instance.uuid);
+    if (migration && (await isUnsettled(context, { instance, migration }))) found.push(migration);
+  }
+  return found;
+}
+
+/** The flavors go last of all (bug 1818914); those of a later move are its own. */
+async function isUnsettled(context: AgentContext, { instance, migration }: Move): Promise<boolean> {
+  if (instance.oldFlavor === null && instance.newFlavor === null) return false;
+  return (await latestMove(context, instance))?.id === migration.id;
 }
 
 function resumeOf(context: AgentContext, migration: Migration, task: TaskState | null): Resume | undefined {

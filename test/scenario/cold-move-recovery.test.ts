@@ -1,0 +1,141 @@
+import { expect } from "vitest";
+import type { ComputeNode, Flavor, Resources } from "../../src/conductor/records/index.js";
+import {
+  type ColdMove,
+  castConfirm,
+  castPrep,
+  castRevert,
+  heldBy,
+  NEW,
+  resized,
+  statusOf,
+  VM,
+} from "../fixtures/cold-moves.js";
+import type { Lab } from "../unit/agent/support/lab.js";
+import { libvirt, nodeOf } from "../unit/agent/support/libvirt-hosts.js";
+import { AMOUNTS, addInstance, FLAVOR } from "../unit/agent/support/records.js";
+import { scenario } from "../unit/agent/support/scenario.js";
+
+/** Kills the source in its confirmation, when the conductor has answered the write of `confirmed`. */
+async function killedWhenConfirmed(lab: Lab, strategy: "split" | "doubled") {
+  const source = await lab.start("devstack1", { operations: "real" });
+  await lab.start("devstack2", { operations: "real" });
+  const move = await resized(lab, { strategy });
+  lab.afterCall = (host, method) => {
+    if (host === "devstack1" && method === "save_together" && statusOf(move) === "confirmed") {
+      lab.kill(source);
+      return new Promise<never>(() => {});
+    }
+    return undefined;
+  };
+  castConfirm(move);
+  await lab.world.runUntil(() => !source.runtime.alive);
+  lab.afterCall = () => {};
+  return move;
+}
+
+for (const strategy of ["split", "doubled"] as const) {
+  scenario(
+    `6.3 Confirm ${strategy}: a source that died after "confirmed" frees its half and the flavors`,
+    async (lab) => {
+      const move = await killedWhenConfirmed(lab, strategy);
+      expect(lab.instance(VM)).toMatchObject({ vmState: "active", taskState: null, oldFlavor: { id: 1 } });
+      await lab.world.advance(1_000);
+      await lab.start("devstack1", { operations: "real" });
+      expect(lab.instance(VM)).toMatchObject({
+        vmState: "active",
+        host: "devstack2",
+        oldFlavor: null,
+        newFlavor: null,
+      });
+      expect(lab.instance(VM).systemMetadata).not.toHaveProperty("old_vm_state");
+      expect(await heldBy(move)).toEqual({ instance: { [move.d.uuid]: NEW }, migration: {} });
+    },
+  );
+}
+
+scenario("6.3 Confirm: the flavors of a later move are its own", async (lab) => {
+  const { d } = await killedWhenConfirmed(lab, "split");
+  lab.store.instances.save(VM, { vmState: "resized" });
+  const destination = { destCompute: d.host, destNode: d.hypervisorHostname, destComputeId: d.id };
+  lab.store.migrations.create({
+    instanceUuid: VM,
+    migrationType: "migration",
+    status: "finished",
+    changes: { sourceCompute: d.host, sourceNode: d.hypervisorHostname, ...destination },
+  });
+  await lab.start("devstack1", { operations: "real" });
+  expect(lab.instance(VM)).toMatchObject({ vmState: "resized", oldFlavor: { id: 1 } });
+});
+
+/** A guest with a part of a device on each host that it moves to; both providers of a host belong to what it holds there. */
+const DEVICES = { devices: ["0000:81:00.0=VGPU:2"] };
+const GPU: Flavor = { ...FLAVOR, extraSpecs: { "resources:VGPU": "1" } };
+
+async function devicesOf(lab: Lab, host: string): Promise<readonly string[]> {
+  const xml = (await lab.read(`/hypervisors/${host}/domains/${VM}.xml`)) ?? "";
+  return [...xml.matchAll(/<fake:device [^>]*>/g)].map(([device]) => device);
+}
+
+for (const strategy of ["split", "doubled"] as const) {
+  scenario(
+    `8.3 ${strategy}: a guest has a device on the host it is moved to, and on the one it goes back to`,
+    async (lab) => {
+      for (const host of ["devstack1", "devstack2"]) {
+        await lab.start(host, libvirt(host, { config: { sections: { fake_libvirt: DEVICES } } }));
+      }
+      const [s, d] = [nodeOf(lab, "devstack1"), nodeOf(lab, "devstack2")];
+      const onS = await halfOn(lab, "devstack1");
+      const onD = await halfOn(lab, "devstack2");
+      await bootWithDevice(lab, s, onS);
+      expect(await devicesOf(lab, "devstack1")).toHaveLength(1);
+
+      lab.store.instances.save(VM, { taskState: "resize_prep" });
+      const migration = lab.store.migrations.create({
+        instanceUuid: VM,
+        migrationType: "migration",
+        status: "pre-migrating",
+        changes: {
+          sourceCompute: s.host,
+          sourceNode: s.hypervisorHostname,
+          destCompute: d.host,
+          oldInstanceTypeId: GPU.id,
+          newInstanceTypeId: GPU.id,
+        },
+      });
+      await lab.hold(VM, strategy === "split" ? onD : { ...onS, ...onD });
+      if (strategy === "split") await lab.hold(migration.uuid, onS);
+      const move: ColdMove = { lab, options: { strategy }, s, d, migration, newFlavor: GPU };
+      castPrep(move);
+      await lab.world.runUntil(() => lab.instance(VM).vmState === "resized");
+      expect(await devicesOf(lab, "devstack2")).toHaveLength(1);
+
+      castRevert(move);
+      await lab.world.runUntil(() => lab.instance(VM).vmState === "active");
+      expect(await devicesOf(lab, "devstack1")).toHaveLength(1);
+    },
+  );
+}
+
+async function halfOn(lab: Lab, host: string): Promise<Record<string, Resources>> {
+  const { uuid: root } = nodeOf(lab, host);
+  const { options } = await lab.prepare(host, { process: "observer" });
+  const pass = await lab.world.runUntil(options.placement.beginPass([root]));
+  const child = (pass.members(root) ?? []).find(({ parentUuid }) => parentUuid === root);
+  if (!child) throw new Error(`${host} has no device provider`);
+  return { [root]: AMOUNTS, [child.uuid]: { VGPU: 1 } };
+}
+
+async function bootWithDevice(lab: Lab, node: ComputeNode, half: Record<string, Resources>): Promise<void> {
+  addInstance(lab.store, VM, { vmState: "building", taskState: "scheduling", powerState: 0, flavor: GPU });
+  await lab.hold(VM, half);
+  const request = {
+    instanceUuid: VM,
+    allocations: Object.fromEntries(Object.entries(half).map(([uuid, resources]) => [uuid, { resources }])),
+    node: node.hypervisorHostname,
+    alternates: [],
+    requestId: "req-boot",
+  };
+  lab.controlPlane.conductor.bus.cast(node.host, "build_and_run_instance", request, "req-boot");
+  await lab.world.runUntil(() => lab.instance(VM).vmState === "active");
+}
