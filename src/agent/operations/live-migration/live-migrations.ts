@@ -1,16 +1,17 @@
 import type { AgentMethods, LiveMigrateData } from "../../../conductor/agent-methods.js";
 import { InstanceNotFound, InvalidMigrationState } from "../../../conductor/errors.js";
 import type { ParamsOf } from "../../../conductor/methods.js";
-import type { Instance, Migration } from "../../../conductor/records/index.js";
+import type { Migration } from "../../../conductor/records/index.js";
 import { KeyedLock } from "../../../runtime/keyed-lock.js";
 import { TaskQueue } from "../../../runtime/queue.js";
 import { NotImplemented } from "../../../virt/errors.js";
 import { hasQuirk, requestId as newRequestId } from "../../parts.js";
 import { recordingFault, withActionEvent } from "../error-wrappers.js";
 import type { OperationParts } from "../parts.js";
-import { runSteps } from "../step-list.js";
+import { runSteps, type StepList } from "../step-list.js";
 import { cleanUpChecks, DESTINATION_CHECK_STEPS, type DestinationCheck, preCheck } from "./checks.js";
 import type { LiveMigrationOperations } from "./contract.js";
+import { ABORT_STEPS, type Control, FORCE_COMPLETE_STEPS, findInstance } from "./control.js";
 import { POST_AT_DESTINATION_STEPS, PRE_STEPS, ROLLBACK_AT_DESTINATION_STEPS, receive } from "./destination.js";
 import { driverData, type Flow } from "./flow.js";
 import { IncomingMigrations } from "./incoming-migrations.js";
@@ -47,7 +48,7 @@ export class LiveMigrations implements LiveMigrationOperations {
     const event = { instanceUuid, requestId, event: "compute_check_can_live_migrate_destination" };
     return withActionEvent(parts.context, event, () =>
       preCheck(parts, async () => {
-        const instance = await this.#instance(instanceUuid);
+        const instance = await findInstance(this.#parts, instanceUuid);
         const check: DestinationCheck = {
           parts,
           instance,
@@ -72,7 +73,7 @@ export class LiveMigrations implements LiveMigrationOperations {
     const event = { instanceUuid, requestId, event: "compute_check_can_live_migrate_source" };
     return withActionEvent(parts.context, event, () =>
       preCheck(parts, async () => {
-        const instance = await this.#instance(instanceUuid);
+        const instance = await findInstance(this.#parts, instanceUuid);
         return parts.context.driver.checkCanLiveMigrateSource(instance, driverData(data));
       }),
     );
@@ -142,40 +143,24 @@ export class LiveMigrations implements LiveMigrationOperations {
     );
   }
 
-  async abort({ instanceUuid, migrationId, requestId }: Request<"live_migration_abort">): Promise<void> {
-    const parts = this.#for(requestId);
-    const event = { instanceUuid, requestId, event: "compute_live_migration_abort" };
-    await withActionEvent(parts.context, event, () =>
-      recordingFault(parts.context, instanceUuid, async () => {
-        const migration = await parts.context.conductor.call("migration_get", { id: migrationId });
-        const entry = this.#outgoing.get(migrationId);
-        const abortable = ["queued", "preparing", "running"].includes(migration?.status ?? "");
-        if (!entry || !abortable || entry.phase === "ending") {
-          throw new InvalidMigrationState(
-            `live migration ${migrationId} is ${migration?.status}${entry ? "" : ", and not under way on this host"}: ` +
-              "only one that is queued, preparing or running can be aborted",
-          );
-        }
-        if (entry.phase === "running")
-          await parts.context.driver.liveMigrationAbort(await this.#instance(instanceUuid));
-        entry.abort();
-      }),
-    );
+  abort(request: Request<"live_migration_abort">): Promise<void> {
+    return this.#control(request, ABORT_STEPS, "compute_live_migration_abort");
   }
 
-  async forceComplete(request: Request<"live_migration_force_complete">): Promise<void> {
-    const { instanceUuid, migrationId, requestId } = request;
+  forceComplete(request: Request<"live_migration_force_complete">): Promise<void> {
+    return this.#control(request, FORCE_COMPLETE_STEPS, "compute_live_migration_force_complete");
+  }
+
+  async #control(
+    { instanceUuid, migrationId, requestId }: Request<"live_migration_abort" | "live_migration_force_complete">,
+    steps: StepList<Control>,
+    event: string,
+  ): Promise<void> {
     const parts = this.#for(requestId);
-    const event = { instanceUuid, requestId, event: "compute_live_migration_force_complete" };
-    await withActionEvent(parts.context, event, () =>
+    await withActionEvent(parts.context, { instanceUuid, requestId, event }, () =>
       recordingFault(parts.context, instanceUuid, async () => {
-        const migration = await parts.context.conductor.call("migration_get", { id: migrationId });
-        if (migration?.status !== "running" || this.#outgoing.get(migrationId)?.phase !== "running") {
-          throw new InvalidMigrationState(
-            `live migration ${migrationId} is ${migration?.status}: only one that is running can be forced to complete`,
-          );
-        }
-        await parts.context.driver.liveMigrationForceComplete(await this.#instance(instanceUuid));
+        const entry = this.#outgoing.get(migrationId);
+        await runSteps(parts, steps, { parts, instanceUuid, migrationId, entry });
       }),
     );
   }
@@ -201,7 +186,7 @@ export class LiveMigrations implements LiveMigrationOperations {
     const { driver, runtime } = this.#parts.context;
     if (entry.phase === "running") {
       try {
-        await driver.liveMigrationAbort(await this.#instance(instanceUuid));
+        await driver.liveMigrationAbort(await findInstance(this.#parts, instanceUuid));
       } catch (err) {
         const level = err instanceof NotImplemented || err instanceof InstanceNotFound ? "info" : "warn";
         runtime.logger[level]("the live migration of an instance that is deleted goes on to its end", {
@@ -262,7 +247,7 @@ export class LiveMigrations implements LiveMigrationOperations {
   async #accept(parts: OperationParts, request: Request<"live_migration">, entry: OutgoingMigration): Promise<Flow> {
     const { conductor, host } = parts.context;
     const { instanceUuid, migrationId, dest, data, requestId } = request;
-    const instance = await this.#instance(instanceUuid);
+    const instance = await findInstance(this.#parts, instanceUuid);
     if (instance.host !== host) {
       throw new InvalidMigrationState(`instance ${instanceUuid} is on ${instance.host} and can not leave ${host}`);
     }
@@ -333,12 +318,6 @@ export class LiveMigrations implements LiveMigrationOperations {
 
   #of(instanceUuid: string): OutgoingMigration | undefined {
     return [...this.#outgoing.values()].find((entry) => entry.instanceUuid === instanceUuid);
-  }
-
-  async #instance(uuid: string): Promise<Instance> {
-    const instance = await this.#parts.context.conductor.call("instance_get", { uuid });
-    if (!instance) throw new InstanceNotFound(`instance ${uuid} is not known, or deleted`);
-    return instance;
   }
 
   /** Everything that is logged carries the request id. */

@@ -1,4 +1,5 @@
 import { DESTINATION_CHECK_STEPS } from "./checks.js";
+import { ABORT_STEPS, FORCE_COMPLETE_STEPS } from "./control.js";
 import { COPY_STEPS } from "./copy-guest.js";
 import { POST_AT_DESTINATION_STEPS, PRE_STEPS, ROLLBACK_AT_DESTINATION_STEPS } from "./destination.js";
 import { POST_STEPS } from "./finish-migration.js";
@@ -13,4 +14,6 @@ export const LIVE_MIGRATION_STEPS = [
   POST_AT_DESTINATION_STEPS,
   ROLLBACK_STEPS,
   ROLLBACK_AT_DESTINATION_STEPS,
+  ABORT_STEPS,
+  FORCE_COMPLETE_STEPS,
 ] as const;
