@@ -1,6 +1,16 @@
 import { Command } from "commander";
+import { openrc, quoted } from "../../cluster/identity/openrc.js";
 import { DEFAULT_STATE_DIR, stateDir } from "../../cluster/local/state-dir.js";
+import { createNodeRuntime } from "../../runtime/node/node-runtime.js";
+import { ExitCode } from "../ui/exit-code.js";
+import { quietLogger } from "../ui/quiet-logger.js";
 import { createTerminal } from "../ui/terminal.js";
+
+interface EnvOptions {
+  readonly stateDir: string;
+  readonly cloud: string;
+  readonly openrc?: true;
+}
 
 export const envCommand = (): Command =>
   new Command("env")
@@ -8,12 +18,29 @@ export const envCommand = (): Command =>
     .description('Prints what makes `openstack` use this cluster: eval "$(compute-cluster env)"')
     .option("--state-dir <dir>", "the cluster's state directory", DEFAULT_STATE_DIR)
     .option("--cloud <name>", "devstack, devstack-demo or devstack-system-admin", "devstack")
-    .action((options: { stateDir: string; cloud: string }) => {
-      const directory = stateDir(options.stateDir, process.cwd());
-      const terminal = createTerminal();
-      terminal.print(`export OS_CLIENT_CONFIG_FILE=${quote(directory.cloudsFile)}`);
-      terminal.print(`export OS_CLOUD=${quote(options.cloud)}`);
+    .option("--openrc", "OS_AUTH_URL, OS_USERNAME, OS_PASSWORD ..., for clients that read no clouds.yaml, as `nova`")
+    .action(async (options: EnvOptions) => {
+      process.exitCode = options.openrc === true ? await printOpenrc(options) : printCloud(options);
     });
 
-/** For POSIX shells. */
-const quote = (text: string): string => (/^[\w./-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`);
+const printCloud = ({ stateDir: path, cloud }: EnvOptions): number => {
+  const terminal = createTerminal();
+  terminal.print(`export OS_CLIENT_CONFIG_FILE=${quoted(stateDir(path, process.cwd()).cloudsFile)}`);
+  terminal.print(`export OS_CLOUD=${quoted(cloud)}`);
+  return ExitCode.ok;
+};
+
+const printOpenrc = async ({ stateDir: path, cloud }: EnvOptions): Promise<number> => {
+  const terminal = createTerminal();
+  const { cloudsFile } = stateDir(path, process.cwd());
+  const { files } = createNodeRuntime({ logger: quietLogger });
+  const text = openrc((await files.readIfPresent(cloudsFile)) ?? "", cloud);
+  if (text === undefined) {
+    terminal.complain(
+      `compute-cluster: ${cloudsFile} has no cloud ${cloud}: start the cluster with "compute-cluster up", or name its --state-dir`,
+    );
+    return ExitCode.usage;
+  }
+  terminal.print(text);
+  return ExitCode.ok;
+};

@@ -1,5 +1,6 @@
 import { fileURLToPath } from "node:url";
 import { Command, InvalidArgumentError } from "commander";
+import { quoted } from "../../cluster/identity/openrc.js";
 import { DEFAULT_STATE_DIR, type StateDir, stateDir } from "../../cluster/local/state-dir.js";
 import { Supervisor } from "../../cluster/local/supervisor.js";
 import { isRelease, RELEASE_NAMES, RELEASES, type Release } from "../../conductor/records/index.js";
@@ -9,6 +10,7 @@ import { nodeTimers } from "../../runtime/node/node-timers.js";
 import { ExitCode } from "../ui/exit-code.js";
 import { StatusLines } from "../ui/status-lines.js";
 import { createTerminal, type Terminal } from "../ui/terminal.js";
+import { linkCloudsFile } from "./link-clouds-file.js";
 
 interface UpOptions {
   readonly hosts: number;
@@ -101,10 +103,13 @@ const up = async (options: UpOptions, terminal: Terminal): Promise<number> => {
     process.on("SIGTERM", stop);
   });
 
-  const ready = supervisor.start().then((complete) => {
+  const ready = supervisor.start().then(async (complete) => {
     if (asked === 0 && supervisor.url !== undefined) {
+      // A cluster that is kept elsewhere leaves the working directory alone.
+      const here =
+        options.stateDir === DEFAULT_STATE_DIR && (await linkCloudsFile(process.cwd(), directory.cloudsFile));
       lines.pause();
-      terminal.print(welcome(supervisor.url, options.stateDir, directory, complete, terminal));
+      terminal.print(welcome(supervisor.url, options.stateDir, directory, { complete, here }, terminal));
     }
   });
   const failure = supervisor.controlPlaneEnded().then((status) => (asked === 0 ? status.detail : undefined));
@@ -116,7 +121,13 @@ const up = async (options: UpOptions, terminal: Terminal): Promise<number> => {
   return ExitCode.failure;
 };
 
-const welcome = (url: string, given: string, directory: StateDir, complete: boolean, terminal: Terminal): string => {
+const welcome = (
+  url: string,
+  given: string,
+  directory: StateDir,
+  { complete, here }: { readonly complete: boolean; readonly here: boolean },
+  terminal: Terminal,
+): string => {
   const { bold } = terminal.colors;
   const where = given === DEFAULT_STATE_DIR ? "" : ` --state-dir ${given}`;
   return [
@@ -126,8 +137,9 @@ const welcome = (url: string, given: string, directory: StateDir, complete: bool
     `${bold("Placement")}  ${url}/placement`,
     `${bold("Image")}      ${url}/image`,
     "",
-    "Point a client at it:",
-    `  export OS_CLIENT_CONFIG_FILE=${directory.cloudsFile} OS_CLOUD=devstack`,
+    ...(here
+      ? ["Point a client at it (in this folder; elsewhere by `compute-cluster env`):", "  export OS_CLOUD=devstack"]
+      : ["Point a client at it:", `  export OS_CLIENT_CONFIG_FILE=${quoted(directory.cloudsFile)} OS_CLOUD=devstack`]),
     "  openstack --os-compute-api-version 2.37 server create --flavor m1.tiny --image cirros --nic none --wait vm1",
     "",
     `Another host:   npx compute-agent --host devstack4${where}`,

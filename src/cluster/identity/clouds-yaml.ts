@@ -39,22 +39,6 @@ export const writeCloudsYaml = async (
   await files.write(path, stringify({ clouds: Object.fromEntries(clouds) }, QUOTED), { mode: 0o600 });
 };
 
-/** Shell text that points the clients at the cloud as its administrator. @param password as `clouds.yaml` has it */
-export const adminOpenrc = (authUrl: string, password: string): string =>
-  Object.entries({
-    OS_AUTH_TYPE: "password",
-    OS_AUTH_URL: authUrl,
-    OS_USERNAME: "admin",
-    OS_PASSWORD: password,
-    OS_USER_DOMAIN_ID: "default",
-    OS_PROJECT_NAME: "admin",
-    OS_PROJECT_DOMAIN_ID: "default",
-    OS_REGION_NAME: REGION,
-    OS_IDENTITY_API_VERSION: "3",
-  })
-    .map(([name, value]) => `export ${name}='${value.replaceAll("'", String.raw`'\''`)}'\n`)
-    .join("");
-
 /** The passwords that a `clouds.yaml` of {@link writeCloudsYaml} holds; empty when there is none that can be read. */
 export const readPasswords = async (files: Files, path: string): Promise<ReadonlyMap<LoginUser, string>> => {
   const found = new Map<LoginUser, string>();

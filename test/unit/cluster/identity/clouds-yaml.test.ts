@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, test } from "vitest";
 import { parse } from "yaml";
-import { adminOpenrc, readPasswords, writeCloudsYaml } from "../../../../src/cluster/identity/clouds-yaml.js";
+import { readPasswords, writeCloudsYaml } from "../../../../src/cluster/identity/clouds-yaml.js";
 import type { Files } from "../../../../src/runtime/files.js";
 import { ApiWorld } from "../compute/api-world.js";
 
@@ -56,10 +56,4 @@ describe("clouds.yaml", () => {
     await writeCloudsYaml(files, PATH, identity, URL_);
     expect(await files.read(PATH)).toContain('password: "12345678901234567890123456789012"');
   });
-});
-
-test("adminOpenrc exports what the clients need", () => {
-  const text = adminOpenrc(URL_, "it's");
-  expect(text).toContain(`export OS_AUTH_URL='${URL_}'\n`);
-  expect(text).toContain(String.raw`export OS_PASSWORD='it'\''s'`);
 });
