@@ -13,6 +13,7 @@ import type { ComputeNode, Instance, Resources, Service } from "../../../../src/
 import { SERVICE_VERSION } from "../../../../src/conductor/records/index.js";
 import { createFixedAccess } from "../../../../src/placement/access/fixed-access.js";
 import { createReportClient } from "../../../../src/placement/create-report-client.js";
+import type { ReportClient } from "../../../../src/placement/report-client.js";
 import type { ServiceHandler } from "../../../../src/runtime/service.js";
 import { type VirtualRuntime, VirtualWorld } from "../../../../src/runtime/virtual/index.js";
 import type { DriverDefinition } from "../../../../src/virt/index.js";
@@ -108,16 +109,7 @@ export class Lab {
       this.evidence.conductorCall(caller, method, params);
       await this.beforeCall(caller, method, params);
     };
-    const endpoint = await this.#endpoint(host);
-    const placement = createReportClient({
-      http: runtime.http,
-      access: createFixedAccess({ endpoint, token: "admin" }),
-      config: {},
-      clock: runtime.clock,
-      timers: runtime.timers,
-      random: runtime.random,
-      logger: runtime.logger,
-    });
+    const placement = await this.placementFor(host, runtime);
     const hypervisor = options.hypervisor ?? this.hypervisor(host);
     const driver = options.driver ?? hypervisor.driver(options.driverName);
     const compiled = novaConfig(host, options.statePath ?? `/state/${host}`, options.config ?? {}, driver);
@@ -315,6 +307,13 @@ export class Lab {
     const found = this.store.instances.get(uuid, { readDeleted: true });
     if (!found) throw new Error(`no instance ${uuid}`);
     return found;
+  }
+
+  /** Placement's client for a process; its requests are recorded as those of `name`. */
+  async placementFor(name: string, { http, clock, timers, random, logger }: VirtualRuntime): Promise<ReportClient> {
+    const endpoint = await this.#endpoint(name);
+    const access = createFixedAccess({ endpoint, token: "admin" });
+    return createReportClient({ http, access, config: {}, clock, timers, random, logger });
   }
 
   async #endpoint(host: string): Promise<string> {
