@@ -1,0 +1,154 @@
+import type { Handler } from "../../../../src/cluster/conductor/methods/method-table.js";
+import { operatorMethods } from "../../../../src/cluster/conductor/methods/operator-methods.js";
+import { recordMethods } from "../../../../src/cluster/conductor/methods/record-methods.js";
+import { audit } from "../../../../src/cluster/manage/audit.js";
+import { healAllocations } from "../../../../src/cluster/manage/heal-allocations.js";
+import { ironicNodeMove } from "../../../../src/cluster/manage/ironic-node-move.js";
+import type { ManageParts } from "../../../../src/cluster/manage/manage-parts.js";
+import { runCommand } from "../../../../src/cluster/manage/run-command.js";
+import { syncAggregates } from "../../../../src/cluster/manage/sync-aggregates.js";
+import type { Instance, Migration, MigrationStatus, MigrationType } from "../../../../src/conductor/records/index.js";
+import { createFixedAccess } from "../../../../src/placement/access/fixed-access.js";
+import { PlacementHttp } from "../../../../src/placement/placement-http.js";
+import { ConflictRetries } from "../../../../src/placement/retries.js";
+import type { Outcome } from "../../../fixtures/golden-manage.js";
+import { ENDPOINT } from "../../placement/bench.js";
+import { ConductorBench, NEED } from "../conductor/tasks/bench.js";
+
+type Options<Command extends (parts: ManageParts, options: never) => unknown> = Partial<Parameters<Command>[1]>;
+
+/** A control plane's state of record and Placement, hosts without agents, and nova-manage's commands on them. */
+export class ManageBench {
+  readonly conductor: ConductorBench;
+  readonly quirks = new Set<string>();
+  /** Run before the next call of that method of the conductor is answered. */
+  readonly before = new Map<string, () => Promise<void> | void>();
+  /** Methods of the conductor that were called. */
+  readonly calls: string[] = [];
+
+  private constructor(conductor: ConductorBench) {
+    this.conductor = conductor;
+  }
+
+  static async open(): Promise<ManageBench> {
+    return new ManageBench(await ConductorBench.open());
+  }
+
+  get store() {
+    return this.conductor.store;
+  }
+  get placement() {
+    return this.conductor.placementBench;
+  }
+
+  heal(options: Options<typeof healAllocations> = {}): Promise<Outcome> {
+    const flags = { force: false, dryRun: false, verbose: true };
+    return this.#run((parts) => healAllocations(parts, { ...flags, ...options }));
+  }
+
+  audit(options: Options<typeof audit> = {}): Promise<Outcome> {
+    return this.#run((parts) => audit(parts, { delete: false, verbose: true, ...options }));
+  }
+
+  sync(options: Options<typeof syncAggregates> = {}): Promise<Outcome> {
+    return this.#run((parts) => syncAggregates(parts, { verbose: true, ...options }));
+  }
+
+  moveNode(options: Options<typeof ironicNodeMove> = {}): Promise<Outcome> {
+    return this.#run((parts) => ironicNodeMove(parts, options));
+  }
+
+  /** @returns its provider's uuid */
+  host(name: string): Promise<string> {
+    return this.conductor.host(name);
+  }
+
+  server(host: string): Promise<Instance> {
+    return this.conductor.server(host);
+  }
+
+  /** A server as an evacuation from `source` to `dest` leaves it: it holds both. */
+  async evacuated(source: string, dest: string): Promise<Instance> {
+    const server = await this.server(dest);
+    const held = await this.held(server.uuid);
+    this.move(server.uuid, "evacuation", "done", source, dest);
+    await this.put(server.uuid, { ...held, [source]: NEED });
+    return server;
+  }
+
+  move(
+    instanceUuid: string,
+    migrationType: MigrationType,
+    status: MigrationStatus,
+    sourceCompute: string,
+    destCompute: string,
+  ): Migration {
+    const destComputeId = this.store.computeNodes.byHost(destCompute)[0]?.id ?? 0;
+    return this.store.migrations.create({
+      instanceUuid,
+      migrationType,
+      status,
+      changes: { sourceCompute, sourceNode: sourceCompute, destCompute, destNode: destCompute, destComputeId },
+    });
+  }
+
+  /** Amounts by host; of a consumer that holds nothing: none. */
+  held(consumer: string): Promise<Record<string, unknown>> {
+    return this.conductor.held(consumer);
+  }
+
+  /** Gives the consumer these amounts by host, whatever it had. */
+  async put(consumer: string, amounts: Readonly<Record<string, unknown>>): Promise<void> {
+    const { consumer_generation = null } = (await this.placement.ask("GET", `/allocations/${consumer}`, "1.28")) as {
+      consumer_generation?: number;
+    };
+    const allocations = Object.entries(amounts).map(([host, resources]) => [this.provider(host), { resources }]);
+    await this.placement.ask("PUT", `/allocations/${consumer}`, "1.28", {
+      allocations: Object.fromEntries(allocations),
+      project_id: "project",
+      user_id: "user",
+      consumer_generation,
+    });
+  }
+
+  /** `openstack resource provider allocation delete` */
+  async unset(consumer: string): Promise<void> {
+    await this.placement.ask("DELETE", `/allocations/${consumer}`);
+  }
+
+  provider(host: string): string {
+    return this.store.computeNodes.byHost(host)[0]?.uuid ?? host;
+  }
+
+  async #run(command: (parts: ManageParts) => Promise<number>): Promise<Outcome> {
+    const lines: string[] = [];
+    const print = (line: string): void => void lines.push(`${line}\n`);
+    const { runtime, http } = this.placement;
+    const table = new Map<string, Handler<never, unknown>>(
+      Object.entries({ ...recordMethods(this.store), ...operatorMethods(this.store) }),
+    );
+    const parts: ManageParts = {
+      conductor: {
+        call: async (method, params) => {
+          this.calls.push(method);
+          const interfere = this.before.get(method);
+          this.before.delete(method);
+          await interfere?.();
+          return (await table.get(method)?.run(params as never, {} as never)) as never;
+        },
+      },
+      placement: new PlacementHttp({
+        http,
+        clock: runtime.clock,
+        access: createFixedAccess({ endpoint: `${ENDPOINT}/`, token: "admin" }),
+        userAgent: "nova-manage",
+      }),
+      retries: new ConflictRetries({ sleep: async () => undefined, after: () => () => undefined }, runtime.random),
+      quirks: this.quirks,
+      context: {},
+      print,
+    };
+    const rc = await runCommand(print, () => command(parts));
+    return { rc, stdout: lines.join("") };
+  }
+}
