@@ -42,7 +42,7 @@ const measure = async (agent: TestAgent, nodes: number, pass: string, before: nu
 };
 
 const run = async (nodes: number, endpoint?: string): Promise<Row[]> => {
-  const world = await TrackerWorld.create();
+  const world = await TrackerWorld.create(1, { judged: false });
   const before = heapMb();
   const hypervisor = new StubHypervisor();
   const prefix = world.runtime.random.hex(4);

@@ -80,7 +80,7 @@ describe.each([
 
   const setUp = async () => {
     const endpoint = real?.url ?? "";
-    const world = await TrackerWorld.create(leanTracking ? "lean" : "as nova", { http, endpoint });
+    const world = await TrackerWorld.create(leanTracking ? "lean" : "as nova", { other: { http, endpoint } });
     const start = (host: string, hypervisor: StubHypervisor) =>
       world.agent(host, hypervisor, { http, endpoint, config });
     const get = async (path: string, version: string) => {

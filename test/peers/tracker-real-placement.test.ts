@@ -34,7 +34,7 @@ describe("tracker and Debian's real Placement", () => {
   const setUp = async () => {
     const at = { http, endpoint: real?.url ?? "" };
     seed += 1;
-    const world = await TrackerWorld.create(seed, at);
+    const world = await TrackerWorld.create(seed, { other: at });
     const hypervisor = new StubHypervisor("n1");
     const grow = () => {
       const node = hypervisor.nodes.get("n1") ?? FAKE_NODE;

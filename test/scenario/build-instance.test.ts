@@ -2,21 +2,14 @@ import { describe, expect, test } from "vitest";
 import { HostLeaseLost } from "../../src/agent/host-lease.js";
 import { MessagingTimeout } from "../../src/conductor/errors.js";
 import { BuildAbortException, ComputeResourcesUnavailable } from "../../src/virt/errors.js";
-import {
-  checkAllocations,
-  checkPersistedUsage,
-  checkReschedules,
-  checkUsage,
-  watchLockSections,
-} from "../fixtures/invariants-tracker.js";
-import { trackedWorld } from "../fixtures/tracked-world.js";
+import { checkAllocations, checkPersistedUsage, checkReschedules, checkUsage } from "../fixtures/invariants-tracker.js";
 import { StubHypervisor } from "../fixtures/tracker-driver.js";
-import type { AgentOptions, TestAgent, TrackerWorld } from "../fixtures/tracker-world.js";
+import { type AgentOptions, type TestAgent, TrackerWorld } from "../fixtures/tracker-world.js";
 
 const RETRY = { numAttempts: 1, hosts: [["h1", "n1"]] } as const;
 
 const setUp = async (seed = "build", options: AgentOptions = {}) => {
-  const world = await trackedWorld(seed);
+  const world = await TrackerWorld.create(seed);
   const agent = await world.startedAgent("h1", new StubHypervisor("n1"), options);
   const vm = world.instance();
   await world.claim(vm, agent.nodeUuid);
@@ -35,9 +28,7 @@ const events = (world: TrackerWorld, uuid: string) => {
 describe("6.1 build, rows 4-7", () => {
   test("6.1 rows 4-7 in order: building, claimed, networking, block devices, spawning, active", async () => {
     const { world, agent, vm } = await setUp();
-    const done = watchLockSections(world, agent);
     await world.build(agent, vm);
-    await done();
     expect(world.stored(vm.uuid)).toMatchObject({
       host: "h1",
       node: "n1",
@@ -98,9 +89,7 @@ describe("6.1 build, rows 4-7", () => {
       if (method === "spawn") world.store.instances.save(vm.uuid, { taskState: "deleting" });
       return undefined;
     };
-    const done = watchLockSections(world, agent);
     await world.build(agent, vm);
-    await done();
     expect(agent.hypervisor.guests.size).toBe(0);
     expect(world.stored(vm.uuid)).toMatchObject({ host: null, taskState: "deleting", vmState: "building" });
     expect(await world.held(vm.uuid)).toEqual({});
@@ -151,9 +140,7 @@ describe("6.1 build, failures", () => {
     async (at, error) => {
       const { world, agent, vm } = await setUp();
       failing(agent, at, error);
-      const done = watchLockSections(world, agent);
       await world.build(agent, vm, { retry: RETRY });
-      await done();
       expect(world.stored(vm.uuid)).toMatchObject({
         host: null,
         node: null,

@@ -3,17 +3,12 @@ import type { RebuildOptions } from "../../src/agent/contracts.js";
 import { MessagingTimeout } from "../../src/conductor/errors.js";
 import { flavorResources } from "../../src/conductor/records/index.js";
 import { ComputeResourcesUnavailable } from "../../src/virt/errors.js";
-import {
-  checkEvacuationOrder,
-  checkPersistedUsage,
-  checkUsage,
-  watchLockSections,
-} from "../fixtures/invariants-tracker.js";
-import { trackedWorld } from "../fixtures/tracked-world.js";
+import { checkEvacuationOrder, checkPersistedUsage, checkUsage } from "../fixtures/invariants-tracker.js";
 import { StubHypervisor } from "../fixtures/tracker-driver.js";
+import { TrackerWorld } from "../fixtures/tracker-world.js";
 
 const setUp = async (changes = {}, seed = "evacuate") => {
-  const world = await trackedWorld(seed);
+  const world = await TrackerWorld.create(seed);
   const source = await world.startedAgent("h1", new StubHypervisor("n1"));
   const agent = await world.startedAgent("h2", new StubHypervisor("n2"));
   const vm = await world.placed(source, { taskState: "rebuilding", ...changes });
@@ -46,9 +41,7 @@ const setUp = async (changes = {}, seed = "evacuate") => {
 describe("6.7 evacuation on the destination, rows 3-6", () => {
   test("6.7 rows 3-6: claim, spawn, host here, done; {S:F0, D:F0} (V28, V20)", async () => {
     const { world, agent, vm, evacuate, both, status } = await setUp();
-    const done = watchLockSections(world, agent);
     await evacuate();
-    await done();
     expect(status()).toBe("done");
     expect(world.stored(vm.uuid)).toMatchObject({
       host: "h2",
@@ -110,9 +103,7 @@ describe("6.7 evacuation on the destination, rows 3-6", () => {
       const rest = { node: "n2", imageRef: "", targetStopped: false, requestId: "req-e" };
       tested = { agent: again, evacuate: () => again.operations.rebuildInstance({ ...request, ...rest }) };
     }
-    const done = watchLockSections(world, tested.agent);
     await expect(tested.evacuate({ onSharedStorage })).rejects.toMatchObject({ name });
-    await done();
     expect(status()).toBe("failed");
     expect(world.stored(vm.uuid)).toMatchObject({
       vmState: "error",

@@ -1,5 +1,4 @@
 import { expect, test } from "vitest";
-import { checkInvariants } from "../fixtures/invariants.js";
 import {
   arrived,
   castLive,
@@ -56,7 +55,6 @@ async function restOf(move: LiveMove, step: string): Promise<string> {
   const kept = { instance: { [d.uuid]: AMOUNTS }, migration: { [s.uuid]: AMOUNTS } };
   const held = here === "devstack1" ? stayed(move) : instance.vmState === "error" ? kept : arrived(move);
   expect(await heldBy(move), step).toEqual(held);
-  checkInvariants(lab);
   return `${statusOf(move)}, ${instance.vmState} on ${here}`;
 }
 

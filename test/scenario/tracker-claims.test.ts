@@ -1,12 +1,11 @@
 import { describe, expect, test } from "vitest";
 import { ComputeResourcesUnavailable } from "../../src/virt/errors.js";
-import { checkPersistedUsage, checkUsage, watchLockSections } from "../fixtures/invariants-tracker.js";
-import { trackedWorld } from "../fixtures/tracked-world.js";
+import { checkPersistedUsage, checkUsage, judgedCounts } from "../fixtures/invariants-tracker.js";
 import { StubHypervisor } from "../fixtures/tracker-driver.js";
-import type { TestAgent, TrackerWorld } from "../fixtures/tracker-world.js";
+import { type TestAgent, TrackerWorld } from "../fixtures/tracker-world.js";
 
 const setUp = async () => {
-  const world = await trackedWorld();
+  const world = await TrackerWorld.create();
   const agent = await world.startedAgent("h1", new StubHypervisor("n1"));
   return { world, agent };
 };
@@ -35,13 +34,12 @@ describe("4.2 instance_claim", () => {
   test("4.2 host, launched_on, node and compute id are saved, usage is added, the row is updated", async () => {
     const { world, agent } = await setUp();
     const { instance, made } = await claim(world, agent);
-    const done = watchLockSections(world, agent);
     const { instance: saved, migration } = await made();
     const node = world.store.computeNodes.getByHostAndNode("h1", "n1");
     expect(saved).toEqual(world.stored(instance.uuid));
     expect(saved).toMatchObject({ host: "h1", node: "n1", launchedOn: "h1", computeId: node?.id });
     expect(migration).toBeNull();
-    expect(await done(), "V20 was probed").toBeGreaterThan(0);
+    expect(judgedCounts(world), "V20 was judged").toBeGreaterThan(0);
     checkPersistedUsage(world, agent);
     expect(node).toMatchObject({ vcpusUsed: 1, runningVms: 1, memoryMbUsed: 1024 });
   });
@@ -75,7 +73,7 @@ describe("4.2 instance_claim", () => {
   });
 
   test("4.2 discrete resources: as many as there are free items, then ComputeResourcesUnavailable; an abort frees them", async () => {
-    const world = await trackedWorld();
+    const world = await TrackerWorld.create();
     const hypervisor = new StubHypervisor("n1");
     hypervisor.editTree = (tree, node) => tree.updateResources(node, { CUSTOM_PMEM: ["a", "b"] });
     const agent = await world.startedAgent("h1", hypervisor);
@@ -95,9 +93,7 @@ describe("4.2 instance_claim", () => {
     const { world, agent } = await setUp();
     agent.hypervisor.fail = (method) => (method === "updateProviderTree" ? new TypeError("broken") : undefined);
     const { instance, made } = await claim(world, agent);
-    const done = watchLockSections(world, agent);
     await expect(made()).rejects.toThrow("broken");
-    await done();
     expect(world.stored(instance.uuid)).toMatchObject({ host: null, node: null, computeId: null });
     checkUsage(world, agent);
     expect(Object.keys(await world.held(instance.uuid)), "allocations are never touched").toEqual([agent.nodeUuid]);
@@ -106,9 +102,8 @@ describe("4.2 instance_claim", () => {
   test("4.2 abort: usage gone, host, node and compute id null, with what the caller adds; allocations stay", async () => {
     const { world, agent } = await setUp();
     const { instance, made } = await claim(world, agent);
-    const done = watchLockSections(world, agent);
     const after = await (await made()).abort({ instance: { vmState: "error", taskState: null } });
-    expect(await done()).toBeGreaterThan(1);
+    expect(judgedCounts(world)).toBeGreaterThan(1);
     expect(after).toEqual(world.stored(instance.uuid));
     expect(after).toMatchObject({ host: null, node: null, computeId: null, vmState: "error", launchedOn: "h1" });
     expect(Object.keys(await world.held(instance.uuid))).toEqual([agent.nodeUuid]);
@@ -141,7 +136,6 @@ describe("4.2 instance_claim", () => {
 
   test("4.1 claims, aborts and passes at the same time are one after the other (V19, V20)", async () => {
     const { world, agent } = await setUp();
-    const done = watchLockSections(world, agent);
     const claims = await Promise.all(
       Array.from({ length: 8 }, async () => {
         const { made } = await claim(world, agent);
@@ -153,13 +147,12 @@ describe("4.2 instance_claim", () => {
       agent.tracker.updateAvailableResource({ startup: false }),
       agent.tracker.updateAvailableResourceForNode("n1"),
     ]);
-    await done();
     checkPersistedUsage(world, agent);
     expect(world.store.computeNodes.getByHostAndNode("h1", "n1")?.vcpusUsed).toBe(4);
   });
 
   test("4.1 a pass on many nodes sees a claim that was made while it ran", async () => {
-    const world = await trackedWorld();
+    const world = await TrackerWorld.create();
     const hypervisor = new StubHypervisor();
     for (const name of ["n1", "n2", "n3"]) {
       hypervisor.nodes.set(name, { vcpus: 4, memoryMb: 8192, localGb: 40, uuid: world.runtime.random.uuid() });
@@ -183,9 +176,7 @@ describe("4.2 rebuild_claim", () => {
   test("4.2 the migration gets the destination and pre-migrating, the instance its context; usage is counted", async () => {
     const { world, agent } = await setUp();
     const { instance, migration } = await evacuation(world, agent);
-    const done = watchLockSections(world, agent);
     const claimed = await agent.tracker.rebuildClaim(instance, "n1", migration, {});
-    await done();
     const node = world.store.computeNodes.getByHostAndNode("h1", "n1");
     expect(world.store.migrations.get(migration.id)).toMatchObject({
       status: "pre-migrating",
@@ -208,7 +199,7 @@ describe("4.2 rebuild_claim", () => {
       [new Set<never>(), 1, []],
       [new Set(["ignore-evacuations-in-error" as const]), 0, ["V19"]],
     ] as const) {
-      const world = await trackedWorld(1, { upstreamBreaks });
+      const world = await TrackerWorld.create(1, { upstreamBreaks });
       const config = { workarounds: { upstreamQuirks: quirks } };
       const agent = await world.startedAgent("h1", new StubHypervisor("n1"), { config });
       const { instance, migration } = await evacuation(world, agent, { vmState: "error" });
@@ -222,9 +213,7 @@ describe("4.2 rebuild_claim", () => {
     const { world, agent } = await setUp();
     const { instance, migration } = await evacuation(world, agent);
     const claimed = await agent.tracker.rebuildClaim(instance, "n1", migration, {});
-    const done = watchLockSections(world, agent);
     await claimed.abort({ migrationStatus: "failed", instance: { taskState: null } });
-    await done();
     expect(world.store.migrations.get(migration.id)?.status).toBe("failed");
     expect(world.stored(instance.uuid)).toMatchObject({ migrationContext: null, taskState: null, host: "h0" });
     checkPersistedUsage(world, agent);
@@ -235,11 +224,9 @@ describe("4.2 rebuild_claim", () => {
     const { world, agent } = await setUp();
     const { instance, migration } = await evacuation(world, agent);
     await agent.tracker.rebuildClaim(instance, "n1", migration, {});
-    const done = watchLockSections(world, agent);
     const finished = await agent.tracker.finishEvacuation(instance, "n1", migration, { vmState: "active" }, [
       "rebuilding",
     ]);
-    await done();
     expect(finished).toMatchObject({ host: "h1", node: "n1", migrationContext: null, vmState: "active" });
     expect(world.store.migrations.get(migration.id)?.status).toBe("done");
     checkPersistedUsage(world, agent);

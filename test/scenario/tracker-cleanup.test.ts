@@ -1,12 +1,11 @@
 import { describe, expect, test } from "vitest";
 import { checkUntouched } from "../fixtures/invariants-tracker.js";
-import { trackedWorld } from "../fixtures/tracked-world.js";
 import { StubHypervisor } from "../fixtures/tracker-driver.js";
 import { CONFLICT } from "../fixtures/tracker-http.js";
-import { type AgentOptions, type TestAgent, USER } from "../fixtures/tracker-world.js";
+import { type AgentOptions, type TestAgent, TrackerWorld, USER } from "../fixtures/tracker-world.js";
 
 const setUp = async (options: AgentOptions = {}) => {
-  const world = await trackedWorld();
+  const world = await TrackerWorld.create();
   const agent = await world.startedAgent("h1", new StubHypervisor("n1"), options);
   return { world, agent };
 };

@@ -1,10 +1,9 @@
 import { describe, expect, test } from "vitest";
 import { ReshapeNeeded, VirtDriverNotReady } from "../../src/virt/errors.js";
 import { checkPersistedUsage, checkProviders, checkUsage } from "../fixtures/invariants-tracker.js";
-import { trackedWorld } from "../fixtures/tracked-world.js";
 import { StubHypervisor } from "../fixtures/tracker-driver.js";
 import { CONFLICT, type RequestFault } from "../fixtures/tracker-http.js";
-import type { TestAgent, TrackerWorld } from "../fixtures/tracker-world.js";
+import { type TestAgent, TrackerWorld } from "../fixtures/tracker-world.js";
 
 const pass = (agent: TestAgent, startup = false) => agent.tracker.updateAvailableResource({ startup });
 
@@ -45,7 +44,7 @@ const FAULTS: Readonly<Record<string, { readonly fault: RequestFault; readonly t
 
 /** How many requests the pass sends without a fault. */
 const requestsOf = async (kind: keyof typeof PASSES): Promise<number> => {
-  const { agent, run } = await PASSES[kind](await trackedWorld());
+  const { agent, run } = await PASSES[kind](await TrackerWorld.create());
   await run();
   return agent.http.seen.length;
 };
@@ -57,7 +56,7 @@ describe.each(Object.keys(PASSES) as (keyof typeof PASSES)[])("9.4 faults at eac
       const requests = await requestsOf(kind);
       expect(requests).toBeGreaterThan(2);
       for (let at = 0; at < requests; at += 1) {
-        const world = await trackedWorld(`${kind} ${at}`);
+        const world = await TrackerWorld.create(`${kind} ${at}`);
         const { agent, run } = await PASSES[kind](world);
         let left = times;
         agent.http.fault = (_request, index) => {
@@ -87,7 +86,7 @@ describe.each(Object.keys(PASSES) as (keyof typeof PASSES)[])("9.4 faults at eac
 
 describe("4.7 redrive", () => {
   const changed = async () => {
-    const world = await trackedWorld();
+    const world = await TrackerWorld.create();
     const agent = await world.startedAgent("h1", new StubHypervisor("n1"));
     const node = agent.hypervisor.nodes.get("n1");
     if (node) node.vcpus = 7;
@@ -151,7 +150,7 @@ describe("4.7 redrive", () => {
 
 describe("4.7 reshape", () => {
   const flatToNested = async () => {
-    const world = await trackedWorld();
+    const world = await TrackerWorld.create();
     const hypervisor = new StubHypervisor("n1");
     hypervisor.editTree = (tree, node) =>
       tree.updateInventory(node, { ...tree.data(node).inventory, VGPU: { total: 4 } });

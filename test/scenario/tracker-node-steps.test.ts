@@ -1,9 +1,8 @@
 import { describe, expect, test } from "vitest";
 import type { AssignedResource } from "../../src/conductor/records/index.js";
 import { checkPersistedUsage } from "../fixtures/invariants-tracker.js";
-import { trackedWorld } from "../fixtures/tracked-world.js";
 import { FAKE_NODE, StubHypervisor } from "../fixtures/tracker-driver.js";
-import type { TestAgent, TrackerWorld } from "../fixtures/tracker-world.js";
+import { type TestAgent, TrackerWorld } from "../fixtures/tracker-world.js";
 
 const pass = (agent: TestAgent, startup = false) => agent.tracker.updateAvailableResource({ startup });
 
@@ -39,7 +38,7 @@ const arriving = (world: TrackerWorld, agent: TestAgent) => {
 
 describe("4.4 the steps of one node's pass", () => {
   test("4.4 step 1 what the driver leaves out is named; the node is skipped, the row stays as it was", async () => {
-    const world = await trackedWorld();
+    const world = await TrackerWorld.create();
     const hypervisor = new StubHypervisor("n1");
     const agent = await world.startedAgent("h1", hypervisor);
     const before = world.store.computeNodes.byHost("h1");
@@ -51,7 +50,7 @@ describe("4.4 the steps of one node's pass", () => {
   });
 
   test("4.4 step 1 the driver is asked outside of the lock, and the uuid is its own or the host's", async () => {
-    const world = await trackedWorld();
+    const world = await TrackerWorld.create();
     const hypervisor = new StubHypervisor("n1");
     const agent = await world.startedAgent("h1", hypervisor);
     expect(agent.tracker.nodes().get("n1")?.uuid).toBe(agent.nodeUuid);
@@ -70,7 +69,7 @@ describe("4.4 the steps of one node's pass", () => {
   });
 
   test("4.4 step 3 a node that the driver does not list: its row is known, and nothing else is done", async () => {
-    const world = await trackedWorld();
+    const world = await TrackerWorld.create();
     const hypervisor = new StubHypervisor("n1");
     const agent = await world.startedAgent("h1", hypervisor);
     await world.placed(agent);
@@ -86,7 +85,7 @@ describe("4.4 the steps of one node's pass", () => {
   });
 
   test("4.4 step 4 instances and migrations of this host and node only, deleted and ended ones left out", async () => {
-    const world = await trackedWorld();
+    const world = await TrackerWorld.create();
     const hypervisor = new StubHypervisor();
     for (const name of ["a", "b"]) hypervisor.nodes.set(name, { ...FAKE_NODE, uuid: world.runtime.random.uuid() });
     const agent = await world.startedAgent("h1", hypervisor);
@@ -107,7 +106,7 @@ describe("4.4 the steps of one node's pass", () => {
   });
 
   test("4.4 steps 5, 8 what an arriving instance brings is counted once, and nothing of it is saved", async () => {
-    const world = await trackedWorld();
+    const world = await TrackerWorld.create();
     const agent = await world.startedAgent("h1", new StubHypervisor("n1"));
     const { instance, migration } = arriving(world, agent);
     world.store.instances.save(instance.uuid, { migrationContext: contextOf(instance.uuid, migration.id) });
@@ -123,7 +122,7 @@ describe("4.4 the steps of one node's pass", () => {
   });
 
   test("4.4 step 9 a new row has no provider to clean up; the next pass looks at its consumers", async () => {
-    const world = await trackedWorld();
+    const world = await TrackerWorld.create();
     const config = { compute: { leanTracking: false } };
     const agent = await world.agent("h1", new StubHypervisor("n1"), { config });
     const listed = () =>
@@ -135,7 +134,7 @@ describe("4.4 the steps of one node's pass", () => {
   });
 
   const withPool = async () => {
-    const world = await trackedWorld();
+    const world = await TrackerWorld.create();
     const hypervisor = new StubHypervisor("n1");
     hypervisor.editTree = (tree, node) => tree.updateResources(node, { CUSTOM_NVME: ["nvme0", "nvme1"] });
     const agent = await world.startedAgent("h1", hypervisor);

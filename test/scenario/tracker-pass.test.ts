@@ -1,9 +1,8 @@
 import { describe, expect, test } from "vitest";
 import { VirtDriverNotReady } from "../../src/virt/errors.js";
 import { checkPersistedUsage, checkProviders } from "../fixtures/invariants-tracker.js";
-import { trackedWorld } from "../fixtures/tracked-world.js";
 import { FAKE_NODE, StubHypervisor } from "../fixtures/tracker-driver.js";
-import { type TestAgent, type TrackerWorld, USER } from "../fixtures/tracker-world.js";
+import { type TestAgent, TrackerWorld, USER } from "../fixtures/tracker-world.js";
 
 const pass = (agent: TestAgent) => agent.tracker.updateAvailableResource({ startup: false });
 const paths = (agent: TestAgent) =>
@@ -18,7 +17,7 @@ const node = (world: TrackerWorld, host: string) => {
 
 describe("4.3 update_available_resource", () => {
   test("4.3 step 1 a hypervisor that is not ready: the pass is skipped, nothing is concluded", async () => {
-    const world = await trackedWorld();
+    const world = await TrackerWorld.create();
     const hypervisor = new StubHypervisor("n1");
     const agent = await world.startedAgent("h1", hypervisor);
     hypervisor.fail = () => new VirtDriverNotReady("libvirt is starting");
@@ -29,7 +28,7 @@ describe("4.3 update_available_resource", () => {
   });
 
   test("4.3 step 2 no rows: a warning at start-up, an error later", async () => {
-    const world = await trackedWorld();
+    const world = await TrackerWorld.create();
     const agent = await world.agent("h1", new StubHypervisor("n1"));
     await agent.tracker.updateAvailableResource({ startup: true });
     world.store.computeNodes.destroy(node(world, "h1").id, "h1");
@@ -39,7 +38,7 @@ describe("4.3 update_available_resource", () => {
   });
 
   test("4.3 step 3 the row was deleted: row and provider are made again (V10, bug 1853009)", async () => {
-    const world = await trackedWorld();
+    const world = await TrackerWorld.create();
     const agent = await world.startedAgent("h1", new StubHypervisor("n1"));
     world.store.computeNodes.destroy(node(world, "h1").id, "h1");
     await world.admin.deleteResourceProvider(agent.nodeUuid);
@@ -50,7 +49,7 @@ describe("4.3 update_available_resource", () => {
   });
 
   test("4.3 step 4 an orphan that the driver does not call deleted is kept", async () => {
-    const world = await trackedWorld();
+    const world = await TrackerWorld.create();
     const hypervisor = new StubHypervisor("n1");
     const agent = await world.startedAgent("h1", hypervisor);
     hypervisor.nodes.clear();
@@ -60,7 +59,7 @@ describe("4.3 update_available_resource", () => {
   });
 
   test("4.3 step 4 an orphan that is deleted: row, then provider with what its instances held", async () => {
-    const world = await trackedWorld();
+    const world = await TrackerWorld.create();
     const hypervisor = new StubHypervisor("n1");
     const agent = await world.startedAgent("h1", hypervisor);
     const vm = await world.placed(agent);
@@ -80,7 +79,7 @@ describe("4.3 update_available_resource", () => {
   });
 
   test("4.3 step 4 an orphan whose host changed: only forgotten, the provider is left to the new host (V9)", async () => {
-    const world = await trackedWorld();
+    const world = await TrackerWorld.create();
     const hypervisor = new StubHypervisor("n1");
     const agent = await world.startedAgent("h1", hypervisor);
     for (const [, stub] of hypervisor.nodes) stub.deleted = true;
@@ -96,7 +95,7 @@ describe("4.3 update_available_resource", () => {
   });
 
   test("4.3 step 5, V22 one node fails: the others are updated", async () => {
-    const world = await trackedWorld();
+    const world = await TrackerWorld.create();
     const hypervisor = new StubHypervisor();
     for (const name of ["a", "b", "c"]) hypervisor.nodes.set(name, { ...FAKE_NODE, uuid: world.runtime.random.uuid() });
     hypervisor.fail = (method, subject) =>
@@ -109,7 +108,7 @@ describe("4.3 update_available_resource", () => {
 
 describe("4.4 the pass of one node, and 5.2 its requests", () => {
   test("5.2 first pass: exactly these requests", async () => {
-    const world = await trackedWorld();
+    const world = await TrackerWorld.create();
     const agent = await world.agent("h1", new StubHypervisor("n1"));
     await agent.tracker.updateAvailableResource({ startup: true });
     expect(paths(agent)).toEqual([
@@ -124,7 +123,7 @@ describe("4.4 the pass of one node, and 5.2 its requests", () => {
   });
 
   test("5.2 unchanged pass: one listing, and no write of any kind", async () => {
-    const world = await trackedWorld();
+    const world = await TrackerWorld.create();
     const agent = await world.startedAgent("h1", new StubHypervisor("n1"));
     await pass(agent);
     agent.http.take();
@@ -135,7 +134,7 @@ describe("4.4 the pass of one node, and 5.2 its requests", () => {
   });
 
   test("5.2 without lean_tracking: nothing more than nova-compute sends in an unchanged pass", async () => {
-    const world = await trackedWorld();
+    const world = await TrackerWorld.create();
     const config = { compute: { leanTracking: false } };
     const agent = await world.startedAgent("h1", new StubHypervisor("n1"), { config });
     await pass(agent);
@@ -143,7 +142,7 @@ describe("4.4 the pass of one node, and 5.2 its requests", () => {
   });
 
   test("4.4 step 2 restart: the row is found by uuid, associations are read once, nothing is written", async () => {
-    const world = await trackedWorld();
+    const world = await TrackerWorld.create();
     const hypervisor = new StubHypervisor("n1");
     await world.startedAgent("h1", hypervisor);
     const agent = await world.agent("h1", hypervisor);
@@ -158,7 +157,7 @@ describe("4.4 the pass of one node, and 5.2 its requests", () => {
   });
 
   test("4.4 step 2 a deleted row of the same uuid is un-deleted (bug 1839560)", async () => {
-    const world = await trackedWorld();
+    const world = await TrackerWorld.create();
     const hypervisor = new StubHypervisor("n1");
     await world.startedAgent("h1", hypervisor);
     const { id } = node(world, "h1");
@@ -168,7 +167,7 @@ describe("4.4 the pass of one node, and 5.2 its requests", () => {
   });
 
   test("4.4 step 2 a row of another host moves here", async () => {
-    const world = await trackedWorld();
+    const world = await TrackerWorld.create();
     const hypervisor = new StubHypervisor();
     hypervisor.nodes.set("n1", { ...FAKE_NODE, uuid: world.runtime.random.uuid() });
     await world.startedAgent("h1", hypervisor);
@@ -180,7 +179,7 @@ describe("4.4 the pass of one node, and 5.2 its requests", () => {
   });
 
   test("4.4 step 2, 2.4 G12 another uuid with the same host and name: fatal at start-up, logged later", async () => {
-    const world = await trackedWorld();
+    const world = await TrackerWorld.create();
     const hypervisor = new StubHypervisor();
     hypervisor.nodes.set("n1", { ...FAKE_NODE, uuid: world.runtime.random.uuid() });
     await world.startedAgent("h1", hypervisor);
@@ -195,7 +194,7 @@ describe("4.4 the pass of one node, and 5.2 its requests", () => {
   });
 
   test("4.4 copying: ratio options that are set overwrite, unset ones keep what the row has (bug 1789654)", async () => {
-    const world = await trackedWorld();
+    const world = await TrackerWorld.create();
     const hypervisor = new StubHypervisor("n1");
     const first = await world.startedAgent("h1", hypervisor, { config: { defaults: { cpuAllocationRatio: 8 } } });
     expect(first.tracker.nodes().get("n1")).toMatchObject({ cpuAllocationRatio: 8, ramAllocationRatio: 1 });
@@ -204,7 +203,7 @@ describe("4.4 the pass of one node, and 5.2 its requests", () => {
   });
 
   test("4.4 steps 6-7, V19 instances are counted, and get the compute id that they lack", async () => {
-    const world = await trackedWorld();
+    const world = await TrackerWorld.create();
     const agent = await world.startedAgent("h1", new StubHypervisor("n1"));
     const vm = await world.placed(agent, { flavor: world.flavor({ vcpus: 4, memoryMb: 2048, rootGb: 10, swap: 1 }) });
     await world.placed(agent, { vmState: "stopped", taskState: "powering-on" });
@@ -224,7 +223,7 @@ describe("4.4 the pass of one node, and 5.2 its requests", () => {
   });
 
   test("4.4 step 8 a migration that the instance's context contradicts is set to error", async () => {
-    const world = await trackedWorld();
+    const world = await TrackerWorld.create();
     const agent = await world.startedAgent("h1", new StubHypervisor("n1"));
     const context = { instanceUuid: USER, oldNumaTopology: null, newNumaTopology: null };
     const lists = { oldPciDevices: [], newPciDevices: [], oldResources: [], newResources: [] };
@@ -243,7 +242,7 @@ describe("4.4 the pass of one node, and 5.2 its requests", () => {
   });
 
   test("4.4 step 11 a row that could not be saved is saved by the next pass (bug 1834712)", async () => {
-    const world = await trackedWorld();
+    const world = await TrackerWorld.create();
     const agent = await world.startedAgent("h1", new StubHypervisor("n1"));
     await world.placed(agent);
     agent.session.fail = ({ method }) => (method === "compute_node_save" ? new TypeError("database gone") : undefined);
@@ -256,7 +255,7 @@ describe("4.4 the pass of one node, and 5.2 its requests", () => {
   });
 
   test("many nodes: one request for an unchanged pass, and statistics that do not mix (bug 1784705)", async () => {
-    const world = await trackedWorld();
+    const world = await TrackerWorld.create();
     const hypervisor = new StubHypervisor();
     for (let index = 0; index < 20; index += 1) {
       hypervisor.nodes.set(`n${index}`, { ...FAKE_NODE, uuid: world.runtime.random.uuid() });
@@ -290,7 +289,7 @@ describe("2.5 and 4.7 traits of the root", () => {
     (await world.admin.getProviderTraits(agent.nodeUuid)).traits;
 
   test("4.7 capabilities are added and removed, COMPUTE_NODE and OWNER_NOVA always; the operator's are kept", async () => {
-    const world = await trackedWorld();
+    const world = await TrackerWorld.create();
     const hypervisor = new StubHypervisor("n1");
     hypervisor.capabilities = { supportsMultiattach: true };
     const first = await world.startedAgent("h1", hypervisor);
@@ -311,7 +310,7 @@ describe("2.5 and 4.7 traits of the root", () => {
   });
 
   test("2.5 disable sets the trait at once, enable clears it; a failure warns and the pass repairs it", async () => {
-    const world = await trackedWorld();
+    const world = await TrackerWorld.create();
     const agent = await world.startedAgent("h1", new StubHypervisor("n1"));
     const service = world.store.services.getByHost("h1", "nova-compute");
     world.store.services.update(service?.id ?? 0, { disabled: true });
@@ -328,14 +327,14 @@ describe("2.5 and 4.7 traits of the root", () => {
   });
 
   test("2.5 no nodes yet: a warning", async () => {
-    const world = await trackedWorld();
+    const world = await TrackerWorld.create();
     const agent = await world.agent("h1", new StubHypervisor("n1"));
     await agent.tracker.setHostEnabled(false);
     expect(world.logged("warn", "nothing to enable or disable")).toBe(1);
   });
 
   test("4.7 no Service row: an error, and the trait stays as it is", async () => {
-    const world = await trackedWorld();
+    const world = await TrackerWorld.create();
     const agent = await world.startedAgent("h1", new StubHypervisor("n1"));
     await agent.tracker.setHostEnabled(false);
     agent.session.fail = () => undefined;
@@ -350,7 +349,7 @@ describe("2.5 and 4.7 traits of the root", () => {
 
 describe("2.1 step 5 binding", () => {
   test("another service is ComputeServiceInUse, another host's ServiceNotUnique", async () => {
-    const world = await trackedWorld();
+    const world = await TrackerWorld.create();
     const agent = await world.startedAgent("h1", new StubHypervisor("n1"));
     const service = world.store.services.getByHost("h1", "nova-compute");
     if (!service) throw new TypeError("no service");

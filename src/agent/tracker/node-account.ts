@@ -77,6 +77,16 @@ export class NodeAccount {
     this.#assigned.delete(instanceUuid);
   }
 
+  /** The instance's migration that is tracked here. */
+  migrationOf(instanceUuid: string): Migration | undefined {
+    return this.#migrations.get(instanceUuid)?.migration;
+  }
+
+  /** Counts nothing more for the instance's migration; what is assigned to the instance stays. */
+  stopCountingMigration(instanceUuid: string): void {
+    this.#migrations.delete(instanceUuid);
+  }
+
   hasInstance(uuid: string): boolean {
     return this.#instances.has(uuid);
   }

@@ -35,6 +35,7 @@ import { loadProviderConfigs, type ProviderConfig } from "./provider-config.js";
 import { ProviderMerge } from "./provider-merge.js";
 import { resizeClaim } from "./resize-claim.js";
 import type { TrackedNode } from "./tracked-node.js";
+import { countsMigration } from "./usage.js";
 
 /**
  * The tracker of one agent. Loads provider.yaml, once.
@@ -266,6 +267,9 @@ export class NodeResourceTracker implements ResourceTracker {
     const here = instance.host === this.#parts.context.host && instance.node === node.row.hypervisorHostname;
     if (here) node.account.countInstance(instance);
     else node.account.forgetInstance(instance.uuid);
+    const migration = node.account.migrationOf(instance.uuid);
+    const moves = migration && countsMigration(instance, migration, this.#parts.options.ignoreErroredEvacuations);
+    if (!moves) node.account.stopCountingMigration(instance.uuid);
   }
 
   async #listedNodes(): Promise<ReadonlySet<string> | null> {

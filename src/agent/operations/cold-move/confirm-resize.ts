@@ -44,8 +44,8 @@ export const SETTLE_CONFIRMED = stepList<MoveProgress>("settle_confirmed", {
   },
   // At the very end: a pass in between still has to know the old usage (bug 1818914).
   clear: async ({ parts, move }) => {
-    await parts.context.conductor.call("instance_save", {
-      uuid: move.instance.uuid,
+    await parts.tracker.saveMove({
+      ...move,
       changes: { oldFlavor: null, newFlavor: null, ...withoutOldVmState(move) },
     });
   },

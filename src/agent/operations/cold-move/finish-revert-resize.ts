@@ -79,10 +79,7 @@ export async function finishRevertResize(parts: OperationParts, request: MoveReq
     } catch (error) {
       if (mustNotUndo(error)) throw error;
       await attempt(parts.context, instanceUuid, "forget the flavors of the move", () =>
-        parts.context.conductor.call("instance_save", {
-          uuid: instanceUuid,
-          changes: { oldFlavor: null, newFlavor: null },
-        }),
+        parts.tracker.saveMove({ ...progress.move, changes: { oldFlavor: null, newFlavor: null } }),
       );
       await revertFailed(progress, error);
     }

@@ -18,8 +18,10 @@ import type { ServiceHandler } from "../../../../src/runtime/service.js";
 import { type VirtualRuntime, VirtualWorld } from "../../../../src/runtime/virtual/index.js";
 import type { DriverDefinition } from "../../../../src/virt/index.js";
 import { type InProcessConductor, startInProcessConductor } from "../../../fixtures/in-process-conductor.js";
-import { watchPasses } from "../../../fixtures/invariants/watch-passes.js";
-import { Evidence } from "../../../fixtures/invariants.js";
+import { Evidence } from "../../../fixtures/invariants/evidence.js";
+import { watchSession } from "../../../fixtures/invariants/watch-session.js";
+import { watchTracker } from "../../../fixtures/invariants/watch-tracker.js";
+import { holdToInvariants, type Judgement } from "../../../fixtures/invariants.js";
 import { type ConfigChanges, novaConfig } from "./config.js";
 import { Hypervisor } from "./hypervisor.js";
 import { type BeforeCall, recordSession } from "./recorded-session.js";
@@ -80,9 +82,12 @@ export class Lab {
     this.evidence = new Evidence(this.store);
   }
 
-  static async create(): Promise<Lab> {
+  /** For the test that runs now: every step of its agents must keep the invariants. */
+  static async create(judgement: Judgement = {}): Promise<Lab> {
     const world = new VirtualWorld({ seed: 7 });
-    return new Lab(world, await startInProcessConductor(world));
+    const lab = new Lab(world, await startInProcessConductor(world));
+    holdToInvariants(lab.evidence, judgement);
+    return lab;
   }
 
   hypervisor(host: string): Hypervisor {
@@ -105,10 +110,6 @@ export class Lab {
     const process = options.process ?? `agent-${host}`;
     const { runtime, connection, session } = this.controlPlane.agent(host, { process, lease });
     await this.world.runUntil(connection.connected());
-    const before: BeforeCall = async (caller, method, params) => {
-      this.evidence.conductorCall(caller, method, params);
-      await this.beforeCall(caller, method, params);
-    };
     const placement = await this.placementFor(host, runtime);
     const hypervisor = options.hypervisor ?? this.hypervisor(host);
     const driver = options.driver ?? hypervisor.driver(options.driverName);
@@ -122,10 +123,11 @@ export class Lab {
         driverConfig: compiled.section(driver.configSchema?.section ?? driver.name),
         configFiles: options.configFiles ?? [],
         runtime,
-        session: recordSession(session, before, async (...call) => {
-          this.evidence.conductorAnswered(...call);
-          await this.afterCall(...call);
-        }),
+        session: recordSession(
+          watchSession(session, this.evidence),
+          (...call) => this.beforeCall(...call),
+          (...call) => this.afterCall(...call),
+        ),
         driver,
         placement,
       },
@@ -140,17 +142,7 @@ export class Lab {
       ...prepared.options,
       metrics: { ...NO_METRICS, ...options.metrics },
       factories: {
-        tracker: async (context) => {
-          const make = options.factories?.tracker ?? createResourceTracker;
-          return watchPasses(await make(context), {
-            context,
-            store: this.store,
-            evidence: this.evidence,
-            placement: this.#placement,
-            reported: () => (options.driver ? [] : [(options.hypervisor ?? this.hypervisor(host)).name]),
-            logs: () => prepared.runtime.logs,
-          });
-        },
+        tracker: this.watchedTracker(host, prepared.runtime, options),
         ...(given === "real" ? {} : { operations: (context) => recordingOperations(context, operations, given) }),
       },
     });
@@ -161,6 +153,20 @@ export class Lab {
     });
     this.evidence.started(host);
     return { agent, runtime: prepared.runtime, states, operations };
+  }
+
+  /** Makes trackers whose passes and counts are in the evidence. */
+  watchedTracker(host: string, runtime: VirtualRuntime, options: HostOptions = {}): PartFactories["tracker"] {
+    const make = options.factories?.tracker ?? createResourceTracker;
+    return async (context) =>
+      watchTracker(await make(context), {
+        context,
+        evidence: this.evidence,
+        placement: this.#placement,
+        reported: () => (options.driver ? [] : [(options.hypervisor ?? this.hypervisor(host)).name]),
+        logs: () => runtime.logs,
+        alive: () => runtime.alive,
+      });
   }
 
   /** Starts an agent and waits until it serves. */

@@ -1,9 +1,8 @@
 import { test } from "vitest";
-import { checkInvariants } from "../../../fixtures/invariants.js";
 import { Lab } from "./lab.js";
 
 /**
- * A test on a fresh {@link Lab}, after which the invariants are checked.
+ * A test on a fresh {@link Lab}, whose invariants are checked after every step.
  * @param upstreamBreaks invariants that the upstream behaviour under test is known to break.
  */
 export function scenario(
@@ -12,8 +11,6 @@ export function scenario(
   upstreamBreaks: readonly string[] = [],
 ): void {
   test(name, async () => {
-    const lab = await Lab.create();
-    await body(lab);
-    checkInvariants(lab, upstreamBreaks);
+    await body(await Lab.create({ upstreamBreaks }));
   });
 }
