@@ -69,7 +69,7 @@ scenario("6.3 Confirm: the flavors of a later move are its own", async (lab) => 
 });
 
 /** A guest with a part of a device on each host that it moves to; both providers of a host belong to what it holds there. */
-const DEVICES = { devices: ["0000:81:00.0=VGPU:2"] };
+const DEVICES = { devices: "0000:81:00.0=VGPU:2" };
 const GPU: Flavor = { ...FLAVOR, extraSpecs: { "resources:VGPU": "1" } };
 
 async function devicesOf(lab: Lab, host: string): Promise<readonly string[]> {
