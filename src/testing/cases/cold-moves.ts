@@ -1,0 +1,179 @@
+import type { DriverMethod } from "../../virt/driver-methods.js";
+import type { Flavor, Instance } from "../../virt/index.js";
+import { type ContractCase, must, succeeds, textOf } from "../contract-case.js";
+import type { CheckedHost, DriverLab } from "../driver-lab.js";
+import { DEVICES, frozen, imageOf, migrationOf, resizedTo } from "../objects.js";
+import { guestOn, mustBe } from "./guest-state.js";
+
+const MOVES: readonly DriverMethod[] = ["migrateDiskAndPowerOff", "finishMigration", "confirmMigration"];
+const REVERT: readonly DriverMethod[] = [...MOVES, "finishRevertMigration"];
+
+const leave = ({ host }: CheckedHost, instance: Instance, { ip }: CheckedHost, flavor: Flavor = instance.flavor) =>
+  host.migrateDiskAndPowerOff(instance, { ...DEVICES, destIp: ip, flavor });
+
+const migration = (instance: Instance, to: CheckedHost) =>
+  migrationOf(instance, { host: to.name, node: to.name, ip: to.ip });
+
+const arrive = async (
+  lab: DriverLab,
+  on: CheckedHost,
+  instance: Instance,
+  disks: string,
+  { powerOn = true, resizeInstance = false }: { readonly powerOn?: boolean; readonly resizeInstance?: boolean } = {},
+): Promise<void> => {
+  const image = frozen(imageOf(lab.options.image));
+  const allocations = await lab.allocations(on, instance);
+  const record = migrationOf(instance, { host: on.name, node: on.name, ip: on.ip });
+  await on.host.finishMigration(record, instance, disks, { ...DEVICES, image, allocations, resizeInstance, powerOn });
+};
+
+const back = ({ host }: CheckedHost, instance: Instance, powerOn = true) =>
+  host.finishRevertMigration(instance, { ...DEVICES, migration: null, powerOn });
+
+/** Section 8.3: cold migration and resize. */
+export const COLD_MOVE_CASES: readonly ContractCase[] = [
+  {
+    code: "cold-confirm",
+    section: "8.3",
+    rule: "a cold migration that is confirmed leaves the guest on the destination and nothing on the source",
+    needs: MOVES,
+    run: async (lab) => {
+      const [source, destination] = await lab.connectBoth();
+      const instance = await lab.spawned(source);
+      const disks = await leave(source, instance, destination);
+      const left = await guestOn(source, instance);
+      must(left === "absent" || left === 4, "migrateDiskAndPowerOff", "stop the guest", "it is not stopped");
+      const moved = await lab.moved(instance, destination);
+      await arrive(lab, destination, moved, disks);
+      await mustBe(destination, moved, "running", "finishMigration", "on the destination");
+      const record = migration(instance, destination);
+      await source.host.confirmMigration(record, moved, { network: [] });
+      await mustBe(source, moved, "absent", "confirmMigration", "on the source");
+      await mustBe(destination, moved, "running", "confirmMigration", "on the destination");
+      await succeeds(
+        source.host.confirmMigration(record, moved, { network: [] }),
+        "confirmMigration",
+        "succeed when nothing is left",
+      );
+    },
+  },
+  {
+    code: "cold-powered-off",
+    section: "8.3",
+    rule: "finishMigration with powerOn false leaves the guest shut down",
+    needs: MOVES,
+    run: async (lab) => {
+      const [source, destination] = await lab.connectBoth();
+      const instance = await lab.spawned(source);
+      const moved = await lab.moved(instance, destination);
+      await arrive(lab, destination, moved, await leave(source, instance, destination), { powerOn: false });
+      await mustBe(destination, moved, "shutdown", "finishMigration", "with powerOn false");
+    },
+  },
+  {
+    code: "cold-revert",
+    section: "8.3",
+    rule: "a migration that is reverted leaves the guest on the source and nothing on the destination",
+    needs: REVERT,
+    run: async (lab) => {
+      const [source, destination] = await lab.connectBoth();
+      const instance = await lab.spawned(source);
+      const moved = await lab.moved(instance, destination);
+      await arrive(lab, destination, moved, await leave(source, instance, destination));
+      await destination.host.destroy(moved, { ...DEVICES, destroyDisks: true });
+      await succeeds(back(source, instance), "finishRevertMigration", "bring the guest back");
+      await mustBe(source, instance, "running", "finishRevertMigration", "on the source");
+      await mustBe(destination, moved, "absent", "destroy", "on the destination of a reverted migration");
+      await succeeds(back(source, instance), "finishRevertMigration", "succeed when it is repeated");
+      await mustBe(source, instance, "running", "finishRevertMigration", "when it is repeated");
+    },
+  },
+  {
+    code: "cold-revert-half-done",
+    section: "8.3",
+    rule: "finishRevertMigration brings the guest back from wherever migrateDiskAndPowerOff was killed",
+    needs: REVERT,
+    run: async (lab) => {
+      for (let call = 1; call <= 60; call += 1) {
+        const [source, destination] = await lab.connectBoth();
+        const instance = await lab.spawned(source);
+        source.sabotage.arm(call);
+        await leave(source, instance, destination).catch(() => {});
+        const { struck } = source.sabotage;
+        source.sabotage.disarm();
+        const next = await lab.connect("check-host-1");
+        const rule = `bring the guest back when migrateDiskAndPowerOff was killed at call ${call}`;
+        await succeeds(back(next, instance), "finishRevertMigration", rule);
+        await mustBe(next, instance, "running", "finishRevertMigration", `when it was killed at call ${call}`);
+        if (!struck) break;
+      }
+    },
+  },
+  {
+    code: "cold-revert-not-begun",
+    section: "8.3",
+    rule: "finishRevertMigration of a move that never began leaves the guest running, or shut down if that is wanted",
+    needs: REVERT,
+    run: async (lab) => {
+      const source = await lab.connect();
+      const instance = await lab.spawned(source);
+      await succeeds(back(source, instance), "finishRevertMigration", "succeed when nothing was moved");
+      await mustBe(source, instance, "running", "finishRevertMigration", "when nothing was moved");
+    },
+  },
+  {
+    code: "resize-grows",
+    section: "8.3",
+    rule: "a resize to another host gives the guest its new flavor, and a revert the old one",
+    needs: REVERT,
+    run: async (lab) => {
+      const [source, destination] = await lab.connectBoth();
+      const instance = await lab.spawned(source);
+      const flavor = lab.largerFlavor;
+      const disks = await leave(source, instance, destination, flavor);
+      const moved = resizedTo(await lab.moved(instance, destination), flavor);
+      await arrive(lab, destination, moved, disks, { resizeInstance: true });
+      await mustBe(destination, moved, "running", "finishMigration", "with its new flavor");
+      await destination.host.destroy(moved, { ...DEVICES, destroyDisks: true });
+      await succeeds(back(source, instance), "finishRevertMigration", "bring the old flavor back");
+      await mustBe(source, instance, "running", "finishRevertMigration", "with its old flavor");
+    },
+  },
+  {
+    code: "resize-refused",
+    section: "8.3",
+    rule: "migrateDiskAndPowerOff that refuses a smaller flavor throws InstanceFaultRollback and leaves the guest as it was",
+    needs: REVERT,
+    run: async (lab) => {
+      const [source, destination] = await lab.connectBoth();
+      const instance = await lab.instance(source);
+      const large = frozen({ ...resizedTo(instance, lab.largerFlavor), oldFlavor: null });
+      await lab.spawn(source, large);
+      const refusal = await leave(source, large, destination, lab.flavor).then(
+        () => null,
+        (error: unknown) => error,
+      );
+      if (refusal === null) return;
+      const named = refusal instanceof Error && ["InstanceFaultRollback", "NotImplementedError"].includes(refusal.name);
+      const rule = "throw InstanceFaultRollback for a flavor that it refuses";
+      must(named, "migrateDiskAndPowerOff", rule, `it threw ${textOf(refusal)}`);
+      await mustBe(source, large, "running", "migrateDiskAndPowerOff", "that was refused");
+    },
+  },
+  {
+    code: "resize-same-host",
+    section: "8.3",
+    rule: "a resize on the same host keeps the one guest: confirming destroys nothing",
+    needs: MOVES,
+    run: async (lab) => {
+      const on = await lab.connect();
+      const instance = await lab.spawned(on);
+      const disks = await leave(on, instance, on, lab.largerFlavor);
+      const resized = resizedTo(instance, lab.largerFlavor);
+      await arrive(lab, on, resized, disks, { resizeInstance: true });
+      await mustBe(on, resized, "running", "finishMigration", "on the same host");
+      await on.host.confirmMigration(migration(instance, on), resized, { network: [] });
+      await mustBe(on, resized, "running", "confirmMigration", "on the same host");
+    },
+  },
+];

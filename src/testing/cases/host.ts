@@ -1,0 +1,144 @@
+import { type ContractCase, failsWith, must, succeeds } from "../contract-case.js";
+import { DEVICES } from "../objects.js";
+import { guestOn, mustBe } from "./guest-state.js";
+
+/** Section 8.1: the host, its nodes, and what is known of guests. */
+export const HOST_CASES: readonly ContractCase[] = [
+  {
+    code: "nodes-are-listed",
+    section: "8.1",
+    rule: "getAvailableNodes lists the same nodes when it is asked again",
+    run: async (lab) => {
+      const { host } = await lab.connect();
+      const first = [...(await host.getAvailableNodes())].sort();
+      const again = [...(await host.getAvailableNodes({ refresh: true }))].sort();
+      const rule = "list the same nodes when nothing changed";
+      must(first.join() === again.join(), "getAvailableNodes", rule, `found ${first.join()}, then ${again.join()}`);
+      must(first.length > 0, "getAvailableNodes", "list the nodes that can have guests", "the list is empty");
+    },
+  },
+  {
+    code: "nodes-have-uuids",
+    section: "8.1",
+    rule: "getNodenamesByUuid names exactly the available nodes, by uuids that a restart does not change",
+    run: async (lab) => {
+      const first = await lab.connect();
+      const names = await first.host.getNodenamesByUuid();
+      const nodes = await first.host.getAvailableNodes();
+      const missing = nodes.filter((node) => ![...names.values()].includes(node));
+      must(missing.length === 0, "getNodenamesByUuid", "name each available node", `${missing.join()} has no uuid`);
+      await first.host.cleanupHost();
+      const again = await (await lab.connect()).host.getNodenamesByUuid();
+      const moved = [...names].filter(([uuid, name]) => again.get(uuid) !== name);
+      const rule = "give each node the same uuid after a restart";
+      must(moved.length === 0, "getNodenamesByUuid", rule, `${moved.map(([, name]) => name).join()} has another`);
+    },
+  },
+  {
+    code: "nodes-have-resources",
+    section: "8.1",
+    rule: "getAvailableResource describes each available node, by the node's own name",
+    run: async (lab) => {
+      const { host } = await lab.connect();
+      for (const node of await host.getAvailableNodes()) {
+        const { hypervisorHostname, vcpusUsed, vcpus } = await host.getAvailableResource(node);
+        const rule = "have the node's name as hypervisorHostname";
+        must(hypervisorHostname === node, "getAvailableResource", rule, `found ${hypervisorHostname} for ${node}`);
+        must(
+          vcpusUsed === 0 || vcpus > 0,
+          "getAvailableResource",
+          "count used CPUs only where there are some",
+          "not so",
+        );
+      }
+    },
+  },
+  {
+    code: "nodes-stay",
+    section: "8.1",
+    rule: "isNodeDeleted is false for a node that is available",
+    needs: ["isNodeDeleted"],
+    run: async (lab) => {
+      const { host } = await lab.connect();
+      for (const node of await host.getAvailableNodes()) {
+        const rule = "be false for a node that is available";
+        must(!(await host.isNodeDeleted(node)), "isNodeDeleted", rule, `it is true for ${node}`);
+      }
+    },
+  },
+  {
+    code: "guests-are-listed",
+    section: "8.1",
+    rule: "listInstanceUuids lists guests from their spawn to their destruction",
+    run: async (lab) => {
+      const on = await lab.connect();
+      const before = await on.host.listInstanceUuids();
+      const instance = await lab.instance(on);
+      must(!before.includes(instance.uuid), "listInstanceUuids", "list guests only", "found one that was never made");
+      await lab.spawn(on, instance);
+      await mustBe(on, instance, "running", "spawn", "and listed");
+      await on.host.destroy(instance, { ...DEVICES, destroyDisks: true });
+      const after = await on.host.listInstanceUuids();
+      must(!after.includes(instance.uuid), "listInstanceUuids", "leave out destroyed guests", "the guest is listed");
+    },
+  },
+  {
+    code: "exists-as-listed",
+    section: "8.1",
+    rule: "instanceExists agrees with the list of guests",
+    needs: ["instanceExists"],
+    run: async (lab) => {
+      const on = await lab.connect();
+      const instance = await lab.instance(on);
+      must(!(await on.host.instanceExists(instance)), "instanceExists", "be false before spawn", "it is true");
+      await lab.spawn(on, instance);
+      must(await on.host.instanceExists(instance), "instanceExists", "be true for a listed guest", "it is false");
+    },
+  },
+  {
+    code: "info-of-absent",
+    section: "8.1",
+    rule: "getInfo of a guest that is not there throws InstanceNotFound",
+    run: async (lab) => {
+      const on = await lab.connect();
+      const work = on.host.getInfo(await lab.instance(on));
+      await failsWith(work, ["InstanceNotFound"], "getInfo", "for a guest that is not there");
+    },
+  },
+  {
+    code: "guests-outlive-driver",
+    section: "8.1",
+    rule: "cleanupHost leaves the guests running, and the next driver finds them",
+    run: async (lab) => {
+      const first = await lab.connect();
+      const instance = await lab.spawned(first);
+      await first.host.cleanupHost();
+      const next = await lab.connect();
+      const state = await guestOn(next, instance);
+      must(state === 1, "cleanupHost", "leave guests running for the next driver", `the guest is ${state} afterwards`);
+    },
+  },
+  {
+    code: "cleanup-is-final",
+    section: "8.1",
+    rule: "cleanupHost succeeds on a host that was never used, and no event comes after it",
+    run: async (lab) => {
+      const { host } = await lab.connect();
+      await succeeds(host.cleanupHost(), "cleanupHost", "succeed");
+      const before = lab.events.length;
+      await lab.wait(30);
+      must(lab.events.length === before, "cleanupHost", "end the stream of events", "an event came after it");
+    },
+  },
+  {
+    code: "startup-list-kept",
+    section: "8.1",
+    rule: "processInstancesAtStartup returns instances that it was given, and changes none",
+    needs: ["processInstancesAtStartup"],
+    run: async (lab) => {
+      const on = await lab.connect();
+      const given = [await lab.spawned(on)];
+      await succeeds(on.host.processInstancesAtStartup(given), "processInstancesAtStartup", "accept its own guests");
+    },
+  },
+];

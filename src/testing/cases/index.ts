@@ -1,0 +1,19 @@
+import type { ContractCase } from "../contract-case.js";
+import { COLD_MOVE_CASES } from "./cold-moves.js";
+import { GUEST_CASES } from "./guests.js";
+import { HOST_CASES } from "./host.js";
+import { LIVE_MIGRATION_CASES } from "./live-migration.js";
+import { OTHER_CASES } from "./others.js";
+import { POWER_CASES } from "./power.js";
+import { PROVIDER_TREE_CASES } from "./provider-tree.js";
+
+/** The whole contract, in the order of its sections. */
+export const CONTRACT_CASES: readonly ContractCase[] = [
+  ...HOST_CASES,
+  ...GUEST_CASES,
+  ...POWER_CASES,
+  ...COLD_MOVE_CASES,
+  ...LIVE_MIGRATION_CASES,
+  ...OTHER_CASES,
+  ...PROVIDER_TREE_CASES,
+];

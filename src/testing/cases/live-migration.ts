@@ -1,0 +1,235 @@
+import type { DriverMethod } from "../../virt/driver-methods.js";
+import type { Instance, LiveMigrateData, LiveMigrationOptions } from "../../virt/index.js";
+import { type ContractCase, failsWith, must, succeeds, textOf } from "../contract-case.js";
+import type { CheckedHost, DriverLab } from "../driver-lab.js";
+import { DEVICES } from "../objects.js";
+import { guestOn, mustBe } from "./guest-state.js";
+
+const NEEDS: readonly DriverMethod[] = [
+  "checkCanLiveMigrateDestination",
+  "checkCanLiveMigrateSource",
+  "preLiveMigration",
+  "liveMigration",
+];
+
+const checked = async (source: CheckedHost, destination: CheckedHost, instance: Instance): Promise<LiveMigrateData> => {
+  const asked = { blockMigration: null, diskOverCommit: false };
+  const offered = await destination.host.checkCanLiveMigrateDestination(instance, asked);
+  try {
+    return await source.host.checkCanLiveMigrateSource(instance, offered);
+  } finally {
+    await destination.host.cleanupLiveMigrationDestinationCheck(offered);
+  }
+};
+
+const prepared = async (source: CheckedHost, destination: CheckedHost, instance: Instance): Promise<LiveMigrateData> =>
+  destination.host.preLiveMigration(instance, { ...DEVICES, data: await checked(source, destination, instance) });
+
+/** What a bare driver does with its call-backs. */
+class CallBacks {
+  readonly calls: string[] = [];
+  /** Where the guest ran when postMethod was called. */
+  atPost: string | null = null;
+  progressIsSound = true;
+  readonly #look: () => Promise<string>;
+
+  constructor(look: () => Promise<string>) {
+    this.#look = look;
+  }
+
+  options(data: LiveMigrateData): LiveMigrationOptions {
+    return {
+      blockMigration: data.blockMigration,
+      data,
+      onProgress: (progress) => {
+        const sound = Object.values(progress).every((bytes) => Number.isFinite(bytes) && bytes >= 0);
+        this.progressIsSound &&= sound && progress.memoryRemaining <= progress.memoryTotal;
+      },
+      postMethod: async () => {
+        this.calls.push("postMethod");
+        this.atPost = await this.#look();
+      },
+      recoverMethod: async ({ status }) => void this.calls.push(`recoverMethod(${status})`),
+    };
+  }
+}
+
+const RULE = "call exactly one of postMethod and recoverMethod, exactly once";
+
+/** Runs the author's own method, unwrapped, so that a second call-back is seen. */
+const migrate = async (
+  [source, destination]: readonly [CheckedHost, CheckedHost],
+  instance: Instance,
+  data: LiveMigrateData,
+  meanwhile: () => Promise<void> = async () => {},
+): Promise<CallBacks> => {
+  const runs = async () =>
+    `${await guestOn(source, instance)} on the source, ${await guestOn(destination, instance)} on the destination`;
+  const callBacks = new CallBacks(runs);
+  const work = source.bare.liveMigration?.(instance, destination.name, callBacks.options(data));
+  await Promise.all([work?.catch((error: unknown) => callBacks.calls.push(`threw ${textOf(error)}`)), meanwhile()]);
+  return callBacks;
+};
+
+const mustRunOnOne = async (
+  [source, destination]: readonly [CheckedHost, CheckedHost],
+  instance: Instance,
+  when: string,
+): Promise<void> => {
+  const running = [];
+  for (const on of [source, destination]) if ((await guestOn(on, instance)) === 1) running.push(on.name);
+  const found = running.length === 0 ? "it runs on none" : `it runs on ${running.join(" and ")}`;
+  must(running.length === 1, "liveMigration", `leave the guest running on exactly one host ${when}`, found);
+};
+
+const both = async (lab: DriverLab) => {
+  const hosts = await lab.connectBoth();
+  return { hosts, source: hosts[0], destination: hosts[1], instance: await lab.spawned(hosts[0]) };
+};
+
+/** Section 8.3: live migration. */
+export const LIVE_MIGRATION_CASES: readonly ContractCase[] = [
+  {
+    code: "live-moves",
+    section: "8.3",
+    rule: "liveMigration calls postMethod once, when the guest runs on the destination and no longer on the source",
+    needs: NEEDS,
+    run: async (lab) => {
+      const { hosts, source, destination, instance } = await both(lab);
+      const { calls, atPost, progressIsSound } = await migrate(
+        hosts,
+        instance,
+        await prepared(source, destination, instance),
+      );
+      must(calls.join() === "postMethod", "liveMigration", RULE, `found ${calls.join(", ") || "no call"}`);
+      const rule = "call postMethod when the guest runs on the destination only";
+      must(/^(absent|4) .*, 1 /.test(atPost ?? ""), "liveMigration", rule, `its state was ${atPost}`);
+      must(progressIsSound, "liveMigration", "report amounts of bytes, 0 or more, none over its total", "found others");
+      await succeeds(
+        destination.host.postLiveMigrationAtDestination(instance, {
+          ...DEVICES,
+          data: { blockMigration: false, sharedInstanceFiles: false },
+        }),
+        "postLiveMigrationAtDestination",
+        "succeed for a guest that arrived",
+      );
+      await succeeds(
+        source.host.cleanup(instance, { ...DEVICES, destroyDisks: true }),
+        "cleanup",
+        "remove what is left",
+      );
+      await mustBe(source, instance, "absent", "cleanup", "on the source");
+      await mustBe(destination, instance, "running", "liveMigration", "on the destination");
+      await succeeds(
+        source.host.cleanup(instance, { ...DEVICES, destroyDisks: true }),
+        "cleanup",
+        "succeed when nothing is left",
+      );
+    },
+  },
+  {
+    code: "live-abort",
+    section: "8.3",
+    rule: "liveMigrationAbort ends the migration with recoverMethod(cancelled), or comes too late; the guest runs on one host",
+    needs: [...NEEDS, "liveMigrationAbort"],
+    run: async (lab) => {
+      const { hosts, source, destination, instance } = await both(lab);
+      const data = await prepared(source, destination, instance);
+      const { calls } = await migrate(hosts, instance, data, async () => {
+        await lab.wait(50);
+        await source.host.liveMigrationAbort(instance).catch(() => {});
+      });
+      const allowed = ["postMethod", "recoverMethod(cancelled)"];
+      must(
+        allowed.includes(calls.join()),
+        "liveMigration",
+        `${RULE}, also when it is aborted`,
+        `found ${calls.join(", ")}`,
+      );
+      await mustRunOnOne(hosts, instance, "when it is aborted");
+    },
+  },
+  {
+    code: "live-abort-nothing",
+    section: "8.3",
+    rule: "liveMigrationAbort with nothing to stop is success",
+    needs: ["liveMigrationAbort"],
+    run: async (lab) => {
+      const on = await lab.connect();
+      const instance = await lab.spawned(on);
+      await succeeds(on.host.liveMigrationAbort(instance), "liveMigrationAbort", "succeed with nothing to stop");
+      await mustBe(on, instance, "running", "liveMigrationAbort", "with nothing to stop");
+    },
+  },
+  {
+    code: "live-killed",
+    section: "8.3",
+    rule: "a liveMigration that is killed anywhere leaves the guest on one host, once the next driver was told to abort it",
+    needs: [...NEEDS, "liveMigrationAbort"],
+    run: async (lab) => {
+      for (let call = 1; call <= 60; call += 1) {
+        const { hosts, source, destination, instance } = await both(lab);
+        const data = await prepared(source, destination, instance);
+        source.sabotage.arm(call);
+        await migrate(hosts, instance, data);
+        const { struck } = source.sabotage;
+        source.sabotage.disarm();
+        const next = await lab.connect("check-host-1");
+        await next.host.liveMigrationAbort(instance).catch(() => {});
+        await mustRunOnOne([next, destination], instance, `when it was killed at call ${call}`);
+        if (!struck) break;
+      }
+    },
+  },
+  {
+    code: "live-rollback",
+    section: "8.3",
+    rule: "rollbackLiveMigrationAtDestination removes what preLiveMigration made, and can be repeated",
+    needs: NEEDS,
+    run: async (lab) => {
+      const { source, destination, instance } = await both(lab);
+      const data = await prepared(source, destination, instance);
+      const roll = () =>
+        destination.host.rollbackLiveMigrationAtDestination(instance, {
+          ...DEVICES,
+          destroyDisks: !data.sharedInstanceFiles,
+          data,
+        });
+      await succeeds(roll(), "rollbackLiveMigrationAtDestination", "remove what was prepared");
+      await mustBe(destination, instance, "absent", "rollbackLiveMigrationAtDestination", "on the destination");
+      await mustBe(source, instance, "running", "rollbackLiveMigrationAtDestination", "on the source");
+      await succeeds(roll(), "rollbackLiveMigrationAtDestination", "succeed when nothing is left");
+      await prepared(source, destination, instance);
+    },
+  },
+  {
+    code: "live-check-absent",
+    section: "8.3",
+    rule: "checkCanLiveMigrateSource refuses a guest that is not there",
+    needs: NEEDS,
+    run: async (lab) => {
+      const [source, destination] = await lab.connectBoth();
+      const instance = await lab.instance(source);
+      const names = ["MigrationPreCheckError", "InstanceNotFound"];
+      await failsWith(
+        checked(source, destination, instance),
+        names,
+        "checkCanLiveMigrateSource",
+        "for a guest that is not there",
+      );
+    },
+  },
+  {
+    code: "live-cleanup-running",
+    section: "8.3",
+    rule: "cleanup of a guest that runs here throws InstanceExists and removes nothing",
+    needs: [...NEEDS, "cleanup"],
+    run: async (lab) => {
+      const on = await lab.connect();
+      const instance = await lab.spawned(on);
+      const work = on.host.cleanup(instance, { ...DEVICES, destroyDisks: true });
+      await failsWith(work, ["InstanceExists"], "cleanup", "for a guest that runs here");
+      await mustBe(on, instance, "running", "cleanup", "that runs here");
+    },
+  },
+];

@@ -1,0 +1,101 @@
+import type { DriverMethod } from "../../virt/driver-methods.js";
+import { type ContractCase, must, succeeds } from "../contract-case.js";
+import { DEVICES } from "../objects.js";
+
+/** Methods that make sense together only. */
+const TOGETHER: readonly (readonly DriverMethod[])[] = [
+  ["pause", "unpause"],
+  ["suspend", "resume"],
+  ["rescue", "unrescue"],
+  ["migrateDiskAndPowerOff", "finishMigration", "confirmMigration"],
+  ["checkCanLiveMigrateDestination", "checkCanLiveMigrateSource", "preLiveMigration", "liveMigration"],
+  ["checkInstanceSharedStorageLocal", "checkInstanceSharedStorageRemote", "checkInstanceSharedStorageCleanup"],
+];
+
+const STORAGE: readonly DriverMethod[] = [
+  "checkInstanceSharedStorageLocal",
+  "checkInstanceSharedStorageRemote",
+  "checkInstanceSharedStorageCleanup",
+];
+
+/** Sections 3.3, 8.4 and 8.5: storage probes, capabilities, events. */
+export const OTHER_CASES: readonly ContractCase[] = [
+  {
+    code: "methods-together",
+    section: "8.4",
+    rule: "methods that belong together are all there, or none of them",
+    run: async (lab) => {
+      const { host } = await lab.connect();
+      for (const group of TOGETHER) {
+        const missing = group.filter((method) => !host.supports(method));
+        const [first] = group;
+        const whole = missing.length === 0 || missing.length === group.length;
+        if (first) must(whole, first, `come with ${group.join(", ")}`, `${missing.join(", ")} is left out`);
+      }
+    },
+  },
+  {
+    code: "capabilities-kept",
+    section: "8.4",
+    rule: "capabilities that promise moves come with their methods, and stay as they are",
+    run: async (lab) => {
+      const on = await lab.connect();
+      const promise = on.host.capabilities.supportsMigrateToSameHost;
+      const rule = "be there with supportsMigrateToSameHost";
+      must(!promise || on.host.supports("migrateDiskAndPowerOff"), "migrateDiskAndPowerOff", rule, "it is left out");
+      const before = JSON.stringify(on.bare.capabilities);
+      await lab.spawned(on);
+      const after = JSON.stringify(on.bare.capabilities);
+      must(after === before, "initHost", "leave capabilities as they are", `found ${after} after ${before}`);
+    },
+  },
+  {
+    code: "events-are-of-guests",
+    section: "8.5",
+    rule: "events name guests of this host, and the moment at which it happened",
+    run: async (lab) => {
+      const on = await lab.connect();
+      const instance = await lab.spawned(on);
+      await on.host.powerOff(instance);
+      await on.host.powerOn(instance);
+      await on.host.destroy(instance, { ...DEVICES, destroyDisks: true });
+      await lab.wait(30);
+      const strange = lab.events.find(({ uuid }) => uuid !== instance.uuid);
+      must(strange === undefined, "initHost", "emit events of its guests only", `found one of ${strange?.uuid}`);
+      const dropped = lab.complaints.find((message) => message.includes("emitEvent"));
+      must(dropped === undefined, "initHost", "emit events that are events", dropped ?? "");
+    },
+  },
+  {
+    code: "storage-not-shared",
+    section: "3.3",
+    rule: "the storage probe finds its own token here, and not on a host that has other storage",
+    needs: STORAGE,
+    run: async (lab) => {
+      const [here, there] = await lab.connectBoth();
+      const instance = await lab.spawned(here);
+      const token = await here.host.checkInstanceSharedStorageLocal(instance);
+      if (token === null) return;
+      const sees = await here.host.checkInstanceSharedStorageRemote(token);
+      must(sees, "checkInstanceSharedStorageRemote", "be true for a token of the same storage", "it is false");
+      const wrong = await there.host.checkInstanceSharedStorageRemote(token);
+      must(!wrong, "checkInstanceSharedStorageRemote", "be false for a token of other storage", "it is true");
+      await here.host.checkInstanceSharedStorageCleanup(token);
+      const gone = !(await here.host.checkInstanceSharedStorageRemote(token));
+      must(gone, "checkInstanceSharedStorageCleanup", "remove the token", "it is still found");
+      const rule = "succeed when the token is gone";
+      await succeeds(here.host.checkInstanceSharedStorageCleanup(token), "checkInstanceSharedStorageCleanup", rule);
+    },
+  },
+  {
+    code: "storage-absent",
+    section: "3.3",
+    rule: "checkInstanceSharedStorageLocal is null for an instance whose files are not here",
+    needs: STORAGE,
+    run: async (lab) => {
+      const on = await lab.connect();
+      const token = await on.host.checkInstanceSharedStorageLocal(await lab.instance(on));
+      must(token === null, "checkInstanceSharedStorageLocal", "be null when there are no files", "it is a token");
+    },
+  },
+];

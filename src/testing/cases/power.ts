@@ -1,0 +1,155 @@
+import type { DriverHost } from "../../virt/driver-host.js";
+import type { DriverMethod } from "../../virt/driver-methods.js";
+import type { Instance, POWER_STATES } from "../../virt/index.js";
+import { type ContractCase, failsWith, succeeds } from "../contract-case.js";
+import { DEVICES, frozen, imageOf } from "../objects.js";
+import { mustBe } from "./guest-state.js";
+
+type Change = (host: DriverHost, instance: Instance) => Promise<void>;
+type State = keyof typeof POWER_STATES;
+
+/** The method does its work on a running guest that `first` was done to, and again, and on no guest. */
+const changes = (
+  method: DriverMethod,
+  change: Change,
+  to: State,
+  first: { readonly change: Change; readonly needs?: readonly DriverMethod[]; readonly label: string } | null = null,
+): readonly ContractCase[] => {
+  const needs = [method, ...(first?.needs ?? [])];
+  return [
+    {
+      code: `${kebab(method)}-state`,
+      section: "8.2",
+      rule: `${method} leaves ${first?.label ?? "a running guest"} ${to}`,
+      needs,
+      run: async (lab) => {
+        const on = await lab.connect();
+        const instance = await lab.spawned(on);
+        await first?.change(on.host, instance);
+        await succeeds(change(on.host, instance), method, `work on ${first?.label ?? "a running guest"}`);
+        await mustBe(on, instance, to, method, "when it is done");
+      },
+    },
+    {
+      code: `${kebab(method)}-absent`,
+      section: "8.2",
+      rule: `${method} of a guest that is not there throws InstanceNotFound`,
+      needs,
+      run: async (lab) => {
+        const on = await lab.connect();
+        const work = change(on.host, await lab.instance(on));
+        await failsWith(work, ["InstanceNotFound"], method, "for a guest that is not there");
+      },
+    },
+  ];
+};
+
+const again = (method: DriverMethod, change: Change, to: State): ContractCase => ({
+  code: `${kebab(method)}-again`,
+  section: "8.2",
+  rule: `${method} can be repeated`,
+  needs: [method],
+  run: async (lab) => {
+    const on = await lab.connect();
+    const instance = await lab.spawned(on);
+    await change(on.host, instance);
+    await succeeds(change(on.host, instance), method, "succeed when it is repeated");
+    await mustBe(on, instance, to, method, "that was in that state already");
+  },
+});
+
+const kebab = (method: string): string => method.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
+
+const off: Change = (host, instance) => host.powerOff(instance);
+const start: Change = (host, instance) => host.powerOn(instance);
+const rescue: Change = (host, instance) => host.rescue(instance, { ...DEVICES, image: frozen(imageOf()) });
+
+/** Section 8.2: what is done to a guest that is there. */
+export const POWER_CASES: readonly ContractCase[] = [
+  ...changes("powerOff", off, "shutdown"),
+  again("powerOff", off, "shutdown"),
+  ...changes("powerOn", start, "running", { change: off, label: "a guest that is shut down" }),
+  again("powerOn", start, "running"),
+  ...changes("reboot", (host, instance) => host.reboot(instance, "SOFT"), "running"),
+  {
+    code: "reboot-hard",
+    section: "8.2",
+    rule: "reboot HARD runs a guest that was shut down",
+    run: async (lab) => {
+      const on = await lab.connect();
+      const instance = await lab.spawned(on);
+      await on.host.powerOff(instance);
+      await succeeds(on.host.reboot(instance, "HARD"), "reboot", "work on a guest that is shut down, with HARD");
+      await mustBe(on, instance, "running", "reboot", "with HARD");
+    },
+  },
+  {
+    code: "reboot-hard-absent",
+    section: "8.2",
+    rule: "reboot HARD makes a missing guest anew",
+    run: async (lab) => {
+      const on = await lab.connect();
+      const instance = await lab.spawned(on);
+      await on.host.destroy(instance, { ...DEVICES, destroyDisks: false });
+      await succeeds(on.host.reboot(instance, "HARD"), "reboot", "make a missing guest anew, with HARD");
+      await mustBe(on, instance, "running", "reboot", "that was missing, with HARD");
+    },
+  },
+  ...changes("pause", (host, instance) => host.pause(instance), "paused"),
+  ...changes("unpause", (host, instance) => host.unpause(instance), "running", {
+    change: (host, instance) => host.pause(instance),
+    needs: ["pause"],
+    label: "a paused guest",
+  }),
+  ...changes("suspend", (host, instance) => host.suspend(instance), "suspended"),
+  ...changes("resume", (host, instance) => host.resume(instance), "running", {
+    change: (host, instance) => host.suspend(instance),
+    needs: ["suspend"],
+    label: "a suspended guest",
+  }),
+  ...changes("rescue", rescue, "running"),
+  ...changes("unrescue", (host, instance) => host.unrescue(instance), "running", {
+    change: rescue,
+    needs: ["rescue"],
+    label: "a rescued guest",
+  }),
+  {
+    code: "unrescue-not-rescued",
+    section: "8.2",
+    rule: "unrescue of a guest that was not rescued is success",
+    needs: ["unrescue"],
+    run: async (lab) => {
+      const on = await lab.connect();
+      const instance = await lab.spawned(on);
+      await succeeds(on.host.unrescue(instance), "unrescue", "succeed for a guest that was not rescued");
+      await mustBe(on, instance, "running", "unrescue", "that was not rescued");
+    },
+  },
+  {
+    code: "resume-on-host-boot",
+    section: "8.2",
+    rule: "resumeStateOnHostBoot runs a guest that the host's boot stopped, and lets a running one run",
+    needs: ["resumeStateOnHostBoot"],
+    run: async (lab) => {
+      const on = await lab.connect();
+      const instance = await lab.spawned(on);
+      await succeeds(on.host.resumeStateOnHostBoot(instance), "resumeStateOnHostBoot", "let a running guest run");
+      await mustBe(on, instance, "running", "resumeStateOnHostBoot", "that ran already");
+      await on.host.powerOff(instance);
+      await succeeds(on.host.resumeStateOnHostBoot(instance), "resumeStateOnHostBoot", "run a stopped guest");
+      await mustBe(on, instance, "running", "resumeStateOnHostBoot", "that was stopped");
+    },
+  },
+  {
+    code: "power-off-keeps-others",
+    section: "8.2",
+    rule: "powerOff stops the one guest only, and the next driver finds it stopped",
+    run: async (lab) => {
+      const on = await lab.connect();
+      const instance = await lab.spawned(on);
+      await on.host.powerOff(instance);
+      await on.host.cleanupHost();
+      await mustBe(await lab.connect(), instance, "shutdown", "powerOff", "for the next driver too");
+    },
+  },
+];

@@ -1,0 +1,265 @@
+import type { InventoryRecord, ProviderData, ProviderTree, ReshapeAllocations } from "../../virt/index.js";
+import { type ContractCase, failsWith, must, succeeds } from "../contract-case.js";
+import type { CheckedHost, DriverLab } from "../driver-lab.js";
+
+const METHOD = "updateProviderTree";
+const CLASS = /^[A-Z][A-Z0-9_]*$/;
+
+/** Everything that a driver may change of a tree, as text. */
+const pictureOf = (tree: ProviderTree): string =>
+  JSON.stringify(
+    tree
+      .providerUuids()
+      .map((uuid) => tree.data(uuid))
+      .map(({ uuid, name, parentUuid, inventory, traits, aggregates }) => [
+        [uuid, name, parentUuid],
+        Object.entries(inventory).sort(([one], [other]) => one.localeCompare(other)),
+        [...traits].sort(),
+        [...aggregates].sort(),
+      ])
+      .sort(([one], [other]) => String(one).localeCompare(String(other))),
+  );
+
+const updated = async (lab: DriverLab, on: CheckedHost): Promise<ProviderTree> => {
+  const tree = await lab.emptyTree(on);
+  for (const node of await on.host.getAvailableNodes()) {
+    await succeeds(on.host.updateProviderTree(tree, node), METHOD, "succeed for each available node");
+  }
+  return tree;
+};
+
+const providersOf = (tree: ProviderTree): readonly ProviderData[] =>
+  tree.providerUuids().map((uuid) => tree.data(uuid));
+
+const brokenInventory = (resourceClass: string, record: InventoryRecord): string | null => {
+  const { total, minUnit = 1, maxUnit = total, stepSize = 1, allocationRatio = 1, reserved = 0 } = record;
+  if (!CLASS.test(resourceClass)) return `${resourceClass} is no resource class (upper case, digits, _)`;
+  if (!(Number.isInteger(total) && total >= 1)) return `${resourceClass} has total ${total}: leave the class out`;
+  if (!(minUnit >= 1 && maxUnit >= minUnit && maxUnit <= total)) {
+    return `${resourceClass} has min_unit ${minUnit}, max_unit ${maxUnit}, total ${total}`;
+  }
+  if (!(stepSize >= 1)) return `${resourceClass} has step_size ${stepSize}`;
+  if (!(allocationRatio > 0)) return `${resourceClass} has allocation_ratio ${allocationRatio}`;
+  if (!(reserved >= 0 && reserved <= total)) return `${resourceClass} has reserved ${reserved} of ${total}`;
+  return null;
+};
+
+const SHARING = "77777777-7777-4777-8777-777777777777";
+const AGGREGATE = "88888888-8888-4888-8888-888888888888";
+
+/** Section 8.7: what a driver owes to the provider tree. */
+export const PROVIDER_TREE_CASES: readonly ContractCase[] = [
+  {
+    code: "tree-inventory",
+    section: "8.7",
+    rule: "updateProviderTree sets complete and possible inventories, without classes of which there is none",
+    run: async (lab) => {
+      const tree = await updated(lab, await lab.connect());
+      const rule = "set total >= 1, 1 <= min_unit <= max_unit <= total, step_size >= 1, a ratio > 0, reserved <= total";
+      for (const { name, inventory } of providersOf(tree)) {
+        const broken = Object.entries(inventory)
+          .map(([resourceClass, record]) => brokenInventory(resourceClass, record))
+          .find((found) => found !== null);
+        must(broken === undefined, METHOD, rule, `on ${name} ${broken}`);
+      }
+      const offers = providersOf(tree).some(({ inventory }) => Object.keys(inventory).length > 0);
+      must(offers, METHOD, "give inventory to some provider of the node", "there is none at all");
+    },
+  },
+  {
+    code: "tree-idempotent",
+    section: "8.7",
+    rule: "updateProviderTree changes nothing when it is called again",
+    run: async (lab) => {
+      const on = await lab.connect();
+      const tree = await updated(lab, on);
+      const before = pictureOf(tree);
+      for (const node of await on.host.getAvailableNodes()) await on.host.updateProviderTree(tree, node);
+      must(
+        pictureOf(tree) === before,
+        METHOD,
+        "change nothing the second time",
+        `found ${pictureOf(tree)} after ${before}`,
+      );
+    },
+  },
+  {
+    code: "tree-after-restart",
+    section: "8.7",
+    rule: "updateProviderTree of a restarted driver finds its child providers again, by name",
+    run: async (lab) => {
+      const first = await lab.connect();
+      const tree = await updated(lab, first);
+      const before = pictureOf(tree);
+      await first.host.cleanupHost();
+      const next = await lab.connect();
+      for (const node of await next.host.getAvailableNodes()) await next.host.updateProviderTree(tree, node);
+      must(
+        pictureOf(tree) === before,
+        METHOD,
+        "change nothing after a restart",
+        `found ${pictureOf(tree)} after ${before}`,
+      );
+    },
+  },
+  {
+    code: "tree-while-used",
+    section: "8.7",
+    rule: "updateProviderTree keeps totals while guests come and go: what is used is counted by allocations",
+    run: async (lab) => {
+      const on = await lab.connect();
+      const totals = async () =>
+        JSON.stringify(
+          providersOf(await updated(lab, on)).map(({ name, inventory }) => [
+            name,
+            Object.entries(inventory).map(([resourceClass, { total }]) => [resourceClass, total]),
+          ]),
+        );
+      const before = await totals();
+      await lab.spawned(on);
+      const after = await totals();
+      must(after === before, METHOD, "keep each total while a guest is there", `found ${after} after ${before}`);
+    },
+  },
+  {
+    code: "tree-foreign",
+    section: "8.7",
+    rule: "updateProviderTree leaves alone what is not the driver's: sharing providers, others' traits and aggregates",
+    run: async (lab) => {
+      const on = await lab.connect();
+      const tree = await lab.emptyTree(on);
+      tree.newRoot("check-shared-storage", SHARING, 3);
+      tree.addTraits(SHARING, "MISC_SHARES_VIA_AGGREGATE", "CUSTOM_FAST");
+      tree.addAggregates(SHARING, AGGREGATE);
+      const nodes = await on.host.getAvailableNodes();
+      for (const node of nodes) {
+        tree.addAggregates(node, AGGREGATE);
+        tree.addTraits(node, "CUSTOM_OPERATORS_OWN");
+      }
+      const before = pictureOf(tree.subtree(SHARING));
+      for (const node of nodes) {
+        await on.host.updateProviderTree(tree, node);
+        const { traits, aggregates } = tree.data(node);
+        must(traits.has("CUSTOM_OPERATORS_OWN"), METHOD, "keep traits that others set", "CUSTOM_OPERATORS_OWN is gone");
+        must(aggregates.has(AGGREGATE), METHOD, "keep the node's aggregates", "one is gone");
+      }
+      must(tree.exists(SHARING), METHOD, "leave sharing providers alone", "one was removed");
+      must(pictureOf(tree.subtree(SHARING)) === before, METHOD, "leave sharing providers alone", "one was changed");
+    },
+  },
+  {
+    code: "tree-children",
+    section: "8.7",
+    rule: "child providers have the node's name in front of theirs, a parent of the node's own, and the trait OWNER_NOVA",
+    run: async (lab) => {
+      const on = await lab.connect();
+      const tree = await updated(lab, on);
+      for (const node of await on.host.getAvailableNodes()) {
+        for (const child of tree
+          .providerUuids(node)
+          .slice(1)
+          .map((uuid) => tree.data(uuid))) {
+          const named = child.name !== node && child.name.startsWith(node);
+          must(named, METHOD, `put ${node} in front of the names of its children`, `found ${child.name}`);
+          must(child.traits.has("OWNER_NOVA"), METHOD, "give its children OWNER_NOVA", `${child.name} lacks it`);
+        }
+      }
+    },
+  },
+  {
+    code: "tree-unknown-node",
+    section: "8.7",
+    rule: "updateProviderTree of a node that the driver has not throws, and edits nothing",
+    run: async (lab) => {
+      const on = await lab.connect();
+      const tree = await lab.emptyTree(on);
+      tree.newRoot("check-no-such-node", SHARING, 0);
+      const before = pictureOf(tree);
+      const refused = await on.host.updateProviderTree(tree, "check-no-such-node").then(
+        () => false,
+        () => true,
+      );
+      must(
+        refused || pictureOf(tree) === before,
+        METHOD,
+        "throw for a node that it has not",
+        "it made inventory for it",
+      );
+      must(pictureOf(tree) === before, METHOD, "edit nothing for a node that it has not", "it edited the tree");
+    },
+  },
+  {
+    code: "tree-reshape",
+    section: "8.7",
+    rule: "updateProviderTree throws ReshapeNeeded before it edits, then moves inventory and allocations and keeps the sums",
+    option: "reshape",
+    run: async (lab) => {
+      const { reshape } = lab.options;
+      if (!reshape) return;
+      const old = await lab.connect("check-host-1", reshape.before);
+      const tree = await updated(lab, old);
+      await old.host.cleanupHost();
+      const on = await lab.connect("check-host-1", reshape.after);
+      const [node = ""] = await on.host.getAvailableNodes();
+      const before = pictureOf(tree);
+      await failsWith(on.host.updateProviderTree(tree, node), ["ReshapeNeeded"], METHOD, "when inventory must move");
+      must(pictureOf(tree) === before, METHOD, "edit nothing before it throws ReshapeNeeded", "it edited the tree");
+      const allocations = heldOn(tree, node);
+      const sums = sumsOf(allocations);
+      await succeeds(
+        on.host.updateProviderTree(tree, node, { allocations }),
+        METHOD,
+        "reshape when it gets allocations",
+      );
+      must(
+        sumsOf(allocations) === sums,
+        METHOD,
+        "keep each consumer's sums",
+        `found ${sumsOf(allocations)} after ${sums}`,
+      );
+      const astray = [...allocations.values()]
+        .flatMap((held) => [...held])
+        .find(([uuid, amounts]) => !has(tree, uuid, amounts));
+      must(
+        astray === undefined,
+        METHOD,
+        "move allocations where the inventory is",
+        `${astray?.[0]} lacks a class that is held there`,
+      );
+      await succeeds(on.host.updateProviderTree(tree, node), METHOD, "need no second reshape");
+    },
+  },
+];
+
+/** Three consumers that hold one unit of each class of each provider of the node. */
+const heldOn = (tree: ProviderTree, node: string): ReshapeAllocations => {
+  const consumers = [1, 2, 3].map((number) => `0000000${number}-0000-4000-8000-000000000000`);
+  const held = () =>
+    new Map(
+      tree
+        .providerUuids(node)
+        .map((uuid) => tree.data(uuid))
+        .map(
+          ({ uuid, inventory }) => [uuid, Object.fromEntries(Object.keys(inventory).map((each) => [each, 1]))] as const,
+        ),
+    );
+  return new Map(consumers.map((consumer) => [consumer, held()]));
+};
+
+const sumsOf = (allocations: ReshapeAllocations): string =>
+  JSON.stringify(
+    [...allocations].map(([consumer, held]) => {
+      const sums = new Map<string, number>();
+      for (const amounts of held.values()) {
+        for (const [resourceClass, amount] of Object.entries(amounts)) {
+          sums.set(resourceClass, (sums.get(resourceClass) ?? 0) + amount);
+        }
+      }
+      return [consumer, [...sums].sort(([one], [other]) => one.localeCompare(other))];
+    }),
+  );
+
+const has = (tree: ProviderTree, uuid: string, amounts: Readonly<Record<string, number>>): boolean => {
+  const inventory = tree.find(uuid)?.inventory ?? {};
+  return Object.entries(amounts).every(([resourceClass, amount]) => amount === 0 || resourceClass in inventory);
+};

@@ -1,0 +1,103 @@
+import { createNodeRuntime } from "../runtime/node/node-runtime.js";
+import { inTemporaryFolder } from "../runtime/node/temporary-folder.js";
+import { createVirtualRuntime } from "../runtime/virtual/create-virtual-runtime.js";
+import { VirtualLogger } from "../runtime/virtual/virtual-logger.js";
+import type { DriverDefinition } from "../virt/index.js";
+import { CONTRACT_CASES } from "./cases/index.js";
+import { type ContractCase, ContractViolation, textOf } from "./contract-case.js";
+import { DriverLab, type LabDoors } from "./driver-lab.js";
+import type { DriverCheckOptions } from "./options.js";
+import type { CaseResult, DriverReport } from "./report.js";
+
+/** A waiver that waives nothing. */
+export class UnknownWaiver extends Error {
+  override readonly name = "UnknownWaiver";
+}
+
+/**
+ * Holds a driver against the whole contract, without any test runner.
+ * @param onResult is told of each case as it ends.
+ * @throws {UnknownWaiver}
+ */
+export const checkDriver = async (
+  definition: DriverDefinition,
+  options: DriverCheckOptions = {},
+  onResult: (result: CaseResult) => void = () => {},
+): Promise<DriverReport> => {
+  refuseUnknownWaivers(options);
+  const results: CaseResult[] = [];
+  for (const each of CONTRACT_CASES) {
+    const result = await checkCase(definition, each, options);
+    results.push(result);
+    onResult(result);
+  }
+  return { driver: definition.name, apiVersion: definition.apiVersion, results };
+};
+
+/** @throws {UnknownWaiver} naming those that exist. */
+export const refuseUnknownWaivers = ({ waive = {} }: DriverCheckOptions): void => {
+  const codes = CONTRACT_CASES.map(({ code }) => code);
+  const unknown = Object.keys(waive).filter((code) => !codes.includes(code));
+  if (unknown.length > 0) {
+    throw new UnknownWaiver(`waive names ${unknown.join(", ")}, which is no rule; there are ${codes.join(", ")}`);
+  }
+};
+
+/** One rule, in a world of its own. Never rejects. */
+export const checkCase = async (
+  definition: DriverDefinition,
+  each: ContractCase,
+  options: DriverCheckOptions,
+): Promise<CaseResult> => {
+  const { code, section, rule } = each;
+  const base = { code, section, rule };
+  const waiver = options.waive?.[code];
+  if (waiver !== undefined) return { ...base, verdict: "waived", message: waiver };
+  if (each.option !== undefined && options[each.option] === undefined) {
+    return { ...base, verdict: "skipped", message: `option ${each.option} is not given` };
+  }
+  try {
+    return await inWorld(options, async (doors, folder) => {
+      const lab = new DriverLab(definition, doors, folder, options);
+      try {
+        const missing = await missingFor(each, lab);
+        if (missing !== null) return { ...base, verdict: "skipped", message: missing };
+        await each.run(lab);
+        return { ...base, verdict: "passed" };
+      } catch (error) {
+        const method = error instanceof ContractViolation ? undefined : lab.blame(error);
+        throw method === undefined ? error : new ContractViolation(method, "succeed here", `it threw ${textOf(error)}`);
+      } finally {
+        await lab.close();
+      }
+    });
+  } catch (error) {
+    return { ...base, verdict: "failed", message: textOf(error) };
+  }
+};
+
+/** Why a case does not concern the driver; null: it does. */
+const missingFor = async ({ needs = [] }: ContractCase, lab: DriverLab): Promise<string | null> => {
+  if (needs.length === 0) return null;
+  const { host } = await lab.connect();
+  const left = needs.filter((method) => !host.supports(method));
+  return left.length === 0 ? null : `the driver has no ${left.join(", ")}`;
+};
+
+const inWorld = async <T>(
+  { time = "real" }: DriverCheckOptions,
+  work: (doors: LabDoors, folder: string) => Promise<T>,
+): Promise<T> => {
+  if (time === "virtual") {
+    const runtime = createVirtualRuntime();
+    return runtime.runUntil(work(runtime, "/driver-check"), { limit: VIRTUAL_DAY });
+  }
+  const runtime = createNodeRuntime({ logger: new VirtualLogger(() => {}) });
+  try {
+    return await inTemporaryFolder(runtime, "driver-check", (folder) => work(runtime, folder));
+  } finally {
+    await runtime.http.close();
+  }
+};
+
+const VIRTUAL_DAY = 86_400_000;

@@ -1,0 +1,24 @@
+import { describe, test } from "vitest";
+import type { DriverDefinition } from "../virt/index.js";
+import { CONTRACT_CASES } from "./cases/index.js";
+import { checkCase, refuseUnknownWaivers } from "./check-driver.js";
+import type { DriverCheckOptions } from "./options.js";
+
+/** Declares one vitest test for each rule of the contract; those that do not concern the driver are skipped. */
+export const describeDriver = (definition: DriverDefinition, options: DriverCheckOptions = {}): void => {
+  refuseUnknownWaivers(options);
+  describe(`driver ${definition.name} keeps the contract`, () => {
+    for (const each of CONTRACT_CASES) {
+      test(`${each.section} ${each.rule} [${each.code}]`, async (context) => {
+        const { verdict, message = "" } = await checkCase(definition, each, options);
+        if (verdict === "failed") throw new ContractBroken(message);
+        if (verdict !== "passed") context.skip(message);
+      });
+    }
+  });
+};
+
+/** A rule of the contract is not kept; the message names method and rule. */
+class ContractBroken extends Error {
+  override readonly name = "ContractBroken";
+}

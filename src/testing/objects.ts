@@ -1,0 +1,145 @@
+import type { BlockDeviceInfo, Flavor, ImageMeta, Instance, Migration } from "../virt/index.js";
+
+/** Frozen to the bottom: a driver that writes to what it is given fails. */
+export const frozen = <T>(value: T): T => {
+  if (typeof value === "object" && value !== null && !Object.isFrozen(value)) {
+    Object.freeze(value);
+    for (const member of Object.values(value)) frozen(member);
+  }
+  return value;
+};
+
+export const flavorOf = (changes: Partial<Flavor> = {}): Flavor => ({
+  id: 1,
+  flavorid: "check.small",
+  name: "check.small",
+  vcpus: 1,
+  memoryMb: 512,
+  rootGb: 1,
+  ephemeralGb: 0,
+  swap: 0,
+  rxtxFactor: 1,
+  disabled: false,
+  isPublic: true,
+  extraSpecs: {},
+  description: null,
+  ...changes,
+});
+
+const IMAGE_ID = "33333333-3333-4333-8333-333333333333";
+
+export const imageOf = (changes: Partial<ImageMeta> = {}): ImageMeta => ({
+  id: IMAGE_ID,
+  name: "cirros",
+  diskFormat: "qcow2",
+  containerFormat: "bare",
+  minDisk: 0,
+  minRam: 0,
+  properties: {},
+  ...changes,
+});
+
+/** An active server of `flavor`, placed on `host` and `node`. */
+export const instanceOf = (
+  place: { readonly uuid: string; readonly host: string; readonly node: string; readonly flavor: Flavor },
+  changes: Partial<Instance> = {},
+): Instance => ({
+  id: 1,
+  uuid: place.uuid,
+  projectId: "0123456789abcdef0123456789abcdef",
+  userId: "fedcba9876543210fedcba9876543210",
+  displayName: `check-${place.uuid.slice(0, 8)}`,
+  displayDescription: null,
+  hostname: `check-${place.uuid.slice(0, 8)}`,
+  reservationId: "r-check",
+  launchIndex: 0,
+  imageRef: IMAGE_ID,
+  host: place.host,
+  node: place.node,
+  computeId: 1,
+  launchedOn: place.host,
+  availabilityZone: null,
+  vmState: "active",
+  taskState: null,
+  powerState: 1,
+  flavor: place.flavor,
+  oldFlavor: null,
+  newFlavor: null,
+  instanceTypeId: place.flavor.id,
+  vcpus: place.flavor.vcpus,
+  memoryMb: place.flavor.memoryMb,
+  rootGb: place.flavor.rootGb,
+  ephemeralGb: place.flavor.ephemeralGb,
+  metadata: {},
+  systemMetadata: {},
+  migrationContext: null,
+  configDrive: false,
+  keyName: null,
+  userData: null,
+  tags: [],
+  locked: false,
+  lockedReason: null,
+  progress: 0,
+  hidden: false,
+  cleaned: false,
+  deleted: 0,
+  deletedAt: null,
+  createdAt: 0,
+  updatedAt: null,
+  launchedAt: null,
+  terminatedAt: null,
+  ...changes,
+});
+
+/** The instance with another flavor, as a resize leaves it. */
+export const resizedTo = (instance: Instance, flavor: Flavor, changes: Partial<Instance> = {}): Instance =>
+  frozen({
+    ...instance,
+    flavor,
+    oldFlavor: instance.flavor,
+    instanceTypeId: flavor.id,
+    vcpus: flavor.vcpus,
+    memoryMb: flavor.memoryMb,
+    rootGb: flavor.rootGb,
+    ephemeralGb: flavor.ephemeralGb,
+    ...changes,
+  });
+
+export const migrationOf = (
+  instance: Instance,
+  destination: { readonly host: string; readonly node: string; readonly ip: string },
+  changes: Partial<Migration> = {},
+): Migration =>
+  frozen({
+    id: 1,
+    uuid: "44444444-4444-4444-8444-444444444444",
+    instanceUuid: instance.uuid,
+    migrationType: "migration",
+    status: "migrating",
+    sourceCompute: instance.host ?? "",
+    sourceNode: instance.node ?? "",
+    destCompute: destination.host,
+    destNode: destination.node,
+    destComputeId: 2,
+    destHost: destination.ip,
+    oldInstanceTypeId: instance.instanceTypeId,
+    newInstanceTypeId: instance.instanceTypeId,
+    hidden: false,
+    crossCellMove: false,
+    userId: null,
+    projectId: null,
+    memoryTotal: null,
+    memoryProcessed: null,
+    memoryRemaining: null,
+    diskTotal: null,
+    diskProcessed: null,
+    diskRemaining: null,
+    deleted: 0,
+    createdAt: 0,
+    updatedAt: null,
+    ...changes,
+  });
+
+const LOCAL_DISKS: BlockDeviceInfo = { rootDeviceName: "/dev/vda", blockDeviceMapping: [] };
+/** No networks, local disks only. */
+export const DEVICES = frozen({ network: [], blockDevices: LOCAL_DISKS });

@@ -1,0 +1,27 @@
+export type Verdict = "passed" | "failed" | "skipped" | "waived";
+
+/** How a driver kept one rule. */
+export interface CaseResult {
+  readonly code: string;
+  readonly section: string;
+  readonly rule: string;
+  readonly verdict: Verdict;
+  /** Why it failed, was skipped or waived. */
+  readonly message?: string;
+}
+
+/** Machine-readable as it is: JSON. */
+export interface DriverReport {
+  readonly driver: string;
+  readonly apiVersion: string;
+  readonly results: readonly CaseResult[];
+}
+
+export const countOf = ({ results }: DriverReport, verdict: Verdict): number =>
+  results.filter((result) => result.verdict === verdict).length;
+
+/** `24 passed, 1 failed, 3 skipped, 0 waived` */
+export const summaryOf = (report: DriverReport): string =>
+  (["passed", "failed", "skipped", "waived"] as const)
+    .map((verdict) => `${countOf(report, verdict)} ${verdict}`)
+    .join(", ");

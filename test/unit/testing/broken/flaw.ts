@@ -1,0 +1,47 @@
+import { driver as fakeLibvirt } from "../../../../drivers/fake-libvirt/index.js";
+import {
+  type DriverContext,
+  type DriverDefinition,
+  defineDriver,
+  type VirtDriver,
+} from "../../../../src/virt/index.js";
+
+/** A driver that is right, as an object of which any method is there. */
+export type Right = Required<VirtDriver>;
+
+/** What one broken driver does otherwise; made anew for each driver, so that its variables are an agent's memory. */
+export type Flaw = (right: Right, context: DriverContext) => Readonly<Record<string, unknown>>;
+
+/** Flaws by the code of the rule that each breaks. */
+export type Flaws = Readonly<Record<string, Flaw>>;
+
+/** fake-libvirt, but for one flaw. */
+export const brokenBy = (flaw: Flaw): DriverDefinition =>
+  defineDriver({
+    ...fakeLibvirt,
+    create: async (context) => {
+      const whole = (await fakeLibvirt.create(context)) as Right;
+      const right = new Proxy(whole, { get: (target, name) => bound(target, name) });
+      const otherwise = flaw(right, context);
+      return new Proxy(whole, {
+        get: (target, name) => (typeof name === "string" && name in otherwise ? otherwise[name] : bound(target, name)),
+        has: (target, name) => name in otherwise || name in target,
+      });
+    },
+  });
+
+const bound = (target: object, name: string | symbol): unknown => {
+  const member: unknown = Reflect.get(target, name, target);
+  return typeof member === "function" ? member.bind(target) : member;
+};
+
+export const nothing = async (): Promise<void> => {};
+
+/** Errors are lost. */
+export const swallowing =
+  <Args extends unknown[]>(method: (...args: Args) => Promise<unknown>) =>
+  async (...args: Args): Promise<void> => {
+    await method(...args).catch(nothing);
+  };
+
+export class Complaint extends Error {}

@@ -1,0 +1,101 @@
+import type {
+  FinishMigrationOptions,
+  FinishRevertOptions,
+  Instance,
+  LiveMigrateData,
+  LiveMigrationOptions,
+  MigrateDiskOptions,
+  Migration,
+} from "../../../../src/virt/index.js";
+import { Complaint, type Flaw, type Flaws, nothing } from "./flaw.js";
+
+/** The source knows of the move only in its memory. */
+const forgetful: Flaw = (right) => {
+  const gone = new Set<string>();
+  return {
+    migrateDiskAndPowerOff: async (instance: Instance, options: MigrateDiskOptions) => {
+      const disks = await right.migrateDiskAndPowerOff(instance, options);
+      gone.add(instance.uuid);
+      return disks;
+    },
+    finishRevertMigration: async (instance: Instance, options: FinishRevertOptions) => {
+      if (!gone.has(instance.uuid)) throw new Complaint("it was never migrated");
+      await right.finishRevertMigration(instance, options);
+    },
+  };
+};
+
+/** Section 8.3. */
+export const MOVE_FLAWS: Flaws = {
+  "cold-confirm": () => ({ confirmMigration: nothing }),
+  "cold-powered-off": (right) => ({
+    finishMigration: (migration: Migration, instance: Instance, disks: string, options: FinishMigrationOptions) =>
+      right.finishMigration(migration, instance, disks, { ...options, powerOn: true }),
+  }),
+  "cold-revert": () => ({ finishRevertMigration: nothing }),
+  "cold-revert-half-done": forgetful,
+  "cold-revert-not-begun": forgetful,
+  "resize-grows": (right) => ({
+    finishMigration: async (
+      migration: Migration,
+      instance: Instance,
+      disks: string,
+      options: FinishMigrationOptions,
+    ) => {
+      if (options.resizeInstance) throw new Complaint("disks cannot grow");
+      await right.finishMigration(migration, instance, disks, options);
+    },
+  }),
+  "resize-refused": (right) => ({
+    migrateDiskAndPowerOff: async (instance: Instance, options: MigrateDiskOptions) => {
+      if (options.flavor.rootGb < instance.rootGb) throw new Complaint("too small");
+      return right.migrateDiskAndPowerOff(instance, options);
+    },
+  }),
+  "resize-same-host": (right) => ({
+    confirmMigration: (_: Migration, instance: Instance) =>
+      right.destroy(instance, {
+        network: [],
+        blockDevices: { rootDeviceName: "/dev/vda", blockDeviceMapping: [] },
+        destroyDisks: true,
+      }),
+  }),
+  "live-moves": (right) => ({
+    liveMigration: (instance: Instance, dest: string, options: LiveMigrationOptions) =>
+      right.liveMigration(instance, dest, {
+        ...options,
+        postMethod: async () => {
+          await options.postMethod();
+          await options.postMethod();
+        },
+      }),
+  }),
+  "live-abort": (right) => ({
+    liveMigration: (instance: Instance, dest: string, options: LiveMigrationOptions) =>
+      right.liveMigration(instance, dest, {
+        ...options,
+        recoverMethod: async (outcome) => {
+          await options.recoverMethod(outcome);
+          await options.postMethod();
+        },
+      }),
+  }),
+  "live-abort-nothing": () => ({ liveMigrationAbort: () => Promise.reject(new Complaint("nothing to stop")) }),
+  "live-killed": () => ({ liveMigrationAbort: nothing }),
+  "live-rollback": (right) => {
+    let rolled = false;
+    return {
+      rollbackLiveMigrationAtDestination: async (
+        ...args: Parameters<typeof right.rollbackLiveMigrationAtDestination>
+      ) => {
+        if (rolled) throw new Complaint("rolled back already");
+        rolled = true;
+        await right.rollbackLiveMigrationAtDestination(...args);
+      },
+    };
+  },
+  "live-check-absent": () => ({ checkCanLiveMigrateSource: async (_: Instance, data: LiveMigrateData) => data }),
+  "live-cleanup-running": (right) => ({
+    cleanup: (...args: Parameters<typeof right.destroy>) => right.destroy(...args),
+  }),
+};

@@ -1,0 +1,14 @@
+import type { CheckPlace, DriverCheckOptions } from "../../../src/testing/index.js";
+
+const connection = ({ host, folder }: CheckPlace) => ({ connectionUri: `fake-libvirt://${folder}/${host}` });
+const devices = { devices: ["0000:81:00.0=VGPU:4"] };
+
+/** How fake-libvirt is checked: in virtual time, so that its live migrations may be slow. */
+export const FAKE_LIBVIRT: DriverCheckOptions = {
+  time: "virtual",
+  config: (place) => ({ ...connection(place), delayLiveMigration: 2, stopEventDelay: 0 }),
+  reshape: {
+    before: (place) => ({ ...connection(place), ...devices, nestedDevices: false }),
+    after: (place) => ({ ...connection(place), ...devices, nestedDevices: true }),
+  },
+};
