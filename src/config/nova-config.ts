@@ -2,7 +2,6 @@ import { type CompiledConfig, compileConfig } from "./compile-config.js";
 import type { ConfigSources } from "./config-sources.js";
 import type { Compiled, Place, SectionTable } from "./option.js";
 import { DEFAULT_OPTIONS } from "./sections/default-options.js";
-import { IRONIC_OPTIONS } from "./sections/ironic-options.js";
 import {
   API_OPTIONS,
   COMPUTE_OPTIONS,
@@ -19,7 +18,6 @@ export const NOVA_OPTIONS = {
   compute: COMPUTE_OPTIONS,
   placement: PLACEMENT_OPTIONS,
   conductor: CONDUCTOR_OPTIONS,
-  ironic: IRONIC_OPTIONS,
   workarounds: WORKAROUND_OPTIONS,
   scheduler: SCHEDULER_OPTIONS,
   filter_scheduler: FILTER_SCHEDULER_OPTIONS,

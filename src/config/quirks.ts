@@ -48,6 +48,30 @@ export const QUIRKS = Object.freeze({
     "destroy the guest of an accepted evacuation that never ran and whose instance is still here",
   ),
   "broken-running-deleted-shutdown": quirk("3.5", "do nothing for running_deleted_instance_action = shutdown"),
+  "ironic-instances-before-nodes": quirk(
+    "bug 1841481",
+    "read the own instances before Ironic's nodes, so that a node that gets one meanwhile looks like somebody else's",
+  ),
+  "ironic-empty-list-on-error": quirk(
+    "bug 1750450",
+    "take an Ironic that does not answer for one without nodes, instead of skipping the pass",
+  ),
+  "ironic-unlisted-is-deleted": quirk(
+    "4.3 row 4, before 29.0",
+    "take every node of Ironic that is not listed for deleted, without asking for it",
+  ),
+  "ironic-lost-claim-aborts": quirk(
+    "6.1",
+    "put an instance whose node another one got into error, instead of trying another host",
+  ),
+  "unguarded-node-delete": quirk(
+    "bug 1853009",
+    "delete the row and the provider of a vanished node although another host has taken it meanwhile, and remember nodes whose row is gone",
+  ),
+  "no-node-undelete": quirk(
+    "bug 1839560",
+    "do not restore the deleted row of a node that comes back, so that it can never be made again",
+  ),
   "ignore-evacuations-in-error": quirk(
     "4.5",
     "do not count an incoming evacuation of an instance in error before it is finished",

@@ -31,6 +31,9 @@ export async function initComputeNode(
   }
   const { context } = parts;
   const found = await context.conductor.call("compute_node_get_by_uuid", { uuid });
+  if (found && found.deleted !== 0 && parts.options.noNodeUndelete) {
+    throw new DuplicateRecord(`compute node ${uuid} cannot be made: its deleted row has the uuid`, { uuid });
+  }
   if (found) return { node: await adopt(parts, found, resources), isNew: false };
   const node = new TrackedNode(await create(parts, name, uuid, resources));
   parts.nodes.set(name, node);

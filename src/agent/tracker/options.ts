@@ -18,5 +18,7 @@ export const trackerOptions = ({ defaults, compute, workarounds }: NovaConfig): 
   leanTracking: compute.leanTracking,
   healMovedAllocations: compute.healMovedAllocations,
   exclusiveNames: !workarounds.upstreamQuirks.has("adopt-foreign-hypervisor"),
+  unguardedNodeDelete: workarounds.upstreamQuirks.has("unguarded-node-delete"),
+  noNodeUndelete: workarounds.upstreamQuirks.has("no-node-undelete"),
   ignoreErroredEvacuations: workarounds.upstreamQuirks.has("ignore-evacuations-in-error"),
 });

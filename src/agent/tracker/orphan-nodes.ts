@@ -3,6 +3,7 @@ import type { TrackerParts } from "./parts.js";
 
 /** Forgets nodes whose row is gone, so that row and provider are made again (spec 4.3 step 3, bug 1853009). */
 export function forgetNodesWithoutRow(parts: TrackerParts, rows: readonly ComputeNode[]): void {
+  if (parts.options.unguardedNodeDelete) return;
   const alive = new Set(rows.map(({ hypervisorHostname }) => hypervisorHostname));
   for (const name of parts.nodes.keys()) if (!alive.has(name)) forgetNode(parts, name);
 }
@@ -41,7 +42,8 @@ async function removeOrphan(parts: TrackerParts, row: ComputeNode): Promise<void
     return;
   }
   runtime.logger.info("compute node was deleted on the hypervisor: its row and provider are removed", { node });
-  const destroyed = await conductor.call("compute_node_destroy", { id: row.id, host });
+  const guard = parts.options.unguardedNodeDelete ? await hostNow(parts, row) : host;
+  const destroyed = await conductor.call("compute_node_destroy", { id: row.id, host: guard });
   forgetNode(parts, node);
   if (!destroyed) {
     runtime.logger.info("compute node has another host now: its provider is left to that one", { node });
@@ -49,6 +51,11 @@ async function removeOrphan(parts: TrackerParts, row: ComputeNode): Promise<void
     return;
   }
   await deleteProvider(parts, row);
+}
+
+/** Whoever's the node is now: what makes the guard of the delete worthless. */
+async function hostNow({ context }: TrackerParts, { uuid, host }: ComputeNode): Promise<string> {
+  return (await context.conductor.call("compute_node_get_by_uuid", { uuid }))?.host ?? host;
 }
 
 async function deleteProvider(parts: TrackerParts, row: ComputeNode): Promise<void> {

@@ -19,6 +19,10 @@ export interface TrackerOptions extends RatioOptions, HostReservation {
   readonly healMovedAllocations: boolean;
   /** Off with quirk `adopt-foreign-hypervisor`: a hypervisor may be two hosts' (spec 2.4 f). */
   readonly exclusiveNames: boolean;
+  /** Quirk `unguarded-node-delete`. */
+  readonly unguardedNodeDelete: boolean;
+  /** Quirk `no-node-undelete`. */
+  readonly noNodeUndelete: boolean;
   /** Quirk `ignore-evacuations-in-error`. */
   readonly ignoreErroredEvacuations: boolean;
 }

@@ -7,6 +7,7 @@ import type { BuiltInDrivers } from "../../virt/load-driver.js";
 /** Drivers that come with the package; each is loaded only when it is named. */
 export const BUILT_IN_DRIVERS: BuiltInDrivers = {
   "fake-libvirt": () => import("../../../drivers/fake-libvirt/index.js"),
+  ironic: () => import("../../../drivers/ironic/index.js"),
 };
 
 /** Defaults that depend on where the agent runs, which a driver cannot know. */

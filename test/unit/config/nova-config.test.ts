@@ -128,19 +128,20 @@ describe("references", () => {
   it("stand for other options, of the own section first, then DEFAULT, or of a named one", async () => {
     const braced = "$".concat("{my_ip}");
     const { config } = await compileText(
-      `[DEFAULT]\nhost = h1\nstate_path = ${braced}/$host\n[ironic]\napi_max_retries = 4\napi_retry_interval = $api_max_retries\n` +
-        "shard = $host-$$host-\\$host-$compute.lean_tracking-5$-$1\n",
+      `[DEFAULT]\nhost = h1\nstate_path = ${braced}/$host\n[scheduler]\nmax_attempts = 4\nmax_placement_results = $max_attempts\n` +
+        "[compute]\nprovider_config_location = $host-$$host-\\$host-$compute.lean_tracking-5$-$1\n",
     );
     expect(config.defaults.statePath).toBe("127.0.0.1/h1");
-    expect(config.ironic).toMatchObject({ apiRetryInterval: 4, shard: "h1-$host-$host-True-5$-$1" });
+    expect(config.scheduler.maxPlacementResults).toBe(4);
+    expect(config.compute.providerConfigLocation).toBe("h1-$host-$host-True-5$-$1");
   });
 
   it("that lead nowhere or in a circle are wrong values", async () => {
-    const { problems } = await refusal("[DEFAULT]\nhost = $nobody\nmy_ip = $my_ip\nstate_path = $ironic.nothing\n");
+    const { problems } = await refusal("[DEFAULT]\nhost = $nobody\nmy_ip = $my_ip\nstate_path = $scheduler.nothing\n");
     expect(problems.map(({ origin, reason }) => [origin, reason])).toEqual([
       ["/nova.conf:2", "there is no option nobody in section [DEFAULT]"],
       ["/nova.conf:3", "[DEFAULT] my_ip refers to itself"],
-      ["/nova.conf:4", "there is no option nothing in section [ironic]"],
+      ["/nova.conf:4", "there is no option nothing in section [scheduler]"],
     ]);
   });
 });
@@ -194,13 +195,13 @@ describe("what no table knows", () => {
   it("does not include what a driver declares", async () => {
     const driverSections = {
       my_driver: { fan_speed: option(integer({ min: 0 }), 3, "Speed."), disk: option(repeated, [], "Disks.") },
-      ironic: { extra: option(integer(), 1, "More."), api_max_retries: option(integer(), 99, "Not taken.") },
+      scheduler: { extra: option(integer(), 1, "More."), max_attempts: option(integer(), 99, "Not taken.") },
     };
     const text = "[My_Driver]\nfan_speed = 5\ndisk = a\ndisk = b\n";
     const compiled = await compile({ "/nova.conf": text }, {}, driverSections);
     expect(compiled.warnings).toEqual([]);
     expect(compiled.section("my_driver")).toEqual({ fanSpeed: 5, disk: ["a", "b"] });
-    expect(compiled.section("ironic")).toMatchObject({ extra: 1, apiMaxRetries: 60 });
+    expect(compiled.section("scheduler")).toMatchObject({ extra: 1, maxAttempts: 3 });
   });
 });
 

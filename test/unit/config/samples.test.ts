@@ -1,6 +1,7 @@
 import { readFile } from "node:fs/promises";
 import { describe, expect, it } from "vitest";
 import { driver as fakeLibvirt } from "../../../drivers/fake-libvirt/index.js";
+import { driver as ironic } from "../../../drivers/ironic/index.js";
 import { parseProviderConfig } from "../../../src/agent/tracker/provider-config.js";
 import { optionsOf } from "../../../src/cli/agent/built-in-drivers.js";
 import { type CompiledConfig, compileConfig } from "../../../src/config/compile-config.js";
@@ -11,8 +12,8 @@ import { QUIRKS } from "../../../src/config/quirks.js";
 import { PLACEMENT_SERVICE_OPTIONS } from "../../../src/config/sections/placement-service-options.js";
 import { createVirtualRuntime } from "../../../src/runtime/virtual/index.js";
 
-/** What an agent with the built-in driver knows. */
-const OPTIONS: SectionTable = { ...NOVA_OPTIONS, ...optionsOf(fakeLibvirt) };
+/** What an agent knows, with each of the built-in drivers. */
+const OPTIONS: SectionTable = { ...NOVA_OPTIONS, ...optionsOf(fakeLibvirt), ...optionsOf(ironic) };
 
 const sample = (name: string) => readFile(new URL(`../../../config/${name}`, import.meta.url), "utf8");
 

@@ -1,0 +1,87 @@
+import { BuildAbortException, ComputeResourcesUnavailable, type Instance } from "../../src/virt/index.js";
+import type { CallOptions, PatchStep } from "./client/ironic-api.js";
+import { IronicError, means } from "./client/ironic-error.js";
+import type { IronicNode } from "./client/ironic-node.js";
+import { describeNode, isBad, isUsed } from "./node-states.js";
+import { findNode, type IronicParts, readNodeNow } from "./parts.js";
+
+/** Claims of one node in all, for each of which the node was read and found free. */
+const CLAIMS = 2;
+
+/**
+ * Takes the node for the instance: read first, as its inventory may lag by a pass, then claimed in Ironic, which lets
+ * one of several claimants have it. Who does not get it is given to another host, unlike Nova, which ends the build.
+ * @throws {ComputeResourcesUnavailable} the node is not free, or could not be had. {@link BuildAbortException} the
+ *   instance has another node.
+ */
+export async function claimNode(parts: IronicParts, instance: Instance, options: CallOptions = {}): Promise<void> {
+  const { api, quirks } = parts;
+  const uuid = instance.node;
+  if (uuid === null) throw new ComputeResourcesUnavailable(`instance ${instance.uuid} was given no node`);
+  for (let claim = 1; ; claim += 1) {
+    const node = await readFree(parts, uuid, instance, options);
+    if (node.instanceUuid === instance.uuid) return;
+    try {
+      await api.patchNode(uuid, claimPatch(instance.uuid), { ...options, claim: true });
+      return parts.cache.forget(uuid);
+    } catch (error) {
+      if (quirks.has("ironic-lost-claim-aborts")) {
+        throw new BuildAbortException(`Build of instance ${instance.uuid} aborted: Failure prepping block device.`, {
+          cause: error,
+        });
+      }
+      if (means(error, "instance-elsewhere")) throw await hasAnother(parts, instance, error, options);
+      // Locked or lost: who has the node is read, and a node that is still free is claimed once more.
+      const open = means(error, "locked", "transition", "unreachable") && claim < CLAIMS;
+      if (!open) throw unavailable(uuid, instance, error);
+    }
+  }
+}
+
+const claimPatch = (instance: string): readonly PatchStep[] => [
+  { op: "replace", path: "/instance_uuid", value: instance },
+];
+
+/** The node, if it is free or the instance's already. */
+async function readFree(
+  parts: IronicParts,
+  uuid: string,
+  instance: Instance,
+  options: CallOptions,
+): Promise<IronicNode> {
+  let node: IronicNode;
+  try {
+    node = await readNodeNow(parts, uuid, options);
+  } catch (error) {
+    throw error instanceof IronicError ? unavailable(uuid, instance, error) : error;
+  }
+  const own = node.instanceUuid === instance.uuid;
+  if (isBad(node) || (isUsed(node) && !own)) {
+    throw new ComputeResourcesUnavailable(
+      `Insufficient compute resources: Ironic node ${uuid} is not available for instance ${instance.uuid}: ${describeNode(node)}.`,
+    );
+  }
+  return node;
+}
+
+const unavailable = (node: string, instance: Instance, cause: unknown): ComputeResourcesUnavailable =>
+  new ComputeResourcesUnavailable(
+    `Insufficient compute resources: Ironic node ${node} could not be claimed for instance ${instance.uuid}: ` +
+      `${cause instanceof Error ? cause.message : String(cause)}.`,
+    { cause },
+  );
+
+/** No other host would help: Ironic gives an instance one node. */
+async function hasAnother(
+  parts: IronicParts,
+  instance: Instance,
+  cause: IronicError,
+  options: CallOptions,
+): Promise<Error> {
+  const other = await findNode(parts, instance, options).catch(() => null);
+  return new BuildAbortException(
+    `instance ${instance.uuid} has node ${other?.uuid ?? "(not found any more)"} in Ironic already, from an earlier claim: ` +
+      "delete the server, which gives that node back, and build it again",
+    { cause },
+  );
+}

@@ -1,0 +1,137 @@
+import { type Clock, type HttpClient, type HttpResponse, InvalidConfiguration } from "../../../src/virt/index.js";
+import type { IronicConfig } from "../config.js";
+import { catalogEndpoint } from "./catalog.js";
+import { IronicError } from "./ironic-error.js";
+
+/** Where Ironic is, without `/v1`, and the headers that admit the caller. */
+export interface Admission {
+  readonly endpoint: string;
+  readonly headers: Readonly<Record<string, string>>;
+}
+
+export interface IronicAccess {
+  admission(signal?: AbortSignal): Promise<Admission>;
+  /** Ironic refused it. False: another one would be the same. */
+  renew(): boolean;
+}
+
+/** Before a token ends, in milliseconds, that another one is asked for. */
+const EARLY = 60_000;
+
+/** By `[ironic] auth_type`. @throws {InvalidConfiguration} naming the option that is missing. */
+export const createAccess = (
+  doors: { readonly http: HttpClient; readonly clock: Clock },
+  config: IronicConfig,
+): IronicAccess => {
+  switch (config.authType) {
+    case "password":
+      return new KeystoneAccess(doors, config);
+    case "http_basic": {
+      const credentials = `${needed(config, "username")}:${needed(config, "password")}`;
+      return fixed(config, { authorization: `Basic ${Buffer.from(credentials).toString("base64")}` });
+    }
+    default:
+      return fixed(config, {});
+  }
+};
+
+const fixed = (config: IronicConfig, headers: Admission["headers"]): IronicAccess => {
+  const admission = { endpoint: withoutVersion(needed(config, "endpointOverride")), headers };
+  return { admission: async () => admission, renew: () => false };
+};
+
+const OPTION_NAMES = {
+  endpointOverride: "endpoint_override",
+  authUrl: "auth_url",
+  username: "username",
+  password: "password",
+  projectName: "project_name",
+} as const;
+
+const needed = (config: IronicConfig, name: keyof typeof OPTION_NAMES): string => {
+  const value = config[name];
+  if (value !== null && value !== "") return value;
+  throw new InvalidConfiguration(
+    `[ironic] ${OPTION_NAMES[name]} is unset, but auth_type = ${config.authType ?? "none"} needs it`,
+  );
+};
+
+const withoutVersion = (url: string): string => url.replace(/\/+$/, "").replace(/\/v1$/, "");
+
+interface Token {
+  readonly admission: Admission;
+  /** Milliseconds since the epoch. */
+  readonly expiresAt: number;
+}
+
+/** Identity v3 password tokens; one is asked for at a time, and kept until shortly before its end. */
+class KeystoneAccess implements IronicAccess {
+  readonly #doors: { readonly http: HttpClient; readonly clock: Clock };
+  readonly #config: IronicConfig;
+  readonly #url: string;
+  readonly #request: string;
+  #token: Promise<Token> | null = null;
+
+  constructor(doors: { readonly http: HttpClient; readonly clock: Clock }, config: IronicConfig) {
+    this.#doors = doors;
+    this.#config = config;
+    this.#url = `${needed(config, "authUrl").replace(/\/+$/, "").replace(/\/v3$/, "")}/v3/auth/tokens`;
+    const user = {
+      name: needed(config, "username"),
+      password: needed(config, "password"),
+      domain: domain(config.userDomainName),
+    };
+    const project = { name: needed(config, "projectName"), domain: domain(config.projectDomainName) };
+    this.#request = JSON.stringify({
+      auth: { identity: { methods: ["password"], password: { user } }, scope: { project } },
+    });
+  }
+
+  async admission(): Promise<Admission> {
+    const held = this.#token;
+    const known = await held;
+    if (known && known.expiresAt - EARLY > this.#doors.clock.now()) return known.admission;
+    // Whoever came first asks; the others wait for the same token.
+    if (this.#token === null || this.#token === held) this.#token = this.#ask();
+    const asked = this.#token;
+    try {
+      return (await asked).admission;
+    } catch (error) {
+      if (this.#token === asked) this.#token = null;
+      throw error;
+    }
+  }
+
+  renew(): boolean {
+    this.#token = null;
+    return true;
+  }
+
+  async #ask(): Promise<Token> {
+    const answer = await this.#post();
+    const token = answer.headers["x-subject-token"];
+    if (answer.status !== 201 || token === undefined) {
+      throw new IronicError(
+        answer.status === 401 ? "unauthorized" : "unreachable",
+        answer.status,
+        answer.status === 401
+          ? `Identity at ${this.#url} refused user ${this.#config.username}; check username, password, project_name and the domains in [ironic]`
+          : `Identity at ${this.#url} answered ${answer.status} where 201 with a token was expected; check auth_url in [ironic]`,
+      );
+    }
+    const { expiresAt, endpoint } = catalogEndpoint(answer.body, this.#config);
+    return { admission: { endpoint: withoutVersion(endpoint), headers: { "x-auth-token": token } }, expiresAt };
+  }
+
+  async #post(): Promise<HttpResponse> {
+    const headers = { accept: "application/json", "content-type": "application/json" };
+    try {
+      return await this.#doors.http.request({ method: "POST", url: this.#url, headers, body: this.#request });
+    } catch (error) {
+      const why = error instanceof Error ? error.message : String(error);
+      throw new IronicError("unreachable", null, `no token from Identity: ${why}`, { cause: error });
+    }
+  }
+}
+
+const domain = (name: string | null) => (name === null ? { id: "default" } : { name });

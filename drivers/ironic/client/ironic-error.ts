@@ -1,0 +1,98 @@
+import { VirtError } from "../../../src/virt/index.js";
+
+/**
+ * What an answer of Ironic means to its caller. 409 alone has four meanings, told apart by its text only:
+ * `locked` and `transition` pass, `associated` (another instance has the node) and `instance-elsewhere` (this instance
+ * has another node) do not. `unreachable`: no answer, so whether Ironic acted is unknown.
+ */
+export type IronicMeaning =
+  | "unreachable"
+  | "not-found"
+  | "locked"
+  | "transition"
+  | "associated"
+  | "instance-elsewhere"
+  | "wrong-state"
+  | "maintenance"
+  | "no-worker"
+  | "unauthorized"
+  | "version"
+  | "malformed"
+  | "other";
+
+/** Ironic did not do what it was asked to do, or did not say. */
+export class IronicError extends VirtError {
+  override readonly name = "IronicError";
+  readonly meaning: IronicMeaning;
+  /** Null: there was no answer. */
+  readonly status: number | null;
+
+  constructor(meaning: IronicMeaning, status: number | null, message: string, options?: ErrorOptions) {
+    super(message, options);
+    this.meaning = meaning;
+    this.status = status;
+  }
+}
+
+/** `error` is Ironic's, with one of these meanings. */
+export const means = (error: unknown, ...meanings: readonly IronicMeaning[]): error is IronicError =>
+  error instanceof IronicError && meanings.includes(error.meaning);
+
+export const errorOfAnswer = (method: string, url: string, status: number, body: string): IronicError => {
+  const text = faultText(body);
+  return new IronicError(meaningOf(status, text), status, `Ironic answered ${method} ${url} with ${status}: ${text}`);
+};
+
+/** `{"error_message": "<JSON text>"}`: parsed twice; the text is faultstring, or description for 406. */
+export const faultText = (body: string): string => {
+  const outer = parsed(body);
+  const message = isRecord(outer) ? (outer.error_message ?? outer.error) : undefined;
+  const inner = typeof message === "string" ? (parsed(message) ?? message) : message;
+  if (isRecord(inner)) {
+    const text = inner.faultstring ?? inner.description ?? inner.message ?? inner.title;
+    if (typeof text === "string") return text;
+  }
+  return typeof inner === "string" ? inner : body.slice(0, 200);
+};
+
+const meaningOf = (status: number, text: string): IronicMeaning => {
+  switch (status) {
+    case 404:
+      return "not-found";
+    case 401:
+    case 403:
+      return "unauthorized";
+    case 406:
+      return "version";
+    case 409:
+      return conflictMeaning(text);
+    case 400:
+      if (text.includes("while it is in state")) return "wrong-state";
+      return text.includes("in maintenance mode") ? "maintenance" : "other";
+    case 503:
+      return "no-worker";
+    case 502:
+    case 504:
+      return "unreachable";
+    default:
+      return "other";
+  }
+};
+
+const conflictMeaning = (text: string): IronicMeaning => {
+  if (text.includes("is locked by host")) return "locked";
+  if (text.includes("while a state transition is in progress")) return "transition";
+  if (text.includes("is already associated with")) return "instance-elsewhere";
+  return text.includes("is associated with instance") ? "associated" : "other";
+};
+
+const parsed = (text: string): unknown => {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+};
+
+export const isRecord = (value: unknown): value is Readonly<Record<string, unknown>> =>
+  typeof value === "object" && value !== null && !Array.isArray(value);

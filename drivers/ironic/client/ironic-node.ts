@@ -1,0 +1,73 @@
+import { IronicError, isRecord } from "./ironic-error.js";
+
+/** The fields that the driver asks for. */
+export const NODE_FIELDS =
+  "uuid,power_state,target_power_state,provision_state,target_provision_state,last_error,maintenance,properties," +
+  "instance_uuid,traits,resource_class";
+
+/** A node as far as the driver reads it; of the properties only those that it uses, so that thousands fit in memory. */
+export interface IronicNode {
+  readonly uuid: string;
+  readonly powerState: string | null;
+  readonly targetPowerState: string | null;
+  readonly provisionState: string | null;
+  readonly targetProvisionState: string | null;
+  readonly lastError: string | null;
+  readonly maintenance: boolean;
+  readonly instanceUuid: string | null;
+  readonly resourceClass: string | null;
+  readonly traits: readonly string[];
+  readonly properties: NodeProperties;
+}
+
+export interface NodeProperties {
+  readonly cpuArch: string | null;
+  /** GB, as Ironic has it: a number or a text. */
+  readonly localGb: string | null;
+  /** `key:value,key:value`; an object in old releases. */
+  readonly capabilities: string | null;
+}
+
+/** @throws {IronicError} `malformed` */
+export const readNode = (value: unknown, where: string): IronicNode => {
+  if (!isRecord(value)) throw malformed(where, "a node was expected");
+  const { uuid, maintenance, traits } = value;
+  if (typeof uuid !== "string" || uuid === "") throw malformed(where, "a node has no uuid");
+  if (typeof maintenance !== "boolean")
+    throw malformed(where, `node ${uuid} does not say whether it is in maintenance`);
+  for (const field of ["provision_state", "instance_uuid", "power_state"]) {
+    if (value[field] === undefined) throw malformed(where, `node ${uuid} has no ${field}`);
+  }
+  return {
+    uuid,
+    maintenance,
+    powerState: text(value.power_state),
+    targetPowerState: text(value.target_power_state),
+    provisionState: text(value.provision_state),
+    targetProvisionState: text(value.target_provision_state),
+    lastError: text(value.last_error),
+    instanceUuid: text(value.instance_uuid),
+    resourceClass: text(value.resource_class),
+    traits: Array.isArray(traits) ? traits.filter((trait) => typeof trait === "string") : [],
+    properties: readProperties(value.properties),
+  };
+};
+
+const readProperties = (value: unknown): NodeProperties => {
+  const given = isRecord(value) ? value : {};
+  const { capabilities } = given;
+  return {
+    cpuArch: text(given.cpu_arch),
+    localGb: typeof given.local_gb === "number" ? String(given.local_gb) : text(given.local_gb),
+    capabilities: isRecord(capabilities)
+      ? Object.entries(capabilities)
+          .map(([key, item]) => `${key}:${String(item)}`)
+          .join(",")
+      : text(capabilities),
+  };
+};
+
+const text = (value: unknown): string | null => (typeof value === "string" ? value : null);
+
+export const malformed = (where: string, what: string): IronicError =>
+  new IronicError("malformed", 200, `Ironic's answer to ${where} makes no sense: ${what}`);

@@ -1,0 +1,154 @@
+import {
+  type Clock,
+  type HttpClient,
+  HttpConnectFailure,
+  type HttpRequest,
+  type HttpResponse,
+  HttpTimeout,
+  type Timers,
+} from "../../../src/virt/index.js";
+import type { IronicConfig } from "../config.js";
+import { createAccess, type IronicAccess } from "./access.js";
+import { chooseVersion } from "./api-version.js";
+import { errorOfAnswer, IronicError, type IronicMeaning, means } from "./ironic-error.js";
+
+export interface RequestDoors {
+  readonly http: HttpClient;
+  readonly clock: Clock;
+  readonly timers: Timers;
+}
+
+export interface IronicRequest {
+  readonly method: HttpRequest["method"];
+  /** From `/v1` on. */
+  readonly path: string;
+  readonly body?: unknown;
+  /** Instead of the version agreed on, when that is newer. */
+  readonly version?: string;
+  /** Meanings for which it is sent again, by `status_code_retries`. Default: {@link PASSING}. */
+  readonly retryOn?: readonly IronicMeaning[];
+  readonly signal?: AbortSignal | undefined;
+}
+
+/** What passes by itself. */
+export const PASSING: readonly IronicMeaning[] = ["locked", "transition", "no-worker"];
+
+/** Sends requests in the version agreed on, as somebody whom Ironic knows, again when its answer says that it may help. */
+export class IronicRequests {
+  readonly #doors: RequestDoors;
+  readonly #config: IronicConfig;
+  readonly #access: IronicAccess;
+  #version: Promise<string> | null = null;
+
+  /** @throws {InvalidConfiguration} */
+  constructor(doors: RequestDoors, config: IronicConfig) {
+    this.#doors = doors;
+    this.#config = config;
+    this.#access = createAccess(doors, config);
+  }
+
+  /** Asked once, and anew after Ironic refused it: it may have been upgraded. */
+  async version(): Promise<string> {
+    if (this.#version === null) this.#version = this.#negotiate();
+    const asked = this.#version;
+    try {
+      return await asked;
+    } catch (error) {
+      if (this.#version === asked) this.#version = null;
+      throw error;
+    }
+  }
+
+  /** @throws {IronicError} for every answer that is no success, and for none. */
+  async send(request: IronicRequest): Promise<HttpResponse> {
+    const { retryOn = PASSING, signal } = request;
+    const { statusCodeRetries, statusCodeRetryDelay } = this.#config;
+    let renewed = false;
+    for (let attempt = 0; ; ) {
+      try {
+        return await this.#sendOnce(request);
+      } catch (error) {
+        if (!renewed && this.#mayRenew(error)) {
+          renewed = true;
+          continue;
+        }
+        if (attempt >= statusCodeRetries || !means(error, ...retryOn)) throw error;
+        await this.#doors.timers.sleep(statusCodeRetryDelay * 1000 * 2 ** attempt, signal);
+        attempt += 1;
+      }
+    }
+  }
+
+  /** As {@link send}; what the body says. */
+  async sendJson(request: IronicRequest): Promise<unknown> {
+    const { body } = await this.send(request);
+    try {
+      return JSON.parse(body);
+    } catch (error) {
+      throw new IronicError("malformed", 200, `Ironic's answer to ${request.method} ${request.path} is no JSON`, {
+        cause: error,
+      });
+    }
+  }
+
+  async #sendOnce({ method, path, body, version, signal }: IronicRequest): Promise<HttpResponse> {
+    const agreed = version ?? (await this.version());
+    return this.#exchange(method, path, signal, {
+      headers: {
+        "x-openstack-ironic-api-version": agreed,
+        "openstack-api-version": `baremetal ${agreed}`,
+        ...(body === undefined ? {} : { "content-type": "application/json" }),
+      },
+      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+    });
+  }
+
+  async #negotiate(): Promise<string> {
+    const { body } = await this.#exchange("GET", "/", undefined, { headers: {} });
+    let root: unknown;
+    try {
+      root = JSON.parse(body);
+    } catch (error) {
+      throw new IronicError("malformed", 200, "what answers GET / is no Ironic: its answer is no JSON", {
+        cause: error,
+      });
+    }
+    const version = chooseVersion(root, { shard: this.#config.shard !== null });
+    await this.#exchange("GET", "/v1/", undefined, { headers: {} });
+    return version;
+  }
+
+  async #exchange(
+    method: HttpRequest["method"],
+    path: string,
+    signal: AbortSignal | undefined,
+    { headers, body }: { readonly headers: Readonly<Record<string, string>>; readonly body?: string },
+  ): Promise<HttpResponse> {
+    const admission = await this.#access.admission(signal);
+    const url = `${admission.endpoint}${path}`;
+    let answer: HttpResponse;
+    try {
+      answer = await this.#doors.http.request({
+        method,
+        url,
+        headers: { accept: "application/json", ...headers, ...admission.headers },
+        ...(body === undefined ? {} : { body }),
+        ...(signal ? { signal } : {}),
+      });
+    } catch (error) {
+      if (!(error instanceof HttpConnectFailure || error instanceof HttpTimeout)) throw error;
+      throw new IronicError("unreachable", null, `Ironic did not answer ${method}: ${error.message}`, { cause: error });
+    }
+    if (answer.status >= 200 && answer.status < 300) return answer;
+    throw errorOfAnswer(method, url, answer.status, answer.body);
+  }
+
+  /** An old token, or a version that was agreed on with an older or newer Ironic. */
+  #mayRenew(error: unknown): boolean {
+    if (means(error, "version")) {
+      this.#version = null;
+      return true;
+    }
+    return means(error, "unauthorized") && error.status === 401 && this.#access.renew();
+  }
+}

@@ -1,0 +1,162 @@
+import {
+  BuildAbortException,
+  GuestNotFound,
+  type Instance,
+  type NetworkInfo,
+  type SpawnOptions,
+} from "../../src/virt/index.js";
+import { means } from "./client/ironic-error.js";
+import type { IronicNode } from "./client/ironic-node.js";
+import { configDrive } from "./config-drive.js";
+import { instanceInfoPatch } from "./instance-info.js";
+import { isAvailable } from "./node-states.js";
+import { type IronicParts, readNodeNow } from "./parts.js";
+import { InstanceDeployFailure, nodeOf, pollInstance, sendOnce } from "./polling.js";
+import { undoClaim } from "./tear-down.js";
+
+/** What an interface must be good for before a node is deployed. */
+const VALIDATED = ["deploy", "power", "storage"] as const;
+
+/**
+ * Deploys the node that {@link claimNode} took. What fails up to the request to deploy is undone here, so that another
+ * host may be tried; after it the agent's destroy has to tear down.
+ */
+export async function deploy(parts: IronicParts, instance: Instance, options: SpawnOptions): Promise<void> {
+  const { signal } = options;
+  const node = await claimedNode(parts, instance, options);
+  try {
+    await attachVifs(parts, node.uuid, options.network, signal);
+    await prepare(parts, node, instance, options);
+    await requestDeploy(parts, node, instance, "active", signal);
+  } catch (error) {
+    await undoAfter(parts, node, instance, options, error);
+    throw error;
+  }
+  await waitForActive(parts, instance, signal);
+}
+
+/** Deploys the instance's node again; the claim is kept whatever happens. */
+export async function rebuild(parts: IronicParts, instance: Instance, options: SpawnOptions): Promise<void> {
+  const { signal } = options;
+  const node = await nodeOf(parts, instance, { signal });
+  const { image, network } = options;
+  const { host } = parts.context;
+  const info = instanceInfoPatch(node, instance, { image, network, host, preserveEphemeral: false });
+  await parts.api.patchNode(node.uuid, info, { signal });
+  await requestDeploy(parts, node, instance, "rebuild", signal);
+  await waitForActive(parts, instance, signal);
+}
+
+async function claimedNode(parts: IronicParts, instance: Instance, { signal }: SpawnOptions): Promise<IronicNode> {
+  if (instance.node === null) throw new GuestNotFound(`instance ${instance.uuid} was given no node`);
+  const node = await readNodeNow(parts, instance.node, { signal });
+  if (node.instanceUuid === instance.uuid) return node;
+  throw new InstanceDeployFailure(
+    `node ${node.uuid} was claimed for instance ${instance.uuid}, but Ironic says that it has ${node.instanceUuid ?? "none"}`,
+  );
+}
+
+async function attachVifs(
+  { api }: IronicParts,
+  node: string,
+  network: readonly NetworkInfo[],
+  signal: AbortSignal | undefined,
+): Promise<void> {
+  for (const { id } of network) await api.attachVif(node, id, { signal });
+}
+
+async function prepare(
+  { api, context }: IronicParts,
+  node: IronicNode,
+  instance: Instance,
+  { image, network, signal }: SpawnOptions,
+): Promise<void> {
+  await api.patchNode(node.uuid, instanceInfoPatch(node, instance, { image, network, host: context.host }), { signal });
+  const results = await api.validate(node.uuid, { signal });
+  const failed = VALIDATED.filter((name) => results[name]?.result !== true);
+  if (failed.length === 0) return;
+  const reasons = failed.map((name) => `${name}: ${results[name]?.reason ?? "no answer"}`);
+  throw new InstanceDeployFailure(
+    `Ironic node ${node.uuid} did not pass validation for instance ${instance.uuid}: ${reasons.join("; ")}`,
+  );
+}
+
+async function requestDeploy(
+  parts: IronicParts,
+  node: IronicNode,
+  instance: Instance,
+  target: "active" | "rebuild",
+  signal: AbortSignal | undefined,
+): Promise<void> {
+  const { api, cache } = parts;
+  const configdrive = configDrive(instance, await api.version());
+  const request = { target, ...(configdrive === undefined ? {} : { configdrive }) };
+  const begun = (now: IronicNode) =>
+    now.instanceUuid === instance.uuid && !isAvailable(now.provisionState) && now.targetProvisionState === "active";
+  const done = (now: IronicNode) => target === "active" && now.provisionState === "active";
+  try {
+    await sendOnce(
+      parts,
+      node.uuid,
+      { signal },
+      () => api.setProvisionState(node.uuid, request, { signal }),
+      (now) => begun(now) || done(now),
+    );
+  } catch (error) {
+    if (error instanceof Error && error.message.includes("InvalidImage")) {
+      throw new BuildAbortException(`Ironic refuses the image of instance ${instance.uuid}: ${error.message}`, {
+        cause: error,
+      });
+    }
+    throw error;
+  } finally {
+    cache.forget(node.uuid);
+  }
+}
+
+async function undoAfter(
+  parts: IronicParts,
+  node: IronicNode,
+  instance: Instance,
+  { network, signal }: SpawnOptions,
+  cause: unknown,
+): Promise<void> {
+  // The request to deploy may have been taken: only who reads the node can tell, which the agent's destroy does.
+  if (signal?.aborted || means(cause, "unreachable")) return;
+  try {
+    await undoClaim(parts, node.uuid, instance, { network });
+  } catch (error) {
+    parts.context.logger.error("the claim of a node could not be undone after its build failed", {
+      node: node.uuid,
+      instance: instance.uuid,
+      err: error,
+    });
+  }
+}
+
+/** Until the node is active; ends early when nobody wants the instance any more. */
+async function waitForActive(parts: IronicParts, instance: Instance, signal: AbortSignal | undefined): Promise<void> {
+  await pollInstance(parts, instance, { waitingFor: "an active node", signal }, async (node) => {
+    await refuseUnwanted(parts, instance);
+    if (!node) throw new GuestNotFound(`Instance ${instance.uuid} could not be found: its node was given back`);
+    const { provisionState, targetProvisionState } = node;
+    if (provisionState === "active") return true;
+    if (isAvailable(provisionState) || ["deleted", "available"].includes(targetProvisionState ?? "")) {
+      throw new GuestNotFound(`Instance ${instance.uuid} could not be found: node ${node.uuid} is being torn down`);
+    }
+    if (provisionState === "deploy failed" || provisionState === "error") {
+      throw new InstanceDeployFailure(
+        `Failed to provision instance ${instance.uuid}: ${node.lastError ?? "Ironic does not say why"}`,
+      );
+    }
+    return false;
+  });
+}
+
+async function refuseUnwanted({ context }: IronicParts, { uuid }: Instance): Promise<void> {
+  const states = await context.virtApi.instanceStates(uuid);
+  if (states && states.taskState !== "deleting" && !["error", "deleted"].includes(states.vmState)) return;
+  throw new InstanceDeployFailure(
+    `Instance ${uuid} provisioning was aborted: it is ${states ? `${states.vmState}, ${states.taskState}` : "deleted"}`,
+  );
+}

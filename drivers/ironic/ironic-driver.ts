@@ -1,0 +1,186 @@
+import {
+  type AvailableResource,
+  type Capabilities,
+  type DestroyOptions,
+  type DriverContext,
+  type DriverOperationOptions,
+  type GuestInfo,
+  GuestNotFound,
+  type Instance,
+  InvalidConfiguration,
+  type ProviderTree,
+  type RescueOptions,
+  type SpawnOptions,
+  type VirtDriver,
+  VirtDriverNotReady,
+} from "../../src/virt/index.js";
+import { claimNode } from "./claim.js";
+import { HttpIronicApi } from "./client/http-ironic-api.js";
+import type { IronicApi } from "./client/ironic-api.js";
+import { IronicError, means } from "./client/ironic-error.js";
+import type { IronicNode } from "./client/ironic-node.js";
+import { compileIronicConfig, type IronicConfig } from "./config.js";
+import { deploy, rebuild } from "./deployment.js";
+import { NodeCache } from "./node-cache.js";
+import { fillProvider } from "./node-inventory.js";
+import { refreshNodes } from "./node-listing.js";
+import { resourceOf } from "./node-resource.js";
+import { powerStateOf } from "./node-states.js";
+import { findNode, type IronicParts, readNodeNow } from "./parts.js";
+import { powerOff, powerOn, reboot } from "./power.js";
+import { rescue, unrescue } from "./rescue.js";
+import { cleanUpFailedSpawn, destroy } from "./tear-down.js";
+
+type Options = DriverOperationOptions;
+
+/** Bare metal by Ironic: many nodes, which move between hosts. Node name = node uuid = provider uuid. */
+export class IronicDriver implements VirtDriver {
+  readonly capabilities: Capabilities = {
+    supportsAttachInterface: true,
+    supportsImageTypeAmi: true,
+    supportsImageTypeQcow2: true,
+    supportsImageTypeRaw: true,
+  };
+  readonly rebalancesNodes = true;
+  readonly #parts: IronicParts;
+
+  /** @param makeApi for tests; else over HTTP. @throws {InvalidConfiguration} */
+  constructor(context: DriverContext, makeApi: (config: IronicConfig) => IronicApi = overHttp(context)) {
+    const config = compileIronicConfig(context.config);
+    refuseContradictions(config);
+    const quirks = context.workarounds.upstreamQuirks;
+    this.#parts = { context, config, api: makeApi(config), cache: new NodeCache(), quirks };
+  }
+
+  /** An Ironic that is away is no reason not to start: passes are skipped until it is there. */
+  async initHost(): Promise<void> {
+    try {
+      await this.#parts.api.version();
+    } catch (error) {
+      if (!(error instanceof IronicError)) throw error;
+      this.#parts.context.logger.warn("Ironic does not answer yet; its nodes are not reported", { err: error });
+    }
+  }
+
+  async cleanupHost(): Promise<void> {}
+
+  getHostIpAddr(): string {
+    return this.#parts.context.myIp;
+  }
+
+  async listInstanceUuids(options: Options = {}): Promise<readonly string[]> {
+    await this.#managed(options);
+    return this.#parts.cache.instances();
+  }
+
+  async getAvailableNodes(options: Options & { readonly refresh?: boolean } = {}): Promise<readonly string[]> {
+    return [...(await this.#managed(options, options.refresh))];
+  }
+
+  async getNodenamesByUuid(
+    options: Options & { readonly refresh?: boolean } = {},
+  ): Promise<ReadonlyMap<string, string>> {
+    return new Map([...(await this.#managed(options, options.refresh))].map((uuid) => [uuid, uuid]));
+  }
+
+  /** Only if Ironic says so: a node may be missing from the list for many reasons. */
+  async isNodeDeleted(node: string, options: Options = {}): Promise<boolean> {
+    if (this.#parts.quirks.has("ironic-unlisted-is-deleted")) return true;
+    try {
+      await this.#parts.api.getNode(node, options);
+      return false;
+    } catch (error) {
+      if (means(error, "not-found")) return true;
+      throw new VirtDriverNotReady(`whether node ${node} still is in Ironic is not known: ${messageOf(error)}`, {
+        cause: error,
+      });
+    }
+  }
+
+  async getAvailableResource(node: string, options: Options = {}): Promise<AvailableResource> {
+    return resourceOf(await this.#node(node, options), this.#parts.context.logger);
+  }
+
+  async updateProviderTree(tree: ProviderTree, node: string, options: Options = {}): Promise<void> {
+    const { context } = this.#parts;
+    const skipReserveInUse = context.workarounds.skipReserveInUseIronicNodes;
+    fillProvider(tree, await this.#node(node, options), { skipReserveInUse, logger: context.logger });
+  }
+
+  async getInfo(instance: Instance, options: Options = {}): Promise<GuestInfo> {
+    const node = this.#parts.cache.withInstance(instance.uuid) ?? (await findNode(this.#parts, instance, options));
+    if (!node) throw new GuestNotFound(`Instance ${instance.uuid} could not be found: no node of Ironic has it`);
+    return { state: powerStateOf(node) };
+  }
+
+  prepareForSpawn(instance: Instance, options: Options = {}): Promise<void> {
+    return claimNode(this.#parts, instance, options);
+  }
+
+  spawn(instance: Instance, options: SpawnOptions): Promise<void> {
+    return deploy(this.#parts, instance, options);
+  }
+
+  rebuild(instance: Instance, options: SpawnOptions): Promise<void> {
+    return rebuild(this.#parts, instance, options);
+  }
+
+  failedSpawnCleanup(instance: Instance, options: Options = {}): Promise<void> {
+    return cleanUpFailedSpawn(this.#parts, instance, options);
+  }
+
+  destroy(instance: Instance, options: DestroyOptions): Promise<void> {
+    return destroy(this.#parts, instance, options);
+  }
+
+  powerOn(instance: Instance, options: Options = {}): Promise<void> {
+    return powerOn(this.#parts, instance, options);
+  }
+
+  powerOff(instance: Instance, options: Options & { readonly timeout?: number } = {}): Promise<void> {
+    return powerOff(this.#parts, instance, options);
+  }
+
+  reboot(instance: Instance, type: "SOFT" | "HARD", options: Options = {}): Promise<void> {
+    return reboot(this.#parts, instance, type, options);
+  }
+
+  rescue(instance: Instance, options: RescueOptions): Promise<void> {
+    return rescue(this.#parts, instance, options);
+  }
+
+  unrescue(instance: Instance, options: Options = {}): Promise<void> {
+    return unrescue(this.#parts, instance, options);
+  }
+
+  async #managed(options: Options, refresh = false): Promise<ReadonlySet<string>> {
+    const { cache } = this.#parts;
+    if (refresh || cache.managed === null) await refreshNodes(this.#parts, options);
+    return cache.managed ?? new Set();
+  }
+
+  /** As last seen; read again when an operation changed it. */
+  async #node(uuid: string, options: Options): Promise<IronicNode> {
+    return this.#parts.cache.get(uuid) ?? readNodeNow(this.#parts, uuid, options);
+  }
+}
+
+const overHttp =
+  ({ http, clock, timers }: DriverContext) =>
+  (config: IronicConfig): IronicApi =>
+    new HttpIronicApi({ http, clock, timers }, config);
+
+const refuseContradictions = ({ shard, peerList, conductorGroup }: IronicConfig): void => {
+  if (shard !== null && peerList.length > 0) {
+    throw new InvalidConfiguration(
+      "[ironic] shard and peer_list are both set, but a shard has one service only: unset one of them",
+    );
+  }
+  if (peerList.length > 0 && conductorGroup === null) {
+    throw new InvalidConfiguration(
+      "[ironic] peer_list is set, but not the conductor_group whose nodes the peers share: set it, empty for the default group",
+    );
+  }
+};
+
+const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));

@@ -1,0 +1,66 @@
+import { type DriverOperationOptions, VirtDriverNotReady } from "../../src/virt/index.js";
+import { IronicError } from "./client/ironic-error.js";
+import type { IronicNode } from "./client/ironic-node.js";
+import { HashRing } from "./hash-ring.js";
+import type { IronicParts } from "./parts.js";
+
+const HYPERVISOR_TYPE = "ironic";
+
+/**
+ * Lists what this host manages, in this order: hash ring, nodes, own instances. A node that one of our instances got while
+ * the nodes were listed is then known by its instance, and not taken for somebody else's (bug 1841481).
+ * @throws {VirtDriverNotReady} Ironic or the conductor did not answer, or not sensibly: nothing is known to have changed.
+ */
+export async function refreshNodes(parts: IronicParts, options: DriverOperationOptions = {}): Promise<void> {
+  const { cache, quirks } = parts;
+  const began = cache.begin();
+  try {
+    const ring = await hashRing(parts, options);
+    const early = quirks.has("ironic-instances-before-nodes") ? await ownInstances(parts, options) : null;
+    const nodes = await listed(parts, options);
+    const own = early ?? (await ownInstances(parts, options));
+    const host = parts.context.host.toLowerCase();
+    cache.replace(
+      began,
+      nodes.filter((node) => isMine(node, own, (uuid) => ring.ownerOf(uuid) === host)),
+    );
+  } catch (error) {
+    cache.abandon();
+    throw notReady(error, options);
+  }
+}
+
+/** An instance decides, whatever the ring says; a node of somebody else's instance is somebody else's. */
+const isMine = (node: IronicNode, own: ReadonlySet<string>, inRing: (uuid: string) => boolean): boolean =>
+  node.instanceUuid === null ? inRing(node.uuid) : own.has(node.instanceUuid);
+
+/** Hosts of enabled services that are up and have nodes; with a conductor group those of its peers, with a shard none; and this one. */
+async function hashRing({ context, config }: IronicParts, options: DriverOperationOptions): Promise<HashRing> {
+  if (config.shard !== null) return new HashRing([context.host]);
+  const hosts = await context.virtApi.liveHosts(HYPERVISOR_TYPE, options);
+  if (config.conductorGroup === null) return new HashRing([...hosts, context.host]);
+  const peers = new Set(config.peerList.map((peer) => peer.toLowerCase()));
+  return new HashRing([...hosts.filter((host) => peers.has(host.toLowerCase())), context.host]);
+}
+
+async function ownInstances({ context }: IronicParts, options: DriverOperationOptions): Promise<ReadonlySet<string>> {
+  return new Set(await context.virtApi.instanceUuidsOfHost(options));
+}
+
+async function listed({ api, config, quirks }: IronicParts, options: DriverOperationOptions): Promise<readonly IronicNode[]> {
+  const { shard, conductorGroup } = config;
+  const query = { ...(shard === null ? {} : { shard }), ...(conductorGroup === null ? {} : { conductorGroup }) };
+  try {
+    return await api.listNodes(query, options);
+  } catch (error) {
+    if (error instanceof IronicError && quirks.has("ironic-empty-list-on-error")) return [];
+    throw error;
+  }
+}
+
+/** Also what the conductor does not answer must not look as if there were no nodes. */
+export const notReady = (error: unknown, { signal }: DriverOperationOptions = {}): Error => {
+  if (signal?.aborted && error === signal.reason) return error as Error;
+  const why = error instanceof Error ? error.message : String(error);
+  return new VirtDriverNotReady(`the nodes of Ironic could not be listed: ${why}`, { cause: error });
+};

@@ -1,0 +1,37 @@
+import type { DriverContext, Instance } from "../../src/virt/index.js";
+import type { CallOptions, IronicApi } from "./client/ironic-api.js";
+import type { IronicNode } from "./client/ironic-node.js";
+import type { IronicConfig } from "./config.js";
+import type { NodeCache } from "./node-cache.js";
+
+/** What the parts of one driver share. */
+export interface IronicParts {
+  readonly context: DriverContext;
+  readonly config: IronicConfig;
+  readonly api: IronicApi;
+  readonly cache: NodeCache;
+  /** Of `[workarounds] upstream_quirks`. */
+  readonly quirks: ReadonlySet<string>;
+}
+
+/** The node as it is now; the cache learns of it. @throws {IronicError} */
+export async function readNodeNow(
+  { api, cache }: IronicParts,
+  uuid: string,
+  options: CallOptions = {},
+): Promise<IronicNode> {
+  const node = await api.getNode(uuid, options);
+  cache.see(node);
+  return node;
+}
+
+/** The node that the instance has now, or null; the cache learns of it. @throws {IronicError} */
+export async function findNode(
+  { api, cache }: IronicParts,
+  instance: Pick<Instance, "uuid">,
+  options: CallOptions = {},
+): Promise<IronicNode | null> {
+  const node = await api.findByInstance(instance.uuid, options);
+  if (node) cache.see(node);
+  return node;
+}

@@ -1,0 +1,100 @@
+import { GuestNotFound, type Instance, VirtError } from "../../src/virt/index.js";
+import type { CallOptions } from "./client/ironic-api.js";
+import { type IronicError, means } from "./client/ironic-error.js";
+import type { IronicNode } from "./client/ironic-node.js";
+import { findNode, type IronicParts, readNodeNow } from "./parts.js";
+
+/** Building, tearing down or switching a node did not work. */
+export class InstanceDeployFailure extends VirtError {
+  override readonly name = "InstanceDeployFailure";
+}
+
+export interface PollOptions extends CallOptions {
+  /** Polls that may find no end; default: any number, the call's own time-out ends it. */
+  readonly polls?: number;
+  /** Told when they are used up. */
+  readonly waitingFor: string;
+}
+
+/**
+ * Asks for the instance's node, at once and then each `api_retry_interval`, until `judge` says so. Ironic may be away for
+ * `api_max_retries` polls on end.
+ * @param judge true: it is done. May throw. Null: no node has the instance.
+ * @throws {InstanceDeployFailure} after too many polls; else what `judge` throws. {@link IronicError}
+ */
+export async function pollInstance(
+  parts: IronicParts,
+  instance: Pick<Instance, "uuid">,
+  { polls = Number.POSITIVE_INFINITY, waitingFor, signal }: PollOptions,
+  judge: (node: IronicNode | null) => boolean | Promise<boolean>,
+): Promise<void> {
+  for (let poll = 1; ; poll += 1) {
+    const node = await patiently(parts, { signal }, () => findNode(parts, instance, { signal }));
+    if (await judge(node)) return;
+    if (poll >= polls) {
+      throw new InstanceDeployFailure(`instance ${instance.uuid}: still waiting for ${waitingFor} after ${poll} polls`);
+    }
+    await parts.context.timers.sleep(parts.config.apiRetryInterval * 1000, signal);
+  }
+}
+
+/** Reads through an outage of Ironic. */
+export async function patiently<T>(
+  { config, context }: IronicParts,
+  { signal }: CallOptions,
+  read: () => Promise<T>,
+): Promise<T> {
+  for (let failures = 0; ; failures += 1) {
+    try {
+      return await read();
+    } catch (error) {
+      if (!means(error, "unreachable", "no-worker") || failures >= config.apiMaxRetries) throw error;
+      context.logger.warn("Ironic did not answer; asked again", { err: error });
+      await context.timers.sleep(config.apiRetryInterval * 1000, signal);
+    }
+  }
+}
+
+/** Writes of one request whose answers were lost. */
+const WRITES = 3;
+
+/**
+ * Sends a request that must not be carried out twice. When its answer was lost, or it was refused after a lost one, the
+ * node is read before anything is concluded.
+ * @param accepted whether the node shows that the request was carried out, or is being so.
+ */
+export async function sendOnce(
+  parts: IronicParts,
+  node: string,
+  options: CallOptions,
+  send: () => Promise<void>,
+  accepted: (node: IronicNode) => boolean,
+): Promise<void> {
+  for (let write = 1; ; write += 1) {
+    let failure: IronicError;
+    try {
+      return await send();
+    } catch (error) {
+      const refused = write > 1 && means(error, "wrong-state", "locked", "transition", "associated");
+      if (!refused && !means(error, "unreachable")) throw error;
+      failure = error;
+    }
+    const now = await patiently(parts, options, () => readNodeNow(parts, node, options));
+    if (accepted(now)) {
+      parts.context.logger.info("Ironic had accepted a request whose answer was lost", { node, err: failure });
+      return;
+    }
+    if (write === WRITES) throw failure;
+  }
+}
+
+/** The node of the instance. @throws {GuestNotFound} */
+export async function nodeOf(
+  parts: IronicParts,
+  instance: Pick<Instance, "uuid">,
+  options: CallOptions = {},
+): Promise<IronicNode> {
+  const node = await findNode(parts, instance, options);
+  if (!node) throw new GuestNotFound(`Instance ${instance.uuid} could not be found: no node of Ironic has it`);
+  return node;
+}

@@ -1,0 +1,93 @@
+import type { DestroyOptions, Instance, NetworkInfo } from "../../src/virt/index.js";
+import type { CallOptions, PatchStep } from "./client/ironic-api.js";
+import type { IronicNode } from "./client/ironic-node.js";
+import { isTornDown, needsTearDown } from "./node-states.js";
+import { findNode, type IronicParts } from "./parts.js";
+import { pollInstance, sendOnce } from "./polling.js";
+
+/**
+ * Takes the instance off its node; no node is success. Either it is torn down, or only the claim is undone, never both: what
+ * comes after a tear-down would race with the cleaning of the node (bug 2019977).
+ */
+export async function destroy(parts: IronicParts, instance: Instance, options: DestroyOptions): Promise<void> {
+  const { signal } = options;
+  const node = await findNode(parts, instance, { signal });
+  if (!node) {
+    parts.context.logger.warn("no node of Ironic has the instance: it is taken for destroyed", {
+      instance: instance.uuid,
+    });
+    return;
+  }
+  try {
+    if (needsTearDown(node.provisionState)) await tearDown(parts, node, instance, { signal });
+    else await undoClaim(parts, node.uuid, instance, options);
+  } finally {
+    // The next inventory is made of what the node is then.
+    parts.cache.forget(node.uuid);
+  }
+}
+
+async function tearDown(
+  parts: IronicParts,
+  node: IronicNode,
+  instance: Instance,
+  { signal }: CallOptions,
+): Promise<void> {
+  const { api, config } = parts;
+  const goes = (now: IronicNode) =>
+    now.instanceUuid !== instance.uuid || now.provisionState === "deleting" || isTornDown(now.provisionState);
+  if (!goes(node)) {
+    await sendOnce(
+      parts,
+      node.uuid,
+      { signal },
+      () => api.setProvisionState(node.uuid, { target: "deleted" }, { signal }),
+      goes,
+    );
+  }
+  const polls = config.apiMaxRetries + 1;
+  await pollInstance(
+    parts,
+    instance,
+    { polls, waitingFor: `the tear-down of node ${node.uuid}`, signal },
+    (now) => now === null || isTornDown(now.provisionState),
+  );
+}
+
+const UNDO: readonly PatchStep[] = [
+  { op: "add", path: "/instance_info", value: {} },
+  { op: "replace", path: "/instance_uuid", value: null },
+];
+
+/** Gives back a node on which nothing was deployed: ports and volumes before the claim, so that no other claim meets them. */
+export async function undoClaim(
+  parts: IronicParts,
+  node: string,
+  instance: Pick<Instance, "uuid">,
+  { network = [], signal }: CallOptions & { readonly network?: readonly NetworkInfo[] } = {},
+): Promise<void> {
+  const { api } = parts;
+  for (const target of await api.volumeTargets(node, { signal })) await api.deleteVolumeTarget(target, { signal });
+  for (const { id } of network) await api.detachVif(node, id, { signal });
+  try {
+    await sendOnce(
+      parts,
+      node,
+      { signal },
+      () => api.patchNode(node, UNDO, { signal }),
+      (now) => now.instanceUuid !== instance.uuid,
+    );
+  } finally {
+    parts.cache.forget(node);
+  }
+}
+
+/** Undo of a claim whose build never came to deploy; a claim that was lost has no node, and is nothing to undo. */
+export async function cleanUpFailedSpawn(
+  parts: IronicParts,
+  instance: Instance,
+  options: CallOptions = {},
+): Promise<void> {
+  const node = await findNode(parts, instance, options);
+  if (node && !needsTearDown(node.provisionState)) await undoClaim(parts, node.uuid, instance, options);
+}
