@@ -1,0 +1,77 @@
+import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { setTimeout as pause } from "node:timers/promises";
+import { openrc } from "../../../src/cluster/identity/openrc.js";
+import { Program } from "../../process/support/program.js";
+import { Clients } from "./clients.js";
+
+/** Heartbeats, so that a service that has just started soon has a time of its last one. */
+const OFTEN = "[DEFAULT]\nreport_interval = 1\n";
+
+/** `compute-cluster up` with three hosts, as a person starts it, and the clients pointed at it. */
+export class Devstack {
+  readonly stateDir: string;
+  readonly clients: Clients;
+  readonly #up: Program;
+
+  private constructor(stateDir: string, up: Program, clients: Clients) {
+    this.stateDir = stateDir;
+    this.#up = up;
+    this.clients = clients;
+  }
+
+  static async start(...args: string[]): Promise<Devstack> {
+    const stateDir = await mkdtemp(join(tmpdir(), "compute-agent-clients-"));
+    const configFile = join(stateDir, "nova.conf");
+    await writeFile(configFile, OFTEN);
+    const options = ["--hosts", "3", "--port", "0", "--state-dir", stateDir, "--config-file", configFile];
+    const up = new Program("compute-cluster", ["up", ...options, ...args]);
+    await up.printed(/Ctrl-C stops all of it/);
+    return new Devstack(stateDir, up, new Clients(await environment(stateDir)));
+  }
+
+  /** `kill -9` of a host's agent: its guests stay. */
+  killAgent(host: string): void {
+    const lines = [...this.#up.stdout.matchAll(new RegExp(`${host} +ready +pid (\\d+)`, "g"))];
+    process.kill(Number(lines.at(-1)?.[1]), "SIGKILL");
+  }
+
+  /** A command of `compute-cluster` for this cluster. */
+  async command(...args: string[]): Promise<{ readonly rc: number | null; readonly stdout: string }> {
+    const program = new Program("compute-cluster", [...args, "--state-dir", this.stateDir]);
+    const { code } = await program.exited;
+    return { rc: code, stdout: program.stdout };
+  }
+
+  /** Asks again until the server is in this status; the test's own time-out is the bound. */
+  async serverIn(name: string, status: string): Promise<void> {
+    const [field, wanted] = status.includes("=") ? (status.split("=") as [string, string]) : ["status", status];
+    for (;;) {
+      const found = await this.clients.output(`openstack server show ${name} -f value -c ${field}`);
+      if (found === wanted) return;
+      if (found === "ERROR") throw new Error(await this.clients.output(`openstack server show ${name}`));
+      await pause(100);
+    }
+  }
+
+  /** Waits until every service has sent a heartbeat. */
+  async heartbeats(): Promise<void> {
+    const list = 'openstack compute service list -f value -c "Updated At"';
+    while ((await this.clients.output(list)).includes("None")) await pause(100);
+  }
+
+  async stop(): Promise<void> {
+    await this.clients.stop();
+    await this.#up.stop();
+    await rm(this.stateDir, { recursive: true, force: true });
+  }
+}
+
+/** Both ways to say which cloud it is: `nova` reads no clouds.yaml. */
+const environment = async (stateDir: string): Promise<Record<string, string>> => {
+  const file = join(stateDir, "clouds.yaml");
+  const exports = openrc(await readFile(file, "utf8"), "devstack") ?? "";
+  const variables = [...exports.matchAll(/^export (\w+)=(.*)$/gm)].map(([, name = "", value = ""]) => [name, value]);
+  return { OS_CLIENT_CONFIG_FILE: file, ...Object.fromEntries(variables) };
+};

@@ -1,0 +1,20 @@
+import { readFileSync } from "node:fs";
+
+/** A command of the troubleshooting document, and what the document shows as its output. */
+export interface DocumentStep {
+  readonly command: string;
+  readonly output: string;
+}
+
+const FILE = new URL("../../fixtures/golden/seed-001/document.txt", import.meta.url);
+
+/** In the document's order. */
+export const documentSteps = (): readonly DocumentStep[] =>
+  readFileSync(FILE, "utf8")
+    .replaceAll("\\\n", "")
+    .split(/^\$ /m)
+    .slice(1)
+    .map((block) => {
+      const [command = "", ...output] = block.split("\n");
+      return { command: command.replaceAll(/\s+/g, " ").trim(), output: output.join("\n").trim() };
+    });
