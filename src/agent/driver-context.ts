@@ -43,6 +43,7 @@ export function driverContext(options: {
       clock: runtime.clock,
       serviceDownTime: effectiveDownTime(defaults.serviceDownTime, defaults.reportInterval) * 1000,
     }),
+    stateFolder: `${defaults.statePath}/driver`,
     myIp: defaults.myIp,
     localNodeUuid,
   };

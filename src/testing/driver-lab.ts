@@ -2,6 +2,7 @@ import { VirtualLogger } from "../runtime/virtual/virtual-logger.js";
 import { createDriverHost, type DriverHost } from "../virt/driver-host.js";
 import {
   type Allocations,
+  compileDriverConfig,
   type DriverContext,
   type DriverDefinition,
   type Flavor,
@@ -82,7 +83,13 @@ export class DriverLab {
         return bare;
       },
     };
-    const context = { ...this.#context(name), config: config?.(place) ?? {}, ...this.options.context?.(place) };
+    const given = config?.(place) ?? {};
+    const { configSchema } = this.#definition;
+    const context = {
+      ...this.#context(name),
+      config: configSchema ? compileDriverConfig(configSchema, given) : given,
+      ...this.options.context?.(place),
+    };
     const host = await createDriverHost(definition, context);
     if (bare === undefined) throw new Error("create returned no driver");
     host.setLifecycleListener(async (event) => void this.events.push(event));
@@ -207,6 +214,7 @@ export class DriverLab {
       files: this.#doors.files,
       logger,
       config: {},
+      stateFolder: `${this.#folder}/${name}`,
       inventory: INVENTORY,
       myIp: ADDRESSES[name],
       workarounds: { upstreamQuirks: new Set(), skipReserveInUseIronicNodes: false },

@@ -23,6 +23,11 @@ export interface DriverContext {
   readonly inventory: InventoryOptions;
   /** `[workarounds]` that concern drivers. */
   readonly workarounds: DriverWorkarounds;
+  /**
+   * Absolute folder of this host that is the driver's own, for what must outlive the agent; made when a file is first
+   * written into it.
+   */
+  readonly stateFolder: string;
   /** `my_ip` */
   readonly myIp: string;
   /** Reads the host's stable uuid, making the `compute_id` file when there is none (spec 2.3). */

@@ -115,6 +115,7 @@ export const contextOf = (
   config: {},
   inventory: INVENTORY_OPTIONS,
   workarounds: WORKAROUNDS,
+  stateFolder: "/state/driver",
   virtApi: VIRT_API,
   myIp: "127.0.0.1",
   localNodeUuid: async () => NODE_UUID,
