@@ -4,6 +4,7 @@ import { createReportClient } from "../placement/create-report-client.js";
 import type { Digests } from "../runtime/digests.js";
 import type { Runtime } from "../runtime/runtime.js";
 import type { Listener } from "../runtime/server.js";
+import { openClusterIronic, writeIronicConfig } from "./cluster-ironic.js";
 import { embeddedPlacement, outsidePlacement } from "./cluster-placement.js";
 import { createConductor } from "./conductor/create-conductor.js";
 import { createServiceDelete, type ServiceDeletePolicy } from "./conductor/service-delete.js";
@@ -37,6 +38,8 @@ export interface ControlPlaneOptions {
   readonly upstreamQuirks: ReadonlySet<string>;
   /** Refuses to start while a nova-compute is older (spec 1.2); absent: works with any. */
   readonly oldestServiceVersion?: number;
+  /** Nodes that the embedded Ironic has at least. Default 0. */
+  readonly ironicNodes?: number;
   /** A Placement that runs elsewhere. Default: the embedded one. */
   readonly placement?: PlacementAccess;
 }
@@ -52,7 +55,7 @@ export interface ControlPlane {
 const CONCURRENT_TASKS = 32;
 
 /**
- * Placement, Compute API, Identity, Image, scheduler and conductor over one store, on one port of the loopback interface.
+ * Placement, Compute API, Identity, Image, Ironic, scheduler and conductor over one store, on one port of the loopback interface.
  * @throws {StoreUnusable} another control plane has the state directory. @throws {AddressInUse} @throws {ServiceTooOld}
  */
 export async function startControlPlane(options: ControlPlaneOptions): Promise<ControlPlane> {
@@ -69,6 +72,7 @@ export async function startControlPlane(options: ControlPlaneOptions): Promise<C
   }
   ensureDefaultFlavors(store);
   const identity = createIdentity({ sql: store.database, clock, random, digests });
+  const ironic = await openClusterIronic({ runtime, store, identity, directory, nodes: options.ironicNodes ?? 0 });
   let url = "";
   const placement = options.placement
     ? outsidePlacement(runtime, options.placement)
@@ -141,26 +145,30 @@ export async function startControlPlane(options: ControlPlaneOptions): Promise<C
   try {
     listener = await runtime.servers.listen({
       port: options.port,
-      services: { ...apis.services, ...placement.services },
+      services: { ...apis.services, "/baremetal": ironic.handle, ...placement.services },
       sockets: conductor.sockets,
     });
   } catch (error) {
+    await ironic.stop();
     store.close();
     throw error;
   }
   url = listener.url;
   await writeCloudsYaml(files, directory.cloudsFile, identity, `${url}/identity/v3`);
+  await writeIronicConfig(files, directory, `${url}/identity/v3`);
   await files.write(
     directory.clusterFile,
     `${JSON.stringify({ url, pid: runtime.processes.pid, machine: runtime.processes.machine })}\n`,
   );
   runner.start();
+  ironic.start();
   return {
     url,
     stop: async () => {
       conductor.stop();
       await listener.close();
       await runner.stop();
+      await ironic.stop();
       store.close();
     },
   };

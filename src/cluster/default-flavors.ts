@@ -31,3 +31,28 @@ export const ensureDefaultFlavors = (store: Store): void => {
     }
   });
 };
+
+/** For the nodes that the embedded Ironic enrols: one of their resource class, and nothing else. */
+export const ensureBaremetalFlavor = (store: Store): void => {
+  const flavors = store.flavors.list();
+  if (flavors.some(({ flavorid, name }) => flavorid === "baremetal" || name === "baremetal")) return;
+  store.flavors.create({
+    flavorid: "baremetal",
+    name: "baremetal",
+    vcpus: 48,
+    memoryMb: 196_608,
+    rootGb: 960,
+    ephemeralGb: 0,
+    swap: 0,
+    rxtxFactor: 1,
+    disabled: false,
+    isPublic: true,
+    extraSpecs: {
+      "resources:CUSTOM_BAREMETAL": "1",
+      "resources:VCPU": "0",
+      "resources:MEMORY_MB": "0",
+      "resources:DISK_GB": "0",
+    },
+    description: null,
+  });
+};

@@ -9,6 +9,7 @@ import { reportComponent } from "../ui/component-report.js";
 import { createTerminal } from "../ui/terminal.js";
 import { untilTold } from "../ui/until-told.js";
 import { type ControlPlaneFlags, controlPlaneConfig } from "./control-plane-config.js";
+import { nodeCount } from "./node-count.js";
 
 const DEFAULT_PORT = 8774;
 
@@ -21,6 +22,7 @@ export const controlPlaneCommand = (): Command =>
     .option("--service-down-time <seconds>", "without a heartbeat for this long a service is down (default: 60)")
     .option("--allow-resize-to-same-host", "a resize may stay on its host")
     .option("--reclaim-instance-interval <seconds>", "deleted servers can be restored for this long (default: 0)")
+    .option("--ironic <nodes>", "the embedded Ironic has at least so many nodes", nodeCount, 0)
     .option("--disable-compute-service-check-for-ffu", "start although agents are of older releases")
     .addOption(
       new Option(
@@ -36,6 +38,7 @@ const collect = (value: string, before: readonly string[]): readonly string[] =>
 interface ControlPlaneCommandOptions extends ControlPlaneFlags {
   readonly stateDir: string;
   readonly port?: string;
+  readonly ironic: number;
   readonly logFormat: string;
 }
 
@@ -56,6 +59,7 @@ async function serve(options: ControlPlaneCommandOptions): Promise<void> {
     digests: nodeDigests,
     directory,
     port: port(options.port) ?? portOf(before?.url) ?? DEFAULT_PORT,
+    ironicNodes: options.ironic,
     ...config,
   }).catch((error: Error) => {
     reportComponent({ type: "component", state: "failed", detail: error.message });

@@ -1,8 +1,16 @@
 import { resolve } from "node:path";
 import { Command } from "commander";
+import { IRONIC_FAULTS } from "../../cluster/ironic/fault-points.js";
 import { DEFAULT_STATE_DIR, stateDir } from "../../cluster/local/state-dir.js";
 import { areNoticed, clearFaults, readFaults, setFaults } from "../../runtime/fault-file.js";
-import { FAULT_LANGUAGE, formatKnob, InvalidFault, parseKnob, pointsOf } from "../../runtime/fault-knobs.js";
+import {
+  FAULT_LANGUAGE,
+  type FaultTable,
+  formatKnob,
+  InvalidFault,
+  parseKnob,
+  pointsOf,
+} from "../../runtime/fault-knobs.js";
 import { isLive } from "../../runtime/fault-set.js";
 import { createNodeRuntime } from "../../runtime/node/node-runtime.js";
 import type { Runtime } from "../../runtime/runtime.js";
@@ -20,11 +28,21 @@ interface FaultOptions {
 interface Bench {
   readonly runtime: Runtime;
   readonly terminal: Terminal;
-  /** The agent's `state_path`. */
-  folder(host: string): string;
-  /** Hosts of the state directory. */
+  /** @param host of an agent, or {@link IRONIC} */
+  target(host: string): Target;
+  /** Hosts of the state directory, and the embedded Ironic. */
   hosts(): Promise<readonly string[]>;
 }
+
+/** Where faults are kept, and what there is to set. */
+interface Target {
+  /** The agent's `state_path`. */
+  readonly folder: string;
+  readonly table: FaultTable;
+}
+
+/** Stands for the embedded Ironic in the place of a host. */
+const IRONIC = "ironic";
 
 /** How long a running agent has to read what was set, in milliseconds. */
 const NOTICE_TIME = 2_000;
@@ -32,10 +50,12 @@ const NOTICE_STEP = 25;
 
 export const faultCommand = (): Command => {
   const command = new Command("fault")
-    .summary("make an agent's driver, Placement or conductor fail, hang or be slow, while it runs")
+    .summary(
+      "make an agent's driver, Placement or conductor, or the embedded Ironic, fail, hang or be slow, while it runs",
+    )
     .description(
       "Sets faults in a running agent, or one that is started later. They act until they have acted as often as was said,\n" +
-        "or are cleared; they are kept across restarts.",
+        `or are cleared; they are kept across restarts. In the place of a host, ${IRONIC} is the embedded Ironic.`,
     )
     .option("--state-dir <dir>", "the cluster's state directory", DEFAULT_STATE_DIR)
     .option("--state-path <dir>", "the agent's own state_path, if nova.conf names another than the default");
@@ -69,11 +89,11 @@ export const faultCommand = (): Command => {
     .description("takes away faults by their points; without one: all of the host")
     .action(run<[string, string[]]>(clear));
   command
-    .command("points")
-    .description("everything that can be set")
+    .command("points [host]")
+    .description(`everything that can be set in agents, or with ${IRONIC} in the embedded Ironic`)
     .action(
-      run(async ({ terminal }) => {
-        terminal.print(`${pointsOf(AGENT_FAULTS)}\n${FAULT_LANGUAGE}`);
+      run(async ({ terminal, target }, host: string | undefined) => {
+        terminal.print(`${pointsOf(target(host ?? "").table)}\n${FAULT_LANGUAGE}`);
         return ExitCode.ok;
       }),
     );
@@ -86,20 +106,24 @@ const benchOf = ({ stateDir: given, statePath }: FaultOptions): Bench => {
   return {
     runtime,
     terminal: createTerminal(),
-    folder: (host) => (statePath === undefined ? directory.agent(host) : resolve(statePath)),
-    hosts: () => runtime.files.list(directory.agent("")),
+    target: (host) =>
+      host === IRONIC && statePath === undefined
+        ? { folder: directory.ironic, table: IRONIC_FAULTS }
+        : { folder: statePath === undefined ? directory.agent(host) : resolve(statePath), table: AGENT_FAULTS },
+    hosts: async () => [...(await runtime.files.list(directory.agent(""))), IRONIC],
   };
 };
 
-const set = async ({ runtime, terminal, folder }: Bench, host: string, knobs: readonly string[]): Promise<number> => {
-  const parsed = knobs.map((knob) => parseKnob(knob, AGENT_FAULTS));
-  const ids = await setFaults(folder(host), parsed, runtime);
+const set = async ({ runtime, terminal, target }: Bench, host: string, knobs: readonly string[]): Promise<number> => {
+  const { folder, table } = target(host);
+  const parsed = knobs.map((knob) => parseKnob(knob, table));
+  const ids = await setFaults(folder, parsed, runtime);
   for (const knob of parsed) terminal.print(`${host}: ${formatKnob(knob)}`);
   for (let waited = 0; waited < NOTICE_TIME; waited += NOTICE_STEP) {
-    if (await areNoticed(folder(host), ids, runtime)) return ExitCode.ok;
+    if (await areNoticed(folder, ids, runtime)) return ExitCode.ok;
     await runtime.timers.sleep(NOTICE_STEP);
   }
-  terminal.print(`No agent of ${host} has read this from ${folder(host)} yet; one that is started will`);
+  terminal.print(`No agent of ${host} has read this from ${folder} yet; one that is started will`);
   return ExitCode.ok;
 };
 
@@ -126,7 +150,8 @@ const list = async (bench: Bench, host: string | undefined, options: { readonly 
   const { runtime, terminal } = bench;
   const rows: Row[] = [];
   for (const name of host === undefined ? await bench.hosts() : [host]) {
-    for (const fault of await readFaults(bench.folder(name), AGENT_FAULTS, runtime)) {
+    const { folder, table } = bench.target(name);
+    for (const fault of await readFaults(folder, table, runtime)) {
       const { used, times, setAt } = fault;
       const left = isLive(fault, runtime.clock.now()) ? times && times - used : 0;
       rows.push({ host: name, knob: formatKnob(fault), used, left, since: new Date(setAt).toISOString() });
@@ -137,13 +162,14 @@ const list = async (bench: Bench, host: string | undefined, options: { readonly 
 };
 
 const clear = async (
-  { runtime, terminal, folder }: Bench,
+  { runtime, terminal, target }: Bench,
   host: string,
   points: readonly string[],
 ): Promise<number> => {
-  const wrong = points.find((point) => !AGENT_FAULTS.has(point));
-  if (wrong !== undefined) throw new InvalidFault(`there is no fault point ${wrong}. ${pointsOf(AGENT_FAULTS)}`);
-  const cleared = await clearFaults(folder(host), points, runtime);
+  const { folder, table } = target(host);
+  const wrong = points.find((point) => !table.has(point));
+  if (wrong !== undefined) throw new InvalidFault(`there is no fault point ${wrong}. ${pointsOf(table)}`);
+  const cleared = await clearFaults(folder, points, runtime);
   terminal.print(cleared.length === 0 ? `Nothing was set for ${host}` : `${host}: cleared ${cleared.join(", ")}`);
   return ExitCode.ok;
 };

@@ -11,6 +11,7 @@ import { ExitCode } from "../ui/exit-code.js";
 import { StatusLines } from "../ui/status-lines.js";
 import { createTerminal, type Terminal } from "../ui/terminal.js";
 import { linkCloudsFile } from "./link-clouds-file.js";
+import { nodeCount } from "./node-count.js";
 
 interface UpOptions {
   readonly hosts: number;
@@ -20,13 +21,17 @@ interface UpOptions {
   readonly releases?: readonly Release[];
   readonly allowResizeToSameHost?: true;
   readonly reclaimInstanceInterval?: string;
+  readonly ironic: number;
 }
+
+/** The agent of the embedded Ironic's nodes. */
+const IRONIC_HOST = "ironic1";
 
 export const upCommand = (): Command =>
   new Command("up")
     .summary("start a control plane and agents devstack1..N, and keep them running until Ctrl-C")
     .description(
-      "Starts Placement, the Compute API, Identity, Image and the conductor in one process on the loopback interface, and\n" +
+      "Starts Placement, the Compute API, Identity, Image, Ironic and the conductor in one process on the loopback interface, and\n" +
         "N agents as processes of their own. What they know survives in the state directory; starting again goes on from there.",
     )
     .option("--hosts <n>", "number of agents", count, 3)
@@ -36,6 +41,12 @@ export const upCommand = (): Command =>
     .option("--releases <names>", `one agent of each, started oldest first: ${RELEASE_NAMES.join(", ")}`, releases)
     .option("--allow-resize-to-same-host", "a resize may stay on its host")
     .option("--reclaim-instance-interval <seconds>", "deleted servers can be restored for this long (default: 0)")
+    .option(
+      "--ironic <nodes>",
+      `so many emulated bare-metal nodes, and agent ${IRONIC_HOST} that manages them`,
+      nodeCount,
+      0,
+    )
     .action(async (options: UpOptions) => {
       process.exitCode = await up(options, createTerminal());
     });
@@ -69,9 +80,15 @@ const up = async (options: UpOptions, terminal: Terminal): Promise<number> => {
   const configFiles = options.configFile.flatMap((file) => ["--config-file", file]);
   const supervisor = new Supervisor({
     directory,
-    hosts,
+    hosts: [...hosts, ...(options.ironic > 0 ? [IRONIC_HOST] : [])],
     inOrder: mixed !== undefined,
-    hostArgs: new Map(mixed?.map((release, index) => [hosts[index] ?? "", ["--release", release, ...MIXED]])),
+    hostArgs: new Map<string, readonly string[]>([
+      ...(mixed ?? []).map((release, index): [string, readonly string[]] => [
+        hosts[index] ?? "",
+        ["--release", release, ...MIXED],
+      ]),
+      [IRONIC_HOST, ["--config-file", directory.ironicConfig, ...(mixed ? MIXED : [])]],
+    ]),
     programs: { cluster: program("compute-cluster"), agent: program("compute-agent") },
     agentArgs: [
       ...configFiles,
@@ -84,6 +101,7 @@ const up = async (options: UpOptions, terminal: Terminal): Promise<number> => {
       ...(sameHost ? ["--allow-resize-to-same-host"] : []),
       ...(mixed === undefined ? [] : ["--disable-compute-service-check-for-ffu"]),
       ...(reclaim === undefined ? [] : ["--reclaim-instance-interval", reclaim]),
+      ...(options.ironic > 0 ? ["--ironic", String(options.ironic)] : []),
     ],
     onStatus: (status) => lines.update(status),
     children: nodeChildren(),
@@ -136,6 +154,7 @@ const welcome = (
     `${bold("Compute")}    ${url}/compute/v2.1`,
     `${bold("Placement")}  ${url}/placement`,
     `${bold("Image")}      ${url}/image`,
+    `${bold("Ironic")}     ${url}/baremetal`,
     "",
     ...(here
       ? ["Point a client at it (in this folder; elsewhere by `compute-cluster env`):", "  export OS_CLOUD=devstack"]

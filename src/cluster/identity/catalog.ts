@@ -23,6 +23,7 @@ const SERVICES = [
   { type: "compute", name: "nova", path: "/compute/v2.1" },
   { type: "placement", name: "placement", path: "/placement" },
   { type: "image", name: "glance", path: "/image" },
+  { type: "baremetal", name: "ironic", path: "/baremetal" },
 ] as const;
 
 /** @param root `http://host:port`, below which the embedded services are mounted */

@@ -12,6 +12,10 @@ export interface StateDir {
   readonly cloudsFile: string;
   readonly database: string;
   readonly logs: string;
+  /** Folder of the embedded Ironic: the faults that are set for it. */
+  readonly ironic: string;
+  /** nova.conf of an agent that manages the embedded Ironic's nodes; mode 0600. */
+  readonly ironicConfig: string;
   /** `state_path` of a host's agent. */
   agent(host: string): string;
   /** Folder of a host's `fake-libvirt` hypervisor. */
@@ -32,6 +36,8 @@ export const stateDir = (path: string, cwd: string): StateDir => {
     cloudsFile: join(root, "clouds.yaml"),
     database: join(root, "state.sqlite"),
     logs,
+    ironic: join(root, "ironic"),
+    ironicConfig: join(root, "ironic", "agent.conf"),
     agent: (host: string) => join(root, "agents", host),
     hypervisor: (host: string) => join(root, "hypervisors", host),
     log: (component: string) => join(logs, `${component}.log`),

@@ -1,0 +1,74 @@
+import { FaultFile } from "../runtime/fault-file.js";
+import type { Files } from "../runtime/files.js";
+import type { Runtime } from "../runtime/runtime.js";
+import type { ServiceHandler } from "../runtime/service.js";
+import { ensureBaremetalFlavor } from "./default-flavors.js";
+import { REGION } from "./identity/catalog.js";
+import { readPasswords } from "./identity/clouds-yaml.js";
+import type { Identity } from "./identity/identity.js";
+import { IRONIC_FAULTS } from "./ironic/fault-points.js";
+import { createIronic } from "./ironic/ironic.js";
+import type { StateDir } from "./local/state-dir.js";
+import type { Store } from "./store/store.js";
+
+export interface ClusterIronic {
+  /** Mount it at `/baremetal`. */
+  readonly handle: ServiceHandler;
+  start(): void;
+  stop(): Promise<void>;
+}
+
+/** The embedded Ironic, which follows the faults in its folder of the state directory. @param options.nodes that there are at least */
+export const openClusterIronic = async (options: {
+  readonly runtime: Runtime;
+  readonly store: Store;
+  readonly identity: Identity;
+  readonly directory: StateDir;
+  readonly nodes: number;
+}): Promise<ClusterIronic> => {
+  const { runtime, store, identity, directory, nodes } = options;
+  const logger = runtime.logger.child({ service: "ironic" });
+  const faults = new FaultFile(directory.ironic, IRONIC_FAULTS, { ...runtime, logger });
+  await faults.open();
+  const ironic = createIronic({
+    ...runtime,
+    logger,
+    sql: store.database,
+    validate: identity.validate,
+    faults: faults.faults,
+  });
+  if (nodes > 0) {
+    ironic.enrol(nodes);
+    ensureBaremetalFlavor(store);
+  }
+  return {
+    handle: ironic.handle,
+    start: ironic.start,
+    stop: async () => {
+      ironic.stop();
+      await faults.close();
+    },
+  };
+};
+
+/**
+ * How an agent logs in to the embedded Ironic, as nova.conf.
+ * @param authUrl `http://host:port/identity/v3`
+ */
+export const writeIronicConfig = async (files: Files, directory: StateDir, authUrl: string): Promise<void> => {
+  const passwords = await readPasswords(files, directory.cloudsFile);
+  const lines = [
+    "[DEFAULT]",
+    "compute_driver = ironic",
+    "[ironic]",
+    "auth_type = password",
+    `auth_url = ${authUrl}`,
+    "username = admin",
+    `password = ${passwords.get("admin") ?? ""}`,
+    "project_name = admin",
+    "user_domain_name = Default",
+    "project_domain_name = Default",
+    `region_name = ${REGION}`,
+  ];
+  await files.write(directory.ironicConfig, `${lines.join("\n")}\n`, { mode: 0o600 });
+};

@@ -1,0 +1,56 @@
+import { pythonRepr } from "../../http/python-repr.js";
+import type { Query } from "../../http/query.js";
+import { isUuidLike, normalizeUuid } from "../../placement/json/uuid.js";
+import { IronicError } from "../ironic-error.js";
+
+const TRUE = ["1", "on", "t", "true", "y", "yes"];
+const FALSE = ["0", "f", "false", "n", "no", "off"];
+const ACCEPTED = [...TRUE, ...FALSE].sort();
+
+/** @throws {IronicError} 400 */
+export const booleanArgument = (name: string, value: unknown): boolean => {
+  if (typeof value === "boolean") return value;
+  const text = String(value).trim().toLowerCase();
+  if (TRUE.includes(text)) return true;
+  if (FALSE.includes(text)) return false;
+  const accepted = ACCEPTED.map(pythonRepr).join(", ");
+  throw new IronicError(
+    400,
+    `Invalid ${name}: Unrecognized value ${pythonRepr(String(value))}, acceptable values are: ${accepted}`,
+  );
+};
+
+/** @throws {IronicError} 400 */
+export const uuidArgument = (name: string, value: unknown): string => {
+  if (typeof value === "string" && isUuidLike(value)) return normalizeUuid(value);
+  throw new IronicError(400, `Expected UUID for ${name}: ${typeof value === "string" ? value : pythonRepr(value)}`);
+};
+
+/** @throws {IronicError} 400 */
+export const integerArgument = (name: string, value: unknown): number => {
+  const text = typeof value === "number" ? String(value) : value;
+  if (typeof text === "string" && /^\s*[+-]?\d{1,15}\s*$/.test(text)) return Number(text);
+  throw new IronicError(
+    400,
+    `Expected an integer for ${name}: ${typeof value === "string" ? value : pythonRepr(value)}`,
+  );
+};
+
+/** @throws {IronicError} 400 when the query has other parameters than these */
+export const onlyArguments = (query: Query, known: readonly string[]): void => {
+  const unknown = query.names.filter((name) => !known.includes(name));
+  if (unknown.length > 0) throw new IronicError(400, `Unexpected arguments: ${unknown.join(", ")}`);
+};
+
+/** `uuid,name` → both; undefined when the parameter is absent. Doubles are dropped. */
+export const listArgument = (text: string | undefined): readonly string[] | undefined =>
+  text === undefined
+    ? undefined
+    : [
+        ...new Set(
+          text
+            .split(",")
+            .map((word) => word.trim().toLowerCase())
+            .filter((word) => word !== ""),
+        ),
+      ];

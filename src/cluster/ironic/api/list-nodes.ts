@@ -1,0 +1,208 @@
+import type { Query } from "../../http/query.js";
+import { IronicError, nodeNotFound, notAcceptable } from "../ironic-error.js";
+import type { IronicNode } from "../node.js";
+import type { NodeStore } from "../node-store.js";
+import { PROVISION_STATES } from "../provision-states.js";
+import { booleanArgument, integerArgument, listArgument, onlyArguments, uuidArgument } from "./arguments.js";
+import type { Answer, IronicCall } from "./call.js";
+import { checkFields, DEFAULT_FIELDS, firstMinorOf, nodeView, type ViewContext } from "./node-view.js";
+
+/** `[api] max_limit` */
+export const MAX_LIMIT = 1000;
+
+type Keep = (node: IronicNode) => boolean;
+
+interface Filter {
+  /** The first minor version that has it; earlier ones answer 406. */
+  readonly from?: number;
+  /** @throws {IronicError} 400 */
+  keep(value: string): Keep;
+}
+
+const equals = (field: keyof IronicNode, from: number): Filter => ({
+  from,
+  keep: (value) => (node) => node[field] === value,
+});
+
+const FILTERS: Readonly<Record<string, Filter>> = {
+  instance_uuid: {
+    keep: (value) => {
+      const uuid = uuidArgument("instance_uuid", value);
+      return (node) => node.instance_uuid === uuid;
+    },
+  },
+  associated: {
+    keep: (value) => {
+      const wanted = booleanArgument("associated", value);
+      return (node) => (node.instance_uuid !== null) === wanted;
+    },
+  },
+  maintenance: {
+    keep: (value) => {
+      const wanted = booleanArgument("maintenance", value);
+      return (node) => node.maintenance === wanted;
+    },
+  },
+  retired: {
+    keep: (value) => {
+      const wanted = booleanArgument("retired", value);
+      return (node) => node.retired === wanted;
+    },
+  },
+  provision_state: {
+    from: 9,
+    keep: (value) => {
+      if (!PROVISION_STATES.has(value)) throw new IronicError(400, `Provision state "${value}" is not valid`);
+      return (node) => node.provision_state === value;
+    },
+  },
+  driver: equals("driver", 16),
+  resource_class: equals("resource_class", 21),
+  fault: equals("fault", 42),
+  conductor_group: { from: 46, keep: (value) => (node) => node.conductor_group === value.toLowerCase() },
+  owner: equals("owner", 50),
+  lessee: equals("lessee", 65),
+  shard: {
+    from: 82,
+    keep: (value) => {
+      const wanted = new Set(listArgument(value));
+      return (node) => node.shard !== null && wanted.has(node.shard.toLowerCase());
+    },
+  },
+  sharded: {
+    from: 82,
+    keep: (value) => {
+      const wanted = booleanArgument("sharded", value);
+      return (node) => (node.shard !== null) === wanted;
+    },
+  },
+};
+
+const PAGING = ["marker", "limit", "sort_key", "sort_dir"];
+
+const NOT_SORTABLE = new Set(
+  "properties driver_info extra instance_info driver_internal_info clean_step deploy_step raid_config target_raid_config traits network_data".split(
+    " ",
+  ),
+);
+
+/** GET /nodes and /nodes/detail. @param whole `/nodes/detail` */
+export const listNodes = (nodes: NodeStore, view: ViewContext, call: IronicCall, whole: boolean): Answer => {
+  const { query, minor } = call;
+  onlyArguments(query, [...Object.keys(FILTERS), ...PAGING, ...(whole ? [] : ["fields", "detail"])]);
+  const fields = whole ? undefined : fieldsOf(query, minor);
+  const keeps = filtersOf(query, minor);
+  const limit = limitOf(query.get("limit"));
+  const sorted = sort(nodes, query, minor);
+  const page = takePage(sorted, keeps, afterMarker(nodes, sorted, query.get("marker")), limit);
+  const last = page.at(-1);
+  // An instance has one node at most, so that nothing comes after it.
+  const more = last !== undefined && page.length === limit && query.get("instance_uuid") === undefined;
+  return {
+    body: {
+      nodes: page.map(nodeView(view, fields)),
+      ...(more ? { next: nextLink(call, whole ? "nodes/detail" : "nodes", fields, limit, last.uuid) } : {}),
+    },
+  };
+};
+
+const fieldsOf = (query: Query, minor: number): readonly string[] | undefined => {
+  const fields = listArgument(query.get("fields"));
+  const text = query.get("detail");
+  const detail = text === undefined ? undefined : booleanArgument("detail", text);
+  if (fields) checkFields(fields, minor);
+  if (detail !== undefined && minor < 43) throw notAcceptable(43);
+  if (detail && fields) {
+    throw new IronicError(400, "Can not specify ?detail=True and fields in the same request.");
+  }
+  if (detail) return undefined;
+  return fields && fields.length > 0 ? fields : DEFAULT_FIELDS;
+};
+
+const filtersOf = (query: Query, minor: number): readonly Keep[] =>
+  Object.entries(FILTERS).flatMap(([name, { from = 1, keep }]) => {
+    const value = query.get(name);
+    if (value === undefined) return [];
+    if (minor < from) throw name === "provision_state" ? notAcceptable() : notAcceptable(from);
+    return [keep(value)];
+  });
+
+const limitOf = (text: string | undefined): number => {
+  if (text === undefined) return MAX_LIMIT;
+  const limit = integerArgument("limit", text);
+  if (limit <= 0) throw new IronicError(400, "Limit must be positive");
+  return Math.min(limit, MAX_LIMIT);
+};
+
+const sort = (nodes: NodeStore, query: Query, minor: number): readonly IronicNode[] => {
+  const key = query.get("sort_key") ?? "id";
+  const direction = query.get("sort_dir") ?? "asc";
+  if (minor < (firstMinorOf(key) ?? 1)) throw notAcceptable();
+  if (direction !== "asc" && direction !== "desc") {
+    throw new IronicError(400, `Invalid sort direction: ${direction}. Acceptable values are 'asc' or 'desc'`);
+  }
+  if (NOT_SORTABLE.has(key)) {
+    throw new IronicError(400, `The sort_key value ${key} is an invalid field for sorting`);
+  }
+  if (key !== "id" && (firstMinorOf(key) === undefined || key === "conductor" || key === "allocation_uuid")) {
+    throw new IronicError(400, `The sort_key value "${key}" is an invalid field for sorting`);
+  }
+  const all = [...nodes.all()];
+  if (key !== "id") all.sort((left, right) => order(valueAt(left, key), valueAt(right, key)) || left.id - right.id);
+  return direction === "asc" ? all : all.reverse();
+};
+
+const valueAt = (node: IronicNode, key: string): unknown => node[key as keyof IronicNode];
+
+/** As the database does: nothing comes before something. */
+const order = (left: unknown, right: unknown): number => {
+  const [a, b] = [String(left ?? ""), String(right ?? "")];
+  return a < b ? -1 : a > b ? 1 : 0;
+};
+
+/** @throws {IronicError} 404 the marker's node is gone: the list has to be begun again */
+const afterMarker = (nodes: NodeStore, sorted: readonly IronicNode[], marker: string | undefined): number => {
+  if (marker === undefined) return 0;
+  const uuid = uuidArgument("marker", marker);
+  if (!nodes.find(uuid)) throw nodeNotFound(uuid);
+  return sorted.findIndex((node) => node.uuid === uuid) + 1;
+};
+
+const takePage = (
+  sorted: readonly IronicNode[],
+  keeps: readonly Keep[],
+  from: number,
+  limit: number,
+): readonly IronicNode[] => {
+  const page: IronicNode[] = [];
+  for (let index = from; index < sorted.length && page.length < limit; index += 1) {
+    const node = sorted[index];
+    if (node && keeps.every((keep) => keep(node))) page.push(node);
+  }
+  return page;
+};
+
+/** Other filters are lost, as in Ironic: a client has to repeat its own. */
+const nextLink = (
+  { query, root }: IronicCall,
+  path: string,
+  fields: readonly string[] | undefined,
+  limit: number,
+  marker: string,
+): string => {
+  const kept = ["associated", "maintenance", "retired"].filter((name) => {
+    const value = query.get(name);
+    return value !== undefined && booleanArgument(name, value);
+  });
+  const detail = query.get("detail");
+  const parts = [
+    `sort_key=${query.get("sort_key") ?? "id"}`,
+    `sort_dir=${query.get("sort_dir") ?? "asc"}`,
+    ...kept.map((name) => `${name}=True`),
+    ...(detail === undefined ? [] : [`detail=${booleanArgument("detail", detail) ? "True" : "False"}`]),
+    ...(fields ? [`fields=${fields.join(",")}`] : []),
+    `limit=${limit}`,
+    `marker=${marker}`,
+  ];
+  return `${root}/v1/${path}?${parts.join("&")}`;
+};

@@ -1,0 +1,125 @@
+import type { Random } from "../../../runtime/random.js";
+import { isUuidLike, normalizeUuid } from "../../placement/json/uuid.js";
+import type { IronicConductor } from "../conductor.js";
+import { IronicError, nodeNotFound, notAcceptable } from "../ironic-error.js";
+import type { IronicNode } from "../node.js";
+import type { NodeLocks } from "../node-locks.js";
+import type { NodeStore } from "../node-store.js";
+import type { PortStore } from "../port-store.js";
+import { UPDATE_ALLOWED } from "../provision-states.js";
+import { listArgument, onlyArguments } from "./arguments.js";
+import type { Answer, IronicCall, IronicRoute } from "./call.js";
+import { applyPatch, readPatch } from "./json-patch.js";
+import { listNodes } from "./list-nodes.js";
+import { changesOf, documentOf, patchableFields, readNewNode } from "./node-body.js";
+import { checkFields, firstMinorOf, nodeView, type ViewContext } from "./node-view.js";
+
+export interface ApiParts {
+  readonly nodes: NodeStore;
+  readonly ports: PortStore;
+  readonly locks: NodeLocks;
+  readonly conductor: IronicConductor;
+  readonly random: Random;
+}
+
+const LOGICAL_NAME = /^[A-Za-z0-9\-._~]{1,255}$/;
+
+/** The node that a path names by uuid, or since 1.5 by name. @throws {IronicError} 404, 400 */
+export const nodeOf = (nodes: NodeStore, { params, minor }: Pick<IronicCall, "params" | "minor">): IronicNode => {
+  const { node: ident = "" } = params;
+  if (isUuidLike(ident)) return nodes.get(normalizeUuid(ident));
+  if (minor < 5) throw nodeNotFound(ident);
+  if (!LOGICAL_NAME.test(ident)) {
+    throw new IronicError(400, `Expected a logical name or UUID but received ${ident}.`);
+  }
+  const found = nodes.findByName(ident);
+  if (!found) throw nodeNotFound(ident);
+  return found;
+};
+
+/** What is done to nodes themselves. */
+export const nodeRoutes = (parts: ApiParts): readonly IronicRoute[] => {
+  const { nodes, locks, conductor } = parts;
+  const view = ({ root, minor }: IronicCall): ViewContext => ({
+    root,
+    minor,
+    reservation: (uuid) => locks.holder(uuid),
+  });
+  return [
+    { method: "GET", path: "/nodes", answer: (call) => listNodes(nodes, view(call), call, false) },
+    { method: "GET", path: "/nodes/detail", answer: (call) => listNodes(nodes, view(call), call, true) },
+    { method: "POST", path: "/nodes", answer: (call) => create(parts, view(call), call) },
+    {
+      method: "GET",
+      path: "/nodes/:node",
+      answer: (call) => {
+        onlyArguments(call.query, ["fields"]);
+        const node = nodeOf(nodes, call);
+        const fields = listArgument(call.query.get("fields"));
+        if (fields) checkFields(fields, call.minor);
+        return { body: nodeView(view(call), fields)(node) };
+      },
+    },
+    { method: "PATCH", path: "/nodes/:node", answer: (call) => update(parts, view(call), call) },
+    {
+      method: "DELETE",
+      path: "/nodes/:node",
+      answer: async (call) => {
+        await conductor.destroy(nodeOf(nodes, call).uuid);
+        return { status: 204 };
+      },
+    },
+  ];
+};
+
+const create = ({ nodes, random }: ApiParts, view: ViewContext, call: IronicCall): Answer => {
+  const { uuid = random.uuid(), ...given } = readNewNode(call.body, call.minor);
+  if (typeof given.name === "string")
+    checkName(given.name, call.minor, `Cannot create node with invalid name '${given.name}'`);
+  checkDriver(given.driver, given.conductor_group);
+  const state = call.minor < 11 ? "available" : "enroll";
+  const node = nodes.create({ ...given, uuid, provision_state: state });
+  return { status: 201, location: `${call.root}/v1/nodes/${node.uuid}`, body: nodeView(view)(node) };
+};
+
+const checkName = (name: string, minor: number, text: string): void => {
+  if (minor < 5) throw notAcceptable();
+  if (!LOGICAL_NAME.test(name) || isUuidLike(name)) throw new IronicError(400, text);
+};
+
+/** Its conductor serves every conductor group, and one hardware type. */
+const checkDriver = (driver = "", group = ""): void => {
+  if (driver === "fake-hardware") return;
+  throw new IronicError(
+    400,
+    `No valid host was found. Reason: No conductor service registered which supports driver ${driver} for conductor group "${group}".`,
+  );
+};
+
+const update = async ({ nodes, conductor }: ApiParts, view: ViewContext, call: IronicCall): Promise<Answer> => {
+  const patch = readPatch(call.body);
+  const fields = patchableFields();
+  for (const { path, op } of patch) {
+    const field = path.split("/")[1] ?? "";
+    if (!fields.includes(field)) {
+      throw new IronicError(400, `Cannot patch ${path}. Only the following can be updated: ${fields.join(", ")}`);
+    }
+    if (op !== "remove" && call.minor < (firstMinorOf(field) ?? 1)) throw notAcceptable();
+  }
+  const node = nodeOf(nodes, call);
+  const isRelease = patch.length === 1 && patch[0]?.op === "remove" && patch[0].path === "/instance_uuid";
+  const inTransition = node.target_provision_state !== null && !UPDATE_ALLOWED.has(node.provision_state);
+  if (inTransition && !(node.maintenance && isRelease)) {
+    throw new IronicError(409, `Node ${call.params.node} can not be updated while a state transition is in progress.`);
+  }
+  const changes = changesOf(node, applyPatch(documentOf(node), patch));
+  if (typeof changes.name === "string") {
+    checkName(
+      changes.name,
+      call.minor,
+      `Node ${call.params.node}: Cannot change name to invalid name '${changes.name}'`,
+    );
+  }
+  if (changes.driver !== undefined) checkDriver(changes.driver, node.conductor_group);
+  return { body: nodeView(view)(await conductor.update(node.uuid, changes)) };
+};

@@ -1,0 +1,180 @@
+import type { Json } from "../../http/json.js";
+import { isObject } from "../../http/json.js";
+import { IronicError, notAcceptable } from "../ironic-error.js";
+import type { JsonObject } from "../json-object.js";
+import type { IronicNode } from "../node.js";
+import { CONDUCTOR_HOST } from "../node-locks.js";
+import { links } from "./call.js";
+
+/** Field → the first minor version that has it. */
+const FIELDS = {
+  uuid: 1,
+  created_at: 1,
+  updated_at: 1,
+  automated_clean: 47,
+  bios_interface: 40,
+  boot_interface: 31,
+  boot_mode: 75,
+  clean_step: 7,
+  conductor_group: 46,
+  console_enabled: 1,
+  console_interface: 31,
+  deploy_interface: 31,
+  deploy_step: 44,
+  description: 51,
+  driver: 1,
+  driver_info: 1,
+  driver_internal_info: 3,
+  extra: 1,
+  fault: 42,
+  inspection_finished_at: 6,
+  inspection_started_at: 6,
+  inspect_interface: 31,
+  instance_info: 1,
+  instance_uuid: 1,
+  last_error: 1,
+  lessee: 65,
+  maintenance: 1,
+  maintenance_reason: 1,
+  management_interface: 31,
+  name: 5,
+  network_data: 66,
+  network_interface: 20,
+  owner: 50,
+  power_interface: 31,
+  power_state: 1,
+  properties: 1,
+  protected: 48,
+  protected_reason: 48,
+  provision_state: 1,
+  provision_updated_at: 1,
+  raid_config: 12,
+  raid_interface: 31,
+  rescue_interface: 38,
+  reservation: 1,
+  resource_class: 21,
+  retired: 61,
+  retired_reason: 61,
+  secure_boot: 75,
+  shard: 82,
+  storage_interface: 33,
+  target_power_state: 1,
+  target_provision_state: 1,
+  target_raid_config: 12,
+  traits: 37,
+  vendor_interface: 31,
+} as const;
+
+export type NodeField = keyof typeof FIELDS;
+
+/** Worked out for each answer, not kept with the node. */
+const DERIVED = { conductor: 49, allocation_uuid: 52, chassis_uuid: 1 } as const;
+
+export const DEFAULT_FIELDS: readonly string[] = [
+  "uuid",
+  "instance_uuid",
+  "maintenance",
+  "power_state",
+  "provision_state",
+  "name",
+];
+
+/** Links to what belongs to a node, in whole views only. */
+const PARTS = { ports: 1, states: 14, portgroups: 24, volume: 32 } as const;
+
+export const firstMinorOf = (field: string): number | undefined =>
+  (({ ...FIELDS, ...DERIVED }) as Readonly<Record<string, number>>)[field];
+
+/** @throws {IronicError} 406 a field is newer than the request's version, 400 it exists in none */
+export const checkFields = (fields: readonly string[], minor: number): void => {
+  if (minor < 8) throw notAcceptable();
+  for (const field of fields) {
+    if (minor < (firstMinorOf(field) ?? 1)) throw notAcceptable();
+  }
+  const unknown = fields.find(
+    (field) => firstMinorOf(field) === undefined || field === "created_at" || field === "updated_at",
+  );
+  if (unknown !== undefined) throw new IronicError(400, `Field ${unknown} is not a valid field.`);
+};
+
+export interface ViewContext {
+  readonly root: string;
+  readonly minor: number;
+  /** See `NodeLocks.holder`. */
+  readonly reservation: (uuid: string) => string | null;
+}
+
+/** How nodes are shown in one answer. @param fields those asked for; undefined: all of the version */
+export const nodeView = (
+  { root, minor, reservation }: ViewContext,
+  fields?: readonly string[],
+): ((node: IronicNode) => Readonly<Record<string, unknown>>) => {
+  const table: Readonly<Record<string, number>> = { ...FIELDS, ...DERIVED };
+  const shown = (fields ?? Object.keys(table)).filter((field) => minor >= (table[field] ?? 1));
+  const parts = fields ? [] : Object.entries(PARTS).filter(([, from]) => minor >= from);
+  return (node) => {
+    const view: Record<string, unknown> = {};
+    for (const field of shown) view[field] = shownValue(node, field, minor, reservation);
+    view.links = links(root, `nodes/${node.uuid}`);
+    for (const [part] of parts) view[part] = links(root, `nodes/${node.uuid}/${part}`);
+    return view;
+  };
+};
+
+const shownValue = (
+  node: IronicNode,
+  field: string,
+  minor: number,
+  reservation: ViewContext["reservation"],
+): unknown => {
+  switch (field) {
+    case "reservation":
+      return reservation(node.uuid);
+    case "provision_state":
+      return shownState(node, minor);
+    case "instance_info":
+    case "driver_info":
+      return masked(node[field]);
+    case "conductor":
+      return CONDUCTOR_HOST;
+    case "allocation_uuid":
+    case "chassis_uuid":
+      return null;
+    default:
+      return node[field as keyof IronicNode];
+  }
+};
+
+/** Before 1.2 `available` had no name, before 1.39 `inspect wait` another one. */
+const shownState = ({ provision_state: state }: IronicNode, minor: number): string | null => {
+  if (minor < 2 && state === "available") return null;
+  return minor < 39 && state === "inspect wait" ? "inspecting" : state;
+};
+
+const SECRET = /password|secret|token|configdrive|image_url/i;
+const MASK = "******";
+
+const masked = (info: JsonObject): JsonObject => {
+  const keys = Object.keys(info);
+  if (!keys.some((key) => SECRET.test(key) || isObject(info[key]))) return info;
+  return Object.fromEntries(
+    keys.map((key): [string, Json] => {
+      const value = info[key] ?? null;
+      if (SECRET.test(key) && typeof value === "string") return [key, MASK];
+      return [key, isObject(value) ? masked(value as JsonObject) : value];
+    }),
+  );
+};
+
+/** GET states */
+export const statesView = (node: IronicNode, minor: number): Readonly<Record<string, unknown>> => ({
+  console_enabled: node.console_enabled,
+  last_error: node.last_error,
+  power_state: node.power_state,
+  provision_state: shownState(node, minor),
+  target_power_state: node.target_power_state,
+  target_provision_state: node.target_provision_state,
+  provision_updated_at: node.provision_updated_at,
+  ...(minor >= 12 ? { raid_config: node.raid_config, target_raid_config: node.target_raid_config } : {}),
+  ...(minor >= 75 ? { boot_mode: node.boot_mode, secure_boot: node.secure_boot } : {}),
+});

@@ -1,0 +1,174 @@
+import { isObject } from "../../http/json.js";
+import { IronicError, inMaintenance, invalidState, nodeLocked, notAcceptable } from "../ironic-error.js";
+import type { IronicNode } from "../node.js";
+import { CLIENT_EVENTS, eventOf, nextState } from "../provision-states.js";
+import { booleanArgument, integerArgument } from "./arguments.js";
+import type { Answer, IronicCall, IronicRoute } from "./call.js";
+import { type ApiParts, nodeOf } from "./node-routes.js";
+import { statesView } from "./node-view.js";
+
+/** Target → the first minor version that knows it. */
+const VERB_MINORS: Readonly<Record<string, number>> = {
+  manage: 4,
+  provide: 4,
+  inspect: 6,
+  adopt: 17,
+  rescue: 38,
+  unrescue: 38,
+  deploy: 73,
+  undeploy: 73,
+};
+
+const POWER_TARGETS = ["power on", "power off", "rebooting", "soft rebooting", "soft power off"];
+
+/** Provision state, power, maintenance, console. */
+export const stateRoutes = (parts: ApiParts): readonly IronicRoute[] => {
+  const { nodes, conductor } = parts;
+  const accepted = (call: IronicCall, suffix = "states"): Answer => ({
+    status: 202,
+    location: `${call.root}/v1/nodes/${call.params.node}/${suffix}`,
+  });
+  return [
+    {
+      method: "GET",
+      path: "/nodes/:node/states",
+      answer: (call) => ({ body: statesView(nodeOf(nodes, call), call.minor) }),
+    },
+    {
+      method: "PUT",
+      path: "/nodes/:node/states/provision",
+      answer: async (call) => {
+        await provision(parts, call);
+        return accepted(call);
+      },
+    },
+    {
+      method: "PUT",
+      path: "/nodes/:node/states/power",
+      answer: async (call) => {
+        const node = nodeOf(nodes, call);
+        await conductor.setPower(node.uuid, powerTarget(call, node));
+        return accepted(call);
+      },
+    },
+    {
+      method: "GET",
+      path: "/nodes/:node/states/console",
+      answer: (call) => ({
+        body: { console_enabled: nodeOf(nodes, call).console_enabled, console_info: null },
+      }),
+    },
+    {
+      method: "PUT",
+      path: "/nodes/:node/states/console",
+      answer: async (call) => {
+        const enabled = booleanArgument("enabled", mandatory(call, "enabled"));
+        await conductor.update(nodeOf(nodes, call).uuid, { console_enabled: enabled });
+        return accepted(call, "states/console");
+      },
+    },
+    {
+      method: "PUT",
+      path: "/nodes/:node/maintenance",
+      answer: async (call) => {
+        const reason = textField(call, "reason") ?? null;
+        await conductor.update(nodeOf(nodes, call).uuid, { maintenance: true, maintenance_reason: reason });
+        return { status: 202 };
+      },
+    },
+    {
+      method: "DELETE",
+      path: "/nodes/:node/maintenance",
+      answer: async (call) => {
+        await conductor.update(nodeOf(nodes, call).uuid, { maintenance: false });
+        return { status: 202 };
+      },
+    },
+  ];
+};
+
+const provision = async ({ nodes, locks, conductor }: ApiParts, call: IronicCall): Promise<void> => {
+  const { minor } = call;
+  const target = mandatoryText(call, "target");
+  const node = nodeOf(nodes, call);
+  if (minor < (VERB_MINORS[target] ?? 1)) throw notAcceptable();
+  if (["active", "rebuild"].includes(target) && node.maintenance) throw inMaintenance("provisioning", node.uuid);
+  const event = eventOf(target);
+  if (nextState(node.provision_state, event) === undefined) {
+    const holder = locks.holder(node.uuid);
+    if (holder !== null) throw nodeLocked(node.uuid, holder);
+    throw invalidState(target, node.uuid, node.provision_state);
+  }
+  if (!CLIENT_EVENTS.has(event)) {
+    throw new IronicError(400, `The requested action "${target}" could not be understood.`);
+  }
+  const configdrive = isObject(call.body) ? call.body.configdrive : undefined;
+  checkConfigDrive(target, configdrive, minor);
+  checkRescuePassword(target, textField(call, "rescue_password"));
+  // Nothing reads it; what is there of it is all that Ironic shows, too.
+  const kept = configdrive ? { instance_info: { ...node.instance_info, configdrive: "kept" } } : {};
+  await conductor.provision(node.uuid, event, kept);
+};
+
+const checkConfigDrive = (target: string, configdrive: unknown, minor: number): void => {
+  if (configdrive === undefined || configdrive === null || configdrive === "") return;
+  const allowed = minor < 35 ? ["active"] : ["active", "rebuild"];
+  if (!allowed.includes(target)) {
+    const targets = allowed.join(", ");
+    throw new IronicError(400, `Adding a config drive is only supported when setting provision state to ${targets}`);
+  }
+  if (typeof configdrive !== "string" && !isObject(configdrive)) {
+    throw new IronicError(400, "Invalid configdrive format: expected text or an object");
+  }
+  if (isObject(configdrive) && minor < 56) {
+    throw new IronicError(
+      400,
+      "Providing a JSON object for configdrive is only supported starting with API version 1.56",
+    );
+  }
+};
+
+const checkRescuePassword = (target: string, password: string | undefined): void => {
+  if (target === "rescue" && (password ?? "").trim() === "") {
+    throw new IronicError(
+      400,
+      'A non-empty "rescue_password" is required when setting target provision state to rescue',
+    );
+  }
+  if (target !== "rescue" && password !== undefined) {
+    throw new IronicError(400, '"rescue_password" is only valid when setting target provision state to rescue');
+  }
+};
+
+const powerTarget = (call: IronicCall, node: IronicNode): string => {
+  const target = mandatoryText(call, "target");
+  const given = isObject(call.body) ? call.body.timeout : undefined;
+  const timeout = given === undefined || given === null ? undefined : integerArgument("timeout", given);
+  if ((target.startsWith("soft ") || timeout) && call.minor < 27) throw notAcceptable();
+  if (timeout !== undefined && timeout < 1) throw new IronicError(400, "timeout has to be positive integer");
+  const ident = call.params.node ?? "";
+  if (!POWER_TARGETS.includes(target)) throw invalidState(target, ident, node.power_state);
+  if (["cleaning", "clean wait"].includes(node.provision_state)) {
+    throw invalidState(target, ident, node.provision_state);
+  }
+  return target;
+};
+
+const mandatory = ({ body }: IronicCall, name: string): unknown => {
+  const value = isObject(body) ? body[name] : undefined;
+  if (value === undefined) throw new IronicError(400, `Missing mandatory parameter: ${name}`);
+  return value;
+};
+
+const mandatoryText = (call: IronicCall, name: string): string => {
+  const value = mandatory(call, name);
+  if (typeof value !== "string") throw new IronicError(400, `Expected string for ${name}: ${JSON.stringify(value)}`);
+  return value;
+};
+
+const textField = ({ body }: IronicCall, name: string): string | undefined => {
+  const value = isObject(body) ? body[name] : undefined;
+  if (value === undefined || value === null) return undefined;
+  if (typeof value !== "string") throw new IronicError(400, `Expected string for ${name}: ${JSON.stringify(value)}`);
+  return value;
+};

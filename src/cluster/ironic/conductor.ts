@@ -1,0 +1,157 @@
+import type { Timers } from "../../runtime/timers.js";
+import type { Hardware } from "./hardware.js";
+import { IronicError, inMaintenance, invalidState, nodeAssociated, nodeProtected } from "./ironic-error.js";
+import type { IronicNode, NodeChanges } from "./node.js";
+import type { NodeLocks } from "./node-locks.js";
+import type { NodeStore } from "./node-store.js";
+import type { PortStore } from "./port-store.js";
+import { DELETE_ALLOWED, nextState, RECLASS_ALLOWED } from "./provision-states.js";
+
+export interface ConductorParts {
+  readonly nodes: NodeStore;
+  readonly ports: PortStore;
+  readonly locks: NodeLocks;
+  readonly hardware: Hardware;
+  readonly timers: Timers;
+}
+
+/** Milliseconds that a change of a node's record takes with its lock held: of two that come at once, one meets the lock. */
+const UPDATE_TIME = 20;
+
+/** What changes nodes: each under the node's lock, which it tries to get as often as Ironic does. @throws {IronicError} */
+export class IronicConductor {
+  readonly #parts: ConductorParts;
+
+  constructor(parts: ConductorParts) {
+    this.#parts = parts;
+  }
+
+  /** @param changes against the node as the client has read it: what changed since stays, as in Ironic */
+  update(uuid: string, changes: NodeChanges): Promise<IronicNode> {
+    return this.#locked(uuid, async () => {
+      await this.#parts.timers.sleep(UPDATE_TIME);
+      const node = this.#parts.nodes.get(uuid);
+      if (changes.instance_uuid && node.instance_uuid !== null) throw nodeAssociated(uuid, node.instance_uuid);
+      if (
+        changes.resource_class !== undefined &&
+        node.resource_class !== null &&
+        !RECLASS_ALLOWED.includes(node.provision_state)
+      ) {
+        const states = RECLASS_ALLOWED.join(", ");
+        throw new IronicError(
+          409,
+          `Node ${uuid} can not have resource_class updated unless it is in one of allowed (${states}) states.`,
+        );
+      }
+      const cleared = changes.maintenance === false ? { maintenance_reason: null, fault: null } : {};
+      return this.#parts.nodes.save(uuid, { ...changes, ...cleared });
+    });
+  }
+
+  destroy(uuid: string): Promise<void> {
+    const { nodes, ports } = this.#parts;
+    return this.#locked(uuid, (node) => {
+      if (!node.maintenance && node.instance_uuid !== null) throw nodeAssociated(uuid, node.instance_uuid);
+      if (node.protected) throw nodeProtected(uuid);
+      if (!node.maintenance && !DELETE_ALLOWED.includes(node.provision_state)) {
+        const states = DELETE_ALLOWED.map((state) => `'${state}'`).join(", ");
+        throw new IronicError(
+          409,
+          `Can not delete node "${uuid}" while it is in provision state "${node.provision_state}". Valid provision states to perform deletion are: "(${states})", or set the node into maintenance mode`,
+        );
+      }
+      nodes.remove(uuid);
+      ports.forgetNode(uuid);
+    });
+  }
+
+  /** @param traits as they will be */
+  setTraits(uuid: string, change: (before: readonly string[]) => readonly string[]): Promise<IronicNode> {
+    return this.#locked(uuid, (node) => this.#parts.nodes.save(uuid, { traits: [...change(node.traits)].sort() }));
+  }
+
+  /** Power that changes; the node stays locked until it has. @param target as a client puts it */
+  async setPower(uuid: string, target: string): Promise<void> {
+    const on = ["power on", "rebooting", "soft rebooting"].includes(target);
+    await this.#begin(uuid, () => {
+      this.#parts.hardware.beginPower(uuid, on ? "power on" : "power off");
+      return true;
+    });
+  }
+
+  /** Moves the node by an event of the state machine. @param event see `CLIENT_EVENTS` @param changes of the deploy events */
+  async provision(uuid: string, event: string, changes: NodeChanges = {}): Promise<void> {
+    const { nodes, hardware } = this.#parts;
+    await this.#begin(uuid, (node) => {
+      if (["deploy", "rebuild"].includes(event) && node.maintenance) throw inMaintenance("provisioning", uuid);
+      if (event === "provide" && node.maintenance) throw inMaintenance("providing", uuid);
+      if (event === "provide" && node.retired) {
+        throw new IronicError(400, `The providing operation can't be performed on node ${uuid} because it is retired.`);
+      }
+      if (["delete", "rebuild"].includes(event) && node.protected) throw nodeProtected(uuid);
+      const state = nextState(node.provision_state, event);
+      if (state === undefined) throw invalidState(event, uuid, node.provision_state);
+      if (state === "manageable") {
+        nodes.save(uuid, { provision_state: state, target_provision_state: null });
+        return false;
+      }
+      hardware.begin(uuid, state, changes);
+      return true;
+    });
+  }
+
+  attachVif(uuid: string, vif: string): Promise<void> {
+    const { ports } = this.#parts;
+    return this.#locked(uuid, () => {
+      const own = ports.of(uuid);
+      const taken = own.find((port) => port.vif === vif);
+      if (taken) {
+        throw new IronicError(
+          409,
+          `Unable to attach VIF because VIF ${vif} is already attached to Ironic Port ${taken.uuid}`,
+        );
+      }
+      const free = own.find((port) => port.vif === null);
+      if (!free) throw new IronicError(400, `Unable to attach VIF ${vif}, not enough free physical ports.`);
+      ports.setVif(free.uuid, vif);
+    });
+  }
+
+  detachVif(uuid: string, vif: string): Promise<void> {
+    const { ports } = this.#parts;
+    return this.#locked(uuid, () => {
+      const found = ports.of(uuid).find((port) => port.vif === vif);
+      if (!found) {
+        throw new IronicError(400, `Unable to detach VIF ${vif} from node ${uuid} because it is not attached to it.`);
+      }
+      ports.setVif(found.uuid, null);
+    });
+  }
+
+  /** Interrupts the machine, which nobody sees. */
+  injectNmi(uuid: string): Promise<void> {
+    return this.#locked(uuid, () => undefined);
+  }
+
+  async #locked<T>(uuid: string, work: (node: IronicNode) => T | Promise<T>): Promise<T> {
+    const { locks, nodes } = this.#parts;
+    await locks.acquire(uuid);
+    try {
+      return await work(nodes.get(uuid));
+    } finally {
+      locks.release(uuid);
+    }
+  }
+
+  /** @param work true: hardware keeps the lock until it is through. */
+  async #begin(uuid: string, work: (node: IronicNode) => boolean): Promise<void> {
+    const { locks, nodes } = this.#parts;
+    await locks.acquire(uuid);
+    let kept = false;
+    try {
+      kept = work(nodes.get(uuid));
+    } finally {
+      if (!kept) locks.release(uuid);
+    }
+  }
+}
