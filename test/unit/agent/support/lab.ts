@@ -1,3 +1,4 @@
+import { driver as libvirt } from "../../../../drivers/fake-libvirt/index.js";
 import { type Agent, createAgent } from "../../../../src/agent/agent.js";
 import type { AgentState, Operations } from "../../../../src/agent/contracts.js";
 import type { PartFactories } from "../../../../src/agent/create-parts.js";
@@ -18,7 +19,10 @@ import type { ServiceHandler } from "../../../../src/runtime/service.js";
 import { type VirtualRuntime, VirtualWorld } from "../../../../src/runtime/virtual/index.js";
 import type { DriverDefinition } from "../../../../src/virt/index.js";
 import { type InProcessConductor, startInProcessConductor } from "../../../fixtures/in-process-conductor.js";
+import type { DriverCall } from "../../../fixtures/invariants/entry.js";
 import { Evidence } from "../../../fixtures/invariants/evidence.js";
+import { LibvirtHosts } from "../../../fixtures/invariants/libvirt-hosts.js";
+import { watchDriver } from "../../../fixtures/invariants/watch-driver.js";
 import { watchSession } from "../../../fixtures/invariants/watch-session.js";
 import { watchTracker } from "../../../fixtures/invariants/watch-tracker.js";
 import { holdToInvariants, type Judgement } from "../../../fixtures/invariants.js";
@@ -69,6 +73,10 @@ export class Lab {
   readonly hypervisors = new Map<string, Hypervisor>();
   readonly #placement: ServiceHandler;
   readonly #control: VirtualRuntime;
+  /** Hypervisors in files, whose driver cannot tell what is done to them. */
+  readonly #libvirt: LibvirtHosts;
+  /** By host: the nodes that its driver listed last. */
+  readonly #listed = new Map<string, readonly string[]>();
   readonly #endpoints = new Map<string, string>();
 
   private constructor(world: VirtualWorld, controlPlane: InProcessConductor) {
@@ -80,6 +88,7 @@ export class Lab {
     const service = createPlacement({ clock: control.clock, random: control.random, logger: control.logger });
     this.#placement = (request) => service.handle(request);
     this.evidence = new Evidence(this.store);
+    this.#libvirt = new LibvirtHosts(control);
   }
 
   /** For the test that runs now: every step of its agents must keep the invariants. */
@@ -114,13 +123,14 @@ export class Lab {
     const hypervisor = options.hypervisor ?? this.hypervisor(host);
     const driver = options.driver ?? hypervisor.driver(options.driverName);
     const compiled = novaConfig(host, options.statePath ?? `/state/${host}`, options.config ?? {}, driver);
+    const driverConfig = compiled.section(driver.configSchema?.section ?? driver.name);
     return {
       runtime,
       connection,
       options: {
         host,
         config: compiled.config,
-        driverConfig: compiled.section(driver.configSchema?.section ?? driver.name),
+        driverConfig,
         configFiles: options.configFiles ?? [],
         runtime,
         session: recordSession(
@@ -128,10 +138,18 @@ export class Lab {
           (...call) => this.beforeCall(...call),
           (...call) => this.afterCall(...call),
         ),
-        driver,
+        driver: this.#watchedDriver(host, driver, driverConfig),
         placement,
       },
     };
+  }
+
+  #watchedDriver(host: string, driver: DriverDefinition, config: Readonly<Record<string, unknown>>): DriverDefinition {
+    const listed = (nodes: readonly string[]) => this.#listed.set(host, nodes);
+    if (driver.name !== libvirt.name) return watchDriver(driver, { host, listed });
+    this.#libvirt.add(host, config);
+    const changes = async (call: DriverCall) => this.evidence.driverCall(call, await this.#libvirt.views(host));
+    return watchDriver(driver, { host, listed, changes });
   }
 
   async launch(host: string, options: HostOptions = {}): Promise<Run> {
@@ -163,7 +181,7 @@ export class Lab {
         context,
         evidence: this.evidence,
         placement: this.#placement,
-        reported: () => (options.driver ? [] : [(options.hypervisor ?? this.hypervisor(host)).name]),
+        reported: () => this.#listed.get(host) ?? [],
         logs: () => runtime.logs,
         alive: () => runtime.alive,
       });
