@@ -1,0 +1,55 @@
+import { readDetails } from "./apply/provider-parts.js";
+import type { Cloud } from "./cloud/open-cloud.js";
+import { type Finding, keyOf } from "./judge/finding.js";
+import { type JudgeOptions, judge } from "./judge/judge.js";
+import type { ProviderDetails } from "./plan/edit-providers.js";
+import { makePlan, type PlannedAudit } from "./plan/make-plan.js";
+import { type ReadOptions, readSnapshot } from "./read/read-snapshot.js";
+import type { Snapshot } from "./read/records.js";
+import { lookAgain } from "./read/second-look.js";
+
+export interface AuditOptions extends ReadOptions, JudgeOptions {}
+
+export interface Audit extends PlannedAudit {
+  /** What was looked at. */
+  readonly seen: { readonly servers: number; readonly providers: number; readonly consumers: number };
+}
+
+/**
+ * Looks twice: what is wrong at both looks is told, with the edits that would put it right. Changes nothing.
+ * @throws {CloudError}
+ */
+export const audit = async (cloud: Cloud, options: AuditOptions): Promise<Audit> => {
+  const first = await readSnapshot(cloud, options);
+  const suspected = judge(first, options);
+  const second = suspected.length === 0 ? first : await lookAgain(cloud, first, suspectsOf(suspected), options);
+  const before = new Set(suspected.map(keyOf));
+  const confirmed = judge(second, options).filter((finding) => before.has(keyOf(finding)));
+  const details = await detailsFor(cloud, confirmed);
+  return { ...makePlan(cloud.name, confirmed, second, details), seen: sizes(first) };
+};
+
+const suspectsOf = (findings: readonly Finding[]) => ({
+  consumers: new Set(
+    findings.flatMap(({ subject: { kind, uuid } }) => (kind === "provider" || kind === "node" ? [] : [uuid])),
+  ),
+  providers: new Set(findings.flatMap(({ subject, provider }) => [subject.uuid, ...(provider ? [provider.uuid] : [])])),
+});
+
+const detailsFor = async (
+  { placement }: Cloud,
+  findings: readonly Finding[],
+): Promise<ReadonlyMap<string, ProviderDetails>> => {
+  const deleted = findings.flatMap(({ remedies }) => remedies.filter(({ kind }) => kind === "delete-provider"));
+  const details = new Map<string, ProviderDetails>();
+  for (const remedy of deleted) {
+    if (remedy.kind === "delete-provider") details.set(remedy.uuid, await readDetails(placement, remedy.uuid));
+  }
+  return details;
+};
+
+const sizes = ({ servers, providers, consumers }: Snapshot): Audit["seen"] => ({
+  servers: servers.size,
+  providers: providers.size,
+  consumers: consumers.size,
+});

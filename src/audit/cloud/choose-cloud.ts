@@ -1,0 +1,57 @@
+import type { Files } from "../../runtime/files.js";
+import type { CloudConfig } from "./cloud-config.js";
+import { readCloudsFile, searchPath } from "./clouds-file.js";
+import { CloudConfigInvalid } from "./errors.js";
+import { readCloudConfig, type Settings } from "./settings.js";
+
+export interface CloudChoice {
+  /** `--os-cloud`; wins over OS_CLOUD. */
+  readonly cloud?: string;
+  /** `--os-region-name`, `--os-interface`; win over the file. */
+  readonly region?: string;
+  readonly interface?: string;
+  readonly environment: Readonly<Record<string, string | undefined>>;
+  readonly cwd: string;
+  readonly home?: string;
+  /** clouds.yaml of the local cluster, and its cloud, for who names none at all. */
+  readonly local: { readonly file: string; readonly cloud: string };
+}
+
+/** Nothing says which cloud, and there is no local one. */
+const NO_CLOUD =
+  'no cloud: name one of clouds.yaml with --os-cloud or OS_CLOUD, set OS_AUTH_URL and its like, or start one with "compute-cluster up"';
+
+/**
+ * A named cloud comes from clouds.yaml; otherwise the OS_* variables; otherwise the local cluster.
+ * @throws {CloudConfigInvalid}
+ */
+export const chooseCloud = async (files: Files, choice: CloudChoice): Promise<CloudConfig> => {
+  const config = readCloudConfig(await chooseSettings(files, choice));
+  return {
+    ...config,
+    ...(choice.region === undefined ? {} : { region: choice.region }),
+    ...(choice.interface === undefined ? {} : { interface: choice.interface }),
+  };
+};
+
+const chooseSettings = async (files: Files, choice: CloudChoice): Promise<Settings> => {
+  const { environment, cwd, home, local } = choice;
+  const variable = (name: string): string | undefined => environment[name] || undefined;
+  const cloud = choice.cloud ?? variable("OS_CLOUD");
+  if (cloud !== undefined) {
+    const given = variable("OS_CLIENT_CONFIG_FILE");
+    const folders = searchPath(cwd, home).flatMap((folder) => [`${folder}/clouds.yaml`, `${folder}/clouds.yml`]);
+    return readCloudsFile(files, given === undefined ? folders : [given, ...folders], cloud);
+  }
+  if (variable("OS_AUTH_URL") !== undefined) {
+    return {
+      name: "OS_* variables",
+      get: (key) => variable(variableOf(key)),
+      place: (key) => `environment variable ${variableOf(key)}`,
+    };
+  }
+  if ((await files.readIfPresent(local.file)) === undefined) throw new CloudConfigInvalid(NO_CLOUD);
+  return readCloudsFile(files, [local.file], local.cloud);
+};
+
+const variableOf = (key: string): string => `OS_${key.toUpperCase()}`;

@@ -1,0 +1,102 @@
+import { withoutTrailingSlash } from "../../placement/access/placement-access.js";
+import { asArray, asRecord, asString, parseJson } from "../../placement/json.js";
+import type { HttpClient } from "../../runtime/http.js";
+import type { CloudConfig, Credentials, Scope, ServiceType } from "./cloud-config.js";
+import { CloudRefused, EndpointNotFound, UnexpectedAnswer } from "./errors.js";
+import { reachable } from "./reachable.js";
+
+/** A token, and where it is good for. */
+export interface Login {
+  readonly token: string;
+  /** Without a trailing slash. */
+  readonly endpoints: Readonly<Record<ServiceType, string>>;
+}
+
+const SERVICES = ["compute", "placement"] as const satisfies readonly ServiceType[];
+
+/** Identity v3. @throws {CloudError} */
+export const logIn = async (http: HttpClient, config: CloudConfig): Promise<Login> => {
+  const url = `${withoutTrailingSlash(config.authUrl).replace(/\/v3$/, "")}/v3/auth/tokens`;
+  const answer = await reachable(
+    http.request({
+      method: "POST",
+      url,
+      headers: { accept: "application/json", "content-type": "application/json" },
+      body: JSON.stringify(tokenRequest(config)),
+    }),
+    `Identity of cloud ${config.name}; check auth_url`,
+  );
+  const token = answer.headers["x-subject-token"];
+  if (answer.status === 401) throw new CloudRefused(401, `Identity at ${url} ${REFUSED[config.credentials.kind]}`);
+  if (answer.status === 404) {
+    throw new CloudRefused(404, `${url} answered 404: no Identity v3 there; check auth_url of cloud ${config.name}`);
+  }
+  if (answer.status === 403) {
+    throw new CloudRefused(403, `Identity at ${url} refuses a token (403) to these credentials; ask whoever runs it`);
+  }
+  if (answer.status !== 201 || token === undefined) {
+    throw new UnexpectedAnswer(`Identity at ${url} answered ${answer.status} where 201 with a token was expected`);
+  }
+  return { token, endpoints: endpointsIn(answer.body, config, url) };
+};
+
+const REFUSED: Readonly<Record<Credentials["kind"], string>> = {
+  password: "refused the user or the password (401); check username, password, the project and the domains",
+  token: "refused the token (401): it has expired or was never one of this cloud; get a new one",
+  application_credential:
+    "refused the application credential (401); check its id and secret, and whether it has expired",
+};
+
+const tokenRequest = ({ credentials, scope }: CloudConfig): unknown => ({
+  auth: { identity: identityOf(credentials), ...(scope ? { scope: scopeOf(scope) } : {}) },
+});
+
+const identityOf = (credentials: Credentials): unknown => {
+  switch (credentials.kind) {
+    case "password":
+      return { methods: ["password"], password: { user: { ...credentials.user, password: credentials.password } } };
+    case "token":
+      return { methods: ["token"], token: { id: credentials.token } };
+    case "application_credential": {
+      const { kind, ...shown } = credentials;
+      return { methods: [kind], [kind]: shown };
+    }
+  }
+};
+
+const scopeOf = (scope: Scope): unknown => {
+  if (scope.kind === "system") return { system: { all: true } };
+  const { kind, ...shown } = scope;
+  return kind === "domain" ? shown : { project: shown };
+};
+
+const endpointsIn = (body: string, config: CloudConfig, url: string): Login["endpoints"] => {
+  let catalog: readonly unknown[];
+  try {
+    catalog = asArray(asRecord(asRecord(parseJson(body)).token).catalog ?? []);
+  } catch (error) {
+    throw new UnexpectedAnswer(`Identity at ${url} answered no token that can be read`, { cause: error });
+  }
+  const [compute, placement] = SERVICES.map((service) => endpointOf(catalog, service, config));
+  return { compute: compute ?? "", placement: placement ?? "" };
+};
+
+const endpointOf = (catalog: readonly unknown[], service: ServiceType, config: CloudConfig): string => {
+  const given = config.endpoints[service];
+  if (given !== undefined) return withoutTrailingSlash(given);
+  const endpoints = catalog
+    .map(asRecord)
+    .filter(({ type }) => type === service)
+    .flatMap((entry) => asArray(entry.endpoints ?? []).map(asRecord));
+  const here = endpoints.filter(
+    ({ region, region_id }) => config.region === undefined || region === config.region || region_id === config.region,
+  );
+  const found = here.find((endpoint) => endpoint.interface === config.interface);
+  if (found) return withoutTrailingSlash(asString(found.url));
+  const offered = endpoints.map((each) => `${String(each.interface)} in ${String(each.region ?? each.region_id)}`);
+  throw new EndpointNotFound(
+    `cloud ${config.name}: the catalog has no ${service} endpoint with interface ${config.interface}` +
+      `${config.region === undefined ? "" : ` in region ${config.region}`}; it has ${offered.join(", ") || "none"}. ` +
+      `Choose with --os-interface and --os-region-name, or set ${service}_endpoint_override`,
+  );
+};

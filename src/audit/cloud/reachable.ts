@@ -1,0 +1,14 @@
+import { HttpConnectFailure, type HttpResponse, HttpTimeout } from "../../runtime/http.js";
+import { CloudUnreachable } from "./errors.js";
+
+/** @param whose what was asked, and what to check. @throws {CloudUnreachable} */
+export const reachable = async (answer: Promise<HttpResponse>, whose: string): Promise<HttpResponse> => {
+  try {
+    return await answer;
+  } catch (error) {
+    if (error instanceof HttpConnectFailure || error instanceof HttpTimeout) {
+      throw new CloudUnreachable(`${error.message}: ${whose}`, { cause: error });
+    }
+    throw error;
+  }
+};

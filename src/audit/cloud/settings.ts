@@ -1,0 +1,113 @@
+import type { CloudConfig, Credentials, DomainReference, Scope, ServiceType, UserReference } from "./cloud-config.js";
+import { CloudConfigInvalid } from "./errors.js";
+
+/** Settings under the names that clouds.yaml gives them, wherever they came from. */
+export interface Settings {
+  /** As the person calls the cloud. */
+  readonly name: string;
+  /** Absent: not set. */
+  get(key: string): string | undefined;
+  /** For messages: where the key is, or should be. */
+  place(key: string): string;
+}
+
+const KINDS: Readonly<Record<string, Credentials["kind"]>> = {
+  password: "password",
+  v3password: "password",
+  token: "token",
+  v3token: "token",
+  v3applicationcredential: "application_credential",
+};
+
+/** @throws {CloudConfigInvalid} */
+export const readCloudConfig = (settings: Settings): CloudConfig => {
+  const authUrl = required(settings, "auth_url");
+  if (!/^https?:\/\/[^\s]+$/.test(authUrl)) {
+    throw new CloudConfigInvalid(`${settings.place("auth_url")}: expected http://... or https://..., found ${authUrl}`);
+  }
+  const kind = credentialsKind(settings);
+  const scope = kind === "application_credential" ? undefined : readScope(settings);
+  const region = settings.get("region_name");
+  return {
+    name: settings.name,
+    authUrl,
+    credentials: readCredentials(settings, kind),
+    ...(scope ? { scope } : {}),
+    interface: (settings.get("interface") ?? settings.get("endpoint_type") ?? "public").replace(/URL$/, ""),
+    ...(region === undefined ? {} : { region }),
+    endpoints: { ...override(settings, "compute"), ...override(settings, "placement") },
+  };
+};
+
+const override = (settings: Settings, service: ServiceType): CloudConfig["endpoints"] => {
+  const url = settings.get(`${service}_endpoint_override`);
+  return url === undefined ? {} : { [service]: url };
+};
+
+const required = (settings: Settings, key: string): string => {
+  const value = settings.get(key);
+  if (value === undefined || value === "") throw new CloudConfigInvalid(`${settings.place(key)}: ${key} is missing`);
+  return value;
+};
+
+/** What `auth_type` says; else what the settings look like. */
+const credentialsKind = (settings: Settings): Credentials["kind"] => {
+  const type = settings.get("auth_type");
+  if (type !== undefined) {
+    const kind = KINDS[type];
+    if (kind === undefined) {
+      const known = Object.keys(KINDS).join(", ");
+      throw new CloudConfigInvalid(`${settings.place("auth_type")}: expected one of ${known}, found ${type}`);
+    }
+    return kind;
+  }
+  if (settings.get("application_credential_secret") !== undefined) return "application_credential";
+  return settings.get("token") !== undefined && settings.get("password") === undefined ? "token" : "password";
+};
+
+const readCredentials = (settings: Settings, kind: Credentials["kind"]): Credentials => {
+  if (kind === "token") return { kind, token: required(settings, "token") };
+  if (kind === "password") return { kind, user: readUser(settings), password: required(settings, "password") };
+  const secret = required(settings, "application_credential_secret");
+  const id = settings.get("application_credential_id");
+  if (id !== undefined) return { kind, id, secret };
+  const name = settings.get("application_credential_name");
+  if (name === undefined) {
+    throw new CloudConfigInvalid(
+      `${settings.place("application_credential_id")}: application_credential_id is missing; ` +
+        "application_credential_name with username and user_domain_name would do, too",
+    );
+  }
+  return { kind, name, user: readUser(settings), secret };
+};
+
+const readUser = (settings: Settings): UserReference => {
+  const id = settings.get("user_id");
+  if (id !== undefined) return { id };
+  return { name: required(settings, "username"), domain: readDomain(settings, "user") };
+};
+
+/** OpenStack's clients take the domain `default` where none is named. */
+const readDomain = (settings: Settings, whose: "user" | "project"): DomainReference => {
+  const id = settings.get(`${whose}_domain_id`);
+  const name = settings.get(`${whose}_domain_name`);
+  if (id !== undefined) return { id };
+  return name === undefined ? { id: settings.get("default_domain") ?? "default" } : { name };
+};
+
+const readScope = (settings: Settings): Scope | undefined => {
+  const system = settings.get("system_scope");
+  if (system !== undefined) {
+    if (system !== "all") {
+      throw new CloudConfigInvalid(`${settings.place("system_scope")}: expected all, found ${system}`);
+    }
+    return { kind: "system" };
+  }
+  const id = settings.get("project_id") ?? settings.get("tenant_id");
+  if (id !== undefined) return { kind: "project", id };
+  const name = settings.get("project_name") ?? settings.get("tenant_name");
+  if (name !== undefined) return { kind: "project", name, domain: readDomain(settings, "project") };
+  const [domainId, domainName] = [settings.get("domain_id"), settings.get("domain_name")];
+  if (domainId !== undefined) return { kind: "domain", domain: { id: domainId } };
+  return domainName === undefined ? undefined : { kind: "domain", domain: { name: domainName } };
+};

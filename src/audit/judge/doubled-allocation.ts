@@ -1,0 +1,23 @@
+import type { Facts } from "./facts.js";
+import type { Finding } from "./finding.js";
+import { reference, serverSubject } from "./subjects.js";
+import type { Whereabouts } from "./whereabouts.js";
+
+/** A server that holds something on its own compute node, and on another one that no move explains. */
+export const doubledAllocations = (facts: Facts, placed: readonly Whereabouts[]): Finding[] =>
+  placed
+    .filter(({ own }) => Object.keys(own).length > 0)
+    .flatMap(({ server, root, elsewhere }) =>
+      elsewhere
+        .filter(({ explainedBy }) => explainedBy === undefined)
+        .map((tree) => ({
+          code: "doubled-allocation" as const,
+          subject: serverSubject(server),
+          provider: reference(facts, tree.root),
+          explanation:
+            `the server is on ${facts.name(root)} (host ${server.host}) and holds resources there; ` +
+            `it holds them on ${facts.name(tree.root)}, too, and no migration is under way that explains it`,
+          remedies: [{ kind: "drop" as const, consumer: server.id, providers: tree.providers }],
+          left: null,
+        })),
+    );

@@ -1,0 +1,152 @@
+import {
+  type Consumer,
+  type ConsumerRecord,
+  type Held,
+  type Hypervisor,
+  hasEnded,
+  type Migration,
+  type Provider,
+  type Server,
+  type Snapshot,
+} from "../read/records.js";
+
+/** Milliseconds after a change of a migration during which its server is taken to be on the move still. */
+const SETTLES = 60_000;
+
+/** What a provider is to Nova, going by the root of its tree. */
+export type ProviderKind = "compute" | "nodeless" | "sharing" | "foreign";
+
+/** A snapshot with the questions that judges have. */
+export class Facts {
+  readonly snapshot: Snapshot;
+  readonly #nodes: ReadonlyMap<string, Hypervisor>;
+  readonly #nodesByHost: ReadonlyMap<string, Hypervisor>;
+  readonly #trees = new Map<string, Set<string>>();
+  readonly #sharing: readonly Provider[];
+  readonly #sharers = new Map<string, readonly string[]>();
+  readonly #migrations = new Map<string, Migration>();
+  readonly #moves = new Map<string, Migration[]>();
+  readonly #holders = new Map<string, Consumer[]>();
+
+  constructor(snapshot: Snapshot) {
+    this.snapshot = snapshot;
+    this.#nodes = new Map(snapshot.hypervisors.map((node) => [node.uuid, node]));
+    this.#nodesByHost = new Map(snapshot.hypervisors.map((node) => [`${node.host} ${node.name}`, node]));
+    for (const { uuid, root } of snapshot.providers.values()) add(this.#trees, root, uuid);
+    this.#sharing = [...snapshot.providers.values()].filter(({ sharedWith }) => sharedWith !== undefined);
+    for (const migration of snapshot.migrations) {
+      if (migration.uuid !== null) this.#migrations.set(migration.uuid, migration);
+      append(this.#moves, migration.server, migration);
+    }
+    for (const consumer of snapshot.consumers.values()) {
+      for (const uuid of Object.keys(consumer.held)) append(this.#holders, uuid, consumer);
+    }
+  }
+
+  node(uuid: string): Hypervisor | undefined {
+    return this.#nodes.get(uuid);
+  }
+
+  /** The compute node that the server's record names; undefined: unplaced, or os-hypervisors does not know it. */
+  nodeOf({ host, node }: Pick<Server, "host" | "node">): Hypervisor | undefined {
+    return this.#nodesByHost.get(`${host} ${node}`);
+  }
+
+  sourceOf({ sourceHost, sourceNode }: Migration): Hypervisor | undefined {
+    return this.#nodesByHost.get(`${sourceHost} ${sourceNode}`);
+  }
+
+  provider(uuid: string): Provider | undefined {
+    return this.snapshot.providers.get(uuid);
+  }
+
+  /** A provider as it is called in a finding. */
+  name(uuid: string): string {
+    return this.provider(uuid)?.name ?? uuid;
+  }
+
+  rootOf(uuid: string): string {
+    return this.provider(uuid)?.root ?? uuid;
+  }
+
+  /** Providers of a tree, its root included; empty: there is no such tree. */
+  treeOf(root: string): ReadonlySet<string> {
+    return this.#trees.get(root) ?? NONE;
+  }
+
+  /** Providers that share with anything in the tree. */
+  sharersOf(root: string): readonly string[] {
+    const known = this.#sharers.get(root);
+    if (known) return known;
+    const tree = this.treeOf(root);
+    const found = this.#sharing
+      .filter(({ uuid, sharedWith }) => !tree.has(uuid) && [...tree].some((member) => sharedWith?.has(member)))
+      .map(({ uuid }) => uuid);
+    this.#sharers.set(root, found);
+    return found;
+  }
+
+  kindOf(uuid: string): ProviderKind {
+    const root = this.rootOf(uuid);
+    if (this.#nodes.has(root)) return "compute";
+    const top = this.provider(root);
+    if (this.provider(uuid)?.sharedWith || top?.sharedWith) return "sharing";
+    const counts = ["VCPU", "PCPU", "MEMORY_MB"].some((name) => name in (top?.inventories ?? {}));
+    return top && (top.isNovas || counts) ? "nodeless" : "foreign";
+  }
+
+  /** Who holds something of the provider. */
+  holders(uuid: string): readonly Consumer[] {
+    return this.#holders.get(uuid) ?? [];
+  }
+
+  /** Everybody who holds something in the tree, once. */
+  holdersIn(root: string): readonly Consumer[] {
+    return [...new Set([...this.treeOf(root)].flatMap((uuid) => this.holders(uuid)))];
+  }
+
+  heldBy(consumer: string): Held {
+    return this.snapshot.consumers.get(consumer)?.held ?? {};
+  }
+
+  record(consumer: string): ConsumerRecord | undefined {
+    return this.snapshot.records.get(consumer);
+  }
+
+  /** The migration whose uuid this is. */
+  migration(uuid: string): Migration | undefined {
+    return this.#migrations.get(uuid);
+  }
+
+  movesOf({ id }: Pick<Server, "id">): readonly Migration[] {
+    return this.#moves.get(id) ?? [];
+  }
+
+  /** The move that the server's owner has to confirm or revert: a rest, though the migration is not over. */
+  unconfirmed(server: Server): Migration | undefined {
+    return server.vmState === "resized" ? this.movesOf(server).find(({ status }) => status === "finished") : undefined;
+  }
+
+  /** Nothing is judged while something builds, moves or deletes the server, or when its cell does not answer. */
+  isAtRest(server: Server): boolean {
+    if (server.taskState !== null || server.status === "UNKNOWN" || server.vmState === "building") return false;
+    const resting = this.unconfirmed(server);
+    return this.movesOf(server).every(
+      (move) => (hasEnded(move) || move === resting) && this.snapshot.now - move.changedAt > SETTLES,
+    );
+  }
+}
+
+const NONE: ReadonlySet<string> = new Set();
+
+const add = <K, V>(groups: Map<K, Set<V>>, key: K, value: V): void => {
+  const group = groups.get(key);
+  if (group) group.add(value);
+  else groups.set(key, new Set([value]));
+};
+
+const append = <K, V>(groups: Map<K, V[]>, key: K, value: V): void => {
+  const group = groups.get(key);
+  if (group) group.push(value);
+  else groups.set(key, [value]);
+};

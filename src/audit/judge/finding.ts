@@ -1,0 +1,70 @@
+import type { Amounts, Inventory } from "../read/records.js";
+
+/** Stable: scripts may depend on them. docs/audit.md says what each means. */
+export const CODES = [
+  "orphaned-consumer",
+  "baremetal-leftover",
+  "unknown-consumer",
+  "wrong-provider",
+  "doubled-allocation",
+  "missing-allocation",
+  "wrong-amounts",
+  "wrong-owner",
+  "provider-without-node",
+  "node-without-provider",
+  "identity-clash",
+  "overcommitted-inventory",
+  "stale-inventory",
+  "unfinished-migration",
+  "unfinished-evacuation",
+] as const;
+export type Code = (typeof CODES)[number];
+
+export interface Finding {
+  readonly code: Code;
+  readonly subject: Subject;
+  /** The provider that it is about, beside a subject that is none. */
+  readonly provider: Reference | null;
+  /** One or two sentences for an operator. */
+  readonly explanation: string;
+  /** What would put it right; empty: nothing that this program may do. */
+  readonly remedies: readonly Remedy[];
+  /** Why there is no remedy, and what to do; null when there is one. */
+  readonly left: string | null;
+}
+
+export interface Reference {
+  readonly uuid: string;
+  readonly name: string;
+}
+
+export interface Subject extends Reference {
+  readonly kind: "server" | "migration" | "consumer" | "provider" | "node";
+}
+
+/** A change of one thing; those of the same consumer become one edit. */
+export type Remedy = ConsumerRemedy | ProviderRemedy;
+
+export type ConsumerRemedy =
+  /** What `from` holds becomes what `consumer` holds, and `from` holds nothing. */
+  | { readonly kind: "take-over"; readonly consumer: string; readonly from: string }
+  | { readonly kind: "clear"; readonly consumer: string }
+  | { readonly kind: "drop"; readonly consumer: string; readonly providers: readonly string[] }
+  /** These amounts on that provider, 0 for none; other classes stay. */
+  | { readonly kind: "hold"; readonly consumer: string; readonly provider: string; readonly amounts: Amounts }
+  /** Also says whose a consumer is that holds nothing yet. */
+  | { readonly kind: "own"; readonly consumer: string; readonly projectId: string; readonly userId: string };
+
+export type ProviderRemedy =
+  | { readonly kind: "create-provider"; readonly uuid: string; readonly name: string }
+  | { readonly kind: "rename-provider"; readonly uuid: string; readonly name: string }
+  | { readonly kind: "delete-provider"; readonly uuid: string }
+  | {
+      readonly kind: "set-inventories";
+      readonly uuid: string;
+      readonly inventories: Readonly<Record<string, Inventory>>;
+    };
+
+/** The same finding at another look has the same key. */
+export const keyOf = ({ code, subject, provider }: Finding): string =>
+  [code, subject.uuid, provider?.uuid ?? ""].join(" ");

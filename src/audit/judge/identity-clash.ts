@@ -1,0 +1,84 @@
+import type { Hypervisor } from "../read/records.js";
+import type { Facts } from "./facts.js";
+import type { Finding } from "./finding.js";
+import { providerSubject, reference } from "./subjects.js";
+
+const HOW_TO_SETTLE =
+  "find out which of the two is the host (compute_id in its state_path, my_ip), and mend or delete the other by hand";
+
+/** A compute node and its provider are one thing: same uuid, and the node's name. */
+export const identityClashes = (facts: Facts): Finding[] => [
+  ...misnamed(facts),
+  ...mistaken(facts),
+  ...sameNames(facts),
+];
+
+/** Roots whose identity is in doubt: nothing that they hold is called orphaned. */
+export const doubtfulRoots = (facts: Facts): ReadonlySet<string> =>
+  new Set(identityClashes(facts).flatMap(({ subject, provider }) => [subject.uuid, provider?.uuid ?? ""]));
+
+const byName = (facts: Facts): ReadonlyMap<string, string> =>
+  new Map([...facts.snapshot.providers.values()].map(({ name, uuid }) => [name, uuid]));
+
+/** The node's provider has another name: the host was renamed, or the provider was. */
+const misnamed = (facts: Facts): Finding[] => {
+  const names = byName(facts);
+  return facts.snapshot.hypervisors.flatMap((node) => {
+    const provider = facts.provider(node.uuid);
+    if (!provider || provider.name === node.name) return [];
+    const taken = names.get(node.name);
+    return {
+      code: "identity-clash" as const,
+      subject: { kind: "node" as const, uuid: node.uuid, name: node.name },
+      provider: null,
+      explanation: `compute node ${node.name} of host ${node.host} has a provider that is named ${provider.name}`,
+      remedies: taken === undefined ? [{ kind: "rename-provider" as const, uuid: node.uuid, name: node.name }] : [],
+      left: taken === undefined ? null : `the name belongs to provider ${taken}; ${HOW_TO_SETTLE}`,
+    };
+  });
+};
+
+/** A provider has the node's name and another uuid: the node cannot have a provider of its own. */
+const mistaken = (facts: Facts): Finding[] => {
+  const names = byName(facts);
+  return facts.snapshot.hypervisors.flatMap((node) => {
+    const uuid = names.get(node.name);
+    if (facts.provider(node.uuid) || uuid === undefined) return [];
+    const used = facts.holdersIn(facts.rootOf(uuid)).length;
+    const alone = facts.treeOf(uuid).size === 1 && facts.node(uuid) === undefined;
+    return {
+      code: "identity-clash" as const,
+      subject: { kind: "node" as const, uuid: node.uuid, name: node.name },
+      provider: reference(facts, uuid),
+      explanation:
+        `compute node ${node.name} of host ${node.host} has uuid ${node.uuid} and no provider, ` +
+        `for provider ${uuid} has its name`,
+      remedies:
+        used === 0 && alone
+          ? [
+              { kind: "delete-provider" as const, uuid },
+              { kind: "create-provider" as const, uuid: node.uuid, name: node.name },
+            ]
+          : [],
+      left: used === 0 && alone ? null : `provider ${uuid} is in use (${used} consumers); ${HOW_TO_SETTLE}`,
+    };
+  });
+};
+
+/** Two hosts have a compute node for what seems to be one hypervisor. */
+const sameNames = (facts: Facts): Finding[] => {
+  const groups = new Map<string, Hypervisor[]>();
+  for (const node of facts.snapshot.hypervisors) groups.set(node.name, [...(groups.get(node.name) ?? []), node]);
+  return [...groups.values()]
+    .filter((nodes) => nodes.length > 1)
+    .flatMap(([first, ...others]) =>
+      others.map((other) => ({
+        code: "identity-clash" as const,
+        subject: providerSubject(facts, first?.uuid ?? ""),
+        provider: reference(facts, other.uuid),
+        explanation: `hosts ${first?.host} and ${other.host} both have a compute node named ${other.name}`,
+        remedies: [],
+        left: HOW_TO_SETTLE,
+      })),
+    );
+};

@@ -1,0 +1,68 @@
+import type { Amounts, Server } from "../read/records.js";
+
+/** What a server needs (spec 1.6), and how its CPUs may be told. */
+export interface Need {
+  readonly amounts: Amounts;
+  /** CPUs may be VCPU or PCPU in any mixture (`hw:cpu_policy`): only their sum is known. */
+  readonly mixedCpus: boolean;
+  /** `hw:emulator_threads_policy = isolate` takes one more. */
+  readonly spareCpus: 0 | 1;
+}
+
+/** `resources:RC` and granular `resources1:RC`, `resources_NET:RC`. */
+const RESOURCES = /^resources([A-Za-z0-9_-]{0,64}):(.+)$/;
+
+export const needOf = ({ flavor, volumeBacked }: Pick<Server, "flavor" | "volumeBacked">): Need => {
+  const { vcpus, ram, disk, ephemeral, swap, extraSpecs } = flavor;
+  const policy = extraSpecs["hw:cpu_policy"];
+  const amounts: Record<string, number> = {
+    [policy === "dedicated" ? "PCPU" : "VCPU"]: vcpus,
+    MEMORY_MB: ram,
+    DISK_GB: (volumeBacked ? 0 : disk) + ephemeral + Math.ceil(swap / 1024),
+  };
+  const granular: (readonly [string, number])[] = [];
+  for (const [spec, text] of Object.entries(extraSpecs)) {
+    const [, group, name] = RESOURCES.exec(spec) ?? [];
+    if (name === undefined) continue;
+    const amount = Number.parseInt(text, 10) || 0;
+    if (group === "") amounts[name] = amount;
+    else granular.push([name, amount]);
+  }
+  for (const [name, amount] of granular) amounts[name] = (amounts[name] ?? 0) + amount;
+  return {
+    amounts: Object.fromEntries(Object.entries(amounts).filter(([, amount]) => amount > 0)),
+    mixedCpus: policy === "mixed",
+    spareCpus: extraSpecs["hw:emulator_threads_policy"] === "isolate" ? 1 : 0,
+  };
+};
+
+export interface Difference {
+  /** `CPUs` where VCPU and PCPU count together. */
+  readonly resourceClass: string;
+  readonly held: number;
+  readonly needed: number;
+}
+
+/** Classes that only a flavor asks for; others may come from ports and devices, and say nothing about the flavor. */
+const FLAVORS_OWN = ["VCPU", "PCPU", "MEMORY_MB", "DISK_GB"];
+const CPUS = new Set(["VCPU", "PCPU"]);
+
+/** In what way the sums that are held differ from the need. */
+export const differences = (held: Amounts, need: Need): Difference[] => {
+  const names = new Set([...Object.keys(need.amounts), ...FLAVORS_OWN]);
+  // An image may ask for dedicated CPUs, too: then there are PCPUs that the flavor does not speak of.
+  const together = need.mixedCpus || need.spareCpus > 0 || (held.PCPU ?? 0) > 0 !== (need.amounts.PCPU ?? 0) > 0;
+  const found: Difference[] = [];
+  for (const resourceClass of names) {
+    if (together && CPUS.has(resourceClass)) continue;
+    const [is, needed] = [held[resourceClass] ?? 0, need.amounts[resourceClass] ?? 0];
+    if (is !== needed) found.push({ resourceClass, held: is, needed });
+  }
+  const cpus = { held: cpusOf(held), needed: cpusOf(need.amounts) };
+  if (together && (cpus.held < cpus.needed || cpus.held > cpus.needed + need.spareCpus)) {
+    found.push({ resourceClass: "CPUs", ...cpus });
+  }
+  return found;
+};
+
+const cpusOf = (amounts: Amounts): number => (amounts.VCPU ?? 0) + (amounts.PCPU ?? 0);

@@ -1,0 +1,21 @@
+import type { Migration, Server } from "../read/records.js";
+import type { Facts } from "./facts.js";
+import type { Reference, Subject } from "./finding.js";
+
+export const serverSubject = ({ id, name }: Server): Subject => ({ kind: "server", uuid: id, name });
+
+export const migrationSubject = (uuid: string, { id, type }: Migration): Subject => ({
+  kind: "migration",
+  uuid,
+  name: `${type} ${id}`,
+});
+
+export const providerSubject = (facts: Facts, uuid: string): Subject => ({
+  kind: "provider",
+  ...reference(facts, uuid),
+});
+
+export const reference = (facts: Facts, uuid: string): Reference => ({ uuid, name: facts.name(uuid) });
+
+/** `server vm1` */
+export const called = ({ kind, name, uuid }: Subject): string => `${kind} ${name === "" ? uuid : name}`;

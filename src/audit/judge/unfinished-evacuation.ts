@@ -1,0 +1,26 @@
+import type { Facts } from "./facts.js";
+import type { Finding } from "./finding.js";
+import { reference, serverSubject } from "./subjects.js";
+import type { Whereabouts } from "./whereabouts.js";
+
+/** Servers that were evacuated from a host that has not cleaned up since: they hold its resources still (seed 001). */
+export const unfinishedEvacuations = (facts: Facts, placed: readonly Whereabouts[]): Finding[] =>
+  placed.flatMap(({ server, elsewhere }) =>
+    elsewhere.flatMap(({ root, providers, explainedBy }) => {
+      if (explainedBy?.type !== "evacuation") return [];
+      const host = explainedBy.sourceHost;
+      const isUp = facts.node(root)?.serviceUp === true;
+      return {
+        code: "unfinished-evacuation" as const,
+        subject: serverSubject(server),
+        provider: reference(facts, root),
+        explanation:
+          `the server was evacuated from host ${host} to ${explainedBy.destHost} (evacuation ${explainedBy.id}, ` +
+          `${explainedBy.status}) and still holds resources of ${facts.name(root)}`,
+        remedies: isUp ? [] : [{ kind: "drop" as const, consumer: server.id, providers }],
+        left: isUp
+          ? `host ${host} is up, and may still have the guest: restart its nova-compute, which cleans up`
+          : null,
+      };
+    }),
+  );

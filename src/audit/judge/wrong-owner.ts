@@ -1,0 +1,25 @@
+import type { Facts } from "./facts.js";
+import type { Finding } from "./finding.js";
+import { migrationSubject, serverSubject } from "./subjects.js";
+
+/** A consumer whose project or user is not its server's: somebody else's quota pays for it. */
+export const wrongOwners = (facts: Facts): Finding[] =>
+  [...facts.snapshot.records.values()].flatMap((record) => {
+    const move = facts.migration(record.uuid);
+    const server = facts.snapshot.servers.get(move?.server ?? record.uuid);
+    if (!server || server.userId === null || record.generation === null || !facts.isAtRest(server)) return [];
+    const { projectId, userId } = server;
+    const wrong = [
+      record.projectId === projectId ? [] : [`project ${record.projectId} instead of ${projectId}`],
+      record.userId === userId ? [] : [`user ${record.userId} instead of ${userId}`],
+    ].flat();
+    if (wrong.length === 0) return [];
+    return {
+      code: "wrong-owner" as const,
+      subject: move ? migrationSubject(record.uuid, move) : serverSubject(server),
+      provider: null,
+      explanation: `its allocations are on account of ${wrong.join(" and ")}`,
+      remedies: [{ kind: "own" as const, consumer: record.uuid, projectId, userId }],
+      left: null,
+    };
+  });

@@ -1,0 +1,57 @@
+import type { Facts } from "./facts.js";
+import type { ConsumerRemedy, Finding } from "./finding.js";
+import { placeNeed } from "./place-need.js";
+import { reference, serverSubject } from "./subjects.js";
+import { elsewhere, type Whereabouts } from "./whereabouts.js";
+
+/** A server that holds something on another compute node only, or that has no compute node and holds something. */
+export const wrongProviders = (facts: Facts, placed: readonly Whereabouts[]): Finding[] => [
+  ...placed.flatMap((where) => misplaced(facts, where)),
+  ...unplaced(facts),
+];
+
+const misplaced = (facts: Facts, where: Whereabouts): Finding[] => {
+  const { server, root, own, owedBy } = where;
+  const strange = where.elsewhere.filter(({ explainedBy }) => explainedBy === undefined);
+  const [first] = strange;
+  if (!first || Object.keys(own).length > 0 || owedBy) return [];
+  const need = placeNeed(facts, server, root);
+  const names = strange.map((each) => facts.name(each.root)).join(", ");
+  return [
+    {
+      code: "wrong-provider",
+      subject: serverSubject(server),
+      provider: reference(facts, first.root),
+      explanation: `the server is on ${facts.name(root)} (host ${server.host}), and all it holds is on ${names}`,
+      remedies: need
+        ? [
+            ...strange.map(({ providers }) => ({ kind: "drop" as const, consumer: server.id, providers })),
+            ...Object.entries(need).map(
+              ([provider, amounts]): ConsumerRemedy => ({ kind: "hold", consumer: server.id, provider, amounts }),
+            ),
+          ]
+        : [],
+      left: need
+        ? null
+        : `which providers of ${facts.name(root)} should serve it cannot be told; set its allocations by hand`,
+    },
+  ];
+};
+
+/** Shelved and offloaded, or failed before a host had it: nothing runs, so nothing is used (V14). */
+const unplaced = (facts: Facts): Finding[] =>
+  [...facts.snapshot.servers.values()]
+    .filter((server) => server.host === null && facts.isAtRest(server))
+    .flatMap((server) => {
+      const trees = elsewhere(facts, server, new Set());
+      const [first] = trees;
+      if (!first) return [];
+      return {
+        code: "wrong-provider" as const,
+        subject: serverSubject(server),
+        provider: reference(facts, first.root),
+        explanation: `the server (${server.vmState}) has no host, and holds resources of ${trees.map(({ root }) => facts.name(root)).join(", ")}`,
+        remedies: trees.map(({ providers }) => ({ kind: "drop" as const, consumer: server.id, providers })),
+        left: null,
+      };
+    });

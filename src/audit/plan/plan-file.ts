@@ -1,0 +1,31 @@
+import { Ajv, type ErrorObject } from "ajv";
+import type { Files } from "../../runtime/files.js";
+import type { Plan } from "./plan.js";
+import { PLAN_SCHEMA } from "./plan-schema.js";
+
+/** The plan cannot be read: the message names the file, the place and what was expected. */
+export class PlanUnreadable extends Error {
+  override readonly name = "PlanUnreadable";
+}
+
+/** For the owner's eyes only: it names projects and users. Replaces the file as a whole. */
+export const writePlan = (files: Files, path: string, plan: Plan): Promise<void> =>
+  files.write(path, `${JSON.stringify(plan, null, 2)}\n`, { mode: 0o600 });
+
+/** @throws {PlanUnreadable} */
+export const readPlan = async (files: Files, path: string): Promise<Plan> => {
+  const text = await files.readIfPresent(path);
+  if (text === undefined) throw new PlanUnreadable(`${path}: there is no such file; write one with audit --plan`);
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch (error) {
+    throw new PlanUnreadable(`${path}: not JSON: ${error instanceof Error ? error.message : String(error)}`);
+  }
+  const validate = new Ajv({ allowUnionTypes: true, discriminator: true }).compile<Plan>(PLAN_SCHEMA);
+  if (validate(value)) return value;
+  throw new PlanUnreadable(`${path}: not a plan of audit --plan: ${describe(validate.errors?.[0])}`);
+};
+
+const describe = (error: ErrorObject | undefined): string =>
+  error ? `${error.instancePath || "the file"} ${error.message ?? "is wrong"}` : "it is wrong";

@@ -1,0 +1,102 @@
+import type { Held, Inventory } from "../read/records.js";
+
+/** What `audit --plan` writes and `apply` carries out. */
+export interface Plan {
+  readonly version: 1;
+  /** As the audit called it; for whoever reads the file. */
+  readonly cloud: string;
+  /** In the order in which they can be done; undone from the last to the first. */
+  readonly edits: readonly Edit[];
+}
+
+export interface Edit {
+  /** Codes of the findings that it removes. */
+  readonly findings: readonly string[];
+  readonly reason: string;
+  readonly action: Action;
+  /** What takes it back. */
+  readonly inverse: Action;
+}
+
+export type Action = AllocationsAction | ProviderAction;
+
+/** Replaces what some consumers hold, all or none of them. */
+export interface AllocationsAction {
+  readonly kind: "allocations";
+  readonly consumers: readonly ConsumerChange[];
+}
+
+export interface ConsumerChange {
+  readonly uuid: string;
+  /** The consumer's, assumed to be there before; null: Placement must not know it. */
+  readonly generation: number | null;
+  readonly before: ConsumerState;
+  readonly after: ConsumerState;
+}
+
+export interface ConsumerState {
+  readonly allocations: Held;
+  /** The owner; null where nothing is held, or Placement does not know it. */
+  readonly project_id: string | null;
+  readonly user_id: string | null;
+  /** `unknown` for those that never got a type; null below Placement 1.38. */
+  readonly consumer_type: string | null;
+}
+
+export type ProviderAction =
+  | { readonly kind: "create-provider"; readonly provider: ProviderState }
+  | {
+      readonly kind: "delete-provider";
+      /** The provider's, assumed to be there before. */
+      readonly generation: number;
+      readonly provider: ProviderState;
+    }
+  | {
+      readonly kind: "rename-provider";
+      readonly uuid: string;
+      /** Null: the name alone is compared. */
+      readonly generation: number | null;
+      readonly before: string;
+      readonly after: string;
+    }
+  | {
+      readonly kind: "set-inventories";
+      readonly uuid: string;
+      /** Null: the inventories alone are compared. */
+      readonly generation: number | null;
+      readonly before: Inventories;
+      readonly after: Inventories;
+    };
+
+export type Inventories = Readonly<Record<string, Inventory>>;
+
+export interface ProviderState {
+  readonly uuid: string;
+  readonly name: string;
+  readonly parent: string | null;
+  readonly inventories: Inventories;
+  readonly traits: readonly string[];
+  readonly aggregates: readonly string[];
+}
+
+/** One line for an operator. */
+export const describeAction = (action: Action): string => {
+  switch (action.kind) {
+    case "allocations":
+      return action.consumers.map(describeChange).join("; ");
+    case "create-provider":
+      return `create provider ${action.provider.name} (${action.provider.uuid})`;
+    case "delete-provider":
+      return `delete provider ${action.provider.name} (${action.provider.uuid})`;
+    case "rename-provider":
+      return `rename provider ${action.uuid} from ${action.before} to ${action.after}`;
+    case "set-inventories":
+      return `set inventories of provider ${action.uuid}`;
+  }
+};
+
+const describeChange = ({ uuid, before, after }: ConsumerChange): string => {
+  const [had, gets] = [Object.keys(before.allocations).length, Object.keys(after.allocations).length];
+  if (gets === 0) return `remove all allocations of ${uuid}`;
+  return `${had === 0 ? "create" : "rewrite"} the allocations of ${uuid}`;
+};

@@ -1,0 +1,50 @@
+import { CloudRefused } from "../cloud/errors.js";
+import type { ServiceClient } from "../cloud/service-client.js";
+import { asArray, asRecord } from "./fields.js";
+import type { OnProgress } from "./records.js";
+
+interface List {
+  /** Without limit and marker: `/servers/detail?all_tenants=True`. */
+  readonly path: string;
+  /** The key of the entries; `<key>_links` tells that there are more. */
+  readonly key: string;
+  readonly markerOf: (entry: Readonly<Record<string, unknown>>) => string;
+  readonly what: string;
+}
+
+type Entry = Readonly<Record<string, unknown>>;
+
+/** Nova's largest page unless it is configured to less. */
+const PAGE = 1000;
+/** A page's last entry may be gone when the next page is asked for; then the list begins anew. */
+const ATTEMPTS = 4;
+
+/** Every page of a list. @throws {CloudError} */
+export const listAll = async (client: ServiceClient, list: List, onProgress: OnProgress): Promise<Entry[]> => {
+  for (let attempt = 1; ; attempt += 1) {
+    try {
+      return await readPages(client, list, onProgress);
+    } catch (error) {
+      const markerGone = error instanceof CloudRefused && error.status === 400 && /marker/i.test(error.message);
+      if (!markerGone || attempt === ATTEMPTS) throw error;
+    }
+  }
+};
+
+const readPages = async (client: ServiceClient, list: List, onProgress: OnProgress): Promise<Entry[]> => {
+  const { path, key, markerOf, what } = list;
+  const found = new Map<string, Entry>();
+  let marker: string | undefined;
+  for (;;) {
+    const joint = path.includes("?") ? "&" : "?";
+    const place = marker === undefined ? "" : `&marker=${encodeURIComponent(marker)}`;
+    const body = await client.get(`${path}${joint}limit=${PAGE}${place}`);
+    const page = asArray(body[key]).map(asRecord);
+    for (const entry of page) found.set(markerOf(entry), entry);
+    onProgress(what, found.size, 0);
+    const last = page.at(-1);
+    const next = last && markerOf(last);
+    if (body[`${key}_links`] === undefined || next === undefined || next === marker) return [...found.values()];
+    marker = next;
+  }
+};

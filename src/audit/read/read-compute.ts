@@ -1,0 +1,101 @@
+import { UnexpectedAnswer } from "../cloud/errors.js";
+import type { ServiceClient } from "../cloud/service-client.js";
+import { asArray, asNumber, asRecord, asString, asStringOrNull, mapRecord, numberOr, timeOf } from "./fields.js";
+import { listAll } from "./list-all.js";
+import type { ComputeService, Flavor, Hypervisor, Migration, OnProgress, Server } from "./records.js";
+
+type Entry = Readonly<Record<string, unknown>>;
+
+/** Migrations have uuids from here on. */
+export const MIGRATION_UUIDS = 59;
+
+/** Servers of all projects. Deleted ones are left out. @throws {CloudError} */
+export const readServers = async (compute: ServiceClient, onProgress: OnProgress): Promise<Server[]> => {
+  const list = { path: "/servers/detail?all_tenants=True&deleted=False", key: "servers", what: "servers" };
+  const entries = await listAll(compute, { ...list, markerOf: ({ id }) => asString(id) }, onProgress);
+  return entries.map(serverOf);
+};
+
+/** One server, soft-deleted ones too, which lists leave out; undefined: there is none. @throws {CloudError} */
+export const findServer = async (compute: ServiceClient, uuid: string): Promise<Server | undefined> => {
+  const body = await compute.find(`/servers/${encodeURIComponent(uuid)}`);
+  return body === undefined ? undefined : serverOf(asRecord(body.server));
+};
+
+const HOST = "OS-EXT-SRV-ATTR:host";
+
+const serverOf = (entry: Entry): Server => {
+  const status = asString(entry.status);
+  // Of a server in a cell that does not answer, little more than the id is told (2.69).
+  if (status !== "UNKNOWN" && !(HOST in entry)) {
+    throw new UnexpectedAnswer(
+      `server ${String(entry.id)} is shown without ${HOST}: these credentials lack the admin role`,
+    );
+  }
+  return {
+    id: asString(entry.id),
+    name: asStringOrNull(entry.name) ?? "",
+    projectId: asString(entry.tenant_id),
+    userId: asStringOrNull(entry.user_id),
+    host: asStringOrNull(entry[HOST]),
+    node: asStringOrNull(entry["OS-EXT-SRV-ATTR:hypervisor_hostname"]),
+    status,
+    vmState: asStringOrNull(entry["OS-EXT-STS:vm_state"]) ?? "",
+    taskState: asStringOrNull(entry["OS-EXT-STS:task_state"]),
+    volumeBacked: entry.image === "",
+    flavor: flavorOf(status === "UNKNOWN" ? {} : asRecord(entry.flavor)),
+  };
+};
+
+const flavorOf = (flavor: Entry): Flavor => ({
+  vcpus: numberOr(flavor.vcpus, 0),
+  ram: numberOr(flavor.ram, 0),
+  disk: numberOr(flavor.disk, 0),
+  ephemeral: numberOr(flavor.ephemeral, 0),
+  swap: numberOr(flavor.swap, 0),
+  extraSpecs: mapRecord(flavor.extra_specs ?? {}, asString),
+});
+
+/** @throws {CloudError} */
+export const readMigrations = async (compute: ServiceClient, onProgress: OnProgress): Promise<Migration[]> => {
+  const list = { path: "/os-migrations", key: "migrations", what: "migrations" };
+  const entries =
+    compute.version >= MIGRATION_UUIDS
+      ? await listAll(compute, { ...list, markerOf: ({ uuid }) => asString(uuid) }, onProgress)
+      : asArray((await compute.get(list.path)).migrations).map(asRecord);
+  return entries.map((entry) => ({
+    id: asNumber(entry.id),
+    uuid: asStringOrNull(entry.uuid),
+    server: asString(entry.instance_uuid),
+    type: asStringOrNull(entry.migration_type) ?? "",
+    status: asString(entry.status),
+    sourceHost: asStringOrNull(entry.source_compute),
+    sourceNode: asStringOrNull(entry.source_node),
+    destHost: asStringOrNull(entry.dest_compute),
+    destNode: asStringOrNull(entry.dest_node),
+    changedAt: timeOf(entry.updated_at ?? entry.created_at),
+  }));
+};
+
+/** @throws {CloudError} */
+export const readHypervisors = async (compute: ServiceClient, onProgress: OnProgress): Promise<Hypervisor[]> => {
+  const list = { path: "/os-hypervisors/detail", key: "hypervisors", what: "compute nodes" };
+  const entries = await listAll(compute, { ...list, markerOf: ({ id }) => asString(id) }, onProgress);
+  return entries.map((entry) => ({
+    uuid: asString(entry.id),
+    name: asString(entry.hypervisor_hostname),
+    host: asString(asRecord(entry.service).host),
+    serviceUp: entry.state === "up",
+    type: asStringOrNull(entry.hypervisor_type) ?? "",
+    totals:
+      typeof entry.vcpus === "number"
+        ? { VCPU: entry.vcpus, MEMORY_MB: numberOr(entry.memory_mb, 0), DISK_GB: numberOr(entry.local_gb, 0) }
+        : null,
+  }));
+};
+
+/** @throws {CloudError} */
+export const readServices = async (compute: ServiceClient): Promise<ComputeService[]> =>
+  asArray((await compute.get("/os-services?binary=nova-compute")).services)
+    .map(asRecord)
+    .map(({ host, state }) => ({ host: asString(host), up: state === "up" }));

@@ -1,0 +1,35 @@
+import type { Clock } from "../../runtime/clock.js";
+import type { Cloud } from "../cloud/open-cloud.js";
+import { MIGRATION_UUIDS, readHypervisors, readMigrations, readServers, readServices } from "./read-compute.js";
+import { readOwners } from "./read-owners.js";
+import { listProviders, readProviders } from "./read-placement.js";
+import type { OnProgress, Snapshot } from "./records.js";
+
+export interface ReadOptions {
+  readonly clock: Pick<Clock, "now">;
+  readonly onProgress: OnProgress;
+  /** Ask for the owner of each consumer. */
+  readonly thorough: boolean;
+}
+
+/** Reads all that is judged: two requests a provider, one a page of everything else. @throws {CloudError} */
+export const readSnapshot = async ({ compute, placement }: Cloud, options: ReadOptions): Promise<Snapshot> => {
+  const { onProgress } = options;
+  const [servers, migrations, hypervisors, services, held] = await Promise.all([
+    readServers(compute, onProgress),
+    readMigrations(compute, onProgress),
+    readHypervisors(compute, onProgress),
+    readServices(compute),
+    listProviders(placement).then((bare) => readProviders(placement, bare.values(), onProgress)),
+  ]);
+  const read = {
+    now: options.clock.now(),
+    servers: new Map(servers.map((server) => [server.id, server])),
+    migrations,
+    knowsMigrationConsumers: compute.version >= MIGRATION_UUIDS,
+    hypervisors,
+    services,
+    ...held,
+  };
+  return { ...read, records: await readOwners(placement, read, options) };
+};

@@ -1,0 +1,69 @@
+import { resolve } from "node:path";
+import { Command } from "commander";
+import { applyPlan, type Line } from "../../audit/apply/apply-plan.js";
+import { describeAction } from "../../audit/plan/plan.js";
+import { readPlan } from "../../audit/plan/plan-file.js";
+import { ProgressBar } from "../ui/progress-bar.js";
+import { type Column, renderTable } from "../ui/table.js";
+import { createTerminal } from "../ui/terminal.js";
+import { AuditExitCode, type CloudOptions, cloudOptions, withCloud } from "./audit-cloud.js";
+
+interface ApplyOptions extends CloudOptions {
+  readonly undo?: true;
+  readonly json?: true;
+}
+
+export const applyCommand = (): Command => {
+  const command = new Command("apply")
+    .summary("carry out what audit --plan wrote, or take it back")
+    .description(
+      "Does one edit after the other, each only if nobody has changed its consumer or provider since the audit; an edit that is\n" +
+        "refused stops no other. May be run again, also after it was killed. Exits with 4 (edits done), 0 (nothing was left to\n" +
+        "do), 1 (an edit was refused, or the cloud failed) or 2 (options, clouds.yaml, the plan).",
+    )
+    .argument("<plan>", "the file")
+    .option("--undo", "take the edits back: every allocation as it was")
+    .option("--json", "the outcome of each edit as JSON");
+  for (const option of cloudOptions()) command.addOption(option);
+  return command.action(async (plan: string, options: ApplyOptions) => {
+    process.exitCode = await run(plan, options);
+  });
+};
+
+const run = (file: string, options: ApplyOptions): Promise<number> =>
+  withCloud("compute-cluster apply", options, async ({ placement }, { files }) => {
+    const terminal = createTerminal();
+    const bar = new ProgressBar();
+    const plan = await readPlan(files, resolve(file));
+    let done = 0;
+    const lines = await applyPlan(placement, plan, {
+      undo: options.undo === true,
+      onLine: () => bar.update("edits", ++done, plan.edits.length),
+    }).finally(() => bar.clear());
+    terminal.print(options.json === true ? asJson(lines) : asText(lines, terminal.columns));
+    if (lines.some(({ outcome }) => outcome.state === "refused")) return AuditExitCode.failed;
+    return lines.some(({ outcome }) => outcome.state === "done") ? AuditExitCode.applied : AuditExitCode.none;
+  });
+
+const asJson = (lines: readonly Line[]): string =>
+  JSON.stringify(
+    lines.map(({ edit: { findings, reason }, action, outcome }) => ({ findings, reason, action, ...outcome })),
+    null,
+    2,
+  );
+
+const asText = (lines: readonly Line[], width: number): string => {
+  const count = (state: Line["outcome"]["state"]) => lines.filter(({ outcome }) => outcome.state === state).length;
+  const summary = `${count("done")} done, ${count("already")} were done already, ${count("refused")} refused`;
+  return lines.length === 0 ? "the plan holds no edit" : `${renderTable(COLUMNS, lines, width)}\n${summary}`;
+};
+
+const COLUMNS: readonly Column<Line>[] = [
+  { title: "Outcome", value: ({ outcome }) => outcome.state },
+  { title: "Edit", value: ({ action }) => describeAction(action), wraps: true },
+  {
+    title: "Why",
+    value: ({ outcome, edit }) => (outcome.state === "refused" ? outcome.why : edit.findings.join(", ")),
+    wraps: true,
+  },
+];

@@ -1,0 +1,61 @@
+import { homedir } from "node:os";
+import { Option } from "commander";
+import { chooseCloud } from "../../audit/cloud/choose-cloud.js";
+import { CloudConfigInvalid, CloudError } from "../../audit/cloud/errors.js";
+import { type Cloud, openCloud } from "../../audit/cloud/open-cloud.js";
+import { PlanUnreadable } from "../../audit/plan/plan-file.js";
+import { DEFAULT_STATE_DIR, stateDir } from "../../cluster/local/state-dir.js";
+import { createNodeRuntime } from "../../runtime/node/node-runtime.js";
+import type { Runtime } from "../../runtime/runtime.js";
+import { ExitCode } from "../ui/exit-code.js";
+import { quietLogger } from "../ui/quiet-logger.js";
+
+export interface CloudOptions {
+  readonly osCloud?: string;
+  readonly osRegionName?: string;
+  readonly osInterface?: string;
+  readonly stateDir: string;
+}
+
+/** Which cloud: the options of OpenStack's clients. */
+export const cloudOptions = (): Option[] => [
+  new Option(
+    "--os-cloud <name>",
+    "a cloud of clouds.yaml (default: OS_CLOUD, other OS_* variables, the local cluster)",
+  ),
+  new Option("--os-region-name <name>", "the region whose endpoints are used"),
+  new Option("--os-interface <kind>", "public, internal or admin endpoints"),
+  new Option("--state-dir <dir>", "the local cluster's state directory").default(DEFAULT_STATE_DIR),
+];
+
+/** What nova-manage's audit means by its exit codes (spec 7.4). */
+export const AuditExitCode = { none: 0, failed: 1, found: 3, applied: 4 } as const;
+
+/** Runs `work` with the cloud; what a person can mend becomes one line and an exit code. */
+export const withCloud = async (
+  program: string,
+  options: CloudOptions,
+  work: (cloud: Cloud, runtime: Runtime) => Promise<number>,
+): Promise<number> => {
+  const runtime = createNodeRuntime({ logger: quietLogger });
+  try {
+    const local = { file: stateDir(options.stateDir, process.cwd()).cloudsFile, cloud: "devstack" };
+    const config = await chooseCloud(runtime.files, {
+      ...(options.osCloud === undefined ? {} : { cloud: options.osCloud }),
+      ...(options.osRegionName === undefined ? {} : { region: options.osRegionName }),
+      ...(options.osInterface === undefined ? {} : { interface: options.osInterface }),
+      environment: process.env,
+      cwd: process.cwd(),
+      home: homedir(),
+      local,
+    });
+    return await work(await openCloud(runtime.http, config), runtime);
+  } catch (error) {
+    if (!(error instanceof CloudError || error instanceof PlanUnreadable)) throw error;
+    process.stderr.write(`${program}: ${error.message}\n`);
+    const usage = error instanceof CloudConfigInvalid || error instanceof PlanUnreadable;
+    return usage ? ExitCode.usage : AuditExitCode.failed;
+  } finally {
+    await runtime.http.close();
+  }
+};

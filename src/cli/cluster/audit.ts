@@ -1,0 +1,107 @@
+import { resolve } from "node:path";
+import { Command, InvalidArgumentError } from "commander";
+import { type Audit, audit } from "../../audit/audit.js";
+import type { Finding, Remedy } from "../../audit/judge/finding.js";
+import { writePlan } from "../../audit/plan/plan-file.js";
+import { ProgressBar } from "../ui/progress-bar.js";
+import { type Column, renderTable } from "../ui/table.js";
+import { createTerminal } from "../ui/terminal.js";
+import { AuditExitCode, type CloudOptions, cloudOptions, withCloud } from "./audit-cloud.js";
+
+interface AuditCommandOptions extends CloudOptions {
+  readonly plan?: string;
+  readonly json?: true;
+  readonly maxShare: number;
+  readonly thorough?: true;
+}
+
+export const auditCommand = (): Command => {
+  const command = new Command("audit")
+    .summary("find allocations, providers and inventories of a cloud that are wrong")
+    .description(
+      "Compares what Placement accounts with the servers, migrations and compute nodes of the Compute API, of this cluster or of\n" +
+        "any OpenStack cloud, and tells what is wrong. Changes nothing. Whatever is found is looked at twice; servers that build\n" +
+        "or move are left alone. Exits with 0 (nothing found), 3 (found), 1 (failed) or 2 (options, clouds.yaml).",
+    )
+    .option("--plan <file>", "write the edits that would put it right, for compute-cluster apply")
+    .option("--json", "the findings as JSON")
+    .option("--max-share <share>", "call at most this share of a provider's consumers orphaned", share, 0.5)
+    .option("--thorough", "ask for the owner of every consumer, not for sums");
+  for (const option of cloudOptions()) command.addOption(option);
+  return command.action(async (options: AuditCommandOptions) => {
+    process.exitCode = await run(options);
+  });
+};
+
+function share(text: string): number {
+  const value = Number(text);
+  if (text.trim() === "" || !(value >= 0 && value <= 1)) {
+    throw new InvalidArgumentError("expected a number from 0 to 1.");
+  }
+  return value;
+}
+
+const run = (options: AuditCommandOptions): Promise<number> =>
+  withCloud("compute-cluster audit", options, async (cloud, { clock, files }) => {
+    const terminal = createTerminal();
+    const bar = new ProgressBar();
+    const result = await audit(cloud, {
+      clock,
+      maxShare: options.maxShare,
+      thorough: options.thorough === true,
+      onProgress: (what, done, total) => bar.update(what, done, total),
+    }).finally(() => bar.clear());
+    if (options.plan !== undefined) await writePlan(files, resolve(options.plan), result.plan);
+    terminal.print(options.json === true ? asJson(result) : asText(result, terminal.columns, options.plan));
+    return result.findings.length === 0 ? AuditExitCode.none : AuditExitCode.found;
+  });
+
+const asJson = ({ findings, plan, seen }: Audit): string =>
+  JSON.stringify(
+    {
+      cloud: plan.cloud,
+      seen,
+      findings: findings.map(({ remedies, ...finding }) => ({ ...finding, remedies: describeAll(remedies) })),
+      edits: plan.edits.length,
+    },
+    null,
+    2,
+  );
+
+const asText = ({ findings, plan, seen }: Audit, width: number, file: string | undefined): string => {
+  const looked = `${seen.servers} servers, ${seen.providers} providers and ${seen.consumers} consumers looked at`;
+  if (findings.length === 0) return `nothing wrong; ${looked}`;
+  const edits = `${plan.edits.length} edits would put right what can be`;
+  const told = file === undefined ? `${edits}; write them with --plan FILE` : `${edits}: compute-cluster apply ${file}`;
+  return `${renderTable(COLUMNS, findings, width)}\n${findings.length} findings; ${looked}\n${told}`;
+};
+
+const COLUMNS: readonly Column<Finding>[] = [
+  { title: "Code", value: ({ code }) => code },
+  {
+    title: "Subject",
+    value: ({ subject }) => `${subject.kind}${subject.name === "" ? "" : ` ${subject.name}`}\n${subject.uuid}`,
+  },
+  { title: "What is wrong", value: ({ explanation }) => explanation, wraps: true },
+  {
+    title: "apply would",
+    value: ({ remedies, left }) => (left === null ? describeAll(remedies).join("\n") : `leave it: ${left}`),
+    wraps: true,
+  },
+];
+
+const describeAll = (remedies: readonly Remedy[]): readonly string[] => [
+  ...new Set(remedies.map((each) => DEEDS[each.kind])),
+];
+
+const DEEDS: Readonly<Record<Remedy["kind"], string>> = {
+  "take-over": "give them to the server",
+  clear: "remove its allocations",
+  drop: "take the provider out of its allocations",
+  hold: "set its amounts",
+  own: "set project and user",
+  "create-provider": "create the provider",
+  "rename-provider": "rename the provider",
+  "delete-provider": "delete the provider",
+  "set-inventories": "set the totals",
+};
