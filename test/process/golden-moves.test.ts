@@ -1,5 +1,8 @@
+import { join } from "node:path";
 import { afterEach, beforeEach, expect, it } from "vitest";
 import { GoldenRun } from "./golden/golden-run.js";
+import { expectAsRecorded } from "./golden/manage.js";
+import { filesBelow } from "./support/files-below.js";
 import { LocalCloud } from "./support/local-cloud.js";
 import { Operator } from "./support/operator.js";
 import type { Program } from "./support/program.js";
@@ -51,7 +54,7 @@ const liveMigrationOf = async (id: string): Promise<number> => {
   return Number(answer.body.migrations?.[0]?.id);
 };
 
-it("moves as the real Nova was recorded to, a01 to a21", async () => {
+it("moves, is cleaned up and healed as the real Nova was recorded to be, a01 to a28", async () => {
   const agents = new Map(await Promise.all(HOSTS.map(async (host) => [host, await startAgent(host)] as const)));
   const golden = new GoldenRun(cloud);
   await golden.begin("a01");
@@ -125,4 +128,35 @@ it("moves as the real Nova was recorded to, a01 to a21", async () => {
   expect(await operator.forceDown("devstack1", true)).toBe(200);
   await act(vm1, { evacuate: { host: "devstack2" } }, 200, "2.29");
   await golden.reaches("a21");
+
+  const { uuid: devstack1 } = await operator.provider("devstack1");
+  const { uuid: devstack2 } = await operator.provider("devstack2");
+  const { project_id, user_id } = (await cloud.placement("GET", `/allocations/${vm1}`)).body;
+  expect(await operator.deleteService("devstack1")).toBe(204);
+  await golden.reaches("a22");
+  await expectAsRecorded(cloud, "audit-residual", "audit");
+  const allocations = { [devstack2]: { resources: { VCPU: 1, MEMORY_MB: 512, DISK_GB: 1 } } };
+  const set = { allocations, project_id, user_id };
+  expect((await cloud.placement("PUT", `/allocations/${vm1}`, set, "1.12")).status).toBe(204);
+  await golden.reaches("a23");
+  expect((await cloud.placement("DELETE", `/resource_providers/${devstack1}`)).status).toBe(404);
+  await golden.reaches("a24");
+  expect((await operator.service("devstack1")).id).toBeUndefined();
+  await golden.reaches("a25");
+  expect((await cloud.placement("DELETE", `/allocations/${vm1}`)).status).toBe(204);
+  await golden.reaches("a26");
+  await expectAsRecorded(cloud, "heal-dry-run", "heal_allocations", "--instance", vm1, "--dry-run");
+  await expectAsRecorded(cloud, "heal-verbose", "heal_allocations", "--instance", vm1);
+  await golden.reaches("a27");
+  await expectAsRecorded(cloud, "heal-all", "heal_allocations");
+
+  // Nova destroyed the guest of a host whose service was deleted (a28); here it is nobody's to destroy (2.4 G10).
+  const hypervisor = join(cloud.stateDir, "hypervisors", "devstack1");
+  const guests = await filesBelow(hypervisor);
+  const back = await cloud.startAgent("devstack1", { wait: false });
+  expect((await back.exited).code).toBe(3);
+  expect(back.stdout + back.stderr).toContain(vm1);
+  await golden.reaches("a27");
+  expect(await filesBelow(hypervisor)).toEqual(guests);
+  await expectAsRecorded(cloud, "audit-after-return", "audit");
 });

@@ -1,0 +1,45 @@
+import { afterAll, beforeAll, expect, it } from "vitest";
+import { manage } from "./golden/manage.js";
+import { LocalCloud } from "./support/local-cloud.js";
+
+let cloud: LocalCloud;
+beforeAll(async () => {
+  cloud = await LocalCloud.start();
+});
+afterAll(() => cloud.dispose());
+
+it("manage: a flag that there is not is code 2, none of nova-manage's own codes", async () => {
+  const outcome = await manage(cloud, "placement", "audit", "--no-such-flag");
+  expect(outcome).toMatchObject({ rc: 2, stdout: expect.stringContaining("unknown option '--no-such-flag'") });
+});
+
+it("manage: flags of nova-manage reach the command, wrong ones with its text and code", async () => {
+  const heal = ["placement", "heal_allocations"];
+  expect(await manage(cloud, ...heal, "--skip-port-allocations", "--max-count", "x")).toEqual({
+    rc: 127,
+    stdout: "Must supply a positive integer for --max-count.\n",
+  });
+  expect(await manage(cloud, "placement", "audit", "--resource_provider", "x")).toEqual({
+    rc: 127,
+    stdout: "Resource provider with UUID x does not exist.\n",
+  });
+  expect(
+    await manage(cloud, "db", "ironic_compute_node_move", "--ironic-node-uuid", "x", "--destination-host", "h"),
+  ).toEqual({
+    rc: 255,
+    stdout: "An error has occurred:\nComputeHostNotFound: Compute host h could not be found.\n",
+  });
+  expect(await manage(cloud, "placement", "sync_aggregates")).toEqual({ rc: 0, stdout: "" });
+});
+
+it("manage: says what to do when there is no cluster, and when it does not run", async () => {
+  expect(await manage({ stateDir: `${cloud.stateDir}/none` }, "placement", "audit")).toMatchObject({
+    rc: 255,
+    stdout: expect.stringContaining("has no cluster; name its folder with --state-dir"),
+  });
+  await cloud.controlPlane.kill();
+  expect(await manage(cloud, "placement", "audit")).toMatchObject({
+    rc: 255,
+    stdout: expect.stringContaining('is not running; start it with "compute-cluster up" and try again'),
+  });
+});

@@ -1,0 +1,26 @@
+import { execFile } from "node:child_process";
+import { fileURLToPath } from "node:url";
+import { expect } from "vitest";
+import { type Outcome, recordedOutcome, withoutIds } from "../../fixtures/golden-manage.js";
+import type { LocalCloud } from "../support/local-cloud.js";
+
+const PROGRAM = fileURLToPath(new URL("../../../dist/src/cli/compute-cluster.js", import.meta.url));
+
+/** `compute-cluster manage …` as a process, over the cluster's state directory. */
+export const manage = (cloud: Pick<LocalCloud, "stateDir">, ...args: readonly string[]): Promise<Outcome> =>
+  new Promise((resolve) => {
+    const child = execFile(
+      process.execPath,
+      [PROGRAM, "manage", ...args, "--state-dir", cloud.stateDir],
+      (_error, stdout, stderr) => resolve({ rc: child.exitCode ?? -1, stdout: stdout + stderr }),
+    );
+  });
+
+/** Runs the command and compares it with what the real nova-manage was recorded to say. */
+export const expectAsRecorded = async (
+  cloud: Pick<LocalCloud, "stateDir">,
+  name: string,
+  ...args: readonly string[]
+): Promise<void> => {
+  expect(withoutIds(await manage(cloud, "placement", ...args, "--verbose")), name).toEqual(recordedOutcome(name));
+};
