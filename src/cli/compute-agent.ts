@@ -8,8 +8,16 @@ const run = async (options: AgentCommandOptions): Promise<number> => {
   return (await import("./agent/serve.js")).serve(options);
 };
 
-await agentCommand(async (options) => {
-  process.exitCode = await run(options);
-})
-  .parseAsync()
-  .catch(reportFailure("compute-agent"));
+/** What authors of drivers need is loaded only for them. */
+const parse = async (): Promise<void> => {
+  if (process.argv[2] === "driver") {
+    const { driverCommand } = await import("./driver/command.js");
+    await driverCommand().parseAsync(process.argv.slice(3), { from: "user" });
+    return;
+  }
+  await agentCommand(async (options) => {
+    process.exitCode = await run(options);
+  }).parseAsync();
+};
+
+await parse().catch(reportFailure("compute-agent"));

@@ -61,6 +61,8 @@ export const agentCommand = (action: (options: AgentCommandOptions) => Promise<v
     .action(action);
 
 const EXIT_CODES = `
+For authors of drivers: compute-agent driver --help
+
 Exit codes: 0 stopped as asked; 1 failed; 2 wrong arguments or configuration; 3 refused to start;
 4 no control plane, or it refused the join token; 5 another agent took the host.`;
 

@@ -1,9 +1,16 @@
 import { existsSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
 
-/** Of this package, from its package.json: the nearest one above, whether this is the source or what was built of it. */
-export const version = (): string => {
+/** Of this package: the nearest folder above that has a package.json, whether this is the source or what was built of it. */
+export const packageFolder = (): string => {
   let folder = new URL(".", import.meta.url);
   while (!existsSync(new URL("package.json", folder)) && folder.pathname !== "/") folder = new URL("../", folder);
-  const text = readFileSync(new URL("package.json", folder), "utf8");
+  return fileURLToPath(folder);
+};
+
+/** Of this package. */
+export const version = (): string => {
+  const text = readFileSync(join(packageFolder(), "package.json"), "utf8");
   return String((JSON.parse(text) as { version?: unknown }).version);
 };

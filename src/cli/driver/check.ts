@@ -1,0 +1,56 @@
+import { checkDriver } from "../../testing/check-driver.js";
+import type { DriverCheckOptions } from "../../testing/options.js";
+import { type CaseResult, countOf, summaryOf, type Verdict } from "../../testing/report.js";
+import { loadDriver } from "../../virt/load-driver.js";
+import { BUILT_IN_DRIVERS } from "../agent/built-in-drivers.js";
+import { ExitCode } from "../ui/exit-code.js";
+import { createTerminal, type Terminal } from "../ui/terminal.js";
+import type { Pair } from "./command.js";
+
+export interface CheckCommandOptions {
+  readonly option: readonly Pair[];
+  readonly virtualTime?: true;
+  readonly waive: readonly Pair[];
+  readonly json?: true;
+}
+
+/** Prints a line for each rule as it is checked, then the sum. */
+export const checkCommand = async (name: string, given: CheckCommandOptions): Promise<number> => {
+  const terminal = createTerminal();
+  const driver = await loadDriver(name, { builtIns: BUILT_IN_DRIVERS, cwd: process.cwd() });
+  const options: DriverCheckOptions = {
+    time: given.virtualTime === true ? "virtual" : "real",
+    waive: Object.fromEntries(given.waive),
+    config: ({ host, folder }) =>
+      Object.fromEntries(
+        given.option.map(([option, value]) => [
+          option,
+          value.replaceAll("{host}", host).replaceAll("{folder}", folder),
+        ]),
+      ),
+  };
+  const show = given.json === true ? undefined : (result: CaseResult) => terminal.print(lineOf(result, terminal));
+  const report = await checkDriver(driver, options, show);
+  const broken = countOf(report, "failed");
+  if (given.json === true) terminal.print(JSON.stringify(report, null, 2));
+  else {
+    const { green, red } = terminal.colors;
+    const verdict = broken === 0 ? green("keeps the contract") : red("breaks the contract");
+    terminal.print(`\n${driver.name} ${verdict}: ${summaryOf(report)}`);
+  }
+  return broken === 0 ? ExitCode.ok : ExitCode.failure;
+};
+
+const WORDS: Readonly<Record<Verdict, string>> = {
+  passed: "ok",
+  failed: "FAILED",
+  skipped: "skipped",
+  waived: "waived",
+};
+
+const lineOf = ({ code, section, rule, verdict, message }: CaseResult, { colors }: Terminal): string => {
+  const paint = { passed: colors.green, failed: colors.red, skipped: colors.dim, waived: colors.yellow }[verdict];
+  const line = `${paint(WORDS[verdict].padEnd(7))} ${section.padEnd(4)} ${code}`;
+  if (verdict === "passed") return line;
+  return verdict === "failed" ? `${line}\n        rule:  ${rule}\n        found: ${message}` : `${line}: ${message}`;
+};

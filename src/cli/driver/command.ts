@@ -1,0 +1,44 @@
+import { Command, InvalidArgumentError } from "commander";
+import type { CheckCommandOptions } from "./check.js";
+
+/** `compute-agent driver …`: for authors of virt drivers. */
+export const driverCommand = (): Command => {
+  const command = new Command("compute-agent driver")
+    .description("For authors of virt drivers; docs/first-driver.md tells how to begin.")
+    .showHelpAfterError()
+    .exitOverride();
+  const add = (name: string) => command.command(name).copyInheritedSettings(command);
+  add("new <name>")
+    .description("Writes a package with a driver that works, its tests and a sample configuration into a new folder.")
+    .option("--in <folder>", "where the new folder is made", ".")
+    .action(async (name: string, options: { readonly in: string }) => {
+      process.exitCode = await (await import("./new.js")).newDriver(name, options.in);
+    });
+  add("check <driver>")
+    .description("Holds a driver against the contract, rule by rule: a built-in name, an npm package, or a path.")
+    .option(
+      "-o, --option <name=value>",
+      "one of the driver's own options; {host} and {folder} are replaced; repeatable",
+      pair,
+      [],
+    )
+    .option("--virtual-time", "simulated clock and files: for drivers that use the context's doors only")
+    .option("--waive <rule=reason>", "what the driver knowingly does otherwise; repeatable", pair, [])
+    .option("--json", "print the report as JSON")
+    .addHelpText(
+      "after",
+      "\nExit codes: 0 every rule is kept, skipped or waived; 1 some are broken; 2 wrong arguments, or no such driver.",
+    )
+    .action(async (driver: string, options: CheckCommandOptions) => {
+      process.exitCode = await (await import("./check.js")).checkCommand(driver, options);
+    });
+  return command;
+};
+
+export type Pair = readonly [name: string, value: string];
+
+function pair(text: string, before: readonly Pair[]): readonly Pair[] {
+  const [, name, value] = /^([^=]+)=(.*)$/s.exec(text) ?? [];
+  if (name === undefined || value === undefined) throw new InvalidArgumentError("expected name=value.");
+  return [...before, [name, value]];
+}

@@ -1,0 +1,43 @@
+import { dirname, join, relative, resolve } from "node:path";
+import { NodeFiles } from "../../runtime/node/node-files.js";
+import { ExitCode } from "../ui/exit-code.js";
+import { createTerminal } from "../ui/terminal.js";
+import { packageFolder, version } from "../ui/version.js";
+import { scaffoldOf } from "./scaffold/scaffold.js";
+
+const NAME = /^[a-z][a-z0-9]*(-[a-z0-9]+)*$/;
+
+/** Writes the package of a new driver; refuses to write over anything. */
+export const newDriver = async (name: string, where: string): Promise<number> => {
+  const terminal = createTerminal();
+  if (!NAME.test(name) || name.length > 60) {
+    terminal.complain(`compute-agent: found ${name}, expected a name in small letters, digits and hyphens: my-driver`);
+    return ExitCode.usage;
+  }
+  const files = new NodeFiles();
+  const folder = resolve(where, name);
+  if ((await files.stat(folder)) !== undefined) {
+    terminal.complain(`compute-agent: ${folder} is there already; choose another name, or --in another folder`);
+    return ExitCode.usage;
+  }
+  const own = relative(folder, packageFolder());
+  const written = scaffoldOf({ name, version: version(), packagePath: own });
+  for (const [path, text] of written) {
+    await files.makeFolder(dirname(join(folder, path)));
+    await files.write(join(folder, path), text);
+  }
+  const shown = relative(process.cwd(), folder) || ".";
+  const here = shown.startsWith(".") ? shown : `./${shown}`;
+  terminal.print(
+    [
+      `${shown} has a driver that works, its tests, and a sample configuration. Next:`,
+      "",
+      `  cd ${shown}`,
+      "  npm install",
+      "  npm test                     # builds it and holds it against the contract",
+      "  cd -",
+      `  compute-cluster up --driver ${here} --hosts 2`,
+    ].join("\n"),
+  );
+  return ExitCode.ok;
+};

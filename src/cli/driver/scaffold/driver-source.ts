@@ -1,0 +1,134 @@
+/** The driver itself. */
+export const driverSource = (name: string, className: string): string => `import {
+  type AvailableResource,
+  type Capabilities,
+  compileDriverConfig,
+  type DriverConfig,
+  type DriverContext,
+  type GuestInfo,
+  type Instance,
+  InvalidConfiguration,
+  nodeInventory,
+  POWER_STATES,
+  type PowerState,
+  type ProviderTree,
+  type SpawnOptions,
+  type VirtDriver,
+} from "compute-agent";
+import { type Guest, Guests } from "./guests.js";
+import { configSchema } from "./index.js";
+
+/** A host that has one node, of its own name. Methods that are left out have the contract's defaults. */
+export class ${className} implements VirtDriver {
+  readonly capabilities: Capabilities = { supportsImageTypeQcow2: true, supportsImageTypeRaw: true };
+  readonly #context: DriverContext;
+  readonly #config: DriverConfig<typeof configSchema>;
+  readonly #guests: Guests;
+
+  constructor(context: DriverContext) {
+    this.#context = context;
+    this.#config = compileDriverConfig(configSchema, context.config);
+    this.#guests = new Guests(context);
+  }
+
+  /** Connect to the hypervisor here; an error ends the start of the agent. */
+  async initHost(): Promise<void> {}
+
+  /** Let go of the hypervisor here; guests go on running. */
+  async cleanupHost(): Promise<void> {}
+
+  async getAvailableNodes(): Promise<readonly string[]> {
+    return [this.#context.host];
+  }
+
+  getHostIpAddr(): string {
+    return this.#context.myIp;
+  }
+
+  async getAvailableResource(node: string): Promise<AvailableResource> {
+    this.#known(node);
+    const { vcpus, memoryMb, diskGb } = this.#config;
+    const guests = await this.#guests.all();
+    const used = (of: (guest: Guest) => number) => guests.reduce((sum, guest) => sum + of(guest), 0);
+    return {
+      vcpus,
+      memoryMb,
+      localGb: diskGb,
+      vcpusUsed: used((guest) => guest.vcpus),
+      memoryMbUsed: used((guest) => guest.memoryMb),
+      localGbUsed: used((guest) => guest.diskGb),
+      cpuInfo: null,
+      numaTopology: null,
+      hypervisorType: "${name}",
+      hypervisorVersion: 1000,
+      hypervisorHostname: node,
+      supportedInstances: [["x86_64", "${name}", "hvm"]],
+      diskAvailableLeast: null,
+    };
+  }
+
+  /** What Placement may give away of the node: the tree is edited in place, the same each time. */
+  async updateProviderTree(tree: ProviderTree, node: string): Promise<void> {
+    this.#known(node);
+    const inventory = nodeInventory(this.#context.inventory, tree.data(node).inventory, this.#config);
+    tree.updateInventory(node, inventory);
+  }
+
+  async listInstanceUuids(): Promise<readonly string[]> {
+    return this.#guests.uuids();
+  }
+
+  async getInfo({ uuid }: Instance): Promise<GuestInfo> {
+    return { state: (await this.#guests.get(uuid)).state };
+  }
+
+  async spawn(instance: Instance, { powerOn }: SpawnOptions): Promise<void> {
+    await this.#guests.put(guestOf(instance, powerOn ? POWER_STATES.running : POWER_STATES.shutdown));
+  }
+
+  /** A guest that is not there is success. */
+  async destroy({ uuid }: Instance): Promise<void> {
+    await this.#guests.remove(uuid);
+  }
+
+  powerOn(instance: Instance): Promise<void> {
+    return this.#set(instance, POWER_STATES.running);
+  }
+
+  powerOff(instance: Instance): Promise<void> {
+    return this.#set(instance, POWER_STATES.shutdown);
+  }
+
+  /** HARD makes a missing guest anew. */
+  async reboot(instance: Instance, type: "SOFT" | "HARD"): Promise<void> {
+    if (type === "HARD") await this.#guests.put(guestOf(instance, POWER_STATES.running));
+    else await this.#set(instance, POWER_STATES.running);
+  }
+
+  pause(instance: Instance): Promise<void> {
+    return this.#set(instance, POWER_STATES.paused);
+  }
+
+  unpause(instance: Instance): Promise<void> {
+    return this.#set(instance, POWER_STATES.running);
+  }
+
+  async #set({ uuid }: Instance, state: PowerState): Promise<void> {
+    await this.#guests.put({ ...(await this.#guests.get(uuid)), state });
+  }
+
+  #known(node: string): void {
+    const { host } = this.#context;
+    if (node !== host) throw new InvalidConfiguration(\`this driver has one node, \${host}; found \${node}\`);
+  }
+}
+
+const guestOf = ({ uuid, displayName, vcpus, memoryMb, rootGb }: Instance, state: PowerState): Guest => ({
+  uuid,
+  name: displayName,
+  state,
+  vcpus,
+  memoryMb,
+  diskGb: rootGb,
+});
+`;

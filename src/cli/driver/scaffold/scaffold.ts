@@ -1,0 +1,140 @@
+import { driverSource } from "./driver-source.js";
+import { guestsSource } from "./guests-source.js";
+
+export interface ScaffoldOptions {
+  /** `my-driver` */
+  readonly name: string;
+  /** Of this package. */
+  readonly version: string;
+  /** From the new package's folder to this package's. */
+  readonly packagePath: string;
+}
+
+/** Path in the new package → text. */
+export type Scaffold = ReadonlyMap<string, string>;
+
+const json = (value: unknown): string => `${JSON.stringify(value, null, 2)}\n`;
+
+/** A package with a driver that keeps the contract: TypeScript, tests, a README and a section of nova.conf. */
+export const scaffoldOf = ({ name, version, packagePath }: ScaffoldOptions): Scaffold => {
+  const section = name.replaceAll("-", "_");
+  const className = name.replace(/(^|-)([a-z0-9])/g, (_, __, letter: string) => letter.toUpperCase());
+  return new Map([
+    ["package.json", packageOf(name, version, packagePath)],
+    ["tsconfig.json", TSCONFIG],
+    [".gitignore", "dist/\nnode_modules/\n"],
+    ["src/index.ts", indexSource(name, section, className)],
+    [`src/${name}.ts`, driverSource(name, className)],
+    ["src/guests.ts", guestsSource()],
+    ["test/contract.test.ts", testSource()],
+    ["nova.conf.sample", confOf(name, section)],
+    ["README.md", readmeOf(name, section)],
+  ]);
+};
+
+const packageOf = (name: string, version: string, packagePath: string): string =>
+  json({
+    name,
+    version: "0.1.0",
+    description: `A virt driver for compute-agent: ${name}`,
+    type: "module",
+    engines: { node: ">=20.18" },
+    exports: { ".": { types: "./dist/index.d.ts", default: "./dist/index.js" } },
+    files: ["dist", "nova.conf.sample", "README.md"],
+    scripts: {
+      build: "tsc",
+      check: "npm run build && compute-agent driver check .",
+      pretest: "npm run build",
+      test: "vitest run",
+      watch: "tsc --watch",
+    },
+    peerDependencies: { "compute-agent": `^${version}` },
+    devDependencies: {
+      "compute-agent": `file:${packagePath}`,
+      typescript: "^5.9.0 || ^6.0.0 || ^7.0.0",
+      vitest: "^4.1.0",
+    },
+  });
+
+const TSCONFIG = json({
+  compilerOptions: {
+    target: "es2023",
+    module: "nodenext",
+    strict: true,
+    noUncheckedIndexedAccess: true,
+    skipLibCheck: true,
+    declaration: true,
+    rootDir: "src",
+    outDir: "dist",
+    types: [],
+  },
+  include: ["src"],
+});
+
+const indexSource = (
+  name: string,
+  section: string,
+  className: string,
+): string => `import { defineDriver } from "compute-agent";
+import { ${className} } from "./${name}.js";
+
+/** The options of [${section}] in nova.conf. */
+export const configSchema = {
+  section: "${section}",
+  options: {
+    vcpus: { type: "integer", default: 8, min: 1, help: "CPUs of the host." },
+    memory_mb: { type: "integer", default: 16384, min: 1, help: "Memory of the host in MiB." },
+    disk_gb: { type: "integer", default: 100, min: 1, help: "Room for disks of guests in GiB." },
+  },
+} as const;
+
+/** What compute-agent loads: compute_driver = ${name} */
+export const driver = defineDriver({
+  name: "${name}",
+  apiVersion: "1.0",
+  configSchema,
+  create: (context) => new ${className}(context),
+});
+`;
+
+const testSource = (): string => `import { describeDriver } from "compute-agent/testing";
+import { driver } from "../dist/index.js";
+
+describeDriver(driver, { time: "virtual" });
+`;
+
+const confOf = (name: string, section: string): string => `[DEFAULT]
+compute_driver = ${name}
+
+[${section}]
+# CPUs of the host.
+#vcpus = 8
+# Memory of the host in MiB.
+#memory_mb = 16384
+# Room for disks of guests in GiB.
+#disk_gb = 100
+`;
+
+const readmeOf = (name: string, section: string): string => `# ${name}
+
+A virt driver for [compute-agent](https://www.npmjs.com/package/compute-agent).
+
+    npm install
+    npm test                     # builds it, then holds it against the contract, rule by rule
+    npm run check                # the same without a test runner
+
+Run it, from the folder above:
+
+    compute-cluster up --driver ./${name} --hosts 2      # a cluster of two hosts with this driver
+    compute-cluster drill                          # every operation, and what it made the driver do
+    compute-agent --host mine --compute-driver ./${name}
+
+Its options are section [${section}] of nova.conf; \`nova.conf.sample\` has them all.
+
+| file | what is in it |
+|---|---|
+| \`src/index.ts\` | name, options, and how a driver is made |
+| \`src/${name}.ts\` | the driver: what the agent calls |
+| \`src/guests.ts\` | the hypervisor: replace it by yours |
+| \`test/contract.test.ts\` | the contract's own tests |
+`;
