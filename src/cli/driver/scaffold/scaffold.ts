@@ -39,6 +39,8 @@ const packageOf = (name: string, version: string, packagePath: string): string =
     description: `A virt driver for compute-agent: ${name}`,
     type: "module",
     engines: { node: ">=20.18" },
+    main: "./dist/index.js",
+    types: "./dist/index.d.ts",
     exports: { ".": { types: "./dist/index.d.ts", default: "./dist/index.js" } },
     files: ["dist", "nova.conf.sample", "README.md"],
     scripts: {
