@@ -47,6 +47,8 @@ export interface ControlPlaneOptions {
 export interface ControlPlane {
   /** `http://127.0.0.1:8774` */
   readonly url: string;
+  /** The state of record, for those that live in the same process. */
+  readonly store: Store;
   /** Takes no more requests, lets those that run end, closes the store. What is left to do is done at the next start. */
   stop(): Promise<void>;
 }
@@ -164,6 +166,7 @@ export async function startControlPlane(options: ControlPlaneOptions): Promise<C
   ironic.start();
   return {
     url,
+    store,
     stop: async () => {
       conductor.stop();
       await listener.close();
