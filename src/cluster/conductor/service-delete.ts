@@ -1,9 +1,17 @@
-import type { ComputeNode, Migration, Service } from "../../conductor/records/index.js";
-import { PlacementAPIConnectFailure, PlacementError } from "../../placement/errors.js";
+import type { Migration, Service } from "../../conductor/records/index.js";
+import { PlacementError } from "../../placement/errors.js";
 import type { ReportClient } from "../../placement/report-client.js";
 import type { Logger } from "../../runtime/logger.js";
+import { leaveAggregates } from "../compute/aggregates/aggregate-hosts.js";
 import { type DeleteServiceOptions, ServiceDeleteRefused } from "../compute/api/deps.js";
 import type { Store } from "../store/store.js";
+import {
+  deleteTrees,
+  type Holding,
+  type ProviderDeletion,
+  readHoldings,
+  stripHoldings,
+} from "./service-delete-providers.js";
 
 /**
  * What DELETE /os-services does about allocations that would keep a provider from being deleted (spec 7.2):
@@ -15,19 +23,9 @@ export type ServiceDeletePolicy = (typeof SERVICE_DELETE_POLICIES)[number];
 
 export interface ServiceDeleteParts {
   readonly store: Store;
-  readonly placement: Pick<
-    ReportClient,
-    "beginPass" | "getAllocationsForProvider" | "removeProviderTreeFromInstanceAllocation" | "deleteResourceProvider"
-  >;
+  readonly placement: ProviderDeletion["placement"] & Pick<ReportClient, "aggregateAddHost" | "aggregateRemoveHost">;
   readonly policy: ServiceDeletePolicy;
   readonly logger: Logger;
-}
-
-/** Consumers that hold something on a provider of the node and are not cleaned by the delete itself. */
-interface Residue {
-  readonly node: ComputeNode;
-  readonly provider: string;
-  readonly consumers: readonly string[];
 }
 
 interface Deletion extends DeleteServiceOptions {
@@ -35,9 +33,10 @@ interface Deletion extends DeleteServiceOptions {
   readonly service: Service;
   /** Residues are removed instead of being a reason to refuse. */
   readonly removes: boolean;
-  /** Instances evacuated away from the host for good: their share of the host goes in any case (5.8 step 2). */
-  readonly evacuated: readonly string[];
 }
+
+/** Providers that a refusal names; more are counted. */
+const NAMED = 20;
 
 /**
  * Spec 7.1 steps 2 to 8 for a nova-compute, by policy.
@@ -48,17 +47,23 @@ export const createServiceDelete =
   async (service: Service, options: DeleteServiceOptions): Promise<void> => {
     const { store, policy } = parts;
     const removes = policy === "cascade" || (policy === "strict" && options.force);
-    const deletion: Deletion = { ...options, parts, service, removes, evacuated: evacuatedFrom(store, service.host) };
+    const deletion: Deletion = { ...options, parts, service, removes };
     refuseInUse(deletion); // 2, 4
-    const nodes = store.computeNodes.byHost(service.host); // 3: none is fine
-    if (policy === "upstream") await deleteProviders(deletion, nodes);
-    else await deleteProvidersOrRefuse(deletion, nodes);
-    // 5: there are no host aggregates to leave.
+    const orphans = await (policy === "upstream" ? deleteOrOrphan(deletion) : deleteOrRefuse(deletion)); // 5, 6
     store.transaction(() => {
       refuseInUse(deletion);
       store.mappings.unmapHost(service.host); // 7
       store.services.destroy(service.id); // 8
     });
+    for (const { node, provider, consumers } of orphans) {
+      parts.logger.error("a deleted service leaves its resource provider behind", {
+        host: service.host,
+        node: node.hypervisorHostname,
+        provider,
+        consumers: consumers ?? "unknown: Placement did not answer",
+        request_id: options.requestId,
+      });
+    }
   };
 
 /** Steps 2 and 4. @throws {ServiceDeleteRefused} */
@@ -73,7 +78,7 @@ function refuseInUse({ parts, service, removes, requestId }: Deletion): void {
   const moves = store.computeNodes
     .byHost(host)
     .flatMap(({ hypervisorHostname }) => store.migrations.inProgress(host, hypervisorHostname))
-    .filter((migration) => !(removes && leavesFor(host, migration)));
+    .filter((migration) => !(removes && hasLeft(host, migration)));
   if (moves.length > 0) {
     logger.info("Unable to delete compute service: migrations are in progress", {
       host,
@@ -86,107 +91,89 @@ function refuseInUse({ parts, service, removes, requestId }: Deletion): void {
   }
 }
 
-/** A move away from the host that cannot come back but by a revert. An evacuation can: its destination may still fail. */
-const leavesFor = (host: string, { migrationType, sourceCompute, destCompute }: Migration): boolean =>
-  migrationType !== "evacuation" && sourceCompute === host && destCompute !== host;
+/** A move whose guest runs elsewhere and only waits to be confirmed. An evacuation's destination may still fail. */
+const hasLeft = (host: string, { migrationType, status, sourceCompute, destCompute }: Migration): boolean =>
+  (migrationType === "migration" || migrationType === "resize") &&
+  (status === "finished" || status === "confirming") &&
+  sourceCompute === host &&
+  destCompute !== host;
 
-const evacuatedFrom = (store: Store, host: string): readonly string[] => [
-  ...new Set(
-    store.migrations
-      .byFilters({ sourceCompute: host, migrationTypes: ["evacuation"], statuses: ["done"] })
-      .map(({ instanceUuid }) => instanceUuid),
-  ),
-];
-
-/** Step 6 as upstream has it: what Placement refuses, or does not answer, is logged, and the provider is left. */
-async function deleteProviders(deletion: Deletion, nodes: readonly ComputeNode[]): Promise<void> {
-  const { parts, service, requestId } = deletion;
-  for (const node of nodes) {
-    try {
-      await deleteProvider(deletion, node);
-    } catch (error) {
-      if (!(error instanceof PlacementAPIConnectFailure)) throw error;
-      parts.logger.error("the resource provider of a deleted service could not be deleted", {
-        host: service.host,
-        node: node.hypervisorHostname,
-        request_id: requestId,
-        err: error,
-      });
-    }
+/** Steps 5 and 6 as upstream has them: what Placement refuses, or does not answer, leaves the provider behind. */
+async function deleteOrOrphan(deletion: Deletion): Promise<readonly Holding[]> {
+  const byNode = new Map<string, string[]>();
+  for (const { sourceNode, instanceUuid } of evacuationsFrom(deletion)) {
+    const instances = byNode.get(sourceNode ?? "") ?? [];
+    if (!instances.includes(instanceUuid)) byNode.set(sourceNode ?? "", [...instances, instanceUuid]);
   }
+  const providers = providersOf(deletion);
+  await leave(deletion);
+  return deleteTrees(providers, byNode);
 }
 
-/** Step 6 of `strict` and `cascade`: every provider is looked at before anything is changed. @throws {ServiceDeleteRefused} */
-async function deleteProvidersOrRefuse(deletion: Deletion, nodes: readonly ComputeNode[]): Promise<void> {
-  try {
-    const residues: Residue[] = [];
-    for (const node of nodes) residues.push(...(await residuesOn(deletion, node)));
+/** Steps 5 and 6 of `strict` and `cascade`: every provider is looked at before anything is changed. @throws {ServiceDeleteRefused} */
+async function deleteOrRefuse(deletion: Deletion): Promise<readonly Holding[]> {
+  const providers = providersOf(deletion);
+  const evacuated = new Set(evacuationsFrom(deletion).map(({ instanceUuid }) => instanceUuid));
+  const left = await settled(async () => {
+    const holdings = await readHoldings(providers);
+    const residues = holdings.map((holding) => without(holding, evacuated)).filter(isHeld);
     if (residues.length > 0 && !deletion.removes) throw refusedFor(residues, deletion.parts.policy);
-    for (const { node, consumers } of residues) {
-      for (const consumer of consumers) await strip(deletion, node, consumer);
-    }
-    for (const node of nodes) {
-      const remaining = await deleteProvider(deletion, node);
-      if (remaining.length > 0) throw refusedFor(await residuesOn(deletion, node), deletion.parts.policy, remaining);
-    }
+    await leave(deletion);
+    await stripHoldings(providers, holdings);
+    return deleteTrees(providers);
+  });
+  if (left.some(({ consumers }) => consumers === null)) throw unsettled("it did not delete all of them");
+  if (left.length > 0) throw refusedFor(left, deletion.parts.policy);
+  return [];
+}
+
+const providersOf = ({ parts, service, requestId }: Deletion): ProviderDeletion => ({
+  placement: parts.placement,
+  logger: parts.logger,
+  nodes: parts.store.computeNodes.byHost(service.host), // 3: none is fine
+  requestId,
+});
+
+/** For good: their instances' share of the host goes in any case (5.8 step 2). */
+const evacuationsFrom = ({ parts, service }: Deletion): readonly Migration[] =>
+  parts.store.migrations.byFilters({ sourceCompute: service.host, migrationTypes: ["evacuation"], statuses: ["done"] });
+
+/** Step 5. @throws {ServiceDeleteRefused} */
+const leave = ({ parts, service, requestId }: Deletion): Promise<void> =>
+  settled(() => leaveAggregates(parts, service.host, requestId));
+
+/** @throws {ServiceDeleteRefused} instead of Placement's errors */
+async function settled<T>(work: () => Promise<T>): Promise<T> {
+  try {
+    return await work();
   } catch (error) {
     if (!(error instanceof PlacementError)) throw error;
-    throw new ServiceDeleteRefused(
-      `Unable to delete compute service: what its resource providers hold could not be settled with Placement (${error.message}). Try again.`,
-    );
+    throw unsettled(error.message);
   }
 }
 
-async function residuesOn(
-  { parts: { placement }, evacuated, requestId }: Deletion,
-  node: ComputeNode,
-): Promise<readonly Residue[]> {
-  const pass = await placement.beginPass([node.uuid], { requestId });
-  const settled = new Set(evacuated);
-  const residues: Residue[] = [];
-  for (const { uuid } of pass.members(node.uuid) ?? []) {
-    const held = await placement.getAllocationsForProvider(uuid, { requestId });
-    const consumers = [...held.consumers.keys()].filter((consumer) => !settled.has(consumer)).sort();
-    if (consumers.length > 0) residues.push({ node, provider: uuid, consumers });
-  }
-  return residues;
-}
+const unsettled = (reason: string): ServiceDeleteRefused =>
+  new ServiceDeleteRefused(
+    `Unable to delete compute service: what its resource providers hold could not be settled with Placement (${reason}). Try again.`,
+  );
 
-/** Only this tree's part: a consumer may hold other providers, too. One that holds nothing any more is fine. */
-async function strip({ parts, requestId }: Deletion, node: ComputeNode, consumer: string): Promise<void> {
-  parts.logger.warn("a consumer's allocations on the provider of a deleted service are removed", {
-    consumer,
-    provider: node.uuid,
-    node: node.hypervisorHostname,
-    request_id: requestId,
-  });
-  await parts.placement.removeProviderTreeFromInstanceAllocation(consumer, node.uuid, { retry: true, requestId });
-}
+const without = (holding: Holding, evacuated: ReadonlySet<string>): Holding => ({
+  ...holding,
+  consumers: (holding.consumers ?? []).filter((consumer) => !evacuated.has(consumer)),
+});
 
-async function deleteProvider(
-  { parts, evacuated, requestId }: Deletion,
-  node: ComputeNode,
-): Promise<readonly string[]> {
-  const cascade = { instances: [], evacuated };
-  return (await parts.placement.deleteResourceProvider(node.uuid, { cascade, requestId })).remaining;
-}
+const isHeld = ({ consumers }: Holding): boolean => consumers !== null && consumers.length > 0;
 
-function refusedFor(
-  residues: readonly Residue[],
-  policy: ServiceDeletePolicy,
-  remaining: readonly string[] = [],
-): ServiceDeleteRefused {
-  const shown = residues.map(({ provider, consumers }) => ({ provider_uuid: provider, consumers }));
-  const left = remaining.filter((uuid) => residues.every(({ provider }) => provider !== uuid));
-  const found = [
-    ...shown.map((residue) => JSON.stringify(residue)),
-    ...left.map((uuid) => JSON.stringify({ provider_uuid: uuid, consumers: [] })),
-  ].join(", ");
+function refusedFor(holdings: readonly Holding[], policy: ServiceDeletePolicy): ServiceDeleteRefused {
+  const named = holdings
+    .slice(0, NAMED)
+    .map(({ provider, consumers }) => JSON.stringify({ provider_uuid: provider, consumers: consumers ?? [] }));
+  const more = holdings.length > NAMED ? ` and ${holdings.length - NAMED} more` : "";
   const mend =
     policy === "strict"
       ? 'Remove them ("openstack resource provider allocation unset"), or repeat the request with ?force=true to have them removed.'
       : "Something claimed them meanwhile; repeat the request.";
   return new ServiceDeleteRefused(
-    `Unable to delete compute service whose resource providers are in use: ${found}. ${mend}`,
+    `Unable to delete compute service whose resource providers are in use: ${named.join(", ")}${more}. ${mend}`,
   );
 }

@@ -237,4 +237,6 @@ const NO_PROVIDERS: ServiceDeleteParts["placement"] = {
   getAllocationsForProvider: async () => ({ consumers: new Map(), generation: 0 }),
   removeProviderTreeFromInstanceAllocation: async () => false,
   deleteResourceProvider: async () => ({ remaining: [] }),
+  aggregateAddHost: async () => undefined,
+  aggregateRemoveHost: async () => undefined,
 };
