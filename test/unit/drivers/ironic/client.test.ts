@@ -1,0 +1,208 @@
+import { readFile } from "node:fs/promises";
+import { describe, expect, test } from "vitest";
+import { errorOfAnswer, faultText } from "../../../../drivers/ironic/client/ironic-error.js";
+import type { HttpRequest, HttpResponse } from "../../../../src/virt/index.js";
+import { ironicDriver } from "./support/driver.js";
+import { FakeIronic, fault, LOCKED } from "./support/fake-ironic.js";
+
+const recorded = (name: string) =>
+  readFile(new URL(`../../../fixtures/golden/ironic/${name}.json`, import.meta.url), "utf8");
+
+const nodeRequest = (ironic: FakeIronic) => ironic.seen.filter(({ path }) => path.startsWith("/v1/nodes"));
+
+describe("what an answer means", () => {
+  test.each([
+    ["error-404-node", 404, "not-found", "could not be found"],
+    ["error-409-node-locked", 409, "locked", "is locked by host localhost"],
+    ["error-409-transition", 409, "transition", "while a state transition is in progress"],
+    ["error-409-instance-associated", 409, "associated", "is associated with instance"],
+    ["error-400-invalid-state", 400, "wrong-state", 'while it is in state "active"'],
+    ["error-406-version", 406, "version", "The supported version range is: [1.1, 1.82]"],
+  ])("the recorded %s", async (name, status, meaning, text) => {
+    const body = await recorded(name);
+    expect(faultText(body)).toContain(text);
+    expect(errorOfAnswer("GET", "http://ironic/v1", status, body)).toMatchObject({ meaning, status });
+  });
+
+  test.each([
+    [
+      409,
+      "Instance 1 is already associated with a node, it cannot be associated with this other node 2",
+      "instance-elsewhere",
+    ],
+    [409, "something else", "other"],
+    [400, "The provision action can't be performed on node 1 because it's in maintenance mode.", "maintenance"],
+    [400, "nonsense", "other"],
+    [503, "no free conductor workers", "no-worker"],
+    [504, "gateway", "unreachable"],
+    [401, "who?", "unauthorized"],
+    [500, "boom", "other"],
+  ])("%i %s", (status, text, meaning) => {
+    expect(errorOfAnswer("GET", "u", status, fault(status, text).body).meaning).toBe(meaning);
+  });
+
+  test("bodies that are no JSON, or not twice", () => {
+    expect(faultText("<html>502</html>")).toBe("<html>502</html>");
+    expect(faultText('{"error_message": "plain"}')).toBe("plain");
+    expect(faultText('{"error_message": {"faultstring": "once"}}')).toBe("once");
+  });
+});
+
+describe("the API version", () => {
+  test.each([
+    ["1.46", "1.46"],
+    ["1.76", "1.76"],
+    ["1.82", "1.82"],
+    ["1.92", "1.82"],
+  ])("of an Ironic that offers up to %s is %s", async (max, spoken) => {
+    const ironic = new FakeIronic();
+    ironic.versions = { min: "1.1", max };
+    const { driver } = await ironicDriver({ ironic });
+    await driver.getAvailableNodes({ refresh: true });
+    expect(nodeRequest(ironic)[0]?.headers["x-openstack-ironic-api-version"]).toBe(spoken);
+  });
+
+  test.each([
+    ["1.45", {}, "needs one of 1.46 to 1.82"],
+    ["1.81", { shard: "s" }, "which needs Ironic's API version 1.82"],
+  ])("an Ironic that offers up to %s is refused with %j", async (max, config, text) => {
+    const ironic = new FakeIronic();
+    ironic.versions = { min: "1.1", max };
+    const { driver } = await ironicDriver({ ironic, config });
+    await expect(driver.initHost()).rejects.toMatchObject({
+      name: "InvalidConfiguration",
+      message: expect.stringContaining(text),
+    });
+  });
+
+  test("is agreed on anew when Ironic was downgraded", async () => {
+    const ironic = new FakeIronic();
+    const { driver } = await ironicDriver({ ironic });
+    await driver.getAvailableNodes({ refresh: true });
+    ironic.versions = { min: "1.1", max: "1.76" };
+    expect(await driver.getAvailableNodes({ refresh: true })).toEqual([]);
+    expect(nodeRequest(ironic).map(({ headers }) => headers["x-openstack-ironic-api-version"])).toEqual([
+      "1.82",
+      "1.82",
+      "1.76",
+    ]);
+  });
+
+  test("an Ironic that is away does not keep the agent from starting", async () => {
+    const ironic = new FakeIronic();
+    ironic.fault = () => "refused";
+    const { driver } = await ironicDriver({ ironic });
+    await expect(driver.initHost()).resolves.toBeUndefined();
+    await expect(driver.getNodenamesByUuid()).rejects.toMatchObject({ name: "VirtDriverNotReady" });
+  });
+});
+
+describe("authentication", () => {
+  test("none, and basic", async () => {
+    const ironic = new FakeIronic();
+    const basic = { auth_type: "http_basic", username: "u", password: "pä" };
+    const { driver } = await ironicDriver({ ironic, config: basic });
+    await driver.initHost();
+    expect(ironic.seen[0]?.headers.authorization).toBe(`Basic ${Buffer.from("u:pä").toString("base64")}`);
+    const none = new FakeIronic();
+    await (await ironicDriver({ ironic: none })).driver.initHost();
+    expect(Object.keys(none.seen[0]?.headers ?? {})).toEqual(["accept"]);
+  });
+
+  const KEYSTONE = {
+    endpoint_override: null,
+    auth_type: "password",
+    auth_url: "http://identity/v3",
+    username: "nova",
+    password: "secret",
+    project_name: "service",
+  };
+
+  /** Identity beside Ironic. */
+  class Cloud extends FakeIronic {
+    tokens = 0;
+    expiresAt = "2100-01-01T00:00:00Z";
+    override async request(request: HttpRequest): Promise<HttpResponse> {
+      if (!request.url.startsWith("http://identity")) return super.request(request);
+      this.tokens += 1;
+      const endpoints = [
+        { interface: "public", url: "http://public" },
+        { interface: "internal", url: "http://ironic/v1/" },
+      ];
+      const token = { expires_at: this.expiresAt, catalog: [{ type: "baremetal", endpoints }] };
+      return { status: 201, headers: { "x-subject-token": `t${this.tokens}` }, body: JSON.stringify({ token }) };
+    }
+  }
+
+  test("a token of Identity, and the endpoint of its catalog; one for requests at once", async () => {
+    const ironic = new Cloud();
+    const { driver } = await ironicDriver({ ironic, config: KEYSTONE });
+    await Promise.all([driver.isNodeDeleted("a"), driver.isNodeDeleted("b")]);
+    expect(ironic.tokens).toBe(1);
+    expect(ironic.seen.every(({ headers }) => headers["x-auth-token"] === "t1")).toBe(true);
+    expect(ironic.seen[0]?.path).toBe("/");
+  });
+
+  test("another token before the end of the old one, and after a 401, once", async () => {
+    const ironic = new Cloud();
+    ironic.expiresAt = "2000-01-01T00:00:00Z";
+    const { driver } = await ironicDriver({ ironic, config: KEYSTONE });
+    await driver.initHost();
+    const before = ironic.tokens;
+    ironic.expiresAt = "2100-01-01T00:00:00Z";
+    await driver.isNodeDeleted("a");
+    expect(ironic.tokens).toBe(before + 1);
+    ironic.fault = ({ headers }) => (headers["x-auth-token"] === `t${before + 1}` ? fault(401, "expired") : undefined);
+    expect(await driver.isNodeDeleted("a")).toBe(true);
+    expect(ironic.tokens).toBe(before + 2);
+    ironic.fault = () => fault(401, "never");
+    await expect(driver.isNodeDeleted("a")).rejects.toMatchObject({ name: "VirtDriverNotReady" });
+    expect(ironic.tokens).toBe(before + 3);
+  });
+
+  test("options that are missing are named", async () => {
+    await expect(ironicDriver({ config: { endpoint_override: null } })).rejects.toThrow("[ironic] endpoint_override");
+    await expect(ironicDriver({ config: { ...KEYSTONE, password: null } })).rejects.toThrow("[ironic] password");
+  });
+});
+
+describe("retries", () => {
+  const powerOn = async (answer: HttpResponse, times: number) => {
+    const ironic = new FakeIronic();
+    const instance = { uuid: "11111111-1111-4111-8111-111111111111" } as never;
+    ironic.add({ instance_uuid: "11111111-1111-4111-8111-111111111111", provision_state: "active" });
+    let left = times;
+    ironic.fault = ({ method }) => {
+      if (method !== "PUT" || left === 0) return undefined;
+      left -= 1;
+      return answer;
+    };
+    const { driver, slept } = await ironicDriver({ ironic });
+    const outcome = await driver.powerOn(instance).then(
+      () => "done",
+      (error: Error) => error.message,
+    );
+    return { outcome, slept, puts: ironic.seen.filter(({ method }) => method === "PUT").length };
+  };
+
+  test.each([
+    ["locked", LOCKED],
+    ["503", fault(503, "no free conductor workers")],
+    ["transition", fault(409, "Node n can not be updated while a state transition is in progress.")],
+  ])("%s: five times, after 0.5, 1, 2, 4 and 8 seconds", async (_, answer) => {
+    const { outcome, slept, puts } = await powerOn(answer, 5);
+    expect(outcome).toBe("done");
+    expect(slept.slice(0, 5)).toEqual([500, 1000, 2000, 4000, 8000]);
+    expect(puts).toBe(6);
+    expect((await powerOn(answer, 6)).outcome).toMatch(/Ironic answered PUT/);
+  });
+
+  test.each([
+    ["associated", fault(409, "Node n is associated with instance i.")],
+    ["elsewhere", fault(409, "Instance i is already associated with a node")],
+    ["400", fault(400, "nonsense")],
+    ["500", fault(500, "boom")],
+  ])("%s: never", async (_, answer) => {
+    expect(await powerOn(answer, 1)).toMatchObject({ slept: [], puts: 1 });
+  });
+});

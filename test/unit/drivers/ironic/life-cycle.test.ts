@@ -1,0 +1,407 @@
+import { readFile } from "node:fs/promises";
+import { describe, expect, test } from "vitest";
+import { POWER_STATES } from "../../../../src/virt/index.js";
+import { bareMetal, DESTROY, INSTANCE, ironicDriver, spawnOptions } from "./support/driver.js";
+import { FakeIronic, fault, LOCKED } from "./support/fake-ironic.js";
+
+const NODE = "00000000-0000-4000-8000-000000000000";
+const BY_INSTANCE = `GET /v1/nodes?fields=F&instance_uuid=${INSTANCE}`;
+
+/** A driver with one node; in state active it has the instance. */
+const started = async (changes: Parameters<FakeIronic["add"]>[0] = {}, config = {}, quirks: string[] = []) => {
+  const ironic = new FakeIronic();
+  const node = ironic.add(changes);
+  const world = await ironicDriver({ ironic, host: "peer-compute", config, quirks });
+  await world.driver.initHost();
+  ironic.seen.length = 0;
+  return { ...world, node };
+};
+const active = { instance_uuid: INSTANCE, provision_state: "active" };
+
+/** The bodies of a section of what nova master sent. */
+const recordedBodies = async (section: string): Promise<unknown[]> => {
+  const path = "../../../fixtures/golden/ironic/recorded-nova-master-calls.txt";
+  const text = await readFile(new URL(path, import.meta.url), "utf8");
+  const part = text.split(/^## /m).find((title) => title.startsWith(section)) ?? "";
+  return [...part.matchAll(/^ {4}body: (.*)$/gm)].map(([, body = ""]) => JSON.parse(body));
+};
+
+describe("8.2 building", () => {
+  test("claims, tells of the instance, validates, deploys and polls as recorded", async () => {
+    const { driver, ironic, slept } = await started();
+    const instance = bareMetal(NODE);
+    await driver.prepareForSpawn(instance);
+    await driver.spawn(instance, spawnOptions());
+    expect(ironic.requests()).toEqual([
+      `GET /v1/nodes/${NODE}?fields=F`,
+      `PATCH /v1/nodes/${NODE}`,
+      `GET /v1/nodes/${NODE}?fields=F`,
+      `PATCH /v1/nodes/${NODE}`,
+      `GET /v1/nodes/${NODE}/validate`,
+      `PUT /v1/nodes/${NODE}/states/provision`,
+      BY_INSTANCE,
+      BY_INSTANCE,
+    ]);
+    expect(slept).toEqual([2000]);
+    const [claim, info, put] = ironic.seen.filter(({ body }) => body !== undefined).map(({ body }) => body);
+    expect(claim).toEqual([{ op: "replace", path: "/instance_uuid", value: INSTANCE }]);
+    expect([info]).toEqual((await recordedBodies("spawn")).slice(0, 1));
+    expect(put).toEqual({ target: "active" });
+    expect((await driver.getInfo(instance)).state).toBe(POWER_STATES.running);
+  });
+
+  test("attaches its ports first, a port that is attached already being success", async () => {
+    const { driver, ironic, node } = await started({ vifs: ["p1"] });
+    const network = ["p1", "p2"].map((id) => ({ id, address: "10.0.0.1", network: "n" }));
+    const instance = bareMetal(NODE);
+    await driver.prepareForSpawn(instance);
+    await driver.spawn(instance, spawnOptions({ network }));
+    expect(node.vifs).toEqual(["p1", "p2"]);
+    const order = ironic.requests().filter((request) => /^(POST|PATCH)/.test(request));
+    expect(order.slice(1, 3)).toEqual([`POST /v1/nodes/${NODE}/vifs`, `POST /v1/nodes/${NODE}/vifs`]);
+  });
+
+  test("a config drive goes along as an object", async () => {
+    const { driver, ironic } = await started();
+    const userData = Buffer.from("#!/bin/sh").toString("base64");
+    const instance = bareMetal(NODE, { configDrive: true, userData, metadata: { a: "b" } });
+    await driver.prepareForSpawn(instance);
+    await driver.spawn(instance, spawnOptions());
+    expect(ironic.seen.find(({ method }) => method === "PUT")?.body).toMatchObject({
+      configdrive: { meta_data: { uuid: INSTANCE, meta: { a: "b" } }, user_data: "#!/bin/sh" },
+    });
+  });
+
+  test.each([
+    [
+      "a validation that fails",
+      (ironic: FakeIronic) => {
+        ironic.validation.deploy = { result: false, reason: "x" };
+      },
+    ],
+    [
+      "an interface that does not answer",
+      (ironic: FakeIronic) => {
+        ironic.validation.storage = { result: null };
+      },
+    ],
+    [
+      "a deployment that is refused",
+      (ironic: FakeIronic) => {
+        ironic.fault = ({ method }) => (method === "PUT" ? fault(400, "no") : undefined);
+      },
+    ],
+  ])("%s gives the node back: volumes, ports, then the claim", async (_, breakIt) => {
+    const { driver, ironic, node } = await started();
+    ironic.volumeTargets = ["v1"];
+    const network = [{ id: "p1", address: "10.0.0.1", network: "n" }];
+    const instance = bareMetal(NODE);
+    await driver.prepareForSpawn(instance);
+    breakIt(ironic);
+    await expect(driver.spawn(instance, spawnOptions({ network }))).rejects.toThrow();
+    expect(node).toMatchObject({ instance_uuid: null, instance_info: {}, vifs: [], provision_state: "available" });
+    expect(ironic.requests().slice(-4)).toEqual([
+      `GET /v1/volume/targets?node=${NODE}&detail=True`,
+      "DELETE /v1/volume/targets/v1",
+      `DELETE /v1/nodes/${NODE}/vifs/p1`,
+      `PATCH /v1/nodes/${NODE}`,
+    ]);
+    expect(ironic.seen.at(-1)?.body).toEqual((await recordedBodies("prepare_for_spawn then")).at(-1));
+  });
+
+  test("a deployment that fails says why, and is left to destroy", async () => {
+    const { driver, ironic, node } = await started();
+    ironic.deployEnds = "deploy failed";
+    const instance = bareMetal(NODE);
+    await driver.prepareForSpawn(instance);
+    await expect(driver.spawn(instance, spawnOptions())).rejects.toThrow("the disk is on fire");
+    expect(node.instance_uuid).toBe(INSTANCE);
+    await driver.destroy(instance, DESTROY);
+    expect(node).toMatchObject({ instance_uuid: null, provision_state: "available" });
+  });
+
+  test("InvalidImage is hopeless on every host", async () => {
+    const { driver, ironic } = await started();
+    const instance = bareMetal(NODE);
+    await driver.prepareForSpawn(instance);
+    ironic.fault = ({ method }) => (method === "PUT" ? fault(400, "InvalidImage: no such image") : undefined);
+    await expect(driver.spawn(instance, spawnOptions())).rejects.toMatchObject({ name: "BuildAbortException" });
+  });
+
+  test.each([
+    [null],
+    [{ vmState: "building", taskState: "deleting" }],
+    [{ vmState: "error", taskState: null }],
+  ] as const)("stops when nobody wants the instance any more: %j", async (states) => {
+    const { driver, records } = await started();
+    const instance = bareMetal(NODE);
+    await driver.prepareForSpawn(instance);
+    records.states = states;
+    await expect(driver.spawn(instance, spawnOptions())).rejects.toMatchObject({ name: "InstanceDeployFailure" });
+  });
+
+  test("stops when the node is torn down by somebody", async () => {
+    const { driver, ironic, node } = await started();
+    const instance = bareMetal(NODE);
+    await driver.prepareForSpawn(instance);
+    ironic.done = ({ method }) => {
+      if (method !== "PUT") return;
+      ironic.halt();
+      Object.assign(node, { provision_state: "deleting", target_provision_state: "available" });
+    };
+    await expect(driver.spawn(instance, spawnOptions())).rejects.toMatchObject({ name: "InstanceNotFound" });
+  });
+
+  test("an answer to the request to deploy that is lost: the node is read, and it is not sent twice", async () => {
+    const { driver, ironic, node } = await started();
+    const instance = bareMetal(NODE);
+    await driver.prepareForSpawn(instance);
+    ironic.fault = ({ method }) => (method === "PUT" ? "answer lost" : undefined);
+    await driver.spawn(instance, spawnOptions());
+    expect(node.provision_state).toBe("active");
+    expect(ironic.seen.filter(({ method }) => method === "PUT")).toHaveLength(1);
+  });
+
+  test("an Ironic that is away for a minute of a deployment is waited for", async () => {
+    const { driver, ironic, node, slept } = await started();
+    const instance = bareMetal(NODE);
+    await driver.prepareForSpawn(instance);
+    let away = 30;
+    ironic.fault = ({ path }) => {
+      if (!path.includes("instance_uuid=") || away === 0) return undefined;
+      away -= 1;
+      return "refused";
+    };
+    await driver.spawn(instance, spawnOptions());
+    expect(node.provision_state).toBe("active");
+    expect(slept).toHaveLength(31);
+  });
+});
+
+describe("8.2 destroy", () => {
+  test("tears down as recorded, and an absent instance is success", async () => {
+    const { driver, ironic, node } = await started(active);
+    await driver.destroy(bareMetal(NODE), DESTROY);
+    expect(ironic.requests()).toEqual([
+      BY_INSTANCE,
+      `PUT /v1/nodes/${NODE}/states/provision`,
+      BY_INSTANCE,
+      BY_INSTANCE,
+    ]);
+    expect(ironic.seen[1]?.body).toEqual({ target: "deleted" });
+    expect(node.instance_uuid).toBeNull();
+    ironic.seen.length = 0;
+    await driver.destroy(bareMetal(NODE), DESTROY);
+    expect(ironic.requests()).toEqual([BY_INSTANCE]);
+  });
+
+  const TORN = ["active", "deploy failed", "error", "wait call-back", "deploying", "rescue", "rescue failed"];
+  test.each(TORN)("%s is torn down", async (provision_state) => {
+    const { driver, ironic } = await started({ ...active, provision_state });
+    await driver.destroy(bareMetal(NODE), DESTROY);
+    expect(ironic.requests().filter((request) => /^(PUT|PATCH)/.test(request))).toEqual([
+      `PUT /v1/nodes/${NODE}/states/provision`,
+    ]);
+  });
+
+  test.each(["available", "manageable", "clean failed", "inspect failed"])(
+    "%s has only its claim undone",
+    async (provision_state) => {
+      const { driver, ironic, node } = await started({ ...active, provision_state, vifs: ["p1"] });
+      await driver.destroy(bareMetal(NODE), { ...DESTROY, network: [{ id: "p1", address: "", network: "n" }] });
+      expect(ironic.requests().filter((request) => /^(PUT|PATCH)/.test(request))).toEqual([`PATCH /v1/nodes/${NODE}`]);
+      expect(node).toMatchObject({ instance_uuid: null, vifs: [] });
+    },
+  );
+
+  test("a node that is being deleted already is waited for", async () => {
+    const { driver, ironic, node } = await started({ ...active, provision_state: "deleting" });
+    let polls = 3;
+    ironic.done = () => {
+      polls -= 1;
+      if (polls === 0) node.instance_uuid = null;
+    };
+    await driver.destroy(bareMetal(NODE), DESTROY);
+    expect(ironic.requests().every((request) => request === BY_INSTANCE)).toBe(true);
+  });
+
+  test("a lost answer does not end it, nor is it sent again after it was taken", async () => {
+    const { driver, ironic, node } = await started(active);
+    ironic.fault = ({ method }) => (method === "PUT" ? "answer lost" : undefined);
+    await driver.destroy(bareMetal(NODE), DESTROY);
+    expect(node.instance_uuid).toBeNull();
+    expect(ironic.seen.filter(({ method }) => method === "PUT")).toHaveLength(1);
+  });
+
+  test("gives up after api_max_retries polls", async () => {
+    const { driver } = await started({ ...active, provision_state: "deleting" }, { api_max_retries: 3 });
+    await expect(driver.destroy(bareMetal(NODE), DESTROY)).rejects.toThrow("after 4 polls");
+  });
+
+  test("the next inventory is made of a fresh read", async () => {
+    const { driver, ironic, records } = await started(active);
+    records.instances = [INSTANCE];
+    await driver.getAvailableNodes({ refresh: true });
+    await driver.destroy(bareMetal(NODE), DESTROY);
+    ironic.seen.length = 0;
+    await driver.getAvailableResource(NODE);
+    expect(ironic.requests()).toEqual([`GET /v1/nodes/${NODE}?fields=F`]);
+    expect(await driver.listInstanceUuids()).toEqual([]);
+  });
+});
+
+describe("8.2 a claim", () => {
+  const OTHER = "99999999-2222-4333-8444-555555555555";
+
+  test.each([
+    ["has another instance", { instance_uuid: OTHER }],
+    ["is in maintenance", { maintenance: true }],
+    ["is being cleaned", { provision_state: "cleaning" }],
+    ["has an unknown power state", { power_state: null }],
+  ])("of a node that %s is given to another host, and nothing is written", async (_, changes) => {
+    const { driver, ironic } = await started(changes);
+    await expect(driver.prepareForSpawn(bareMetal(NODE))).rejects.toMatchObject({
+      name: "ComputeResourcesUnavailable",
+    });
+    expect(ironic.seen.every(({ method }) => method === "GET")).toBe(true);
+  });
+
+  const losing = {
+    "lost to another": fault(409, `Node ${NODE} is associated with instance ${OTHER}.`),
+    "of a node that stays locked": LOCKED,
+    refused: fault(400, "no"),
+  };
+  test.each(Object.entries(losing))(
+    "%s is given to another host, but aborts the build as upstream's",
+    async (_, answer) => {
+      for (const [quirks, name] of [
+        [[], "ComputeResourcesUnavailable"],
+        [["ironic-lost-claim-aborts"], "BuildAbortException"],
+      ] as const) {
+        const { driver, ironic } = await started({}, {}, [...quirks]);
+        ironic.fault = ({ method }) => (method === "PATCH" ? answer : undefined);
+        await expect(driver.prepareForSpawn(bareMetal(NODE))).rejects.toMatchObject({ name });
+        await driver.failedSpawnCleanup(bareMetal(NODE));
+        expect(ironic.seen.filter(({ method }) => method === "PATCH").length).toBeLessThanOrEqual(2);
+      }
+    },
+  );
+
+  test("of a node that was locked for a moment is tried once more", async () => {
+    const { driver, ironic, node } = await started();
+    let locked = 1;
+    ironic.fault = ({ method }) => {
+      if (method !== "PATCH" || locked === 0) return undefined;
+      locked -= 1;
+      return LOCKED;
+    };
+    await driver.prepareForSpawn(bareMetal(NODE));
+    expect(node.instance_uuid).toBe(INSTANCE);
+  });
+
+  test("whose answer was lost is found in the node", async () => {
+    const { driver, ironic, node } = await started();
+    ironic.fault = ({ method }) => (method === "PATCH" ? "answer lost" : undefined);
+    await driver.prepareForSpawn(bareMetal(NODE));
+    expect(node.instance_uuid).toBe(INSTANCE);
+    expect(ironic.seen.filter(({ method }) => method === "PATCH")).toHaveLength(1);
+  });
+
+  test("of an instance that has another node is hopeless", async () => {
+    const { driver, ironic } = await started();
+    const other = ironic.add({ instance_uuid: INSTANCE });
+    await expect(driver.prepareForSpawn(bareMetal(NODE))).rejects.toMatchObject({
+      name: "BuildAbortException",
+      message: expect.stringContaining(other.uuid),
+    });
+  });
+
+  test("is undone once, and a second time is nothing to do", async () => {
+    const { driver, ironic, node } = await started();
+    await driver.prepareForSpawn(bareMetal(NODE));
+    await driver.failedSpawnCleanup(bareMetal(NODE));
+    expect(node.instance_uuid).toBeNull();
+    const before = ironic.seen.length;
+    await driver.failedSpawnCleanup(bareMetal(NODE));
+    expect(ironic.requests().slice(before)).toEqual([BY_INSTANCE]);
+  });
+
+  test("of ten claimants of one node one gets it", async () => {
+    const ironic = new FakeIronic();
+    ironic.add();
+    const { driver } = await ironicDriver({ ironic });
+    const uuid = (at: number) => `11111111-0000-4000-8000-00000000000${at}`;
+    const claims = Array.from({ length: 10 }, (_, at) => driver.prepareForSpawn(bareMetal(NODE, { uuid: uuid(at) })));
+    const outcomes = await Promise.allSettled(claims);
+    expect(outcomes.filter(({ status }) => status === "fulfilled")).toHaveLength(1);
+    for (const outcome of outcomes) {
+      if (outcome.status === "rejected") expect(outcome.reason.name).toBe("ComputeResourcesUnavailable");
+    }
+  });
+});
+
+describe("8.2 power", () => {
+  test("on and off as recorded, and what it came to is known without asking", async () => {
+    const { driver, ironic, records } = await started(active);
+    records.instances = [INSTANCE];
+    await driver.getAvailableNodes({ refresh: true });
+    ironic.seen.length = 0;
+    await driver.powerOn(bareMetal(NODE));
+    expect(ironic.requests()).toEqual([BY_INSTANCE, `PUT /v1/nodes/${NODE}/states/power`, BY_INSTANCE, BY_INSTANCE]);
+    expect(ironic.seen[1]?.body).toEqual({ target: "power on" });
+    ironic.seen.length = 0;
+    expect(await driver.powerState(bareMetal(NODE))).toBe(POWER_STATES.running);
+    expect(ironic.seen).toEqual([]);
+    await driver.powerOff(bareMetal(NODE));
+    expect(await driver.powerState(bareMetal(NODE))).toBe(POWER_STATES.shutdown);
+  });
+
+  const targets = (ironic: FakeIronic) =>
+    ironic.seen.filter(({ method }) => method === "PUT").map(({ body }) => (body as { target: string }).target);
+
+  test.each([
+    [{}, ["soft power off"], ["soft rebooting"]],
+    [{ no_soft: true }, ["soft power off", "power off"], ["soft rebooting", "rebooting"]],
+  ])("softly, where the node can: %j", async (properties, off, rebooted) => {
+    const { driver, ironic } = await started({ ...active, power_state: "power on", properties });
+    await driver.reboot(bareMetal(NODE), "SOFT");
+    expect(targets(ironic)).toEqual(rebooted);
+    ironic.seen.length = 0;
+    await driver.powerOff(bareMetal(NODE), { timeout: 30 });
+    expect(targets(ironic)).toEqual(off);
+    expect(ironic.seen.find(({ method }) => method === "PUT")?.body).toMatchObject({ timeout: 30 });
+  });
+
+  test("of an instance without a node is InstanceNotFound", async () => {
+    const { driver } = await started();
+    await expect(driver.powerOn(bareMetal(NODE))).rejects.toMatchObject({ name: "InstanceNotFound" });
+    await expect(driver.reboot(bareMetal(NODE), "HARD")).rejects.toMatchObject({ name: "InstanceNotFound" });
+    expect(await driver.powerState(bareMetal(NODE))).toBe(POWER_STATES.nostate);
+  });
+});
+
+describe("8.2 rebuild, rescue", () => {
+  test("a rebuild keeps the node, and tells of the instance as recorded", async () => {
+    const { driver, ironic, node } = await started(active);
+    await driver.rebuild(bareMetal(NODE), spawnOptions());
+    const [info, put] = ironic.seen.filter(({ body }) => body !== undefined).map(({ body }) => body);
+    expect([info]).toEqual((await recordedBodies("rebuild")).slice(0, 1));
+    expect(put).toEqual({ target: "rebuild" });
+    expect(node).toMatchObject({ instance_uuid: INSTANCE, provision_state: "active" });
+  });
+
+  test("rescue and unrescue; unrescue of what is not rescued does nothing", async () => {
+    const { driver, ironic, node } = await started(active);
+    await driver.rescue(bareMetal(NODE), { image: spawnOptions().image, ...DESTROY });
+    expect(node.provision_state).toBe("rescue");
+    expect(ironic.seen.find(({ method }) => method === "PUT")?.body).toMatchObject({
+      target: "rescue",
+      rescue_password: expect.any(String),
+    });
+    await driver.unrescue(bareMetal(NODE));
+    expect(node.provision_state).toBe("active");
+    ironic.seen.length = 0;
+    await driver.unrescue(bareMetal(NODE));
+    expect(ironic.requests()).toEqual([BY_INSTANCE]);
+  });
+});

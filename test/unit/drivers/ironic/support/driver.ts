@@ -1,0 +1,97 @@
+import { driver as definition } from "../../../../../drivers/ironic/index.js";
+import { createVirtualRuntime } from "../../../../../src/runtime/virtual/index.js";
+import { createDriverHost } from "../../../../../src/virt/driver-host.js";
+import type { Instance, InstanceStates, SpawnOptions, Timers } from "../../../../../src/virt/index.js";
+import { contextOf, imageOf, instanceOf, WORKAROUNDS } from "../../../virt/fixtures.js";
+import { FakeIronic } from "./fake-ironic.js";
+
+export interface World {
+  readonly ironic?: FakeIronic;
+  readonly host?: string;
+  readonly config?: Readonly<Record<string, unknown>>;
+  readonly quirks?: readonly string[];
+  readonly skipReserveInUseIronicNodes?: boolean;
+}
+
+/** A driver on a {@link FakeIronic}; waiting takes no time, and is noted. */
+export const ironicDriver = async (world: World = {}) => {
+  const { ironic = new FakeIronic(), host = "compute-1" } = world;
+  const runtime = createVirtualRuntime();
+  const slept: number[] = [];
+  const timers: Timers = { sleep: async (milliseconds) => void slept.push(milliseconds), after: () => () => {} };
+  /** What the state of record says; tests change it. */
+  const records = {
+    instances: [] as string[],
+    hosts: [] as string[],
+    states: { vmState: "building", taskState: "spawning" } as InstanceStates | null,
+    asked: [] as string[],
+  };
+  const driver = await createDriverHost(definition, {
+    ...contextOf(runtime),
+    timers,
+    http: ironic,
+    host,
+    config: { endpoint_override: "http://ironic", ...world.config },
+    workarounds: {
+      ...WORKAROUNDS,
+      upstreamQuirks: new Set(world.quirks ?? []),
+      skipReserveInUseIronicNodes: world.skipReserveInUseIronicNodes ?? false,
+    },
+    virtApi: {
+      instanceUuidsOfHost: async () => {
+        records.asked.push("instances");
+        return records.instances;
+      },
+      liveHosts: async (type) => {
+        records.asked.push(`hosts of ${type}`);
+        return records.hosts;
+      },
+      instanceStates: async () => records.states,
+    },
+  });
+  return { driver, ironic, records, slept, runtime };
+};
+
+export const INSTANCE = "11111111-2222-4333-8444-555555555555";
+
+/** As it was when the calls of nova master were recorded. */
+export const bareMetal = (node: string, changes: Partial<Instance> = {}): Instance => {
+  const instance = instanceOf();
+  return {
+    ...instance,
+    uuid: INSTANCE,
+    node,
+    host: "peer-compute",
+    displayName: "vm-1",
+    projectId: "p",
+    userId: "u",
+    systemMetadata: { owner_project_name: "pn", owner_user_name: "un" },
+    vcpus: 48,
+    memoryMb: 196_608,
+    rootGb: 900,
+    flavor: {
+      ...instance.flavor,
+      name: "bm",
+      vcpus: 48,
+      memoryMb: 196_608,
+      rootGb: 900,
+      extraSpecs: { "capabilities:boot_mode": "uefi", "trait:CUSTOM_BM": "required", "resources:VCPU": "0" },
+    },
+    ...changes,
+  };
+};
+
+export const spawnOptions = (changes: Partial<SpawnOptions> = {}): SpawnOptions => ({
+  image: { ...imageOf(), id: "aaaaaaaa-bbbb-4ccc-8ddd-eeeeeeeeeeee" },
+  allocations: {},
+  network: [],
+  blockDevices: { rootDeviceName: "/dev/sda", blockDeviceMapping: [] },
+  powerOn: true,
+  ...changes,
+});
+
+export const DESTROY = {
+  network: [],
+  blockDevices: { rootDeviceName: "/dev/sda", blockDeviceMapping: [] },
+  destroyDisks: true,
+};
