@@ -18,7 +18,8 @@ export interface AgentMetrics {
   /** Spec 2.5. */
   heartbeat(reported: boolean): void;
   placementRequest(event: PlacementRequestEvent): void;
-  driverCall(method: string, milliseconds: number, outcome: DriverOutcome): void;
+  /** `instanceUuid`: of the guest that the call was about, if it was about one. */
+  driverCall(method: string, milliseconds: number, outcome: DriverOutcome, instanceUuid: string | undefined): void;
   /** Consumers that hold something on this host's tree and should not (spec 9.3), as last found. */
   leakedAllocations(kind: LeakKind, count: number): void;
 }

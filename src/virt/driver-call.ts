@@ -20,8 +20,13 @@ export interface DriverCallOptions {
   readonly permit?: (method: DriverMethod, instanceUuid: string | undefined) => void | Promise<void>;
   /** Fault points, within the call's time-out: an error takes the driver's place, waiting is the driver's delay. */
   readonly point?: (method: DriverMethod, when: "before" | "after", signal: AbortSignal) => void | Promise<void>;
-  /** Told how each call ended, and after how many milliseconds. */
-  readonly observe?: (method: DriverMethod, milliseconds: number, outcome: DriverOutcome) => void;
+  /** Told how each call ended, and after how many milliseconds; of which guest it was, if it was of one. */
+  readonly observe?: (
+    method: DriverMethod,
+    milliseconds: number,
+    outcome: DriverOutcome,
+    instanceUuid: string | undefined,
+  ) => void;
 }
 
 export interface DriverCallDoors {
@@ -75,7 +80,7 @@ export class DriverCaller {
       else if (signal?.aborted && error === signal.reason) outcome = "aborted";
       throw error;
     } finally {
-      this.#observe(method, this.#doors.clock.monotonic() - started, outcome);
+      this.#observe(call, this.#doors.clock.monotonic() - started, outcome);
     }
   }
 
@@ -149,9 +154,13 @@ export class DriverCaller {
     );
   }
 
-  #observe(method: DriverMethod, milliseconds: number, outcome: DriverOutcome): void {
+  #observe(
+    { method, instanceUuid }: Pick<DriverCall<unknown>, "method" | "instanceUuid">,
+    milliseconds: number,
+    outcome: DriverOutcome,
+  ): void {
     try {
-      this.#options.observe?.(method, milliseconds, outcome);
+      this.#options.observe?.(method, milliseconds, outcome, instanceUuid);
     } catch (error) {
       this.#doors.logger.error("the observer of driver calls failed", { method, err: error });
     }

@@ -1,7 +1,7 @@
 import type { DriverOperationOptions, VirtDriver } from "./driver.js";
 import type { DriverCaller } from "./driver-call.js";
 import { DriverChecks } from "./driver-checks.js";
-import { DRIVER_METHODS, type DriverMethod } from "./driver-methods.js";
+import type { DriverMethod } from "./driver-methods.js";
 import { NotImplemented } from "./errors.js";
 import type { LiveMigrationHandover } from "./live-migration-handover.js";
 import type { Instance } from "./types.js";
@@ -54,7 +54,7 @@ export class DriverInvoker {
     const subject: unknown = args[INSTANCE_SECOND.has(method) ? 1 : 0];
     return this.#caller.call({
       method,
-      instanceUuid: DRIVER_METHODS[method].changesGuests ? (subject as Instance).uuid : undefined,
+      instanceUuid: uuidOf(subject),
       signal: options?.signal,
       invoke: (signal) =>
         Reflect.apply(this.#driver[method] as () => unknown, this.#driver, [
@@ -82,5 +82,9 @@ export class DriverInvoker {
     });
   }
 }
+
+/** Of the instance that a call is about; undefined: it is about the host, or about several. */
+const uuidOf = (subject: unknown): string | undefined =>
+  typeof subject === "object" && subject !== null && "uuid" in subject ? String(subject.uuid) : undefined;
 
 const INSTANCE_SECOND: ReadonlySet<DriverMethod> = new Set(["finishMigration", "confirmMigration"]);

@@ -18,6 +18,7 @@ export interface AgentCommandOptions {
   readonly debug?: true;
   readonly logFormat: "pretty" | "json";
   readonly metricsPort?: number;
+  readonly traceDriver?: true;
   readonly release?: Release;
   readonly serviceVersion?: number;
 }
@@ -44,6 +45,10 @@ export const agentCommand = (action: (options: AgentCommandOptions) => Promise<v
       new Option("--log-format <format>", "of the log on standard error").choices(["pretty", "json"]).default("pretty"),
     )
     .option("--metrics-port <n>", "serve Prometheus metrics on the loopback interface; 0: any free port, printed", port)
+    .option(
+      "--trace-driver",
+      "write each call of the driver to driver-calls.jsonl in state_path, for compute-cluster drill",
+    )
     .addOption(
       new Option("--release <name>", "be of this release: say its service version, and move servers as it did").choices(
         RELEASE_NAMES,

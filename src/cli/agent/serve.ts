@@ -1,5 +1,6 @@
 import { type Agent, AgentStopped, createAgent } from "../../agent/agent.js";
 import { HostLeaseLost } from "../../agent/host-lease.js";
+import type { AgentMetrics } from "../../agent/metrics.js";
 import { refusalOf } from "../../agent/startup/refusals.js";
 import { ConductorUnreachable, JoinTokenRefused } from "../../conductor/errors.js";
 import { createFaultDoors } from "../../runtime/fault-doors.js";
@@ -13,6 +14,7 @@ import { reportComponent } from "../ui/component-report.js";
 import { ExitCode } from "../ui/exit-code.js";
 import { createTerminal } from "../ui/terminal.js";
 import { connect } from "./connect.js";
+import { traceDriver } from "./driver-trace.js";
 import { type LoadedConfig, loadConfig } from "./load-config.js";
 import { type MetricsOutlet, openMetrics } from "./metrics.js";
 import { type AgentCommandOptions, serviceVersionOf } from "./options.js";
@@ -31,6 +33,7 @@ export const serve = async (options: AgentCommandOptions): Promise<number> => {
   for (const warning of loaded.compiled.warnings) logger.warn(warning.message);
   const outlet = await openMetrics(options.metricsPort, loaded.compiled.config.defaults.host, runtime);
   if (outlet.url !== null) terminal.print(`metrics on ${outlet.url}`);
+  const metrics = await metricsFor(options, outlet, loaded, runtime);
   const faultFile = await openFaults(loaded.compiled.config.defaults.statePath, runtime);
   const { faults } = faultFile;
   const doors = createFaultDoors(runtime, faults);
@@ -51,7 +54,7 @@ export const serve = async (options: AgentCommandOptions): Promise<number> => {
   try {
     const connection = await connect(loaded.compiled.config, loaded.directory, doors, abort.signal);
     try {
-      agent = await start(loaded, connection, { runtime: doors, faults, outlet }, serviceVersionOf(options));
+      agent = await start(loaded, connection, { runtime: doors, faults, outlet, metrics }, serviceVersionOf(options));
       process.on("SIGHUP", () => agent?.reset());
       if (abort.signal.aborted) void agent.stop();
       return await run(agent, runtime);
@@ -74,12 +77,21 @@ interface Surroundings {
   readonly runtime: Runtime;
   readonly faults: ChangingFaults;
   readonly outlet: MetricsOutlet;
+  readonly metrics: AgentMetrics;
 }
+
+const metricsFor = (
+  { traceDriver: traced }: AgentCommandOptions,
+  { metrics }: MetricsOutlet,
+  { compiled }: LoadedConfig,
+  runtime: Runtime,
+): AgentMetrics | Promise<AgentMetrics> =>
+  traced === true ? traceDriver(metrics, compiled.config.defaults.statePath, runtime) : metrics;
 
 const start = async (
   { compiled, driver, driverConfig, configFiles }: LoadedConfig,
   connection: Awaited<ReturnType<typeof connect>>,
-  { runtime, faults, outlet }: Surroundings,
+  { runtime, faults, outlet, metrics }: Surroundings,
   serviceVersion: number | undefined,
 ): Promise<Agent> => {
   const { config } = compiled;
@@ -95,8 +107,8 @@ const start = async (
     session,
     driver,
     driverConfig,
-    placement: reportClient(config, runtime, session, outlet.metrics),
-    metrics: outlet.metrics,
+    placement: reportClient(config, runtime, session, metrics),
+    metrics,
     faults,
     ...(serviceVersion === undefined ? {} : { serviceVersion }),
   });

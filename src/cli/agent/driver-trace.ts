@@ -1,0 +1,39 @@
+import { join } from "node:path";
+import type { AgentMetrics } from "../../agent/metrics.js";
+import type { Runtime } from "../../runtime/runtime.js";
+
+/** One call of the driver that was about a guest, as a line of the trace. */
+export interface TracedCall {
+  /** When it began, in milliseconds since the epoch. */
+  readonly at: number;
+  readonly method: string;
+  readonly instance: string;
+  readonly milliseconds: number;
+  /** `success`, `error`, `timeout`, `misbehaved`, `aborted` or `refused`. */
+  readonly outcome: string;
+}
+
+/** In an agent's `state_path`: a line of JSON for each {@link TracedCall}, in the order in which they ended. */
+export const driverTraceFile = (statePath: string): string => join(statePath, "driver-calls.jsonl");
+
+/** Metrics that also write down what the driver was asked to do; the trace begins anew with each agent. */
+export const traceDriver = async (
+  metrics: AgentMetrics,
+  statePath: string,
+  { files, clock, logger }: Pick<Runtime, "files" | "clock" | "logger">,
+): Promise<AgentMetrics> => {
+  const file = driverTraceFile(statePath);
+  await files.write(file, "");
+  let written: Promise<void> = Promise.resolve();
+  return {
+    ...metrics,
+    driverCall: (method, milliseconds, outcome, instance) => {
+      metrics.driverCall(method, milliseconds, outcome, instance);
+      if (instance === undefined) return;
+      const call: TracedCall = { at: clock.now() - milliseconds, method, instance, milliseconds, outcome };
+      written = written
+        .then(() => files.append(file, `${JSON.stringify(call)}\n`))
+        .catch((error: unknown) => logger.warn("a call of the driver could not be traced", { err: error }));
+    },
+  };
+};
