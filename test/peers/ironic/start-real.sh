@@ -1,12 +1,12 @@
 #!/bin/bash
-# start-real.sh STATE_DIR PORT [mariadb|sqlite|kept]: starts Debian's real Ironic (packages ironic-api, ironic-conductor,
+# start-real.sh STATE_DIR PORT RPC_PORT [mariadb|sqlite|kept]: starts Debian's real Ironic (packages ironic-api, ironic-conductor,
 # python3-pymysql; mariadb-server for mariadb) stand-alone with fake hardware: the API on 127.0.0.1:PORT without
-# authentication, JSON-RPC to the conductor on PORT+1; an empty database, or with `kept` the one of an earlier start there.
+# authentication, JSON-RPC to the conductor on RPC_PORT; an empty database, or with `kept` the one of an earlier start there.
 # Returns when API and conductor serve. stop-real.sh STATE_DIR stops it.
 # Whole seconds from the environment: DEPLOY_DELAY (deploy, tear-down), CLEAN_DELAY (unset: no automated cleaning), POWER_DELAY.
 set -euo pipefail
 mkdir -p "$1"
-state=$(cd "$1" && pwd) port=$2 rpc=$(($2 + 1)) kind=${3:-mariadb}
+state=$(cd "$1" && pwd) port=$2 rpc=$3 kind=${4:-mariadb}
 [ "$kind" = kept ] && kind=$(cat "$state/kind") && kept=yes
 echo "$kind" >"$state/kind"
 export PYTHONDONTWRITEBYTECODE=1

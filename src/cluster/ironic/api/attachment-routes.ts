@@ -6,7 +6,7 @@ import { STANDARD_TRAITS } from "../../placement/standard-traits.js";
 import { IronicError } from "../ironic-error.js";
 import type { IronicNode } from "../node.js";
 import type { IronicPort } from "../port-store.js";
-import { uuidArgument } from "./arguments.js";
+import { booleanArgument, uuidArgument } from "./arguments.js";
 import { type IronicCall, type IronicRoute, links } from "./call.js";
 import { type ApiParts, nodeOf } from "./node-routes.js";
 
@@ -50,19 +50,19 @@ export const attachmentRoutes = (parts: ApiParts): readonly IronicRoute[] => {
         return { status: 204 };
       },
     },
+    { method: "GET", path: "/ports", answer: (call) => listPorts(parts, call, wholeAsked(call)) },
+    { method: "GET", path: "/ports/detail", answer: (call) => listPorts(parts, call, true) },
+    { method: "POST", path: "/ports", answer: (call) => createPort(parts, call) },
     {
       method: "GET",
-      path: "/ports",
+      path: "/portgroups",
+      from: 23,
       answer: (call) => {
-        const { query } = call;
-        const node = askedNode(parts, query);
-        const whole = ["true", "1"].includes(query.get("detail")?.toLowerCase() ?? "");
-        const found = node ? ports.of(node.uuid) : [...ports.all()];
-        return { body: { ports: found.map((port) => portView(call, port, whole)) } };
+        wholeAsked(call);
+        return none(parts, call.query, "portgroups");
       },
     },
-    { method: "POST", path: "/ports", answer: (call) => createPort(parts, call) },
-    { method: "GET", path: "/portgroups", from: 23, answer: ({ query }) => none(parts, query, "portgroups") },
+    { method: "GET", path: "/portgroups/detail", from: 23, answer: ({ query }) => none(parts, query, "portgroups") },
     { method: "GET", path: "/volume/targets", from: 32, answer: ({ query }) => none(parts, query, "targets") },
     { method: "GET", path: "/volume/connectors", from: 32, answer: ({ query }) => none(parts, query, "connectors") },
   ];
@@ -154,6 +154,21 @@ const askedNode = ({ nodes }: ApiParts, query: Query): IronicNode | undefined =>
   return ident === undefined ? undefined : nodeOf(nodes, { params: { node: ident }, minor: 82 });
 };
 
+/** `detail=True`, which 1.43 brought. @throws {IronicError} 400 */
+const wholeAsked = ({ query, minor }: IronicCall): boolean => {
+  const text = query.get("detail");
+  if (text === undefined) return false;
+  const whole = booleanArgument("detail", text);
+  if (minor < 43) throw new IronicError(400, `Invalid query parameter ?detail=${whole ? "True" : "False"} received.`);
+  return whole;
+};
+
+const listPorts = (parts: ApiParts, call: IronicCall, whole: boolean) => {
+  const node = askedNode(parts, call.query);
+  const found = node ? parts.ports.of(node.uuid) : [...parts.ports.all()];
+  return { body: { ports: found.map((port) => portView(call, port, whole)) } };
+};
+
 const none = (parts: ApiParts, query: Query, name: string) => {
   askedNode(parts, query);
   return { body: { [name]: [] } };
@@ -174,6 +189,8 @@ const createPort = ({ nodes, ports, random }: ApiParts, call: IronicCall) => {
   if (!node) throw new IronicError(400, `Node ${body.node_uuid} could not be found.`);
   const uuid = typeof body.uuid === "string" && isUuidLike(body.uuid) ? normalizeUuid(body.uuid) : random.uuid();
   const port = ports.create({ uuid, address }, node);
+  // The node is locked for it, which shows in the time of its last change.
+  nodes.save(node.uuid, {});
   return { status: 201, location: `${call.root}/v1/ports/${uuid}`, body: portView(call, port, true) };
 };
 

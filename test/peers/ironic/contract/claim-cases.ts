@@ -1,0 +1,75 @@
+import { randomUUID } from "node:crypto";
+import { expect } from "vitest";
+import { available, type ContractCase, claim, enrolled, get, patch, put, settled, until } from "./client.js";
+
+export const CLAIM_CASES: readonly ContractCase[] = [
+  {
+    name: "a node that has an instance is not claimed again, also not for the same instance at another node",
+    run: async (client) => {
+      const [one, other] = [await enrolled(client), await enrolled(client)];
+      const instance = randomUUID();
+      expect((await patch(client, one.path, claim(instance))).status).toBe(200);
+      const taken = await patch(client, one.path, claim(randomUUID()));
+      expect([taken.status, taken.fault]).toEqual([409, `Node ${one.uuid} is associated with instance ${instance}.`]);
+      const elsewhere = await patch(client, other.path, claim(instance));
+      expect([elsewhere.status, elsewhere.fault]).toEqual([
+        409,
+        `Instance ${instance} is already associated with a node, it cannot be associated with this other node ${other.uuid}`,
+      ]);
+      expect((await patch(client, one.path, claim(instance))).status).toBe(200);
+      expect((await patch(client, one.path, claim(null))).body.instance_uuid).toBeNull();
+      expect((await patch(client, other.path, claim(instance))).status).toBe(200);
+    },
+  },
+  {
+    name: "of ten claims at once exactly one wins; the others are told of the instance or of the lock",
+    run: async (client) => {
+      const node = await available(client);
+      const instances = Array.from({ length: 10 }, () => randomUUID());
+      const replies = await client.together(
+        instances.map((instance) => ({ method: "PATCH", path: node.path, body: claim(instance) })),
+      );
+      const winners = instances.filter((_, index) => replies[index]?.status === 200);
+      expect(winners).toHaveLength(1);
+      expect((await get(client, node.path)).body.instance_uuid).toBe(winners[0]);
+      const lost = replies.filter(({ status }) => status !== 200);
+      const texts = [
+        `Node ${node.uuid} is associated with instance ${winners[0]}.`,
+        `Node ${node.uuid} is locked by host localhost, please retry after the current operation is completed.`,
+      ];
+      for (const { status, fault } of lost) {
+        expect(status).toBe(409);
+        expect(texts).toContain(fault);
+      }
+      expect(new Set(lost.map(({ fault }) => fault))).toContain(texts[0]);
+    },
+  },
+  {
+    name: "whoever needs the lock of a node whose power changes waits for it",
+    run: async (client) => {
+      const node = await available(client);
+      const [, changed] = await client.together([
+        { method: "PUT", path: `${node.path}/states/power`, body: { target: "power on" } },
+        { method: "PUT", path: `${node.path}/maintenance`, body: { reason: "soon" } },
+      ]);
+      expect(changed?.status).toBe(202);
+      await until(client, node, { power_state: "power on", target_power_state: null, maintenance: true });
+    },
+  },
+  {
+    name: "of two deploys at once one is accepted",
+    run: async (client) => {
+      const node = await available(client);
+      const request = {
+        method: "PUT",
+        path: `${node.path}/states/provision`,
+        body: { target: "active" },
+      } as const;
+      const replies = await client.together([request, request]);
+      expect(replies.map(({ status }) => status).filter((status) => status === 202)).toHaveLength(1);
+      expect([400, 409]).toContain(replies.find(({ status }) => status !== 202)?.status);
+      await until(client, node, settled("active"));
+      expect((await put(client, `${node.path}/states/provision`, { target: "deleted" })).status).toBe(202);
+    },
+  },
+];

@@ -1,0 +1,138 @@
+import { randomUUID } from "node:crypto";
+import { expect } from "vitest";
+
+export interface IronicRequest {
+  readonly method: "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
+  /** `/v1/nodes` */
+  readonly path: string;
+  readonly body?: unknown;
+  /** Of the header; default `1.82`, null: no header. */
+  readonly version?: string | null;
+}
+
+export interface IronicReply {
+  readonly status: number;
+  /** Names in lower case. */
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: Readonly<Record<string, unknown>>;
+  /** Text of an error, taken out of the JSON in the JSON. */
+  readonly fault: string;
+}
+
+/** An Ironic to ask, a real one or ours. */
+export interface IronicClient {
+  /** Of the service, without a slash at its end. */
+  readonly root: string;
+  /** All at once. */
+  together(requests: readonly IronicRequest[]): Promise<readonly IronicReply[]>;
+  /** Lets a part of a second pass. */
+  wait(): Promise<void>;
+}
+
+export interface ContractCase {
+  readonly name: string;
+  run(client: IronicClient): Promise<void>;
+}
+
+export const replyOf = (status: number, headers: Readonly<Record<string, string>>, text: string): IronicReply => {
+  const body = text === "" ? {} : (JSON.parse(text) as Record<string, unknown>);
+  const error = typeof body.error_message === "string" ? JSON.parse(body.error_message) : {};
+  return { status, headers, body, fault: String(error.faultstring ?? error.description ?? "") };
+};
+
+export const ask = async (client: IronicClient, request: IronicRequest): Promise<IronicReply> => {
+  const [reply] = await client.together([request]);
+  if (!reply) throw new Error("no answer");
+  return reply;
+};
+
+export const get = (client: IronicClient, path: string, version?: string | null) =>
+  ask(client, { method: "GET", path, ...(version === undefined ? {} : { version }) });
+
+export const put = (client: IronicClient, path: string, body: unknown, version = "1.82") =>
+  ask(client, { method: "PUT", path, body, version });
+
+export const patch = (client: IronicClient, path: string, body: unknown, version = "1.82") =>
+  ask(client, { method: "PATCH", path, body, version });
+
+export const post = (client: IronicClient, path: string, body: unknown, version: string | null = "1.82") =>
+  ask(client, { method: "POST", path, body, version });
+
+export const remove = (client: IronicClient, path: string) => ask(client, { method: "DELETE", path });
+
+export const claim = (instance: string | null) => [{ op: "replace", path: "/instance_uuid", value: instance }];
+
+export interface TestNode {
+  readonly uuid: string;
+  readonly name: string;
+  /** `/v1/nodes/<uuid>` */
+  readonly path: string;
+}
+
+/** A node of its own for a case, enrolled. */
+export const enrolled = async (
+  client: IronicClient,
+  given: Readonly<Record<string, unknown>> = {},
+): Promise<TestNode> => {
+  const uuid = randomUUID();
+  const name = `case-${uuid.slice(0, 13)}`;
+  const reply = await post(client, "/v1/nodes", {
+    uuid,
+    name,
+    driver: "fake-hardware",
+    resource_class: "baremetal",
+    properties: { cpus: 48, memory_mb: 196_608, local_gb: 960, cpu_arch: "x86_64" },
+    ...given,
+  });
+  expect(reply.status, reply.fault).toBe(201);
+  const address = `52:54:${uuid.slice(0, 8).match(/../g)?.join(":")}`;
+  const port = await post(client, "/v1/ports", { node_uuid: uuid, address });
+  expect(port.status, port.fault).toBe(201);
+  return { uuid, name, path: `/v1/nodes/${uuid}` };
+};
+
+/** Waits until a node's fields are so. */
+export const until = async (client: IronicClient, node: TestNode, wanted: Readonly<Record<string, unknown>>) => {
+  const path = `${node.path}?fields=${Object.keys(wanted).join(",")}`;
+  for (let asked = 0; asked < 600; asked += 1) {
+    const { body } = await get(client, path);
+    if (Object.entries(wanted).every(([name, value]) => body[name] === value)) return;
+    await client.wait();
+  }
+  expect((await get(client, path)).body).toMatchObject(wanted);
+};
+
+export const provision = async (client: IronicClient, node: TestNode, body: Readonly<Record<string, unknown>>) => {
+  const reply = await put(client, `${node.path}/states/provision`, body);
+  expect(reply.status, reply.fault).toBe(202);
+};
+
+const FREE = { target_provision_state: null, reservation: null };
+
+/** Available, with its power off. */
+export const available = async (client: IronicClient, given: Readonly<Record<string, unknown>> = {}) => {
+  const node = await enrolled(client, given);
+  await provision(client, node, { target: "manage" });
+  await until(client, node, { provision_state: "manageable", ...FREE });
+  await provision(client, node, { target: "provide" });
+  await until(client, node, { provision_state: "available", ...FREE });
+  expect((await put(client, `${node.path}/states/power`, { target: "power off" })).status).toBe(202);
+  await until(client, node, { power_state: "power off", target_power_state: null, reservation: null });
+  return node;
+};
+
+/** Claimed and deployed. */
+export const active = async (client: IronicClient): Promise<TestNode & { readonly instance: string }> => {
+  const node = await available(client);
+  const instance = randomUUID();
+  expect((await patch(client, node.path, claim(instance))).status).toBe(200);
+  await provision(client, node, { target: "active", configdrive: CONFIG_DRIVE });
+  await until(client, node, { provision_state: "active", ...FREE });
+  return { ...node, instance };
+};
+
+/** An empty gzip stream in base64. */
+export const CONFIG_DRIVE = "H4sIAAAAAAAAAwMAAAAAAAAAAAA=";
+
+/** A provision state that has been reached for good. */
+export const settled = (state: string) => ({ provision_state: state, ...FREE });

@@ -1,0 +1,15 @@
+import { CLAIM_CASES } from "./claim-cases.js";
+import type { ContractCase } from "./client.js";
+import { DISCOVERY_CASES } from "./discovery-cases.js";
+import { LIST_CASES } from "./list-cases.js";
+import { NODE_CASES } from "./node-cases.js";
+import { STATE_CASES } from "./state-cases.js";
+
+/** What an Ironic of 1.82 does: run against the real one, and against ours. */
+export const CONTRACT: Readonly<Record<string, readonly ContractCase[]>> = {
+  discovery: DISCOVERY_CASES,
+  nodes: NODE_CASES,
+  lists: LIST_CASES,
+  states: STATE_CASES,
+  claims: CLAIM_CASES,
+};

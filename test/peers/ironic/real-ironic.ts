@@ -1,0 +1,109 @@
+import { execFile } from "node:child_process";
+import { existsSync } from "node:fs";
+import { mkdtemp, readFile, rm } from "node:fs/promises";
+import { Agent, request as httpRequest } from "node:http";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
+import { freePort } from "../placement/real-placement.js";
+import { type IronicClient, type IronicReply, type IronicRequest, replyOf } from "./contract/client.js";
+
+const run = promisify(execFile);
+
+export const HOW_TO_INSTALL =
+  "the real Ironic is not installed; on Debian: apt-get install ironic-api ironic-conductor python3-pymysql mariadb-server";
+
+export interface RealIronic extends IronicClient {
+  /** As `kill -9` of the API's processes, or the conductor's. */
+  kill(part: "api" | "conductor"): Promise<void>;
+  /** After a {@link kill}: on the same ports with the same database. */
+  restart(): Promise<void>;
+  stop(): Promise<void>;
+}
+
+export interface RealIronicOptions {
+  /** Whole seconds that the fake hardware takes; default 0. */
+  readonly deployDelay?: number;
+  readonly powerDelay?: number;
+  /** Absent: no automated cleaning. */
+  readonly cleanDelay?: number;
+  /** Default `mariadb`; `sqlite` starts faster and shows times with fractions of seconds. */
+  readonly database?: "mariadb" | "sqlite";
+}
+
+export const isInstalled = (database: "mariadb" | "sqlite" = "mariadb"): boolean =>
+  ["/usr/bin/ironic-api", "/usr/bin/ironic-conductor", ...(database === "mariadb" ? ["/usr/sbin/mariadbd"] : [])].every(
+    (path) => existsSync(path),
+  );
+
+/** Starts Debian's Ironic with fake hardware and an empty database on free ports of the loopback interface. */
+export const startRealIronic = async (options: RealIronicOptions = {}): Promise<RealIronic> => {
+  const { deployDelay = 0, powerDelay = 0, cleanDelay, database = "mariadb" } = options;
+  const state = await mkdtemp(join(tmpdir(), "real-ironic-"));
+  const [port, rpcPort] = [await freePort(), await freePort()];
+  const env = {
+    ...process.env,
+    DEPLOY_DELAY: String(deployDelay),
+    POWER_DELAY: String(powerDelay),
+    CLEAN_DELAY: cleanDelay === undefined ? "" : String(cleanDelay),
+  };
+  const start = (kind: string) => run(script("start-real.sh"), [state, String(port), String(rpcPort), kind], { env });
+  const agent = new Agent({ keepAlive: true });
+  const halt = () => run(script("stop-real.sh"), [state]);
+  const stop = async () => {
+    agent.destroy();
+    await halt();
+    await rm(state, { recursive: true, force: true });
+  };
+  try {
+    await start(database);
+  } catch (error) {
+    await stop();
+    throw error;
+  }
+  const root = `http://127.0.0.1:${port}`;
+  return {
+    root,
+    together: (requests) => Promise.all(requests.map((request) => send(agent, root, request))),
+    wait: () => sleep(50),
+    kill: async (part) => {
+      // It leads a process group of its own.
+      process.kill(-Number(await readFile(join(state, `${part}.pid`), "utf8")), "SIGKILL");
+    },
+    restart: async () => {
+      await halt();
+      await start("kept");
+    },
+    stop,
+  };
+};
+
+const send = (
+  agent: Agent,
+  root: string,
+  { method, path, body, version = "1.82" }: IronicRequest,
+): Promise<IronicReply> =>
+  new Promise((resolve, reject) => {
+    const headers = {
+      "content-type": "application/json",
+      ...(version === null ? {} : { "x-openstack-ironic-api-version": version }),
+    };
+    const sent = httpRequest(root + path, { method, headers, agent }, (response) => {
+      const parts: Buffer[] = [];
+      response.on("data", (part: Buffer) => parts.push(part));
+      response.on("end", () => {
+        const flat = Object.fromEntries(Object.entries(response.headers).map(([name, value]) => [name, String(value)]));
+        try {
+          resolve(replyOf(response.statusCode ?? 0, flat, Buffer.concat(parts).toString()));
+        } catch (error) {
+          reject(error);
+        }
+      });
+    });
+    sent.on("error", reject);
+    sent.end(body === undefined ? undefined : JSON.stringify(body));
+  });
+
+const script = (name: string): string => fileURLToPath(new URL(name, import.meta.url));
