@@ -2,14 +2,20 @@ import { ComputeResourcesUnavailable } from "../virt/errors.js";
 import type { Claim, ResourceTracker } from "./contracts.js";
 import type { AgentMetrics, ClaimKind } from "./metrics.js";
 
+/** The tracker's methods that give a claim. */
+type ClaimMethod = {
+  [M in keyof ResourceTracker]: ResourceTracker[M] extends (...args: never) => Promise<Claim> ? M : never;
+}[keyof ResourceTracker];
+
+/** Every one of them, or this does not compile. */
+const KINDS: Readonly<Record<ClaimMethod, ClaimKind>> = {
+  instanceClaim: "instance",
+  rebuildClaim: "move",
+  resizeClaim: "move",
+};
+
 /** Counts a tracker's claims, and those that are taken back; all else is the tracker's own. */
 export function meteredTracker(tracker: ResourceTracker, metrics: AgentMetrics): ResourceTracker {
-  const claims: Partial<ResourceTracker> = {
-    instanceClaim: (...args) => counted("instance", () => tracker.instanceClaim(...args)),
-    rebuildClaim: (...args) => counted("move", () => tracker.rebuildClaim(...args)),
-    resizeClaim: (...args) => counted("move", () => tracker.resizeClaim(...args)),
-  };
-
   async function counted(kind: ClaimKind, take: () => Promise<Claim>): Promise<Claim> {
     try {
       const claim = await take();
@@ -24,13 +30,15 @@ export function meteredTracker(tracker: ResourceTracker, metrics: AgentMetrics):
 
   return new Proxy(tracker, {
     get: (target, name) => {
-      const counting: unknown = Reflect.get(claims, name);
-      if (counting !== undefined) return counting;
       const value: unknown = Reflect.get(target, name, target);
-      return typeof value === "function" ? value.bind(target) : value;
+      if (typeof value !== "function") return value;
+      if (!isClaimMethod(name)) return value.bind(target);
+      return (...args: readonly unknown[]) => counted(KINDS[name], () => Reflect.apply(value, target, args));
     },
   });
 }
+
+const isClaimMethod = (name: PropertyKey): name is ClaimMethod => Object.hasOwn(KINDS, name);
 
 const withAbort = (claim: Claim, aborted: () => void): Claim => ({
   instance: claim.instance,

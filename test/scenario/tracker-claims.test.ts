@@ -50,6 +50,57 @@ describe("4.2 instance_claim", () => {
     expect(agent.http.seen).toEqual([]);
   });
 
+  test("5.1 row 6 a claim of a device has what is remembered of its provider read again, and of no other", async () => {
+    const world = await TrackerWorld.create();
+    const hypervisor = new StubHypervisor("n1");
+    hypervisor.editTree = (tree, node) => {
+      for (const name of ["n1_pci_0", "n1_pci_1"]) {
+        if (!tree.find(name)) tree.newChild(name, node, world.runtime.random.uuid());
+        const unit = { reserved: 0, minUnit: 1, stepSize: 1, allocationRatio: 1 };
+        tree.updateInventory(name, { CUSTOM_PCI_10DE_1DB4: { ...unit, total: 1, maxUnit: 1 } });
+      }
+    };
+    const agent = await world.startedAgent("h1", hypervisor);
+    const tree = await agent.placement.getProviderTreeAndEnsureRoot(agent.nodeUuid, "n1");
+    const device = tree.data("n1_pci_0").uuid;
+    agent.http.take();
+    const devices = { [device]: { resources: { CUSTOM_PCI_10DE_1DB4: 1 } } };
+    await agent.tracker.instanceClaim(world.instance(), "n1", {
+      [agent.nodeUuid]: { resources: { VCPU: 1 } },
+      ...devices,
+    });
+    const paths = agent.http.take().map(({ method, path }) => `${method} ${path.replace(device, "device")}`);
+    expect(paths.filter((path) => path.includes("/resource_providers/"))).toEqual(
+      ["inventories", "aggregates", "traits"].map((part) => `GET /resource_providers/device/${part}`),
+    );
+    await agent.tracker.instanceClaim(world.instance(), "n1", { [agent.nodeUuid]: { resources: { VCPU: 1 } } });
+    expect(agent.http.seen).toEqual([]);
+  });
+
+  test("V20 an instance that is deleted while a resize to its own node is claimed uses nothing any more", async () => {
+    const { world, agent } = await setUp();
+    const vm = await world.placed(agent, { taskState: "resize_prep" });
+    await agent.tracker.updateAvailableResource({ startup: false });
+    const changes = {
+      sourceCompute: "h1",
+      sourceNode: "n1",
+      destCompute: "h1",
+      destNode: "n1",
+      destComputeId: vm.computeId,
+    };
+    const bigger = world.flavor({ vcpus: 2 });
+    const migration = world.store.migrations.create({
+      instanceUuid: vm.uuid,
+      migrationType: "resize",
+      status: "pre-migrating",
+      changes: { ...changes, oldInstanceTypeId: vm.flavor.id, newInstanceTypeId: bigger.id },
+    });
+    await agent.tracker.resizeClaim(vm, "n1", migration, bigger, {});
+    expect(agent.tracker.nodes().get("n1")?.vcpusUsed).toBe(3);
+    await agent.tracker.saveInstance(world.stored(vm.uuid), { vmState: "deleted", taskState: null });
+    expect(agent.tracker.nodes().get("n1")?.vcpusUsed).toBe(0);
+  });
+
   test("4.2 what a claim asks of Placement carries the operation's request id", async () => {
     const { world, agent } = await setUp();
     const { instance, migration } = await evacuation(world, agent);

@@ -81,6 +81,27 @@ describe("4.6 _remove_deleted_instances_allocations, through Placement", () => {
     expect(await world.held(vm.uuid)).toEqual({});
   });
 
+  test("4.6 all that one pass asks of Placement, its clean-up too, carries that pass's request id", async () => {
+    const { world, agent } = await setUp({ config: { compute: { healMovedAllocations: true } } });
+    const other = await world.startedAgent("h2", new StubHypervisor("n2"));
+    const ids: (readonly (string | null)[])[] = [];
+    for (let round = 0; round < 2; round += 1) {
+      const gone = await world.placed(agent);
+      world.store.instances.destroy(gone.uuid);
+      const moved = await world.placed(other);
+      await world.claim(moved, agent.nodeUuid);
+      agent.placement.clearProviderCache();
+      agent.http.take();
+      await pass(agent);
+      expect([await world.held(gone.uuid), Object.keys(await world.held(moved.uuid))]).toEqual([{}, [other.nodeUuid]]);
+      const seen = agent.http.take();
+      expect(seen.length).toBeGreaterThan(7);
+      ids.push([...new Set(seen.map(({ requestId }) => requestId))]);
+    }
+    expect(ids).toEqual([[expect.stringMatching(/^req-/)], [expect.stringMatching(/^req-/)]]);
+    expect(ids[0]).not.toEqual(ids[1]);
+  });
+
   test("4.6 the listing fails: logged, all are skipped, the pass goes on", async () => {
     const { world, agent } = await setUp();
     const vm = await world.placed(agent);

@@ -1,10 +1,14 @@
 import type { Instance } from "../../conductor/records/index.js";
 import type { PlacementPass } from "../../placement/pass.js";
-import type { ProviderAllocations } from "../../placement/types.js";
+import type { ProviderAllocations, RequestContext } from "../../placement/types.js";
 import { type CleanupVerdict, type ConsumerFacts, judgeConsumer } from "./allocation-cleanup.js";
 import type { TrackerParts } from "./parts.js";
 import type { TrackedNode } from "./tracked-node.js";
 import type { NodeName } from "./usage.js";
+
+export interface CleanerOptions extends RequestContext {
+  readonly pass: PlacementPass | undefined;
+}
 
 /**
  * Spec 4.6: judges every consumer on the node's root provider, and removes the allocations of deleted instances.
@@ -16,9 +20,9 @@ export async function removeDeletedInstancesAllocations(
   node: TrackedNode,
   where: NodeName,
   migrationUuids: ReadonlySet<string>,
-  pass: PlacementPass | undefined,
+  options: CleanerOptions,
 ): Promise<void> {
-  const allocations = await consumersOf(parts, node, pass);
+  const allocations = await consumersOf(parts, node, options);
   if (!allocations) return;
   const known = (uuid: string) => node.account.hasInstance(uuid) || migrationUuids.has(uuid);
   const instances = await lookUp(
@@ -33,18 +37,18 @@ export async function removeDeletedInstancesAllocations(
       migration: migrationUuids.has(uuid),
       instance: instances.get(uuid) ?? null,
     };
-    await carryOut(parts, node, facts, judgeConsumer(facts));
+    await carryOut(parts, node, facts, judgeConsumer(facts), options);
   }
 }
 
 async function consumersOf(
   parts: TrackerParts,
   node: TrackedNode,
-  pass: PlacementPass | undefined,
+  { pass, ...request }: CleanerOptions,
 ): Promise<ProviderAllocations | null> {
   const { placement, runtime } = parts.context;
   try {
-    return await placement.getAllocationsForProvider(node.row.uuid, pass ? { pass } : {});
+    return await placement.getAllocationsForProvider(node.row.uuid, { ...request, ...(pass ? { pass } : {}) });
   } catch (err) {
     runtime.logger.error("allocations of the node could not be read: none is cleaned up in this pass", {
       node: node.row.hypervisorHostname,
@@ -65,13 +69,14 @@ async function carryOut(
   node: TrackedNode,
   facts: ConsumerFacts,
   { row, action, log }: CleanupVerdict,
+  { pass: _, ...request }: CleanerOptions,
 ): Promise<void> {
   const { placement, runtime } = parts.context;
   const fields = { node: facts.where.node, instance: facts.uuid, row };
-  if (action === "delete") await placement.deleteAllocation(facts.uuid, { force: false });
+  if (action === "delete") await placement.deleteAllocation(facts.uuid, { force: false, ...request });
   if (action === "report-moved" && (await isHealable(parts, facts.instance))) {
     runtime.logger.warn("instance is at rest on another host: its allocations here are removed", fields);
-    await placement.removeProviderTreeFromInstanceAllocation(facts.uuid, node.row.uuid, { retry: true });
+    await placement.removeProviderTreeFromInstanceAllocation(facts.uuid, node.row.uuid, { retry: true, ...request });
     return;
   }
   if (log) runtime.logger[log.level](log.message, fields);

@@ -10,6 +10,7 @@ import { ComputeResourcesUnavailable } from "../../virt/errors.js";
 import type { Allocations } from "../../virt/types.js";
 import type { Claim, ClaimAbort } from "../contracts.js";
 import { takeResources } from "./assigned-resources.js";
+import { refreshDevices } from "./device-providers.js";
 import { readDisabled, recount, updateNode } from "./node-update.js";
 import type { TrackerParts } from "./parts.js";
 import type { TrackedNode } from "./tracked-node.js";
@@ -41,6 +42,7 @@ export async function instanceClaim(
     });
     node.account.countInstance(saved);
     node.account.assign(saved.uuid, resources);
+    refreshDevices(parts, node, allocations);
     const release = async ({ instance: changes }: ClaimAbort = {}): Promise<Instance> => {
       parts.binding.epoch += 1;
       node.account.forgetInstance(saved.uuid);
@@ -90,6 +92,7 @@ export async function rebuildClaim(
     const flavor = flavorOfMigration(move, moved, { host, node: nodeName }, node.account.hasInstance(moved.uuid));
     node.account.countMigration(move, flavor && flavorUsage(flavor, isVolumeBacked(moved)));
     node.account.assign(moved.uuid, resources);
+    refreshDevices(parts, node, allocations);
     const release = async ({ migrationStatus, instance: changes }: ClaimAbort = {}): Promise<Instance> => {
       parts.binding.epoch += 1;
       node.account.forgetMigration(moved.uuid);

@@ -1,4 +1,5 @@
 import type { PlacementPass } from "../../placement/pass.js";
+import type { RequestContext } from "../../placement/types.js";
 import type { AvailableResource } from "../../virt/types.js";
 import { removeDeletedInstancesAllocations } from "./allocation-cleaner.js";
 import { checkAssignedResources } from "./assigned-resources.js";
@@ -14,6 +15,8 @@ export interface NodePassOptions {
   /** Whether the driver lists the node. */
   readonly available: boolean;
   readonly pass?: PlacementPass | undefined;
+  /** What the pass asks of Placement says that it is one. */
+  readonly request: RequestContext;
 }
 
 /** Spec 4.4, step by step. The driver is asked outside of the lock; everything else is one lock section. */
@@ -29,7 +32,7 @@ async function countAndUpdate(
   name: string,
   uuid: string,
   resources: AvailableResource,
-  { startup, reader, available, pass }: NodePassOptions,
+  { startup, reader, available, pass, request }: NodePassOptions,
 ): Promise<void> {
   const where = { host: parts.context.host, node: name };
   const { node, isNew } = await initComputeNode(parts, name, uuid, resources); // 2
@@ -38,8 +41,8 @@ async function countAndUpdate(
   await countRecords(parts, node, where, records); // 5-8, 10
   if (!isNew) {
     const migrations = new Set(records.migrations.map((migration) => migration.uuid));
-    await removeDeletedInstancesAllocations(parts, node, where, migrations, pass); // 9
+    await removeDeletedInstancesAllocations(parts, node, where, migrations, { ...request, pass }); // 9
   }
-  await updateNode(parts, node, { startup, pass }); // 11
+  await updateNode(parts, node, { startup, pass, ...request }); // 11
   if (startup) checkAssignedResources(parts, node); // 12
 }

@@ -1,4 +1,5 @@
 import type { ComputeNode } from "../../conductor/records/index.js";
+import type { RequestContext } from "../../placement/types.js";
 import type { TrackerParts } from "./parts.js";
 
 /** Forgets nodes whose row is gone, so that row and provider are made again (spec 4.3 step 3, bug 1853009). */
@@ -13,12 +14,13 @@ export async function removeOrphans(
   parts: TrackerParts,
   rows: readonly ComputeNode[],
   listed: ReadonlySet<string>,
+  request: RequestContext,
 ): Promise<void> {
   for (const row of rows) {
     const node = row.hypervisorHostname;
     if (listed.has(node)) continue;
     try {
-      await removeOrphan(parts, row);
+      await removeOrphan(parts, row, request);
     } catch (err) {
       // One node must not keep the others from their pass (spec V22).
       parts.context.runtime.logger.error("compute node that the driver does not list could not be judged", {
@@ -29,7 +31,7 @@ export async function removeOrphans(
   }
 }
 
-async function removeOrphan(parts: TrackerParts, row: ComputeNode): Promise<void> {
+async function removeOrphan(parts: TrackerParts, row: ComputeNode, request: RequestContext): Promise<void> {
   const { driver, conductor, host, runtime } = parts.context;
   const { hypervisorHostname: node } = row;
   if (!(await driver.isNodeDeleted(node))) {
@@ -50,7 +52,7 @@ async function removeOrphan(parts: TrackerParts, row: ComputeNode): Promise<void
     parts.context.placement.invalidateResourceProvider(row.uuid);
     return;
   }
-  await deleteProvider(parts, row);
+  await deleteProvider(parts, row, request);
 }
 
 /** Whoever's the node is now: what makes the guard of the delete worthless. */
@@ -58,7 +60,7 @@ async function hostNow({ context }: TrackerParts, { uuid, host }: ComputeNode): 
   return (await context.conductor.call("compute_node_get_by_uuid", { uuid }))?.host ?? host;
 }
 
-async function deleteProvider(parts: TrackerParts, row: ComputeNode): Promise<void> {
+async function deleteProvider(parts: TrackerParts, row: ComputeNode, request: RequestContext): Promise<void> {
   const { conductor, placement, runtime, host } = parts.context;
   const node = row.hypervisorHostname;
   try {
@@ -67,6 +69,7 @@ async function deleteProvider(parts: TrackerParts, row: ComputeNode): Promise<vo
       filters: { sourceCompute: host, migrationTypes: ["evacuation"], statuses: ["done"] },
     });
     await placement.deleteResourceProvider(row.uuid, {
+      ...request,
       cascade: {
         instances: instances.map(({ uuid }) => uuid),
         evacuated: evacuations.map(({ instanceUuid }) => instanceUuid),

@@ -4,6 +4,7 @@ import type { Allocations } from "../../virt/types.js";
 import type { Claim, ClaimAbort } from "../contracts.js";
 import { takeResources } from "./assigned-resources.js";
 import { claimableNode, moveContext, TrackerClaim, updateOrRelease } from "./claims.js";
+import { refreshDevices } from "./device-providers.js";
 import type { TrackerParts } from "./parts.js";
 import { flavorOfMigration, flavorUsage, isVolumeBacked } from "./usage.js";
 
@@ -46,6 +47,7 @@ export async function resizeClaim(
     const flavor = flavorOfMigration(move, moved, { host, node: nodeName }, node.account.hasInstance(moved.uuid));
     node.account.countMigration(move, flavor && flavorUsage(flavor, isVolumeBacked(moved)));
     node.account.assign(moved.uuid, resources);
+    refreshDevices(parts, node, allocations);
     const release = async ({ migrationStatus, instance: changes }: ClaimAbort = {}): Promise<Instance> => {
       parts.binding.epoch += 1;
       node.account.forgetMigration(moved.uuid);

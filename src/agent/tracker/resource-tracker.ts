@@ -9,6 +9,7 @@ import type {
   TaskState,
 } from "../../conductor/records/index.js";
 import type { PlacementPass } from "../../placement/pass.js";
+import type { RequestContext } from "../../placement/types.js";
 import { FairLock } from "../../runtime/fair-lock.js";
 import { VirtDriverNotReady } from "../../virt/errors.js";
 import type { Allocations } from "../../virt/types.js";
@@ -84,6 +85,7 @@ export class NodeResourceTracker implements ResourceTracker {
 
   async updateAvailableResource({ startup }: { readonly startup: boolean }): Promise<void> {
     const { context } = this.#parts;
+    const request = { requestId: `req-${context.runtime.random.uuid()}` };
     const listed = await this.#listedNodes(); // 1
     if (!listed) return;
     const rows = await context.conductor.call("compute_nodes_by_host", { host: context.host }); // 2
@@ -93,14 +95,14 @@ export class NodeResourceTracker implements ResourceTracker {
     await readDisabled(this.#parts);
     await this.#parts.lock.run(async () => {
       forgetNodesWithoutRow(this.#parts, rows); // 3
-      await removeOrphans(this.#parts, rows, listed); // 4
+      await removeOrphans(this.#parts, rows, listed, request); // 4
     });
-    const pass = await this.#beginPass(rows, listed);
+    const pass = await this.#beginPass(rows, listed, request);
     const reader = listed.size > 1 ? new BatchReader(this.#parts) : new SingleReader(this.#parts);
     let failures = 0;
     for (const name of listed) {
       const failed = await this.#guarded(name, startup, () =>
-        runNodePass(this.#parts, name, { startup, reader, available: true, pass }),
+        runNodePass(this.#parts, name, { startup, reader, available: true, pass, request }),
       ); // 5
       if (failed) failures += 1;
     }
@@ -110,8 +112,10 @@ export class NodeResourceTracker implements ResourceTracker {
   async updateAvailableResourceForNode(node: string): Promise<void> {
     await readDisabled(this.#parts);
     const available = await this.#parts.context.driver.nodeIsAvailable(node);
+    const request = { requestId: `req-${this.#parts.context.runtime.random.uuid()}` };
+    const reader = new SingleReader(this.#parts);
     await this.#guarded(node, false, () =>
-      runNodePass(this.#parts, node, { startup: false, reader: new SingleReader(this.#parts), available }),
+      runNodePass(this.#parts, node, { startup: false, reader, available, request }),
     );
   }
 
@@ -284,12 +288,16 @@ export class NodeResourceTracker implements ResourceTracker {
   }
 
   /** `lean_tracking`: one listing instead of reading every provider. Without it the nodes are read one by one. */
-  async #beginPass(rows: readonly ComputeNode[], listed: ReadonlySet<string>): Promise<PlacementPass | undefined> {
+  async #beginPass(
+    rows: readonly ComputeNode[],
+    listed: ReadonlySet<string>,
+    request: RequestContext,
+  ): Promise<PlacementPass | undefined> {
     const { options, context } = this.#parts;
     const roots = rows.filter((row) => listed.has(row.hypervisorHostname)).map(({ uuid }) => uuid);
     if (!options.leanTracking || roots.length === 0) return undefined;
     try {
-      return await context.placement.beginPass(roots);
+      return await context.placement.beginPass(roots, request);
     } catch (err) {
       context.runtime.logger.warn("the providers of the host could not be listed", { err });
       return undefined;

@@ -82,6 +82,7 @@ describe("the metrics of an agent", () => {
       rebuildClaim: async () => {
         throw new Error("the conductor is gone");
       },
+      resizeClaim: async () => ({ instance: {}, migration: {}, abort: async () => ({}) }),
       noteBuild: (node: string) => calls.push(node),
     } as unknown as ResourceTracker;
     const metered = meteredTracker(tracker, metrics);
@@ -90,8 +91,9 @@ describe("the metrics of an agent", () => {
     refuse = true;
     await expect(ask()).rejects.toThrow("full");
     await expect(metered.rebuildClaim({} as never, "n", {} as never, {})).rejects.toThrow("gone");
+    await metered.resizeClaim({} as never, "n", {} as never, {} as never, {});
     metered.noteBuild("n", "failed");
-    expect(counted).toEqual(["instance succeeded", "instance aborted", "instance refused"]);
+    expect(counted).toEqual(["instance succeeded", "instance aborted", "instance refused", "move succeeded"]);
     expect(calls).toEqual(["n"]);
   });
 });
