@@ -9,6 +9,7 @@ const COMMANDS = {
   status: async () => (await import("./cluster/status.js")).statusCommand(),
   env: async () => (await import("./cluster/env.js")).envCommand(),
   virsh: async () => (await import("./cluster/virsh.js")).virshCommand(),
+  drill: async () => (await import("./cluster/drill/drill-command.js")).drillCommand(),
   fault: async () => (await import("./cluster/fault.js")).faultCommand(),
   db: async () => (await import("./cluster/db.js")).dbCommand(),
   audit: async () => (await import("./cluster/audit.js")).auditCommand(),

@@ -22,6 +22,7 @@ interface UpOptions {
   readonly allowResizeToSameHost?: true;
   readonly reclaimInstanceInterval?: string;
   readonly ironic: number;
+  readonly driver?: string;
 }
 
 /** The agent of the embedded Ironic's nodes. */
@@ -37,6 +38,7 @@ export const upCommand = (): Command =>
     .option("--hosts <n>", "number of agents", count, 3)
     .option("--state-dir <dir>", "where everything is kept", DEFAULT_STATE_DIR)
     .option("--port <n>", "port of the control plane (default: the one it had before, else 8774; 0: any free one)")
+    .option("--driver <name>", "virt driver of the agents: built-in name, npm package or path; its calls are traced")
     .option("--config-file <file>", "nova.conf for all of them; repeatable", collect, [])
     .option("--releases <names>", `one agent of each, started oldest first: ${RELEASE_NAMES.join(", ")}`, releases)
     .option("--allow-resize-to-same-host", "a resize may stay on its host")
@@ -92,6 +94,7 @@ const up = async (options: UpOptions, terminal: Terminal): Promise<number> => {
     programs: { cluster: program("compute-cluster"), agent: program("compute-agent") },
     agentArgs: [
       ...configFiles,
+      ...(options.driver === undefined ? [] : ["--compute-driver", options.driver, "--trace-driver"]),
       ...(sameHost ? ["-o", "allow_resize_to_same_host=true"] : []),
       ...(reclaim === undefined ? [] : ["-o", `reclaim_instance_interval=${reclaim}`]),
     ],

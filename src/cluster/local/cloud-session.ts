@@ -3,10 +3,12 @@ import type { Files } from "../../runtime/files.js";
 import type { HttpClient, HttpMethod } from "../../runtime/http.js";
 import type { StateDir } from "./state-dir.js";
 
+export type CloudService = "compute" | "placement" | "image";
+
 /** An administrator's session with a local cluster, over its public APIs, with the credentials of `clouds.yaml`. */
 export interface CloudSession {
   /** `path` below the service's endpoint; `version` the microversion. @throws {CloudRequestFailed} for other than 2xx */
-  request(service: "compute" | "placement", method: HttpMethod, path: string, version: string): Promise<unknown>;
+  request(service: CloudService, method: HttpMethod, path: string, version: string, body?: unknown): Promise<unknown>;
 }
 
 export class CloudRequestFailed extends Error {
@@ -66,9 +68,9 @@ export const openCloudSession = async (files: Files, http: HttpClient, directory
     throw new CloudRequestFailed("POST", identity, answer.status, answer.body);
   }
   const base = auth.auth_url.replace(/\/identity(\/v3)?\/?$/, "");
-  const endpoints = { compute: `${base}/compute/v2.1`, placement: `${base}/placement` };
+  const endpoints = { compute: `${base}/compute/v2.1`, placement: `${base}/placement`, image: `${base}/image` };
   return {
-    request: async (service, method, path, version) => {
+    request: async (service, method, path, version, body) => {
       const url = `${endpoints[service]}${path}`;
       const response = await http.request({
         method,
@@ -77,7 +79,9 @@ export const openCloudSession = async (files: Files, http: HttpClient, directory
           "x-auth-token": token,
           accept: "application/json",
           "openstack-api-version": `${service} ${version}`,
+          ...(body === undefined ? {} : { "content-type": "application/json" }),
         },
+        ...(body === undefined ? {} : { body: JSON.stringify(body) }),
       });
       if (response.status >= 300) throw new CloudRequestFailed(method, url, response.status, response.body);
       return response.body === "" ? null : JSON.parse(response.body);

@@ -1,0 +1,121 @@
+import { Command } from "commander";
+import { type CloudSession, openCloudSession } from "../../../cluster/local/cloud-session.js";
+import { DEFAULT_STATE_DIR, stateDir } from "../../../cluster/local/state-dir.js";
+import { createNodeRuntime } from "../../../runtime/node/node-runtime.js";
+import { ExitCode } from "../../ui/exit-code.js";
+import { quietLogger } from "../../ui/quiet-logger.js";
+import { type Column, renderTable } from "../../ui/table.js";
+import { createTerminal } from "../../ui/terminal.js";
+import { Drill, type DrillResult } from "./drill.js";
+import { callsText, driverCalls, isTraced } from "./driver-calls.js";
+import { DRILL_OPERATIONS, type DrillPlaces } from "./operations.js";
+
+interface DrillCommandOptions {
+  readonly stateDir: string;
+  readonly only?: readonly string[];
+  readonly patience: string;
+  readonly json?: true;
+}
+
+export const drillCommand = (): Command =>
+  new Command("drill")
+    .summary("run every operation of the Compute API, and show what each made the driver do")
+    .description(
+      "Makes a server, does to it all that the API can do, and prints for each operation the calls that the driver got, in\n" +
+        "order, the time it took, and a verdict. Calls are known for agents that trace their driver: those of `up --driver`.",
+    )
+    .option("--state-dir <dir>", "the cluster's state directory", DEFAULT_STATE_DIR)
+    .option("--only <operations>", `some of: ${DRILL_OPERATIONS.map(({ name }) => name).join(", ")}`, names)
+    .option("--patience <seconds>", "that one operation may take", "60")
+    .option("--json", "the same as JSON")
+    .addHelpText("after", "\nExit codes: 0 nothing failed (unsupported operations are no failure); 1 something did.")
+    .action(async (options: DrillCommandOptions) => {
+      process.exitCode = await drill(options);
+    });
+
+const names = (text: string): readonly string[] => text.split(",").map((name) => name.trim());
+
+const drill = async (options: DrillCommandOptions): Promise<number> => {
+  const terminal = createTerminal();
+  const known = new Set(DRILL_OPERATIONS.map(({ name }) => name));
+  const unknown = options.only?.find((name) => !known.has(name));
+  const patience = Number(options.patience) * 1000;
+  if (unknown !== undefined || !(patience > 0)) {
+    terminal.complain(
+      unknown === undefined
+        ? `compute-cluster: found --patience ${options.patience}, expected a number of seconds`
+        : `compute-cluster: there is no operation ${unknown}; there are ${[...known].join(", ")}`,
+    );
+    return ExitCode.usage;
+  }
+  const runtime = createNodeRuntime({ logger: quietLogger });
+  try {
+    const directory = stateDir(options.stateDir, process.cwd());
+    const agents = directory.agent("");
+    const session = await openCloudSession(runtime.files, runtime.http, directory);
+    const run = new Drill({
+      session,
+      clock: runtime.clock,
+      timers: runtime.timers,
+      places: await placesOf(session),
+      hosts: await hostsUp(session),
+      ...(options.only === undefined ? {} : { only: options.only }),
+      patience,
+      callsSince: async (server, since) => callsText(await driverCalls(runtime.files, agents, server, since)),
+    });
+    const progress = (result: DrillResult) => {
+      if (options.json !== true && terminal.interactive) terminal.print(`${result.operation}: ${result.verdict}`);
+    };
+    const results = await run.run(progress);
+    terminal.print(
+      options.json === true ? JSON.stringify(results, null, 2) : renderTable(COLUMNS, results, terminal.columns),
+    );
+    if (options.json !== true && !(await isTraced(runtime.files, agents))) {
+      terminal.complain(
+        "No agent traces its driver: start them with `compute-cluster up --driver`, or --trace-driver.",
+      );
+    }
+    return results.some(({ verdict }) => verdict === "failed") ? ExitCode.failure : ExitCode.ok;
+  } finally {
+    await runtime.http.close();
+  }
+};
+
+const COLUMNS: readonly Column<DrillResult>[] = [
+  { title: "Operation", value: (row) => row.operation },
+  { title: "Calls of the driver", value: (row) => row.calls || "-", wraps: true },
+  { title: "ms", value: (row) => String(row.milliseconds), align: "right" },
+  {
+    title: "Verdict",
+    value: (row) => (row.reason === "" ? row.verdict : `${row.verdict}: ${row.reason}`),
+    wraps: true,
+  },
+];
+
+interface Named {
+  readonly id: string;
+  readonly name: string;
+}
+
+/** The first image, and the two smallest flavors with CPUs. */
+const placesOf = async (session: CloudSession): Promise<DrillPlaces> => {
+  const { images } = (await session.request("image", "GET", "/v2/images", "2.0")) as { images: readonly Named[] };
+  const listed = (await session.request("compute", "GET", "/flavors/detail", "2.79")) as {
+    flavors: readonly (Named & { readonly vcpus: number; readonly ram: number; readonly disk: number })[];
+  };
+  const flavors = listed.flavors
+    .filter(({ vcpus, disk }) => vcpus > 0 && disk > 0)
+    .toSorted((one, other) => one.ram - other.ram);
+  const [image, flavor] = [images[0]?.id, flavors[0]?.id];
+  if (image === undefined || flavor === undefined) {
+    throw new Error("the cloud has no image, or no flavor with CPUs and a disk; a drill needs one of each");
+  }
+  return { image, flavor, largerFlavor: flavors[1]?.id ?? flavor };
+};
+
+const hostsUp = async (session: CloudSession): Promise<number> => {
+  const { services } = (await session.request("compute", "GET", "/os-services?binary=nova-compute", "2.79")) as {
+    services: readonly { readonly state: string; readonly status: string }[];
+  };
+  return services.filter(({ state, status }) => state === "up" && status === "enabled").length;
+};

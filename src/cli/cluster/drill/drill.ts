@@ -1,0 +1,239 @@
+import type { CloudSession } from "../../../cluster/local/cloud-session.js";
+import type { Clock } from "../../../runtime/clock.js";
+import type { Timers } from "../../../runtime/timers.js";
+import { DRILL_OPERATIONS, type DrillOperation, type DrillPlaces } from "./operations.js";
+
+/** What one operation came to. */
+export interface DrillResult {
+  readonly operation: string;
+  readonly verdict: "ok" | "unsupported" | "failed" | "skipped";
+  /** Why it is not ok. */
+  readonly reason: string;
+  readonly milliseconds: number;
+  readonly calls: string;
+}
+
+export interface DrillOptions {
+  readonly session: CloudSession;
+  readonly clock: Clock;
+  readonly timers: Timers;
+  readonly places: DrillPlaces;
+  readonly hosts: number;
+  /** Only these operations, and what brings a server to where they begin. */
+  readonly only?: readonly string[];
+  /** Milliseconds that one operation may take. */
+  readonly patience: number;
+  /** What the driver was asked to do with a guest since then. */
+  readonly callsSince: (server: string, since: number) => Promise<string>;
+}
+
+interface Server {
+  readonly id: string;
+  readonly status: string;
+  readonly fault?: { readonly message: string };
+  readonly "OS-EXT-STS:task_state": string | null;
+  readonly "OS-EXT-SRV-ATTR:host": string | null;
+}
+
+const HOST = "OS-EXT-SRV-ATTR:host";
+
+const VERSION = "2.79";
+const PAUSE = 100;
+
+/** Operations of the Compute API, one after the other, each on a server in the state that it needs. */
+export class Drill {
+  readonly #options: DrillOptions;
+  #server: Server | undefined;
+  #made = 0;
+
+  constructor(options: DrillOptions) {
+    this.#options = options;
+  }
+
+  /** @param onResult is told of each operation as it ends. */
+  async run(onResult: (result: DrillResult) => void): Promise<readonly DrillResult[]> {
+    const results: DrillResult[] = [];
+    const { only } = this.#options;
+    try {
+      for (const operation of DRILL_OPERATIONS) {
+        if (only !== undefined && !only.includes(operation.name)) continue;
+        const result = await this.#try(operation);
+        results.push(result);
+        onResult(result);
+      }
+    } finally {
+      await this.#discard();
+    }
+    return results;
+  }
+
+  async #try(operation: DrillOperation): Promise<DrillResult> {
+    const { clock, hosts, callsSince } = this.#options;
+    const skipped = (reason: string): DrillResult => ({
+      operation: operation.name,
+      verdict: "skipped",
+      reason,
+      milliseconds: 0,
+      calls: "",
+    });
+    if ((operation.hosts ?? 1) > hosts) return skipped("it takes two hosts that are up");
+    if (operation.action !== "create" && !(await this.#reach(operation.from))) {
+      return skipped(`no server came to ${operation.from}`);
+    }
+    const since = clock.now();
+    const started = clock.monotonic();
+    const { verdict, reason } = await this.#attempt(operation);
+    const milliseconds = Math.round(clock.monotonic() - started);
+    const id = this.#server?.id ?? "";
+    const calls = id === "" ? "" : await callsSince(id, since);
+    if (operation.action === "delete" && verdict === "ok") this.#server = undefined;
+    return { operation: operation.name, verdict, reason, milliseconds, calls };
+  }
+
+  /** A server in this status: the one there is, or a new one that the operations before lead there. */
+  async #reach(status: string): Promise<boolean> {
+    if (this.#server?.status === status) return true;
+    await this.#discard();
+    const path = pathTo(status);
+    for (const operation of path) {
+      if ((await this.#attempt(operation)).verdict !== "ok") return false;
+    }
+    return this.#server !== undefined;
+  }
+
+  async #attempt(operation: DrillOperation): Promise<Pick<DrillResult, "verdict" | "reason">> {
+    try {
+      const before = this.#server?.[HOST] ?? null;
+      await this.#ask(operation);
+      return await this.#settled(operation, before);
+    } catch (error) {
+      return { verdict: "failed", reason: error instanceof Error ? error.message : String(error) };
+    }
+  }
+
+  async #ask({ action }: DrillOperation): Promise<void> {
+    const { session, places } = this.#options;
+    if (action === "create") {
+      this.#made += 1;
+      const server = {
+        name: `drill-${this.#made}`,
+        flavorRef: places.flavor,
+        imageRef: places.image,
+        networks: "none",
+      };
+      const made = await session.request("compute", "POST", "/servers", VERSION, { server });
+      this.#server = await this.#show((made as { server: Server }).server.id);
+      return;
+    }
+    const id = this.#server?.id ?? "";
+    if (action === "delete") await session.request("compute", "DELETE", `/servers/${id}`, VERSION);
+    else await session.request("compute", "POST", `/servers/${id}/action`, VERSION, action(places));
+  }
+
+  /** Waits until nothing is under way, and judges. */
+  async #settled(
+    { action, status, moves }: DrillOperation,
+    before: string | null,
+  ): Promise<Pick<DrillResult, "verdict" | "reason">> {
+    const { timers, clock, patience } = this.#options;
+    const deadline = clock.monotonic() + patience;
+    const id = this.#server?.id ?? "";
+    for (;;) {
+      const server = await this.#find(id);
+      if (server === undefined) {
+        return action === "delete"
+          ? { verdict: "ok", reason: "" }
+          : { verdict: "failed", reason: "the server is gone" };
+      }
+      this.#server = server;
+      const idle = server["OS-EXT-STS:task_state"] === null && action !== "delete";
+      if (idle) {
+        const failure = await this.#failureOf(id);
+        const there = server.status === status && (moves !== true || server[HOST] !== before);
+        if (failure === null && there) return { verdict: "ok", reason: "" };
+        if (failure !== null || server.status === "ERROR") return verdictOf(failure ?? server.fault?.message ?? "");
+      }
+      if (clock.monotonic() > deadline) {
+        const found = `${server.status}, task_state ${server["OS-EXT-STS:task_state"]}`;
+        return {
+          verdict: "failed",
+          reason: `expected ${status || "no server"} after ${patience / 1000} s, found ${found}`,
+        };
+      }
+      await new Promise<void>((resolve) => {
+        timers.after(PAUSE, resolve);
+      });
+    }
+  }
+
+  /** Why the newest action failed; null: it did not. */
+  async #failureOf(id: string): Promise<string | null> {
+    const [newest] = await this.#actions(id);
+    if (newest?.message !== "Error") return null;
+    const { session } = this.#options;
+    const path = `/servers/${id}/os-instance-actions/${newest.request_id}`;
+    const shown = (await session.request("compute", "GET", path, "2.84")) as {
+      readonly instanceAction: {
+        readonly events?: readonly {
+          readonly result: string;
+          readonly details?: string;
+          readonly traceback?: string;
+        }[];
+      };
+    };
+    const event = shown.instanceAction.events?.find(({ result }) => result === "Error");
+    return event?.details ?? event?.traceback ?? "the action failed";
+  }
+
+  async #actions(id: string): Promise<readonly InstanceAction[]> {
+    const path = `/servers/${id}/os-instance-actions`;
+    const listed = (await this.#options.session.request("compute", "GET", path, "2.84")) as {
+      readonly instanceActions: readonly InstanceAction[];
+    };
+    return listed.instanceActions;
+  }
+
+  async #find(id: string): Promise<Server | undefined> {
+    try {
+      return await this.#show(id);
+    } catch (error) {
+      if (error instanceof Error && "status" in error && error.status === 404) return undefined;
+      throw error;
+    }
+  }
+
+  async #show(id: string): Promise<Server> {
+    const shown = await this.#options.session.request("compute", "GET", `/servers/${id}`, VERSION);
+    return (shown as { readonly server: Server }).server;
+  }
+
+  async #discard(): Promise<void> {
+    if (this.#server === undefined) return;
+    const operation = DRILL_OPERATIONS.find(({ action }) => action === "delete");
+    if (operation !== undefined) await this.#attempt(operation);
+    this.#server = undefined;
+  }
+}
+
+interface InstanceAction {
+  readonly request_id: string;
+  /** `Error`: an event of it failed. */
+  readonly message: string | null;
+}
+
+/** The operations that lead a new server to a status. */
+const pathTo = (status: string): readonly DrillOperation[] => {
+  const path: DrillOperation[] = [];
+  for (let wanted = status; wanted !== ""; ) {
+    const before = DRILL_OPERATIONS.find((each) => each.status === wanted);
+    if (before === undefined) return [];
+    path.unshift(before);
+    wanted = before.from;
+  }
+  return path;
+};
+
+const verdictOf = (reason: string): Pick<DrillResult, "verdict" | "reason"> => {
+  const [line = ""] = reason.trim().split("\n");
+  return { verdict: /NotImplemented|has no \w+: use a driver/.test(reason) ? "unsupported" : "failed", reason: line };
+};

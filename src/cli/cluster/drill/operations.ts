@@ -1,0 +1,64 @@
+/** What a drill knows of the cloud that it drills. */
+export interface DrillPlaces {
+  readonly image: string;
+  /** Of new servers. */
+  readonly flavor: string;
+  /** What they are resized to. */
+  readonly largerFlavor: string;
+}
+
+/** One operation of the Compute API on one server, and what it should come to. */
+export interface DrillOperation {
+  readonly name: string;
+  /** Body of `POST /servers/{id}/action`; `delete` and `create` are requests of their own. */
+  readonly action: ((places: DrillPlaces) => Readonly<Record<string, unknown>>) | "create" | "delete";
+  /** The server's status afterwards, once nothing is under way. */
+  readonly status: string;
+  /** The status that it takes; a server that is in another one is made anew. */
+  readonly from: string;
+  /** Needs a second host. */
+  readonly hosts?: 2;
+  /** The server's host is another one afterwards. */
+  readonly moves?: true;
+}
+
+const on =
+  (name: string, value: unknown = null): DrillOperation["action"] =>
+  () => ({ [name]: value });
+
+const active = (name: string, action: DrillOperation["action"], status = "ACTIVE"): DrillOperation => ({
+  name,
+  action,
+  status,
+  from: "ACTIVE",
+});
+
+const resize: DrillOperation["action"] = ({ largerFlavor }) => ({ resize: { flavorRef: largerFlavor } });
+
+/** In an order in which each finds the server as it needs it. */
+export const DRILL_OPERATIONS: readonly DrillOperation[] = [
+  { name: "create", action: "create", status: "ACTIVE", from: "" },
+  active("reboot soft", on("reboot", { type: "SOFT" })),
+  active("reboot hard", on("reboot", { type: "HARD" })),
+  active("pause", on("pause"), "PAUSED"),
+  { name: "unpause", action: on("unpause"), status: "ACTIVE", from: "PAUSED" },
+  active("suspend", on("suspend"), "SUSPENDED"),
+  { name: "resume", action: on("resume"), status: "ACTIVE", from: "SUSPENDED" },
+  active("stop", on("os-stop"), "SHUTOFF"),
+  { name: "start", action: on("os-start"), status: "ACTIVE", from: "SHUTOFF" },
+  active("rescue", on("rescue"), "RESCUE"),
+  { name: "unrescue", action: on("unrescue"), status: "ACTIVE", from: "RESCUE" },
+  active("rebuild", ({ image }) => ({ rebuild: { imageRef: image } })),
+  active("shelve", on("shelve"), "SHELVED_OFFLOADED"),
+  { name: "unshelve", action: on("unshelve"), status: "ACTIVE", from: "SHELVED_OFFLOADED" },
+  { ...active("cold migrate", on("migrate"), "VERIFY_RESIZE"), hosts: 2 },
+  { name: "confirm migration", action: on("confirmResize"), status: "ACTIVE", from: "VERIFY_RESIZE", hosts: 2 },
+  { ...active("resize", resize, "VERIFY_RESIZE"), hosts: 2 },
+  { name: "revert resize", action: on("revertResize"), status: "ACTIVE", from: "VERIFY_RESIZE", hosts: 2 },
+  {
+    ...active("live migrate", on("os-migrateLive", { host: null, block_migration: "auto" })),
+    hosts: 2,
+    moves: true,
+  },
+  { name: "delete", action: "delete", status: "", from: "ACTIVE" },
+];
