@@ -33,6 +33,32 @@ export class DestinationFailed extends OperationError {
 
 export const NO_GUEST = "no guest";
 
+/** Milliseconds between two questions to a destination that is away. */
+const PAUSE = 5_000;
+
+/**
+ * As {@link callDestination}, of what may be repeated: a destination that is away, has
+ * as long as an answer may take to come back, as a queue of messages would keep the request for it.
+ * @throws {DestinationFailed}; what the own conductor throws passes as it is.
+ */
+export async function callReturningDestination<M extends DestinationMethod>(
+  flow: Pick<Flow, "parts" | "dest" | "requestId">,
+  method: M,
+  params: ParamsOf<AgentMethods, M>,
+): Promise<ResultOf<AgentMethods, M>> {
+  const { clock, timers } = flow.parts.context.runtime;
+  const deadline = clock.monotonic() + TIMEOUTS[method];
+  for (;;) {
+    try {
+      return await callDestination(flow, method, params);
+    } catch (error) {
+      const silent = error instanceof DestinationFailed && error.silent;
+      if (!silent || clock.monotonic() + PAUSE >= deadline) throw error;
+      await timers.sleep(PAUSE);
+    }
+  }
+}
+
 /** @throws {DestinationFailed}; what the own conductor throws passes as it is. */
 export async function callDestination<M extends DestinationMethod>(
   { parts, dest, requestId }: Pick<Flow, "parts" | "dest" | "requestId">,

@@ -4,7 +4,7 @@ import { attempt, mustNotUndo } from "../error-wrappers.js";
 import { destroyOptions } from "../guest-options.js";
 import { finishSource } from "../move-allocations.js";
 import { STOP, stepList } from "../step-list.js";
-import { callDestination, DestinationFailed } from "./destination-call.js";
+import { callDestination, callReturningDestination, DestinationFailed } from "./destination-call.js";
 import { type Flow, fieldsOf, moveOptions } from "./flow.js";
 
 /**
@@ -61,7 +61,8 @@ async function finishDestination(flow: Flow): Promise<void> {
   const { parts, instance, migration, dest, requestId } = flow;
   const params = { instanceUuid: instance.uuid, migrationId: migration.id, requestId };
   try {
-    await callDestination(flow, "post_live_migration_at_destination", params);
+    const call = flow.patient ? callDestination : callReturningDestination;
+    await call(flow, "post_live_migration_at_destination", params);
   } catch (error) {
     if (!(error instanceof DestinationFailed)) throw error;
     const current = await parts.context.conductor.call("instance_get", { uuid: instance.uuid });
