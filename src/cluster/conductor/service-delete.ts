@@ -122,8 +122,9 @@ async function deleteOrRefuse(deletion: Deletion): Promise<readonly Holding[]> {
     await stripHoldings(providers, holdings);
     return deleteTrees(providers);
   });
-  if (left.some(({ consumers }) => consumers === null)) throw unsettled("it did not delete all of them");
-  if (left.length > 0) throw refusedFor(left, deletion.parts.policy);
+  const held = left.filter(isHeld);
+  if (held.length > 0) throw refusedFor(held, deletion.parts.policy);
+  if (left.length > 0) throw unsettled("it did not delete all of them");
   return [];
 }
 
@@ -167,7 +168,7 @@ const isHeld = ({ consumers }: Holding): boolean => consumers !== null && consum
 function refusedFor(holdings: readonly Holding[], policy: ServiceDeletePolicy): ServiceDeleteRefused {
   const named = holdings
     .slice(0, NAMED)
-    .map(({ provider, consumers }) => JSON.stringify({ provider_uuid: provider, consumers: consumers ?? [] }));
+    .map(({ provider, consumers }) => JSON.stringify({ provider_uuid: provider, consumers }));
   const more = holdings.length > NAMED ? ` and ${holdings.length - NAMED} more` : "";
   const mend =
     policy === "strict"

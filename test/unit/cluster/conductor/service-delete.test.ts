@@ -1,245 +1,235 @@
 import { beforeEach, describe, expect, test } from "vitest";
-import { ServiceDeleteRefused } from "../../../../src/cluster/compute/api/deps.js";
-import { createServiceDelete, type ServiceDeletePolicy } from "../../../../src/cluster/conductor/service-delete.js";
-import type { MigrationStatus, MigrationType } from "../../../../src/conductor/records/index.js";
-import { inventoryOf } from "../../placement/bench.js";
-import { ConductorBench, NEED } from "./tasks/bench.js";
+import { SERVICE_DELETE_POLICIES } from "../../../../src/cluster/conductor/service-delete.js";
+import { inventoryOf, refusal } from "../../placement/bench.js";
+import { ServiceDeleteBench } from "./service-delete-bench.js";
 
-let bench: ConductorBench;
-let s: string;
-let d: string;
-
+let bench: ServiceDeleteBench;
 beforeEach(async () => {
-  bench = await ConductorBench.open();
-  s = await bench.host("devstack1");
-  d = await bench.host("devstack2");
+  bench = await ServiceDeleteBench.open();
 });
 
-const remove = (policy: ServiceDeletePolicy, force = false): Promise<void> => {
-  const { store, placement, placementBench } = bench;
-  const service = store.services.getByHost("devstack1", "nova-compute");
-  if (!service) throw new Error("no service");
-  const run = createServiceDelete({ store, placement, policy, logger: placementBench.runtime.logger });
-  return run(service, { force, requestId: "req-delete" });
-};
+const STRANGER = "f0000000-0000-4000-8000-000000000001";
 
-const allocate = async (consumer: string, ...providers: readonly string[]): Promise<void> => {
-  await bench.placementBench.ask("PUT", `/allocations/${consumer}`, "1.28", {
-    allocations: Object.fromEntries(providers.map((uuid) => [uuid, { resources: NEED }])),
-    project_id: "p",
-    user_id: "u",
-    consumer_generation: null,
-  });
-};
-
-const held = async (consumer: string): Promise<readonly string[]> => {
-  const answer = (await bench.placementBench.ask("GET", `/allocations/${consumer}`)) as { allocations: object };
-  return Object.keys(answer.allocations).sort();
-};
-
-const providers = async (): Promise<readonly string[]> => {
-  const answer = (await bench.placementBench.ask("GET", "/resource_providers")) as {
-    resource_providers: readonly { name: string }[];
-  };
-  return answer.resource_providers.map(({ name }) => name).sort();
-};
-
-const gone = () => bench.store.services.getByHost("devstack1", "nova-compute") === null;
-const uuid = () => bench.placementBench.runtime.random.uuid();
-
-/** An instance on devstack2 whose move away from devstack1 has come to this status. */
-async function moved(migrationType: MigrationType, status: MigrationStatus): Promise<{ i: string; m: string }> {
-  const { uuid: i } = await bench.server("devstack2");
-  const { uuid: m } = bench.store.migrations.create({
-    instanceUuid: i,
-    migrationType,
-    status,
-    changes: { sourceCompute: "devstack1", sourceNode: "devstack1", destCompute: "devstack2" },
-  });
-  return { i, m };
+/** More nodes for devstack1, each with a provider. @returns their uuids */
+async function addNodes(count: number): Promise<readonly string[]> {
+  const [first] = bench.store.computeNodes.byHost("devstack1");
+  if (!first?.serviceId) throw new Error("no node");
+  const { serviceId } = first;
+  const { id: _id, uuid: _uuid, ...resources } = first;
+  const uuids: string[] = [];
+  for (let index = 0; index < count; index += 1) {
+    const uuid = `20000000-0000-4000-8000-${String(index).padStart(12, "0")}`;
+    const hypervisorHostname = `node${String(index)}`;
+    bench.store.computeNodes.create({ host: "devstack1", serviceId, uuid, hypervisorHostname, resources });
+    await bench.placement.ask("POST", "/resource_providers", "1.20", { uuid, name: hypervisorHostname });
+    uuids.push(uuid);
+  }
+  return uuids;
 }
 
-/** Both hosts' allocations, as an evacuation leaves them. */
-async function doubled(instance: string): Promise<void> {
-  const current = (await bench.placementBench.ask("GET", `/allocations/${instance}`, "1.28")) as {
-    allocations: Record<string, { resources: object }>;
-    consumer_generation: number;
+/** Gives the provider something to hold, and the consumer a part of it. */
+async function hold(provider: string, consumer: string): Promise<void> {
+  const { generation } = (await bench.placement.ask("GET", `/resource_providers/${provider}`)) as {
+    generation: number;
   };
-  await bench.placementBench.ask("PUT", `/allocations/${instance}`, "1.28", {
-    allocations: { ...current.allocations, [s]: { resources: NEED } },
-    project_id: "p",
-    user_id: "u",
-    consumer_generation: current.consumer_generation,
+  await bench.placement.ask("PUT", `/resource_providers/${provider}/inventories`, "1.26", {
+    resource_provider_generation: generation,
+    inventories: { VCPU: { total: 4 }, MEMORY_MB: { total: 4096 }, DISK_GB: { total: 10 } },
   });
+  await bench.claim(consumer, provider);
 }
 
-const residues: Readonly<Record<string, () => Promise<{ readonly consumer: string; readonly left: () => string[] }>>> =
-  {
-    "a leaked migration": async () => {
-      const { m } = await moved("migration", "error");
-      await allocate(m, s);
-      return { consumer: m, left: () => [] };
-    },
-    "an instance of a failed evacuation": async () => {
-      const { i } = await moved("evacuation", "failed");
-      await doubled(i);
-      return { consumer: i, left: () => [d] };
-    },
-    "a foreign consumer": async () => {
-      const consumer = uuid();
-      await allocate(consumer, s, d);
-      return { consumer, left: () => [d] };
-    },
-  };
-
-describe("7.2 residues that upstream leaves an orphaned provider behind for", () => {
-  describe.each(Object.keys(residues))("%s", (name) => {
-    const prepare = () => residues[name]?.() ?? Promise.reject(new Error(name));
-
-    test("strict: refused with provider and consumers, nothing changed", async () => {
-      const { consumer } = await prepare();
-      const before = await held(consumer);
-      const error = await remove("strict").catch((thrown: Error) => thrown);
-      expect(error).toBeInstanceOf(ServiceDeleteRefused);
-      expect(String(error)).toContain(JSON.stringify({ provider_uuid: s, consumers: [consumer] }));
-      expect([gone(), await held(consumer), await providers()]).toEqual([false, before, ["devstack1", "devstack2"]]);
-    });
-
-    test.each([
-      ["strict", true],
-      ["cascade", false],
-    ] as const)("%s, force=%s: this tree's part is removed", async (policy, force) => {
-      const { consumer, left } = await prepare();
-      await remove(policy, force);
-      expect([gone(), await held(consumer), await providers()]).toEqual([true, left(), ["devstack2"]]);
-    });
-
-    test("upstream: the service goes, the provider stays; force changes nothing", async () => {
-      const { consumer } = await prepare();
-      const before = await held(consumer);
-      await remove("upstream", true);
-      expect([gone(), await held(consumer), await providers()]).toEqual([true, before, ["devstack1", "devstack2"]]);
-    });
-  });
-});
-
-describe("7.2 what every policy does alike", () => {
-  const policies = ["strict", "upstream", "cascade"] as const;
-
-  test.each(policies)("%s: a done evacuation is cleaned, its record stays done", async (policy) => {
-    const { i } = await moved("evacuation", "done");
-    await doubled(i);
-    await remove(policy);
-    expect([gone(), await held(i), await providers()]).toEqual([true, [d], ["devstack2"]]);
-    expect(bench.store.migrations.byFilters({ instanceUuid: i }).map(({ status }) => status)).toEqual(["done"]);
-  });
-
-  test.each(policies)("%s: an instance on the host refuses, even with force", async (policy) => {
-    await bench.server("devstack1", "error");
-    await expect(remove(policy, true)).rejects.toThrow("hosting instances");
-    expect([gone(), await providers()]).toEqual([false, ["devstack1", "devstack2"]]);
-  });
-
-  test.each(
-    policies.flatMap((policy) => (["accepted", "pre-migrating"] as const).map((status) => [policy, status] as const)),
-  )("%s: an evacuation %s refuses, even with force", async (policy, status) => {
-    await moved("evacuation", status);
-    await expect(remove(policy, true)).rejects.toThrow("in-progress migrations");
-    expect(gone()).toBe(false);
-  });
-
-  test.each(policies)("%s: children go before their parent", async (policy) => {
-    const tree = await bench.placement.getProviderTreeAndEnsureRoot(s, "devstack1");
-    const child = uuid();
-    tree.newChild("devstack1_gpu", s, child);
-    tree.updateInventory(child, { VGPU: inventoryOf(4) });
-    await bench.placement.updateFromProviderTree(tree);
-    await remove(policy);
-    expect(await providers()).toEqual(["devstack2"]);
-  });
-
-  test.each(policies)("%s: no compute node is fine", async (policy) => {
+describe("7.1 steps", () => {
+  test.each(SERVICE_DELETE_POLICIES)("3 %s: no compute node is fine", async (policy) => {
     for (const { id, host } of bench.store.computeNodes.byHost("devstack1")) bench.store.computeNodes.destroy(id, host);
-    await remove(policy);
-    expect(gone()).toBe(true);
-  });
-});
-
-describe("7.2 a move that waits for its confirmation", () => {
-  test.each([
-    ["strict", false, false],
-    ["strict", true, true],
-    ["cascade", false, true],
-    ["upstream", true, false],
-  ] as const)("%s, force=%s: deleted: %s", async (policy, force, deleted) => {
-    const { i, m } = await moved("migration", "finished");
-    await allocate(m, s);
-    const outcome = await remove(policy, force).catch((error: Error) => error.message);
-    expect(gone()).toBe(deleted);
-    expect(await held(m)).toEqual(deleted ? [] : [s]);
-    expect(await held(i)).toEqual([d]);
-    if (!deleted) expect(outcome).toContain("in-progress migrations");
+    await bench.remove(policy);
+    expect(bench.serviceIsGone).toBe(true);
   });
 
-  test("towards the host is never taken away from under it", async () => {
-    const { uuid: i } = await bench.server("devstack2");
-    bench.store.migrations.create({
-      instanceUuid: i,
-      migrationType: "migration",
-      status: "migrating",
-      changes: { sourceCompute: "devstack2", sourceNode: "devstack2", destCompute: "devstack1" },
-    });
-    const [node] = bench.store.computeNodes.byHost("devstack1");
-    for (const { id } of bench.store.migrations.byFilters({ instanceUuid: i })) {
-      bench.store.migrations.save(id, { destNode: "devstack1", destComputeId: node?.id ?? 0 });
-    }
-    await expect(remove("cascade", true)).rejects.toThrow("in-progress migrations");
-  });
-});
-
-describe("7.2 Placement down", () => {
-  test.each(["strict", "cascade"] as const)("%s: refused, nothing changed", async (policy) => {
-    bench.placementBench.inject({ on: "*", does: "refuse", times: 100 });
-    await expect(remove(policy)).rejects.toBeInstanceOf(ServiceDeleteRefused);
-    bench.placementBench.heal();
-    expect([gone(), await providers()]).toEqual([false, ["devstack1", "devstack2"]]);
+  test.each(SERVICE_DELETE_POLICIES)("5 %s: the host leaves its aggregates", async (policy) => {
+    const [one, two] = ["one", "two"].map((name) => bench.store.aggregates.create({ name, metadata: {} }));
+    for (const { id = 0 } of [one ?? {}, two ?? {}]) bench.store.aggregates.addHost(id, "devstack1");
+    bench.store.aggregates.addHost(two?.id ?? 0, "devstack2");
+    await bench.remove(policy);
+    expect(bench.store.aggregates.list().map(({ hosts }) => hosts)).toEqual([[], ["devstack2"]]);
   });
 
-  test("upstream: logged, the service goes and the provider is orphaned", async () => {
-    bench.placementBench.inject({ on: "*", does: "refuse", times: 100 });
-    await remove("upstream");
-    bench.placementBench.heal();
-    expect([gone(), await providers()]).toEqual([true, ["devstack1", "devstack2"]]);
-  });
-});
-
-test("7.1 an instance that comes between the look and the end is not orphaned", async () => {
-  let build = true;
-  bench.placementBench.inject({
-    on: "DELETE /resource_providers",
-    does: () => {
-      const [node] = bench.store.computeNodes.byHost("devstack1");
-      if (build && node) {
-        bench.store.instances.save(server, { host: node.host, node: node.hypervisorHostname, computeId: node.id });
-      }
-      build = false;
+  test.each(SERVICE_DELETE_POLICIES)(
+    "5 %s: Placement refuses to let the host leave: nothing is deleted",
+    async (policy) => {
+      const { id } = bench.store.aggregates.create({ name: "one", metadata: {} });
+      const { uuid = "" } = bench.store.aggregates.addHost(id, "devstack1");
+      await bench.conductor.placement.aggregateAddHost(uuid, "devstack1");
+      bench.placement.inject({ on: "PUT /aggregates", does: refusal(500, "x", "boom") });
+      await expect(bench.remove(policy)).rejects.toThrow(/could not be settled with Placement .*boom/);
+      expect([bench.serviceIsGone, await bench.providers()]).toEqual([false, ["devstack1", "devstack2"]]);
+      expect(bench.store.aggregates.list().map(({ hosts }) => hosts)).toEqual([["devstack1"]]);
     },
+  );
+
+  test.each(SERVICE_DELETE_POLICIES)("6 %s: children go before their parent", async (policy) => {
+    const tree = await bench.conductor.placement.getProviderTreeAndEnsureRoot(bench.s, "devstack1");
+    const child = bench.placement.runtime.random.uuid();
+    tree.newChild("devstack1_gpu", bench.s, child);
+    tree.updateInventory(child, { VGPU: inventoryOf(4) });
+    await bench.conductor.placement.updateFromProviderTree(tree);
+    await bench.remove(policy);
+    expect(await bench.providers()).toEqual(["devstack2"]);
   });
-  const server = (await bench.server("devstack2")).uuid;
-  await expect(remove("strict")).rejects.toThrow("hosting instances");
-  expect(gone()).toBe(false);
+
+  test("6 upstream: a node that fails does not stop the others, and is told of", async () => {
+    const [, broken] = await addNodes(3);
+    bench.placement.inject({ on: `GET /resource_providers?in_tree=${broken}`, does: refusal(500, "x", "boom") });
+    await bench.remove("upstream");
+    expect([bench.serviceIsGone, await bench.providers()]).toEqual([true, ["devstack2", "node1"]]);
+    expect(bench.placement.logs.at(-1)).toMatchObject({ level: "error", fields: { provider: broken, consumers: [] } });
+  });
+
+  test("8 nodes and host mapping go with the service", async () => {
+    expect(bench.store.mappings.host("devstack1")).toBe(true);
+    await bench.remove("strict");
+    expect(bench.store.computeNodes.byHost("devstack1")).toEqual([]);
+    expect(bench.store.mappings.host("devstack1")).toBe(false);
+  });
+
+  test("8 an instance that comes between the look and the end is not orphaned", async () => {
+    let build = true;
+    const server = (await bench.conductor.server("devstack2")).uuid;
+    bench.placement.inject({
+      on: "DELETE /resource_providers",
+      does: () => {
+        const [node] = bench.store.computeNodes.byHost("devstack1");
+        if (build && node) {
+          bench.store.instances.save(server, { host: node.host, node: node.hypervisorHostname, computeId: node.id });
+        }
+        build = false;
+      },
+    });
+    await expect(bench.remove("strict")).rejects.toThrow("hosting instances");
+    expect(bench.serviceIsGone).toBe(false);
+  });
 });
 
-test("strict: something claimed between the dry check and the deletion is a refusal too", async () => {
-  const consumer = uuid();
-  bench.placementBench.inject({ on: "DELETE /resource_providers", does: () => allocate(consumer, s) });
-  await expect(remove("strict")).rejects.toThrow(JSON.stringify({ provider_uuid: s, consumers: [consumer] }));
-  expect(gone()).toBe(false);
+describe("7.2 several nodes", () => {
+  test("strict: one provider that is held keeps all nodes, their providers and what is left of evacuations", async () => {
+    const [, held = ""] = await addNodes(3);
+    await hold(held, STRANGER);
+    const { i } = await bench.moved("evacuation", "done");
+    await bench.claim(i, bench.s);
+    bench.placement.mark();
+    await expect(bench.remove("strict")).rejects.toThrow(
+      JSON.stringify({ provider_uuid: held, consumers: [STRANGER] }),
+    );
+    expect(await bench.providers()).toEqual(["devstack1", "devstack2", "node0", "node1", "node2"]);
+    expect(await bench.held(i)).toEqual([bench.s, bench.d]);
+    expect(bench.placement.requests().filter((request) => !request.startsWith("GET"))).toEqual([]);
+  });
+
+  test("strict: what was claimed after the look is a refusal too, and names who", async () => {
+    bench.placement.inject({ on: "DELETE /resource_providers", does: () => bench.claim(STRANGER, bench.s) });
+    await expect(bench.remove("strict")).rejects.toThrow(
+      JSON.stringify({ provider_uuid: bench.s, consumers: [STRANGER] }),
+    );
+    expect(bench.serviceIsGone).toBe(false);
+  });
+
+  test.each(["strict", "cascade"] as const)(
+    "%s: Placement fails amid the deletion; repeated, it succeeds",
+    async (policy) => {
+      await addNodes(3);
+      bench.placement.inject({ on: "GET /resource_providers?in_tree", does: refusal(500, "x", "boom"), skip: 1 });
+      await expect(bench.remove(policy)).rejects.toThrow("could not be settled with Placement");
+      expect(bench.serviceIsGone).toBe(false);
+      await bench.remove(policy);
+      expect([bench.serviceIsGone, await bench.providers()]).toEqual([true, ["devstack2"]]);
+    },
+  );
+
+  test("a refusal names twenty providers and counts the others", async () => {
+    for (const [index, node] of (await addNodes(23)).entries()) {
+      await hold(node, `f0000000-0000-4000-8000-${String(index).padStart(12, "0")}`);
+    }
+    const error = await bench.remove("strict").catch((thrown: Error) => thrown);
+    expect(String(error).match(/provider_uuid/g)).toHaveLength(20);
+    expect(String(error)).toContain("}, and 3 more. Remove them".replace("}, and", "} and"));
+  });
+
+  /** Requests for a service with so many nodes, a tenth of which instances were evacuated from. */
+  async function requestsFor(nodes: number, policy: "strict" | "upstream"): Promise<{ total: number; most: number }> {
+    bench = await ServiceDeleteBench.open();
+    const uuids = await addNodes(nodes);
+    for (let index = 0; index < nodes; index += 10) {
+      const { i } = await bench.moved("evacuation", "done");
+      const [{ id } = { id: 0 }] = bench.store.migrations.byFilters({ instanceUuid: i });
+      bench.store.migrations.save(id, { sourceNode: `node${index}` });
+      await hold(uuids[index] ?? "", i);
+    }
+    let [running, most] = [0, 0];
+    const { request } = bench.placement.http;
+    Object.assign(bench.placement.http, {
+      request: async (asked: Parameters<typeof request>[0]) => {
+        running += 1;
+        most = Math.max(most, running);
+        const answer = await request(asked);
+        running -= 1;
+        return answer;
+      },
+    });
+    bench.placement.mark();
+    await bench.remove(policy);
+    const total = bench.placement.sent.length;
+    expect([bench.serviceIsGone, await bench.providers()]).toEqual([true, ["devstack2"]]);
+    return { total, most };
+  }
+
+  test.each(["strict", "upstream"] as const)(
+    "%s: requests grow with the nodes and no faster, sixteen at a time",
+    async (policy) => {
+      const [small, twice] = [await requestsFor(20, policy), await requestsFor(40, policy)];
+      expect(twice.total).toBe(2 * small.total - (await requestsFor(0, policy)).total);
+      expect(twice.most).toBeLessThanOrEqual(16);
+    },
+  );
+
+  test.each([
+    ["strict", 1 + 3 * 2000],
+    ["upstream", 2 * 2000],
+  ] as const)("%s: 2,000 nodes take %i requests", async (policy, requests) => {
+    const [first] = bench.store.computeNodes.byHost("devstack1");
+    if (!first?.serviceId) throw new Error("no node");
+    const { id: _id, uuid: _uuid, serviceId, ...resources } = first;
+    const providers = new Map([[first.uuid, "devstack1"]]);
+    for (let index = 1; index < 2000; index += 1) {
+      const uuid = `20000000-0000-4000-8000-${String(index).padStart(12, "0")}`;
+      const hypervisorHostname = `node${index}`;
+      bench.store.computeNodes.create({ host: "devstack1", serviceId, uuid, hypervisorHostname, resources });
+      providers.set(uuid, hypervisorHostname);
+    }
+    let asked = 0;
+    Object.assign(bench.placement.http, {
+      request: async ({ method, url }: { method: string; url: string }) => {
+        asked += 1;
+        return { status: method === "DELETE" ? 204 : 200, headers: {}, body: answer(providers, method, url) };
+      },
+    });
+    await bench.remove(policy);
+    expect([bench.serviceIsGone, providers.size, asked]).toEqual([true, 0, requests]);
+    expect(bench.store.computeNodes.byHost("devstack1")).toEqual([]);
+  });
 });
 
-test("7.1 step 8: nodes and host mapping go with the service", async () => {
-  expect(bench.store.mappings.host("devstack1")).toBe(true);
-  await remove("strict");
-  expect(bench.store.computeNodes.byHost("devstack1")).toEqual([]);
-  expect(bench.store.mappings.host("devstack1")).toBe(false);
-});
+/** A Placement with empty root providers only, which costs nothing. */
+function answer(providers: Map<string, string>, method: string, url: string): string {
+  const { pathname, searchParams } = new URL(url);
+  const [, , uuid = "", allocations] = pathname.split("/");
+  if (method === "DELETE") providers.delete(uuid);
+  if (method === "DELETE") return "";
+  if (allocations) return JSON.stringify({ allocations: {}, resource_provider_generation: 0 });
+  const tree = searchParams.get("in_tree");
+  const listed = [...providers].filter(([root]) => tree === null || root === tree);
+  const wire = listed.map(([root, name]) => ({
+    ...{ uuid: root, name, generation: 0 },
+    ...{ parent_provider_uuid: null, root_provider_uuid: root },
+  }));
+  return JSON.stringify({ resource_providers: wire });
+}
