@@ -1,0 +1,53 @@
+import fc from "fast-check";
+import { expect } from "vitest";
+import { applyPlan } from "../../../src/audit/apply/apply-plan.js";
+import type { Plan } from "../../../src/audit/plan/plan.js";
+import type { SomePlacement } from "./audit-world.js";
+import { FAULTS, HEALTHY, type Planted, PlantedWorld } from "./planted-world.js";
+
+/** What is planted, in which order. */
+export const planting = fc.record({
+  faults: fc.array(fc.constantFrom(...Object.keys(FAULTS)), { maxLength: 8 }),
+  healthy: fc.array(fc.constantFrom(...Object.keys(HEALTHY)), { maxLength: 10 }),
+});
+
+type Planting = typeof planting extends fc.Arbitrary<infer T> ? T : never;
+
+/** Plants k faults among healthy things, and holds the audit, its plan, the plan's execution and its undoing to their word. */
+export const holds = async ({ faults, healthy }: Planting, placement?: SomePlacement): Promise<void> => {
+  const at = await PlantedWorld.open(placement);
+  const { world } = at;
+  const planted: Planted[] = [];
+  for (const name of healthy) await HEALTHY[name]?.(at);
+  for (const name of faults) {
+    const fault = await FAULTS[name]?.(at);
+    if (fault) planted.push(fault);
+  }
+  await at.ready();
+  const before = await world.everything();
+  const { findings, plan } = await world.audit();
+  const found = findings.map(({ code, subject }) => `${code} ${subject.uuid}`);
+  expect(found.toSorted()).toEqual(planted.flatMap(({ expected }) => expected).toSorted());
+  expect(findings.filter(({ left }) => left !== null)).toEqual([]);
+  const faulty = new Set(planted.flatMap(({ consumers }) => consumers));
+  expect(touched(plan).filter((uuid) => !faulty.has(uuid))).toEqual([]);
+  expect(await world.everything()).toEqual(before);
+
+  const { placement: client } = await world.cloud();
+  const done = await applyPlan(client, plan, { undo: false });
+  expect(done.filter(({ outcome }) => outcome.state !== "done")).toEqual([]);
+  expect(await world.found()).toEqual([]);
+  const mended = await world.everything();
+  const again = await applyPlan(client, plan, { undo: false });
+  expect(again.filter(({ outcome }) => outcome.state !== "already")).toEqual([]);
+  expect(await world.everything()).toEqual(mended);
+
+  const undone = await applyPlan(client, plan, { undo: true });
+  expect(undone.filter(({ outcome }) => outcome.state !== "done")).toEqual([]);
+  expect(await world.everything()).toEqual(before);
+  const undoneAgain = await applyPlan(client, plan, { undo: true });
+  expect(undoneAgain.filter(({ outcome }) => outcome.state !== "already")).toEqual([]);
+};
+
+const touched = ({ edits }: Plan): string[] =>
+  edits.flatMap(({ action }) => (action.kind === "allocations" ? action.consumers.map(({ uuid }) => uuid) : []));
