@@ -67,6 +67,25 @@ export class IronicWorld implements IronicClient {
     this.#faults.set(parseKnob(knob, IRONIC_FAULTS));
   }
 
+  /** All faults. */
+  clear(): void {
+    this.#faults.clear();
+  }
+
+  /** Killed, and started again so many milliseconds later. */
+  async whileDown(milliseconds: number): Promise<void> {
+    this.#service.stop();
+    await this.world.advance(milliseconds);
+    this.restart();
+  }
+
+  /** A body as it is. */
+  async askRaw(method: string, path: string, body: string): Promise<ServiceResponse> {
+    const headers = { "x-auth-token": "admin", "x-openstack-ironic-api-version": "1.82" };
+    const answer = this.#service.handle({ method, path, query: "", headers, body, baseUrl: this.root });
+    return this.world.runUntil(Promise.resolve(answer));
+  }
+
   /** The answer as it is; `token` null: none. */
   async ask(request: IronicRequest, token: string | null = "admin"): Promise<ServiceResponse> {
     return this.world.runUntil(Promise.resolve(this.#answer(request, token)));

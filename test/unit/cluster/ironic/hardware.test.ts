@@ -1,0 +1,178 @@
+import { beforeEach, describe, expect, test } from "vitest";
+import {
+  active,
+  available,
+  claim,
+  enrolled,
+  get,
+  patch,
+  provision,
+  put,
+  settled,
+  type TestNode,
+  until,
+} from "../../../peers/ironic/contract/client.js";
+import { IronicWorld } from "./ironic-world.js";
+
+const INSTANCE = "11111111-2222-4333-8444-555555555555";
+const FAULT = "fails because a fault is set for it";
+
+let ironic: IronicWorld;
+
+beforeEach(async () => {
+  ironic = await IronicWorld.open();
+});
+
+const shown = async (node: TestNode) => (await get(ironic, node.path)).body;
+const claimed = async (): Promise<TestNode> => {
+  const node = await available(ironic);
+  await patch(ironic, node.path, claim(INSTANCE));
+  return node;
+};
+
+describe("hardware that fails", () => {
+  test("a failed deploy keeps instance and target, and can be deployed again or torn down", async () => {
+    const node = await claimed();
+    ironic.fault("hardware.deploy=fail:once");
+    await provision(ironic, node, { target: "active" });
+    await until(ironic, node, { provision_state: "deploy failed", reservation: null });
+    expect(await shown(node)).toMatchObject({
+      target_provision_state: "active",
+      instance_uuid: INSTANCE,
+      last_error: expect.stringContaining(`Failed to deploy: hardware.deploy ${FAULT}`),
+      power_state: "power off",
+    });
+    await provision(ironic, node, { target: "active" });
+    await until(ironic, node, settled("active"));
+    expect((await shown(node)).last_error).toBeNull();
+  });
+
+  test("a failed tear-down ends in error, without the instance", async () => {
+    const node = await active(ironic);
+    ironic.fault("hardware.tear-down=fail:once");
+    await provision(ironic, node, { target: "deleted" });
+    await until(ironic, node, settled("error"));
+    expect(await shown(node)).toMatchObject({
+      instance_uuid: null,
+      last_error: expect.stringContaining("Failed to tear down"),
+    });
+    await provision(ironic, node, { target: "deleted" });
+    await until(ironic, node, settled("available"));
+  });
+
+  test("a failed cleaning puts the node in maintenance; managed and provided again it is available", async () => {
+    const node = await active(ironic);
+    ironic.fault("hardware.clean=fail:once");
+    await provision(ironic, node, { target: "deleted" });
+    await until(ironic, node, { provision_state: "clean failed", reservation: null });
+    expect(await shown(node)).toMatchObject({
+      maintenance: true,
+      fault: "clean failure",
+      target_provision_state: "available",
+      instance_uuid: null,
+    });
+    await provision(ironic, node, { target: "manage" });
+    expect(await shown(node)).toMatchObject(settled("manageable"));
+    expect((await put(ironic, `${node.path}/states/provision`, { target: "provide" })).fault).toContain(
+      "The providing operation can't be performed",
+    );
+    await ironic.together([{ method: "DELETE", path: `${node.path}/maintenance` }]);
+    expect(await shown(node)).toMatchObject({ maintenance: false, fault: null });
+    await provision(ironic, node, { target: "provide" });
+    await until(ironic, node, settled("available"));
+  });
+
+  test.each([
+    ["rescue", { target: "rescue", rescue_password: "x" }, "rescue failed"],
+    ["deploy", { target: "rebuild" }, "deploy failed"],
+  ])("a failed %s keeps the instance", async (work, body, state) => {
+    const node = await active(ironic);
+    ironic.fault(`hardware.${work}=fail:once`);
+    await provision(ironic, node, body);
+    await until(ironic, node, { provision_state: state, reservation: null, instance_uuid: node.instance });
+    await provision(ironic, node, { target: "deleted" });
+    await until(ironic, node, settled("available"));
+  });
+
+  test("a failed verification leaves the node enrolled, a failed power change leaves its power", async () => {
+    const node = await available(ironic);
+    ironic.fault("hardware.power=fail:once");
+    await put(ironic, `${node.path}/states/power`, { target: "power on" });
+    await until(ironic, node, { target_power_state: null, reservation: null });
+    expect(await shown(node)).toMatchObject({
+      power_state: "power off",
+      last_error: expect.stringContaining("Failed to change power state to 'power on'"),
+    });
+    const other = await enrolled(ironic);
+    ironic.fault("hardware.verify=fail:once");
+    await provision(ironic, other, { target: "manage" });
+    await until(ironic, other, settled("enroll"));
+    expect((await shown(other)).last_error).toContain("Failed to get power state");
+  });
+
+  test("hardware that hangs keeps the lock until the fault is cleared", async () => {
+    const node = await claimed();
+    ironic.fault("hardware.deploy=hang");
+    await provision(ironic, node, { target: "active" });
+    await ironic.world.advance(600_000);
+    expect(await shown(node)).toMatchObject({ provision_state: "deploying", reservation: "localhost" });
+    ironic.clear();
+    await until(ironic, node, settled("active"));
+  });
+
+  test("validate tells what a fault says of the deploy interface", async () => {
+    const node = await available(ironic);
+    ironic.fault("hardware.validate=fail:once");
+    expect((await get(ironic, `${node.path}/validate`)).body).toMatchObject({
+      deploy: { result: false, reason: expect.stringContaining(FAULT) },
+      power: { result: true },
+    });
+    expect((await get(ironic, `${node.path}/validate`)).body).toMatchObject({ deploy: { result: true } });
+  });
+});
+
+describe("after kill -9 of the control plane", () => {
+  test("a deploy goes on, locked, and takes no longer than it would have", async () => {
+    const node = await claimed();
+    const begun = ironic.world.now;
+    await provision(ironic, node, { target: "active" });
+    await ironic.world.advance(1_000);
+    ironic.restart();
+    expect(await shown(node)).toMatchObject({
+      provision_state: "deploying",
+      reservation: "localhost",
+      instance_uuid: INSTANCE,
+    });
+    await until(ironic, node, settled("active"));
+    expect(ironic.world.now - begun).toBeLessThan(4_200);
+  });
+
+  test("a tear-down goes on over cleaning to available", async () => {
+    const node = await active(ironic);
+    await provision(ironic, node, { target: "deleted" });
+    ironic.restart();
+    await until(ironic, node, { provision_state: "cleaning", instance_uuid: null });
+    ironic.restart();
+    await until(ironic, node, settled("available"));
+  });
+
+  test("what was due meanwhile is done at once; power, too", async () => {
+    const node = await available(ironic);
+    await put(ironic, `${node.path}/states/power`, { target: "power on" });
+    await ironic.whileDown(60_000);
+    await until(ironic, node, { power_state: "power on", target_power_state: null, reservation: null });
+  });
+
+  test("nodes, ports, claims and their order are as they were", async () => {
+    ironic.enrol(30);
+    const { uuid } = await available(ironic);
+    await patch(ironic, `/v1/nodes/${uuid}`, claim(INSTANCE));
+    const before = await get(ironic, "/v1/nodes/detail");
+    const ports = await get(ironic, "/v1/ports?detail=true");
+    ironic.restart();
+    expect((await get(ironic, "/v1/nodes/detail")).body).toEqual(before.body);
+    expect((await get(ironic, "/v1/ports?detail=true")).body).toEqual(ports.body);
+    const taken = await patch(ironic, "/v1/nodes/bm-000003", claim(INSTANCE));
+    expect(taken.fault).toContain("is already associated with a node");
+  });
+});
