@@ -96,8 +96,10 @@ export class AuditWorld {
     };
   }
 
+  /** Logged in once: a password is slow to verify. */
   cloud(): Promise<Cloud> {
-    return openCloud(this.http, this.config);
+    this.#cloud ??= openCloud(this.http, this.config);
+    return this.#cloud;
   }
 
   async audit(options: Partial<AuditOptions> = {}): Promise<Audit> {
@@ -249,6 +251,7 @@ export class AuditWorld {
     return this.api.flavor({ flavorid, name: flavorid, ...changes });
   }
 
+  #cloud: Promise<Cloud> | undefined;
   #uuids = 0;
   #server0: Pick<Instance, "userId"> | undefined;
 
@@ -282,7 +285,9 @@ export class AuditWorld {
         const parts = ["inventories", "traits", "aggregates", "allocations"].map((part) =>
           this.ask("GET", `/resource_providers/${uuid}/${part}`),
         );
-        const [{ inventories }, { traits }, { aggregates }, { allocations }] = (await Promise.all(parts)) as Four;
+        const [{ inventories }, { traits }, { aggregates }, { allocations }] = (await Promise.all(
+          parts,
+        )) as unknown as Four;
         for (const consumer of Object.keys(allocations as object)) consumers.add(consumer);
         const sorted = { traits: (traits as string[]).toSorted(), aggregates: (aggregates as string[]).toSorted() };
         return [uuid, { name, parent_provider_uuid, inventories, ...sorted }] as const;
