@@ -62,6 +62,23 @@ describe("6.1 building on bare metal", () => {
     expect(await world.world.held(uuid)).toEqual({});
   });
 
+  test("an instance that is deleted while its node is deployed is torn down and not tried elsewhere", async () => {
+    const { world, node, agent } = await started(1);
+    const { uuid } = world.instance();
+    world.ironic.done = ({ method, path }) => {
+      if (method !== "PUT" || !path.endsWith("/provision")) return;
+      world.ironic.done = () => undefined;
+      world.world.store.instances.save(uuid, { taskState: "deleting" });
+    };
+    await world.build(agent, uuid, node);
+    expect(world.world.reschedules).toEqual([]);
+    expect(states(world, uuid).taskState).toBe("deleting");
+    expect(node).toMatchObject({ instance_uuid: null, provision_state: "available" });
+    await remove(world, agent, uuid);
+    expect(world.world.stored(uuid).deleted).not.toBe(0);
+    expect(await world.world.held(uuid)).toEqual({});
+  });
+
   test("a node that cannot be torn down after a failed build keeps its allocation's instance in error", async () => {
     const { world, node, agent } = await started(1);
     const { uuid } = world.instance();

@@ -46,12 +46,19 @@ export async function buildFailed(
 ): Promise<void> {
   const { instanceUuid, node, retry } = request;
   const error = (await cleanUpGuest(parts, progress, cause)) ?? cause;
-  const kind = classifyBuildFailure(error);
+  const cleaned = error === cause;
+  const kind = cleaned && (await isUnwanted(parts, instanceUuid)) ? "gone" : classifyBuildFailure(error);
   parts.context.runtime.logger.warn("build failed", { instance: instanceUuid, node, kind, err: error });
   if (kind === "gone") return forget(parts, request, progress);
   parts.tracker.noteBuild(node, "failed");
   if (kind === "abort" || !retry) return setError(parts, request, progress, error);
   return reschedule(parts, { ...request, retry }, progress, error);
+}
+
+/** Somebody deletes it: a driver that noticed says so in its own words, and no other host is to be tried. */
+async function isUnwanted({ context }: OperationParts, uuid: string): Promise<boolean> {
+  const instance = await context.conductor.call("instance_get", { uuid });
+  return instance === null || instance.taskState === "deleting";
 }
 
 /** The guest first; a clean-up that fails makes the build hopeless, as the guest may still run here. */
