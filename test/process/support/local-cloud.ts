@@ -33,6 +33,13 @@ export class LocalCloud {
     return cloud;
   }
 
+  /** One that `compute-cluster up` has started. */
+  static over(stateDir: string, url: string): LocalCloud {
+    const cloud = new LocalCloud(stateDir);
+    cloud.#url = url;
+    return cloud;
+  }
+
   get url(): string {
     return this.#url;
   }
