@@ -4,17 +4,40 @@ import { type HttpClient, HttpConnectFailure, type HttpRequest, type HttpRespons
 import type { Runtime } from "./runtime.js";
 import type { Socket, Sockets } from "./socket.js";
 
-const METHODS = ["get", "put", "post", "delete"] as const;
-const RESOURCES = [
-  "allocations",
-  "allocation_candidates",
-  "resource_providers",
-  "inventories",
-  "traits",
-  "aggregates",
-  "usages",
-  "reshaper",
-] as const;
+/** A service whose requests can be made to fail; its name begins its points. */
+interface FaultyService {
+  readonly name: "placement" | "ironic";
+  readonly methods: readonly string[];
+  /** Words of paths, the last of which says what a request is about. */
+  readonly resources: readonly string[];
+  /** Whether a request is for it; that is seen by the microversion that it asks for. */
+  owns(headers: Readonly<Record<string, string>>): boolean;
+}
+
+const SERVICES: readonly FaultyService[] = [
+  {
+    name: "placement",
+    methods: ["get", "put", "post", "delete"],
+    resources: [
+      "allocations",
+      "allocation_candidates",
+      "resource_providers",
+      "inventories",
+      "traits",
+      "aggregates",
+      "usages",
+      "reshaper",
+    ],
+    owns: (headers) => headers["openstack-api-version"]?.startsWith("placement") === true,
+  },
+  {
+    name: "ironic",
+    methods: ["get", "put", "post", "patch", "delete"],
+    resources: ["nodes", "provision", "power", "validate", "vifs"],
+    owns: (headers) => headers["x-openstack-ironic-api-version"] !== undefined,
+  },
+];
+
 const KINDS = ["status", "lose-answer", "refuse", "slow", "hang"] as const;
 
 /** Milliseconds, as {@link HttpRequest} has it. */
@@ -22,24 +45,26 @@ const DEFAULT_TIMEOUT = 60_000;
 
 export const CONDUCTOR_POINT = "conductor";
 
-/** Points of the doors: `placement.put`, `placement.put.allocations`, `conductor`. */
+/** Points of the doors: `placement.put`, `placement.put.allocations`, `ironic.patch.nodes`, `conductor`. */
 export const DOOR_POINTS: readonly FaultPoint[] = [
-  { point: "placement", kinds: KINDS },
-  ...METHODS.map((method) => ({ point: `placement.${method}`, kinds: KINDS })),
-  ...METHODS.flatMap((method) =>
-    RESOURCES.map((resource) => ({ point: `placement.${method}.${resource}`, kinds: KINDS })),
-  ),
+  ...SERVICES.flatMap(({ name, methods, resources }) => [
+    { point: name, kinds: KINDS },
+    ...methods.map((method) => ({ point: `${name}.${method}`, kinds: KINDS })),
+    ...methods.flatMap((method) =>
+      resources.map((resource) => ({ point: `${name}.${method}.${resource}`, kinds: KINDS })),
+    ),
+  ]),
   { point: CONDUCTOR_POINT, kinds: ["partition"] },
 ];
 
-/** The same doors, through which Placement and the conductor are as the faults make them. */
+/** The same doors, through which Placement, Ironic and the conductor are as the faults make them. */
 export const createFaultDoors = (runtime: Runtime, faults: ChangingFaults): Runtime => ({
   ...runtime,
   http: new FaultyHttp(runtime, faults),
   sockets: faultySockets(runtime.sockets, faults),
 });
 
-/** Requests of other services, which send no microversion of Placement, go through untouched. */
+/** Requests of other services go through untouched. */
 class FaultyHttp implements HttpClient {
   readonly #http: HttpClient;
   readonly #timers: Runtime["timers"];
@@ -52,10 +77,11 @@ class FaultyHttp implements HttpClient {
   }
 
   async request(request: HttpRequest): Promise<HttpResponse> {
-    const action = this.#decide(request);
+    const service = SERVICES.find(({ owns }) => owns(request.headers ?? {}));
+    const action = service && this.#decide(service, request);
     switch (action?.kind) {
       case "status":
-        return errorOf(action.status);
+        return service?.name === "ironic" ? ironicErrorOf(action.status) : errorOf(action.status);
       case "refuse":
         throw new HttpConnectFailure(request.url, "ECONNREFUSED");
       case "lose-answer":
@@ -73,18 +99,17 @@ class FaultyHttp implements HttpClient {
     return this.#http.close();
   }
 
-  #decide({ method, url, headers }: HttpRequest): FaultAction | undefined {
-    if (headers?.["openstack-api-version"]?.startsWith("placement") !== true) return undefined;
-    const general = `placement.${method.toLowerCase()}`;
+  #decide({ name, resources }: FaultyService, { method, url }: HttpRequest): FaultAction | undefined {
+    const general = `${name}.${method.toLowerCase()}`;
     // `/resource_providers/<uuid>/inventories` is about inventories.
     const resource = new URL(url).pathname
       .split("/")
       .reverse()
-      .find((segment) => RESOURCES.some((name) => name === segment));
+      .find((segment) => resources.includes(segment));
     return (
       (resource === undefined ? undefined : this.#faults.decide(`${general}.${resource}`)) ??
       this.#faults.decide(general) ??
-      this.#faults.decide("placement")
+      this.#faults.decide(name)
     );
   }
 
@@ -116,6 +141,20 @@ const errorOf = (status: number): HttpResponse => ({
     ],
   }),
 });
+
+/** Ironic's way: JSON in JSON. A conflict is that of a node which is locked. */
+const ironicErrorOf = (status: number): HttpResponse => {
+  const faultstring =
+    status === 409
+      ? "Node is locked by host fault, please retry after the current operation is completed."
+      : "a fault is set for this request";
+  const faultcode = status < 500 ? "Client" : "Server";
+  return {
+    status,
+    headers: { "content-type": "application/json" },
+    body: JSON.stringify({ error_message: JSON.stringify({ faultcode, faultstring, debuginfo: null }) }),
+  };
+};
 
 /** During a partition no connection is possible, and those that are open break. */
 const faultySockets = (sockets: Sockets, faults: ChangingFaults): Sockets => {

@@ -55,6 +55,30 @@ const setUp = (...knobs: readonly string[]) => {
   return { runtime, doors, faults, sent, sockets };
 };
 
+describe("Ironic as the faults make it", () => {
+  const NODE = `http://127.0.0.1:6385/v1/nodes/${PROVIDER}`;
+  const ironic = (changes: Partial<HttpRequest> = {}): HttpRequest =>
+    request({ method: "PATCH", url: NODE, headers: { "x-openstack-ironic-api-version": "1.82" }, ...changes });
+
+  test("a status is told as Ironic tells it: text in JSON in JSON", async () => {
+    const { doors, sent } = setUp("ironic.patch.nodes=409:once");
+    const { status, body } = await doors.http.request(ironic());
+    const told = JSON.parse(JSON.parse(body).error_message) as { faultstring: string };
+    expect([status, told.faultstring]).toEqual([409, expect.stringContaining("is locked by host")]);
+    expect((await doors.http.request(ironic())).status).toBe(204);
+    expect(sent).toHaveLength(1);
+  });
+
+  test("the last word of the path says what a request is about; Placement's requests are not Ironic's", async () => {
+    const { doors } = setUp("ironic.put.provision=refuse", "ironic.get=lose-answer");
+    const provision = ironic({ method: "PUT", url: `${NODE}/states/provision` });
+    await expect(doors.http.request(provision)).rejects.toThrow(HttpConnectFailure);
+    expect((await doors.http.request(ironic({ method: "PUT", url: `${NODE}/states/power` }))).status).toBe(204);
+    await expect(doors.http.request(ironic({ method: "GET" }))).rejects.toThrow(HttpConnectFailure);
+    expect((await doors.http.request(request({ method: "GET" }))).status).toBe(204);
+  });
+});
+
 describe("9.4 Placement as the faults make it", () => {
   test("nothing set: requests go through", async () => {
     const { doors, sent } = setUp();
