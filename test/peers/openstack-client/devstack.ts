@@ -47,18 +47,22 @@ export class Devstack {
   /** Asks again until the server is in this status; the test's own time-out is the bound. */
   async serverIn(name: string, status: string): Promise<void> {
     const [field, wanted] = status.includes("=") ? (status.split("=") as [string, string]) : ["status", status];
-    for (;;) {
-      const found = await this.clients.output(`openstack server show ${name} -f value -c ${field}`);
-      if (found === wanted) return;
-      if (found === "ERROR") throw new Error(await this.clients.output(`openstack server show ${name}`));
-      await pause(100);
-    }
+    const found = await this.shows(`server show ${name} -f value -c ${field}`, new RegExp(`^(${wanted}|ERROR)$`));
+    if (found !== wanted) throw new Error(await this.clients.output(`openstack server show ${name}`));
   }
 
   /** Waits until every service has sent a heartbeat. */
   async heartbeats(): Promise<void> {
-    const list = 'openstack compute service list -f value -c "Updated At"';
-    while ((await this.clients.output(list)).includes("None")) await pause(100);
+    await this.shows('compute service list -f value -c "Updated At"', /^(?![\s\S]*None)/);
+  }
+
+  /** Asks again until the command of `openstack` prints what matches. */
+  async shows(command: string, pattern: RegExp): Promise<string> {
+    for (;;) {
+      const found = await this.clients.output(`openstack ${command}`);
+      if (pattern.test(found)) return found;
+      await pause(100);
+    }
   }
 
   async stop(): Promise<void> {
