@@ -3,6 +3,7 @@ import {
   InstanceNotFound,
   MessagingTimeout,
   MigrationNotFound,
+  UnexpectedDeletingTaskState,
   UnexpectedTaskState,
 } from "../../conductor/errors.js";
 import type { Instance, InstanceChanges } from "../../conductor/records/index.js";
@@ -65,7 +66,7 @@ export async function recordingFault<T>(
 }
 
 /**
- * An exception sets the instance to error. NotImplemented and InstanceFaultRollback, which say that nothing happened, give
+ * An exception sets the instance to error, unless it is deleted, or about to be. NotImplemented and InstanceFaultRollback, which say that nothing happened, give
  * it back its vm_state instead.
  * @throws the inner error of an InstanceFaultRollback
  */
@@ -73,7 +74,7 @@ export async function erroringOut<T>(context: AgentContext, instance: Instance, 
   try {
     return await body();
   } catch (error) {
-    if (error instanceof InstanceNotFound) throw error;
+    if (error instanceof InstanceNotFound || error instanceof UnexpectedDeletingTaskState) throw error;
     const nothingHappened = error instanceof InstanceFaultRollback || error instanceof NotImplemented;
     await write(context, instance.uuid, { vmState: nothingHappened ? instance.vmState : "error", taskState: null });
     throw error instanceof InstanceFaultRollback ? (error.cause ?? error) : error;

@@ -55,12 +55,14 @@ export async function revertToSource(parts: AllocationParts, move: Move, context
     await strip(parts, move, "destination", context);
     return;
   }
-  const moved = await placement.moveAllocations(migration.uuid, instance.uuid, {
-    ...context,
-    ...(hasQuirk(parts.context, "resurrect-deleted-allocations")
-      ? {}
-      : { targetDeleted: () => isDeleted(parts, instance.uuid) }),
-  });
+  const moved = await insist(() =>
+    placement.moveAllocations(migration.uuid, instance.uuid, {
+      ...context,
+      ...(hasQuirk(parts.context, "resurrect-deleted-allocations")
+        ? {}
+        : { targetDeleted: () => isDeleted(parts, instance.uuid) }),
+    }),
+  );
   if (moved) return;
   throw new AllocationMoveFailed(
     `what migration ${migration.uuid} holds could not be given back to instance ${instance.uuid}: ` +
@@ -86,7 +88,7 @@ export async function deleteMigration(
   migration: Migration,
   options: RequestContext,
 ): Promise<boolean> {
-  const deleted = await context.placement.deleteAllocation(migration.uuid, { ...options, force: false });
+  const deleted = await insist(() => context.placement.deleteAllocation(migration.uuid, { ...options, force: false }));
   if (deleted !== null) return deleted;
   throw new AllocationDeleteFailed(
     `allocations of migration ${migration.uuid} could not be removed: Placement cannot be reached`,
@@ -118,6 +120,15 @@ export async function heldHere(
 
 /** Tries of a write whose answer did not come (spec V30). */
 const ATTEMPTS = 4;
+
+/** An answer that was lost says nothing: asked again, what was done is found done (spec 9.4). Null: nobody answers. */
+async function insist(write: () => Promise<boolean | null>): Promise<boolean | null> {
+  for (let attempt = 0; attempt < ATTEMPTS; attempt += 1) {
+    const answer = await write();
+    if (answer !== null) return answer;
+  }
+  return null;
+}
 
 /**
  * One half of what a doubled instance holds; nothing when it holds one half only. An answer that was lost says nothing:

@@ -1,13 +1,73 @@
-import { UnexpectedTaskState } from "../../conductor/errors.js";
-import type { Instance, InstanceChanges, TaskState } from "../../conductor/records/index.js";
+import { UnexpectedDeletingTaskState, UnexpectedTaskState } from "../../conductor/errors.js";
+import type { Instance } from "../../conductor/records/index.js";
+import type { Allocations } from "../../virt/types.js";
 import type { RebuildOptions } from "../contracts.js";
 import { attempt, erroringOut, recordingFault, withActionEvent } from "./error-wrappers.js";
 import { destroyOptions, imageMeta, LOCAL_DISKS } from "./guest-options.js";
 import type { OperationParts } from "./parts.js";
+import { runSteps, stepList } from "./step-list.js";
+
+interface RebuildProgress {
+  readonly parts: OperationParts;
+  readonly request: RebuildOptions;
+  /** As it was stored last. */
+  instance: Instance;
+  /** As it was, and as it will be. */
+  readonly stopped: boolean;
+  allocations: Allocations;
+}
+
+/** Spec 6.6 "rebuild": no claim in tracker or Placement. */
+export const REBUILD_INSTANCE = stepList<RebuildProgress>("rebuild_instance", {
+  begin: async (progress) => {
+    const { parts, request, instance } = progress;
+    const { conductor, placement } = parts.context;
+    const held = await placement.getAllocationsForConsumer(instance.uuid, { requestId: request.requestId });
+    progress.allocations = held.allocations;
+    progress.instance = await conductor.call("instance_save", {
+      uuid: instance.uuid,
+      changes: { taskState: "rebuild_block_device_mapping", imageRef: request.imageRef },
+      expectedTaskState: ["rebuilding"],
+    });
+  },
+  // A node of Ironic is never given back in between: others could take it.
+  destroy: async ({ parts, instance }) => {
+    const { driver } = parts.context;
+    if (!driver.supports("rebuild")) await driver.destroy(instance, destroyOptions(true));
+  },
+  spawn: async (progress) => {
+    const { parts, allocations, stopped } = progress;
+    const { conductor, driver } = parts.context;
+    progress.instance = await conductor.call("instance_save", {
+      uuid: progress.instance.uuid,
+      changes: { taskState: "rebuild_spawning" },
+      expectedTaskState: ["rebuild_block_device_mapping"],
+    });
+    const { instance } = progress;
+    const options = {
+      image: imageMeta(instance),
+      allocations,
+      network: [],
+      blockDevices: LOCAL_DISKS,
+      powerOn: !stopped,
+    };
+    await (driver.supports("rebuild") ? driver.rebuild(instance, options) : driver.spawn(instance, options));
+  },
+  record: async ({ parts, instance, stopped }) => {
+    const { conductor, driver, runtime } = parts.context;
+    const powerState = await driver.powerState(instance);
+    const vmState = stopped ? "stopped" : "active";
+    await conductor.call("instance_save", {
+      uuid: instance.uuid,
+      changes: { vmState, taskState: null, powerState, launchedAt: runtime.clock.now() },
+      expectedTaskState: ["rebuild_spawning"],
+    });
+  },
+});
 
 /**
- * Spec 6.6 "rebuild": no claim in tracker or Placement; the allocations stay as they are, also when it fails.
- * @throws what the failed step threw; the instance is then in error.
+ * The allocations stay as they are, also when it fails.
+ * @throws what the failed step threw; the instance is then in error. One that is being deleted is left to the delete.
  */
 export async function rebuildInPlace(parts: OperationParts, request: RebuildOptions): Promise<void> {
   const { context } = parts;
@@ -17,41 +77,19 @@ export async function rebuildInPlace(parts: OperationParts, request: RebuildOpti
     context.runtime.logger.warn("instance is not on this host: it is not rebuilt here", { instance: instanceUuid });
     return;
   }
+  const stopped = instance.vmState === "stopped" || request.targetStopped;
+  const progress: RebuildProgress = { parts, request, instance, stopped, allocations: {} };
   await withActionEvent(context, { instanceUuid, requestId, event: "compute_rebuild_instance" }, () =>
     recordingFault(context, instanceUuid, async () => {
       try {
-        await erroringOut(context, instance, () => rebuildSteps(parts, instance, request));
+        await erroringOut(context, instance, () => runSteps(parts, REBUILD_INSTANCE, progress));
       } catch (error) {
+        if (error instanceof UnexpectedDeletingTaskState) return;
         await stripHostAllocations(parts, instance, error);
         throw error;
       }
     }),
   );
-}
-
-async function rebuildSteps({ context }: OperationParts, instance: Instance, request: RebuildOptions): Promise<void> {
-  const { conductor, driver, runtime } = context;
-  const { uuid } = instance;
-  const save = (changes: InstanceChanges, expectedTaskState: (TaskState | null)[]) =>
-    conductor.call("instance_save", { uuid, changes, expectedTaskState });
-  const stopped = instance.vmState === "stopped" || request.targetStopped;
-  const { allocations } = await context.placement.getAllocationsForConsumer(uuid, { requestId: request.requestId });
-  await save({ taskState: "rebuild_block_device_mapping", imageRef: request.imageRef }, ["rebuilding"]);
-  // A node of Ironic is never given back in between: others could take it.
-  const inPlace = driver.supports("rebuild");
-  if (!inPlace) await driver.destroy(instance, destroyOptions(true));
-  const spawning = await save({ taskState: "rebuild_spawning" }, ["rebuild_block_device_mapping"]);
-  const options = {
-    image: imageMeta(spawning),
-    allocations,
-    network: [],
-    blockDevices: LOCAL_DISKS,
-    powerOn: !stopped,
-  };
-  await (inPlace ? driver.rebuild(spawning, options) : driver.spawn(spawning, options));
-  const powerState = await driver.powerState(spawning);
-  const vmState = stopped ? "stopped" : "active";
-  await save({ vmState, taskState: null, powerState, launchedAt: runtime.clock.now() }, ["rebuild_spawning"]);
 }
 
 /** What upstream does by mistake after a failed rebuild (spec 6.6 GAP), behind its quirk. */

@@ -8,6 +8,7 @@ import { REVERT_RESIZE } from "./cold-move/revert-resize.js";
 import { TERMINATE_INSTANCE } from "./delete-instance.js";
 import { EVACUATE_INSTANCE } from "./evacuate-instance.js";
 import { LIVE_MIGRATION_STEPS } from "./live-migration/step-lists.js";
+import { REBUILD_INSTANCE } from "./rebuild-in-place.js";
 import { RESCUE_INSTANCE } from "./states/rescue-instance.js";
 import { SHELVE_INSTANCE } from "./states/shelve-instance.js";
 import { SHELVE_OFFLOAD_INSTANCE } from "./states/shelve-offload.js";
@@ -23,6 +24,7 @@ const LISTS: readonly Named[] = [
   BUILD_INSTANCE,
   TERMINATE_INSTANCE,
   EVACUATE_INSTANCE,
+  REBUILD_INSTANCE,
   PREP_RESIZE,
   RESIZE_INSTANCE,
   FINISH_RESIZE,
