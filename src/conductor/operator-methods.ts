@@ -6,7 +6,10 @@ export interface OperatorMethods {
   instance_mapping: Method<{ uuid: string }, "cell0" | "cell1" | null>;
   /** Uuids of those that are not deleted and in cell1, oldest first. */
   instances_of_cell: Method<Record<string, never>, string[]>;
-  /** Which of these consumers are instances that are being built, moved or changed: what they hold is about to fit (7.4 OPT). */
+  /**
+   * Which of these consumers are instances that are being built, moved or changed, or migrations that run or have just ended:
+   * what they hold is about to fit (7.4 OPT).
+   */
   consumers_under_way: Method<{ uuids: string[] }, string[]>;
   host_aggregates: Method<Record<string, never>, HostAggregate[]>;
   /** Whether the host is mapped to a cell. */

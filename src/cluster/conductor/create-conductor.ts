@@ -85,7 +85,7 @@ class Conductor implements ConductorServer {
       logger: runtime.logger,
       methods: {
         ...recordMethods(store),
-        ...operatorMethods(store),
+        ...operatorMethods(store, runtime.clock),
         ...workMethods({
           store,
           bus: messages,

@@ -1,15 +1,19 @@
 import { ComputeHostNotFound, ConductorError, ServiceNotFound } from "../../../conductor/errors.js";
 import type { OperatorMethods } from "../../../conductor/operator-methods.js";
 import { FINAL_MIGRATION_STATUSES } from "../../../conductor/records/index.js";
+import type { Clock } from "../../../runtime/clock.js";
 import type { Store } from "../../store/store.js";
 import { type MethodTable, reads, writes } from "./method-table.js";
 
+/** Milliseconds in which a migration that has ended gives back what it holds. */
+const GRACE = 60_000;
+
 /** The methods of an operator's commands (spec 7.3 to 7.6). */
-export function operatorMethods(store: Store): MethodTable<OperatorMethods, keyof OperatorMethods> {
+export function operatorMethods(store: Store, clock: Clock): MethodTable<OperatorMethods, keyof OperatorMethods> {
   return {
     instance_mapping: reads(({ uuid }) => store.mappings.instance(uuid)?.cell ?? null),
     instances_of_cell: reads(() => instancesOfCell(store)),
-    consumers_under_way: reads(({ uuids }) => uuids.filter((uuid) => isUnderWay(store, uuid))),
+    consumers_under_way: reads(({ uuids }) => uuids.filter((uuid) => isUnderWay(store, clock, uuid))),
     host_aggregates: reads(() => store.aggregates.list().map(({ uuid, name, hosts }) => ({ uuid, name, hosts }))),
     host_mapping: reads(({ host }) => store.mappings.host(host)),
     ironic_compute_node_move: writes(({ node, host }) => moveNode(store, node, host)),
@@ -23,9 +27,17 @@ function instancesOfCell(store: Store): string[] {
     .filter((uuid) => store.mappings.instance(uuid)?.cell === "cell1");
 }
 
-/** A claim comes before the record that explains it: a build's before its host, a move's before its destination. */
-function isUnderWay(store: Store, consumer: string): boolean {
+/**
+ * A claim comes before the record that explains it: a build's before its host, a move's before its destination. What a
+ * migration holds is given back after its status says that it has ended.
+ */
+function isUnderWay(store: Store, clock: Clock, consumer: string): boolean {
   if (store.requests.buildRequest(consumer)) return true;
+  const migration = store.migrations.getByUuid(consumer);
+  if (migration) {
+    const { status, updatedAt, createdAt } = migration;
+    return !FINAL_MIGRATION_STATUSES.includes(status) || clock.now() - (updatedAt ?? createdAt) < GRACE;
+  }
   const instance = store.instances.get(consumer);
   if (!instance) return false;
   return (

@@ -34,6 +34,13 @@ export class ManageBench {
     return new ManageBench(await ConductorBench.open());
   }
 
+  /** Milliseconds that have passed for the conductor. */
+  elapsed = 0;
+  readonly clock = {
+    now: () => this.placement.runtime.clock.now() + this.elapsed,
+    monotonic: () => this.elapsed,
+  };
+
   get store() {
     return this.conductor.store;
   }
@@ -125,7 +132,7 @@ export class ManageBench {
     const print = (line: string): void => void lines.push(`${line}\n`);
     const { runtime, http } = this.placement;
     const table = new Map<string, Handler<never, unknown>>(
-      Object.entries({ ...recordMethods(this.store), ...operatorMethods(this.store) }),
+      Object.entries({ ...recordMethods(this.store), ...operatorMethods(this.store, this.clock) }),
     );
     const parts: ManageParts = {
       conductor: {

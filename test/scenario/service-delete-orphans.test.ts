@@ -1,0 +1,270 @@
+import { afterEach, describe, expect, it } from "vitest";
+import { isAtRest, FLAVOR_AMOUNTS as NEED, OrphanLab } from "../fixtures/orphan-lab.js";
+
+let lab: OrphanLab;
+afterEach(() => lab.cloud.close());
+
+const BOTH = { devstack1: NEED, devstack2: NEED };
+const HERE = { devstack2: NEED };
+
+const evacuations = () => lab.migrations("source_compute=devstack1&migration_type=evacuation");
+
+describe("7.7 vm1 was evacuated from devstack1 to devstack2, and holds both", () => {
+  const evacuated = (name: string, test: () => Promise<void>) =>
+    it(name, async () => {
+      lab = await OrphanLab.evacuated();
+      await test();
+    });
+
+  evacuated("OA-1: both providers and the consumer tell of both", async () => {
+    const server = await lab.cloud.server(lab.vm1);
+    expect(server).toMatchObject({ "OS-EXT-SRV-ATTR:host": "devstack2", status: "ACTIVE" });
+    for (const host of ["devstack1", "devstack2"]) {
+      const { uuid } = await lab.provider(host);
+      const { allocations } = (await lab.cloud.placement("GET", `/resource_providers/${uuid}/allocations`)).json;
+      expect(allocations).toMatchObject({ [lab.vm1]: { resources: NEED } });
+    }
+    const { json } = await lab.cloud.placement("GET", `/allocations/${lab.vm1}`, undefined, "1.12");
+    expect(json).toMatchObject({ project_id: server?.tenant_id, user_id: server?.user_id });
+    expect(await lab.held()).toEqual(BOTH);
+  });
+
+  evacuated("OA-2: one evacuation from devstack1, done, without flavors", async () => {
+    expect(await evacuations()).toMatchObject([
+      {
+        status: "done",
+        migration_type: "evacuation",
+        source_compute: "devstack1",
+        source_node: "devstack1",
+        dest_compute: "devstack2",
+        dest_node: "devstack2",
+        instance_uuid: lab.vm1,
+        old_instance_type_id: null,
+        new_instance_type_id: null,
+      },
+    ]);
+  });
+
+  evacuated("OA-3: devstack1's provider cannot be deleted", async () => {
+    const { uuid } = await lab.provider("devstack1");
+    for (const [version, code] of [
+      ["1.22", "409"],
+      ["1.23", "placement.resource_provider.inuse"],
+    ] as const) {
+      const refused = lab.cloud.placement("DELETE", `/resource_providers/${uuid}`, undefined, version);
+      await expect(refused).rejects.toThrow(new RegExp(`409 .*${code}`, "s"));
+    }
+    expect(await lab.held()).toEqual(BOTH);
+  });
+
+  evacuated(
+    "OA-4, OA-6: vm1's allocations are set by hand, then provider and service go; devstack1 is refused",
+    async () => {
+      const [before1, before2] = [await lab.provider("devstack1"), await lab.provider("devstack2")];
+      expect(await lab.set("1.12", ["devstack2"])).toBe(204);
+      expect(await lab.held()).toEqual(HERE);
+      expect(await lab.provider("devstack1")).toEqual(before1);
+      expect(await lab.provider("devstack2")).toEqual({ ...before2, generation: before2.generation + 1 });
+
+      expect((await lab.cloud.placement("DELETE", `/resource_providers/${before1.uuid}`)).status).toBe(204);
+      const service = await lab.service("devstack1");
+      expect((await lab.cloud.compute("DELETE", `/os-services/${service}`)).status).toBe(204);
+      await expect(lab.start("devstack1")).rejects.toThrow(lab.vm1);
+      expect(await lab.guests("devstack1")).toEqual([lab.vm1]);
+      expect(await lab.held()).toEqual(HERE);
+    },
+  );
+
+  evacuated("OA-5: a stale consumer generation changes nothing", async () => {
+    const stale = lab.set("1.28", ["devstack2"], { consumer_generation: 1 });
+    await expect(stale).rejects.toThrow(/409 .*placement\.concurrent_update/s);
+    expect(await lab.held()).toEqual(BOTH);
+  });
+
+  evacuated("OA-7: deleting vm1's allocations empties both; healing makes devstack2's again", async () => {
+    await lab.unset();
+    expect([await lab.held(), await lab.usage("devstack1"), await lab.usage("devstack2")]).toMatchObject([
+      {},
+      { VCPU: 0 },
+      { VCPU: 0 },
+    ]);
+    expect((await lab.heal()).rc).toBe(0);
+    expect(await lab.held()).toEqual(HERE);
+  });
+
+  evacuated("OA-8: healing leaves both as they are, with --force it strips devstack1", async () => {
+    expect((await lab.heal()).rc).toBe(4);
+    expect(await lab.held()).toEqual(BOTH);
+    expect((await lab.heal({ force: true })).rc).toBe(0);
+    expect(await lab.held()).toEqual(HERE);
+  });
+
+  evacuated("OA-9: auditing devstack1 finds vm1, with --delete it takes devstack1's part only", async () => {
+    const { uuid: resourceProvider } = await lab.provider("devstack1");
+    expect((await lab.audit({ resourceProvider })).rc).toBe(3);
+    expect(await lab.held()).toEqual(BOTH);
+    expect((await lab.audit({ resourceProvider, delete: true })).rc).toBe(4);
+    expect(await lab.held()).toEqual(HERE);
+  });
+
+  evacuated("OA-10: deleting the service takes provider and vm1's part, the migration stays done", async () => {
+    const service = await lab.service("devstack1");
+    expect((await lab.cloud.compute("DELETE", `/os-services/${service}`)).status).toBe(204);
+    await expect(lab.provider("devstack1")).rejects.toThrow("no provider");
+    expect(await lab.held()).toEqual(HERE);
+    expect((await evacuations()).map(({ status }) => status)).toEqual(["done"]);
+  });
+
+  for (const wiped of [false, true]) {
+    evacuated(
+      `OA-11, OA-12: devstack1 comes back${wiped ? ", its hypervisor wiped" : ""}, and may serve only then`,
+      async () => {
+        await expect(lab.forceDown("devstack1", false)).rejects.toThrow("400");
+        if (wiped) await lab.cloud.runtime.files.remove("/hypervisors/devstack1/domains");
+        await lab.start("devstack1");
+        expect([await lab.guests("devstack1"), await lab.guests("devstack2")]).toEqual([[], [lab.vm1]]);
+        expect([await lab.held(), await lab.usage("devstack1")]).toEqual([HERE, { VCPU: 0, MEMORY_MB: 0, DISK_GB: 0 }]);
+        expect((await evacuations()).map(({ status }) => status)).toEqual(["completed"]);
+        expect(await lab.forceDown("devstack1", false)).toBe(200);
+      },
+    );
+  }
+
+  evacuated("OA-13: devstack1 has less to offer by what vm1 holds, until it has come back", async () => {
+    const { uuid } = await lab.provider("devstack1");
+    const { inventories } = (await lab.cloud.placement("GET", `/resource_providers/${uuid}/inventories`)).json;
+    const { total, reserved } = (inventories as Record<string, { total: number; reserved: number }>).DISK_GB ?? {
+      total: 0,
+      reserved: 0,
+    };
+    const fits = async (disk: number): Promise<boolean> => {
+      const path = `/allocation_candidates?resources=DISK_GB:${disk}&in_tree=${uuid}`;
+      return ((await lab.cloud.placement("GET", path)).json.allocation_requests as unknown[]).length > 0;
+    };
+    const all = total - reserved;
+    expect([await fits(all - 1), await fits(all)]).toEqual([true, false]);
+    await lab.start("devstack1");
+    expect(await fits(all)).toBe(true);
+  });
+
+  evacuated(
+    "OA-14: deleting vm1 empties both; devstack1 comes back and destroys what is left with its disks",
+    async () => {
+      const disks = `/hypervisors/devstack1/instances/${lab.vm1}`;
+      const files = lab.cloud.runtime.files;
+      expect(await files.list(disks)).not.toEqual([]);
+      await lab.cloud.compute("DELETE", `/servers/${lab.vm1}`);
+      await lab.cloud.serverIs(lab.vm1, (server) => server === null);
+      expect(await lab.held()).toEqual({});
+      await lab.start("devstack1");
+      expect([await lab.guests("devstack1"), await files.list(disks)]).toEqual([[], []]);
+      expect(await lab.statusesEver()).toEqual(["completed"]);
+    },
+  );
+});
+
+describe("7.7 OA-15: vm1 was migrated from devstack3, and what the migration held is deleted by hand", () => {
+  const migrated = async (): Promise<void> => {
+    lab = await OrphanLab.open("devstack3");
+    await lab.cloud.compute("POST", `/servers/${lab.vm1}/action`, { migrate: { host: "devstack2" } });
+    await lab.cloud.serverIs(lab.vm1, (server) => server?.status === "VERIFY_RESIZE");
+    const [migration] = await lab.migrations(`instance_uuid=${lab.vm1}`);
+    await lab.unset(String(migration?.uuid));
+    expect((await lab.heal()).rc).toBe(4);
+    expect([await lab.held(), await lab.held(String(migration?.uuid))]).toEqual([HERE, {}]);
+    expect((await lab.usage("devstack3")).VCPU).toBe(0);
+  };
+
+  it("OA-15: confirming succeeds", async () => {
+    await migrated();
+    await lab.cloud.compute("POST", `/servers/${lab.vm1}/action`, { confirmResize: null });
+    await lab.cloud.serverIs(lab.vm1, isAtRest);
+    expect(await lab.held()).toEqual(HERE);
+  });
+
+  it("OA-15: reverting leaves vm1's allocation on devstack2", async () => {
+    await migrated();
+    await lab.cloud.compute("POST", `/servers/${lab.vm1}/action`, { revertResize: null });
+    await lab.cloud.serverIs(lab.vm1, (server) => server?.["OS-EXT-SRV-ATTR:host"] === "devstack3" && isAtRest(server));
+    expect(await lab.held()).toEqual(HERE);
+  });
+});
+
+it("OA-16: an evacuation that failed on devstack2 leaves vm1 on devstack1, which destroys nothing when it comes back", async () => {
+  lab = await OrphanLab.open();
+  await lab.fence("devstack1");
+  const { files } = lab.cloud.runtime;
+  const domain = await files.read(`/hypervisors/devstack1/domains/${lab.vm1}.xml`);
+  // A guest of that uuid is there already: the destination must not touch it.
+  await files.write(`/hypervisors/devstack2/domains/${lab.vm1}.xml`, domain);
+  await lab.evacuate();
+  for (let seconds = 0; (await evacuations())[0]?.status !== "failed" && seconds < 60; seconds += 1) {
+    await lab.cloud.world.advance(1_000);
+  }
+  expect((await evacuations()).map(({ status }) => status)).toEqual(["failed"]);
+  expect(await lab.held()).toEqual({ devstack1: NEED });
+  await lab.start("devstack1");
+  expect(await lab.guests("devstack1")).toEqual([lab.vm1]);
+  expect(await lab.held()).toEqual({ devstack1: NEED });
+});
+
+/** Audits with --delete and heals, over and over, until the server is at rest. @returns how often */
+async function meddleUntil(
+  there: (server: Record<string, unknown> | null) => boolean,
+  codes: readonly number[] = [0],
+): Promise<number> {
+  let rounds = 0;
+  while (!there(await lab.cloud.server(lab.vm1))) {
+    expect((await lab.audit({ delete: true })).rc).toBeOneOf(codes);
+    expect((await lab.heal()).rc).toBe(4);
+    rounds += 1;
+    if (rounds > 500) throw new Error(JSON.stringify(await lab.cloud.server(lab.vm1)));
+  }
+  return rounds;
+}
+
+const actOn = (body: object) => lab.cloud.compute("POST", `/servers/${lab.vm1}/action`, body);
+const restsOn = (host: string) => (server: Record<string, unknown> | null) =>
+  server?.["OS-EXT-SRV-ATTR:host"] === host && isAtRest(server);
+
+it("7.3, 7.4: audit --delete and heal_allocations break nothing beside a build, migrations, a resize and an evacuation", async () => {
+  lab = await OrphanLab.open();
+  const server = {
+    name: "vm2",
+    flavorRef: "1",
+    imageRef: await lab.cloud.image(),
+    networks: "none",
+    host: "devstack1",
+  };
+  const created = (await lab.cloud.compute("POST", "/servers", { server })).json.server as { id: string };
+  lab.vm1 = created.id;
+  const rounds = [await meddleUntil(restsOn("devstack1"))];
+  expect(await lab.held()).toEqual({ devstack1: NEED });
+
+  await actOn({ migrate: { host: "devstack2" } });
+  rounds.push(await meddleUntil((found) => found?.status === "VERIFY_RESIZE"));
+  await actOn({ revertResize: null });
+  rounds.push(await meddleUntil(restsOn("devstack1")));
+  expect(await lab.held()).toEqual({ devstack1: NEED });
+
+  const third = `/os-services/${await lab.service("devstack3")}`;
+  await lab.cloud.compute("PUT", third, { status: "disabled" });
+  await actOn({ resize: { flavorRef: "2" } });
+  rounds.push(await meddleUntil((found) => found?.status === "VERIFY_RESIZE"));
+  await actOn({ confirmResize: null });
+  rounds.push(await meddleUntil(isAtRest));
+  expect(await lab.held()).toEqual({ devstack2: { VCPU: 1, MEMORY_MB: 2048, DISK_GB: 20 } });
+  await lab.cloud.compute("PUT", third, { status: "enabled" });
+
+  await actOn({ "os-migrateLive": { host: "devstack3", block_migration: "auto" } });
+  rounds.push(await meddleUntil(restsOn("devstack3")));
+  expect(Object.keys(await lab.held())).toEqual(["devstack3"]);
+
+  await lab.fence("devstack3");
+  await lab.evacuate();
+  // Once it is done, what is left on the source is an orphan.
+  rounds.push(await meddleUntil(restsOn("devstack2"), [0, 4]));
+  expect((await lab.audit({ delete: true })).rc).toBeOneOf([0, 4]);
+  expect(Object.keys(await lab.held())).toEqual(["devstack2"]);
+  expect(rounds.filter((count) => count === 0)).toEqual([]);
+});
