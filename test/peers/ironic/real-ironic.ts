@@ -8,7 +8,15 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { freePort } from "../placement/real-placement.js";
-import { type IronicClient, type IronicReply, type IronicRequest, replyOf } from "./contract/client.js";
+import {
+  available,
+  type IronicClient,
+  type IronicReply,
+  type IronicRequest,
+  put,
+  remove,
+  replyOf,
+} from "./contract/client.js";
 
 const run = promisify(execFile);
 
@@ -16,6 +24,11 @@ export const HOW_TO_INSTALL =
   "the real Ironic is not installed; on Debian: apt-get install ironic-api ironic-conductor python3-pymysql mariadb-server";
 
 export interface RealIronic extends IronicClient {
+  /**
+   * Nodes 0 to `count` - 1, made as the embedded Ironic's `enrolNodes` makes them, but for ports and traits. MariaDB only.
+   * @param traits of each of them
+   */
+  enrol(count: number, traits?: readonly string[]): Promise<void>;
   /** As `kill -9` of the API's processes, or the conductor's. */
   kill(part: "api" | "conductor"): Promise<void>;
   /** After a {@link kill}: on the same ports with the same database. */
@@ -64,10 +77,19 @@ export const startRealIronic = async (options: RealIronicOptions = {}): Promise<
     throw error;
   }
   const root = `http://127.0.0.1:${port}`;
-  return {
+  const client: IronicClient = {
     root,
     together: (requests) => Promise.all(requests.map((request) => send(agent, root, request))),
     wait: () => sleep(50),
+  };
+  return {
+    ...client,
+    enrol: async (count, traits = []) => {
+      const template = await available(client);
+      if (traits.length > 0) await put(client, `${template.path}/traits`, { traits });
+      await run(script("enrol-real.sh"), [state, template.uuid, "0", String(count)]);
+      await remove(client, template.path);
+    },
     kill: async (part) => {
       // It leads a process group of its own.
       process.kill(-Number(await readFile(join(state, `${part}.pid`), "utf8")), "SIGKILL");

@@ -45,18 +45,6 @@ export const CLAIM_CASES: readonly ContractCase[] = [
     },
   },
   {
-    name: "whoever needs the lock of a node whose power changes waits for it",
-    run: async (client) => {
-      const node = await available(client);
-      const [, changed] = await client.together([
-        { method: "PUT", path: `${node.path}/states/power`, body: { target: "power on" } },
-        { method: "PUT", path: `${node.path}/maintenance`, body: { reason: "soon" } },
-      ]);
-      expect(changed?.status).toBe(202);
-      await until(client, node, { power_state: "power on", target_power_state: null, maintenance: true });
-    },
-  },
-  {
     name: "of two deploys at once one is accepted",
     run: async (client) => {
       const node = await available(client);
