@@ -39,7 +39,7 @@ export const createApis = (options: ApisOptions): Apis => {
   const { clock, random, logger } = runtime;
   const identity = options.identity ?? createIdentity({ sql: store.database, clock, random, digests });
   const { validate } = identity;
-  const image = createImageApi({ validate, random });
+  const image = createImageApi({ validate, random, store });
   const compute = createComputeApi({
     store,
     bus: options.bus,

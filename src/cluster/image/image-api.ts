@@ -1,15 +1,18 @@
 import type { Random } from "../../runtime/random.js";
 import type { ServiceHandler, ServiceRequest, ServiceResponse } from "../../runtime/service.js";
-import type { ValidateToken } from "../credentials.js";
+import type { Credentials, ValidateToken } from "../credentials.js";
 import { Query } from "../http/query.js";
 import { newRequestId } from "../http/request-id.js";
 import { Router } from "../http/router.js";
-import { IMAGES, type Image, imageView } from "./images.js";
+import type { Store } from "../store/store.js";
+import { BASE, type Image, imageView } from "./images.js";
 import { IMAGE_SCHEMA, IMAGES_SCHEMA } from "./schemas.js";
+import { shelvedSnapshots } from "./snapshots.js";
 
 export interface ImageOptions {
   readonly validate: ValidateToken;
   readonly random: Random;
+  readonly store: Pick<Store, "instances">;
 }
 
 export interface ImageService {
@@ -21,7 +24,7 @@ export interface ImageService {
 export const createImageApi = (options: ImageOptions): ImageService => {
   const router = new Router(ROUTES);
   return {
-    exists: (id) => find(id) !== undefined,
+    exists: (id) => find([BASE, ...shelvedSnapshots(options.store)], id) !== undefined,
     handle: (request) => {
       const response = respond(options, router, request);
       const headers = { ...response.headers, "x-openstack-request-id": newRequestId(options.random) };
@@ -33,47 +36,56 @@ export const createImageApi = (options: ImageOptions): ImageService => {
 interface Route {
   readonly method: "GET";
   readonly path: string;
-  readonly answer: (params: Readonly<Record<string, string>>, query: Query) => unknown;
+  /** @param images those that the caller sees */
+  readonly answer: (images: readonly Image[], params: Readonly<Record<string, string>>, query: Query) => unknown;
 }
 
 const ROUTES: readonly Route[] = [
   { method: "GET", path: "/v2/schemas/images", answer: () => IMAGES_SCHEMA },
   { method: "GET", path: "/v2/schemas/image", answer: () => IMAGE_SCHEMA },
-  { method: "GET", path: "/v2/images", answer: (_, query) => list(query) },
+  { method: "GET", path: "/v2/images", answer: (images, _, query) => list(images, query) },
   {
     method: "GET",
     path: "/v2/images/:id",
-    answer: ({ id = "" }) => {
-      const image = find(id);
+    answer: (images, { id = "" }) => {
+      const image = find(images, id);
       return image && imageView(image);
     },
   },
 ];
 
-const find = (id: string): Image | undefined => IMAGES.find((image) => image.id === id.toLowerCase());
+/** Glance shows administrators everything. */
+const visible = ({ store }: ImageOptions, { projectId, roles }: Credentials): readonly Image[] => [
+  BASE,
+  ...shelvedSnapshots(store).filter(({ owner }) => owner === projectId || roles.includes("admin")),
+];
 
-const list = (query: Query): unknown => {
-  const marker = IMAGES.findIndex(({ id }) => id === query.get("marker"));
+const find = (images: readonly Image[], id: string): Image | undefined =>
+  images.find((image) => image.id === id.toLowerCase());
+
+const list = (all: readonly Image[], query: Query): unknown => {
+  const marker = all.findIndex(({ id }) => id === query.get("marker"));
   const named = query.get("name")?.replace(/^in:/, "").split(",");
   const ids = query.get("id")?.replace(/^in:/, "").split(",");
-  const images = IMAGES.slice(marker + 1).filter(
-    ({ id, name }) => (named?.includes(name) ?? true) && (ids?.includes(id) ?? true),
-  );
+  const images = all
+    .slice(marker + 1)
+    .filter(({ id, name }) => (named?.includes(name) ?? true) && (ids?.includes(id) ?? true));
   const limit = Number.parseInt(query.get("limit") ?? "1000", 10);
   const page = images.slice(0, Number.isNaN(limit) ? undefined : Math.max(0, limit));
   return { images: page.map(imageView), schema: "/v2/schemas/images", first: "/v2/images" };
 };
 
-const respond = ({ validate }: ImageOptions, router: Router<Route>, request: ServiceRequest): ServiceResponse => {
+const respond = (options: ImageOptions, router: Router<Route>, request: ServiceRequest): ServiceResponse => {
   const discovery = versions(request);
   if (discovery) return discovery;
-  if (!validate(request.headers["x-auth-token"] ?? "")) return unauthorized(request);
+  const caller = options.validate(request.headers["x-auth-token"] ?? "");
+  if (!caller) return unauthorized(request);
   const match = router.match(request.method, request.path);
   if (match.kind === "unknown") return html(404, "Not Found", "The resource could not be found.");
   if (match.kind === "wrong-method") {
     return html(405, "Method Not Allowed", "The images of this cloud can be read, not changed.");
   }
-  const body = match.route.answer(match.params, new Query(request.query));
+  const body = match.route.answer(visible(options, caller), match.params, new Query(request.query));
   if (body === undefined) return html(404, "Not Found", `No image found with ID ${match.params.id}`);
   return json(200, body);
 };

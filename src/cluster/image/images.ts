@@ -4,35 +4,52 @@ export interface Image {
   readonly name: string;
   /** Bytes. */
   readonly size: number;
+  /** Bytes of the disk that it makes. */
+  readonly virtualSize: number;
+  /** GiB. */
+  readonly minDisk: number;
+  /** ISO 8601, in seconds. */
+  readonly createdAt: string;
+  /** The project that alone sees it; null: everybody does, and nobody may delete it. */
+  readonly owner: string | null;
+  /** Further members. */
+  readonly properties: Readonly<Record<string, string>>;
 }
 
-export const IMAGES: readonly Image[] = [
-  { id: "c0ffee00-0000-4000-8000-000000000001", name: "cirros", size: 21_430_272 },
-];
+/** What every cloud has. */
+export const BASE: Image = {
+  id: "c0ffee00-0000-4000-8000-000000000001",
+  name: "cirros",
+  size: 21_430_272,
+  virtualSize: 117_440_512,
+  minDisk: 0,
+  createdAt: "2024-01-01T00:00:00Z",
+  owner: null,
+  properties: {},
+};
 
-const CREATED = "2024-01-01T00:00:00Z";
-
-export const imageView = ({ id, name, size }: Image): Readonly<Record<string, unknown>> => ({
-  id,
-  name,
+export const imageView = (image: Image): Readonly<Record<string, unknown>> => ({
+  ...image.properties,
+  id: image.id,
+  name: image.name,
   status: "active",
-  visibility: "public",
-  protected: true,
+  visibility: image.owner === null ? "public" : "private",
+  protected: image.owner === null,
   container_format: "bare",
   disk_format: "qcow2",
-  size,
-  virtual_size: 117_440_512,
-  min_disk: 0,
+  size: image.size,
+  virtual_size: image.virtualSize,
+  min_disk: image.minDisk,
   min_ram: 0,
-  owner: null,
+  owner: image.owner,
   os_hidden: false,
   checksum: null,
   os_hash_algo: null,
   os_hash_value: null,
   tags: [],
-  created_at: CREATED,
-  updated_at: CREATED,
-  self: `/v2/images/${id}`,
-  file: `/v2/images/${id}/file`,
+  created_at: image.createdAt,
+  updated_at: image.createdAt,
+  self: `/v2/images/${image.id}`,
+  file: `/v2/images/${image.id}/file`,
   schema: "/v2/schemas/image",
 });

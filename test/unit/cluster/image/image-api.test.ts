@@ -1,6 +1,8 @@
 import { beforeEach, describe, expect, test } from "vitest";
 import { ApiWorld, CIRROS } from "../compute/api-world.js";
 
+const SNAPSHOT = "5a000000-0000-4000-8000-000000000001";
+
 let world: ApiWorld;
 
 beforeEach(async () => {
@@ -17,6 +19,26 @@ describe("images", () => {
     expect((await get("/v2/images?name=other")).json("images")).toEqual([]);
     expect((await get("/v2/images?limit=0")).json("images")).toEqual([]);
     expect((await get(`/v2/images?marker=${CIRROS}`)).json("images")).toEqual([]);
+  });
+
+  test("6.6 the snapshot of a shelved server is there until it is unshelved; its project sees it, and administrators", async () => {
+    const systemMetadata = { shelved_at: "1767225600000", shelved_image_id: SNAPSHOT, shelved_host: "devstack1" };
+    const { uuid } = world.server(null, { vmState: "shelved_offloaded", systemMetadata });
+    expect((await get(`/v2/images/${SNAPSHOT}`)).json()).toMatchObject({
+      name: "vm1-shelved",
+      status: "active",
+      visibility: "private",
+      image_type: "snapshot",
+      base_image_ref: CIRROS,
+      instance_uuid: uuid,
+      created_at: "2026-01-01T00:00:00Z",
+    });
+    const ids = async (token?: string) =>
+      ((await get("/v2/images", token)).json("images") as { id: string }[]).map(({ id }) => id);
+    expect(await ids()).toEqual([CIRROS, SNAPSHOT]);
+    expect(await ids(await world.token("demo"))).toEqual([CIRROS]);
+    world.store.instances.save(uuid, { vmState: "active" });
+    expect(await ids()).toEqual([CIRROS]);
   });
 
   test("that are not there: 404 as a page", async () => {
