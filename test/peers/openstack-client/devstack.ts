@@ -21,12 +21,13 @@ export class Devstack {
     this.clients = clients;
   }
 
-  static async start(...args: string[]): Promise<Devstack> {
+  /** @param config more of the nova.conf of all of them */
+  static async start(config = ""): Promise<Devstack> {
     const stateDir = await mkdtemp(join(tmpdir(), "compute-agent-clients-"));
     const configFile = join(stateDir, "nova.conf");
-    await writeFile(configFile, OFTEN);
+    await writeFile(configFile, OFTEN + config);
     const options = ["--hosts", "3", "--port", "0", "--state-dir", stateDir, "--config-file", configFile];
-    const up = new Program("compute-cluster", ["up", ...options, ...args]);
+    const up = new Program("compute-cluster", ["up", ...options]);
     await up.printed(/Ctrl-C stops all of it/);
     return new Devstack(stateDir, up, new Clients(await environment(stateDir)));
   }

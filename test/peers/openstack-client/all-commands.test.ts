@@ -1,0 +1,243 @@
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { Devstack } from "./devstack.js";
+
+let devstack: Devstack;
+/** Texts for `{name}` in commands. */
+const names = new Map<string, string>();
+
+/** Deleted servers can be restored; a live migration takes 20 seconds, or a tenth of that when it is forced to end. */
+const CONFIG = "reclaim_instance_interval = 3600\n[fake_libvirt]\ndelay_live_migration = 20\n";
+
+beforeAll(async () => {
+  devstack = await Devstack.start(CONFIG);
+  for (const host of ["devstack1", "devstack2", "devstack3"]) {
+    names.set(host, await output(`resource provider list --name ${host} -f value -c uuid`));
+  }
+  names.set("project", await output("project show admin -f value -c id"));
+  names.set("user", await output("user show admin -f value -c id"));
+});
+afterAll(() => devstack?.stop());
+
+const output = (command: string) => devstack.clients.output(`openstack ${command}`);
+/** Also in the source of a regular expression. */
+const filled = (text: string) => text.replaceAll(/\\?\{([a-z]\w+)\\?\}/g, (_, name: string) => names.get(name) ?? "");
+
+/** A command, and what its output has to match, or what is done with it, or what state a server comes to: `vm1: ACTIVE`. */
+type Step = readonly [command: string, expected?: RegExp | string | ((printed: string) => void)];
+
+/** The output is what `{name}` stands for from now on. */
+const remember = (name: string) => (printed: string) => {
+  names.set(name, printed);
+};
+
+const follow = async ([command, expected = /(?:)/]: Step): Promise<void> => {
+  const printed = await output(filled(command));
+  if (typeof expected === "function") return expected(printed);
+  if (expected instanceof RegExp) {
+    expect(printed).toMatch(new RegExp(filled(expected.source), expected.flags));
+    return;
+  }
+  const [server = "", state = ""] = filled(expected).split(": ");
+  await devstack.serverIn(server, state);
+};
+
+const run = (steps: readonly Step[]): void => {
+  test.each(steps.map((step) => [step[0], step] as const))("%s", (_command, step) => follow(step), 30_000);
+};
+
+const SERVER = "--flavor m1.tiny --image cirros --nic none";
+
+describe("servers", () => {
+  run([
+    [`--os-compute-api-version 2.74 server create ${SERVER} --host devstack1 --property a=b vm1`, "vm1: ACTIVE"],
+    ["server list --name vm1 --status ACTIVE -f value -c Name", /^vm1$/],
+    ["server set --property c=d vm1"],
+    ["server unset --property a vm1"],
+    ["server show vm1 -f json", /"c": "d"/],
+    ["server stop vm1", "vm1: SHUTOFF"],
+    ["server start vm1", "vm1: ACTIVE"],
+    ["server reboot vm1", "vm1: ACTIVE"],
+    ["server reboot --hard vm1", "vm1: ACTIVE"],
+    ["server pause vm1", "vm1: PAUSED"],
+    ["server unpause vm1", "vm1: ACTIVE"],
+    ["server suspend vm1", "vm1: SUSPENDED"],
+    ["server resume vm1", "vm1: ACTIVE"],
+    ["server rescue vm1", "vm1: RESCUE"],
+    ["server unrescue vm1", "vm1: ACTIVE"],
+    ["server rebuild --image cirros vm1", "vm1: ACTIVE"],
+    ["--os-compute-api-version 2.73 server lock --reason maintenance vm1"],
+    ["--os-compute-api-version 2.73 server show vm1 -f value -c locked_reason", /^maintenance$/],
+    ["server unlock vm1"],
+    ["server shelve vm1", "vm1: SHELVED_OFFLOADED"],
+    ["server unshelve vm1", "vm1: ACTIVE"],
+    ["server set --name vm-1 vm1"],
+    ["server set --name vm1 vm-1"],
+    ["server event list vm1 -f value -c Action", /unshelve[\s\S]*shelve[\s\S]*create/],
+    ['server event list vm1 --long -f value -c "Request ID"', /^req-/],
+    ["server show vm1 -f value -c id", remember("vm1")],
+    ["server delete vm1", "{vm1}: SOFT_DELETED"],
+    ["server restore {vm1}", "vm1: ACTIVE"],
+    ["server group list"],
+    ["keypair list"],
+  ]);
+
+  test("server event show", async () => {
+    const [request = ""] = (await output('server event list vm1 -f value -c "Request ID"')).split("\n");
+    expect(await output(`server event show vm1 ${request}`)).toMatch(/\| action +\| restore /);
+  });
+});
+
+describe("moves", () => {
+  run([
+    ["server migrate --wait vm1", "vm1: VERIFY_RESIZE"],
+    ["server migrate confirm vm1", "vm1: ACTIVE"],
+    ["server migrate vm1", "vm1: VERIFY_RESIZE"],
+    ["server migrate revert vm1", "vm1: ACTIVE"],
+    ["server resize --flavor m1.small vm1", "vm1: VERIFY_RESIZE"],
+    ["server resize confirm vm1", "vm1: ACTIVE"],
+    ["server migration list --server vm1 -f value -c Status", /confirmed[\s\S]*reverted[\s\S]*confirmed/],
+  ]);
+
+  /** A live migration that is under way. */
+  const beginLiveMigration = async (): Promise<string> => {
+    const from = await output("server show vm1 -f value -c OS-EXT-SRV-ATTR:host");
+    const to = from === "devstack1" ? "devstack2" : "devstack1";
+    await output(`--os-compute-api-version 2.56 server migrate --live-migration --host ${to} vm1`);
+    const list = "--os-compute-api-version 2.59 server migration list --server vm1 -f value -c Id -c Status";
+    const [, id = ""] = /^(\d+) running/m.exec(await devstack.shows(list, /^\d+ running/m)) ?? [];
+    return id;
+  };
+  const server = "--os-compute-api-version 2.24 server migration";
+
+  test("server migration show, abort", async () => {
+    const id = await beginLiveMigration();
+    expect(await output(`${server} show vm1 ${id}`)).toMatch(/\| Status +\| running /);
+    await output(`${server} abort vm1 ${id}`);
+    await devstack.shows("server migration list --server vm1 -f value -c Status", /cancelled/);
+    await devstack.serverIn("vm1", "ACTIVE");
+  }, 60_000);
+
+  test("server migration force complete", async () => {
+    const id = await beginLiveMigration();
+    await output(`${server} force complete vm1 ${id}`);
+    await devstack.shows("server migration list --server vm1 -f value -c Status", /completed/);
+    await devstack.serverIn("vm1", "ACTIVE");
+  }, 60_000);
+});
+
+describe("flavors", () => {
+  run([
+    ["flavor create --ram 1024 --disk 10 --vcpus 2 --id 42 --property a=b m1.new", /\| properties +\| a='b' /],
+    ["flavor set --property hw:cpu_policy=shared m1.new"],
+    ["flavor show m1.new", /hw:cpu_policy='shared'/],
+    ["flavor unset --property hw:cpu_policy m1.new"],
+    ["--os-compute-api-version 2.55 flavor set --description small m1.new"],
+    ["--os-compute-api-version 2.55 flavor show m1.new -f value -c description", /^small$/],
+    ["flavor create --private --ram 64 --disk 0 --vcpus 1 --id 43 m1.private"],
+    ["flavor set --project demo m1.private"],
+    ["flavor show m1.private -f value -c access_project_ids", /[0-9a-f]{32}/],
+    ["flavor unset --project demo m1.private"],
+    ["flavor list --private -f value -c Name", /^m1\.private$/],
+    ["flavor list --all --long -f value -c Name", /m1\.new[\s\S]*m1\.private/],
+    ["flavor delete m1.new m1.private"],
+  ]);
+});
+
+describe("aggregates and availability zones", () => {
+  run([
+    ["aggregate create --zone az1 --property ssd=true rack1", /\| availability_zone +\| az1 /],
+    ["aggregate list --long", /\| rack1 +\| az1 +\| ssd='true' /],
+    ["aggregate add host rack1 devstack3", /\| hosts +\| devstack3 /],
+    ["aggregate show rack1", /\| properties +\| ssd='true' /],
+    ["availability zone list --compute --long -f value", /az1 available[\s\S]*devstack3/],
+    ["compute service list --host devstack3 -f value -c Zone", /^az1$/],
+    ["--os-placement-api-version 1.19 resource provider aggregate list {devstack3} -f value", /^[0-9a-f-]{36}$/],
+    [`--os-compute-api-version 2.37 server create ${SERVER} --availability-zone az1 in-az1`, "in-az1: ACTIVE"],
+    ["server show in-az1 -f value -c OS-EXT-SRV-ATTR:host", /^devstack3$/],
+    ["server delete --force in-az1"],
+    ["aggregate set --name rack-1 --property gpu=a100 rack1"],
+    ["aggregate unset --property gpu rack-1"],
+    ["--os-compute-api-version 2.81 aggregate cache image rack-1 cirros"],
+    ["hypervisor show devstack3 -f json -c aggregates", /rack-1/],
+    ["aggregate remove host rack-1 devstack3", /\| hosts +\| +\|/],
+    ["--os-placement-api-version 1.19 resource provider aggregate list {devstack3} -f value", /^$/],
+    ["aggregate delete rack-1"],
+    ["availability zone list --compute -f value", /^nova available$/],
+  ]);
+});
+
+describe("hypervisors, services, quotas, limits", () => {
+  run([
+    ['hypervisor list --matching devstack2 -f value -c "Hypervisor Hostname"', /^devstack2$/],
+    ["--os-compute-api-version 2.53 hypervisor list -f value -c State", /^up\nup\nup$/],
+    ["hypervisor stats show -f value -c count", /^3$/],
+    ["compute service set --disable --disable-reason broken devstack3 nova-compute"],
+    ['compute service list --long -f value -c "Disabled Reason"', /broken/],
+    ["compute service set --enable devstack3 nova-compute"],
+    ["quota show -f value -c instances", /^-1$/],
+    ["quota show --default -f value -c cores", /^-1$/],
+    ["quota show --class"],
+    ["quota list --compute"],
+    ["limits show --absolute -f value", /totalInstancesUsed \d/],
+    ["limits show --rate"],
+    ["versions show"],
+  ]);
+});
+
+describe("placement", () => {
+  run([
+    ["resource provider create spare -f value -c name", /^spare$/],
+    ["resource provider list --name spare -f value -c uuid", remember("spare")],
+    ["resource provider set --name spare2 {devstack3} -f value -c name", /^spare2$/],
+    ["resource provider set --name devstack3 {devstack3}"],
+    ["resource class create CUSTOM_FAST"],
+    ["--os-placement-api-version 1.7 resource class set CUSTOM_FASTER"],
+    ["resource class show CUSTOM_FAST", /CUSTOM_FAST/],
+    ["resource provider inventory set {devstack3} --amend --resource CUSTOM_FAST=8", /CUSTOM_FAST/],
+    ["resource provider inventory class set {devstack3} CUSTOM_FAST --total 9", /\| total +\| 9 /],
+    ["resource provider inventory show {devstack3} CUSTOM_FAST", /\| total +\| 9 /],
+    ["resource provider inventory list {devstack3} -f value -c resource_class", /CUSTOM_FAST/],
+    ["resource provider inventory delete {devstack3} --resource-class CUSTOM_FAST"],
+    ["resource class delete CUSTOM_FAST"],
+    ["resource class delete CUSTOM_FASTER"],
+    ["--os-placement-api-version 1.6 trait create CUSTOM_QUIET"],
+    ["--os-placement-api-version 1.6 trait show CUSTOM_QUIET", /CUSTOM_QUIET/],
+    ["--os-placement-api-version 1.6 trait list --name startswith:CUSTOM_QUIET -f value", /^CUSTOM_QUIET$/],
+    ["--os-placement-api-version 1.6 resource provider trait set --trait CUSTOM_QUIET {devstack3}"],
+    ["--os-placement-api-version 1.6 resource provider trait list {devstack3} -f value", /CUSTOM_QUIET/],
+    ["--os-placement-api-version 1.6 resource provider trait delete {devstack3}"],
+    ["--os-placement-api-version 1.6 trait delete CUSTOM_QUIET"],
+    [
+      "--os-placement-api-version 1.19 resource provider aggregate set --generation 0 --aggregate 5e08ea53-c4c6-448e-9334-ac4953de3cfa {spare}",
+      /5e08ea53/,
+    ],
+    ["resource provider usage show {devstack2} -f value -c resource_class", /VCPU/],
+    ["--os-placement-api-version 1.9 resource usage show --user-id {user} {project} -f value", /VCPU \d/],
+    [
+      "--os-placement-api-version 1.12 resource provider allocation set {spare} --project-id {project} --user-id {user} --allocation rp={devstack1},VCPU=1",
+      /\{devstack1\}/,
+    ],
+    ["--os-placement-api-version 1.12 resource provider allocation unset --provider {devstack1} {spare}"],
+    [
+      '--os-placement-api-version 1.10 allocation candidate list --resource VCPU=1 -f value -c "resource provider"',
+      /\{devstack1\}/,
+    ],
+    ["resource provider delete {spare}"],
+  ]);
+});
+
+describe("identity and images", () => {
+  run([
+    ["catalog show nova", /\/compute\/v2\.1/],
+    ["project list -f value -c Name", /^admin\ndemo\nservice$/],
+    ["user list -f value -c Name", /admin\ndemo/],
+    ["role list -f value -c Name", /admin/],
+    ["role assignment list --names --user demo -f value", /member demo@Default/],
+    ["domain list -f value -c Name", /^Default$/],
+    ["endpoint list --service nova -f value -c URL", /\/compute\/v2\.1/],
+    ["service list -f value -c Type", /placement/],
+    ["region list"],
+    ["image list -f value -c Name", /^cirros/],
+    ["image show cirros -f value -c status", /^active$/],
+  ]);
+});
