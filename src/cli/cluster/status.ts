@@ -11,6 +11,7 @@ import { quietLogger } from "../ui/quiet-logger.js";
 import { type Column, renderTable } from "../ui/table.js";
 import { createTerminal } from "../ui/terminal.js";
 import { guestSummary } from "./guest-summary.js";
+import { nodesTogether, type TableRow } from "./nodes-together.js";
 
 export const statusCommand = (): Command =>
   new Command("status")
@@ -28,8 +29,11 @@ export const statusCommand = (): Command =>
         const directory = stateDir(options.stateDir, process.cwd());
         const session = await openCloudSession(runtime.files, runtime.http, directory);
         const rows = await clusterStatus(session, await hypervisorGuests(directory, runtime));
+        const table = nodesTogether(rows);
         terminal.print(
-          options.json === true ? JSON.stringify(rows, null, 2) : renderTable(COLUMNS, rows, terminal.columns),
+          options.json === true
+            ? JSON.stringify(rows, null, 2)
+            : renderTable(columnsFor(table), table, terminal.columns),
         );
       } finally {
         await runtime.http.close();
@@ -64,13 +68,29 @@ const service = (row: HostStatus): string => {
 };
 
 /** The resource provider's generation, and its name where that is not the host's. */
-const provider = (row: HostStatus): string => {
+const provider = (row: TableRow): string => {
   if (row.provider === null) return "-";
+  if (row.nodes > 1) return `${row.nodes} nodes`;
   const { name, generation } = row.provider;
   return name === row.host ? String(generation) : `${name} ${generation}`;
 };
 
-const COLUMNS: readonly Column<HostStatus>[] = [
+const CUSTOM: Column<TableRow> = {
+  title: "Others",
+  value: (row) =>
+    customClasses(row)
+      .map((name) => `${name} ${usage(row, name)}`)
+      .join("\n") || "-",
+};
+
+const customClasses = (row: HostStatus): readonly string[] =>
+  Object.keys(row.provider?.usages ?? {}).filter((name) => name.startsWith("CUSTOM_"));
+
+/** Classes of bare-metal nodes have a column where there are some. */
+const columnsFor = (rows: readonly TableRow[]): readonly Column<TableRow>[] =>
+  rows.some((row) => customClasses(row).length > 0) ? COLUMNS.toSpliced(-2, 0, CUSTOM) : COLUMNS;
+
+const COLUMNS: readonly Column<TableRow>[] = [
   { title: "Host", value: (row) => row.host ?? "-" },
   { title: "Service", value: service },
   {

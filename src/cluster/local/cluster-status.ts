@@ -55,6 +55,7 @@ interface ServerView {
   readonly name: string;
   readonly status: string;
   readonly "OS-EXT-SRV-ATTR:host": string | null;
+  readonly "OS-EXT-SRV-ATTR:hypervisor_hostname": string | null;
 }
 interface ProviderView {
   readonly uuid: string;
@@ -97,11 +98,14 @@ export const clusterStatus = async (
   const without = [...new Set([...services.services.map(({ host }) => host), ...withGuests])]
     .filter((host) => !hosts.has(host))
     .map((host): HostStatus => ({ ...EMPTY, host }));
-  return [...rows, ...without]
+  const all = [...rows, ...without];
+  const counts = new Map<string | null, number>();
+  for (const { host } of all) counts.set(host, (counts.get(host) ?? 0) + 1);
+  return all
     .map((row) => ({
       ...row,
       service: serviceOf(services.services, row.host),
-      servers: serversOf(servers, row.host),
+      servers: serversOf(servers, row, counts.get(row.host) !== 1),
       guests: guestsOf(guests, servers, row.host),
     }))
     .sort((a, b) => name(a).localeCompare(name(b), "en", { numeric: true }));
@@ -145,11 +149,17 @@ const serviceOf = (services: readonly ServiceView[], host: string | null): HostS
     : { state: service.state, status: service.status, forcedDown: service.forced_down };
 };
 
-const serversOf = (servers: readonly ServerView[], host: string | null): HostStatus["servers"] =>
+/** @param byNode the host has several nodes, each of which has its own servers */
+const serversOf = (
+  servers: readonly ServerView[],
+  { host, provider }: HostStatus,
+  byNode: boolean,
+): HostStatus["servers"] =>
   host === null
     ? []
     : servers
         .filter((server) => server["OS-EXT-SRV-ATTR:host"] === host)
+        .filter((server) => !byNode || server["OS-EXT-SRV-ATTR:hypervisor_hostname"] === provider?.name)
         .map(({ id, name, status }) => ({ id, name, status }));
 
 const describeProvider = async (

@@ -1,7 +1,8 @@
 import { expect, it } from "vitest";
 import { guestSummary } from "../../../../src/cli/cluster/guest-summary.js";
+import { nodesTogether } from "../../../../src/cli/cluster/nodes-together.js";
 import type { CloudSession } from "../../../../src/cluster/local/cloud-session.js";
-import { clusterStatus, type HypervisorGuest } from "../../../../src/cluster/local/cluster-status.js";
+import { clusterStatus, type HostStatus, type HypervisorGuest } from "../../../../src/cluster/local/cluster-status.js";
 
 const server = (id: string, host: string | null) => ({
   id,
@@ -66,4 +67,42 @@ it("knows every server, however many pages there are", async () => {
 
 it("an empty hypervisor has no guests", () => {
   expect(guestSummary({ guests: [] })).toBe("none");
+});
+
+it("a host with many nodes has its servers at their nodes, and one row for people", async () => {
+  const names = ["n1", "n2", "n3"];
+  const bareMetal: CloudSession = {
+    request: async (_service, _method, path) => {
+      if (path.startsWith("/os-services")) {
+        return { services: [{ host: "ironic1", state: "up", status: "enabled", forced_down: false }] };
+      }
+      if (path.startsWith("/os-hypervisors")) {
+        return {
+          hypervisors: names.map((id) => ({ id, hypervisor_hostname: id, service: { host: "ironic1" } })),
+        };
+      }
+      if (path.startsWith("/servers")) {
+        return { servers: [{ ...server("a", "ironic1"), "OS-EXT-SRV-ATTR:hypervisor_hostname": "n2" }] };
+      }
+      if (path === "/resource_providers") {
+        return {
+          resource_providers: names.map((id) => ({ uuid: id, name: id, generation: 1, root_provider_uuid: id })),
+        };
+      }
+      const taken = path.includes("/n2/");
+      return path.endsWith("/inventories")
+        ? { inventories: { CUSTOM_BAREMETAL: { total: 1, reserved: taken ? 1 : 0, allocation_ratio: 1 } } }
+        : { usages: { CUSTOM_BAREMETAL: taken ? 1 : 0 } };
+    },
+  };
+  const rows: readonly HostStatus[] = await clusterStatus(bareMetal, new Map());
+  expect(rows.map((row) => row.servers.map(({ id }) => id))).toEqual([[], ["a"], []]);
+  const [together, ...others] = nodesTogether(rows);
+  expect(others).toEqual([]);
+  expect(together).toMatchObject({
+    host: "ironic1",
+    nodes: 3,
+    servers: [{ id: "a" }],
+    provider: { usages: { CUSTOM_BAREMETAL: { used: 1, capacity: 2 } } },
+  });
 });

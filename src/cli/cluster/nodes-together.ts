@@ -1,0 +1,37 @@
+import type { HostStatus } from "../../cluster/local/cluster-status.js";
+
+/** A host, or a provider without one; `nodes`: as many providers as the host has. */
+export interface TableRow extends HostStatus {
+  readonly nodes: number;
+}
+
+/** One row for a host that has many nodes. */
+export const nodesTogether = (rows: readonly HostStatus[]): readonly TableRow[] => {
+  const table: TableRow[] = [];
+  for (const row of rows) {
+    const before = table.at(-1);
+    if (row.host === null || before?.host !== row.host) {
+      table.push({ ...row, nodes: 1 });
+    } else {
+      const provider = row.provider && before.provider ? added(before.provider, row.provider) : before.provider;
+      table[table.length - 1] = {
+        ...before,
+        provider,
+        servers: [...before.servers, ...row.servers],
+        nodes: before.nodes + 1,
+      };
+    }
+  }
+  return table;
+};
+
+type Provider = NonNullable<HostStatus["provider"]>;
+
+const added = (one: Provider, other: Provider): Provider => {
+  const usages = { ...one.usages };
+  for (const [name, { used, capacity }] of Object.entries(other.usages)) {
+    const sum = usages[name] ?? { used: 0, capacity: 0 };
+    usages[name] = { used: sum.used + used, capacity: sum.capacity + capacity };
+  }
+  return { ...one, usages };
+};
