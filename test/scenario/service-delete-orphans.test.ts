@@ -9,14 +9,14 @@ const HERE = { devstack2: NEED };
 
 const evacuations = () => lab.migrations("source_compute=devstack1&migration_type=evacuation");
 
-describe("7.7 vm1 was evacuated from devstack1 to devstack2, and holds both", () => {
+describe("vm1 was evacuated from devstack1 to devstack2, and holds both", () => {
   const evacuated = (name: string, test: () => Promise<void>) =>
     it(name, async () => {
       lab = await OrphanLab.evacuated();
       await test();
     });
 
-  evacuated("OA-1: both providers and the consumer tell of both", async () => {
+  evacuated("7.7 OA-1: both providers and the consumer tell of both", async () => {
     const server = await lab.cloud.server(lab.vm1);
     expect(server).toMatchObject({ "OS-EXT-SRV-ATTR:host": "devstack2", status: "ACTIVE" });
     for (const host of ["devstack1", "devstack2"]) {
@@ -29,7 +29,7 @@ describe("7.7 vm1 was evacuated from devstack1 to devstack2, and holds both", ()
     expect(await lab.held()).toEqual(BOTH);
   });
 
-  evacuated("OA-2: one evacuation from devstack1, done, without flavors", async () => {
+  evacuated("7.7 OA-2: one evacuation from devstack1, done, without flavors", async () => {
     expect(await evacuations()).toMatchObject([
       {
         status: "done",
@@ -45,7 +45,7 @@ describe("7.7 vm1 was evacuated from devstack1 to devstack2, and holds both", ()
     ]);
   });
 
-  evacuated("OA-3: devstack1's provider cannot be deleted", async () => {
+  evacuated("7.7 OA-3: devstack1's provider cannot be deleted", async () => {
     const { uuid } = await lab.provider("devstack1");
     for (const [version, code] of [
       ["1.22", "409"],
@@ -58,7 +58,7 @@ describe("7.7 vm1 was evacuated from devstack1 to devstack2, and holds both", ()
   });
 
   evacuated(
-    "OA-4, OA-6: vm1's allocations are set by hand, then provider and service go; devstack1 is refused",
+    "7.7 OA-4, 7.7 OA-6: vm1's allocations are set by hand, then provider and service go; devstack1 is refused",
     async () => {
       const [before1, before2] = [await lab.provider("devstack1"), await lab.provider("devstack2")];
       expect(await lab.set("1.12", ["devstack2"])).toBe(204);
@@ -75,13 +75,13 @@ describe("7.7 vm1 was evacuated from devstack1 to devstack2, and holds both", ()
     },
   );
 
-  evacuated("OA-5: a stale consumer generation changes nothing", async () => {
+  evacuated("7.7 OA-5: a stale consumer generation changes nothing", async () => {
     const stale = lab.set("1.28", ["devstack2"], { consumer_generation: 1 });
     await expect(stale).rejects.toThrow(/409 .*placement\.concurrent_update/s);
     expect(await lab.held()).toEqual(BOTH);
   });
 
-  evacuated("OA-7: deleting vm1's allocations empties both; healing makes devstack2's again", async () => {
+  evacuated("7.7 OA-7: deleting vm1's allocations empties both; healing makes devstack2's again", async () => {
     await lab.unset();
     expect([await lab.held(), await lab.usage("devstack1"), await lab.usage("devstack2")]).toMatchObject([
       {},
@@ -92,14 +92,14 @@ describe("7.7 vm1 was evacuated from devstack1 to devstack2, and holds both", ()
     expect(await lab.held()).toEqual(HERE);
   });
 
-  evacuated("OA-8: healing leaves both as they are, with --force it strips devstack1", async () => {
+  evacuated("7.7 OA-8: healing leaves both as they are, with --force it strips devstack1", async () => {
     expect((await lab.heal()).rc).toBe(4);
     expect(await lab.held()).toEqual(BOTH);
     expect((await lab.heal({ force: true })).rc).toBe(0);
     expect(await lab.held()).toEqual(HERE);
   });
 
-  evacuated("OA-9: auditing devstack1 finds vm1, with --delete it takes devstack1's part only", async () => {
+  evacuated("7.7 OA-9: auditing devstack1 finds vm1, with --delete it takes devstack1's part only", async () => {
     const { uuid: resourceProvider } = await lab.provider("devstack1");
     expect((await lab.audit({ resourceProvider })).rc).toBe(3);
     expect(await lab.held()).toEqual(BOTH);
@@ -107,7 +107,7 @@ describe("7.7 vm1 was evacuated from devstack1 to devstack2, and holds both", ()
     expect(await lab.held()).toEqual(HERE);
   });
 
-  evacuated("OA-10: deleting the service takes provider and vm1's part, the migration stays done", async () => {
+  evacuated("7.7 OA-10: deleting the service takes provider and vm1's part, the migration stays done", async () => {
     const service = await lab.service("devstack1");
     expect((await lab.cloud.compute("DELETE", `/os-services/${service}`)).status).toBe(204);
     await expect(lab.provider("devstack1")).rejects.toThrow("no provider");
@@ -117,7 +117,7 @@ describe("7.7 vm1 was evacuated from devstack1 to devstack2, and holds both", ()
 
   for (const wiped of [false, true]) {
     evacuated(
-      `OA-11, OA-12: devstack1 comes back${wiped ? ", its hypervisor wiped" : ""}, and may serve only then`,
+      `7.7 OA-11, 7.7 OA-12: devstack1 comes back${wiped ? ", its hypervisor wiped" : ""}, and may serve only then`,
       async () => {
         await expect(lab.forceDown("devstack1", false)).rejects.toThrow("400");
         if (wiped) await lab.cloud.runtime.files.remove("/hypervisors/devstack1/domains");
@@ -130,7 +130,7 @@ describe("7.7 vm1 was evacuated from devstack1 to devstack2, and holds both", ()
     );
   }
 
-  evacuated("OA-13: devstack1 has less to offer by what vm1 holds, until it has come back", async () => {
+  evacuated("7.7 OA-13: devstack1 has less to offer by what vm1 holds, until it has come back", async () => {
     const { uuid } = await lab.provider("devstack1");
     const { inventories } = (await lab.cloud.placement("GET", `/resource_providers/${uuid}/inventories`)).json;
     const { total, reserved } = (inventories as Record<string, { total: number; reserved: number }>).DISK_GB ?? {
@@ -148,7 +148,7 @@ describe("7.7 vm1 was evacuated from devstack1 to devstack2, and holds both", ()
   });
 
   evacuated(
-    "OA-14: deleting vm1 empties both; devstack1 comes back and destroys what is left with its disks",
+    "7.7 OA-14: deleting vm1 empties both; devstack1 comes back and destroys what is left with its disks",
     async () => {
       const disks = `/hypervisors/devstack1/instances/${lab.vm1}`;
       const files = lab.cloud.runtime.files;
@@ -163,7 +163,7 @@ describe("7.7 vm1 was evacuated from devstack1 to devstack2, and holds both", ()
   );
 });
 
-describe("7.7 OA-15: vm1 was migrated from devstack3, and what the migration held is deleted by hand", () => {
+describe("vm1 was migrated from devstack3, and what the migration held is deleted by hand", () => {
   const migrated = async (): Promise<void> => {
     lab = await OrphanLab.open("devstack3");
     await lab.cloud.compute("POST", `/servers/${lab.vm1}/action`, { migrate: { host: "devstack2" } });
@@ -175,22 +175,24 @@ describe("7.7 OA-15: vm1 was migrated from devstack3, and what the migration hel
     expect((await lab.usage("devstack3")).VCPU).toBe(0);
   };
 
-  it("OA-15: confirming succeeds", async () => {
+  it("7.7 OA-15: confirming succeeds", async () => {
     await migrated();
     await lab.cloud.compute("POST", `/servers/${lab.vm1}/action`, { confirmResize: null });
     await lab.cloud.serverIs(lab.vm1, isAtRest);
     expect(await lab.held()).toEqual(HERE);
   });
 
-  it("OA-15: reverting leaves vm1's allocation on devstack2", async () => {
+  it("7.7 OA-15: reverting leaves vm1's allocation on devstack2, until it is healed by force", async () => {
     await migrated();
     await lab.cloud.compute("POST", `/servers/${lab.vm1}/action`, { revertResize: null });
     await lab.cloud.serverIs(lab.vm1, (server) => server?.["OS-EXT-SRV-ATTR:host"] === "devstack3" && isAtRest(server));
     expect(await lab.held()).toEqual(HERE);
+    expect((await lab.heal({ force: true })).rc).toBe(0);
+    expect(await lab.held()).toEqual({ devstack3: NEED });
   });
 });
 
-it("OA-16: an evacuation that failed on devstack2 leaves vm1 on devstack1, which destroys nothing when it comes back", async () => {
+it("7.7 OA-16: an evacuation that failed on devstack2 leaves vm1 on devstack1, which destroys nothing when it comes back", async () => {
   lab = await OrphanLab.open();
   await lab.fence("devstack1");
   const { files } = lab.cloud.runtime;
@@ -211,7 +213,7 @@ it("OA-16: an evacuation that failed on devstack2 leaves vm1 on devstack1, which
 /** Audits with --delete and heals, over and over, until the server is at rest. @returns how often */
 async function meddleUntil(
   there: (server: Record<string, unknown> | null) => boolean,
-  codes: readonly number[] = [0],
+  codes: number[] = [0],
 ): Promise<number> {
   let rounds = 0;
   while (!there(await lab.cloud.server(lab.vm1))) {
@@ -267,4 +269,17 @@ it("7.3, 7.4: audit --delete and heal_allocations break nothing beside a build, 
   expect((await lab.audit({ delete: true })).rc).toBeOneOf([0, 4]);
   expect(Object.keys(await lab.held())).toEqual(["devstack2"]);
   expect(rounds.filter((count) => count === 0)).toEqual([]);
+});
+
+it("7.3: heal_allocations killed at any moment is ended by the next one", async () => {
+  lab = await OrphanLab.open("devstack2", ["devstack2"]);
+  let ended = false;
+  const codes = new Set<number>();
+  for (let milliseconds = 0; !ended; milliseconds += 1) {
+    await lab.unset();
+    ended = await lab.healKilledAfter(milliseconds);
+    codes.add((await lab.heal()).rc);
+    expect(await lab.held()).toEqual(HERE);
+  }
+  expect([...codes]).toEqual([0, 4]);
 });

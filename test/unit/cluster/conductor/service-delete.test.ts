@@ -39,7 +39,7 @@ async function hold(provider: string, consumer: string): Promise<void> {
   await bench.claim(consumer, provider);
 }
 
-describe("7.1 steps", () => {
+describe("7.1 steps 2-8: what is looked at, left and deleted, and in what order", () => {
   test.each(SERVICE_DELETE_POLICIES)("3 %s: no compute node is fine", async (policy) => {
     for (const { id, host } of bench.store.computeNodes.byHost("devstack1")) bench.store.computeNodes.destroy(id, host);
     await bench.remove(policy);
