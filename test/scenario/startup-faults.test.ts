@@ -50,56 +50,6 @@ for (const outage of [2_000, 20_000]) {
   });
 }
 
-const FAULTS = {
-  refuse: { kind: "refuse" },
-  500: { kind: "answer", response: { status: 500, headers: {}, body: "" } },
-  "lost answer": { kind: "lose-answer" },
-} as const;
-
-for (const [name, fault] of Object.entries(FAULTS)) {
-  test(`9.4 Placement: ${name} at any one request of a start: the next start, or pass, puts it right`, async () => {
-    for (let at = 0; ; at += 1) {
-      const lab = await Lab.create();
-      const evacuation = await evacuated(lab, "done");
-      let left = at;
-      let struck = false;
-      lab.world.network.inject({
-        match: ({ from, url }) => {
-          if (from !== "agent-devstack1" || !url.startsWith("http") || struck) return false;
-          left -= 1;
-          struck = left < 0;
-          return struck;
-        },
-        fault,
-      });
-      const run = await lab.launch("devstack1", { config: { defaults: { periodic_enable: true } } });
-      const failure = await lab.world.runUntil(
-        run.agent.start().then(
-          () => null,
-          (error: Error) => error,
-        ),
-      );
-      if (failure) {
-        run.runtime.kill();
-        await lab.start("devstack1", { config: { defaults: { periodic_enable: true } } });
-      }
-      await lab.world.advance(200_000);
-      expect(lab.hypervisor("devstack1").guests.has(VM), `request ${at}`).toBe(false);
-      expect([...(await lab.providers())].sort()).toEqual(["devstack1", "devstack2"]);
-      if (statusOf(lab, evacuation) === "done") {
-        // GAP-a: the record waits for the next start.
-        await lab.start("devstack1", { process: "later", config: { quirks: ["no-host-lease"] } });
-      }
-      expect(statusOf(lab, evacuation)).toBe("completed");
-      expect(await lab.held(VM)).toEqual({ [evacuation.d.uuid]: AMOUNTS });
-      if (!struck) {
-        expect(at).toBeGreaterThan(8);
-        break;
-      }
-    }
-  });
-}
-
 scenario("9.4 S restarted with an empty disk: the host is refused, and told how to mend it", async (lab) => {
   const { node } = await lab.seed("devstack1");
   await lab.remove("/state/devstack1/compute_id");

@@ -39,6 +39,8 @@ const FAULTS: Readonly<Record<string, { readonly fault: RequestFault; readonly t
   "500": { fault: { status: 500 }, times: 1 },
   "connection refused": { fault: "refused", times: 1 },
   "connection refused from here on": { fault: "refused", times: Number.POSITIVE_INFINITY },
+  "slower than its time-out": { fault: "slow", times: 1 },
+  "slower than its time-out from here on": { fault: "slow", times: Number.POSITIVE_INFINITY },
   "answer lost after commit": { fault: "answer lost", times: 1 },
 };
 
@@ -69,19 +71,96 @@ describe.each(Object.keys(PASSES) as (keyof typeof PASSES)[])("9.4 faults at eac
         expect(agent.http.seen.length, `requests with the fault at ${at}`).toBeLessThanOrEqual(4 * 8 + 4);
         checkUsage(world, agent);
         agent.http.fault = () => undefined;
-        await pass(agent);
-        await pass(agent);
-        checkPersistedUsage(world, agent);
-        await checkProviders(world, agent);
-        const tree = await world.admin.getProviderTreeAndEnsureRoot(agent.nodeUuid, "n1");
-        expect(tree.data("n1").inventory.VCPU?.total, `inventory after the fault at ${at}`).toBe(
-          agent.hypervisor.nodes.get("n1")?.vcpus,
-        );
-        expect(tree.data("n1").traits).toContain("COMPUTE_NODE");
-        world.admin.clearProviderCache();
+        await isRight(world, agent, `fault at ${at}`);
       }
     },
   );
+});
+
+/** Two passes after the trouble. */
+async function isRight(world: TrackerWorld, agent: TestAgent, step: string): Promise<void> {
+  await pass(agent);
+  await pass(agent);
+  checkPersistedUsage(world, agent);
+  await checkProviders(world, agent);
+  const tree = await world.admin.getProviderTreeAndEnsureRoot(agent.nodeUuid, "n1");
+  expect(tree.data("n1").inventory.VCPU?.total, step).toBe(agent.hypervisor.nodes.get("n1")?.vcpus);
+  expect(tree.data("n1").traits, step).toContain("COMPUTE_NODE");
+  world.admin.clearProviderCache();
+}
+
+/** What happens before one step of a pass: of its requests, its calls to the conductor and to the driver. */
+const MEDDLING: Readonly<Record<string, (world: TrackerWorld, agent: TestAgent) => void | Promise<void>>> = {
+  "the node's row is deleted": (world, { host }) => {
+    for (const { id } of world.store.computeNodes.byHost(host)) world.store.computeNodes.destroy(id, host);
+  },
+  "the provider is deleted": async (world, { nodeUuid }) => {
+    for (const instance of world.store.instances.list({})) await release(world, instance.uuid);
+    await world.admin.deleteResourceProvider(nodeUuid).catch(() => undefined);
+  },
+  "an operator edits the traits": async (world, { nodeUuid }) => {
+    const found = await world.admin.getProviderTraits(nodeUuid).catch(() => null);
+    if (found) await world.admin.setTraitsForProvider(nodeUuid, { ...found, traits: [...found.traits, "CUSTOM_GOLD"] });
+  },
+  "the instances are deleted": async (world) => {
+    for (const { uuid } of world.store.instances.list({})) {
+      await release(world, uuid);
+      world.store.instances.destroy(uuid);
+    }
+  },
+  "the driver raises": () => {
+    throw new TypeError("monitor socket closed");
+  },
+};
+
+const release = (world: TrackerWorld, uuid: string) => world.admin.deleteAllocation(uuid, { force: true });
+
+describe.each(Object.keys(PASSES) as (keyof typeof PASSES)[])("9.4 others meddle with each step of %s", (kind) => {
+  test.each(Object.entries(MEDDLING))(
+    "9.4 %s: the pass ends, the agent lives, two passes later all is right",
+    async (what, meddle) => {
+      for (let at = 0; ; at += 1) {
+        const world = await TrackerWorld.create(`${kind} ${at}`);
+        const { agent, run } = await PASSES[kind](world);
+        let seen = 0;
+        let meddling = false;
+        const step = async (): Promise<void> => {
+          if (meddling) return;
+          seen += 1;
+          if (seen - 1 !== at) return;
+          meddling = true;
+          await meddle(world, agent);
+          meddling = false;
+        };
+        if (what !== "the driver raises") agent.http.note = agent.session.note = step;
+        agent.hypervisor.note = step;
+        await run().catch((error: unknown) => expect(error, `step ${at}`).toBeInstanceOf(TypeError));
+        const steps = seen;
+        agent.http.note = agent.session.note = agent.hypervisor.note = () => undefined;
+        await isRight(world, agent, `step ${at}`);
+        if (at >= steps) {
+          expect(at).toBeGreaterThan(1);
+          return;
+        }
+      }
+    },
+  );
+
+  test("9.4 the agent is killed: its successor's passes put all right", async () => {
+    for (let at = 0; ; at += 1) {
+      const world = await TrackerWorld.create(`${kind} ${at}`);
+      const { agent, run } = await PASSES[kind](world);
+      agent.steps.length = 0;
+      const dead = agent.dieBefore(at);
+      const survived = await Promise.race([dead.then(() => false), run().then(() => true)]);
+      const successor = await world.agent("h1", agent.hypervisor);
+      await isRight(world, successor, `step ${at}`);
+      if (survived) {
+        expect(at).toBeGreaterThan(8);
+        return;
+      }
+    }
+  });
 });
 
 describe("4.7 redrive", () => {

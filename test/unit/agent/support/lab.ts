@@ -67,6 +67,8 @@ export class Lab {
   beforeCall: BeforeCall = () => {};
   /** Called after each such call that was answered. */
   afterCall: BeforeCall = () => {};
+  /** Called before Placement carries out a request of a host. */
+  beforePlacement: (host: string, request: string) => void | Promise<void> = () => {};
   /** Called after Placement carried out a request of a host. */
   afterPlacement: (host: string, request: string) => void = () => {};
   readonly evidence: Evidence;
@@ -344,6 +346,7 @@ export class Lab {
     let endpoint = this.#endpoints.get(host);
     if (!endpoint) {
       const handler: ServiceHandler = async (request) => {
+        await this.beforePlacement(host, `${request.method} ${request.path}`);
         const before = await this.evidence.beforePlacement(request, this.#placement);
         const response = await this.#placement(request);
         await this.evidence.afterPlacement(host, request, response, before, this.#placement);

@@ -1,0 +1,172 @@
+import { expect } from "vitest";
+import type { FaultRule } from "../../../../src/runtime/virtual/virtual-network.js";
+import { VM } from "./evacuated.js";
+import type { Lab } from "./lab.js";
+import {
+  atEveryStep,
+  countdown,
+  type Expectation,
+  isTracked,
+  meddled,
+  PERIODIC,
+  type Sample,
+} from "./returning-host.js";
+
+const BROKEN = { kind: "answer", response: { status: 500, headers: {}, body: "" } } as const;
+const CONFLICT = {
+  kind: "answer",
+  response: {
+    status: 409,
+    headers: { "content-type": "application/json" },
+    body: JSON.stringify({
+      errors: [{ status: 409, title: "Conflict", code: "placement.concurrent_update", detail: "generation conflict" }],
+    }),
+  },
+} as const;
+const SLOW = { kind: "latency", milliseconds: 3_600_000 } as const;
+const EVER = Number.POSITIVE_INFINITY;
+
+/** What Placement does from one request on, so many times. */
+const NETWORK: Readonly<Record<string, readonly [fault: FaultRule["fault"], times: number]>> = {
+  "409 once": [CONFLICT, 1],
+  "409 four times": [CONFLICT, 4],
+  "409 for ever": [CONFLICT, EVER],
+  "500": [BROKEN, 1],
+  "500 for ever": [BROKEN, EVER],
+  "connection refused": [{ kind: "refuse" }, 1],
+  "connection refused from here on": [{ kind: "refuse" }, EVER],
+  "slower than its time-out": [SLOW, 1],
+  "slower than its time-out from here on": [SLOW, EVER],
+  "answer lost after commit": [{ kind: "lose-answer" }, 1],
+};
+
+/** Milliseconds: more than service_down_time. */
+const LONG = 61_000;
+
+interface Meddling {
+  readonly deed: (lab: Lab) => void | Promise<void>;
+  readonly heal?: (lab: Lab) => void;
+  readonly ends?: Expectation["ends"];
+}
+
+/** What others do before one step. */
+const MEDDLING: Readonly<Record<string, Meddling>> = {
+  "the row of its node is deleted": {
+    deed: (lab) => {
+      for (const { id } of lab.store.computeNodes.byHost("devstack1")) lab.store.computeNodes.destroy(id, "devstack1");
+    },
+  },
+  "its provider is deleted": { deed: (lab) => lab.removeProvider("devstack1") },
+  "an operator edits its traits": { deed: (lab) => lab.addTrait("devstack1", "CUSTOM_GOLD") },
+  "its clock jumps ahead by more than service_down_time": { deed: (lab) => lab.world.jumpClock(LONG) },
+  "its clock jumps back by more than service_down_time": { deed: (lab) => lab.world.jumpClock(-LONG) },
+  "its service is forced down": { deed: (lab) => force(lab, true), heal: (lab) => force(lab, false) },
+  "its service is forced up": { deed: (lab) => force(lab, false) },
+  "the instance is deleted": {
+    deed: async (lab) => {
+      // As its host does, which has it now.
+      lab.hypervisor("devstack2").guests.delete(VM);
+      await lab.hold(VM, {});
+      if (lab.store.instances.get(VM)) lab.store.instances.destroy(VM);
+    },
+    ends: async (lab, evacuation, at) => {
+      expect(lab.hypervisor("devstack1").guests.has(VM), `step ${at}`).toBe(false);
+      expect(await lab.held(VM), `step ${at}`).toEqual({});
+      await isTracked(lab, evacuation, at);
+    },
+  },
+};
+
+function force(lab: Lab, forcedDown: boolean): void {
+  const service = lab.store.services.getByHost("devstack1", "nova-compute");
+  if (service) lab.store.services.update(service.id, { forcedDown });
+}
+
+const DRIVER: Readonly<Record<string, () => Promise<void>>> = {
+  "the driver raises": async () => {
+    throw new Error("monitor socket closed");
+  },
+  "the driver hangs": () => new Promise<never>(() => {}),
+};
+
+/** A fault of spec 9.4 at the steps of a host that returns from an evacuation: of its start, its clean-up and its passes. */
+export interface ReturnFault {
+  readonly name: string;
+  /** It has few steps. */
+  readonly few: boolean;
+  /** At all steps, or at a sample of them. */
+  readonly run: (sample?: Sample) => Promise<void>;
+}
+
+const network = Object.entries(NETWORK).map(
+  ([name, [fault, times]]): ReturnFault => ({
+    name: `Placement: ${name}, at each request`,
+    few: true,
+    run: async (sample) => {
+      const requests = await atEveryStep({
+        ...(sample ? { sample } : {}),
+        arm: (lab, at) => {
+          const { hit, struck } = countdown(at, times);
+          const match: FaultRule["match"] = ({ from, url }) =>
+            from === "agent-devstack1" && url.startsWith("http") && hit();
+          return { struck, heal: lab.world.network.inject({ fault, match }) };
+        },
+      });
+      expect(requests).toBeGreaterThan(8);
+    },
+  }),
+);
+
+const meddling = Object.entries(MEDDLING).map(
+  ([name, { deed, heal, ends }]): ReturnFault => ({
+    name: `${name}, before each step`,
+    few: false,
+    run: async (sample) => {
+      const steps = await atEveryStep({
+        ...(sample ? { sample } : {}),
+        ...(ends ? { ends } : {}),
+        arm: (lab, at) => {
+          const { hit, struck } = countdown(at);
+          let over = false;
+          const step = async (host: string): Promise<void> => {
+            if (host === "devstack1" && !over && hit()) await deed(lab);
+          };
+          lab.beforeCall = step;
+          lab.beforePlacement = step;
+          const driver = meddled(lab.hypervisor("devstack1").driver(), () => step("devstack1"));
+          return {
+            struck,
+            options: { ...PERIODIC, driver },
+            heal: () => {
+              over = true;
+              heal?.(lab);
+            },
+          };
+        },
+      });
+      expect(steps).toBeGreaterThan(30);
+    },
+  }),
+);
+
+const driver = Object.entries(DRIVER).map(
+  ([name, fault]): ReturnFault => ({
+    name: `${name}, at each of its calls`,
+    few: true,
+    run: async (sample) => {
+      const calls = await atEveryStep({
+        ...(sample ? { sample } : {}),
+        arm: (lab, at) => {
+          const { hit, struck } = countdown(at);
+          const made = meddled(lab.hypervisor("devstack1").driver(), async () => {
+            if (hit()) await fault();
+          });
+          return { struck, options: { ...PERIODIC, driver: made } };
+        },
+      });
+      expect(calls).toBeGreaterThan(8);
+    },
+  }),
+);
+
+export const RETURN_FAULTS: readonly ReturnFault[] = [...network, ...meddling, ...driver];
