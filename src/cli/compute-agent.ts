@@ -5,6 +5,9 @@ import { reportFailure } from "./ui/report-failure.js";
 const run = async (options: AgentCommandOptions): Promise<number> => {
   if (options.showConfig === true) return (await import("./agent/show-config.js")).printConfig(options);
   if (options.dryRun === true) return (await import("./agent/dry-run.js")).printDryRun(options);
+  if (options.watch === true) {
+    return (await import("./agent/watch.js")).serveAndWatch(options, process.argv.slice(2));
+  }
   return (await import("./agent/serve.js")).serve(options);
 };
 

@@ -72,7 +72,7 @@ export const checkCase = async (
       }
     });
   } catch (error) {
-    return { ...base, verdict: "failed", message: textOf(error) };
+    return { ...base, verdict: "failed", message: error instanceof ContractViolation ? error.message : textOf(error) };
   }
 };
 

@@ -62,6 +62,7 @@ export class DriverLab {
   readonly #nodeUuids = new Map<HostName, string>();
   /** Where each server of the case is, as the state of record would have it. */
   readonly #placed = new Map<string, HostName>();
+  readonly #instances = new Map<string, Instance>();
   #guests = 0;
 
   constructor(definition: DriverDefinition, doors: LabDoors, folder: string, options: DriverCheckOptions) {
@@ -126,7 +127,9 @@ export class DriverLab {
     this.#guests += 1;
     const uuid = this.#doors.random.uuid();
     this.#placed.set(uuid, name);
-    return frozen(instanceOf({ uuid, host: name, node, flavor: this.flavor }, { id: this.#guests, ...changes }));
+    const instance = instanceOf({ uuid, host: name, node, flavor: this.flavor }, { id: this.#guests, ...changes });
+    this.#instances.set(uuid, frozen(instance));
+    return instance;
   }
 
   /** The same server, placed on another host. */
@@ -175,12 +178,20 @@ export class DriverLab {
     });
   }
 
-  /** Ends what is still connected; errors of a driver that was broken on purpose do not matter any more. */
+  /**
+   * Removes the case's guests, which may be more than files, and ends what is still connected. Errors of a driver that is
+   * broken do not matter any more.
+   */
   async close(): Promise<void> {
-    for (const { host, sabotage } of this.#connected) {
-      sabotage.disarm();
-      await host.cleanupHost().catch(() => {});
+    for (const { sabotage } of this.#connected) sabotage.disarm();
+    const last = new Map(this.#connected.map((connected) => [connected.name, connected]));
+    for (const { host } of last.values()) {
+      for (const uuid of await host.listInstanceUuids().catch(() => [])) {
+        const instance = this.#instances.get(uuid);
+        if (instance !== undefined) await host.destroy(instance, { ...DEVICES, destroyDisks: true }).catch(() => {});
+      }
     }
+    for (const { host } of this.#connected) await host.cleanupHost().catch(() => {});
   }
 
   /** Notes which method threw what. */

@@ -19,6 +19,7 @@ export interface AgentCommandOptions {
   readonly logFormat: "pretty" | "json";
   readonly metricsPort?: number;
   readonly traceDriver?: true;
+  readonly watch?: true;
   readonly release?: Release;
   readonly serviceVersion?: number;
 }
@@ -34,6 +35,7 @@ export const agentCommand = (action: (options: AgentCommandOptions) => Promise<v
     .option("--state-dir <dir>", "state directory of the local cluster to join", DEFAULT_STATE_DIR)
     .option("--conductor <url>", "join the control plane at this address instead: http://host:port")
     .option("--compute-driver <name>", "virt driver: built-in name, npm package or path (default: fake-libvirt)")
+    .option("--watch", "with a driver by its path: start again when the driver's files change; guests go on")
     .option("--config-file <file>", "nova.conf; repeatable, later ones win", collect, [])
     .option("--config-dir <dir>", "its *.conf files, sorted, after --config-file; repeatable", collect, [])
     .option("-o, --option <section.option=value>", "one option; repeatable, wins over all files", collectOption, [])

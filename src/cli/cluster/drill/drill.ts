@@ -87,7 +87,9 @@ export class Drill {
     const id = this.#server?.id ?? "";
     const calls = id === "" ? "" : await callsSince(id, since);
     if (operation.action === "delete" && verdict === "ok") this.#server = undefined;
-    return { operation: operation.name, verdict, reason, milliseconds, calls };
+    // A driver without live migration is never asked: each host is passed over.
+    const passedOver = verdict === "failed" && operation.moves === true && calls === "" && /No valid host/.test(reason);
+    return { operation: operation.name, verdict: passedOver ? "unsupported" : verdict, reason, milliseconds, calls };
   }
 
   /** A server in this status: the one there is, or a new one that the operations before lead there. */

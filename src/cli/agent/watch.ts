@@ -1,0 +1,85 @@
+import { type ChildProcess, fork } from "node:child_process";
+import { watch } from "node:fs";
+import { createRequire } from "node:module";
+import { dirname, join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { NodeFiles } from "../../runtime/node/node-files.js";
+import { InvalidDriver } from "../../virt/errors.js";
+import { ExitCode } from "../ui/exit-code.js";
+import { createTerminal } from "../ui/terminal.js";
+import { loadConfig } from "./load-config.js";
+import type { AgentCommandOptions } from "./options.js";
+
+/** Milliseconds without a change before the agent is started again: a compiler writes several files. */
+const QUIET = 300;
+
+/**
+ * Runs the agent as a process of its own, and starts it again whenever the driver's files change: guests belong to the
+ * hypervisor and go on. An agent that ends by itself is started again by the next change.
+ */
+export const serveAndWatch = async (options: AgentCommandOptions, args: readonly string[]): Promise<number> => {
+  const terminal = createTerminal();
+  const folder = await driverFolder(options);
+  let child: ChildProcess | undefined;
+  let stopping = false;
+  let timer: NodeJS.Timeout | undefined;
+  return new Promise<number>((resolve) => {
+    const start = () => {
+      child = fork(
+        program(),
+        args.filter((arg) => arg !== "--watch"),
+        { stdio: "inherit" },
+      );
+      child.once("exit", (code) => {
+        child = undefined;
+        if (stopping) finish(code ?? ExitCode.failure);
+        else terminal.complain(`compute-agent: ended (${code}); it starts again when ${folder} changes`);
+      });
+    };
+    const watcher = watch(folder, { recursive: true }, () => {
+      clearTimeout(timer);
+      timer = setTimeout(reload, QUIET);
+    });
+    const reload = () => {
+      if (stopping) return;
+      terminal.complain(`compute-agent: ${folder} has changed, the driver is loaded again`);
+      if (child === undefined) return start();
+      child.removeAllListeners("exit");
+      child.once("exit", () => {
+        child = undefined;
+        if (stopping) finish(ExitCode.ok);
+        else start();
+      });
+      child.kill("SIGTERM");
+    };
+    const finish = (code: number) => {
+      clearTimeout(timer);
+      watcher.close();
+      resolve(code);
+    };
+    for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) {
+      process.on(signal, () => {
+        if (signal === "SIGHUP") return void child?.kill(signal);
+        stopping = true;
+        if (child === undefined) finish(ExitCode.ok);
+        else child.kill(signal);
+      });
+    }
+    start();
+  });
+};
+
+const program = (): string => fileURLToPath(new URL("../compute-agent.js", import.meta.url));
+
+/** Where the module lies that `compute_driver` names. @throws {InvalidDriver} it is built in, or cannot be found. */
+const driverFolder = async (options: AgentCommandOptions): Promise<string> => {
+  const { compiled, driver } = await loadConfig(options, new NodeFiles());
+  const { computeDriver } = compiled.config.defaults;
+  if (!/^\.{0,2}\//.test(computeDriver)) {
+    throw new InvalidDriver(
+      `--watch needs a driver by its path, as ./my-driver; found ${computeDriver} (${driver.name})`,
+    );
+  }
+  const here = createRequire(join(process.cwd(), "noop.js"));
+  return dirname(here.resolve(computeDriver));
+};
