@@ -1,4 +1,6 @@
 import { describe, expect, test } from "vitest";
+import type { AgentView } from "../../src/agent/parts.js";
+import { findInterruptedBuilds } from "../../src/agent/startup/interrupted-builds.js";
 import type { TestAgent } from "../fixtures/tracker-world.js";
 import { type FakeNode, fault } from "../unit/drivers/ironic/support/fake-ironic.js";
 import { IronicWorld } from "./ironic-world.js";
@@ -140,6 +142,20 @@ describe("6.1 building on bare metal", () => {
     });
     expect(await world.world.held(uuid)).toEqual(held);
   });
+});
+
+test("2.7 an agent that starts beside another one leaves the builds on nodes that are the other's still", async () => {
+  const { world, node, agent } = await started(2);
+  const { uuid } = world.instance();
+  await world.world.claim(world.world.stored(uuid), node.uuid);
+  const second = await world.registered("h2");
+  const rows = world.world.store.computeNodes.list();
+  const found = async ({ context }: TestAgent) => {
+    const view = { ...context, logger: context.runtime.logger } as AgentView;
+    return (await findInterruptedBuilds(view, rows, new Set())).map((instance) => instance.uuid);
+  };
+  expect(await found(second)).toEqual([]);
+  expect(await found(agent)).toEqual([uuid]);
 });
 
 describe("9.4 a fault at each request of a build, and of a delete", () => {

@@ -13,6 +13,8 @@ export async function findInterruptedBuilds(
 ): Promise<readonly Instance[]> {
   const found = new Map<string, Instance>();
   for (const node of nodes) {
+    // A node of Ironic that comes from another agent: that one may be building there now.
+    if (node.host !== view.host) continue;
     for (const instance of await buildingOn(view, node, handled)) {
       found.set(instance.uuid, instance);
     }
