@@ -271,15 +271,30 @@ it("7.3, 7.4: audit --delete and heal_allocations break nothing beside a build, 
   expect(rounds.filter((count) => count === 0)).toEqual([]);
 });
 
-it("7.3: heal_allocations killed at any moment is ended by the next one", async () => {
+it("7.3: heal_allocations killed at any request is ended by the next one", async () => {
   lab = await OrphanLab.open("devstack2", ["devstack2"]);
-  let ended = false;
-  const codes = new Set<number>();
-  for (let milliseconds = 0; !ended; milliseconds += 1) {
-    await lab.unset();
-    ended = await lab.healKilledAfter(milliseconds);
-    codes.add((await lab.heal()).rc);
-    expect(await lab.held()).toEqual(HERE);
+  const codes: [killed: boolean, rc: number][] = [];
+  for (const request of [0, 1, 2]) {
+    for (const answered of [false, true]) {
+      await lab.unset();
+      const killed = !(await lab.healKilledAt(request, answered));
+      codes.push([killed, (await lab.heal()).rc]);
+      expect(await lab.held()).toEqual(HERE);
+    }
   }
-  expect([...codes]).toEqual([0, 4]);
+  const [read, written, done] = [codes.slice(0, 2), codes.slice(2, 4), codes.slice(4)];
+  expect([read, written, done]).toEqual([
+    [
+      [true, 0],
+      [true, 0],
+    ],
+    [
+      [true, 0],
+      [true, 4],
+    ],
+    [
+      [false, 4],
+      [false, 4],
+    ],
+  ]);
 });
