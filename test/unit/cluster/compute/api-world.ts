@@ -1,7 +1,9 @@
 import type { ComputeDeps } from "../../../../src/cluster/compute/api/deps.js";
 import type { AgentBus } from "../../../../src/cluster/conductor/agent-bus.js";
 import { type Apis, createApis } from "../../../../src/cluster/create-apis.js";
+import type { Credentials, ValidateToken } from "../../../../src/cluster/credentials.js";
 import type { LoginUser } from "../../../../src/cluster/identity/directory.js";
+import { createIdentity } from "../../../../src/cluster/identity/identity.js";
 import { openStore } from "../../../../src/cluster/store/open-store.js";
 import type { NewInstance, Store } from "../../../../src/cluster/store/store.js";
 import { MessagingTimeout } from "../../../../src/conductor/errors.js";
@@ -49,6 +51,8 @@ export class ApiWorld {
   /** What an agent answers to `set_host_enabled`; undefined: nobody does. */
   agentAnswers: boolean;
   deleteService: ComputeDeps["deleteService"];
+  /** Tokens of users that the embedded Identity has none of, for Compute and Image. */
+  readonly strangers = new Map<string, Credentials>();
   readonly #tokens = new Map<LoginUser, string>();
 
   private constructor(
@@ -75,8 +79,11 @@ export class ApiWorld {
       },
       serves: () => this.agentAnswers,
     };
+    const identity = createIdentity({ sql: store.database, ...runtime, digests: nodeDigests });
+    const validate: ValidateToken = (token) => this.strangers.get(token) ?? identity.validate(token);
     this.apis = createApis({
       runtime,
+      identity: { ...identity, validate },
       digests: nodeDigests,
       store,
       bus,

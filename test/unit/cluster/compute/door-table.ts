@@ -1,0 +1,134 @@
+/** Who may pass: whoever may see the project, who may change it, or administrators of the deployment only. */
+export type Level = "reader" | "member" | "admin";
+
+/** One way into the Compute API. `{server}` … are filled in; the default microversion is 2.72. */
+export interface Door {
+  readonly level: Level;
+  readonly method: string;
+  readonly path: string;
+  readonly body?: unknown;
+  readonly version?: number;
+}
+
+const door = (level: Level, method: string, path: string, body?: unknown, version?: number): Door => ({
+  level,
+  method,
+  path,
+  body,
+  ...(version === undefined ? {} : { version }),
+});
+
+const CIRROS = "c0ffee00-0000-4000-8000-000000000001";
+
+const SERVERS: readonly Door[] = [
+  door("member", "POST", "/servers", {
+    server: { name: "vm", flavorRef: "1", imageRef: CIRROS, networks: "none" },
+  }),
+  door("reader", "GET", "/servers"),
+  door("reader", "GET", "/servers/detail"),
+  door("reader", "GET", "/servers/{server}"),
+  door("member", "PUT", "/servers/{server}", { server: { name: "new" } }),
+  door("member", "DELETE", "/servers/{server}"),
+  door("reader", "GET", "/servers/{server}/os-instance-actions"),
+  door("reader", "GET", "/servers/{server}/os-instance-actions/req-1"),
+  door("reader", "GET", "/servers/{server}/metadata"),
+  door("member", "POST", "/servers/{server}/metadata", { metadata: { a: "b" } }),
+  door("member", "PUT", "/servers/{server}/metadata", { metadata: { a: "b" } }),
+  door("reader", "GET", "/servers/{server}/metadata/key"),
+  door("member", "PUT", "/servers/{server}/metadata/key", { meta: { key: "b" } }),
+  door("member", "DELETE", "/servers/{server}/metadata/key"),
+  door("reader", "GET", "/servers/{server}/tags"),
+  door("member", "PUT", "/servers/{server}/tags", { tags: ["a"] }),
+  door("member", "DELETE", "/servers/{server}/tags"),
+  door("reader", "GET", "/servers/{server}/tags/a"),
+  door("member", "PUT", "/servers/{server}/tags/a"),
+  door("member", "DELETE", "/servers/{server}/tags/a"),
+  door("reader", "GET", "/servers/{server}/ips"),
+  door("reader", "GET", "/servers/{server}/os-interface"),
+  door("reader", "GET", "/servers/{server}/os-volume_attachments"),
+  door("reader", "GET", "/servers/{server}/os-security-groups"),
+  door("admin", "GET", "/servers/{server}/migrations"),
+  door("admin", "GET", "/servers/{server}/migrations/1"),
+  door("admin", "POST", "/servers/{server}/migrations/1/action", { force_complete: null }),
+  door("admin", "DELETE", "/servers/{server}/migrations/1"),
+];
+
+const action = (level: Level, body: unknown): Door => door(level, "POST", "/servers/{server}/action", body);
+
+const ACTIONS: readonly Door[] = [
+  action("member", { "os-start": null }),
+  action("member", { "os-stop": null }),
+  action("member", { reboot: { type: "SOFT" } }),
+  action("member", { pause: null }),
+  action("member", { unpause: null }),
+  action("member", { suspend: null }),
+  action("member", { resume: null }),
+  action("member", { rescue: null }),
+  action("member", { unrescue: null }),
+  action("member", { lock: null }),
+  action("member", { unlock: null }),
+  action("admin", { "os-resetState": { state: "error" } }),
+  action("admin", { migrate: null }),
+  action("member", { resize: { flavorRef: "2" } }),
+  action("member", { confirmResize: null }),
+  action("member", { revertResize: null }),
+  action("admin", { "os-migrateLive": { host: null, block_migration: "auto" } }),
+  action("admin", { evacuate: { host: "devstack2" } }),
+  action("member", { rebuild: { imageRef: CIRROS } }),
+  action("member", { shelve: null }),
+  action("admin", { shelveOffload: null }),
+  action("member", { unshelve: null }),
+  action("member", { restore: null }),
+  action("member", { forceDelete: null }),
+];
+
+const FLAVORS: readonly Door[] = [
+  door("admin", "POST", "/flavors", { flavor: { name: "new", ram: 64, vcpus: 1, disk: 0 } }),
+  door("reader", "GET", "/flavors"),
+  door("reader", "GET", "/flavors/detail"),
+  door("reader", "GET", "/flavors/1"),
+  door("admin", "PUT", "/flavors/1", { flavor: { description: "new" } }),
+  door("admin", "DELETE", "/flavors/1"),
+  door("admin", "GET", "/flavors/1/os-flavor-access"),
+  door("admin", "POST", "/flavors/1/action", { addTenantAccess: { tenant: "{project}" } }),
+  door("reader", "GET", "/flavors/1/os-extra_specs"),
+  door("admin", "POST", "/flavors/1/os-extra_specs", { extra_specs: { a: "b" } }),
+  door("reader", "GET", "/flavors/1/os-extra_specs/key"),
+  door("admin", "PUT", "/flavors/1/os-extra_specs/key", { key: "b" }),
+  door("admin", "DELETE", "/flavors/1/os-extra_specs/key"),
+];
+
+const DEPLOYMENT: readonly Door[] = [
+  door("admin", "GET", "/os-services"),
+  door("admin", "PUT", "/os-services/{service}", { status: "disabled" }),
+  door("admin", "DELETE", "/os-services/{service}"),
+  door("reader", "GET", "/os-availability-zone"),
+  door("admin", "GET", "/os-availability-zone/detail"),
+  door("admin", "GET", "/os-aggregates"),
+  door("admin", "POST", "/os-aggregates", { aggregate: { name: "new" } }),
+  door("admin", "GET", "/os-aggregates/1"),
+  door("admin", "PUT", "/os-aggregates/1", { aggregate: { name: "new" } }),
+  door("admin", "DELETE", "/os-aggregates/1"),
+  door("admin", "POST", "/os-aggregates/1/action", { add_host: { host: "devstack1" } }),
+  door("admin", "POST", "/os-aggregates/1/action", { remove_host: { host: "devstack1" } }),
+  door("admin", "POST", "/os-aggregates/1/action", { set_metadata: { metadata: { a: "b" } } }),
+  door("admin", "POST", "/os-aggregates/1/images", { cache: [{ id: CIRROS }] }, 81),
+  door("admin", "GET", "/os-hypervisors"),
+  door("admin", "GET", "/os-hypervisors/detail"),
+  door("admin", "GET", "/os-hypervisors/statistics"),
+  door("admin", "GET", "/os-hypervisors/{node}"),
+  door("admin", "GET", "/os-hypervisors/{node}/uptime"),
+  door("admin", "GET", "/os-hypervisors/devstack/search", undefined, 52),
+  door("admin", "GET", "/os-hypervisors/devstack/servers", undefined, 52),
+  door("admin", "GET", "/os-migrations"),
+  door("reader", "GET", "/limits"),
+  door("reader", "GET", "/os-quota-sets/{project}"),
+  door("reader", "GET", "/os-quota-sets/{project}/defaults"),
+  door("reader", "GET", "/os-quota-sets/{project}/detail"),
+  door("admin", "GET", "/os-quota-class-sets/default"),
+  door("reader", "GET", "/os-keypairs"),
+  door("reader", "GET", "/os-keypairs/key"),
+  door("reader", "GET", "/os-server-groups"),
+];
+
+export const DOORS: readonly Door[] = [...SERVERS, ...ACTIONS, ...FLAVORS, ...DEPLOYMENT];
