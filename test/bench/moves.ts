@@ -4,6 +4,7 @@
  * without delays. Beside it: a real Nova with its fake driver, three nova-compute on a machine of this size (2 cores),
  * recorded as `boot_50` of its bench.json; moves were not measured there.
  */
+import { loadavg } from "node:os";
 import { performance } from "node:perf_hooks";
 import { renderTable } from "../../src/cli/ui/table.js";
 import { type Json, LocalCloud } from "../process/support/local-cloud.js";
@@ -108,11 +109,16 @@ const figuresOf = async (count: number): Promise<readonly Figure[]> => {
   }
 };
 
+const [busy = 0] = loadavg();
 const few = await figuresOf(3);
 const many = await figuresOf(100);
+const ratioOf = ({ operation, perSecond }: Figure): number | undefined => {
+  const nova = NOVA[operation];
+  return nova === undefined ? undefined : perSecond / nova;
+};
 const show = (value: number | undefined): string => (value === undefined ? "-" : value.toFixed(1));
 process.stdout.write(
-  `Servers per second, ${SERVERS} servers:\n${renderTable(
+  `Servers per second, ${SERVERS} servers; ${busy.toFixed(1)} processes were running before, and took their share:\n${renderTable(
     [
       { title: "operation", value: ({ operation }: Figure) => operation },
       { title: "3 hosts", value: ({ perSecond }) => show(perSecond), align: "right" },
@@ -122,6 +128,7 @@ process.stdout.write(
         align: "right",
       },
       { title: "real Nova, 3 hosts", value: ({ operation }) => show(NOVA[operation]), align: "right" },
+      { title: "times as many", value: (figure) => show(ratioOf(figure)), align: "right" },
     ],
     few,
     100,
