@@ -11,6 +11,9 @@ import type { DomainState } from "./domain.js";
 import { type DomainStore, TIME_STAMP_STEP } from "./domain-store.js";
 import type { HypervisorFolder } from "./hypervisor.js";
 
+/** Milliseconds after a look before the next: each reads the states of all guests. */
+const PAUSE = 100;
+
 export interface DomainWatcherDoors {
   readonly files: Files;
   readonly clock: Clock;
@@ -120,6 +123,7 @@ export class DomainWatcher {
       } catch (error) {
         this.#doors.logger.warn("the hypervisor's folder cannot be looked through", { err: error });
       }
+      await this.#doors.timers.sleep(PAUSE);
     }
     this.#touched.clear();
     this.#looking = undefined;
