@@ -60,6 +60,7 @@ describe("scopes", () => {
       "admin",
     ]);
     expect((reply.json("token", "catalog") as { type: string }[]).map(({ type }) => type).sort()).toEqual([
+      "baremetal",
       "compute",
       "identity",
       "image",
@@ -248,7 +249,7 @@ describe("lists", () => {
     ["projects", ["admin", "demo", "service"]],
     ["domains", ["Default"]],
     ["roles", ["reader", "member", "admin", "service"]],
-    ["services", ["keystone", "nova", "placement", "glance"]],
+    ["services", ["keystone", "nova", "placement", "glance", "ironic"]],
   ])("%s", async (plural, names) => {
     const reply = await world.ask({ url: `/identity/v3/${plural}` });
     const members = reply.json(plural) as { id: string; name: string }[];
@@ -280,7 +281,7 @@ describe("lists", () => {
     const mine = await world.ask({ url: "/identity/v3/auth/projects", token });
     expect((mine.json("projects") as { name: string }[]).map(({ name }) => name)).toEqual(["demo"]);
     expect((await world.ask({ url: "/identity/v3/auth/system", token })).json("system")).toEqual([]);
-    expect((await world.ask({ url: "/identity/v3/auth/catalog", token })).json("catalog")).toHaveLength(4);
+    expect((await world.ask({ url: "/identity/v3/auth/catalog", token })).json("catalog")).toHaveLength(5);
     expect((await world.ask({ url: "/identity/v3/auth/projects", token: "" })).status).toBe(401);
   });
 

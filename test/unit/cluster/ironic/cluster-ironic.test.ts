@@ -1,0 +1,70 @@
+import { beforeEach, describe, expect, test } from "vitest";
+import { openClusterIronic, writeIronicConfig } from "../../../../src/cluster/cluster-ironic.js";
+import { writeCloudsYaml } from "../../../../src/cluster/identity/clouds-yaml.js";
+import { createIdentity, type Identity } from "../../../../src/cluster/identity/identity.js";
+import { stateDir } from "../../../../src/cluster/local/state-dir.js";
+import { openStore } from "../../../../src/cluster/store/open-store.js";
+import type { Store } from "../../../../src/cluster/store/store.js";
+import { nodeDigests } from "../../../../src/runtime/node/node-digests.js";
+import { type VirtualRuntime, VirtualWorld } from "../../../../src/runtime/virtual/index.js";
+
+const DIRECTORY = stateDir("/cluster", "/");
+
+let world: VirtualWorld;
+let runtime: VirtualRuntime;
+let store: Store;
+let identity: Identity;
+
+beforeEach(async () => {
+  world = new VirtualWorld({ seed: 3 });
+  runtime = world.spawn({ name: "control-plane" });
+  store = await openStore({ path: ":memory:", runtime });
+  identity = createIdentity({ ...runtime, sql: store.database, digests: nodeDigests });
+});
+
+const open = (nodes: number) =>
+  world.runUntil(openClusterIronic({ runtime, store, identity, directory: DIRECTORY, nodes }));
+const flavors = () => store.flavors.list().map(({ name, extraSpecs }) => [name, extraSpecs]);
+
+describe("the Ironic of a cluster", () => {
+  test("has no nodes and no flavor of theirs, unless it is asked for some", async () => {
+    await open(0);
+    expect(flavors()).toEqual([]);
+  });
+
+  test("has a flavor that takes a whole node and nothing else, once", async () => {
+    await open(2);
+    await open(2);
+    expect(flavors()).toEqual([
+      [
+        "baremetal",
+        {
+          "resources:CUSTOM_BAREMETAL": "1",
+          "resources:VCPU": "0",
+          "resources:MEMORY_MB": "0",
+          "resources:DISK_GB": "0",
+        },
+      ],
+    ]);
+  });
+
+  test("lets in who has a token of Identity's", async () => {
+    const ironic = await open(1);
+    const { token } = identity.issueServiceToken("nova");
+    const request = { method: "GET", path: "/v1/nodes", query: "", body: "", baseUrl: "http://x/baremetal" };
+    const ask = async (given: string) =>
+      (await ironic.handle({ ...request, headers: { "x-auth-token": given } })).status;
+    expect([await ask(token), await ask("forged")]).toEqual([200, 401]);
+  });
+
+  test("tells its agents how to log in, in a file of their own", async () => {
+    const authUrl = "http://127.0.0.1:8774/identity/v3";
+    await writeCloudsYaml(runtime.files, DIRECTORY.cloudsFile, identity, authUrl);
+    await writeIronicConfig(runtime.files, DIRECTORY, authUrl);
+    const text = await runtime.files.read(DIRECTORY.ironicConfig);
+    expect(text).toMatch(/^\[DEFAULT\]\ncompute_driver = ironic\n\[ironic\]\nauth_type = password\n/);
+    expect(text).toContain(`auth_url = ${authUrl}\nusername = admin\n`);
+    const [, password = ""] = /^password = (\S+)$/m.exec(text) ?? [];
+    expect(identity.ensurePassword("admin", password)).toBe(password);
+  });
+});
