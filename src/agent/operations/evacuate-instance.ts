@@ -7,7 +7,7 @@ import { mustNotUndo, withActionEvent } from "./error-wrappers.js";
 import { InstanceRecreateNotSupported, InvalidSharedStorage } from "./errors.js";
 import { evacuationFailed } from "./evacuate-failure.js";
 import { imageMeta, LOCAL_DISKS } from "./guest-options.js";
-import { heldHere } from "./move-allocations.js";
+import { onTree } from "./move-allocations.js";
 import type { OperationParts } from "./parts.js";
 import { runSteps, stepList } from "./step-list.js";
 
@@ -25,6 +25,8 @@ export interface EvacuationProgress {
 }
 
 interface RunningEvacuation extends EvacuationProgress {
+  /** What the instance holds, on the source's providers too. */
+  held: Allocations;
   readonly parts: OperationParts;
   readonly request: RebuildOptions;
 }
@@ -35,6 +37,7 @@ export const EVACUATE_INSTANCE = stepList<RunningEvacuation>("evacuate_instance"
     const { parts, request, instance, migration } = progress;
     const { node, requestId } = request;
     const held = await parts.context.placement.getAllocationsForConsumer(instance.uuid, { requestId });
+    progress.held = held.allocations;
     progress.claim = await parts.tracker.rebuildClaim(instance, node, migration, held.allocations, requestId);
     progress.phase = "spawning";
   },
@@ -42,9 +45,9 @@ export const EVACUATE_INSTANCE = stepList<RunningEvacuation>("evacuate_instance"
     progress.diskReused = await probe(progress.parts, progress.request, progress.instance);
   },
   spawn: async (progress) => {
-    const { parts, request, instance } = progress;
-    const root = parts.tracker.nodes().get(request.node)?.uuid;
-    const allocations = await heldHere(parts, instance, root, { requestId: request.requestId });
+    const { parts, request } = progress;
+    const node = parts.tracker.nodes().get(request.node);
+    const allocations = await onTree(parts, progress.held, node, { requestId: request.requestId });
     await spawn(parts, request, progress, allocations);
   },
   record: (progress) => finish(progress.parts, progress.request, progress),
@@ -58,6 +61,7 @@ export async function evacuateInstance(parts: OperationParts, request: RebuildOp
     parts,
     request,
     ...found,
+    held: {},
     claim: null,
     phase: "claiming",
     diskReused: false,

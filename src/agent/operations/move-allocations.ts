@@ -1,4 +1,5 @@
 import {
+  type ComputeNode,
   type Flavor,
   flavorResources,
   type Instance,
@@ -106,15 +107,25 @@ async function holdsAnything({ context }: AllocationParts, consumer: string, opt
  * @throws ConsumerAllocationRetrievalFailed
  */
 export async function heldHere(
-  { context: { placement } }: AllocationParts,
+  parts: AllocationParts,
   instance: Instance,
-  root: string | undefined,
+  node: ComputeNode | undefined,
   context: RequestContext,
 ): Promise<Allocations> {
-  const { allocations } = await placement.getAllocationsForConsumer(instance.uuid, context);
-  if (root === undefined || Object.keys(allocations).length < 2) return allocations;
-  const pass = await placement.beginPass([root], context);
-  const tree = new Set((pass.members(root) ?? []).map(({ uuid }) => uuid));
+  const { allocations } = await parts.context.placement.getAllocationsForConsumer(instance.uuid, context);
+  return onTree(parts, allocations, node, context);
+}
+
+/** The part of it on the node's tree, which is mostly remembered and then costs no request. */
+export async function onTree(
+  { context: { placement } }: AllocationParts,
+  allocations: Allocations,
+  node: ComputeNode | undefined,
+  context: RequestContext,
+): Promise<Allocations> {
+  if (!node || Object.keys(allocations).length < 2) return allocations;
+  const providers = await placement.getProviderTreeAndEnsureRoot(node.uuid, node.hypervisorHostname, context);
+  const tree = new Set(providers.providerUuidsInTree(node.uuid));
   return Object.fromEntries(Object.entries(allocations).filter(([provider]) => tree.has(provider)));
 }
 

@@ -95,7 +95,7 @@ export const heldByGuest = ({
   request: { requestId },
   move: { instance },
 }: MoveProgress): Promise<Allocations> =>
-  heldHere(parts, instance, parts.tracker.nodes().get(instance.node ?? "")?.uuid, { requestId });
+  heldHere(parts, instance, parts.tracker.nodes().get(instance.node ?? ""), { requestId });
 
 /** Status `error`, what the instance's row gets with it, and the fault. Null: the row is somebody else's. */
 export async function failMove(
