@@ -1,0 +1,68 @@
+import { beforeEach, describe, expect, test } from "vitest";
+import { ApiWorld, passwordAuth } from "../compute/api-world.js";
+
+let world: ApiWorld;
+
+beforeEach(async () => {
+  world = await ApiWorld.open();
+});
+
+const COLLECTIONS = ["users", "projects", "domains", "roles", "services", "endpoints", "regions"];
+/** For administrators. */
+const LISTS = [...COLLECTIONS.flatMap((plural) => [plural, `${plural}/unknown`]), "role_assignments"];
+/** For whoever has a token. */
+const OWN = ["auth/catalog", "auth/projects", "auth/system", "auth/tokens"];
+const IMAGES = ["images", "images/c0ffee00-0000-4000-8000-000000000001", "schemas/image", "schemas/images"];
+const ALL = [...[...LISTS, ...OWN].map((path) => `/identity/v3/${path}`), ...IMAGES.map((path) => `/image/v2/${path}`)];
+
+const get = (url: string, token: string) =>
+  world.ask({ url, token, headers: url.endsWith("auth/tokens") ? { "x-subject-token": token } : {} });
+
+describe.each(ALL)("GET %s", (url) => {
+  test("no token, a forged one, one that has expired: 401", async () => {
+    const token = await world.token("admin");
+    expect([401, 403]).not.toContain((await get(url, token)).status);
+    for (const wrong of ["", "gAAAAAB", `${token.slice(0, -1)}${token.endsWith("A") ? "B" : "A"}`]) {
+      const reply = await get(url, wrong);
+      expect([reply.status, reply.message]).toEqual([401, "The request you have made requires authentication."]);
+      expect(reply.headers["www-authenticate"]).toBe('Keystone uri="http://127.0.0.1:8774/identity"');
+    }
+    await world.world.advance(3_600_000);
+    expect((await get(url, token)).status).toBe(401);
+  });
+});
+
+test.each(LISTS)("GET /identity/v3/%s is for administrators: 403", async (path) => {
+  const reply = await get(`/identity/v3/${path}`, await world.token("demo"));
+  expect(reply.status).toBe(403);
+  expect(reply.message).toMatch(/^You are not authorized to perform the requested action: identity:\w+\.$/);
+});
+
+test("what is one's own may be seen", async () => {
+  const token = await world.token("demo");
+  for (const path of [...OWN, `projects/${world.projectId("demo")}`]) {
+    expect((await get(`/identity/v3/${path}`, token)).status, path).toBe(200);
+  }
+  expect((await get("/image/v2/images", token)).status).toBe(200);
+});
+
+test("the token of somebody else is neither shown nor revoked", async () => {
+  const [demo, admin] = [await world.token("demo"), await world.token("admin")];
+  for (const method of ["GET", "DELETE"]) {
+    const headers = { "x-subject-token": admin };
+    const reply = await world.ask({ method, url: "/identity/v3/auth/tokens", token: demo, headers });
+    expect(reply.status).toBe(403);
+  }
+  expect(world.apis.identity.validate(admin)).toBeDefined();
+});
+
+test("a wrong password and an unknown user are told apart by nobody", async () => {
+  const login = async (user: string, password: string) => {
+    const body = passwordAuth(user, password, { project: { name: "admin", domain: { id: "default" } } });
+    const reply = await world.ask({ method: "POST", url: "/identity/v3/auth/tokens", token: "", body });
+    return [reply.status, reply.body];
+  };
+  const [wrong, unknown] = [await login("admin", world.passwords.demo), await login("nobody", "x")];
+  expect(wrong).toEqual(unknown);
+  expect(wrong[0]).toBe(401);
+});
