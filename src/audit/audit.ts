@@ -1,5 +1,6 @@
 import { readDetails } from "./apply/provider-parts.js";
 import type { Cloud } from "./cloud/open-cloud.js";
+import { Facts } from "./judge/facts.js";
 import { type Finding, keyOf } from "./judge/finding.js";
 import { type JudgeOptions, judge } from "./judge/judge.js";
 import type { ProviderDetails } from "./plan/edit-providers.js";
@@ -12,7 +13,15 @@ export interface AuditOptions extends ReadOptions, JudgeOptions {}
 
 export interface Audit extends PlannedAudit {
   /** What was looked at. */
-  readonly seen: { readonly servers: number; readonly providers: number; readonly consumers: number };
+  readonly seen: Seen;
+}
+
+export interface Seen {
+  readonly servers: number;
+  /** Of these: they build, move or have just moved, their cell does not answer, or their compute node is not known. */
+  readonly notJudged: number;
+  readonly providers: number;
+  readonly consumers: number;
 }
 
 /**
@@ -48,8 +57,16 @@ const detailsFor = async (
   return details;
 };
 
-const sizes = ({ servers, providers, consumers }: Snapshot): Audit["seen"] => ({
-  servers: servers.size,
-  providers: providers.size,
-  consumers: consumers.size,
-});
+const sizes = (snapshot: Snapshot): Seen => {
+  const { servers, providers, consumers } = snapshot;
+  const facts = new Facts(snapshot);
+  const notJudged = [...servers.values()].filter(
+    (server) => !facts.isAtRest(server) || (server.host !== null && !facts.nodeOf(server)),
+  );
+  return {
+    servers: servers.size,
+    notJudged: notJudged.length,
+    providers: providers.size,
+    consumers: consumers.size,
+  };
+};

@@ -69,12 +69,16 @@ const asJson = ({ findings, plan, seen }: Audit): string =>
   );
 
 const asText = ({ findings, plan, seen }: Audit, width: number, file: string | undefined): string => {
-  const looked = `${seen.servers} servers, ${seen.providers} providers and ${seen.consumers} consumers looked at`;
+  const left =
+    seen.notJudged === 0 ? "" : ` (${seen.notJudged} not judged: they build or move, or their host is not known)`;
+  const looked = `${counted(seen.servers, "server")}${left}, ${counted(seen.providers, "provider")} and ${counted(seen.consumers, "consumer")} looked at`;
   if (findings.length === 0) return `nothing wrong; ${looked}`;
-  const edits = `${plan.edits.length} edits would put right what can be`;
+  const edits = `${counted(plan.edits.length, "edit")} would put right what can be`;
   const told = file === undefined ? `${edits}; write them with --plan FILE` : `${edits}: compute-cluster apply ${file}`;
-  return `${renderTable(COLUMNS, findings, width)}\n${findings.length} findings; ${looked}\n${told}`;
+  return `${renderTable(COLUMNS, findings, width)}\n${counted(findings.length, "finding")}; ${looked}\n${told}`;
 };
+
+const counted = (count: number, noun: string): string => `${count} ${noun}${count === 1 ? "" : "s"}`;
 
 const COLUMNS: readonly Column<Finding>[] = [
   { title: "Code", value: ({ code }) => code },

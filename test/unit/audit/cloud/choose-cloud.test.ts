@@ -1,0 +1,113 @@
+import { describe, expect, it } from "vitest";
+import { type CloudChoice, chooseCloud } from "../../../../src/audit/cloud/choose-cloud.js";
+import type { Files } from "../../../../src/runtime/files.js";
+import { VirtualWorld } from "../../../../src/runtime/virtual/index.js";
+
+const CLOUDS = `clouds:
+  one:
+    auth:
+      auth_url: http://keystone:5000/v3
+      username: admin
+      password: 0012
+      project_name: admin
+      project_domain_name: Default
+      user_domain_name: Default
+    region_name: RegionTwo
+    interface: internal
+    compute_endpoint_override: http://nova/v2.1
+  app:
+    auth_type: v3applicationcredential
+    auth:
+      auth_url: https://keystone
+      application_credential_id: abc
+      application_credential_secret: s3cret
+`;
+
+const filesOf = async (texts: Readonly<Record<string, string>>): Promise<Files> => {
+  const { files } = new VirtualWorld().spawn({ name: "client" });
+  for (const [path, text] of Object.entries(texts)) await files.write(path, text);
+  return files;
+};
+
+const choose = async (texts: Readonly<Record<string, string>>, choice: Partial<CloudChoice> = {}) =>
+  chooseCloud(await filesOf(texts), {
+    environment: {},
+    cwd: "/work",
+    home: "/home/me",
+    local: { file: "/work/.compute-cluster/clouds.yaml", cloud: "devstack" },
+    ...choice,
+  });
+
+describe("which cloud, and how it is entered", () => {
+  it("reads a named cloud from clouds.yaml, digits of passwords as they are written", async () => {
+    expect(await choose({ "/work/clouds.yaml": CLOUDS }, { cloud: "one" })).toEqual({
+      name: "one",
+      authUrl: "http://keystone:5000/v3",
+      credentials: { kind: "password", user: { name: "admin", domain: { name: "Default" } }, password: "0012" },
+      scope: { kind: "project", name: "admin", domain: { name: "Default" } },
+      interface: "internal",
+      region: "RegionTwo",
+      endpoints: { compute: "http://nova/v2.1" },
+    });
+  });
+
+  it("reads application credentials, which bring their scope along", async () => {
+    const config = await choose({ "/work/clouds.yaml": CLOUDS }, { cloud: "app" });
+    expect(config.credentials).toEqual({ kind: "application_credential", id: "abc", secret: "s3cret" });
+    expect(config.scope).toBeUndefined();
+  });
+
+  it.each(["/work/clouds.yaml", "/home/me/.config/openstack/clouds.yaml", "/etc/openstack/clouds.yaml"])(
+    "looks in %s",
+    async (path) => {
+      expect((await choose({ [path]: CLOUDS }, { cloud: "one" })).name).toBe("one");
+    },
+  );
+
+  it("prefers OS_CLIENT_CONFIG_FILE, and takes secrets from secure.yaml beside it", async () => {
+    const without = CLOUDS.replace("      password: 0012\n", "");
+    const secure = "clouds:\n  one:\n    auth:\n      password: hidden\n";
+    const environment = { OS_CLIENT_CONFIG_FILE: "/cfg/clouds.yaml", OS_CLOUD: "one" };
+    const texts = { "/cfg/clouds.yaml": without, "/cfg/secure.yaml": secure, "/work/clouds.yaml": "clouds: {}" };
+    expect((await choose(texts, { environment })).credentials).toMatchObject({ password: "hidden" });
+  });
+
+  it("takes OS_* variables where no cloud is named, a token too", async () => {
+    const environment = { OS_AUTH_URL: "http://k", OS_TOKEN: "t", OS_PROJECT_ID: "p", OS_REGION_NAME: "R" };
+    expect(await choose({}, { environment, interface: "admin" })).toMatchObject({
+      credentials: { kind: "token", token: "t" },
+      scope: { kind: "project", id: "p" },
+      region: "R",
+      interface: "admin",
+    });
+  });
+
+  it("takes the local cluster where nothing says otherwise, and says what to do where there is none", async () => {
+    const local = CLOUDS.replace("  one:", "  devstack:");
+    expect((await choose({ "/work/.compute-cluster/clouds.yaml": local })).name).toBe("devstack");
+    await expect(choose({})).rejects.toThrow(/--os-cloud or OS_CLOUD.*compute-cluster up/);
+  });
+
+  it.each([
+    ["no YAML", "clouds:\n  one: [\n", /^\/work\/clouds.yaml:\d+: not YAML/],
+    ["no clouds", "cloud: 1\n", /^\/work\/clouds.yaml:1: expected a mapping "clouds:"/],
+    ["another cloud", "clouds:\n  two: {}\n", /expected a cloud one, found two/],
+    ["no mapping", "clouds:\n  one: 3\n", /^\/work\/clouds.yaml:2: expected settings of cloud one/],
+    ["a list as auth", "clouds:\n  one:\n    auth: [1]\n", /^\/work\/clouds.yaml:3: expected a mapping below auth/],
+    ["a missing key", CLOUDS.replace("      username: admin\n", ""), /^\/work\/clouds.yaml:2 .*username is missing/],
+    ["no URL", CLOUDS.replace("http://keystone:5000/v3", "keystone"), /^\/work\/clouds.yaml:4: expected http:/],
+    ["a foreign auth_type", `${CLOUDS}  x: {}\n`.replace("v3application", "v3oidc"), /:14: expected one of password/],
+    [
+      "a list as password",
+      CLOUDS.replace("0012", "[hunter2]"),
+      /^\/work\/clouds.yaml:6: expected text as auth.password/,
+    ],
+    ["verify: false", CLOUDS.replace("    region_name", "    verify: false\n    region_name"), /:10: verify: false/],
+  ])("tells the line of %s, and no secret", async (what, text, message) => {
+    const cloud = what.includes("auth_type") ? "app" : "one";
+    const error = await choose({ "/work/clouds.yaml": text }, { cloud }).catch((each: Error) => each);
+    expect(error).toBeInstanceOf(Error);
+    expect((error as Error).message).toMatch(message);
+    expect((error as Error).message).not.toMatch(/hunter2|0012|s3cret/);
+  });
+});
