@@ -92,10 +92,9 @@ function refuseInUse({ parts, service, removes, requestId }: Deletion): void {
 }
 
 /** A move whose guest runs elsewhere and only waits to be confirmed. An evacuation's destination may still fail. */
-const hasLeft = (host: string, { migrationType, status, sourceCompute, destCompute }: Migration): boolean =>
+const hasLeft = (host: string, { migrationType, status, destCompute }: Migration): boolean =>
   (migrationType === "migration" || migrationType === "resize") &&
   (status === "finished" || status === "confirming") &&
-  sourceCompute === host &&
   destCompute !== host;
 
 /** Steps 5 and 6 as upstream has them: what Placement refuses, or does not answer, leaves the provider behind. */
