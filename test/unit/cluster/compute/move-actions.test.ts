@@ -275,7 +275,11 @@ describe("6.6 states", () => {
 
   test("rebuild answers the server, and takes what is to be other", async () => {
     const instance = world.server("devstack1");
+    const { uuid: instanceUuid, projectId, userId, flavor } = instance;
+    const spec = { instanceUuid, projectId, userId, flavor, isBfv: false, availabilityZone: null, numInstances: 1 };
+    world.store.requests.saveSpec({ ...spec, imageRef: "5a000000-0000-4000-8000-000000000001" });
     const reply = await act(instance, { rebuild: { imageRef: CIRROS, name: "other", description: "new" } }, 19);
+    expect(world.store.requests.spec(instanceUuid)?.imageRef).toBe(CIRROS);
     expect(reply.json("server", "name")).toBe("other");
     expect(reply.json("server", "status")).toBe("REBUILD");
     expect(reply.json("server", "adminPass")).toEqual(expect.any(String));

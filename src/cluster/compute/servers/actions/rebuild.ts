@@ -49,7 +49,10 @@ const v57 = { ...v19, user_data: { type: ["string", "null"], format: "base64", m
 const v90 = { ...v57, hostname: SHORT_HOSTNAME };
 const SCHEMA = schemas<RebuildBody>([1, schema(v1)], [19, schema(v19)], [57, schema(v57)], [90, schema(v90)]);
 
-/** Spec 6.6: on its host, from that image; what it holds in Placement stays as it is. */
+/**
+ * Spec 6.6: on its host, from that image, which later moves use too; what it holds in Placement stays as it is. For a new image
+ * Nova asks the filters that compare images with hosts and aggregates (RUN_ON_REBUILD); the scheduler here has none of them.
+ */
 export const rebuild: ServerAction = {
   name: "rebuild",
   schema: SCHEMA,
@@ -63,6 +66,8 @@ export const rebuild: ServerAction = {
     const host = requireAgent(deps, instance);
     if (!deps.imageExists(wanted.imageRef)) throw badRequest("Cannot find image for rebuild");
     begin(deps, call, instance, { taskState: "rebuilding", progress: 0, ...changes(wanted) }, "rebuild");
+    const spec = store.requests.spec(instance.uuid);
+    if (spec !== null) store.requests.saveSpec({ ...spec, imageRef: wanted.imageRef });
     const params = {
       instanceUuid: instance.uuid,
       migrationId: null,

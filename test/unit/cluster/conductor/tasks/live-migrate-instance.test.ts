@@ -111,6 +111,13 @@ describe("6.5 live migration", () => {
     ]);
   });
 
+  it("6.5 row 3 fail: allocations that somebody else writes leave the instance in error, and on the source", async () => {
+    bench.placementBench.inject({ on: "POST /allocations", does: CONFLICT });
+    await bench.run(task());
+    expect(state()).toEqual({ ...UNCHANGED, vmState: "error" });
+    expect(await held()).toEqual(AT_SOURCE);
+  });
+
   it("6.5 row 4 fail: an unexpected exception leaves the instance in error", async () => {
     bench.placementBench.inject({ on: `PUT /allocations/${instance.uuid}`, does: CONFLICT });
     await bench.run(task());
