@@ -154,6 +154,13 @@ export class DriverLab {
     await on.host.spawn(instance, { ...DEVICES, image, allocations, powerOn: true, ...changes });
   }
 
+  /** As a rebuild with the same image does. */
+  async rebuild(on: CheckedHost, instance: Instance): Promise<void> {
+    const image = frozen(imageOf(this.options.image));
+    const allocations = await this.allocations(on, instance);
+    await on.host.rebuild(instance, { ...DEVICES, image, allocations, powerOn: true });
+  }
+
   /** What the instance holds: its flavor's resources on the root of its node. */
   async allocations({ host }: CheckedHost, { node, flavor }: Instance): Promise<Allocations> {
     const names = await host.getNodenamesByUuid();

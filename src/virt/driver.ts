@@ -34,111 +34,218 @@ export interface VirtDriver extends MoveMethods {
   /** Nodes may legitimately move between hosts (ironic). Default false. */
   readonly rebalancesNodes?: boolean;
 
-  /** Start-up, before anything else. Any error aborts the start. */
+  /**
+   * Start-up, before anything else. Any error aborts the start.
+   * @calledBy the start of the agent, before anything else (2.2). No lock.
+   */
   initHost(options?: DriverOperationOptions): Promise<void>;
-  /** Shutdown: release connections. Must not stop guests. */
+  /**
+   * Shutdown: release connections. Must not stop guests.
+   * @calledBy the end of the agent, after the last operation (2.8). No lock.
+   */
   cleanupHost(options?: DriverOperationOptions): Promise<void>;
   /**
    * May validate, or filter, the instances that start-up will initialise. Default: all of them.
    * @throws {InvalidConfiguration} aborts the start.
+   * @calledBy start-up, after evacuated guests were cleaned up (2.2). No lock.
    */
   processInstancesAtStartup?(
     instances: readonly Instance[],
     options?: DriverOperationOptions,
   ): Promise<readonly Instance[]>;
 
-  /** Uuids of all guests, also of those that nobody knows. @throws {VirtDriverNotReady} */
+  /**
+   * Uuids of all guests, also of those that nobody knows. @throws {VirtDriverNotReady}
+   * @calledBy start-up's check of a new host (2.2), the clean-up of evacuated guests (3.2), the periodic power sync.
+   * No lock.
+   */
   listInstanceUuids(options?: DriverOperationOptions): Promise<readonly string[]>;
-  /** @throws {VirtDriverNotReady} the pass is skipped. */
+  /**
+   * Names of the nodes that can have guests. @throws {VirtDriverNotReady} the pass is skipped.
+   * @calledBy each pass of the resource tracker (4.3), and before each claim. No lock.
+   */
   getAvailableNodes(options?: DriverOperationOptions & { readonly refresh?: boolean }): Promise<readonly string[]>;
-  /** uuid → name. Default: `localNodeUuid` → the first available node. @throws {VirtDriverNotReady} */
+  /**
+   * uuid → name. Default: `localNodeUuid` → the first available node. @throws {VirtDriverNotReady}
+   * @calledBy start-up's ownership guard (2.4). No lock.
+   */
   getNodenamesByUuid?(
     options?: DriverOperationOptions & { readonly refresh?: boolean },
   ): Promise<ReadonlyMap<string, string>>;
-  /** Default false: a node is never dropped just because it vanished from the list. */
+  /**
+   * Default false: a node is never dropped just because it vanished from the list.
+   * @calledBy the tracker's pass, for each node that is no longer listed (4.3). No lock.
+   */
   isNodeDeleted?(node: string, options?: DriverOperationOptions): Promise<boolean>;
-  /** Called outside the tracker's lock. An error skips the node in this pass. */
+  /**
+   * Called outside the tracker's lock. An error skips the node in this pass.
+   * @calledBy the tracker's pass, for each node (4.4). No lock.
+   */
   getAvailableResource(node: string, options?: DriverOperationOptions): Promise<AvailableResource>;
   /**
    * Edits the tree in place; the duties are spec 8.7. Called inside the tracker's lock, on each pass and again after
    * each conflict: idempotent and cheap. `allocations` is given only after {@link ReshapeNeeded}.
+   * @calledBy the tracker's pass, for each node, and again after each conflict (4.7). The tracker's lock.
    */
   updateProviderTree(
     tree: ProviderTree,
     node: string,
     options?: DriverOperationOptions & { readonly allocations?: ReshapeAllocations },
   ): Promise<void>;
+  /**
+   * The address by which other hosts reach this one: `migration.dest_host`. Answers at once.
+   * @calledBy the tracker's pass and claims of moves. The tracker's lock.
+   */
   getHostIpAddr(): string;
-  /** Default: nothing; the agent sets the trait itself. */
+  /**
+   * Default: nothing; the agent sets the trait itself.
+   * @calledBy the API, when the service is disabled or enabled (2.5). No lock.
+   */
   setHostEnabled?(enabled: boolean, options?: DriverOperationOptions): Promise<void>;
 
-  /** @throws {GuestNotFound} counts as `nostate`. */
+  /**
+   * The guest's power state. @throws {GuestNotFound} counts as `nostate`.
+   * @calledBy start-up, for each instance; before and after changes of its state; the periodic power sync. The
+   * instance's lock in operations.
+   */
   getInfo(instance: Instance, options?: DriverOperationOptions): Promise<GuestInfo>;
-  /** Default: searched in {@link listInstanceUuids}. */
+  /**
+   * Default: searched in {@link listInstanceUuids}.
+   * @calledBy an evacuation at its destination, before it builds (6.7). The instance's lock.
+   */
   instanceExists?(instance: Instance, options?: DriverOperationOptions): Promise<boolean>;
-  /** Before networks and volumes of a build. @throws {ComputeResourcesUnavailable} reschedules. Default: nothing. */
+  /**
+   * Before networks and volumes of a build. @throws {ComputeResourcesUnavailable} reschedules. Default: nothing.
+   * @calledBy a build, after its claim (6.1). The instance's lock.
+   */
   prepareForSpawn?(instance: Instance, options?: DriverOperationOptions): Promise<void>;
-  /** Leaves a complete guest or nothing. */
+  /**
+   * Leaves a complete guest or nothing.
+   * @calledBy a build, an unshelve, an evacuation, a rebuild (6.1, 6.6, 6.7). The instance's lock.
+   */
   spawn(instance: Instance, options: SpawnOptions): Promise<void>;
-  /** Undo of {@link prepareForSpawn}; idempotent, also called when spawn was never reached. Default: nothing. */
+  /**
+   * Undo of {@link prepareForSpawn}; idempotent, also called when spawn was never reached. Default: nothing.
+   * @calledBy a build that failed after its claim (6.1). The instance's lock.
+   */
   failedSpawnCleanup?(instance: Instance, options?: DriverOperationOptions): Promise<void>;
   /**
    * Makes the guest anew from an image, in its place; {@link SpawnOptions} as for spawn. Default: {@link destroy}, then
    * {@link spawn}.
+   * @calledBy a rebuild in place (6.6). The instance's lock.
    */
   rebuild?(instance: Instance, options: SpawnOptions): Promise<void>;
-  /** An absent guest is success. Errors propagate. */
+  /**
+   * An absent guest is success. Errors propagate.
+   * @calledBy delete, offload, revert at the destination, rebuild, failed builds, the clean-up of evacuated and of
+   * deleted guests (3.1, 6). The instance's lock in operations.
+   */
   destroy(instance: Instance, options: DestroyOptions): Promise<void>;
-  /** @throws {GuestNotFound} {@link InstancePowerOffFailure} */
+  /**
+   * Stops the guest; one that is stopped is success. @throws {GuestNotFound} {@link InstancePowerOffFailure}
+   * @calledBy stop, shelve, the clean-up of evacuated and of deleted guests (3.1, 3.5). The instance's lock in
+   * operations.
+   */
   powerOff(instance: Instance, options?: DriverOperationOptions & { readonly timeout?: number }): Promise<void>;
-  /** @throws {GuestNotFound} */
+  /**
+   * Starts the guest; one that runs is success. @throws {GuestNotFound}
+   * @calledBy start, and the power sync that finds a guest stopped. The instance's lock.
+   */
   powerOn(instance: Instance, options?: DriverOperationOptions): Promise<void>;
-  /** HARD makes a missing guest anew; SOFT: @throws {GuestNotFound} */
+  /**
+   * Starts the guest anew. HARD makes a missing guest anew; SOFT: @throws {GuestNotFound}
+   * @calledBy reboot, and start-up for a reboot that was interrupted (2.6). The instance's lock.
+   */
   reboot(instance: Instance, type: "SOFT" | "HARD", options?: DriverOperationOptions): Promise<void>;
-  /** Left out: @throws {NotImplemented}. @throws {GuestNotFound} */
+  /**
+   * Freezes the guest in memory. Left out: @throws {NotImplemented}. @throws {GuestNotFound}
+   * @calledBy pause. The instance's lock.
+   */
   pause?(instance: Instance, options?: DriverOperationOptions): Promise<void>;
-  /** Left out: @throws {NotImplemented}. @throws {GuestNotFound} */
+  /**
+   * Undo of {@link pause}. Left out: @throws {NotImplemented}. @throws {GuestNotFound}
+   * @calledBy unpause. The instance's lock.
+   */
   unpause?(instance: Instance, options?: DriverOperationOptions): Promise<void>;
-  /** Left out: @throws {NotImplemented}. @throws {GuestNotFound} */
+  /**
+   * Puts the guest's memory aside and stops it. Left out: @throws {NotImplemented}. @throws {GuestNotFound}
+   * @calledBy suspend. The instance's lock.
+   */
   suspend?(instance: Instance, options?: DriverOperationOptions): Promise<void>;
-  /** Undo of {@link suspend}. Left out: @throws {NotImplemented}. @throws {GuestNotFound} */
+  /**
+   * Undo of {@link suspend}. Left out: @throws {NotImplemented}. @throws {GuestNotFound}
+   * @calledBy resume. The instance's lock.
+   */
   resume?(instance: Instance, options?: DriverOperationOptions): Promise<void>;
-  /** Stops the guest and boots `image` in its place, its own disk beside. Left out: @throws {NotImplemented}. @throws {GuestNotFound} */
+  /**
+   * Stops the guest and boots `image` in its place, its own disk beside. Left out: @throws {NotImplemented}. @throws
+   * {GuestNotFound}
+   * @calledBy rescue. The instance's lock.
+   */
   rescue?(instance: Instance, options: RescueOptions): Promise<void>;
-  /** Undo of {@link rescue}; a guest that was not rescued is success. Left out: @throws {NotImplemented}. @throws {GuestNotFound} */
+  /**
+   * Undo of {@link rescue}; a guest that was not rescued is success. Left out: @throws {NotImplemented}. @throws
+   * {GuestNotFound}
+   * @calledBy unrescue. The instance's lock.
+   */
   unrescue?(instance: Instance, options?: DriverOperationOptions): Promise<void>;
   /**
    * Stores the guest's root disk as image `imageId`. Must call `updateTaskState` with `image_pending_upload` when the
    * copy is wanted and with `image_uploading` when it is being sent. Left out: @throws {NotImplemented}.
    * @throws {InstanceNotRunning} there is no guest.
+   * @calledBy shelve, before the guest is let go (6.6). The instance's lock.
    */
   snapshot?(instance: Instance, imageId: string, options: SnapshotOptions): Promise<void>;
   /**
    * Connects the guest's ports after a restart of the agent; idempotent. There are no networks yet, so that a driver has
    * only the instance to go by. Default: nothing. @throws {PciDeviceNotFound} the instance is left as it is. Any other
    * error sets it to error.
+   * @calledBy start-up, for each instance that should run (2.6). No lock.
    */
   plugVifs?(instance: Instance, options?: DriverOperationOptions): Promise<void>;
-  /** Undo of {@link plugVifs}, and of what spawn plugged, when a build failed; idempotent. Default: nothing. */
+  /**
+   * Undo of {@link plugVifs}, and of what spawn plugged, when a build failed; idempotent. Default: nothing.
+   * @calledBy a build that failed (6.1). The instance's lock.
+   */
   unplugVifs?(instance: Instance, options?: DriverOperationOptions): Promise<void>;
-  /** Idempotent. Default: nothing. */
+  /**
+   * Idempotent. Default: nothing.
+   * @calledBy start-up, for each instance that should run and does not, if resume_guests_state_on_host_boot is set
+   * (2.6). No lock.
+   */
   resumeStateOnHostBoot?(instance: Instance, options?: DriverOperationOptions): Promise<void>;
 
-  /** The instance's files are visible on this host already. Default false. */
+  /**
+   * The instance's files are visible on this host already. Default false.
+   * @calledBy an evacuation at its destination (6.7). The instance's lock.
+   */
   instanceOnDisk?(instance: Instance, options?: DriverOperationOptions): Promise<boolean>;
-  /** True: nothing is left. Default true. */
+  /**
+   * True: nothing is left. Default true.
+   * @calledBy the periodic tasks for pending deletes and incomplete migrations (3.7). The instance's lock.
+   */
   deleteInstanceFiles?(instance: Instance, options?: DriverOperationOptions): Promise<boolean>;
-  /** Default true. */
+  /**
+   * Default true.
+   * @calledBy the periodic task for incomplete migrations (3.7). The instance's lock.
+   */
   cleanupLingeringInstanceResources?(instance: Instance, options?: DriverOperationOptions): Promise<boolean>;
   /**
    * Storage probe (spec 3.3): a token that another host may look for; null when the files are absent here or storage is
    * shared by nature. Left out: storage counts as not shared.
+   * @calledBy the clean-up of evacuated guests and a revert, on the host that may remove files (3.3). No lock.
    */
   checkInstanceSharedStorageLocal?(
     instance: Instance,
     options?: DriverOperationOptions,
   ): Promise<SharedStorageToken | null>;
+  /**
+   * @calledBy the same, on the other host, by RPC (3.3). No lock.
+   */
   checkInstanceSharedStorageRemote?(token: SharedStorageToken, options?: DriverOperationOptions): Promise<boolean>;
+  /**
+   * @calledBy the same, on the first host, always (3.3). No lock.
+   */
   checkInstanceSharedStorageCleanup?(token: SharedStorageToken, options?: DriverOperationOptions): Promise<void>;
 }
 

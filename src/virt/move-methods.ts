@@ -29,11 +29,13 @@ export interface MoveMethods {
    * wherever it stopped.
    * @throws {InstanceFaultRollback} it cannot be done and nothing happened: the instance keeps its vm_state. So does
    * {@link NotImplemented}; any other error sets the instance to error.
+   * @calledBy the source of a cold migration or resize (6.3). The instance's lock.
    */
   migrateDiskAndPowerOff?(instance: Instance, options: MigrateDiskOptions): Promise<string>;
   /**
    * D, second step: makes the guest, whose flavor is the new one already, of what S left. Any error sets the instance to
    * error on D.
+   * @calledBy the destination of a cold migration or resize (6.3). The instance's lock.
    */
   finishMigration?(
     migration: Migration,
@@ -45,6 +47,7 @@ export interface MoveMethods {
    * S, when the move was confirmed: removes what S still has. Nothing left is success. With
    * `migration.sourceCompute === migration.destCompute` the guest itself must live on. Any error sets the instance to
    * error; its allocations of the source are dropped all the same.
+   * @calledBy the source, when the move is confirmed (6.3). The instance's lock.
    */
   confirmMigration?(migration: Migration, instance: Instance, options: ConfirmMigrationOptions): Promise<void>;
   /**
@@ -52,6 +55,8 @@ export interface MoveMethods {
    * it does on the same host), and at start-up after an interrupted
    * {@link migrateDiskAndPowerOff} (spec 2.6): brings back the guest, whose flavor is the old one again, from any
    * half-done step. Default: power on, if that is wanted.
+   * @calledBy the source, when the move is reverted (6.3), and start-up after an interruption (2.6). The instance's
+   * lock.
    */
   finishRevertMigration?(instance: Instance, options: FinishRevertOptions): Promise<void>;
 
@@ -59,45 +64,75 @@ export interface MoveMethods {
    * D, before the move is chosen: can it take the guest? The answer is given to S's check; what was made for the checks
    * is taken away by {@link cleanupLiveMigrationDestinationCheck}.
    * @throws {MigrationPreCheckError} as does any other error: another host is tried.
+   * @calledBy the destination, asked by the conductor (6.5). No lock.
    */
   checkCanLiveMigrateDestination?(instance: Instance, options: LiveMigrationCheckOptions): Promise<LiveMigrateData>;
   /**
    * S, called by way of D: can the guest leave? Returns `data` with what S adds.
    * @throws {MigrationPreCheckError}
+   * @calledBy the source, asked by the destination (6.5). No lock.
    */
   checkCanLiveMigrateSource?(instance: Instance, data: LiveMigrateData, options?: Options): Promise<LiveMigrateData>;
-  /** D, always after the checks, also when they failed. Errors are logged. Default: nothing. */
+  /**
+   * D, always after the checks, also when they failed. Errors are logged. Default: nothing.
+   * @calledBy the destination, after its check (6.5). No lock.
+   */
   cleanupLiveMigrationDestinationCheck?(data: LiveMigrateData, options?: Options): Promise<void>;
-  /** D: makes ready what the guest will need. Returns `data` with what D adds. Any error makes S roll back. */
+  /**
+   * D: makes ready what the guest will need. Returns `data` with what D adds. Any error makes S roll back.
+   * @calledBy the destination, asked by the source (6.5). No lock.
+   */
   preLiveMigration?(instance: Instance, options: PreLiveMigrationOptions): Promise<LiveMigrateData>;
   /**
    * S: moves the running guest to `dest`, the name of the host. Calls exactly one of `postMethod` and `recoverMethod`,
    * exactly once, awaits it, and lets its error pass. An error before that means that nothing is known of the guest: the
    * instance is set to error and nothing is rolled back. At no moment may the guest run on both hosts.
+   * @calledBy the source, when its turn in the queue has come (6.5). No lock: it takes long.
    */
   liveMigration?(instance: Instance, dest: string, options: LiveMigrationOptions): Promise<void>;
-  /** S: ends a running {@link liveMigration} soon, at the guest's expense (post-copy). Errors become a fault, the migration goes on. */
+  /**
+   * S: ends a running {@link liveMigration} soon, at the guest's expense (post-copy). Errors become a fault, the
+   * migration goes on.
+   * @calledBy the API (6.5). No lock.
+   */
   liveMigrationForceComplete?(instance: Instance, options?: Options): Promise<void>;
   /**
    * S: stops a running {@link liveMigration}, which then calls `recoverMethod` with `cancelled`. Errors become a fault,
    * the migration goes on. At start-up (spec 2.6): stops what an earlier process left running; nothing to stop is
    * success.
+   * @calledBy the API, shutdown, and start-up after an interruption (2.6, 6.5). No lock.
    */
   liveMigrationAbort?(instance: Instance, options?: Options): Promise<void>;
-  /** S, in `postMethod`: lets go of the guest's volumes. Default: nothing. */
+  /**
+   * S, in `postMethod`: lets go of the guest's volumes. Default: nothing.
+   * @calledBy the source, in postMethod (6.5). No lock.
+   */
   postLiveMigration?(instance: Instance, options: PostLiveMigrationOptions): Promise<void>;
-  /** S, after that: unplugs the guest's networks. Default: nothing. */
+  /**
+   * S, after that: unplugs the guest's networks. Default: nothing.
+   * @calledBy the source, in postMethod (6.5). No lock.
+   */
   postLiveMigrationAtSource?(instance: Instance, options: PostLiveMigrationOptions): Promise<void>;
-  /** D, after S let go: makes the guest's definition last. S finishes whatever this does. Default: nothing. */
+  /**
+   * D, after S let go: makes the guest's definition last. S finishes whatever this does. Default: nothing.
+   * @calledBy the destination, asked by the source (6.5). No lock.
+   */
   postLiveMigrationAtDestination?(instance: Instance, options: PostLiveMigrationOptions): Promise<void>;
-  /** S, in `recoverMethod`. Default: nothing. */
+  /**
+   * S, in `recoverMethod`. Default: nothing.
+   * @calledBy the source, in recoverMethod (6.5). No lock.
+   */
   rollbackLiveMigrationAtSource?(instance: Instance, options: PostLiveMigrationOptions): Promise<void>;
-  /** D, only when something was made there: removes it. Nothing left is success. Default: {@link cleanup}. */
+  /**
+   * D, only when something was made there: removes it. Nothing left is success. Default: {@link cleanup}.
+   * @calledBy the destination, asked by the source (6.5). No lock.
+   */
   rollbackLiveMigrationAtDestination?(instance: Instance, options: RollbackAtDestinationOptions): Promise<void>;
   /**
    * S, last step of a live migration: removes what a guest that runs elsewhere left. Absent is success. Default:
    * `destroy`.
    * @throws {InstanceExists} the guest still runs here: nothing is removed.
+   * @calledBy the source, at the end of a live migration (6.5). No lock.
    */
   cleanup?(instance: Instance, options: DestroyOptions): Promise<void>;
 }

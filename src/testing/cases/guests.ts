@@ -224,6 +224,18 @@ export const GUEST_CASES: readonly ContractCase[] = [
     },
   },
   {
+    code: "rebuild-in-place",
+    section: "8.2",
+    rule: "rebuild makes the guest anew and leaves it running",
+    needs: ["rebuild"],
+    run: async (lab) => {
+      const on = await lab.connect();
+      const instance = await lab.spawned(on);
+      await succeeds(lab.rebuild(on, instance), "rebuild", "make the guest anew");
+      await mustBe(on, instance, "running", "rebuild", "when it is done");
+    },
+  },
+  {
     code: "vifs-plug-again",
     section: "8.2",
     rule: "plugVifs and unplugVifs can be repeated",

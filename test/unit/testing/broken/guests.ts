@@ -104,6 +104,7 @@ export const GUEST_FLAWS: Flaws = {
       },
     };
   },
+  "rebuild-in-place": (right) => ({ rebuild: (instance: Instance) => right.powerOff(instance) }),
   "vifs-plug-again": () => {
     const plugged = new Set<string>();
     return {

@@ -1,0 +1,111 @@
+import { readFile } from "node:fs/promises";
+import { fileURLToPath } from "node:url";
+import { expect, test } from "vitest";
+import { CONTRACT_CASES } from "../../src/testing/index.js";
+import { DRIVER_ERRORS } from "../../src/virt/driver-error.js";
+import { DRIVER_METHODS, type DriverMethod } from "../../src/virt/driver-methods.js";
+import { CAPABILITY_TRAITS } from "../../src/virt/index.js";
+
+const ROOT = fileURLToPath(new URL("../../", import.meta.url));
+
+interface Member {
+  readonly name: string;
+  readonly signature: string;
+  readonly text: string;
+  readonly calledBy: string;
+}
+
+/** `/** … *\/ name?(…): …;` of the interfaces in a module. */
+const membersOf = (source: string): readonly Member[] =>
+  [...source.matchAll(/^ {2}\/\*\*\n((?: {3}\*.*\n)+?) {3}\*\/\n {2}([a-zA-Z]+)(\??\([\s\S]*?);$/gm)].map(
+    ([, comment = "", name = "", rest = ""]) => {
+      const lines = comment.split("\n").map((line) => line.replace(/^ {3}\* ?/, ""));
+      const [text = "", calledBy = ""] = lines.join(" ").split("@calledBy");
+      return { name, signature: `${name}${rest}`.replace(/\s+/g, " "), text: plain(text), calledBy: calledBy.trim() };
+    },
+  );
+
+const plain = (text: string): string =>
+  text
+    .replace(/\{@link (\w+)\}/g, "`$1`")
+    .replace(/@throws \{(\w+)\}/g, "Throws `$1`:")
+    .replace(/@throws /g, "Throws ")
+    .trim();
+
+const minutes = (milliseconds: number): string => `${milliseconds / 60_000} min`;
+
+const isMethod = (name: string): name is DriverMethod => Object.hasOwn(DRIVER_METHODS, name);
+
+const referenceOf = (members: readonly Member[]): string => {
+  const methods = members.filter(({ name }) => isMethod(name));
+  const row = ({ name, calledBy }: Member) => {
+    const rule = isMethod(name) ? DRIVER_METHODS[name] : undefined;
+    if (rule === undefined) return "";
+    const changes = rule.changesGuests ? "yes" : "";
+    return `| [\`${name}\`](#${name.toLowerCase()}) | ${rule.required ? "yes" : ""} | ${changes} | ${minutes(rule.timeout)} | ${calledBy} |`;
+  };
+  return [
+    "# Reference of the virt driver contract",
+    "",
+    "Made from the contract itself (`src/virt`) by `npx vitest run -u test/unit/driver-reference.test.ts`; a test keeps it true.",
+    "[first-driver.md](first-driver.md) tells how to begin. Numbers are sections of Nova's behaviour, as in [specification.md](specification.md).",
+    "",
+    "## Which method is called when",
+    "",
+    "Methods that are not required may be left out; what is done instead is said below. A method that changes guests is called",
+    "only while the agent holds its host. Time is what a call may take before its signal is aborted.",
+    "",
+    "| method | required | changes guests | time | called by |",
+    "|---|---|---|---|---|",
+    ...methods.map(row),
+    "",
+    "## Methods",
+    "",
+    ...methods.flatMap(({ name, signature, text }) => [
+      `### ${name}`,
+      "",
+      "```ts",
+      signature,
+      "```",
+      "",
+      text || "See the table.",
+      "",
+    ]),
+    "## Errors",
+    "",
+    "By class, or by these names on any `Error`, so that a plain JavaScript driver needs no import:",
+    `${DRIVER_ERRORS.map((name) => `\`${name}\``).join(", ")}.`,
+    "",
+    "## Capabilities and their traits",
+    "",
+    "| capability | trait |",
+    "|---|---|",
+    ...Object.entries(CAPABILITY_TRAITS).map(([capability, trait]) => `| \`${capability}\` | ${trait} |`),
+    "",
+    "Without a trait: `supportsEvacuate`, `hasImagecache`, `supportsPcpus`, `supportsVtpm`.",
+    "",
+    "## Rules that the contract tests hold",
+    "",
+    "| section | rule | what it says |",
+    "|---|---|---|",
+    ...CONTRACT_CASES.map(({ section, code, rule }) => `| ${section} | \`${code}\` | ${rule} |`),
+    "",
+  ].join("\n");
+};
+
+test("docs/driver-reference.md says what the contract says", async () => {
+  const sources = await Promise.all(
+    ["driver.ts", "move-methods.ts"].map((name) => readFile(`${ROOT}src/virt/${name}`, "utf8")),
+  );
+  const members = sources.flatMap(membersOf);
+  const documented = members.map(({ name }) => name);
+  expect(
+    Object.keys(DRIVER_METHODS).filter((name) => !documented.includes(name)),
+    "without a docstring",
+  ).toEqual([]);
+  expect(
+    members.filter(({ name, calledBy }) => isMethod(name) && calledBy === ""),
+    "without @calledBy",
+  ).toEqual([]);
+  await expect(referenceOf(members)).toMatchFileSnapshot(`${ROOT}docs/driver-reference.md`);
+});
