@@ -11,7 +11,7 @@ import { configDrive } from "./config-drive.js";
 import { instanceInfoPatch } from "./instance-info.js";
 import { isAvailable } from "./node-states.js";
 import { type IronicParts, readNodeNow } from "./parts.js";
-import { InstanceDeployFailure, nodeOf, pollInstance, sendOnce } from "./polling.js";
+import { InstanceDeployFailure, nodeOf, patiently, pollInstance, sendOnce } from "./polling.js";
 import { undoClaim } from "./tear-down.js";
 
 /** What an interface must be good for before a node is deployed. */
@@ -25,7 +25,7 @@ export async function deploy(parts: IronicParts, instance: Instance, options: Sp
   const { signal } = options;
   const node = await claimedNode(parts, instance, options);
   try {
-    await attachVifs(parts, node.uuid, options.network, signal);
+    await patiently(parts, { signal }, () => attachVifs(parts, node.uuid, options.network, signal));
     await prepare(parts, node, instance, options);
     await requestDeploy(parts, node, instance, "active", signal);
   } catch (error) {
@@ -49,7 +49,8 @@ export async function rebuild(parts: IronicParts, instance: Instance, options: S
 
 async function claimedNode(parts: IronicParts, instance: Instance, { signal }: SpawnOptions): Promise<IronicNode> {
   if (instance.node === null) throw new GuestNotFound(`instance ${instance.uuid} was given no node`);
-  const node = await readNodeNow(parts, instance.node, { signal });
+  const { node: uuid } = instance;
+  const node = await patiently(parts, { signal }, () => readNodeNow(parts, uuid, { signal }));
   if (node.instanceUuid === instance.uuid) return node;
   throw new InstanceDeployFailure(
     `node ${node.uuid} was claimed for instance ${instance.uuid}, but Ironic says that it has ${node.instanceUuid ?? "none"}`,
@@ -66,13 +67,15 @@ async function attachVifs(
 }
 
 async function prepare(
-  { api, context }: IronicParts,
+  parts: IronicParts,
   node: IronicNode,
   instance: Instance,
   { image, network, signal }: SpawnOptions,
 ): Promise<void> {
-  await api.patchNode(node.uuid, instanceInfoPatch(node, instance, { image, network, host: context.host }), { signal });
-  const results = await api.validate(node.uuid, { signal });
+  const { api, context } = parts;
+  const info = instanceInfoPatch(node, instance, { image, network, host: context.host });
+  await patiently(parts, { signal }, () => api.patchNode(node.uuid, info, { signal }));
+  const results = await patiently(parts, { signal }, () => api.validate(node.uuid, { signal }));
   const failed = VALIDATED.filter((name) => results[name]?.result !== true);
   if (failed.length === 0) return;
   const reasons = failed.map((name) => `${name}: ${results[name]?.reason ?? "no answer"}`);

@@ -47,7 +47,10 @@ async function ownInstances({ context }: IronicParts, options: DriverOperationOp
   return new Set(await context.virtApi.instanceUuidsOfHost(options));
 }
 
-async function listed({ api, config, quirks }: IronicParts, options: DriverOperationOptions): Promise<readonly IronicNode[]> {
+async function listed(
+  { api, config, quirks }: IronicParts,
+  options: DriverOperationOptions,
+): Promise<readonly IronicNode[]> {
   const { shard, conductorGroup } = config;
   const query = { ...(shard === null ? {} : { shard }), ...(conductorGroup === null ? {} : { conductorGroup }) };
   try {

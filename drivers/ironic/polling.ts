@@ -38,15 +38,15 @@ export async function pollInstance(
   }
 }
 
-/** Reads through an outage of Ironic. */
+/** Reads, or writes what may be written twice, through an outage of Ironic: `api_max_retries` times more. */
 export async function patiently<T>(
   { config, context }: IronicParts,
   { signal }: CallOptions,
-  read: () => Promise<T>,
+  action: () => Promise<T>,
 ): Promise<T> {
   for (let failures = 0; ; failures += 1) {
     try {
-      return await read();
+      return await action();
     } catch (error) {
       if (!means(error, "unreachable", "no-worker") || failures >= config.apiMaxRetries) throw error;
       context.logger.warn("Ironic did not answer; asked again", { err: error });

@@ -3,7 +3,7 @@ import type { CallOptions, PatchStep } from "./client/ironic-api.js";
 import type { IronicNode } from "./client/ironic-node.js";
 import { isTornDown, needsTearDown } from "./node-states.js";
 import { findNode, type IronicParts } from "./parts.js";
-import { pollInstance, sendOnce } from "./polling.js";
+import { patiently, pollInstance, sendOnce } from "./polling.js";
 
 /**
  * Takes the instance off its node; no node is success. Either it is torn down, or only the claim is undone, never both: what
@@ -11,7 +11,7 @@ import { pollInstance, sendOnce } from "./polling.js";
  */
 export async function destroy(parts: IronicParts, instance: Instance, options: DestroyOptions): Promise<void> {
   const { signal } = options;
-  const node = await findNode(parts, instance, { signal });
+  const node = await patiently(parts, { signal }, () => findNode(parts, instance, { signal }));
   if (!node) {
     parts.context.logger.warn("no node of Ironic has the instance: it is taken for destroyed", {
       instance: instance.uuid,
@@ -67,8 +67,10 @@ export async function undoClaim(
   { network = [], signal }: CallOptions & { readonly network?: readonly NetworkInfo[] } = {},
 ): Promise<void> {
   const { api } = parts;
-  for (const target of await api.volumeTargets(node, { signal })) await api.deleteVolumeTarget(target, { signal });
-  for (const { id } of network) await api.detachVif(node, id, { signal });
+  await patiently(parts, { signal }, async () => {
+    for (const target of await api.volumeTargets(node, { signal })) await api.deleteVolumeTarget(target, { signal });
+    for (const { id } of network) await api.detachVif(node, id, { signal });
+  });
   try {
     await sendOnce(
       parts,
@@ -88,6 +90,6 @@ export async function cleanUpFailedSpawn(
   instance: Instance,
   options: CallOptions = {},
 ): Promise<void> {
-  const node = await findNode(parts, instance, options);
+  const node = await patiently(parts, options, () => findNode(parts, instance, options));
   if (node && !needsTearDown(node.provisionState)) await undoClaim(parts, node.uuid, instance, options);
 }

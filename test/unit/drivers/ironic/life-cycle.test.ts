@@ -178,6 +178,43 @@ describe("8.2 building", () => {
   });
 });
 
+describe("an Ironic that is away for a minute", () => {
+  /** Answers nothing to thirty requests from the one with this number (from 0) on. */
+  const away = (ironic: FakeIronic, at: number) => {
+    let left = 30;
+    ironic.fault = (_, index) => {
+      if (index < at || left === 0) return undefined;
+      left -= 1;
+      return "refused";
+    };
+  };
+
+  test.each([0, 1, 2, 3, 4, 5])("is waited for at request %i of a deployment", async (at) => {
+    const { driver, ironic, node } = await started();
+    await driver.prepareForSpawn(bareMetal(NODE));
+    ironic.seen.length = 0;
+    away(ironic, at);
+    await driver.spawn(bareMetal(NODE), spawnOptions());
+    expect(node).toMatchObject({ instance_uuid: INSTANCE, provision_state: "active" });
+  });
+
+  test.each([0, 1, 2])("is waited for at request %i of a tear-down", async (at) => {
+    const { driver, ironic, node } = await started(active);
+    away(ironic, at);
+    await driver.destroy(bareMetal(NODE), DESTROY);
+    expect(node).toMatchObject({ instance_uuid: null, provision_state: "available" });
+  });
+
+  test.each([0, 1, 2])("is waited for at request %i of giving a node back", async (at) => {
+    const { driver, ironic, node } = await started();
+    await driver.prepareForSpawn(bareMetal(NODE));
+    ironic.seen.length = 0;
+    away(ironic, at);
+    await driver.failedSpawnCleanup(bareMetal(NODE));
+    expect(node).toMatchObject({ instance_uuid: null, provision_state: "available" });
+  });
+});
+
 describe("8.2 destroy", () => {
   test("tears down as recorded, and an absent instance is success", async () => {
     const { driver, ironic, node } = await started(active);
