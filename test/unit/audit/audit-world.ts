@@ -4,7 +4,7 @@ import { type Cloud, openCloud } from "../../../src/audit/cloud/open-cloud.js";
 import type { Held, Inventory } from "../../../src/audit/read/records.js";
 import { createPlacement } from "../../../src/cluster/placement/service.js";
 import type { Instance, Migration, MigrationStatus, MigrationType } from "../../../src/conductor/records/index.js";
-import type { HttpClient, HttpRequest, HttpResponse } from "../../../src/runtime/http.js";
+import { type HttpClient, HttpConnectFailure, type HttpRequest, type HttpResponse } from "../../../src/runtime/http.js";
 import { ApiWorld, ROOT, type TINY } from "../cluster/compute/api-world.js";
 
 /** A Placement that takes the token `admin`, without a token of Identity. */
@@ -43,8 +43,8 @@ export class AuditWorld {
   readonly placement: SomePlacement;
   /** Requests that the audit has sent, `METHOD path`. */
   readonly sent: string[] = [];
-  /** Called before each request of the audit. */
-  meddle: (method: string, path: string) => void | Promise<void> = () => undefined;
+  /** Called before each request of the audit; `lose` lets the answer get lost. */
+  meddle: (method: string, path: string) => undefined | "lose" | Promise<undefined | "lose"> = () => undefined;
 
   private constructor(api: ApiWorld, placement: SomePlacement) {
     this.api = api;
@@ -61,24 +61,30 @@ export class AuditWorld {
     request: async (request) => {
       const path = request.url.slice(ROOT.length);
       this.sent.push(`${request.method} ${path}`);
-      await this.meddle(request.method, path);
-      if (path.startsWith("/placement")) {
-        return this.placement.send(
-          { ...request, headers: { ...request.headers, "x-auth-token": "admin" } },
-          path.slice("/placement".length),
-        );
-      }
-      const headers = request.headers ?? {};
-      return this.api.ask({
-        method: request.method,
-        url: path,
-        headers: { ...headers },
-        token: headers["x-auth-token"] ?? "",
-        ...(request.body === undefined ? {} : { body: request.body }),
-      });
+      const fate = await this.meddle(request.method, path);
+      const answer = await this.#route(request, path);
+      if (fate === "lose") throw new HttpConnectFailure(request.url, "ECONNRESET");
+      return answer;
     },
     close: async () => undefined,
   };
+
+  async #route(request: HttpRequest, path: string): Promise<HttpResponse> {
+    if (path.startsWith("/placement")) {
+      return this.placement.send(
+        { ...request, headers: { ...request.headers, "x-auth-token": "admin" } },
+        path.slice("/placement".length),
+      );
+    }
+    const headers = request.headers ?? {};
+    return this.api.ask({
+      method: request.method,
+      url: path,
+      headers: { ...headers },
+      token: headers["x-auth-token"] ?? "",
+      ...(request.body === undefined ? {} : { body: request.body }),
+    });
+  }
 
   get config(): CloudConfig {
     return {
