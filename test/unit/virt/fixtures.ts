@@ -12,6 +12,7 @@ import {
   type VirtApi,
   type VirtDriver,
 } from "../../../src/virt/index.js";
+import { aFlavor, aMigration, anInstance } from "../../fixtures/records.js";
 
 export const UUID = "11111111-1111-4111-8111-111111111111";
 export const OTHER_UUID = "22222222-2222-4222-8222-222222222222";
@@ -37,67 +38,26 @@ export const VIRT_API: VirtApi = {
 
 export const WORKAROUNDS: DriverWorkarounds = { upstreamQuirks: new Set(), skipReserveInUseIronicNodes: false };
 
-export const instanceOf = (changes: Partial<Instance> = {}): Instance => ({
-  id: 42,
-  uuid: UUID,
-  projectId: "0123456789abcdef0123456789abcdef",
-  userId: "fedcba9876543210fedcba9876543210",
-  displayName: "vm1",
-  displayDescription: null,
-  hostname: "vm1",
-  reservationId: "r-1",
-  launchIndex: 0,
-  imageRef: "33333333-3333-4333-8333-333333333333",
-  host: "devstack1",
-  node: "devstack1",
-  computeId: 1,
-  launchedOn: "devstack1",
-  availabilityZone: null,
-  vmState: "active",
-  taskState: null,
-  powerState: 1,
-  flavor: {
-    id: 1,
-    flavorid: "m1",
-    name: "m1.small",
+export const instanceOf = (changes: Partial<Instance> = {}): Instance =>
+  anInstance({
+    id: 42,
+    uuid: UUID,
+    projectId: "0123456789abcdef0123456789abcdef",
+    userId: "fedcba9876543210fedcba9876543210",
+    displayName: "vm1",
+    hostname: "vm1",
+    reservationId: "r-1",
+    imageRef: "33333333-3333-4333-8333-333333333333",
+    host: "devstack1",
+    node: "devstack1",
+    launchedOn: "devstack1",
+    flavor: aFlavor({ flavorid: "m1", name: "m1.small", vcpus: 2, memoryMb: 2048, rootGb: 20 }),
     vcpus: 2,
     memoryMb: 2048,
     rootGb: 20,
-    ephemeralGb: 0,
-    swap: 0,
-    rxtxFactor: 1,
-    disabled: false,
-    isPublic: true,
-    extraSpecs: {},
-    description: null,
-  },
-  oldFlavor: null,
-  newFlavor: null,
-  instanceTypeId: 1,
-  vcpus: 2,
-  memoryMb: 2048,
-  rootGb: 20,
-  ephemeralGb: 0,
-  metadata: {},
-  systemMetadata: {},
-  migrationContext: null,
-  configDrive: false,
-  keyName: null,
-  userData: null,
-  tags: [],
-  locked: false,
-  lockedReason: null,
-  progress: 0,
-  hidden: false,
-  cleaned: false,
-  deleted: 0,
-  deletedAt: null,
-  createdAt: 0,
-  updatedAt: null,
-  launchedAt: null,
-  terminatedAt: null,
-  ...changes,
-});
+    createdAt: 0,
+    ...changes,
+  });
 
 export type HostContext = Omit<DriverContext, "emitEvent">;
 
@@ -168,35 +128,22 @@ export const imageOf = (changes: Partial<ImageMeta> = {}): ImageMeta => ({
 export const spawnOptions = { ...NO_DEVICES, image: imageOf(), allocations: {}, powerOn: true } as const;
 
 /** A cold migration of {@link instanceOf} from devstack1 to devstack2. */
-export const migrationOf = (changes: Partial<Migration> = {}): Migration => ({
-  id: 1,
-  uuid: "44444444-4444-4444-8444-444444444444",
-  instanceUuid: UUID,
-  migrationType: "migration",
-  status: "migrating",
-  sourceCompute: "devstack1",
-  sourceNode: "devstack1",
-  destCompute: "devstack2",
-  destNode: "devstack2",
-  destComputeId: 2,
-  destHost: "127.0.0.2",
-  oldInstanceTypeId: 1,
-  newInstanceTypeId: 1,
-  hidden: false,
-  crossCellMove: false,
-  userId: null,
-  projectId: null,
-  memoryTotal: null,
-  memoryProcessed: null,
-  memoryRemaining: null,
-  diskTotal: null,
-  diskProcessed: null,
-  diskRemaining: null,
-  deleted: 0,
-  createdAt: 0,
-  updatedAt: null,
-  ...changes,
-});
+export const migrationOf = (changes: Partial<Migration> = {}): Migration =>
+  aMigration({
+    uuid: "44444444-4444-4444-8444-444444444444",
+    instanceUuid: UUID,
+    migrationType: "migration",
+    sourceCompute: "devstack1",
+    sourceNode: "devstack1",
+    destCompute: "devstack2",
+    destNode: "devstack2",
+    destComputeId: 2,
+    destHost: "127.0.0.2",
+    oldInstanceTypeId: 1,
+    newInstanceTypeId: 1,
+    createdAt: 0,
+    ...changes,
+  });
 
 /** A host whose driver is {@link driverWith} these changes. */
 export const hostOf = async (changes: Readonly<Record<string, unknown>> = {}, options: DriverHostOptions = {}) => {

@@ -9,48 +9,11 @@ import type {
   MigrationStatus,
   MigrationType,
 } from "../../../../src/conductor/records/index.js";
+import { aFlavor, nodeResources } from "../../../fixtures/records.js";
 
-export const NODE_RESOURCES: ComputeNodeResources = {
-  hostIp: "127.0.0.1",
-  vcpus: 8,
-  memoryMb: 8192,
-  localGb: 100,
-  vcpusUsed: 0,
-  memoryMbUsed: 0,
-  localGbUsed: 0,
-  freeRamMb: 8192,
-  freeDiskGb: 100,
-  runningVms: 0,
-  currentWorkload: 0,
-  diskAvailableLeast: null,
-  hypervisorType: "fake",
-  hypervisorVersion: 1,
-  cpuInfo: "",
-  supportedHvSpecs: [],
-  cpuAllocationRatio: 4,
-  ramAllocationRatio: 1,
-  diskAllocationRatio: 1,
-  stats: {},
-  metrics: "[]",
-  numaTopology: null,
-  pciDevicePools: [],
-};
+export const NODE_RESOURCES: ComputeNodeResources = nodeResources();
 
-export const FLAVOR: Flavor = {
-  id: 1,
-  flavorid: "1",
-  name: "m1.tiny",
-  vcpus: 1,
-  memoryMb: 512,
-  rootGb: 1,
-  ephemeralGb: 0,
-  swap: 0,
-  rxtxFactor: 1,
-  disabled: false,
-  isPublic: true,
-  extraSpecs: {},
-  description: null,
-};
+export const FLAVOR: Flavor = aFlavor();
 
 /** What {@link FLAVOR} takes in Placement. */
 export const AMOUNTS = { VCPU: 1, MEMORY_MB: 512, DISK_GB: 1 };

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { type ConsumerFacts, judgeConsumer } from "../../../../src/agent/tracker/allocation-cleanup.js";
-import { anInstance } from "./records.js";
+import { anInstance } from "../../../fixtures/records.js";
 
 const judge = (facts: Partial<ConsumerFacts>) =>
   judgeConsumer({

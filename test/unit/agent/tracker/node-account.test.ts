@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import { NodeAccount } from "../../../../src/agent/tracker/node-account.js";
 import { nodeStats } from "../../../../src/agent/tracker/stats.js";
 import { TrackedNode } from "../../../../src/agent/tracker/tracked-node.js";
-import { aComputeNode, aFlavor, aMigration, anInstance } from "./records.js";
+import { aComputeNode, aFlavor, aMigration, anInstance } from "../../../fixtures/records.js";
 
 const NODE = { memoryMb: 1024, localGb: 10 };
 const RESERVED = { reservedHostCpus: 1, reservedHostMemoryMb: 512, reservedHostDiskMb: 0 };

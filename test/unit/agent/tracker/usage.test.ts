@@ -10,7 +10,7 @@ import {
   sumUsage,
 } from "../../../../src/agent/tracker/usage.js";
 import { TASK_STATES, VM_STATES } from "../../../../src/conductor/records/index.js";
-import { aFlavor, aMigration, anInstance } from "./records.js";
+import { aFlavor, aMigration, anInstance } from "../../../fixtures/records.js";
 
 const HERE = { host: "here", node: "node" };
 const OLD = aFlavor({ id: 1, vcpus: 1 });

@@ -9,50 +9,21 @@ import type {
   Service,
 } from "../../../../src/conductor/records/index.js";
 import { createVirtualRuntime, type VirtualRuntime } from "../../../../src/runtime/virtual/index.js";
+import { aFlavor, nodeResources } from "../../../fixtures/records.js";
 
 export const UNKNOWN_UUID = "ffffffff-ffff-4fff-8fff-ffffffffffff";
 
-export const RESOURCES: ComputeNodeResources = {
-  hostIp: "127.0.0.1",
-  vcpus: 8,
+export const RESOURCES: ComputeNodeResources = nodeResources({
   memoryMb: 16_384,
-  localGb: 100,
-  vcpusUsed: 0,
   memoryMbUsed: 512,
-  localGbUsed: 0,
   freeRamMb: -5,
   freeDiskGb: -1,
-  runningVms: 0,
-  currentWorkload: 0,
-  diskAvailableLeast: null,
-  hypervisorType: "fake",
   hypervisorVersion: 2_000_000,
-  cpuInfo: "",
   supportedHvSpecs: [["x86_64", "fake", "hvm"]],
-  cpuAllocationRatio: 4,
-  ramAllocationRatio: 1,
-  diskAllocationRatio: 1,
   stats: { failed_builds: "0" },
-  metrics: "[]",
-  numaTopology: null,
-  pciDevicePools: [],
-};
+});
 
-export const FLAVOR: Flavor = {
-  id: 1,
-  flavorid: "1",
-  name: "m1.tiny",
-  vcpus: 1,
-  memoryMb: 512,
-  rootGb: 1,
-  ephemeralGb: 0,
-  swap: 0,
-  rxtxFactor: 1,
-  disabled: false,
-  isPublic: true,
-  extraSpecs: { "hw:cpu_policy": "shared" },
-  description: null,
-};
+export const FLAVOR: Flavor = aFlavor({ extraSpecs: { "hw:cpu_policy": "shared" } });
 
 export async function memoryStore(
   options: { readonly ratios?: Partial<DefaultRatios>; readonly seed?: number } = {},

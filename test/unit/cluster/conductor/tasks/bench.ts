@@ -7,54 +7,17 @@ import { createScheduler } from "../../../../../src/cluster/scheduler/scheduler.
 import { openStore } from "../../../../../src/cluster/store/open-store.js";
 import type { Store } from "../../../../../src/cluster/store/store.js";
 import { MessagingTimeout } from "../../../../../src/conductor/errors.js";
-import type { ComputeNodeResources, Flavor, Instance, VmState } from "../../../../../src/conductor/records/index.js";
+import type { Flavor, Instance, VmState } from "../../../../../src/conductor/records/index.js";
 import type { ReportClient } from "../../../../../src/placement/report-client.js";
+import { aFlavor, nodeResources } from "../../../../fixtures/records.js";
 import { inventoryOf, PlacementBench } from "../../../placement/bench.js";
 
 export const DOWN_TIME = 60_000;
 
-export const FLAVOR: Flavor = {
-  id: 1,
-  flavorid: "1",
-  name: "m1.tiny",
-  vcpus: 1,
-  memoryMb: 512,
-  rootGb: 1,
-  ephemeralGb: 0,
-  swap: 0,
-  rxtxFactor: 1,
-  disabled: false,
-  isPublic: true,
-  extraSpecs: {},
-  description: null,
-};
+export const FLAVOR: Flavor = aFlavor();
 export const NEED = { VCPU: 1, MEMORY_MB: 512, DISK_GB: 1 };
 
-const RESOURCES: ComputeNodeResources = {
-  hostIp: "127.0.0.1",
-  vcpus: 8,
-  memoryMb: 4096,
-  localGb: 100,
-  vcpusUsed: 0,
-  memoryMbUsed: 0,
-  localGbUsed: 0,
-  freeRamMb: 4096,
-  freeDiskGb: 100,
-  runningVms: 0,
-  currentWorkload: 0,
-  diskAvailableLeast: null,
-  hypervisorType: "fake",
-  hypervisorVersion: 1000,
-  cpuInfo: "",
-  supportedHvSpecs: [],
-  cpuAllocationRatio: 4,
-  ramAllocationRatio: 1,
-  diskAllocationRatio: 1,
-  stats: {},
-  metrics: "[]",
-  numaTopology: null,
-  pciDevicePools: [],
-};
+const RESOURCES = nodeResources({ memoryMb: 4096, freeRamMb: 4096, hypervisorVersion: 1000 });
 
 export interface Cast {
   readonly host: string;
