@@ -1,0 +1,101 @@
+import { readFile, stat, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { LocalCloud } from "./support/local-cloud.js";
+import { Program } from "./support/program.js";
+
+const ORPHAN = "0f0f0f0f-0000-4000-8000-000000000001";
+const PROJECT = "11111111111111111111111111111111";
+
+describe("compute-cluster audit and apply", () => {
+  let cloud: LocalCloud;
+  let node: string;
+
+  const run = async (args: readonly string[], environment: NodeJS.ProcessEnv = {}) => {
+    const local = args.includes("--os-cloud") ? [] : ["--state-dir", cloud.stateDir];
+    const program = new Program("compute-cluster", [...args, ...local], environment);
+    const { code } = await program.exited;
+    return { code, stdout: program.stdout, stderr: program.stderr };
+  };
+
+  const held = async (): Promise<unknown> => (await cloud.placement("GET", `/allocations/${ORPHAN}`)).body;
+
+  beforeAll(async () => {
+    cloud = await LocalCloud.start();
+    await cloud.startAgent("devstack1");
+    const { body } = await cloud.eventually(
+      () => cloud.placement("GET", "/resource_providers?resources=VCPU:1"),
+      (answer) => Object.values(answer.body.resource_providers ?? {}).length > 0,
+    );
+    node = String(body.resource_providers?.[0]?.uuid);
+  });
+
+  afterAll(() => cloud.dispose());
+
+  it("ends with 0 where nothing is wrong", async () => {
+    expect(await run(["audit"])).toEqual({
+      code: 0,
+      stdout: "nothing wrong; 0 servers, 1 provider and 0 consumers looked at\n",
+      stderr: "",
+    });
+  });
+
+  it("finds (3), writes a plan for the owner's eyes, does it (4), once (0), and takes it back (4)", async () => {
+    const allocations = { [node]: { resources: { VCPU: 1, MEMORY_MB: 64 } } };
+    const owner = { project_id: PROJECT, user_id: PROJECT, consumer_generation: null, consumer_type: "INSTANCE" };
+    await cloud.placement("PUT", `/allocations/${ORPHAN}`, { allocations, ...owner });
+    const before = await held();
+    const plan = join(cloud.stateDir, "plan.json");
+
+    const found = await run(["audit", "--plan", plan, "--json"]);
+    expect([found.code, found.stderr]).toEqual([3, ""]);
+    expect(JSON.parse(found.stdout)).toMatchObject({
+      findings: [{ code: "orphaned-consumer", subject: { uuid: ORPHAN }, provider: { name: "devstack1" }, left: null }],
+      edits: 1,
+    });
+    expect((await stat(plan)).mode & 0o777).toBe(0o600);
+    expect(await held()).toEqual(before);
+    expect((await run(["audit"])).stdout).toMatch(
+      /orphaned-consumer[^]*1 finding; .*\n1 edit would put right what can be/,
+    );
+
+    expect(await run(["apply", plan])).toMatchObject({ code: 4, stderr: "" });
+    expect(await held()).toEqual({ allocations: {} });
+    expect((await run(["apply", plan])).code).toBe(0);
+    expect((await run(["apply", plan, "--undo"])).code).toBe(4);
+    expect(withoutGenerations(await held())).toEqual(withoutGenerations(before));
+    // It is another consumer than the one that the plan was made for: its generation says so.
+    const { allocations: now } = before as { allocations: object };
+    await cloud.placement("PUT", `/allocations/${ORPHAN}`, { allocations: now, ...owner, consumer_generation: 1 });
+    const refused = await run(["apply", plan, "--json"]);
+    expect(refused.code).toBe(1);
+    expect(JSON.parse(refused.stdout)).toMatchObject([
+      { state: "refused", why: expect.stringMatching(/has changed since/) },
+    ]);
+  });
+
+  it("says in one line what is wrong with credentials, addresses and files, and shows no secret", async () => {
+    const clouds = await readFile(join(cloud.stateDir, "clouds.yaml"), "utf8");
+    const password = /password: "([^"]+)"/.exec(clouds)?.[1] ?? "";
+    const file = join(cloud.stateDir, "other.yaml");
+    const failure = async (text: string, name = "devstack") => {
+      await writeFile(file, text);
+      const { code, stderr } = await run(["audit", "--os-cloud", name], { OS_CLIENT_CONFIG_FILE: file });
+      expect(stderr.trim().split("\n")).toHaveLength(1);
+      expect(stderr).not.toContain(password);
+      return `${code} ${stderr}`;
+    };
+    expect(await failure(clouds.replaceAll(password, "wrong"))).toMatch(
+      /^1 .*refused the user or the password \(401\)/,
+    );
+    expect(await failure(clouds, "devstack-demo")).toMatch(/^1 .*answered 403.*needs admin/);
+    expect(await failure(clouds.replaceAll(/127\.0\.0\.1:\d+/g, "127.0.0.1:1"))).toMatch(/^1 .*no answer from/);
+    expect(await failure(clouds.replace("  devstack:", "  devstack: ]"))).toMatch(/^2 .*other\.yaml:\d+: not YAML/);
+    expect(await failure(clouds, "nowhere")).toMatch(/^2 .*expected a cloud nowhere, found devstack/);
+    expect((await run(["audit", "--max-share", "2"])).code).toBe(2);
+    expect(await run(["apply", file])).toMatchObject({ code: 2, stderr: expect.stringMatching(/not JSON/) });
+  });
+});
+
+const withoutGenerations = (body: unknown): unknown =>
+  JSON.parse(JSON.stringify(body, (key, value) => (key.endsWith("generation") ? undefined : value)));
