@@ -5,6 +5,8 @@ import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { LocalCloud } from "./support/local-cloud.js";
+import { Operator } from "./support/operator.js";
 import { Program } from "./support/program.js";
 
 const ROOT = dirname(dirname(dirname(fileURLToPath(import.meta.url))));
@@ -132,17 +134,25 @@ describe("the kit for authors of drivers", () => {
     expect(sources.join("\n")).not.toMatch(/^import .* from "compute-agent"/m);
   });
 
-  test("--watch starts the agent again when the driver's files change", async () => {
-    const state = join(folder, "watched");
-    const control = new Program("compute-cluster", ["control-plane", "--state-dir", state, "--port", "0"]);
-    await control.printed(/listening on/);
-    const args = ["--host", "watched1", "--state-dir", state, "--compute-driver", driver];
-    const agent = new Program("compute-agent", [...args, "--watch"]);
-    await agent.printed(/watched1 is serving/);
-    await writeFile(join(driver, "dist/touched.js"), "export {};\n");
-    await agent.printed(/has changed, the driver is loaded again[\s\S]*watched1 is serving/);
-    await agent.stop();
-    await control.stop();
+  test("--watch starts the agent again when the driver's files change, and the guests go on", async () => {
+    const cloud = await LocalCloud.start();
+    try {
+      const agent = await cloud.startAgent("watched1", { args: ["--compute-driver", driver, "--watch"] });
+      const operator = new Operator(cloud);
+      const id = await operator.boot("vm1");
+      await operator.serverIn(id, "ACTIVE");
+      const guest = join(cloud.stateDir, "agents/watched1/driver/guests", `${id}.json`);
+      const before = await readFile(guest, "utf8");
+      await writeFile(join(driver, "dist/touched.js"), "export {};\n");
+      await agent.printed(/has changed, the driver is loaded again[\s\S]*watched1 is serving/);
+      expect(await readFile(guest, "utf8")).toBe(before);
+      const stopped = await cloud.compute("POST", `/servers/${id}/action`, { "os-stop": null });
+      expect(stopped.status).toBe(202);
+      await operator.serverIn(id, "SHUTOFF");
+      await agent.stop();
+    } finally {
+      await cloud.dispose();
+    }
   });
 
   test("--watch of a built-in driver is refused", async () => {
