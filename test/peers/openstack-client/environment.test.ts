@@ -1,0 +1,53 @@
+import { execFile } from "node:child_process";
+import { stat } from "node:fs/promises";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { Devstack } from "./devstack.js";
+
+const run = promisify(execFile);
+const PROGRAM = fileURLToPath(new URL("../../../dist/bin/compute-cluster.js", import.meta.url));
+
+let devstack: Devstack;
+
+beforeAll(async () => {
+  devstack = await Devstack.start();
+});
+afterAll(() => devstack?.stop());
+
+/** What the line prints in a shell that knows nothing of the cluster, in the folder of its clouds.yaml. */
+const shell = async (line: string): Promise<string> => {
+  const env = { PATH: `/usr/bin:/bin:${process.env.PATH}`, HOME: devstack.stateDir };
+  const { stdout } = await run("/bin/sh", ["-ec", line], { cwd: devstack.stateDir, env });
+  return stdout.trim();
+};
+const exports = (...args: string[]) =>
+  `eval "$(${process.execPath} ${PROGRAM} env --state-dir ${devstack.stateDir} ${args.join(" ")})"`;
+
+test("OS_CLOUD=devstack openstack server list: where clouds.yaml is, it needs nothing else", async () => {
+  expect((await stat(join(devstack.stateDir, "clouds.yaml"))).mode & 0o777).toBe(0o600);
+  expect(await shell("OS_CLOUD=devstack openstack server list -f json")).toBe("[]");
+  expect(await shell("OS_CLOUD=devstack-demo openstack server list -f json")).toBe("[]");
+});
+
+test("compute-cluster env, from any folder, for each cloud", async () => {
+  const services = "openstack --os-compute-api-version 2.53 compute service list -f value -c Host";
+  const hosts = (text: string) => text.split("\n").toSorted();
+  const expected = ["devstack1", "devstack2", "devstack3"];
+  expect(hosts(await shell(`${exports()}; cd /; ${services}`))).toEqual(expected);
+  expect(hosts(await shell(`${exports("--cloud devstack-system-admin")}; cd /; ${services}`))).toEqual(expected);
+});
+
+test("compute-cluster env --openrc, for `nova` too", async () => {
+  const commands = "cd /; openstack server list -f json; nova list 2>/dev/null | grep -c Status";
+  expect(await shell(`${exports("--openrc")}; ${commands}`)).toBe("[]\n1");
+});
+
+test("a cloud that there is none of", async () => {
+  const line = `${process.execPath} ${PROGRAM} env --openrc --cloud mine --state-dir ${devstack.stateDir}`;
+  await expect(shell(line)).rejects.toMatchObject({
+    code: 2,
+    stderr: expect.stringContaining("clouds.yaml has no cloud mine: start the cluster"),
+  });
+});

@@ -1,0 +1,28 @@
+import { mkdtemp, readFile, readlink, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, expect, test } from "vitest";
+import { linkCloudsFile } from "../../../../src/cli/cluster/link-clouds-file.js";
+
+let folder: string;
+const link = () => linkCloudsFile(folder, join(folder, ".compute-cluster", "clouds.yaml"));
+
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), "compute-agent-link-"));
+});
+afterEach(() => rm(folder, { recursive: true, force: true }));
+
+test("clouds.yaml becomes a link to the cluster's, and stays it", async () => {
+  expect([await link(), await link()]).toEqual([true, true]);
+  expect(await readlink(join(folder, "clouds.yaml"))).toBe(".compute-cluster/clouds.yaml");
+});
+
+test("another clouds.yaml stays as it is", async () => {
+  await writeFile(join(folder, "clouds.yaml"), "clouds: {}\n");
+  expect(await link()).toBe(false);
+  expect(await readFile(join(folder, "clouds.yaml"), "utf8")).toBe("clouds: {}\n");
+});
+
+test("a folder that cannot be written to gets none", async () => {
+  expect(await linkCloudsFile(join(folder, "none"), join(folder, "clouds.yaml"))).toBe(false);
+});
