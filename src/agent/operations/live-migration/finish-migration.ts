@@ -81,26 +81,20 @@ async function finishDestination(flow: Flow): Promise<void> {
   flow.instance = await currentInstance(flow);
 }
 
-/** Row 8, fail: the source writes what the destination should have written, and keeps M. */
+/** Row 8, fail: the source writes what the destination should have written, and counts it no more (V20); it keeps M. */
 async function forceToDestination(flow: Flow, error: DestinationFailed): Promise<void> {
-  const { conductor } = flow.parts.context;
+  const { tracker } = flow.parts;
   const { migration, instance } = flow;
   const host = { host: flow.dest, node: migration.destNode, computeId: migration.destComputeId };
-  const status = { id: migration.id, changes: { status: "error" } } as const;
+  const move = { instance, migration, migrationChanges: { status: "error" } } as const;
   flow.error = error;
   try {
-    await conductor.call("save_together", {
-      instance: {
-        uuid: instance.uuid,
-        changes: { ...host, vmState: "error", taskState: null },
-        expectedTaskState: ["migrating"],
-      },
-      migration: status,
-    });
+    const changes: InstanceChanges = { ...host, vmState: "error", taskState: null };
+    await tracker.saveMove({ ...move, changes, expectedTaskState: ["migrating"] });
   } catch (failure) {
     if (!(failure instanceof UnexpectedTaskState)) throw failure;
     // It is being deleted: that goes on where the guest is.
-    await conductor.call("save_together", { instance: { uuid: instance.uuid, changes: host }, migration: status });
+    await tracker.saveMove({ ...move, changes: host });
   }
 }
 
