@@ -4,6 +4,7 @@ import { createRequire } from "node:module";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { NodeFiles } from "../../runtime/node/node-files.js";
+import { nodeTimers } from "../../runtime/node/node-timers.js";
 import { InvalidDriver } from "../../virt/errors.js";
 import { ExitCode } from "../ui/exit-code.js";
 import { createTerminal } from "../ui/terminal.js";
@@ -22,7 +23,8 @@ export const serveAndWatch = async (options: AgentCommandOptions, args: readonly
   const folder = await driverFolder(options);
   let child: ChildProcess | undefined;
   let stopping = false;
-  let timer: NodeJS.Timeout | undefined;
+  const timers = nodeTimers();
+  let cancelReload = () => {};
   return new Promise<number>((resolve) => {
     const start = () => {
       child = fork(
@@ -37,8 +39,8 @@ export const serveAndWatch = async (options: AgentCommandOptions, args: readonly
       });
     };
     const watcher = watch(folder, { recursive: true }, () => {
-      clearTimeout(timer);
-      timer = setTimeout(reload, QUIET);
+      cancelReload();
+      cancelReload = timers.after(QUIET, reload);
     });
     const reload = () => {
       if (stopping) return;
@@ -53,7 +55,7 @@ export const serveAndWatch = async (options: AgentCommandOptions, args: readonly
       child.kill("SIGTERM");
     };
     const finish = (code: number) => {
-      clearTimeout(timer);
+      cancelReload();
       watcher.close();
       resolve(code);
     };
