@@ -32,15 +32,15 @@ const filesOf = async (texts: Readonly<Record<string, string>>): Promise<Files> 
 const choose = async (texts: Readonly<Record<string, string>>, choice: Partial<CloudChoice> = {}) =>
   chooseCloud(await filesOf(texts), {
     environment: {},
-    cwd: "/work",
+    cwd: "/home/me/cloud",
     home: "/home/me",
-    local: { file: "/work/.compute-cluster/clouds.yaml", cloud: "devstack" },
+    local: { file: "/home/me/cloud/.compute-cluster/clouds.yaml", cloud: "devstack" },
     ...choice,
   });
 
 describe("which cloud, and how it is entered", () => {
   it("reads a named cloud from clouds.yaml, digits of passwords as they are written", async () => {
-    expect(await choose({ "/work/clouds.yaml": CLOUDS }, { cloud: "one" })).toEqual({
+    expect(await choose({ "/home/me/cloud/clouds.yaml": CLOUDS }, { cloud: "one" })).toEqual({
       name: "one",
       authUrl: "http://keystone:5000/v3",
       credentials: { kind: "password", user: { name: "admin", domain: { name: "Default" } }, password: "0012" },
@@ -52,12 +52,12 @@ describe("which cloud, and how it is entered", () => {
   });
 
   it("reads application credentials, which bring their scope along", async () => {
-    const config = await choose({ "/work/clouds.yaml": CLOUDS }, { cloud: "app" });
+    const config = await choose({ "/home/me/cloud/clouds.yaml": CLOUDS }, { cloud: "app" });
     expect(config.credentials).toEqual({ kind: "application_credential", id: "abc", secret: "s3cret" });
     expect(config.scope).toBeUndefined();
   });
 
-  it.each(["/work/clouds.yaml", "/home/me/.config/openstack/clouds.yaml", "/etc/openstack/clouds.yaml"])(
+  it.each(["/home/me/cloud/clouds.yaml", "/home/me/.config/openstack/clouds.yaml", "/etc/openstack/clouds.yaml"])(
     "looks in %s",
     async (path) => {
       expect((await choose({ [path]: CLOUDS }, { cloud: "one" })).name).toBe("one");
@@ -68,7 +68,11 @@ describe("which cloud, and how it is entered", () => {
     const without = CLOUDS.replace("      password: 0012\n", "");
     const secure = "clouds:\n  one:\n    auth:\n      password: hidden\n";
     const environment = { OS_CLIENT_CONFIG_FILE: "/cfg/clouds.yaml", OS_CLOUD: "one" };
-    const texts = { "/cfg/clouds.yaml": without, "/cfg/secure.yaml": secure, "/work/clouds.yaml": "clouds: {}" };
+    const texts = {
+      "/cfg/clouds.yaml": without,
+      "/cfg/secure.yaml": secure,
+      "/home/me/cloud/clouds.yaml": "clouds: {}",
+    };
     expect((await choose(texts, { environment })).credentials).toMatchObject({ password: "hidden" });
   });
 
@@ -84,7 +88,7 @@ describe("which cloud, and how it is entered", () => {
 
   it("takes the local cluster where nothing says otherwise, and says what to do where there is none", async () => {
     const local = CLOUDS.replace("  one:", "  devstack:");
-    expect((await choose({ "/work/.compute-cluster/clouds.yaml": local })).name).toBe("devstack");
+    expect((await choose({ "/home/me/cloud/.compute-cluster/clouds.yaml": local })).name).toBe("devstack");
     await expect(choose({})).rejects.toThrow(/--os-cloud or OS_CLOUD.*compute-cluster up/);
   });
 
@@ -105,7 +109,7 @@ describe("which cloud, and how it is entered", () => {
     ["verify: false", CLOUDS.replace("    region_name", "    verify: false\n    region_name"), /:10: verify: false/],
   ])("tells the line of %s, and no secret", async (what, text, message) => {
     const cloud = what.includes("auth_type") ? "app" : "one";
-    const error = await choose({ "/work/clouds.yaml": text }, { cloud }).catch((each: Error) => each);
+    const error = await choose({ "/home/me/cloud/clouds.yaml": text }, { cloud }).catch((each: Error) => each);
     expect(error).toBeInstanceOf(Error);
     expect((error as Error).message).toMatch(message);
     expect((error as Error).message).not.toMatch(/hunter2|0012|s3cret/);
