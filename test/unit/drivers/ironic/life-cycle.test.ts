@@ -1,30 +1,8 @@
-import { readFile } from "node:fs/promises";
 import { describe, expect, test } from "vitest";
 import { POWER_STATES } from "../../../../src/virt/index.js";
-import { bareMetal, DESTROY, INSTANCE, ironicDriver, spawnOptions } from "./support/driver.js";
-import { FakeIronic, fault, LOCKED } from "./support/fake-ironic.js";
-
-const NODE = "00000000-0000-4000-8000-000000000000";
-const BY_INSTANCE = `GET /v1/nodes?fields=F&instance_uuid=${INSTANCE}`;
-
-/** A driver with one node; in state active it has the instance. */
-const started = async (changes: Parameters<FakeIronic["add"]>[0] = {}, config = {}, quirks: string[] = []) => {
-  const ironic = new FakeIronic();
-  const node = ironic.add(changes);
-  const world = await ironicDriver({ ironic, host: "peer-compute", config, quirks });
-  await world.driver.initHost();
-  ironic.seen.length = 0;
-  return { ...world, node };
-};
-const active = { instance_uuid: INSTANCE, provision_state: "active" };
-
-/** The bodies of a section of what nova master sent. */
-const recordedBodies = async (section: string): Promise<unknown[]> => {
-  const path = "../../../fixtures/golden/ironic/recorded-nova-master-calls.txt";
-  const text = await readFile(new URL(path, import.meta.url), "utf8");
-  const part = text.split(/^## /m).find((title) => title.startsWith(section)) ?? "";
-  return [...part.matchAll(/^ {4}body: (.*)$/gm)].map(([, body = ""]) => JSON.parse(body));
-};
+import { bareMetal, DESTROY, INSTANCE, spawnOptions } from "./support/driver.js";
+import { type FakeIronic, fault } from "./support/fake-ironic.js";
+import { active, BY_INSTANCE, NODE, recordedBodies, started } from "./support/started.js";
 
 describe("8.2 building", () => {
   test("claims, tells of the instance, validates, deploys and polls as recorded", async () => {
@@ -284,96 +262,6 @@ describe("8.2 destroy", () => {
     await driver.getAvailableResource(NODE);
     expect(ironic.requests()).toEqual([`GET /v1/nodes/${NODE}?fields=F`]);
     expect(await driver.listInstanceUuids()).toEqual([]);
-  });
-});
-
-describe("8.2 a claim", () => {
-  const OTHER = "99999999-2222-4333-8444-555555555555";
-
-  test.each([
-    ["has another instance", { instance_uuid: OTHER }],
-    ["is in maintenance", { maintenance: true }],
-    ["is being cleaned", { provision_state: "cleaning" }],
-    ["has an unknown power state", { power_state: null }],
-  ])("of a node that %s is given to another host, and nothing is written", async (_, changes) => {
-    const { driver, ironic } = await started(changes);
-    await expect(driver.prepareForSpawn(bareMetal(NODE))).rejects.toMatchObject({
-      name: "ComputeResourcesUnavailable",
-    });
-    expect(ironic.seen.every(({ method }) => method === "GET")).toBe(true);
-  });
-
-  const losing = {
-    "lost to another": fault(409, `Node ${NODE} is associated with instance ${OTHER}.`),
-    "of a node that stays locked": LOCKED,
-    refused: fault(400, "no"),
-  };
-  test.each(Object.entries(losing))(
-    "%s is given to another host, but aborts the build as upstream's",
-    async (_, answer) => {
-      for (const [quirks, name] of [
-        [[], "ComputeResourcesUnavailable"],
-        [["ironic-lost-claim-aborts"], "BuildAbortException"],
-      ] as const) {
-        const { driver, ironic } = await started({}, {}, [...quirks]);
-        ironic.fault = ({ method }) => (method === "PATCH" ? answer : undefined);
-        await expect(driver.prepareForSpawn(bareMetal(NODE))).rejects.toMatchObject({ name });
-        await driver.failedSpawnCleanup(bareMetal(NODE));
-        expect(ironic.seen.filter(({ method }) => method === "PATCH").length).toBeLessThanOrEqual(2);
-      }
-    },
-  );
-
-  test("of a node that was locked for a moment is tried once more", async () => {
-    const { driver, ironic, node } = await started();
-    let locked = 1;
-    ironic.fault = ({ method }) => {
-      if (method !== "PATCH" || locked === 0) return undefined;
-      locked -= 1;
-      return LOCKED;
-    };
-    await driver.prepareForSpawn(bareMetal(NODE));
-    expect(node.instance_uuid).toBe(INSTANCE);
-  });
-
-  test("whose answer was lost is found in the node", async () => {
-    const { driver, ironic, node } = await started();
-    ironic.fault = ({ method }) => (method === "PATCH" ? "answer lost" : undefined);
-    await driver.prepareForSpawn(bareMetal(NODE));
-    expect(node.instance_uuid).toBe(INSTANCE);
-    expect(ironic.seen.filter(({ method }) => method === "PATCH")).toHaveLength(1);
-  });
-
-  test("of an instance that has another node is hopeless", async () => {
-    const { driver, ironic } = await started();
-    const other = ironic.add({ instance_uuid: INSTANCE });
-    await expect(driver.prepareForSpawn(bareMetal(NODE))).rejects.toMatchObject({
-      name: "BuildAbortException",
-      message: expect.stringContaining(other.uuid),
-    });
-  });
-
-  test("is undone once, and a second time is nothing to do", async () => {
-    const { driver, ironic, node } = await started();
-    await driver.prepareForSpawn(bareMetal(NODE));
-    await driver.failedSpawnCleanup(bareMetal(NODE));
-    expect(node.instance_uuid).toBeNull();
-    const before = ironic.seen.length;
-    await driver.failedSpawnCleanup(bareMetal(NODE));
-    expect(ironic.requests().slice(before)).toEqual([BY_INSTANCE]);
-  });
-
-  test("of ten claimants of one node one gets it", async () => {
-    const ironic = new FakeIronic();
-    ironic.add();
-    const { driver } = await ironicDriver({ ironic });
-    const uuid = (at: number) => `11111111-0000-4000-8000-00000000000${at}`;
-    const claims = Array.from({ length: 10 }, (_, at) => driver.prepareForSpawn(bareMetal(NODE, { uuid: uuid(at) })));
-    const outcomes = await Promise.allSettled(claims);
-    expect(outcomes.filter(({ status }) => status === "fulfilled")).toHaveLength(1);
-    for (const outcome of outcomes) {
-      if (outcome.status === "rejected") expect(outcome.reason.name).toBe("ComputeResourcesUnavailable");
-    }
   });
 });
 
