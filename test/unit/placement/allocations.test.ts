@@ -5,66 +5,18 @@ import {
   ConnectFailure,
   ConsumerAllocationRetrievalFailed,
 } from "../../../src/placement/errors.js";
-import type { ReportClient } from "../../../src/placement/report-client.js";
-import type { Allocations } from "../../../src/placement/types.js";
-import { inventoryOf, NODE_INVENTORY, PlacementBench, refusal } from "./bench.js";
-
-const S = "00000000-0000-4000-8000-000000000001";
-const D = "00000000-0000-4000-8000-000000000002";
-const NFS = "00000000-0000-4000-8000-000000000003";
-const CHILD = "00000000-0000-4000-8000-000000000004";
-const I = "cccccccc-0000-4000-8000-000000000001";
-const M = "cccccccc-0000-4000-8000-000000000002";
-const NAMES = { [S]: "S", [D]: "D", [NFS]: "NFS", [I]: "I", [M]: "M" };
-
-const FLAVOR = { VCPU: 1, MEMORY_MB: 512 };
-const CONSUMER_CONFLICT = refusal(
-  409,
-  "placement.concurrent_update",
-  "consumer generation conflict - expected 1 but got 2",
-);
-const PROVIDER_RACE = refusal(409, "placement.concurrent_update", "Another thread concurrently updated the data");
+import { inventoryOf, refusal } from "./bench.js";
+import { CHILD, CONSUMER_CONFLICT, D, FLAVOR, I, M, NAMES, NFS, on, PROVIDER_RACE, S, twoHosts } from "./two-hosts.js";
 
 describe("5.5 allocation calls", () => {
-  let bench: PlacementBench;
-  let client: ReportClient;
-
-  beforeEach(async () => {
-    bench = new PlacementBench();
-    client = bench.client();
-    for (const [uuid, name] of [
-      [S, "devstack1"],
-      [D, "devstack2"],
-      [NFS, "nfs"],
-    ] as const) {
-      const tree = await client.getProviderTreeAndEnsureRoot(uuid, name);
-      tree.updateInventory(uuid, NODE_INVENTORY);
-      await client.updateFromProviderTree(tree);
-    }
-    bench.mark();
-  });
-
-  const claim = (allocations: Allocations, held: "double" | "replace" = "double", consumer = I) =>
-    client.claimResources({
-      consumer,
-      request: { allocations },
-      projectId: "project",
-      userId: "user",
-      version: "1.36",
-      held,
-    });
-  const on = (...providers: readonly string[]): Allocations =>
-    Object.fromEntries(providers.map((uuid) => [uuid, { resources: FLAVOR }]));
-  const held = async (consumer = I) => {
-    const { allocations } = await client.getAllocationsForConsumer(consumer);
-    return Object.fromEntries(Object.entries(allocations).map(([uuid, { resources }]) => [uuid, resources]));
-  };
+  const hosts = twoHosts();
+  const { claim, held } = hosts;
 
   describe("claim", () => {
     it("5.5 claim of a consumer that holds nothing: reads, then writes with generation null", async () => {
       expect(await claim(on(S))).toBe(true);
-      expect(bench.requests(NAMES)).toEqual(["GET /allocations/I 1.28", "PUT /allocations/I 1.36"]);
-      expect(bench.sent[1]?.body).toEqual({
+      expect(hosts.bench.requests(NAMES)).toEqual(["GET /allocations/I 1.28", "PUT /allocations/I 1.36"]);
+      expect(hosts.bench.sent[1]?.body).toEqual({
         allocations: on(S),
         project_id: "project",
         user_id: "user",
@@ -85,31 +37,31 @@ describe("5.5 allocation calls", () => {
     });
 
     it("9.4 answer lost after commit, claim run again as a whole: finds its own record and writes the same", async () => {
-      bench.inject({ on: "PUT /allocations", does: "lose" });
+      hosts.bench.inject({ on: "PUT /allocations", does: "lose" });
       expect(await claim(on(S))).toBeNull();
       expect(await claim(on(S))).toBe(true);
       expect(await held()).toEqual({ [S]: FLAVOR });
     });
 
     it("5.3 row 6 409 consumer conflict: AllocationUpdateFailed, once, without a retry", async () => {
-      bench.inject({ on: "PUT /allocations", does: CONSUMER_CONFLICT });
+      hosts.bench.inject({ on: "PUT /allocations", does: CONSUMER_CONFLICT });
       await expect(claim(on(S))).rejects.toThrow(AllocationUpdateFailed);
-      expect(bench.slept).toEqual([]);
+      expect(hosts.bench.slept).toEqual([]);
     });
 
     it("409 of another kind of race: tried 4 times in all, waiting uniform(0, 2k) s before try k, then false", async () => {
-      bench.inject({ on: "PUT /allocations", does: PROVIDER_RACE, times: 4 });
+      hosts.bench.inject({ on: "PUT /allocations", does: PROVIDER_RACE, times: 4 });
       expect(await claim(on(S))).toBe(false);
-      expect(bench.sent.filter(({ method }) => method === "PUT")).toHaveLength(4);
-      expect(bench.sent.filter(({ method }) => method === "GET")).toHaveLength(4);
-      expect(bench.slept).toHaveLength(3);
-      bench.slept.forEach((slept, index) => {
+      expect(hosts.bench.sent.filter(({ method }) => method === "PUT")).toHaveLength(4);
+      expect(hosts.bench.sent.filter(({ method }) => method === "GET")).toHaveLength(4);
+      expect(hosts.bench.slept).toHaveLength(3);
+      hosts.bench.slept.forEach((slept, index) => {
         expect(slept).toBeLessThan(2000 * (index + 1));
       });
     });
 
     it("409 of another kind of race, once: succeeds", async () => {
-      bench.inject({ on: "PUT /allocations", does: PROVIDER_RACE });
+      hosts.bench.inject({ on: "PUT /allocations", does: PROVIDER_RACE });
       expect(await claim(on(S))).toBe(true);
     });
 
@@ -120,56 +72,58 @@ describe("5.5 allocation calls", () => {
     });
 
     it("500 on the read: ConsumerAllocationRetrievalFailed", async () => {
-      bench.inject({ on: "GET /allocations", does: refusal(500, "", "oops") });
+      hosts.bench.inject({ on: "GET /allocations", does: refusal(500, "", "oops") });
       await expect(claim(on(S))).rejects.toThrow(ConsumerAllocationRetrievalFailed);
     });
   });
 
   it("5.5 put_allocations: writes without reading; a wrong generation is AllocationUpdateFailed", async () => {
     const write = { allocations: on(S), projectId: "project", userId: "user", consumerGeneration: null };
-    expect(await client.putAllocations(I, write)).toBe(true);
-    expect(bench.requests(NAMES)).toEqual(["PUT /allocations/I 1.28"]);
-    await expect(client.putAllocations(I, write)).rejects.toThrow(AllocationUpdateFailed);
+    expect(await hosts.client.putAllocations(I, write)).toBe(true);
+    expect(hosts.bench.requests(NAMES)).toEqual(["PUT /allocations/I 1.28"]);
+    await expect(hosts.client.putAllocations(I, write)).rejects.toThrow(AllocationUpdateFailed);
   });
 
   it("5.5 add_resources, 5.5 remove_resources: sums, drops what becomes empty, refuses more than there is", async () => {
     await claim(on(S));
-    await client.addResources(I, { [S]: { resources: { DISK_GB: 5 } }, [NFS]: { resources: { DISK_GB: 1 } } });
+    await hosts.client.addResources(I, { [S]: { resources: { DISK_GB: 5 } }, [NFS]: { resources: { DISK_GB: 1 } } });
     expect(await held()).toEqual({ [S]: { ...FLAVOR, DISK_GB: 5 }, [NFS]: { DISK_GB: 1 } });
-    await client.removeResources(I, { [S]: { resources: { DISK_GB: 5 } }, [NFS]: { resources: { DISK_GB: 1 } } });
+    await hosts.client.removeResources(I, { [S]: { resources: { DISK_GB: 5 } }, [NFS]: { resources: { DISK_GB: 1 } } });
     expect(await held()).toEqual({ [S]: FLAVOR });
-    await expect(client.removeResources(I, { [S]: { resources: { VCPU: 2 } } })).rejects.toThrow(/holds 1 VCPU.*2/);
-    await expect(client.removeResources(I, { [D]: { resources: { VCPU: 1 } } })).rejects.toThrow(
+    await expect(hosts.client.removeResources(I, { [S]: { resources: { VCPU: 2 } } })).rejects.toThrow(
+      /holds 1 VCPU.*2/,
+    );
+    await expect(hosts.client.removeResources(I, { [D]: { resources: { VCPU: 1 } } })).rejects.toThrow(
       AllocationUpdateFailed,
     );
-    await expect(client.addResources(M, on(S))).rejects.toThrow(AllocationUpdateFailed);
+    await expect(hosts.client.addResources(M, on(S))).rejects.toThrow(AllocationUpdateFailed);
     expect(await held()).toEqual({ [S]: FLAVOR });
   });
 
   it("add_resources: any concurrent update is retried with a fresh read, at most 4 tries", async () => {
     await claim(on(S));
-    bench.inject({ on: "PUT /allocations", does: CONSUMER_CONFLICT, times: 3 });
-    await client.addResources(I, { [S]: { resources: { DISK_GB: 5 } } });
+    hosts.bench.inject({ on: "PUT /allocations", does: CONSUMER_CONFLICT, times: 3 });
+    await hosts.client.addResources(I, { [S]: { resources: { DISK_GB: 5 } } });
     expect(await held()).toEqual({ [S]: { ...FLAVOR, DISK_GB: 5 } });
-    bench.inject({ on: "PUT /allocations", does: CONSUMER_CONFLICT, times: 4 });
-    await expect(client.addResources(I, { [S]: { resources: { DISK_GB: 5 } } })).rejects.toThrow(
+    hosts.bench.inject({ on: "PUT /allocations", does: CONSUMER_CONFLICT, times: 4 });
+    await expect(hosts.client.addResources(I, { [S]: { resources: { DISK_GB: 5 } } })).rejects.toThrow(
       AllocationUpdateFailed,
     );
   });
 
   describe("remove_provider_tree", () => {
     beforeEach(async () => {
-      const tree = await client.getProviderTreeAndEnsureRoot(S, "devstack1");
+      const tree = await hosts.client.getProviderTreeAndEnsureRoot(S, "devstack1");
       tree.newChild("devstack1_gpu", S, CHILD);
       tree.updateInventory(CHILD, { VGPU: inventoryOf(2) });
-      await client.updateFromProviderTree(tree);
+      await hosts.client.updateFromProviderTree(tree);
       await claim({ ...on(S, D), [CHILD]: { resources: { VGPU: 1 } }, [NFS]: { resources: { DISK_GB: 1 } } });
-      bench.mark();
+      hosts.bench.mark();
     });
 
     it("5.5 remove_provider_tree strips the whole tree and nothing else: destination and sharing provider stay bit-equal (V15)", async () => {
-      expect(await client.removeProviderTreeFromInstanceAllocation(I, S, { retry: false })).toBe(true);
-      expect(bench.requests(NAMES)).toEqual([
+      expect(await hosts.client.removeProviderTreeFromInstanceAllocation(I, S, { retry: false })).toBe(true);
+      expect(hosts.bench.requests(NAMES)).toEqual([
         "GET /allocations/I 1.28",
         "GET /resource_providers?in_tree=S 1.14",
         "PUT /allocations/I 1.28",
@@ -178,16 +132,17 @@ describe("5.5 allocation calls", () => {
     });
 
     it("nothing on that tree: true without a write; no allocations: false", async () => {
-      await client.removeProviderTreeFromInstanceAllocation(I, S, { retry: false });
-      bench.mark();
-      expect(await client.removeProviderTreeFromInstanceAllocation(I, S, { retry: false })).toBe(true);
-      expect(bench.requests(NAMES).filter((request) => request.startsWith("PUT"))).toEqual([]);
-      expect(await client.removeProviderTreeFromInstanceAllocation(M, S, { retry: false })).toBe(false);
+      await hosts.client.removeProviderTreeFromInstanceAllocation(I, S, { retry: false });
+      hosts.bench.mark();
+      expect(await hosts.client.removeProviderTreeFromInstanceAllocation(I, S, { retry: false })).toBe(true);
+      expect(hosts.bench.requests(NAMES).filter((request) => request.startsWith("PUT"))).toEqual([]);
+      expect(await hosts.client.removeProviderTreeFromInstanceAllocation(M, S, { retry: false })).toBe(false);
     });
 
     it("the last tree of a consumer takes the consumer with it", async () => {
-      for (const root of [S, D, NFS]) await client.removeProviderTreeFromInstanceAllocation(I, root, { retry: false });
-      expect(await client.getAllocationsForConsumer(I)).toEqual({
+      for (const root of [S, D, NFS])
+        await hosts.client.removeProviderTreeFromInstanceAllocation(I, root, { retry: false });
+      expect(await hosts.client.getAllocationsForConsumer(I)).toEqual({
         allocations: {},
         projectId: null,
         userId: null,
@@ -196,62 +151,62 @@ describe("5.5 allocation calls", () => {
     });
 
     it("upstream: a conflict is answered with false and not tried again", async () => {
-      bench.inject({ on: "PUT /allocations", does: CONSUMER_CONFLICT });
-      expect(await client.removeProviderTreeFromInstanceAllocation(I, S, { retry: false })).toBe(false);
-      expect(bench.sent).toHaveLength(3);
+      hosts.bench.inject({ on: "PUT /allocations", does: CONSUMER_CONFLICT });
+      expect(await hosts.client.removeProviderTreeFromInstanceAllocation(I, S, { retry: false })).toBe(false);
+      expect(hosts.bench.sent).toHaveLength(3);
     });
 
     it("3.3 GAP-a OPT: a conflict is tried again after a fresh read, 4 times in all", async () => {
-      bench.inject({ on: "PUT /allocations", does: CONSUMER_CONFLICT, times: 3 });
-      expect(await client.removeProviderTreeFromInstanceAllocation(I, S, { retry: true })).toBe(true);
+      hosts.bench.inject({ on: "PUT /allocations", does: CONSUMER_CONFLICT, times: 3 });
+      expect(await hosts.client.removeProviderTreeFromInstanceAllocation(I, S, { retry: true })).toBe(true);
       expect(Object.keys(await held())).toEqual(expect.arrayContaining([D, NFS]));
       await claim(on(S));
-      bench.inject({ on: "PUT /allocations", does: CONSUMER_CONFLICT, times: 4 });
-      expect(await client.removeProviderTreeFromInstanceAllocation(I, S, { retry: true })).toBe(false);
+      hosts.bench.inject({ on: "PUT /allocations", does: CONSUMER_CONFLICT, times: 4 });
+      expect(await hosts.client.removeProviderTreeFromInstanceAllocation(I, S, { retry: true })).toBe(false);
       expect(Object.keys(await held())).toContain(S);
     });
 
     it("9.4 answer lost after commit: asked again, it finds nothing to strip", async () => {
-      bench.inject({ on: "PUT /allocations", does: "lose" });
-      await expect(client.removeProviderTreeFromInstanceAllocation(I, S, { retry: true })).rejects.toThrow(
+      hosts.bench.inject({ on: "PUT /allocations", does: "lose" });
+      await expect(hosts.client.removeProviderTreeFromInstanceAllocation(I, S, { retry: true })).rejects.toThrow(
         ConnectFailure,
       );
-      bench.mark();
-      expect(await client.removeProviderTreeFromInstanceAllocation(I, S, { retry: true })).toBe(true);
-      expect(bench.requests().some((request) => request.startsWith("PUT"))).toBe(false);
+      hosts.bench.mark();
+      expect(await hosts.client.removeProviderTreeFromInstanceAllocation(I, S, { retry: true })).toBe(true);
+      expect(hosts.bench.requests().some((request) => request.startsWith("PUT"))).toBe(false);
     });
   });
 
   describe("delete", () => {
     it("5.5 delete force: one DELETE without a generation; 404 is false", async () => {
       await claim(on(S, D));
-      bench.mark();
-      expect(await client.deleteAllocation(I, { force: true })).toBe(true);
-      expect(bench.requests(NAMES)).toEqual(["DELETE /allocations/I"]);
-      expect(await client.deleteAllocation(I, { force: true })).toBe(false);
+      hosts.bench.mark();
+      expect(await hosts.client.deleteAllocation(I, { force: true })).toBe(true);
+      expect(hosts.bench.requests(NAMES)).toEqual(["DELETE /allocations/I"]);
+      expect(await hosts.client.deleteAllocation(I, { force: true })).toBe(false);
       expect(await held()).toEqual({});
     });
 
     it("5.5 delete not force: empties the consumer with the generation read; nothing held is false", async () => {
       await claim(on(S, D));
-      bench.mark();
-      expect(await client.deleteAllocation(I, { force: false })).toBe(true);
-      expect(bench.requests(NAMES)).toEqual(["GET /allocations/I 1.28", "PUT /allocations/I 1.28"]);
-      expect(bench.sent[1]?.body).toEqual({
+      hosts.bench.mark();
+      expect(await hosts.client.deleteAllocation(I, { force: false })).toBe(true);
+      expect(hosts.bench.requests(NAMES)).toEqual(["GET /allocations/I 1.28", "PUT /allocations/I 1.28"]);
+      expect(hosts.bench.sent[1]?.body).toEqual({
         allocations: {},
         project_id: "project",
         user_id: "user",
         consumer_generation: 1,
       });
-      expect(await client.deleteAllocation(I, { force: false })).toBe(false);
+      expect(await hosts.client.deleteAllocation(I, { force: false })).toBe(false);
     });
 
     it("not force, consumer changed meanwhile: AllocationDeleteFailed, the consumer keeps what it has", async () => {
       await claim(on(S));
-      bench.inject({
+      hosts.bench.inject({
         on: "PUT /allocations",
         does: async () => {
-          await bench.ask("PUT", `/allocations/${I}`, "1.28", {
+          await hosts.bench.ask("PUT", `/allocations/${I}`, "1.28", {
             allocations: on(D),
             project_id: "project",
             user_id: "user",
@@ -259,20 +214,20 @@ describe("5.5 allocation calls", () => {
           });
         },
       });
-      await expect(client.deleteAllocation(I, { force: false })).rejects.toThrow(AllocationDeleteFailed);
+      await expect(hosts.client.deleteAllocation(I, { force: false })).rejects.toThrow(AllocationDeleteFailed);
       expect(await held()).toEqual({ [D]: FLAVOR });
     });
 
     it("500: AllocationDeleteFailed", async () => {
-      bench.inject({ on: "DELETE /allocations", does: refusal(500, "", "oops") });
-      await expect(client.deleteAllocation(I, { force: true })).rejects.toThrow(AllocationDeleteFailed);
+      hosts.bench.inject({ on: "DELETE /allocations", does: refusal(500, "", "oops") });
+      await expect(hosts.client.deleteAllocation(I, { force: true })).rejects.toThrow(AllocationDeleteFailed);
     });
 
     it("9.4 answer lost after commit: null, and asked again false", async () => {
       await claim(on(S));
-      bench.inject({ on: "DELETE /allocations", does: "lose" });
-      expect(await client.deleteAllocation(I, { force: true })).toBeNull();
-      expect(await client.deleteAllocation(I, { force: true })).toBe(false);
+      hosts.bench.inject({ on: "DELETE /allocations", does: "lose" });
+      expect(await hosts.client.deleteAllocation(I, { force: true })).toBeNull();
+      expect(await hosts.client.deleteAllocation(I, { force: true })).toBe(false);
     });
   });
 });

@@ -1,0 +1,77 @@
+import { beforeEach } from "vitest";
+import type { ReportClient } from "../../../src/placement/report-client.js";
+import type { Allocations, ResourceAmounts } from "../../../src/placement/types.js";
+import { NODE_INVENTORY, PlacementBench, refusal } from "./bench.js";
+
+/** Providers: two hosts, their storage, and a device. */
+export const S = "00000000-0000-4000-8000-000000000001";
+export const D = "00000000-0000-4000-8000-000000000002";
+export const NFS = "00000000-0000-4000-8000-000000000003";
+export const CHILD = "00000000-0000-4000-8000-000000000004";
+/** Consumers: an instance and a migration. */
+export const I = "cccccccc-0000-4000-8000-000000000001";
+export const M = "cccccccc-0000-4000-8000-000000000002";
+export const NAMES = { [S]: "S", [D]: "D", [NFS]: "NFS", [I]: "I", [M]: "M" };
+
+export const FLAVOR = { VCPU: 1, MEMORY_MB: 512 };
+export const CONSUMER_CONFLICT = refusal(
+  409,
+  "placement.concurrent_update",
+  "consumer generation conflict - expected 1 but got 2",
+);
+export const PROVIDER_RACE = refusal(
+  409,
+  "placement.concurrent_update",
+  "Another thread concurrently updated the data",
+);
+
+/** {@link FLAVOR} on each of them. */
+export const on = (...providers: readonly string[]): Allocations =>
+  Object.fromEntries(providers.map((uuid) => [uuid, { resources: FLAVOR }]));
+
+/** A Placement with S, D and NFS, and a client that knows them: anew before each test. */
+export class TwoHosts {
+  bench = new PlacementBench();
+  client: ReportClient = this.bench.client();
+
+  async reset(): Promise<void> {
+    this.bench = new PlacementBench();
+    this.client = this.bench.client();
+    for (const [uuid, name] of [
+      [S, "devstack1"],
+      [D, "devstack2"],
+      [NFS, "nfs"],
+    ] as const) {
+      const tree = await this.client.getProviderTreeAndEnsureRoot(uuid, name);
+      tree.updateInventory(uuid, NODE_INVENTORY);
+      await this.client.updateFromProviderTree(tree);
+    }
+    this.bench.mark();
+  }
+
+  readonly claim = (
+    allocations: Allocations,
+    held: "double" | "replace" = "double",
+    consumer = I,
+  ): Promise<boolean | null> =>
+    this.client.claimResources({
+      consumer,
+      request: { allocations },
+      projectId: "project",
+      userId: "user",
+      version: "1.36",
+      held,
+    });
+
+  readonly held = async (consumer = I): Promise<Readonly<Record<string, ResourceAmounts>>> => {
+    const { allocations } = await this.client.getAllocationsForConsumer(consumer);
+    return Object.fromEntries(Object.entries(allocations).map(([uuid, { resources }]) => [uuid, resources]));
+  };
+}
+
+/** For the tests of the suite that calls it. */
+export function twoHosts(): TwoHosts {
+  const hosts = new TwoHosts();
+  beforeEach(() => hosts.reset());
+  return hosts;
+}
