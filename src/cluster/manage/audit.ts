@@ -12,7 +12,7 @@ export interface AuditOptions {
   readonly verbose: boolean;
 }
 
-export const AUDIT_CODES = { clean: 0, failed: 1, found: 3, deleted: 4 } as const;
+const AUDIT_CODES = { clean: 0, failed: 1, found: 3, deleted: 4 } as const;
 
 /** `nova-manage placement audit` (spec 7.4). @returns the exit code. @throws {ManageFailure}, and Placement's and the conductor's errors */
 export async function audit(parts: ManageParts, options: AuditOptions): Promise<number> {

@@ -14,7 +14,7 @@ export interface HealOptions {
 }
 
 /** Codes of the command as a whole; those that an instance decides are in heal-instance.ts. */
-export const CODES = { healed: 0, maxCountReached: 1, nothingHealed: 4 } as const;
+const CODES = { healed: 0, maxCountReached: 1, nothingHealed: 4 } as const;
 
 /** Candidates that are looked for at a time without --max-count. */
 const BATCH = 50;

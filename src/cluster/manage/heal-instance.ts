@@ -8,7 +8,7 @@ import { putAllocations, updateFailed } from "./put-allocations.js";
 import { pythonJson } from "./python-json.js";
 
 /** Codes of `heal_allocations` that one instance decides. */
-export const HEAL_CODES = { nodeNotFound: 2, notWritten: 3, notSupported: 8 } as const;
+const HEAL_CODES = { nodeNotFound: 2, notWritten: 3, notSupported: 8 } as const;
 
 export interface HealContext {
   readonly parts: ManageParts;

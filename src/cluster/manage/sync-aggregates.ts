@@ -8,7 +8,7 @@ export interface SyncOptions {
   readonly verbose: boolean;
 }
 
-export const SYNC_CODES = {
+const SYNC_CODES = {
   synced: 0,
   severalNodes: 1,
   notRead: 2,
