@@ -155,6 +155,8 @@ describe("6.1 build, failures", () => {
       checkUsage(world, agent);
       expect(agent.hypervisor.guests.size).toBe(0);
       expect(agent.hypervisor.calls.includes(`failedSpawnCleanup ${vm.uuid}`)).toBe(at !== "getAvailableNodes");
+      // 8.2: the ports that the build plugged.
+      expect(agent.hypervisor.calls.includes(`unplugVifs ${vm.uuid}`)).toBe(at !== "getAvailableNodes");
       expect(world.store.instances.fault(vm.uuid)).toBeNull();
     },
   );
