@@ -49,9 +49,8 @@ const detailsFor = async (
   { placement }: Cloud,
   findings: readonly Finding[],
 ): Promise<ReadonlyMap<string, ProviderDetails>> => {
-  const deleted = findings.flatMap(({ remedies }) => remedies.filter(({ kind }) => kind === "delete-provider"));
   const details = new Map<string, ProviderDetails>();
-  for (const remedy of deleted) {
+  for (const remedy of findings.flatMap(({ remedies }) => remedies)) {
     if (remedy.kind === "delete-provider") details.set(remedy.uuid, await readDetails(placement, remedy.uuid));
   }
   return details;

@@ -1,4 +1,5 @@
 import { mapConcurrently } from "../../runtime/queue.js";
+import { CloudRefused } from "../cloud/errors.js";
 import type { ServiceClient } from "../cloud/service-client.js";
 import { asArray, asNumber, asRecord, asString, asStringOrNull, mapRecord, numberOr } from "./fields.js";
 import type { Consumer, ConsumerRecord, Held, Inventory, OnProgress, Provider } from "./records.js";
@@ -45,8 +46,12 @@ export const listProviders = async (placement: ServiceClient): Promise<Map<strin
 
 /** Providers with a trait; none where Placement has never heard of the trait, which it answers with 400. */
 const withTrait = async (placement: ServiceClient, trait: string): Promise<readonly string[]> => {
-  const answer = await placement.request("GET", `/resource_providers?required=${trait}`);
-  return answer.status === 400 ? [] : uuidsIn(JSON.parse(answer.body));
+  try {
+    return uuidsIn(await placement.get(`/resource_providers?required=${trait}`));
+  } catch (error) {
+    if (error instanceof CloudRefused && error.status === 400) return [];
+    throw error;
+  }
 };
 
 const uuidsIn = (body: unknown): readonly string[] =>

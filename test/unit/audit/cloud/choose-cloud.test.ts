@@ -93,18 +93,30 @@ describe("which cloud, and how it is entered", () => {
   });
 
   it.each([
-    ["no YAML", "clouds:\n  one: [\n", /^\/work\/clouds.yaml:\d+: not YAML/],
-    ["no clouds", "cloud: 1\n", /^\/work\/clouds.yaml:1: expected a mapping "clouds:"/],
+    ["no YAML", "clouds:\n  one: [\n", /^\/home\/me\/cloud\/clouds.yaml:\d+: not YAML/],
+    ["no clouds", "cloud: 1\n", /^\/home\/me\/cloud\/clouds.yaml:1: expected a mapping "clouds:"/],
     ["another cloud", "clouds:\n  two: {}\n", /expected a cloud one, found two/],
-    ["no mapping", "clouds:\n  one: 3\n", /^\/work\/clouds.yaml:2: expected settings of cloud one/],
-    ["a list as auth", "clouds:\n  one:\n    auth: [1]\n", /^\/work\/clouds.yaml:3: expected a mapping below auth/],
-    ["a missing key", CLOUDS.replace("      username: admin\n", ""), /^\/work\/clouds.yaml:2 .*username is missing/],
-    ["no URL", CLOUDS.replace("http://keystone:5000/v3", "keystone"), /^\/work\/clouds.yaml:4: expected http:/],
+    ["no mapping", "clouds:\n  one: 3\n", /^\/home\/me\/cloud\/clouds.yaml:2: expected settings of cloud one/],
+    [
+      "a list as auth",
+      "clouds:\n  one:\n    auth: [1]\n",
+      /^\/home\/me\/cloud\/clouds.yaml:3: expected a mapping below auth/,
+    ],
+    [
+      "a missing key",
+      CLOUDS.replace("      username: admin\n", ""),
+      /^\/home\/me\/cloud\/clouds.yaml:2 .*username is missing/,
+    ],
+    [
+      "no URL",
+      CLOUDS.replace("http://keystone:5000/v3", "keystone"),
+      /^\/home\/me\/cloud\/clouds.yaml:4: expected http:/,
+    ],
     ["a foreign auth_type", `${CLOUDS}  x: {}\n`.replace("v3application", "v3oidc"), /:14: expected one of password/],
     [
       "a list as password",
       CLOUDS.replace("0012", "[hunter2]"),
-      /^\/work\/clouds.yaml:6: expected text as auth.password/,
+      /^\/home\/me\/cloud\/clouds.yaml:6: expected text as auth.password/,
     ],
     ["verify: false", CLOUDS.replace("    region_name", "    verify: false\n    region_name"), /:10: verify: false/],
   ])("tells the line of %s, and no secret", async (what, text, message) => {
