@@ -29,18 +29,21 @@ const WAITING = ["wait call-back", "clean wait", "inspect wait", "rescue wait"];
 
 export const PROVISION_STATES: ReadonlySet<string> = new Set([...Object.keys(TRANSITIONS), ...WAITING]);
 
-/** What a client puts as `target` → the event. */
-const VERBS: Readonly<Record<string, string>> = {
-  active: "deploy",
-  deploy: "deploy",
-  deleted: "delete",
-  undeploy: "delete",
-};
+/** What a client puts as `target` → the event; others are named alike. */
+const VERBS: ReadonlyMap<string, string> = new Map([
+  ["active", "deploy"],
+  ["deploy", "deploy"],
+  ["deleted", "delete"],
+  ["undeploy", "delete"],
+]);
 
-export const eventOf = (target: string): string => VERBS[target] ?? target;
+export const eventOf = (target: string): string => VERBS.get(target) ?? target;
 
 /** Undefined: the event means nothing in this state. */
-export const nextState = (state: string, event: string): string | undefined => TRANSITIONS[state]?.[event];
+export const nextState = (state: string, event: string): string | undefined => {
+  const events = TRANSITIONS[state] ?? {};
+  return Object.hasOwn(events, event) ? events[event] : undefined;
+};
 
 /** Events that a client may cause; the others are the hardware's. */
 export const CLIENT_EVENTS: ReadonlySet<string> = new Set(

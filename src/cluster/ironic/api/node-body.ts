@@ -45,7 +45,7 @@ export const readNewNode = (body: unknown, minor: number): NodeChanges & { reado
   const wrong = (text: string) => new IronicError(400, `Schema error for node: ${text}`);
   if (!isObject(body)) throw wrong(`${pythonRepr(body)} is not of type 'object'`);
   if (body.driver === undefined) throw wrong("'driver' is a required property");
-  const unknown = Object.keys(body).find((name) => !(name in SETTABLE) && name !== "uuid");
+  const unknown = Object.keys(body).find((name) => !Object.hasOwn(SETTABLE, name) && name !== "uuid");
   if (unknown !== undefined) throw wrong(`Additional properties are not allowed ('${unknown}' was unexpected)`);
   const { uuid, ...rest } = body;
   for (const [name, value] of Object.entries(rest)) {

@@ -82,8 +82,10 @@ export const DEFAULT_FIELDS: readonly string[] = [
 /** Links to what belongs to a node, in whole views only. */
 const PARTS = { ports: 1, states: 14, portgroups: 24, volume: 32 } as const;
 
-export const firstMinorOf = (field: string): number | undefined =>
-  (({ ...FIELDS, ...DERIVED }) as Readonly<Record<string, number>>)[field];
+const FIRST_MINORS: ReadonlyMap<string, number> = new Map(Object.entries({ ...FIELDS, ...DERIVED }));
+
+/** Undefined: there is no such field. */
+export const firstMinorOf = (field: string): number | undefined => FIRST_MINORS.get(field);
 
 /** @throws {IronicError} 406 a field is newer than the request's version, 400 it exists in none */
 export const checkFields = (fields: readonly string[], minor: number): void => {
@@ -109,8 +111,7 @@ export const nodeView = (
   { root, minor, reservation }: ViewContext,
   fields?: readonly string[],
 ): ((node: IronicNode) => Readonly<Record<string, unknown>>) => {
-  const table: Readonly<Record<string, number>> = { ...FIELDS, ...DERIVED };
-  const shown = (fields ?? Object.keys(table)).filter((field) => minor >= (table[field] ?? 1));
+  const shown = (fields ?? [...FIRST_MINORS.keys()]).filter((field) => minor >= (firstMinorOf(field) ?? 1));
   const parts = fields ? [] : Object.entries(PARTS).filter(([, from]) => minor >= from);
   return (node) => {
     const view: Record<string, unknown> = {};

@@ -67,6 +67,8 @@ export interface TestNode {
   readonly name: string;
   /** `/v1/nodes/<uuid>` */
   readonly path: string;
+  /** Of its port. */
+  readonly address: string;
 }
 
 /** A node of its own for a case, enrolled. */
@@ -85,10 +87,10 @@ export const enrolled = async (
     ...given,
   });
   expect(reply.status, reply.fault).toBe(201);
-  const address = `52:54:${uuid.slice(0, 8).match(/../g)?.join(":")}`;
+  const address = `52:54:${uuid.slice(0, 8).replace(/..(?!$)/g, "$&:")}`;
   const port = await post(client, "/v1/ports", { node_uuid: uuid, address });
   expect(port.status, port.fault).toBe(201);
-  return { uuid, name, path: `/v1/nodes/${uuid}` };
+  return { uuid, name, path: `/v1/nodes/${uuid}`, address };
 };
 
 /** Waits until a node's fields are so. */

@@ -176,7 +176,7 @@ export const NODE_CASES: readonly ContractCase[] = [
   {
     name: "a node with an instance is deleted in maintenance only; then its name is free",
     run: async (client) => {
-      const { path, uuid, name } = await enrolled(client);
+      const { path, uuid, name, address } = await enrolled(client);
       const instance = randomUUID();
       await patch(client, path, claim(instance));
       const refused = await remove(client, path);
@@ -187,6 +187,9 @@ export const NODE_CASES: readonly ContractCase[] = [
       const again = await post(client, "/v1/nodes", { uuid, name, driver: "fake-hardware" });
       expect(again.status).toBe(201);
       expect(again.body).toMatchObject({ provision_state: "enroll", instance_uuid: null, maintenance: false });
+      expect((await get(client, `/v1/ports?node=${uuid}`)).body).toEqual({ ports: [] });
+      const port = await post(client, "/v1/ports", { node_uuid: uuid, address });
+      expect(port.status, port.fault).toBe(201);
     },
   },
   {

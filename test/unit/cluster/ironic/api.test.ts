@@ -8,6 +8,7 @@ import {
   type IronicRequest,
   patch,
   post,
+  put,
   remove,
 } from "../../../peers/ironic/contract/client.js";
 import { IronicWorld } from "./ironic-world.js";
@@ -156,6 +157,11 @@ describe("bad input", () => {
     ]);
     expect(inherited.status).toBe(200);
     expect(({} as Record<string, unknown>).polluted).toBeUndefined();
+    expect((await get(ironic, "/v1/nodes?fields=constructor")).status).toBe(400);
+    expect((await get(ironic, "/v1/nodes?sort_key=constructor")).status).toBe(400);
+    expect((await post(ironic, "/v1/nodes", { driver: "fake-hardware", constructor: 1 })).status).toBe(400);
+    const verb = await put(ironic, "/v1/nodes/bm-000000/states/provision", { target: "constructor" });
+    expect([verb.status, verb.fault]).toEqual([400, expect.stringContaining("can not be performed on node")]);
   });
 
   const paths = [
