@@ -60,7 +60,9 @@ async function sourcesIn(folder: string): Promise<Source[]> {
 async function read(path: string): Promise<Source> {
   const text = await readFile(join(ROOT, path), "utf8");
   const code = text.replace(/\/\*[\s\S]*?\*\//g, "").replace(/(^|\s)\/\/.*$/gm, "");
-  const specifiers = code.matchAll(IMPORT);
+  // What a scaffold writes imports for somebody else.
+  const own = path.includes("/scaffold/") ? code.replace(/`(?:[^`\\]|\\[\s\S])*`/g, "``") : code;
+  const specifiers = own.matchAll(IMPORT);
   const imports = [...specifiers].map(([, fixed, dynamic]) => resolve(path, fixed ?? dynamic ?? ""));
   return { path, text, code, imports };
 }
