@@ -55,7 +55,7 @@ function judgeMigration(facts: LeakFacts, migration: Migration): LeakVerdict {
 
 /** Row 7 of spec 4.6, and what a same-host move has left. Rows of deleted instances are the tracker's. */
 function judgeInstance(facts: LeakFacts): LeakVerdict {
-  const { host, instance, moves, instanceHoldsElsewhere, instanceHoldsMore } = facts;
+  const { host, instance, moves, instanceHoldsElsewhere, instanceHoldsMore, guestIsHere } = facts;
   if (instance === null || instance.deleted !== 0 || instance.host === null) return KEEP;
   if (instance.taskState !== null || moves.some(isUnderWay)) return KEEP;
   if (instance.host === host) {
@@ -64,12 +64,12 @@ function judgeInstance(facts: LeakFacts): LeakVerdict {
     const reason = `${stayed.migrationType} ${stayed.id} on this host has ended (${stayed.status})`;
     return { action: "trim", kind: "instance", reason };
   }
-  // After a move in error this may be all that the instance has; a done evacuation from here is start-up's to clean up,
-  // guest first.
+  // After a move in error this may be all that the instance has; after an evacuation from here that is done the guest goes
+  // first, which is start-up's to see to.
   const unsettled = moves.some(
     ({ status, migrationType, sourceCompute }) =>
       (status === "error" && !instanceHoldsElsewhere) ||
-      (migrationType === "evacuation" && status === "done" && sourceCompute === host),
+      (migrationType === "evacuation" && status === "done" && sourceCompute === host && guestIsHere !== false),
   );
   return unsettled || isUnsure(facts)
     ? KEEP

@@ -1,8 +1,11 @@
 import { VirtDriverNotReady } from "../../virt/errors.js";
 import type { AgentParts } from "../parts.js";
 
-/** Spec 4.10 `_sync_power_states`; what one instance needs is the operations' to decide. */
-export async function syncPowerStates(parts: AgentParts): Promise<void> {
+/**
+ * Spec 4.10 `_sync_power_states`; what one instance needs is the operations' to decide.
+ * @param stopped guests that the agent itself has stopped: they may be wanted as they were (spec 3.3 GAP-c)
+ */
+export async function syncPowerStates(parts: AgentParts, stopped: ReadonlySet<string>): Promise<void> {
   const guests = await countGuests(parts);
   if (guests === null) {
     return;
@@ -12,7 +15,7 @@ export async function syncPowerStates(parts: AgentParts): Promise<void> {
     parts.logger.warn(`${instances.length} instances are recorded for this host, its hypervisor has ${guests} guests`);
   }
   for (const instance of instances) {
-    if (instance.taskState !== null) {
+    if (instance.taskState !== null || stopped.has(instance.uuid)) {
       continue;
     }
     try {

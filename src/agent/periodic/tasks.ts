@@ -44,7 +44,7 @@ export function periodicTasks(parts: AgentParts, pending: PendingEvacuations): r
       "_sync_power_states",
       options.syncPowerStateInterval,
       async () => {
-        await syncPowerStates(parts);
+        await syncPowerStates(parts, pending.instances);
         await countForeignGuests(parts, pending.instances);
       },
       true,

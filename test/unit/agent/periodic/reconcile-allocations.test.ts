@@ -80,7 +80,21 @@ describe("9.3, 4.6 row 7: an instance's allocations", () => {
     ["deleted: row 4 of the tracker", { instance: instance({ deleted: 7 }) }, "keep"],
     ["busy", { instance: instance({ taskState: "migrating" }) }, "keep"],
     ["after an evacuation that is cleaned up", { moves: [move("completed", { migrationType: "evacuation" })] }, "free"],
-    ["evacuation done, not cleaned up", { moves: [move("done", { migrationType: "evacuation" })] }, "keep"],
+    [
+      "evacuation done, and the guest is still here",
+      { moves: [move("done", { migrationType: "evacuation" })], guestIsHere: true },
+      "keep",
+    ],
+    [
+      "evacuation done, and the driver cannot tell",
+      { moves: [move("done", { migrationType: "evacuation" })], guestIsHere: null },
+      "keep",
+    ],
+    [
+      "evacuation done, the guest gone, and its clean-up failed (GAP-a)",
+      { moves: [move("done", { migrationType: "evacuation" })] },
+      "free",
+    ],
     [
       "evacuation done from another host",
       { moves: [move("done", { migrationType: "evacuation", sourceCompute: "devstack3" })] },

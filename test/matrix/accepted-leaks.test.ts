@@ -1,0 +1,165 @@
+import { describe, expect, test } from "vitest";
+import { NEW, OLD, VM } from "../fixtures/cold-moves.js";
+import { CONFLICT } from "../fixtures/fault-matrix/faults.js";
+import { FLOWS } from "../fixtures/fault-matrix/flows.js";
+import { CONTROL_PLANE } from "../fixtures/fault-matrix/matrix-control-plane.js";
+import { type Host, MatrixLab } from "../fixtures/fault-matrix/matrix-lab.js";
+import { nodes } from "../fixtures/fault-matrix/server.js";
+
+/** Table 9.3 but for its row on live migrations: exactly that leak from upstream's agents, and none from repairing ones. */
+interface Leak {
+  readonly row: string;
+  /** The operation that is begun. */
+  readonly flow: string;
+  /** What goes wrong; resolves when it has. */
+  readonly happens: (matrix: MatrixLab, begin: () => void | Promise<void>) => Promise<void>;
+  /** Consumers' allocations by host: the instance's, and the last migration's. */
+  readonly leaks: Held;
+  readonly repaired: Held;
+  /** Invariants that upstream breaks on the way. */
+  readonly breaks?: readonly string[];
+}
+
+interface Held {
+  readonly I: Readonly<Record<string, unknown>>;
+  readonly M?: Readonly<Record<string, unknown>>;
+}
+
+/** Refuses every write of allocations by one process, until it is lifted. */
+const conflicts = ({ lab }: MatrixLab, process: string): (() => void) =>
+  lab.world.network.inject({
+    fault: { kind: "answer", response: CONFLICT },
+    match: ({ from, method, url }) => from === process && method !== "GET" && url.includes("/allocations"),
+  });
+
+const whileConflicting =
+  (host: Host): Leak["happens"] =>
+  async (matrix, begin) => {
+    const lift = conflicts(matrix, `agent-${host}`);
+    await begin();
+    await matrix.lab.world.advance(30_000);
+    lift();
+  };
+
+const LEAKS: readonly Leak[] = [
+  {
+    row: "M holds S after a conflict on confirm",
+    flow: "confirm of resize, split",
+    happens: whileConflicting("devstack1"),
+    leaks: { I: { devstack2: NEW }, M: { devstack1: OLD } },
+    repaired: { I: { devstack2: NEW }, M: {} },
+  },
+  {
+    row: "I on D and M on S after a failed M→I on revert",
+    flow: "revert of resize, split",
+    happens: whileConflicting("devstack1"),
+    leaks: { I: { devstack2: NEW }, M: { devstack1: OLD } },
+    repaired: { I: { devstack1: OLD }, M: {} },
+  },
+  {
+    row: "I holds S after a failed evacuated clean-up (GAP-a)",
+    flow: "forced evacuate",
+    happens: async (matrix, begin) => {
+      await begin();
+      await matrix.lab.world.runUntil(() => matrix.lab.instance(VM).host === "devstack2");
+      const lift = conflicts(matrix, "agent-devstack1");
+      await matrix.revive();
+      lift();
+    },
+    leaks: { I: { devstack1: OLD, devstack2: OLD }, M: {} },
+    repaired: { I: { devstack2: OLD }, M: {} },
+  },
+  {
+    row: "instance without allocation, the destination failed after the source had cleaned up",
+    flow: "forced evacuate",
+    happens: async (matrix, begin) => {
+      const { lab } = matrix;
+      let reached = false;
+      let goOn: () => void = () => {};
+      matrix.onStep = async (_, point) => {
+        if (point !== "agent.evacuate_instance.spawn") return;
+        reached = true;
+        await new Promise<void>((resolve) => {
+          goOn = resolve;
+        });
+      };
+      await begin();
+      await lab.world.runUntil(() => reached);
+      await matrix.revive();
+      matrix.onDriver = (host) => (host === "devstack2" ? new Error("the hypervisor is broken") : undefined);
+      goOn();
+      await lab.world.advance(30_000);
+      matrix.onDriver = () => undefined;
+    },
+    leaks: { I: {}, M: {} },
+    breaks: ["V2", "V18"],
+    repaired: { I: { devstack1: OLD }, M: {} },
+  },
+];
+
+async function outcomeOf(leak: Leak, upstream: boolean): Promise<MatrixLab> {
+  const flow = FLOWS.find(({ name }) => name === leak.flow);
+  if (!flow) throw new Error(`no flow ${leak.flow}`);
+  const matrix = await MatrixLab.create({ ...flow.lab, upstream, breaks: upstream ? (leak.breaks ?? []) : [] });
+  await leak.happens(matrix, await flow.prepare(matrix));
+  await matrix.lab.world.advance(20 * 60_000);
+  return matrix;
+}
+
+async function held({ lab }: MatrixLab): Promise<Held> {
+  const byHost = async (consumer: string) =>
+    Object.fromEntries(
+      Object.entries(await lab.held(consumer)).map(([uuid, amounts]) => [
+        lab.store.computeNodes.getByUuid(uuid)?.host ?? uuid,
+        amounts,
+      ]),
+    );
+  const migration = lab.store.migrations.byFilters({ instanceUuid: VM, readDeleted: true }).at(-1);
+  return { I: await byHost(VM), ...(migration ? { M: await byHost(migration.uuid) } : {}) };
+}
+
+describe.each(LEAKS)("9.3 $row", (leak) => {
+  test("upstream: exactly that leak", async () => {
+    expect(await held(await outcomeOf(leak, true))).toEqual(leak.leaks);
+  });
+
+  test("with reconcile_allocations = repair: none", async () => {
+    expect(await held(await outcomeOf(leak, false))).toEqual(leak.repaired);
+  });
+});
+
+test("9.3 an orphan provider after service delete: upstream leaves it with what is held in it", async () => {
+  const [leak] = LEAKS;
+  if (!leak) throw new Error("no leaks");
+  const matrix = await outcomeOf(leak, true);
+  const { lab, controlPlane } = matrix;
+  const { d } = nodes(matrix);
+  matrix.kill("devstack1");
+  controlPlane.settings.serviceDeletePolicy = "upstream";
+  const service = lab.store.services.getByHost("devstack1", "nova-compute");
+  const deleted = controlPlane.ask("DELETE", `/os-services/${service?.uuid}`);
+  await lab.world.runUntil(deleted);
+  expect(lab.store.services.getByHost("devstack1", "nova-compute")).toBeNull();
+  expect(await lab.providers()).toContain("devstack1");
+  expect(await lab.held(VM)).toEqual({ [d.uuid]: NEW });
+});
+
+test("9.3 I holds H when Placement was down at a local delete, until the tracker of H finds it deleted", async () => {
+  for (const upstream of [true, false]) {
+    const matrix = await MatrixLab.create({ upstream });
+    const { lab } = matrix;
+    const begin = await FLOWS.find(({ name }) => name === "delete")?.prepare(matrix);
+    matrix.kill("devstack1");
+    const service = lab.store.services.getByHost("devstack1", "nova-compute");
+    if (service) lab.store.services.update(service.id, { forcedDown: true });
+    const lift = lab.world.network.inject({ fault: { kind: "refuse" }, match: ({ from }) => from === CONTROL_PLANE });
+    await begin?.();
+    await lab.world.advance(30_000);
+    lift();
+    expect(lab.store.instances.get(VM)).toBeNull();
+    expect(await held(matrix)).toEqual({ I: { devstack1: OLD } });
+    await matrix.revive();
+    await lab.world.advance(5 * 60_000);
+    expect(await held(matrix)).toEqual({ I: {} });
+  }
+});
