@@ -12,8 +12,8 @@ export class PlanUnreadable extends Error {
 export const writePlan = (files: Files, path: string, plan: Plan): Promise<void> =>
   files.write(path, `${JSON.stringify(plan, null, 2)}\n`, { mode: 0o600 });
 
-/** @throws {PlanUnreadable} */
-export const readPlan = async (files: Files, path: string): Promise<Plan> => {
+/** @param cloud that it is to be applied to, as the audit called it @throws {PlanUnreadable} */
+export const readPlan = async (files: Files, path: string, cloud: string): Promise<Plan> => {
   const text = await files.readIfPresent(path);
   if (text === undefined) throw new PlanUnreadable(`${path}: there is no such file; write one with audit --plan`);
   let value: unknown;
@@ -23,8 +23,16 @@ export const readPlan = async (files: Files, path: string): Promise<Plan> => {
     throw new PlanUnreadable(`${path}: not JSON: ${error instanceof Error ? error.message : String(error)}`);
   }
   const validate = new Ajv({ allowUnionTypes: true, discriminator: true }).compile<Plan>(PLAN_SCHEMA);
-  if (validate(value)) return value;
-  throw new PlanUnreadable(`${path}: not a plan of audit --plan: ${describe(validate.errors?.[0])}`);
+  if (!validate(value)) {
+    throw new PlanUnreadable(`${path}: not a plan of audit --plan: ${describe(validate.errors?.[0])}`);
+  }
+  // What is to be created has no generation that would tell another cloud.
+  if (value.cloud !== cloud) {
+    throw new PlanUnreadable(
+      `${path}: the plan was made for cloud ${value.cloud}, and this is ${cloud}; choose with --os-cloud`,
+    );
+  }
+  return value;
 };
 
 const describe = (error: ErrorObject | undefined): string =>

@@ -31,10 +31,10 @@ export const applyCommand = (): Command => {
 };
 
 const run = (file: string, options: ApplyOptions): Promise<number> =>
-  withCloud("compute-cluster apply", options, async ({ placement }, { files }) => {
+  withCloud("compute-cluster apply", options, async ({ name, placement }, { files }) => {
     const terminal = createTerminal();
     const bar = new ProgressBar();
-    const plan = await readPlan(files, resolve(file));
+    const plan = await readPlan(files, resolve(file), name);
     let done = 0;
     const lines = await applyPlan(placement, plan, {
       undo: options.undo === true,

@@ -108,7 +108,8 @@ describe("the plan's file", () => {
     const { plan } = await at.world.audit();
     await writePlan(files, "/plan.json", plan);
     expect((await files.stat("/plan.json"))?.mode).toBe(0o600);
-    expect(await readPlan(files, "/plan.json")).toEqual(plan);
+    expect(await readPlan(files, "/plan.json", "devstack")).toEqual(plan);
+    await expect(readPlan(files, "/plan.json", "other")).rejects.toThrow(/made for cloud devstack, and this is other/);
   });
 
   it.each([
@@ -123,7 +124,7 @@ describe("the plan's file", () => {
   ])("says what is wrong with %j", async (text, message) => {
     await files.remove("/bad.json");
     if (text !== undefined) await files.write("/bad.json", text);
-    await expect(readPlan(files, "/bad.json")).rejects.toThrow(message);
-    await expect(readPlan(files, "/bad.json")).rejects.toBeInstanceOf(PlanUnreadable);
+    await expect(readPlan(files, "/bad.json", "x")).rejects.toThrow(message);
+    await expect(readPlan(files, "/bad.json", "x")).rejects.toBeInstanceOf(PlanUnreadable);
   });
 });
