@@ -13,8 +13,13 @@ export interface Outcome {
 const PACKAGES = "/usr/lib/python3/dist-packages";
 const NEEDED = ["openstackclient", "osc_placement", "novaclient"].map((name) => `${PACKAGES}/${name}`);
 
-export const HOW_TO_INSTALL =
+const HOW_TO_INSTALL =
   "OpenStack's clients are not installed; on Debian: apt-get install python3-openstackclient python3-osc-placement python3-novaclient";
+
+/** @throws Error that says how to install them */
+export const requireClients = (): void => {
+  if (!NEEDED.every((path) => existsSync(path))) throw new Error(HOW_TO_INSTALL);
+};
 
 /** Debian's `openstack` (with osc-placement) and `nova`, as they are, for a cloud of the environment. */
 export class Clients {
@@ -23,7 +28,6 @@ export class Clients {
   #complaints = "";
 
   constructor(environment: Readonly<Record<string, string>>) {
-    if (!NEEDED.every((path) => existsSync(path))) throw new Error(HOW_TO_INSTALL);
     const program = fileURLToPath(new URL("clients.py", import.meta.url));
     // Debian's packages belong to Debian's interpreter, whichever else is first on the path.
     this.#process = spawn("/usr/bin/python3", [program], {

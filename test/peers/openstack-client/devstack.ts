@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import { openrc } from "../../../src/cluster/identity/openrc.js";
 import { Program } from "../../process/support/program.js";
-import { Clients } from "./clients.js";
+import { Clients, requireClients } from "./clients.js";
 
 /** Heartbeats, so that a service that has just started soon has a time of its last one. */
 const OFTEN = "[DEFAULT]\nreport_interval = 1\n";
@@ -23,6 +23,7 @@ export class Devstack {
 
   /** @param config more of the nova.conf of all of them */
   static async start(config = ""): Promise<Devstack> {
+    requireClients();
     const stateDir = await mkdtemp(join(tmpdir(), "compute-agent-clients-"));
     const configFile = join(stateDir, "nova.conf");
     await writeFile(configFile, OFTEN + config);
