@@ -16,7 +16,8 @@ export interface ComponentStatus {
 export interface ComponentOptions {
   readonly name: string;
   readonly module: string;
-  readonly args: readonly string[];
+  /** Asked at each start. */
+  readonly args: () => readonly string[];
   readonly logFile: string;
   /** Started again when it ends without being told to; five times a minute at most. */
   readonly keepAlive: boolean;
@@ -57,7 +58,7 @@ export class Component {
 
   /** @param why it starts again; for the person who watches. */
   start(why?: string): void {
-    const child = this.#children.spawn(this.#options);
+    const child = this.#children.spawn({ ...this.#options, args: this.#options.args() });
     this.#child = child;
     this.#set("starting", why === undefined ? `pid ${child.pid}` : `pid ${child.pid}; ${why}`);
     child.onMessage((message) => {

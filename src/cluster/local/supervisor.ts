@@ -43,7 +43,11 @@ export class Supervisor {
       {
         name: "control-plane",
         module: options.programs.cluster,
-        args: ["control-plane", "--state-dir", options.directory.root, ...options.controlPlaneArgs],
+        args: () => [
+          ...["control-plane", "--state-dir", options.directory.root, ...options.controlPlaneArgs],
+          // Started again, it stays where clients and agents know it, also when any port would have done.
+          ...(this.#url === undefined ? [] : ["--port", new URL(this.#url).port]),
+        ],
         logFile: options.directory.log("control-plane"),
         keepAlive: true,
       },
@@ -56,7 +60,7 @@ export class Supervisor {
           {
             name: host,
             module: options.programs.agent,
-            args: [
+            args: () => [
               "--host",
               host,
               "--state-dir",
