@@ -49,7 +49,7 @@ export async function patiently<T>(
       return await action();
     } catch (error) {
       if (!means(error, "unreachable", "no-worker") || failures >= config.apiMaxRetries) throw error;
-      context.logger.warn("Ironic did not answer; asked again", { err: error });
+      if (failures === 0) context.logger.warn("Ironic does not answer; it is asked again and again", { err: error });
       await context.timers.sleep(config.apiRetryInterval * 1000, signal);
     }
   }
