@@ -1,6 +1,17 @@
 import { randomUUID } from "node:crypto";
 import { expect } from "vitest";
-import { available, type ContractCase, claim, enrolled, get, patch, put, settled, until } from "./client.js";
+import {
+  available,
+  type ContractCase,
+  claim,
+  enrolled,
+  get,
+  patch,
+  put,
+  settled,
+  type TestNode,
+  until,
+} from "./client.js";
 
 export const CLAIM_CASES: readonly ContractCase[] = [
   {
@@ -58,6 +69,39 @@ export const CLAIM_CASES: readonly ContractCase[] = [
       expect([400, 409]).toContain(replies.find(({ status }) => status !== 202)?.status);
       await until(client, node, settled("active"));
       expect((await put(client, `${node.path}/states/provision`, { target: "deleted" })).status).toBe(202);
+    },
+  },
+  {
+    name: "twenty nodes are deployed and torn down at the same time, each for its own instance",
+    run: async (client) => {
+      const shard = `s-${randomUUID().slice(0, 8)}`;
+      const nodes: TestNode[] = [];
+      for (let index = 0; index < 20; index += 1) nodes.push(await enrolled(client, { shard }));
+      const reach = async (target: string, state: string) => {
+        const asked = nodes.map(
+          ({ path }) => ({ method: "PUT", path: `${path}/states/provision`, body: { target } }) as const,
+        );
+        expect((await client.together(asked)).map(({ status }) => status)).toEqual(nodes.map(() => 202));
+        const path = `/v1/nodes?shard=${shard}&fields=provision_state,reservation`;
+        for (;;) {
+          const found = (await get(client, path)).body.nodes as Readonly<Record<string, unknown>>[];
+          if (found.every((node) => node.provision_state === state && node.reservation === null)) return;
+          expect(found.filter((node) => String(node.provision_state).endsWith("failed"))).toEqual([]);
+          await client.wait();
+        }
+      };
+      await reach("manage", "manageable");
+      await reach("provide", "available");
+      const instances = nodes.map(() => randomUUID());
+      const claims = nodes.map(
+        ({ path }, index) => ({ method: "PATCH", path, body: claim(instances[index] ?? null) }) as const,
+      );
+      expect((await client.together(claims)).map(({ status }) => status)).toEqual(nodes.map(() => 200));
+      await reach("active", "active");
+      const list = (await get(client, `/v1/nodes?shard=${shard}&fields=instance_uuid`)).body.nodes;
+      expect(list).toMatchObject(instances.map((instance) => ({ instance_uuid: instance })));
+      await reach("deleted", "available");
+      expect((await get(client, `/v1/nodes?shard=${shard}&associated=true`)).body).toEqual({ nodes: [] });
     },
   },
 ];
