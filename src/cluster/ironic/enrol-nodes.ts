@@ -2,7 +2,7 @@ import type { NodeStore } from "./node-store.js";
 import type { PortStore } from "./port-store.js";
 
 /** Everything about node number `index` can be told beforehand. */
-export const enrolledNode = (index: number) => {
+const enrolledNode = (index: number) => {
   const digits = String(index).padStart(12, "0");
   return {
     name: `bm-${digits.slice(-6)}`,
@@ -14,7 +14,7 @@ export const enrolledNode = (index: number) => {
   };
 };
 
-export const ENROLLED_PROPERTIES = { cpus: 48, memory_mb: 196_608, local_gb: 960, cpu_arch: "x86_64" };
+const ENROLLED_PROPERTIES = { cpus: 48, memory_mb: 196_608, local_gb: 960, cpu_arch: "x86_64" };
 
 /** Makes nodes 0 to `count` - 1, those that are not there yet: available, powered off, of class `baremetal`, with a port each. */
 export const enrolNodes = (nodes: NodeStore, ports: PortStore, count: number): void => {

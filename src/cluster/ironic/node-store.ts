@@ -27,20 +27,12 @@ export class NodeStore {
     return this.#byUuid.values();
   }
 
-  get size(): number {
-    return this.#byUuid.size;
-  }
-
   find(uuid: string): IronicNode | undefined {
     return this.#byUuid.get(uuid);
   }
 
   findByName(name: string): IronicNode | undefined {
     return this.#byUuid.get(this.#byName.get(name) ?? "");
-  }
-
-  findByInstance(instance: string): IronicNode | undefined {
-    return this.#byUuid.get(this.#byInstance.get(instance) ?? "");
   }
 
   /** @throws {IronicError} 404 */

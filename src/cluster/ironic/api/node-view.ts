@@ -65,8 +65,6 @@ const FIELDS = {
   vendor_interface: 31,
 } as const;
 
-export type NodeField = keyof typeof FIELDS;
-
 /** Worked out for each answer, not kept with the node. */
 const DERIVED = { conductor: 49, allocation_uuid: 52, chassis_uuid: 1 } as const;
 
