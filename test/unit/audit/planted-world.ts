@@ -206,6 +206,15 @@ export const FAULTS: Readonly<Record<string, Plant<Planted>>> = {
       consumers: [server.uuid],
     };
   },
+  "offloaded, and holds on to a provider whose host is gone": async (at) => {
+    const uuid = at.world.uuid();
+    await at.world.provider(uuid, at.next("gone"), COMPUTE);
+    const server = await at.server(null, { [uuid]: SHARED }, { vmState: "shelved_offloaded" });
+    return {
+      expected: [`wrong-provider ${server.uuid}`, `provider-without-node ${uuid}`],
+      consumers: [server.uuid],
+    };
+  },
   missing: async (at) => expecting("missing-allocation", await at.server("two", {})),
   "missing, with shared storage": async (at) => expecting("missing-allocation", await at.server("shares-b", {})),
   "missing source of an unconfirmed migration": async (at) => {
