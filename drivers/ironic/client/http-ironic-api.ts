@@ -112,12 +112,6 @@ export class HttpIronicApi implements IronicApi {
     }
   }
 
-  async listVifs(uuid: string, { signal }: CallOptions = {}): Promise<readonly string[]> {
-    const path = `${nodePath(uuid)}/vifs`;
-    const body = await this.#requests.sendJson({ method: "GET", path, signal });
-    return textsOf(body, "vifs", "id");
-  }
-
   async volumeTargets(uuid: string, { signal }: CallOptions = {}): Promise<readonly string[]> {
     const path = `/v1/volume/targets?node=${uuid}&detail=True`;
     const body = await this.#requests.sendJson({ method: "GET", path, version: VOLUME_VERSION, signal });

@@ -58,7 +58,6 @@ export interface IronicApi {
   attachVif(uuid: string, port: string, options?: CallOptions): Promise<void>;
   /** A port that is not attached is success. */
   detachVif(uuid: string, port: string, options?: CallOptions): Promise<void>;
-  listVifs(uuid: string, options?: CallOptions): Promise<readonly string[]>;
   /** Uuids of the node's volume targets. */
   volumeTargets(uuid: string, options?: CallOptions): Promise<readonly string[]>;
   deleteVolumeTarget(target: string, options?: CallOptions): Promise<void>;
