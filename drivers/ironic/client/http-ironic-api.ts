@@ -97,7 +97,7 @@ export class HttpIronicApi implements IronicApi {
   async attachVif(uuid: string, port: string, { signal }: CallOptions = {}): Promise<void> {
     const path = `${nodePath(uuid)}/vifs`;
     try {
-      await this.#requests.send({ method: "POST", path, body: { id: port }, retryOn: ["no-worker"], signal });
+      await this.#requests.send({ method: "POST", path, body: { id: port }, signal });
     } catch (error) {
       if (!means(error, "other", "associated", "instance-elsewhere") || error.status !== 409) throw error;
     }

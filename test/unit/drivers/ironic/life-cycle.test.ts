@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { POWER_STATES } from "../../../../src/virt/index.js";
 import { bareMetal, DESTROY, INSTANCE, spawnOptions } from "./support/driver.js";
-import { type FakeIronic, fault } from "./support/fake-ironic.js";
+import { type FakeIronic, fault, LOCKED } from "./support/fake-ironic.js";
 import { active, BY_INSTANCE, NODE, recordedBodies, started } from "./support/started.js";
 
 describe("8.2 building", () => {
@@ -37,6 +37,20 @@ describe("8.2 building", () => {
     expect(node.vifs).toEqual(["p1", "p2"]);
     const order = ironic.requests().filter((request) => /^(POST|PATCH)/.test(request));
     expect(order.slice(1, 3)).toEqual([`POST /v1/nodes/${NODE}/vifs`, `POST /v1/nodes/${NODE}/vifs`]);
+  });
+
+  test("a port is attached once the node is not locked any more", async () => {
+    const { driver, ironic, node } = await started();
+    await driver.prepareForSpawn(bareMetal(NODE));
+    let locked = 2;
+    ironic.fault = ({ method }) => {
+      if (method !== "POST" || locked === 0) return undefined;
+      locked -= 1;
+      return LOCKED;
+    };
+    const network = [{ id: "p1", address: "10.0.0.1", network: "n" }];
+    await driver.spawn(bareMetal(NODE), spawnOptions({ network }));
+    expect(node.vifs).toEqual(["p1"]);
   });
 
   test("a config drive goes along as an object", async () => {
