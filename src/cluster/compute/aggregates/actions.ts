@@ -9,7 +9,7 @@ import { addAggregateHost, removeAggregateHost } from "./aggregate-hosts.js";
 import { aggregateView } from "./aggregate-view.js";
 import { findAggregate } from "./find-aggregate.js";
 import { ADD_HOST, REMOVE_HOST, SET_METADATA } from "./schemas.js";
-import { zoneRefusal } from "./zone-rules.js";
+import { serversZoneRefusal, zoneRefusal } from "./zone-rules.js";
 
 type Action = (deps: ComputeDeps, call: Call) => Aggregate | Promise<Aggregate>;
 
@@ -33,7 +33,9 @@ const addHost: Action = (deps, call) => {
   if (!store.mappings.host(host)) throw notFound(`Host '${host}' is not mapped to any cell`);
   if (!isComputeHost(deps, host)) throw notFound(`Compute host ${host} could not be found.`);
   const aggregate = findAggregate(deps, call);
-  const refusal = zoneRefusal(store, aggregate, aggregate.metadata, { hosts: [host], noInstances: false });
+  const refusal =
+    zoneRefusal(store, aggregate, aggregate.metadata, { hosts: [host], noInstances: false }) ??
+    serversZoneRefusal(store, aggregate, host, "added to");
   if (refusal) throw conflict(`Cannot add host to aggregate ${aggregate.id}. Reason: ${refusal}.`);
   return addAggregateHost(deps, aggregate, host, call.requestId);
 };
@@ -44,6 +46,8 @@ const removeHost: Action = async (deps, call) => {
   const missing = notFound(`Cannot remove host ${host} in aggregate ${call.param("id")}`);
   const aggregate = findAggregate(deps, call);
   if (!aggregate.hosts.includes(host)) throw missing;
+  const refusal = serversZoneRefusal(deps.store, aggregate, host, "removed from");
+  if (refusal) throw conflict(`Cannot remove host from aggregate ${aggregate.id}. Reason: ${refusal}.`);
   try {
     return await removeAggregateHost(deps, aggregate, host, call.requestId);
   } catch (error) {

@@ -1,3 +1,4 @@
+import { pythonRepr } from "../../http/python-repr.js";
 import type { Aggregate, AggregateChanges } from "../../store/aggregate-store.js";
 import type { Store } from "../../store/store.js";
 
@@ -14,18 +15,44 @@ export const zoneRefusal = (
   if (!Object.hasOwn(metadata, ZONE)) return undefined;
   const zone = metadata[ZONE];
   if (!zone) return `Aggregate ${aggregate.name} does not support empty named availability zone`;
-  const others = options.hosts
-    .flatMap((host) => store.aggregates.byHost(host))
-    .filter(({ id, metadata: theirs }) => id !== aggregate.id && (theirs[ZONE] ?? zone) !== zone);
-  if (others.length > 0) {
-    const zones = others.map(({ metadata: theirs }) => `'${theirs[ZONE]}'`);
-    return `One or more hosts already in availability zone(s) [${zones.join(", ")}]`;
-  }
+  const others = store.aggregates
+    .list()
+    .filter(({ id, hosts }) => id !== aggregate.id && hosts.some((host) => options.hosts.includes(host)))
+    .flatMap(({ metadata: theirs }) => theirs[ZONE] ?? [])
+    .filter((theirs) => theirs !== zone);
+  if (others.length > 0) return `One or more hosts already in availability zone(s) ${pythonRepr(others)}`;
   const moves = options.noInstances && aggregate.metadata[ZONE] !== zone;
   if (moves && options.hosts.some((host) => store.instances.countByHost(host) > 0)) {
     return "One or more hosts contain instances in this zone";
   }
   return undefined;
+};
+
+/**
+ * Whether the host may be added to the aggregate, or removed from it, for the sake of its servers: those have to stay in
+ * their availability zone, the default one too (Nova's bug 1907775).
+ * @returns why not, worded as Nova words it
+ */
+export const serversZoneRefusal = (
+  store: Pick<Store, "aggregates" | "instances">,
+  { id, metadata }: Aggregate,
+  host: string,
+  change: "added to" | "removed from",
+): string | undefined => {
+  const zone = metadata[ZONE];
+  const servers = zone ? store.instances.countByHost(host) : 0;
+  if (!zone || servers === 0) return undefined;
+  const others = store.aggregates.byHost(host).filter((other) => change === "added to" || other.id !== id);
+  // There is one at most: a host is in no two zones.
+  const [otherwise] = others.flatMap(({ metadata: theirs }) => theirs[ZONE] ?? []);
+  if (otherwise === zone) return undefined;
+  const [from, to] = change === "added to" ? [otherwise, zone] : [zone, otherwise];
+  return (
+    `The host cannot be ${change} the aggregate as the availability zone of the host would change from ` +
+    `'${from ?? "None"}' to '${to ?? "None"}' but the host already has ${servers} instance(s). Changing the AZ of an ` +
+    "existing instance is not supported by this action. Move the instances away from this host then try again. If you " +
+    "need to move the instances between AZs then you can use shelve_offload and unshelve to achieve this."
+  );
 };
 
 const ZONE = "availability_zone";

@@ -136,8 +136,8 @@ describe("os-aggregates", () => {
 describe("availability zones of aggregates", () => {
   test("hosts of the aggregate are listed in its zone, and servers show it", async () => {
     const { world, create, addHost } = await open();
-    const { uuid } = world.server("devstack1");
     await addHost(await create("rack1", "az1"), "devstack1");
+    const { uuid } = world.server("devstack1");
     const reply = await world.ask({ url: "/compute/v2.1/os-availability-zone/detail" });
     const zones = reply.json("availabilityZoneInfo") as { zoneName: string; hosts: object | null }[];
     const hosts = zones.map((zone) => [zone.zoneName, Object.keys(zone.hosts ?? {})]);
@@ -160,6 +160,49 @@ describe("availability zones of aggregates", () => {
     ]);
     expect((await addHost(await create("rack3", "az1"), "devstack1")).status).toBe(200);
     expect((await addHost(await create("ssd"), "devstack1")).status).toBe(200);
+  });
+
+  test("each other aggregate's zone is named once, as Python writes it", async () => {
+    const { post, create, addHost } = await open();
+    const id = await create("all");
+    for (const host of ["devstack1", "devstack2"]) await addHost(id, host);
+    const other = await create("rack1", "bob's");
+    for (const host of ["devstack1", "devstack2"]) await addHost(other, host);
+    const refused = await post(`/${id}/action`, { set_metadata: { metadata: { availability_zone: "az1" } } });
+    expect([refused.status, refused.message]).toEqual([
+      400,
+      `Cannot update metadata of aggregate ${id}. Reason: One or more hosts already in availability zone(s) ["bob's"].`,
+    ]);
+  });
+
+  test("a host with servers neither comes into a zone nor leaves one", async () => {
+    const { world, create, addHost, removeHost } = await open();
+    const id = await create("rack1", "az1");
+    const reason = (change: string, from: string, to: string) =>
+      `The host cannot be ${change} the aggregate as the availability zone of the host would change from '${from}' to ` +
+      `'${to}' but the host already has 1 instance(s). Changing the AZ of an existing instance is not supported by this ` +
+      "action. Move the instances away from this host then try again. If you need to move the instances between AZs " +
+      "then you can use shelve_offload and unshelve to achieve this..";
+    world.server("devstack1");
+    const added = await addHost(id, "devstack1");
+    expect([added.status, added.message]).toEqual([
+      409,
+      `Cannot add host to aggregate ${id}. Reason: ${reason("added to", "None", "az1")}`,
+    ]);
+    await addHost(id, "devstack2");
+    world.server("devstack2");
+    const removed = await removeHost(id, "devstack2");
+    expect([removed.status, removed.message]).toEqual([
+      409,
+      `Cannot remove host from aggregate ${id}. Reason: ${reason("removed from", "az1", "None")}`,
+    ]);
+    const same = await create("rack2", "az1");
+    const plain = await create("ssd");
+    for (const aggregate of [same, plain]) {
+      expect((await addHost(aggregate, "devstack2")).status).toBe(200);
+      expect((await removeHost(aggregate, "devstack2")).status).toBe(200);
+    }
+    expect(world.store.aggregates.get(id)?.hosts).toEqual(["devstack2"]);
   });
 
   test("a zone is neither emptied nor changed under servers", async () => {
