@@ -46,6 +46,27 @@ test("what is one's own may be seen", async () => {
   expect((await get("/image/v2/images", token)).status).toBe(200);
 });
 
+describe.each([
+  ["POST", "/image/v2/images", { name: "new" }],
+  ["PATCH", "/image/v2/images/c0ffee00-0000-4000-8000-000000000001", [{ op: "remove", path: "/name" }]],
+  ["DELETE", "/image/v2/images/c0ffee00-0000-4000-8000-000000000001", undefined],
+] as const)("%s %s", (method, url, body) => {
+  const ask = (token: string) => world.ask({ method, url, token, ...(body === undefined ? {} : { body }) });
+
+  test("without a token 401; nobody may, administrators neither: 405", async () => {
+    expect((await ask("")).status).toBe(401);
+    expect((await ask("gAAAAAB")).status).toBe(401);
+    for (const user of ["admin", "demo"] as const) expect((await ask(await world.token(user))).status).toBe(405);
+  });
+});
+
+test("images are seen with the role reader alone", async () => {
+  const user = { userId: "reader", userName: "reader", domainId: "default", systemScope: null };
+  const project = { projectId: world.projectId("demo"), projectName: "demo" };
+  world.strangers.set("reader", { ...user, ...project, roles: ["reader"], expiresAt: Number.MAX_SAFE_INTEGER });
+  for (const path of IMAGES) expect((await get(`/image/v2/${path}`, "reader")).status, path).toBe(200);
+});
+
 test("the token of somebody else is neither shown nor revoked", async () => {
   const [demo, admin] = [await world.token("demo"), await world.token("admin")];
   for (const method of ["GET", "DELETE"]) {
