@@ -5,8 +5,8 @@ import { VirtualLogger } from "../runtime/virtual/virtual-logger.js";
 import type { DriverDefinition } from "../virt/index.js";
 import { CONTRACT_CASES } from "./cases/index.js";
 import { type ContractCase, ContractViolation, textOf } from "./contract-case.js";
-import { DriverLab, type LabDoors } from "./driver-lab.js";
-import type { DriverCheckOptions } from "./options.js";
+import { DriverLab } from "./driver-lab.js";
+import type { CheckDoors, DriverCheckOptions } from "./options.js";
 import type { CaseResult, DriverReport } from "./report.js";
 
 /** A waiver that waives nothing. */
@@ -86,7 +86,7 @@ const missingFor = async ({ needs = [] }: ContractCase, lab: DriverLab): Promise
 
 const inWorld = async <T>(
   { time = "real" }: DriverCheckOptions,
-  work: (doors: LabDoors, folder: string) => Promise<T>,
+  work: (doors: CheckDoors, folder: string) => Promise<T>,
 ): Promise<T> => {
   if (time === "virtual") {
     const runtime = createVirtualRuntime();

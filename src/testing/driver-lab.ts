@@ -14,11 +14,8 @@ import {
   type VirtDriver,
 } from "../virt/index.js";
 import { DEVICES, flavorOf, frozen, imageOf, instanceOf } from "./objects.js";
-import type { CheckPlace, DriverCheckOptions } from "./options.js";
+import type { CaseSetUp, CheckDoors, CheckPlace, DriverCheckOptions } from "./options.js";
 import { Sabotage } from "./sabotage.js";
-
-/** Doors that a lab lends to its drivers. */
-export type LabDoors = Pick<DriverContext, "clock" | "timers" | "random" | "http" | "files">;
 
 export type HostName = "check-host-1" | "check-host-2";
 
@@ -55,7 +52,7 @@ export class DriverLab {
   /** Warnings and errors that the wrapped drivers logged. */
   readonly complaints: string[] = [];
   readonly #definition: DriverDefinition;
-  readonly #doors: LabDoors;
+  readonly #doors: CheckDoors;
   readonly #folder: string;
   readonly #connected: CheckedHost[] = [];
   readonly #blamed = new WeakMap<object, string>();
@@ -63,13 +60,17 @@ export class DriverLab {
   /** Where each server of the case is, as the state of record would have it. */
   readonly #placed = new Map<string, HostName>();
   readonly #instances = new Map<string, Instance>();
+  readonly #setUp: Promise<CaseSetUp>;
   #guests = 0;
 
-  constructor(definition: DriverDefinition, doors: LabDoors, folder: string, options: DriverCheckOptions) {
+  constructor(definition: DriverDefinition, doors: CheckDoors, folder: string, options: DriverCheckOptions) {
     this.#definition = definition;
     this.#doors = doors;
     this.#folder = folder;
     this.options = options;
+    this.#setUp = (async () => (await options.setUp?.(doors, folder)) ?? {})();
+    // Told where it is waited for.
+    this.#setUp.catch(() => {});
   }
 
   /** A new driver on a host, past its `initHost`. */
@@ -89,7 +90,7 @@ export class DriverLab {
     const context = {
       ...this.#context(name),
       config: configSchema ? compileDriverConfig(configSchema, given) : given,
-      ...this.options.context?.(place),
+      ...(await this.#setUp).context?.(place),
     };
     const host = await createDriverHost(definition, context);
     if (bare === undefined) throw new Error("create returned no driver");
@@ -199,6 +200,7 @@ export class DriverLab {
       }
     }
     for (const { host } of this.#connected) await host.cleanupHost().catch(() => {});
+    await (await this.#setUp).close?.();
   }
 
   /** Notes which method threw what. */

@@ -8,6 +8,16 @@ export interface CheckPlace {
   readonly folder: string;
 }
 
+/** Doors of a case, which all its drivers share. */
+export type CheckDoors = Pick<DriverContext, "clock" | "timers" | "random" | "http" | "files">;
+
+/** What was set up for one case. */
+export interface CaseSetUp {
+  /** In place of the usual context of a host's driver. */
+  readonly context?: (place: CheckPlace) => Partial<DriverContext>;
+  readonly close?: () => void | Promise<void>;
+}
+
 /** How a driver is to be checked. */
 export interface DriverCheckOptions {
   /** The driver's options on one host, by the names of its schema. Default: none. */
@@ -23,8 +33,8 @@ export interface DriverCheckOptions {
   readonly largerFlavor?: Partial<Flavor>;
   /** Changes to the image of the guests: qcow2, bare. */
   readonly image?: Partial<ImageMeta>;
-  /** Doors and data for the driver in place of the usual ones. */
-  readonly context?: (place: CheckPlace) => Partial<DriverContext>;
+  /** What each case needs besides, made before its first driver: a service that the driver talks to, for example. */
+  readonly setUp?: (doors: CheckDoors, folder: string) => CaseSetUp | Promise<CaseSetUp>;
   /** What the driver knowingly does otherwise: code of the case → why. Reported, not failed. */
   readonly waive?: Readonly<Record<string, string>>;
   /** Configurations between which inventory moves to other providers (section 8.7); left out: it never does. */

@@ -1,0 +1,5 @@
+import { driver } from "../../../drivers/ironic/index.js";
+import { describeDriver } from "../../../src/testing/index.js";
+import { IRONIC } from "./ironic.js";
+
+describeDriver(driver, IRONIC);

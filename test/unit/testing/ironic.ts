@@ -1,0 +1,69 @@
+import { createIronic } from "../../../src/cluster/ironic/ironic.js";
+import { openStore } from "../../../src/cluster/store/open-store.js";
+import { FaultSet } from "../../../src/runtime/fault-set.js";
+import type { HttpClient } from "../../../src/runtime/http.js";
+import type { ServiceHandler } from "../../../src/runtime/service.js";
+import { VirtualLogger } from "../../../src/runtime/virtual/virtual-logger.js";
+import type { DriverCheckOptions } from "../../../src/testing/index.js";
+
+const ROOT = "http://ironic.test/baremetal";
+const ADMIN = {
+  userId: "u",
+  userName: "admin",
+  projectId: "p",
+  projectName: "admin",
+  domainId: "default",
+  roles: ["admin"],
+  systemScope: null,
+  expiresAt: Number.POSITIVE_INFINITY,
+};
+
+/** The service without a socket. */
+const clientOf = (handle: ServiceHandler): HttpClient => ({
+  request: async ({ method, url, headers, body }) => {
+    const [path = "", query = ""] = url.slice(ROOT.length).split("?");
+    return handle({
+      method,
+      path,
+      query,
+      headers: { ...headers, "x-auth-token": "any" },
+      body: body ?? "",
+      baseUrl: ROOT,
+    });
+  },
+  close: async () => {},
+});
+
+/** How ironic is checked: each case has an emulated Ironic of its own, with some nodes, in virtual time. */
+export const IRONIC: DriverCheckOptions = {
+  time: "virtual",
+  config: () => ({ endpointOverride: ROOT, authType: "none" }),
+  flavor: {
+    extraSpecs: {
+      "resources:CUSTOM_BAREMETAL": "1",
+      "resources:VCPU": "0",
+      "resources:MEMORY_MB": "0",
+      "resources:DISK_GB": "0",
+    },
+  },
+  setUp: async (doors) => {
+    const logger = new VirtualLogger(() => {});
+    const store = await openStore({ path: ":memory:", runtime: { ...doors, logger } });
+    const faults = new FaultSet(doors);
+    const service = createIronic({ ...doors, logger, sql: store.database, validate: () => ADMIN, faults });
+    service.enrol(8);
+    return {
+      context: () => ({ http: clientOf(service.handle) }),
+      close: () => {
+        service.stop();
+        store.close();
+      },
+    };
+  },
+  // As nova's own driver for Ironic does.
+  waive: {
+    "spawn-powered-off": "Ironic turns on what it has deployed",
+    "reboot-hard-absent": "a machine that has no instance is not deployed by a reboot",
+    "tree-foreign": "the traits of a node replace those of its provider",
+  },
+};
