@@ -27,7 +27,7 @@ export interface AgentCommandOptions {
 export const agentCommand = (action: (options: AgentCommandOptions) => Promise<void>): Command =>
   new Command("compute-agent")
     .description(
-      "One compute host, as nova-compute is: proves that the hypervisor is its own, cleans up after evacuations, reports to\n" +
+      "One compute host, as nova-compute is: proves that the hypervisor is its own, cleans up after evacuations, reports to " +
         "Placement, and builds, deletes and evacuates servers. Guests outlive it.",
     )
     .version(version())

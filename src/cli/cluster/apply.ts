@@ -17,8 +17,8 @@ export const applyCommand = (): Command => {
   const command = new Command("apply")
     .summary("carry out what audit --plan wrote, or take it back")
     .description(
-      "Does one edit after the other, each only if nobody has changed its consumer or provider since the audit; an edit that is\n" +
-        "refused stops no other. May be run again, also after it was killed. Exits with 4 (edits done), 0 (nothing was left to\n" +
+      "Does one edit after the other, each only if nobody has changed its consumer or provider since the audit; an edit that is " +
+        "refused stops no other. May be run again, also after it was killed. Exits with 4 (edits done), 0 (nothing was left to " +
         "do), 1 (an edit was refused, or the cloud failed) or 2 (options, clouds.yaml, the plan).",
     )
     .argument("<plan>", "the file")

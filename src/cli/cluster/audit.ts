@@ -19,8 +19,8 @@ export const auditCommand = (): Command => {
   const command = new Command("audit")
     .summary("find allocations, providers and inventories of a cloud that are wrong")
     .description(
-      "Compares what Placement accounts with the servers, migrations and compute nodes of the Compute API, of this cluster or of\n" +
-        "any OpenStack cloud, and tells what is wrong. Changes nothing. Whatever is found is looked at twice; servers that build\n" +
+      "Compares what Placement accounts with the servers, migrations and compute nodes of the Compute API, of this cluster or of " +
+        "any OpenStack cloud, and tells what is wrong. Changes nothing. Whatever is found is looked at twice; servers that build " +
         "or move are left alone. Exits with 0 (nothing found), 3 (found), 1 (failed) or 2 (options, clouds.yaml).",
     )
     .option("--plan <file>", "write the edits that would put it right, for compute-cluster apply")
@@ -81,10 +81,10 @@ const asText = ({ findings, plan, seen }: Audit, width: number, file: string | u
 const counted = (count: number, noun: string): string => `${count} ${noun}${count === 1 ? "" : "s"}`;
 
 const COLUMNS: readonly Column<Finding>[] = [
-  { title: "Code", value: ({ code }) => code },
   {
-    title: "Subject",
-    value: ({ subject }) => `${subject.kind}${subject.name === "" ? "" : ` ${subject.name}`}\n${subject.uuid}`,
+    title: "Found",
+    value: ({ code, subject }) =>
+      `${code}\n${subject.kind}${subject.name === "" ? "" : ` ${subject.name}`}\n${subject.uuid}`,
   },
   { title: "What is wrong", value: ({ explanation }) => explanation, wraps: true },
   {

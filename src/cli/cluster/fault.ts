@@ -54,7 +54,7 @@ export const faultCommand = (): Command => {
       "make an agent's driver, Placement or conductor, or the embedded Ironic, fail, hang or be slow, while it runs",
     )
     .description(
-      "Sets faults in a running agent, or one that is started later. They act until they have acted as often as was said,\n" +
+      "Sets faults in a running agent, or one that is started later. They act until they have acted as often as was said, " +
         `or are cleared; they are kept across restarts. In the place of a host, ${IRONIC} is the embedded Ironic.`,
     )
     .option("--state-dir <dir>", "the cluster's state directory", DEFAULT_STATE_DIR)

@@ -19,7 +19,7 @@ export const placementCommand = (): Command =>
   new Command("placement")
     .summary("serve the Placement API alone, until Ctrl-C")
     .description(
-      "Serves the Placement API without the rest of the cluster. Any token USER[:PROJECT] is taken; that of the user\n" +
+      "Serves the Placement API without the rest of the cluster. Any token USER[:PROJECT] is taken; that of the user " +
         "`admin` may do everything. Without --database all is forgotten at the end.",
     )
     .option("--host <address>", "address to listen on", "127.0.0.1")

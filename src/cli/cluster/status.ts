@@ -17,7 +17,7 @@ export const statusCommand = (): Command =>
   new Command("status")
     .summary("hosts, providers, usages, servers and guests, in one table")
     .description(
-      "Asks the Compute API and Placement what they know of every host, and looks at the fake-libvirt hypervisors in the state\n" +
+      "Asks the Compute API and Placement what they know of every host, and looks at the fake-libvirt hypervisors in the state " +
         "directory. A provider that no host answers for is shown too. Guests are stale when the API has their server elsewhere.",
     )
     .option("--state-dir <dir>", "the cluster's state directory", DEFAULT_STATE_DIR)

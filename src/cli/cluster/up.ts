@@ -32,7 +32,7 @@ export const upCommand = (): Command =>
   new Command("up")
     .summary("start a control plane and agents devstack1..N, and keep them running until Ctrl-C")
     .description(
-      "Starts Placement, the Compute API, Identity, Image, Ironic and the conductor in one process on the loopback interface, and\n" +
+      "Starts Placement, the Compute API, Identity, Image, Ironic and the conductor in one process on the loopback interface, and " +
         "N agents as processes of their own. What they know survives in the state directory; starting again goes on from there.",
     )
     .option("--hosts <n>", "number of agents", count, 3)

@@ -15,13 +15,14 @@ export const renderTable = <Row>(columns: readonly Column<Row>[], rows: readonly
   const natural = columns.map((column, index) =>
     Math.max(column.title.length, ...cells.map((row) => longestLine(row[index] ?? ""))),
   );
-  const widths = shrink(
-    natural,
-    width - (3 * columns.length + 1),
-    columns.map((column) => column.wraps === true),
+  const words = columns.map((column, index) =>
+    Math.max(...[column.title, ...cells.map((row) => row[index] ?? "")].map(longestWord)),
   );
+  const widths = shrink(natural, words, width - (3 * columns.length + 1), (index) => columns[index]?.wraps === true);
+  const wrapped = (texts: readonly string[]) =>
+    texts.map((text, index) => wrapWords(text, widths[index] ?? text.length));
   const table = new Table({
-    head: columns.map((column) => column.title),
+    head: wrapped(columns.map((column) => column.title)),
     colWidths: widths.map((inner) => inner + 2),
     colAligns: columns.map((column) => column.align ?? "left"),
     wordWrap: true,
@@ -29,7 +30,7 @@ export const renderTable = <Row>(columns: readonly Column<Row>[], rows: readonly
     style: { head: [], border: [], compact: true },
     chars: ASCII_BORDERS,
   });
-  table.push(...cells.map((row) => row.map((text, index) => wrapWords(text, widths[index] ?? text.length))));
+  table.push(...cells.map(wrapped));
   return table.toString();
 };
 
@@ -53,6 +54,8 @@ const ASCII_BORDERS = {
 
 const longestLine = (text: string): number => Math.max(0, ...text.split("\n").map((line) => line.length));
 
+const longestWord = (text: string): number => Math.max(0, ...text.split(/\s/).map((word) => word.length));
+
 /** Breaks lines at spaces; a word that is too long is left to be cut. */
 const wrapWords = (text: string, width: number): string =>
   text
@@ -67,18 +70,28 @@ const wrapWords = (text: string, width: number): string =>
     )
     .join("\n");
 
-/** Takes from the widest column until the sum fits, from those that wrap first; none goes below 6. */
-const shrink = (natural: readonly number[], available: number, wraps: readonly boolean[]): number[] => {
+/**
+ * Takes from the widest column until the sum fits: from those that wrap, then from all, as far as no word is cut; then, in
+ * the same order, through words, and none goes below 6.
+ */
+const shrink = (
+  natural: readonly number[],
+  words: readonly number[],
+  available: number,
+  wraps: (index: number) => boolean,
+): number[] => {
   const widths = [...natural];
   let over = widths.reduce((sum, width) => sum + width, 0) - available;
-  for (const eligible of [wraps, widths.map(() => true)]) {
-    while (over > 0) {
-      const candidates = widths.map((width, index) => (eligible[index] === true ? width : 0));
-      const widest = candidates.indexOf(Math.max(...candidates));
-      const current = candidates[widest] ?? 0;
-      if (current <= 6) break;
-      widths[widest] = current - 1;
-      over -= 1;
+  for (const least of [words, words.map(() => 6)]) {
+    for (const eligible of [wraps, () => true]) {
+      while (over > 0) {
+        const candidates = widths.map((width, index) => (eligible(index) && width > (least[index] ?? 0) ? width : 0));
+        const widest = candidates.indexOf(Math.max(...candidates));
+        const current = candidates[widest] ?? 0;
+        if (current === 0) break;
+        widths[widest] = current - 1;
+        over -= 1;
+      }
     }
   }
   return widths;

@@ -21,7 +21,7 @@ export const drillCommand = (): Command =>
   new Command("drill")
     .summary("run every operation of the Compute API, and show what each made the driver do")
     .description(
-      "Makes a server, does to it all that the API can do, and prints for each operation the calls that the driver got, in\n" +
+      "Makes a server, does to it all that the API can do, and prints for each operation the calls that the driver got, in " +
         "order, the time it took, and a verdict. Calls are known for agents that trace their driver: those of `up --driver`.",
     )
     .option("--state-dir <dir>", "the cluster's state directory", DEFAULT_STATE_DIR)

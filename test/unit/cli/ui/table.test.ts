@@ -1,0 +1,66 @@
+import { describe, expect, it } from "vitest";
+import { type Column, renderTable } from "../../../../src/cli/ui/table.js";
+
+interface Row {
+  readonly host: string;
+  readonly state: string;
+  readonly text: string;
+}
+
+const COLUMNS: readonly Column<Row>[] = [
+  { title: "Host name", value: ({ host }) => host },
+  { title: "State", value: ({ state }) => state, align: "right" },
+  { title: "Text", value: ({ text }) => text, wraps: true },
+];
+const ROWS: readonly Row[] = [{ host: "devstack1", state: "forced down", text: "one two three\nfour" }];
+
+const lines = (width: number) => renderTable(COLUMNS, ROWS, width).split("\n");
+
+describe("a table", () => {
+  it("is as wide as its cells where there is room", () => {
+    expect(lines(80)).toEqual([
+      "+-----------+-------------+---------------+",
+      "| Host name |       State | Text          |",
+      "+-----------+-------------+---------------+",
+      "| devstack1 | forced down | one two three |",
+      "|           |             | four          |",
+      "+-----------+-------------+---------------+",
+    ]);
+  });
+
+  it("first wraps the columns that are meant to, at spaces", () => {
+    expect(lines(37)).toEqual([
+      "+-----------+-------------+---------+",
+      "| Host name |       State | Text    |",
+      "+-----------+-------------+---------+",
+      "| devstack1 | forced down | one two |",
+      "|           |             | three   |",
+      "|           |             | four    |",
+      "+-----------+-------------+---------+",
+    ]);
+  });
+
+  it("then all, as long as no word has to be cut", () => {
+    expect(lines(30)).toEqual([
+      "+-----------+--------+-------+",
+      "| Host name |  State | Text  |",
+      "+-----------+--------+-------+",
+      "| devstack1 | forced | one   |",
+      "|           |   down | two   |",
+      "|           |        | three |",
+      "|           |        | four  |",
+      "+-----------+--------+-------+",
+    ]);
+  });
+
+  it("then through words, and never below six", () => {
+    for (const width of [27, 10]) {
+      expect(lines(width).slice(0, 4)).toEqual([
+        "+--------+--------+-------+",
+        "| Host   |  State | Text  |",
+        "| name   |        |       |",
+        "+--------+--------+-------+",
+      ]);
+    }
+  });
+});
