@@ -1,4 +1,4 @@
-import { md5 } from "./md5.js";
+import { md5 } from "../../src/virt/index.js";
 
 /** Points of each host on the ring. */
 const PARTITIONS = 32;

@@ -9,6 +9,7 @@ export {
   HttpTimeout,
 } from "../runtime/http.js";
 export type { Logger } from "../runtime/logger.js";
+export { md5 } from "../runtime/node/node-digests.js";
 export type { Random } from "../runtime/random.js";
 export type { CancelTimer, Timers } from "../runtime/timers.js";
 export * from "./capabilities.js";

@@ -1,9 +1,13 @@
 import { createHash } from "node:crypto";
 import type { Digests } from "../digests.js";
 
-const hex = (algorithm: "sha224" | "sha256", text: string): string => createHash(algorithm).update(text).digest("hex");
+const hex = (algorithm: "md5" | "sha224" | "sha256", text: string): string =>
+  createHash(algorithm).update(text).digest("hex");
 
 export const nodeDigests: Digests = {
   sha224: (text) => hex("sha224", text),
   sha256: (text) => hex("sha256", text),
 };
+
+/** MD5 of UTF-8 text, in lower-case hex: where hash rings put things, nothing secret. */
+export const md5 = (text: string): string => hex("md5", text);

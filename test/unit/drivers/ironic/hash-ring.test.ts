@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import { readFile } from "node:fs/promises";
 import { describe, expect, test } from "vitest";
 import { HashRing } from "../../../../drivers/ironic/hash-ring.js";
-import { md5 } from "../../../../drivers/ironic/md5.js";
+import { md5 } from "../../../../src/virt/index.js";
 
 interface Vectors {
   readonly rings: readonly { readonly hosts: readonly string[]; readonly owner: Readonly<Record<string, string>> }[];
