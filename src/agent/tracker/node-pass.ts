@@ -23,17 +23,17 @@ export interface NodePassOptions {
 export async function runNodePass(parts: TrackerParts, name: string, options: NodePassOptions): Promise<void> {
   const { driver } = parts.context;
   const resources = await driver.getAvailableResource(name); // 1
-  const uuid = resources.uuid ?? (await parts.context.localNodeUuid());
-  await parts.lock.run(() => countAndUpdate(parts, name, uuid, resources, options));
+  await parts.lock.run(() => countAndUpdate(parts, name, resources, options));
 }
 
-async function countAndUpdate(
+/** What follows step 1. The caller holds the lock. */
+export async function countAndUpdate(
   parts: TrackerParts,
   name: string,
-  uuid: string,
   resources: AvailableResource,
   { startup, reader, available, pass, request }: NodePassOptions,
 ): Promise<void> {
+  const uuid = resources.uuid ?? (await parts.context.localNodeUuid());
   const where = { host: parts.context.host, node: name };
   const { node, isNew } = await initComputeNode(parts, name, uuid, resources); // 2
   if (!available) return; // 3

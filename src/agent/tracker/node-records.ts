@@ -40,6 +40,7 @@ export class SingleReader implements RecordReader {
 export class BatchReader implements RecordReader {
   readonly #parts: TrackerParts;
   #epoch = -1;
+  #loading: Promise<void> | null = null;
   #instances = new Map<string, Instance[]>();
   #migrations = new Map<string, Set<Migration>>();
 
@@ -48,7 +49,12 @@ export class BatchReader implements RecordReader {
   }
 
   async read(node: string): Promise<NodeRecords> {
-    if (this.#epoch !== this.#parts.binding.epoch) await this.#load();
+    if (this.#epoch !== this.#parts.binding.epoch) {
+      this.#loading ??= this.#load().finally(() => {
+        this.#loading = null;
+      });
+      await this.#loading;
+    }
     return { instances: this.#instances.get(node) ?? [], migrations: [...(this.#migrations.get(node) ?? [])] };
   }
 

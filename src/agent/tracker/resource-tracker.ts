@@ -25,8 +25,8 @@ import {
   type MoveWrite,
   saveMove,
 } from "./move-writes.js";
-import { nodeErrorEffect } from "./node-errors.js";
 import { runNodePass } from "./node-pass.js";
+import { guardNode, runNodePasses } from "./node-passes.js";
 import { BatchReader, SingleReader } from "./node-records.js";
 import { readDisabled, updateNode } from "./node-update.js";
 import { trackerOptions } from "./options.js";
@@ -99,13 +99,7 @@ export class NodeResourceTracker implements ResourceTracker {
     });
     const pass = await this.#beginPass(rows, listed, request);
     const reader = listed.size > 1 ? new BatchReader(this.#parts) : new SingleReader(this.#parts);
-    let failures = 0;
-    for (const name of listed) {
-      const failed = await this.#guarded(name, startup, () =>
-        runNodePass(this.#parts, name, { startup, reader, available: true, pass, request }),
-      ); // 5
-      if (failed) failures += 1;
-    }
+    const failures = await runNodePasses(this.#parts, [...listed], { startup, reader, available: true, pass, request }); // 5
     if (failures === 0) this.#parts.merge.endPass();
   }
 
@@ -114,7 +108,7 @@ export class NodeResourceTracker implements ResourceTracker {
     const available = await this.#parts.context.driver.nodeIsAvailable(node);
     const request = { requestId: `req-${this.#parts.context.runtime.random.uuid()}` };
     const reader = new SingleReader(this.#parts);
-    await this.#guarded(node, false, () =>
+    await guardNode(this.#parts, node, false, () =>
       runNodePass(this.#parts, node, { startup: false, reader, available, request }),
     );
   }
@@ -294,9 +288,10 @@ export class NodeResourceTracker implements ResourceTracker {
     request: RequestContext,
   ): Promise<PlacementPass | undefined> {
     const { options, context } = this.#parts;
-    const roots = rows.filter((row) => listed.has(row.hypervisorHostname)).map(({ uuid }) => uuid);
-    if (!options.leanTracking || roots.length === 0) return undefined;
+    if (!options.leanTracking) return undefined;
     try {
+      const roots = await this.#roots(rows, listed);
+      if (roots.length === 0) return undefined;
       return await context.placement.beginPass(roots, request);
     } catch (err) {
       context.runtime.logger.warn("the providers of the host could not be listed", { err });
@@ -304,19 +299,15 @@ export class NodeResourceTracker implements ResourceTracker {
     }
   }
 
-  /** Spec 4.8. True: the node's pass failed and was reported. */
-  async #guarded(node: string, startup: boolean, pass: () => Promise<void>): Promise<boolean> {
-    try {
-      await pass();
-      return false;
-    } catch (err) {
-      const effect = nodeErrorEffect(err, startup);
-      if (effect === "propagate") throw err;
-      this.#parts.context.runtime.logger[effect === "warn" ? "warn" : "error"](
-        "resources of the node could not be updated",
-        { node, err },
-      );
-      return true;
-    }
+  /** Uuids of the nodes' providers; also of those that have no row yet, where the driver knows them. */
+  async #roots(rows: readonly ComputeNode[], listed: ReadonlySet<string>): Promise<readonly string[]> {
+    const { context, options } = this.#parts;
+    const { driver } = context;
+    const known = rows.filter((row) => listed.has(row.hypervisorHostname)).map(({ uuid }) => uuid);
+    // Without the guard nobody looks for nodes whose row somebody else deleted (bug 1853009).
+    const all = known.length === listed.size || options.unguardedNodeDelete;
+    if (all || !driver.supports("getNodenamesByUuid")) return known;
+    const named = [...(await driver.getNodenamesByUuid())].filter(([, name]) => listed.has(name));
+    return [...new Set([...known, ...named.map(([uuid]) => uuid)])];
   }
 }

@@ -1,0 +1,68 @@
+import type { AvailableResource } from "../../virt/types.js";
+import { nodeErrorEffect } from "./node-errors.js";
+import { countAndUpdate, type NodePassOptions } from "./node-pass.js";
+import type { TrackerParts } from "./parts.js";
+
+/** Nodes that share one lock section, so that Placement has several writes to work on while a claim waits no longer than for these. */
+const NODES_AT_A_TIME = 8;
+
+/** The passes of all nodes (spec 4.3 step 5). @returns how many failed and were reported */
+export async function runNodePasses(
+  parts: TrackerParts,
+  names: readonly string[],
+  options: NodePassOptions,
+): Promise<number> {
+  let failures = 0;
+  // The first goes alone: it makes the classes and traits that the others share.
+  for (let at = 0, size = 1; at < names.length; at += size, size = NODES_AT_A_TIME) {
+    failures += await passTogether(parts, names.slice(at, at + size), options);
+  }
+  return failures;
+}
+
+async function passTogether(parts: TrackerParts, names: readonly string[], options: NodePassOptions): Promise<number> {
+  const { startup } = options;
+  let failures = 0;
+  const seen: (readonly [string, AvailableResource])[] = [];
+  for (const name of names) {
+    const failed = await guardNode(parts, name, startup, async () => {
+      seen.push([name, await parts.context.driver.getAvailableResource(name)]);
+    });
+    if (failed) failures += 1;
+  }
+  const results = await parts.lock.run(() =>
+    Promise.allSettled(seen.map(([name, resources]) => countAndUpdate(parts, name, resources, options))),
+  );
+  for (const [at, result] of results.entries()) {
+    const [name = ""] = seen[at] ?? [];
+    if (result.status === "fulfilled") continue;
+    report(parts, name, startup, result.reason);
+    failures += 1;
+  }
+  return failures;
+}
+
+/** Spec 4.8. True: the node's pass failed and was reported. */
+export async function guardNode(
+  parts: TrackerParts,
+  node: string,
+  startup: boolean,
+  pass: () => Promise<void>,
+): Promise<boolean> {
+  try {
+    await pass();
+    return false;
+  } catch (err) {
+    report(parts, node, startup, err);
+    return true;
+  }
+}
+
+function report(parts: TrackerParts, node: string, startup: boolean, err: unknown): void {
+  const effect = nodeErrorEffect(err, startup);
+  if (effect === "propagate") throw err;
+  parts.context.runtime.logger[effect === "warn" ? "warn" : "error"]("resources of the node could not be updated", {
+    node,
+    err,
+  });
+}
