@@ -1,0 +1,163 @@
+/**
+ * `npm run bench:ironic`: one agent with the ironic driver on the real Ironic and the real Placement: its first pass, and
+ * passes in which nothing changed. Ratios are to what was measured in the same run: the bare listing of the nodes, and the
+ * three bare writes that a provider costs. Beside it what Debian's nova took. `--nodes 1000,5000` chooses the sizes;
+ * `--with-nova` runs nova's own code over the same Ironic where `../shared/peers/ironic` has it, which takes many minutes.
+ */
+import { loadavg } from "node:os";
+import { performance } from "node:perf_hooks";
+import { UndiciHttpClient } from "../../src/runtime/node/undici-http-client.js";
+import { TrackerWorld } from "../fixtures/tracker-world.js";
+import { BenchHypervisor } from "./ironic-hypervisor.js";
+import { type NovaPass, novaIsHere, novaPasses, RECORDED } from "./ironic-nova.js";
+import { bareWrites } from "./ironic-placement.js";
+import { bareListing, ironicIsInstalled, startIronic } from "./ironic-servers.js";
+import { realDatabase, startReal } from "./placement-servers.js";
+
+const AIM = { listings: 1.5, requests: 10, kilobytes: 20 };
+/** Measurements of what is quick, turn by turn; the median counts. */
+const REPEATS = 9;
+/** Providers of which the bare writes are measured. */
+const SAMPLE = 300;
+const CONNECTIONS = 8;
+
+interface Row {
+  readonly nodes: number;
+  readonly pass: string;
+  readonly seconds: number;
+  readonly placement: number;
+  readonly ironic: number;
+  /** Seconds of the bare work. */
+  readonly bare: number;
+  readonly kilobytes: number;
+}
+
+const print = (line: string): void => void process.stdout.write(`${line}\n`);
+
+const timed = async (work: () => Promise<unknown>): Promise<number> => {
+  const start = performance.now();
+  await work();
+  return (performance.now() - start) / 1000;
+};
+
+const heapKb = (): number => {
+  globalThis.gc?.();
+  return process.memoryUsage().heapUsed / 1024;
+};
+
+const measure = async (ironic: string, placement: string, nodes: number): Promise<Row[]> => {
+  const world = await TrackerWorld.create(1, { judged: false });
+  const http = new UndiciHttpClient();
+  const hypervisor = new BenchHypervisor(http, ironic);
+  const agent = await world.agent("bench", hypervisor, { http, endpoint: placement, watched: false });
+  const before = heapKb();
+  const pass = async (startup: boolean) => {
+    hypervisor.requests = 0;
+    const seconds = await timed(() => agent.tracker.updateAvailableResource({ startup }));
+    const requests = agent.http.take().length;
+    agent.session.calls.length = 0;
+    const kilobytes = (heapKb() - before) / nodes;
+    return { nodes, seconds, placement: requests, ironic: hypervisor.requests, kilobytes };
+  };
+  const refuse = (): void => {
+    const failed = world.runtime.logs.find(({ level }) => level === "error");
+    if (failed) throw new Error(`a pass failed: ${failed.message} ${String(failed.fields.err)}`);
+    if (agent.tracker.nodes().size !== nodes) throw new Error(`${agent.tracker.nodes().size} nodes are tracked`);
+  };
+
+  const writes = (await bareWrites(placement, SAMPLE, CONNECTIONS)) * nodes;
+  const rows: Row[] = [{ ...(await pass(true)), pass: "first", bare: writes }];
+  await pass(false);
+  const listings: number[] = [];
+  const unchanged: Omit<Row, "pass" | "bare">[] = [];
+  for (let turn = 0; turn < REPEATS; turn += 1) {
+    listings.push(await timed(() => bareListing(ironic)));
+    unchanged.push(await pass(false));
+  }
+  refuse();
+  const middle = REPEATS >> 1;
+  const bare = listings.sort((one, other) => one - other)[middle] ?? Number.NaN;
+  for (const row of unchanged.sort((one, other) => one.seconds - other.seconds).slice(middle, middle + 1)) {
+    rows.push({ ...row, pass: "unchanged", bare });
+  }
+  await http.close();
+  return rows;
+};
+
+const COLUMNS = [7, 11, 10, 11, 9, 16, 8, 9] as const;
+const cells = (texts: readonly string[]): string => texts.map((text, i) => text.padStart(COLUMNS[i] ?? 9)).join("");
+
+const show = ({ nodes, pass, seconds, placement, ironic, bare, kilobytes }: Row): void => {
+  const work = `${bare.toFixed(2)} ${pass === "first" ? "writes" : "listing"}`;
+  const ratio = (seconds / bare).toFixed(2);
+  print(
+    cells([`${nodes}`, pass, seconds.toFixed(2), `${placement}`, `${ironic}`, work, `${ratio}x`, kilobytes.toFixed(1)]),
+  );
+};
+
+const against = (rows: readonly Row[], nova: readonly (NovaPass | undefined)[], whence: string): void => {
+  for (const [at, row] of rows.filter(({ nodes }) => nodes === RECORDED.nodes).entries()) {
+    const theirs = nova[at];
+    if (!theirs) continue;
+    print(
+      `nova 26.2, ${row.nodes} nodes, ${row.pass} pass, ${whence}: ${theirs.seconds} s, ${theirs.requests} requests to Placement: ` +
+        `${(theirs.seconds / row.seconds).toFixed(0)} times our seconds, ${(theirs.requests / row.placement).toFixed(1)} times our requests`,
+    );
+  }
+};
+
+const sizes = (): number[] => {
+  const at = process.argv.indexOf("--nodes");
+  return (at < 0 ? "1000,5000" : (process.argv[at + 1] ?? "")).split(",").map(Number);
+};
+
+const main = async (): Promise<void> => {
+  const database = realDatabase();
+  if (!ironicIsInstalled() || database === undefined) {
+    return print("not measured: apt-get install ironic-api ironic-conductor mariadb-server placement-api gunicorn");
+  }
+  const ironic = await startIronic();
+  try {
+    print(`the real Ironic and the real Placement, 2 workers each, ${database}; load ${loadavg()[0]?.toFixed(1)}`);
+    print(cells(["nodes", "pass", "seconds", "Placement", "Ironic", "bare seconds", "ratio", "KB/node"]));
+    const rows: Row[] = [];
+    let enrolled = 0;
+    for (const nodes of sizes()) {
+      await ironic.enrol(enrolled, nodes - enrolled);
+      enrolled = nodes;
+      const placement = await startReal(database, { providers: 0, consumers: 0 });
+      try {
+        const measured = await measure(ironic.url, placement.url, nodes);
+        for (const row of measured) show(row);
+        rows.push(...measured);
+      } finally {
+        await placement.stop();
+      }
+    }
+    print(
+      `aims: the first pass takes no longer than its writes, ${CONNECTIONS} at a time; an unchanged one ${AIM.listings} times the bare ` +
+        `listing and ${AIM.requests} requests to Placement; under ${AIM.kilobytes} KB a node. Load ${loadavg()[0]?.toFixed(1)}`,
+    );
+    against(rows, [RECORDED.first, RECORDED.unchanged], "recorded");
+    if (process.argv.includes("--with-nova")) await beside(ironic, rows, database);
+  } finally {
+    await ironic.stop();
+  }
+};
+
+const beside = async (
+  ironic: Awaited<ReturnType<typeof startIronic>>,
+  rows: readonly Row[],
+  database: "sqlite" | "mariadb",
+): Promise<void> => {
+  if (!novaIsHere()) return print("nova's own pass is not here: it needs ../shared/peers/ironic and python3-nova");
+  const placement = await startReal(database, { providers: 0, consumers: 0 });
+  try {
+    const passes = await novaPasses(ironic.state, ironic.url, placement.url, RECORDED.nodes);
+    against(rows, passes.slice(-2), "in this run");
+  } finally {
+    await placement.stop();
+  }
+};
+
+await main();
