@@ -69,13 +69,19 @@ const asJson = ({ findings, plan, seen }: Audit): string =>
   );
 
 const asText = ({ findings, plan, seen }: Audit, width: number, file: string | undefined): string => {
-  const left =
-    seen.notJudged === 0 ? "" : ` (${seen.notJudged} not judged: they build or move, or their host is not known)`;
+  const left = seen.notJudged === 0 ? "" : ` (${seen.notJudged} not judged: ${NOT_JUDGED})`;
   const looked = `${counted(seen.servers, "server")}${left}, ${counted(seen.providers, "provider")} and ${counted(seen.consumers, "consumer")} looked at`;
   if (findings.length === 0) return `nothing wrong; ${looked}`;
-  const edits = `${counted(plan.edits.length, "edit")} would put right what can be`;
-  const told = file === undefined ? `${edits}; write them with --plan FILE` : `${edits}: compute-cluster apply ${file}`;
-  return `${renderTable(COLUMNS, findings, width)}\n${counted(findings.length, "finding")}; ${looked}\n${told}`;
+  const summary = `${counted(findings.length, "finding")}; ${looked}\n${nextStep(plan.edits.length, file)}`;
+  return `${renderTable(COLUMNS, findings, width)}\n${summary}`;
+};
+
+const NOT_JUDGED = "they build, move or have changed within the last minute, or their host is not known";
+
+const nextStep = (edits: number, file: string | undefined): string => {
+  if (edits === 0) return "no edit would put any of it right";
+  const told = `${counted(edits, "edit")} would put right what can be`;
+  return file === undefined ? `${told}; write them with --plan FILE` : `${told}: compute-cluster apply ${file}`;
 };
 
 const counted = (count: number, noun: string): string => `${count} ${noun}${count === 1 ? "" : "s"}`;
