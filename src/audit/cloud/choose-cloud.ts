@@ -13,8 +13,8 @@ export interface CloudChoice {
   readonly environment: Readonly<Record<string, string | undefined>>;
   readonly cwd: string;
   readonly home?: string;
-  /** clouds.yaml of the local cluster, and its cloud, for who names none at all. */
-  readonly local: { readonly file: string; readonly cloud: string };
+  /** clouds.yaml of the local cluster, and its cloud: for who names none at all, or `asked` for this one. */
+  readonly local: { readonly file: string; readonly cloud: string; readonly asked?: boolean };
 }
 
 /** Nothing says which cloud, and there is no local one. */
@@ -22,7 +22,8 @@ const NO_CLOUD =
   'no cloud: name one of clouds.yaml with --os-cloud or OS_CLOUD, set OS_AUTH_URL and its like, or start one with "compute-cluster up"';
 
 /**
- * A named cloud comes from clouds.yaml; otherwise the OS_* variables; otherwise the local cluster.
+ * A named cloud comes from clouds.yaml; otherwise the local cluster that was asked for; otherwise what the OS_* variables
+ * say; otherwise the local cluster.
  * @throws {CloudConfigInvalid}
  */
 export const chooseCloud = async (files: Files, choice: CloudChoice): Promise<CloudConfig> => {
@@ -37,6 +38,7 @@ export const chooseCloud = async (files: Files, choice: CloudChoice): Promise<Cl
 const chooseSettings = async (files: Files, choice: CloudChoice): Promise<Settings> => {
   const { environment, cwd, home, local } = choice;
   const variable = (name: string): string | undefined => environment[name] || undefined;
+  if (choice.cloud === undefined && local.asked === true) return localSettings(files, local);
   const cloud = choice.cloud ?? variable("OS_CLOUD");
   if (cloud !== undefined) {
     const given = variable("OS_CLIENT_CONFIG_FILE");
@@ -50,8 +52,14 @@ const chooseSettings = async (files: Files, choice: CloudChoice): Promise<Settin
       place: (key) => `environment variable ${variableOf(key)}`,
     };
   }
-  if ((await files.readIfPresent(local.file)) === undefined) throw new CloudConfigInvalid(NO_CLOUD);
-  return readCloudsFile(files, [local.file], local.cloud);
+  return localSettings(files, local);
+};
+
+const localSettings = async (files: Files, { file, cloud, asked }: CloudChoice["local"]): Promise<Settings> => {
+  if ((await files.readIfPresent(file)) !== undefined) return readCloudsFile(files, [file], cloud);
+  throw new CloudConfigInvalid(
+    asked === true ? `${file}: there is no local cluster; start one with "compute-cluster up"` : NO_CLOUD,
+  );
 };
 
 const variableOf = (key: string): string => `OS_${key.toUpperCase()}`;

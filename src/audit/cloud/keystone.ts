@@ -1,5 +1,6 @@
+import { catalogEndpoints, isInRegion, tokensUrl } from "../../placement/access/identity-v3.js";
 import { withoutTrailingSlash } from "../../placement/access/placement-access.js";
-import { asArray, asRecord, asString, parseJson } from "../../placement/json.js";
+import { asRecord, asString, parseJson } from "../../placement/json.js";
 import type { HttpClient } from "../../runtime/http.js";
 import type { CloudConfig, Credentials, Scope, ServiceType } from "./cloud-config.js";
 import { CloudRefused, EndpointNotFound, UnexpectedAnswer } from "./errors.js";
@@ -16,7 +17,7 @@ const SERVICES = ["compute", "placement"] as const satisfies readonly ServiceTyp
 
 /** Identity v3. @throws {CloudError} */
 export const logIn = async (http: HttpClient, config: CloudConfig): Promise<Login> => {
-  const url = `${withoutTrailingSlash(config.authUrl).replace(/\/v3$/, "")}/v3/auth/tokens`;
+  const url = tokensUrl(config.authUrl);
   const answer = await reachable(
     http.request({
       method: "POST",
@@ -71,26 +72,26 @@ const scopeOf = (scope: Scope): unknown => {
 };
 
 const endpointsIn = (body: string, config: CloudConfig, url: string): Login["endpoints"] => {
-  let catalog: readonly unknown[];
   try {
-    catalog = asArray(asRecord(asRecord(parseJson(body)).token).catalog ?? []);
+    const { catalog } = asRecord(asRecord(parseJson(body)).token);
+    const [compute, placement] = SERVICES.map((service) => endpointOf(catalog, service, config));
+    return { compute: compute ?? "", placement: placement ?? "" };
   } catch (error) {
+    if (error instanceof EndpointNotFound) throw error;
     throw new UnexpectedAnswer(`Identity at ${url} answered no token that can be read`, { cause: error });
   }
-  const [compute, placement] = SERVICES.map((service) => endpointOf(catalog, service, config));
-  return { compute: compute ?? "", placement: placement ?? "" };
 };
 
-const endpointOf = (catalog: readonly unknown[], service: ServiceType, config: CloudConfig): string => {
+const endpointOf = (catalog: unknown, service: ServiceType, config: CloudConfig): string => {
   const given = config.endpoints[service];
   if (given !== undefined) return withoutTrailingSlash(given);
-  const endpoints = catalog
-    .map(asRecord)
-    .filter(({ type }) => type === service)
-    .flatMap((entry) => asArray(entry.endpoints ?? []).map(asRecord));
-  const here = endpoints.filter(
-    ({ region, region_id }) => config.region === undefined || region === config.region || region_id === config.region,
-  );
+  if (catalog === undefined && config.credentials.kind !== "application_credential" && config.scope === undefined) {
+    throw new EndpointNotFound(
+      `cloud ${config.name}: the token has no catalog, as it is scoped to nothing; set project_name, or system_scope to all`,
+    );
+  }
+  const endpoints = catalogEndpoints(catalog, service);
+  const here = endpoints.filter((endpoint) => isInRegion(endpoint, config.region));
   const found = here.find((endpoint) => endpoint.interface === config.interface);
   if (found) return withoutTrailingSlash(asString(found.url));
   const offered = endpoints.map((each) => `${String(each.interface)} in ${String(each.region ?? each.region_id)}`);

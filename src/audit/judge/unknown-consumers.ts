@@ -82,7 +82,7 @@ const tooMany = (
   maxShare: number,
 ): ((suspect: Suspect) => string | undefined) => {
   const percent = (share: number): string => `${Math.round(share * 100)}%`;
-  const advice = `more than --max-share ${maxShare}: was the database restored from an old copy?`;
+  const advice = `more than --max-share ${maxShare}: was the database restored from an old copy? If not, raise it`;
   const all = facts.snapshot.consumers.size;
   const share = suspects.length / all;
   if (suspects.length > 1 && share > maxShare) {

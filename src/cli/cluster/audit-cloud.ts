@@ -14,7 +14,7 @@ export interface CloudOptions {
   readonly osCloud?: string;
   readonly osRegionName?: string;
   readonly osInterface?: string;
-  readonly stateDir: string;
+  readonly stateDir?: string;
 }
 
 /** Which cloud: the options of OpenStack's clients. */
@@ -25,7 +25,10 @@ export const cloudOptions = (): Option[] => [
   ),
   new Option("--os-region-name <name>", "the region whose endpoints are used"),
   new Option("--os-interface <kind>", "public, internal or admin endpoints"),
-  new Option("--state-dir <dir>", "the local cluster's state directory").default(DEFAULT_STATE_DIR),
+  new Option(
+    "--state-dir <dir>",
+    `the local cluster of this state directory, whatever OS_* variables say (without any: "${DEFAULT_STATE_DIR}")`,
+  ),
 ];
 
 /** What nova-manage's audit means by its exit codes (spec 7.4). */
@@ -39,7 +42,8 @@ export const withCloud = async (
 ): Promise<number> => {
   const runtime = createNodeRuntime({ logger: quietLogger });
   try {
-    const local = { file: stateDir(options.stateDir, process.cwd()).cloudsFile, cloud: "devstack" };
+    const directory = stateDir(options.stateDir ?? DEFAULT_STATE_DIR, process.cwd());
+    const local = { file: directory.cloudsFile, cloud: "devstack", asked: options.stateDir !== undefined };
     const config = await chooseCloud(runtime.files, {
       ...(options.osCloud === undefined ? {} : { cloud: options.osCloud }),
       ...(options.osRegionName === undefined ? {} : { region: options.osRegionName }),

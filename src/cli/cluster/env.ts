@@ -20,17 +20,10 @@ export const envCommand = (): Command =>
     .option("--cloud <name>", "devstack, devstack-demo or devstack-system-admin", "devstack")
     .option("--openrc", "OS_AUTH_URL, OS_USERNAME, OS_PASSWORD ..., for clients that read no clouds.yaml, as `nova`")
     .action(async (options: EnvOptions) => {
-      process.exitCode = options.openrc === true ? await printOpenrc(options) : printCloud(options);
+      process.exitCode = await print(options);
     });
 
-const printCloud = ({ stateDir: path, cloud }: EnvOptions): number => {
-  const terminal = createTerminal();
-  terminal.print(`export OS_CLIENT_CONFIG_FILE=${quoted(stateDir(path, process.cwd()).cloudsFile)}`);
-  terminal.print(`export OS_CLOUD=${quoted(cloud)}`);
-  return ExitCode.ok;
-};
-
-const printOpenrc = async ({ stateDir: path, cloud }: EnvOptions): Promise<number> => {
+const print = async ({ stateDir: path, cloud, openrc: isOpenrc }: EnvOptions): Promise<number> => {
   const terminal = createTerminal();
   const { cloudsFile } = stateDir(path, process.cwd());
   const { files } = createNodeRuntime({ logger: quietLogger });
@@ -41,6 +34,7 @@ const printOpenrc = async ({ stateDir: path, cloud }: EnvOptions): Promise<numbe
     );
     return ExitCode.usage;
   }
-  terminal.print(text);
+  const named = `export OS_CLIENT_CONFIG_FILE=${quoted(cloudsFile)}\nexport OS_CLOUD=${quoted(cloud)}`;
+  terminal.print(isOpenrc === true ? text : named);
   return ExitCode.ok;
 };

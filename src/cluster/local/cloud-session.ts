@@ -1,4 +1,5 @@
 import { parse } from "yaml";
+import { tokensUrl } from "../../placement/access/identity-v3.js";
 import type { Files } from "../../runtime/files.js";
 import type { HttpClient, HttpMethod } from "../../runtime/http.js";
 import type { StateDir } from "./state-dir.js";
@@ -48,7 +49,7 @@ export const openCloudSession = async (files: Files, http: HttpClient, directory
     );
   }
   const domain = { id: "default" };
-  const identity = `${auth.auth_url.replace(/\/v3\/?$/, "")}/v3/auth/tokens`;
+  const identity = tokensUrl(auth.auth_url);
   const answer = await http.request({
     method: "POST",
     url: identity,

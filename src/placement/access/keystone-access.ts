@@ -1,8 +1,9 @@
 import type { Clock } from "../../runtime/clock.js";
 import { type HttpClient, HttpConnectFailure, type HttpResponse, HttpTimeout } from "../../runtime/http.js";
 import { ConnectFailure, DiscoveryFailure, EndpointNotFound, Unauthorized } from "../errors.js";
-import { asArray, asRecord, asString, parseJson } from "../json.js";
+import { asRecord, asString, parseJson } from "../json.js";
 import { CachedAccess, type Lease } from "./cached-access.js";
+import { catalogEndpoints, isInRegion, tokensUrl } from "./identity-v3.js";
 import { type PlacementAccess, withoutTrailingSlash } from "./placement-access.js";
 
 /** The options of a `[placement]` section with `auth_type = password`. */
@@ -31,7 +32,7 @@ export function createKeystoneAccess(
   options: KeystoneOptions,
 ): PlacementAccess {
   return new CachedAccess(doors.clock, async () => {
-    const url = `${withoutTrailingSlash(options.authUrl).replace(/\/v3$/, "")}/v3/auth/tokens`;
+    const url = tokensUrl(options.authUrl);
     const answer = await post(doors.http, url, JSON.stringify(tokenRequest(options)));
     if (answer.status === 401) {
       throw new Unauthorized(
@@ -81,7 +82,7 @@ function tokenRequest(options: KeystoneOptions): unknown {
 function readToken(body: string, value: string, options: KeystoneOptions): Lease {
   const token = asRecord(asRecord(parseJson(body)).token);
   return {
-    endpoint: withoutTrailingSlash(options.endpointOverride ?? placementIn(asArray(token.catalog ?? []), options)),
+    endpoint: withoutTrailingSlash(options.endpointOverride ?? placementIn(token.catalog, options)),
     headers: { "x-auth-token": value },
     expiresAt: timeIn(token.expires_at),
   };
@@ -96,14 +97,8 @@ function timeIn(value: unknown): number {
   return milliseconds;
 }
 
-function placementIn(catalog: readonly unknown[], { validInterfaces, regionName }: KeystoneOptions): string {
-  const endpoints = catalog
-    .map(asRecord)
-    .filter((service) => service.type === "placement")
-    .flatMap((service) => asArray(service.endpoints).map(asRecord))
-    .filter(
-      (endpoint) => regionName === undefined || endpoint.region === regionName || endpoint.region_id === regionName,
-    );
+function placementIn(catalog: unknown, { validInterfaces, regionName }: KeystoneOptions): string {
+  const endpoints = catalogEndpoints(catalog, "placement").filter((endpoint) => isInRegion(endpoint, regionName));
   for (const wanted of validInterfaces) {
     const found = endpoints.find((endpoint) => endpoint.interface === wanted);
     if (found) return asString(found.url);

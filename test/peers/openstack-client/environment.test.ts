@@ -44,8 +44,8 @@ test("compute-cluster env --openrc, for `nova` too", async () => {
   expect(await shell(`${exports("--openrc")}; ${commands}`)).toBe("[]\n1");
 });
 
-test("a cloud that there is none of", async () => {
-  const line = `${process.execPath} ${PROGRAM} env --openrc --cloud mine --state-dir ${devstack.stateDir}`;
+test.each(["", "--openrc"])("a cloud that there is none of: env %s", async (option) => {
+  const line = `${process.execPath} ${PROGRAM} env ${option} --cloud mine --state-dir ${devstack.stateDir}`;
   await expect(shell(line)).rejects.toMatchObject({
     code: 2,
     stderr: expect.stringContaining("clouds.yaml has no cloud mine: start the cluster"),

@@ -92,6 +92,20 @@ describe("which cloud, and how it is entered", () => {
     await expect(choose({})).rejects.toThrow(/--os-cloud or OS_CLOUD.*compute-cluster up/);
   });
 
+  it("takes the local cluster that was asked for, whatever OS_* variables say; a cloud that is named goes before", async () => {
+    const local = { file: "/there/clouds.yaml", cloud: "devstack", asked: true };
+    const environment = { OS_CLOUD: "one", OS_AUTH_URL: "http://k" };
+    const texts = {
+      "/there/clouds.yaml": CLOUDS.replace("  one:", "  devstack:"),
+      "/home/me/cloud/clouds.yaml": CLOUDS,
+    };
+    expect((await choose(texts, { environment, local })).name).toBe("devstack");
+    expect((await choose(texts, { environment, local, cloud: "one" })).name).toBe("one");
+    await expect(choose({}, { environment, local })).rejects.toThrow(
+      /^\/there\/clouds\.yaml: there is no local cluster; start one with "compute-cluster up"/,
+    );
+  });
+
   it.each([
     ["no YAML", "clouds:\n  one: [\n", /^\/home\/me\/cloud\/clouds.yaml:\d+: not YAML/],
     ["no clouds", "cloud: 1\n", /^\/home\/me\/cloud\/clouds.yaml:1: expected a mapping "clouds:"/],

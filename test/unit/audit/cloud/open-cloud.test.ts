@@ -121,6 +121,13 @@ describe("entering a cloud", () => {
     expect(await failure(() => undefined, { region: "R9" })).toMatch(
       /no compute endpoint with interface internal in region R9; it has public in R2, internal in R2/,
     );
+    const unscoped: Answer = ({ url }) =>
+      url.endsWith("/auth/tokens")
+        ? { status: 201, headers: { "x-subject-token": "secret-token-1" }, body: '{"token": {}}' }
+        : undefined;
+    const { scope: _, ...nowhere } = CONFIG;
+    const error = await openCloud(stub(unscoped), nowhere).catch((each: Error) => each.message);
+    expect(error).toMatch(/the token has no catalog, as it is scoped to nothing; set project_name, or system_scope/);
     const refused: Answer = ({ url }) => {
       if (url.startsWith("http://placement")) throw new HttpConnectFailure(url, "ECONNREFUSED");
       return undefined;
