@@ -12,6 +12,8 @@ const BY_NAME: ReadonlyMap<string, VirtErrorClass> = new Map<string, VirtErrorCl
   ["InstancePowerOffFailure", errors.InstancePowerOffFailure],
   ["ComputeResourcesUnavailable", errors.ComputeResourcesUnavailable],
   ["BuildAbortException", errors.BuildAbortException],
+  ["VirtualInterfacePlugException", errors.VirtualInterfacePlugException],
+  ["PciDeviceNotFoundById", errors.PciDeviceNotFound],
   ["InstanceFaultRollback", errors.InstanceFaultRollback],
   ["MigrationPreCheckError", errors.MigrationPreCheckError],
   ["InvalidConfiguration", errors.InvalidConfiguration],

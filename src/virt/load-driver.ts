@@ -103,5 +103,15 @@ const refuseOtherContract = ({ name, apiVersion }: DriverDefinition, where: stri
 
 const majorOf = (version: string): number => Number(/^(\d+)\.\d+(\.\d+)?$/.exec(version)?.[1] ?? Number.NaN);
 
-const reasonOf = (error: unknown): string =>
-  error instanceof Error ? (error.message.split("\n")[0] ?? error.name) : describe(error);
+/** What went wrong, and where in the plugin, if that is known. */
+const reasonOf = (error: unknown): string => {
+  if (!(error instanceof Error)) return describe(error);
+  const [message = error.name] = error.message.split("\n");
+  if (/^Cannot find /.test(message)) {
+    return /'[^']*\bdist\b[^']*'/.test(message) ? `${message}; has it been built? (npm run build)` : message;
+  }
+  // Node keeps the line of a syntax error to itself.
+  if (error instanceof SyntaxError) return `SyntaxError: ${message} (node --check FILE shows the line)`;
+  const place = /^ +at .*?\(?(?:file:\/\/)?(\/[^()]+:\d+:\d+)\)?$/m.exec(error.stack ?? "")?.[1];
+  return place === undefined ? message : `${message} (${place})`;
+};

@@ -1,6 +1,7 @@
-import { checkDriver } from "../../testing/check-driver.js";
-import type { DriverCheckOptions } from "../../testing/options.js";
+import { checkDriver, refuseUnknownWaivers, UnknownWaiver } from "../../testing/check-driver.js";
+import type { CheckPlace, DriverCheckOptions } from "../../testing/options.js";
 import { type CaseResult, countOf, summaryOf, type Verdict } from "../../testing/report.js";
+import { compileDriverConfig, type DriverDefinition, InvalidConfiguration } from "../../virt/index.js";
 import { loadDriver } from "../../virt/load-driver.js";
 import { BUILT_IN_DRIVERS } from "../agent/built-in-drivers.js";
 import { ExitCode } from "../ui/exit-code.js";
@@ -8,9 +9,9 @@ import { createTerminal, type Terminal } from "../ui/terminal.js";
 import type { Pair } from "./command.js";
 
 export interface CheckCommandOptions {
-  readonly option: readonly Pair[];
+  readonly option?: readonly Pair[];
   readonly virtualTime?: true;
-  readonly waive: readonly Pair[];
+  readonly waive?: readonly Pair[];
   readonly json?: true;
 }
 
@@ -18,17 +19,26 @@ export interface CheckCommandOptions {
 export const checkCommand = async (name: string, given: CheckCommandOptions): Promise<number> => {
   const terminal = createTerminal();
   const driver = await loadDriver(name, { builtIns: BUILT_IN_DRIVERS, cwd: process.cwd() });
+  const config = ({ host, folder }: CheckPlace): Readonly<Record<string, string>> =>
+    Object.fromEntries(
+      (given.option ?? []).map(([option, value]) => [
+        option,
+        value.replaceAll("{host}", host).replaceAll("{folder}", folder),
+      ]),
+    );
   const options: DriverCheckOptions = {
     time: given.virtualTime === true ? "virtual" : "real",
-    waive: Object.fromEntries(given.waive),
-    config: ({ host, folder }) =>
-      Object.fromEntries(
-        given.option.map(([option, value]) => [
-          option,
-          value.replaceAll("{host}", host).replaceAll("{folder}", folder),
-        ]),
-      ),
+    waive: Object.fromEntries(given.waive ?? []),
+    config,
   };
+  try {
+    refuseUnknownWaivers(options);
+    refuseWrongOptions(driver, config({ host: "check-host-1", folder: "/driver-check" }));
+  } catch (error) {
+    if (!(error instanceof UnknownWaiver || error instanceof InvalidConfiguration)) throw error;
+    terminal.complain(`compute-agent: ${error.message}`);
+    return ExitCode.usage;
+  }
   const show = given.json === true ? undefined : (result: CaseResult) => terminal.print(lineOf(result, terminal));
   const report = await checkDriver(driver, options, show);
   const broken = countOf(report, "failed");
@@ -39,6 +49,20 @@ export const checkCommand = async (name: string, given: CheckCommandOptions): Pr
     terminal.print(`\n${driver.name} ${verdict}: ${summaryOf(report)}`);
   }
   return broken === 0 ? ExitCode.ok : ExitCode.failure;
+};
+
+/** @throws {InvalidConfiguration} before any rule is tried, instead of in each. */
+const refuseWrongOptions = (
+  { name, configSchema }: DriverDefinition,
+  given: Readonly<Record<string, string>>,
+): void => {
+  const known = Object.keys(configSchema?.options ?? {});
+  const unknown = Object.keys(given).find((option) => !known.includes(option));
+  if (unknown !== undefined) {
+    const there = known.length === 0 ? "it has none" : `it has ${known.join(", ")}`;
+    throw new InvalidConfiguration(`driver ${name} has no option ${unknown}; ${there}`);
+  }
+  if (configSchema) compileDriverConfig(configSchema, given);
 };
 
 const WORDS: Readonly<Record<Verdict, string>> = {

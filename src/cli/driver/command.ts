@@ -19,15 +19,14 @@ export const driverCommand = (): Command => {
     .option(
       "-o, --option <name=value>",
       "one of the driver's own options; {host} and {folder} are replaced; repeatable",
-      pair,
-      [],
+      pair("name=value"),
     )
     .option("--virtual-time", "simulated clock and files: for drivers that use the context's doors only")
-    .option("--waive <rule=reason>", "what the driver knowingly does otherwise; repeatable", pair, [])
+    .option("--waive <rule=reason>", "what the driver knowingly does otherwise; repeatable", pair("rule=reason"))
     .option("--json", "print the report as JSON")
     .addHelpText(
       "after",
-      "\nExit codes: 0 every rule is kept, skipped or waived; 1 some are broken; 2 wrong arguments, or no such driver.",
+      "\nExit codes: 0 each rule is kept, skipped or waived; 1 some are broken;\n            2 wrong arguments or options, or no such driver.",
     )
     .action(async (driver: string, options: CheckCommandOptions) => {
       process.exitCode = await (await import("./check.js")).checkCommand(driver, options);
@@ -37,8 +36,10 @@ export const driverCommand = (): Command => {
 
 export type Pair = readonly [name: string, value: string];
 
-function pair(text: string, before: readonly Pair[]): readonly Pair[] {
-  const [, name, value] = /^([^=]+)=(.*)$/s.exec(text) ?? [];
-  if (name === undefined || value === undefined) throw new InvalidArgumentError("expected name=value.");
-  return [...before, [name, value]];
+function pair(what: string) {
+  return (text: string, before: readonly Pair[] = []): readonly Pair[] => {
+    const [, name, value] = /^([^=]+)=(.*)$/s.exec(text) ?? [];
+    if (name === undefined || value === undefined) throw new InvalidArgumentError(`expected ${what}.`);
+    return [...before, [name, value]];
+  };
 }

@@ -1,8 +1,9 @@
-import { dirname, join, relative, resolve } from "node:path";
+import { basename, dirname, join, relative, resolve } from "node:path";
 import { NodeFiles } from "../../runtime/node/node-files.js";
 import { ExitCode } from "../ui/exit-code.js";
 import { createTerminal } from "../ui/terminal.js";
 import { packageFolder, version } from "../ui/version.js";
+import { dependencyOn } from "./scaffold/dependency.js";
 import { scaffoldOf } from "./scaffold/scaffold.js";
 
 const NAME = /^[a-z][a-z0-9]*(-[a-z0-9]+)*$/;
@@ -20,8 +21,12 @@ export const newDriver = async (name: string, where: string): Promise<number> =>
     terminal.complain(`compute-agent: ${folder} is there already; choose another name, or --in another folder`);
     return ExitCode.usage;
   }
-  const own = relative(folder, packageFolder());
-  const written = scaffoldOf({ name, version: version(), packagePath: own });
+  const own = packageFolder();
+  const modules = dirname(own);
+  const installed = basename(modules) === "node_modules";
+  const lock = installed ? await files.readIfPresent(join(modules, ".package-lock.json")) : undefined;
+  const dependency = dependencyOn({ own, folder, version: version(), ...(installed ? { lock: lock ?? "" } : {}) });
+  const written = scaffoldOf({ name, version: version(), dependency });
   for (const [path, text] of written) {
     await files.makeFolder(dirname(join(folder, path)));
     await files.write(join(folder, path), text);

@@ -1,10 +1,12 @@
 import { describe, expect, test } from "vitest";
 import type { DriverOutcome } from "../../../src/virt/driver-call.js";
+import { DRIVER_ERRORS } from "../../../src/virt/driver-error.js";
 import { createDriverHost, type DriverHost } from "../../../src/virt/driver-host.js";
-import { VirtDriverMisbehaved, VirtDriverTimeout } from "../../../src/virt/errors.js";
+import * as errors from "../../../src/virt/errors.js";
 import { VirtDriverNotReady } from "../../../src/virt/index.js";
 import { driverWith, hostOf, instanceOf, UUID, virtualContext } from "./fixtures.js";
 
+const { VirtDriverMisbehaved, VirtDriverTimeout } = errors;
 /** A promise of an author's own making. */
 const THENABLE: string = "then";
 const instance = instanceOf();
@@ -107,6 +109,12 @@ describe("broken drivers", () => {
     const error = await host.getAvailableNodes().catch((thrown: unknown) => thrown);
     expect(error).toBeInstanceOf(VirtDriverNotReady);
     expect(error).toMatchObject({ message: "not yet", cause: foreign });
+  });
+
+  test("each error of the contract that a driver may throw is known by its name", () => {
+    const own = new Set(["VirtError", "VirtDriverMisbehaved", "VirtDriverTimeout", "InvalidDriver"]);
+    const names = Object.values(errors).map((each) => Reflect.construct(each, []).name as string);
+    expect([...DRIVER_ERRORS].sort()).toEqual(names.filter((name) => !own.has(name)).sort());
   });
 
   test("other errors come out as they are", async () => {

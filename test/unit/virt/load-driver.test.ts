@@ -11,6 +11,7 @@ const plugin = (apiVersion: string, name = "mine") =>
 const builtIns = {
   "fake-libvirt": () => import("../../../drivers/fake-libvirt/index.js"),
   broken: () => Promise.reject(new Error("no such file")),
+  mistyped: () => Promise.reject(new SyntaxError("Unexpected token")),
 };
 
 describe("loadDriver", () => {
@@ -61,17 +62,27 @@ describe("loadDriver", () => {
     expect(error).toBeInstanceOf(InvalidDriver);
     expect(String(error)).toContain(`npm package no-such-driver as seen from ${cwd}: Cannot find`);
     expect(String(error)).toContain("npm package no-such-driver as seen from compute-agent: ");
-    expect(String(error)).toContain("Built in are: fake-libvirt, broken");
+    expect(String(error)).toContain("Built in are: fake-libvirt, broken, mistyped");
   });
 
   test("a name of every object is no built-in driver", async () => {
     await expect(load("toString")).rejects.toThrow("compute_driver toString cannot be loaded");
   });
 
-  test("a module that fails: the message says how", async () => {
-    await put("bad.mjs", "throw new Error('needs libvirt 12');");
-    await expect(load("./bad.mjs")).rejects.toThrow(/path .*bad\.mjs: needs libvirt 12/);
+  test("a module that fails: the message says how, and in which line", async () => {
+    await put("bad.mjs", "\nthrow new Error('needs libvirt 12');");
+    await expect(load("./bad.mjs")).rejects.toThrow(/path .*bad\.mjs: needs libvirt 12 \(\/.*bad\.mjs:2:\d+\)/);
+    await expect(load("mistyped")).rejects.toThrow(/SyntaxError: .* \(node --check FILE shows the line\)/);
     await expect(load("broken")).rejects.toThrow("built-in driver broken: no such file");
+  });
+
+  test("a package that is not built, or lacks a module", async () => {
+    await put("mine/package.json", '{"name": "mine", "type": "module", "main": "./dist/index.js"}');
+    await expect(load("./mine")).rejects.toThrow("has it been built? (npm run build)");
+    await put("lone.mjs", "import 'no-such-package';");
+    const error = await load("./lone.mjs").catch(String);
+    expect(error).toContain("Cannot find package 'no-such-package' imported from");
+    expect(error).not.toContain("has it been built");
   });
 
   test.each([

@@ -6,8 +6,8 @@ export interface ScaffoldOptions {
   readonly name: string;
   /** Of this package. */
   readonly version: string;
-  /** From the new package's folder to this package's. */
-  readonly packagePath: string;
+  /** How the new package depends on this one. */
+  readonly dependency: string;
 }
 
 /** Path in the new package → text. */
@@ -16,11 +16,11 @@ export type Scaffold = ReadonlyMap<string, string>;
 const json = (value: unknown): string => `${JSON.stringify(value, null, 2)}\n`;
 
 /** A package with a driver that keeps the contract: TypeScript, tests, a README and a section of nova.conf. */
-export const scaffoldOf = ({ name, version, packagePath }: ScaffoldOptions): Scaffold => {
+export const scaffoldOf = ({ name, version, dependency }: ScaffoldOptions): Scaffold => {
   const section = name.replaceAll("-", "_");
   const className = name.replace(/(^|-)([a-z0-9])/g, (_, __, letter: string) => letter.toUpperCase());
   return new Map([
-    ["package.json", packageOf(name, version, packagePath)],
+    ["package.json", packageOf(name, version, dependency)],
     ["tsconfig.json", TSCONFIG],
     [".gitignore", "dist/\nnode_modules/\n"],
     ["src/index.ts", indexSource(name, section, className)],
@@ -32,7 +32,7 @@ export const scaffoldOf = ({ name, version, packagePath }: ScaffoldOptions): Sca
   ]);
 };
 
-const packageOf = (name: string, version: string, packagePath: string): string =>
+const packageOf = (name: string, version: string, dependency: string): string =>
   json({
     name,
     version: "0.1.0",
@@ -52,7 +52,7 @@ const packageOf = (name: string, version: string, packagePath: string): string =
     },
     peerDependencies: { "compute-agent": `^${version}` },
     devDependencies: {
-      "compute-agent": `file:${packagePath}`,
+      "compute-agent": dependency,
       typescript: "^5.9.0 || ^6.0.0 || ^7.0.0",
       vitest: "^4.1.0",
     },

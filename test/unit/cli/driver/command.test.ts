@@ -1,0 +1,36 @@
+import { describe, expect, test } from "vitest";
+import { driverCommand } from "../../../../src/cli/driver/command.js";
+
+/** What was printed, and the error with which parsing ended. */
+const parse = async (...args: string[]) => {
+  const printed: string[] = [];
+  const command = driverCommand();
+  const keep = (text: string): void => void printed.push(text);
+  for (const each of [command, ...command.commands]) each.configureOutput({ writeOut: keep, writeErr: keep });
+  const error = await command.parseAsync(args, { from: "user" }).catch((thrown: unknown) => thrown);
+  return { printed: printed.join(""), code: (error as { code?: string }).code };
+};
+
+describe("compute-agent driver", () => {
+  test.each(["--option", "--waive"])("%s of another form is refused with the form that it has", async (flag) => {
+    const form = flag === "--waive" ? "rule=reason" : "name=value";
+    const { printed, code } = await parse("check", "./mine", flag, "nothing");
+    expect(printed).toContain(`expected ${form}.`);
+    expect(code).toBe("commander.invalidArgument");
+  });
+
+  test.each([["frob"], ["check"], ["new"], ["check", "--frob", "./mine"]])(
+    "%s %s shows how it is called",
+    async (...args) => {
+      const { printed, code } = await parse(...args);
+      expect(printed).toMatch(/^error: [\s\S]*Usage: compute-agent driver/);
+      expect(code).toMatch(/^commander\.(unknownCommand|missingArgument|unknownOption)$/);
+    },
+  );
+
+  test("help fits into 80 columns", async () => {
+    const { printed } = await parse("check", "--help");
+    expect(printed).toContain("Exit codes:");
+    expect(printed.split("\n").filter((line) => line.length > 80)).toEqual([]);
+  });
+});
