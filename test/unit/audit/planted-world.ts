@@ -110,6 +110,15 @@ export const HEALTHY: Readonly<Record<string, Plant<unknown>>> = {
     at.server(null, { [at.node("two")]: NEED }, { vmState: "building", taskState: "scheduling", launchedAt: null }),
   spawning: (at) => at.server("one", { [at.node("one")]: NEED }, { vmState: "building", taskState: "spawning" }),
   offloaded: (at) => at.server(null, {}, { vmState: "shelved_offloaded" }),
+  shelved: (at) => at.server("one", { [at.node("one")]: NEED }, { vmState: "shelved" }),
+  "in error, where it is": (at) => at.server("two", { [at.node("two")]: NEED }, { vmState: "error" }),
+  "in error, without a host": (at) => at.server(null, {}, { vmState: "error", launchedAt: null }),
+  // Lists of servers leave it out; it can be restored.
+  "soft-deleted": (at) => at.server("one", { [at.node("one")]: NEED }, { vmState: "soft-delete" }),
+  "evacuated in vain": async (at) => {
+    const server = await at.server("down", { [at.node("down")]: NEED });
+    at.world.migration(server, "evacuation", "failed", ["down", "two"]);
+  },
   deleting: (at) => at.server("one", {}, { taskState: "deleting" }),
   resizing: async (at) => {
     const server = await at.server("one", { [at.node("two")]: NEED }, { taskState: "resize_migrating" });
