@@ -23,6 +23,7 @@ import type { DriverCall } from "../../../fixtures/invariants/entry.js";
 import { Evidence } from "../../../fixtures/invariants/evidence.js";
 import { LibvirtHosts } from "../../../fixtures/invariants/libvirt-hosts.js";
 import { watchDriver } from "../../../fixtures/invariants/watch-driver.js";
+import { watchHttp } from "../../../fixtures/invariants/watch-http.js";
 import { watchSession } from "../../../fixtures/invariants/watch-session.js";
 import { watchTracker } from "../../../fixtures/invariants/watch-tracker.js";
 import { holdToInvariants, type Judgement } from "../../../fixtures/invariants.js";
@@ -291,6 +292,7 @@ export class Lab {
       consumer_generation: held.consumer_generation ?? null,
     });
     if (answer.errors) throw new Error(JSON.stringify(answer));
+    this.evidence.holds(consumer, amounts);
   }
 
   /** Provider uuid → amounts. */
@@ -339,7 +341,8 @@ export class Lab {
   async placementFor(name: string, { http, clock, timers, random, logger }: VirtualRuntime): Promise<ReportClient> {
     const endpoint = await this.#endpoint(name);
     const access = createFixedAccess({ endpoint, token: "admin" });
-    return createReportClient({ http, access, config: {}, clock, timers, random, logger });
+    const watched = watchHttp(http, (request, status) => this.evidence.placementAnswered(name, request, status));
+    return createReportClient({ http: watched, access, config: {}, clock, timers, random, logger });
   }
 
   async #endpoint(host: string): Promise<string> {
