@@ -1,0 +1,156 @@
+import { randomUUID } from "node:crypto";
+import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
+import { driver as definition } from "../../../drivers/ironic/index.js";
+import { quietLogger } from "../../../src/cli/ui/quiet-logger.js";
+import { createNodeRuntime } from "../../../src/runtime/node/node-runtime.js";
+import { createDriverHost } from "../../../src/virt/driver-host.js";
+import { contextOf, instanceOf } from "../../unit/virt/fixtures.js";
+import { enrolled, post, put, remove } from "../ironic/contract/client.js";
+import { BaremetalLab, nodeUuid } from "./baremetal-lab.js";
+
+const HOST = "bm1";
+const NODES = Array.from({ length: 8 }, (_, index) => nodeUuid(index));
+
+let lab: BaremetalLab;
+
+beforeAll(async () => {
+  lab = await BaremetalLab.open(NODES.length, { deployDelay: 2, cleanDelay: 2 });
+  await lab.startAgent(HOST);
+  await lab.free(NODES);
+  lab.watch.start();
+});
+
+afterEach(async () => {
+  await lab.watch.looked();
+  expect([...lab.watch.breaches]).toEqual([]);
+});
+
+afterAll(async () => {
+  await lab?.dispose();
+});
+
+/** What Placement and Ironic say of nodes, once the agent has seen them: provision state and reserved units. */
+const seen = async (nodes: Readonly<Record<string, string>>) => {
+  await lab.passed(HOST);
+  const rows = Object.entries(nodes).map(async ([name, uuid]) => {
+    const { provision_state: state } = await lab.node(uuid);
+    return [name, `${state} ${await lab.reserved(uuid)}`] as const;
+  });
+  return Object.fromEntries(await Promise.all(rows));
+};
+
+const manageable = async (uuid: string): Promise<void> => {
+  await lab.provision(uuid, "manage");
+  await lab.nodeIs(uuid, { provision_state: "manageable", reservation: null });
+};
+
+describe("what the real Ironic says of a node, and what Placement has of it", () => {
+  test("fact sheet 2: only an available node without maintenance, whose power is known, can be scheduled to", async () => {
+    const id = await lab.boot("states");
+    const server = await lab.settled(id);
+    expect(String(server.status)).toBe("ACTIVE");
+    const used = String(server["OS-EXT-SRV-ATTR:hypervisor_hostname"]);
+    const [available, maintained, deployed, deploying, cleaning] = NODES.filter((uuid) => uuid !== used) as [
+      string,
+      string,
+      string,
+      string,
+      string,
+    ];
+    const { uuid: enroll } = await enrolled(lab.ironic);
+    const { uuid: managed } = await enrolled(lab.ironic);
+    const { uuid: powerless } = await enrolled(lab.ironic);
+    await lab.maintenance(maintained, true);
+    await lab.provision(deployed, "active");
+    await Promise.all([managed, powerless, cleaning].map(manageable));
+    await lab.provision(powerless, "provide");
+    await lab.nodeIs(powerless, { provision_state: "available", power_state: null });
+    await lab.nodeIs(deployed, { provision_state: "active", reservation: null });
+    expect(await seen({ enroll, managed, powerless, available, maintained, deployed, used })).toEqual({
+      enroll: "enroll 1",
+      managed: "manageable 1",
+      powerless: "available 1",
+      available: "available 0",
+      maintained: "available 1",
+      deployed: "active 1",
+      used: "active 1",
+    });
+
+    await lab.provision(deploying, "active");
+    await lab.provision(cleaning, "provide");
+    await lab.provision(deployed, "deleted");
+    // The conductor never ends what it is at, so that it can be looked at.
+    await lab.nodeIs(cleaning, { provision_state: "cleaning" });
+    await lab.ironic.kill("conductor");
+    expect(await seen({ deploying, cleaning, deployed, used })).toEqual({
+      deploying: "deploying 1",
+      cleaning: "cleaning 1",
+      deployed: "deleting 1",
+      used: "active 1",
+    });
+
+    await lab.ironic.restart();
+    await lab.nodeIs(deploying, { provision_state: "deploy failed", reservation: null });
+    await lab.nodeIs(cleaning, { provision_state: "clean failed", reservation: null });
+    await lab.nodeIs(deployed, { provision_state: "error", reservation: null });
+    expect(await seen({ deploying, cleaning, deployed, used, available })).toEqual({
+      deploying: "deploy failed 1",
+      cleaning: "clean failed 1",
+      deployed: "error 1",
+      used: "active 1",
+      available: "available 0",
+    });
+
+    await lab.maintenance(maintained, false);
+    await put(lab.ironic, `/v1/nodes/${powerless}/states/power`, { target: "power off" });
+    await lab.destroy(id);
+    await lab.free([maintained, powerless, used]);
+  });
+
+  test("V9, V10: a node that is deleted loses row and provider, and has both again, as they were, once it is enrolled anew", async () => {
+    const { uuid } = await enrolled(lab.ironic);
+    await lab.cloud.eventually(
+      () => lab.reserved(uuid),
+      (reserved) => reserved === 1,
+    );
+    lab.watch.released(uuid);
+    expect((await remove(lab.ironic, `/v1/nodes/${uuid}`)).status).toBe(204);
+    await lab.cloud.eventually(
+      () => lab.reserved(uuid),
+      (reserved) => reserved === undefined,
+    );
+    const node = { uuid, driver: "fake-hardware", resource_class: "baremetal" };
+    expect((await post(lab.ironic, "/v1/nodes", node)).status).toBe(201);
+    lab.watch.expected(uuid);
+    await lab.cloud.eventually(
+      () => lab.reserved(uuid),
+      (reserved) => reserved === 1,
+    );
+    const { body } = await lab.cloud.compute("GET", `/os-hypervisors?hypervisor_hostname_pattern=${uuid}`);
+    expect(body.hypervisors?.[0]).toMatchObject({ id: uuid, hypervisor_hostname: uuid });
+  });
+
+  test("ten claims of one node at the same moment: one has it, the others are told to try another host", async () => {
+    const { uuid } = await enrolled(lab.ironic);
+    await manageable(uuid);
+    await lab.provision(uuid, "provide");
+    await lab.nodeIs(uuid, { provision_state: "available", reservation: null });
+    await put(lab.ironic, `/v1/nodes/${uuid}/states/power`, { target: "power off" });
+    await lab.nodeIs(uuid, { power_state: "power off", reservation: null });
+    const runtime = createNodeRuntime({ logger: quietLogger });
+    const claimants = Array.from({ length: 10 }, () => instanceOf({ uuid: randomUUID(), node: uuid }));
+    const claims = await Promise.allSettled(
+      claimants.map(async (instance) => {
+        const config = { endpoint_override: lab.ironic.root };
+        const driver = await createDriverHost(definition, { ...contextOf(runtime), config });
+        await driver.prepareForSpawn(instance);
+        return instance.uuid;
+      }),
+    );
+    await runtime.http.close();
+    const winners = claims.flatMap((claim) => (claim.status === "fulfilled" ? [claim.value] : []));
+    expect(winners).toEqual([(await lab.node(uuid)).instance_uuid]);
+    const losses = claims.flatMap((claim) => (claim.status === "rejected" ? [(claim.reason as Error).name] : []));
+    expect(losses).toEqual(Array.from({ length: 9 }, () => "ComputeResourcesUnavailable"));
+  });
+});

@@ -1,0 +1,109 @@
+import { setTimeout as pause } from "node:timers/promises";
+import type { Json, LocalCloud } from "../../process/support/local-cloud.js";
+import { get } from "../ironic/contract/client.js";
+import type { RealIronic } from "../ironic/real-ironic.js";
+
+/**
+ * Looks all the while, from outside, and notes what breaks: V8-V10, V16 a node whose provider was seen keeps it, with its
+ * uuid, its name and a generation that never falls, as it would if it were deleted and made again; V7 it has one compute node;
+ * V1, V11, V15 a server that was seen to be ACTIVE keeps its node and its allocation, and nothing else.
+ */
+export class ProviderWatch {
+  readonly breaches = new Set<string>();
+  looks = 0;
+  readonly #cloud: LocalCloud;
+  readonly #ironic: RealIronic;
+  readonly #generations = new Map<string, number>();
+  readonly #active = new Map<string, string>();
+  /** Nodes that may lose their providers, and servers that may lose their nodes. */
+  readonly #released = new Set<string>();
+  #stopped = false;
+  #running: Promise<void> = Promise.resolve();
+
+  constructor(cloud: LocalCloud, ironic: RealIronic) {
+    this.#cloud = cloud;
+    this.#ironic = ironic;
+  }
+
+  start(): void {
+    this.#running = this.#loop();
+  }
+
+  async stop(): Promise<void> {
+    this.#stopped = true;
+    await this.#running;
+  }
+
+  /** Nobody has to keep it any more: a server that is deleted, or a node. */
+  released(uuid: string): void {
+    this.#released.add(uuid);
+    this.#active.delete(uuid);
+    this.#generations.delete(uuid);
+  }
+
+  /** A node that has to have a provider again. */
+  expected(node: string): void {
+    this.#released.delete(node);
+  }
+
+  /** A whole look that began after this call. */
+  async looked(): Promise<void> {
+    const from = this.looks;
+    while (this.looks < from + 2) await pause(20);
+  }
+
+  async #loop(): Promise<void> {
+    while (!this.#stopped) {
+      await this.#lookAtProviders();
+      await this.#lookAtServers();
+      this.looks += 1;
+      await pause(50);
+    }
+  }
+
+  async #lookAtProviders(): Promise<void> {
+    const known = [...this.#generations];
+    const { body } = await this.#cloud.placement("GET", "/resource_providers");
+    const providers = new Map(listOf(body.resource_providers).map((provider) => [String(provider.uuid), provider]));
+    for (const [uuid, generation] of known) {
+      if (this.#released.has(uuid)) continue;
+      const provider = providers.get(uuid);
+      if (!provider) this.breaches.add(`V10, V16: the provider of node ${uuid} was deleted`);
+      else if (Number(provider.generation) < generation)
+        this.breaches.add(`V9, V16: the provider of node ${uuid} was made anew`);
+    }
+    for (const [uuid, { name, generation }] of providers) {
+      if (String(name) !== uuid) this.breaches.add(`V8: provider ${uuid} is called ${name}`);
+      if (!this.#released.has(uuid)) this.#generations.set(uuid, Number(generation));
+    }
+    const hypervisors = listOf((await this.#cloud.compute("GET", "/os-hypervisors")).body.hypervisors);
+    const names = hypervisors.map(({ hypervisor_hostname: name }) => String(name));
+    if (new Set(names).size < names.length) this.breaches.add("V7: a node has two compute nodes");
+  }
+
+  async #lookAtServers(): Promise<void> {
+    const settled = [...this.#active];
+    for (const [id, node] of settled) await this.#lookAtServer(id, node);
+    const servers = listOf((await this.#cloud.compute("GET", "/servers/detail")).body.servers);
+    for (const server of servers) {
+      const id = String(server.id);
+      if (String(server.status) !== "ACTIVE" || this.#released.has(id)) continue;
+      this.#active.set(id, String(server["OS-EXT-SRV-ATTR:hypervisor_hostname"]));
+    }
+  }
+
+  async #lookAtServer(id: string, node: string): Promise<void> {
+    const { body } = await this.#cloud.placement("GET", `/allocations/${id}`);
+    const there = await get(this.#ironic, `/v1/nodes/${node}?fields=instance_uuid,provision_state`).catch(() => null);
+    // It may have been released while it was looked at, and Ironic may be away.
+    if (this.#released.has(id)) return;
+    const held = Object.entries(body.allocations ?? {}).map(([uuid, { resources }]) => [uuid, resources]);
+    const wanted = JSON.stringify([[node, { CUSTOM_BAREMETAL: 1 }]]);
+    if (JSON.stringify(held) !== wanted) this.breaches.add(`V11, V15: ${id} on ${node} holds ${JSON.stringify(held)}`);
+    if (there?.status !== 200) return;
+    const { instance_uuid: instance, provision_state: state } = there.body;
+    if (instance !== id || state !== "active") this.breaches.add(`V1: node ${node} of ${id} has ${instance}, ${state}`);
+  }
+}
+
+const listOf = (value: Json | undefined): readonly Json[] => (Array.isArray(value) ? (value as readonly Json[]) : []);
