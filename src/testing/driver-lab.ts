@@ -13,6 +13,7 @@ import {
   type SpawnOptions,
   type VirtDriver,
 } from "../virt/index.js";
+import { Leavings } from "./leavings.js";
 import { DEVICES, flavorOf, frozen, imageOf, instanceOf } from "./objects.js";
 import type { CaseSetUp, CheckDoors, CheckPlace, DriverCheckOptions } from "./options.js";
 import { Sabotage } from "./sabotage.js";
@@ -42,6 +43,7 @@ export interface CheckedHost {
   /** What the author wrote. */
   readonly bare: VirtDriver;
   readonly sabotage: Sabotage;
+  readonly leavings: Leavings;
 }
 
 /** The world of one case: up to two hosts, and guests for them. */
@@ -77,11 +79,12 @@ export class DriverLab {
   async connect(name: HostName = "check-host-1", config = this.options.config): Promise<CheckedHost> {
     const place: CheckPlace = { host: name, folder: this.#folder };
     const sabotage = new Sabotage();
+    const leavings = new Leavings();
     let bare: VirtDriver | undefined;
     const definition: DriverDefinition = {
       ...this.#definition,
       create: async (context) => {
-        bare = await this.#definition.create(sabotage.over(context));
+        bare = await this.#definition.create(leavings.over(sabotage.over(context)));
         return bare;
       },
     };
@@ -96,7 +99,7 @@ export class DriverLab {
     if (bare === undefined) throw new Error("create returned no driver");
     host.setLifecycleListener(async (event) => void this.events.push(event));
     await host.initHost();
-    const connected = { name, ip: host.getHostIpAddr(), host: this.#watched(host), bare, sabotage };
+    const connected = { name, ip: host.getHostIpAddr(), host: this.#watched(host), bare, sabotage, leavings };
     this.#connected.push(connected);
     return connected;
   }
@@ -150,16 +153,17 @@ export class DriverLab {
   /** As a build does: prepare, then spawn. */
   async spawn(on: CheckedHost, instance: Instance, changes: Partial<SpawnOptions> = {}): Promise<void> {
     await on.host.prepareForSpawn(instance);
+    await on.host.spawn(instance, { ...(await this.spawnOptions(on, instance)), ...changes });
+  }
+
+  async spawnOptions(on: CheckedHost, instance: Instance): Promise<SpawnOptions> {
     const image = frozen(imageOf(this.options.image));
-    const allocations = await this.allocations(on, instance);
-    await on.host.spawn(instance, { ...DEVICES, image, allocations, powerOn: true, ...changes });
+    return { ...DEVICES, image, allocations: await this.allocations(on, instance), powerOn: true };
   }
 
   /** As a rebuild with the same image does. */
   async rebuild(on: CheckedHost, instance: Instance): Promise<void> {
-    const image = frozen(imageOf(this.options.image));
-    const allocations = await this.allocations(on, instance);
-    await on.host.rebuild(instance, { ...DEVICES, image, allocations, powerOn: true });
+    await on.host.rebuild(instance, await this.spawnOptions(on, instance));
   }
 
   /** What the instance holds: its flavor's resources on the root of its node. */
@@ -183,6 +187,23 @@ export class DriverLab {
   async wait(milliseconds: number): Promise<void> {
     await new Promise<void>((resolve) => {
       this.#doors.timers.after(milliseconds, resolve);
+    });
+  }
+
+  /** Milliseconds since the epoch. */
+  now(): number {
+    return this.#doors.clock.now();
+  }
+
+  /** The work ends within so many milliseconds, well or not. */
+  settles(work: Promise<unknown>, milliseconds: number): Promise<boolean> {
+    return new Promise((resolve) => {
+      const cancel = this.#doors.timers.after(milliseconds, () => resolve(false));
+      const settled = () => {
+        cancel();
+        resolve(true);
+      };
+      work.then(settled, settled);
     });
   }
 

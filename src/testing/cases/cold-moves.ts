@@ -89,6 +89,52 @@ export const COLD_MOVE_CASES: readonly ContractCase[] = [
     },
   },
   {
+    code: "cold-revert-powered-off",
+    section: "8.3",
+    rule: "a guest that was shut down can be moved, and finishRevertMigration with powerOn false leaves it shut down",
+    needs: REVERT,
+    run: async (lab) => {
+      const [source, destination] = await lab.connectBoth();
+      const instance = await lab.spawned(source);
+      await source.host.powerOff(instance);
+      const moved = await lab.moved(instance, destination);
+      const disks = await succeeds(
+        leave(source, instance, destination),
+        "migrateDiskAndPowerOff",
+        "take a stopped guest",
+      );
+      await arrive(lab, destination, moved, disks, { powerOn: false });
+      await destination.host.destroy(moved, { ...DEVICES, destroyDisks: true });
+      await succeeds(back(source, instance, false), "finishRevertMigration", "bring a stopped guest back");
+      await mustBe(source, instance, "shutdown", "finishRevertMigration", "with powerOn false");
+    },
+  },
+  {
+    code: "cold-finish-half-done",
+    section: "8.3",
+    rule: "what a finishMigration left that was killed anywhere, destroy removes; the guest can go back",
+    needs: REVERT,
+    run: async (lab) => {
+      for (let call = 1; call <= 60; call += 1) {
+        const [source, destination] = await lab.connectBoth();
+        const instance = await lab.spawned(source);
+        const moved = await lab.moved(instance, destination);
+        const disks = await leave(source, instance, destination);
+        destination.sabotage.arm(call);
+        await arrive(lab, destination, moved, disks).catch(() => {});
+        const { struck } = destination.sabotage;
+        destination.sabotage.disarm();
+        const next = await lab.connect("check-host-2");
+        const killed = `when finishMigration was killed at call ${call}`;
+        await succeeds(next.host.destroy(moved, { ...DEVICES, destroyDisks: true }), "destroy", `succeed ${killed}`);
+        await mustBe(next, moved, "absent", "destroy", killed);
+        await succeeds(back(source, instance), "finishRevertMigration", `bring the guest back ${killed}`);
+        await mustBe(source, instance, "running", "finishRevertMigration", killed);
+        if (!struck) break;
+      }
+    },
+  },
+  {
     code: "cold-revert-half-done",
     section: "8.3",
     rule: "finishRevertMigration brings the guest back from wherever migrateDiskAndPowerOff was killed",
@@ -112,7 +158,7 @@ export const COLD_MOVE_CASES: readonly ContractCase[] = [
   {
     code: "cold-revert-not-begun",
     section: "8.3",
-    rule: "finishRevertMigration of a move that never began leaves the guest running, or shut down if that is wanted",
+    rule: "finishRevertMigration of a move that never began leaves the guest running",
     needs: REVERT,
     run: async (lab) => {
       const source = await lab.connect();
@@ -174,6 +220,23 @@ export const COLD_MOVE_CASES: readonly ContractCase[] = [
       await mustBe(on, resized, "running", "finishMigration", "on the same host");
       await on.host.confirmMigration(migration(instance, on), resized, { network: [] });
       await mustBe(on, resized, "running", "confirmMigration", "on the same host");
+    },
+  },
+  {
+    code: "resize-same-host-revert",
+    section: "8.3",
+    rule: "a resize on the same host that is reverted keeps the one guest, with its old flavor",
+    needs: REVERT,
+    run: async (lab) => {
+      const on = await lab.connect();
+      const instance = await lab.spawned(on);
+      const disks = await leave(on, instance, on, lab.largerFlavor);
+      const resized = resizedTo(instance, lab.largerFlavor);
+      await arrive(lab, on, resized, disks, { resizeInstance: true });
+      // Both sides see the same files, so that the destination keeps them.
+      await on.host.destroy(resized, { ...DEVICES, destroyDisks: false });
+      await succeeds(back(on, instance), "finishRevertMigration", "bring the guest back on the same host");
+      await mustBe(on, instance, "running", "finishRevertMigration", "on the same host");
     },
   },
 ];

@@ -1,4 +1,4 @@
-import { type ContractCase, failsWith, must, succeeds, textOf } from "../contract-case.js";
+import { type ContractCase, must, succeeds } from "../contract-case.js";
 import type { CheckedHost, DriverLab } from "../driver-lab.js";
 import { DEVICES } from "../objects.js";
 import { guestOn, mustBe } from "./guest-state.js";
@@ -10,7 +10,7 @@ const SOME = 4;
 
 const several = (lab: DriverLab, on: CheckedHost) => Promise.all(Array.from({ length: SOME }, () => lab.instance(on)));
 
-/** Section 8.2: how guests come and go. */
+/** Section 8.2: how guests come. */
 export const GUEST_CASES: readonly ContractCase[] = [
   {
     code: "spawn-runs",
@@ -95,118 +95,6 @@ export const GUEST_CASES: readonly ContractCase[] = [
     },
   },
   {
-    code: "destroy-absent",
-    section: "8.2",
-    rule: "destroy of a guest that is not there is success",
-    run: async (lab) => {
-      const on = await lab.connect();
-      const instance = await lab.instance(on);
-      await succeeds(on.host.destroy(instance, DESTROY), "destroy", "succeed for a guest that is not there");
-    },
-  },
-  {
-    code: "destroy-twice",
-    section: "8.2",
-    rule: "destroy can be repeated",
-    run: async (lab) => {
-      const on = await lab.connect();
-      const instance = await lab.spawned(on);
-      await on.host.destroy(instance, DESTROY);
-      await succeeds(on.host.destroy(instance, DESTROY), "destroy", "succeed when it is repeated");
-      await mustBe(on, instance, "absent", "destroy", "when it is done");
-    },
-  },
-  {
-    code: "destroy-stopped",
-    section: "8.2",
-    rule: "destroy removes a guest that is shut down",
-    run: async (lab) => {
-      const on = await lab.connect();
-      const instance = await lab.spawned(on);
-      await on.host.powerOff(instance);
-      await succeeds(on.host.destroy(instance, DESTROY), "destroy", "remove a guest that is shut down");
-      await mustBe(on, instance, "absent", "destroy", "that was shut down");
-    },
-  },
-  {
-    code: "destroy-one",
-    section: "8.2",
-    rule: "destroy leaves the other guests alone",
-    run: async (lab) => {
-      const on = await lab.connect();
-      const [kept, gone] = [await lab.spawned(on), await lab.instance(on)];
-      // A host whose nodes take one guest each may have one node only.
-      if (gone.node === kept.node && (await lab.spawn(on, gone).then(() => false, isFull))) return;
-      if (gone.node !== kept.node) await lab.spawn(on, gone);
-      await on.host.destroy(gone, DESTROY);
-      await mustBe(on, kept, "running", "destroy", "that it was not asked to destroy");
-    },
-  },
-  {
-    code: "destroy-broken-off",
-    section: "8.2",
-    rule: "destroy that broke off anywhere can be repeated by the next driver",
-    run: async (lab) => {
-      const on = await lab.connect();
-      for (let call = 1; call <= 60; call += 1) {
-        const instance = await lab.spawned(on);
-        on.sabotage.arm(call);
-        await on.host.destroy(instance, DESTROY).catch(() => {});
-        const { struck } = on.sabotage;
-        on.sabotage.disarm();
-        const next = await lab.connect();
-        await succeeds(
-          next.host.destroy(instance, DESTROY),
-          "destroy",
-          `succeed after one that broke off (call ${call})`,
-        );
-        await mustBe(next, instance, "absent", "destroy", `that was repeated (call ${call})`);
-        if (!struck) break;
-      }
-    },
-  },
-  {
-    code: "destroy-keeps-disks",
-    section: "8.2",
-    rule: "destroy with destroyDisks false leaves the instance's files, with true it removes them",
-    needs: ["instanceOnDisk"],
-    run: async (lab) => {
-      const on = await lab.connect();
-      const instance = await lab.spawned(on);
-      if (!(await on.host.instanceOnDisk(instance))) return;
-      await on.host.destroy(instance, { ...DEVICES, destroyDisks: false });
-      const rule = "keep the files with destroyDisks false";
-      must(await on.host.instanceOnDisk(instance), "destroy", rule, "they are gone");
-      await on.host.destroy(instance, DESTROY);
-      const other = "remove the files with destroyDisks true, though the guest is gone already";
-      must(!(await on.host.instanceOnDisk(instance)), "destroy", other, "they are still there");
-    },
-  },
-  {
-    code: "files-are-deleted",
-    section: "8.2",
-    rule: "deleteInstanceFiles says true when nothing is left, also the second time",
-    needs: ["deleteInstanceFiles"],
-    run: async (lab) => {
-      const on = await lab.connect();
-      const instance = await lab.spawned(on);
-      await on.host.destroy(instance, { ...DEVICES, destroyDisks: false });
-      must(await on.host.deleteInstanceFiles(instance), "deleteInstanceFiles", "be true when done", "it is false");
-      must(
-        await on.host.deleteInstanceFiles(instance),
-        "deleteInstanceFiles",
-        "be true when nothing is left",
-        "it is false",
-      );
-      must(
-        !(await on.host.instanceOnDisk(instance)),
-        "deleteInstanceFiles",
-        "remove the files",
-        "they are still there",
-      );
-    },
-  },
-  {
     code: "prepare-is-undone",
     section: "8.2",
     rule: "failedSpawnCleanup undoes prepareForSpawn, can be repeated, and succeeds when nothing was prepared",
@@ -249,59 +137,4 @@ export const GUEST_CASES: readonly ContractCase[] = [
       await succeeds(on.host.unplugVifs(instance), "unplugVifs", "succeed when it is repeated");
     },
   },
-  {
-    code: "snapshot-stages",
-    section: "8.2",
-    rule: "snapshot goes through image_pending_upload, then image_uploading, and leaves the guest as it was",
-    needs: ["snapshot"],
-    run: async (lab) => {
-      const on = await lab.connect();
-      const instance = await lab.spawned(on);
-      const stages: string[] = [];
-      const updateTaskState = async (stage: string) => void stages.push(stage);
-      await on.host.snapshot(instance, "55555555-5555-4555-8555-555555555555", { updateTaskState });
-      const rule = "call updateTaskState with image_pending_upload, then image_uploading";
-      must(
-        stages.join() === "image_pending_upload,image_uploading",
-        "snapshot",
-        rule,
-        `found ${stages.join() || "no call"}`,
-      );
-      await mustBe(on, instance, "running", "snapshot", "that ran before");
-    },
-  },
-  {
-    code: "snapshot-stops",
-    section: "8.2",
-    rule: "snapshot ends with the error of updateTaskState when its instance is wanted otherwise",
-    needs: ["snapshot"],
-    run: async (lab) => {
-      const on = await lab.connect();
-      const instance = await lab.spawned(on);
-      const refused = new Error("UnexpectedDeletingTaskState");
-      const updateTaskState = () => Promise.reject(refused);
-      const outcome = await on.host
-        .snapshot(instance, "55555555-5555-4555-8555-555555555555", { updateTaskState })
-        .then(
-          () => "it succeeded",
-          (error: unknown) => (error === refused ? null : `it threw ${textOf(error)}`),
-        );
-      must(outcome === null, "snapshot", "let the error of updateTaskState pass", outcome ?? "");
-    },
-  },
-  {
-    code: "snapshot-absent",
-    section: "8.2",
-    rule: "snapshot of a guest that is not there throws InstanceNotRunning",
-    needs: ["snapshot"],
-    run: async (lab) => {
-      const on = await lab.connect();
-      const work = on.host.snapshot(await lab.instance(on), "55555555-5555-4555-8555-555555555555", {
-        updateTaskState: async () => {},
-      });
-      await failsWith(work, ["InstanceNotRunning"], "snapshot", "for a guest that is not there");
-    },
-  },
 ];
-
-const isFull = (error: unknown): boolean => error instanceof Error && error.name === "ComputeResourcesUnavailable";

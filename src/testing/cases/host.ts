@@ -93,6 +93,8 @@ export const HOST_CASES: readonly ContractCase[] = [
       must(!(await on.host.instanceExists(instance)), "instanceExists", "be false before spawn", "it is true");
       await lab.spawn(on, instance);
       must(await on.host.instanceExists(instance), "instanceExists", "be true for a listed guest", "it is false");
+      await on.host.destroy(instance, { ...DEVICES, destroyDisks: true });
+      must(!(await on.host.instanceExists(instance)), "instanceExists", "be false after destroy", "it is true");
     },
   },
   {
@@ -121,13 +123,66 @@ export const HOST_CASES: readonly ContractCase[] = [
   {
     code: "cleanup-is-final",
     section: "8.1",
-    rule: "cleanupHost succeeds on a host that was never used, and no event comes after it",
+    rule: "cleanupHost succeeds on a host that was never used",
     run: async (lab) => {
       const { host } = await lab.connect();
       await succeeds(host.cleanupHost(), "cleanupHost", "succeed");
-      const before = lab.events.length;
-      await lab.wait(30);
-      must(lab.events.length === before, "cleanupHost", "end the stream of events", "an event came after it");
+    },
+  },
+  {
+    code: "cleanup-ends-events",
+    section: "8.5",
+    rule: "no event comes after cleanupHost",
+    run: async (lab) => {
+      const on = await lab.connect();
+      const instance = await lab.spawned(on);
+      await on.host.powerOff(instance);
+      await on.host.cleanupHost();
+      on.leavings.end();
+      await lab.wait(50);
+      const [event] = on.leavings.events;
+      must(event === undefined, "cleanupHost", "end the stream of events", `${event?.transition} came after it`);
+    },
+  },
+  {
+    code: "cleanup-ends-timers",
+    section: "8.1",
+    rule: "cleanupHost leaves no timer of the driver's under way",
+    run: async (lab) => {
+      const on = await lab.connect();
+      const instance = await lab.spawned(on);
+      await on.host.powerOff(instance);
+      await on.host.cleanupHost();
+      await lab.wait(1);
+      const { timers } = on.leavings;
+      must(timers === 0, "cleanupHost", "cancel what the driver's timers would do", `${timers} are under way`);
+    },
+  },
+  {
+    code: "host-has-address",
+    section: "8.1",
+    rule: "getHostIpAddr gives the same address each time, also after a restart",
+    run: async (lab) => {
+      const on = await lab.connect();
+      const again = on.host.getHostIpAddr();
+      await on.host.cleanupHost();
+      const next = await lab.connect();
+      const found = [on.ip, again, next.ip].join(", ");
+      must(new Set([on.ip, again, next.ip]).size === 1, "getHostIpAddr", "give one address", `found ${found}`);
+    },
+  },
+  {
+    code: "host-enabled-again",
+    section: "8.1",
+    rule: "setHostEnabled can be repeated, and stops no guest",
+    needs: ["setHostEnabled"],
+    run: async (lab) => {
+      const on = await lab.connect();
+      const instance = await lab.spawned(on);
+      for (const enabled of [false, false, true, true]) {
+        await succeeds(on.host.setHostEnabled(enabled), "setHostEnabled", `succeed with ${enabled}, also again`);
+        await mustBe(on, instance, "running", "setHostEnabled", `with ${enabled}`);
+      }
     },
   },
   {

@@ -1,19 +1,27 @@
 import type { ContractCase } from "../contract-case.js";
 import { COLD_MOVE_CASES } from "./cold-moves.js";
+import { DESTRUCTION_CASES } from "./destruction.js";
 import { GUEST_CASES } from "./guests.js";
 import { HOST_CASES } from "./host.js";
 import { LIVE_MIGRATION_CASES } from "./live-migration.js";
+import { MANNERS_CASES } from "./manners.js";
 import { OTHER_CASES } from "./others.js";
 import { POWER_CASES } from "./power.js";
 import { PROVIDER_TREE_CASES } from "./provider-tree.js";
+import { RESHAPE_CASES } from "./reshape.js";
+import { SNAPSHOT_CASES } from "./snapshots.js";
 
 /** The whole contract, in the order of its sections. */
 export const CONTRACT_CASES: readonly ContractCase[] = [
+  ...MANNERS_CASES,
   ...HOST_CASES,
   ...GUEST_CASES,
+  ...DESTRUCTION_CASES,
+  ...SNAPSHOT_CASES,
   ...POWER_CASES,
   ...COLD_MOVE_CASES,
   ...LIVE_MIGRATION_CASES,
   ...OTHER_CASES,
   ...PROVIDER_TREE_CASES,
+  ...RESHAPE_CASES,
 ];

@@ -96,20 +96,18 @@ export const LIVE_MIGRATION_CASES: readonly ContractCase[] = [
     needs: NEEDS,
     run: async (lab) => {
       const { hosts, source, destination, instance } = await both(lab);
-      const { calls, atPost, progressIsSound } = await migrate(
-        hosts,
-        instance,
-        await prepared(source, destination, instance),
-      );
+      const data = await prepared(source, destination, instance);
+      const { calls, atPost, progressIsSound } = await migrate(hosts, instance, data);
       must(calls.join() === "postMethod", "liveMigration", RULE, `found ${calls.join(", ") || "no call"}`);
       const rule = "call postMethod when the guest runs on the destination only";
       must(/^(absent|4) .*, 1 /.test(atPost ?? ""), "liveMigration", rule, `its state was ${atPost}`);
       must(progressIsSound, "liveMigration", "report amounts of bytes, 0 or more, none over its total", "found others");
+      const options = { ...DEVICES, data };
+      const left = "succeed for a guest that left";
+      await succeeds(source.host.postLiveMigration(instance, options), "postLiveMigration", left);
+      await succeeds(source.host.postLiveMigrationAtSource(instance, options), "postLiveMigrationAtSource", left);
       await succeeds(
-        destination.host.postLiveMigrationAtDestination(instance, {
-          ...DEVICES,
-          data: { blockMigration: false, sharedInstanceFiles: false },
-        }),
+        destination.host.postLiveMigrationAtDestination(instance, options),
         "postLiveMigrationAtDestination",
         "succeed for a guest that arrived",
       );
@@ -147,6 +145,48 @@ export const LIVE_MIGRATION_CASES: readonly ContractCase[] = [
         `found ${calls.join(", ")}`,
       );
       await mustRunOnOne(hosts, instance, "when it is aborted");
+    },
+  },
+  {
+    code: "live-force-complete",
+    section: "8.3",
+    rule: "a liveMigration that is forced to its end calls back exactly once; the guest runs on one host",
+    needs: [...NEEDS, "liveMigrationForceComplete"],
+    run: async (lab) => {
+      const { hosts, source, destination, instance } = await both(lab);
+      const data = await prepared(source, destination, instance);
+      const { calls } = await migrate(hosts, instance, data, async () => {
+        await lab.wait(50);
+        await source.host.liveMigrationForceComplete(instance).catch(() => {});
+      });
+      const once = calls.length === 1 && /^(postMethod|recoverMethod)/.test(calls[0] ?? "");
+      must(
+        once,
+        "liveMigration",
+        `${RULE}, also when it is forced to its end`,
+        `found ${calls.join(", ") || "no call"}`,
+      );
+      await mustRunOnOne(hosts, instance, "when it is forced to its end");
+    },
+  },
+  {
+    code: "live-fails",
+    section: "8.3",
+    rule: "a liveMigration that fails anywhere calls back exactly once, or throws and calls back never",
+    needs: NEEDS,
+    run: async (lab) => {
+      for (let call = 1; call <= 60; call += 1) {
+        const { hosts, source, destination, instance } = await both(lab);
+        const data = await prepared(source, destination, instance);
+        source.sabotage.arm(call);
+        const { calls } = await migrate(hosts, instance, data);
+        const { struck } = source.sabotage;
+        source.sabotage.disarm();
+        const back = calls.filter((each) => !each.startsWith("threw"));
+        const held = back.length === 1 || (back.length === 0 && calls.length === 1);
+        must(held, "liveMigration", RULE, `found ${calls.join(", ") || "no call"} when it failed at call ${call}`);
+        if (!struck) break;
+      }
     },
   },
   {
@@ -195,6 +235,10 @@ export const LIVE_MIGRATION_CASES: readonly ContractCase[] = [
           destroyDisks: !data.sharedInstanceFiles,
           data,
         });
+      const rule = "succeed for a guest that stays";
+      const options = { ...DEVICES, data };
+      const atSource = source.host.rollbackLiveMigrationAtSource(instance, options);
+      await succeeds(atSource, "rollbackLiveMigrationAtSource", rule);
       await succeeds(roll(), "rollbackLiveMigrationAtDestination", "remove what was prepared");
       await mustBe(destination, instance, "absent", "rollbackLiveMigrationAtDestination", "on the destination");
       await mustBe(source, instance, "running", "rollbackLiveMigrationAtDestination", "on the source");

@@ -1,4 +1,5 @@
 import type { DriverMethod } from "../../virt/driver-methods.js";
+import { type LifecycleTransition, POWER_STATES, type PowerState } from "../../virt/index.js";
 import { type ContractCase, must, succeeds } from "../contract-case.js";
 import { DEVICES } from "../objects.js";
 
@@ -17,6 +18,18 @@ const STORAGE: readonly DriverMethod[] = [
   "checkInstanceSharedStorageRemote",
   "checkInstanceSharedStorageCleanup",
 ];
+
+/** Milliseconds that a hypervisor's clock may differ from the agent's. */
+const CLOCKS_APART = 60_000;
+
+/** The power state that an event stands for. */
+const IMPLIED: Readonly<Partial<Record<LifecycleTransition, PowerState>>> = {
+  started: POWER_STATES.running,
+  resumed: POWER_STATES.running,
+  stopped: POWER_STATES.shutdown,
+  paused: POWER_STATES.paused,
+  suspended: POWER_STATES.suspended,
+};
 
 /** Sections 3.3, 8.4 and 8.5: storage probes, capabilities, events. */
 export const OTHER_CASES: readonly ContractCase[] = [
@@ -55,6 +68,7 @@ export const OTHER_CASES: readonly ContractCase[] = [
     rule: "events name guests of this host, and the moment at which it happened",
     run: async (lab) => {
       const on = await lab.connect();
+      const began = lab.now();
       const instance = await lab.spawned(on);
       await on.host.powerOff(instance);
       await on.host.powerOn(instance);
@@ -62,8 +76,34 @@ export const OTHER_CASES: readonly ContractCase[] = [
       await lab.wait(30);
       const strange = lab.events.find(({ uuid }) => uuid !== instance.uuid);
       must(strange === undefined, "initHost", "emit events of its guests only", `found one of ${strange?.uuid}`);
+      const [from, to] = [began - CLOCKS_APART, lab.now() + CLOCKS_APART];
+      const untimely = lab.events.find(({ timestamp }) => timestamp < from || timestamp > to);
+      const rule = "emit events with the time at which it happened, in milliseconds since the epoch";
+      must(untimely === undefined, "initHost", rule, `found ${untimely?.timestamp} at ${lab.now()}`);
       const dropped = lab.complaints.find((message) => message.includes("emitEvent"));
       must(dropped === undefined, "initHost", "emit events that are events", dropped ?? "");
+    },
+  },
+  {
+    code: "events-imply-state",
+    section: "8.5",
+    rule: "an event of what happened after a method returned implies the state that the method left",
+    run: async (lab) => {
+      const on = await lab.connect();
+      const instance = await lab.spawned(on);
+      for (const [method, state] of [
+        ["powerOff", POWER_STATES.shutdown],
+        ["powerOn", POWER_STATES.running],
+      ] as const) {
+        await on.host[method](instance);
+        const [returned, known] = [lab.now(), lab.events.length];
+        await lab.wait(50);
+        const wrong = lab.events
+          .slice(known)
+          .find(({ timestamp, transition }) => timestamp >= returned && (IMPLIED[transition] ?? state) !== state);
+        const found = `${wrong?.transition} followed`;
+        must(wrong === undefined, method, `be followed by no event of another state than ${state}`, found);
+      }
     },
   },
   {

@@ -1,12 +1,12 @@
-import type { InventoryRecord, ProviderData, ProviderTree, ReshapeAllocations } from "../../virt/index.js";
-import { type ContractCase, failsWith, must, succeeds } from "../contract-case.js";
+import type { InventoryRecord, ProviderData, ProviderTree } from "../../virt/index.js";
+import { type ContractCase, must, succeeds } from "../contract-case.js";
 import type { CheckedHost, DriverLab } from "../driver-lab.js";
 
 const METHOD = "updateProviderTree";
 const CLASS = /^[A-Z][A-Z0-9_]*$/;
 
 /** Everything that a driver may change of a tree, as text. */
-const pictureOf = (tree: ProviderTree): string =>
+export const pictureOf = (tree: ProviderTree): string =>
   JSON.stringify(
     tree
       .providerUuids()
@@ -20,7 +20,7 @@ const pictureOf = (tree: ProviderTree): string =>
       .sort(([one], [other]) => String(one).localeCompare(String(other))),
   );
 
-const updated = async (lab: DriverLab, on: CheckedHost): Promise<ProviderTree> => {
+export const updated = async (lab: DriverLab, on: CheckedHost): Promise<ProviderTree> => {
   const tree = await lab.emptyTree(on);
   for (const node of await on.host.getAvailableNodes()) {
     await succeeds(on.host.updateProviderTree(tree, node), METHOD, "succeed for each available node");
@@ -30,6 +30,9 @@ const updated = async (lab: DriverLab, on: CheckedHost): Promise<ProviderTree> =
 
 const providersOf = (tree: ProviderTree): readonly ProviderData[] =>
   tree.providerUuids().map((uuid) => tree.data(uuid));
+
+const childrenOf = async (lab: DriverLab, on: CheckedHost): Promise<readonly ProviderData[]> =>
+  providersOf(await updated(lab, on)).filter(({ parentUuid }) => parentUuid !== null);
 
 const brokenInventory = (resourceClass: string, record: InventoryRecord): string | null => {
   const { total, minUnit = 1, maxUnit = total, stepSize = 1, allocationRatio = 1, reserved = 0 } = record;
@@ -189,77 +192,31 @@ export const PROVIDER_TREE_CASES: readonly ContractCase[] = [
     },
   },
   {
-    code: "tree-reshape",
+    code: "tree-root-stays",
     section: "8.7",
-    rule: "updateProviderTree throws ReshapeNeeded before it edits, then moves inventory and allocations and keeps the sums",
-    option: "reshape",
+    rule: "updateProviderTree never removes or renames the provider of a node",
     run: async (lab) => {
-      const { reshape } = lab.options;
-      if (!reshape) return;
-      const old = await lab.connect("check-host-1", reshape.before);
-      const tree = await updated(lab, old);
-      await old.host.cleanupHost();
-      const on = await lab.connect("check-host-1", reshape.after);
-      const [node = ""] = await on.host.getAvailableNodes();
-      const before = pictureOf(tree);
-      await failsWith(on.host.updateProviderTree(tree, node), ["ReshapeNeeded"], METHOD, "when inventory must move");
-      must(pictureOf(tree) === before, METHOD, "edit nothing before it throws ReshapeNeeded", "it edited the tree");
-      const allocations = heldOn(tree, node);
-      const sums = sumsOf(allocations);
-      await succeeds(
-        on.host.updateProviderTree(tree, node, { allocations }),
-        METHOD,
-        "reshape when it gets allocations",
-      );
-      must(
-        sumsOf(allocations) === sums,
-        METHOD,
-        "keep each consumer's sums",
-        `found ${sumsOf(allocations)} after ${sums}`,
-      );
-      const astray = [...allocations.values()]
-        .flatMap((held) => [...held])
-        .find(([uuid, amounts]) => !has(tree, uuid, amounts));
-      must(
-        astray === undefined,
-        METHOD,
-        "move allocations where the inventory is",
-        `${astray?.[0]} lacks a class that is held there`,
-      );
-      await succeeds(on.host.updateProviderTree(tree, node), METHOD, "need no second reshape");
+      const on = await lab.connect();
+      const tree = await updated(lab, on);
+      for (const [uuid, name] of await on.host.getNodenamesByUuid()) {
+        if (!(await on.host.getAvailableNodes()).includes(name)) continue;
+        const found = tree.find(uuid)?.name;
+        must(found === name, METHOD, `keep the provider of ${name}`, `found ${found ?? "none"} by its uuid`);
+      }
+    },
+  },
+  {
+    code: "tree-two-hosts",
+    section: "8.7",
+    rule: "child providers of two hosts have neither a name nor a uuid in common",
+    run: async (lab) => {
+      const [one, other] = await lab.connectBoth();
+      const [here, there] = [await childrenOf(lab, one), await childrenOf(lab, other)];
+      for (const { uuid, name } of here) {
+        const twin = there.find((child) => child.uuid === uuid || child.name === name);
+        const rule = "give each child a name and a uuid that no other host uses";
+        must(twin === undefined, METHOD, rule, `${name} (${uuid}) is on both`);
+      }
     },
   },
 ];
-
-/** Three consumers that hold one unit of each class of each provider of the node. */
-const heldOn = (tree: ProviderTree, node: string): ReshapeAllocations => {
-  const consumers = [1, 2, 3].map((number) => `0000000${number}-0000-4000-8000-000000000000`);
-  const held = () =>
-    new Map(
-      tree
-        .providerUuids(node)
-        .map((uuid) => tree.data(uuid))
-        .map(
-          ({ uuid, inventory }) => [uuid, Object.fromEntries(Object.keys(inventory).map((each) => [each, 1]))] as const,
-        ),
-    );
-  return new Map(consumers.map((consumer) => [consumer, held()]));
-};
-
-const sumsOf = (allocations: ReshapeAllocations): string =>
-  JSON.stringify(
-    [...allocations].map(([consumer, held]) => {
-      const sums = new Map<string, number>();
-      for (const amounts of held.values()) {
-        for (const [resourceClass, amount] of Object.entries(amounts)) {
-          sums.set(resourceClass, (sums.get(resourceClass) ?? 0) + amount);
-        }
-      }
-      return [consumer, [...sums].sort(([one], [other]) => one.localeCompare(other))];
-    }),
-  );
-
-const has = (tree: ProviderTree, uuid: string, amounts: Readonly<Record<string, number>>): boolean => {
-  const inventory = tree.find(uuid)?.inventory ?? {};
-  return Object.entries(amounts).every(([resourceClass, amount]) => amount === 0 || resourceClass in inventory);
-};

@@ -28,6 +28,18 @@ const marker = (host: string, { uuid }: Instance) => `/markers/${host}/${uuid}`;
 
 /** Section 8.2, but for power. */
 export const GUEST_FLAWS: Flaws = {
+  "instances-unchanged": (right) => ({
+    powerOff: async (instance: Instance) => {
+      await right.powerOff(instance);
+      Reflect.set(instance, "powerState", POWER_STATES.shutdown);
+    },
+  }),
+  "signal-settles": (right) => ({
+    spawn: async (instance: Instance, options: SpawnOptions) => {
+      await right.spawn(instance, options).catch(nothing);
+      if (options.signal?.aborted) await new Promise(() => {});
+    },
+  }),
   "spawn-runs": (right) => ({
     spawn: (instance: Instance, options: SpawnOptions) => right.spawn(instance, { ...options, powerOn: false }),
   }),
@@ -71,6 +83,7 @@ export const GUEST_FLAWS: Flaws = {
   "destroy-absent": fussy("destroy", null),
   "destroy-twice": fussy("destroy", null),
   "destroy-stopped": fussy("destroy", POWER_STATES.shutdown),
+  "destroy-any-state": fussy("destroy", POWER_STATES.paused),
   "destroy-one": (right) => ({
     destroy: async (_: Instance, options: DestroyOptions) => {
       for (const uuid of await right.listInstanceUuids()) await right.destroy({ uuid } as Instance, options);

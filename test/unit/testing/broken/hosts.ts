@@ -34,6 +34,29 @@ export const HOST_FLAWS: Flaws = {
     },
   }),
   "cleanup-is-final": () => ({ cleanupHost: () => Promise.reject(new Complaint("nothing to clean up")) }),
+  "cleanup-ends-events": (_, { emitEvent, clock, timers }) => ({
+    cleanupHost: async () => {
+      timers.after(10, () =>
+        emitEvent({ timestamp: clock.now(), uuid: OTHER, name: "another", transition: "started" }),
+      );
+    },
+  }),
+  "cleanup-ends-timers": (right, { timers }) => ({
+    initHost: async () => {
+      await right.initHost();
+      timers.after(3_600_000, () => {});
+    },
+  }),
+  "host-has-address": (_, { random }) => ({ getHostIpAddr: () => `192.0.2.${random.integer(0, 200)}` }),
+  "host-enabled-again": () => {
+    let known: boolean | null = null;
+    return {
+      setHostEnabled: async (enabled: boolean) => {
+        if (enabled === known) throw new Complaint("it is so already");
+        known = enabled;
+      },
+    };
+  },
   "startup-list-kept": () => ({
     processInstancesAtStartup: async ([first]: readonly Instance[]) => [{ ...first, uuid: OTHER }],
   }),
@@ -54,6 +77,13 @@ export const HOST_FLAWS: Flaws = {
     powerOff: async (...args: Parameters<typeof right.powerOff>) => {
       await right.powerOff(...args);
       emitEvent({ timestamp: clock.now(), uuid: OTHER, name: "another", transition: "stopped" });
+    },
+  }),
+  "events-imply-state": (right, { emitEvent, clock, timers }) => ({
+    powerOff: async (...args: Parameters<typeof right.powerOff>) => {
+      await right.powerOff(...args);
+      const [{ uuid, displayName: name }] = args;
+      timers.after(1, () => emitEvent({ timestamp: clock.now(), uuid, name, transition: "paused" }));
     },
   }),
   "storage-not-shared": () => ({ checkInstanceSharedStorageRemote: async () => true }),
@@ -110,6 +140,18 @@ export const TREE_FLAWS: Flaws = {
     updateProviderTree: (async (tree, node) => {
       await right.updateProviderTree(tree, node);
       if (!tree.exists(OTHER)) tree.newChild("gpu", node, OTHER);
+    }) satisfies Update,
+  }),
+  "tree-root-stays": (right) => ({
+    updateProviderTree: (async (tree, node) => {
+      await right.updateProviderTree(tree, node);
+      tree.remove(node);
+    }) satisfies Update,
+  }),
+  "tree-two-hosts": (right) => ({
+    updateProviderTree: (async (tree, node) => {
+      await right.updateProviderTree(tree, node);
+      if (!tree.exists(OTHER)) tree.newChild(`${node}-gpu`, node, OTHER);
     }) satisfies Update,
   }),
   "tree-unknown-node": () => ({

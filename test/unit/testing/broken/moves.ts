@@ -1,4 +1,5 @@
 import type {
+  DestroyOptions,
   FinishMigrationOptions,
   FinishRevertOptions,
   Instance,
@@ -33,6 +34,29 @@ export const MOVE_FLAWS: Flaws = {
       right.finishMigration(migration, instance, disks, { ...options, powerOn: true }),
   }),
   "cold-revert": () => ({ finishRevertMigration: nothing }),
+  "cold-revert-powered-off": (right) => ({
+    finishRevertMigration: (instance: Instance, options: FinishRevertOptions) =>
+      right.finishRevertMigration(instance, { ...options, powerOn: true }),
+  }),
+  "cold-finish-half-done": (right, { files, host }) => {
+    const marker = ({ uuid }: Instance) => `/markers/${host}/${uuid}`;
+    return {
+      finishMigration: async (
+        migration: Migration,
+        instance: Instance,
+        disks: string,
+        options: FinishMigrationOptions,
+      ) => {
+        await files.write(marker(instance), "finishing");
+        await right.finishMigration(migration, instance, disks, options);
+        await files.remove(marker(instance));
+      },
+      destroy: async (instance: Instance, options: DestroyOptions) => {
+        if (await files.readIfPresent(marker(instance))) throw new Complaint("it is being made");
+        await right.destroy(instance, options);
+      },
+    };
+  },
   "cold-revert-half-done": forgetful,
   "cold-revert-not-begun": forgetful,
   "resize-grows": (right) => ({
@@ -59,6 +83,34 @@ export const MOVE_FLAWS: Flaws = {
         blockDevices: { rootDeviceName: "/dev/vda", blockDeviceMapping: [] },
         destroyDisks: true,
       }),
+  }),
+  "resize-same-host-revert": (right) => ({
+    destroy: (instance: Instance, options: DestroyOptions) =>
+      right.destroy(instance, { ...options, destroyDisks: true }),
+  }),
+  "live-force-complete": (right) => {
+    let forced = false;
+    return {
+      liveMigrationForceComplete: async (instance: Instance) => {
+        forced = true;
+        await right.liveMigrationForceComplete(instance);
+      },
+      liveMigration: (instance: Instance, dest: string, options: LiveMigrationOptions) =>
+        right.liveMigration(instance, dest, {
+          ...options,
+          postMethod: async () => {
+            await options.postMethod();
+            if (forced) await options.postMethod();
+          },
+        }),
+    };
+  },
+  "live-fails": (right) => ({
+    liveMigration: async (instance: Instance, dest: string, options: LiveMigrationOptions) => {
+      const failed = () => options.recoverMethod({ status: "failed" });
+      await right.liveMigration(instance, dest, { ...options, recoverMethod: failed }).catch(failed);
+      await failed();
+    },
   }),
   "live-moves": (right) => ({
     liveMigration: (instance: Instance, dest: string, options: LiveMigrationOptions) =>

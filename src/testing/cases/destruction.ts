@@ -1,0 +1,148 @@
+import type { DriverHost } from "../../virt/driver-host.js";
+import type { DriverMethod } from "../../virt/driver-methods.js";
+import type { Instance } from "../../virt/index.js";
+import { type ContractCase, must, succeeds } from "../contract-case.js";
+import { DEVICES, frozen, imageOf } from "../objects.js";
+import { mustBe } from "./guest-state.js";
+
+const DESTROY = { ...DEVICES, destroyDisks: true } as const;
+
+/** How a guest comes into each state that is neither running nor shut down. */
+const STATES: readonly (readonly [DriverMethod, (host: DriverHost, instance: Instance) => Promise<void>])[] = [
+  ["pause", (host, instance) => host.pause(instance)],
+  ["suspend", (host, instance) => host.suspend(instance)],
+  ["rescue", (host, instance) => host.rescue(instance, { ...DEVICES, image: frozen(imageOf()) })],
+];
+
+/** Section 8.2: how guests go. */
+export const DESTRUCTION_CASES: readonly ContractCase[] = [
+  {
+    code: "destroy-absent",
+    section: "8.2",
+    rule: "destroy of a guest that is not there is success",
+    run: async (lab) => {
+      const on = await lab.connect();
+      const instance = await lab.instance(on);
+      await succeeds(on.host.destroy(instance, DESTROY), "destroy", "succeed for a guest that is not there");
+    },
+  },
+  {
+    code: "destroy-twice",
+    section: "8.2",
+    rule: "destroy can be repeated",
+    run: async (lab) => {
+      const on = await lab.connect();
+      const instance = await lab.spawned(on);
+      await on.host.destroy(instance, DESTROY);
+      await succeeds(on.host.destroy(instance, DESTROY), "destroy", "succeed when it is repeated");
+      await mustBe(on, instance, "absent", "destroy", "when it is done");
+    },
+  },
+  {
+    code: "destroy-stopped",
+    section: "8.2",
+    rule: "destroy removes a guest that is shut down",
+    run: async (lab) => {
+      const on = await lab.connect();
+      const instance = await lab.spawned(on);
+      await on.host.powerOff(instance);
+      await succeeds(on.host.destroy(instance, DESTROY), "destroy", "remove a guest that is shut down");
+      await mustBe(on, instance, "absent", "destroy", "that was shut down");
+    },
+  },
+  {
+    code: "destroy-any-state",
+    section: "8.2",
+    rule: "destroy removes guests that are paused, suspended or rescued, as far as the driver has such",
+    run: async (lab) => {
+      for (const [method, change] of STATES) {
+        const on = await lab.connect();
+        if (!on.host.supports(method)) continue;
+        const instance = await lab.spawned(on);
+        await change(on.host, instance);
+        await succeeds(on.host.destroy(instance, DESTROY), "destroy", `remove a guest after ${method}`);
+        await mustBe(on, instance, "absent", "destroy", `after ${method}`);
+      }
+    },
+  },
+  {
+    code: "destroy-one",
+    section: "8.2",
+    rule: "destroy leaves the other guests alone",
+    run: async (lab) => {
+      const on = await lab.connect();
+      const [kept, gone] = [await lab.spawned(on), await lab.instance(on)];
+      // A host whose nodes take one guest each may have one node only.
+      if (gone.node === kept.node && (await lab.spawn(on, gone).then(() => false, isFull))) return;
+      if (gone.node !== kept.node) await lab.spawn(on, gone);
+      await on.host.destroy(gone, DESTROY);
+      await mustBe(on, kept, "running", "destroy", "that it was not asked to destroy");
+    },
+  },
+  {
+    code: "destroy-broken-off",
+    section: "8.2",
+    rule: "destroy that broke off anywhere can be repeated by the next driver",
+    run: async (lab) => {
+      const on = await lab.connect();
+      for (let call = 1; call <= 60; call += 1) {
+        const instance = await lab.spawned(on);
+        on.sabotage.arm(call);
+        await on.host.destroy(instance, DESTROY).catch(() => {});
+        const { struck } = on.sabotage;
+        on.sabotage.disarm();
+        const next = await lab.connect();
+        await succeeds(
+          next.host.destroy(instance, DESTROY),
+          "destroy",
+          `succeed after one that broke off (call ${call})`,
+        );
+        await mustBe(next, instance, "absent", "destroy", `that was repeated (call ${call})`);
+        if (!struck) break;
+      }
+    },
+  },
+  {
+    code: "destroy-keeps-disks",
+    section: "8.2",
+    rule: "destroy with destroyDisks false leaves the instance's files, with true it removes them",
+    needs: ["instanceOnDisk"],
+    run: async (lab) => {
+      const on = await lab.connect();
+      const instance = await lab.spawned(on);
+      if (!(await on.host.instanceOnDisk(instance))) return;
+      await on.host.destroy(instance, { ...DEVICES, destroyDisks: false });
+      const rule = "keep the files with destroyDisks false";
+      must(await on.host.instanceOnDisk(instance), "destroy", rule, "they are gone");
+      await on.host.destroy(instance, DESTROY);
+      const other = "remove the files with destroyDisks true, though the guest is gone already";
+      must(!(await on.host.instanceOnDisk(instance)), "destroy", other, "they are still there");
+    },
+  },
+  {
+    code: "files-are-deleted",
+    section: "8.2",
+    rule: "deleteInstanceFiles says true when nothing is left, also the second time",
+    needs: ["deleteInstanceFiles"],
+    run: async (lab) => {
+      const on = await lab.connect();
+      const instance = await lab.spawned(on);
+      await on.host.destroy(instance, { ...DEVICES, destroyDisks: false });
+      must(await on.host.deleteInstanceFiles(instance), "deleteInstanceFiles", "be true when done", "it is false");
+      must(
+        await on.host.deleteInstanceFiles(instance),
+        "deleteInstanceFiles",
+        "be true when nothing is left",
+        "it is false",
+      );
+      must(
+        !(await on.host.instanceOnDisk(instance)),
+        "deleteInstanceFiles",
+        "remove the files",
+        "they are still there",
+      );
+    },
+  },
+];
+
+const isFull = (error: unknown): boolean => error instanceof Error && error.name === "ComputeResourcesUnavailable";
