@@ -1,5 +1,6 @@
 #!/usr/bin/env node
 import { type AgentCommandOptions, agentCommand } from "./agent/options.js";
+import { endProcess } from "./ui/end-process.js";
 import { reportFailure } from "./ui/report-failure.js";
 
 const run = async (options: AgentCommandOptions): Promise<number> => {
@@ -19,7 +20,7 @@ const parse = async (): Promise<void> => {
     return;
   }
   await agentCommand(async (options) => {
-    process.exitCode = await run(options);
+    endProcess(await run(options), "compute-agent");
   }).parseAsync();
 };
 

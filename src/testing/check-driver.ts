@@ -17,17 +17,20 @@ export class UnknownWaiver extends Error {
 /**
  * Holds a driver against the whole contract, without any test runner.
  * @param onResult is told of each case as it ends.
+ * @param signal ends the check early, after its guests and folders are removed; the report lacks what was not tried.
  * @throws {UnknownWaiver}
  */
 export const checkDriver = async (
   definition: DriverDefinition,
   options: DriverCheckOptions = {},
   onResult: (result: CaseResult) => void = () => {},
+  signal?: AbortSignal,
 ): Promise<DriverReport> => {
   refuseUnknownWaivers(options);
   const results: CaseResult[] = [];
   for (const each of CONTRACT_CASES) {
-    const result = await checkCase(definition, each, options);
+    const result = await checkCase(definition, each, options, signal);
+    if (signal?.aborted) break;
     results.push(result);
     onResult(result);
   }
@@ -48,6 +51,7 @@ export const checkCase = async (
   definition: DriverDefinition,
   each: ContractCase,
   options: DriverCheckOptions,
+  signal?: AbortSignal,
 ): Promise<CaseResult> => {
   const { code, section, rule } = each;
   const base = { code, section, rule };
@@ -62,7 +66,7 @@ export const checkCase = async (
       try {
         const missing = await missingFor(each, lab);
         if (missing !== null) return { ...base, verdict: "skipped", message: missing };
-        await each.run(lab);
+        await orAborted(each.run(lab), signal);
         return { ...base, verdict: "passed" };
       } catch (error) {
         const method = error instanceof ContractViolation ? undefined : lab.blame(error);
@@ -74,6 +78,17 @@ export const checkCase = async (
   } catch (error) {
     return { ...base, verdict: "failed", message: error instanceof ContractViolation ? error.message : textOf(error) };
   }
+};
+
+/** @throws the signal's reason, at once. */
+const orAborted = async (work: Promise<void>, signal: AbortSignal | undefined): Promise<void> => {
+  if (signal === undefined) return work;
+  await new Promise<void>((resolve, reject) => {
+    const abort = () => reject(signal.reason);
+    if (signal.aborted) abort();
+    signal.addEventListener("abort", abort);
+    work.then(resolve, reject).finally(() => signal.removeEventListener("abort", abort));
+  });
 };
 
 /** Why a case does not concern the driver; null: it does. */

@@ -5,6 +5,8 @@ import { compileDriverConfig, type DriverDefinition, InvalidConfiguration } from
 import { loadDriver } from "../../virt/load-driver.js";
 import { BUILT_IN_DRIVERS } from "../agent/built-in-drivers.js";
 import { ExitCode } from "../ui/exit-code.js";
+import { interruptSignal } from "../ui/interrupt-signal.js";
+import { wrapWords } from "../ui/table.js";
 import { createTerminal, type Terminal } from "../ui/terminal.js";
 import type { Pair } from "./command.js";
 
@@ -40,7 +42,12 @@ export const checkCommand = async (name: string, given: CheckCommandOptions): Pr
     return ExitCode.usage;
   }
   const show = given.json === true ? undefined : (result: CaseResult) => terminal.print(lineOf(result, terminal));
-  const report = await checkDriver(driver, options, show);
+  const interrupt = interruptSignal();
+  const report = await checkDriver(driver, options, show, interrupt);
+  if (interrupt.aborted) {
+    terminal.complain("compute-agent: interrupted; the rules that are not listed were not tried");
+    return ExitCode.failure;
+  }
   const broken = countOf(report, "failed");
   if (given.json === true) terminal.print(JSON.stringify(report, null, 2));
   else {
@@ -72,9 +79,24 @@ const WORDS: Readonly<Record<Verdict, string>> = {
   waived: "waived",
 };
 
-const lineOf = ({ code, section, rule, verdict, message }: CaseResult, { colors }: Terminal): string => {
+const lineOf = ({ code, section, rule, verdict, message = "" }: CaseResult, { colors, columns }: Terminal): string => {
   const paint = { passed: colors.green, failed: colors.red, skipped: colors.dim, waived: colors.yellow }[verdict];
   const line = `${paint(WORDS[verdict].padEnd(7))} ${section.padEnd(4)} ${code}`;
   if (verdict === "passed") return line;
-  return verdict === "failed" ? `${line}\n        rule:  ${rule}\n        found: ${message}` : `${line}: ${message}`;
+  if (verdict === "failed") {
+    return `${line}\n${indented("rule:  ", rule, columns)}\n${indented("found: ", message, columns)}`;
+  }
+  const plain = WORDS[verdict].padEnd(7).length + 1 + section.padEnd(4).length + 1 + code.length + 2 + message.length;
+  return plain <= columns ? `${line}: ${message}` : `${line}:\n${indented("", message, columns)}`;
+};
+
+const MARGIN = " ".repeat(8);
+
+/** The text beside its label, wrapped at words. */
+const indented = (label: string, text: string, columns: number): string => {
+  const room = Math.max(20, columns - MARGIN.length - label.length);
+  return wrapWords(text, room)
+    .split("\n")
+    .map((line, index) => `${MARGIN}${index === 0 ? label : " ".repeat(label.length)}${line}`)
+    .join("\n");
 };

@@ -1,4 +1,5 @@
 import { Command, InvalidArgumentError } from "commander";
+import { endProcess } from "../ui/end-process.js";
 import type { CheckCommandOptions } from "./check.js";
 
 /** `compute-agent driver …`: for authors of virt drivers. */
@@ -29,7 +30,7 @@ export const driverCommand = (): Command => {
       "\nExit codes: 0 each rule is kept, skipped or waived; 1 some are broken;\n            2 wrong arguments or options, or no such driver.",
     )
     .action(async (driver: string, options: CheckCommandOptions) => {
-      process.exitCode = await (await import("./check.js")).checkCommand(driver, options);
+      endProcess(await (await import("./check.js")).checkCommand(driver, options), "compute-agent");
     });
   return command;
 };

@@ -57,7 +57,7 @@ const longestLine = (text: string): number => Math.max(0, ...text.split("\n").ma
 const longestWord = (text: string): number => Math.max(0, ...text.split(/\s/).map((word) => word.length));
 
 /** Breaks lines at spaces; a word that is too long is left to be cut. */
-const wrapWords = (text: string, width: number): string =>
+export const wrapWords = (text: string, width: number): string =>
   text
     .split("\n")
     .map((line) =>

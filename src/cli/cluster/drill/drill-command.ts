@@ -3,6 +3,7 @@ import { type CloudSession, openCloudSession } from "../../../cluster/local/clou
 import { DEFAULT_STATE_DIR, stateDir } from "../../../cluster/local/state-dir.js";
 import { createNodeRuntime } from "../../../runtime/node/node-runtime.js";
 import { ExitCode } from "../../ui/exit-code.js";
+import { interruptSignal } from "../../ui/interrupt-signal.js";
 import { quietLogger } from "../../ui/quiet-logger.js";
 import { type Column, renderTable } from "../../ui/table.js";
 import { createTerminal } from "../../ui/terminal.js";
@@ -49,6 +50,7 @@ const drill = async (options: DrillCommandOptions): Promise<number> => {
     return ExitCode.usage;
   }
   const runtime = createNodeRuntime({ logger: quietLogger });
+  const signal = interruptSignal();
   try {
     const directory = stateDir(options.stateDir, process.cwd());
     const agents = directory.agent("");
@@ -61,6 +63,7 @@ const drill = async (options: DrillCommandOptions): Promise<number> => {
       hosts: await hostsUp(session),
       ...(options.only === undefined ? {} : { only: options.only }),
       patience,
+      signal,
       callsSince: async (server, since) => callsText(await driverCalls(runtime.files, agents, server, since)),
     });
     const progress = (result: DrillResult) => {
@@ -74,6 +77,10 @@ const drill = async (options: DrillCommandOptions): Promise<number> => {
       terminal.complain(
         "No agent traces its driver: start them with `compute-cluster up --driver`, or --trace-driver.",
       );
+    }
+    if (signal.aborted) {
+      terminal.complain("compute-cluster: interrupted; the drill's server is deleted");
+      return ExitCode.failure;
     }
     return results.some(({ verdict }) => verdict === "failed") ? ExitCode.failure : ExitCode.ok;
   } finally {

@@ -23,6 +23,8 @@ export interface DrillOptions {
   readonly only?: readonly string[];
   /** Milliseconds that one operation may take. */
   readonly patience: number;
+  /** Ends the drill early, with its server deleted. */
+  readonly signal?: AbortSignal;
   /** What the driver was asked to do with a guest since then. */
   readonly callsSince: (server: string, since: number) => Promise<string>;
 }
@@ -44,6 +46,8 @@ const PAUSE = 100;
 export class Drill {
   readonly #options: DrillOptions;
   #server: Server | undefined;
+  /** Operations that did not come to their end: none is waited for again. */
+  readonly #broken = new Set<string>();
   #made = 0;
 
   constructor(options: DrillOptions) {
@@ -58,6 +62,7 @@ export class Drill {
       for (const operation of DRILL_OPERATIONS) {
         if (only !== undefined && !only.includes(operation.name)) continue;
         const result = await this.#try(operation);
+        if (this.#options.signal?.aborted) break;
         results.push(result);
         onResult(result);
       }
@@ -83,6 +88,7 @@ export class Drill {
     const since = clock.now();
     const started = clock.monotonic();
     const { verdict, reason } = await this.#attempt(operation);
+    if (verdict !== "ok") this.#broken.add(operation.name);
     const milliseconds = Math.round(clock.monotonic() - started);
     const id = this.#server?.id ?? "";
     const calls = id === "" ? "" : await callsSince(id, since);
@@ -94,9 +100,11 @@ export class Drill {
 
   /** A server in this status: the one there is, or a new one that the operations before lead there. */
   async #reach(status: string): Promise<boolean> {
-    if (this.#server?.status === status) return true;
-    await this.#discard();
+    const idle = this.#server?.["OS-EXT-STS:task_state"] === null;
+    if (idle && this.#server?.status === status) return true;
     const path = pathTo(status);
+    if (path.some(({ name }) => this.#broken.has(name))) return false;
+    await this.#discard();
     for (const operation of path) {
       if ((await this.#attempt(operation)).verdict !== "ok") return false;
     }
@@ -137,7 +145,7 @@ export class Drill {
     { action, status, moves }: DrillOperation,
     before: string | null,
   ): Promise<Pick<DrillResult, "verdict" | "reason">> {
-    const { timers, clock, patience } = this.#options;
+    const { timers, clock, patience, signal } = this.#options;
     const deadline = clock.monotonic() + patience;
     const id = this.#server?.id ?? "";
     for (;;) {
@@ -155,6 +163,7 @@ export class Drill {
         if (failure === null && there) return { verdict: "ok", reason: "" };
         if (failure !== null || server.status === "ERROR") return verdictOf(failure ?? server.fault?.message ?? "");
       }
+      if (signal?.aborted && action !== "delete") return { verdict: "failed", reason: "interrupted" };
       if (clock.monotonic() > deadline) {
         const found = `${server.status}, task_state ${server["OS-EXT-STS:task_state"]}`;
         return {

@@ -1,0 +1,14 @@
+/** Milliseconds that what a plugin left open may keep a process that is through. */
+const PATIENCE = 2_000;
+
+/** Ends the process with this code as soon as nothing is left to do, or soon, telling of a plugin that leaks. */
+export const endProcess = (code: number, program: string): void => {
+  process.exitCode = code;
+  const end = () => {
+    process.stderr.write(
+      `${program}: the driver left timers, processes or connections open; the process ends without them\n`,
+    );
+    process.exit(code);
+  };
+  setTimeout(end, PATIENCE).unref();
+};

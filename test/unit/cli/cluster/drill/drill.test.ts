@@ -1,0 +1,196 @@
+import { describe, expect, test } from "vitest";
+import { Drill, type DrillOptions, type DrillResult } from "../../../../../src/cli/cluster/drill/drill.js";
+import { CloudRequestFailed } from "../../../../../src/cluster/local/cloud-session.js";
+import { createVirtualRuntime } from "../../../../../src/runtime/virtual/index.js";
+
+interface Server {
+  id: string;
+  status: string;
+  "OS-EXT-STS:task_state": string | null;
+  "OS-EXT-SRV-ATTR:host": string;
+}
+
+/** What an action does: the status it comes to, or how it goes wrong. */
+type Outcome = string | { readonly fails: string } | { readonly hangs: string } | { readonly refused: string };
+
+const OUTCOMES: Readonly<Record<string, Outcome>> = {
+  create: "ACTIVE",
+  reboot: "ACTIVE",
+  pause: "PAUSED",
+  unpause: "ACTIVE",
+  suspend: "SUSPENDED",
+  resume: "ACTIVE",
+  "os-stop": "SHUTOFF",
+  "os-start": "ACTIVE",
+  rescue: "RESCUE",
+  unrescue: "ACTIVE",
+  rebuild: "ACTIVE",
+  shelve: "SHELVED_OFFLOADED",
+  unshelve: "ACTIVE",
+  migrate: "VERIFY_RESIZE",
+  confirmResize: "ACTIVE",
+  resize: "VERIFY_RESIZE",
+  revertResize: "ACTIVE",
+  "os-migrateLive": "ACTIVE",
+  delete: "",
+};
+
+/** The Compute API as far as a drill asks it; each action has its outcome at once. */
+const cloud = (changes: Readonly<Record<string, Outcome>> = {}) => {
+  const outcomes = { ...OUTCOMES, ...changes };
+  const servers = new Map<string, Server>();
+  const asked: string[] = [];
+  let failure: string | null = null;
+  const act = (server: Server, action: string) => {
+    asked.push(action);
+    const outcome = outcomes[action] ?? "ACTIVE";
+    failure = null;
+    if (typeof outcome === "string") {
+      if (action === "delete") servers.delete(server.id);
+      if (action === "os-migrateLive") server["OS-EXT-SRV-ATTR:host"] = "host2";
+      server.status = outcome;
+    } else if ("refused" in outcome) throw new CloudRequestFailed("POST", "/servers/action", 409, outcome.refused);
+    else if ("fails" in outcome) failure = outcome.fails;
+    else server["OS-EXT-STS:task_state"] = outcome.hangs;
+  };
+  const request: DrillOptions["session"]["request"] = async (_, method, path, __, body) => {
+    const [, , id = "", more = "", action = ""] = path.split("/");
+    if (method === "POST" && path === "/servers") {
+      const server = { id: `s${asked.length}`, status: "BUILD" } as Server;
+      server["OS-EXT-STS:task_state"] = null;
+      server["OS-EXT-SRV-ATTR:host"] = "host1";
+      servers.set(server.id, server);
+      act(server, "create");
+      return { server };
+    }
+    const server = servers.get(id);
+    if (server === undefined) throw new CloudRequestFailed(method, path, 404, "");
+    if (method === "DELETE") return act(server, "delete");
+    if (method === "POST") return act(server, Object.keys(body as object)[0] ?? "");
+    if (more === "") return { server: { ...server } };
+    if (action === "")
+      return { instanceActions: [{ request_id: "req-1", message: failure === null ? null : "Error" }] };
+    return { instanceAction: { events: [{ result: "Error", details: failure }] } };
+  };
+  return { session: { request }, servers, asked };
+};
+
+const drilled = async (
+  changes: Readonly<Record<string, Outcome>>,
+  options: Partial<DrillOptions> = {},
+): Promise<{
+  readonly results: readonly DrillResult[];
+  readonly of: (name: string) => string;
+  asked: string[];
+  left: number;
+}> => {
+  const runtime = createVirtualRuntime();
+  const { session, servers, asked } = cloud(changes);
+  const drill = new Drill({
+    session,
+    clock: runtime.clock,
+    timers: runtime.timers,
+    places: { image: "i", flavor: "f", largerFlavor: "g" },
+    hosts: 2,
+    patience: 5_000,
+    callsSince: async () => "",
+    ...options,
+  });
+  const results = await runtime.runUntil(
+    drill.run(() => {}),
+    { limit: 3_600_000 },
+  );
+  const of = (name: string) => {
+    const { verdict = "absent", reason = "" } = results.find(({ operation }) => operation === name) ?? {};
+    return reason === "" ? verdict : `${verdict}: ${reason}`;
+  };
+  return { results, of, asked, left: servers.size };
+};
+
+describe("Drill", () => {
+  test("each operation is tried once, on one server, which is gone in the end", async () => {
+    const { results, asked, left } = await drilled({});
+    expect(results.filter(({ verdict }) => verdict !== "ok")).toEqual([]);
+    expect(results).toHaveLength(20);
+    expect(asked.filter((action) => action === "create")).toHaveLength(1);
+    expect(left).toBe(0);
+  });
+
+  test("what the driver has not is unsupported, and what follows from it is skipped", async () => {
+    const { of } = await drilled({ suspend: { fails: "driver mine has no suspend: use a driver that has it" } });
+    expect(of("suspend")).toBe("unsupported: driver mine has no suspend: use a driver that has it");
+    expect(of("resume")).toBe("skipped: no server came to SUSPENDED");
+    expect(of("stop")).toBe("ok");
+  });
+
+  test("a driver that fails: the verdict has its first line, and the rest goes on with the server", async () => {
+    const { of, left } = await drilled({ pause: { fails: "PauseFailed: out of paper\n  at pause" } });
+    expect(of("pause")).toBe("failed: PauseFailed: out of paper");
+    expect(of("delete")).toBe("ok");
+    expect(left).toBe(0);
+  });
+
+  test("a driver that hangs: the drill waits as long as its patience, then goes on with a new server", async () => {
+    const { of, results, asked } = await drilled({ "os-stop": { hangs: "powering-off" } });
+    expect(of("stop")).toBe("failed: expected SHUTOFF after 5 s, found ACTIVE, task_state powering-off");
+    expect(results.find(({ operation }) => operation === "stop")?.milliseconds).toBeGreaterThanOrEqual(5_000);
+    expect(of("start")).toBe("skipped: no server came to SHUTOFF");
+    expect(of("rescue")).toBe("ok");
+    expect(asked.filter((action) => action === "os-stop")).toHaveLength(1);
+    expect(asked.filter((action) => action === "create")).toHaveLength(2);
+  });
+
+  test("an operation that the API refuses has the API's answer for a reason", async () => {
+    const { of } = await drilled({ rebuild: { refused: "Cannot 'rebuild' instance" } });
+    expect(of("rebuild")).toMatch(/^failed: .*answered 409: Cannot 'rebuild' instance/);
+  });
+
+  test("with one host, moves are skipped", async () => {
+    const { results } = await drilled({}, { hosts: 1 });
+    const skipped = results.filter(({ verdict }) => verdict === "skipped");
+    expect(new Set(skipped.map(({ reason }) => reason))).toEqual(new Set(["it takes two hosts that are up"]));
+    expect(skipped.map(({ operation }) => operation)).toEqual([
+      "cold migrate",
+      "confirm migration",
+      "resize",
+      "revert resize",
+      "live migrate",
+    ]);
+    expect(results.filter(({ verdict }) => verdict === "ok")).toHaveLength(15);
+  });
+
+  test("a live migration for which no host is found is unsupported when no driver was asked, else it failed", async () => {
+    const none = { "os-migrateLive": { fails: "No valid host was found." } };
+    expect((await drilled(none)).of("live migrate")).toBe("unsupported: No valid host was found.");
+    const asked = await drilled(none, { callsSince: async () => "checkCanLiveMigrateDestination (error)" });
+    expect(asked.of("live migrate")).toBe("failed: No valid host was found.");
+  });
+
+  test("a live migration that leaves the server where it is has failed", async () => {
+    const { of } = await drilled({ "os-migrateLive": { hangs: "migrating" } });
+    expect(of("live migrate")).toBe("failed: expected ACTIVE after 5 s, found ACTIVE, task_state migrating");
+  });
+
+  test("some operations only: a server is led to where each begins", async () => {
+    const { results, asked } = await drilled({}, { only: ["confirm migration"] });
+    expect(results.map(({ operation, verdict }) => [operation, verdict])).toEqual([["confirm migration", "ok"]]);
+    expect(asked).toEqual(["create", "migrate", "confirmResize", "delete"]);
+  });
+
+  test("one that is interrupted deletes its server and tries nothing more", async () => {
+    const interrupt = new AbortController();
+    const { results, asked, left } = await drilled(
+      { pause: { hangs: "pausing" } },
+      {
+        signal: interrupt.signal,
+        callsSince: async () => {
+          interrupt.abort();
+          return "";
+        },
+      },
+    );
+    expect(results).toEqual([]);
+    expect(asked).toEqual(["create", "delete"]);
+    expect(left).toBe(0);
+  });
+});
