@@ -1,5 +1,5 @@
 import type { InstanceParams } from "../conductor/agent-methods.js";
-import { InstanceNotFound } from "../conductor/errors.js";
+import { InstanceNotFound, UnexpectedDeletingTaskState } from "../conductor/errors.js";
 import type { AgentHandlers } from "../conductor/port.js";
 import type { Instance } from "../conductor/records/index.js";
 import type { Operations } from "./contracts.js";
@@ -34,6 +34,8 @@ export function agentHandlers(parts: AgentParts, tasks: TaskTracker): AgentHandl
       } catch (error) {
         if (error instanceof InstanceNotFound) {
           logger.info(`${method}: the instance is gone`);
+        } else if (error instanceof UnexpectedDeletingTaskState) {
+          logger.info(`${method}: the instance is being deleted`);
         } else {
           logger.error(`${method} failed`, { err: error });
         }

@@ -6,7 +6,7 @@ import { CONTROL_PLANE } from "../fixtures/fault-matrix/matrix-control-plane.js"
 import { type Host, MatrixLab } from "../fixtures/fault-matrix/matrix-lab.js";
 import { nodes } from "../fixtures/fault-matrix/server.js";
 
-/** Table 9.3 but for its row on live migrations: exactly that leak from upstream's agents, and none from repairing ones. */
+/** Table 9.3: exactly that leak from upstream's agents, and none from repairing ones. */
 interface Leak {
   readonly row: string;
   /** The operation that is begun. */
@@ -55,6 +55,18 @@ const LEAKS: readonly Leak[] = [
     happens: whileConflicting("devstack1"),
     leaks: { I: { devstack2: NEW }, M: { devstack1: OLD } },
     repaired: { I: { devstack1: OLD }, M: {} },
+  },
+  {
+    row: "M holds S after a failed post live migration on D",
+    flow: "live migration, split",
+    happens: async ({ lab }, begin) => {
+      const fails = () => new Error("the hypervisor is broken");
+      lab.hypervisor("devstack2").failures.set("postLiveMigrationAtDestination", fails);
+      await begin();
+      await lab.world.runUntil(() => lab.instance(VM).host === "devstack2");
+    },
+    leaks: { I: { devstack2: OLD }, M: { devstack1: OLD } },
+    repaired: { I: { devstack2: OLD }, M: {} },
   },
   {
     row: "I holds S after a failed evacuated clean-up (GAP-a)",

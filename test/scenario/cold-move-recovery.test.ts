@@ -8,6 +8,7 @@ import {
   heldBy,
   NEW,
   resized,
+  startHosts,
   statusOf,
   VM,
 } from "../fixtures/cold-moves.js";
@@ -53,6 +54,29 @@ for (const strategy of ["split", "doubled"] as const) {
     },
   );
 }
+
+scenario(
+  '6.3 Confirm: a source that runs on, and was not told that "confirmed" is written, frees its half',
+  async (lab) => {
+    const periodic = { config: { defaults: { periodic_enable: true, periodic_fuzzy_delay: 0 } } };
+    await startHosts(lab, periodic);
+    const move = await resized(lab);
+    const { network } = lab.world;
+    const unlisten = lab.store.onChange(() => {
+      if (statusOf(move) === "confirmed") network.partition("agent-devstack1", "control-plane");
+    });
+    castConfirm(move);
+    await lab.world.runUntil(() => statusOf(move) === "confirmed");
+    unlisten();
+    await lab.world.advance(5 * 60_000);
+    network.heal("agent-devstack1", "control-plane");
+    await lab.world.advance(60_000);
+    expect(lab.instance(VM).oldFlavor).toMatchObject({ id: 1 });
+    await lab.world.advance(15 * 60_000);
+    expect(lab.instance(VM)).toMatchObject({ vmState: "active", oldFlavor: null, newFlavor: null });
+    expect(await heldBy(move)).toEqual({ instance: { [move.d.uuid]: NEW }, migration: {} });
+  },
+);
 
 scenario("6.3 Confirm: the flavors of a later move are its own", async (lab) => {
   const { d } = await killedWhenConfirmed(lab, "split");

@@ -56,6 +56,20 @@ scenario("8.2 rescue_instance: the guest boots from another image, rescued", asy
   expect(lab.instance(VM)).toMatchObject({ vmState: "rescued", powerState: 1 });
 });
 
+scenario("6.2 a stop whose instance is deleted meanwhile: the delete has it, and nothing is an error", async (lab) => {
+  const { runtime } = await lab.start("devstack1", { operations: "real" });
+  await lab.start("devstack2", { operations: "real" });
+  await placeVm(lab);
+  lab.store.instances.save(VM, { taskState: "powering-off" });
+  lab.beforeCall = (_, method) => {
+    if (method === "instance_save") lab.store.instances.save(VM, { taskState: "deleting" });
+  };
+  lab.controlPlane.conductor.bus.cast("devstack1", "stop_instance", { instanceUuid: VM, requestId: REQUEST }, REQUEST);
+  await lab.world.runUntil(() => runtime.logs.some(({ message }) => message.startsWith("stop_instance")));
+  expect(lab.instance(VM)).toMatchObject({ vmState: "active", taskState: "deleting" });
+  expect(runtime.logs.filter(({ level }) => level === "error")).toEqual([]);
+});
+
 const shelving = async (lab: Lab, config: ConfigChanges = {}) => {
   await startHosts(lab, { config });
   const node = await placeVm(lab);

@@ -13,7 +13,7 @@ import { findStuckMoves, type StuckMoveOptions } from "./cold-move/recover.js";
 import { resizeInstance } from "./cold-move/resize-instance.js";
 import { revertResize } from "./cold-move/revert-resize.js";
 import { completePartialDeletion, deleteInstance } from "./delete-instance.js";
-import { isLeaseLost } from "./error-wrappers.js";
+import { isLeaseLost, mustNotUndo } from "./error-wrappers.js";
 import type { LiveMigrationOperations } from "./live-migration/contract.js";
 import { followDelete } from "./live-migration/follow-delete.js";
 import { LiveMigrations } from "./live-migration/live-migrations.js";
@@ -37,6 +37,8 @@ export class InstanceOperations implements Operations {
   readonly #locks = new KeyedLock<string>();
   readonly #builds: TaskQueue;
   #active = 0;
+  /** When a confirmation last ended without its answer, so that it may be `confirmed` and not over; ms. */
+  #unsettledSince: number | null = null;
 
   constructor(parts: OperationParts) {
     this.#parts = parts;
@@ -102,7 +104,12 @@ export class InstanceOperations implements Operations {
   }
 
   async confirmResize(request: MoveRequest): Promise<void> {
-    await this.#move(confirmResize, request);
+    try {
+      await this.#move(confirmResize, request);
+    } catch (error) {
+      if (mustNotUndo(error)) this.#unsettledSince = this.#parts.context.runtime.clock.now();
+      throw error;
+    }
   }
 
   async revertResize(request: MoveRequest): Promise<void> {
@@ -115,7 +122,11 @@ export class InstanceOperations implements Operations {
 
   async recoverColdMoves(options: StuckMoveOptions): Promise<void> {
     const { context } = this.#parts;
-    for (const move of await findStuckMoves(context, options)) {
+    const since = this.#unsettledSince;
+    const confirmed = options.confirmed || since !== null;
+    const found = await findStuckMoves(context, { ...options, confirmed });
+    if (since !== null && since <= options.before) this.#unsettledSince = null;
+    for (const move of found) {
       const { instanceUuid, migrationId } = move;
       const requestId = newRequestId(context);
       const fields = { instance: instanceUuid, migration: migrationId, request_id: requestId };
@@ -123,6 +134,7 @@ export class InstanceOperations implements Operations {
       try {
         await this.#serial(instanceUuid, () => move.resume(this.#for(requestId), requestId));
       } catch (err) {
+        this.#unsettledSince = context.runtime.clock.now();
         if (isLeaseLost(err)) throw err;
         context.runtime.logger.error("a move that was interrupted could not be put right", { ...fields, err });
       }

@@ -52,7 +52,7 @@ export interface StuckMove {
 export interface StuckMoveOptions {
   /** Only those of which nothing was written since, ms. */
   readonly before: number;
-  /** Also confirmations that died between their last two writes; only a look at every move that ended here finds those. */
+  /** Also confirmations that ended between their last two writes; only a look at every move that ended here finds those. */
   readonly confirmed: boolean;
 }
 
