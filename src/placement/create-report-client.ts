@@ -20,7 +20,7 @@ import { PlacementPass } from "./pass.js";
 import { PlacementHttp, type PlacementRequestEvent } from "./placement-http.js";
 import { readProviderAllocations } from "./provider-allocations.js";
 import { ProviderCache } from "./provider-cache.js";
-import { readTraits } from "./provider-requests.js";
+import { listProviders, readTraits } from "./provider-requests.js";
 import { AssociationRefresher } from "./refresh-associations.js";
 import type { ReportClient } from "./report-client.js";
 import { Reshaper } from "./reshape.js";
@@ -87,7 +87,9 @@ export function createReportClient(options: ReportClientOptions): ReportClient {
   };
 
   return {
-    beginPass: (roots, context = {}) => ensurer.list(roots, (listed) => new PlacementPass(roots, listed), context),
+    beginPass: (roots, { listed: known, ...context } = {}) =>
+      ensurer.list(roots, (listed) => new PlacementPass(roots, listed), { ...context, known }),
+    listProviders: (context = {}) => listProviders(http, "", context),
     getProviderTreeAndEnsureRoot: async (uuid, name, { pass, ...context } = {}) => {
       await ensurer.ensureRoot(uuid, name, pass, context);
       return cache.editable(uuid);

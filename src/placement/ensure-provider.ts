@@ -21,22 +21,21 @@ export class ProviderEnsurer {
   async list(
     roots: readonly string[],
     pass: (listed: readonly ProviderListing[]) => PlacementPass,
-    context: RequestContext,
+    { known, ...context }: RequestContext & { readonly known?: readonly ProviderListing[] | undefined },
   ) {
-    const [only] = roots;
-    const listed =
-      only === undefined
-        ? []
-        : roots.length === 1
-          ? await listTree(this.#http, only, context)
-          : await listProviders(this.#http, "", context);
-    const seen = pass(listed);
+    const seen = pass(known ?? (await this.#listed(roots, context)));
     for (const root of roots) {
       if (this.#cache.tree.exists(root) && !this.#sameMembers(root, seen.members(root) ?? [])) {
         this.#cache.invalidateTree(root);
       }
     }
     return seen;
+  }
+
+  async #listed(roots: readonly string[], context: RequestContext): Promise<readonly ProviderListing[]> {
+    const [only] = roots;
+    if (only === undefined) return [];
+    return roots.length === 1 ? listTree(this.#http, only, context) : listProviders(this.#http, "", context);
   }
 
   /** The root of a node, with everything below it. */

@@ -7,6 +7,7 @@ import type {
   CandidatesQuery,
   ConsumerAllocations,
   ProviderAllocations,
+  ProviderListing,
   RequestContext,
 } from "./types.js";
 
@@ -22,9 +23,15 @@ export interface ReportClient {
    * Lean tracking: one listing that shows the generations of the trees of `roots` (`?in_tree=` for one root, the
    * unfiltered listing for many). Give the result to the calls of the same pass: what it proves unchanged is not read
    * again. Trees whose members changed, or that are gone, are dropped from the cache at once.
+   * @param context.listed what {@link listProviders} answered just now, instead of a listing of its own.
    * @throws ResourceProviderRetrievalFailed
    */
-  beginPass(roots: readonly string[], context?: RequestContext): Promise<PlacementPass>;
+  beginPass(
+    roots: readonly string[],
+    context?: RequestContext & { readonly listed?: readonly ProviderListing[] | undefined },
+  ): Promise<PlacementPass>;
+  /** Every provider there is. @throws ResourceProviderRetrievalFailed */
+  listProviders(context?: RequestContext): Promise<readonly ProviderListing[]>;
   /**
    * The cached tree of a node, made in Placement when it is not there, associations refreshed when stale. The result is a
    * copy to edit: that root's tree, and the providers that share with it as further roots.

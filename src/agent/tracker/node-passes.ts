@@ -3,7 +3,9 @@ import { nodeErrorEffect } from "./node-errors.js";
 import { countAndUpdate, type NodePassOptions } from "./node-pass.js";
 import type { TrackerParts } from "./parts.js";
 
-/** Nodes that share one lock section, so that Placement has several writes to work on while a claim waits no longer than for these. */
+/** Nodes of one lock section; a claim waits no longer than for these. */
+const NODES_A_SECTION = 32;
+/** Of these at a time, so that Placement has several writes to work on. */
 const NODES_AT_A_TIME = 8;
 
 /** The passes of all nodes (spec 4.3 step 5). @returns how many failed and were reported */
@@ -14,7 +16,7 @@ export async function runNodePasses(
 ): Promise<number> {
   let failures = 0;
   // The first goes alone: it makes the classes and traits that the others share.
-  for (let at = 0, size = 1; at < names.length; at += size, size = NODES_AT_A_TIME) {
+  for (let at = 0, size = 1; at < names.length; at += size, size = NODES_A_SECTION) {
     failures += await passTogether(parts, names.slice(at, at + size), options);
   }
   return failures;
@@ -30,16 +32,16 @@ async function passTogether(parts: TrackerParts, names: readonly string[], optio
     });
     if (failed) failures += 1;
   }
-  const results = await parts.lock.run(() =>
-    Promise.allSettled(seen.map(([name, resources]) => countAndUpdate(parts, name, resources, options))),
-  );
-  for (const [at, result] of results.entries()) {
-    const [name = ""] = seen[at] ?? [];
-    if (result.status === "fulfilled") continue;
-    report(parts, name, startup, result.reason);
-    failures += 1;
-  }
-  return failures;
+  const errors: (readonly [string, unknown])[] = [];
+  const turns = seen.values();
+  const work = async () => {
+    for (const [name, resources] of turns) {
+      await countAndUpdate(parts, name, resources, options).catch((error: unknown) => errors.push([name, error]));
+    }
+  };
+  await parts.lock.run(() => Promise.all(Array.from({ length: NODES_AT_A_TIME }, work)));
+  for (const [name, error] of errors) report(parts, name, startup, error);
+  return failures + errors.length;
 }
 
 /** Spec 4.8. True: the node's pass failed and was reported. */

@@ -9,7 +9,7 @@ import type {
   TaskState,
 } from "../../conductor/records/index.js";
 import type { PlacementPass } from "../../placement/pass.js";
-import type { RequestContext } from "../../placement/types.js";
+import type { ProviderListing, RequestContext } from "../../placement/types.js";
 import { FairLock } from "../../runtime/fair-lock.js";
 import { VirtDriverNotReady } from "../../virt/errors.js";
 import type { Allocations } from "../../virt/types.js";
@@ -86,6 +86,7 @@ export class NodeResourceTracker implements ResourceTracker {
   async updateAvailableResource({ startup }: { readonly startup: boolean }): Promise<void> {
     const { context } = this.#parts;
     const request = { requestId: `req-${context.runtime.random.uuid()}` };
+    const providers = this.#listProviders(request);
     const listed = await this.#listedNodes(); // 1
     if (!listed) return;
     const rows = await context.conductor.call("compute_nodes_by_host", { host: context.host }); // 2
@@ -97,7 +98,7 @@ export class NodeResourceTracker implements ResourceTracker {
       forgetNodesWithoutRow(this.#parts, rows); // 3
       await removeOrphans(this.#parts, rows, listed, request); // 4
     });
-    const pass = await this.#beginPass(rows, listed, request);
+    const pass = await this.#beginPass(rows, listed, providers, request);
     const reader = listed.size > 1 ? new BatchReader(this.#parts) : new SingleReader(this.#parts);
     const failures = await runNodePasses(this.#parts, [...listed], { startup, reader, available: true, pass, request }); // 5
     if (failures === 0) this.#parts.merge.endPass();
@@ -281,10 +282,18 @@ export class NodeResourceTracker implements ResourceTracker {
     }
   }
 
+  /** Of many nodes: Placement works while the hypervisor lists them. Undefined: the pass lists what it needs itself. */
+  async #listProviders(request: RequestContext): Promise<readonly ProviderListing[] | undefined> {
+    const { options, nodes, context } = this.#parts;
+    if (!options.leanTracking || nodes.size < 2) return undefined;
+    return context.placement.listProviders(request).catch(() => undefined);
+  }
+
   /** `lean_tracking`: one listing instead of reading every provider. Without it the nodes are read one by one. */
   async #beginPass(
     rows: readonly ComputeNode[],
     listed: ReadonlySet<string>,
+    providers: Promise<readonly ProviderListing[] | undefined>,
     request: RequestContext,
   ): Promise<PlacementPass | undefined> {
     const { options, context } = this.#parts;
@@ -292,7 +301,7 @@ export class NodeResourceTracker implements ResourceTracker {
     try {
       const roots = await this.#roots(rows, listed);
       if (roots.length === 0) return undefined;
-      return await context.placement.beginPass(roots, request);
+      return await context.placement.beginPass(roots, { ...request, listed: await providers });
     } catch (err) {
       context.runtime.logger.warn("the providers of the host could not be listed", { err });
       return undefined;
