@@ -25,6 +25,8 @@ interface Row {
   readonly nodes: number;
   readonly pass: string;
   readonly seconds: number;
+  /** Of processor time that the agent itself took. */
+  readonly own: number;
   readonly placement: number;
   readonly ironic: number;
   /** Seconds of the bare work. */
@@ -53,11 +55,13 @@ const measure = async (ironic: string, placement: string, nodes: number): Promis
   const before = heapKb();
   const pass = async (startup: boolean) => {
     hypervisor.requests = 0;
+    const began = process.cpuUsage();
     const seconds = await timed(() => agent.tracker.updateAvailableResource({ startup }));
+    const { user, system } = process.cpuUsage(began);
     const requests = agent.http.take().length;
     agent.session.calls.length = 0;
     const kilobytes = (heapKb() - before) / nodes;
-    return { nodes, seconds, placement: requests, ironic: hypervisor.requests, kilobytes };
+    return { nodes, seconds, own: (user + system) / 1e6, placement: requests, ironic: hypervisor.requests, kilobytes };
   };
   const refuse = (): void => {
     const failed = world.runtime.logs.find(({ level }) => level === "error");
@@ -84,14 +88,24 @@ const measure = async (ironic: string, placement: string, nodes: number): Promis
   return rows;
 };
 
-const COLUMNS = [7, 11, 10, 11, 9, 16, 8, 9] as const;
+const COLUMNS = [7, 11, 10, 9, 11, 9, 16, 8, 9] as const;
 const cells = (texts: readonly string[]): string => texts.map((text, i) => text.padStart(COLUMNS[i] ?? 9)).join("");
 
-const show = ({ nodes, pass, seconds, placement, ironic, bare, kilobytes }: Row): void => {
+const show = ({ nodes, pass, seconds, own, placement, ironic, bare, kilobytes }: Row): void => {
   const work = `${bare.toFixed(2)} ${pass === "first" ? "writes" : "listing"}`;
   const ratio = (seconds / bare).toFixed(2);
   print(
-    cells([`${nodes}`, pass, seconds.toFixed(2), `${placement}`, `${ironic}`, work, `${ratio}x`, kilobytes.toFixed(1)]),
+    cells([
+      `${nodes}`,
+      pass,
+      seconds.toFixed(2),
+      own.toFixed(2),
+      `${placement}`,
+      `${ironic}`,
+      work,
+      `${ratio}x`,
+      kilobytes.toFixed(1),
+    ]),
   );
 };
 
@@ -119,7 +133,7 @@ const main = async (): Promise<void> => {
   const ironic = await startIronic();
   try {
     print(`the real Ironic and the real Placement, 2 workers each, ${database}; load ${loadavg()[0]?.toFixed(1)}`);
-    print(cells(["nodes", "pass", "seconds", "Placement", "Ironic", "bare seconds", "ratio", "KB/node"]));
+    print(cells(["nodes", "pass", "seconds", "own CPU", "Placement", "Ironic", "bare seconds", "ratio", "KB/node"]));
     const rows: Row[] = [];
     let enrolled = 0;
     for (const nodes of sizes()) {
