@@ -58,15 +58,17 @@ export class ProviderTree {
     }
   }
 
+  /** By name or uuid, as in all of these. */
   exists(provider: string): boolean {
     return this.#nodes.has(provider) || this.#uuids.has(provider);
   }
 
-  /** @throws {NoSuchProvider} */
+  /** Name, uuids, inventory, traits and aggregates, as they are now. @throws {NoSuchProvider} */
   data(provider: string): ProviderData {
     return this.#find(provider);
   }
 
+  /** As {@link data}; undefined when it is not here. */
   find(provider: string): ProviderData | undefined {
     return this.#nodes.get(provider) ?? this.#nodes.get(this.#uuids.get(provider) ?? "");
   }
@@ -136,10 +138,12 @@ export class ProviderTree {
     return changed;
   }
 
+  /** True when one was missing. @throws {NoSuchProvider} */
   addTraits(provider: string, ...traits: readonly string[]): boolean {
     return this.updateTraits(provider, [...this.#find(provider).traits, ...traits]);
   }
 
+  /** True when one was there. @throws {NoSuchProvider} */
   removeTraits(provider: string, ...traits: readonly string[]): boolean {
     return this.updateTraits(provider, without(this.#find(provider).traits, traits));
   }
@@ -152,10 +156,12 @@ export class ProviderTree {
     return changed;
   }
 
+  /** True when one was missing. @throws {NoSuchProvider} */
   addAggregates(provider: string, ...aggregates: readonly string[]): boolean {
     return this.updateAggregates(provider, [...this.#find(provider).aggregates, ...aggregates]);
   }
 
+  /** True when one was there. @throws {NoSuchProvider} */
   removeAggregates(provider: string, ...aggregates: readonly string[]): boolean {
     return this.updateAggregates(provider, without(this.#find(provider).aggregates, aggregates));
   }

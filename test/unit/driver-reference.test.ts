@@ -25,10 +25,36 @@ const membersOf = (source: string): readonly Member[] =>
     },
   );
 
+/** What a driver does to a tree, in the order of the class. */
+const TREE_METHODS: ReadonlySet<string> = new Set([
+  "newChild",
+  "remove",
+  "exists",
+  "data",
+  "find",
+  "providerUuids",
+  "updateInventory",
+  "addTraits",
+  "removeTraits",
+  "addAggregates",
+  "removeAggregates",
+]);
+
+/** `/** … *\/ name(…): … {` of a class. */
+const methodsOf = (source: string): readonly Omit<Member, "calledBy">[] =>
+  [...source.matchAll(/^ {2}\/\*\*((?:(?!\*\/)[\s\S])+?)\*\/\n {2}([a-zA-Z]+)(\([\s\S]*?) \{$/gm)].map(
+    ([, comment = "", name = "", rest = ""]) => ({
+      name,
+      signature: `${name}${rest}`.replace(/\s+/g, " "),
+      text: plain(comment.replace(/\n \* ?|\s+\* /g, " ").replace(/\s+/g, " ")),
+    }),
+  );
+
 const plain = (text: string): string =>
   text
     .replace(/\{@link (\w+)\}/g, "`$1`")
     .replace(/@throws \{(\w+)\}/g, "Throws `$1`:")
+    .replace(/(Throws `\w+`):(?= *(?:$|Throws|\n))/g, "$1.")
     .replace(/@throws /g, "Throws ")
     .trim();
 
@@ -36,7 +62,7 @@ const minutes = (milliseconds: number): string => `${milliseconds / 60_000} min`
 
 const isMethod = (name: string): name is DriverMethod => Object.hasOwn(DRIVER_METHODS, name);
 
-const referenceOf = (members: readonly Member[]): string => {
+const referenceOf = (members: readonly Member[], tree: readonly Omit<Member, "calledBy">[]): string => {
   const methods = members.filter(({ name }) => isMethod(name));
   const row = ({ name, calledBy }: Member) => {
     const rule = isMethod(name) ? DRIVER_METHODS[name] : undefined;
@@ -71,6 +97,12 @@ const referenceOf = (members: readonly Member[]): string => {
       text || "See the table.",
       "",
     ]),
+    "## What updateProviderTree does to a tree",
+    "",
+    "Providers are named by name or uuid; a node's is there already, by the node's name. `nodeInventory` makes the usual inventory",
+    "of a node, with the ratios and the reserve of nova.conf.",
+    "",
+    ...tree.flatMap(({ signature, text }) => ["```ts", signature, "```", "", text, ""]),
     "## Errors",
     "",
     "By class, or by these names on any `Error`, so that a plain JavaScript driver needs no import:",
@@ -98,6 +130,9 @@ test("docs/driver-reference.md says what the contract says", async () => {
     ["driver.ts", "move-methods.ts"].map((name) => readFile(`${ROOT}src/virt/${name}`, "utf8")),
   );
   const members = sources.flatMap(membersOf);
+  const tree = methodsOf(await readFile(`${ROOT}src/virt/provider-tree.ts`, "utf8"));
+  const shown = tree.filter(({ name }) => TREE_METHODS.has(name));
+  expect(shown.map(({ name }) => name)).toEqual([...TREE_METHODS]);
   const documented = members.map(({ name }) => name);
   expect(
     Object.keys(DRIVER_METHODS).filter((name) => !documented.includes(name)),
@@ -107,5 +142,5 @@ test("docs/driver-reference.md says what the contract says", async () => {
     members.filter(({ name, calledBy }) => isMethod(name) && calledBy === ""),
     "without @calledBy",
   ).toEqual([]);
-  await expect(referenceOf(members)).toMatchFileSnapshot(`${ROOT}docs/driver-reference.md`);
+  await expect(referenceOf(members, shown)).toMatchFileSnapshot(`${ROOT}docs/driver-reference.md`);
 });

@@ -78,11 +78,15 @@ const drill = async (options: DrillCommandOptions): Promise<number> => {
         "No agent traces its driver: start them with `compute-cluster up --driver`, or --trace-driver.",
       );
     }
+    const failed = results.some(({ verdict }) => verdict === "failed");
+    if (failed && options.json !== true) {
+      terminal.complain(`What the agents say of it: ${directory.logs}/*.log`);
+    }
     if (signal.aborted) {
       terminal.complain("compute-cluster: interrupted; the drill's server is deleted");
       return ExitCode.failure;
     }
-    return results.some(({ verdict }) => verdict === "failed") ? ExitCode.failure : ExitCode.ok;
+    return failed ? ExitCode.failure : ExitCode.ok;
   } finally {
     await runtime.http.close();
   }

@@ -1,6 +1,10 @@
-import { expect, it } from "vitest";
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { loadConfig } from "../../../../src/cli/agent/load-config.js";
 import { type AgentCommandOptions, agentCommand } from "../../../../src/cli/agent/options.js";
+import { showConfig } from "../../../../src/config/show-config.js";
 import { VirtualWorld } from "../../../../src/runtime/virtual/index.js";
 
 /** The options as the command line gives them. */
@@ -38,4 +42,37 @@ it("--metrics-port takes a port, 0 for any", async () => {
   for (const wrong of ["65536", "-1", "x", "", "1.5"]) {
     await expect(parse(`--metrics-port=${wrong}`)).rejects.toThrow("expected a port");
   }
+});
+
+describe("the section of a plugin", () => {
+  let folder: string;
+  beforeEach(async () => {
+    folder = await mkdtemp(join(tmpdir(), "plugin-section-"));
+    await writeFile(
+      join(folder, "mine.mjs"),
+      `const options = {
+        slots: { type: "integer", default: 8, min: 1, help: "Room." },
+        password: { type: "text", default: null, secret: true, help: "Of the hypervisor." },
+      };
+      export const driver = { name: "mine", apiVersion: "1.0", configSchema: { section: "mine", options }, create() {} };`,
+    );
+  });
+  afterEach(() => rm(folder, { recursive: true, force: true }));
+
+  const load = async (...args: string[]) =>
+    loadConfig(await parse("--compute-driver", join(folder, "mine.mjs"), ...args), new VirtualWorld().spawn().files);
+
+  it("is shown with its values and where they come from, but for secrets", async () => {
+    const { compiled, driverConfig } = await load("-o", "mine.slots=4", "-o", "mine.password=hush");
+    expect(showConfig(compiled).filter(({ section }) => section === "mine")).toEqual([
+      { section: "mine", option: "slots", value: "4", origin: expect.stringContaining("mine.slots") },
+      { section: "mine", option: "password", value: "****", origin: expect.any(String) },
+    ]);
+    expect(driverConfig).toMatchObject({ slots: 4, password: "hush" });
+  });
+
+  it("is validated by its schema before anything starts", async () => {
+    await expect(load("-o", "mine.slots=0")).rejects.toThrow(/slots/);
+    await expect(load("-o", "mine.slots=many")).rejects.toThrow(/slots/);
+  });
 });
