@@ -20,11 +20,29 @@ export const schemas = <T>(...versions: (readonly [from: number, schema: Schema]
   versions,
 });
 
-/** Judges bodies and query strings; compiles each schema when it is first needed. */
-export class SchemaValidator {
-  readonly #compiled = new WeakMap<Schema, ValidateFunction>();
-  #ajv: Ajv | undefined;
+// The schemas are this program's own: that they are valid is tested, not checked at each start. Optimised code would take
+// longer to make than it saves.
+const ajv = new Ajv({
+  allErrors: true,
+  strict: false,
+  verbose: true,
+  formats: FORMATS,
+  validateSchema: false,
+  meta: false,
+  code: { optimize: false },
+});
 
+/** A schema is a constant of the program, and so is what is compiled of it, when it is first needed. */
+const COMPILED = new WeakMap<Schema, ValidateFunction>();
+
+const compile = (schema: Schema): ValidateFunction => {
+  const validate = COMPILED.get(schema) ?? ajv.compile(schema);
+  COMPILED.set(schema, validate);
+  return validate;
+};
+
+/** Judges bodies and query strings. */
+export class SchemaValidator {
   /**
    * @param legacy members that the schema doesn't know are let pass
    * @throws {Fault} 400, worded as Nova's validation
@@ -43,19 +61,10 @@ export class SchemaValidator {
   #check(value: unknown, of: SchemaVersions<unknown>, version: number, legacy: boolean, what: Input): void {
     const schema = of.versions.findLast(([from]) => from <= version)?.[1];
     if (!schema) return;
-    const validate = this.#compile(schema);
+    const validate = compile(schema);
     if (validate(value)) return;
     const errors = (validate.errors ?? []).filter((error) => !(legacy && error.keyword === "additionalProperties"));
     if (errors.length > 0) throw new Fault(400, describe(errors, value, what));
-  }
-
-  #compile(schema: Schema): ValidateFunction {
-    const known = this.#compiled.get(schema);
-    if (known) return known;
-    this.#ajv ??= new Ajv({ allErrors: true, strict: false, verbose: true, formats: FORMATS });
-    const validate = this.#ajv.compile(schema);
-    this.#compiled.set(schema, validate);
-    return validate;
   }
 }
 
