@@ -75,38 +75,6 @@ describe("the kit for authors of drivers", () => {
     );
   });
 
-  test("a cluster runs with it, and a drill shows what each operation made it do", async () => {
-    const state = join(folder, "state");
-    const up = new Program("compute-cluster", [
-      "up",
-      "--driver",
-      driver,
-      "--hosts",
-      "2",
-      "--port",
-      "0",
-      "--state-dir",
-      state,
-    ]);
-    await up.printed(/Ctrl-C stops all of it/);
-    const drill = await run("compute-cluster", ["drill", "--json", "--state-dir", state]);
-    expect(drill.code, `${drill.stdout}${drill.stderr}`).toBe(0);
-    const rows = JSON.parse(drill.stdout) as readonly DrillRow[];
-    const of = (operation: string) => rows.find((row) => row.operation === operation);
-    expect(of("create")).toMatchObject({ verdict: "ok", calls: "spawn" });
-    expect(of("rebuild")).toMatchObject({ verdict: "ok", calls: "destroy, spawn" });
-    expect(of("suspend")).toMatchObject({ verdict: "unsupported" });
-    expect(of("live migrate")).toMatchObject({ verdict: "unsupported" });
-    expect(of("delete")).toMatchObject({ verdict: "ok", calls: "destroy" });
-    const unknown = await run("compute-cluster", ["drill", "--only", "dance", "--state-dir", state]);
-    expect([unknown.code, unknown.stderr]).toEqual([
-      2,
-      expect.stringContaining("there is no operation dance; there are create"),
-    ]);
-    up.signal("SIGINT");
-    await up.exited;
-  });
-
   test("a driver in plain JavaScript, installed from its tarball, keeps the contract with processes for guests", async () => {
     const project = join(folder, "project");
     await mkdir(project);
@@ -134,25 +102,61 @@ describe("the kit for authors of drivers", () => {
     expect(sources.join("\n")).not.toMatch(/^import .* from "compute-agent"/m);
   });
 
-  test("--watch starts the agent again when the driver's files change, and the guests go on", async () => {
-    const cloud = await LocalCloud.start();
-    try {
+  describe("in a cluster", () => {
+    let up: Program;
+    let cloud: LocalCloud;
+
+    beforeAll(async () => {
+      const state = join(folder, "state");
+      const places = ["--hosts", "2", "--port", "0", "--state-dir", state];
+      up = new Program("compute-cluster", ["up", "--driver", driver, ...places]);
+      const [, url = ""] = await up.printed(/ready +(http:\S+)[\s\S]*Ctrl-C stops all of it/);
+      cloud = LocalCloud.over(state, url);
+    });
+
+    afterAll(async () => {
+      up.signal("SIGINT");
+      await up.exited;
+      await cloud.dispose();
+    });
+
+    test("a drill shows what each operation made it do", async () => {
+      const state = cloud.stateDir;
+      const drill = await run("compute-cluster", ["drill", "--json", "--state-dir", state]);
+      expect(drill.code, `${drill.stdout}${drill.stderr}`).toBe(0);
+      const rows = JSON.parse(drill.stdout) as readonly DrillRow[];
+      const of = (operation: string) => rows.find((row) => row.operation === operation);
+      expect(of("create")).toMatchObject({ verdict: "ok", calls: "spawn" });
+      expect(of("rebuild")).toMatchObject({ verdict: "ok", calls: "destroy, spawn" });
+      expect(of("suspend")).toMatchObject({ verdict: "unsupported" });
+      expect(of("live migrate")).toMatchObject({ verdict: "unsupported" });
+      expect(of("delete")).toMatchObject({ verdict: "ok", calls: "destroy" });
+      const unknown = await run("compute-cluster", ["drill", "--only", "dance", "--state-dir", state]);
+      expect([unknown.code, unknown.stderr]).toEqual([
+        2,
+        expect.stringContaining("there is no operation dance; there are create"),
+      ]);
+    });
+
+    test("--watch starts the agent again when the driver's files change, waits for a broken one to be mended, and the guests go on", async () => {
       const agent = await cloud.startAgent("watched1", { args: ["--compute-driver", driver, "--watch"] });
       const operator = new Operator(cloud);
-      const id = await operator.boot("vm1");
+      const id = await operator.boot("vm1", { host: "watched1" });
       await operator.serverIn(id, "ACTIVE");
       const guest = join(cloud.stateDir, "agents/watched1/driver/guests", `${id}.json`);
       const before = await readFile(guest, "utf8");
-      await writeFile(join(driver, "dist/touched.js"), "export {};\n");
-      await agent.printed(/has changed, the driver is loaded again[\s\S]*watched1 is serving/);
+      const file = join(driver, "dist/guests.js");
+      const right = await readFile(file, "utf8");
+      await writeFile(file, "export const Guests = ;\n");
+      await agent.printed(/SyntaxError[\s\S]*ended \(2\); it starts again when/);
+      await writeFile(file, right);
+      await agent.printed(/starts again when[\s\S]*has changed, the driver is loaded again[\s\S]*watched1 is serving/);
       expect(await readFile(guest, "utf8")).toBe(before);
       const stopped = await cloud.compute("POST", `/servers/${id}/action`, { "os-stop": null });
       expect(stopped.status).toBe(202);
       await operator.serverIn(id, "SHUTOFF");
       await agent.stop();
-    } finally {
-      await cloud.dispose();
-    }
+    });
   });
 
   test("--watch of a built-in driver is refused", async () => {

@@ -40,7 +40,8 @@ interface Server {
 const HOST = "OS-EXT-SRV-ATTR:host";
 
 const VERSION = "2.79";
-const PAUSE = 100;
+/** Milliseconds between two looks at a server. */
+const PAUSE = 50;
 
 /** Operations of the Compute API, one after the other, each on a server in the state that it needs. */
 export class Drill {
