@@ -18,7 +18,7 @@ interface MoveEnd {
 
 /**
  * The failure columns of spec 6.3 rows 2 and 3, and 6.5 rows 2 to 4f: the source's half is the instance's again, then the
- * migration is in error and the task is finished.
+ * migration is in error and the task is finished. An instance that may be without it is in error too (V27).
  * @param error why; for the log
  * @param also further writes of the same transaction
  */
@@ -30,7 +30,7 @@ export async function failMove(
   context: TaskContext,
   also: (instance: Instance) => void = () => {},
 ): Promise<void> {
-  await giveBack(parts, move);
+  const usable = await giveBack(parts, move);
   const { store, logger } = parts;
   const { uuid } = move.instance;
   logger.warn("instance could not be moved", {
@@ -44,17 +44,17 @@ export async function failMove(
     if (instance !== null) {
       store.migrations.save(move.migration.id, { status: "error" });
       also(instance);
-      if (instance.taskState === end.taskState)
-        endOperation(store, instance, end.vmState ?? instance.vmState, end.fault);
+      const vmState = usable ? (end.vmState ?? instance.vmState) : "error";
+      if (instance.taskState === end.taskState) endOperation(store, instance, vmState, end.fault);
     }
     context.finish();
   });
 }
 
-/** What cannot be given back now is found by reconcile_allocations (9.3). */
-async function giveBack(parts: TaskParts, move: Move): Promise<void> {
+/** False: the source's half may be the migration's still; reconcile_allocations finds it (9.3). */
+async function giveBack(parts: TaskParts, move: Move): Promise<boolean> {
   try {
-    await restoreSourceHalf(parts, move);
+    return await restoreSourceHalf(parts, move);
   } catch (error) {
     if (!(error instanceof PlacementError)) throw error;
     parts.logger.error("the allocations of a failed move could not be given back", {
@@ -62,6 +62,7 @@ async function giveBack(parts: TaskParts, move: Move): Promise<void> {
       instance: move.instance.uuid,
       migration: move.migration.uuid,
     });
+    return !(move.held === "replace" || (move.held === null && move.restarted));
   }
 }
 

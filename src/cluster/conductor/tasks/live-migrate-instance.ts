@@ -1,4 +1,4 @@
-import { type Instance, type Migration, POWER_STATES, type VmState } from "../../../conductor/records/index.js";
+import { type Instance, type Migration, POWER_STATES } from "../../../conductor/records/index.js";
 import { NoValidHost } from "../../scheduler/errors.js";
 import type { TaskContext } from "../task-runner.js";
 import { withActionEvent } from "./action-event.js";
@@ -53,7 +53,14 @@ async function liveMigrate(parts: TaskParts, task: LiveTask, context: TaskContex
   if (instance === null) return releaseDeleted(parts, task, UNFINISHED);
   const migration = findMigration(parts, task) ?? createMigration(parts, task, instance);
   const { requestId } = task;
-  const move: Move = { instance, migration, flavor: instance.flavor, requestId, restarted: context.restarted };
+  const move: Move = {
+    instance,
+    migration,
+    flavor: instance.flavor,
+    requestId,
+    restarted: context.restarted,
+    held: null,
+  };
   const event = { instanceUuid: instance.uuid, event: "conductor_live_migrate_instance", requestId };
   await withActionEvent(store, event, async (fail) => {
     try {

@@ -47,6 +47,7 @@ async function migrate(parts: TaskParts, task: MigrateTask, context: TaskContext
     flavor: task.flavor,
     requestId: task.requestId,
     restarted: context.restarted,
+    held: null,
   };
   const event = { instanceUuid: instance.uuid, requestId: task.requestId };
   await withActionEvent(store, { ...event, event: "conductor_migrate_server" }, (failOuter) =>

@@ -16,6 +16,8 @@ export interface Move {
   readonly requestId: string;
   /** An earlier run of the flow may have claimed a destination. */
   readonly restarted: boolean;
+  /** What {@link secureSourceHalf} answered; null before that. With `replace` the source's half is the migration's. */
+  held: ScheduleRequest["held"] | null;
 }
 
 /**
@@ -25,6 +27,11 @@ export interface Move {
  * @throws {NoValidHost} Placement refused
  */
 export async function secureSourceHalf(parts: TaskParts, move: Move): Promise<ScheduleRequest["held"]> {
+  move.held = await secure(parts, move);
+  return move.held;
+}
+
+async function secure(parts: TaskParts, move: Move): Promise<ScheduleRequest["held"]> {
   const { store, placement } = parts;
   const { instance, migration, requestId } = move;
   const ofMigration = await placement.getAllocationsForConsumer(migration.uuid, { requestId });
@@ -50,9 +57,9 @@ export async function secureSourceHalf(parts: TaskParts, move: Move): Promise<Sc
 /**
  * Undoes what a move that goes nowhere has claimed: afterwards the instance holds the source again and nothing else, in
  * either strategy (V27: before anybody can use it). Safe to repeat.
- * @throws {AllocationMoveFailed} somebody else wrote the allocations of the instance: both halves stand
+ * @returns false: Placement refused it, and both halves stand
  */
-export async function restoreSourceHalf(parts: TaskParts, move: Move): Promise<void> {
+export async function restoreSourceHalf(parts: TaskParts, move: Move): Promise<boolean> {
   const { store, placement } = parts;
   const { instance, migration, requestId } = move;
   const ofMigration = await placement.getAllocationsForConsumer(migration.uuid, { requestId });
@@ -67,9 +74,10 @@ export async function restoreSourceHalf(parts: TaskParts, move: Move): Promise<v
         request_id: requestId,
       });
     }
-    return;
+    return moved === true;
   }
   await dropDestinations(parts, move);
+  return true;
 }
 
 /** Of what the instance itself holds: all but the source's half. */

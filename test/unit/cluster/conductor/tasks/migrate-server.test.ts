@@ -132,6 +132,14 @@ describe("6.3 split", () => {
     expect(await held()).toEqual({ instance: { devstack1: NEED }, migration: {} });
   });
 
+  it("6.3 row 3, V27: what cannot be given back makes the server unusable", async () => {
+    bench.placementBench.inject({ on: `PUT /allocations/${instance.uuid}`, does: CONFLICT });
+    bench.placementBench.inject({ on: "POST /allocations", does: CONFLICT, skip: 1, times: 4 });
+    await bench.run(task());
+    expect(state()).toEqual({ ...UNCHANGED, vmState: "error" });
+    expect(await held()).toEqual({ instance: {}, migration: { devstack1: NEED } });
+  });
+
   it("records both of its events, and their failure", async () => {
     bench.store.services.update(bench.service("devstack2").id, { disabled: true });
     await bench.run(task());
