@@ -85,7 +85,8 @@ export class DriverCaller {
   }
 
   /** Runs the author's method until it settles, or until it was told to stop and the grace is over. */
-  async #bounded<R>({ method, signal, invoke }: DriverCall<R>): Promise<unknown> {
+  async #bounded<R>(call: DriverCall<R>): Promise<unknown> {
+    const { method, signal, invoke } = call;
     // It may have been aborted while the permit was waited for.
     signal?.throwIfAborted();
     const { timers } = this.#doors;
@@ -116,11 +117,11 @@ export class DriverCaller {
       signal?.addEventListener("abort", stopForCaller, { once: true });
       this.#invoke(method, () => this.#withPoints(method, invoke, controller.signal)).then(
         (value) => {
-          if (abandoned) this.#tellLate(method, "succeeded");
+          if (abandoned) this.#tellLate(call, "succeeded");
           finish(() => resolve(value));
         },
         (error: unknown) => {
-          if (abandoned) this.#tellLate(method, "failed", error);
+          if (abandoned) this.#tellLate(call, "failed", error);
           // A driver that heeds its signal fails with the reason, or with an error of its own that came of it.
           finish(() => reject(controller.signal.aborted ? controller.signal.reason : error));
         },
@@ -147,10 +148,15 @@ export class DriverCaller {
     return value;
   }
 
-  #tellLate(method: DriverMethod, how: string, error?: unknown): void {
+  #tellLate(
+    { method, instanceUuid }: Pick<DriverCall<unknown>, "method" | "instanceUuid">,
+    how: string,
+    error?: unknown,
+  ) {
+    const instance = instanceUuid === undefined ? {} : { instance: instanceUuid };
     this.#doors.logger.warn(
       `driver ${this.#driver}: ${method} ${how} after it had been given up; its result is dropped`,
-      { driver: this.#driver, method, ...(error === undefined ? {} : { err: error }) },
+      { driver: this.#driver, method, ...instance, ...(error === undefined ? {} : { err: error }) },
     );
   }
 

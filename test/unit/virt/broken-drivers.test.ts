@@ -74,6 +74,49 @@ describe("broken drivers", () => {
     ]);
   });
 
+  test("what a driver does after it was given up is told with its method and its guest", async () => {
+    let fail: (error: Error) => void = () => {};
+    const { host, runtime } = await hostOf(
+      { powerOff: () => new Promise((_, reject) => (fail = reject)) },
+      { timeouts: { powerOff: 1000 }, grace: 500 },
+    );
+    const stopping = host.powerOff(instance).catch((error: unknown) => error);
+    await runtime.advance(1500);
+    expect(await stopping).toBeInstanceOf(VirtDriverTimeout);
+    const late = new Error("too late");
+    fail(late);
+    await runtime.advance(0);
+    expect(runtime.logs).toMatchObject([
+      {
+        message: "driver broken: powerOff failed after it had been given up; its result is dropped",
+        fields: { driver: "broken", method: "powerOff", instance: UUID, err: late },
+      },
+    ]);
+  });
+
+  test("a driver that emits for ever neither holds a call up nor is heard after its end", async () => {
+    let emitting = true;
+    let heard = 0;
+    const { host, runtime, emit } = await hostOf({});
+    host.setLifecycleListener(() => void heard++);
+    const event = () => ({ timestamp: runtime.clock.now(), uuid: UUID, name: "vm1", transition: "started" });
+    const flood = (async () => {
+      for (let round = 0; emitting && round < 1_000; round += 1) {
+        emit(event());
+        await null;
+      }
+    })();
+    expect(await host.getAvailableNodes()).toEqual(["devstack1"]);
+    expect(heard).toBeGreaterThan(0);
+    await host.cleanupHost();
+    const before = heard;
+    emit(event());
+    emitting = false;
+    await flood;
+    await runtime.advance(0);
+    expect(heard).toBe(before);
+  });
+
   test("a driver that heeds its signal is not waited for any longer", async () => {
     const { host, runtime } = await hostOf(
       {
