@@ -1,0 +1,31 @@
+import { expect, test } from "vitest";
+import { checkDriver } from "../../../src/testing/index.js";
+import { brokenBy } from "./broken/flaw.js";
+import { FAKE_LIBVIRT } from "./fake-libvirt.js";
+
+test("a check that is interrupted cleans its case up, also when the driver hangs in it, and reports what it had tried", async () => {
+  const interrupt = new AbortController();
+  let [opened, closed] = [0, 0];
+  const hanging = brokenBy(() => ({
+    spawn: () => {
+      interrupt.abort(new Error("interrupted"));
+      return new Promise(() => {});
+    },
+  }));
+  const setUp = () => {
+    opened += 1;
+    return {
+      close: () => {
+        closed += 1;
+      },
+    };
+  };
+  const told: string[] = [];
+  const waive = { "instances-unchanged": "not now", "signal-settles": "not now" };
+  const options = { ...FAKE_LIBVIRT, setUp, waive };
+  const report = await checkDriver(hanging, options, ({ code }) => told.push(code), interrupt.signal);
+  expect(report.results.map(({ code }) => code)).toEqual(told);
+  expect(told.at(-1)).toBe("nodes-stay");
+  expect(opened).toBeGreaterThan(0);
+  expect(closed).toBe(opened);
+});
