@@ -1,9 +1,11 @@
 import { cp, readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import { filesBelow } from "./support/files-below.js";
 import { LocalCloud } from "./support/local-cloud.js";
 import { Operator } from "./support/operator.js";
+
+type Past = "nothing" | "no guests" | "guests";
 
 /** Exit code of an agent that refused to start; see the README. */
 const REFUSED = 3;
@@ -15,22 +17,29 @@ describe("the ownership guard, as processes", () => {
   const hypervisor = (host: string) => join(cloud.stateDir, "hypervisors", host);
   const pointedAt = (host: string) => ["-o", `fake_libvirt.connection_uri=fake-libvirt://${hypervisor(host)}`];
 
-  beforeEach(async () => {
-    cloud = await LocalCloud.start();
-    operator = new Operator(cloud);
+  /** State directories at rest, to copy: nothing has run; devstack1 has, without a guest, and with one. */
+  const templates = new Map<Past, LocalCloud>();
+
+  beforeAll(async () => {
+    for (const past of ["nothing", "no guests", "guests"] as const) {
+      const made = await LocalCloud.start();
+      templates.set(past, made);
+      const agent = past === "nothing" ? undefined : await made.startAgent("devstack1");
+      if (past === "guests") {
+        const boots = new Operator(made);
+        await boots.serverIn(await boots.boot("vm1"), "ACTIVE");
+      }
+      await agent?.stop();
+      await made.controlPlane.stop();
+    }
   });
+  afterAll(() => Promise.all([...templates.values()].map((made) => made.dispose())));
   afterEach(() => cloud.dispose());
 
   /** devstack1 has run, with a guest or without, and was stopped. */
-  const devstack1HasRun = async (guests: "guests" | "no guests"): Promise<string | undefined> => {
-    const agent = await cloud.startAgent("devstack1");
-    let server: string | undefined;
-    if (guests === "guests") {
-      server = await operator.boot("vm1");
-      await operator.serverIn(server, "ACTIVE");
-    }
-    await agent.stop();
-    return server;
+  const goingOnAfter = async (past: Past): Promise<void> => {
+    cloud = await LocalCloud.from(templates.get(past)?.stateDir ?? "");
+    operator = new Operator(cloud);
   };
 
   /** Starts it, expects a refusal that says each of `words`, and that nothing was touched. */
@@ -55,12 +64,12 @@ describe("the ownership guard, as processes", () => {
   });
 
   it("2.4 G1: a plain restart starts", async () => {
-    await devstack1HasRun("guests");
+    await goingOnAfter("guests");
     await cloud.startAgent("devstack1");
   });
 
   it("2.4 G2: another host on the same state directory and hypervisor refuses", async () => {
-    await devstack1HasRun("guests");
+    await goingOnAfter("guests");
     await refuses(
       "devstack9",
       ["-o", `state_path=${state("devstack1")}`, ...pointedAt("devstack1")],
@@ -69,42 +78,44 @@ describe("the ownership guard, as processes", () => {
   });
 
   it("2.4 G3: the hypervisor under the same host was renamed", async () => {
-    await devstack1HasRun("guests");
+    await goingOnAfter("guests");
     const file = join(hypervisor("devstack1"), "hypervisor.json");
     await writeFile(file, (await readFile(file, "utf8")).replaceAll('"devstack1"', '"renamed"'));
     await refuses("devstack1", [], [/devstack1/, /renamed/]);
   });
 
   it("2.4 G4 (seed 002): the passive agent of a pair, with its own state directory, refuses before any guest is touched", async () => {
-    await devstack1HasRun("guests");
+    await goingOnAfter("guests");
     await refuses("backup1", pointedAt("devstack1"), [/devstack1/, /backup1/]);
   });
 
   it("2.4 G5: so does it when the hypervisor is empty", async () => {
-    await devstack1HasRun("no guests");
+    await goingOnAfter("no guests");
     await refuses("backup1", pointedAt("devstack1"), [/devstack1/, /backup1/]);
   });
 
   it("2.4 G6: a second live agent with the same host refuses, and the first goes on", async () => {
+    await goingOnAfter("nothing");
     const first = await cloud.startAgent("devstack1");
     await refuses("devstack1", [], [new RegExp(`pid ${first.pid}`)]);
     expect(first.running).toBe(true);
   });
 
   it("2.4 G6: after kill -9 a new agent takes the host at once", async () => {
+    await goingOnAfter("nothing");
     const first = await cloud.startAgent("devstack1");
     await first.kill();
     await cloud.startAgent("devstack1");
   });
 
   it("2.4 G7: compute_id deleted after the first start", async () => {
-    await devstack1HasRun("guests");
+    await goingOnAfter("guests");
     await rm(join(state("devstack1"), "compute_id"));
     await refuses("devstack1", [], [/compute_id/]);
   });
 
   it("2.4 G8: compute_id cloned from another host", async () => {
-    await devstack1HasRun("no guests");
+    await goingOnAfter("no guests");
     const second = await cloud.startAgent("devstack2");
     await second.stop();
     await cp(join(state("devstack1"), "compute_id"), join(state("devstack2"), "compute_id"));
@@ -112,7 +123,7 @@ describe("the ownership guard, as processes", () => {
   });
 
   it("2.4 G9: an empty database, and guests on the hypervisor", async () => {
-    await devstack1HasRun("guests");
+    await goingOnAfter("guests");
     const other = await LocalCloud.start();
     try {
       const agent = await other.startAgent("devstack1", { args: pointedAt("devstack1"), wait: false });
@@ -124,6 +135,7 @@ describe("the ownership guard, as processes", () => {
   });
 
   it("2.4 G10: the service was deleted through the API, and a guest is on the hypervisor", async () => {
+    await goingOnAfter("nothing");
     const first = await cloud.startAgent("devstack1");
     await cloud.startAgent("devstack2");
     const server = await operator.boot("vm1", { host: "devstack1" });
@@ -137,7 +149,7 @@ describe("the ownership guard, as processes", () => {
   });
 
   it("2.4 G11: the service was deleted, and no guest is there: service, node and provider come back, with the same uuid", async () => {
-    await devstack1HasRun("no guests");
+    await goingOnAfter("no guests");
     const before = await operator.provider("devstack1");
     expect(await operator.deleteService("devstack1")).toBe(204);
     expect((await operator.provider("devstack1")).uuid).toBe("undefined");
@@ -147,13 +159,13 @@ describe("the ownership guard, as processes", () => {
   });
 
   it("2.4 G12: another compute_id for the same host and node", async () => {
-    await devstack1HasRun("no guests");
+    await goingOnAfter("no guests");
     await writeFile(join(state("devstack1"), "compute_id"), "7f1f0a6e-2f4f-4f39-9d49-0c6b5d3d4a11\n");
     await refuses("devstack1", [], [/7f1f0a6e-2f4f-4f39-9d49-0c6b5d3d4a11/, /compute_id/]);
   });
 
   it("2.4 G13: a guest of another host's instance, without an evacuation, is left alone", async () => {
-    await devstack1HasRun("no guests");
+    await goingOnAfter("no guests");
     const second = await cloud.startAgent("devstack2");
     const server = await operator.boot("vm1", { host: "devstack2" });
     await operator.serverIn(server, "ACTIVE");
@@ -168,7 +180,7 @@ describe("the ownership guard, as processes", () => {
   });
 
   it("--dry-run tells of the refusal too, with the same exit code", async () => {
-    await devstack1HasRun("guests");
+    await goingOnAfter("guests");
     const before = await world();
     const agent = await cloud.startAgent("backup1", { args: [...pointedAt("devstack1"), "--dry-run"], wait: false });
     expect((await agent.exited).code, agent.stderr).toBe(REFUSED);
@@ -176,7 +188,7 @@ describe("the ownership guard, as processes", () => {
   });
 
   it("the identity file is written once and not replaced", async () => {
-    await devstack1HasRun("no guests");
+    await goingOnAfter("no guests");
     const first = await readFile(join(state("devstack1"), "compute_id"), "utf8");
     const agent = await cloud.startAgent("devstack1");
     await agent.stop();

@@ -1,4 +1,4 @@
-import { mkdtemp, readFile, rm } from "node:fs/promises";
+import { cp, mkdtemp, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
@@ -30,6 +30,14 @@ export class LocalCloud {
   static async start(...args: string[]): Promise<LocalCloud> {
     const cloud = new LocalCloud(await mkdtemp(join(tmpdir(), "compute-agent-")));
     await cloud.startControlPlane(...args);
+    return cloud;
+  }
+
+  /** One that goes on from a copy of another's state directory, which must be at rest. */
+  static async from(stateDir: string): Promise<LocalCloud> {
+    const cloud = new LocalCloud(await mkdtemp(join(tmpdir(), "compute-agent-")));
+    await cp(stateDir, cloud.stateDir, { recursive: true });
+    await cloud.startControlPlane();
     return cloud;
   }
 
