@@ -77,6 +77,20 @@ export const formatKnob = ({ point, action, times }: FaultKnob): string => {
   return `${point}=${words.join(":")}`;
 };
 
+/** Of a terminal. */
+const COLUMNS = 80;
+
+/** Words in lines that are indented by two and no longer than a terminal. */
+const wrapped = (words: readonly string[]): string => {
+  const lines: string[] = [];
+  for (const word of words) {
+    const longer = `${lines.at(-1)} ${word}`;
+    if (lines.length > 0 && longer.length <= COLUMNS) lines[lines.length - 1] = longer;
+    else lines.push(`  ${word}`);
+  }
+  return lines.join("\n");
+};
+
 /** All points and what each takes, for a person. */
 export const pointsOf = (table: FaultTable): string => {
   const bySyntax = new Map<string, string[]>();
@@ -84,7 +98,9 @@ export const pointsOf = (table: FaultTable): string => {
     const syntax = kinds.map((kind) => FAULT_SYNTAX[kind]).join(" | ");
     bySyntax.set(syntax, [...(bySyntax.get(syntax) ?? []), point]);
   }
-  return `Those that exist:\n${[...bySyntax].map(([syntax, points]) => `  ${points.join(", ")}\n    =${syntax}`).join("\n")}`;
+  const listed = (points: readonly string[]) =>
+    wrapped(points.map((point, index) => (index < points.length - 1 ? `${point},` : point)));
+  return `Those that exist:\n${[...bySyntax].map(([syntax, points]) => `${listed(points)}\n    =${syntax}`).join("\n")}`;
 };
 
 /** Takes the words of the action and leaves those after it. */

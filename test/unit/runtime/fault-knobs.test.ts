@@ -1,6 +1,13 @@
 import { fc, test as property } from "@fast-check/vitest";
 import { describe, expect, test } from "vitest";
-import { type FaultKnob, faultTable, formatKnob, InvalidFault, parseKnob } from "../../../src/runtime/fault-knobs.js";
+import {
+  type FaultKnob,
+  faultTable,
+  formatKnob,
+  InvalidFault,
+  parseKnob,
+  pointsOf,
+} from "../../../src/runtime/fault-knobs.js";
 import type { FaultAction } from "../../../src/runtime/faults.js";
 
 const KINDS = ["fail", "hang", "slow", "lose-answer", "status", "refuse", "partition"] as const;
@@ -78,4 +85,12 @@ describe("the knob language", () => {
       expect(error).toBeInstanceOf(InvalidFault);
     }
   });
+});
+
+test("the list of points fits a terminal, and cuts no name", () => {
+  const names = Array.from({ length: 40 }, (_, index) => `agent.some_operation.step_${index}`);
+  const lines = pointsOf(faultTable(names.map((point) => ({ point, kinds: ["fail"] })))).split("\n");
+  expect(Math.max(...lines.map(({ length }) => length))).toBeLessThanOrEqual(80);
+  expect(lines.length).toBeGreaterThan(10);
+  expect(lines.slice(1, -1).join(" ").split(/,? +/).filter(Boolean)).toEqual(names);
 });
