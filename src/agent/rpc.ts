@@ -30,7 +30,7 @@ export function agentHandlers(parts: AgentParts, tasks: TaskTracker): AgentHandl
       const logger = parts.logger.child({ request_id: params.requestId, instance: params.instanceUuid });
       logger.debug(`received ${method}`);
       try {
-        await work();
+        await driver.onBehalf(params.instanceUuid, params.requestId, work);
       } catch (error) {
         if (error instanceof InstanceNotFound) {
           logger.info(`${method}: the instance is gone`);
@@ -66,7 +66,7 @@ export function agentHandlers(parts: AgentParts, tasks: TaskTracker): AgentHandl
     // The API calls it before it deletes a resized server, and has to know whether it failed.
     confirm_resize: (params) =>
       tasks.run(async () => {
-        await operations.confirmResize(params);
+        await driver.onBehalf(params.instanceUuid, params.requestId, () => operations.confirmResize(params));
         return null;
       }),
     revert_resize: (params) => cast("revert_resize", params, () => operations.revertResize(params)),

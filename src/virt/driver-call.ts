@@ -4,6 +4,7 @@ import type { Timers } from "../runtime/timers.js";
 import { asDriverError } from "./driver-error.js";
 import { DRIVER_METHODS, type DriverMethod } from "./driver-methods.js";
 import { VirtDriverMisbehaved, VirtDriverTimeout } from "./errors.js";
+import { RequestsUnderWay } from "./requests-under-way.js";
 
 /** Milliseconds that a driver has to settle after its signal was aborted. */
 export const DEFAULT_GRACE = 5_000;
@@ -39,6 +40,8 @@ export interface DriverCallDoors {
 export interface DriverCall<R> {
   readonly method: DriverMethod;
   readonly instanceUuid?: string | undefined;
+  /** On whose behalf; undefined: the agent's own. */
+  readonly requestId?: string | undefined;
   readonly signal?: AbortSignal | undefined;
   readonly invoke: (signal: AbortSignal) => unknown;
   /** @throws {VirtDriverMisbehaved} */
@@ -50,6 +53,7 @@ export class DriverCaller {
   readonly #driver: string;
   readonly #doors: DriverCallDoors;
   readonly #options: DriverCallOptions;
+  readonly requests = new RequestsUnderWay();
 
   constructor(driver: string, doors: DriverCallDoors, options: DriverCallOptions) {
     this.#driver = driver;
@@ -149,14 +153,19 @@ export class DriverCaller {
   }
 
   #tellLate(
-    { method, instanceUuid }: Pick<DriverCall<unknown>, "method" | "instanceUuid">,
+    { method, instanceUuid, requestId }: Pick<DriverCall<unknown>, "method" | "instanceUuid" | "requestId">,
     how: string,
     error?: unknown,
   ) {
-    const instance = instanceUuid === undefined ? {} : { instance: instanceUuid };
     this.#doors.logger.warn(
       `driver ${this.#driver}: ${method} ${how} after it had been given up; its result is dropped`,
-      { driver: this.#driver, method, ...instance, ...(error === undefined ? {} : { err: error }) },
+      {
+        driver: this.#driver,
+        method,
+        ...(instanceUuid === undefined ? {} : { instance: instanceUuid }),
+        ...(requestId === undefined ? {} : { request_id: requestId }),
+        ...(error === undefined ? {} : { err: error }),
+      },
     );
   }
 

@@ -81,6 +81,11 @@ export class DriverHost extends HostedMoves {
     return this.invoker.supports(method);
   }
 
+  /** Until `work` ends, calls about this instance carry this request's id, to the driver and into the log. */
+  onBehalf<T>(instanceUuid: string, requestId: string, work: () => Promise<T>): Promise<T> {
+    return this.invoker.onBehalf(instanceUuid, requestId, work);
+  }
+
   /** Of the guests' events. One listener; null drops them. */
   setLifecycleListener(listener: LifecycleListener | null): void {
     this.#events.setListener(listener);

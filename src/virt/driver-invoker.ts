@@ -39,6 +39,11 @@ export class DriverInvoker {
     );
   }
 
+  /** Until `work` ends, calls about this instance are made for this request. */
+  onBehalf<T>(instanceUuid: string, requestId: string, work: () => Promise<T>): Promise<T> {
+    return this.#caller.requests.during(instanceUuid, requestId, work);
+  }
+
   /** For methods that return nothing. */
   run<M extends DriverMethod>(method: M, ...args: DriverArguments<M>): Promise<void> {
     return this.ask(method, this.checks.nothing, ...args);
@@ -51,18 +56,25 @@ export class DriverInvoker {
     ...args: DriverArguments<M>
   ): Promise<R> {
     const options = args.at(-1) as DriverOperationOptions | undefined;
-    const subject: unknown = args[INSTANCE_SECOND.has(method) ? 1 : 0];
+    const instanceUuid = uuidOf(args[INSTANCE_SECOND.has(method) ? 1 : 0]);
+    const request = this.#requestOf(instanceUuid);
     return this.#caller.call({
       method,
-      instanceUuid: uuidOf(subject),
+      instanceUuid,
+      ...request,
       signal: options?.signal,
       invoke: (signal) =>
         Reflect.apply(this.#driver[method] as () => unknown, this.#driver, [
           ...args.slice(0, -1),
-          { ...options, signal },
+          { ...options, signal, ...request },
         ]),
       check: (value) => check(method, value),
     });
+  }
+
+  #requestOf(instanceUuid: string | undefined): Pick<DriverOperationOptions, "requestId"> {
+    const requestId = this.#caller.requests.of(instanceUuid);
+    return requestId === undefined ? {} : { requestId };
   }
 
   /** Returns when the driver has called back. */
@@ -72,12 +84,16 @@ export class DriverInvoker {
     dest: string,
     signal: AbortSignal | undefined,
   ): Promise<void> {
+    const request = this.#requestOf(instance.uuid);
     return this.#caller.call({
       method: "liveMigration",
       instanceUuid: instance.uuid,
+      ...request,
       signal,
       invoke: (stop) =>
-        handover.called((async () => this.#driver.liveMigration?.(instance, dest, handover.optionsFor(stop)))()),
+        handover.called(
+          (async () => this.#driver.liveMigration?.(instance, dest, { ...handover.optionsFor(stop), ...request }))(),
+        ),
       check: this.checks.nothing,
     });
   }

@@ -5,6 +5,7 @@ import type { MoveMethods } from "./move-methods.js";
 import type { ProviderTree } from "./provider-tree.js";
 import type {
   AvailableResource,
+  CallOptions,
   DestroyOptions,
   GuestInfo,
   Instance,
@@ -17,9 +18,7 @@ import type {
 /** Version of this contract; a plugin names the one that it was written for, and the major number must match. */
 export const VIRT_API_VERSION = "1.0";
 
-export interface DriverOperationOptions {
-  readonly signal?: AbortSignal;
-}
+export type DriverOperationOptions = CallOptions;
 
 /** Allocations of every consumer that has something in the tree; what a reshape edits: consumer → provider → amounts. */
 export type ReshapeAllocations = Map<string, Map<string, Record<string, number>>>;

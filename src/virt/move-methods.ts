@@ -10,11 +10,7 @@ import type {
   PreLiveMigrationOptions,
   RollbackAtDestinationOptions,
 } from "./move-types.js";
-import type { DestroyOptions, Instance, Migration } from "./types.js";
-
-interface Options {
-  readonly signal?: AbortSignal;
-}
+import type { CallOptions, DestroyOptions, Instance, Migration } from "./types.js";
 
 /**
  * What moves guests between hosts (spec 8.3). S is the source, D the destination; in a same-host resize both are one
@@ -72,12 +68,16 @@ export interface MoveMethods {
    * @throws {MigrationPreCheckError}
    * @calledBy the source, asked by the destination (6.5). No lock.
    */
-  checkCanLiveMigrateSource?(instance: Instance, data: LiveMigrateData, options?: Options): Promise<LiveMigrateData>;
+  checkCanLiveMigrateSource?(
+    instance: Instance,
+    data: LiveMigrateData,
+    options?: CallOptions,
+  ): Promise<LiveMigrateData>;
   /**
    * D, always after the checks, also when they failed. Errors are logged. Default: nothing.
    * @calledBy the destination, after its check (6.5). No lock.
    */
-  cleanupLiveMigrationDestinationCheck?(data: LiveMigrateData, options?: Options): Promise<void>;
+  cleanupLiveMigrationDestinationCheck?(data: LiveMigrateData, options?: CallOptions): Promise<void>;
   /**
    * D: makes ready what the guest will need. Returns `data` with what D adds. Any error makes S roll back.
    * @calledBy the destination, asked by the source (6.5). No lock.
@@ -95,14 +95,14 @@ export interface MoveMethods {
    * migration goes on.
    * @calledBy the API (6.5). No lock.
    */
-  liveMigrationForceComplete?(instance: Instance, options?: Options): Promise<void>;
+  liveMigrationForceComplete?(instance: Instance, options?: CallOptions): Promise<void>;
   /**
    * S: stops a running {@link liveMigration}, which then calls `recoverMethod` with `cancelled`. Errors become a fault,
    * the migration goes on. At start-up (spec 2.6): stops what an earlier process left running; nothing to stop is
    * success.
    * @calledBy the API, shutdown, and start-up after an interruption (2.6, 6.5). No lock.
    */
-  liveMigrationAbort?(instance: Instance, options?: Options): Promise<void>;
+  liveMigrationAbort?(instance: Instance, options?: CallOptions): Promise<void>;
   /**
    * S, in `postMethod`: lets go of the guest's volumes. Default: nothing.
    * @calledBy the source, in postMethod (6.5). No lock.

@@ -1,11 +1,6 @@
-import type { Allocations, BlockDeviceInfo, Flavor, ImageMeta, Migration, NetworkInfo } from "./types.js";
+import type { Allocations, BlockDeviceInfo, CallOptions, Flavor, ImageMeta, Migration, NetworkInfo } from "./types.js";
 
-interface Stoppable {
-  /** Aborted when the caller gives up, or when the method's time is over. */
-  readonly signal?: AbortSignal;
-}
-
-export interface MigrateDiskOptions extends Stoppable {
+export interface MigrateDiskOptions extends CallOptions {
   /** IP address of the destination (`migration.dest_host`); the driver's own address in a same-host resize. */
   readonly destIp: string;
   /** The flavor that the guest will have; equal to the instance's own in a cold migration. */
@@ -16,7 +11,7 @@ export interface MigrateDiskOptions extends Stoppable {
   readonly timeout?: number;
 }
 
-export interface FinishMigrationOptions extends Stoppable {
+export interface FinishMigrationOptions extends CallOptions {
   readonly network: readonly NetworkInfo[];
   readonly image: ImageMeta;
   /** What the instance holds on D, for nested providers. Left out: the guest gets no devices but those that it has. */
@@ -28,11 +23,11 @@ export interface FinishMigrationOptions extends Stoppable {
   readonly powerOn: boolean;
 }
 
-export interface ConfirmMigrationOptions extends Stoppable {
+export interface ConfirmMigrationOptions extends CallOptions {
   readonly network: readonly NetworkInfo[];
 }
 
-export interface FinishRevertOptions extends Stoppable {
+export interface FinishRevertOptions extends CallOptions {
   readonly network: readonly NetworkInfo[];
   /** What the instance holds on S again. Left out: the guest gets the devices that its definition still names. */
   readonly allocations?: Allocations;
@@ -53,14 +48,14 @@ export interface LiveMigrateData {
   readonly [key: string]: unknown;
 }
 
-export interface LiveMigrationCheckOptions extends Stoppable {
+export interface LiveMigrationCheckOptions extends CallOptions {
   /** As the API was asked; null: as the storage needs. */
   readonly blockMigration: boolean | null;
   /** Count disks by what they take, not by what they may grow to. */
   readonly diskOverCommit: boolean;
 }
 
-export interface PreLiveMigrationOptions extends Stoppable {
+export interface PreLiveMigrationOptions extends CallOptions {
   readonly blockDevices: BlockDeviceInfo;
   readonly network: readonly NetworkInfo[];
   /** The source's disks, in the form of the driver. */
@@ -81,7 +76,7 @@ export interface LiveMigrationProgress {
 /** Why a live migration did not come about. `cancelled`: it was aborted. */
 export type LiveMigrationFailure = "failed" | "cancelled";
 
-export interface LiveMigrationOptions extends Stoppable {
+export interface LiveMigrationOptions extends CallOptions {
   readonly blockMigration: boolean;
   readonly data: LiveMigrateData;
   /** May be called at any time until a call-back is; errors of it never reach the driver. */
@@ -92,13 +87,13 @@ export interface LiveMigrationOptions extends Stoppable {
   readonly recoverMethod: (outcome: { readonly status: LiveMigrationFailure }) => Promise<void>;
 }
 
-export interface PostLiveMigrationOptions extends Stoppable {
+export interface PostLiveMigrationOptions extends CallOptions {
   readonly network: readonly NetworkInfo[];
   readonly blockDevices: BlockDeviceInfo;
   readonly data: LiveMigrateData;
 }
 
-export interface RollbackAtDestinationOptions extends Stoppable {
+export interface RollbackAtDestinationOptions extends CallOptions {
   readonly network: readonly NetworkInfo[];
   readonly blockDevices: BlockDeviceInfo;
   /** False: the files are shared with the source. */

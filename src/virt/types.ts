@@ -65,38 +65,42 @@ export interface ImageMeta {
 /** What the instance holds: provider uuid → amounts; for mapping nested providers to real devices. */
 export type Allocations = Readonly<Record<string, { readonly resources: Resources }>>;
 
-export interface SpawnOptions {
+/** What every call of a driver is given. */
+export interface CallOptions {
+  /** Aborted when the caller gives up, or when the method's time is over. */
+  readonly signal?: AbortSignal;
+  /** `req-…` of the API's request on whose behalf the agent acts; left out where it acts by itself. */
+  readonly requestId?: string;
+}
+
+export interface SpawnOptions extends CallOptions {
   readonly image: ImageMeta;
   readonly allocations: Allocations;
   readonly network: readonly NetworkInfo[];
   readonly blockDevices: BlockDeviceInfo;
   /** False: the guest is defined and left shut down. */
   readonly powerOn: boolean;
-  readonly signal?: AbortSignal;
 }
 
-export interface DestroyOptions {
+export interface DestroyOptions extends CallOptions {
   readonly network: readonly NetworkInfo[];
   readonly blockDevices: BlockDeviceInfo;
   /** False: local files stay (shared storage). */
   readonly destroyDisks: boolean;
-  readonly signal?: AbortSignal;
 }
 
-export interface RescueOptions {
+export interface RescueOptions extends CallOptions {
   readonly image: ImageMeta;
   readonly network: readonly NetworkInfo[];
   readonly blockDevices: BlockDeviceInfo;
-  readonly signal?: AbortSignal;
 }
 
 /** What a snapshot is doing; a shelving instance has task states of its own for these. */
 export type SnapshotStage = "image_pending_upload" | "image_uploading";
 
-export interface SnapshotOptions {
+export interface SnapshotOptions extends CallOptions {
   /** Rejects when the instance's task state is no longer what it was: the snapshot must stop. */
   readonly updateTaskState: (stage: SnapshotStage) => Promise<void>;
-  readonly signal?: AbortSignal;
 }
 
 /** Placement's inventory record of one class. */
