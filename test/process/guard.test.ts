@@ -1,6 +1,7 @@
 import { cp, readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
+import { copyFolder } from "./support/copy-folder.js";
 import { filesBelow } from "./support/files-below.js";
 import { LocalCloud } from "./support/local-cloud.js";
 import { Operator } from "./support/operator.js";
@@ -171,7 +172,7 @@ describe("the ownership guard, as processes", () => {
     await operator.serverIn(server, "ACTIVE");
     await second.stop();
     for (const folder of ["domains", "state", "instances"]) {
-      await cp(join(hypervisor("devstack2"), folder), join(hypervisor("devstack1"), folder), { recursive: true });
+      await copyFolder(join(hypervisor("devstack2"), folder), join(hypervisor("devstack1"), folder));
     }
     const before = await filesBelow(hypervisor("devstack1"));
     expect(Object.keys(before)).toContain(join("domains", `${server}.xml`));

@@ -1,8 +1,9 @@
-import { cp, mkdtemp, readFile, rm } from "node:fs/promises";
+import { mkdtemp, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import { parse } from "yaml";
+import { copyFolder } from "./copy-folder.js";
 import { Program } from "./program.js";
 
 export interface Answer {
@@ -36,7 +37,7 @@ export class LocalCloud {
   /** One that goes on from a copy of another's state directory, which must be at rest. */
   static async from(stateDir: string): Promise<LocalCloud> {
     const cloud = new LocalCloud(await mkdtemp(join(tmpdir(), "compute-agent-")));
-    await cp(stateDir, cloud.stateDir, { recursive: true });
+    await copyFolder(stateDir, cloud.stateDir);
     await cloud.startControlPlane();
     return cloud;
   }
