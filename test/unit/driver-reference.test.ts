@@ -53,6 +53,7 @@ const methodsOf = (source: string): readonly Omit<Member, "calledBy">[] =>
 const plain = (text: string): string =>
   text
     .replace(/\{@link (\w+)\}/g, "`$1`")
+    .replace(/@throws \{(\w+)\}(?=\.|$)/g, "Throws `$1`")
     .replace(/@throws \{(\w+)\}/g, "Throws `$1`:")
     .replace(/(Throws `\w+`):(?= *(?:$|Throws|\n))/g, "$1.")
     .replace(/@throws /g, "Throws ")

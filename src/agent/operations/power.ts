@@ -2,11 +2,16 @@ import { type Instance, type InstanceChanges, POWER_STATES, type TaskState } fro
 import { GuestNotFound } from "../../virt/errors.js";
 import { operation } from "./error-wrappers.js";
 import type { OperationParts } from "./parts.js";
+import { runSteps, type StepList, stepList } from "./step-list.js";
 
-/** @throws what the driver throws, UnexpectedTaskState */
-export async function startInstance(parts: OperationParts, instance: Instance, requestId: string): Promise<void> {
-  const { driver } = parts.context;
-  await operation(parts.context, named(instance, "compute_start_instance", requestId), async () => {
+interface PowerProgress {
+  readonly parts: OperationParts;
+  readonly instance: Instance;
+}
+
+export const START_INSTANCE = stepList<PowerProgress>("start_instance", {
+  power_on: async ({ parts, instance }) => {
+    const { driver } = parts.context;
     try {
       await driver.powerOn(instance);
     } catch (error) {
@@ -14,18 +19,14 @@ export async function startInstance(parts: OperationParts, instance: Instance, r
       // A hard reboot makes the guest anew from what the conductor knows of it (spec 8.2).
       await driver.reboot(instance, "HARD");
     }
-    await settle(parts, instance, { vmState: "active" }, ["powering-on", null]);
-  });
-}
+  },
+  record: ({ parts, instance }) => settle(parts, instance, { vmState: "active" }, ["powering-on", null]),
+});
 
-/** @throws what the driver throws, UnexpectedTaskState */
-export async function stopInstance(parts: OperationParts, instance: Instance, requestId: string): Promise<void> {
-  const { driver } = parts.context;
-  await operation(parts.context, named(instance, "compute_stop_instance", requestId), async () => {
-    await driver.powerOff(instance);
-    await settle(parts, instance, { vmState: "stopped" }, ["powering-off", null]);
-  });
-}
+export const STOP_INSTANCE = stepList<PowerProgress>("stop_instance", {
+  power_off: ({ parts, instance }) => parts.context.driver.powerOff(instance),
+  record: ({ parts, instance }) => settle(parts, instance, { vmState: "stopped" }, ["powering-off", null]),
+});
 
 const REBOOT_TASKS = {
   SOFT: { pending: "reboot_pending", started: "reboot_started" },
@@ -41,40 +42,58 @@ const ANY_REBOOT: TaskState[] = [
   "reboot_started_hard",
 ];
 
-/** A reboot that fails and leaves no running guest sets the instance to error. @throws what the driver throws */
-export async function rebootInstance(
-  parts: OperationParts,
-  instance: Instance,
-  type: "SOFT" | "HARD",
-  requestId: string,
-): Promise<void> {
-  const { conductor, driver } = parts.context;
-  const { uuid } = instance;
-  const tasks = REBOOT_TASKS[type];
-  await operation(parts.context, named(instance, "compute_reboot_instance", requestId), async () => {
-    await conductor.call("instance_save", {
-      uuid,
-      changes: { taskState: tasks.pending },
-      expectedTaskState: ANY_REBOOT,
-    });
-    await conductor.call("instance_save", {
-      uuid,
-      changes: { taskState: tasks.started },
-      expectedTaskState: [tasks.pending],
-    });
+interface RebootProgress extends PowerProgress {
+  readonly type: "SOFT" | "HARD";
+}
+
+/** A reboot that fails and leaves no running guest sets the instance to error. */
+export const REBOOT_INSTANCE = stepList<RebootProgress>("reboot_instance", {
+  pending: async ({ parts, instance: { uuid }, type }) => {
+    const changes = { taskState: REBOOT_TASKS[type].pending };
+    await parts.context.conductor.call("instance_save", { uuid, changes, expectedTaskState: ANY_REBOOT });
+  },
+  started: async ({ parts, instance: { uuid }, type }) => {
+    const { pending, started } = REBOOT_TASKS[type];
+    const changes = { taskState: started };
+    await parts.context.conductor.call("instance_save", { uuid, changes, expectedTaskState: [pending] });
+  },
+  reboot: async ({ parts, instance, type }) => {
+    const { conductor, driver } = parts.context;
     try {
       await driver.reboot(instance, type);
     } catch (error) {
       if ((await driver.powerState(instance)) !== POWER_STATES.running) {
-        await conductor.call("instance_save", { uuid, changes: { vmState: "error" } });
+        await conductor.call("instance_save", { uuid: instance.uuid, changes: { vmState: "error" } });
       }
       throw error;
     }
-    await settle(parts, instance, { vmState: "active" }, [tasks.started]);
+  },
+  record: ({ parts, instance, type }) => settle(parts, instance, { vmState: "active" }, [REBOOT_TASKS[type].started]),
+});
+
+/** @throws what the driver throws, UnexpectedTaskState */
+export const startInstance = (parts: OperationParts, instance: Instance, requestId: string): Promise<void> =>
+  run(START_INSTANCE, { parts, instance }, requestId);
+
+/** @throws what the driver throws, UnexpectedTaskState */
+export const stopInstance = (parts: OperationParts, instance: Instance, requestId: string): Promise<void> =>
+  run(STOP_INSTANCE, { parts, instance }, requestId);
+
+/** @throws what the driver throws, UnexpectedTaskState */
+export const rebootInstance = (
+  parts: OperationParts,
+  instance: Instance,
+  type: "SOFT" | "HARD",
+  requestId: string,
+): Promise<void> => run(REBOOT_INSTANCE, { parts, instance, type }, requestId);
+
+async function run<P extends PowerProgress>(list: StepList<P>, progress: P, requestId: string): Promise<void> {
+  const { parts, instance } = progress;
+  const named = { instanceUuid: instance.uuid, event: `compute_${list.operation}`, requestId };
+  await operation(parts.context, named, async () => {
+    await runSteps(parts, list, progress);
   });
 }
-
-const named = ({ uuid }: Instance, event: string, requestId: string) => ({ instanceUuid: uuid, event, requestId });
 
 async function settle(
   { context }: OperationParts,

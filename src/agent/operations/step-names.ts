@@ -8,6 +8,7 @@ import { REVERT_RESIZE } from "./cold-move/revert-resize.js";
 import { TERMINATE_INSTANCE } from "./delete-instance.js";
 import { EVACUATE_INSTANCE } from "./evacuate-instance.js";
 import { LIVE_MIGRATION_STEPS } from "./live-migration/step-lists.js";
+import { REBOOT_INSTANCE, START_INSTANCE, STOP_INSTANCE } from "./power.js";
 import { REBUILD_INSTANCE } from "./rebuild-in-place.js";
 import { RESCUE_INSTANCE } from "./states/rescue-instance.js";
 import { SHELVE_INSTANCE } from "./states/shelve-instance.js";
@@ -33,6 +34,9 @@ const LISTS: readonly Named[] = [
   REVERT_RESIZE,
   FINISH_REVERT_RESIZE,
   ...LIVE_MIGRATION_STEPS,
+  START_INSTANCE,
+  STOP_INSTANCE,
+  REBOOT_INSTANCE,
   RESCUE_INSTANCE,
   SHELVE_INSTANCE,
   SHELVE_OFFLOAD_INSTANCE,
