@@ -130,7 +130,9 @@ const up = async (options: UpOptions, terminal: Terminal): Promise<number> => {
       const here =
         options.stateDir === DEFAULT_STATE_DIR && (await linkCloudsFile(process.cwd(), directory.cloudsFile));
       lines.pause();
-      terminal.print(welcome(supervisor.url, options.stateDir, directory, { complete, here }, terminal));
+      terminal.print(
+        welcome(supervisor.url, options.stateDir, directory, { complete, here, hosts: hosts.length }, terminal),
+      );
     }
   });
   const failure = supervisor.controlPlaneEnded().then((status) => (asked === 0 ? status.detail : undefined));
@@ -146,7 +148,7 @@ const welcome = (
   url: string,
   given: string,
   directory: StateDir,
-  { complete, here }: { readonly complete: boolean; readonly here: boolean },
+  { complete, here, hosts }: { readonly complete: boolean; readonly here: boolean; readonly hosts: number },
   terminal: Terminal,
 ): string => {
   const { bold } = terminal.colors;
@@ -164,7 +166,7 @@ const welcome = (
       : ["Point a client at it:", `  export OS_CLIENT_CONFIG_FILE=${quoted(directory.cloudsFile)} OS_CLOUD=devstack`]),
     "  openstack --os-compute-api-version 2.37 server create --flavor m1.tiny --image cirros --nic none --wait vm1",
     "",
-    `Another host:   npx compute-agent --host devstack4${where}`,
+    `Another host:   npx compute-agent --host devstack${hosts + 1}${where}`,
     `What is where:  npx compute-cluster status${where}`,
     ...(complete ? [] : ["", `Not everything is up; the logs are in ${directory.logs}.`]),
     "Ctrl-C stops all of it.",
