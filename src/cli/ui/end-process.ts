@@ -10,5 +10,6 @@ export const endProcess = (code: number, program: string): void => {
     );
     process.exit(code);
   };
+  // Not the runtime's timer: that one would itself keep the process.
   setTimeout(end, PATIENCE).unref();
 };

@@ -9,7 +9,7 @@ import type { Store } from "../../../../../src/cluster/store/store.js";
 import { MessagingTimeout } from "../../../../../src/conductor/errors.js";
 import type { Flavor, Instance, VmState } from "../../../../../src/conductor/records/index.js";
 import type { ReportClient } from "../../../../../src/placement/report-client.js";
-import { aFlavor, nodeResources } from "../../../../fixtures/records.js";
+import { aFlavor, anInstance, nodeResources } from "../../../../fixtures/records.js";
 import { inventoryOf, PlacementBench } from "../../../placement/bench.js";
 
 export const DOWN_TIME = 60_000;
@@ -229,52 +229,28 @@ export class ConductorBench {
     );
   }
 
+  /** A server that the API has just accepted. */
   #draft(uuid: string): Instance {
-    return {
+    return anInstance({
       id: 0,
       uuid,
-      projectId: "project",
-      userId: "user",
       displayName: "vm1",
-      displayDescription: null,
       hostname: "vm1",
       reservationId: "r-1",
-      launchIndex: 0,
       imageRef: "c0ffee00-0000-4000-8000-000000000001",
       host: null,
       node: null,
       computeId: null,
       launchedOn: null,
-      availabilityZone: null,
       vmState: "building",
       taskState: "scheduling",
       powerState: 0,
       flavor: FLAVOR,
-      oldFlavor: null,
-      newFlavor: null,
       instanceTypeId: FLAVOR.id,
       vcpus: FLAVOR.vcpus,
       memoryMb: FLAVOR.memoryMb,
       rootGb: FLAVOR.rootGb,
-      ephemeralGb: 0,
-      metadata: {},
-      systemMetadata: {},
-      migrationContext: null,
-      configDrive: false,
-      keyName: null,
-      userData: null,
-      tags: [],
-      locked: false,
-      lockedReason: null,
-      progress: 0,
-      hidden: false,
-      cleaned: false,
-      deleted: 0,
-      deletedAt: null,
       createdAt: 0,
-      updatedAt: null,
-      launchedAt: null,
-      terminatedAt: null,
-    };
+    });
   }
 }
