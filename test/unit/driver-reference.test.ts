@@ -75,7 +75,7 @@ const referenceOf = (members: readonly Member[], tree: readonly Omit<Member, "ca
     "# Reference of the virt driver contract",
     "",
     "Made from the contract itself (`src/virt`) by `npx vitest run -u test/unit/driver-reference.test.ts`; a test keeps it true.",
-    "[first-driver.md](first-driver.md) tells how to begin. Numbers are sections of Nova's behaviour, as in [specification.md](specification.md).",
+    "[first-driver.md](first-driver.md) tells how to begin. Numbers are sections of the [specification](specification/README.md); a driver's duties are its page [8 Drivers](specification/8-drivers.md).",
     "",
     "## Which method is called when",
     "",

@@ -4,7 +4,7 @@ import { fileURLToPath } from "node:url";
 import { describe, expect, it } from "vitest";
 
 const ROOT = fileURLToPath(new URL("../../", import.meta.url));
-const PAGE = "docs/specification.md";
+const PAGES = "docs/specification";
 
 interface Row {
   readonly ids: readonly string[];
@@ -27,9 +27,15 @@ function expand(item: string): readonly string[] {
   return Array.from({ length: Number(to) - Number(from) + 1 }, (_, index) => `${letter}${Number(from) + index}`);
 }
 
+async function pages(): Promise<readonly string[]> {
+  const names = await readdir(join(ROOT, PAGES));
+  return Promise.all(names.map((name) => readFile(join(ROOT, PAGES, name), "utf8")));
+}
+
+/** The rows of the pages' tables of code and tests. */
 async function rows(): Promise<readonly Row[]> {
-  const page = await readFile(join(ROOT, PAGE), "utf8");
-  return [...page.matchAll(/^\| ([^|]+) \|[^|]+\|([^|]+)\|([^|]+)\|$/gm)]
+  const tables = (await pages()).map((page) => page.split("## Code and tests")[1] ?? "").join("\n");
+  return [...tables.matchAll(/^\| ([^|]+) \|[^|]+\|([^|]+)\|([^|]+)\|$/gm)]
     .filter(([, first = ""]) => first !== "rows")
     .map(([, first = "", code = "", tests = ""]) => ({
       ids: idsIn(first),
@@ -62,7 +68,7 @@ const named = (id: string, all: readonly string[]): boolean => {
   return all.some((title) => pattern.test(title));
 };
 
-describe(PAGE, () => {
+describe(PAGES, () => {
   it("names files that exist", async () => {
     const files = [...new Set((await rows()).flatMap((row) => row.files))];
     expect(files.length).toBeGreaterThan(60);
