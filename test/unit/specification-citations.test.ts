@@ -44,7 +44,9 @@ const NAMES = /(?<![\w-])(?:V(?:[1-9]|[1-9]\d)|G(?:[1-9]|1\d)|OA-\d+|GAP-[a-z])(
 function citations(text: string): readonly string[] {
   return [
     ...[...text.matchAll(NAMED)].map(([, section = ""]) => section),
-    ...[...text.matchAll(ROWS)].flatMap(([, section = "", list = ""]) => rowsIn(list).map((row) => `${section} ${row}`)),
+    ...[...text.matchAll(ROWS)].flatMap(([, section = "", list = ""]) =>
+      rowsIn(list).map((row) => `${section} ${row}`),
+    ),
     ...[...text.matchAll(NAMES)].map(([name]) => name),
   ];
 }
