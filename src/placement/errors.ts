@@ -1,6 +1,10 @@
-import type { PlacementAnswer } from "./placement-http.js";
-
 export { ReshapeFailed } from "../virt/errors.js";
+
+/** What an error tells of an answer of Placement. */
+interface DescribedAnswer {
+  readonly status: number;
+  describe(): string;
+}
 
 /** Base of what the report client throws; the name is OpenStack's. */
 export class PlacementError extends Error {
@@ -9,7 +13,7 @@ export class PlacementError extends Error {
   readonly status: number | null;
 
   /** @param message what was tried and what to do. @param answer what Placement said, which is added to the message. */
-  constructor(message: string, answer?: PlacementAnswer, options?: ErrorOptions) {
+  constructor(message: string, answer?: DescribedAnswer, options?: ErrorOptions) {
     super(answer ? `${message}. Placement answered ${answer.describe()}` : message, options);
     this.status = answer?.status ?? null;
   }

@@ -1,5 +1,5 @@
 import type { TaskState, VmState } from "../conductor/records/index.js";
-import type { DriverOperationOptions } from "./driver.js";
+import type { CallOptions } from "./types.js";
 
 /**
  * What a driver may ask of the state of record (spec 8.6). Each call asks anew: nothing is remembered, so the order of
@@ -7,11 +7,11 @@ import type { DriverOperationOptions } from "./driver.js";
  */
 export interface VirtApi {
   /** Uuids of the instances that this host has, deleted ones left out. */
-  instanceUuidsOfHost(options?: DriverOperationOptions): Promise<readonly string[]>;
+  instanceUuidsOfHost(options?: CallOptions): Promise<readonly string[]>;
   /** Hosts of the compute services that are enabled and up and have a compute node of this `hypervisorType`. */
-  liveHosts(hypervisorType: string, options?: DriverOperationOptions): Promise<readonly string[]>;
+  liveHosts(hypervisorType: string, options?: CallOptions): Promise<readonly string[]>;
   /** What somebody may have done to an instance meanwhile; null: it is not there, or deleted. */
-  instanceStates(uuid: string, options?: DriverOperationOptions): Promise<InstanceStates | null>;
+  instanceStates(uuid: string, options?: CallOptions): Promise<InstanceStates | null>;
 }
 
 export interface InstanceStates {

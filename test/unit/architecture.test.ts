@@ -33,9 +33,9 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
 const DOORS =
   /^(node:)?(fs|fs\/promises|net|tls|dgram|https?|http2|crypto|child_process|worker_threads|cluster|timers|timers\/promises|os|process)$|^(undici|ws|pino|p-queue|p-retry)$/;
 
-/** Uses of doors that need no import. */
+/** Uses of doors that need no import. What takes their place is in Runtime: clock, timers, random, http, sockets, files. */
 const GLOBAL_DOORS =
-  /(?<![.\w])(Date\.now|new Date\(\)|Math\.random|(set|clear)(Timeout|Interval|Immediate)\(|performance\.|process\.|globalThis\b|fetch\(|crypto\.|randomUUID\()/;
+  /(?<![.\w])(Date\.now|new Date\(\)|Math\.random|(set|clear)(Timeout|Interval|Immediate)\(|performance\.|process\.|globalThis\b|fetch\(|WebSocket\(|crypto\.|randomUUID\()/;
 
 /** `import … from "x"`, `import "x"`, `export … from "x"`, `import("x")`. */
 const IMPORT =

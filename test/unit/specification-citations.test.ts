@@ -37,7 +37,7 @@ function definitions(pages: Iterable<string>): ReadonlySet<string> {
 
 const SECTION = String.raw`(?<![\w.])([1-9]\.\d{1,2})(?![.\d]| %)`;
 const LIST = String.raw`\d+[a-f]?(?:(?:-|, | and )\d+[a-f]?(?![.\w]))*`;
-const ROWS = new RegExp(String.raw`${SECTION},? (?:rows?|steps?|duty|duties) (${LIST})`, "g");
+const ROWS = new RegExp(`${SECTION},? (?:rows?|steps?|duty|duties) (${LIST})`, "g");
 const NAMED = new RegExp(String.raw`\bspec ${SECTION}`, "g");
 const NAMES = /(?<![\w-])(?:V(?:[1-9]|[1-9]\d)|G(?:[1-9]|1\d)|OA-\d+|GAP-[a-z])(?![\w-])/g;
 

@@ -8,7 +8,7 @@ import { ExitCode } from "../ui/exit-code.js";
 import { interruptSignal } from "../ui/interrupt-signal.js";
 import { wrapWords } from "../ui/table.js";
 import { createTerminal, type Terminal } from "../ui/terminal.js";
-import type { Pair } from "./command.js";
+import type { Pair } from "./pair.js";
 
 export interface CheckCommandOptions {
   readonly option?: readonly Pair[];

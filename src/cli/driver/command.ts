@@ -1,6 +1,7 @@
-import { Command, InvalidArgumentError } from "commander";
+import { Command } from "commander";
 import { endProcess } from "../ui/end-process.js";
 import type { CheckCommandOptions } from "./check.js";
+import { pair } from "./pair.js";
 
 /** `compute-agent driver …`: for authors of virt drivers. */
 export const driverCommand = (): Command => {
@@ -34,13 +35,3 @@ export const driverCommand = (): Command => {
     });
   return command;
 };
-
-export type Pair = readonly [name: string, value: string];
-
-function pair(what: string) {
-  return (text: string, before: readonly Pair[] = []): readonly Pair[] => {
-    const [, name, value] = /^([^=]+)=(.*)$/s.exec(text) ?? [];
-    if (name === undefined || value === undefined) throw new InvalidArgumentError(`expected ${what}.`);
-    return [...before, [name, value]];
-  };
-}
