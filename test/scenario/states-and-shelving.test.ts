@@ -208,3 +208,22 @@ for (const [name, values, status] of [
     expect(statusOf(move)).toBe(status);
   });
 }
+
+scenario(
+  "4.10 _poll_unconfirmed_resizes: finished as long as the source is down, confirmed when it is back",
+  async (lab) => {
+    const defaults = { periodic_enable: true, periodic_fuzzy_delay: 0, resize_confirm_window: 300 };
+    const options = { operations: "real", config: { defaults } } as const;
+    const source = await lab.start("devstack1", options);
+    await lab.start("devstack2", options);
+    const move = await resized(lab);
+    lab.kill(source);
+    await lab.world.advance(600_000);
+    expect(statusOf(move)).toBe("finished");
+    expect(lab.store.messages.pending("devstack1")).toEqual([]);
+    await lab.start("devstack1", options);
+    await lab.world.advance(120_000);
+    expect(statusOf(move)).toBe("confirmed");
+    expect(lab.instance(VM)).toMatchObject({ vmState: "active", taskState: null, host: "devstack2" });
+  },
+);

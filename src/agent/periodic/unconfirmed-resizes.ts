@@ -1,3 +1,4 @@
+import { effectiveDownTime, isUp } from "../../conductor/liveness.js";
 import type { Instance, Migration } from "../../conductor/records/index.js";
 import { type AgentParts, requestId } from "../parts.js";
 
@@ -48,17 +49,33 @@ function judge(instance: Instance | null): "confirm" | "skip" | { readonly why: 
   return { why: `the instance is ${vmState}, task ${taskState}` };
 }
 
-/** As the API does it. */
+/**
+ * As the API does it: the source's service is looked at first, because a migration in `confirming` can be neither confirmed
+ * nor reverted until the source has taken the message.
+ */
 async function confirm(parts: AgentParts, migration: Migration): Promise<void> {
   const { conductor, logger } = parts;
   const request = requestId(parts);
   const { id: migrationId, instanceUuid, sourceCompute } = migration;
-  logger.info("a resize is confirmed, because nobody did", { instance: instanceUuid, request_id: request });
+  const fields = { instance: instanceUuid, migration: migrationId, request_id: request };
+  const source = sourceCompute ?? "";
+  if (!(await serviceIsUp(parts, source))) {
+    logger.info(`a resize is not confirmed yet: the nova-compute service of its source ${source} is down`, fields);
+    return;
+  }
+  logger.info("a resize is confirmed, because nobody did", fields);
   await conductor.call("migration_save", {
     id: migrationId,
     changes: { status: "confirming" },
     expectedStatus: ["finished"],
   });
   const message = { instanceUuid, migrationId, requestId: request };
-  await conductor.castAgent(sourceCompute ?? "", "confirm_resize", message, { requestId: request });
+  await conductor.castAgent(source, "confirm_resize", message, { requestId: request });
+}
+
+async function serviceIsUp({ conductor, config, runtime }: AgentParts, host: string): Promise<boolean> {
+  const { serviceDownTime, reportInterval } = config.defaults;
+  const service = await conductor.call("service_get_by_host", { host, binary: "nova-compute" });
+  const downTime = effectiveDownTime(serviceDownTime, reportInterval) * 1000;
+  return service !== null && isUp(service, { now: runtime.clock.now(), serviceDownTime: downTime });
 }
