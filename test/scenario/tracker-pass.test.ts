@@ -227,16 +227,14 @@ describe("4.4 the pass of one node, and 5.2 its requests", () => {
     const agent = await world.startedAgent("h1", new StubHypervisor("n1"));
     const context = { instanceUuid: USER, oldNumaTopology: null, newNumaTopology: null };
     const lists = { oldPciDevices: [], newPciDevices: [], oldResources: [], newResources: [] };
-    const vm = await world.placed(agent, {
-      taskState: "resize_prep",
-      migrationContext: { ...context, ...lists, migrationId: 4711 },
-    });
+    const vm = await world.placed(agent, { taskState: "resize_prep" });
     const migration = world.store.migrations.create({
       instanceUuid: vm.uuid,
       migrationType: "resize",
       status: "pre-migrating",
       changes: { sourceCompute: "h0", sourceNode: "n0", destCompute: "h1", destNode: "n1", destComputeId: 1 },
     });
+    world.store.instances.save(vm.uuid, { migrationContext: { ...context, ...lists, migrationId: 4711 } });
     await pass(agent);
     expect(world.store.migrations.get(migration.id)?.status).toBe("error");
   });

@@ -89,7 +89,7 @@ export async function planFailResize(view: AgentView, instance: Instance): Promi
     : {
         ...base,
         allocations: "drop-migration",
-        changes: { vmState: "error", taskState: null },
+        changes: { vmState: "error", taskState: null, migrationContext: null },
         failsMigration: true,
       };
 }

@@ -117,6 +117,7 @@ export class Migrations implements MigrationStore {
         status,
         createdAt: clock.now(),
       });
+      this.#dropContext(instanceUuid);
       changes.changed("migration", id);
       return this.#existing(id);
     });
@@ -129,7 +130,7 @@ export class Migrations implements MigrationStore {
   ): Migration {
     const { sql, clock, changes } = this.#context;
     return sql.transaction(() => {
-      const { status } = this.#existing(id);
+      const { status, instanceUuid } = this.#existing(id);
       if (options.expectedStatus && !options.expectedStatus.includes(status)) {
         throw new InvalidMigrationState(
           `migration ${id}: found status ${status}, expected ${options.expectedStatus.join(", ")}`,
@@ -137,6 +138,7 @@ export class Migrations implements MigrationStore {
         );
       }
       this.#table.update(id, { ...values, updatedAt: clock.now() });
+      if (values.status && FINAL_MIGRATION_STATUSES.includes(values.status)) this.#dropContext(instanceUuid, id);
       changes.changed("migration", id);
       return this.#existing(id);
     });
@@ -150,6 +152,26 @@ export class Migrations implements MigrationStore {
       for (const row of rows) this.#withUuid(row);
       return { needed: Number(needed ?? 0), completed: rows.length };
     });
+  }
+
+  /**
+   * Takes a move's context from an instance that is alive: a move that has ended, however it ended, leaves none behind, and a
+   * new one begins without another's. A tracker would set the new one to error for it (spec 4.5). What a deleted instance
+   * has is still needed to find what its move left on the hosts (spec 3.7).
+   * @param migrationId only this move's; absent: whose it may be.
+   */
+  #dropContext(instanceUuid: string, migrationId?: number): void {
+    const { sql, clock, changes } = this.#context;
+    const dropped = sql.run(
+      `UPDATE instances SET migration_context = NULL, updated_at = ?
+       WHERE uuid = ? AND deleted = 0 AND migration_context IS NOT NULL
+         AND (? IS NULL OR json_extract(migration_context, '$.migrationId') = ?)`,
+      clock.now(),
+      instanceUuid,
+      migrationId ?? null,
+      migrationId ?? null,
+    );
+    if (dropped.changes > 0) changes.changed("instance", instanceUuid);
   }
 
   #existing(id: number): Migration {

@@ -97,7 +97,10 @@ export const heldByGuest = ({
 }: MoveProgress): Promise<Allocations> =>
   heldHere(parts, instance, parts.tracker.nodes().get(instance.node ?? ""), { requestId });
 
-/** Status `error`, what the instance's row gets with it, and the fault. Null: the row is somebody else's. */
+/**
+ * Status `error`, what the instance's row gets with it, and the fault; the context goes with the move that it belongs to.
+ * Null: the row is somebody else's.
+ */
 export async function failMove(
   { parts, move, request }: MoveProgress,
   changes: InstanceChanges | null,
@@ -107,8 +110,13 @@ export async function failMove(
   const { instance, migration } = move;
   context.runtime.logger.warn("the move failed", { instance: instance.uuid, migration: migration.id, err: error });
   await attempt(context, request.instanceUuid, "set the migration to error", async () => {
-    if (changes) await tracker.saveMove({ instance, changes, migration, migrationChanges: { status: "error" } });
-    else await context.conductor.call("migration_save", { id: migration.id, changes: { status: "error" } });
+    const migrationChanges = { status: "error" } as const;
+    if (changes) {
+      const ended = { ...changes, migrationContext: null };
+      await tracker.saveMove({ instance, changes: ended, migration, migrationChanges });
+    } else {
+      await context.conductor.call("migration_save", { id: migration.id, changes: migrationChanges });
+    }
   });
   if (changes) await addFault(context, request.instanceUuid, innerError(error));
 }

@@ -122,7 +122,6 @@ async function failedOnSource(progress: ResizeProgress, error: unknown): Promise
     ...(kept ? {} : { vmState: "error" }),
     taskState: null,
     newFlavor: null,
-    migrationContext: null,
   };
   await failMove(progress, changes, error);
   throw innerError(error);

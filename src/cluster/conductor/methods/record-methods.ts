@@ -72,10 +72,11 @@ export function recordMethods(store: Store): MethodTable<ConductorMethods, Recor
     migration_save: writes(({ id, changes, ...expected }) => migrations.save(id, changes, expected)),
     save_together: writes(({ instance, migration }) => {
       const { uuid = "", changes, ...expected } = instance ?? {};
-      return {
-        instance: changes ? instances.save(uuid, changes, expected) : null,
-        migration: migration ? migrations.save(migration.id, migration.changes) : null,
-      };
+      const saved = changes ? instances.save(uuid, changes, expected) : null;
+      if (!migration) return { instance: saved, migration: null };
+      const moved = migrations.save(migration.id, migration.changes);
+      // Read again: a move that ends takes its context from the instance.
+      return { instance: saved && instances.get(uuid, { readDeleted: true }), migration: moved };
     }),
   };
 }

@@ -238,6 +238,31 @@ describe("migrations", () => {
     expect(store.migrations.inProgress(source.host, dest.node)).toEqual([]);
   });
 
+  test("1.4, 1.5 a context goes with the move that it names when that ends, and when another move begins", async () => {
+    const { store, add } = await start();
+    const none = { oldNumaTopology: null, newNumaTopology: null, oldPciDevices: [], newPciDevices: [] };
+    const name = ({ id: migrationId }: Migration) => {
+      const migrationContext = { instanceUuid: uuidOf(1), migrationId, ...none, oldResources: [], newResources: [] };
+      store.instances.save(uuidOf(1), { migrationContext });
+    };
+    const named = () => store.instances.get(uuidOf(1), { readDeleted: true })?.migrationContext?.migrationId;
+    const resize = add({ migrationType: "resize", status: "pre-migrating" });
+    name(resize);
+    store.migrations.save(resize.id, { status: "migrating" });
+    expect(named()).toBe(resize.id);
+    store.migrations.save(resize.id, { status: "error" });
+    expect(named()).toBeUndefined();
+    name(resize);
+    const other = add();
+    expect(named()).toBeUndefined();
+    name(other);
+    store.migrations.save(resize.id, { status: "failed" });
+    expect(named()).toBe(other.id);
+    store.instances.destroy(uuidOf(1));
+    store.migrations.save(other.id, { status: "error" });
+    expect(named()).toBe(other.id);
+  });
+
   test("1.5 filters", async () => {
     const { store, runtime, add } = await start();
     const old = add({ sourceCompute: "devstack1", status: "done" });
