@@ -20,6 +20,7 @@ import type { FinishResizeRequest } from "./operations/cold-move/finish-resize.j
 import type { MoveRequest } from "./operations/cold-move/move-request.js";
 import type { PrepResizeRequest } from "./operations/cold-move/prep-resize.js";
 import type { StuckMoveOptions } from "./operations/cold-move/recover.js";
+import type { IncomingMoves } from "./operations/incoming-moves.js";
 import type { LiveMigrationOperations } from "./operations/live-migration/contract.js";
 import type { StateChangeName } from "./operations/states/state-changes.js";
 import type { UnshelveRequest } from "./operations/states/unshelve-instance.js";
@@ -173,6 +174,8 @@ export interface Operations {
   syncInstancePowerState(instance: Instance): Promise<void>;
   /** Spec 6.5. */
   readonly liveMigrations: LiveMigrationOperations;
+  /** Moves to this host whose guests are on their way; shutdown waits for them. */
+  readonly incoming: IncomingMoves;
   /** Operations that are under way now; shutdown waits for them. */
   readonly active: number;
 }

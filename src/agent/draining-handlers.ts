@@ -6,11 +6,12 @@ const TAKEN_WHILE_DRAINING = [
   "finish_resize",
   "post_live_migration_at_destination",
   "rollback_live_migration_at_destination",
+  "migration_ended",
   "live_migration_abort",
   "live_migration_force_complete",
   "check_instance_shared_storage",
 ] as const satisfies readonly AgentMethod[];
 
-/** Of an agent that stops (spec 2.8): it begins nothing, and ends what it has begun. */
+/** What an agent that stops still takes (spec 2.8): it begins nothing, and ends what it has begun. */
 export const drainingHandlers = (handlers: AgentHandlers): Partial<AgentHandlers> =>
   Object.fromEntries(TAKEN_WHILE_DRAINING.map((method) => [method, handlers[method]]));

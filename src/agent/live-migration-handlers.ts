@@ -32,12 +32,7 @@ export function liveMigrationHandlers(
   return {
     check_can_live_migrate_destination: (params) => tasks.run(() => live.checkDestination(params)),
     check_can_live_migrate_source: (params) => tasks.run(() => live.checkSource(params)),
-    pre_live_migration: async (params) => {
-      const data = await tasks.run(() => live.preLiveMigration(params));
-      // A shutdown waits for the guest that is on its way (spec 2.8).
-      void tasks.run(() => live.incomingEnds(params.migrationId));
-      return data;
-    },
+    pre_live_migration: (params) => tasks.run(() => live.preLiveMigration(params)),
     post_live_migration_at_destination: (params) => done(() => live.postAtDestination(params)),
     rollback_live_migration_at_destination: (params) => done(() => live.rollBackAtDestination(params)),
     live_migration: (params) => cast("live_migration", params, () => live.liveMigration(params)),

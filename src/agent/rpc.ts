@@ -104,6 +104,10 @@ export function agentHandlers(parts: AgentParts, tasks: TaskTracker): AgentHandl
       cast("reboot_instance", params, async () =>
         operations.rebootInstance(await load(params.instanceUuid, params.requestId), params.type, params.requestId),
       ),
+    migration_ended: async ({ migrationId }) => {
+      operations.incoming.end(migrationId);
+      return null;
+    },
     set_host_enabled: ({ enabled }, { requestId }) =>
       tasks.run(async () => {
         await driver.setHostEnabled(enabled);

@@ -1,3 +1,4 @@
+import { FINAL_MIGRATION_STATUSES } from "../conductor/records/index.js";
 import type { Timers } from "../runtime/timers.js";
 import { drainingHandlers } from "./draining-handlers.js";
 import type { Heartbeat } from "./heartbeat.js";
@@ -29,20 +30,44 @@ export async function drain({ parts, tasks, periodics, heartbeat }: RunningAgent
   await endsWithin(timers, reserve, logged(parts, "stop taking requests", stopTaking(parts, tasks)));
   const cancelled = parts.operations.liveMigrations.cancelQueued();
   await endsWithin(timers, reserve, logged(parts, "cancel live migrations that wait", cancelled));
-  const idle = Promise.all([periodics?.stop(), tasks.idle()]);
+  const { incoming } = parts.operations;
+  void logged(parts, "look at the moves that are on their way here", forgetEnded(parts));
+  const idle = Promise.all([periodics?.stop(), allEnded(parts, tasks)]);
   if (!(await endsWithin(timers, timeout - reserve, idle))) {
-    parts.logger.warn(`${tasks.size} operations did not end in time; the next start deals with them`);
+    const left = tasks.size + incoming.size;
+    parts.logger.warn(`${left} operations did not end in time; the next start deals with them`);
   }
   parts.driver.setLifecycleListener(null);
   heartbeat.stop();
   await endsWithin(timers, reserve, logged(parts, "let go of the hypervisor", parts.driver.cleanupHost()));
 }
 
-/** The other host of a live migration must still be able to end it. */
+/** The other host of a move must still be able to end it. */
 async function stopTaking(parts: AgentParts, tasks: TaskTracker): Promise<void> {
-  if (parts.operations.liveMigrations.underWay)
+  const { incoming, liveMigrations } = parts.operations;
+  if (incoming.size > 0 || liveMigrations.underWay) {
     await parts.conductor.serve(drainingHandlers(agentHandlers(parts, tasks)));
-  else await parts.conductor.stopServing();
+  } else {
+    await parts.conductor.stopServing();
+  }
+}
+
+/** What runs, and the guests that are on their way: each may lead to the other. */
+async function allEnded(parts: AgentParts, tasks: TaskTracker): Promise<void> {
+  const { incoming } = parts.operations;
+  while (tasks.size > 0 || incoming.size > 0) {
+    await tasks.idle();
+    await incoming.idle();
+  }
+}
+
+/** The conductor tells of a move's end; of one that ended while it could not be told here, the record says so. */
+async function forgetEnded({ conductor, operations: { incoming } }: AgentParts): Promise<void> {
+  for (const id of incoming.migrations) {
+    const migration = await conductor.call("migration_get", { id });
+    const goesOn = migration?.deleted === 0 && !FINAL_MIGRATION_STATUSES.includes(migration.status);
+    if (!goesOn) incoming.end(id);
+  }
 }
 
 async function logged(parts: AgentParts, purpose: string, work: Promise<void>): Promise<void> {

@@ -113,6 +113,11 @@ export interface AgentMethods {
     MoveParams & { readonly destroyDisks: boolean; readonly data: LiveMigrateData },
     null
   >;
+  /**
+   * Call of the conductor to the destination of a resize, cold or live migration: its status is final, or its instance is
+   * deleted, so that nobody waits for the guest any more (spec 2.8). Nothing is kept for an agent that does not serve.
+   */
+  migration_ended: Method<{ readonly instanceUuid: string; readonly migrationId: number }, null>;
   /** Casts to the source. */
   live_migration_abort: Method<MoveParams, null>;
   live_migration_force_complete: Method<MoveParams, null>;

@@ -14,6 +14,7 @@ import { resizeInstance } from "./cold-move/resize-instance.js";
 import { revertResize } from "./cold-move/revert-resize.js";
 import { completePartialDeletion, deleteInstance } from "./delete-instance.js";
 import { isLeaseLost, mustNotUndo } from "./error-wrappers.js";
+import { IncomingMoves } from "./incoming-moves.js";
 import type { LiveMigrationOperations } from "./live-migration/contract.js";
 import { followDelete } from "./live-migration/follow-delete.js";
 import { LiveMigrations } from "./live-migration/live-migrations.js";
@@ -33,6 +34,7 @@ export const createOperations = (context: AgentContext, tracker: ResourceTracker
 /** Runs the flows of spec 6: one at a time for an instance, `max_concurrent_builds` builds at a time in all. */
 export class InstanceOperations implements Operations {
   readonly liveMigrations: LiveMigrationOperations;
+  readonly incoming = new IncomingMoves();
   readonly #parts: OperationParts;
   readonly #locks = new KeyedLock<string>();
   readonly #builds: TaskQueue;
@@ -40,7 +42,8 @@ export class InstanceOperations implements Operations {
   /** When a confirmation last ended without its answer, so that it may be `confirmed` and not over; ms. */
   #unsettledSince: number | null = null;
 
-  constructor(parts: OperationParts) {
+  constructor(given: Omit<OperationParts, "incoming">) {
+    const parts = { ...given, incoming: this.incoming };
     this.#parts = parts;
     this.liveMigrations = new LiveMigrations(parts);
     this.#builds = new TaskQueue(parts.context.config.defaults.maxConcurrentBuilds);

@@ -1,11 +1,13 @@
 import type { RequestContext } from "../../placement/types.js";
 import type { Faults } from "../../runtime/faults.js";
 import type { AgentContext, ResourceTracker } from "../contracts.js";
+import type { IncomingMoves } from "./incoming-moves.js";
 
 /** What every operation works with. */
 export interface OperationParts {
   readonly context: AgentContext;
   readonly tracker: ResourceTracker;
+  readonly incoming: IncomingMoves;
   /** Asked before each step of an operation (step-list.ts). */
   readonly faults?: StepFaults;
 }

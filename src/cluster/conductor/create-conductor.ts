@@ -14,6 +14,7 @@ import { operatorMethods } from "./methods/operator-methods.js";
 import { recordMethods } from "./methods/record-methods.js";
 import { sessionHandlers } from "./methods/session-handlers.js";
 import { type PlacementAccess, workMethods } from "./methods/work-methods.js";
+import { MoveEnds } from "./move-ends.js";
 import { Outbox } from "./outbox.js";
 import { type Message, readFrame } from "./read-frame.js";
 import { type AgentIdentity, Session, type SessionLimits } from "./session.js";
@@ -97,11 +98,14 @@ class Conductor implements ConductorServer {
       },
     });
     this.#forgetOldAnswers();
+    const moveEnds = new MoveEnds(store, this.#outbox, runtime.logger);
     this.#unsubscribe = store.onChange(({ kind, id }) => {
       if (kind === "message") {
         this.#outbox.deliver(String(id));
       } else if (kind === "task") {
         options.onTask?.();
+      } else if (kind === "migration") {
+        moveEnds.changed(Number(id));
       }
     });
   }

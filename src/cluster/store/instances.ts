@@ -91,9 +91,11 @@ export class Instances implements InstanceStore {
       }
       const now = clock.now();
       sql.run("UPDATE instances SET deleted = id, deleted_at = ?, updated_at = ? WHERE id = ?", now, now, id);
+      const migrations = sql.all("SELECT id FROM migrations WHERE instance_uuid = ? AND deleted = 0", uuid);
       sql.run("UPDATE migrations SET deleted = id, deleted_at = ? WHERE instance_uuid = ? AND deleted = 0", now, uuid);
       sql.run("DELETE FROM request_specs WHERE instance_uuid = ?", uuid);
       changes.changed("instance", uuid);
+      for (const [migrationId] of migrations) changes.changed("migration", Number(migrationId));
       return this.#existing(uuid, true);
     });
   }

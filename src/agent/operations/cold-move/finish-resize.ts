@@ -82,6 +82,8 @@ export async function finishResize(parts: OperationParts, request: FinishResizeR
     } catch (error) {
       if (mustNotUndo(error)) throw error;
       await finishFailed(progress, error);
+    } finally {
+      parts.incoming.end(request.migrationId);
     }
   });
 }

@@ -81,17 +81,34 @@ export const PREP_RESIZE = stepList<PrepProgress>("prep_resize", {
   },
 });
 
-/** @throws the error, unless the conductor tries another host or the instance was taken by somebody else. */
+/**
+ * From here on the instance is on its way to this host, until finish_resize has ended or the move is given up (spec 2.8).
+ * @throws the error, unless the conductor tries another host or the instance was taken by somebody else.
+ */
 export async function prepResize(parts: OperationParts, request: PrepResizeRequest): Promise<void> {
+  const { incoming } = parts;
+  const { migrationId } = request;
+  incoming.begin(migrationId);
+  try {
+    if (!(await prepare(parts, request))) incoming.end(migrationId);
+  } catch (error) {
+    if (!mustNotUndo(error)) incoming.end(migrationId);
+    throw error;
+  }
+}
+
+/** Whether the source was told to begin. */
+async function prepare(parts: OperationParts, request: PrepResizeRequest): Promise<boolean> {
   const progress: PrepProgress = { parts, request, move: await lookUpMove(parts, request), claim: null };
   const { instanceUuid, requestId } = request;
-  await withActionEvent(parts.context, { instanceUuid, requestId, event: "compute_prep_resize" }, async () => {
+  return withActionEvent(parts.context, { instanceUuid, requestId, event: "compute_prep_resize" }, async () => {
     try {
-      await runSteps(parts, PREP_RESIZE, progress);
+      return await runSteps(parts, PREP_RESIZE, progress);
     } catch (error) {
       // Whether the source has the message is not known: what is left is as after a crash.
       if (mustNotUndo(error)) throw error;
       await prepFailed(progress, error);
+      return false;
     }
   });
 }

@@ -15,10 +15,8 @@ export interface LiveMigrationOperations {
   postAtDestination(request: Request<"post_live_migration_at_destination">): Promise<void>;
   /** D. Nothing is done for an instance that is here, or that another migration brings here. */
   rollBackAtDestination(request: Request<"rollback_live_migration_at_destination">): Promise<void>;
-  /** D: resolves when the migration that was made ready here has come, or was taken back (spec 2.8). */
-  incomingEnds(migrationId: number): Promise<void>;
 
-  /** The host is source or destination of one now. */
+  /** The host is source of one now. */
   readonly underWay: boolean;
 
   /** S, rows 5-9; resolves when all is over. */

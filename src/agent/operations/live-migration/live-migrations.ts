@@ -14,7 +14,6 @@ import type { LiveMigrationOperations } from "./contract.js";
 import { ABORT_STEPS, type Control, FORCE_COMPLETE_STEPS, findInstance } from "./control.js";
 import { POST_AT_DESTINATION_STEPS, PRE_STEPS, ROLLBACK_AT_DESTINATION_STEPS, receive } from "./destination.js";
 import { driverData, type Flow } from "./flow.js";
-import { IncomingMigrations } from "./incoming-migrations.js";
 import { endOrAbandon, migrate } from "./migrate.js";
 import { OutgoingMigration } from "./outgoing-migration.js";
 import { recoverMigration, unfinishedMigrations } from "./recover.js";
@@ -30,7 +29,6 @@ export class LiveMigrations implements LiveMigrationOperations {
   readonly #parts: OperationParts;
   readonly #queue: TaskQueue;
   readonly #outgoing = new Map<number, OutgoingMigration>();
-  readonly #incoming = new IncomingMigrations();
   /** By instance, on the destination: a roll-back waits for the preparation that its source has given up. */
   readonly #destination = new KeyedLock<string>();
   /** When recovery first saw a migration as accepted, by its id; monotonic. */
@@ -85,13 +83,13 @@ export class LiveMigrations implements LiveMigrationOperations {
     const event = { instanceUuid, requestId, event: "compute_pre_live_migration" };
     return this.#destination.run(instanceUuid, () =>
       withActionEvent(parts.context, event, async () => {
-        this.#incoming.begin(migrationId);
+        this.#parts.incoming.begin(migrationId);
         try {
           const incoming = await receive<"pre_live_migration">(parts, request);
           await runSteps(parts, PRE_STEPS, incoming);
           return incoming.data;
         } catch (error) {
-          this.#incoming.end(migrationId);
+          this.#parts.incoming.end(migrationId);
           throw error;
         }
       }),
@@ -106,7 +104,7 @@ export class LiveMigrations implements LiveMigrationOperations {
       withActionEvent(parts.context, event, async () => {
         const incoming = await receive<"post_live_migration_at_destination">(parts, request);
         await runSteps(parts, POST_AT_DESTINATION_STEPS, incoming);
-      }).finally(() => this.#incoming.end(migrationId)),
+      }).finally(() => this.#parts.incoming.end(migrationId)),
     );
   }
 
@@ -118,16 +116,12 @@ export class LiveMigrations implements LiveMigrationOperations {
       withActionEvent(parts.context, event, async () => {
         const found = await receive<"rollback_live_migration_at_destination">(parts, request, { readDeleted: true });
         await runSteps(parts, ROLLBACK_AT_DESTINATION_STEPS, found);
-      }).finally(() => this.#incoming.end(migrationId)),
+      }).finally(() => this.#parts.incoming.end(migrationId)),
     );
   }
 
   get underWay(): boolean {
-    return this.#outgoing.size > 0 || this.#incoming.size > 0;
-  }
-
-  incomingEnds(migrationId: number): Promise<void> {
-    return this.#incoming.ends(migrationId);
+    return this.#outgoing.size > 0;
   }
 
   async liveMigration(request: Request<"live_migration">): Promise<void> {

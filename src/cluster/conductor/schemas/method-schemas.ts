@@ -206,6 +206,7 @@ export const AGENT_PARAMS: ParamsSchemas<AgentMethods, AgentMethod> = {
   pre_live_migration: { ...move, blockMigration: nullable(flag), data: anyObject },
   post_live_migration_at_destination: move,
   rollback_live_migration_at_destination: { ...move, destroyDisks: flag, data: anyObject },
+  migration_ended: { instanceUuid: uuid, migrationId: id },
   live_migration_abort: move,
   live_migration_force_complete: move,
   pause_instance: instanceAndRequest,

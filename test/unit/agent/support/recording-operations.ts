@@ -1,4 +1,5 @@
 import type { AgentContext, Operations } from "../../../../src/agent/contracts.js";
+import { IncomingMoves } from "../../../../src/agent/operations/incoming-moves.js";
 
 /** Operations that only say that they were asked for, unless a test gives one that does something. */
 export function recordingOperations(
@@ -40,7 +41,6 @@ export function recordingOperations(
       postAtDestination: ({ instanceUuid }) => note("post-at-destination")({ uuid: instanceUuid }),
       rollBackAtDestination: ({ instanceUuid }) => note("roll-back-at-destination")({ uuid: instanceUuid }),
       underWay: false,
-      incomingEnds: async () => {},
       liveMigration: ({ instanceUuid }) => note("live-migration")({ uuid: instanceUuid }),
       abort: ({ instanceUuid }) => note("abort")({ uuid: instanceUuid }),
       forceComplete: ({ instanceUuid }) => note("force-complete")({ uuid: instanceUuid }),
@@ -49,6 +49,7 @@ export function recordingOperations(
       cancelQueued: async () => {},
       recover: async () => {},
     },
+    incoming: new IncomingMoves(),
     recoverColdMoves: async () => {},
     active: 0,
     ...given,

@@ -1,0 +1,39 @@
+import { FINAL_MIGRATION_STATUSES, type MigrationType } from "../../conductor/records/index.js";
+import type { Logger } from "../../runtime/logger.js";
+import type { Store } from "../store/store.js";
+import type { Outbox } from "./outbox.js";
+
+/** Evacuations have no second host that could still be at work. */
+const MOVES: readonly MigrationType[] = ["migration", "resize", "live-migration"];
+
+/** Milliseconds; what an agent does about it takes none. */
+const TIMEOUT = 10_000;
+
+/**
+ * Tells the destination that a move has ended, whoever ended it: its agent may be waiting for the guest before it stops (spec
+ * 2.8). An agent that cannot be told now looks at the records itself when it begins to wait.
+ */
+export class MoveEnds {
+  readonly #store: Store;
+  readonly #outbox: Outbox;
+  readonly #logger: Logger;
+
+  constructor(store: Store, outbox: Outbox, logger: Logger) {
+    this.#store = store;
+    this.#outbox = outbox;
+    this.#logger = logger;
+  }
+
+  /** The migration was written, or deleted with its instance. */
+  changed(id: number): void {
+    const migration = this.#store.migrations.get(id);
+    if (!migration || !MOVES.includes(migration.migrationType)) return;
+    if (migration.deleted === 0 && !FINAL_MIGRATION_STATUSES.includes(migration.status)) return;
+    const { instanceUuid, destCompute: host } = migration;
+    const session = host === null ? undefined : this.#outbox.server(host);
+    if (host === null || !session) return;
+    session
+      .ask("migration_ended", { params: { instanceUuid, migrationId: id }, meta: { host }, timeout: TIMEOUT })
+      .catch((err: unknown) => this.#logger.debug("a destination was not told that a move ended", { err, host }));
+  }
+}
