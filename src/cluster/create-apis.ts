@@ -11,7 +11,7 @@ import type { Store } from "./store/store.js";
 export interface ApisOptions {
   /** Default: a new one over the store; for who needs it before the others. */
   readonly identity?: Identity;
-  readonly runtime: Pick<Runtime, "clock" | "random" | "logger">;
+  readonly runtime: Pick<Runtime, "clock" | "timers" | "random" | "logger">;
   readonly digests: Digests;
   readonly store: Store;
   readonly bus: AgentBus;
@@ -36,7 +36,7 @@ export interface Apis {
 /** The embedded Identity, Compute and Image APIs over one state of record. */
 export const createApis = (options: ApisOptions): Apis => {
   const { store, digests, runtime } = options;
-  const { clock, random, logger } = runtime;
+  const { clock, timers, random, logger } = runtime;
   const identity = options.identity ?? createIdentity({ sql: store.database, clock, random, digests });
   const { validate } = identity;
   const image = createImageApi({ validate, random, store });
@@ -46,6 +46,7 @@ export const createApis = (options: ApisOptions): Apis => {
     placement: options.placement,
     validate,
     clock,
+    timers,
     random,
     digests,
     logger,

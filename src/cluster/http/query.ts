@@ -16,6 +16,20 @@ export class Query {
   }
 
   get names(): string[] {
-    return [...new Set(this.entries.map(([name]) => name))];
+    return [...this.lists().keys()];
+  }
+
+  /** All values of each name, in one walk: a query may have thousands of names. */
+  lists(): ReadonlyMap<string, readonly string[]> {
+    const lists = new Map<string, string[]>();
+    for (const [name, value] of this.entries) {
+      const list = lists.get(name);
+      if (list) {
+        list.push(value);
+      } else {
+        lists.set(name, [value]);
+      }
+    }
+    return lists;
   }
 }

@@ -2,7 +2,6 @@ import type { InstanceFilters } from "../../conductor/methods.js";
 import type { Instance } from "../../conductor/records/index.js";
 import { refuse } from "./check.js";
 import { Conditions } from "./conditions.js";
-import { NamePattern } from "./name-pattern.js";
 import type { Sql } from "./sql.js";
 import type { InstanceQuery } from "./store.js";
 import type { Table } from "./table.js";
@@ -60,25 +59,32 @@ export function filterInstances(table: Table<Instance>, filters: InstanceFilters
   return table.many(`${conditions.sql} ORDER BY id`, ...conditions.values);
 }
 
-/** The Compute API's list. @throws {InvalidParameters} an unknown sort key, marker or pattern. */
+/** The Compute API's list. @throws {InvalidParameters} an unknown sort key or marker. */
 export function queryInstances(table: Table<Instance>, sql: Sql, query: InstanceQuery): Instance[] {
   const conditions = conditionsOf(query);
   const order = orderOf(table, query.sort);
   const limit = query.limit ?? Number.MAX_SAFE_INTEGER;
-  if (query.marker === undefined && query.name === undefined) {
+  if (query.marker === undefined) {
     return table.many(`${conditions.sql} ORDER BY ${order} LIMIT ?`, ...conditions.values, limit);
   }
-  const found = sql.all(
-    `SELECT uuid, display_name FROM instances WHERE ${conditions.sql} ORDER BY ${order}`,
-    ...conditions.values,
-  );
-  const pattern = query.name === undefined ? undefined : new NamePattern(query.name);
-  const named = pattern ? found.filter(([, name]) => pattern.matches(String(name))) : found;
-  const uuids = named.map(([uuid]) => String(uuid));
+  const uuids = queryNames(table, sql, query).map(({ uuid }) => uuid);
   const page = uuids.slice(startOf(uuids, query.marker)).slice(0, limit);
   const rows = table.many("uuid IN (SELECT value FROM json_each(?))", JSON.stringify(page));
   const byUuid = new Map(rows.map((row) => [row.uuid, row]));
   return page.flatMap((uuid) => byUuid.get(uuid) ?? []);
+}
+
+/** Who is in that list, in its order; marker and limit are not looked at. @throws {InvalidParameters} an unknown sort key. */
+export function queryNames(
+  table: Table<Instance>,
+  sql: Sql,
+  query: InstanceQuery,
+): { readonly uuid: string; readonly displayName: string }[] {
+  const conditions = conditionsOf(query);
+  const order = orderOf(table, query.sort);
+  return sql
+    .all(`SELECT uuid, display_name FROM instances WHERE ${conditions.sql} ORDER BY ${order}`, ...conditions.values)
+    .map(([uuid, name]) => ({ uuid: String(uuid), displayName: String(name) }));
 }
 
 function conditionsOf(query: InstanceQuery): Conditions {

@@ -9,7 +9,7 @@ import type { Instance, InstanceChanges, InstanceFault } from "../../conductor/r
 import { refuse } from "./check.js";
 import type { SqlValue } from "./codec.js";
 import { INSTANCE_COLUMNS, INSTANCE_FAULT_COLUMNS, newInstance } from "./instance-columns.js";
-import { filterInstances, queryInstances } from "./instance-queries.js";
+import { filterInstances, queryInstances, queryNames } from "./instance-queries.js";
 import type { InstanceQuery, InstanceStore, NewInstance } from "./store.js";
 import type { StoreContext } from "./store-context.js";
 import { Table } from "./table.js";
@@ -50,6 +50,10 @@ export class Instances implements InstanceStore {
 
   list(query: InstanceQuery): Instance[] {
     return queryInstances(this.#table, this.#context.sql, query);
+  }
+
+  names(query: InstanceQuery): ReturnType<InstanceStore["names"]> {
+    return queryNames(this.#table, this.#context.sql, query);
   }
 
   countByHost(host: string): number {

@@ -122,6 +122,8 @@ export interface InstanceStore {
   byFilters(filters: InstanceFilters): Instance[];
   /** For the Compute API; newest first; soft-deleted rows only when asked for. */
   list(query: InstanceQuery): Instance[];
+  /** The same list without marker and limit, in its order: for filters that SQL cannot judge. */
+  names(query: InstanceQuery): readonly { readonly uuid: string; readonly displayName: string }[];
   countByHost(host: string): number;
   create(instance: NewInstance): Instance;
   save(
@@ -146,8 +148,6 @@ export interface InstanceQuery {
   readonly node?: string;
   readonly vmStates?: readonly VmState[];
   readonly taskStates?: readonly (TaskState | null)[];
-  /** MySQL-like regular expression on the display name, as Nova's `name` filter. */
-  readonly name?: string;
   readonly flavorId?: string;
   readonly imageRef?: string;
   readonly uuids?: readonly string[];

@@ -4,6 +4,7 @@ import type { Clock } from "../../../runtime/clock.js";
 import type { Digests } from "../../../runtime/digests.js";
 import type { Logger } from "../../../runtime/logger.js";
 import type { Random } from "../../../runtime/random.js";
+import type { Timers } from "../../../runtime/timers.js";
 import type { AgentBus } from "../../conductor/agent-bus.js";
 import type { ValidateToken } from "../../credentials.js";
 import type { Store } from "../../store/store.js";
@@ -16,6 +17,7 @@ export interface ComputeDeps {
   readonly placement: Pick<ReportClient, "aggregateAddHost" | "aggregateRemoveHost">;
   readonly validate: ValidateToken;
   readonly clock: Clock;
+  readonly timers: Timers;
   readonly random: Random;
   readonly digests: Digests;
   readonly logger: Logger;

@@ -1,5 +1,6 @@
 import type { Format } from "ajv";
 import { parseIsoTime } from "../../http/times.js";
+import { isNamePattern } from "../servers/name-pattern.js";
 
 const UUID = /^(?:urn:uuid:)?\{?([0-9a-f]{8}-?(?:[0-9a-f]{4}-?){3}[0-9a-f]{12})\}?$/i;
 
@@ -18,6 +19,7 @@ export const FORMATS: Readonly<Record<string, Format>> = {
   name: (text) => text !== "" && PRINTABLE.test(text),
   name_with_spaces: (text) => text.trim() !== "" && PRINTABLE.test(text.trim()),
   az_name: (text) => text !== "" && PRINTABLE.test(text) && !text.includes(":"),
+  regex: isNamePattern,
   ipv4: (text) => /^(?:(?:25[0-5]|2[0-4]\d|1?\d?\d)(?:\.|$)){4}$/.test(text) && !text.endsWith("."),
   ipv6: (text) => /^[0-9a-f:.]{2,45}$/i.test(text) && text.includes(":"),
 };

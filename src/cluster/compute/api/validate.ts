@@ -54,8 +54,7 @@ export class SchemaValidator {
 
   /** Each parameter is judged as the list of its values. @throws {Fault} 400 */
   query(query: Query, of: SchemaVersions<unknown>, version: number): void {
-    const value = Object.fromEntries(query.names.map((name) => [name, query.all(name)]));
-    this.#check(value, of, version, false, "query parameters");
+    this.#check(Object.fromEntries(query.lists()), of, version, false, "query parameters");
   }
 
   #check(value: unknown, of: SchemaVersions<unknown>, version: number, legacy: boolean, what: Input): void {

@@ -11,11 +11,14 @@ import type { Call } from "../api/call.js";
 import { badRequest, Fault } from "../api/fault.js";
 import { requireAdmin } from "../api/policy.js";
 import { boolFromText } from "../api/schema-parts.js";
+import { NamePattern } from "./name-pattern.js";
 import { statesOfStatus } from "./server-status.js";
 
 /** What a list of servers is about: what the state of record can select, and what is judged server by server. */
 export interface ServerFilters {
   readonly query: InstanceQuery;
+  /** Of the display name. */
+  readonly name: NamePattern | undefined;
   readonly predicates: readonly ((instance: Instance) => boolean)[];
   /** Nothing can match. */
   readonly nothing: boolean;
@@ -84,7 +87,6 @@ export const readFilters = (call: Call, rule: string): ServerFilters => {
     ...readTimes(get),
     ...present("host", get("host")),
     ...present("node", get("node")),
-    ...present("name", get("name") ?? get("display_name")),
     ...present("flavorId", get("flavor")),
     ...present("imageRef", get("image") ?? get("image_ref")),
     ...present("uuids", get("uuid")?.split(",")),
@@ -94,7 +96,13 @@ export const readFilters = (call: Call, rule: string): ServerFilters => {
     const value = get(name);
     return value === undefined ? [] : [(instance: Instance) => judge(instance, value)];
   });
-  return { query: withDeleted(call, query, get), predicates, nothing: states === undefined };
+  const name = get("name") ?? get("display_name");
+  return {
+    query: withDeleted(call, query, get),
+    name: name === undefined ? undefined : new NamePattern(name),
+    predicates,
+    nothing: states === undefined,
+  };
 };
 
 type Get = (name: string) => string | undefined;

@@ -8,14 +8,25 @@ const FILTERS = [
   "launch_index",
   "image_ref",
   "image",
+  "vm_state",
+  "task_state",
+  "host",
+  "uuid",
+  "status",
+  "all_tenants",
+  "soft_deleted",
+  "deleted",
+  "marker",
+  "sort_key",
+];
+
+/** Filters that Nova hands to its database as regular expressions. What is none is refused, also where it is compared here. */
+const PATTERNS = [
   "kernel_id",
   "ramdisk_id",
   "hostname",
   "key_name",
   "power_state",
-  "vm_state",
-  "task_state",
-  "host",
   "node",
   "flavor",
   "reservation_id",
@@ -27,24 +38,22 @@ const FILTERS = [
   "description",
   "display_description",
   "locked_by",
-  "uuid",
   "root_device_name",
   "config_drive",
   "progress",
-  "status",
   "ip",
   "ip6",
-  "all_tenants",
-  "soft_deleted",
-  "deleted",
   "created_at",
-  "changes-since",
-  "marker",
-  "sort_key",
-] as const;
+];
+
+const PATTERN = { type: "string", format: "regex" };
+
+const each = (names: readonly string[], schema: Schema): Readonly<Record<string, Schema>> =>
+  Object.fromEntries(names.map((name) => [name, schema]));
 
 const properties = (...more: string[]): Readonly<Record<string, Schema>> => ({
-  ...Object.fromEntries([...FILTERS, ...more].map((name) => [name, MULTI()])),
+  ...each(FILTERS, MULTI()),
+  ...each([...PATTERNS, ...more], MULTI(PATTERN)),
   "changes-since": MULTI({ type: "string", format: "date-time" }),
   limit: MULTI({ ...INTEGER_TEXT }),
   sort_dir: MULTI({ type: "string", enum: ["asc", "desc"] }),

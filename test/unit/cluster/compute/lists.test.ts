@@ -38,6 +38,11 @@ describe("filters of servers", () => {
     ["", 1, ["db1", "web2", "web1"]],
     ["?name=web", 1, ["web2", "web1"]],
     ["?name=^db.$", 1, ["db1"]],
+    ["?name=WEB1|db", 1, ["db1", "web1"]],
+    [String.raw`?name=w\w%2B\d\Z`, 1, ["web2", "web1"]],
+    [`?name=${"(a|a)".repeat(40)}b`, 1, []],
+    ["?name=web&limit=1", 1, ["web2"]],
+    ["?name=web&tags=b", 26, ["web1"]],
     ["?status=ACTIVE", 1, ["db1", "web1"]],
     ["?status=shutoff", 1, ["web2"]],
     ["?status=MIGRATING", 1, ["db1"]],
@@ -79,7 +84,10 @@ describe("filters of servers", () => {
     ["?all_tenants=perhaps", 1, "Unrecognized value 'perhaps'"],
     ["?colour=red", 75, "Additional properties are not allowed ('colour' was unexpected)"],
     ["?sort_key=colour", 1, "Invalid input for query parameters sort_key."],
-    ["?name=(((", 1, "name"],
+    ["?name=(((", 1, "Invalid input for query parameters name. Value: (((. '(((' is not a 'regex'"],
+    ["?name=", 1, "Invalid input for query parameters name. Value: . '' is not a 'regex'"],
+    [String.raw`?name=(a)\1`, 1, String.raw`Value: (a)\1. '(a)\\1' is not a 'regex'`],
+    ["?hostname=*", 1, "Invalid input for query parameters hostname. Value: *. '*' is not a 'regex'"],
   ])("%s (2.%i) is refused", async (query, version, message) => {
     const reply = await list(query, version);
     expect([reply.status, reply.message]).toEqual([400, expect.stringContaining(message)]);
@@ -110,6 +118,16 @@ describe("pages of servers", () => {
       path = next?.slice(next.indexOf("?"));
     }
     expect(seen).toEqual(["e", "d", "c", "b", "a"]);
+  });
+
+  test("with a name: the marker is a place in the order, whatever it is called itself", async () => {
+    for (const name of ["web1", "db1", "web2", "db2", "web3"]) {
+      server(name);
+      await world.world.advance(1000);
+    }
+    const marker = world.store.instances.names({})[1]?.uuid;
+    expect(await names(`?name=web&limit=1&marker=${marker}`)).toEqual(["web2"]);
+    expect(await names(`?name=db&limit=1&marker=${marker}`)).toEqual(["db1"]);
   });
 
   test("with a filter that the state of record doesn't know", async () => {

@@ -1,0 +1,109 @@
+import { RE2JS } from "re2js";
+
+/** Characters of a pattern; a name has no more. */
+const LONGEST = 255;
+/** Members of a pattern when its counted repetitions are written out; each costs time with each character of a name. */
+const MOST_MEMBERS = 500;
+/** Steps of the matcher after which others get their turn: some 20 ms at worst. */
+const SLICE = 400_000;
+
+/**
+ * A regular expression of a user, found anywhere in a text, letter case ignored: what Nova's filters take, which Python
+ * judges and the database matches. RE2 matches it in a time that grows with the length of the text and no more, so that
+ * no pattern holds up other requests; what RE2 lacks (backreferences, looking around) is as invalid as what Python refuses.
+ */
+export class NamePattern {
+  readonly #expression: RE2JS;
+
+  /** @throws {SyntaxError} when it is none, or larger than any filter of names has to be */
+  constructor(pattern: string) {
+    if (pattern === "" || pattern.length > LONGEST || membersOf(pattern) > MOST_MEMBERS) {
+      throw new SyntaxError(`a pattern has 1 to ${LONGEST} characters and ${MOST_MEMBERS} members`);
+    }
+    try {
+      this.#expression = RE2JS.compile(translated(pattern), RE2JS.CASE_INSENSITIVE);
+    } catch (error) {
+      throw new SyntaxError(`not a regular expression: ${pattern}`, { cause: error });
+    }
+  }
+
+  matches(name: string): boolean {
+    return this.#expression.test(name);
+  }
+
+  /**
+   * Those whose name matches, in their order. However many they are, nobody else waits for them.
+   * @param pause lets others have their turn
+   */
+  async select<T>(
+    members: readonly T[],
+    nameOf: (member: T) => string,
+    pause: () => Promise<void>,
+  ): Promise<readonly T[]> {
+    const found: T[] = [];
+    let steps = 0;
+    for (const member of members) {
+      const name = nameOf(member);
+      steps += this.#expression.programSize() * (name.length + 1);
+      if (steps > SLICE) {
+        steps = 0;
+        await pause();
+      }
+      if (this.matches(name)) {
+        found.push(member);
+      }
+    }
+    return found;
+  }
+}
+
+export function isNamePattern(text: string): boolean {
+  try {
+    new NamePattern(text);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** Letters and digits that Python allows behind a backslash, and RE2 too or in another spelling. */
+const ESCAPES = /^[AbBdDsSwWafnrtvx0]$/;
+const GROUP_NAMED_OTHERWISE = /(?<!\\)\(\?</;
+
+/** Python's dialect in RE2's words. @throws {SyntaxError} what RE2 takes and Python does not */
+function translated(pattern: string): string {
+  if (GROUP_NAMED_OTHERWISE.test(pattern)) throw new SyntaxError("unknown extension ?<");
+  return pattern.replaceAll(/\\(.)/gsu, (escaped, char: string) => {
+    if (char === "Z") return "\\z";
+    if (char > "\x7f") return char;
+    if (/[A-Za-z0-9]/.test(char) && !ESCAPES.test(char)) throw new SyntaxError(`bad escape ${escaped}`);
+    return escaped;
+  });
+}
+
+const TOKEN = /\\.|\[\^?\]?(?:\[:\w+:\]|\\.|[^\]\\])*\]|\{(\d+)(?:,(\d*))?\}|./gsu;
+
+/** How many members the pattern has when `a{3}` is written `aaa`: what compiling and matching it costs. */
+function membersOf(pattern: string): number {
+  const groups = [0];
+  let last = 0;
+  const add = (members: number): void => {
+    groups.push((groups.pop() ?? 0) + members);
+  };
+  for (const [token, least, most] of pattern.matchAll(TOKEN)) {
+    if (token === "(") {
+      groups.push(0);
+    } else if (token === ")") {
+      last = (groups.pop() ?? 0) + 1;
+      add(last);
+    } else if (least === undefined) {
+      last = 1;
+      add(last);
+    } else {
+      const times = Math.max(1, Number(least), Number(most ?? 0));
+      add(last * (times - 1));
+      last *= times;
+    }
+  }
+  return groups.reduce((sum, members) => sum + members, 0);
+}
