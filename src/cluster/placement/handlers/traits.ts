@@ -15,6 +15,7 @@ import type { Trait } from "../model/records.js";
 import { CUSTOM_TRAIT, LIST_TRAITS, PUT_TRAITS } from "../schemas/membership.js";
 import { CannotChangeStandard, createTrait, deleteTrait, InUse } from "../store/class-changes.js";
 import { setTraits } from "../store/membership-changes.js";
+import { beginsLike } from "./like-prefix.js";
 
 export function putTrait(call: Call): Answer {
   call.can("placement:traits:update");
@@ -84,17 +85,7 @@ function nameFilter(text: string): (trait: Trait) => boolean {
     return (trait) => names.has(trait.name);
   }
   if (operator !== "startswith") return () => true;
-  const like = likePattern(value);
-  return (trait) => like.test(trait.name);
-}
-
-/** The prefix goes into SQL's LIKE unquoted: `_` and `%` are wildcards, and case does not matter. */
-function likePattern(prefix: string): RegExp {
-  const source = prefix
-    .replace(/[.*+?^${}()|[\]\\]/g, "\\$&")
-    .replaceAll("%", "[\\s\\S]*")
-    .replaceAll("_", "[\\s\\S]");
-  return new RegExp(`^${source}`, "i");
+  return (trait) => beginsLike(trait.name, value);
 }
 
 function traitsJson(traits: Iterable<Trait>, generation?: number): string {
