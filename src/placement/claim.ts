@@ -45,10 +45,9 @@ export class Claimer {
   #judge(consumer: string, answer: PlacementAnswer): boolean | typeof AGAIN {
     if (answer.ok) return true;
     if (answer.isConsumerConflict) {
-      throw new AllocationUpdateFailed(
-        `the allocations of consumer ${consumer} were changed by somebody else meanwhile; the operation has to be asked for again`,
-        answer,
-      );
+      const reason =
+        "another process changed the consumer after its allocations were read; ask for the operation again";
+      throw new AllocationUpdateFailed(consumer, reason, answer);
     }
     if (answer.isConcurrentUpdate) return AGAIN;
     this.#logger.warn("allocations were refused", { consumer, answer: answer.describe() });
@@ -56,11 +55,15 @@ export class Claimer {
   }
 }
 
-/** Providers that the consumer holds already stay as they are: shared ones are not claimed twice. */
+/**
+ * Providers that the consumer holds already stay as they are: shared ones are not claimed twice. They come first, as those
+ * of an evacuation's source do in what Nova writes.
+ */
 function wanted({ request, held }: Claim, current: ConsumerAllocations): Allocations {
   const requested = onlyResources(request.allocations);
   if (held === "replace" || holdsNothing(current)) return requested;
-  return { ...requested, ...onlyResources(current.allocations) };
+  const kept = onlyResources(current.allocations);
+  return { ...kept, ...requested, ...kept };
 }
 
 const onlyResources = (allocations: Allocations): Allocations =>

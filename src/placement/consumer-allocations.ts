@@ -14,7 +14,7 @@ export async function readConsumer(
 ): Promise<ConsumerAllocations> {
   const answer = await http.get(`/allocations/${consumer}`, { ...context, version: CONSUMER_GENERATION_VERSION });
   if (!answer.ok) {
-    throw new ConsumerAllocationRetrievalFailed(`reading the allocations of consumer ${consumer} failed`, answer);
+    throw new ConsumerAllocationRetrievalFailed(consumer, "they could not be read", answer);
   }
   return answer.read(({ allocations, project_id, user_id, consumer_generation }) => ({
     allocations: mapRecord(allocations, readAllocation),

@@ -38,8 +38,8 @@ export class AllocationDeleter {
 function expectDeleted(consumer: string, answer: PlacementAnswer): true {
   if (answer.ok) return true;
   throw new AllocationDeleteFailed(
-    `the allocations of consumer ${consumer} could not be deleted; try again, or use "openstack resource provider ` +
-      `allocation delete ${consumer}"`,
+    consumer,
+    `they were not deleted; try again, or use "openstack resource provider allocation delete ${consumer}"`,
     answer,
   );
 }

@@ -30,16 +30,16 @@ export class AllocationEditor {
     const done = await this.#retries.run(async () => {
       const current = await readConsumer(this.#http, consumer, context);
       if (holdsNothing(current)) {
-        throw new AllocationUpdateFailed(`consumer ${consumer} holds nothing that could be changed`);
+        throw new AllocationUpdateFailed(consumer, "it holds nothing that could be changed");
       }
       const write = rewriteOf(current, edit(current.allocations));
       const answer = await writeConsumer(this.#http, consumer, write, context);
       if (answer.isConcurrentUpdate) return AGAIN;
-      if (!answer.ok) throw new AllocationUpdateFailed(`the allocations of consumer ${consumer} were refused`, answer);
+      if (!answer.ok) throw new AllocationUpdateFailed(consumer, "the change was refused", answer);
       return true;
     }, context.signal);
     if (!done) {
-      throw new AllocationUpdateFailed(`the allocations of consumer ${consumer} kept changing; try again later`);
+      throw new AllocationUpdateFailed(consumer, "they kept changing; try again later");
     }
   }
 
@@ -81,7 +81,8 @@ function subtract(consumer: string, held: Allocations, amounts: Allocations): Al
     for (const [name, amount] of Object.entries(resources)) {
       if (amount < 0) {
         throw new AllocationUpdateFailed(
-          `consumer ${consumer} holds ${held[provider]?.resources[name] ?? 0} ${name} on provider ${provider}, ` +
+          consumer,
+          `it holds ${held[provider]?.resources[name] ?? 0} ${name} on provider ${provider}, ` +
             `${amounts[provider]?.resources[name]} should be taken away`,
         );
       }

@@ -57,6 +57,10 @@ export class ResourceProviderTraitRetrievalFailed extends PlacementError {
 }
 export class ResourceProviderAllocationRetrievalFailed extends PlacementError {
   override readonly name = "ResourceProviderAllocationRetrievalFailed";
+
+  constructor(provider: string, reason: string, answer?: DescribedAnswer) {
+    super(`Failed to retrieve allocations for resource provider ${provider}: ${reason}`, answer);
+  }
 }
 /** Somebody else changed the provider: read again and try again. */
 export class ResourceProviderUpdateConflict extends PlacementError {
@@ -95,15 +99,32 @@ export class TraitCreationFailed extends PlacementError {
 export class PlacementReshapeConflict extends PlacementError {
   override readonly name = "PlacementReshapeConflict";
 }
+/** The text is Nova's, as that of the three below: they become faults of instances, and operators search for them. */
 export class ConsumerAllocationRetrievalFailed extends PlacementError {
   override readonly name = "ConsumerAllocationRetrievalFailed";
+
+  constructor(consumer: string, reason: string, answer?: DescribedAnswer) {
+    super(`Failed to retrieve allocations for consumer ${consumer}: ${reason}`, answer);
+  }
 }
 export class AllocationUpdateFailed extends PlacementError {
   override readonly name = "AllocationUpdateFailed";
+
+  constructor(consumer: string, reason: string, answer?: DescribedAnswer) {
+    super(`Failed to update allocations for consumer ${consumer}. Error: ${reason}`, answer);
+  }
 }
 export class AllocationMoveFailed extends PlacementError {
   override readonly name = "AllocationMoveFailed";
+
+  constructor(source: string, target: string, reason: string, answer?: DescribedAnswer) {
+    super(`Failed to move allocations from consumer ${source} to consumer ${target}. Error: ${reason}`, answer);
+  }
 }
 export class AllocationDeleteFailed extends PlacementError {
   override readonly name = "AllocationDeleteFailed";
+
+  constructor(consumer: string, reason: string, answer?: DescribedAnswer) {
+    super(`Failed to delete allocations for consumer ${consumer}. Error: ${reason}`, answer);
+  }
 }

@@ -59,10 +59,7 @@ export class AllocationMover {
     });
     if (answer.ok) return true;
     if (answer.isConsumerConflict) {
-      throw new AllocationMoveFailed(
-        `the allocations of ${source} or ${target} were changed by somebody else meanwhile`,
-        answer,
-      );
+      throw new AllocationMoveFailed(source, target, "another process changed one of them meanwhile", answer);
     }
     if (answer.isConcurrentUpdate) return AGAIN;
     this.#logger.warn("allocations could not be moved", { source, target, answer: answer.describe() });

@@ -13,7 +13,7 @@ export async function readProviderAllocations(
 ): Promise<ProviderAllocations> {
   const answer = await http.get(`/resource_providers/${uuid}/allocations`, context);
   if (!answer.ok) {
-    throw new ResourceProviderAllocationRetrievalFailed(`reading the allocations of provider ${uuid} failed`, answer);
+    throw new ResourceProviderAllocationRetrievalFailed(uuid, "they could not be read", answer);
   }
   return answer.read((body) => {
     const consumers = mapRecord(body.allocations, (held) => mapRecord(asRecord(held).resources, asNumber));

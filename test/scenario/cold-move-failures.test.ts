@@ -1,4 +1,5 @@
 import { expect } from "vitest";
+import { MessagingTimeout } from "../../src/conductor/errors.js";
 import { ComputeResourcesUnavailable, InstanceFaultRollback } from "../../src/virt/errors.js";
 import {
   BIGGER,
@@ -10,6 +11,7 @@ import {
   NEW,
   OLD,
   prepareMove,
+  REQUEST,
   resized,
   startHosts,
   statusOf,
@@ -104,16 +106,85 @@ for (const quirk of [false, true]) {
 }
 
 /** A claim on devstack2 that is refused. */
-async function refusedClaim(lab: Lab, options: MoveOptions) {
+async function refusedClaim(lab: Lab, options: MoveOptions, cast = true) {
   await startHosts(lab);
   lab.beforeCall = (host, method, params) => {
     const claims = method === "save_together" && JSON.stringify(params).includes("destComputeId");
     if (host === "devstack2" && claims) throw new ComputeResourcesUnavailable("no room");
   };
   const move = await prepareMove(lab, options);
-  castPrep(move);
+  if (cast) castPrep(move);
   return move;
 }
+
+/** The request of the user, to which the destination's event belongs. */
+function recordRequest(lab: Lab) {
+  const { projectId, userId } = lab.instance(VM);
+  const { id } = lab.store.actions.start({
+    action: "resize",
+    instanceUuid: VM,
+    requestId: REQUEST,
+    projectId,
+    userId,
+  });
+  return () => lab.store.actions.events(id).find(({ event }) => event === "compute_prep_resize");
+}
+
+scenario("6.3 row 4: the event of a failure tells administrators where it came from", async (lab) => {
+  const move = await refusedClaim(lab, {}, false);
+  const event = recordRequest(lab);
+  castPrep(move);
+  await lab.world.runUntil(() => event()?.finishTime != null);
+  expect(event()).toMatchObject({
+    result: "Error",
+    details: "no room",
+    traceback: expect.stringMatching(/^ComputeResourcesUnavailable: no room\n {4}at /),
+  });
+});
+
+scenario("6.3 row 4: an instance that somebody else has taken: the event is an error", async (lab) => {
+  await startHosts(lab);
+  const move = await prepareMove(lab);
+  const event = recordRequest(lab);
+  lab.store.instances.save(VM, { taskState: "deleting" });
+  castPrep(move);
+  await lab.world.runUntil(() => event()?.finishTime != null);
+  expect(event()).toMatchObject({ result: "Error", details: expect.stringContaining("task state deleting") });
+  expect(lab.instance(VM)).toMatchObject({ vmState: "active", taskState: "deleting" });
+});
+
+scenario("6.3 row 4: the conductor takes it and has this host's word on how it ends", async (lab) => {
+  const move = await refusedClaim(lab, { retry: RETRY }, false);
+  const event = recordRequest(lab);
+  castPrep(move);
+  const taken = () => lab.store.tasks.pending().map(({ task }) => task);
+  await lab.world.runUntil(() => taken().length > 0);
+  await lab.world.advance(1_000);
+  expect(taken()).toMatchObject([
+    {
+      kind: "migrate_server",
+      failure: { host: "devstack2", node: "devstack2", message: "no room", rollback: false, eventId: event()?.id },
+    },
+  ]);
+  // Its end is the conductor's to write, and no start of this host takes the move for its own.
+  expect(event()).toMatchObject({ finishTime: null, result: null });
+  expect(lab.store.migrations.get(move.migration.id)).toMatchObject({ destCompute: null, destNode: null });
+});
+
+scenario("6.3 row 4: when nobody knows whether the conductor took it, nothing more is written", async (lab) => {
+  await refusedClaim(lab, { retry: RETRY });
+  const inner = lab.beforeCall;
+  let asked = false;
+  lab.beforeCall = async (host, method, params) => {
+    await inner(host, method, params);
+    if (method !== "migrate_server") return;
+    asked = true;
+    throw new MessagingTimeout("no answer");
+  };
+  await lab.world.runUntil(() => asked);
+  await lab.world.advance(1_000);
+  expect(lab.instance(VM)).toMatchObject({ vmState: "active", taskState: "resize_prep" });
+});
 
 scenario("6.3 row 4 no retry: allocations back, vm error, migration error", async (lab) => {
   const move = await refusedClaim(lab, {});

@@ -63,9 +63,7 @@ async function removeAllocations({ context }: OperationParts, uuid: string, requ
   for (let attempt = 0; attempt < ATTEMPTS; attempt += 1) {
     if ((await context.placement.deleteAllocation(uuid, options)) !== null) return;
   }
-  throw new AllocationDeleteFailed(
-    `allocations of instance ${uuid} could not be removed: Placement cannot be reached; delete the instance again`,
-  );
+  throw new AllocationDeleteFailed(uuid, "Placement cannot be reached; delete the instance again");
 }
 
 /** The row stays and counts again; the user may retry. */

@@ -65,10 +65,8 @@ export async function revertToSource(parts: AllocationParts, move: Move, context
     }),
   );
   if (moved) return;
-  throw new AllocationMoveFailed(
-    `what migration ${migration.uuid} holds could not be given back to instance ${instance.uuid}: ` +
-      (moved === null ? "Placement cannot be reached" : "Placement refused it"),
-  );
+  const reason = moved === null ? "Placement cannot be reached" : "Placement refused it";
+  throw new AllocationMoveFailed(migration.uuid, instance.uuid, reason);
 }
 
 /**
@@ -91,9 +89,7 @@ export async function deleteMigration(
 ): Promise<boolean> {
   const deleted = await insist(() => context.placement.deleteAllocation(migration.uuid, { ...options, force: false }));
   if (deleted !== null) return deleted;
-  throw new AllocationDeleteFailed(
-    `allocations of migration ${migration.uuid} could not be removed: Placement cannot be reached`,
-  );
+  throw new AllocationDeleteFailed(migration.uuid, "Placement cannot be reached");
 }
 
 async function holdsAnything({ context }: AllocationParts, consumer: string, options: RequestContext) {
@@ -172,9 +168,7 @@ async function stripOnce(parts: AllocationParts, move: Move, half: Half, context
     const root = half === "source" ? source : destination;
     const options = { ...context, retry: true };
     if (await placement.removeProviderTreeFromInstanceAllocation(instance.uuid, root, options)) return;
-    throw new AllocationUpdateFailed(
-      `the ${half}'s half of what instance ${instance.uuid} holds could not be removed: Placement refused it`,
-    );
+    throw new AllocationUpdateFailed(instance.uuid, `Placement refused to remove the ${half}'s half`);
   }
   if (half === "destination" && !knowsNewFlavor(move)) {
     const resources = surplus(allocations, source, flavorResources(instance.flavor, isVolumeBacked(instance)));

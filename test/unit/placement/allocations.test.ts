@@ -30,6 +30,13 @@ describe("5.5 allocation calls", () => {
       expect(await held()).toEqual({ [S]: FLAVOR, [D]: FLAVOR, [NFS]: { DISK_GB: 10 } });
     });
 
+    it("writes what is held already first, as Nova does: seed 001's source before its destination", async () => {
+      await claim(on(S));
+      await claim(on(D));
+      const body = hosts.bench.sent.at(-1)?.body as { readonly allocations: object };
+      expect(Object.keys(body.allocations)).toEqual([S, D]);
+    });
+
     it("replaces, when asked to: one tree per building instance", async () => {
       await claim(on(S));
       expect(await claim(on(D), "replace")).toBe(true);
@@ -45,7 +52,9 @@ describe("5.5 allocation calls", () => {
 
     it("5.3 row 6 409 consumer conflict: AllocationUpdateFailed, once, without a retry", async () => {
       hosts.bench.inject({ on: "PUT /allocations", does: CONSUMER_CONFLICT });
-      await expect(claim(on(S))).rejects.toThrow(AllocationUpdateFailed);
+      const failure = claim(on(S));
+      await expect(failure).rejects.toThrow(AllocationUpdateFailed);
+      await expect(failure).rejects.toThrow(`Failed to update allocations for consumer ${I}. Error: another process`);
       expect(hosts.bench.slept).toEqual([]);
     });
 
@@ -73,7 +82,9 @@ describe("5.5 allocation calls", () => {
 
     it("500 on the read: ConsumerAllocationRetrievalFailed", async () => {
       hosts.bench.inject({ on: "GET /allocations", does: refusal(500, "", "oops") });
-      await expect(claim(on(S))).rejects.toThrow(ConsumerAllocationRetrievalFailed);
+      const failure = claim(on(S));
+      await expect(failure).rejects.toThrow(ConsumerAllocationRetrievalFailed);
+      await expect(failure).rejects.toThrow(`Failed to retrieve allocations for consumer ${I}: `);
     });
   });
 
@@ -220,7 +231,9 @@ describe("5.5 allocation calls", () => {
 
     it("500: AllocationDeleteFailed", async () => {
       hosts.bench.inject({ on: "DELETE /allocations", does: refusal(500, "", "oops") });
-      await expect(hosts.client.deleteAllocation(I, { force: true })).rejects.toThrow(AllocationDeleteFailed);
+      const failure = hosts.client.deleteAllocation(I, { force: true });
+      await expect(failure).rejects.toThrow(AllocationDeleteFailed);
+      await expect(failure).rejects.toThrow(`Failed to delete allocations for consumer ${I}. Error: `);
     });
 
     it("9.4 answer lost after commit: null, and asked again false", async () => {

@@ -49,7 +49,9 @@ describe("moves and generations", () => {
     it("409: consumer conflict is AllocationMoveFailed, another race is retried, anything else is false", async () => {
       await claim(on(S));
       hosts.bench.inject({ on: "POST /allocations", does: CONSUMER_CONFLICT });
-      await expect(hosts.client.moveAllocations(I, M)).rejects.toThrow(AllocationMoveFailed);
+      const failure = hosts.client.moveAllocations(I, M);
+      await expect(failure).rejects.toThrow(AllocationMoveFailed);
+      await expect(failure).rejects.toThrow(`Failed to move allocations from consumer ${I} to consumer ${M}. Error: `);
       hosts.bench.inject({ on: "POST /allocations", does: FULL });
       expect(await hosts.client.moveAllocations(I, M)).toBe(false);
       hosts.bench.inject({ on: "POST /allocations", does: PROVIDER_RACE, times: 3 });

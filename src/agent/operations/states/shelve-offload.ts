@@ -27,9 +27,7 @@ export const SHELVE_OFFLOAD_INSTANCE = stepList<ShelveProgress>("shelve_offload_
     for (let attempt = 0; attempt < RELEASE_ATTEMPTS; attempt += 1) {
       if ((await parts.context.placement.deleteAllocation(uuid, options)) !== null) return;
     }
-    throw new AllocationDeleteFailed(
-      `allocations of instance ${uuid} could not be removed: Placement cannot be reached; offload the instance again`,
-    );
+    throw new AllocationDeleteFailed(uuid, "Placement cannot be reached; offload the instance again");
   },
   record: async (progress) => {
     const { parts, instance } = progress;

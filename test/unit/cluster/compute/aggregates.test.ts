@@ -119,6 +119,9 @@ describe("os-aggregates", () => {
     expect((await post(`/${id}/images`, body, 80)).status).toBe(404);
     expect((await post(`/${id}/images`, body, 81)).status).toBe(202);
     expect((await post(`/${id}/images`, { cache: [] }, 81)).status).toBe(400);
+    const missing = "c0ffee00-0000-4000-8000-00000000dead";
+    const refused = await post(`/${id}/images`, { cache: [...body.cache, { id: missing }] }, 81);
+    expect([refused.status, refused.message]).toEqual([400, `Image ${missing} could not be found.`]);
     expect(world.casts).toEqual([]);
   });
 
