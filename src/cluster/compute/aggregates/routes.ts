@@ -37,10 +37,12 @@ export const aggregateRoutes = (deps: ComputeDeps): readonly ComputeRoute[] => [
     path: "/os-aggregates/:id/images",
     from: 81,
     answer: (call) => {
-      call.body(CACHE_IMAGES);
+      const { cache } = call.body(CACHE_IMAGES);
       requireAdmin(call, "compute:aggregates:images");
-      // No host keeps images: there is nothing to fetch ahead of time.
       findAggregate(deps, call);
+      const unknown = cache.find(({ id }) => !deps.imageExists(id));
+      if (unknown) throw badRequest(`Image ${unknown.id} could not be found.`);
+      // No host keeps images: there is nothing to fetch ahead of time.
       return { status: 202 };
     },
   },

@@ -102,11 +102,11 @@ function handOver(
   return store.transaction(() => {
     const instance = store.instances.get(task.instanceUuid);
     if (instance === null || instance.host === null || instance.taskState !== "migrating") return false;
+    // The address is written by a move claim, and a live migration makes none.
     store.migrations.save(migration.id, {
       destCompute: node.host,
       destNode: node.hypervisorHostname,
       destComputeId: node.id,
-      destHost: node.hostIp,
     });
     const { requestId, blockMigration } = task;
     const params = { instanceUuid: instance.uuid, migrationId: migration.id, dest: node.host, blockMigration, data };
