@@ -2,6 +2,7 @@ import type { OperatorMethods } from "./operator-methods.js";
 import type {
   ComputeNode,
   ComputeNodeResources,
+  DestinationFailure,
   Flavor,
   Instance,
   InstanceAction,
@@ -151,7 +152,7 @@ export interface ConductorMethods extends OperatorMethods {
       flavor: Flavor;
       alternates: Selection[];
       retry: RetryInfo;
-      reason: string;
+      failure: DestinationFailure;
       requestId: string;
     },
     null

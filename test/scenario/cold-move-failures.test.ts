@@ -118,7 +118,7 @@ async function refusedClaim(lab: Lab, options: MoveOptions, cast = true) {
 }
 
 /** The request of the user, to which the destination's event belongs. */
-function recordRequest(lab: Lab) {
+function recordRequest(lab: Lab, name = "compute_prep_resize") {
   const { projectId, userId } = lab.instance(VM);
   const { id } = lab.store.actions.start({
     action: "resize",
@@ -127,7 +127,7 @@ function recordRequest(lab: Lab) {
     projectId,
     userId,
   });
-  return () => lab.store.actions.events(id).find(({ event }) => event === "compute_prep_resize");
+  return () => lab.store.actions.events(id).find(({ event }) => event === name);
 }
 
 scenario("6.3 row 4: the event of a failure tells administrators where it came from", async (lab) => {
@@ -152,6 +152,24 @@ scenario("6.3 row 4: an instance that somebody else has taken: the event is an e
   expect(event()).toMatchObject({ result: "Error", details: expect.stringContaining("task state deleting") });
   expect(lab.instance(VM)).toMatchObject({ vmState: "active", taskState: "deleting" });
 });
+
+for (const [row, method, name, taken] of [
+  ["5", "resize_instance", "compute_resize_instance", { taskState: "deleting" }],
+  ["7", "finish_resize", "compute_finish_resize", { taskState: "deleting" }],
+] as const) {
+  scenario(`6.3 row ${row}: an instance that somebody else has taken: the event is an error`, async (lab) => {
+    await startHosts(lab);
+    const move = await prepareMove(lab);
+    const event = recordRequest(lab, name);
+    lab.beforeCall = (_, called) => {
+      if (called === method) lab.store.instances.save(VM, taken);
+    };
+    castPrep(move);
+    await lab.world.runUntil(() => event()?.finishTime != null);
+    expect(event()).toMatchObject({ result: "Error", details: expect.stringContaining("task state deleting") });
+    expect(lab.instance(VM)).toMatchObject({ vmState: "active", taskState: "deleting" });
+  });
+}
 
 scenario("6.3 row 4: the conductor takes it and has this host's word on how it ends", async (lab) => {
   const move = await refusedClaim(lab, { retry: RETRY }, false);

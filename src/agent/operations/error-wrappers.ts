@@ -13,29 +13,60 @@ import { HostLeaseLost } from "../host-lease.js";
 
 /** Nova's generic wrappers of agent operations (spec 1.6). All of them rethrow. */
 
-/** Records the operation as an event of the instance's action. */
+/** The event of an operation that is under way. */
+export interface OpenEvent {
+  /** Null: the instance has no action that it could belong to. */
+  readonly id: number | null;
+  /** It ends as an error although the operation throws none. */
+  fail(error: unknown): void;
+  /** The conductor ends it. */
+  handOver(): void;
+}
+
+/** Records the operation as an event of the instance's action; administrators see the traceback of one that failed. */
 export async function withActionEvent<T>(
   context: AgentContext,
   options: { readonly instanceUuid: string; readonly event: string; readonly requestId: string },
-  body: () => Promise<T>,
+  body: (event: OpenEvent) => Promise<T>,
 ): Promise<T> {
   const { conductor, host } = context;
   const eventId = await conductor.call("instance_action_event_start", { ...options, host });
-  const finish = async (outcome: { readonly result: "Success" | "Error"; readonly details?: string }) => {
-    if (eventId === null) return;
-    await attempt(context, options.instanceUuid, "finish the action event", () =>
-      conductor.call("instance_action_event_finish", { eventId, ...outcome }),
-    );
+  let outcome: EventOutcome | null = { result: "Success" };
+  const event: OpenEvent = {
+    id: eventId,
+    fail: (error) => {
+      outcome = failureOf(error);
+    },
+    handOver: () => {
+      outcome = null;
+    },
   };
   try {
-    const result = await body();
-    await finish({ result: "Success" });
-    return result;
+    return await body(event);
   } catch (error) {
-    await finish({ result: "Error", details: messageOf(error) });
+    event.fail(error);
     throw error;
+  } finally {
+    const end = outcome;
+    if (eventId !== null && end !== null) {
+      await attempt(context, options.instanceUuid, "finish the action event", () =>
+        conductor.call("instance_action_event_finish", { eventId, ...end }),
+      );
+    }
   }
 }
+
+interface EventOutcome {
+  readonly result: "Success" | "Error";
+  readonly details?: string;
+  readonly traceback?: string;
+}
+
+const failureOf = (error: unknown): EventOutcome => ({
+  result: "Error",
+  details: messageOf(error),
+  ...(error instanceof Error && error.stack ? { traceback: error.stack } : {}),
+});
 
 /** An exception other than UnexpectedTaskState sets the task state to null. */
 export async function revertingTaskState<T>(

@@ -1,4 +1,4 @@
-import type { Flavor, RetryInfo, Selection } from "../../conductor/records/index.js";
+import type { DestinationFailure, Flavor, RetryInfo, Selection } from "../../conductor/records/index.js";
 
 /**
  * Work that the API, or an agent, has handed to the conductor. Stored in the transaction that acknowledges the request and
@@ -45,7 +45,7 @@ export type Task =
       readonly migrationId?: number;
       readonly alternates?: readonly Selection[];
       readonly retry?: RetryInfo;
-      readonly reason?: string;
+      readonly failure?: DestinationFailure;
     }
   /** Spec 6.5 rows 2-4f. */
   | {

@@ -36,6 +36,21 @@ export type AllocationsByProvider = Readonly<
   Record<string, { readonly resources: Readonly<Record<string, number>>; readonly generation?: number }>
 >;
 
+/** Why a destination gave a move back, and how the move ends when no other host takes it (spec 6.3 row 4). */
+export interface DestinationFailure {
+  /** The host and its node that gave it back. */
+  readonly host: string;
+  readonly node: string;
+  /** The instance's fault. */
+  readonly message: string;
+  /** For administrators. */
+  readonly traceback: string | null;
+  /** Nothing happened to the instance, which then keeps its vm_state; otherwise it ends in error. */
+  readonly rollback: boolean;
+  /** The destination's event, which ends when it is known whether another host takes the move; null: there is none. */
+  readonly eventId: number | null;
+}
+
 /** Carried with a build or resize for the reschedule (spec 6.1). */
 export interface RetryInfo {
   /** Starts at 1; over `[scheduler] max_attempts` is MaxRetriesExceeded. */

@@ -72,15 +72,16 @@ export const FINISH_RESIZE = stepList<FinishProgress>("finish_resize", {
   },
 });
 
-/** @throws the error, unless the instance was taken by somebody else. */
+/** @throws the error, unless the instance was taken by somebody else: then only the event tells of it. */
 export async function finishResize(parts: OperationParts, request: FinishResizeRequest): Promise<void> {
   const progress: FinishProgress = { parts, request, move: await lookUpMove(parts, request) };
   const { instanceUuid, requestId } = request;
-  await withActionEvent(parts.context, { instanceUuid, requestId, event: "compute_finish_resize" }, async () => {
+  await withActionEvent(parts.context, { instanceUuid, requestId, event: "compute_finish_resize" }, async (event) => {
     try {
       await runSteps(parts, FINISH_RESIZE, progress);
     } catch (error) {
       if (mustNotUndo(error)) throw error;
+      event.fail(error);
       await finishFailed(progress, error);
     } finally {
       parts.incoming.end(request.migrationId);

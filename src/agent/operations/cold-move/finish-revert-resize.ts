@@ -69,19 +69,24 @@ export const FINISH_REVERT_RESIZE = stepList<MoveProgress>("finish_revert_resize
   },
 });
 
-/** @throws the error, unless the instance was taken by somebody else. */
+/** @throws the error, unless the instance was taken by somebody else: then only the event tells of it. */
 export async function finishRevertResize(parts: OperationParts, request: MoveRequest): Promise<void> {
   const progress: MoveProgress = { parts, request, move: await lookUpMove(parts, request) };
   const { instanceUuid, requestId } = request;
-  await withActionEvent(parts.context, { instanceUuid, requestId, event: "compute_finish_revert_resize" }, async () => {
-    try {
-      await runSteps(parts, FINISH_REVERT_RESIZE, progress);
-    } catch (error) {
-      if (mustNotUndo(error)) throw error;
-      await attempt(parts.context, instanceUuid, "forget the flavors of the move", () =>
-        parts.tracker.saveMove({ ...progress.move, changes: { oldFlavor: null, newFlavor: null } }),
-      );
-      await revertFailed(progress, error);
-    }
-  });
+  await withActionEvent(
+    parts.context,
+    { instanceUuid, requestId, event: "compute_finish_revert_resize" },
+    async (event) => {
+      try {
+        await runSteps(parts, FINISH_REVERT_RESIZE, progress);
+      } catch (error) {
+        if (mustNotUndo(error)) throw error;
+        event.fail(error);
+        await attempt(parts.context, instanceUuid, "forget the flavors of the move", () =>
+          parts.tracker.saveMove({ ...progress.move, changes: { oldFlavor: null, newFlavor: null } }),
+        );
+        await revertFailed(progress, error);
+      }
+    },
+  );
 }

@@ -1,7 +1,7 @@
 import type { Flavor, InstanceChanges, RetryInfo, Selection } from "../../../conductor/records/index.js";
 import { BuildAbortException, InstanceFaultRollback } from "../../../virt/errors.js";
 import type { Claim } from "../../contracts.js";
-import { addFault, attempt, messageOf, mustNotUndo, withActionEvent } from "../error-wrappers.js";
+import { addFault, attempt, messageOf, mustNotUndo, type OpenEvent, withActionEvent } from "../error-wrappers.js";
 import { UnableToMigrateToSelf } from "../errors.js";
 import { revertToSource } from "../move-allocations.js";
 import type { OperationParts } from "../parts.js";
@@ -30,6 +30,7 @@ export interface PrepResizeRequest extends MoveRequest {
 }
 
 interface PrepProgress extends MoveProgress<PrepResizeRequest> {
+  readonly event: OpenEvent;
   claim: Claim | null;
 }
 
@@ -99,14 +100,16 @@ export async function prepResize(parts: OperationParts, request: PrepResizeReque
 
 /** Whether the source was told to begin. */
 async function prepare(parts: OperationParts, request: PrepResizeRequest): Promise<boolean> {
-  const progress: PrepProgress = { parts, request, move: await lookUpMove(parts, request), claim: null };
+  const move = await lookUpMove(parts, request);
   const { instanceUuid, requestId } = request;
-  return withActionEvent(parts.context, { instanceUuid, requestId, event: "compute_prep_resize" }, async () => {
+  return withActionEvent(parts.context, { instanceUuid, requestId, event: "compute_prep_resize" }, async (event) => {
+    const progress: PrepProgress = { parts, request, move, event, claim: null };
     try {
       return await runSteps(parts, PREP_RESIZE, progress);
     } catch (error) {
       // Whether the source has the message is not known: what is left is as after a crash.
       if (mustNotUndo(error)) throw error;
+      event.fail(error);
       await prepFailed(progress, error);
       return false;
     }
@@ -126,7 +129,7 @@ async function prepFailed(progress: PrepProgress, error: unknown): Promise<void>
     return;
   }
   if (retry && restored && !(error instanceof BuildAbortException)) {
-    if (await succeeded(progress, "ask for another host", () => reschedule(progress, retry, error))) return;
+    if (await handedBack(progress, retry, error)) return;
   }
   const changes: InstanceChanges = {
     ...(isRollback(error) && restored ? {} : { vmState: "error" }),
@@ -144,26 +147,48 @@ async function prepFailed(progress: PrepProgress, error: unknown): Promise<void>
   throw innerError(error);
 }
 
-async function reschedule({ parts, request, claim }: PrepProgress, retry: RetryInfo, error: unknown): Promise<void> {
-  const { instanceUuid, migrationId, flavor, alternates, requestId } = request;
+/**
+ * False: the conductor does not take it.
+ * @throws the error when it may have taken it: the move is then its own to end, or found by a later look at stuck moves
+ */
+async function handedBack(progress: PrepProgress, retry: RetryInfo, error: unknown): Promise<boolean> {
+  try {
+    await reschedule(progress, retry, error);
+    progress.event.handOver();
+    return true;
+  } catch (err) {
+    const { parts, request } = progress;
+    const { instanceUuid: instance, migrationId: migration } = request;
+    parts.context.runtime.logger.error("could not ask for another host", { instance, migration, err });
+    if (!mustNotUndo(err)) return false;
+    progress.event.handOver();
+    throw err;
+  }
+}
+
+/**
+ * From then on the move is the conductor's, with this host's word on how it ends if no other host takes it: an agent that
+ * waited for the answer could die before it had said so.
+ */
+async function reschedule(
+  { parts, request, claim, event }: PrepProgress,
+  retry: RetryInfo,
+  error: unknown,
+): Promise<void> {
+  const { instanceUuid, migrationId, flavor, alternates, node, requestId } = request;
   await claim?.abort();
-  // The next host's claim says where it goes; until then this host has no part in it.
-  await parts.context.conductor.call("migration_save", {
-    id: migrationId,
-    changes: { destCompute: null, destNode: null, destComputeId: null, destHost: null },
-  });
-  await addFault(parts.context, instanceUuid, innerError(error));
+  const cause = innerError(error);
+  const failure = {
+    host: parts.context.host,
+    node,
+    message: messageOf(cause).slice(0, 255),
+    traceback: cause instanceof Error ? (cause.stack ?? null) : null,
+    rollback: isRollback(error),
+    eventId: event.id,
+  };
   await parts.context.conductor.call(
     "migrate_server",
-    {
-      instanceUuid,
-      migrationId,
-      flavor,
-      alternates: [...alternates],
-      retry,
-      reason: messageOf(innerError(error)),
-      requestId,
-    },
+    { instanceUuid, migrationId, flavor, alternates: [...alternates], retry, failure, requestId },
     { requestId },
   );
 }

@@ -91,16 +91,17 @@ export const RESIZE_INSTANCE = stepList<ResizeProgress>("resize_instance", {
   },
 });
 
-/** @throws the error, unless the instance was taken by somebody else. */
+/** @throws the error, unless the instance was taken by somebody else: then only the event tells of it. */
 export async function resizeInstance(parts: OperationParts, request: MoveRequest): Promise<void> {
   const move = await lookUpMove(parts, request);
   const progress: ResizeProgress = { parts, request, move, diskInfo: "", flipped: false };
   const { instanceUuid, requestId } = request;
-  await withActionEvent(parts.context, { instanceUuid, requestId, event: "compute_resize_instance" }, async () => {
+  await withActionEvent(parts.context, { instanceUuid, requestId, event: "compute_resize_instance" }, async (event) => {
     try {
       await runSteps(parts, RESIZE_INSTANCE, progress);
     } catch (error) {
       if (mustNotUndo(error)) throw error;
+      event.fail(error);
       if (progress.flipped) await failedOnDestination(progress, error);
       else await failedOnSource(progress, error);
     }

@@ -42,15 +42,16 @@ export const REVERT_RESIZE = stepList<MoveProgress>("revert_resize", {
   },
 });
 
-/** @throws the error, unless the instance was taken by somebody else. */
+/** @throws the error, unless the instance was taken by somebody else: then only the event tells of it. */
 export async function revertResize(parts: OperationParts, request: MoveRequest): Promise<void> {
   const progress: MoveProgress = { parts, request, move: await lookUpMove(parts, request) };
   const { instanceUuid, requestId } = request;
-  await withActionEvent(parts.context, { instanceUuid, requestId, event: "compute_revert_resize" }, async () => {
+  await withActionEvent(parts.context, { instanceUuid, requestId, event: "compute_revert_resize" }, async (event) => {
     try {
       await runSteps(parts, REVERT_RESIZE, progress);
     } catch (error) {
       if (mustNotUndo(error)) throw error;
+      event.fail(error);
       await revertFailed(progress, error);
     }
   });

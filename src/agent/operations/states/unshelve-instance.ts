@@ -83,14 +83,19 @@ export async function unshelveInstance(parts: OperationParts, request: UnshelveR
     return;
   }
   const progress: UnshelveProgress = { parts, request, instance, claim: null, spawned: false };
-  await withActionEvent(parts.context, { instanceUuid, requestId, event: "compute_unshelve_instance" }, async () => {
-    try {
-      await runSteps(parts, UNSHELVE_INSTANCE, progress);
-    } catch (error) {
-      if (mustNotUndo(error)) throw error;
-      await unshelveFailed(progress, error);
-    }
-  });
+  await withActionEvent(
+    parts.context,
+    { instanceUuid, requestId, event: "compute_unshelve_instance" },
+    async (event) => {
+      try {
+        await runSteps(parts, UNSHELVE_INSTANCE, progress);
+      } catch (error) {
+        if (mustNotUndo(error)) throw error;
+        event.fail(error);
+        await unshelveFailed(progress, error);
+      }
+    },
+  );
 }
 
 /** Guest, allocations, then the row, so that it looks shelved only when it holds nothing. */

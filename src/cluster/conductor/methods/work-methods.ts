@@ -34,6 +34,9 @@ export function workMethods(context: WorkContext): MethodTable<ConductorMethods,
       return null;
     }),
     migrate_server: writes((params) => {
+      // The next host's claim says where it goes; until then the host that gave it back has no part in it.
+      const nowhere = { destCompute: null, destNode: null, destComputeId: null, destHost: null };
+      store.migrations.save(params.migrationId, nowhere);
       store.tasks.add({ kind: "migrate_server", host: null, ...params });
       return null;
     }),

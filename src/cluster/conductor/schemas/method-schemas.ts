@@ -12,6 +12,7 @@ import type { SessionMethod, SessionMethods } from "../../../conductor/wire/sess
 import {
   allocationsByProvider,
   computeNodeResources,
+  destinationFailure,
   flavor,
   instanceChanges,
   migrationChanges,
@@ -152,7 +153,7 @@ export const CONDUCTOR_PARAMS: ParamsSchemas<ConductorMethods, ConductorMethod> 
     flavor,
     alternates: listOf(selection),
     retry: retryInfo,
-    reason: text(65_535),
+    failure: destinationFailure,
     requestId: name,
   },
   online_data_migrations: { limit: id },

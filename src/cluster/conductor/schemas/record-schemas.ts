@@ -2,6 +2,7 @@ import {
   type AllocationsByProvider,
   type AssignedResource,
   type ComputeNodeResources,
+  type DestinationFailure,
   type Flavor,
   type InstanceChanges,
   MIGRATION_STATUSES,
@@ -177,6 +178,15 @@ export const selection = object<Selection>({
   computeNodeUuid: uuid,
   allocationRequest: allocationsByProvider,
   allocationRequestVersion: text(),
+});
+
+export const destinationFailure = object<DestinationFailure>({
+  host: name,
+  node: name,
+  message: text(LONG),
+  traceback: nullable(text(1024 * 1024)),
+  rollback: flag,
+  eventId: nullable(id),
 });
 
 export const retryInfo = object<RetryInfo>({ numAttempts: amount, hosts: listOf(listOf(name)) });

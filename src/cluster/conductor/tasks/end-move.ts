@@ -20,7 +20,7 @@ interface MoveEnd {
  * The failure columns of spec 6.3 rows 2 and 3, and 6.5 rows 2 to 4f: the source's half is the instance's again, then the
  * migration is in error and the task is finished. An instance that may be without it is in error too (V27).
  * @param error why; for the log
- * @param also further writes of the same transaction
+ * @param also further writes of the same transaction, after these; the instance as it was before them, null: deleted
  */
 export async function failMove(
   parts: TaskParts,
@@ -28,7 +28,7 @@ export async function failMove(
   error: unknown,
   end: MoveEnd,
   context: TaskContext,
-  also: (instance: Instance) => void = () => {},
+  also: (instance: Instance | null) => void = () => {},
 ): Promise<void> {
   const usable = await giveBack(parts, move);
   const { store, logger } = parts;
@@ -43,10 +43,10 @@ export async function failMove(
     const instance = store.instances.get(uuid);
     if (instance !== null) {
       store.migrations.save(move.migration.id, { status: "error" });
-      also(instance);
       const vmState = usable ? (end.vmState ?? instance.vmState) : "error";
       if (instance.taskState === end.taskState) endOperation(store, instance, vmState, end.fault);
     }
+    also(instance);
     context.finish();
   });
 }

@@ -5,10 +5,9 @@ import {
   type MigrationType,
   type RetryInfo,
   type Selection,
+  type VmState,
 } from "../../../conductor/records/index.js";
-import { AllocationMoveFailed } from "../../../placement/errors.js";
 import { claimSelection } from "../../scheduler/claim.js";
-import { NoValidHost } from "../../scheduler/errors.js";
 import type { ScheduleRequest } from "../../scheduler/schedule-request.js";
 import type { Destination } from "../../scheduler/scheduler.js";
 import type { Task } from "../task.js";
@@ -16,6 +15,7 @@ import type { TaskContext } from "../task-runner.js";
 import { withActionEvent } from "./action-event.js";
 import { failMove, migrationOf, releaseDeleted } from "./end-move.js";
 import { endOperation, MaxRetriesExceeded, RecordMissing } from "./faults.js";
+import { endGivenBack, lastDestination, passOn } from "./given-back.js";
 import { type Move, restoreSourceHalf, secureSourceHalf, sourceNode } from "./source-half.js";
 import type { TaskParts } from "./task-parts.js";
 
@@ -29,10 +29,13 @@ export function createMigrateServer(parts: TaskParts) {
   return {
     run: (task: MigrateTask, context: TaskContext): Promise<void> => migrate(parts, task, context),
     fail: (task: MigrateTask, error: unknown): void => {
-      const instance = parts.store.instances.get(task.instanceUuid);
+      const { store } = parts;
+      const { failure } = task;
+      const instance = store.instances.get(task.instanceUuid);
       const migration = instance === null ? null : findMigration(parts, task, instance);
-      if (migration !== null) parts.store.migrations.save(migration.id, { status: "error" });
-      if (instance !== null) endOperation(parts.store, instance, instance.vmState, error);
+      if (migration !== null) store.migrations.save(migration.id, { status: "error" });
+      if (instance !== null) endOperation(store, instance, vmStateAfter(task) ?? instance.vmState, error);
+      if (failure) endGivenBack(store, instance, failure);
     },
   };
 }
@@ -40,7 +43,11 @@ export function createMigrateServer(parts: TaskParts) {
 async function migrate(parts: TaskParts, task: MigrateTask, context: TaskContext): Promise<void> {
   const { store } = parts;
   const instance = store.instances.get(task.instanceUuid);
-  if (instance === null) return releaseDeleted(parts, task, PRE_MIGRATING);
+  if (instance === null) {
+    await releaseDeleted(parts, task, PRE_MIGRATING);
+    if (task.failure) endGivenBack(store, null, task.failure);
+    return;
+  }
   const move: Move = {
     instance,
     migration: findMigration(parts, task, instance) ?? createMigration(parts, task, instance),
@@ -57,6 +64,7 @@ async function migrate(parts: TaskParts, task: MigrateTask, context: TaskContext
         if (handOver(parts, task, move, destination, context)) return;
         await restoreSourceHalf(parts, move);
         await releaseDeleted(parts, task, PRE_MIGRATING);
+        if (task.failure) endGivenBack(store, null, task.failure);
       } catch (error) {
         await endFailed(parts, task, move, error, context);
         const failure = error instanceof Error ? error : new Error(String(error));
@@ -134,7 +142,7 @@ async function claimAlternate(
       }
     }
   }
-  const last = task.reason === undefined ? "" : ` Last exception: ${task.reason}`;
+  const last = task.failure === undefined ? "" : ` Last exception: ${task.failure.message}`;
   throw new MaxRetriesExceeded(`Exhausted all hosts available for retrying instance ${consumer}.${last}`);
 }
 
@@ -163,12 +171,16 @@ function handOver(
     // Whoever dies with the message, its next start finds by this whose the move was (spec V31).
     store.migrations.save(migration.id, { destCompute: selection.host });
     bus.cast(selection.host, "prep_resize", params, task.requestId);
+    if (task.failure) passOn(store, instance, task.failure);
     context.finish();
     return true;
   });
 }
 
-/** The failure columns of rows 2 and 3: as it was, the request spec too. */
+/**
+ * The failure columns of rows 2 and 3: as it was, the request spec too. After a destination has given it back it ends as
+ * row 4 says.
+ */
 function endFailed(
   parts: TaskParts,
   task: MigrateTask,
@@ -176,18 +188,24 @@ function endFailed(
   error: unknown,
   context: TaskContext,
 ): Promise<void> {
-  const { requests } = parts.store;
-  const end = { taskState: "resize_prep", fault: explain(task, error) } as const;
-  return failMove(parts, move, error, end, context, ({ uuid, flavor }) => {
-    const spec = requests.spec(uuid);
-    if (spec !== null) requests.saveSpec({ ...spec, flavor });
+  const { store } = parts;
+  const { failure } = task;
+  const vmState = vmStateAfter(task);
+  const end = { taskState: "resize_prep", fault: error, ...(vmState ? { vmState } : {}) } as const;
+  return failMove(parts, move, error, end, context, (instance) => {
+    if (instance !== null) {
+      const spec = store.requests.spec(instance.uuid);
+      if (spec !== null) store.requests.saveSpec({ ...spec, flavor: instance.flavor });
+    }
+    if (!failure) return;
+    if (instance !== null) store.migrations.save(move.migration.id, lastDestination(store, failure));
+    endGivenBack(store, instance?.taskState === "resize_prep" ? instance : null, failure);
   });
 }
 
-const explain = (task: MigrateTask, error: unknown): unknown =>
-  error instanceof AllocationMoveFailed
-    ? new NoValidHost(`The allocations of instance ${task.instanceUuid} are being changed by somebody else; try again.`)
-    : error;
+/** Undefined: as it was. */
+const vmStateAfter = ({ failure }: MigrateTask): VmState | undefined =>
+  failure && !failure.rollback ? "error" : undefined;
 
 const PRE_MIGRATING = { statuses: ["pre-migrating"] } as const;
 
