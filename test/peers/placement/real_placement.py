@@ -3,12 +3,15 @@
 As a program it makes the database: real_placement.py prepare; or fills it for benchmarks, by the formulas of
 test/bench/placement-data.ts: real_placement.py populate PROVIDERS CONSUMERS. The folder named by
 OS_PLACEMENT_CONFIG_DIR holds placement.conf. POST /__reset__ empties a SQLite database, down to the standard classes
-and traits.
+and traits. PLACEMENT_SRC, folders joined by colons, goes before Debian's packages: a newer checkout of Placement, and of
+os-traits and os-resource-classes where it needs them.
 """
 
 import os
 import sqlite3
 import sys
+
+sys.path[0:0] = [path for path in os.environ.get('PLACEMENT_SRC', '').split(':') if path]
 
 OWN_TABLES = (
     'allocations', 'consumers', 'consumer_types', 'projects', 'users',

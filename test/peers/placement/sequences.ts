@@ -18,6 +18,7 @@ import {
   traitName,
 } from "./pools.js";
 import { candidateFilters, providerFilters, traitFilters, usageFilters } from "./queries.js";
+import { newest, put } from "./requests.js";
 import type { Step } from "./step.js";
 
 interface Draft {
@@ -228,12 +229,6 @@ function step(minorVersion: fc.Arbitrary<number>): fc.Arbitrary<Step> {
         return { method, path, query, headers, body: sent, ...(broken === null ? {} : { broken }) };
       }),
   );
-}
-
-const newest = { "x-auth-token": "admin", "openstack-api-version": "placement 1.39" };
-
-function put(path: string, body?: Json): Step {
-  return { method: "PUT", path, query: [], headers: newest, ...(body === undefined ? {} : { body }) };
 }
 
 const worldStock: fc.Arbitrary<Json> = fc

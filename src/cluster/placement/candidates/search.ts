@@ -64,7 +64,7 @@ function* search(
       break;
     }
     // Later groups are not even looked at when one cannot be served.
-    const all = [...requests];
+    const all = group.suffix === "" && around.sharing.size > 0 ? oncePerContent(requests) : [...requests];
     if (all.length === 0) return;
     found.push(all);
   }
@@ -84,6 +84,21 @@ function* search(
     count += 1;
     if (count === options.maxAllocationCandidates) return;
   }
+}
+
+/**
+ * Upstream compares two requests of the unsuffixed group by what they take, not by the tree that they are for: what only
+ * sharing providers serve is kept for one tree, and is combined with the other groups' requests in that tree alone.
+ * Upstream leaves the tree to the order of a hash table; here it is the one whose root is the oldest.
+ */
+function oncePerContent(requests: Iterable<GroupRequest>): GroupRequest[] {
+  const kept = new Map<string, GroupRequest>();
+  for (const request of requests) {
+    const key = candidateKey({ parts: request.parts, served: [request] });
+    const known = kept.get(key);
+    if (known === undefined || request.anchor.id < known.anchor.id) kept.set(key, request);
+  }
+  return [...kept.values()];
 }
 
 /** Null when the request asks nothing of the root. */

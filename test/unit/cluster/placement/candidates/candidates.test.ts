@@ -101,6 +101,30 @@ describe("candidates", () => {
     );
   });
 
+  it("have what only sharing providers give the unsuffixed group in one tree, the oldest", () => {
+    const world = new World();
+    const shared = { aggregates: [aggregate(1)] };
+    for (const n of [1, 2]) world.provider(n, { VCPU: 4 }, shared);
+    world.provider(3, { VGPU: 4 }, { ...shared, traits: ["MISC_SHARES_VIA_AGGREGATE"] });
+    for (const n of [4, 5]) world.provider(n, { VGPU: 4 }, { parent: n - 3 });
+    const query = "resources=VGPU:2&resources1=VCPU:1&resources2=VGPU:1&group_policy=none";
+    expect(short(search(world, query))).toEqual([
+      "1:VCPU=1 3:VGPU=1 4:VGPU=2",
+      "1:VCPU=1 3:VGPU=2 4:VGPU=1",
+      "1:VCPU=1 3:VGPU=3",
+      "1:VCPU=1 4:VGPU=3",
+      "2:VCPU=1 3:VGPU=1 5:VGPU=2",
+      "2:VCPU=1 5:VGPU=3",
+    ]);
+    // What the tree itself gives a part of differs from tree to tree.
+    expect(short(search(world, "resources=VGPU:3,VCPU:2&resources1=VCPU:1"))).toEqual([
+      "1:VCPU=3 3:VGPU=3",
+      "1:VCPU=3 4:VGPU=3",
+      "2:VCPU=3 3:VGPU=3",
+      "2:VCPU=3 5:VGPU=3",
+    ]);
+  });
+
   it("do not take more together than there is", () => {
     const world = new World();
     world.provider(1, { VCPU: 3 });
