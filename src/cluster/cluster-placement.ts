@@ -36,7 +36,7 @@ export const embeddedPlacement = (options: {
     clock: runtime.clock,
     random: runtime.random,
     logger: runtime.logger.child({ service: "placement" }),
-    database: store.database.handle,
+    database: store.database.file,
     auth: {
       strategy: "keystone",
       authenticate: (token) => (token === undefined ? undefined : identity.validate(token)),

@@ -58,7 +58,7 @@ const CONCURRENT_TASKS = 32;
 
 /**
  * Placement, Compute API, Identity, Image, Ironic, scheduler and conductor over one store, on one port of the loopback interface.
- * @throws {StoreUnusable} another control plane has the state directory. @throws {AddressInUse} @throws {ServiceTooOld}
+ * @throws {DatabaseUnusable} another control plane has the state directory. @throws {AddressInUse} @throws {ServiceTooOld}
  */
 export async function startControlPlane(options: ControlPlaneOptions): Promise<ControlPlane> {
   const { runtime, digests, directory } = options;

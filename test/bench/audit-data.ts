@@ -78,7 +78,7 @@ const fillStore = (store: Store, { hosts, servers }: Size): void => {
 
 const fillPlacement = async (store: Store, { hosts, servers, orphans }: Size): Promise<void> => {
   const { clock, random } = createNodeRuntime({ logger });
-  const placement = createPlacement({ clock, random, logger, database: store.database.handle });
+  const placement = createPlacement({ clock, random, logger, database: store.database.file });
   const ask = (method: string, path: string, body: unknown): void => {
     const headers = {
       "x-auth-token": "admin",

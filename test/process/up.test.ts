@@ -92,7 +92,7 @@ describe("compute-cluster up", () => {
     await ready(up("--port", "0"));
     const second = run("compute-cluster", "control-plane", "--port", "0");
     expect((await second.exited).code).toBe(2);
-    expect(second.stderr).toMatch(/another control plane uses it/);
+    expect(second.stderr).toMatch(/another control plane or Placement uses it/);
   });
 
   it("an agent without a control plane says so once, with the ways out, and joins when one is there", async () => {

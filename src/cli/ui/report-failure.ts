@@ -23,10 +23,10 @@ const USAGE_ERRORS: ReadonlySet<string> = new Set([
   "ConfigFileParseError",
   "ConfigFilesNotFoundError",
   "ConfigFileValueError",
+  "DatabaseTooNew",
+  "DatabaseUnusable",
   "InvalidDriver",
   "NoLocalCloud",
-  "StoreTooNew",
-  "StoreUnusable",
 ]);
 
 const hint = (error: unknown): string =>

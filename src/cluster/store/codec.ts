@@ -1,7 +1,7 @@
+import type { SqlValue } from "../database/database-file.js";
 import * as check from "./check.js";
 
-/** What a column holds. libsql aborts the process when it is handed anything else, so nothing else may pass. */
-export type SqlValue = string | number | null;
+export type { SqlValue };
 
 /** How one field of a record is kept in a column. */
 export interface Codec<T> {

@@ -1,8 +1,9 @@
-import Database from "libsql";
 import type { Clock } from "../../runtime/clock.js";
 import { FileFailure, type Files } from "../../runtime/files.js";
 import type { Logger } from "../../runtime/logger.js";
 import type { Random } from "../../runtime/random.js";
+import { DatabaseUnusable, fileFailure } from "../database/database-errors.js";
+import { DatabaseFile } from "../database/database-file.js";
 import { Actions } from "./actions.js";
 import { Aggregates } from "./aggregates.js";
 import { Changes } from "./changes.js";
@@ -17,9 +18,8 @@ import { Requests } from "./requests.js";
 import { applySchema } from "./schema/apply-schema.js";
 import { STORE_SCHEMA } from "./schema/index.js";
 import { Services } from "./services.js";
-import { type DatabaseHandle, Sql } from "./sql.js";
+import { Sql } from "./sql.js";
 import type { Store } from "./store.js";
-import { StoreUnusable } from "./store-errors.js";
 import { Tasks } from "./tasks.js";
 
 export interface StoreOptions {
@@ -37,15 +37,14 @@ export interface StoreOptions {
 
 const INITIAL_RATIOS: DefaultRatios = { cpuAllocationRatio: 4, ramAllocationRatio: 1, diskAllocationRatio: 1 };
 
-/** Milliseconds to wait for a control plane that is just ending. */
-const BUSY_TIMEOUT = 500;
+const PRAGMAS = ["PRAGMA journal_mode = WAL", "PRAGMA synchronous = NORMAL", "PRAGMA foreign_keys = ON"];
 
 const MEMORY = ":memory:";
 
 /**
  * Opens the state of record, or makes a new one, and brings its schema up to date.
- * @throws {StoreUnusable} not a database, not accessible, or in use by another control plane.
- * @throws {StoreTooNew} written by a newer program.
+ * @throws {DatabaseUnusable} not a database, not accessible, or in use by another control plane.
+ * @throws {DatabaseTooNew} written by a newer program.
  */
 export async function openStore(options: StoreOptions): Promise<Store> {
   const { path, runtime } = options;
@@ -55,14 +54,14 @@ export async function openStore(options: StoreOptions): Promise<Store> {
     await makePrivate(`${path}.lock`, runtime.files);
     release = own(path);
   }
-  let handle: DatabaseHandle | undefined;
+  let file: DatabaseFile | undefined;
   const close = () => {
-    handle?.close();
+    file?.close();
     release();
   };
   try {
-    handle = connect(path);
-    const sql = new Sql(handle);
+    file = new DatabaseFile(path, PRAGMAS);
+    const sql = new Sql(file);
     applySchema(sql, "conductor", STORE_SCHEMA, runtime.clock.now());
     return assemble(sql, options, close);
   } catch (error) {
@@ -100,28 +99,8 @@ async function makePrivate(path: string, files: Files): Promise<void> {
     await files.create(path, "", { mode: 0o600 });
   } catch (error) {
     if (!(error instanceof FileFailure && error.code === "EEXIST")) {
-      throw new StoreUnusable(path, error instanceof Error ? error.message : String(error), { cause: error });
+      throw new DatabaseUnusable(path, error instanceof Error ? error.message : String(error), { cause: error });
     }
-  }
-}
-
-/** Opens the database and configures the connection. @throws {StoreUnusable} */
-function connect(path: string): DatabaseHandle {
-  let handle: DatabaseHandle | undefined;
-  try {
-    handle = new Database(path, { timeout: BUSY_TIMEOUT });
-    handle.exec("PRAGMA journal_mode = WAL");
-    handle.exec("PRAGMA synchronous = NORMAL");
-    handle.exec("PRAGMA foreign_keys = ON");
-    return handle;
-  } catch (error) {
-    handle?.close();
-    const { code, message } = error as { readonly code?: string; readonly message: string };
-    const reason =
-      code === "SQLITE_NOTADB"
-        ? "it is not an SQLite database; move it away, or name another state directory with --state-dir"
-        : message;
-    throw new StoreUnusable(path, reason, { cause: error });
   }
 }
 
@@ -129,16 +108,15 @@ function connect(path: string): DatabaseHandle {
  * Makes this process the only owner of the file: two control planes on one would each hand out leases and messages. The lock
  * is the kernel's, on a file beside it, and ends with the process; the database's own could not be given back, because the
  * engine keeps a connection until its last statement has been collected.
- * @throws {StoreUnusable} another process has it.
+ * @throws {DatabaseUnusable} another process has it.
  */
 function own(path: string): () => void {
-  const lock = new Database(`${path}.lock`, { timeout: BUSY_TIMEOUT });
+  const lock = new DatabaseFile(`${path}.lock`);
   try {
     lock.exec("BEGIN EXCLUSIVE");
   } catch (error) {
     lock.close();
-    const reason = "another control plane uses it; stop that one, or name another state directory with --state-dir";
-    throw new StoreUnusable(path, reason, { cause: error });
+    throw error instanceof DatabaseUnusable ? fileFailure(path, error.cause) : error;
   }
   return () => {
     lock.exec("ROLLBACK");

@@ -1,36 +1,32 @@
 import Database from "libsql";
 import { DuplicateRecord, InvalidParameters } from "../../conductor/errors.js";
-import type { SqlValue } from "./codec.js";
-
-/** The handle of the database engine, for services that keep tables of their own in the same file. */
-export type DatabaseHandle = Database.Database;
+import type { DatabaseFile, FileStatement, SqlValue } from "../database/database-file.js";
 
 export type SqlRow = readonly SqlValue[];
-
-type Prepared = Database.Statement<unknown[]>;
 
 /** Statements that stay prepared; updates of arbitrary sets of columns would otherwise grow without end. */
 const PREPARED_STATEMENTS = 400;
 
 /** Runs SQL on one connection: prepared statements, nested transactions, and work to do after the commit. */
 export class Sql {
-  readonly handle: DatabaseHandle;
-  readonly #readers = new Map<string, Prepared>();
-  readonly #writers = new Map<string, Prepared>();
+  /** For services that keep tables of their own in the same file. */
+  readonly file: DatabaseFile;
+  readonly #readers = new Map<string, FileStatement>();
+  readonly #writers = new Map<string, FileStatement>();
   #depth = 0;
   #afterCommit: (() => void)[] = [];
 
-  constructor(handle: DatabaseHandle) {
-    this.handle = handle;
+  constructor(file: DatabaseFile) {
+    this.file = file;
   }
 
   /** The first row as a list of columns. */
   get(text: string, ...values: SqlValue[]): SqlRow | undefined {
-    return this.#reader(text).get(values) as SqlRow | undefined;
+    return this.#reader(text).get(...values) as SqlRow | undefined;
   }
 
   all(text: string, ...values: SqlValue[]): SqlRow[] {
-    return this.#reader(text).all(values) as SqlRow[];
+    return this.#reader(text).all(...values) as SqlRow[];
   }
 
   /**
@@ -40,7 +36,7 @@ export class Sql {
    */
   run(text: string, ...values: SqlValue[]): { readonly changes: number; readonly id: number } {
     try {
-      const { changes, lastInsertRowid } = this.#writer(text).run(values);
+      const { changes, lastInsertRowid } = this.#writer(text).run(...values);
       return { changes, id: Number(lastInsertRowid) };
     } catch (error) {
       throw translate(error);
@@ -52,12 +48,12 @@ export class Sql {
     const outer = this.#depth === 0;
     const name = `level_${this.#depth}`;
     const queued = this.#afterCommit.length;
-    this.handle.exec(outer ? "BEGIN IMMEDIATE" : `SAVEPOINT ${name}`);
+    this.file.exec(outer ? "BEGIN IMMEDIATE" : `SAVEPOINT ${name}`);
     this.#depth += 1;
     let result: T;
     try {
       result = work();
-      this.handle.exec(outer ? "COMMIT" : `RELEASE ${name}`);
+      this.file.exec(outer ? "COMMIT" : `RELEASE ${name}`);
     } catch (error) {
       this.#afterCommit.length = queued;
       this.#undo(outer, name);
@@ -82,8 +78,8 @@ export class Sql {
 
   #undo(outer: boolean, name: string): void {
     // On a full disk and the like SQLite has ended the whole transaction by itself.
-    if (this.handle.inTransaction) {
-      this.handle.exec(outer ? "ROLLBACK" : `ROLLBACK TO ${name}; RELEASE ${name}`);
+    if (this.file.inTransaction) {
+      this.file.exec(outer ? "ROLLBACK" : `ROLLBACK TO ${name}; RELEASE ${name}`);
     }
   }
 
@@ -95,16 +91,16 @@ export class Sql {
     }
   }
 
-  #reader(text: string): Prepared {
-    return prepared(this.#readers, text, () => this.handle.prepare(text).raw());
+  #reader(text: string): FileStatement {
+    return prepared(this.#readers, text, () => this.file.prepare(text).raw());
   }
 
-  #writer(text: string): Prepared {
-    return prepared(this.#writers, text, () => this.handle.prepare(text));
+  #writer(text: string): FileStatement {
+    return prepared(this.#writers, text, () => this.file.prepare(text));
   }
 }
 
-function prepared(cache: Map<string, Prepared>, text: string, prepare: () => Prepared): Prepared {
+function prepared(cache: Map<string, FileStatement>, text: string, prepare: () => FileStatement): FileStatement {
   const known = cache.get(text);
   if (known) {
     return known;

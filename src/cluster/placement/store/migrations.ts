@@ -1,3 +1,4 @@
+import { DatabaseTooNew } from "../../database/database-errors.js";
 import type { Database } from "./database.js";
 
 /** The schema, a step a version. A released step is never changed: a new one is added. */
@@ -60,16 +61,14 @@ const STEPS: readonly string[] = [
 
 /**
  * Brings the tables to the newest version, in one transaction.
- * @throws {Error} when the file was written by a newer release.
+ * @throws {DatabaseTooNew} when the file was written by a newer release.
  */
 export function migrate(database: Database): void {
   database.exec("CREATE TABLE IF NOT EXISTS placement_schema (version INTEGER NOT NULL)");
   const [row] = database.prepare("SELECT version FROM placement_schema").all() as { version: number }[];
   const version = row?.version ?? 0;
   if (version > STEPS.length) {
-    throw new Error(
-      `the database has version ${version} of Placement's tables, this release knows ${STEPS.length}; use a newer one`,
-    );
+    throw new DatabaseTooNew(database.path, "placement", version, STEPS.length);
   }
   if (version === STEPS.length) return;
   database.exec("BEGIN IMMEDIATE");
@@ -79,7 +78,7 @@ export function migrate(database: Database): void {
     database.prepare("INSERT INTO placement_schema VALUES (?)").run(STEPS.length);
     database.exec("COMMIT");
   } catch (error) {
-    database.exec("ROLLBACK");
+    if (database.inTransaction) database.exec("ROLLBACK");
     throw error;
   }
 }

@@ -26,7 +26,7 @@ export class Journal {
       for (const { sql, values } of changes) this.#run(sql, values);
       this.#run("COMMIT", []);
     } catch (error) {
-      this.#database.exec("ROLLBACK");
+      if (this.#database.inTransaction) this.#database.exec("ROLLBACK");
       throw error;
     }
   }

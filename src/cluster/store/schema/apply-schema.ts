@@ -1,5 +1,5 @@
+import { DatabaseTooNew } from "../../database/database-errors.js";
 import type { Sql } from "../sql.js";
-import { StoreTooNew } from "../store-errors.js";
 
 /** One step of a schema. Once released it never changes; what must change is a further step. */
 export interface SchemaStep {
@@ -13,7 +13,7 @@ export interface SchemaStep {
  * Brings the tables of one component up to date: each missing step in a transaction of its own. The embedded Placement
  * keeps its tables in the same file as a component of its own.
  * @param now milliseconds since the epoch, for the record of applied steps.
- * @throws {StoreTooNew} the file was written by a newer program; nothing was changed.
+ * @throws {DatabaseTooNew} the file was written by a newer program; nothing was changed.
  */
 export function applySchema(sql: Sql, component: string, steps: readonly SchemaStep[], now: number): void {
   sql.run(
@@ -26,11 +26,11 @@ export function applySchema(sql: Sql, component: string, steps: readonly SchemaS
   const current = Number(found ?? 0);
   const known = steps.at(-1)?.version ?? 0;
   if (current > known) {
-    throw new StoreTooNew(component, current, known);
+    throw new DatabaseTooNew(sql.file.path, component, current, known);
   }
   for (const step of steps.filter(({ version }) => version > current)) {
     sql.transaction(() => {
-      sql.handle.exec(step.sql);
+      sql.file.exec(step.sql);
       sql.run("INSERT INTO schema_steps VALUES (?, ?, ?, ?)", component, step.version, step.name, now);
     });
   }

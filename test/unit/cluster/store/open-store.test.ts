@@ -1,12 +1,12 @@
-import { chmodSync, mkdtempSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { chmodSync, mkdtempSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { DatabaseTooNew } from "../../../../src/cluster/database/database-errors.js";
 import { openStore } from "../../../../src/cluster/store/open-store.js";
 import { applySchema } from "../../../../src/cluster/store/schema/apply-schema.js";
 import { STORE_SCHEMA } from "../../../../src/cluster/store/schema/index.js";
 import type { StoreChange } from "../../../../src/cluster/store/store.js";
-import { StoreTooNew, StoreUnusable } from "../../../../src/cluster/store/store-errors.js";
 import { NodeFiles } from "../../../../src/runtime/node/node-files.js";
 import { createVirtualRuntime } from "../../../../src/runtime/virtual/index.js";
 import { addInstance, addService, errorOf, memoryStore, uuidOf } from "./support.js";
@@ -47,24 +47,10 @@ describe("the file", () => {
     const later = [...STORE_SCHEMA, { version: newest + 1, name: "later", sql: "CREATE TABLE later (a INTEGER)" }];
     applySchema(store.database, "conductor", later, 0);
     store.close();
-    await expect(open()).rejects.toThrow(StoreTooNew);
+    await expect(open()).rejects.toThrow(DatabaseTooNew);
     await expect(open()).rejects.toThrow(
       `version ${newest + 1} of the conductor tables, this program knows up to ${newest}`,
     );
-  });
-
-  test("in use by another control plane is refused", async () => {
-    const store = await open();
-    await expect(open()).rejects.toThrow(
-      /another control plane uses it; stop that one, or name another state directory/,
-    );
-    store.close();
-  });
-
-  test("that is no database is refused", async () => {
-    writeFileSync(join(folder, "notes"), "shopping list: milk, bread, and a thousand other things".repeat(20));
-    await expect(open("notes")).rejects.toThrow(StoreUnusable);
-    await expect(open("notes")).rejects.toThrow(/not an SQLite database/);
   });
 });
 

@@ -55,6 +55,14 @@ class FailingDatabase implements Database {
     this.#inner = inner;
   }
 
+  get path(): string {
+    return this.#inner.path;
+  }
+
+  get inTransaction(): boolean {
+    return this.#inner.inTransaction;
+  }
+
   prepare(sql: string): Statement {
     const statement = this.#inner.prepare(sql);
     return {
@@ -166,7 +174,7 @@ describe("persistence", () => {
     const database = openDatabase(":memory:");
     new World({ database });
     database.exec("UPDATE placement_schema SET version = 99");
-    expect(() => new World({ database })).toThrow(/has version 99 of Placement's tables/);
+    expect(() => new World({ database })).toThrow(/has version 99 of the placement tables, this program knows up to 1/);
   });
 
   it("has the database enforce references and uniqueness too", () => {

@@ -1,0 +1,118 @@
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { DatabaseTooNew, DatabaseUnusable } from "../../../../src/cluster/database/database-errors.js";
+import { createPlacement } from "../../../../src/cluster/placement/service.js";
+import { openDatabase } from "../../../../src/cluster/placement/store/database.js";
+import { openStore } from "../../../../src/cluster/store/open-store.js";
+import { NodeFiles } from "../../../../src/runtime/node/node-files.js";
+import { createVirtualRuntime } from "../../../../src/runtime/virtual/index.js";
+
+const runtime = { ...createVirtualRuntime(), files: new NodeFiles() };
+
+/** Everything that opens a database file, by what it is of. */
+const OPENERS = {
+  "the state of record": async (path: string) => {
+    const store = await openStore({ path, runtime });
+    return { exec: (text: string) => store.database.file.exec(text), close: () => store.close() };
+  },
+  Placement: async (path: string) => {
+    const database = openDatabase(path);
+    try {
+      createPlacement({ ...runtime, database });
+    } catch (error) {
+      database.close();
+      throw error;
+    }
+    return database;
+  },
+};
+
+/** Where each keeps the versions of its tables. */
+const LATER = {
+  "the state of record": "UPDATE schema_steps SET version = version + 100",
+  Placement: "UPDATE placement_schema SET version = version + 100",
+};
+
+describe.each(Object.entries(OPENERS))("a database file that %s opens", (name, open) => {
+  let folder = "";
+  let path = "";
+  beforeEach(() => {
+    folder = mkdtempSync(join(tmpdir(), "database-"));
+    path = join(folder, "state.sqlite");
+  });
+  afterEach(() => rmSync(folder, { recursive: true }));
+
+  const refusal = async (): Promise<Error> => {
+    const error = await open(path).then(
+      () => undefined,
+      (thrown: unknown) => thrown,
+    );
+    return error instanceof Error ? error : new Error("it was opened");
+  };
+
+  /** The file as an ended process leaves it: the engine keeps one that it has opened until its statements are collected. */
+  const leave = async (change = "SELECT 1"): Promise<void> => {
+    const opened = await open(join(folder, "first.sqlite"));
+    opened.exec(change);
+    opened.exec(`VACUUM INTO '${path}'`);
+    opened.close();
+  };
+
+  it("is refused by name, with what to do, when it is no database", async () => {
+    writeFileSync(path, "shopping list: milk, bread, and a thousand other things".repeat(20));
+    const error = await refusal();
+    expect(error).toBeInstanceOf(DatabaseUnusable);
+    expect(error.message).toBe(
+      `the database ${path} cannot be used: file is not a database: it is not an SQLite database; move it and its -wal ` +
+        "away to start from nothing, or name another one with --state-dir (of compute-cluster placement: --database)",
+    );
+  });
+
+  it("is refused by name, with what to do, when it is damaged", async () => {
+    await leave();
+    writeFileSync(path, readFileSync(path).fill(0xff, 100));
+    const error = await refusal();
+    expect(error).toBeInstanceOf(DatabaseUnusable);
+    expect(error.message).toBe(
+      `the database ${path} cannot be used: database disk image is malformed: it is damaged; put a copy in its place, move ` +
+        "it and its -wal away to start from nothing, or name another one with --state-dir (of compute-cluster placement: --database)",
+    );
+  });
+
+  it("is refused by name, with what to do, when a newer program wrote it", async () => {
+    await leave(LATER[name as keyof typeof LATER]);
+    const error = await refusal();
+    expect(error).toBeInstanceOf(DatabaseTooNew);
+    expect(error.message).toMatch(
+      /^the database \S+\/state\.sqlite has version 1\d\d of the (conductor|placement) tables, this program knows up to \d+: start the newer program again, or name another one with --state-dir/,
+    );
+  });
+
+  it("is refused by name, with what to do, when another process has it", async () => {
+    const opened = await open(path);
+    const error = await refusal();
+    expect(error).toBeInstanceOf(DatabaseUnusable);
+    expect(error.message).toMatch(
+      /^the database \S+\/state\.sqlite cannot be used: database is locked: another control plane or Placement uses it; stop that one, or name/,
+    );
+    opened.close();
+  });
+
+  it("is refused by name, with what to do, when its disk is full", async () => {
+    path = "/dev/full";
+    const error = await refusal();
+    expect(error).toBeInstanceOf(DatabaseUnusable);
+    expect(error.message).toMatch(/^the database \/dev\/full cannot be used: .*its disk is full; make room, and start/);
+  });
+
+  it("is refused by name, with what to do, when it is a folder", async () => {
+    path = folder;
+    const error = await refusal();
+    expect(error).toBeInstanceOf(DatabaseUnusable);
+    expect(error.message).toMatch(
+      /cannot be used: its folder is absent or not writable, or it is a folder itself; name/,
+    );
+  });
+});
