@@ -137,19 +137,21 @@ export interface ClaimAbort {
   readonly migrationStatus?: MigrationStatus;
 }
 
-/** Operations on instances; each reads as its table of spec 6. Serialised per instance. */
+/**
+ * Operations on instances; each reads as its table of spec 6. Serialised per instance, and begun only when the instance is
+ * where the operation needs it and its task_state is the request's (admission-rules.ts); else nothing is done to it.
+ */
 export interface Operations {
   buildAndRunInstance(request: BuildRequestOptions): Promise<void>;
   /** Spec 6.2; also completes the ones that a restart finds in task `deleting`. */
-  terminateInstance(instance: Instance, requestId: string): Promise<void>;
+  terminateInstance(instance: Pick<Instance, "uuid">, requestId: string): Promise<void>;
   /** What is left of a delete that died between "vm deleted" and "row destroyed" (spec 2.6). */
   completePartialDeletion(instance: Instance): Promise<void>;
   /** Evacuation on the destination (spec 6.7), or a rebuild in place (6.6). */
   rebuildInstance(request: RebuildOptions): Promise<void>;
-  startInstance(instance: Instance, requestId: string): Promise<void>;
-  stopInstance(instance: Instance, requestId: string): Promise<void>;
-  rebootInstance(instance: Instance, type: "SOFT" | "HARD", requestId: string): Promise<void>;
-  unpauseInstance(instance: Instance, requestId: string): Promise<void>;
+  startInstance(instance: Pick<Instance, "uuid">, requestId: string): Promise<void>;
+  stopInstance(instance: Pick<Instance, "uuid">, requestId: string): Promise<void>;
+  rebootInstance(instance: Pick<Instance, "uuid">, type: "SOFT" | "HARD", requestId: string): Promise<void>;
   /** Spec 6.3 row 4, on the destination. */
   prepResize(request: PrepResizeRequest): Promise<void>;
   /** Spec 6.3 rows 5 and 6, on the source. */
@@ -164,11 +166,11 @@ export interface Operations {
   /** Spec 2.6 OPT: goes on with, or ends, cold moves of this host's that nobody works on any more. */
   recoverColdMoves(options: StuckMoveOptions): Promise<void>;
   /** Pause, suspend and the like. */
-  changeState(change: StateChangeName, instance: Instance, requestId: string): Promise<void>;
-  rescueInstance(instance: Instance, imageRef: string | undefined, requestId: string): Promise<void>;
+  changeState(change: StateChangeName, instance: Pick<Instance, "uuid">, requestId: string): Promise<void>;
+  rescueInstance(instance: Pick<Instance, "uuid">, imageRef: string | undefined, requestId: string): Promise<void>;
   /** Spec 6.6. */
-  shelveInstance(instance: Instance, imageId: string, requestId: string): Promise<void>;
-  shelveOffloadInstance(instance: Instance, requestId: string): Promise<void>;
+  shelveInstance(instance: Pick<Instance, "uuid">, imageId: string, requestId: string): Promise<void>;
+  shelveOffloadInstance(instance: Pick<Instance, "uuid">, requestId: string): Promise<void>;
   unshelveInstance(request: UnshelveRequest): Promise<void>;
   /** Spec 4.10 `_sync_power_states` for one instance. */
   syncInstancePowerState(instance: Instance): Promise<void>;

@@ -1,7 +1,6 @@
 import type { InstanceParams } from "../conductor/agent-methods.js";
 import { InstanceNotFound, UnexpectedDeletingTaskState } from "../conductor/errors.js";
 import type { AgentHandlers } from "../conductor/port.js";
-import type { Instance } from "../conductor/records/index.js";
 import type { Operations } from "./contracts.js";
 import { liveMigrationHandlers } from "./live-migration-handlers.js";
 import type { StateChangeName } from "./operations/states/state-changes.js";
@@ -12,20 +11,8 @@ import type { TaskTracker } from "./task-tracker.js";
 export function agentHandlers(parts: AgentParts, tasks: TaskTracker): AgentHandlers {
   const { operations, tracker, driver } = parts;
 
-  const load = async (uuid: string, requestId: string): Promise<Instance> => {
-    const instance = await parts.conductor.call("instance_get", { uuid }, { requestId });
-    if (!instance) {
-      throw new InstanceNotFound(`instance ${uuid} is not known, or deleted`);
-    }
-    return instance;
-  };
-
   /** A cast has nobody who waits: what went wrong is in the instance's fault and in the log. */
-  const cast = (
-    method: string,
-    params: { readonly instanceUuid: string; readonly requestId: string },
-    work: () => Promise<void>,
-  ): Promise<null> =>
+  const cast: Cast = (method, params, work) =>
     tasks.run(async () => {
       const logger = parts.logger.child({ request_id: params.requestId, instance: params.instanceUuid });
       logger.debug(`received ${method}`);
@@ -43,21 +30,6 @@ export function agentHandlers(parts: AgentParts, tasks: TaskTracker): AgentHandl
       return null;
     });
 
-  /** A cast about an instance that is on this host. */
-  const onInstance = (
-    method: string,
-    params: { readonly instanceUuid: string; readonly requestId: string },
-    work: (instance: Instance) => Promise<void>,
-  ): Promise<null> =>
-    cast(method, params, async () => {
-      const instance = await load(params.instanceUuid, params.requestId);
-      if (instance.host === parts.host) return work(instance);
-      parts.logger.warn(`${method}: the instance is not on this host; nothing is done`, {
-        instance: instance.uuid,
-        host: instance.host,
-      });
-    });
-
   return {
     ...liveMigrationHandlers(operations.liveMigrations, tasks, cast),
     prep_resize: (params) => cast("prep_resize", params, () => operations.prepResize(params)),
@@ -71,39 +43,27 @@ export function agentHandlers(parts: AgentParts, tasks: TaskTracker): AgentHandl
       }),
     revert_resize: (params) => cast("revert_resize", params, () => operations.revertResize(params)),
     finish_revert_resize: (params) => cast("finish_revert_resize", params, () => operations.finishRevertResize(params)),
-    ...changes(operations, onInstance),
+    ...changes(operations, cast),
     rescue_instance: (params) =>
-      onInstance("rescue_instance", params, (instance) =>
-        operations.rescueInstance(instance, params.rescueImageRef, params.requestId),
+      cast("rescue_instance", params, () =>
+        operations.rescueInstance(named(params), params.rescueImageRef, params.requestId),
       ),
     shelve_instance: (params) =>
-      onInstance("shelve_instance", params, (instance) =>
-        operations.shelveInstance(instance, params.imageId, params.requestId),
-      ),
+      cast("shelve_instance", params, () => operations.shelveInstance(named(params), params.imageId, params.requestId)),
     shelve_offload_instance: (params) =>
-      onInstance("shelve_offload_instance", params, (instance) =>
-        operations.shelveOffloadInstance(instance, params.requestId),
-      ),
+      cast("shelve_offload_instance", params, () => operations.shelveOffloadInstance(named(params), params.requestId)),
     unshelve_instance: (params) => cast("unshelve_instance", params, () => operations.unshelveInstance(params)),
     build_and_run_instance: (params) =>
       cast("build_and_run_instance", params, () => operations.buildAndRunInstance(params)),
     terminate_instance: (params) =>
-      cast("terminate_instance", params, async () =>
-        operations.terminateInstance(await load(params.instanceUuid, params.requestId), params.requestId),
-      ),
+      cast("terminate_instance", params, () => operations.terminateInstance(named(params), params.requestId)),
     rebuild_instance: (params) => cast("rebuild_instance", params, () => operations.rebuildInstance(params)),
     start_instance: (params) =>
-      cast("start_instance", params, async () =>
-        operations.startInstance(await load(params.instanceUuid, params.requestId), params.requestId),
-      ),
+      cast("start_instance", params, () => operations.startInstance(named(params), params.requestId)),
     stop_instance: (params) =>
-      cast("stop_instance", params, async () =>
-        operations.stopInstance(await load(params.instanceUuid, params.requestId), params.requestId),
-      ),
+      cast("stop_instance", params, () => operations.stopInstance(named(params), params.requestId)),
     reboot_instance: (params) =>
-      cast("reboot_instance", params, async () =>
-        operations.rebootInstance(await load(params.instanceUuid, params.requestId), params.type, params.requestId),
-      ),
+      cast("reboot_instance", params, () => operations.rebootInstance(named(params), params.type, params.requestId)),
     migration_ended: async ({ migrationId }) => {
       operations.incoming.end(migrationId);
       return null;
@@ -126,11 +86,10 @@ export function agentHandlers(parts: AgentParts, tasks: TaskTracker): AgentHandl
   };
 }
 
-type OnInstance = (
-  method: string,
-  params: { readonly instanceUuid: string; readonly requestId: string },
-  work: (instance: Instance) => Promise<void>,
-) => Promise<null>;
+type Cast = (method: string, params: InstanceParams, work: () => Promise<void>) => Promise<null>;
+
+/** Where the instance is now, and whose, the operation asks under the instance's lock. */
+const named = ({ instanceUuid }: InstanceParams) => ({ uuid: instanceUuid });
 
 type ChangeMethod =
   | "pause_instance"
@@ -141,9 +100,9 @@ type ChangeMethod =
   | "soft_delete_instance"
   | "restore_instance";
 
-function changes(operations: Operations, onInstance: OnInstance): Pick<AgentHandlers, ChangeMethod> {
+function changes(operations: Operations, cast: Cast): Pick<AgentHandlers, ChangeMethod> {
   const change = (method: ChangeMethod, name: StateChangeName) => (params: InstanceParams) =>
-    onInstance(method, params, (instance) => operations.changeState(name, instance, params.requestId));
+    cast(method, params, () => operations.changeState(name, named(params), params.requestId));
   return {
     pause_instance: change("pause_instance", "pause"),
     unpause_instance: change("unpause_instance", "unpause"),

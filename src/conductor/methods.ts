@@ -143,6 +143,8 @@ export interface ConductorMethods extends OperatorMethods {
     { instanceUuid: string; alternates: Selection[]; retry: RetryInfo; reason: string; requestId: string },
     null
   >;
+  /** A delete that reached a host which has not got the instance: it is carried out where that is now, or without any host. */
+  delete_instance: Method<{ instanceUuid: string }, null>;
   /** A destination could not prepare a resize and has given its claim back: the next alternate (spec 6.3 row 4). */
   migrate_server: Method<
     {

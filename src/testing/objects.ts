@@ -61,6 +61,8 @@ export const instanceOf = (
   availabilityZone: null,
   vmState: "active",
   taskState: null,
+  taskRequestId: null,
+  deleteRequestId: null,
   powerState: 1,
   flavor: place.flavor,
   oldFlavor: null,

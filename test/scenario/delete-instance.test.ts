@@ -120,12 +120,13 @@ describe("6.2 delete, host up", () => {
     expect(await world.held(vm.uuid)).toEqual({});
   });
 
-  test("V1 an instance of another host is not touched", async () => {
+  test("V1 an instance of another host is not touched, and its delete is handed on once", async () => {
     const { world, agent } = await setUp();
     const other = await world.startedAgent("h2", new StubHypervisor("n2"));
     const vm = await world.placed(other);
     agent.hypervisor.guests.set(vm.uuid, 1);
     await agent.operations.terminateInstance(vm, "req-x");
+    expect(world.handedOn).toEqual([vm.uuid]);
     expect(agent.hypervisor.guests.has(vm.uuid)).toBe(true);
     expect(world.stored(vm.uuid)).toMatchObject({ deleted: 0, vmState: "active" });
     await checkAllocations(world, [vm]);

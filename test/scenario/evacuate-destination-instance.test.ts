@@ -17,7 +17,7 @@ const setUp = async (changes = {}, seed = "evacuate") => {
     instanceUuid: vm.uuid,
     migrationType: "evacuation",
     status: "accepted",
-    changes: { sourceCompute: "h1", sourceNode: "n1" },
+    changes: { sourceCompute: "h1", sourceNode: "n1", destCompute: "h2" },
   });
   const evacuate = (options: Partial<RebuildOptions> = {}) =>
     agent.operations.rebuildInstance({

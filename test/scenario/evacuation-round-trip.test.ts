@@ -86,7 +86,7 @@ scenario("6.7 repeated evacuation S→D→E: each source cleans its own part whe
       instanceUuid: VM,
       migrationType: "evacuation",
       status: "accepted",
-      changes: { sourceCompute: "devstack2", sourceNode: "devstack2" },
+      changes: { sourceCompute: "devstack2", sourceNode: "devstack2", destCompute: to },
     });
     const request = {
       instanceUuid: VM,

@@ -15,7 +15,7 @@ const methods = (lab: Lab, host: string) => lab.hypervisor(host).calls.map(({ me
 
 scenario("6.5 row 4 D is asked, then S by way of D, and what was made for it is removed", async (lab) => {
   await new LiveHypervisors(lab).start();
-  await placeVm(lab);
+  await placeVm(lab, { taskState: "migrating" });
   expect(await check(lab)).toEqual({
     blockMigration: true,
     sharedInstanceFiles: false,
@@ -28,7 +28,7 @@ scenario("6.5 row 4 D is asked, then S by way of D, and what was made for it is 
 
 scenario("6.5 row 4 D refuses: MigrationPreCheckError with the reason, S is not asked", async (lab) => {
   await new LiveHypervisors(lab).start();
-  await placeVm(lab);
+  await placeVm(lab, { taskState: "migrating" });
   lab.hypervisor("devstack2").failures.set("checkCanLiveMigrateDestination", () => new Error("another processor"));
   await expect(check(lab)).rejects.toMatchObject({
     name: "MigrationPreCheckError",
@@ -39,7 +39,7 @@ scenario("6.5 row 4 D refuses: MigrationPreCheckError with the reason, S is not 
 
 scenario("6.5 row 4 S refuses: the same, and D is cleaned", async (lab) => {
   await new LiveHypervisors(lab).start();
-  await placeVm(lab);
+  await placeVm(lab, { taskState: "migrating" });
   lab.hypervisor("devstack1").failures.set("checkCanLiveMigrateSource", () => new Error("a device cannot move"));
   await expect(check(lab)).rejects.toMatchObject({
     name: "MigrationPreCheckError",
@@ -50,13 +50,13 @@ scenario("6.5 row 4 S refuses: the same, and D is cleaned", async (lab) => {
 
 scenario("6.5 row 4 S is away: MigrationPreCheckError", async (lab) => {
   const { source } = await new LiveHypervisors(lab).start();
-  await placeVm(lab);
+  await placeVm(lab, { taskState: "migrating" });
   lab.kill(source);
   await expect(check(lab)).rejects.toMatchObject({ name: "MigrationPreCheckError" });
 });
 
 scenario("6.5 row 4 a driver that migrates nothing live: MigrationPreCheckError", async (lab) => {
   await startHosts(lab);
-  await placeVm(lab);
+  await placeVm(lab, { taskState: "migrating" });
   await expect(check(lab)).rejects.toMatchObject({ name: "MigrationPreCheckError" });
 });

@@ -91,6 +91,7 @@ for (const [method, task, from, to, power] of [
       prepare: async (lab) => {
         await boot(lab, VM, nodeOf(lab, "devstack1"));
         if (from === "stopped") {
+          lab.store.instances.save(VM, { taskState: "powering-off" });
           cast(lab, "stop_instance");
           await lab.world.runUntil(() => lab.instance(VM).vmState === "stopped" && lab.instance(VM).taskState === null);
         }

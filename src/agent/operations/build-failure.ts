@@ -25,6 +25,8 @@ const HOPELESS: ReadonlySet<string> = new Set([
   "NoMoreFixedIps",
 ]);
 
+const WAITING = { taskState: "scheduling", availabilityZone: null } as const satisfies InstanceChanges;
+
 /** An instance as it was before a host took it. */
 const UNPLACED = { host: null, node: null, computeId: null, launchedOn: null } as const satisfies InstanceChanges;
 
@@ -106,7 +108,7 @@ async function reschedule(
   error: unknown,
 ): Promise<void> {
   const { instanceUuid, alternates, retry, requestId } = request;
-  await unplace(parts, instanceUuid, progress, { taskState: "scheduling", availabilityZone: null });
+  await unplace(parts, instanceUuid, progress, { ...WAITING, taskRequestId: requestId });
   if (!(await releaseAllocations(parts, instanceUuid, { force: true, requestId }))) {
     return setError(parts, request, { ...progress, claim: null }, error);
   }

@@ -1,6 +1,7 @@
 import { InstanceNotFound, UnexpectedTaskState, UnexpectedVmState } from "../../conductor/errors.js";
 import type { Instance, InstanceChanges, TaskState } from "../../conductor/records/index.js";
 import type { BuildRequestOptions, Claim } from "../contracts.js";
+import type { Refusal } from "./admission.js";
 import { buildFailed } from "./build-failure.js";
 import { mustNotUndo, withActionEvent } from "./error-wrappers.js";
 import { imageMeta, LOCAL_DISKS } from "./guest-options.js";
@@ -29,8 +30,8 @@ export const BUILD_INSTANCE = stepList<RunningBuild>("build_and_run_instance", {
     progress.instance = progress.claim.instance;
   },
   prepare: async (progress) => {
-    const { parts } = progress;
-    await advance(parts, progress, { taskState: "networking" }, [null]);
+    const { parts, request } = progress;
+    await advance(parts, progress, { taskState: "networking", taskRequestId: request.requestId }, [null]);
     progress.driverAsked = true;
     await parts.context.driver.prepareForSpawn(progress.instance);
     await advance(parts, progress, { taskState: "block_device_mapping" }, ["networking"]);
@@ -76,26 +77,11 @@ export async function buildInstance(parts: OperationParts, request: BuildRequest
   );
 }
 
-/**
- * Row 4. Null: nothing is to be built. The message is old when the instance has a host, or is not building any more; its
- * allocations go unless a host owns it.
- */
-async function acceptBuild(
-  parts: OperationParts,
-  { instanceUuid, requestId }: BuildRequestOptions,
-): Promise<Instance | null> {
-  const { conductor, runtime } = parts.context;
-  const found = await conductor.call("instance_get", { uuid: instanceUuid });
-  if (found?.host) {
-    runtime.logger.warn("instance has a host already: it is not built again", {
-      instance: instanceUuid,
-      host: found.host,
-    });
-    return null;
-  }
+/** Row 4. Null: it is not to be built any more. */
+async function acceptBuild(parts: OperationParts, request: BuildRequestOptions): Promise<Instance | null> {
   try {
-    return await conductor.call("instance_save", {
-      uuid: instanceUuid,
+    return await parts.context.conductor.call("instance_save", {
+      uuid: request.instanceUuid,
       changes: { vmState: "building", taskState: null },
       expectedTaskState: ["scheduling", null],
       expectedVmState: ["building"],
@@ -104,13 +90,23 @@ async function acceptBuild(
     const gone =
       error instanceof InstanceNotFound || error instanceof UnexpectedTaskState || error instanceof UnexpectedVmState;
     if (!gone) throw error;
-    runtime.logger.info("instance is not to be built any more: its allocations are removed", {
-      instance: instanceUuid,
+    parts.context.runtime.logger.info("instance is not to be built any more: its allocations are removed", {
+      instance: request.instanceUuid,
       err: error,
     });
-    await releaseAllocations(parts, instanceUuid, { force: true, requestId });
+    await releaseAllocations(parts, request.instanceUuid, { force: true, requestId: request.requestId });
     return null;
   }
+}
+
+/** Nobody builds it any more: what was claimed for it goes, unless a host owns it. */
+export async function buildRefused(
+  parts: OperationParts,
+  { instanceUuid, requestId }: BuildRequestOptions,
+  { found }: Refusal,
+): Promise<void> {
+  const host = found?.instance.host ?? null;
+  if (host === null) await releaseAllocations(parts, instanceUuid, { force: true, requestId });
 }
 
 async function advance(

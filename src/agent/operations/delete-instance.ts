@@ -33,18 +33,9 @@ export const TERMINATE_INSTANCE = stepList<DeleteProgress>("terminate_instance",
  * Every step may be repeated, so a delete that died is run again from the start.
  * @throws what the failed step threw; the instance is then in error and may be deleted again.
  */
-export async function deleteInstance(parts: OperationParts, instanceUuid: string, requestId: string): Promise<void> {
-  const { conductor, host, runtime } = parts.context;
-  const instance = await conductor.call("instance_get", { uuid: instanceUuid });
-  if (!instance) return;
-  if (instance.host !== null && instance.host !== host) {
-    runtime.logger.warn("instance is on another host: it is not deleted here", {
-      instance: instanceUuid,
-      host: instance.host,
-    });
-    return;
-  }
-  await withActionEvent(parts.context, { instanceUuid, requestId, event: "compute_terminate_instance" }, async () => {
+export async function deleteInstance(parts: OperationParts, instance: Instance, requestId: string): Promise<void> {
+  const event = { instanceUuid: instance.uuid, requestId, event: "compute_terminate_instance" };
+  await withActionEvent(parts.context, event, async () => {
     try {
       await runSteps(parts, TERMINATE_INSTANCE, { parts, instance, requestId });
     } catch (error) {

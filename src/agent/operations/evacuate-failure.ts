@@ -1,4 +1,4 @@
-import { InstanceNotFound, UnexpectedDeletingTaskState } from "../../conductor/errors.js";
+import { InstanceNotFound, UnexpectedTaskState } from "../../conductor/errors.js";
 import type { InstanceChanges } from "../../conductor/records/index.js";
 import type { RebuildOptions } from "../contracts.js";
 import { addFault, attempt } from "./error-wrappers.js";
@@ -6,11 +6,11 @@ import type { EvacuationProgress } from "./evacuate-instance.js";
 import { destroyOptions } from "./guest-options.js";
 import type { OperationParts } from "./parts.js";
 
-type Outcome = "deleted" | "refused" | "broken";
+type Outcome = "taken" | "refused" | "broken";
 
-/** What the instance's row gets, by how the evacuation failed (spec 6.7 rows 3 and 4); a deleted one keeps what it has. */
+/** What the instance's row gets, by how the evacuation failed (spec 6.7 rows 3 and 4); one that is deleted, or another request's by now, keeps what it has. */
 const CHANGES: Readonly<Record<Outcome, InstanceChanges>> = {
-  deleted: {},
+  taken: {},
   refused: { taskState: null },
   broken: { vmState: "error", taskState: null },
 };
@@ -18,7 +18,7 @@ const CHANGES: Readonly<Record<Outcome, InstanceChanges>> = {
 /**
  * Takes an evacuation back: guest, then the destination's allocations, then what the claim wrote with status `failed`. The
  * source keeps what it has.
- * @throws the error, unless the instance was deleted meanwhile.
+ * @throws the error, unless the instance was deleted or taken meanwhile.
  */
 export async function evacuationFailed(
   parts: OperationParts,
@@ -38,13 +38,13 @@ export async function evacuationFailed(
   await removeGuest(parts, progress);
   await removeAllocations(parts, request, progress);
   await attempt(context, instance.uuid, "give up the evacuation", () => giveUp(parts, progress, CHANGES[outcome]));
-  if (outcome === "deleted") return;
+  if (outcome === "taken") return;
   await addFault(context, instance.uuid, error);
   throw error;
 }
 
 function outcomeOf({ phase }: EvacuationProgress, error: unknown): Outcome {
-  if (error instanceof InstanceNotFound || error instanceof UnexpectedDeletingTaskState) return "deleted";
+  if (error instanceof InstanceNotFound || error instanceof UnexpectedTaskState) return "taken";
   const refused = error instanceof Error && REFUSALS.has(error.name);
   return phase === "claiming" && refused ? "refused" : "broken";
 }

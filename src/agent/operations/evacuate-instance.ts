@@ -1,13 +1,13 @@
-import { InstanceNotFound, MigrationNotFound } from "../../conductor/errors.js";
 import type { Instance, Migration } from "../../conductor/records/index.js";
 import { InstanceExists } from "../../virt/errors.js";
 import type { Allocations } from "../../virt/types.js";
 import type { Claim, RebuildOptions } from "../contracts.js";
+import type { Refusal } from "./admission.js";
 import { mustNotUndo, withActionEvent } from "./error-wrappers.js";
 import { InstanceRecreateNotSupported, InvalidSharedStorage } from "./errors.js";
 import { evacuationFailed } from "./evacuate-failure.js";
 import { imageMeta, LOCAL_DISKS } from "./guest-options.js";
-import { onTree } from "./move-allocations.js";
+import { type Move, onTree } from "./move-allocations.js";
 import type { OperationParts } from "./parts.js";
 import { runSteps, stepList } from "./step-list.js";
 
@@ -54,19 +54,8 @@ export const EVACUATE_INSTANCE = stepList<RunningEvacuation>("evacuate_instance"
 });
 
 /** The destination's part of an evacuation. */
-export async function evacuateInstance(parts: OperationParts, request: RebuildOptions): Promise<void> {
-  const found = await lookUp(parts, request);
-  if (!found) return;
-  const progress: RunningEvacuation = {
-    parts,
-    request,
-    ...found,
-    held: {},
-    claim: null,
-    phase: "claiming",
-    diskReused: false,
-    spawned: false,
-  };
+export async function evacuateInstance(parts: OperationParts, request: RebuildOptions, move: Move): Promise<void> {
+  const progress: RunningEvacuation = { parts, request, held: {}, ...notBegun(move) };
   const { instanceUuid, requestId } = request;
   await withActionEvent(parts.context, { instanceUuid, requestId, event: "compute_rebuild_instance" }, async () => {
     try {
@@ -79,25 +68,24 @@ export async function evacuateInstance(parts: OperationParts, request: RebuildOp
   });
 }
 
-/** Null: the message is old, for an evacuation that has ended or an instance that is here already. */
-async function lookUp(
-  { context }: OperationParts,
-  { instanceUuid, migrationId }: RebuildOptions,
-): Promise<{ readonly instance: Instance; readonly migration: Migration } | null> {
-  const { conductor, host, runtime } = context;
-  const migration = migrationId === null ? null : await conductor.call("migration_get", { id: migrationId });
-  if (!migration)
-    throw new MigrationNotFound(`evacuation of instance ${instanceUuid} has no migration record ${migrationId}`);
-  const instance = await conductor.call("instance_get", { uuid: instanceUuid, readDeleted: true });
-  if (!instance) throw new InstanceNotFound(`instance ${instanceUuid} of evacuation ${migrationId} does not exist`);
-  const ended = migration.status === "done" || migration.status === "failed" || migration.status === "error";
-  if (!ended && instance.host !== host) return { instance, migration };
-  runtime.logger.warn("evacuation has ended, or its instance is here already: nothing is done", {
-    instance: instanceUuid,
-    migration: migration.id,
-  });
-  return null;
+/** Somebody else has the instance: what the scheduler claimed here goes. */
+export async function evacuationRefused(
+  parts: OperationParts,
+  request: RebuildOptions,
+  move: Move,
+  { kind, error }: Refusal,
+): Promise<void> {
+  if (kind !== "ended") await evacuationFailed(parts, request, notBegun(move), error);
 }
+
+const notBegun = ({ instance, migration }: Move): EvacuationProgress => ({
+  instance,
+  migration,
+  claim: null,
+  phase: "claiming",
+  diskReused: false,
+  spawned: false,
+});
 
 /**
  * Row 4: whether the guest can be made here, and whether its disk is here already.

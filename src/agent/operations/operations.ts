@@ -1,32 +1,40 @@
+import type { AgentMethod, AgentMethods } from "../../conductor/agent-methods.js";
+import type { ParamsOf } from "../../conductor/methods.js";
 import type { Instance } from "../../conductor/records/index.js";
 import { KeyedLock } from "../../runtime/keyed-lock.js";
 import { TaskQueue } from "../../runtime/queue.js";
 import type { AgentContext, BuildRequestOptions, Operations, RebuildOptions, ResourceTracker } from "../contracts.js";
 import { requestId as newRequestId } from "../parts.js";
-import { buildInstance } from "./build-instance.js";
+import { admit, type Found, type Message, type Refusal } from "./admission.js";
+import type { GatedMethod } from "./admission-rules.js";
+import { buildInstance, buildRefused } from "./build-instance.js";
 import { confirmResize } from "./cold-move/confirm-resize.js";
-import { type FinishResizeRequest, finishResize } from "./cold-move/finish-resize.js";
+import { type FinishResizeRequest, finishRefused, finishResize } from "./cold-move/finish-resize.js";
 import { finishRevertResize } from "./cold-move/finish-revert-resize.js";
 import type { MoveRequest } from "./cold-move/move-request.js";
-import { type PrepResizeRequest, prepResize } from "./cold-move/prep-resize.js";
+import { type PrepResizeRequest, prepRefused, prepResize } from "./cold-move/prep-resize.js";
 import { findStuckMoves, type StuckMoveOptions } from "./cold-move/recover.js";
-import { resizeInstance } from "./cold-move/resize-instance.js";
-import { revertResize } from "./cold-move/revert-resize.js";
+import { resizeInstance, resizeRefused } from "./cold-move/resize-instance.js";
+import { revertRefused, revertResize } from "./cold-move/revert-resize.js";
 import { completePartialDeletion, deleteInstance } from "./delete-instance.js";
 import { isLeaseLost, mustNotUndo } from "./error-wrappers.js";
+import { evacuateInstance, evacuationRefused } from "./evacuate-instance.js";
 import { IncomingMoves } from "./incoming-moves.js";
 import type { LiveMigrationOperations } from "./live-migration/contract.js";
-import { followDelete } from "./live-migration/follow-delete.js";
 import { LiveMigrations } from "./live-migration/live-migrations.js";
+import type { Move } from "./move-allocations.js";
 import type { OperationParts, StepFaults } from "./parts.js";
 import { rebootInstance, startInstance, stopInstance } from "./power.js";
 import { syncInstancePowerState } from "./power-sync.js";
-import { rebuildInstance } from "./rebuild-instance.js";
+import { rebuildInPlace } from "./rebuild-in-place.js";
+import { type Leftovers, refuseMessage } from "./refuse-message.js";
 import { rescueInstance } from "./states/rescue-instance.js";
 import { shelveInstance } from "./states/shelve-instance.js";
 import { shelveOffloadInstance } from "./states/shelve-offload.js";
-import { changeState, type StateChangeName } from "./states/state-changes.js";
-import { type UnshelveRequest, unshelveInstance } from "./states/unshelve-instance.js";
+import { changeState, STATE_CHANGES, type StateChangeName } from "./states/state-changes.js";
+import { type UnshelveRequest, unshelveInstance, unshelveRefused } from "./states/unshelve-instance.js";
+
+type WithUuid = Pick<Instance, "uuid">;
 
 export const createOperations = (context: AgentContext, tracker: ResourceTracker, faults?: StepFaults): Operations =>
   new InstanceOperations({ context, tracker, ...(faults ? { faults } : {}) });
@@ -54,19 +62,30 @@ export class InstanceOperations implements Operations {
   }
 
   async buildAndRunInstance(request: BuildRequestOptions): Promise<void> {
-    const parts = this.#for(request.requestId);
+    const giveBack = (parts: OperationParts, refusal: Refusal) => buildRefused(parts, request, refusal);
     // A build that waits for its turn holds no lock, so that the instance can be deleted meanwhile.
     await this.#tracked(() =>
-      this.#builds.run(() => this.#locks.run(request.instanceUuid, () => buildInstance(parts, request))),
+      this.#builds.run(() =>
+        this.#locks.run(request.instanceUuid, () =>
+          this.#admitted("build_and_run_instance", request, (parts) => buildInstance(parts, request), { giveBack }),
+        ),
+      ),
     );
   }
 
-  async terminateInstance({ uuid }: Instance, requestId: string): Promise<void> {
-    const parts = this.#for(requestId);
+  async terminateInstance({ uuid: instanceUuid }: WithUuid, requestId: string): Promise<void> {
+    const request = { instanceUuid, requestId };
     await this.#tracked(async () => {
       // A copy that is under way holds no lock: it is stopped, or the delete follows the guest.
-      if ((await this.liveMigrations.settle(uuid)) && (await followDelete(parts, uuid, requestId))) return;
-      await this.#locks.run(uuid, () => deleteInstance(parts, uuid, requestId));
+      await this.liveMigrations.settle(instanceUuid);
+      await this.#locks.run(instanceUuid, () =>
+        this.#admitted(
+          "terminate_instance",
+          request,
+          (parts, { instance }) => deleteInstance(parts, instance, requestId),
+          { handOn: ({ context }) => context.conductor.call("delete_instance", { instanceUuid }, { requestId }) },
+        ),
+      );
     });
   }
 
@@ -75,40 +94,48 @@ export class InstanceOperations implements Operations {
   }
 
   async rebuildInstance(request: RebuildOptions): Promise<void> {
-    await this.#serial(request.instanceUuid, () => rebuildInstance(this.#for(request.requestId), request));
+    if (request.recreate) {
+      await this.#move("evacuate_instance", request, evacuateInstance, evacuationRefused);
+    } else {
+      await this.#onGuest("rebuild_instance", { ...request }, (parts, instance) =>
+        rebuildInPlace(parts, request, instance),
+      );
+    }
   }
 
-  async startInstance(instance: Instance, requestId: string): Promise<void> {
-    await this.#serial(instance.uuid, () => startInstance(this.#for(requestId), instance, requestId));
+  async startInstance({ uuid: instanceUuid }: WithUuid, requestId: string): Promise<void> {
+    await this.#onGuest("start_instance", { instanceUuid, requestId }, (parts, instance) =>
+      startInstance(parts, instance, requestId),
+    );
   }
 
-  async stopInstance(instance: Instance, requestId: string): Promise<void> {
-    await this.#serial(instance.uuid, () => stopInstance(this.#for(requestId), instance, requestId));
+  async stopInstance({ uuid: instanceUuid }: WithUuid, requestId: string): Promise<void> {
+    await this.#onGuest("stop_instance", { instanceUuid, requestId }, (parts, instance) =>
+      stopInstance(parts, instance, requestId),
+    );
   }
 
-  async rebootInstance(instance: Instance, type: "SOFT" | "HARD", requestId: string): Promise<void> {
-    await this.#serial(instance.uuid, () => rebootInstance(this.#for(requestId), instance, type, requestId));
-  }
-
-  async unpauseInstance(instance: Instance, requestId: string): Promise<void> {
-    await this.#serial(instance.uuid, () => changeState(this.#for(requestId), "unpause", instance, requestId));
+  async rebootInstance({ uuid: instanceUuid }: WithUuid, type: "SOFT" | "HARD", requestId: string): Promise<void> {
+    await this.#onGuest("reboot_instance", { instanceUuid, type, requestId }, (parts, instance) =>
+      rebootInstance(parts, instance, type, requestId),
+    );
   }
 
   async prepResize(request: PrepResizeRequest): Promise<void> {
-    await this.#move(prepResize, request);
+    await this.#move("prep_resize", request, prepResize, prepRefused);
   }
 
   async resizeInstance(request: MoveRequest): Promise<void> {
-    await this.#move(resizeInstance, request);
+    await this.#move("resize_instance", request, resizeInstance, resizeRefused);
   }
 
   async finishResize(request: FinishResizeRequest): Promise<void> {
-    await this.#move(finishResize, request);
+    await this.#move("finish_resize", request, finishResize, finishRefused);
   }
 
   async confirmResize(request: MoveRequest): Promise<void> {
     try {
-      await this.#move(confirmResize, request);
+      await this.#move("confirm_resize", request, confirmResize);
     } catch (error) {
       if (mustNotUndo(error)) this.#unsettledSince = this.#parts.context.runtime.clock.now();
       throw error;
@@ -116,11 +143,11 @@ export class InstanceOperations implements Operations {
   }
 
   async revertResize(request: MoveRequest): Promise<void> {
-    await this.#move(revertResize, request);
+    await this.#move("revert_resize", request, revertResize, revertRefused);
   }
 
   async finishRevertResize(request: MoveRequest): Promise<void> {
-    await this.#move(finishRevertResize, request);
+    await this.#move("finish_revert_resize", request, finishRevertResize, revertRefused);
   }
 
   async recoverColdMoves(options: StuckMoveOptions): Promise<void> {
@@ -131,7 +158,7 @@ export class InstanceOperations implements Operations {
     if (since !== null && since <= options.before) this.#unsettledSince = null;
     for (const move of found) {
       const { instanceUuid, migrationId } = move;
-      const requestId = newRequestId(context);
+      const requestId = move.requestId ?? newRequestId(context);
       const fields = { instance: instanceUuid, migration: migrationId, request_id: requestId };
       context.runtime.logger.info("a move that was interrupted goes on", fields);
       try {
@@ -144,35 +171,98 @@ export class InstanceOperations implements Operations {
     }
   }
 
-  async changeState(change: StateChangeName, instance: Instance, requestId: string): Promise<void> {
-    await this.#serial(instance.uuid, () => changeState(this.#for(requestId), change, instance, requestId));
+  async changeState(change: StateChangeName, { uuid: instanceUuid }: WithUuid, requestId: string): Promise<void> {
+    await this.#onGuest(STATE_CHANGES[change].operation, { instanceUuid, requestId }, (parts, instance) =>
+      changeState(parts, change, instance, requestId),
+    );
   }
 
-  async rescueInstance(instance: Instance, imageRef: string | undefined, requestId: string): Promise<void> {
-    await this.#serial(instance.uuid, () => rescueInstance(this.#for(requestId), instance, imageRef, requestId));
+  async rescueInstance(
+    { uuid: instanceUuid }: WithUuid,
+    rescueImageRef: string | undefined,
+    requestId: string,
+  ): Promise<void> {
+    const image = rescueImageRef === undefined ? {} : { rescueImageRef };
+    await this.#onGuest("rescue_instance", { instanceUuid, ...image, requestId }, (parts, instance) =>
+      rescueInstance(parts, instance, rescueImageRef, requestId),
+    );
   }
 
-  async shelveInstance(instance: Instance, imageId: string, requestId: string): Promise<void> {
-    await this.#serial(instance.uuid, () => shelveInstance(this.#for(requestId), instance, imageId, requestId));
+  async shelveInstance({ uuid: instanceUuid }: WithUuid, imageId: string, requestId: string): Promise<void> {
+    await this.#onGuest("shelve_instance", { instanceUuid, imageId, requestId }, (parts, instance) =>
+      shelveInstance(parts, instance, imageId, requestId),
+    );
   }
 
-  async shelveOffloadInstance(instance: Instance, requestId: string): Promise<void> {
-    await this.#serial(instance.uuid, () => shelveOffloadInstance(this.#for(requestId), instance, requestId));
+  async shelveOffloadInstance({ uuid: instanceUuid }: WithUuid, requestId: string): Promise<void> {
+    await this.#onGuest("shelve_offload_instance", { instanceUuid, requestId }, (parts, instance) =>
+      shelveOffloadInstance(parts, instance, requestId),
+    );
   }
 
   async unshelveInstance(request: UnshelveRequest): Promise<void> {
-    await this.#move(unshelveInstance, request);
+    await this.#serial(request.instanceUuid, () =>
+      this.#admitted(
+        "unshelve_instance",
+        request,
+        (parts, { instance }) => unshelveInstance(parts, request, instance),
+        {
+          giveBack: (parts, refusal) => unshelveRefused(parts, request, refusal),
+        },
+      ),
+    );
   }
 
   async syncInstancePowerState({ uuid }: Instance): Promise<void> {
     await this.#serial(uuid, () => syncInstancePowerState(this.#parts, uuid));
   }
 
-  async #move<R extends { readonly instanceUuid: string; readonly requestId: string }>(
-    flow: (parts: OperationParts, request: R) => Promise<void>,
-    request: R,
+  /** On an instance of this host; when it has moved with the request, that follows it. */
+  async #onGuest<M extends GatedMethod & AgentMethod>(
+    method: M,
+    request: ParamsOf<AgentMethods, M> & Message,
+    flow: (parts: OperationParts, instance: Instance) => Promise<void>,
   ): Promise<void> {
-    await this.#serial(request.instanceUuid, () => flow(this.#for(request.requestId), request));
+    const handOn = ({ context }: OperationParts, host: string) => context.conductor.castAgent(host, method, request);
+    await this.#serial(request.instanceUuid, () =>
+      this.#admitted(method, request, (parts, { instance }) => flow(parts, instance), { handOn }),
+    );
+  }
+
+  /** A step of a migration; `refused` gives back what was claimed for it. */
+  async #move<R extends Message>(
+    method: GatedMethod,
+    request: R,
+    flow: (parts: OperationParts, request: R, move: Move) => Promise<void>,
+    refused?: (parts: OperationParts, request: R, move: Move, refusal: Refusal) => Promise<void>,
+  ): Promise<void> {
+    await this.#serial(request.instanceUuid, () =>
+      this.#admitted(
+        method,
+        request,
+        (parts, { instance, migration }) =>
+          migration ? flow(parts, request, { instance, migration }) : Promise.resolve(),
+        {
+          giveBack: async (parts, refusal) => {
+            const { instance, migration } = refusal.found ?? {};
+            if (instance && migration) await refused?.(parts, request, { instance, migration }, refusal);
+          },
+        },
+      ),
+    );
+  }
+
+  /** The one place where a message about an instance begins; asked under the instance's lock. */
+  async #admitted(
+    method: GatedMethod,
+    message: Message,
+    flow: (parts: OperationParts, found: Found) => Promise<void>,
+    leftovers: Leftovers,
+  ): Promise<void> {
+    const parts = this.#for(message.requestId);
+    const verdict = await admit(parts.context, method, message);
+    if ("refused" in verdict) await refuseMessage(parts, method, message, verdict.refused, leftovers);
+    else await flow(parts, verdict.admitted);
   }
 
   /** Everything that the operation logs carries its request id. */

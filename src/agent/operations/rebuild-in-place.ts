@@ -69,14 +69,13 @@ export const REBUILD_INSTANCE = stepList<RebuildProgress>("rebuild_instance", {
  * The allocations stay as they are, also when it fails.
  * @throws what the failed step threw; the instance is then in error. One that is being deleted is left to the delete.
  */
-export async function rebuildInPlace(parts: OperationParts, request: RebuildOptions): Promise<void> {
+export async function rebuildInPlace(
+  parts: OperationParts,
+  request: RebuildOptions,
+  instance: Instance,
+): Promise<void> {
   const { context } = parts;
   const { instanceUuid, requestId } = request;
-  const instance = await context.conductor.call("instance_get", { uuid: instanceUuid });
-  if (instance?.host !== context.host) {
-    context.runtime.logger.warn("instance is not on this host: it is not rebuilt here", { instance: instanceUuid });
-    return;
-  }
   const stopped = instance.vmState === "stopped" || request.targetStopped;
   const progress: RebuildProgress = { parts, request, instance, stopped, allocations: {} };
   await withActionEvent(context, { instanceUuid, requestId, event: "compute_rebuild_instance" }, () =>

@@ -14,7 +14,14 @@ export async function reclaimQueuedDeletes(parts: AgentParts): Promise<void> {
     const request = requestId(parts);
     parts.logger.info("reclaiming a soft-deleted instance", { instance: instance.uuid, request_id: request });
     try {
-      await parts.operations.terminateInstance(instance, request);
+      // It may have been restored meanwhile.
+      const deleting = await parts.conductor.call("instance_save", {
+        uuid: instance.uuid,
+        changes: { taskState: "deleting", taskRequestId: request },
+        expectedTaskState: [null],
+        expectedVmState: ["soft-delete"],
+      });
+      await parts.operations.terminateInstance(deleting, request);
     } catch (error) {
       parts.logger.warn("a soft-deleted instance could not be reclaimed; it is tried again", {
         instance: instance.uuid,

@@ -13,7 +13,7 @@ export async function pollShelvedInstances(parts: AgentParts): Promise<void> {
     try {
       const offloading = await parts.conductor.call("instance_save", {
         uuid: instance.uuid,
-        changes: { taskState: "shelving_offloading" },
+        changes: { taskState: "shelving_offloading", taskRequestId: request },
         expectedTaskState: [null],
         expectedVmState: ["shelved"],
       });

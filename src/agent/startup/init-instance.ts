@@ -65,7 +65,8 @@ async function carryOut(
   power: PowerState,
 ): Promise<void> {
   const { operations } = parts;
-  const request = requestId(parts);
+  // What goes on is the request's that began it.
+  const request = instance.taskRequestId ?? requestId(parts);
   const save = (changes: InstanceChanges) =>
     parts.conductor.call("instance_save", { uuid: instance.uuid, changes }, { requestId: request });
   const toErrorUnless = async (work: Promise<unknown>, purpose: string): Promise<void> => {
@@ -106,7 +107,7 @@ async function carryOut(
       return loggedIfFails(operations.rebootInstance(current, action.type, request), "reboot again");
     }
     case "unpause":
-      return loggedIfFails(operations.unpauseInstance(instance, request), "unpause again");
+      return loggedIfFails(operations.changeState("unpause", instance, request), "unpause again");
     case "stop":
       return loggedIfFails(operations.stopInstance(instance, request), "stop again");
     case "start":

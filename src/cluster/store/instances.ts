@@ -5,7 +5,7 @@ import {
   UnexpectedTaskState,
   UnexpectedVmState,
 } from "../../conductor/errors.js";
-import type { Instance, InstanceChanges, InstanceFault } from "../../conductor/records/index.js";
+import type { Instance, InstanceChanges, InstanceFault, TaskState } from "../../conductor/records/index.js";
 import { refuse } from "./check.js";
 import type { SqlValue } from "./codec.js";
 import { INSTANCE_COLUMNS, INSTANCE_FAULT_COLUMNS, newInstance } from "./instance-columns.js";
@@ -77,7 +77,7 @@ export class Instances implements InstanceStore {
       const found = this.#existing(uuid, readDeleted);
       refuseUnexpected(found, options);
       refuseHalfPlacement(found, values);
-      this.#table.update(found.id, { ...values, updatedAt: clock.now() });
+      this.#table.update(found.id, { ...values, ...requestsOf(found, values), updatedAt: clock.now() });
       changes.changed("instance", uuid);
       return this.#existing(uuid, readDeleted);
     });
@@ -145,6 +145,26 @@ function refuseUnexpected(found: Instance, options: SaveOptions): void {
     });
   }
 }
+
+/**
+ * Whose the task_state is: the request's that is given with it, else that of the one before, which goes on. A delete is
+ * remembered until it ends itself: an evacuation may take its task_state, but not the user's word.
+ */
+function requestsOf(
+  found: Instance,
+  { taskState, taskRequestId }: InstanceChanges,
+): Partial<Pick<Instance, "taskRequestId" | "deleteRequestId">> {
+  if (taskState === undefined) {
+    return { taskRequestId: found.taskRequestId };
+  }
+  if (taskState === null) {
+    return { taskRequestId: null, ...(isDelete(found.taskState) ? { deleteRequestId: null } : {}) };
+  }
+  const owner = taskRequestId ?? found.taskRequestId;
+  return { taskRequestId: owner, ...(isDelete(taskState) ? { deleteRequestId: owner } : {}) };
+}
+
+const isDelete = (taskState: TaskState | null): boolean => taskState === "deleting" || taskState === "soft-deleting";
 
 /** host, node and compute_id move together (spec 1.4): a stale one of the three would be somebody else's node. */
 function refuseHalfPlacement(found: Instance, values: InstanceChanges): void {

@@ -89,6 +89,10 @@ export interface Instance {
   readonly availabilityZone: string | null;
   readonly vmState: VmState;
   readonly taskState: TaskState | null;
+  /** The request that set the task_state, `req-<uuid>`. Null without one, and in rows of earlier releases. */
+  readonly taskRequestId: string | null;
+  /** A delete that was acknowledged and has not ended, also when another request has taken the task_state since. */
+  readonly deleteRequestId: string | null;
   readonly powerState: PowerState;
   readonly flavor: Flavor;
   readonly oldFlavor: Flavor | null;
@@ -121,10 +125,23 @@ export interface Instance {
   readonly terminatedAt: number | null;
 }
 
-/** What may be written to an instance; identity and book-keeping columns belong to the store. */
+/**
+ * What may be written to an instance; identity and book-keeping columns belong to the store. Whoever begins something gives
+ * its request together with the task_state; the next task_states of the same request need not repeat it.
+ */
 export type InstanceChanges = Partial<
-  Omit<Instance, "id" | "uuid" | "projectId" | "deleted" | "deletedAt" | "createdAt" | "updatedAt">
+  Omit<Instance, "id" | "uuid" | "projectId" | "deleteRequestId" | "deleted" | "deletedAt" | "createdAt" | "updatedAt">
 >;
+
+/**
+ * Whether the task_state of the instance is this request's, and one of those given. The state's name alone says little:
+ * another request may have set the same one since. It has to be enough where no request is known, in rows of earlier releases.
+ */
+export const holdsTask = (
+  { taskState, taskRequestId }: Pick<Instance, "taskState" | "taskRequestId">,
+  requestId: string,
+  tasks: readonly (TaskState | null)[],
+): boolean => tasks.includes(taskState) && (taskRequestId === null || taskRequestId === requestId);
 
 /** Resources of the instance are not counted on a node (spec 1.4). */
 export const allowsResourceRemoval = (instance: Pick<Instance, "vmState" | "taskState">): boolean =>

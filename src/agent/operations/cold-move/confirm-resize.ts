@@ -1,28 +1,13 @@
 import { InstanceNotFound } from "../../../conductor/errors.js";
 import { POWER_STATES } from "../../../conductor/records/index.js";
 import { isLeaseLost, mustNotUndo, withActionEvent } from "../error-wrappers.js";
-import { finishSource } from "../move-allocations.js";
+import { finishSource, type Move } from "../move-allocations.js";
 import type { OperationParts } from "../parts.js";
-import { runSteps, STOP, stepList } from "../step-list.js";
-import {
-  failMove,
-  ignoreOld,
-  lookUpMove,
-  type MoveProgress,
-  type MoveRequest,
-  withoutOldVmState,
-} from "./move-request.js";
+import { runSteps, stepList } from "../step-list.js";
+import { failMove, type MoveProgress, type MoveRequest, withoutOldVmState } from "./move-request.js";
 
 /** Spec 6.3 "Confirm", on the source: what may fail. */
 export const CONFIRM_RESIZE = stepList<MoveProgress>("confirm_resize", {
-  accept: async (progress) => {
-    const { instance, migration } = progress.move;
-    if (instance.deleted === 0 && (migration.status === "finished" || migration.status === "confirming")) {
-      return undefined;
-    }
-    ignoreOld(progress, "confirm_resize");
-    return STOP;
-  },
   confirm_migration: async ({ parts, move }) => {
     await parts.context.driver.confirmMigration(move.migration, move.instance, { network: [] });
   },
@@ -52,8 +37,8 @@ export const SETTLE_CONFIRMED = stepList<MoveProgress>("settle_confirmed", {
 });
 
 /** @throws what went wrong; the instance is then in error, without what it held on the source if that could be removed. */
-export async function confirmResize(parts: OperationParts, request: MoveRequest): Promise<void> {
-  const progress: MoveProgress = { parts, request, move: await lookUpMove(parts, request) };
+export async function confirmResize(parts: OperationParts, request: MoveRequest, move: Move): Promise<void> {
+  const progress: MoveProgress = { parts, request, move };
   const { instanceUuid, requestId } = request;
   await withActionEvent(parts.context, { instanceUuid, requestId, event: "compute_confirm_resize" }, async () => {
     let failure: { readonly error: unknown } | null = null;
@@ -74,8 +59,8 @@ export async function confirmResize(parts: OperationParts, request: MoveRequest)
 }
 
 /** The end of a confirmation that died when it had written `confirmed`. @throws what the failed step threw */
-export async function settleConfirmed(parts: OperationParts, request: MoveRequest): Promise<void> {
-  await runSteps(parts, SETTLE_CONFIRMED, { parts, request, move: await lookUpMove(parts, request) });
+export async function settleConfirmed(parts: OperationParts, request: MoveRequest, move: Move): Promise<void> {
+  await runSteps(parts, SETTLE_CONFIRMED, { parts, request, move });
 }
 
 async function confirmFailed(progress: MoveProgress, error: unknown): Promise<void> {

@@ -1,18 +1,16 @@
 import type { InstanceChanges } from "../../../conductor/records/index.js";
 import { hasQuirk } from "../../parts.js";
+import type { Refusal } from "../admission.js";
 import { mustNotUndo, withActionEvent } from "../error-wrappers.js";
 import { imageMeta, LOCAL_DISKS } from "../guest-options.js";
-import { finishSource, flavorsOf } from "../move-allocations.js";
+import { finishSource, flavorsOf, type Move } from "../move-allocations.js";
 import type { OperationParts } from "../parts.js";
-import { runSteps, STOP, stepList } from "../step-list.js";
+import { runSteps, stepList } from "../step-list.js";
 import {
-  expectTask,
   failMove,
   flavorColumns,
   heldByGuest,
-  ignoreOld,
   isTaken,
-  lookUpMove,
   type MoveProgress,
   type MoveRequest,
   succeeded,
@@ -28,15 +26,6 @@ type FinishProgress = MoveProgress<FinishResizeRequest>;
 
 /** Spec 6.3 row 7, on the destination. */
 export const FINISH_RESIZE = stepList<FinishProgress>("finish_resize", {
-  accept: async (progress) => {
-    const { instance, migration } = progress.move;
-    if (migration.status !== "post-migrating" || instance.host !== progress.parts.context.host) {
-      ignoreOld(progress, "finish_resize");
-      return STOP;
-    }
-    expectTask(progress, "resize_migrated");
-    return undefined;
-  },
   begin: async (progress) => {
     const { parts, move } = progress;
     const { newFlavor } = flavorsOf(move.instance, move.migration);
@@ -73,8 +62,8 @@ export const FINISH_RESIZE = stepList<FinishProgress>("finish_resize", {
 });
 
 /** @throws the error, unless the instance was taken by somebody else: then only the event tells of it. */
-export async function finishResize(parts: OperationParts, request: FinishResizeRequest): Promise<void> {
-  const progress: FinishProgress = { parts, request, move: await lookUpMove(parts, request) };
+export async function finishResize(parts: OperationParts, request: FinishResizeRequest, move: Move): Promise<void> {
+  const progress: FinishProgress = { parts, request, move };
   const { instanceUuid, requestId } = request;
   await withActionEvent(parts.context, { instanceUuid, requestId, event: "compute_finish_resize" }, async (event) => {
     try {
@@ -87,6 +76,17 @@ export async function finishResize(parts: OperationParts, request: FinishResizeR
       parts.incoming.end(request.migrationId);
     }
   });
+}
+
+/** Somebody else has the instance. */
+export async function finishRefused(
+  parts: OperationParts,
+  request: MoveRequest,
+  move: Move,
+  { kind, error }: Refusal,
+): Promise<void> {
+  parts.incoming.end(request.migrationId);
+  if (kind !== "ended") await finishFailed({ parts, request, move }, error);
 }
 
 /** The instance stays here, with what it holds here (bug 1825537); the source's half goes. */

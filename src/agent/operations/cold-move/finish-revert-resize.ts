@@ -1,14 +1,12 @@
 import type { InstanceChanges } from "../../../conductor/records/index.js";
 import { attempt, mustNotUndo, withActionEvent } from "../error-wrappers.js";
 import { LOCAL_DISKS } from "../guest-options.js";
-import { flavorsOf, revertToSource } from "../move-allocations.js";
+import { flavorsOf, type Move, revertToSource } from "../move-allocations.js";
 import type { OperationParts } from "../parts.js";
-import { runSteps, STOP, stepList } from "../step-list.js";
+import { runSteps, stepList } from "../step-list.js";
 import {
   flavorColumns,
   heldByGuest,
-  ignoreOld,
-  lookUpMove,
   type MoveProgress,
   type MoveRequest,
   wasStopped,
@@ -18,14 +16,6 @@ import { revertFailed } from "./revert-resize.js";
 
 /** Spec 6.3 "Revert", on the source. */
 export const FINISH_REVERT_RESIZE = stepList<MoveProgress>("finish_revert_resize", {
-  accept: async (progress) => {
-    const { instance, migration } = progress.move;
-    if (instance.deleted === 0 && instance.taskState === "resize_reverting" && migration.status === "reverted") {
-      return undefined;
-    }
-    ignoreOld(progress, "finish_revert_resize");
-    return STOP;
-  },
   home: async (progress) => {
     const { parts, move } = progress;
     const { host, conductor } = parts.context;
@@ -70,8 +60,8 @@ export const FINISH_REVERT_RESIZE = stepList<MoveProgress>("finish_revert_resize
 });
 
 /** @throws the error, unless the instance was taken by somebody else: then only the event tells of it. */
-export async function finishRevertResize(parts: OperationParts, request: MoveRequest): Promise<void> {
-  const progress: MoveProgress = { parts, request, move: await lookUpMove(parts, request) };
+export async function finishRevertResize(parts: OperationParts, request: MoveRequest, move: Move): Promise<void> {
+  const progress: MoveProgress = { parts, request, move };
   const { instanceUuid, requestId } = request;
   await withActionEvent(
     parts.context,

@@ -35,25 +35,6 @@ export async function lookUpMove(
   return { instance, migration };
 }
 
-/** The message is from before a restart, or of a move that somebody ended. */
-export function ignoreOld({ parts, request, move }: MoveProgress, operation: string): void {
-  parts.context.runtime.logger.warn(`${operation}: the move is not at this step any more; nothing is done`, {
-    instance: request.instanceUuid,
-    migration: request.migrationId,
-    status: move.migration.status,
-    task_state: move.instance.taskState,
-  });
-}
-
-/** @throws UnexpectedTaskState, InstanceNotFound: somebody else has the instance now */
-export function expectTask({ move: { instance } }: MoveProgress, task: "resize_prep" | "resize_migrated"): void {
-  if (instance.deleted !== 0) throw new InstanceNotFound(`instance ${instance.uuid} was deleted`);
-  if (instance.taskState === task) return;
-  throw new UnexpectedTaskState(
-    `instance ${instance.uuid} has task state ${instance.taskState}, and not ${task}: somebody else has taken it`,
-  );
-}
-
 /** Deleted, or taken by somebody else: its state is not this operation's to write. */
 export const isTaken = (error: unknown): boolean =>
   error instanceof InstanceNotFound || error instanceof UnexpectedTaskState;

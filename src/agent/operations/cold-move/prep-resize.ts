@@ -1,19 +1,17 @@
 import type { Flavor, InstanceChanges, RetryInfo, Selection } from "../../../conductor/records/index.js";
 import { BuildAbortException, InstanceFaultRollback } from "../../../virt/errors.js";
 import type { Claim } from "../../contracts.js";
+import type { Refusal } from "../admission.js";
 import { addFault, attempt, messageOf, mustNotUndo, type OpenEvent, withActionEvent } from "../error-wrappers.js";
 import { UnableToMigrateToSelf } from "../errors.js";
-import { revertToSource } from "../move-allocations.js";
+import { type Move, revertToSource } from "../move-allocations.js";
 import type { OperationParts } from "../parts.js";
-import { runSteps, STOP, stepList } from "../step-list.js";
+import { runSteps, stepList } from "../step-list.js";
 import {
-  expectTask,
   failMove,
-  ignoreOld,
   innerError,
   isRollback,
   isTaken,
-  lookUpMove,
   type MoveProgress,
   type MoveRequest,
   succeeded,
@@ -37,16 +35,7 @@ interface PrepProgress extends MoveProgress<PrepResizeRequest> {
 /** Spec 6.3 row 4, on the destination. */
 export const PREP_RESIZE = stepList<PrepProgress>("prep_resize", {
   accept: async (progress) => {
-    const { parts, request, move } = progress;
-    if (move.migration.status !== "pre-migrating") {
-      ignoreOld(progress, "prep_resize");
-      // Ended while the scheduler claimed this host for it.
-      if (move.migration.status === "error") await revertToSource(parts, move, { requestId: request.requestId });
-      return STOP;
-    }
-    expectTask(progress, "resize_prep");
     refuseToMoveToSelf(progress);
-    return undefined;
   },
   note: async (progress) => {
     const { parts, request, move } = progress;
@@ -86,12 +75,12 @@ export const PREP_RESIZE = stepList<PrepProgress>("prep_resize", {
  * From here on the instance is on its way to this host, until finish_resize has ended or the move is given up (spec 2.8).
  * @throws the error, unless the conductor tries another host or the instance was taken by somebody else.
  */
-export async function prepResize(parts: OperationParts, request: PrepResizeRequest): Promise<void> {
+export async function prepResize(parts: OperationParts, request: PrepResizeRequest, move: Move): Promise<void> {
   const { incoming } = parts;
   const { migrationId } = request;
   incoming.begin(migrationId);
   try {
-    if (!(await prepare(parts, request))) incoming.end(migrationId);
+    if (!(await prepare(parts, request, move))) incoming.end(migrationId);
   } catch (error) {
     if (!mustNotUndo(error)) incoming.end(migrationId);
     throw error;
@@ -99,8 +88,7 @@ export async function prepResize(parts: OperationParts, request: PrepResizeReque
 }
 
 /** Whether the source was told to begin. */
-async function prepare(parts: OperationParts, request: PrepResizeRequest): Promise<boolean> {
-  const move = await lookUpMove(parts, request);
+async function prepare(parts: OperationParts, request: PrepResizeRequest, move: Move): Promise<boolean> {
   const { instanceUuid, requestId } = request;
   return withActionEvent(parts.context, { instanceUuid, requestId, event: "compute_prep_resize" }, async (event) => {
     const progress: PrepProgress = { parts, request, move, event, claim: null };
@@ -114,6 +102,23 @@ async function prepare(parts: OperationParts, request: PrepResizeRequest): Promi
       return false;
     }
   });
+}
+
+/** Somebody else has the instance, or has ended the move while the scheduler claimed this host for it. */
+export async function prepRefused(
+  parts: OperationParts,
+  request: PrepResizeRequest,
+  move: Move,
+  { kind, error }: Refusal,
+): Promise<void> {
+  const giveBack = () => revertToSource(parts, move, { requestId: request.requestId });
+  if (kind === "ended") {
+    if (move.migration.status === "error") await giveBack();
+    return;
+  }
+  const progress: MoveProgress<PrepResizeRequest> = { parts, request, move };
+  await succeeded(progress, "give the allocations back to the instance", giveBack);
+  await failMove(progress, null, error);
 }
 
 /** The allocations go back before anything else, so that the next host's claim starts from them (bug 1741125). */

@@ -23,7 +23,7 @@ interface Resume {
   readonly task: TaskState | null;
   readonly statuses: readonly MigrationStatus[];
   readonly side: "source" | "destination";
-  readonly run: (parts: OperationParts, request: MoveRequest) => Promise<void>;
+  readonly run: (parts: OperationParts, request: MoveRequest, move: Move) => Promise<void>;
 }
 
 /** The reconcile table of spec 2.6 (OPT), and what it needs of the hosts that did not restart. The first row that matches wins. */
@@ -46,6 +46,8 @@ const TASKS = RESUMES.flatMap(({ task }) => task ?? []);
 export interface StuckMove {
   readonly instanceUuid: string;
   readonly migrationId: number;
+  /** Whose the move is; null: of one that was confirmed, or began with an earlier release. */
+  readonly requestId: string | null;
   resume(parts: OperationParts, requestId: string): Promise<void>;
 }
 
@@ -67,20 +69,24 @@ export async function findStuckMoves(
       filters: { sourceCompute: context.host, migrationTypes: COLD, statuses: ["confirming"] },
     }),
   ]);
-  const moves: { readonly migration: Migration; readonly task: TaskState | null; readonly written: number }[] =
-    confirming.map((migration) => ({ migration, task: null, written: writtenAt(migration) }));
+  const moves: {
+    readonly migration: Migration;
+    readonly task: TaskState | null;
+    readonly requestId: string | null;
+    readonly written: number;
+  }[] = confirming.map((migration) => ({ migration, task: null, requestId: null, written: writtenAt(migration) }));
   for (const instance of instances) {
     const migration = await latestMove(context, instance);
     if (!migration) continue;
     const written = Math.max(writtenAt(migration), writtenAt(instance));
-    moves.push({ migration, task: instance.taskState, written });
+    moves.push({ migration, task: instance.taskState, requestId: instance.taskRequestId, written });
   }
   for (const migration of confirmed ? await findUnsettled(context) : []) {
-    moves.push({ migration, task: null, written: writtenAt(migration) });
+    moves.push({ migration, task: null, requestId: null, written: writtenAt(migration) });
   }
   return moves
     .filter(({ written }) => written <= before)
-    .flatMap(({ migration, task }) => {
+    .flatMap(({ migration, task, requestId: owner }) => {
       const found = resumeOf(context, migration, task);
       if (!found) return [];
       const { id: migrationId, instanceUuid } = migration;
@@ -90,9 +96,9 @@ export async function findStuckMoves(
         const now = await lookUpMove(parts, request);
         if (now.instance.deleted !== 0 || resumeOf(context, now.migration, now.instance.taskState) !== found) return;
         if (now.migration.status === "confirmed" && !(await isUnsettled(context, now))) return;
-        await found.run(parts, request);
+        await found.run(parts, request, now);
       };
-      return [{ instanceUuid, migrationId, resume }];
+      return [{ instanceUuid, migrationId, requestId: owner, resume }];
     });
 }
 
@@ -145,9 +151,9 @@ async function latestMove({ conductor }: AgentContext, { uuid }: Instance): Prom
 const writtenAt = ({ updatedAt, createdAt }: Instance | Migration): number => updatedAt ?? createdAt;
 
 /** The move had not begun: allocations back, then the row. Whoever sets the status first has the move. */
-async function undoPrep(parts: OperationParts, request: MoveRequest): Promise<void> {
+async function undoPrep(parts: OperationParts, request: MoveRequest, move: Move): Promise<void> {
   const { conductor } = parts.context;
-  const { instance, migration } = await lookUpMove(parts, request);
+  const { instance, migration } = move;
   try {
     await conductor.call("migration_save", {
       id: migration.id,
@@ -170,23 +176,20 @@ async function undoPrep(parts: OperationParts, request: MoveRequest): Promise<vo
 /** What the source's driver said is in the row since the host changed. */
 const diskInfoOf = ({ instance }: Move): string => instance.systemMetadata[DISK_INFO] ?? "";
 
-async function finishAgain(parts: OperationParts, request: MoveRequest): Promise<void> {
-  await finishResize(parts, { ...request, diskInfo: diskInfoOf(await lookUpMove(parts, request)) });
+async function finishAgain(parts: OperationParts, request: MoveRequest, move: Move): Promise<void> {
+  await finishResize(parts, { ...request, diskInfo: diskInfoOf(move) }, move);
 }
 
-async function failFinish(parts: OperationParts, request: MoveRequest): Promise<void> {
-  const move = await lookUpMove(parts, request);
+async function failFinish(parts: OperationParts, request: MoveRequest, move: Move): Promise<void> {
   await finishFailed({ parts, request, move }, new Error("the agent stopped while it finished the move"));
 }
 
 /** The message may have been lost with the process that should have sent it; one that comes twice is ignored. */
-async function castFinish(parts: OperationParts, request: MoveRequest): Promise<void> {
-  const move = await lookUpMove(parts, request);
+async function castFinish(parts: OperationParts, request: MoveRequest, move: Move): Promise<void> {
   const message = { ...request, diskInfo: diskInfoOf(move) };
   await parts.context.conductor.castAgent(move.migration.destCompute ?? "", "finish_resize", message);
 }
 
-async function castFinishRevert(parts: OperationParts, request: MoveRequest): Promise<void> {
-  const { migration } = await lookUpMove(parts, request);
+async function castFinishRevert(parts: OperationParts, request: MoveRequest, { migration }: Move): Promise<void> {
   await parts.context.conductor.castAgent(migration.sourceCompute ?? "", "finish_revert_resize", request);
 }

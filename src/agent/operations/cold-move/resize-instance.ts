@@ -1,19 +1,17 @@
 import type { InstanceChanges } from "../../../conductor/records/index.js";
 import { hasQuirk } from "../../parts.js";
+import type { Refusal } from "../admission.js";
 import { mustNotUndo, withActionEvent } from "../error-wrappers.js";
 import { LOCAL_DISKS } from "../guest-options.js";
-import { finishSource, revertToSource } from "../move-allocations.js";
+import { finishSource, type Move, revertToSource } from "../move-allocations.js";
 import type { OperationParts } from "../parts.js";
-import { runSteps, STOP, stepList } from "../step-list.js";
+import { runSteps, stepList } from "../step-list.js";
 import {
   DISK_INFO,
-  expectTask,
   failMove,
-  ignoreOld,
   innerError,
   isRollback,
   isTaken,
-  lookUpMove,
   type MoveProgress,
   type MoveRequest,
   succeeded,
@@ -27,15 +25,6 @@ interface ResizeProgress extends MoveProgress {
 
 /** Spec 6.3 rows 5 and 6, on the source. */
 export const RESIZE_INSTANCE = stepList<ResizeProgress>("resize_instance", {
-  accept: async (progress) => {
-    const { instance, migration } = progress.move;
-    if (migration.status !== "pre-migrating" || instance.host !== progress.parts.context.host) {
-      ignoreOld(progress, "resize_instance");
-      return STOP;
-    }
-    expectTask(progress, "resize_prep");
-    return undefined;
-  },
   // Status first: who finds it in `migrating` knows that the source has begun.
   start: async (progress) => {
     const { parts, move } = progress;
@@ -92,8 +81,7 @@ export const RESIZE_INSTANCE = stepList<ResizeProgress>("resize_instance", {
 });
 
 /** @throws the error, unless the instance was taken by somebody else: then only the event tells of it. */
-export async function resizeInstance(parts: OperationParts, request: MoveRequest): Promise<void> {
-  const move = await lookUpMove(parts, request);
+export async function resizeInstance(parts: OperationParts, request: MoveRequest, move: Move): Promise<void> {
   const progress: ResizeProgress = { parts, request, move, diskInfo: "", flipped: false };
   const { instanceUuid, requestId } = request;
   await withActionEvent(parts.context, { instanceUuid, requestId, event: "compute_resize_instance" }, async (event) => {
@@ -106,6 +94,16 @@ export async function resizeInstance(parts: OperationParts, request: MoveRequest
       else await failedOnSource(progress, error);
     }
   });
+}
+
+/** Somebody else has the instance. */
+export async function resizeRefused(
+  parts: OperationParts,
+  request: MoveRequest,
+  move: Move,
+  { kind, error }: Refusal,
+): Promise<void> {
+  if (kind !== "ended") await failedOnSource({ parts, request, move, diskInfo: "", flipped: false }, error);
 }
 
 /** Row 5: the instance stays here, and has its allocations again before it looks usable (spec V27). */

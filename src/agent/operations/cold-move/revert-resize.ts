@@ -1,28 +1,14 @@
 import { storageShared } from "../../evacuation/shared-storage.js";
+import type { Refusal } from "../admission.js";
 import { mustNotUndo, withActionEvent } from "../error-wrappers.js";
 import { destroyOptions } from "../guest-options.js";
-import { deleteMigration, dropDestination } from "../move-allocations.js";
+import { deleteMigration, dropDestination, type Move } from "../move-allocations.js";
 import type { OperationParts } from "../parts.js";
-import { runSteps, STOP, stepList } from "../step-list.js";
-import {
-  failMove,
-  ignoreOld,
-  isTaken,
-  lookUpMove,
-  type MoveProgress,
-  type MoveRequest,
-  succeeded,
-} from "./move-request.js";
+import { runSteps, stepList } from "../step-list.js";
+import { failMove, isTaken, type MoveProgress, type MoveRequest, succeeded } from "./move-request.js";
 
 /** Spec 6.3 "Revert", on the destination. */
 export const REVERT_RESIZE = stepList<MoveProgress>("revert_resize", {
-  accept: async (progress) => {
-    const { instance, migration } = progress.move;
-    const mine = instance.deleted === 0 && instance.host === progress.parts.context.host;
-    if (mine && migration.status === "reverting") return undefined;
-    ignoreOld(progress, "revert_resize");
-    return STOP;
-  },
   destroy: async (progress) => {
     const { parts, move } = progress;
     await parts.context.driver.destroy(move.instance, destroyOptions(!(await sharesStorage(progress))));
@@ -43,8 +29,8 @@ export const REVERT_RESIZE = stepList<MoveProgress>("revert_resize", {
 });
 
 /** @throws the error, unless the instance was taken by somebody else: then only the event tells of it. */
-export async function revertResize(parts: OperationParts, request: MoveRequest): Promise<void> {
-  const progress: MoveProgress = { parts, request, move: await lookUpMove(parts, request) };
+export async function revertResize(parts: OperationParts, request: MoveRequest, move: Move): Promise<void> {
+  const progress: MoveProgress = { parts, request, move };
   const { instanceUuid, requestId } = request;
   await withActionEvent(parts.context, { instanceUuid, requestId, event: "compute_revert_resize" }, async (event) => {
     try {
@@ -55,6 +41,18 @@ export async function revertResize(parts: OperationParts, request: MoveRequest):
       await revertFailed(progress, error);
     }
   });
+}
+
+/** Somebody else has the instance. One that is at home already has been reverted by an earlier message. */
+export async function revertRefused(
+  parts: OperationParts,
+  request: MoveRequest,
+  move: Move,
+  { kind, error }: Refusal,
+): Promise<void> {
+  const { instance, migration } = move;
+  const atHome = migration.status === "reverted" && instance.host === migration.sourceCompute;
+  if (kind === "gone" || (kind === "taken" && !atHome)) await revertFailed({ parts, request, move }, error);
 }
 
 /** The instance stays where it is by its record. One that is being deleted has no use for the source's half. */

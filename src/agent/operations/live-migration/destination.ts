@@ -1,10 +1,5 @@
 import type { AgentMethods } from "../../../conductor/agent-methods.js";
-import {
-  InstanceNotFound,
-  InvalidMigrationState,
-  ObjectActionError,
-  UnexpectedTaskState,
-} from "../../../conductor/errors.js";
+import { InvalidMigrationState, ObjectActionError, UnexpectedTaskState } from "../../../conductor/errors.js";
 import type { ParamsOf } from "../../../conductor/methods.js";
 import {
   FINAL_MIGRATION_STATUSES,
@@ -14,11 +9,17 @@ import {
   POWER_STATES,
 } from "../../../conductor/records/index.js";
 import type { LiveMigrateData } from "../../../virt/move-types.js";
+import { demand, type Message } from "../admission.js";
 import { LOCAL_DISKS } from "../guest-options.js";
 import type { OperationParts } from "../parts.js";
 import { stepList } from "../step-list.js";
 import { NO_GUEST } from "./destination-call.js";
 import { driverData, moveOptions } from "./flow.js";
+
+type IncomingMethod =
+  | "pre_live_migration"
+  | "post_live_migration_at_destination"
+  | "rollback_live_migration_at_destination";
 
 type Request<M extends keyof AgentMethods> = ParamsOf<AgentMethods, M>;
 
@@ -33,14 +34,6 @@ export interface Incoming<M extends keyof AgentMethods> {
 
 /** Spec 6.5 row 6. */
 export const PRE_STEPS = stepList<Incoming<"pre_live_migration">>("pre_live_migration", {
-  check_wanted: async ({ parts, migration, instance }) => {
-    const { host } = parts.context;
-    if (migration.status === "preparing" && migration.destCompute === host && instance.host !== host) return;
-    throw new InvalidMigrationState(
-      `live migration ${migration.id} is ${migration.status}, to ${migration.destCompute}, and its instance is on ` +
-        `${instance.host}: host ${host} makes nothing ready for it`,
-    );
-  },
   prepare_guest: async (incoming) => {
     const { parts, instance, data } = incoming;
     incoming.data = await parts.context.driver.preLiveMigration(instance, moveOptions(data));
@@ -113,23 +106,13 @@ async function reasonToKeep({ context }: OperationParts, instance: Instance, mig
   return others.some(({ id }) => id !== migration.id) ? "another migration brings the instance here" : null;
 }
 
-/** @throws InstanceNotFound, InvalidMigrationState */
-export async function receive<M extends keyof AgentMethods>(
+/** @throws InstanceNotFound, UnexpectedTaskState: it is not for this host to carry out, or not any more. */
+export async function receive<M extends IncomingMethod>(
   parts: OperationParts,
-  request: Request<M> & {
-    readonly instanceUuid: string;
-    readonly migrationId: number;
-    readonly data?: Readonly<Record<string, unknown>>;
-  },
-  { readDeleted = false }: { readonly readDeleted?: boolean } = {},
+  method: M,
+  request: Request<M> & Message & { readonly data?: Readonly<Record<string, unknown>> },
 ): Promise<Incoming<M>> {
-  const { conductor } = parts.context;
-  const { instanceUuid: uuid, migrationId: id } = request;
-  const instance = await conductor.call("instance_get", { uuid, readDeleted });
-  if (!instance) throw new InstanceNotFound(`instance ${uuid} of live migration ${id} is not known, or deleted`);
-  const migration = await conductor.call("migration_get", { id });
-  if (migration?.instanceUuid !== uuid) {
-    throw new InvalidMigrationState(`instance ${uuid} has no live migration ${id}`);
-  }
+  const { instance, migration } = await demand(parts.context, method, request);
+  if (!migration) throw new InvalidMigrationState(`${method} names no migration of instance ${instance.uuid}`);
   return { parts, request, instance, migration, data: driverData(request.data ?? {}) };
 }

@@ -6,6 +6,7 @@ import { KeyedLock } from "../../../runtime/keyed-lock.js";
 import { TaskQueue } from "../../../runtime/queue.js";
 import { NotImplemented } from "../../../virt/errors.js";
 import { hasQuirk, requestId as newRequestId } from "../../parts.js";
+import { admit, demand } from "../admission.js";
 import { recordingFault, withActionEvent } from "../error-wrappers.js";
 import type { OperationParts } from "../parts.js";
 import { runSteps, type StepList } from "../step-list.js";
@@ -14,7 +15,7 @@ import type { LiveMigrationOperations } from "./contract.js";
 import { ABORT_STEPS, type Control, FORCE_COMPLETE_STEPS, findInstance } from "./control.js";
 import { POST_AT_DESTINATION_STEPS, PRE_STEPS, ROLLBACK_AT_DESTINATION_STEPS, receive } from "./destination.js";
 import { driverData, type Flow } from "./flow.js";
-import { endOrAbandon, migrate } from "./migrate.js";
+import { endOrAbandon, giveBackRefused, migrate } from "./migrate.js";
 import { OutgoingMigration } from "./outgoing-migration.js";
 import { recoverMigration, unfinishedMigrations } from "./recover.js";
 import { ROLLBACK_STEPS } from "./roll-back.js";
@@ -46,7 +47,7 @@ export class LiveMigrations implements LiveMigrationOperations {
     const event = { instanceUuid, requestId, event: "compute_check_can_live_migrate_destination" };
     return withActionEvent(parts.context, event, () =>
       preCheck(parts, async () => {
-        const instance = await findInstance(this.#parts, instanceUuid);
+        const { instance } = await demand(parts.context, "check_can_live_migrate_destination", request);
         const check: DestinationCheck = {
           parts,
           instance,
@@ -66,12 +67,13 @@ export class LiveMigrations implements LiveMigrationOperations {
     );
   }
 
-  async checkSource({ instanceUuid, data, requestId }: Request<"check_can_live_migrate_source">) {
+  async checkSource(request: Request<"check_can_live_migrate_source">) {
+    const { instanceUuid, data, requestId } = request;
     const parts = this.#for(requestId);
     const event = { instanceUuid, requestId, event: "compute_check_can_live_migrate_source" };
     return withActionEvent(parts.context, event, () =>
       preCheck(parts, async () => {
-        const instance = await findInstance(this.#parts, instanceUuid);
+        const { instance } = await demand(parts.context, "check_can_live_migrate_source", request);
         return parts.context.driver.checkCanLiveMigrateSource(instance, driverData(data));
       }),
     );
@@ -85,7 +87,7 @@ export class LiveMigrations implements LiveMigrationOperations {
       withActionEvent(parts.context, event, async () => {
         this.#parts.incoming.begin(migrationId);
         try {
-          const incoming = await receive<"pre_live_migration">(parts, request);
+          const incoming = await receive(parts, "pre_live_migration", request);
           await runSteps(parts, PRE_STEPS, incoming);
           return incoming.data;
         } catch (error) {
@@ -102,7 +104,7 @@ export class LiveMigrations implements LiveMigrationOperations {
     const event = { instanceUuid, requestId, event: "compute_post_live_migration_at_destination" };
     await this.#destination.run(instanceUuid, () =>
       withActionEvent(parts.context, event, async () => {
-        const incoming = await receive<"post_live_migration_at_destination">(parts, request);
+        const incoming = await receive(parts, "post_live_migration_at_destination", request);
         await runSteps(parts, POST_AT_DESTINATION_STEPS, incoming);
       }).finally(() => this.#parts.incoming.end(migrationId)),
     );
@@ -114,7 +116,7 @@ export class LiveMigrations implements LiveMigrationOperations {
     const event = { instanceUuid, requestId, event: "compute_rollback_live_migration_at_destination" };
     await this.#destination.run(instanceUuid, () =>
       withActionEvent(parts.context, event, async () => {
-        const found = await receive<"rollback_live_migration_at_destination">(parts, request, { readDeleted: true });
+        const found = await receive(parts, "rollback_live_migration_at_destination", request);
         await runSteps(parts, ROLLBACK_AT_DESTINATION_STEPS, found);
       }).finally(() => this.#parts.incoming.end(migrationId)),
     );
@@ -138,21 +140,22 @@ export class LiveMigrations implements LiveMigrationOperations {
   }
 
   abort(request: Request<"live_migration_abort">): Promise<void> {
-    return this.#control(request, ABORT_STEPS, "compute_live_migration_abort");
+    return this.#control("live_migration_abort", request, ABORT_STEPS);
   }
 
   forceComplete(request: Request<"live_migration_force_complete">): Promise<void> {
-    return this.#control(request, FORCE_COMPLETE_STEPS, "compute_live_migration_force_complete");
+    return this.#control("live_migration_force_complete", request, FORCE_COMPLETE_STEPS);
   }
 
   async #control(
+    method: "live_migration_abort" | "live_migration_force_complete",
     { instanceUuid, migrationId, requestId }: Request<"live_migration_abort" | "live_migration_force_complete">,
     steps: StepList<Control>,
-    event: string,
   ): Promise<void> {
     const parts = this.#for(requestId);
-    await withActionEvent(parts.context, { instanceUuid, requestId, event }, () =>
+    await withActionEvent(parts.context, { instanceUuid, requestId, event: `compute_${method}` }, () =>
       recordingFault(parts.context, instanceUuid, async () => {
+        await demand(parts.context, method, { instanceUuid, migrationId, requestId });
         const entry = this.#outgoing.get(migrationId);
         await runSteps(parts, steps, { parts, instanceUuid, migrationId, entry });
       }),
@@ -237,15 +240,16 @@ export class LiveMigrations implements LiveMigrationOperations {
     return now - since >= ACCEPTED_TOO_LONG;
   }
 
-  /** Row 5. @throws InvalidMigrationState: it is no longer waited for. */
+  /** Row 5. @throws UnexpectedTaskState, InvalidMigrationState: it is no longer waited for. */
   async #accept(parts: OperationParts, request: Request<"live_migration">, entry: OutgoingMigration): Promise<Flow> {
-    const { conductor, host } = parts.context;
-    const { instanceUuid, migrationId, dest, data, requestId } = request;
-    const instance = await findInstance(this.#parts, instanceUuid);
-    if (instance.host !== host) {
-      throw new InvalidMigrationState(`instance ${instanceUuid} is on ${instance.host} and can not leave ${host}`);
+    const { migrationId, dest, data, requestId } = request;
+    const verdict = await admit(parts.context, "live_migration", request);
+    if ("refused" in verdict) {
+      await giveBackRefused(parts, request, verdict.refused);
+      throw verdict.refused.error;
     }
-    const migration = await conductor.call("migration_save", {
+    const { instance } = verdict.admitted;
+    const migration = await parts.context.conductor.call("migration_save", {
       id: migrationId,
       changes: { status: "queued" },
       expectedStatus: ["accepted"],

@@ -1,8 +1,10 @@
 import { InstanceNotFound, InvalidMigrationState } from "../../../conductor/errors.js";
 import { POWER_STATES } from "../../../conductor/records/index.js";
 import { hasQuirk } from "../../parts.js";
+import type { Message, Refusal } from "../admission.js";
 import { attempt, mustNotUndo } from "../error-wrappers.js";
-import { deleteMigration } from "../move-allocations.js";
+import { deleteMigration, revertToSource } from "../move-allocations.js";
+import type { OperationParts } from "../parts.js";
 import { runSteps } from "../step-list.js";
 import { COPY_STEPS } from "./copy-guest.js";
 import { DestinationFailed } from "./destination-call.js";
@@ -90,4 +92,17 @@ export async function abandon(flow: Flow): Promise<void> {
   if (flow.prepared) await cleanDestination(flow, true);
   await deleteMigration(parts, migration, { requestId });
   await parts.context.conductor.call("migration_save", { id: migration.id, changes: { status: "error" } });
+}
+
+/** Somebody else has the instance: it has not begun to move, and what the migration holds for it is not needed. */
+export async function giveBackRefused(
+  parts: OperationParts,
+  { requestId }: Message,
+  { kind, found }: Refusal,
+): Promise<void> {
+  if (kind === "ended" || !found?.migration) return;
+  const { instance, migration } = found;
+  await revertToSource(parts, { instance, migration }, { requestId });
+  const changes = { status: "error" } as const;
+  await parts.context.conductor.call("migration_save", { id: migration.id, changes, expectedStatus: ["accepted"] });
 }

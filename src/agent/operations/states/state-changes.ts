@@ -9,15 +9,23 @@ interface ChangeProgress {
   readonly instance: Instance;
 }
 
+type ChangeMethod =
+  | "pause_instance"
+  | "unpause_instance"
+  | "suspend_instance"
+  | "resume_instance"
+  | "unrescue_instance"
+  | "soft_delete_instance"
+  | "restore_instance";
+
 interface StateChange {
-  /** As in the agent's method names. */
-  readonly operation: string;
+  readonly operation: ChangeMethod;
   readonly steps: StepList<ChangeProgress>;
 }
 
 /** One thing that the driver does, and the vm_state that the instance then has; its allocations stay (spec V18). */
 function stateChange(
-  name: string,
+  name: ChangeMethod,
   task: TaskState,
   vmState: VmState,
   act: (driver: DriverHost, instance: Instance) => Promise<void>,

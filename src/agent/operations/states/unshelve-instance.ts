@@ -2,10 +2,11 @@ import { UnexpectedTaskState } from "../../../conductor/errors.js";
 import type { Instance, InstanceChanges } from "../../../conductor/records/index.js";
 import type { Allocations } from "../../../virt/types.js";
 import type { Claim } from "../../contracts.js";
+import type { Refusal } from "../admission.js";
 import { addFault, attempt, mustNotUndo, withActionEvent } from "../error-wrappers.js";
 import { destroyOptions, imageMeta, LOCAL_DISKS } from "../guest-options.js";
 import { type OperationParts, releaseAllocations } from "../parts.js";
-import { runSteps, STOP, stepList } from "../step-list.js";
+import { runSteps, stepList } from "../step-list.js";
 
 export interface UnshelveRequest {
   readonly instanceUuid: string;
@@ -29,20 +30,12 @@ interface UnshelveProgress {
 export const UNSHELVE_INSTANCE = stepList<UnshelveProgress>("unshelve_instance", {
   accept: async (progress) => {
     const { parts, instance } = progress;
-    if (instance.host !== null) {
-      parts.context.runtime.logger.warn("instance has a host already: it is not unshelved again", {
-        instance: instance.uuid,
-        host: instance.host,
-      });
-      return STOP;
-    }
     progress.instance = await parts.context.conductor.call("instance_save", {
       uuid: instance.uuid,
       changes: { taskState: "spawning" },
       expectedTaskState: ["unshelving"],
       expectedVmState: ["shelved_offloaded"],
     });
-    return undefined;
   },
   claim: async (progress) => {
     const { node, allocations, requestId } = progress.request;
@@ -75,13 +68,12 @@ export const UNSHELVE_INSTANCE = stepList<UnshelveProgress>("unshelve_instance",
 });
 
 /** @throws the error; the instance is then offloaded as before, and holds nothing. */
-export async function unshelveInstance(parts: OperationParts, request: UnshelveRequest): Promise<void> {
+export async function unshelveInstance(
+  parts: OperationParts,
+  request: UnshelveRequest,
+  instance: Instance,
+): Promise<void> {
   const { instanceUuid, requestId } = request;
-  const instance = await parts.context.conductor.call("instance_get", { uuid: instanceUuid });
-  if (!instance) {
-    await releaseAllocations(parts, instanceUuid, { force: true, requestId });
-    return;
-  }
   const progress: UnshelveProgress = { parts, request, instance, claim: null, spawned: false };
   await withActionEvent(
     parts.context,
@@ -96,6 +88,17 @@ export async function unshelveInstance(parts: OperationParts, request: UnshelveR
       }
     },
   );
+}
+
+/** What was claimed for it goes, unless a host or another request to unshelve it may own that by now. */
+export async function unshelveRefused(
+  parts: OperationParts,
+  { instanceUuid, requestId }: UnshelveRequest,
+  { kind, found }: Refusal,
+): Promise<void> {
+  const owned = found !== null && found.instance.deleted === 0 && found.instance.host !== null;
+  const contested = kind === "taken" && found?.instance.taskState !== "deleting";
+  if (!owned && !contested) await releaseAllocations(parts, instanceUuid, { force: true, requestId });
 }
 
 /** Guest, allocations, then the row, so that it looks shelved only when it holds nothing. */

@@ -38,7 +38,7 @@ export const terminate = (deps: ComputeDeps, call: Call, instance: Instance): vo
   const agent = liveHost(deps, instance);
   if (instance.taskState === "deleting" && (agent !== null || isQueued(deps, instanceUuid))) return;
   recordDelete(deps, call, instance, "delete");
-  store.instances.save(instanceUuid, { taskState: "deleting", progress: 0 });
+  store.instances.save(instanceUuid, { taskState: "deleting", taskRequestId: requestId, progress: 0 });
   store.mappings.queueForDelete(instanceUuid);
   const resize = unconfirmedResize(deps, instance);
   if (resize !== null) {
@@ -60,8 +60,8 @@ const softDelete = (deps: ComputeDeps, call: Call, instance: Instance): void => 
     return;
   }
   recordDelete(deps, call, instance, "softDelete");
-  deps.store.instances.save(instance.uuid, { taskState: "soft-deleting", progress: 0 });
   const { requestId } = call;
+  deps.store.instances.save(instance.uuid, { taskState: "soft-deleting", taskRequestId: requestId, progress: 0 });
   deps.bus.cast(agent, "soft_delete_instance", { instanceUuid: instance.uuid, requestId }, requestId);
 };
 

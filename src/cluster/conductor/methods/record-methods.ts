@@ -10,6 +10,7 @@ type RecordMethod = Exclude<
   keyof ConductorMethods,
   | keyof OperatorMethods
   | "build_instances"
+  | "delete_instance"
   | "migrate_server"
   | "online_data_migrations"
   | "stop_instance"

@@ -18,6 +18,7 @@ export interface WorkContext {
 
 type WorkMethod =
   | "build_instances"
+  | "delete_instance"
   | "migrate_server"
   | "online_data_migrations"
   | "stop_instance"
@@ -31,6 +32,15 @@ export function workMethods(context: WorkContext): MethodTable<ConductorMethods,
   return {
     build_instances: writes((params) => {
       store.tasks.add({ kind: "build_instances", ...params });
+      return null;
+    }),
+    delete_instance: writes(({ instanceUuid }, { requestId }) => {
+      const host = store.instances.get(instanceUuid)?.host ?? null;
+      if (host !== null && bus.serves(host)) {
+        bus.cast(host, "terminate_instance", { instanceUuid, requestId }, requestId);
+      } else {
+        store.tasks.add({ kind: "delete_local", instanceUuid, requestId });
+      }
       return null;
     }),
     migrate_server: writes((params) => {
@@ -51,7 +61,8 @@ export function workMethods(context: WorkContext): MethodTable<ConductorMethods,
           uuid: instanceUuid,
         });
       }
-      store.instances.save(instanceUuid, { taskState: "powering-off" }, { expectedTaskState: [null] });
+      const changes = { taskState: "powering-off", taskRequestId: requestId } as const;
+      store.instances.save(instanceUuid, changes, { expectedTaskState: [null] });
       const { projectId, userId } = instance;
       store.actions.start({ action: "stop", instanceUuid, requestId, userId, projectId });
       bus.cast(instance.host, "stop_instance", { instanceUuid, requestId }, requestId);

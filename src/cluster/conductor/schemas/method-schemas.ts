@@ -157,6 +157,7 @@ export const CONDUCTOR_PARAMS: ParamsSchemas<ConductorMethods, ConductorMethod> 
     requestId: name,
   },
   online_data_migrations: { limit: id },
+  delete_instance: { instanceUuid: uuid },
   stop_instance: { instanceUuid: uuid },
   sync_instance_info: { host: name, instanceUuids: listOf(uuid) },
   host_lease_holder: { host: name },

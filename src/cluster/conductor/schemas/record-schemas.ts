@@ -117,6 +117,7 @@ export const instanceChanges = object<InstanceChanges>(
     availabilityZone: nullable(text()),
     vmState,
     taskState,
+    taskRequestId: nullable(text()),
     powerState: oneOfNumbers(Object.values(POWER_STATES)),
     flavor,
     oldFlavor: nullable(flavor),

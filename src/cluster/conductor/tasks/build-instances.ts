@@ -75,6 +75,7 @@ function placeInCell1({ store }: TaskParts, task: BuildTask, { selection }: Dest
   createInstance(store, request, {
     vmState: "building",
     taskState: "scheduling",
+    taskRequestId: task.requestId,
     availabilityZone: service?.availabilityZone ?? request.instance.availabilityZone,
   });
   store.mappings.mapInstance(task.instanceUuid, request.projectId, "cell1");
@@ -191,7 +192,7 @@ function firstAttempt({ config }: TaskParts, task: BuildTask, { host, node }: Se
 function createInstance(
   store: TaskParts["store"],
   request: BuildRequest,
-  placed: Partial<Pick<Instance, "vmState" | "taskState" | "availabilityZone">>,
+  placed: Partial<Pick<Instance, "vmState" | "taskState" | "taskRequestId" | "availabilityZone">>,
 ): void {
   const {
     id: _id,

@@ -22,6 +22,7 @@ export function createDeleteLocal(parts: TaskParts) {
 async function deleteLocal(parts: TaskParts, task: DeleteTask, context: TaskContext): Promise<void> {
   const { store, placement, logger } = parts;
   const { instanceUuid, requestId } = task;
+  if (handOver(parts, task, context)) return;
   const before = store.instances.get(instanceUuid);
   const deleted = await placement.deleteAllocation(instanceUuid, { force: true, requestId });
   if (deleted === null) {
@@ -31,14 +32,22 @@ async function deleteLocal(parts: TaskParts, task: DeleteTask, context: TaskCont
     });
   }
   store.transaction(() => {
-    const instance = store.instances.get(instanceUuid);
-    if (instance !== null && before?.host === null && isServed(parts, instance)) {
-      // It was claimed meanwhile (bug 1914777): its agent has the guest.
-      parts.bus.cast(instance.host, "terminate_instance", { instanceUuid, requestId }, requestId);
-    } else {
-      destroyRow(parts, instance, instanceUuid);
-    }
+    // It was claimed meanwhile (bug 1914777): its agent has the guest.
+    if (before?.host === null && handOver(parts, task, context)) return;
+    destroyRow(parts, store.instances.get(instanceUuid), instanceUuid);
     context.finish();
+  });
+}
+
+/** A host that is up, or has come back, has the guest: its agent deletes. */
+function handOver(parts: TaskParts, { instanceUuid, requestId }: DeleteTask, context: TaskContext): boolean {
+  const { store, bus } = parts;
+  return store.transaction(() => {
+    const instance = store.instances.get(instanceUuid);
+    if (instance === null || !isServed(parts, instance)) return false;
+    bus.cast(instance.host, "terminate_instance", { instanceUuid, requestId }, requestId);
+    context.finish();
+    return true;
   });
 }
 

@@ -32,7 +32,7 @@ async function deleteResized(parts: TaskParts, task: DeleteTask, context: TaskCo
     const instance = store.instances.get(instanceUuid);
     if (instance !== null) {
       // An agent that failed to confirm has said so; the delete goes on all the same.
-      store.instances.save(instanceUuid, { taskState: "deleting" });
+      store.instances.save(instanceUuid, { taskState: "deleting", taskRequestId: requestId });
       if (instance.host !== null && isAlive(parts, instance.host)) {
         bus.cast(instance.host, "terminate_instance", { instanceUuid, requestId }, requestId);
       } else {

@@ -3,6 +3,7 @@ import type { SchemaStep } from "./apply-schema.js";
 import { computeTables } from "./compute-tables.js";
 import { conductorTables } from "./conductor-tables.js";
 import { hostMappingRules } from "./host-mapping-rules.js";
+import { taskRequests } from "./task-requests.js";
 
 /** The tables of the state of record (spec 1). */
 export const STORE_SCHEMA: readonly SchemaStep[] = [
@@ -10,4 +11,5 @@ export const STORE_SCHEMA: readonly SchemaStep[] = [
   { version: 2, name: "tasks, messages, answers, host leases", sql: conductorTables },
   { version: 3, name: "aggregates, projects of flavors", sql: aggregateTables },
   { version: 4, name: "hosts are mapped when they get a compute node", sql: hostMappingRules },
+  { version: 5, name: "instances know whose their task is, and of an acknowledged delete", sql: taskRequests },
 ];

@@ -41,7 +41,7 @@ export async function evacuate(lab: Lab, uuid: string, from: ComputeNode, to: Co
     instanceUuid: uuid,
     migrationType: "evacuation",
     status: "accepted",
-    changes: { sourceCompute: from.host, sourceNode: from.hypervisorHostname },
+    changes: { sourceCompute: from.host, sourceNode: from.hypervisorHostname, destCompute: to.host },
   });
   await lab.allocate(uuid, from, to);
   const request = {

@@ -21,7 +21,6 @@ export function recordingOperations(
     startInstance: note("start"),
     stopInstance: note("stop"),
     rebootInstance: note("reboot"),
-    unpauseInstance: note("unpause"),
     prepResize: ({ instanceUuid }) => note("prep-resize")({ uuid: instanceUuid }),
     resizeInstance: ({ instanceUuid }) => note("resize")({ uuid: instanceUuid }),
     finishResize: ({ instanceUuid }) => note("finish-resize")({ uuid: instanceUuid }),

@@ -66,6 +66,7 @@ export const begin = (
   changes: InstanceChanges,
   action: string,
 ): void => {
-  deps.store.instances.save(instance.uuid, changes, { expectedTaskState: [instance.taskState] });
+  const ours = { ...changes, taskRequestId: call.requestId };
+  deps.store.instances.save(instance.uuid, ours, { expectedTaskState: [instance.taskState] });
   recordAction(deps, call, instance, action);
 };

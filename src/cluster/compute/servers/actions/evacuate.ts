@@ -60,7 +60,7 @@ export const evacuate: ServerAction = {
     }
     const source = store.services.getByHost(instance.host, "nova-compute");
     if (source && isUp(deps, source)) throw badRequest(`Compute service of ${instance.host} is still in use.`);
-    store.instances.save(instance.uuid, { taskState: "rebuilding" });
+    store.instances.save(instance.uuid, { taskState: "rebuilding", taskRequestId: call.requestId });
     recordAction(deps, call, instance, "evacuate");
     const migration = store.migrations.create({
       instanceUuid: instance.uuid,

@@ -1,7 +1,8 @@
 import { requireMember } from "../../api/policy.js";
 import { schemas } from "../../api/validate.js";
 import { findInstance, refuseLocked } from "../find-server.js";
-import { type AllowedStates, recordAction, requireAgent, requireState, type ServerAction } from "./server-action.js";
+import { begin } from "./agent-action.js";
+import { type AllowedStates, requireAgent, requireState, type ServerAction } from "./server-action.js";
 
 interface RebootBody {
   readonly reboot: { readonly type: string };
@@ -44,7 +45,7 @@ export const reboot: ServerAction = {
   name: "reboot",
   schema: SCHEMA,
   run: (deps, call) => {
-    const { store, bus } = deps;
+    const { bus } = deps;
     const { reboot: wanted } = call.body(SCHEMA);
     const type = wanted.type.toUpperCase() === "HARD" ? "HARD" : "SOFT";
     const instance = findInstance(deps, call);
@@ -52,12 +53,7 @@ export const reboot: ServerAction = {
     refuseLocked(call, instance);
     requireState(instance, "reboot", type === "HARD" ? HARD : SOFT);
     const host = requireAgent(deps, instance);
-    store.instances.save(
-      instance.uuid,
-      { taskState: type === "HARD" ? "rebooting_hard" : "rebooting" },
-      { expectedTaskState: [instance.taskState] },
-    );
-    recordAction(deps, call, instance, "reboot");
+    begin(deps, call, instance, { taskState: type === "HARD" ? "rebooting_hard" : "rebooting" }, "reboot");
     bus.cast(host, "reboot_instance", { instanceUuid: instance.uuid, type, requestId: call.requestId }, call.requestId);
     return { status: 202 };
   },

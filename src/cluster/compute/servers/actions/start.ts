@@ -1,19 +1,19 @@
 import { requireMember } from "../../api/policy.js";
 import { findInstance, refuseLocked } from "../find-server.js";
-import { anyBody, recordAction, requireAgent, requireState, type ServerAction } from "./server-action.js";
+import { begin } from "./agent-action.js";
+import { anyBody, requireAgent, requireState, type ServerAction } from "./server-action.js";
 
 export const start: ServerAction = {
   name: "os-start",
   schema: anyBody("os-start"),
   run: (deps, call) => {
-    const { store, bus } = deps;
+    const { bus } = deps;
     const instance = findInstance(deps, call);
     requireMember(call, "os_compute_api:servers:start");
     refuseLocked(call, instance);
     requireState(instance, "start", { vm: ["stopped"] });
     const host = requireAgent(deps, instance);
-    store.instances.save(instance.uuid, { taskState: "powering-on" }, { expectedTaskState: [null] });
-    recordAction(deps, call, instance, "start");
+    begin(deps, call, instance, { taskState: "powering-on" }, "start");
     const params = { instanceUuid: instance.uuid, requestId: call.requestId };
     bus.cast(host, "start_instance", params, call.requestId);
     return { status: 202 };

@@ -1,19 +1,19 @@
 import { requireMember } from "../../api/policy.js";
 import { findInstance, refuseLocked } from "../find-server.js";
-import { anyBody, recordAction, requireAgent, requireState, type ServerAction } from "./server-action.js";
+import { begin } from "./agent-action.js";
+import { anyBody, requireAgent, requireState, type ServerAction } from "./server-action.js";
 
 export const stop: ServerAction = {
   name: "os-stop",
   schema: anyBody("os-stop"),
   run: (deps, call) => {
-    const { store, bus } = deps;
+    const { bus } = deps;
     const instance = findInstance(deps, call);
     requireMember(call, "os_compute_api:servers:stop");
     refuseLocked(call, instance);
     requireState(instance, "stop", { vm: ["active", "error"] });
     const host = requireAgent(deps, instance);
-    store.instances.save(instance.uuid, { taskState: "powering-off", progress: 0 }, { expectedTaskState: [null] });
-    recordAction(deps, call, instance, "stop");
+    begin(deps, call, instance, { taskState: "powering-off", progress: 0 }, "stop");
     bus.cast(host, "stop_instance", { instanceUuid: instance.uuid, requestId: call.requestId }, call.requestId);
     return { status: 202 };
   },
