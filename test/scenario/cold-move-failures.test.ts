@@ -149,7 +149,7 @@ scenario("6.3 row 4: an instance that somebody else has taken: the event is an e
   lab.store.instances.save(VM, { taskState: "deleting" });
   castPrep(move);
   await lab.world.runUntil(() => event()?.finishTime != null);
-  expect(event()).toMatchObject({ result: "Error", details: expect.stringContaining("task state deleting") });
+  expect(event()).toMatchObject({ result: "Error", details: expect.stringContaining("task_state deleting") });
   expect(lab.instance(VM)).toMatchObject({ vmState: "active", taskState: "deleting" });
 });
 
@@ -166,7 +166,7 @@ for (const [row, method, name, taken] of [
     };
     castPrep(move);
     await lab.world.runUntil(() => event()?.finishTime != null);
-    expect(event()).toMatchObject({ result: "Error", details: expect.stringContaining("task state deleting") });
+    expect(event()).toMatchObject({ result: "Error", details: expect.stringContaining("task_state deleting") });
     expect(lab.instance(VM)).toMatchObject({ vmState: "active", taskState: "deleting" });
   });
 }
