@@ -2,6 +2,7 @@ import { InstanceNotFound, UnexpectedTaskState } from "../../conductor/errors.js
 import type { InstanceChanges, RetryInfo } from "../../conductor/records/index.js";
 import { BuildAbortException } from "../../virt/errors.js";
 import type { BuildRequestOptions } from "../contracts.js";
+import { UNPLACED } from "../unplaced.js";
 import type { BuildProgress } from "./build-instance.js";
 import { addFault, attempt, messageOf } from "./error-wrappers.js";
 import { destroyOptions } from "./guest-options.js";
@@ -24,11 +25,6 @@ const HOPELESS: ReadonlySet<string> = new Set([
   "NoMoreNetworks",
   "NoMoreFixedIps",
 ]);
-
-const WAITING = { taskState: "scheduling", availabilityZone: null } as const satisfies InstanceChanges;
-
-/** An instance as it was before a host took it. */
-const UNPLACED = { host: null, node: null, computeId: null, launchedOn: null } as const satisfies InstanceChanges;
 
 export function classifyBuildFailure(error: unknown): BuildFailureKind {
   if (error instanceof InstanceNotFound || error instanceof UnexpectedTaskState) return "gone";
@@ -108,7 +104,7 @@ async function reschedule(
   error: unknown,
 ): Promise<void> {
   const { instanceUuid, alternates, retry, requestId } = request;
-  await unplace(parts, instanceUuid, progress, { ...WAITING, taskRequestId: requestId });
+  await unplace(parts, instanceUuid, progress, { taskState: "scheduling", taskRequestId: requestId });
   if (!(await releaseAllocations(parts, instanceUuid, { force: true, requestId }))) {
     return setError(parts, request, { ...progress, claim: null }, error);
   }

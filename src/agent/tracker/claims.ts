@@ -1,23 +1,15 @@
 import { InstanceNotFound } from "../../conductor/errors.js";
-import type {
-  AssignedResource,
-  Instance,
-  InstanceChanges,
-  Migration,
-  MigrationContext,
-} from "../../conductor/records/index.js";
+import type { AssignedResource, Instance, Migration, MigrationContext } from "../../conductor/records/index.js";
 import { ComputeResourcesUnavailable } from "../../virt/errors.js";
 import type { Allocations } from "../../virt/types.js";
 import type { Claim, ClaimAbort } from "../contracts.js";
+import { UNPLACED } from "../unplaced.js";
 import { takeResources } from "./assigned-resources.js";
 import { refreshDevices } from "./device-providers.js";
 import { readDisabled, recount, updateNode } from "./node-update.js";
 import type { TrackerParts } from "./parts.js";
 import type { TrackedNode } from "./tracked-node.js";
 import { flavorOfMigration, flavorUsage, isVolumeBacked } from "./usage.js";
-
-/** An instance that no host has. */
-const UNPLACED = { host: null, node: null, computeId: null } as const satisfies InstanceChanges;
 
 /**
  * Spec 4.2, build and unshelve. Processors, memory and disk are not tested: Placement did that.

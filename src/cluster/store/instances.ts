@@ -6,6 +6,7 @@ import {
   UnexpectedVmState,
 } from "../../conductor/errors.js";
 import type { Instance, InstanceChanges, InstanceFault, TaskState } from "../../conductor/records/index.js";
+import { availabilityZoneOf } from "./aggregate-zones.js";
 import { refuse } from "./check.js";
 import type { SqlValue } from "./codec.js";
 import { INSTANCE_COLUMNS, INSTANCE_FAULT_COLUMNS, newInstance } from "./instance-columns.js";
@@ -77,10 +78,17 @@ export class Instances implements InstanceStore {
       const found = this.#existing(uuid, readDeleted);
       refuseUnexpected(found, options);
       refuseHalfPlacement(found, values);
-      this.#table.update(found.id, { ...values, ...requestsOf(found, values), updatedAt: clock.now() });
+      const implied = { ...requestsOf(found, values), ...this.#zoneOfNewHost(found, values) };
+      this.#table.update(found.id, { ...values, ...implied, updatedAt: clock.now() });
       changes.changed("instance", uuid);
       return this.#existing(uuid, readDeleted);
     });
+  }
+
+  /** The availability zone changes in the write that changes the host, whoever moves the instance and wherever it fails. */
+  #zoneOfNewHost(found: Instance, { host }: InstanceChanges): Pick<InstanceChanges, "availabilityZone"> {
+    if (host === undefined || host === found.host) return {};
+    return { availabilityZone: host === null ? null : availabilityZoneOf(this.#context.sql, host) };
   }
 
   destroy(uuid: string, options: { readonly guardHostIsNull?: boolean } = {}): Instance {

@@ -1,6 +1,7 @@
 import type { Instance } from "../../../conductor/records/index.js";
 import { AllocationDeleteFailed } from "../../../placement/errors.js";
 import { GuestNotFound } from "../../../virt/errors.js";
+import { UNPLACED } from "../../unplaced.js";
 import { operation } from "../error-wrappers.js";
 import { destroyOptions } from "../guest-options.js";
 import type { OperationParts } from "../parts.js";
@@ -37,10 +38,7 @@ export const SHELVE_OFFLOAD_INSTANCE = stepList<ShelveProgress>("shelve_offload_
         vmState: "shelved_offloaded",
         taskState: null,
         powerState: 0,
-        host: null,
-        node: null,
-        computeId: null,
-        launchedOn: null,
+        ...UNPLACED,
         ...(instance.systemMetadata.shelved_at === undefined ? shelvedMark(parts, instance) : {}),
       },
       ["shelving", "shelving_offloading", null],

@@ -114,7 +114,7 @@ async function unshelveFailed(progress: UnshelveProgress, error: unknown): Promi
   await releaseAllocations(parts, uuid, { force: true, requestId: request.requestId });
   // One that is being deleted keeps its task state.
   const taken = error instanceof UnexpectedTaskState;
-  const changes: InstanceChanges = { launchedOn: null, ...(taken ? {} : { taskState: null }) };
+  const changes: InstanceChanges = { launchedOn: null, availabilityZone: null, ...(taken ? {} : { taskState: null }) };
   await attempt(context, uuid, "take the instance off the host", async () => {
     if (claim) await claim.abort({ instance: changes });
     else if (!taken) await context.conductor.call("instance_save", { uuid, changes });

@@ -5,6 +5,7 @@ import type { Task } from "../task.js";
 import type { TaskContext } from "../task-runner.js";
 import { finishEvent } from "./action-event.js";
 import { addFault, endOperation, MaxRetriesExceeded, messageOf, RecordMissing } from "./faults.js";
+import { firstRetry } from "./first-retry.js";
 import { CONDUCTOR_HOST, type TaskParts } from "./task-parts.js";
 
 type BuildTask = Extract<Task, { kind: "build_instances" }>;
@@ -183,10 +184,10 @@ function castBuild(
   bus.cast(selection.host, "build_and_run_instance", params, requestId);
 }
 
-/** No retry information, no reschedule: with one attempt, and with one forced host. */
-function firstAttempt({ config }: TaskParts, task: BuildTask, { host, node }: Selection): RetryInfo | undefined {
+/** A forced host is the only one that may build it. */
+function firstAttempt(parts: TaskParts, task: BuildTask, selection: Selection): RetryInfo | undefined {
   const forced = task.forcedHost !== undefined || task.forcedNode !== undefined;
-  return forced || config.maxAttempts === 1 ? undefined : { numAttempts: 1, hosts: [[host, node]] };
+  return forced ? undefined : firstRetry(parts, selection);
 }
 
 function createInstance(

@@ -15,6 +15,7 @@ import type { TaskContext } from "../task-runner.js";
 import { withActionEvent } from "./action-event.js";
 import { failMove, migrationOf, releaseDeleted } from "./end-move.js";
 import { endOperation, MaxRetriesExceeded, RecordMissing } from "./faults.js";
+import { firstRetry } from "./first-retry.js";
 import { endGivenBack, lastDestination, passOn } from "./given-back.js";
 import { type Move, restoreSourceHalf, secureSourceHalf, sourceNode } from "./source-half.js";
 import type { TaskParts } from "./task-parts.js";
@@ -106,8 +107,8 @@ async function schedule(
   });
   if (destination === undefined) throw new RecordMissing("the scheduler answered no destination");
   if (task.host !== null) return { ...destination, alternates: [] };
-  const { host, node } = destination.selection;
-  return { ...destination, retry: { numAttempts: 1, hosts: [[host, node]] } };
+  const retry = firstRetry(parts, destination.selection);
+  return retry === undefined ? destination : { ...destination, retry };
 }
 
 /** Spec 6.3 row 1: its own host only where operator or driver allow it. */

@@ -56,6 +56,20 @@ describe("instances", () => {
     expect(found({ cleaned: true })).toEqual([]);
   });
 
+  test("the availability zone follows the host in the write that changes it, and is none without a host", async () => {
+    const { store } = await memoryStore();
+    addInstance(store, uuidOf(1), { availabilityZone: "asked" });
+    const zone = (changes: InstanceChanges) => store.instances.save(uuidOf(1), changes).availabilityZone;
+    const rack = store.aggregates.create({ name: "rack", metadata: { availability_zone: "rack" } });
+    store.aggregates.addHost(rack.id, "devstack2");
+    expect(zone({ taskState: "networking" })).toBe("asked");
+    expect(zone(place(store))).toBe("nova");
+    const moved = place(store, "devstack2");
+    expect(zone(moved)).toBe("rack");
+    expect(zone({ ...moved, taskState: null })).toBe("rack");
+    expect(zone({ host: null, node: null, computeId: null })).toBeNull();
+  });
+
   test("1.4 a new instance holds the flavor, and its amounts", async () => {
     const { store, runtime } = await memoryStore();
     expect(addInstance(store)).toMatchObject({

@@ -20,8 +20,10 @@ type MigrateTask = Extract<Task, { kind: "migrate_server" }>;
 let bench: ConductorBench;
 let instance: Instance;
 
-async function open(options: { readonly version?: number; readonly hosts?: readonly string[] } = {}): Promise<void> {
-  bench = await ConductorBench.open();
+async function open(
+  options: { readonly version?: number; readonly hosts?: readonly string[]; readonly maxAttempts?: number } = {},
+): Promise<void> {
+  bench = await ConductorBench.open(options.maxAttempts === undefined ? {} : { maxAttempts: options.maxAttempts });
   for (const host of options.hosts ?? ["devstack1", "devstack2"]) {
     await bench.host(host, options.version === undefined ? {} : { version: options.version });
   }
@@ -106,6 +108,13 @@ describe("6.3 split", () => {
     await bench.run(task({ host: "devstack2" }));
     expect(bench.casts).toHaveLength(1);
     expect(bench.casts[0]?.params).toMatchObject({ alternates: [] });
+    expect(bench.casts[0]?.params).not.toHaveProperty("retry");
+  });
+
+  it("max_attempts 1: no retry information, so that a destination that fails asks for no other", async () => {
+    await open({ maxAttempts: 1 });
+    await bench.run(task());
+    expect(bench.casts).toMatchObject([{ host: "devstack2", params: { alternates: [] } }]);
     expect(bench.casts[0]?.params).not.toHaveProperty("retry");
   });
 
