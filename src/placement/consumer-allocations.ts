@@ -59,3 +59,7 @@ export function readAllocation(value: unknown): Allocations[string] {
     ...(generation === undefined ? {} : { generation: asNumber(generation) }),
   };
 }
+
+/** The request that a log line belongs to. */
+export const requestField = ({ requestId }: RequestContext): { readonly request_id?: string } =>
+  requestId === undefined ? {} : { request_id: requestId };

@@ -76,8 +76,8 @@ export function createReportClient(options: ReportClientOptions): ReportClient {
     logger,
   });
   const claimer = new Claimer(http, retries, logger);
-  const editor = new AllocationEditor(http, retries, cache.allocations);
-  const deleter = new AllocationDeleter(http, cache.allocations);
+  const editor = new AllocationEditor(http, retries, cache.allocations, logger);
+  const deleter = new AllocationDeleter(http, cache.allocations, logger);
   const mover = new AllocationMover(http, retries, deleter, logger);
   const providerDeleter = new ProviderDeleter({ http, cache, deleter, editor, logger });
   const aggregates = new HostAggregates(http, retries);

@@ -1,4 +1,5 @@
-import { holdsNothing, readConsumer, rewriteOf, writeConsumer } from "./consumer-allocations.js";
+import type { Logger } from "../runtime/logger.js";
+import { holdsNothing, readConsumer, requestField, rewriteOf, writeConsumer } from "./consumer-allocations.js";
 import { AllocationDeleteFailed } from "./errors.js";
 import type { PlacementAnswer, PlacementHttp } from "./placement-http.js";
 import type { ProviderAllocationMemory } from "./provider-allocations.js";
@@ -8,16 +9,19 @@ import type { RequestContext } from "./types.js";
 export class AllocationDeleter {
   readonly #http: PlacementHttp;
   readonly #memory: ProviderAllocationMemory;
+  readonly #logger: Logger;
 
-  constructor(http: PlacementHttp, memory: ProviderAllocationMemory) {
+  constructor(http: PlacementHttp, memory: ProviderAllocationMemory, logger: Logger) {
     this.#http = http;
     this.#memory = memory;
+    this.#logger = logger;
   }
 
   /** False: it held nothing. @throws AllocationDeleteFailed */
   async delete(consumer: string, force: boolean, context: RequestContext): Promise<boolean> {
     const deleted = force ? await this.#force(consumer, context) : await this.#guarded(consumer, context);
     this.#memory.forgetConsumer(consumer);
+    if (deleted) this.#logger.info("deleted the allocations of a consumer", { consumer, ...requestField(context) });
     return deleted;
   }
 

@@ -1,4 +1,5 @@
-import { holdsNothing, readConsumer, rewriteOf, writeConsumer } from "./consumer-allocations.js";
+import type { Logger } from "../runtime/logger.js";
+import { holdsNothing, readConsumer, requestField, rewriteOf, writeConsumer } from "./consumer-allocations.js";
 import { AllocationUpdateFailed } from "./errors.js";
 import type { PlacementHttp } from "./placement-http.js";
 import type { ProviderAllocationMemory } from "./provider-allocations.js";
@@ -11,11 +12,13 @@ export class AllocationEditor {
   readonly #http: PlacementHttp;
   readonly #retries: ConflictRetries;
   readonly #memory: ProviderAllocationMemory;
+  readonly #logger: Logger;
 
-  constructor(http: PlacementHttp, retries: ConflictRetries, memory: ProviderAllocationMemory) {
+  constructor(http: PlacementHttp, retries: ConflictRetries, memory: ProviderAllocationMemory, logger: Logger) {
     this.#http = http;
     this.#retries = retries;
     this.#memory = memory;
+    this.#logger = logger;
   }
 
   add(consumer: string, amounts: Allocations, context: RequestContext): Promise<void> {
@@ -41,6 +44,7 @@ export class AllocationEditor {
     if (!done) {
       throw new AllocationUpdateFailed(consumer, "they kept changing; try again later");
     }
+    this.#logger.info("changed the amounts that a consumer holds", { consumer, ...requestField(context) });
   }
 
   /**
@@ -48,22 +52,33 @@ export class AllocationEditor {
    * `retry`: a conflict is tried again after a fresh read (spec 3.3 GAP-a OPT).
    */
   async removeTree(consumer: string, root: string, retry: boolean, context: RequestContext): Promise<boolean> {
+    const fields = { consumer, provider: root, ...requestField(context) };
     const attempt = async () => {
       const current = await readConsumer(this.#http, consumer, context);
       if (holdsNothing(current)) {
         this.#memory.forgetConsumer(consumer);
+        this.#logger.warn("a consumer holds nothing that could be taken from it", fields);
         return false;
       }
       const tree = new Set((await listTree(this.#http, root, context)).map(({ uuid }) => uuid));
       const others = Object.entries(current.allocations).filter(([provider]) => !tree.has(provider));
       if (others.length === Object.keys(current.allocations).length) {
         this.#forget(tree, consumer);
+        this.#logger.warn("a consumer holds nothing on the providers that are to be taken from it", fields);
         return true;
       }
       const write = rewriteOf(current, Object.fromEntries(others));
       const answer = await writeConsumer(this.#http, consumer, write, context);
       if (answer.isConcurrentUpdate) return AGAIN;
-      if (answer.ok) this.#forget(tree, consumer);
+      if (answer.ok) {
+        this.#forget(tree, consumer);
+        this.#logger.info("took a provider and those below it from the allocations of a consumer", fields);
+      } else {
+        this.#logger.warn("the change of a consumer's allocations was refused", {
+          ...fields,
+          answer: answer.describe(),
+        });
+      }
       return answer.ok;
     };
     const done = retry ? await this.#retries.run(attempt, context.signal) : await attempt();

@@ -62,6 +62,10 @@ export class ResourceProviderAllocationRetrievalFailed extends PlacementError {
     super(`Failed to retrieve allocations for resource provider ${provider}: ${reason}`, answer);
   }
 }
+/** The provider is not in Placement: it went with its service, or an operator removed it, and a pass makes it again. */
+export const isProviderMissing = (error: unknown): boolean =>
+  error instanceof ResourceProviderAllocationRetrievalFailed && error.status === 404;
+
 /** Somebody else changed the provider: read again and try again. */
 export class ResourceProviderUpdateConflict extends PlacementError {
   override readonly name = "ResourceProviderUpdateConflict";

@@ -4,6 +4,7 @@ import {
   consumerToWire,
   holdsNothing,
   readConsumer,
+  requestField,
   rewriteOf,
 } from "./consumer-allocations.js";
 import type { AllocationDeleter } from "./delete-allocation.js";
@@ -57,7 +58,10 @@ export class AllocationMover {
         [target]: consumerToWire({ ...rewriteOf(from, from.allocations), consumerGeneration: to.consumerGeneration }),
       },
     });
-    if (answer.ok) return true;
+    if (answer.ok) {
+      this.#logger.info("moved allocations from one consumer to another", { source, target, ...requestField(context) });
+      return true;
+    }
     if (answer.isConsumerConflict) {
       throw new AllocationMoveFailed(source, target, "another process changed one of them meanwhile", answer);
     }

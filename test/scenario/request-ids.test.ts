@@ -65,6 +65,45 @@ it("one request id goes from the API through conductor and agent to Placement: b
   expect(new Set(requests.map(({ requestId }) => requestId))).toEqual(new Set([removed]));
 });
 
+it("every request of an agent to Placement has an id: start, work, a return after an evacuation, and long idling", async () => {
+  const first = await cloud.agent("devstack1");
+  const boot = async (name: string): Promise<string> => {
+    const image = await cloud.image();
+    const server = { name, flavorRef: "1", imageRef: image, networks: "none" };
+    const { id } = (await cloud.compute("POST", "/servers", { server })).json.server as { id: string };
+    await cloud.serverIs(id, (found) => found?.status === "ACTIVE");
+    return id;
+  };
+  const act = async (id: string, body: object, status: string): Promise<void> => {
+    await cloud.compute("POST", `/servers/${id}/action`, body);
+    await cloud.serverIs(id, (found) => found?.status === status);
+  };
+  const moved = await boot("moved");
+  const evacuated = await boot("evacuated");
+  await cloud.agent("devstack2");
+  await act(moved, { migrate: null }, "VERIFY_RESIZE");
+  await act(moved, { revertResize: null }, "ACTIVE");
+  await act(moved, { migrate: null }, "VERIFY_RESIZE");
+  await act(moved, { confirmResize: null }, "ACTIVE");
+  first.runtime.kill();
+  const { services } = (await cloud.compute("GET", "/os-services?host=devstack1&binary=nova-compute")).json;
+  const [service] = services as { id: string }[];
+  await cloud.compute("PUT", `/os-services/${service?.id}`, { forced_down: true });
+  await cloud.compute("POST", `/servers/${evacuated}/action`, { evacuate: { host: "devstack2" } });
+  await cloud.serverIs(evacuated, (found) => found?.["OS-EXT-SRV-ATTR:host"] === "devstack2");
+  const returned = await cloud.agent("devstack1");
+  // What is cached of providers grows old in between.
+  await cloud.world.advance(10 * 60_000);
+  for (const id of [moved, evacuated]) {
+    await cloud.compute("DELETE", `/servers/${id}`);
+    await cloud.serverIs(id, (found) => found === null);
+  }
+  await cloud.world.runUntil(returned.agent.stop());
+  const agents = cloud.placementRequests.filter(({ host }) => host.startsWith("devstack"));
+  expect(agents.length).toBeGreaterThan(20);
+  expect(agents.filter(({ requestId = "" }) => !/^req-[0-9a-f-]{36}$/.test(requestId))).toEqual([]);
+});
+
 it("no token and no password is in any log of the scenario", async () => {
   await cloud.agent("devstack1");
   const created = await cloud.compute("POST", "/servers", {

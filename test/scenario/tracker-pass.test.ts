@@ -133,12 +133,19 @@ describe("4.4 the pass of one node, and 5.2 its requests", () => {
     expect(agent.steps.filter((step) => /conductor \w*(save|create|destroy)/.test(step))).toEqual([]);
   });
 
-  test("5.2 without lean_tracking: nothing more than nova-compute sends in an unchanged pass", async () => {
+  test("5.2 without lean_tracking: what nova-compute sends in an unchanged pass, as it was recorded", async () => {
     const world = await TrackerWorld.create();
     const config = { compute: { leanTracking: false } };
     const agent = await world.startedAgent("h1", new StubHypervisor("n1"), { config });
+    agent.http.take();
     await pass(agent);
-    expect(paths(agent)).toEqual(["GET /resource_providers/U/allocations"]);
+    expect(paths(agent)).toEqual(["GET /resource_providers/U/allocations", "GET /resource_providers/U/allocations"]);
+    const vm = world.instance();
+    await world.claim(vm, agent.nodeUuid);
+    await world.build(agent, vm);
+    const built = agent.http.take().map(({ method, path }) => `${method} ${path}`);
+    // Phase "boot" of the recording: for the claim, then what the tree holds and each consumer of it.
+    expect(built).toEqual([`GET /resource_providers/${agent.nodeUuid}/allocations`, `GET /allocations/${vm.uuid}`]);
   });
 
   test("4.4 step 2 restart: the row is found by uuid, associations are read once, nothing is written", async () => {

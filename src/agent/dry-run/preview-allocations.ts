@@ -1,5 +1,5 @@
 import type { ComputeNode } from "../../conductor/records/index.js";
-import type { AgentView } from "../parts.js";
+import { type AgentView, requestId } from "../parts.js";
 import type { AllocationEdit } from "./report.js";
 
 /** What the consumer holds now, and without a node's tree. Null: nothing would change. */
@@ -9,8 +9,9 @@ export async function previewStrip(
   node: ComputeNode,
   reason: string,
 ): Promise<AllocationEdit | null> {
-  const before = (await view.placement.getAllocationsForConsumer(consumer)).allocations;
-  const members = (await view.placement.beginPass([node.uuid])).members(node.uuid) ?? [];
+  const request = { requestId: requestId(view) };
+  const before = (await view.placement.getAllocationsForConsumer(consumer, request)).allocations;
+  const members = (await view.placement.beginPass([node.uuid], request)).members(node.uuid) ?? [];
   const names = new Map([
     [node.uuid, node.hypervisorHostname],
     ...members.map(({ uuid, name }) => [uuid, name] as const),
@@ -36,7 +37,8 @@ export async function previewDelete(
   consumerType: AllocationEdit["consumerType"],
   reason: string,
 ): Promise<AllocationEdit | null> {
-  const before = (await view.placement.getAllocationsForConsumer(consumer)).allocations;
+  const request = { requestId: requestId(view) };
+  const before = (await view.placement.getAllocationsForConsumer(consumer, request)).allocations;
   return Object.keys(before).length === 0 ? null : { consumer, consumerType, reason, before, after: {}, providers: {} };
 }
 
@@ -47,11 +49,12 @@ export async function previewMove(
   instance: string,
   reason: string,
 ): Promise<readonly AllocationEdit[]> {
-  const held = (await view.placement.getAllocationsForConsumer(migration)).allocations;
+  const request = { requestId: requestId(view) };
+  const held = (await view.placement.getAllocationsForConsumer(migration, request)).allocations;
   if (Object.keys(held).length === 0) {
     return [];
   }
-  const before = (await view.placement.getAllocationsForConsumer(instance)).allocations;
+  const before = (await view.placement.getAllocationsForConsumer(instance, request)).allocations;
   return [
     { consumer: migration, consumerType: "migration", reason, before: held, after: {}, providers: {} },
     { consumer: instance, consumerType: "instance", reason, before, after: held, providers: {} },

@@ -69,9 +69,13 @@ async function deleteFailed(parts: OperationParts, instance: Instance, error: un
  * Spec 2.6: a delete that died after "vm deleted". Row first, as the guest and the user's wish are gone for good.
  * @throws what the failed step threw
  */
-export async function completePartialDeletion(parts: OperationParts, instance: Instance): Promise<void> {
+export async function completePartialDeletion(
+  parts: OperationParts,
+  instance: Instance,
+  requestId: string,
+): Promise<void> {
   const { context, tracker } = parts;
   const destroyed = await context.conductor.call("instance_destroy", { uuid: instance.uuid });
   if (destroyed.node !== null) await tracker.updateUsage(destroyed, destroyed.node);
-  await context.placement.deleteAllocation(instance.uuid, { force: forcesDelete(context) });
+  await context.placement.deleteAllocation(instance.uuid, { force: forcesDelete(context), requestId });
 }

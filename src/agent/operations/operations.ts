@@ -90,7 +90,8 @@ export class InstanceOperations implements Operations {
   }
 
   async completePartialDeletion(instance: Instance): Promise<void> {
-    await this.#serial(instance.uuid, () => completePartialDeletion(this.#parts, instance));
+    const requestId = newRequestId(this.#parts.context);
+    await this.#serial(instance.uuid, () => completePartialDeletion(this.#for(requestId), instance, requestId));
   }
 
   async rebuildInstance(request: RebuildOptions): Promise<void> {

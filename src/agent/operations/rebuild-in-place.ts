@@ -84,7 +84,7 @@ export async function rebuildInPlace(
         await erroringOut(context, instance, () => runSteps(parts, REBUILD_INSTANCE, progress));
       } catch (error) {
         if (error instanceof UnexpectedDeletingTaskState) return;
-        await stripHostAllocations(parts, instance, error);
+        await stripHostAllocations(parts, instance, requestId, error);
         throw error;
       }
     }),
@@ -92,12 +92,17 @@ export async function rebuildInPlace(
 }
 
 /** What upstream does by mistake after a failed rebuild (spec 6.6 GAP), behind its quirk. */
-async function stripHostAllocations({ context, tracker }: OperationParts, instance: Instance, error: unknown) {
+async function stripHostAllocations(
+  { context, tracker }: OperationParts,
+  instance: Instance,
+  requestId: string,
+  error: unknown,
+) {
   if (!context.config.workarounds.upstreamQuirks.has("rebuild-strips-allocations")) return;
   if (error instanceof UnexpectedTaskState) return;
   const root = tracker.nodes().get(instance.node ?? "")?.uuid;
   if (root === undefined) return;
   await attempt(context, instance.uuid, "strip the host's allocations", () =>
-    context.placement.removeProviderTreeFromInstanceAllocation(instance.uuid, root, { retry: false }),
+    context.placement.removeProviderTreeFromInstanceAllocation(instance.uuid, root, { retry: false, requestId }),
   );
 }

@@ -1,4 +1,5 @@
 import type { ComputeNode, Instance } from "../../conductor/records/index.js";
+import { isProviderMissing } from "../../placement/errors.js";
 import { type AgentParts, type AgentView, requestId } from "../parts.js";
 
 /**
@@ -12,10 +13,11 @@ export async function findInterruptedBuilds(
   handled: ReadonlySet<string>,
 ): Promise<readonly Instance[]> {
   const found = new Map<string, Instance>();
+  const request = requestId(view);
   for (const node of nodes) {
     // A node of Ironic that comes from another agent: that one may be building there now.
     if (node.host !== view.host) continue;
-    for (const instance of await buildingOn(view, node, handled)) {
+    for (const instance of await buildingOn(view, node, handled, request)) {
       found.set(instance.uuid, instance);
     }
   }
@@ -62,9 +64,10 @@ async function buildingOn(
   view: AgentView,
   node: ComputeNode,
   handled: ReadonlySet<string>,
+  request: string,
 ): Promise<readonly Instance[]> {
   try {
-    const { consumers } = await view.placement.getAllocationsForProvider(node.uuid);
+    const { consumers } = await view.placement.getAllocationsForProvider(node.uuid, { requestId: request });
     const uuids = [...consumers.keys()].filter((consumer) => !handled.has(consumer));
     return uuids.length === 0
       ? []
@@ -74,6 +77,8 @@ async function buildingOn(
           })
         ).filter(isInterrupted);
   } catch (error) {
+    // Without a provider nothing was claimed on it.
+    if (isProviderMissing(error)) return [];
     view.logger.error("interrupted builds on a node could not be looked for", {
       node: node.hypervisorHostname,
       err: error,

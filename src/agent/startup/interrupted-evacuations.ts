@@ -24,11 +24,12 @@ export async function findInterruptedEvacuations(
     filters: { destCompute: view.host, migrationTypes: ["evacuation"], statuses: ["accepted", "pre-migrating"] },
   });
   const found: InterruptedEvacuation[] = [];
+  const request = requestId(view);
   for (const migration of migrations) {
     const instance = await view.conductor.call("instance_get", { uuid: migration.instanceUuid });
     if (instance === null || instance.host === view.host) continue;
     if (migration.status === "accepted") {
-      const node = await nodeHeld(view, nodesByName.values(), instance);
+      const node = await nodeHeld(view, nodesByName.values(), instance, request);
       if (node) found.push({ migration, instance, node, changes: { taskState: null }, claimed: false });
     } else {
       const node = nodesByName.get(migration.destNode ?? "");
@@ -44,9 +45,10 @@ async function nodeHeld(
   view: AgentView,
   nodes: Iterable<ComputeNode>,
   { uuid }: Instance,
+  request: string,
 ): Promise<ComputeNode | undefined> {
   try {
-    const { allocations } = await view.placement.getAllocationsForConsumer(uuid);
+    const { allocations } = await view.placement.getAllocationsForConsumer(uuid, { requestId: request });
     return [...nodes].find((node) => node.uuid in allocations);
   } catch (err) {
     view.logger.error("whether an evacuation to this host was interrupted could not be found out", {

@@ -1,4 +1,5 @@
 import type { Instance } from "../../conductor/records/index.js";
+import { isProviderMissing } from "../../placement/errors.js";
 import type { PlacementPass } from "../../placement/pass.js";
 import type { ProviderAllocations, RequestContext } from "../../placement/types.js";
 import { type CleanupVerdict, type ConsumerFacts, judgeConsumer } from "./allocation-cleanup.js";
@@ -50,6 +51,13 @@ async function consumersOf(
   try {
     return await placement.getAllocationsForProvider(node.row.uuid, { ...request, ...(pass ? { pass } : {}) });
   } catch (err) {
+    if (isProviderMissing(err)) {
+      runtime.logger.info("the node has no provider in Placement: this pass makes one", {
+        node: node.row.hypervisorHostname,
+        provider: node.row.uuid,
+      });
+      return null;
+    }
     runtime.logger.error("allocations of the node could not be read: none is cleaned up in this pass", {
       node: node.row.hypervisorHostname,
       err,

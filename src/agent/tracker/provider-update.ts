@@ -5,6 +5,7 @@ import type { ConsumerAllocations, RequestContext } from "../../placement/types.
 import { capabilitiesAsTraits } from "../../virt/capabilities.js";
 import { ReshapeNeeded } from "../../virt/errors.js";
 import type { ProviderTree } from "../../virt/provider-tree.js";
+import { requestId as newRequestId } from "../parts.js";
 import type { TrackerParts } from "./parts.js";
 import type { TrackedNode } from "./tracked-node.js";
 import { syncRootTraits } from "./traits.js";
@@ -45,9 +46,11 @@ async function updateOnce(
 ): Promise<void> {
   const { placement, driver } = parts.context;
   const { uuid, hypervisorHostname: name } = node.row;
-  const request: RequestContext = requestId === undefined ? {} : { requestId };
+  const request: RequestContext = { requestId: requestId ?? newRequestId(parts.context) };
   const tree = await placement.getProviderTreeAndEnsureRoot(uuid, name, pass ? { ...request, pass } : request);
   const reshape = await fillTree(parts, tree, node, { startup, request });
+  // Nova asks each time who holds what, for its PCI devices.
+  if (!reshape && !parts.options.leanTracking) await placement.getAllocationsForProviderTree(uuid, request);
   syncRootTraits(
     tree,
     uuid,

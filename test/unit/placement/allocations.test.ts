@@ -229,6 +229,15 @@ describe("5.5 allocation calls", () => {
       expect(await held()).toEqual({ [D]: FLAVOR });
     });
 
+    it("the log tells what was deleted, and only that", async () => {
+      await claim(on(S));
+      const requestId = "req-delete";
+      await hosts.client.deleteAllocation(I, { force: true, requestId });
+      await hosts.client.deleteAllocation(I, { force: true, requestId });
+      const told = hosts.bench.logs.filter(({ message }) => message === "deleted the allocations of a consumer");
+      expect(told).toMatchObject([{ level: "info", fields: { consumer: I, request_id: requestId } }]);
+    });
+
     it("500: AllocationDeleteFailed", async () => {
       hosts.bench.inject({ on: "DELETE /allocations", does: refusal(500, "", "oops") });
       const failure = hosts.client.deleteAllocation(I, { force: true });

@@ -13,6 +13,19 @@ scenario("3.1 a done evacuation: guest gone, source out of the allocations, reco
   expect(statusOf(lab, evacuation)).toBe("completed");
 });
 
+scenario("3.1 the log tells which allocations were edited, in which request", async (lab) => {
+  const evacuation = await evacuated(lab, "done");
+  const run = await lab.start("devstack1");
+  const edits = run.runtime.logs.filter(({ fields }) => fields.consumer === VM);
+  expect(edits).toMatchObject([
+    {
+      level: "info",
+      message: "took a provider and those below it from the allocations of a consumer",
+      fields: { provider: evacuation.s.uuid, request_id: expect.stringMatching(/^req-/) },
+    },
+  ]);
+});
+
 scenario("3.1 a reinstalled hypervisor: no guest, and still the source leaves the allocations", async (lab) => {
   const evacuation = await evacuated(lab, "done", { guestLeft: false });
   await lab.start("devstack1");

@@ -174,6 +174,23 @@ scenario("2.4 G11 a service deleted without guests is made again, with the same 
   expect(await lab.providers()).toEqual(["devstack1"]);
 });
 
+for (const [what, deletesService] of [
+  ["its provider went with the service", true],
+  ["an operator removed its provider", false],
+] as const) {
+  scenario(`2.4 G11 ${what}: the return is told without an error`, async (lab) => {
+    const { service } = await lab.seed("devstack1");
+    if (deletesService) lab.store.services.destroy(service.id);
+    await lab.removeProvider("devstack1");
+    expect(await lab.providers()).toEqual([]);
+    const run = await lab.start("devstack1");
+    await lab.world.advance(120_000);
+    expect(await lab.providers()).toEqual(["devstack1"]);
+    expect(run.agent.state).toBe("serving");
+    expect(lab.world.logs.filter(({ level, fields }) => level === "error" || "err" in fields)).toEqual([]);
+  });
+}
+
 scenario("2.4 G12 another compute_id for a recorded host and hypervisor is refused (e)", async (lab) => {
   const { node } = await devstack1(lab);
   const other = uuidOf(77);
