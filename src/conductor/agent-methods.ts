@@ -30,7 +30,7 @@ export interface AgentMethods {
       allocations: AllocationsByProvider;
       /** The destination that was claimed for it. */
       node: string;
-      alternates: Selection[];
+      alternates: readonly Selection[];
       /** Absent: no reschedule. */
       retry?: RetryInfo;
       requestId: string;
@@ -71,7 +71,7 @@ export interface AgentMethods {
       readonly flavor: Flavor;
       /** The destination that was claimed. */
       readonly node: string;
-      readonly alternates: Selection[];
+      readonly alternates: readonly Selection[];
       /** Absent: no reschedule. */
       readonly retry?: RetryInfo;
     },

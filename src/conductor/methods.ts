@@ -45,7 +45,7 @@ export interface ConductorMethods extends OperatorMethods {
   // compute nodes
   compute_nodes_by_host: Method<{ host: string }, ComputeNode[]>;
   /** Alive ones only. */
-  compute_nodes_by_uuids: Method<{ uuids: string[] }, ComputeNode[]>;
+  compute_nodes_by_uuids: Method<{ uuids: readonly string[] }, ComputeNode[]>;
   /** Alive ones of any host; for the ownership guard (spec 2.4 e, f). */
   compute_nodes_by_hypervisor_hostname: Method<{ hypervisorHostname: string }, ComputeNode[]>;
   /** Deleted rows included. */
@@ -90,8 +90,8 @@ export interface ConductorMethods extends OperatorMethods {
     {
       uuid: string;
       changes: InstanceChanges;
-      expectedTaskState?: (TaskState | null)[];
-      expectedVmState?: VmState[];
+      expectedTaskState?: readonly (TaskState | null)[];
+      expectedVmState?: readonly VmState[];
     },
     Instance
   >;
@@ -124,14 +124,17 @@ export interface ConductorMethods extends OperatorMethods {
     Migration
   >;
   /** `expectedStatus`: compare-and-swap. @throws MigrationNotFound, InvalidMigrationState */
-  migration_save: Method<{ id: number; changes: MigrationChanges; expectedStatus?: MigrationStatus[] }, Migration>;
+  migration_save: Method<
+    { id: number; changes: MigrationChanges; expectedStatus?: readonly MigrationStatus[] },
+    Migration
+  >;
   /**
    * Writes that belong together (spec V20, V28, 6.3 row 6): all or none, in this order.
    * @throws what the single methods throw
    */
   save_together: Method<
     {
-      instance?: { uuid: string; changes: InstanceChanges; expectedTaskState?: (TaskState | null)[] };
+      instance?: { uuid: string; changes: InstanceChanges; expectedTaskState?: readonly (TaskState | null)[] };
       migration?: { id: number; changes: MigrationChanges };
     },
     { instance: Instance | null; migration: Migration | null }
@@ -140,7 +143,7 @@ export interface ConductorMethods extends OperatorMethods {
   // continuations
   /** An agent could not build: the conductor tries the next alternate, or sets the instance to error (spec 6.1). */
   build_instances: Method<
-    { instanceUuid: string; alternates: Selection[]; retry: RetryInfo; reason: string; requestId: string },
+    { instanceUuid: string; alternates: readonly Selection[]; retry: RetryInfo; reason: string; requestId: string },
     null
   >;
   /** A delete that reached a host which has not got the instance: it is carried out where that is now, or without any host. */
@@ -152,7 +155,7 @@ export interface ConductorMethods extends OperatorMethods {
       migrationId: number;
       /** The new one. */
       flavor: Flavor;
-      alternates: Selection[];
+      alternates: readonly Selection[];
       retry: RetryInfo;
       failure: DestinationFailure;
       requestId: string;
@@ -165,7 +168,7 @@ export interface ConductorMethods extends OperatorMethods {
   stop_instance: Method<{ instanceUuid: string }, null>;
 
   // scheduler, aggregates
-  sync_instance_info: Method<{ host: string; instanceUuids: string[] }, null>;
+  sync_instance_info: Method<{ host: string; instanceUuids: readonly string[] }, null>;
 
   /** Who holds the lease of a host (spec 2.4 G6); null: nobody, or a boot that is gone and whose lease has run out. */
   host_lease_holder: Method<{ host: string }, LeaseHolder | null>;

@@ -10,7 +10,7 @@ export interface OperatorMethods {
    * Which of these consumers are instances that are being built, moved or changed, or migrations that run or have just ended:
    * what they hold is about to fit (7.4 OPT).
    */
-  consumers_under_way: Method<{ uuids: string[] }, string[]>;
+  consumers_under_way: Method<{ uuids: readonly string[] }, string[]>;
   host_aggregates: Method<Record<string, never>, HostAggregate[]>;
   /** Whether the host is mapped to a cell. */
   host_mapping: Method<{ host: string }, boolean>;

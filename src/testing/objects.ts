@@ -1,3 +1,5 @@
+import { defaultsOf } from "../conductor/records/field.js";
+import { flavorColumns, MIGRATION, newInstance } from "../conductor/records/index.js";
 import type { BlockDeviceInfo, Flavor, ImageMeta, Instance, Migration } from "../virt/index.js";
 
 /** Frozen to the bottom: a driver that writes to what it is given fails. */
@@ -44,68 +46,33 @@ export const instanceOf = (
   place: { readonly uuid: string; readonly host: string; readonly node: string; readonly flavor: Flavor },
   changes: Partial<Instance> = {},
 ): Instance => ({
+  ...newInstance({
+    uuid: place.uuid,
+    projectId: "0123456789abcdef0123456789abcdef",
+    userId: "fedcba9876543210fedcba9876543210",
+    displayName: `check-${place.uuid.slice(0, 8)}`,
+    hostname: `check-${place.uuid.slice(0, 8)}`,
+    reservationId: "r-check",
+    imageRef: IMAGE_ID,
+    flavor: place.flavor,
+  }),
   id: 1,
-  uuid: place.uuid,
-  projectId: "0123456789abcdef0123456789abcdef",
-  userId: "fedcba9876543210fedcba9876543210",
-  displayName: `check-${place.uuid.slice(0, 8)}`,
-  displayDescription: null,
-  hostname: `check-${place.uuid.slice(0, 8)}`,
-  reservationId: "r-check",
-  launchIndex: 0,
-  imageRef: IMAGE_ID,
   host: place.host,
   node: place.node,
   computeId: 1,
   launchedOn: place.host,
-  availabilityZone: null,
   vmState: "active",
   taskState: null,
   taskRequestId: null,
   deleteRequestId: null,
   powerState: 1,
-  flavor: place.flavor,
-  oldFlavor: null,
-  newFlavor: null,
-  instanceTypeId: place.flavor.id,
-  vcpus: place.flavor.vcpus,
-  memoryMb: place.flavor.memoryMb,
-  rootGb: place.flavor.rootGb,
-  ephemeralGb: place.flavor.ephemeralGb,
-  metadata: {},
-  systemMetadata: {},
-  migrationContext: null,
-  configDrive: false,
-  keyName: null,
-  userData: null,
-  tags: [],
-  locked: false,
-  lockedReason: null,
-  progress: 0,
-  hidden: false,
-  cleaned: false,
-  deleted: 0,
-  deletedAt: null,
   createdAt: 0,
-  updatedAt: null,
-  launchedAt: null,
-  terminatedAt: null,
   ...changes,
 });
 
 /** The instance with another flavor, as a resize leaves it. */
 export const resizedTo = (instance: Instance, flavor: Flavor, changes: Partial<Instance> = {}): Instance =>
-  frozen({
-    ...instance,
-    flavor,
-    oldFlavor: instance.flavor,
-    instanceTypeId: flavor.id,
-    vcpus: flavor.vcpus,
-    memoryMb: flavor.memoryMb,
-    rootGb: flavor.rootGb,
-    ephemeralGb: flavor.ephemeralGb,
-    ...changes,
-  });
+  frozen({ ...instance, oldFlavor: instance.flavor, ...flavorColumns(flavor), ...changes });
 
 export const migrationOf = (
   instance: Instance,
@@ -113,6 +80,7 @@ export const migrationOf = (
   changes: Partial<Migration> = {},
 ): Migration =>
   frozen({
+    ...defaultsOf(MIGRATION),
     id: 1,
     uuid: "44444444-4444-4444-8444-444444444444",
     instanceUuid: instance.uuid,
@@ -126,19 +94,7 @@ export const migrationOf = (
     destHost: destination.ip,
     oldInstanceTypeId: instance.instanceTypeId,
     newInstanceTypeId: instance.instanceTypeId,
-    hidden: false,
-    crossCellMove: false,
-    userId: null,
-    projectId: null,
-    memoryTotal: null,
-    memoryProcessed: null,
-    memoryRemaining: null,
-    diskTotal: null,
-    diskProcessed: null,
-    diskRemaining: null,
-    deleted: 0,
     createdAt: 0,
-    updatedAt: null,
     ...changes,
   });
 

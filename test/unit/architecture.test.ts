@@ -21,7 +21,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   "src/audit": ["src/placement/access", "src/placement/json.ts", "src/runtime"],
   "src/agent": ["src/placement", "src/conductor", "src/virt", "src/config", "src/runtime"],
   "src/placement": ["src/virt", "src/config", "src/runtime"],
-  "src/testing": ["src/virt", "src/runtime"],
+  "src/testing": ["src/virt", "src/conductor/records", "src/runtime"],
   "src/virt": ["src/conductor/records", "src/config", "src/runtime"],
   "src/conductor": ["src/config", "src/runtime"],
   "src/config": ["src/runtime"],

@@ -1,37 +1,17 @@
 import { InstanceNotFound } from "../../conductor/errors.js";
-import type { InstanceAction, InstanceActionEvent } from "../../conductor/records/index.js";
+import {
+  INSTANCE_ACTION,
+  INSTANCE_ACTION_EVENT,
+  type InstanceAction,
+  type InstanceActionEvent,
+} from "../../conductor/records/index.js";
 import { refuse } from "./check.js";
-import * as codec from "./codec.js";
 import type { ActionStore } from "./store.js";
 import type { StoreContext } from "./store-context.js";
-import { type Columns, Table } from "./table.js";
+import { Table, tableOf } from "./table.js";
 
-const LONG = 1024 * 1024;
-
-const ACTION_COLUMNS: Columns<InstanceAction> = {
-  id: codec.rowId,
-  action: codec.text(),
-  instanceUuid: codec.uuid,
-  requestId: codec.text(),
-  userId: codec.textOrNull(),
-  projectId: codec.textOrNull(),
-  startTime: codec.time,
-  finishTime: codec.timeOrNull,
-  message: codec.textOrNull(),
-  updatedAt: codec.timeOrNull,
-};
-
-const EVENT_COLUMNS: Columns<InstanceActionEvent> = {
-  id: codec.rowId,
-  actionId: codec.rowId,
-  event: codec.text(),
-  startTime: codec.time,
-  finishTime: codec.timeOrNull,
-  result: codec.oneOfOrNull(["Success", "Error"]),
-  traceback: codec.textOrNull(LONG),
-  details: codec.textOrNull(LONG),
-  host: codec.textOrNull(),
-};
+const ACTIONS = tableOf("instance_actions", INSTANCE_ACTION);
+const EVENTS = tableOf("instance_action_events", INSTANCE_ACTION_EVENT);
 
 /** Tables `instance_actions` and `instance_action_events` (spec 1.6). */
 export class Actions implements ActionStore {
@@ -41,8 +21,8 @@ export class Actions implements ActionStore {
 
   constructor(context: StoreContext) {
     this.#context = context;
-    this.#actions = new Table(context.sql, "instance_actions", ACTION_COLUMNS);
-    this.#events = new Table(context.sql, "instance_action_events", EVENT_COLUMNS);
+    this.#actions = new Table(context.sql, ACTIONS);
+    this.#events = new Table(context.sql, EVENTS);
   }
 
   start(action: Parameters<ActionStore["start"]>[0]): InstanceAction {

@@ -1,23 +1,17 @@
 import { DuplicateRecord } from "../../conductor/errors.js";
+import { id, mapOf, nullable, text, time, uuid } from "../../conductor/records/field.js";
 import type { Aggregate, AggregateChanges, AggregateStore } from "./aggregate-store.js";
 import { refreshZones } from "./aggregate-zones.js";
-import * as check from "./check.js";
-import * as codec from "./codec.js";
+import { checkOf } from "./check.js";
 import type { StoreContext } from "./store-context.js";
 import { AggregateHostExists, AggregateHostNotFound, AggregateNameExists, AggregateNotFound } from "./store-errors.js";
-import { type Columns, Table } from "./table.js";
+import { Table, tableOf } from "./table.js";
 
 type Row = Omit<Aggregate, "hosts" | "metadata">;
 
-const COLUMNS: Columns<Row> = {
-  id: codec.rowId,
-  uuid: codec.uuid,
-  name: codec.text(),
-  createdAt: codec.time,
-  updatedAt: codec.timeOrNull,
-};
-
-const metadataShape = check.mapOf(check.nullable(check.text()));
+const AGGREGATES = tableOf("aggregates", { id, uuid, name: text(), createdAt: time, updatedAt: nullable(time) });
+const anyText = checkOf(text());
+const metadataShape = checkOf(mapOf(nullable(text())));
 
 /** Tables `aggregates`, `aggregate_hosts` and `aggregate_metadata`. Deleted for good. */
 export class Aggregates implements AggregateStore {
@@ -26,7 +20,7 @@ export class Aggregates implements AggregateStore {
 
   constructor(context: StoreContext) {
     this.#context = context;
-    this.#table = new Table(context.sql, "aggregates", COLUMNS);
+    this.#table = new Table(context.sql, AGGREGATES);
   }
 
   get(id: number): Aggregate | null {
@@ -66,7 +60,7 @@ export class Aggregates implements AggregateStore {
 
   addHost(id: number, host: string): Aggregate {
     const { sql, clock } = this.#context;
-    check.text()(host, "host");
+    anyText(host, "host");
     return sql.transaction(() => {
       if (this.#existing(id).hosts.includes(host)) {
         throw new AggregateHostExists(`Aggregate ${id} already has host ${host}.`, { id, host });

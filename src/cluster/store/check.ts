@@ -1,11 +1,11 @@
 import { InvalidParameters } from "../../conductor/errors.js";
+import type { JsonSchema } from "../../conductor/records/field.js";
 
 /** Looks at a value that claims to be of a type. @throws {InvalidParameters} naming the field, what was found and what was expected. */
 export type Check = (value: unknown, field: string) => void;
 
 /** SQLite cuts text at NUL, and lone surrogates cannot be stored as UTF-8: neither would be read back as it was written. */
 const UNSTORABLE = /[\0\p{Surrogate}]/u;
-const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 
 /** A value as it is shown in a message: its JSON, cut at 60 characters. */
 export function describe(value: unknown): string {
@@ -28,24 +28,74 @@ export function refuse(field: string, found: unknown, expected: string): never {
   throw new InvalidParameters(`${field}: found ${describe(found)}, expected ${expected}`, { field, expected });
 }
 
-export function text(most = 255): Check {
+/** The check of a field, of its description. */
+export function checkOf(schema: JsonSchema): Check {
+  const types = [schema.type].flat();
+  const check = checkOfType(types.find((type) => type !== "null") ?? "null", schema);
+  return types.includes("null") ? nullable(check) : check;
+}
+
+function checkOfType(type: string, schema: JsonSchema): Check {
+  if (Array.isArray(schema.enum)) {
+    return oneOf(schema.enum.filter((value) => value !== null));
+  }
+  switch (type) {
+    case "string":
+      return typeof schema.pattern === "string"
+        ? uuid(schema.pattern)
+        : text(bound(schema, "maxLength"), bound(schema, "minLength", 0));
+    case "integer":
+      return integer(bound(schema, "minimum"), bound(schema, "maximum"));
+    case "number":
+      return ratio;
+    case "boolean":
+      return flag;
+    case "array":
+      return listOf(checkOf(schema.items as JsonSchema));
+    case "object":
+      return objectOf(schema);
+    default:
+      throw new TypeError(`a field of type ${type} has no check`);
+  }
+}
+
+/** The bound that the description gives; every column has one, unless `otherwise` says what holds without. */
+function bound(schema: JsonSchema, keyword: string, otherwise?: number): number {
+  const value = schema[keyword] ?? otherwise;
+  if (typeof value !== "number") {
+    throw new TypeError(`the description of a field lacks ${keyword}`);
+  }
+  return value;
+}
+
+function objectOf({ properties, required, additionalProperties }: JsonSchema): Check {
+  if (properties !== undefined) {
+    return shape(Object.entries(properties as Readonly<Record<string, JsonSchema>>), required as readonly string[]);
+  }
+  return mapOf(typeof additionalProperties === "object" ? checkOf(additionalProperties as JsonSchema) : anything);
+}
+
+function text(most = 255, least = 0): Check {
   return (value, field) => {
     if (typeof value !== "string" || UNSTORABLE.test(value)) {
       refuse(field, value, "a string without NUL or broken characters");
     }
-    if (value.length > most) {
-      refuse(field, value, `at most ${most} characters`);
+    if (value.length < least || value.length > most) {
+      refuse(field, value, least === 0 ? `at most ${most} characters` : `${least} to ${most} characters`);
     }
   };
 }
 
-export const uuid: Check = (value, field) => {
-  if (typeof value !== "string" || !UUID.test(value)) {
-    refuse(field, value, "a UUID");
-  }
-};
+function uuid(pattern: string): Check {
+  const form = new RegExp(pattern);
+  return (value, field) => {
+    if (typeof value !== "string" || !form.test(value)) {
+      refuse(field, value, "a UUID");
+    }
+  };
+}
 
-export function integer(least = Number.MIN_SAFE_INTEGER, most = Number.MAX_SAFE_INTEGER): Check {
+function integer(least: number, most: number): Check {
   return (value, field) => {
     if (typeof value !== "number" || !Number.isSafeInteger(value) || value < least || value > most) {
       refuse(field, value, `an integer from ${least} to ${most}`);
@@ -53,27 +103,27 @@ export function integer(least = Number.MIN_SAFE_INTEGER, most = Number.MAX_SAFE_
   };
 }
 
-export const ratio: Check = (value, field) => {
+function ratio(value: unknown, field: string): void {
   if (typeof value !== "number" || !Number.isFinite(value) || value < 0) {
     refuse(field, value, "a finite number, 0 or more");
   }
-};
+}
 
-export const flag: Check = (value, field) => {
+function flag(value: unknown, field: string): void {
   if (typeof value !== "boolean") {
     refuse(field, value, "true or false");
   }
-};
+}
 
-export function oneOf(allowed: readonly (string | number)[]): Check {
+function oneOf(allowed: readonly unknown[]): Check {
   return (value, field) => {
-    if (!allowed.some((each) => each === value)) {
+    if (!allowed.includes(value)) {
       refuse(field, value, `one of ${allowed.join(", ")}`);
     }
   };
 }
 
-export function nullable(check: Check): Check {
+function nullable(check: Check): Check {
   return (value, field) => {
     if (value !== null) {
       check(value, field);
@@ -81,15 +131,7 @@ export function nullable(check: Check): Check {
   };
 }
 
-export function optional(check: Check): Check {
-  return (value, field) => {
-    if (value !== undefined) {
-      check(value, field);
-    }
-  };
-}
-
-export function listOf(check: Check): Check {
+function listOf(check: Check): Check {
   return (value, field) => {
     if (!Array.isArray(value)) {
       refuse(field, value, "a list");
@@ -101,21 +143,22 @@ export function listOf(check: Check): Check {
 }
 
 /** An object with any keys, whose values pass `check`. */
-export function mapOf(check: Check): Check {
+function mapOf(check: Check): Check {
+  const key = text();
   return (value, field) => {
     if (!isObject(value)) {
       refuse(field, value, "an object");
     }
-    for (const [key, item] of Object.entries(value)) {
-      text()(key, `a key of ${field}`);
-      check(item, `${field}.${key}`);
+    for (const [name, item] of Object.entries(value)) {
+      key(name, `a key of ${field}`);
+      check(item, `${field}.${name}`);
     }
   };
 }
 
 /** An object with these fields and no others. */
-export function shape<T extends object>(fields: { readonly [K in keyof T]-?: Check }): Check {
-  const checks = new Map<string, Check>(Object.entries(fields));
+function shape(fields: readonly (readonly [string, JsonSchema])[], required: readonly string[]): Check {
+  const checks = new Map(fields.map(([name, schema]) => [name, checkOf(schema)]));
   return (value, field) => {
     if (!isObject(value)) {
       refuse(field, value, "an object");
@@ -126,17 +169,19 @@ export function shape<T extends object>(fields: { readonly [K in keyof T]-?: Che
       }
     }
     for (const [key, check] of checks) {
-      check(value[key], `${field}.${key}`);
+      if (value[key] !== undefined || required.includes(key)) {
+        check(value[key], `${field}.${key}`);
+      }
     }
   };
 }
 
 /** Any JSON value; its text is bounded by the column. */
-export const anything: Check = (value, field) => {
+function anything(value: unknown, field: string): void {
   if (value === undefined) {
     refuse(field, value, "a JSON value");
   }
-};
+}
 
 function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === "object" && value !== null && !Array.isArray(value);

@@ -1,5 +1,6 @@
+import { type JsonSchema, LONGEST, text } from "../../conductor/records/field.js";
 import type { SqlValue } from "../database/database-file.js";
-import * as check from "./check.js";
+import { checkOf } from "./check.js";
 
 export type { SqlValue };
 
@@ -10,61 +11,40 @@ export interface Codec<T> {
   decode(raw: SqlValue): T;
 }
 
-/** Longest JSON text of a column, in characters. */
-const JSON_LENGTH = 1024 * 1024;
+const jsonText = checkOf(text(LONGEST));
 
-function plain<T extends SqlValue>(verify: check.Check): Codec<T> {
+/** How a field is kept, of its description: lists and objects as JSON, true and false as 1 and 0, everything else as it is. */
+export function codecOf(schema: JsonSchema): Codec<unknown> {
+  const verify = checkOf(schema);
+  const types = [schema.type].flat();
+  if (types.includes("boolean")) {
+    return {
+      encode(value, field) {
+        verify(value, field);
+        return value ? 1 : 0;
+      },
+      decode: (raw) => raw === 1,
+    };
+  }
+  if (types.includes("object") || types.includes("array")) {
+    return {
+      encode(value, field) {
+        verify(value, field);
+        if (value === null) {
+          return null;
+        }
+        const encoded = JSON.stringify(value);
+        jsonText(encoded, field);
+        return encoded;
+      },
+      decode: (raw) => (raw === null ? null : JSON.parse(String(raw))),
+    };
+  }
   return {
     encode(value, field) {
       verify(value, field);
-      return value as T;
+      return value as SqlValue;
     },
-    decode: (raw) => raw as T,
-  };
-}
-
-export const text = (most?: number): Codec<string> => plain(check.text(most));
-export const textOrNull = (most?: number): Codec<string | null> => plain(check.nullable(check.text(most)));
-export const uuid: Codec<string> = plain(check.uuid);
-export const integer = (least?: number, most?: number): Codec<number> => plain(check.integer(least, most));
-export const integerOrNull = (least?: number, most?: number): Codec<number | null> =>
-  plain(check.nullable(check.integer(least, most)));
-export const ratio: Codec<number> = plain(check.ratio);
-export const oneOf = <T extends string | number>(allowed: readonly T[]): Codec<T> => plain(check.oneOf(allowed));
-export const oneOfOrNull = <T extends string | number>(allowed: readonly T[]): Codec<T | null> =>
-  plain(check.nullable(check.oneOf(allowed)));
-
-/** The id of a row. */
-export const rowId: Codec<number> = integer(0);
-export const rowIdOrNull: Codec<number | null> = integerOrNull(0);
-/** Milliseconds since the epoch. */
-export const time: Codec<number> = plain(check.integer());
-export const timeOrNull: Codec<number | null> = plain(check.nullable(check.integer()));
-
-export const flag: Codec<boolean> = {
-  encode(value, field) {
-    check.flag(value, field);
-    return value ? 1 : 0;
-  },
-  decode: (raw) => raw === 1,
-};
-
-export function json<T>(verify: check.Check): Codec<T> {
-  return {
-    encode(value, field) {
-      verify(value, field);
-      const encoded = JSON.stringify(value);
-      check.text(JSON_LENGTH)(encoded, field);
-      return encoded;
-    },
-    decode: (raw) => JSON.parse(String(raw)) as T,
-  };
-}
-
-export function jsonOrNull<T>(verify: check.Check): Codec<T | null> {
-  const inner = json<T>(verify);
-  return {
-    encode: (value, field) => (value === null ? null : inner.encode(value, field)),
-    decode: (raw) => (raw === null ? null : inner.decode(raw)),
+    decode: (raw) => raw,
   };
 }

@@ -1,54 +1,16 @@
 import { ComputeHostNotFound, DuplicateRecord, InvalidNodeConfiguration } from "../../conductor/errors.js";
-import type { ComputeNode, ComputeNodeResources } from "../../conductor/records/index.js";
-import * as check from "./check.js";
-import * as codec from "./codec.js";
-import { MOST, textMap } from "./shapes.js";
+import { COMPUTE_NODE, type ComputeNode, type ComputeNodeResources } from "../../conductor/records/index.js";
+import type { SqlValue } from "./codec.js";
 import type { ComputeNodeStore } from "./store.js";
 import type { StoreContext } from "./store-context.js";
-import { type Columns, Table } from "./table.js";
+import { Table, tableOf } from "./table.js";
 
 /** Written where a row has none (spec 1.3): the configured `*_allocation_ratio`, else the `initial_*` one. */
 export type DefaultRatios = Readonly<
   Pick<ComputeNodeResources, "cpuAllocationRatio" | "ramAllocationRatio" | "diskAllocationRatio">
 >;
 
-const amount = codec.integer(0, MOST);
-const signed = codec.integer(-MOST, MOST);
-
-const COLUMNS: Columns<ComputeNode> = {
-  id: codec.rowId,
-  uuid: codec.uuid,
-  host: codec.text(),
-  serviceId: codec.rowIdOrNull,
-  hypervisorHostname: codec.text(),
-  mapped: codec.integer(0, 1),
-  deleted: codec.rowId,
-  createdAt: codec.time,
-  updatedAt: codec.timeOrNull,
-  hostIp: codec.textOrNull(),
-  vcpus: amount,
-  memoryMb: amount,
-  localGb: amount,
-  vcpusUsed: amount,
-  memoryMbUsed: amount,
-  localGbUsed: amount,
-  freeRamMb: signed,
-  freeDiskGb: signed,
-  runningVms: amount,
-  currentWorkload: amount,
-  diskAvailableLeast: codec.integerOrNull(-MOST, MOST),
-  hypervisorType: codec.text(),
-  hypervisorVersion: amount,
-  cpuInfo: codec.text(65_535),
-  supportedHvSpecs: codec.json(check.listOf(check.listOf(check.text()))),
-  cpuAllocationRatio: codec.ratio,
-  ramAllocationRatio: codec.ratio,
-  diskAllocationRatio: codec.ratio,
-  stats: codec.json(textMap),
-  metrics: codec.text(65_535),
-  numaTopology: codec.textOrNull(65_535),
-  pciDevicePools: codec.json(check.listOf(check.mapOf(check.anything))),
-};
+const COMPUTE_NODES = tableOf("compute_nodes", COMPUTE_NODE);
 
 /** Table `compute_nodes` (spec 1.3). */
 export class ComputeNodes implements ComputeNodeStore {
@@ -58,7 +20,7 @@ export class ComputeNodes implements ComputeNodeStore {
 
   constructor(context: StoreContext, ratios: DefaultRatios) {
     this.#context = context;
-    this.#table = new Table(context.sql, "compute_nodes", COLUMNS);
+    this.#table = new Table(context.sql, COMPUTE_NODES);
     this.#ratios = ratios;
   }
 
@@ -202,7 +164,7 @@ export class ComputeNodes implements ComputeNodeStore {
     return nodes[0] ?? null;
   }
 
-  #read(condition: string, ...values: codec.SqlValue[]): ComputeNode[] {
+  #read(condition: string, ...values: SqlValue[]): ComputeNode[] {
     return this.#table.many(condition, ...values).map((node) => this.#withRatios(node));
   }
 

@@ -1,8 +1,7 @@
 import { DuplicateRecord } from "../../conductor/errors.js";
-import type { Flavor } from "../../conductor/records/index.js";
-import * as check from "./check.js";
-import * as codec from "./codec.js";
-import { MOST } from "./shapes.js";
+import { text } from "../../conductor/records/field.js";
+import { FLAVOR, type Flavor } from "../../conductor/records/index.js";
+import { checkOf } from "./check.js";
 import type { FlavorStore } from "./store.js";
 import type { StoreContext } from "./store-context.js";
 import {
@@ -12,25 +11,10 @@ import {
   FlavorIdExists,
   FlavorNotFound,
 } from "./store-errors.js";
-import { type Columns, Table } from "./table.js";
+import { Table, tableOf } from "./table.js";
 
-const amount = codec.integer(0, MOST);
-
-const COLUMNS: Columns<Flavor> = {
-  id: codec.rowId,
-  flavorid: codec.text(),
-  name: codec.text(),
-  vcpus: amount,
-  memoryMb: amount,
-  rootGb: amount,
-  ephemeralGb: amount,
-  swap: amount,
-  rxtxFactor: codec.ratio,
-  disabled: codec.flag,
-  isPublic: codec.flag,
-  extraSpecs: codec.json(check.mapOf(check.text())),
-  description: codec.textOrNull(65_535),
-};
+const FLAVORS = tableOf("flavors", FLAVOR);
+const projectText = checkOf(text());
 
 /** Table `flavors` (spec 1.6). Deleted for good: instances carry copies. */
 export class Flavors implements FlavorStore {
@@ -39,7 +23,7 @@ export class Flavors implements FlavorStore {
 
   constructor(context: StoreContext) {
     this.#context = context;
-    this.#table = new Table(context.sql, "flavors", COLUMNS);
+    this.#table = new Table(context.sql, FLAVORS);
   }
 
   getByFlavorid(flavorid: string): Flavor | null {
@@ -86,7 +70,7 @@ export class Flavors implements FlavorStore {
   }
 
   addProject(flavorid: string, projectId: string): void {
-    check.text()(projectId, "projectId");
+    projectText(projectId, "projectId");
     this.#context.sql.transaction(() => {
       const { id } = this.#existing(flavorid);
       if (this.projects(flavorid).includes(projectId)) {

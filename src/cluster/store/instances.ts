@@ -5,15 +5,26 @@ import {
   UnexpectedTaskState,
   UnexpectedVmState,
 } from "../../conductor/errors.js";
-import type { Instance, InstanceChanges, InstanceFault, TaskState } from "../../conductor/records/index.js";
+import {
+  INSTANCE,
+  INSTANCE_FAULT,
+  type Instance,
+  type InstanceChanges,
+  type InstanceFault,
+  type NewInstance,
+  newInstance,
+  type TaskState,
+} from "../../conductor/records/index.js";
 import { availabilityZoneOf } from "./aggregate-zones.js";
 import { refuse } from "./check.js";
 import type { SqlValue } from "./codec.js";
-import { INSTANCE_COLUMNS, INSTANCE_FAULT_COLUMNS, newInstance } from "./instance-columns.js";
 import { filterInstances, queryInstances, queryNames } from "./instance-queries.js";
-import type { InstanceQuery, InstanceStore, NewInstance } from "./store.js";
+import type { InstanceQuery, InstanceStore } from "./store.js";
 import type { StoreContext } from "./store-context.js";
-import { Table } from "./table.js";
+import { Table, tableOf } from "./table.js";
+
+const INSTANCES = tableOf("instances", INSTANCE);
+const FAULTS = tableOf("instance_faults", INSTANCE_FAULT);
 
 type SaveOptions = NonNullable<Parameters<InstanceStore["save"]>[2]>;
 
@@ -29,8 +40,8 @@ export class Instances implements InstanceStore {
 
   constructor(context: StoreContext) {
     this.#context = context;
-    this.#table = new Table(context.sql, "instances", INSTANCE_COLUMNS);
-    this.#faults = new Table(context.sql, "instance_faults", INSTANCE_FAULT_COLUMNS);
+    this.#table = new Table(context.sql, INSTANCES);
+    this.#faults = new Table(context.sql, FAULTS);
   }
 
   get(uuid: string, options: { readonly readDeleted?: boolean } = {}): Instance | null {
@@ -65,7 +76,7 @@ export class Instances implements InstanceStore {
   create(instance: NewInstance): Instance {
     const { sql, clock, changes } = this.#context;
     return sql.transaction(() => {
-      this.#table.insert(newInstance(instance, clock.now()));
+      this.#table.insert({ ...newInstance(instance), createdAt: clock.now() });
       changes.changed("instance", instance.uuid);
       return this.#existing(instance.uuid, false);
     });

@@ -1,16 +1,16 @@
-import * as codec from "./codec.js";
+import { id, text, time } from "../../conductor/records/field.js";
 import type { HostLease, LeaseStore } from "./store.js";
 import type { StoreContext } from "./store-context.js";
-import { type Columns, Table } from "./table.js";
+import { Table, tableOf } from "./table.js";
 
-const COLUMNS: Columns<HostLease> = {
-  host: codec.text(),
-  bootId: codec.text(),
-  pid: codec.integer(0),
-  machine: codec.text(),
-  acquiredAt: codec.time,
-  seenAt: codec.time,
-};
+const LEASES = tableOf("host_leases", {
+  host: text(),
+  bootId: text(),
+  pid: id,
+  machine: text(),
+  acquiredAt: time,
+  seenAt: time,
+});
 
 /** Table `host_leases` (spec 2.4 G6). */
 export class Leases implements LeaseStore {
@@ -19,7 +19,7 @@ export class Leases implements LeaseStore {
 
   constructor(context: StoreContext) {
     this.#context = context;
-    this.#table = new Table(context.sql, "host_leases", COLUMNS);
+    this.#table = new Table(context.sql, LEASES);
   }
 
   get(host: string): HostLease | null {

@@ -1,9 +1,14 @@
 import { InstanceNotFound } from "../../conductor/errors.js";
-import * as check from "./check.js";
+import { nullable, oneOf, text, uuid } from "../../conductor/records/field.js";
+import { checkOf } from "./check.js";
 import type { MappingStore } from "./store.js";
 import type { StoreContext } from "./store-context.js";
 
 type Cell = "cell0" | "cell1" | null;
+
+const anyUuid = checkOf(uuid);
+const anyText = checkOf(text());
+const anyCell = checkOf(nullable(oneOf(["cell0", "cell1"])));
 
 /** Tables `instance_mappings` and `host_mappings`. */
 export class Mappings implements MappingStore {
@@ -14,9 +19,9 @@ export class Mappings implements MappingStore {
   }
 
   mapInstance(instanceUuid: string, projectId: string, cell: Cell): void {
-    check.uuid(instanceUuid, "instanceUuid");
-    check.text()(projectId, "projectId");
-    check.nullable(check.oneOf(["cell0", "cell1"]))(cell, "cell");
+    anyUuid(instanceUuid, "instanceUuid");
+    anyText(projectId, "projectId");
+    anyCell(cell, "cell");
     this.#sql.run(
       `INSERT INTO instance_mappings (instance_uuid, project_id, cell) VALUES (?, ?, ?)
        ON CONFLICT (instance_uuid) DO UPDATE SET project_id = excluded.project_id, cell = excluded.cell`,

@@ -1,22 +1,24 @@
-import * as check from "./check.js";
-import * as codec from "./codec.js";
+import { id, text, time } from "../../conductor/records/field.js";
+import { checkOf } from "./check.js";
 import type { MessageStore, QueuedMessage } from "./store.js";
 import type { StoreContext } from "./store-context.js";
-import { type Columns, Table } from "./table.js";
+import { Table, tableOf } from "./table.js";
 
 interface MessageRow extends QueuedMessage {
   readonly host: string;
   readonly createdAt: number;
 }
 
-const COLUMNS: Columns<MessageRow> = {
-  id: codec.rowId,
-  host: codec.text(),
-  method: codec.text(),
-  params: codec.text(4 * 1024 * 1024),
-  requestId: codec.text(),
-  createdAt: codec.time,
-};
+const MESSAGES = tableOf("messages", {
+  id,
+  host: text(),
+  method: text(),
+  params: text(4 * 1024 * 1024),
+  requestId: text(),
+  createdAt: time,
+});
+const anyText = checkOf(text());
+const anyId = checkOf(id);
 
 /** Tables `messages` and `answers`: what makes casts and calls exactly-once. */
 export class Messages implements MessageStore {
@@ -25,7 +27,7 @@ export class Messages implements MessageStore {
 
   constructor(context: StoreContext) {
     this.#context = context;
-    this.#table = new Table(context.sql, "messages", COLUMNS);
+    this.#table = new Table(context.sql, MESSAGES);
   }
 
   enqueue(message: Parameters<MessageStore["enqueue"]>[0]): number {
@@ -54,8 +56,8 @@ export class Messages implements MessageStore {
   }
 
   recordAnswer(bootId: string, callId: number, answer: string): void {
-    check.text()(bootId, "bootId");
-    check.integer(0)(callId, "callId");
+    anyText(bootId, "bootId");
+    anyId(callId, "callId");
     this.#context.sql.run(
       "INSERT INTO answers (boot_id, call_id, answer, created_at) VALUES (?, ?, ?, ?)",
       bootId,

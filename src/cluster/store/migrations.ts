@@ -1,53 +1,23 @@
 import { InstanceNotFound, InvalidMigrationState, MigrationNotFound } from "../../conductor/errors.js";
 import type { MigrationFilters } from "../../conductor/methods.js";
+import { nullable, text } from "../../conductor/records/field.js";
 import {
   FINAL_MIGRATION_STATUSES,
-  MIGRATION_STATUSES,
-  MIGRATION_TYPES,
+  MIGRATION,
   type Migration,
   type MigrationChanges,
   type MigrationStatus,
 } from "../../conductor/records/index.js";
 import { refuse } from "./check.js";
-import * as codec from "./codec.js";
 import { Conditions } from "./conditions.js";
 import type { MigrationStore } from "./store.js";
 import type { StoreContext } from "./store-context.js";
-import { type Columns, Table } from "./table.js";
-
-const amount = codec.integerOrNull(0);
+import { Table, tableOf } from "./table.js";
 
 /** Only rows that another program wrote can lack the uuid. */
 type Row = Omit<Migration, "uuid"> & { readonly uuid: string | null };
 
-const COLUMNS: Columns<Row> = {
-  id: codec.rowId,
-  uuid: codec.textOrNull(36),
-  instanceUuid: codec.uuid,
-  migrationType: codec.oneOf(MIGRATION_TYPES),
-  status: codec.oneOf(MIGRATION_STATUSES),
-  sourceCompute: codec.textOrNull(),
-  sourceNode: codec.textOrNull(),
-  destCompute: codec.textOrNull(),
-  destNode: codec.textOrNull(),
-  destComputeId: codec.rowIdOrNull,
-  destHost: codec.textOrNull(),
-  oldInstanceTypeId: codec.rowIdOrNull,
-  newInstanceTypeId: codec.rowIdOrNull,
-  hidden: codec.flag,
-  crossCellMove: codec.flag,
-  userId: codec.textOrNull(),
-  projectId: codec.textOrNull(),
-  memoryTotal: amount,
-  memoryProcessed: amount,
-  memoryRemaining: amount,
-  diskTotal: amount,
-  diskProcessed: amount,
-  diskRemaining: amount,
-  deleted: codec.rowId,
-  createdAt: codec.time,
-  updatedAt: codec.timeOrNull,
-};
+const MIGRATIONS = tableOf("migrations", { ...MIGRATION, uuid: nullable(text(36)) });
 
 /** Table `migrations` (spec 1.5). */
 export class Migrations implements MigrationStore {
@@ -56,7 +26,7 @@ export class Migrations implements MigrationStore {
 
   constructor(context: StoreContext) {
     this.#context = context;
-    this.#table = new Table(context.sql, "migrations", COLUMNS);
+    this.#table = new Table(context.sql, MIGRATIONS);
   }
 
   get(id: number): Migration | null {

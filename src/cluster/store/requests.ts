@@ -1,38 +1,10 @@
-import type { BuildRequest, Instance, RequestSpec } from "../../conductor/records/index.js";
-import * as check from "./check.js";
-import * as codec from "./codec.js";
-import { INSTANCE_COLUMNS } from "./instance-columns.js";
-import { flavorShape, MOST } from "./shapes.js";
+import { BUILD_REQUEST, type BuildRequest, REQUEST_SPEC, type RequestSpec } from "../../conductor/records/index.js";
 import type { RequestStore } from "./store.js";
 import type { StoreContext } from "./store-context.js";
-import { type Columns, Table } from "./table.js";
+import { Table, tableOf } from "./table.js";
 
-const SPEC_COLUMNS: Columns<RequestSpec> = {
-  instanceUuid: codec.uuid,
-  projectId: codec.text(),
-  userId: codec.text(),
-  flavor: codec.json(flavorShape),
-  imageRef: codec.text(),
-  isBfv: codec.flag,
-  availabilityZone: codec.textOrNull(),
-  numInstances: codec.integer(1, MOST),
-};
-
-/** The embedded instance is checked field by field, as the row that it will become. */
-const instanceShape: check.Check = (value, field) => {
-  check.mapOf(check.anything)(value, field);
-  const fields = new Map<string, unknown>(Object.entries(value as Instance));
-  for (const [name, column] of Object.entries(INSTANCE_COLUMNS)) {
-    column.encode(fields.get(name), `${field}.${name}`);
-  }
-};
-
-const BUILD_COLUMNS: Columns<BuildRequest> = {
-  instanceUuid: codec.uuid,
-  projectId: codec.text(),
-  instance: codec.json(instanceShape),
-  createdAt: codec.time,
-};
+const SPECS = tableOf("request_specs", REQUEST_SPEC);
+const BUILDS = tableOf("build_requests", BUILD_REQUEST);
 
 /** Tables `request_specs` and `build_requests` (spec 1.6). */
 export class Requests implements RequestStore {
@@ -42,8 +14,8 @@ export class Requests implements RequestStore {
 
   constructor(context: StoreContext) {
     this.#context = context;
-    this.#specs = new Table(context.sql, "request_specs", SPEC_COLUMNS);
-    this.#builds = new Table(context.sql, "build_requests", BUILD_COLUMNS);
+    this.#specs = new Table(context.sql, SPECS);
+    this.#builds = new Table(context.sql, BUILDS);
   }
 
   createSpec(spec: RequestSpec): void {

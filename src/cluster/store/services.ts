@@ -1,29 +1,13 @@
 import { DuplicateRecord, ServiceBinaryExists, ServiceNotFound, ServiceTooOld } from "../../conductor/errors.js";
-import type { Service } from "../../conductor/records/index.js";
+import { SERVICE, type Service } from "../../conductor/records/index.js";
 import { availabilityZoneOf } from "./aggregate-zones.js";
-import * as codec from "./codec.js";
 import type { ServiceStore } from "./store.js";
 import type { StoreContext } from "./store-context.js";
-import { type Columns, Table } from "./table.js";
+import { Table, tableOf } from "./table.js";
 
 const COMPUTE_BINARY = "nova-compute";
 
-const COLUMNS: Columns<Service> = {
-  id: codec.rowId,
-  uuid: codec.uuid,
-  host: codec.text(),
-  binary: codec.text(),
-  topic: codec.text(),
-  reportCount: codec.integer(0),
-  lastSeenUp: codec.timeOrNull,
-  disabled: codec.flag,
-  disabledReason: codec.textOrNull(),
-  forcedDown: codec.flag,
-  version: codec.integer(0, 2 ** 31 - 1),
-  availabilityZone: codec.text(),
-  createdAt: codec.time,
-  updatedAt: codec.timeOrNull,
-};
+const SERVICES = tableOf("services", SERVICE);
 
 /** Table `services` (spec 1.2). */
 export class Services implements ServiceStore {
@@ -32,7 +16,7 @@ export class Services implements ServiceStore {
 
   constructor(context: StoreContext) {
     this.#context = context;
-    this.#table = new Table(context.sql, "services", COLUMNS);
+    this.#table = new Table(context.sql, SERVICES);
   }
 
   get(id: number): Service | null {

@@ -13,6 +13,7 @@ import type {
   MigrationChanges,
   MigrationStatus,
   MigrationType,
+  NewInstance,
   RequestSpec,
   Service,
   TaskState,
@@ -108,12 +109,6 @@ export interface ComputeNodeStore {
   ): ComputeNode;
   destroy(id: number, host: string): boolean;
 }
-
-export type NewInstance = Pick<
-  Instance,
-  "uuid" | "projectId" | "userId" | "displayName" | "hostname" | "reservationId" | "imageRef" | "flavor"
-> &
-  Partial<Omit<Instance, "id" | "deleted" | "deletedAt" | "createdAt" | "updatedAt">>;
 
 export interface InstanceStore {
   get(uuid: string, options?: { readonly readDeleted?: boolean }): Instance | null;

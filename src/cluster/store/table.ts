@@ -1,11 +1,27 @@
+import type { FieldMap, JsonSchema, RecordOf } from "../../conductor/records/field.js";
 import { refuse } from "./check.js";
-import type { Codec, SqlValue } from "./codec.js";
+import { type Codec, codecOf, type SqlValue } from "./codec.js";
 import type { Sql, SqlRow } from "./sql.js";
 
-/** One codec a field; the column's name is the field's in snake case. */
-export type Columns<T> = { readonly [K in keyof T]-?: Codec<T[K]> };
+/** A table's name, and how each field of its records is kept. Made once, for all stores of the process. */
+export interface TableShape<T> {
+  readonly name: string;
+  readonly codecs: ReadonlyMap<string, Codec<unknown>>;
+  readonly select: string;
+  /** For the type system only. */
+  readonly record?: T;
+}
 
-type Field<T> = Extract<keyof T, string>;
+/** The table of the records that have these fields; a column's name is its field's in snake case. */
+export function tableOf<F extends FieldMap>(name: string, fields: F): TableShape<RecordOf<F>> {
+  const codecs = new Map(
+    Object.entries(fields).map(([field, schema]) => [field, codecOf(schema as unknown as JsonSchema)]),
+  );
+  const columns = [...codecs.keys()].map(snakeCase).join(", ");
+  return { name, codecs, select: `SELECT ${columns} FROM ${name}` };
+}
+
+type FieldOf<T> = Extract<keyof T, string>;
 
 /** The rows of one table as typed records. Conditions are SQL text of the caller, never data. */
 export class Table<T extends object> {
@@ -14,15 +30,14 @@ export class Table<T extends object> {
   readonly #codecs: ReadonlyMap<string, Codec<unknown>>;
   readonly #select: string;
 
-  constructor(sql: Sql, name: string, columns: Columns<T>) {
+  constructor(sql: Sql, { name, codecs, select }: TableShape<T>) {
     this.#sql = sql;
     this.name = name;
-    this.#codecs = new Map<string, Codec<unknown>>(Object.entries(columns));
-    const names = [...this.#codecs.keys()].map(snakeCase).join(", ");
-    this.#select = `SELECT ${names} FROM ${name}`;
+    this.#codecs = codecs;
+    this.#select = select;
   }
 
-  column(field: Field<T>): string {
+  column(field: FieldOf<T>): string {
     return snakeCase(field);
   }
 

@@ -1,9 +1,9 @@
+import { anyObject, type Field, id, oneOf, text, time, uuid } from "../../conductor/records/field.js";
 import type { StoredTask, Task } from "../conductor/task.js";
-import * as check from "./check.js";
-import * as codec from "./codec.js";
+import { checkOf } from "./check.js";
 import type { TaskStore } from "./store.js";
 import type { StoreContext } from "./store-context.js";
-import { type Columns, Table } from "./table.js";
+import { Table, tableOf } from "./table.js";
 
 const KINDS: readonly Task["kind"][] = [
   "build_instances",
@@ -15,19 +15,11 @@ const KINDS: readonly Task["kind"][] = [
   "delete_local",
 ];
 
-const taskShape: check.Check = (value, field) => {
-  check.mapOf(check.anything)(value, field);
-  const { kind, instanceUuid, requestId } = value as Task;
-  check.oneOf(KINDS)(kind, `${field}.kind`);
-  check.uuid(instanceUuid, `${field}.instanceUuid`);
-  check.text()(requestId, `${field}.requestId`);
-};
+/** What every task has; the rest of each is its kind's. */
+const HEAD = { kind: oneOf(KINDS), instanceUuid: uuid, requestId: text() };
+const head = Object.entries(HEAD).map(([field, schema]) => [field, checkOf(schema)] as const);
 
-const COLUMNS: Columns<StoredTask> = {
-  id: codec.rowId,
-  task: codec.json(taskShape),
-  createdAt: codec.time,
-};
+const TASKS = tableOf("tasks", { id, task: anyObject as unknown as Field<Task>, createdAt: time });
 
 /** Table `tasks`: the conductor's own work. */
 export class Tasks implements TaskStore {
@@ -36,11 +28,14 @@ export class Tasks implements TaskStore {
 
   constructor(context: StoreContext) {
     this.#context = context;
-    this.#table = new Table(context.sql, "tasks", COLUMNS);
+    this.#table = new Table(context.sql, TASKS);
   }
 
   add(task: Task): StoredTask {
     const { sql, clock, changes } = this.#context;
+    for (const [field, check] of head) {
+      check(new Map<string, unknown>(Object.entries(task)).get(field), `task.${field}`);
+    }
     return sql.transaction(() => {
       const createdAt = clock.now();
       const id = this.#table.insert({ task, createdAt });

@@ -1,27 +1,33 @@
-/** What the API records of an operation on an instance (spec 1.6). */
-export interface InstanceAction {
-  readonly id: number;
-  readonly action: string;
-  readonly instanceUuid: string;
-  readonly requestId: string;
-  readonly userId: string | null;
-  readonly projectId: string | null;
-  readonly startTime: number;
-  readonly finishTime: number | null;
-  /** `Error` if one of its events failed. */
-  readonly message: string | null;
-  readonly updatedAt: number | null;
-}
+import { id, LONGEST, nullable, oneOf, type RecordOf, text, time, uuid } from "./field.js";
 
-export interface InstanceActionEvent {
-  readonly id: number;
-  readonly actionId: number;
+/** What the API records of an operation on an instance (spec 1.6). */
+export const INSTANCE_ACTION = {
+  id,
+  action: text(),
+  instanceUuid: uuid,
+  requestId: text(),
+  userId: nullable(text()),
+  projectId: nullable(text()),
+  startTime: time,
+  finishTime: nullable(time),
+  /** `Error` if one of its events failed. */
+  message: nullable(text()),
+  updatedAt: nullable(time),
+};
+
+export type InstanceAction = RecordOf<typeof INSTANCE_ACTION>;
+
+export const INSTANCE_ACTION_EVENT = {
+  id,
+  actionId: id,
   /** `compute__do_build_and_run_instance` and so on. */
-  readonly event: string;
-  readonly startTime: number;
-  readonly finishTime: number | null;
-  readonly result: "Success" | "Error" | null;
-  readonly traceback: string | null;
-  readonly details: string | null;
-  readonly host: string | null;
-}
+  event: text(),
+  startTime: time,
+  finishTime: nullable(time),
+  result: nullable(oneOf(["Success", "Error"])),
+  traceback: nullable(text(LONGEST)),
+  details: nullable(text(LONGEST)),
+  host: nullable(text()),
+};
+
+export type InstanceActionEvent = RecordOf<typeof INSTANCE_ACTION_EVENT>;

@@ -1,44 +1,71 @@
-/** A row of `compute_nodes` (spec 1.3). The provider in Placement has this uuid, and `hypervisorHostname` as its name. */
-export interface ComputeNode extends ComputeNodeResources {
-  readonly id: number;
-  readonly uuid: string;
-  readonly host: string;
-  readonly serviceId: number | null;
-  readonly hypervisorHostname: string;
-  readonly mapped: number;
-  /** 0 while alive, else the row's id. */
-  readonly deleted: number;
-  readonly createdAt: number;
-  readonly updatedAt: number | null;
-}
+import {
+  amount,
+  anyObject,
+  type Field,
+  id,
+  integer,
+  LONG,
+  listOf,
+  mapOf,
+  name,
+  nullable,
+  type RecordOf,
+  ratio,
+  signed,
+  text,
+  time,
+  uuid,
+} from "./field.js";
 
-export interface ComputeNodeResources {
-  readonly hostIp: string | null;
-  readonly vcpus: number;
-  readonly memoryMb: number;
-  readonly localGb: number;
-  readonly vcpusUsed: number;
-  readonly memoryMbUsed: number;
-  readonly localGbUsed: number;
+/** What an agent writes of its node. */
+export const COMPUTE_NODE_RESOURCES = {
+  hostIp: nullable(text()),
+  vcpus: amount,
+  memoryMb: amount,
+  localGb: amount,
+  vcpusUsed: amount,
+  memoryMbUsed: amount,
+  localGbUsed: amount,
   /** May be negative. */
-  readonly freeRamMb: number;
+  freeRamMb: signed,
   /** May be negative. */
-  readonly freeDiskGb: number;
-  readonly runningVms: number;
-  readonly currentWorkload: number;
-  readonly diskAvailableLeast: number | null;
-  readonly hypervisorType: string;
-  readonly hypervisorVersion: number;
+  freeDiskGb: signed,
+  runningVms: amount,
+  currentWorkload: amount,
+  diskAvailableLeast: nullable(signed),
+  hypervisorType: text(),
+  hypervisorVersion: amount,
   /** JSON, or the empty string. */
-  readonly cpuInfo: string;
-  readonly supportedHvSpecs: readonly (readonly [arch: string, hypervisor: string, vmMode: string])[];
+  cpuInfo: text(LONG),
+  supportedHvSpecs: listOf(listOf(text())) as unknown as Field<
+    readonly (readonly [arch: string, hypervisor: string, vmMode: string])[]
+  >,
   /** Never 0: reading a row with 0 or NULL rewrites it with the configured or initial ratio. */
-  readonly cpuAllocationRatio: number;
-  readonly ramAllocationRatio: number;
-  readonly diskAllocationRatio: number;
-  readonly stats: Readonly<Record<string, string>>;
+  cpuAllocationRatio: ratio,
+  ramAllocationRatio: ratio,
+  diskAllocationRatio: ratio,
+  stats: mapOf(text(LONG)),
   /** JSON list of monitor metrics. */
-  readonly metrics: string;
-  readonly numaTopology: string | null;
-  readonly pciDevicePools: readonly Readonly<Record<string, unknown>>[];
-}
+  metrics: text(LONG),
+  numaTopology: nullable(text(LONG)),
+  pciDevicePools: listOf(anyObject),
+};
+
+export type ComputeNodeResources = RecordOf<typeof COMPUTE_NODE_RESOURCES>;
+
+/** A row of `compute_nodes` (spec 1.3). The provider in Placement has this uuid, and `hypervisorHostname` as its name. */
+export const COMPUTE_NODE = {
+  id,
+  uuid,
+  host: name,
+  serviceId: nullable(id),
+  hypervisorHostname: name,
+  mapped: integer(0, 1),
+  /** 0 while alive, else the row's id. */
+  deleted: id,
+  createdAt: time,
+  updatedAt: nullable(time),
+  ...COMPUTE_NODE_RESOURCES,
+};
+
+export type ComputeNode = RecordOf<typeof COMPUTE_NODE>;

@@ -1,5 +1,27 @@
-import type { Flavor } from "./flavor.js";
-import type { MigrationContext } from "./migration.js";
+import {
+  amount,
+  defaultsOf,
+  flag,
+  id,
+  integer,
+  LONG,
+  LONGEST,
+  listOf,
+  mapOf,
+  name,
+  nullable,
+  object,
+  oneOf,
+  oneOfNumbers,
+  type RecordOf,
+  text,
+  time,
+  uuid,
+  withDefault,
+  without,
+} from "./field.js";
+import { FLAVOR, FLAVOR_AMOUNTS, flavorColumns } from "./flavor.js";
+import { MIGRATION_CONTEXT } from "./migration.js";
 
 export const VM_STATES = [
   "building",
@@ -67,71 +89,100 @@ export type TaskState = (typeof TASK_STATES)[number];
 export const POWER_STATES = { nostate: 0, running: 1, paused: 3, shutdown: 4, crashed: 6, suspended: 7 } as const;
 export type PowerState = (typeof POWER_STATES)[keyof typeof POWER_STATES];
 
-/** A row of `instances` (spec 1.4). Times are milliseconds since the epoch. */
-export interface Instance {
-  readonly id: number;
-  readonly uuid: string;
-  readonly projectId: string;
-  readonly userId: string;
-  readonly displayName: string;
-  readonly displayDescription: string | null;
-  readonly hostname: string;
-  readonly reservationId: string;
-  readonly launchIndex: number;
+const flavor = object(FLAVOR);
+const nameOrNull = withDefault(nullable(name), null);
+const textOrNull = withDefault(nullable(text()), null);
+const timeOrNull = withDefault(nullable(time), null);
+const no = withDefault(flag, false);
+const noFlavor = withDefault(nullable(flavor), null);
+const noMetadata = withDefault(mapOf(text(LONG)), {});
+
+/** A row of `instances` (spec 1.4). */
+export const INSTANCE = {
+  id,
+  uuid,
+  projectId: text(),
+  userId: text(),
+  displayName: text(),
+  displayDescription: textOrNull,
+  hostname: text(),
+  reservationId: text(),
+  launchIndex: withDefault(amount, 0),
   /** Empty when booted from a volume. */
-  readonly imageRef: string;
+  imageRef: text(),
   /** host, node and computeId are written together, or all null. */
-  readonly host: string | null;
-  readonly node: string | null;
-  readonly computeId: number | null;
+  host: nameOrNull,
+  node: nameOrNull,
+  computeId: withDefault(nullable(id), null),
   /** Set by the claim of the build; later moves leave it. */
-  readonly launchedOn: string | null;
-  readonly availabilityZone: string | null;
-  readonly vmState: VmState;
-  readonly taskState: TaskState | null;
+  launchedOn: nameOrNull,
+  availabilityZone: textOrNull,
+  vmState: withDefault(oneOf(VM_STATES), "building"),
+  taskState: withDefault(nullable(oneOf(TASK_STATES)), "scheduling"),
   /** The request that set the task_state, `req-<uuid>`. Null without one, and in rows of earlier releases. */
-  readonly taskRequestId: string | null;
+  taskRequestId: textOrNull,
   /** A delete that was acknowledged and has not ended, also when another request has taken the task_state since. */
-  readonly deleteRequestId: string | null;
-  readonly powerState: PowerState;
-  readonly flavor: Flavor;
-  readonly oldFlavor: Flavor | null;
-  readonly newFlavor: Flavor | null;
-  readonly instanceTypeId: number;
-  readonly vcpus: number;
-  readonly memoryMb: number;
-  readonly rootGb: number;
-  readonly ephemeralGb: number;
-  readonly metadata: Readonly<Record<string, string>>;
-  readonly systemMetadata: Readonly<Record<string, string>>;
-  readonly migrationContext: MigrationContext | null;
-  readonly configDrive: boolean;
-  readonly keyName: string | null;
-  readonly userData: string | null;
-  readonly tags: readonly string[];
-  readonly locked: boolean;
-  readonly lockedReason: string | null;
-  readonly progress: number;
+  deleteRequestId: textOrNull,
+  powerState: withDefault(oneOfNumbers(Object.values(POWER_STATES)), POWER_STATES.nostate),
+  flavor,
+  oldFlavor: noFlavor,
+  newFlavor: noFlavor,
+  instanceTypeId: id,
+  ...FLAVOR_AMOUNTS,
+  metadata: noMetadata,
+  systemMetadata: noMetadata,
+  migrationContext: withDefault(nullable(object(MIGRATION_CONTEXT)), null),
+  configDrive: no,
+  keyName: textOrNull,
+  userData: withDefault(nullable(text(LONG)), null),
+  tags: withDefault(listOf(text()), []),
+  locked: no,
+  lockedReason: textOrNull,
+  progress: withDefault(integer(0, 100), 0),
   /** A shadow row of a cross-cell move. */
-  readonly hidden: boolean;
+  hidden: no,
   /** Local files were removed after the delete. */
-  readonly cleaned: boolean;
+  cleaned: no,
   /** 0 while alive, else the row's id. */
-  readonly deleted: number;
-  readonly deletedAt: number | null;
-  readonly createdAt: number;
-  readonly updatedAt: number | null;
-  readonly launchedAt: number | null;
-  readonly terminatedAt: number | null;
-}
+  deleted: withDefault(id, 0),
+  deletedAt: timeOrNull,
+  createdAt: time,
+  updatedAt: timeOrNull,
+  launchedAt: timeOrNull,
+  terminatedAt: timeOrNull,
+};
+
+export type Instance = RecordOf<typeof INSTANCE>;
 
 /**
- * What may be written to an instance; identity and book-keeping columns belong to the store. Whoever begins something gives
+ * What may be written to an instance; identity and book-keeping columns belong to the store. An operation that begins gives
  * its request together with the task_state; the next task_states of the same request need not repeat it.
  */
-export type InstanceChanges = Partial<
-  Omit<Instance, "id" | "uuid" | "projectId" | "deleteRequestId" | "deleted" | "deletedAt" | "createdAt" | "updatedAt">
->;
+export const INSTANCE_CHANGES = without(
+  INSTANCE,
+  "id",
+  "uuid",
+  "projectId",
+  "deleteRequestId",
+  "deleted",
+  "deletedAt",
+  "createdAt",
+  "updatedAt",
+);
+
+export type InstanceChanges = Partial<RecordOf<typeof INSTANCE_CHANGES>>;
+
+/** What nobody else can know of a new instance. */
+export type NewInstance = Pick<
+  Instance,
+  "uuid" | "projectId" | "userId" | "displayName" | "hostname" | "reservationId" | "imageRef" | "flavor"
+> &
+  Partial<Instance>;
+
+/** An instance with what the caller left out as Nova has it for a new one. */
+export function newInstance(given: NewInstance): Omit<Instance, "id" | "createdAt"> {
+  return { ...defaultsOf(INSTANCE), ...flavorColumns(given.flavor), ...given };
+}
 
 /**
  * Whether the task_state of the instance is this request's, and one of those given. The state's name alone says little:
@@ -148,11 +199,13 @@ export const allowsResourceRemoval = (instance: Pick<Instance, "vmState" | "task
   instance.vmState === "deleted" || (instance.vmState === "shelved_offloaded" && instance.taskState !== "spawning");
 
 /** One entry of an instance's fault list. */
-export interface InstanceFault {
-  readonly instanceUuid: string;
-  readonly code: number;
-  readonly message: string;
-  readonly details: string | null;
-  readonly host: string | null;
-  readonly createdAt: number;
-}
+export const INSTANCE_FAULT = {
+  instanceUuid: uuid,
+  code: amount,
+  message: text(LONG),
+  details: nullable(text(LONGEST)),
+  host: nullable(text()),
+  createdAt: time,
+};
+
+export type InstanceFault = RecordOf<typeof INSTANCE_FAULT>;

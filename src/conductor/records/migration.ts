@@ -1,3 +1,20 @@
+import {
+  flag,
+  id,
+  LONG,
+  listOf,
+  name,
+  nullable,
+  object,
+  oneOf,
+  type RecordOf,
+  text,
+  time,
+  uuid,
+  withDefault,
+  without,
+} from "./field.js";
+
 export const MIGRATION_TYPES = ["migration", "resize", "live-migration", "evacuation"] as const;
 export type MigrationType = (typeof MIGRATION_TYPES)[number];
 
@@ -34,56 +51,66 @@ export const FINAL_MIGRATION_STATUSES: readonly MigrationStatus[] = [
   "done",
 ];
 
+const amountOrNull = withDefault(nullable(id), null);
+const nameOrNull = withDefault(nullable(name), null);
+const textOrNull = withDefault(nullable(text()), null);
+const idOrNull = withDefault(nullable(id), null);
+const no = withDefault(flag, false);
+
 /** A row of `migrations` (spec 1.5). Its uuid is a Placement consumer in the `split` strategy. */
-export interface Migration {
-  readonly id: number;
-  readonly uuid: string;
-  readonly instanceUuid: string;
-  readonly migrationType: MigrationType;
-  readonly status: MigrationStatus;
-  readonly sourceCompute: string | null;
-  readonly sourceNode: string | null;
-  readonly destCompute: string | null;
-  readonly destNode: string | null;
-  readonly destComputeId: number | null;
+export const MIGRATION = {
+  id,
+  uuid,
+  instanceUuid: uuid,
+  migrationType: oneOf(MIGRATION_TYPES),
+  status: oneOf(MIGRATION_STATUSES),
+  sourceCompute: nameOrNull,
+  sourceNode: nameOrNull,
+  destCompute: nameOrNull,
+  destNode: nameOrNull,
+  destComputeId: idOrNull,
   /** IP address of the destination. */
-  readonly destHost: string | null;
-  readonly oldInstanceTypeId: number | null;
-  readonly newInstanceTypeId: number | null;
-  readonly hidden: boolean;
-  readonly crossCellMove: boolean;
-  readonly userId: string | null;
-  readonly projectId: string | null;
-  readonly memoryTotal: number | null;
-  readonly memoryProcessed: number | null;
-  readonly memoryRemaining: number | null;
-  readonly diskTotal: number | null;
-  readonly diskProcessed: number | null;
-  readonly diskRemaining: number | null;
-  readonly deleted: number;
-  readonly createdAt: number;
-  readonly updatedAt: number | null;
-}
+  destHost: textOrNull,
+  oldInstanceTypeId: idOrNull,
+  newInstanceTypeId: idOrNull,
+  hidden: no,
+  crossCellMove: no,
+  userId: textOrNull,
+  projectId: textOrNull,
+  memoryTotal: amountOrNull,
+  memoryProcessed: amountOrNull,
+  memoryRemaining: amountOrNull,
+  diskTotal: amountOrNull,
+  diskProcessed: amountOrNull,
+  diskRemaining: amountOrNull,
+  deleted: withDefault(id, 0),
+  createdAt: time,
+  updatedAt: withDefault(nullable(time), null),
+};
 
-export type MigrationChanges = Partial<
-  Omit<Migration, "id" | "uuid" | "instanceUuid" | "deleted" | "createdAt" | "updatedAt">
->;
+export type Migration = RecordOf<typeof MIGRATION>;
 
-/** Written by a move claim; `apply` copies new_* onto the instance, `revert` old_*, `drop` removes it. */
-export interface MigrationContext {
-  readonly instanceUuid: string;
-  readonly migrationId: number;
-  readonly oldNumaTopology: string | null;
-  readonly newNumaTopology: string | null;
-  readonly oldPciDevices: readonly string[];
-  readonly newPciDevices: readonly string[];
-  readonly oldResources: readonly AssignedResource[];
-  readonly newResources: readonly AssignedResource[];
-}
+export const MIGRATION_CHANGES = without(MIGRATION, "id", "uuid", "instanceUuid", "deleted", "createdAt", "updatedAt");
+
+export type MigrationChanges = Partial<RecordOf<typeof MIGRATION_CHANGES>>;
 
 /** A discrete resource handed to a guest. */
-export interface AssignedResource {
-  readonly providerUuid: string;
-  readonly resourceClass: string;
-  readonly identifier: string;
-}
+export const ASSIGNED_RESOURCE = { providerUuid: uuid, resourceClass: text(), identifier: text() };
+
+export type AssignedResource = RecordOf<typeof ASSIGNED_RESOURCE>;
+
+const assignedResources = listOf(object(ASSIGNED_RESOURCE));
+
+/** Written by a move claim; `apply` copies new_* onto the instance, `revert` old_*, `drop` removes it. */
+export const MIGRATION_CONTEXT = {
+  instanceUuid: uuid,
+  migrationId: id,
+  oldNumaTopology: nullable(text(LONG)),
+  newNumaTopology: nullable(text(LONG)),
+  oldPciDevices: listOf(text()),
+  newPciDevices: listOf(text()),
+  oldResources: assignedResources,
+  newResources: assignedResources,
+};
+
+export type MigrationContext = RecordOf<typeof MIGRATION_CONTEXT>;

@@ -1,59 +1,91 @@
-import type { Flavor } from "./flavor.js";
-import type { Instance } from "./instance.js";
+import {
+  amount,
+  type Field,
+  flag,
+  id,
+  integer,
+  LONG,
+  LONGEST,
+  listOf,
+  MOST,
+  mapOf,
+  name,
+  nullable,
+  object,
+  optional,
+  type RecordOf,
+  text,
+  time,
+  uuid,
+} from "./field.js";
+import { FLAVOR } from "./flavor.js";
+import { INSTANCE } from "./instance.js";
 
 /** RequestSpec-lite (spec 1.6), persisted per instance. */
-export interface RequestSpec {
-  readonly instanceUuid: string;
-  readonly projectId: string;
-  readonly userId: string;
-  readonly flavor: Flavor;
-  readonly imageRef: string;
-  readonly isBfv: boolean;
-  readonly availabilityZone: string | null;
-  readonly numInstances: number;
-}
+export const REQUEST_SPEC = {
+  instanceUuid: uuid,
+  projectId: text(),
+  userId: text(),
+  flavor: object(FLAVOR),
+  imageRef: text(),
+  isBfv: flag,
+  availabilityZone: nullable(text()),
+  numInstances: integer(1, MOST),
+};
+
+export type RequestSpec = RecordOf<typeof REQUEST_SPEC>;
 
 /** BuildRequest-lite: from POST until the conductor maps the instance. Deleting it cancels the build. */
-export interface BuildRequest {
-  readonly instanceUuid: string;
-  readonly projectId: string;
-  readonly instance: Instance;
-  readonly createdAt: number;
-}
+export const BUILD_REQUEST = {
+  instanceUuid: uuid,
+  projectId: text(),
+  instance: object(INSTANCE),
+  createdAt: time,
+};
 
-/** A destination that the scheduler chose and, for the first of a list, has claimed in Placement. */
-export interface Selection {
-  readonly host: string;
-  readonly node: string;
-  readonly computeNodeUuid: string;
-  /** The body of the claim: amounts by provider; what a retry on this host claims. */
-  readonly allocationRequest: AllocationsByProvider;
-  readonly allocationRequestVersion: string;
-}
+export type BuildRequest = RecordOf<typeof BUILD_REQUEST>;
 
 /** `{ [providerUuid]: { resources: { VCPU: 1 } } }` as in Placement's `allocations`. */
+export const ALLOCATIONS_BY_PROVIDER = mapOf(object({ resources: mapOf(amount), generation: optional(id) }));
+
 export type AllocationsByProvider = Readonly<
   Record<string, { readonly resources: Readonly<Record<string, number>>; readonly generation?: number }>
 >;
 
 /** Why a destination gave a move back, and how the move ends when no other host takes it (spec 6.3 row 4). */
-export interface DestinationFailure {
+export const DESTINATION_FAILURE = {
   /** The host and its node that gave it back. */
-  readonly host: string;
-  readonly node: string;
+  host: name,
+  node: name,
   /** The instance's fault. */
-  readonly message: string;
+  message: text(LONG),
   /** For administrators. */
-  readonly traceback: string | null;
+  traceback: nullable(text(LONGEST)),
   /** Nothing happened to the instance, which then keeps its vm_state; otherwise it ends in error. */
-  readonly rollback: boolean;
+  rollback: flag,
   /** The destination's event, which ends when it is known whether another host takes the move; null: there is none. */
-  readonly eventId: number | null;
-}
+  eventId: nullable(id),
+};
+
+export type DestinationFailure = RecordOf<typeof DESTINATION_FAILURE>;
+
+/** A destination that the scheduler chose and, for the first of a list, has claimed in Placement. */
+export const SELECTION = {
+  host: name,
+  node: name,
+  computeNodeUuid: uuid,
+  /** The body of the claim: amounts by provider; what a retry on this host claims. */
+  allocationRequest: ALLOCATIONS_BY_PROVIDER as unknown as Field<AllocationsByProvider>,
+  allocationRequestVersion: text(),
+};
+
+export type Selection = RecordOf<typeof SELECTION>;
 
 /** Carried with a build or resize for the reschedule (spec 6.1). */
-export interface RetryInfo {
+export const RETRY_INFO = {
   /** Starts at 1; over `[scheduler] max_attempts` is MaxRetriesExceeded. */
-  readonly numAttempts: number;
-  readonly hosts: readonly (readonly [host: string, node: string])[];
-}
+  numAttempts: amount,
+  hosts: listOf(listOf(name)) as unknown as Field<readonly (readonly [host: string, node: string])[]>,
+};
+
+export type RetryInfo = RecordOf<typeof RETRY_INFO>;

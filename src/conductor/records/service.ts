@@ -1,24 +1,28 @@
-/** A row of `services` (spec 1.2). Times are milliseconds since the epoch. */
-export interface Service {
-  readonly id: number;
-  readonly uuid: string;
-  readonly host: string;
+import { amount, flag, id, name, nullable, type RecordOf, text, time, uuid } from "./field.js";
+
+/** A row of `services` (spec 1.2). */
+export const SERVICE = {
+  id,
+  uuid,
+  host: name,
   /** `nova-compute`, `nova-conductor`, `nova-scheduler` */
-  readonly binary: string;
-  readonly topic: string;
-  readonly reportCount: number;
+  binary: name,
+  topic: text(),
+  reportCount: id,
   /** Moved by heartbeats only; null until the first. */
-  readonly lastSeenUp: number | null;
-  readonly disabled: boolean;
-  readonly disabledReason: string | null;
+  lastSeenUp: nullable(time),
+  disabled: flag,
+  disabledReason: nullable(text()),
   /** The operator's fence; an agent never changes it. */
-  readonly forcedDown: boolean;
+  forcedDown: flag,
   /** Level of the service; see {@link SERVICE_VERSION}. */
-  readonly version: number;
-  readonly availabilityZone: string;
-  readonly createdAt: number;
-  readonly updatedAt: number | null;
-}
+  version: amount,
+  availabilityZone: text(),
+  createdAt: time,
+  updatedAt: nullable(time),
+};
+
+export type Service = RecordOf<typeof SERVICE>;
 
 /** What this build of the agent is: Nova master of August 2026 (OWNER_NOVA since 73). */
 export const SERVICE_VERSION = 73;

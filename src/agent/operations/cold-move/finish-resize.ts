@@ -1,4 +1,4 @@
-import type { InstanceChanges } from "../../../conductor/records/index.js";
+import { flavorColumns, type InstanceChanges } from "../../../conductor/records/index.js";
 import { hasQuirk } from "../../parts.js";
 import type { Refusal } from "../admission.js";
 import { mustNotUndo, withActionEvent } from "../error-wrappers.js";
@@ -8,7 +8,6 @@ import type { OperationParts } from "../parts.js";
 import { runSteps, stepList } from "../step-list.js";
 import {
   failMove,
-  flavorColumns,
   heldByGuest,
   isTaken,
   type MoveProgress,

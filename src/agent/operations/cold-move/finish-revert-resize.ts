@@ -1,17 +1,10 @@
-import type { InstanceChanges } from "../../../conductor/records/index.js";
+import { flavorColumns, type InstanceChanges } from "../../../conductor/records/index.js";
 import { attempt, mustNotUndo, withActionEvent } from "../error-wrappers.js";
 import { LOCAL_DISKS } from "../guest-options.js";
 import { flavorsOf, type Move, revertToSource } from "../move-allocations.js";
 import type { OperationParts } from "../parts.js";
 import { runSteps, stepList } from "../step-list.js";
-import {
-  flavorColumns,
-  heldByGuest,
-  type MoveProgress,
-  type MoveRequest,
-  wasStopped,
-  withoutOldVmState,
-} from "./move-request.js";
+import { heldByGuest, type MoveProgress, type MoveRequest, wasStopped, withoutOldVmState } from "./move-request.js";
 import { revertFailed } from "./revert-resize.js";
 
 /** Spec 6.3 "Revert", on the source. */

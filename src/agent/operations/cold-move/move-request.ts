@@ -1,5 +1,5 @@
 import { InstanceNotFound, MigrationNotFound, UnexpectedTaskState } from "../../../conductor/errors.js";
-import type { Flavor, InstanceChanges } from "../../../conductor/records/index.js";
+import type { InstanceChanges } from "../../../conductor/records/index.js";
 import { InstanceFaultRollback, NotImplemented } from "../../../virt/errors.js";
 import type { Allocations } from "../../../virt/types.js";
 import { addFault, attempt } from "../error-wrappers.js";
@@ -46,17 +46,6 @@ export const isRollback = (error: unknown): boolean =>
 /** What is told of an error that only wraps another. */
 export const innerError = (error: unknown): unknown =>
   error instanceof InstanceFaultRollback ? (error.cause ?? error) : error;
-
-/** The instance's columns that follow its flavor. */
-export const flavorColumns = (flavor: Flavor) =>
-  ({
-    flavor,
-    instanceTypeId: flavor.id,
-    vcpus: flavor.vcpus,
-    memoryMb: flavor.memoryMb,
-    rootGb: flavor.rootGb,
-    ephemeralGb: flavor.ephemeralGb,
-  }) satisfies InstanceChanges;
 
 /** The vm_state that the instance had before the move. */
 export const wasStopped = ({ instance }: Move): boolean => instance.systemMetadata.old_vm_state === "stopped";

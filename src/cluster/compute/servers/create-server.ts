@@ -1,6 +1,5 @@
-import type { Flavor, Instance } from "../../../conductor/records/index.js";
+import { type Flavor, type Instance, newInstance } from "../../../conductor/records/index.js";
 import type { Random } from "../../../runtime/random.js";
-import { newInstance } from "../../store/instance-columns.js";
 import type { Answer, Call } from "../api/call.js";
 import type { ComputeDeps } from "../api/deps.js";
 import { badRequest, Fault } from "../api/fault.js";
@@ -89,7 +88,7 @@ const draftInstance = ({ random, clock }: ComputeDeps, call: Call, draft: Draft,
     configDrive: isTrue(server.config_drive),
     userData: server.user_data ?? null,
   };
-  return { ...newInstance(given, clock.now()), id: 0, deleted: 0, deletedAt: null };
+  return { ...newInstance(given), id: 0, createdAt: clock.now() };
 };
 
 const answer = (

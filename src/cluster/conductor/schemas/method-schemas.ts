@@ -1,52 +1,57 @@
 import type { AgentMethod, AgentMethods } from "../../../conductor/agent-methods.js";
-import type {
-  ConductorMethod,
-  ConductorMethods,
-  InstanceFilters,
-  MigrationFilters,
-  ParamsOf,
-  ResultOf,
-} from "../../../conductor/methods.js";
-import type { ComputeNodeResources } from "../../../conductor/records/index.js";
-import type { SessionMethod, SessionMethods } from "../../../conductor/wire/session-methods.js";
-import {
-  allocationsByProvider,
-  computeNodeResources,
-  destinationFailure,
-  flavor,
-  instanceChanges,
-  migrationChanges,
-  migrationStatus,
-  migrationType,
-  retryInfo,
-  selection,
-  taskState,
-  vmState,
-} from "./record-schemas.js";
+import type { ConductorMethod, ConductorMethods, ParamsOf, ResultOf } from "../../../conductor/methods.js";
 import {
   amount,
   anyObject,
-  type Fields,
+  type Field,
   flag,
   id,
   integer,
+  LONG,
+  LONGEST,
   listOf,
   name,
   nullable,
+  type OptionalField,
   object,
   oneOf,
   optional,
   partial,
   text,
   uuid,
-} from "./schema.js";
+} from "../../../conductor/records/field.js";
+import {
+  ALLOCATIONS_BY_PROVIDER,
+  COMPUTE_NODE_RESOURCES,
+  DESTINATION_FAILURE,
+  FLAVOR,
+  INSTANCE,
+  INSTANCE_CHANGES,
+  MIGRATION,
+  MIGRATION_CHANGES,
+  RETRY_INFO,
+  SELECTION,
+} from "../../../conductor/records/index.js";
+import type { SessionMethod, SessionMethods } from "../../../conductor/wire/session-methods.js";
 
 /** The parameters of each method, field by field. */
-export type ParamsSchemas<T, M extends keyof T> = { readonly [K in M]: Fields<ParamsOf<T, K>> };
+export type ParamsSchemas<T, M extends keyof T> = { readonly [K in M]: FieldsOf<ParamsOf<T, K>> };
 
-const LONG = 1024 * 1024;
+/** One field for each of `T`; a field that `T` gains or loses, or that becomes optional, does not compile here. */
+export type FieldsOf<T> = {
+  readonly [K in keyof T]-?: Record<never, never> extends Pick<T, K> ? OptionalField<NonNullable<T[K]>> : Field<T[K]>;
+};
 
-const instanceFilters = object<InstanceFilters>({
+const { taskState, vmState } = INSTANCE;
+const { migrationType, status: migrationStatus } = MIGRATION;
+const flavor = object(FLAVOR);
+const instanceChanges = object(partial(INSTANCE_CHANGES));
+const migrationChanges = object(partial(MIGRATION_CHANGES));
+const selection = object(SELECTION);
+const retryInfo = object(RETRY_INFO);
+const allocationsByProvider = ALLOCATIONS_BY_PROVIDER;
+
+const instanceFilters = object({
   uuids: optional(listOf(uuid)),
   host: optional(name),
   node: optional(name),
@@ -57,7 +62,7 @@ const instanceFilters = object<InstanceFilters>({
   taskStates: optional(listOf(taskState)),
 });
 
-const migrationFilters = object<MigrationFilters>({
+const migrationFilters = object({
   sourceCompute: optional(name),
   destCompute: optional(name),
   host: optional(name),
@@ -88,18 +93,12 @@ export const CONDUCTOR_PARAMS: ParamsSchemas<ConductorMethods, ConductorMethod> 
     serviceId: id,
     uuid,
     hypervisorHostname: name,
-    resources: object<ComputeNodeResources>(computeNodeResources),
+    resources: object(COMPUTE_NODE_RESOURCES),
     exclusive: optional(flag),
   },
   compute_node_save: {
     id,
-    changes: object<ParamsOf<ConductorMethods, "compute_node_save">["changes"]>(
-      partial<ComputeNodeResources & { host: string; serviceId: number }>({
-        ...computeNodeResources,
-        host: name,
-        serviceId: id,
-      }),
-    ),
+    changes: object(partial({ ...COMPUTE_NODE_RESOURCES, host: name, serviceId: id })),
     undelete: optional(flag),
   },
   compute_node_destroy: { id, host: name },
@@ -114,13 +113,13 @@ export const CONDUCTOR_PARAMS: ParamsSchemas<ConductorMethods, ConductorMethod> 
     expectedVmState: optional(listOf(vmState)),
   },
   instance_destroy: { uuid, guardHostIsNull: optional(flag) },
-  instance_add_fault: { uuid, code: amount, message: text(65_535), details: optional(text(LONG)), host: name },
+  instance_add_fault: { uuid, code: amount, message: text(LONG), details: optional(text(LONGEST)), host: name },
   instance_action_event_start: { instanceUuid: uuid, event: name, host: name, requestId: name },
   instance_action_event_finish: {
     eventId: id,
     result,
-    details: optional(text(LONG)),
-    traceback: optional(text(LONG)),
+    details: optional(text(LONGEST)),
+    traceback: optional(text(LONGEST)),
   },
   instance_actions: { instanceUuid: uuid },
   migration_get: { id },
@@ -130,21 +129,19 @@ export const CONDUCTOR_PARAMS: ParamsSchemas<ConductorMethods, ConductorMethod> 
   migration_save: { id, changes: migrationChanges, expectedStatus: optional(listOf(migrationStatus)) },
   save_together: {
     instance: optional(
-      object<NonNullable<ParamsOf<ConductorMethods, "save_together">["instance"]>>({
+      object({
         uuid,
         changes: instanceChanges,
         expectedTaskState: optional(listOf(taskState)),
       }),
     ),
-    migration: optional(
-      object<NonNullable<ParamsOf<ConductorMethods, "save_together">["migration"]>>({ id, changes: migrationChanges }),
-    ),
+    migration: optional(object({ id, changes: migrationChanges })),
   },
   build_instances: {
     instanceUuid: uuid,
     alternates: listOf(selection),
     retry: retryInfo,
-    reason: text(65_535),
+    reason: text(LONG),
     requestId: name,
   },
   migrate_server: {
@@ -153,7 +150,7 @@ export const CONDUCTOR_PARAMS: ParamsSchemas<ConductorMethods, ConductorMethod> 
     flavor,
     alternates: listOf(selection),
     retry: retryInfo,
-    failure: destinationFailure,
+    failure: object(DESTINATION_FAILURE),
     requestId: name,
   },
   online_data_migrations: { limit: id },
@@ -198,7 +195,7 @@ export const AGENT_PARAMS: ParamsSchemas<AgentMethods, AgentMethod> = {
   reboot_instance: { ...instanceAndRequest, type: oneOf(["SOFT", "HARD"]) },
   prep_resize: { ...move, flavor, node: name, alternates: listOf(selection), retry: optional(retryInfo) },
   resize_instance: move,
-  finish_resize: { ...move, diskInfo: text(LONG) },
+  finish_resize: { ...move, diskInfo: text(LONGEST) },
   confirm_resize: move,
   revert_resize: move,
   finish_revert_resize: move,
@@ -241,7 +238,7 @@ export const isAgentAnswer = (method: AgentMethod, value: unknown): boolean => {
   return allowed.some((answer) => answer === value);
 };
 
-const agentMethod = oneOf(Object.keys(AGENT_PARAMS));
+const agentMethod = oneOf(Object.keys(AGENT_PARAMS) as AgentMethod[]);
 
 export const SESSION_PARAMS: ParamsSchemas<SessionMethods, SessionMethod> = {
   session_hello: { protocol: amount, bootId: uuid, pid: amount, machine: name, version: name },

@@ -1,7 +1,7 @@
 import { Ajv, type ErrorObject, type ValidateFunction } from "ajv";
 import { InvalidParameters } from "../../../conductor/errors.js";
+import { type FieldMap, object } from "../../../conductor/records/field.js";
 import { describe } from "../../store/check.js";
-import { type Fields, object } from "./schema.js";
 
 /** Checks parameters against a table of schemas; each is compiled when it is first needed, which keeps the start fast. */
 export class Validator<M extends string> {
@@ -15,11 +15,11 @@ export class Validator<M extends string> {
     meta: false,
     code: { optimize: false },
   });
-  readonly #schemas: ReadonlyMap<string, Fields<object>>;
+  readonly #schemas: ReadonlyMap<string, FieldMap>;
   readonly #compiled = new Map<string, ValidateFunction>();
 
-  constructor(schemas: Readonly<Record<M, Fields<object>>>) {
-    this.#schemas = new Map(Object.entries<Fields<object>>(schemas));
+  constructor(schemas: Readonly<Record<M, FieldMap>>) {
+    this.#schemas = new Map(Object.entries<FieldMap>(schemas));
   }
 
   /** Whether the table has this method. */
@@ -39,7 +39,7 @@ export class Validator<M extends string> {
   }
 
   #validate(method: M): ValidateFunction {
-    const compiled = this.#compiled.get(method) ?? this.#ajv.compile(object(this.#schemas.get(method) ?? {}).json);
+    const compiled = this.#compiled.get(method) ?? this.#ajv.compile(object(this.#schemas.get(method) ?? {}));
     this.#compiled.set(method, compiled);
     return compiled;
   }

@@ -1,6 +1,5 @@
 import { describe, expect, test } from "vitest";
-import type { NewInstance } from "../../../../src/cluster/store/store.js";
-import { POWER_STATES } from "../../../../src/conductor/records/index.js";
+import { type NewInstance, POWER_STATES } from "../../../../src/conductor/records/index.js";
 import { StubHypervisor } from "../../../fixtures/tracker-driver.js";
 import { TrackerWorld } from "../../../fixtures/tracker-world.js";
 

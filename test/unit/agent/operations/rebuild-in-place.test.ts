@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import type { NewInstance } from "../../../../src/cluster/store/store.js";
+import type { NewInstance } from "../../../../src/conductor/records/index.js";
 import type { QuirkName } from "../../../../src/config/quirks.js";
 import { StubHypervisor } from "../../../fixtures/tracker-driver.js";
 import { TrackerWorld } from "../../../fixtures/tracker-world.js";

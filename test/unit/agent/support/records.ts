@@ -1,4 +1,4 @@
-import type { NewInstance, Store } from "../../../../src/cluster/store/store.js";
+import type { Store } from "../../../../src/cluster/store/store.js";
 import type {
   ComputeNode,
   ComputeNodeResources,
@@ -8,6 +8,7 @@ import type {
   MigrationChanges,
   MigrationStatus,
   MigrationType,
+  NewInstance,
 } from "../../../../src/conductor/records/index.js";
 import { aFlavor, nodeResources } from "../../../fixtures/records.js";
 

@@ -5,9 +5,15 @@ import type { Credentials, ValidateToken } from "../../../../src/cluster/credent
 import type { LoginUser } from "../../../../src/cluster/identity/directory.js";
 import { createIdentity } from "../../../../src/cluster/identity/identity.js";
 import { openStore } from "../../../../src/cluster/store/open-store.js";
-import type { NewInstance, Store } from "../../../../src/cluster/store/store.js";
+import type { Store } from "../../../../src/cluster/store/store.js";
 import { MessagingTimeout } from "../../../../src/conductor/errors.js";
-import type { ComputeNodeResources, Flavor, Instance, Service } from "../../../../src/conductor/records/index.js";
+import type {
+  ComputeNodeResources,
+  Flavor,
+  Instance,
+  NewInstance,
+  Service,
+} from "../../../../src/conductor/records/index.js";
 import { nodeDigests } from "../../../../src/runtime/node/node-digests.js";
 import type { ServiceResponse } from "../../../../src/runtime/service.js";
 import { VirtualWorld } from "../../../../src/runtime/virtual/index.js";

@@ -1,11 +1,12 @@
 import type { DefaultRatios } from "../../../../src/cluster/store/compute-nodes.js";
 import { openStore } from "../../../../src/cluster/store/open-store.js";
-import type { NewInstance, Store } from "../../../../src/cluster/store/store.js";
+import type { Store } from "../../../../src/cluster/store/store.js";
 import type {
   ComputeNode,
   ComputeNodeResources,
   Flavor,
   Instance,
+  NewInstance,
   Service,
 } from "../../../../src/conductor/records/index.js";
 import { createVirtualRuntime, type VirtualRuntime } from "../../../../src/runtime/virtual/index.js";
