@@ -1,7 +1,7 @@
 #!/usr/bin/env node
 import { type AgentCommandOptions, agentCommand } from "./agent/options.js";
 import { endProcess } from "./ui/end-process.js";
-import { reportFailure } from "./ui/report-failure.js";
+import { runProgram } from "./ui/run-program.js";
 
 const run = async (options: AgentCommandOptions): Promise<number> => {
   if (options.showConfig === true) return (await import("./agent/show-config.js")).printConfig(options);
@@ -24,4 +24,4 @@ const parse = async (): Promise<void> => {
   }).parseAsync();
 };
 
-await parse().catch(reportFailure("compute-agent"));
+await runProgram("compute-agent", parse);

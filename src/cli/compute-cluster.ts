@@ -1,6 +1,6 @@
 #!/usr/bin/env node
 import { Command } from "commander";
-import { reportFailure } from "./ui/report-failure.js";
+import { runProgram } from "./ui/run-program.js";
 import { version } from "./ui/version.js";
 
 /** A subcommand's module is loaded only when it is asked for: `status` need not pay for the control plane. */
@@ -19,17 +19,19 @@ const COMMANDS = {
   "control-plane": async () => (await import("./cluster/control-plane.js")).controlPlaneCommand(),
 } satisfies Record<string, () => Promise<Command>>;
 
-const first = process.argv[2];
-const asked = Object.keys(COMMANDS).find((name): name is keyof typeof COMMANDS => name === first);
-const program = new Command("compute-cluster")
-  .description("A devstack-like local cluster: embedded Placement, Compute API, Identity, conductor, and agents.")
-  .version(version())
-  .showHelpAfterError()
-  .exitOverride();
-for (const load of asked === undefined ? Object.values(COMMANDS) : [COMMANDS[asked]]) {
-  const command = await load();
-  program.addCommand(inheriting(command, program), { hidden: command.name() === "control-plane" });
-}
+const parse = async (): Promise<void> => {
+  const [, , first] = process.argv;
+  const asked = Object.keys(COMMANDS).find((name): name is keyof typeof COMMANDS => name === first);
+  const program = new Command("compute-cluster")
+    .description("A devstack-like local cluster: embedded Placement, Compute API, Identity, conductor, and agents.")
+    .version(version())
+    .showHelpAfterError("(--help shows what there is)")
+    .exitOverride();
+  for (const load of asked === undefined ? Object.values(COMMANDS) : [COMMANDS[asked]]) {
+    program.addCommand(inheriting(await load(), program));
+  }
+  await program.parseAsync();
+};
 
 /** Subcommands of subcommands, too, end with this program's exit codes. */
 function inheriting(command: Command, parent: Command): Command {
@@ -37,4 +39,4 @@ function inheriting(command: Command, parent: Command): Command {
   return command;
 }
 
-await program.parseAsync().catch(reportFailure("compute-cluster"));
+await runProgram("compute-cluster", parse);

@@ -2,20 +2,22 @@ import { ServiceTooOld } from "../conductor/errors.js";
 import type { PlacementAccess } from "../placement/access/placement-access.js";
 import { createReportClient } from "../placement/create-report-client.js";
 import type { Digests } from "../runtime/digests.js";
+import { Opened } from "../runtime/opened.js";
 import type { Runtime } from "../runtime/runtime.js";
-import type { Listener } from "../runtime/server.js";
 import { openClusterIronic, writeIronicConfig } from "./cluster-ironic.js";
 import { embeddedPlacement, outsidePlacement } from "./cluster-placement.js";
 import { createConductor } from "./conductor/create-conductor.js";
+import type { HolderListener } from "./conductor/host-leases.js";
 import { createServiceDelete, type ServiceDeletePolicy } from "./conductor/service-delete.js";
 import { createTaskRunner, type TaskRunner } from "./conductor/task-runner.js";
 import { createTaskTable } from "./conductor/tasks/task-table.js";
 import { createApis } from "./create-apis.js";
 import { ensureDefaultFlavors } from "./default-flavors.js";
 import { writeCloudsYaml } from "./identity/clouds-yaml.js";
-import { createIdentity } from "./identity/identity.js";
+import { createIdentity, type Identity } from "./identity/identity.js";
 import { ensureJoinToken } from "./local/join-token.js";
 import type { StateDir } from "./local/state-dir.js";
+import { ensureUsable } from "./local/usable-state-dir.js";
 import { createScheduler } from "./scheduler/scheduler.js";
 import { openStore } from "./store/open-store.js";
 import type { Store } from "./store/store.js";
@@ -42,6 +44,8 @@ export interface ControlPlaneOptions {
   readonly ironicNodes?: number;
   /** A Placement that runs elsewhere. Default: the embedded one. */
   readonly placement?: PlacementAccess;
+  /** Told of each agent that takes or leaves a host. */
+  readonly onHolder?: HolderListener;
 }
 
 export interface ControlPlane {
@@ -57,24 +61,35 @@ export interface ControlPlane {
 const CONCURRENT_TASKS = 32;
 
 /**
- * Placement, Compute API, Identity, Image, Ironic, scheduler and conductor over one store, on one port of the loopback interface.
- * @throws {DatabaseUnusable} another control plane has the state directory. @throws {AddressInUse} @throws {ServiceTooOld}
+ * Placement, Compute API, Identity, Image, Ironic, scheduler and conductor over one store, on one port of the loopback
+ * interface. Nothing is left open when it fails.
+ * @throws {StateDirUnusable} @throws {DatabaseUnusable} another control plane has the state directory. @throws {AddressInUse}
+ * @throws {ServiceTooOld}
  */
 export async function startControlPlane(options: ControlPlaneOptions): Promise<ControlPlane> {
+  const opened = new Opened();
+  try {
+    return await open(options, opened);
+  } catch (error) {
+    await opened.close();
+    throw error;
+  }
+}
+
+/** @param opened takes what is to be closed, also when a later step fails. */
+async function open(options: ControlPlaneOptions, opened: Opened): Promise<ControlPlane> {
   const { runtime, digests, directory } = options;
   const { clock, random, files } = runtime;
   const logger = runtime.logger;
+  await ensureUsable(files, directory);
   const joinToken = await ensureJoinToken(files, random, directory);
   const store = await openStore({ path: directory.database, runtime });
-  try {
-    refuseOldServices(store, options.oldestServiceVersion);
-  } catch (error) {
-    store.close();
-    throw error;
-  }
+  opened.add(() => store.close());
+  refuseOldServices(store, options.oldestServiceVersion);
   ensureDefaultFlavors(store);
   const identity = createIdentity({ sql: store.database, clock, random, digests });
   const ironic = await openClusterIronic({ runtime, store, identity, directory, nodes: options.ironicNodes ?? 0 });
+  opened.add(() => ironic.stop());
   let url = "";
   const placement = options.placement
     ? outsidePlacement(runtime, options.placement)
@@ -97,8 +112,9 @@ export async function startControlPlane(options: ControlPlaneOptions): Promise<C
     joinToken,
     placementAccess: placement.agentAccess,
     onTask: wake,
+    ...(options.onHolder === undefined ? {} : { onHolder: options.onHolder }),
   });
-  runner = createTaskRunner({
+  const tasks = createTaskRunner({
     store,
     table: createTaskTable({
       store,
@@ -125,6 +141,8 @@ export async function startControlPlane(options: ControlPlaneOptions): Promise<C
     concurrency: CONCURRENT_TASKS,
     logger: logger.child({ service: "conductor" }),
   });
+  runner = tasks;
+  opened.add(() => tasks.stop());
   const apis = createApis({
     runtime: { ...runtime, logger: logger.child({ service: "compute-api" }) },
     digests,
@@ -143,38 +161,30 @@ export async function startControlPlane(options: ControlPlaneOptions): Promise<C
     reclaimInstanceInterval: options.reclaimInstanceInterval,
   });
 
-  let listener: Listener;
-  try {
-    listener = await runtime.servers.listen({
-      port: options.port,
-      services: { ...apis.services, "/baremetal": ironic.handle, ...placement.services },
-      sockets: conductor.sockets,
-    });
-  } catch (error) {
-    await ironic.stop();
-    store.close();
-    throw error;
-  }
+  const listener = await runtime.servers.listen({
+    port: options.port,
+    services: { ...apis.services, "/baremetal": ironic.handle, ...placement.services },
+    sockets: conductor.sockets,
+  });
+  opened.add(() => listener.close());
+  opened.add(() => conductor.stop());
   url = listener.url;
+  await tellWhere(url, identity, options);
+  // Nothing fails from here on.
+  tasks.start();
+  ironic.start();
+  return { url, store, stop: () => opened.close() };
+}
+
+/** Writes the files by which clients, agents and commands find the control plane. */
+async function tellWhere(url: string, identity: Identity, { runtime, directory }: ControlPlaneOptions): Promise<void> {
+  const { files, processes } = runtime;
   await writeCloudsYaml(files, directory.cloudsFile, identity, `${url}/identity/v3`);
   await writeIronicConfig(files, directory, `${url}/identity/v3`);
   await files.write(
     directory.clusterFile,
-    `${JSON.stringify({ url, pid: runtime.processes.pid, machine: runtime.processes.machine })}\n`,
+    `${JSON.stringify({ url, pid: processes.pid, machine: processes.machine })}\n`,
   );
-  runner.start();
-  ironic.start();
-  return {
-    url,
-    store,
-    stop: async () => {
-      conductor.stop();
-      await listener.close();
-      await runner.stop();
-      await ironic.stop();
-      store.close();
-    },
-  };
 }
 
 /** @throws {ServiceTooOld} */

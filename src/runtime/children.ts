@@ -1,5 +1,6 @@
 /** Starting other processes of this package. Only the command line hands this door out. */
 export interface Children {
+  /** @throws {FileFailure} the log cannot be written. */
   spawn(options: SpawnOptions): Child;
 }
 
@@ -36,3 +37,14 @@ export interface ComponentReport {
 
 export const isComponentReport = (message: unknown): message is ComponentReport =>
   typeof message === "object" && message !== null && (message as { type?: unknown }).type === "component";
+
+/** What the control plane tells `compute-cluster up` of a host whose agent came or went. */
+export interface HostReport {
+  readonly type: "host";
+  readonly host: string;
+  /** Of the agent that holds the host; null: none does. */
+  readonly pid: number | null;
+}
+
+export const isHostReport = (message: unknown): message is HostReport =>
+  typeof message === "object" && message !== null && (message as { type?: unknown }).type === "host";

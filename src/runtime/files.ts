@@ -39,8 +39,27 @@ export class FileFailure extends Error {
   readonly code: string;
 
   constructor(path: string, code: string, operation: string, options?: ErrorOptions) {
-    super(`${operation} ${path}: ${code}`, options);
+    const words = CODES[code];
+    super(`cannot ${operation} ${path}: ${words === undefined ? code : `${words} (${code})`}`, options);
     this.path = path;
     this.code = code;
   }
 }
+
+/** What the system's codes mean, for a person; others speak for themselves. */
+const CODES: Readonly<Record<string, string>> = {
+  EACCES: "this user has no right to",
+  EDQUOT: "the disk quota is used up",
+  EEXIST: "it is there already",
+  EIO: "the disk failed",
+  EISDIR: "it is a folder",
+  ELOOP: "too many symbolic links",
+  EMFILE: "too many open files",
+  ENAMETOOLONG: "the name is too long",
+  ENOENT: "no such file or folder",
+  ENOSPC: "the disk is full",
+  ENOTDIR: "a part of the path is a file",
+  ENOTEMPTY: "the folder is not empty",
+  EPERM: "the system does not allow it",
+  EROFS: "the file system is read-only",
+};

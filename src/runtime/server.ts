@@ -3,7 +3,7 @@ import type { Socket } from "./socket.js";
 
 /** What listens: one TCP port that serves HTTP handlers by path prefix and accepts WebSockets. */
 export interface Servers {
-  /** @throws {AddressInUse} when the port is taken. */
+  /** @throws {AddressInUse} the port is taken. @throws {AddressUnusable} */
   listen(options: ListenOptions): Promise<Listener>;
 }
 
@@ -60,3 +60,25 @@ export class AddressInUse extends Error {
     this.port = port;
   }
 }
+
+/** Nothing can listen at this address, whatever else runs. */
+export class AddressUnusable extends Error {
+  override readonly name = "AddressUnusable";
+  readonly address: string;
+  readonly port: number;
+
+  /** @param code of the system: `EACCES`, `EADDRNOTAVAIL`, `ENOTFOUND` … */
+  constructor(address: string, port: number, code: string, options?: ErrorOptions) {
+    super(`cannot listen on port ${port} of ${address}: ${CODES[code] ?? code} (${code}); name another one`, options);
+    this.address = address;
+    this.port = port;
+  }
+}
+
+const CODES: Readonly<Record<string, string>> = {
+  EACCES: "this user may not take a port this low",
+  EADDRNOTAVAIL: "it is no address of this machine",
+  EAFNOSUPPORT: "this machine has no addresses of that kind",
+  EAI_AGAIN: "the name cannot be looked up",
+  ENOTFOUND: "there is no such name",
+};

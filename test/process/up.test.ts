@@ -1,4 +1,5 @@
-import { mkdtemp, rm, stat, writeFile } from "node:fs/promises";
+import { spawnSync } from "node:child_process";
+import { mkdir, mkdtemp, rm, stat, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
@@ -95,6 +96,23 @@ describe("compute-cluster up", () => {
     expect(second.stderr).toMatch(/another control plane or Placement uses it/);
   });
 
+  it("ends at once, with the reason and the exit code of its control plane, when that refuses to start", async () => {
+    await mkdir(join(stateDir, "clouds.yaml"));
+    const cluster = up("--port", "0");
+    expect(await cluster.exited).toEqual({ code: 2, signal: null });
+    expect(cluster.stderr).toMatch(/the control plane has ended: cannot read \S+clouds\.yaml: it is a folder/);
+    expect(cluster.stdout).not.toMatch(/stopping/);
+  });
+
+  it.each([
+    ["--help | head -1", 0, /^$/],
+    ["--show-config > /dev/full", 1, /^compute-agent: the output cannot be written: ENOSPC[^\n]*\n$/],
+  ])("compute-agent %s ends with %d and without a stack", (command, code, message) => {
+    const agent = `"${process.execPath}" dist/bin/compute-agent.js ${command}`;
+    const ended = spawnSync("bash", ["-c", `set -o pipefail; ${agent}`], { encoding: "utf8" });
+    expect([ended.status, ended.stderr]).toEqual([code, expect.stringMatching(message)]);
+  });
+
   it("an agent without a control plane says so once, with the ways out, and joins when one is there", async () => {
     const agent = run("compute-agent", "--host", "early");
     await agent.printed(/no control plane: .*compute-cluster up.*--conductor/);
@@ -129,6 +147,10 @@ describe("compute-cluster up", () => {
     ["compute-agent", ["--compute-driver", "no-such-driver"], /no-such-driver cannot be loaded/],
     ["compute-cluster", ["frobnicate"], /unknown command/],
     ["compute-cluster", ["up", "--hosts", "many"], /expected 0 to 200/],
+    ["compute-cluster", ["up", "--port", "99999"], /expected a port, 0 to 65535/],
+    ["compute-cluster", ["control-plane", "--port", "abc"], /expected a port, 0 to 65535/],
+    ["compute-cluster", ["up", "--driver", "no-such-driver"], /no-such-driver cannot be loaded/],
+    ["compute-cluster", ["up", "--config-file", "/nonexistent/nova.conf"], /cannot open configuration file/],
   ] as const)("%s %j is refused with exit code 2 and what is wrong", async (name, args, message) => {
     const program = run(name, ...args);
     expect((await program.exited).code).toBe(2);

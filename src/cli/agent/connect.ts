@@ -4,7 +4,7 @@ import type { ConductorConnection } from "../../conductor/port.js";
 import type { NovaConfig } from "../../config/nova-config.js";
 import { backOff } from "../../runtime/retry.js";
 import type { Runtime } from "../../runtime/runtime.js";
-import { reportComponent } from "../ui/component-report.js";
+import { tellParent } from "../ui/parent.js";
 import { version } from "../ui/version.js";
 
 /**
@@ -23,7 +23,7 @@ export const connect = async (
     if (told) return;
     told = true;
     runtime.logger.warn(`no control plane: ${reason}. ${waysOut(host, directory)}`);
-    reportComponent({ type: "component", state: "waiting", detail: `no control plane: ${reason}` });
+    tellParent({ type: "component", state: "waiting", detail: `no control plane: ${reason}` });
   };
   const { url, joinToken } = await locate(config, directory, runtime, tell, signal);
   const connection = connectToConductor({ url, joinToken, runtime, version: version() });

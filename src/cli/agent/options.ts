@@ -2,6 +2,7 @@ import { Command, InvalidArgumentError, Option } from "commander";
 import { DEFAULT_STATE_DIR } from "../../cluster/local/state-dir.js";
 import { RELEASE_NAMES, RELEASES, type Release, SERVICE_VERSION } from "../../conductor/records/index.js";
 import type { CommandLineValue } from "../../config/config-sources.js";
+import { portNumber } from "../ui/port-number.js";
 import { version } from "../ui/version.js";
 
 export interface AgentCommandOptions {
@@ -46,7 +47,11 @@ export const agentCommand = (action: (options: AgentCommandOptions) => Promise<v
     .addOption(
       new Option("--log-format <format>", "of the log on standard error").choices(["pretty", "json"]).default("pretty"),
     )
-    .option("--metrics-port <n>", "serve Prometheus metrics on the loopback interface; 0: any free port, printed", port)
+    .option(
+      "--metrics-port <n>",
+      "serve Prometheus metrics on the loopback interface; 0: any free port, printed",
+      portNumber,
+    )
     .option(
       "--trace-driver",
       "write each call of the driver to driver-calls.jsonl in state_path, for compute-cluster drill",
@@ -62,7 +67,7 @@ export const agentCommand = (action: (options: AgentCommandOptions) => Promise<v
         .conflicts("release"),
     )
     .addHelpText("after", EXIT_CODES)
-    .showHelpAfterError("(compute-agent --help shows all options)")
+    .showHelpAfterError("(--help shows what there is)")
     .allowExcessArguments(false)
     .exitOverride()
     .action(action);
@@ -74,12 +79,6 @@ Exit codes: 0 stopped as asked; 1 failed; 2 wrong arguments or configuration; 3 
 4 no control plane, or it refused the join token; 5 another agent took the host.`;
 
 const collect = (value: string, before: readonly string[]): readonly string[] => [...before, value];
-
-function port(text: string): number {
-  const value = Number(text);
-  if (!/^\d+$/.test(text) || value > 65_535) throw new InvalidArgumentError("expected a port, 0 to 65535.");
-  return value;
-}
 
 function serviceVersion(text: string): number {
   const value = Number(text);

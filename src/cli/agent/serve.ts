@@ -1,17 +1,17 @@
 import { type Agent, AgentStopped, createAgent } from "../../agent/agent.js";
-import { HostLeaseLost } from "../../agent/host-lease.js";
 import type { AgentMetrics } from "../../agent/metrics.js";
 import { refusalOf } from "../../agent/startup/refusals.js";
-import { ConductorUnreachable, JoinTokenRefused } from "../../conductor/errors.js";
 import { createFaultDoors } from "../../runtime/fault-doors.js";
 import type { ChangingFaults } from "../../runtime/faults.js";
 import { NodeFiles } from "../../runtime/node/node-files.js";
 import { createNodeLogger } from "../../runtime/node/node-logger.js";
 import { createNodeRuntime } from "../../runtime/node/node-runtime.js";
+import { Opened } from "../../runtime/opened.js";
 import type { Runtime } from "../../runtime/runtime.js";
 import { openFaults } from "../faults/agent-faults.js";
-import { reportComponent } from "../ui/component-report.js";
 import { ExitCode } from "../ui/exit-code.js";
+import { leaveParent, onParentGone, tellParent } from "../ui/parent.js";
+import { exitCodeOf } from "../ui/report-failure.js";
 import { createTerminal } from "../ui/terminal.js";
 import { connect } from "./connect.js";
 import { traceDriver } from "./driver-trace.js";
@@ -22,6 +22,17 @@ import { reportClient } from "./report-client.js";
 
 /** Runs the agent until it is told to stop, refuses, or loses its host. */
 export const serve = async (options: AgentCommandOptions): Promise<number> => {
+  const opened = new Opened();
+  try {
+    return await serveWith(options, opened);
+  } finally {
+    await opened.close();
+    leaveParent();
+  }
+};
+
+/** @param opened takes what is to be closed at the end, however it comes. */
+const serveWith = async (options: AgentCommandOptions, opened: Opened): Promise<number> => {
   const terminal = createTerminal();
   const logger = createNodeLogger({
     level: options.debug === true ? "debug" : "info",
@@ -30,11 +41,14 @@ export const serve = async (options: AgentCommandOptions): Promise<number> => {
   });
   const loaded = await loadConfig(options, new NodeFiles());
   const runtime = createNodeRuntime({ logger, connections: loaded.compiled.config.placement.maxConnections });
+  opened.add(() => runtime.http.close());
   for (const warning of loaded.compiled.warnings) logger.warn(warning.message);
   const outlet = await openMetrics(options.metricsPort, loaded.compiled.config.defaults.host, runtime);
+  opened.add(() => outlet.close());
   if (outlet.url !== null) terminal.print(`metrics on ${outlet.url}`);
   const metrics = await metricsFor(options, outlet, loaded, runtime);
   const faultFile = await openFaults(loaded.compiled.config.defaults.statePath, runtime);
+  opened.add(() => faultFile.close());
   const { faults } = faultFile;
   const doors = createFaultDoors(runtime, faults);
   const abort = new AbortController();
@@ -45,12 +59,16 @@ export const serve = async (options: AgentCommandOptions): Promise<number> => {
     // The second time the person means it; a half-done operation is what the next start mends.
     if (asked > 1) process.exit(ExitCode.failure);
     abort.abort();
-    reportComponent({ type: "component", state: "stopping", detail: "" });
+    tellParent({ type: "component", state: "stopping", detail: "" });
     void agent?.stop();
   };
   process.on("SIGINT", stop);
   process.on("SIGTERM", stop);
-  if (process.connected) process.once("disconnect", stop);
+  opened.add(() => {
+    process.off("SIGINT", stop);
+    process.off("SIGTERM", stop);
+  });
+  onParentGone(stop);
   try {
     const connection = await connect(loaded.compiled.config, loaded.directory, doors, abort.signal);
     try {
@@ -63,13 +81,6 @@ export const serve = async (options: AgentCommandOptions): Promise<number> => {
     }
   } catch (error) {
     return failed(error, abort.signal.aborted, (text) => terminal.complain(text));
-  } finally {
-    process.off("SIGINT", stop);
-    process.off("SIGTERM", stop);
-    await faultFile.close();
-    await outlet.close();
-    await runtime.http.close();
-    if (process.connected) process.disconnect();
   }
 };
 
@@ -120,10 +131,10 @@ const run = async (agent: Agent, runtime: Runtime): Promise<number> => {
     agent.onState((state) => {
       if (state === "serving") {
         runtime.logger.info(`host ${agent.host} is serving`);
-        reportComponent({ type: "component", state: "ready", detail: `pid ${runtime.processes.pid}` });
+        tellParent({ type: "component", state: "ready", detail: `pid ${runtime.processes.pid}` });
       } else if (state !== "stopped" && state !== "failed" && state !== "draining") {
         runtime.logger.debug(`host ${agent.host} is ${state}`);
-        reportComponent({ type: "component", state: "starting", detail: state });
+        tellParent({ type: "component", state: "starting", detail: state });
       }
       if (state === "stopped" || state === "failed") resolve();
     });
@@ -137,7 +148,7 @@ const run = async (agent: Agent, runtime: Runtime): Promise<number> => {
 const failed = (error: unknown, asked: boolean, complain: (text: string) => void): number => {
   if (error instanceof AgentStopped || asked) return ExitCode.ok;
   const message = error instanceof Error ? error.message : String(error);
-  reportComponent({ type: "component", state: "failed", detail: message });
+  tellParent({ type: "component", state: "failed", detail: message });
   const refusal = refusalOf(error);
   if (refusal !== null) {
     complain(`compute-agent: refused to start (${refusal.code}): ${message}`);
@@ -150,7 +161,5 @@ const failed = (error: unknown, asked: boolean, complain: (text: string) => void
   }
   complain(`compute-agent: ${message}`);
   if (process.env.DEBUG !== undefined && error instanceof Error) complain(error.stack ?? "");
-  if (error instanceof HostLeaseLost) return ExitCode.leaseLost;
-  if (error instanceof JoinTokenRefused || error instanceof ConductorUnreachable) return ExitCode.unreachable;
-  return ExitCode.failure;
+  return exitCodeOf(error);
 };

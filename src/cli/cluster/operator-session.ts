@@ -1,3 +1,4 @@
+import { NoLocalCloud } from "../../cluster/local/cloud-session.js";
 import { conductorUrl, readClusterInfo, type StateDir } from "../../cluster/local/state-dir.js";
 import { connectToConductor } from "../../conductor/connect-to-conductor.js";
 import type { HostSession } from "../../conductor/port.js";
@@ -7,14 +8,14 @@ import { version } from "../ui/version.js";
 /** Milliseconds that a control plane that is there may take. */
 const PATIENCE = 10_000;
 
-/** The state directory has no cluster, or one that does not run. */
-export class NoCluster extends Error {
-  override readonly name = "NoCluster";
+/** The state directory has a cluster, whose control plane does not run. */
+export class NotRunning extends Error {
+  override readonly name = "NotRunning";
 }
 
 /**
  * The state of record of a running cluster, for an operator's command; the connection ends with the work.
- * @param command who asks, in the conductor's logs. @throws {NoCluster}, and what connecting throws
+ * @param command who asks, in the conductor's logs. @throws {NoLocalCloud} @throws {NotRunning}, and what connecting throws
  */
 export async function withOperatorSession<T>(
   command: string,
@@ -25,11 +26,11 @@ export async function withOperatorSession<T>(
   const info = await readClusterInfo(runtime.files, directory);
   const joinToken = (await runtime.files.readIfPresent(directory.joinTokenFile))?.trim();
   if (info === undefined || joinToken === undefined) {
-    throw new NoCluster(`${directory.root} has no cluster; name its folder with --state-dir`);
+    throw new NoLocalCloud(`${directory.root} has no cluster; name its folder with --state-dir`);
   }
   const { processes } = runtime;
   if (info.machine === processes.machine && !processes.isAlive(info.pid)) {
-    throw new NoCluster(
+    throw new NotRunning(
       `the control plane of ${directory.root} is not running; start it with "compute-cluster up" and try again`,
     );
   }

@@ -1,12 +1,14 @@
 import { resolve } from "node:path";
-import { Command, InvalidArgumentError } from "commander";
+import { Command } from "commander";
 import { startPlacement } from "../../cluster/placement/standalone.js";
 import { nodeClock } from "../../runtime/node/node-clock.js";
 import { NodeFiles } from "../../runtime/node/node-files.js";
 import { createNodeLogger } from "../../runtime/node/node-logger.js";
 import { nodeRandom } from "../../runtime/node/node-random.js";
 import { NodeServers } from "../../runtime/node/node-servers.js";
+import { portNumber } from "../ui/port-number.js";
 import { createTerminal } from "../ui/terminal.js";
+import { untilTold } from "../ui/until-told.js";
 
 interface PlacementCommandOptions {
   readonly host: string;
@@ -23,18 +25,13 @@ export const placementCommand = (): Command =>
         "`admin` may do everything. Without --database all is forgotten at the end.",
     )
     .option("--host <address>", "address to listen on", "127.0.0.1")
-    .option("--port <n>", "port to listen on; 0: any free one", port, 8778)
+    .option("--port <n>", "port to listen on; 0: any free one", portNumber, 8778)
     .option("--database <file>", "SQLite file to keep the state in")
     .option("--config-file <file>", "placement.conf: [cors], [oslo_policy], [placement], [placement_database]")
     .action(serve);
 
-function port(text: string): number {
-  const value = Number(text);
-  if (!Number.isInteger(value) || value < 0 || value > 65_535) throw new InvalidArgumentError("expected 0 to 65535.");
-  return value;
-}
-
 async function serve({ host, port, database, configFile }: PlacementCommandOptions): Promise<void> {
+  const told = untilTold();
   const logger = createNodeLogger({ level: "warn" });
   const placement = await startPlacement({
     host,
@@ -50,7 +47,6 @@ async function serve({ host, port, database, configFile }: PlacementCommandOptio
     },
   });
   createTerminal().print(`placement ready at ${placement.url}`);
-  const stop = () => void placement.close();
-  process.once("SIGINT", stop);
-  process.once("SIGTERM", stop);
+  await told;
+  await placement.close();
 }

@@ -1,15 +1,15 @@
 /** Milliseconds that what a plugin left open may keep a process that is through. */
 const PATIENCE = 2_000;
 
-/** Ends the process with this code as soon as nothing is left to do, or soon, telling of a plugin that leaks. */
-export const endProcess = (code: number, program: string): void => {
+/** Ends the process with this code as soon as nothing is left to do, or soon, telling of what was left open. */
+export function endProcess(code: number, program: string): void {
   process.exitCode = code;
   const end = () => {
     process.stderr.write(
-      `${program}: the driver left timers, processes or connections open; the process ends without them\n`,
+      `${program}: something, perhaps the driver, left timers, processes or connections open; the process ends without them\n`,
     );
     process.exit(code);
   };
   // Not the runtime's timer: that one would itself keep the process.
   setTimeout(end, PATIENCE).unref();
-};
+}

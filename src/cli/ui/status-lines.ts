@@ -1,9 +1,10 @@
 import type { ComponentState, ComponentStatus } from "../../cluster/local/component.js";
+import { wrapWords } from "./table.js";
 import type { Terminal } from "./terminal.js";
 
 /**
- * One line a component: redrawn in place on a terminal, otherwise a plain line when its state changes.
- * `pause` leaves the lines as they are, so that other text can be printed below.
+ * What each component does: redrawn in place on a terminal that has room for all of them, otherwise a plain line when a
+ * state changes. `pause` leaves the lines as they are, so that other text can be printed below.
  */
 export class StatusLines {
   readonly #terminal: Terminal;
@@ -17,8 +18,8 @@ export class StatusLines {
   update(status: ComponentStatus): void {
     const before = this.#statuses.get(status.name);
     this.#statuses.set(status.name, status);
-    if (this.#terminal.interactive) this.#redraw();
-    else if (before?.state !== status.state) this.#terminal.print(this.#line(status));
+    if (this.#terminal.interactive && this.#statuses.size < this.#terminal.rows) this.#redraw();
+    else if (before?.state !== status.state) this.#terminal.print(this.#text(status));
   }
 
   /** Further updates start a new block below what is printed next. */
@@ -27,17 +28,23 @@ export class StatusLines {
   }
 
   #redraw(): void {
-    const up = this.#drawn > 0 ? `\u001b[${this.#drawn}A` : "";
-    const lines = [...this.#statuses.values()].map((status) => `\u001b[2K${this.#line(status)}`);
-    this.#terminal.write(`${up}${lines.join("\n")}\n`);
-    this.#drawn = lines.length;
+    const up = this.#drawn > 0 ? `\u001b[${this.#drawn}A\u001b[J` : "";
+    const text = [...this.#statuses.values()].map((status) => this.#text(status)).join("\n");
+    this.#terminal.write(`${up}${text}\n`);
+    this.#drawn = text.split("\n").length;
   }
 
-  #line(status: ComponentStatus): string {
+  #text(status: ComponentStatus): string {
+    const { interactive, columns } = this.#terminal;
     const width = Math.max(...[...this.#statuses.keys()].map((name) => name.length));
-    const text = `${MARKS[status.state]} ${status.name.padEnd(width)}  ${status.state.padEnd(8)} ${status.detail}`;
-    const cut = this.#terminal.interactive ? text.slice(0, this.#terminal.columns - 1) : text;
-    return this.#color(status.state)(cut.trimEnd());
+    const head = `${MARKS[status.state]} ${status.name.padEnd(width)}  ${status.state.padEnd(8)} `;
+    // The last column is left free: some terminals go to the next line when it is written.
+    const room = interactive ? Math.max(20, columns - 1 - head.length) : Number.POSITIVE_INFINITY;
+    const [first = "", ...rest] = wrapWords(status.detail, room)
+      .split("\n")
+      .flatMap((line) => pieces(line, room));
+    const lines = [`${head}${first}`.trimEnd(), ...rest.map((line) => " ".repeat(head.length) + line)];
+    return lines.map((line) => this.#color(status.state)(line)).join("\n");
   }
 
   #color(state: ComponentState): (text: string) => string {
@@ -48,10 +55,19 @@ export class StatusLines {
   }
 }
 
+/** A line in pieces that fit, for words that are longer than the room there is. */
+function pieces(line: string, room: number): string[] {
+  const count = Number.isFinite(room) ? Math.max(1, Math.ceil(line.length / room)) : 1;
+  return count === 1
+    ? [line]
+    : Array.from({ length: count }, (_, index) => line.slice(index * room, (index + 1) * room));
+}
+
 const MARKS: Readonly<Record<ComponentState, string>> = {
   starting: "…",
   waiting: "…",
   ready: "✓",
+  restarting: "…",
   stopping: "…",
   stopped: "-",
   failed: "✗",

@@ -4,6 +4,7 @@ import picocolors from "picocolors";
 export interface Terminal {
   readonly interactive: boolean;
   readonly columns: number;
+  readonly rows: number;
   readonly colors: ReturnType<typeof picocolors.createColors>;
   /** A line on standard output. */
   print(text: string): void;
@@ -21,6 +22,9 @@ export const createTerminal = (): Terminal => {
     interactive,
     get columns() {
       return process.stdout.columns ?? 120;
+    },
+    get rows() {
+      return process.stdout.rows ?? Number.POSITIVE_INFINITY;
     },
     colors: picocolors.createColors(color),
     print: (text) => void process.stdout.write(`${text}\n`),

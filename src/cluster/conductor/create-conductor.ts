@@ -9,7 +9,7 @@ import type { Store } from "../store/store.js";
 import type { AgentBus } from "./agent-bus.js";
 import { AgentMessages } from "./agent-messages.js";
 import { Dispatcher } from "./dispatcher.js";
-import { HostLeases } from "./host-leases.js";
+import { type HolderListener, HostLeases } from "./host-leases.js";
 import { operatorMethods } from "./methods/operator-methods.js";
 import { recordMethods } from "./methods/record-methods.js";
 import { sessionHandlers } from "./methods/session-handlers.js";
@@ -28,6 +28,8 @@ export interface ConductorOptions {
   readonly placementAccess: () => PlacementAccess | Promise<PlacementAccess>;
   /** Told, after commit, that the store has a new task. */
   readonly onTask?: () => void;
+  /** Told of each agent that takes or leaves a host. */
+  readonly onHolder?: HolderListener;
   /** Milliseconds after which a silent or lost holder's lease may be given away. Default 10,000. */
   readonly leaseTtl?: number;
   readonly limits?: Partial<SessionLimits>;
@@ -74,7 +76,7 @@ class Conductor implements ConductorServer {
     this.#options = options;
     this.#ttl = leaseTtl;
     this.#limits = { ...DEFAULT_LIMITS, ...limits };
-    this.#leases = new HostLeases(store, runtime.clock, leaseTtl);
+    this.#leases = new HostLeases(store, runtime.clock, leaseTtl, options.onHolder);
     this.#outbox = new Outbox(store, runtime.logger);
     const messages = new AgentMessages(store, this.#outbox, this.#leases);
     this.bus = messages;

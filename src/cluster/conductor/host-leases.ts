@@ -4,6 +4,9 @@ import type { Clock } from "../../runtime/clock.js";
 import type { HostLease, Store } from "../store/store.js";
 import type { AgentIdentity, Session } from "./session.js";
 
+/** Told who holds a host now: the pid of the agent, or null when none that is connected does. */
+export type HolderListener = (host: string, pid: number | null) => void;
+
 interface Holding {
   readonly lease: HostLease;
   /** The holder's connection; undefined: it ended. */
@@ -20,13 +23,15 @@ export class HostLeases {
   readonly #store: Store;
   readonly #clock: Clock;
   readonly #ttl: number;
+  readonly #onHolder: HolderListener;
   readonly #holdings = new Map<string, Holding>();
 
   /** @param ttl milliseconds. After a restart every known holder has that long to come back. */
-  constructor(store: Store, clock: Clock, ttl: number) {
+  constructor(store: Store, clock: Clock, ttl: number, onHolder: HolderListener = () => undefined) {
     this.#store = store;
     this.#clock = clock;
     this.#ttl = ttl;
+    this.#onHolder = onHolder;
     const deadline = clock.monotonic() + ttl;
     for (const lease of store.leases.list()) {
       this.#holdings.set(lease.host, { lease, session: undefined, deadline });
@@ -53,6 +58,7 @@ export class HostLeases {
     const lease = { host, bootId, pid, machine, acquiredAt, seenAt: now };
     this.#store.leases.put(lease);
     this.#holdings.set(host, { lease, session, deadline: 0 });
+    this.#onHolder(host, pid);
     const loser = current?.session === session ? undefined : current?.session;
     loser?.notify(LEASE_LOST, { host, reason: `the agent with pid ${pid} and boot id ${bootId} took host ${host}` });
     return loser;
@@ -64,6 +70,7 @@ export class HostLeases {
       return false;
     }
     this.#holdings.delete(host);
+    this.#onHolder(host, null);
     return this.#store.leases.remove(host, bootId);
   }
 
@@ -88,6 +95,7 @@ export class HostLeases {
     const seen = mine.map(([, { lease }]) => ({ ...lease, seenAt }));
     for (const lease of seen) {
       this.#holdings.set(lease.host, { lease, session: undefined, deadline: start + this.#ttl });
+      this.#onHolder(lease.host, null);
     }
     this.#store.transaction(() => {
       for (const lease of seen) {

@@ -30,7 +30,7 @@ export class DatabaseTooNew extends Error {
 const FILE_CODES: ReadonlyMap<number, string> = new Map([
   [5, `another control plane or Placement uses it; stop that one, or ${ELSEWHERE}`],
   [8, `it cannot be written; give this user the right to, or ${ELSEWHERE}`],
-  [10, "its disk is full or broken; make room, or look at the disk, and start again"],
+  [10, "disk I/O error, its disk is full or broken; make room, or look at the disk, and start again"],
   [11, `it is damaged; put a copy in its place, move it and its -wal away to start from nothing, or ${ELSEWHERE}`],
   [13, "its disk is full; make room, and start again"],
   [14, `its folder is absent or not writable, or it is a folder itself; ${ELSEWHERE}`],
@@ -49,7 +49,5 @@ export function fileFailure(path: string, error: unknown): unknown {
   const code = Number(rawCode ?? NOT_OPENED.exec(error.message)?.[1]);
   // Extended result codes have the primary one in their low byte.
   const meaning = FILE_CODES.get(code & 0xff);
-  return meaning === undefined
-    ? error
-    : new DatabaseUnusable(path, rawCode === undefined ? meaning : `${error.message}: ${meaning}`, { cause: error });
+  return meaning === undefined ? error : new DatabaseUnusable(path, meaning, { cause: error });
 }

@@ -1,16 +1,34 @@
 import type { Child, ChildExit, Children } from "../../runtime/children.js";
 import { isComponentReport } from "../../runtime/children.js";
 import type { Clock } from "../../runtime/clock.js";
-import type { Timers } from "../../runtime/timers.js";
+import type { CancelTimer, Timers } from "../../runtime/timers.js";
 
-export type ComponentState = "starting" | "waiting" | "ready" | "stopping" | "stopped" | "failed" | "killed";
+export type ComponentState =
+  | "starting"
+  | "waiting"
+  | "ready"
+  | "restarting"
+  | "stopping"
+  | "stopped"
+  | "failed"
+  | "killed";
 
 export interface ComponentStatus {
   readonly name: string;
   readonly state: ComponentState;
-  /** What a person wants to read beside the state. */
+  /** What a person wants to read beside the state; of one that failed, why. */
   readonly detail: string;
   readonly pid: number | null;
+  /** Of a process that has ended by itself; null while it runs, and after a signal. */
+  readonly exitCode: number | null;
+}
+
+/** How a component's process ended, for those who decide whether it starts again. */
+export interface ComponentEnd extends ChildExit {
+  /** It was ready once, this time or before. */
+  readonly wasReady: boolean;
+  /** From 1: how often it has ended since it last was ready for a minute. */
+  readonly times: number;
 }
 
 export interface ComponentOptions {
@@ -19,62 +37,81 @@ export interface ComponentOptions {
   /** Asked at each start. */
   readonly args: () => readonly string[];
   readonly logFile: string;
-  /** Started again when it ends without being told to; five times a minute at most. */
-  readonly keepAlive: boolean;
+  /** Milliseconds until it starts again after an end that nobody asked for; null: it stays ended. */
+  readonly restartIn: (end: ComponentEnd) => number | null;
 }
 
-const RESTARTS = 5;
-const RESTART_WINDOW = 60_000;
+/** What the rest of the cluster is told of a component. */
+export interface ComponentListener {
+  changed(status: ComponentStatus): void;
+  /** Each message of its process, also those about itself. */
+  told(message: unknown): void;
+}
 
-/** One child process of `compute-cluster up`, from start to stop. */
+/** Milliseconds of being ready after which earlier ends count no more. */
+const SOUND = 60_000;
+
+const IDLE = { detail: "", pid: null, exitCode: null };
+
+/** One process of `compute-cluster up`, from start to stop; also what somebody else started in its place. */
 export class Component {
   readonly name: string;
   readonly #options: ComponentOptions;
-  readonly #children: Children;
-  readonly #timers: Timers;
-  readonly #clock: Clock;
-  readonly #changed: (status: ComponentStatus, url: string | undefined) => void;
+  readonly #doors: { readonly children: Children; readonly timers: Timers; readonly clock: Clock };
+  readonly #listener: ComponentListener;
   #child: Child | undefined;
   #status: ComponentStatus;
-  #restarts: number[] = [];
+  /** Why the child said that it fails. */
+  #reason = "";
+  /** Monotonic; since when it is ready. */
+  #readySince: number | undefined;
+  #wasReady = false;
+  #times = 0;
+  #cancelRestart: CancelTimer | undefined;
+  /** Pid of a process that does this one's work and is no child of this one. */
+  #substitute: number | null = null;
 
   constructor(
     options: ComponentOptions,
     doors: { readonly children: Children; readonly timers: Timers; readonly clock: Clock },
-    changed: (status: ComponentStatus, url: string | undefined) => void,
+    listener: ComponentListener,
   ) {
     this.name = options.name;
     this.#options = options;
-    this.#children = doors.children;
-    this.#timers = doors.timers;
-    this.#clock = doors.clock;
-    this.#changed = changed;
-    this.#status = { name: options.name, state: "starting", detail: "", pid: null };
+    this.#doors = doors;
+    this.#listener = listener;
+    this.#status = { ...IDLE, name: options.name, state: "starting" };
   }
 
   get status(): ComponentStatus {
     return this.#status;
   }
 
-  /** @param why it starts again; for the person who watches. */
+  /** @param why it starts again; for the person who watches. @throws {FileFailure} its log cannot be written. */
   start(why?: string): void {
-    const child = this.#children.spawn({ ...this.#options, args: this.#options.args() });
+    const child = this.#doors.children.spawn({ ...this.#options, args: this.#options.args() });
     this.#child = child;
+    this.#reason = "";
+    this.#readySince = undefined;
     this.#set("starting", why === undefined ? `pid ${child.pid}` : `pid ${child.pid}; ${why}`);
     child.onMessage((message) => {
-      if (this.#child === child && isComponentReport(message)) this.#set(message.state, message.detail, message.url);
+      if (this.#child === child) this.#hear(message);
     });
     void child.exited.then((exit) => this.#ended(child, exit));
   }
 
   /** Asks it to stop; after `grace` ms it is killed. Resolves when it has ended. */
   async stop(grace: number): Promise<void> {
+    if (this.#cancelRestart !== undefined) {
+      this.#giveUpRestart();
+      this.#set("stopped", "");
+    }
     const child = this.#child;
     if (child === undefined) return;
     this.#set("stopping", "");
     child.signal("SIGTERM");
     const waiting = new AbortController();
-    const tooLong = this.#timers.sleep(grace, waiting.signal).then(
+    const tooLong = this.#doors.timers.sleep(grace, waiting.signal).then(
       () => child.signal("SIGKILL"),
       () => undefined,
     );
@@ -83,30 +120,82 @@ export class Component {
     await tooLong;
   }
 
+  /** Says who does this component's work now: its own child, another process, or, with null, none. */
+  servedBy(pid: number | null): void {
+    const before = this.#substitute;
+    this.#substitute = pid === this.#child?.pid ? null : pid;
+    if (this.#child !== undefined) return;
+    if (this.#substitute !== null) {
+      this.#giveUpRestart();
+      this.#showSubstitute();
+    } else if (before !== null) {
+      this.#set("stopped", `pid ${before}, which was started elsewhere, has ended`);
+    }
+  }
+
+  #hear(message: unknown): void {
+    this.#listener.told(message);
+    if (!isComponentReport(message)) return;
+    if (message.state === "failed") {
+      // It says why, and ends.
+      this.#reason = message.detail;
+      return;
+    }
+    if (message.state === "ready") {
+      this.#wasReady = true;
+      this.#readySince ??= this.#doors.clock.monotonic();
+    }
+    this.#set(message.state, message.detail);
+  }
+
   #ended(child: Child, exit: ChildExit): void {
     if (this.#child !== child) return;
     this.#child = undefined;
     if (this.#status.state === "stopping" || exit.code === 0) {
       this.#set("stopped", "");
-      return;
+    } else {
+      this.#endedByItself(exit);
     }
-    const how = exit.signal === null ? `exit code ${exit.code}` : exit.signal;
-    if (this.#options.keepAlive && this.#mayRestart()) {
-      this.start(`ended with ${how}; started again`);
-      return;
-    }
-    const said = this.#status.state === "failed" ? this.#status.detail : "";
-    this.#set(exit.signal === null ? "failed" : "killed", said || `${how}; see ${this.#options.logFile}`);
+    if (this.#substitute !== null) this.#showSubstitute();
   }
 
-  #mayRestart(): boolean {
-    const now = this.#clock.monotonic();
-    this.#restarts = [...this.#restarts.filter((at) => now - at < RESTART_WINDOW), now];
-    return this.#restarts.length <= RESTARTS;
+  #endedByItself(exit: ChildExit): void {
+    const readyFor = this.#readySince === undefined ? 0 : this.#doors.clock.monotonic() - this.#readySince;
+    this.#times = readyFor >= SOUND ? 1 : this.#times + 1;
+    const how = exit.signal ?? (this.#reason || `exit code ${exit.code}; see ${this.#options.logFile}`);
+    const wait = this.#options.restartIn({ ...exit, wasReady: this.#wasReady, times: this.#times });
+    if (wait === null || this.#substitute !== null) {
+      this.#set(exit.signal === null ? "failed" : "killed", how, exit.code);
+    } else if (wait === 0) {
+      this.#restart(`ended with ${how}; started again`);
+    } else {
+      this.#set("restarting", `starts again in ${Math.ceil(wait / 1000)} s, for it ended: ${how}`, exit.code);
+      this.#cancelRestart = this.#doors.timers.after(wait, () => {
+        this.#cancelRestart = undefined;
+        this.#restart("started again");
+      });
+    }
   }
 
-  #set(state: ComponentState, detail: string, url?: string): void {
-    this.#status = { name: this.name, state, detail, pid: this.#child?.pid ?? null };
-    this.#changed(this.#status, url);
+  #restart(why: string): void {
+    try {
+      this.start(why);
+    } catch (error) {
+      this.#set("failed", error instanceof Error ? error.message : String(error));
+    }
+  }
+
+  #giveUpRestart(): void {
+    this.#cancelRestart?.();
+    this.#cancelRestart = undefined;
+  }
+
+  #showSubstitute(): void {
+    this.#set("ready", `pid ${this.#substitute}, started elsewhere`);
+  }
+
+  #set(state: ComponentState, detail: string, exitCode: number | null = null): void {
+    this.#status = { name: this.name, state, detail, pid: this.#child?.pid ?? null, exitCode };
+    this.#listener.changed(this.#status);
   }
 }

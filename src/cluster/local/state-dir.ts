@@ -60,7 +60,10 @@ export const readClusterInfo = async (files: Files, directory: StateDir): Promis
   if (text === undefined) return undefined;
   try {
     const info = JSON.parse(text) as Partial<ClusterInfo>;
-    return typeof info.url === "string" && typeof info.pid === "number" && typeof info.machine === "string"
+    return typeof info.url === "string" &&
+      URL.canParse(info.url) &&
+      typeof info.pid === "number" &&
+      typeof info.machine === "string"
       ? { url: info.url, pid: info.pid, machine: info.machine }
       : undefined;
   } catch {

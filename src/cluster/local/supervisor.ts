@@ -1,7 +1,8 @@
-import type { Children } from "../../runtime/children.js";
+import { type Children, isComponentReport, isHostReport } from "../../runtime/children.js";
 import type { Clock } from "../../runtime/clock.js";
 import type { Timers } from "../../runtime/timers.js";
 import { Component, type ComponentStatus } from "./component.js";
+import { agentRestart, controlPlaneRestart } from "./restart-policy.js";
 import type { StateDir } from "./state-dir.js";
 
 export interface SupervisorOptions {
@@ -34,8 +35,7 @@ export class Supervisor {
   constructor(options: SupervisorOptions) {
     this.#inOrder = options.inOrder ?? false;
     const doors = { children: options.children, timers: options.timers, clock: options.clock };
-    const changed = (status: ComponentStatus, url: string | undefined) => {
-      if (url !== undefined) this.#url = url;
+    const changed = (status: ComponentStatus) => {
       options.onStatus(status);
       for (const wake of [...this.#waiters]) wake();
     };
@@ -49,10 +49,10 @@ export class Supervisor {
           ...(this.#url === undefined ? [] : ["--port", new URL(this.#url).port]),
         ],
         logFile: options.directory.log("control-plane"),
-        keepAlive: true,
+        restartIn: controlPlaneRestart,
       },
       doors,
-      changed,
+      { changed, told: (message) => this.#told(message) },
     );
     this.#agents = options.hosts.map(
       (host) =>
@@ -69,10 +69,10 @@ export class Supervisor {
               ...(options.hostArgs?.get(host) ?? []),
             ],
             logFile: options.directory.log(host),
-            keepAlive: false,
+            restartIn: agentRestart,
           },
           doors,
-          changed,
+          { changed, told: () => undefined },
         ),
     );
   }
@@ -86,11 +86,19 @@ export class Supervisor {
     return this.#url;
   }
 
-  /** Resolves when each component is ready or has ended; false when one has ended, or when stopped before. */
+  get isStopping(): boolean {
+    return this.#stopping;
+  }
+
+  /**
+   * Resolves when each component is ready or has ended; false when one has ended, or when stopped before.
+   * @throws {FileFailure} a log cannot be written.
+   */
   async start(): Promise<boolean> {
     this.#controlPlane.start();
     if (!(await this.#settled(this.#controlPlane))) return false;
     for (const agent of this.#agents) {
+      if (this.#stopping) return false;
       agent.start();
       if (this.#inOrder) await this.#settled(agent);
     }
@@ -112,8 +120,14 @@ export class Supervisor {
     return this.#controlPlane.status;
   }
 
+  #told(message: unknown): void {
+    if (isComponentReport(message) && message.url !== undefined) this.#url = message.url;
+    if (isHostReport(message)) this.#agents.find(({ name }) => name === message.host)?.servedBy(message.pid);
+  }
+
   async #settled(component: Component): Promise<boolean> {
-    await this.#until(() => this.#stopping || component.status.state === "ready" || hasEnded(component.status));
+    const settled = ["ready", "restarting", ...ENDED];
+    await this.#until(() => this.#stopping || settled.includes(component.status.state));
     return !this.#stopping && component.status.state === "ready";
   }
 
@@ -130,4 +144,6 @@ export class Supervisor {
   }
 }
 
-const hasEnded = (status: ComponentStatus): boolean => ["stopped", "failed", "killed"].includes(status.state);
+const ENDED = ["stopped", "failed", "killed"];
+
+const hasEnded = (status: ComponentStatus): boolean => ENDED.includes(status.state);

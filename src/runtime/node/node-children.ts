@@ -1,22 +1,24 @@
 import { spawn } from "node:child_process";
-import { mkdirSync, openSync } from "node:fs";
+import { closeSync, mkdirSync, openSync } from "node:fs";
 import { dirname } from "node:path";
 import type { Child, ChildExit, Children, SpawnOptions } from "../children.js";
+import { FileFailure } from "../files.js";
 
 /** Children with a channel to their parent; they end themselves when it closes, so none outlives a killed parent. */
 export const nodeChildren = (): Children => ({
   spawn: (options: SpawnOptions): Child => {
-    mkdirSync(dirname(options.logFile), { recursive: true });
-    const log = openSync(options.logFile, "a", 0o600);
+    const log = openLog(options.logFile);
     const child = spawn(process.execPath, [options.module, ...options.args], {
       stdio: ["ignore", log, log, "ipc"],
       // Ctrl-C goes to the whole group of the terminal; children are to be stopped in order by their parent instead.
       detached: true,
     });
+    closeSync(log);
     return {
       pid: child.pid ?? 0,
       exited: new Promise<ChildExit>((resolve) => {
-        child.once("exit", (code, signal) => resolve({ code, signal }));
+        // Not "exit", which may come before the last messages.
+        child.once("close", (code, signal) => resolve({ code, signal }));
         child.once("error", () => resolve({ code: 1, signal: null }));
       }),
       onMessage: (listener) => void child.on("message", listener),
@@ -24,3 +26,13 @@ export const nodeChildren = (): Children => ({
     };
   },
 });
+
+/** @throws {FileFailure} */
+function openLog(path: string): number {
+  try {
+    mkdirSync(dirname(path), { recursive: true });
+    return openSync(path, "a", 0o600);
+  } catch (error) {
+    throw new FileFailure(path, String((error as NodeJS.ErrnoException).code), "append", { cause: error });
+  }
+}

@@ -64,7 +64,7 @@ export class NodeFiles implements Files {
   }
 
   async makeFolder(path: string, options?: { readonly mode?: number }): Promise<void> {
-    await attempt(path, "mkdir", () => mkdir(path, { recursive: true, mode: options?.mode ?? 0o755 }));
+    await attempt(path, "make folder", () => makeFolders(path, options?.mode ?? 0o755));
   }
 
   async list(path: string): Promise<string[]> {
@@ -126,9 +126,31 @@ async function inFolder<T>(path: string, work: () => Promise<T>): Promise<T> {
     if (codeOf(error) !== "ENOENT") {
       throw error;
     }
-    await mkdir(dirname(path), { recursive: true });
+    await makeFolders(dirname(path), 0o777);
     return work();
   }
+}
+
+/** Node's own recursion never ends where a folder cannot be made at all, as below /proc. */
+async function makeFolders(path: string, mode: number): Promise<void> {
+  try {
+    await mkdir(path, { mode });
+  } catch (error) {
+    if (codeOf(error) === "EEXIST") {
+      if (!(await stat(path)).isDirectory()) throw error;
+      return;
+    }
+    const above = dirname(path);
+    if (codeOf(error) !== "ENOENT" || (await isFolder(above))) {
+      throw error;
+    }
+    await makeFolders(above, mode);
+    await makeFolders(path, mode);
+  }
+}
+
+async function isFolder(path: string): Promise<boolean> {
+  return orAbsent(false, async () => (await stat(path)).isDirectory());
 }
 
 async function orAbsent<T, A>(absent: A, work: () => Promise<T>): Promise<T | A> {

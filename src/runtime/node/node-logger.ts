@@ -29,7 +29,7 @@ const SECRETS = [
 /** A logger on pino; writes synchronously, so that nothing is lost when the process dies. */
 export function createNodeLogger(options: NodeLoggerOptions = {}): Logger {
   const { level = "info", format = "pretty", colour = false } = options;
-  const destination = options.destination ?? pino.destination({ dest: 2, sync: true });
+  const destination = options.destination ?? standardError();
   const quoted = SECRETS.map((name) => `["${name}"]`);
   return new NodeLogger(
     pino(
@@ -43,6 +43,16 @@ export function createNodeLogger(options: NodeLoggerOptions = {}): Logger {
       format === "pretty" ? prettyStream(destination, colour) : destination,
     ),
   );
+}
+
+/** Bytes of lines that wait for a disk that is full; later ones are dropped. */
+const KEPT = 1024 * 1024;
+
+/** A log that cannot be written, as on a full disk, must not end the process whose log it is. */
+function standardError(): { write(line: string): void } {
+  const destination = pino.destination({ dest: 2, sync: true, maxLength: KEPT });
+  destination.on("error", () => undefined);
+  return destination;
 }
 
 class NodeLogger implements Logger {

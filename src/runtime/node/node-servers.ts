@@ -4,7 +4,14 @@ import { WebSocketServer } from "ws";
 import { DEFAULT_CLOSE_GRACE, DEFAULT_LISTEN_LIMITS } from "../listen-defaults.js";
 import type { Logger } from "../logger.js";
 import { splitTarget } from "../mounts.js";
-import { AddressInUse, type Listener, type ListenOptions, type Servers, type SocketAcceptor } from "../server.js";
+import {
+  AddressInUse,
+  AddressUnusable,
+  type Listener,
+  type ListenOptions,
+  type Servers,
+  type SocketAcceptor,
+} from "../server.js";
 import { answerBadRequest } from "./bad-request.js";
 import { flattenHeaders, HttpExchange } from "./http-exchange.js";
 import { NodeSocket } from "./node-socket.js";
@@ -78,7 +85,13 @@ class NodeListener implements Listener {
   async open(): Promise<void> {
     await new Promise<void>((resolve, reject) => {
       this.#server.once("error", (error: NodeJS.ErrnoException) => {
-        reject(error.code === "EADDRINUSE" ? new AddressInUse(this.address, this.#wantedPort) : error);
+        const { address } = this;
+        const port = this.#wantedPort;
+        reject(
+          error.code === "EADDRINUSE"
+            ? new AddressInUse(address, port)
+            : new AddressUnusable(address, port, error.code ?? error.message, { cause: error }),
+        );
       });
       this.#server.listen(this.#wantedPort, this.address, resolve);
     });

@@ -65,7 +65,7 @@ describe.each(Object.entries(OPENERS))("a database file that %s opens", (name, o
     const error = await refusal();
     expect(error).toBeInstanceOf(DatabaseUnusable);
     expect(error.message).toBe(
-      `the database ${path} cannot be used: file is not a database: it is not an SQLite database; move it and its -wal ` +
+      `the database ${path} cannot be used: it is not an SQLite database; move it and its -wal ` +
         "away to start from nothing, or name another one with --state-dir (of compute-cluster placement: --database)",
     );
   });
@@ -76,7 +76,7 @@ describe.each(Object.entries(OPENERS))("a database file that %s opens", (name, o
     const error = await refusal();
     expect(error).toBeInstanceOf(DatabaseUnusable);
     expect(error.message).toBe(
-      `the database ${path} cannot be used: database disk image is malformed: it is damaged; put a copy in its place, move ` +
+      `the database ${path} cannot be used: it is damaged; put a copy in its place, move ` +
         "it and its -wal away to start from nothing, or name another one with --state-dir (of compute-cluster placement: --database)",
     );
   });
@@ -95,7 +95,7 @@ describe.each(Object.entries(OPENERS))("a database file that %s opens", (name, o
     const error = await refusal();
     expect(error).toBeInstanceOf(DatabaseUnusable);
     expect(error.message).toMatch(
-      /^the database \S+\/state\.sqlite cannot be used: database is locked: another control plane or Placement uses it; stop that one, or name/,
+      /^the database \S+\/state\.sqlite cannot be used: another control plane or Placement uses it; stop that one, or name/,
     );
     opened.close();
   });
