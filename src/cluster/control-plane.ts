@@ -8,6 +8,7 @@ import { openClusterIronic, writeIronicConfig } from "./cluster-ironic.js";
 import { embeddedPlacement, outsidePlacement } from "./cluster-placement.js";
 import { createConductor } from "./conductor/create-conductor.js";
 import type { HolderListener } from "./conductor/host-leases.js";
+import { OwnServices } from "./conductor/own-services.js";
 import { createServiceDelete, type ServiceDeletePolicy } from "./conductor/service-delete.js";
 import { createTaskRunner, type TaskRunner } from "./conductor/task-runner.js";
 import { createTaskTable } from "./conductor/tasks/task-table.js";
@@ -30,6 +31,8 @@ export interface ControlPlaneOptions {
   readonly port: number;
   /** Seconds. */
   readonly serviceDownTime: number;
+  /** `[DEFAULT] report_interval`: seconds between heartbeats of the control plane's own services. Default 10. */
+  readonly reportInterval?: number;
   /** `[scheduler] max_attempts`, `max_placement_results` */
   readonly scheduler: { readonly maxAttempts: number; readonly maxPlacementResults: number };
   /** `[DEFAULT] allow_resize_to_same_host`, `migrate_max_retries`, `reclaim_instance_interval` (seconds). */
@@ -56,6 +59,9 @@ export interface ControlPlane {
   /** Takes no more requests, lets those that run end, closes the store. What is left to do is done at the next start. */
   stop(): Promise<void>;
 }
+
+/** Seconds between two heartbeats. */
+const REPORT_INTERVAL = 10;
 
 /** Tasks of the conductor that run at a time. */
 const CONCURRENT_TASKS = 32;
@@ -86,6 +92,13 @@ async function open(options: ControlPlaneOptions, opened: Opened): Promise<Contr
   const store = await openStore({ path: directory.database, runtime });
   opened.add(() => store.close());
   refuseOldServices(store, options.oldestServiceVersion);
+  const services = new OwnServices({
+    store,
+    host: runtime.processes.hostname,
+    runtime: { ...runtime, logger: logger.child({ service: "conductor" }) },
+    reportInterval: options.reportInterval ?? REPORT_INTERVAL,
+  });
+  opened.add(() => services.stop());
   ensureDefaultFlavors(store);
   const identity = createIdentity({ sql: store.database, clock, random, digests });
   const ironic = await openClusterIronic({ runtime, store, identity, directory, nodes: options.ironicNodes ?? 0 });
@@ -173,6 +186,7 @@ async function open(options: ControlPlaneOptions, opened: Opened): Promise<Contr
   // Nothing fails from here on.
   tasks.start();
   ironic.start();
+  services.start();
   return { url, store, stop: () => opened.close() };
 }
 

@@ -21,6 +21,7 @@ export interface ControlPlaneFlags {
 export type ControlPlaneConfig = Pick<
   ControlPlaneOptions,
   | "serviceDownTime"
+  | "reportInterval"
   | "scheduler"
   | "allowResizeToSameHost"
   | "migrateMaxRetries"
@@ -50,6 +51,7 @@ export const controlPlaneConfig = async (
   return {
     ...(placement === null ? {} : { placement }),
     serviceDownTime: effectiveDownTime(defaults.serviceDownTime, defaults.reportInterval),
+    reportInterval: defaults.reportInterval,
     scheduler: { maxAttempts: scheduler.maxAttempts, maxPlacementResults: scheduler.maxPlacementResults },
     allowResizeToSameHost: defaults.allowResizeToSameHost,
     migrateMaxRetries: defaults.migrateMaxRetries,

@@ -1,0 +1,77 @@
+import { SERVICE_VERSION } from "../../conductor/records/index.js";
+import type { Runtime } from "../../runtime/runtime.js";
+import type { CancelTimer } from "../../runtime/timers.js";
+import type { Store } from "../store/store.js";
+
+/** The services that a control plane is, beside its APIs, in the order in which the real one registers them. */
+const OWN = [
+  { binary: "nova-scheduler", topic: "scheduler" },
+  { binary: "nova-conductor", topic: "conductor" },
+];
+
+/** Milliseconds from joining the service group to the first heartbeat, as an agent's. */
+const FIRST_HEARTBEAT_DELAY = 5_000;
+
+/**
+ * The control plane's own rows in `compute service list`, with heartbeats as agents have them (spec 1.2, 2.5). A row that
+ * somebody deletes is not made again before the next start.
+ */
+export class OwnServices {
+  readonly #store: Store;
+  readonly #runtime: Pick<Runtime, "timers" | "logger">;
+  readonly #interval: number;
+  /** Ids of the rows, and whether the last heartbeat of each arrived. */
+  readonly #arrived: Map<number, boolean>;
+  #cancel: CancelTimer = () => undefined;
+
+  /** Registers them. @param options.reportInterval `[DEFAULT] report_interval`, seconds. @throws {ServiceTooOld} */
+  constructor(options: {
+    readonly store: Store;
+    readonly host: string;
+    readonly runtime: Pick<Runtime, "timers" | "logger">;
+    readonly reportInterval: number;
+  }) {
+    const { store, host, runtime, reportInterval } = options;
+    this.#store = store;
+    this.#runtime = runtime;
+    this.#interval = reportInterval * 1000;
+    this.#arrived = store.transaction(() => new Map(OWN.map((own) => [register(store, { ...own, host }), true])));
+  }
+
+  start(): void {
+    this.#cancel = this.#runtime.timers.after(FIRST_HEARTBEAT_DELAY, () => this.#beat());
+  }
+
+  stop(): void {
+    this.#cancel();
+  }
+
+  #beat(): void {
+    for (const [id, arrived] of this.#arrived) {
+      try {
+        this.#store.services.reportState(id);
+        this.#arrived.set(id, true);
+      } catch (err) {
+        // Told once: it fails again at every further heartbeat, for as long as this process runs.
+        if (arrived) this.#runtime.logger.error("a service of the control plane could not be reported", { id, err });
+        this.#arrived.set(id, false);
+      }
+    }
+    this.#cancel = this.#runtime.timers.after(this.#interval, () => this.#beat());
+  }
+}
+
+/** @returns the id of the row, which is made or brought up to this version. */
+function register(
+  { services }: Store,
+  own: { readonly host: string; readonly binary: string; readonly topic: string },
+): number {
+  const known = services.getByHost(own.host, own.binary);
+  if (known === null) {
+    return services.create({ ...own, version: SERVICE_VERSION }).id;
+  }
+  if (known.version !== SERVICE_VERSION) {
+    services.update(known.id, { version: SERVICE_VERSION });
+  }
+  return known.id;
+}
