@@ -7,6 +7,7 @@ import type { Identity } from "./identity/identity.js";
 import { inProcessHttp } from "./in-process-http.js";
 import { createPlacement } from "./placement/service.js";
 import type { Store } from "./store/store.js";
+import { Turns } from "./turns.js";
 
 /** The Placement of a cluster, as conductor and scheduler reach it, and how agents are told to. */
 export interface ClusterPlacement {
@@ -47,7 +48,7 @@ export const embeddedPlacement = (options: {
   });
   const token = () => identity.issueServiceToken("nova");
   return {
-    http: inProcessHttp(IN_PROCESS, service.handle),
+    http: inProcessHttp(IN_PROCESS, service.handle, new Turns(runtime)),
     access: new CachedAccess(runtime.clock, async () => {
       const issued = token();
       return {

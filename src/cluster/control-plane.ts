@@ -22,6 +22,7 @@ import { ensureUsable } from "./local/usable-state-dir.js";
 import { createScheduler } from "./scheduler/scheduler.js";
 import { openStore } from "./store/open-store.js";
 import type { Store } from "./store/store.js";
+import { Turns } from "./turns.js";
 
 export interface ControlPlaneOptions {
   readonly runtime: Runtime;
@@ -152,6 +153,7 @@ async function open(options: ControlPlaneOptions, opened: Opened): Promise<Contr
       },
     }),
     concurrency: CONCURRENT_TASKS,
+    turns: new Turns(runtime),
     logger: logger.child({ service: "conductor" }),
   });
   runner = tasks;

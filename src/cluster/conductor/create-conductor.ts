@@ -6,6 +6,7 @@ import type { Socket } from "../../runtime/socket.js";
 import type { CancelTimer } from "../../runtime/timers.js";
 import { equalInConstantTime } from "../constant-time.js";
 import type { Store } from "../store/store.js";
+import { Turns } from "../turns.js";
 import type { AgentBus } from "./agent-bus.js";
 import { AgentMessages } from "./agent-messages.js";
 import { Dispatcher } from "./dispatcher.js";
@@ -154,7 +155,7 @@ class Conductor implements ConductorServer {
     session.heard();
     const message = readFrame(text);
     if (Array.isArray(message)) {
-      this.#takeBatch(session, message);
+      this.#takeBatch(session, message).catch((error: unknown) => this.#failed(session, error));
       return;
     }
     const response = this.#handle(session, message as Message);
@@ -165,15 +166,28 @@ class Conductor implements ConductorServer {
     }
   }
 
-  #takeBatch(session: Session, batch: readonly Message[]): void {
-    Promise.all(batch.map((message) => this.#handle(session, message)))
-      .then((responses) => {
-        const answers = responses.filter((response) => response !== undefined);
-        if (answers.length > 0) {
-          session.send(answers);
-        }
-      })
-      .catch((error: unknown) => this.#failed(session, error));
+  /** The answers together, as the standard has it; others have their turn between the messages. */
+  async #takeBatch(session: Session, batch: readonly Message[]): Promise<void> {
+    const turns = new Turns(this.#options.runtime);
+    const responses: ReturnType<Dispatcher["dispatch"]>[] = [];
+    for (const message of batch) {
+      if (session.closed) {
+        return;
+      }
+      const response = this.#handle(session, message);
+      if (response instanceof Promise) {
+        // It is awaited below, perhaps after others had their turn.
+        response.catch(() => undefined);
+      }
+      responses.push(response);
+      if (turns.due) {
+        await turns.give();
+      }
+    }
+    const answers = (await Promise.all(responses)).filter((response) => response !== undefined);
+    if (answers.length > 0) {
+      session.send(answers);
+    }
   }
 
   #handle(session: Session, message: Message): ReturnType<Dispatcher["dispatch"]> {

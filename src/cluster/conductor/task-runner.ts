@@ -1,5 +1,6 @@
 import type { Logger } from "../../runtime/logger.js";
 import type { Store } from "../store/store.js";
+import type { Turns } from "../turns.js";
 import type { StoredTask, Task } from "./task.js";
 
 /** What a task's flow is told about its run. */
@@ -47,8 +48,10 @@ export function createTaskRunner(options: {
   readonly table: TaskTable;
   readonly concurrency: number;
   readonly logger: Logger;
+  /** Absent: nobody else waits for this process. */
+  readonly turns?: Turns;
 }): TaskRunner {
-  const { store, table, concurrency, logger } = options;
+  const { store, table, concurrency, logger, turns } = options;
   /** Tasks known, not yet running; in their order. */
   let waiting: StoredTask[] = [];
   const running = new Map<number, Promise<void>>();
@@ -59,6 +62,7 @@ export function createTaskRunner(options: {
   let state: "new" | "serving" | "stopped" = "new";
   let stale = false;
   let woken = false;
+  let yielding = false;
   let idlers: (() => void)[] = [];
 
   /** Never throws: it runs in callbacks, where nobody could catch it. */
@@ -81,15 +85,27 @@ export function createTaskRunner(options: {
     const left: StoredTask[] = [];
     for (const stored of waiting) {
       const { instanceUuid } = stored.task;
-      if (running.size < concurrency && !passed.has(instanceUuid)) begin(stored);
+      if (running.size < concurrency && !passed.has(instanceUuid) && !othersAreDue()) begin(stored);
       else left.push(stored);
       passed.add(instanceUuid);
     }
     waiting = left;
-    if (running.size === 0 && waiting.length === 0 && !stale) {
+    if (running.size === 0 && !yielding && waiting.length === 0 && !stale) {
       for (const idler of idlers) idler();
       idlers = [];
     }
+  }
+
+  /** A flow that waits for nobody goes on to its end at once: a thousand builds would hold up every request. */
+  function othersAreDue(): boolean {
+    if (turns?.due && !yielding) {
+      yielding = true;
+      void turns.give().then(() => {
+        yielding = false;
+        pump();
+      });
+    }
+    return yielding;
   }
 
   function begin(stored: StoredTask): void {

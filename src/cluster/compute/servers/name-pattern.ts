@@ -1,11 +1,10 @@
 import { RE2JS } from "re2js";
+import type { Turns } from "../../turns.js";
 
 /** Characters of a pattern; a name has no more. */
 const LONGEST = 255;
 /** Members of a pattern when its counted repetitions are written out; each costs time with each character of a name. */
 const MOST_MEMBERS = 500;
-/** Steps of the matcher after which others get their turn: some 20 ms at worst. */
-const SLICE = 400_000;
 
 /**
  * A regular expression of a user, found anywhere in a text, letter case ignored: what Nova's filters take, which Python
@@ -31,25 +30,14 @@ export class NamePattern {
     return this.#expression.test(name);
   }
 
-  /**
-   * Those whose name matches, in their order. However many they are, nobody else waits for them.
-   * @param pause lets others have their turn
-   */
-  async select<T>(
-    members: readonly T[],
-    nameOf: (member: T) => string,
-    pause: () => Promise<void>,
-  ): Promise<readonly T[]> {
+  /** Those whose name matches, in their order. */
+  async select<T>(members: readonly T[], nameOf: (member: T) => string, turns: Turns): Promise<readonly T[]> {
     const found: T[] = [];
-    let steps = 0;
     for (const member of members) {
-      const name = nameOf(member);
-      steps += this.#expression.programSize() * (name.length + 1);
-      if (steps > SLICE) {
-        steps = 0;
-        await pause();
+      if (turns.due) {
+        await turns.give();
       }
-      if (this.matches(name)) {
+      if (this.matches(nameOf(member))) {
         found.push(member);
       }
     }

@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { isNamePattern, NamePattern } from "../../../../src/cluster/compute/servers/name-pattern.js";
+import { Turns } from "../../../../src/cluster/turns.js";
 
 const LONG = "a".repeat(255);
 
@@ -59,14 +60,15 @@ describe("a pattern of names", () => {
   test("however many names there are, others have their turn between them", async () => {
     const pattern = new NamePattern(`${"(a|a)".repeat(40)}b`);
     const names = Array.from({ length: 1_000 }, (_, index) => `${LONG}${index === 500 ? "b" : ""}`);
+    let now = 0;
     let pauses = 0;
-    const found = await pattern.select(
-      names,
-      (name) => name,
-      async () => {
+    const clock = { monotonic: () => (now += 3) };
+    const timers = {
+      sleep: async () => {
         pauses += 1;
       },
-    );
+    };
+    const found = await pattern.select(names, (name) => name, new Turns({ clock, timers }));
     expect(found).toEqual([`${LONG}b`]);
     expect(pauses).toBeGreaterThan(50);
   });

@@ -6,6 +6,7 @@ import {
   type TaskTable,
 } from "../../../../../src/cluster/conductor/task-runner.js";
 import { openStore } from "../../../../../src/cluster/store/open-store.js";
+import { Turns } from "../../../../../src/cluster/turns.js";
 import { createVirtualRuntime } from "../../../../../src/runtime/virtual/index.js";
 
 const A = "aaaaaaaa-0000-4000-8000-000000000001";
@@ -42,7 +43,8 @@ async function bench(concurrency: number) {
     delete_resized: flow,
     delete_local: flow,
   };
-  const create = () => createTaskRunner({ store, table, concurrency, logger: runtime.logger });
+  const create = (turns?: Turns) =>
+    createTaskRunner({ store, table, concurrency, logger: runtime.logger, ...(turns ? { turns } : {}) });
   const settle = async () => {
     for (let turn = 0; turn < 10; turn += 1) await Promise.resolve();
   };
@@ -55,6 +57,34 @@ async function bench(concurrency: number) {
 }
 
 describe("task runner", () => {
+  it("lets others have their turn before it begins more", async () => {
+    const { store, create, started, end, settle } = await bench(2);
+    for (const [uuid, name] of [
+      [A, "a1"],
+      [B, "b1"],
+    ] as const)
+      store.tasks.add(taskOf(uuid, name));
+    let now = 0;
+    let resume = (): void => undefined;
+    const timers = {
+      sleep: () =>
+        new Promise<void>((resolve) => {
+          resume = resolve;
+        }),
+    };
+    const runner = create(new Turns({ clock: { monotonic: () => now }, timers }));
+    now = 100;
+    runner.start();
+    await settle();
+    expect(started).toEqual([]);
+    resume();
+    await settle();
+    expect(started).toEqual(["a1", "b1"]);
+    await end("a1");
+    await end("b1");
+    await runner.idle();
+  });
+
   it("runs several instances at a time, and the tasks of one instance one after the other, in their order", async () => {
     const { store, create, started, end } = await bench(2);
     for (const [uuid, name] of [

@@ -1,0 +1,28 @@
+import type { Clock } from "../runtime/clock.js";
+import type { Timers } from "../runtime/timers.js";
+
+/** Milliseconds of work after which others get their turn. */
+const TURN = 20;
+
+/** Keeps long work from holding everybody else up: between its steps it asks whether others are due, and lets them go first. */
+export class Turns {
+  readonly #clock: Pick<Clock, "monotonic">;
+  readonly #timers: Pick<Timers, "sleep">;
+  #since: number;
+
+  constructor({ clock, timers }: { readonly clock: Pick<Clock, "monotonic">; readonly timers: Pick<Timers, "sleep"> }) {
+    this.#clock = clock;
+    this.#timers = timers;
+    this.#since = clock.monotonic();
+  }
+
+  get due(): boolean {
+    return this.#clock.monotonic() - this.#since > TURN;
+  }
+
+  /** Lets others go first. What was read before may be otherwise afterwards. */
+  async give(): Promise<void> {
+    await this.#timers.sleep(0);
+    this.#since = this.#clock.monotonic();
+  }
+}

@@ -1,0 +1,22 @@
+import { expect, test } from "vitest";
+import { Turns } from "../../../src/cluster/turns.js";
+
+test("others are due after 20 ms of work, and again after 20 ms more", async () => {
+  let now = 0;
+  let pauses = 0;
+  const timers = {
+    sleep: async () => {
+      pauses += 1;
+      now += 1_000;
+    },
+  };
+  const turns = new Turns({ clock: { monotonic: () => now }, timers });
+  const due: boolean[] = [];
+  for (let step = 0; step < 6; step += 1) {
+    due.push(turns.due);
+    if (turns.due) await turns.give();
+    now += 8;
+  }
+  expect(due).toEqual([false, false, false, true, false, false]);
+  expect(pauses).toBe(1);
+});
