@@ -1,4 +1,5 @@
 import { type Meta, type Outcome, type ResponseFrame, RPC_CODES, type RpcId } from "../../conductor/wire/frames.js";
+import { DOOR_LIMITS, excessOf, excessText } from "../http/door-limits.js";
 import { respond } from "./session.js";
 
 /** A request in the standard's form, with what may be left out filled in. */
@@ -17,7 +18,7 @@ export type Message =
   | { readonly kind: "refused"; readonly response: ResponseFrame };
 
 /** Messages of one batch; more are refused. */
-const LONGEST_BATCH = 1_000;
+const LONGEST_BATCH = 100;
 
 const META_CHECKS: Readonly<Record<keyof Meta, (value: unknown) => boolean>> = {
   host: isName,
@@ -29,6 +30,10 @@ const META_CHECKS: Readonly<Record<keyof Meta, (value: unknown) => boolean>> = {
 
 /** Takes a text frame apart: one message, or the list of a batch. Never throws. */
 export function readFrame(text: string): Message | readonly Message[] {
+  const excess = excessOf(text, DOOR_LIMITS.wire);
+  if (excess) {
+    return refused(null, RPC_CODES.invalidRequest, excessText(excess, DOOR_LIMITS.wire, "frame"));
+  }
   let value: unknown;
   try {
     value = JSON.parse(text);

@@ -1,11 +1,5 @@
 import type { ServiceRequest } from "../../runtime/service.js";
-import { isObject } from "./json.js";
-
-/** Bytes; `[oslo_middleware] max_request_body_size`. */
-export const MAX_REQUEST_BODY = 114_688;
-
-/** Nothing that a client has reason to send is nested deeper. */
-const MAX_DEPTH = 32;
+import { DOOR_LIMITS, excessOf } from "./door-limits.js";
 
 export type JsonBody =
   | { readonly kind: "json"; readonly value: unknown }
@@ -17,19 +11,15 @@ export type JsonBody =
 
 export const readJson = (request: Pick<ServiceRequest, "body" | "headers">): JsonBody => {
   const { body } = request;
-  if (body.length > MAX_REQUEST_BODY || Buffer.byteLength(body) > MAX_REQUEST_BODY) return { kind: "too-large" };
+  const excess = excessOf(body, DOOR_LIMITS.nova);
+  if (excess === "bytes" || excess === "members") return { kind: "too-large" };
   if (body === "") return { kind: "empty" };
   const contentType = (request.headers["content-type"] ?? "application/json").split(";")[0]?.trim().toLowerCase() ?? "";
   if (contentType !== "application/json") return { kind: "other-type", contentType };
+  if (excess === "depth") return { kind: "not-json" };
   try {
-    const value: unknown = JSON.parse(body);
-    return deeperThan(value, MAX_DEPTH) ? { kind: "not-json" } : { kind: "json", value };
+    return { kind: "json", value: JSON.parse(body) };
   } catch {
     return { kind: "not-json" };
   }
-};
-
-const deeperThan = (value: unknown, levels: number): boolean => {
-  if (!Array.isArray(value) && !isObject(value)) return false;
-  return levels === 0 || Object.values(value).some((item) => deeperThan(item, levels - 1));
 };

@@ -1,3 +1,4 @@
+import { MOST_CONSUMERS } from "../../conductor/operator-methods.js";
 import { readConsumer } from "../../placement/consumer-allocations.js";
 import { PlacementError } from "../../placement/errors.js";
 import { readProviderAllocations } from "../../placement/provider-allocations.js";
@@ -72,7 +73,11 @@ export class OrphanFinder {
     if (suspects.length === 0) return [];
     const { conductor, placement, context } = this.#parts;
     const uuids = suspects.map(({ consumer }) => consumer);
-    const underWay = new Set(await conductor.call("consumers_under_way", { uuids }));
+    const underWay = new Set<string>();
+    for (let from = 0; from < uuids.length; from += MOST_CONSUMERS) {
+      const some = { uuids: uuids.slice(from, from + MOST_CONSUMERS) };
+      for (const uuid of await conductor.call("consumers_under_way", some)) underWay.add(uuid);
+    }
     const orphans: Orphan[] = [];
     for (const suspect of suspects.filter(({ consumer }) => !underWay.has(consumer))) {
       const held = await readConsumer(placement, suspect.consumer, context);

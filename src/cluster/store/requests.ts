@@ -1,4 +1,5 @@
 import { BUILD_REQUEST, type BuildRequest, REQUEST_SPEC, type RequestSpec } from "../../conductor/records/index.js";
+import { consumersUnderWay } from "./consumers-under-way.js";
 import type { RequestStore } from "./store.js";
 import type { StoreContext } from "./store-context.js";
 import { Table, tableOf } from "./table.js";
@@ -44,6 +45,10 @@ export class Requests implements RequestStore {
 
   buildRequests(projectId?: string): BuildRequest[] {
     return this.#builds.many("?1 IS NULL OR project_id = ?1 ORDER BY id DESC", projectId ?? null);
+  }
+
+  consumersUnderWay(consumers: readonly string[], endedAfter: number): string[] {
+    return consumersUnderWay(this.#context.sql, consumers, endedAfter);
   }
 
   destroyBuildRequest(instanceUuid: string): boolean {

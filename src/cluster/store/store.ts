@@ -221,6 +221,11 @@ export interface RequestStore {
   createBuildRequest(request: Omit<BuildRequest, "createdAt">): void;
   buildRequest(instanceUuid: string): BuildRequest | null;
   buildRequests(projectId?: string): BuildRequest[];
+  /**
+   * Consumers of allocations that a build or a move still works on.
+   * @param endedAfter a migration that ended later counts; ms
+   */
+  consumersUnderWay(consumers: readonly string[], endedAfter: number): string[];
   /** False when it was not there: the build was cancelled (or is under way). */
   destroyBuildRequest(instanceUuid: string): boolean;
 }

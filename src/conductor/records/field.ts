@@ -79,8 +79,9 @@ export function nullable<T>(inner: Field<T>): Field<T | null> {
   return field(Unsafe({ ...inner, ...withNull, type: [...[inner.type].flat(), "null"] }));
 }
 
-export function listOf<T>(items: Field<T>): Field<readonly T[]> {
-  return field(Unsafe({ type: "array", items }));
+/** @param maxItems where each costs more than its reading; `DOOR_LIMITS.wire` bounds every list */
+export function listOf<T>(items: Field<T>, maxItems?: number): Field<readonly T[]> {
+  return field(Unsafe({ type: "array", items, ...(maxItems === undefined ? {} : { maxItems }) }));
 }
 
 /** Any keys, values of one kind. */

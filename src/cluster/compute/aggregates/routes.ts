@@ -39,6 +39,7 @@ export const aggregateRoutes = (deps: ComputeDeps): readonly ComputeRoute[] => [
     answer: (call) => {
       const { cache } = call.body(CACHE_IMAGES);
       requireAdmin(call, "compute:aggregates:images");
+      if (new Set(cache.map(({ id }) => id)).size < cache.length) throw badRequest("Duplicate images in request");
       findAggregate(deps, call);
       const unknown = cache.find(({ id }) => !deps.imageExists(id));
       if (unknown) throw badRequest(`Image ${unknown.id} could not be found.`);

@@ -52,5 +52,5 @@ export const SET_METADATA = schemas<{
 
 export const CACHE_IMAGES = schemas<{ readonly cache: readonly { readonly id: string }[] }>([
   81,
-  only("cache", { type: "array", minItems: 1, uniqueItems: true, items: only("id", UUID_TEXT) }),
+  only("cache", { type: "array", minItems: 1, items: only("id", UUID_TEXT) }),
 ]);

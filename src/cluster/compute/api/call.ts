@@ -1,5 +1,6 @@
 import type { ServiceRequest } from "../../../runtime/service.js";
 import type { Credentials } from "../../credentials.js";
+import { MOST_PARAMETERS } from "../../http/door-limits.js";
 import type { Json } from "../../http/json.js";
 import type { Query } from "../../http/query.js";
 import { readJson } from "../../http/read-json.js";
@@ -68,6 +69,10 @@ export class Call {
 
   /** @throws {Fault} 400 */
   checkQuery(schemas: SchemaVersions<unknown>): void {
+    const { length } = this.query.entries;
+    if (length > MOST_PARAMETERS) {
+      throw badRequest(`The query has ${length} parameters; there may be ${MOST_PARAMETERS}.`);
+    }
     this.#validator.query(this.query, schemas, this.version);
   }
 }

@@ -32,6 +32,15 @@ const ajv = new Ajv({
   code: { optimize: false },
 });
 
+// Ajv compares objects pair by pair. The schemas ask it of texts only.
+ajv.removeKeyword("uniqueItems").addKeyword({
+  keyword: "uniqueItems",
+  type: "array",
+  schemaType: "boolean",
+  validate: (wanted: boolean, items: readonly unknown[]) =>
+    !wanted || new Set(items.map((item) => JSON.stringify(item))).size === items.length,
+});
+
 /** A schema is a constant of the program, and so is what is compiled of it, when it is first needed. */
 const COMPILED = new WeakMap<Schema, ValidateFunction>();
 
@@ -72,7 +81,7 @@ type Input = "field/attribute" | "query parameters";
 /** The error that Python's jsonschema would report: the one nearest to the root, alternatives as a whole. */
 const describe = (errors: readonly ErrorObject[], value: unknown, what: Input): string => {
   const whole = errors.filter(({ schemaPath }) => !/\/(any|one)Of\/\d/.test(schemaPath));
-  const best = (whole.length > 0 ? whole : errors).toSorted((a, b) => pathOf(a).length - pathOf(b).length)[0];
+  const best = nearest(whole.length > 0 ? whole : errors);
   if (!best) return "Malformed request body";
   const path = pathOf(best);
   if (best.keyword === "format" && best.params.format === "name") return INVALID_NAME;
@@ -82,6 +91,17 @@ const describe = (errors: readonly ErrorObject[], value: unknown, what: Input): 
   return field === undefined
     ? message
     : `Invalid input for ${what} ${field}. Value: ${pythonStr(best.data ?? value)}. ${message}`;
+};
+
+/** The first of those nearest to the root; there may be thousands. */
+const nearest = (errors: readonly ErrorObject[]): ErrorObject | undefined => {
+  let best: ErrorObject | undefined;
+  let depth = Number.POSITIVE_INFINITY;
+  for (const error of errors) {
+    const { length } = pathOf(error);
+    if (length < depth) [best, depth] = [error, length];
+  }
+  return best;
 };
 
 const pathOf = ({ instancePath }: ErrorObject): string[] =>

@@ -1,6 +1,5 @@
 import { ComputeHostNotFound, ConductorError, ServiceNotFound } from "../../../conductor/errors.js";
 import type { OperatorMethods } from "../../../conductor/operator-methods.js";
-import { FINAL_MIGRATION_STATUSES } from "../../../conductor/records/index.js";
 import type { Clock } from "../../../runtime/clock.js";
 import type { Store } from "../../store/store.js";
 import { type MethodTable, reads, writes } from "./method-table.js";
@@ -13,7 +12,7 @@ export function operatorMethods(store: Store, clock: Clock): MethodTable<Operato
   return {
     instance_mapping: reads(({ uuid }) => store.mappings.instance(uuid)?.cell ?? null),
     instances_of_cell: reads(() => instancesOfCell(store)),
-    consumers_under_way: reads(({ uuids }) => uuids.filter((uuid) => isUnderWay(store, clock, uuid))),
+    consumers_under_way: reads(({ uuids }) => store.requests.consumersUnderWay(uuids, clock.now() - GRACE)),
     host_aggregates: reads(() => store.aggregates.list().map(({ uuid, name, hosts }) => ({ uuid, name, hosts }))),
     host_mapping: reads(({ host }) => store.mappings.host(host)),
     ironic_compute_node_move: writes(({ node, host }) => moveNode(store, node, host)),
@@ -25,28 +24,6 @@ function instancesOfCell(store: Store): string[] {
     .list({ sort: [{ key: "createdAt", direction: "asc" }] })
     .map(({ uuid }) => uuid)
     .filter((uuid) => store.mappings.instance(uuid)?.cell === "cell1");
-}
-
-/**
- * A claim comes before the record that explains it: a build's before its host, a move's before its destination. What a
- * migration holds is given back after its status says that it has ended.
- */
-function isUnderWay(store: Store, clock: Clock, consumer: string): boolean {
-  if (store.requests.buildRequest(consumer)) return true;
-  const migration = store.migrations.getByUuid(consumer);
-  if (migration) {
-    const { status, updatedAt, createdAt } = migration;
-    return !FINAL_MIGRATION_STATUSES.includes(status) || clock.now() - (updatedAt ?? createdAt) < GRACE;
-  }
-  const instance = store.instances.get(consumer);
-  if (!instance) return false;
-  return (
-    instance.taskState !== null ||
-    (instance.vmState === "building" && instance.host === null) ||
-    store.migrations
-      .byFilters({ instanceUuid: consumer })
-      .some(({ status }) => !FINAL_MIGRATION_STATUSES.includes(status))
-  );
 }
 
 /** Spec 7.6, with Nova's texts. */

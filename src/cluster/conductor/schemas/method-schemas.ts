@@ -1,5 +1,6 @@
 import type { AgentMethod, AgentMethods } from "../../../conductor/agent-methods.js";
 import type { ConductorMethod, ConductorMethods, ParamsOf, ResultOf } from "../../../conductor/methods.js";
+import { MOST_CONSUMERS } from "../../../conductor/operator-methods.js";
 import {
   amount,
   anyObject,
@@ -161,7 +162,7 @@ export const CONDUCTOR_PARAMS: ParamsSchemas<ConductorMethods, ConductorMethod> 
   placement_access: {},
   instance_mapping: { uuid: name },
   instances_of_cell: {},
-  consumers_under_way: { uuids: listOf(name) },
+  consumers_under_way: { uuids: listOf(name, MOST_CONSUMERS) },
   host_aggregates: {},
   host_mapping: { host: name },
   ironic_compute_node_move: { node: name, host: name },

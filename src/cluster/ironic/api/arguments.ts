@@ -1,4 +1,4 @@
-import { pythonRepr } from "../../http/python-repr.js";
+import { pythonRepr, pythonStr } from "../../http/python-repr.js";
 import type { Query } from "../../http/query.js";
 import { isUuidLike, normalizeUuid } from "../../placement/json/uuid.js";
 import { IronicError } from "../ironic-error.js";
@@ -10,13 +10,13 @@ const ACCEPTED = [...TRUE, ...FALSE].sort();
 /** @throws {IronicError} 400 */
 export const booleanArgument = (name: string, value: unknown): boolean => {
   if (typeof value === "boolean") return value;
-  const text = String(value).trim().toLowerCase();
+  const text = pythonStr(value).trim().toLowerCase();
   if (TRUE.includes(text)) return true;
   if (FALSE.includes(text)) return false;
   const accepted = ACCEPTED.map(pythonRepr).join(", ");
   throw new IronicError(
     400,
-    `Invalid ${name}: Unrecognized value ${pythonRepr(String(value))}, acceptable values are: ${accepted}`,
+    `Invalid ${name}: Unrecognized value ${pythonRepr(pythonStr(value))}, acceptable values are: ${accepted}`,
   );
 };
 

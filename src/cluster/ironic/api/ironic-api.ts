@@ -3,6 +3,7 @@ import type { Logger } from "../../../runtime/logger.js";
 import type { ServiceHandler, ServiceRequest, ServiceResponse } from "../../../runtime/service.js";
 import type { Timers } from "../../../runtime/timers.js";
 import type { ValidateToken } from "../../credentials.js";
+import { DOOR_LIMITS, excessOf, excessText } from "../../http/door-limits.js";
 import { Query } from "../../http/query.js";
 import { newRequestId } from "../../http/request-id.js";
 import { Router } from "../../http/router.js";
@@ -100,9 +101,11 @@ const refusal = ({ validate }: IronicApiOptions, { headers, baseUrl }: ServiceRe
   return ironicFault(403, "Access was denied to the following resource: baremetal:node:get");
 };
 
-/** @throws {IronicError} 400 */
+/** @throws {IronicError} 400, 413 */
 const readBody = (text: string): unknown => {
   if (text === "") return {};
+  const excess = excessOf(text, DOOR_LIMITS.ironic);
+  if (excess) throw new IronicError(excess === "depth" ? 400 : 413, excessText(excess, DOOR_LIMITS.ironic));
   try {
     return JSON.parse(text);
   } catch (error) {

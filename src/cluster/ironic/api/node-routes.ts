@@ -1,4 +1,5 @@
 import type { Random } from "../../../runtime/random.js";
+import { DOOR_LIMITS, excessOf, excessText } from "../../http/door-limits.js";
 import { isUuidLike, normalizeUuid } from "../../placement/json/uuid.js";
 import type { IronicConductor } from "../conductor.js";
 import { IronicError, nodeNotFound, notAcceptable } from "../ironic-error.js";
@@ -112,7 +113,13 @@ const update = async ({ nodes, conductor }: ApiParts, view: ViewContext, call: I
   if (inTransition && !(node.maintenance && isRelease)) {
     throw new IronicError(409, `Node ${call.params.node} can not be updated while a state transition is in progress.`);
   }
-  const changes = changesOf(node, applyPatch(documentOf(node), patch));
+  const document = applyPatch(documentOf(node), patch);
+  // Each operation may put its value deeper than the one before.
+  const excess = excessOf(JSON.stringify(document), DOOR_LIMITS.ironic);
+  if (excess) {
+    throw new IronicError(400, `The node would be too large: ${excessText(excess, DOOR_LIMITS.ironic, "node")}`);
+  }
+  const changes = changesOf(node, document);
   if (typeof changes.name === "string") {
     checkName(
       changes.name,

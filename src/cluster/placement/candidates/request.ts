@@ -1,3 +1,4 @@
+import { MOST_GROUPS } from "../../http/door-limits.js";
 import {
   type AggregateFilter,
   inTree,
@@ -104,6 +105,9 @@ function parseGroups(call: Call): RequestGroup[] {
     if (match === null) continue;
     const suffix = match[2] ?? "";
     const group = groups.get(suffix) ?? { suffix, ...NOTHING };
+    if (!groups.has(suffix) && groups.size === MOST_GROUPS) {
+      throw badRequest(`A request has at most ${MOST_GROUPS} groups.`, ErrorCode.badQueryValue);
+    }
     groups.set(suffix, { ...group, ...parsePart(call, match[1] ?? "", suffix, value) });
   }
   return [...groups.values()];

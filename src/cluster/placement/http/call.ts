@@ -1,5 +1,6 @@
 import type { Random } from "../../../runtime/random.js";
 import type { ServiceRequest } from "../../../runtime/service.js";
+import { DOOR_LIMITS, excessOf, excessText } from "../../http/door-limits.js";
 import { explain } from "../json/explain.js";
 import { JsonDecodeError, parsePythonJson } from "../json/python-json.js";
 import { dictOf, toPlain } from "../json/python-value.js";
@@ -11,7 +12,7 @@ import type { Provider } from "../model/records.js";
 import type { PlacementTuning } from "../options.js";
 import type { Action } from "../policy/default-rules.js";
 import type { Changing } from "../store/context.js";
-import { badRequest } from "./http-error.js";
+import { badRequest, HttpError } from "./http-error.js";
 import type { Query } from "./query.js";
 
 /** A request on its way through a handler. */
@@ -52,15 +53,24 @@ export interface Answer {
 
 export const NO_CONTENT: Answer = { status: 204 };
 
+/** Characters of a body from which on it is no longer said what is wrong with it: that would repeat all of it twice. */
+const EXPLAINED = 65_536;
+
 /**
  * Parses and validates the body.
- * @throws {HttpError} 400, worded as Python's json and jsonschema do.
+ * @throws {HttpError} 400, worded as Python's json and jsonschema do; 413 beyond the limits of this door.
  */
 export function readJson(call: Call, schema: Schema): unknown {
   const text = call.request.body;
+  const excess = excessOf(text, DOOR_LIMITS.placement);
+  if (excess === "depth") throw badRequest(`Malformed JSON: ${excessText(excess, DOOR_LIMITS.placement)}`);
+  if (excess) throw new HttpError(413, excessText(excess, DOOR_LIMITS.placement));
   const quick = parseQuickly(text);
   if (quick !== undefined && validatorFor(schema)(quick)) return quick;
   try {
+    if (quick !== undefined && text.length > EXPLAINED) {
+      throw badRequest("JSON does not validate: the body is too large to say where; send less of it to be told.");
+    }
     const value = parsePythonJson(text);
     const problem = explain(schema, value, isUuidLike);
     if (problem !== undefined) throw badRequest(`JSON does not validate: ${problem}`);

@@ -32,6 +32,7 @@ const STATUSES: Readonly<Record<number, readonly [title: string, explanation: st
   405: ["Method Not Allowed", MALFORMED],
   406: ["Not Acceptable", MALFORMED],
   409: ["Conflict", "There was a conflict when trying to complete your request."],
+  413: ["Request Entity Too Large", "The body of your request was too large for this server."],
   415: ["Unsupported Media Type", MALFORMED],
 };
 /** Statuses that are explained by what was asked. */

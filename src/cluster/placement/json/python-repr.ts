@@ -26,8 +26,12 @@ export function reprFloat(value: number): string {
   return Number.isInteger(value) ? `${value}.0` : String(value);
 }
 
+/** Printable ASCII without quotes and backslashes: most of what there is. */
+const PLAIN = /^[ !#-&(-[\]-~]*$/;
+
 /** `repr` of a `str`. */
 export function reprString(text: string): string {
+  if (PLAIN.test(text)) return `'${text}'`;
   const quote = text.includes("'") && !text.includes('"') ? '"' : "'";
   let out = quote;
   for (const char of text) {
@@ -82,7 +86,7 @@ class PrettyPrinter {
 
   format(value: PythonValue, indent: number, allowance: number, level: number): void {
     const whole = render(value, true);
-    if (codePoints(whole) > this.#width - indent - allowance) {
+    if (longerThan(whole, this.#width - indent - allowance)) {
       if (value instanceof Map) this.#dict(value, indent, allowance + 1, level + 1);
       else if (Array.isArray(value)) this.#list(value, indent, allowance + 1, level + 1);
       else if (typeof value === "string") this.#string(value, indent, allowance, level + 1);
@@ -150,6 +154,11 @@ class PrettyPrinter {
     });
     return chunks;
   }
+}
+
+/** Counts no further than it has to: a character has one unit or two. */
+function longerThan(text: string, room: number): boolean {
+  return text.length > 2 * Math.max(room, 0) || codePoints(text) > room;
 }
 
 function codePoints(text: string): number {

@@ -122,6 +122,8 @@ describe("os-aggregates", () => {
     const missing = "c0ffee00-0000-4000-8000-00000000dead";
     const refused = await post(`/${id}/images`, { cache: [...body.cache, { id: missing }] }, 81);
     expect([refused.status, refused.message]).toEqual([400, `Image ${missing} could not be found.`]);
+    const twice = await post(`/${id}/images`, { cache: [...body.cache, ...body.cache] }, 81);
+    expect([twice.status, twice.message]).toEqual([400, "Duplicate images in request"]);
     expect(world.casts).toEqual([]);
   });
 

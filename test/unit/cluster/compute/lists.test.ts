@@ -87,6 +87,7 @@ describe("filters of servers", () => {
     ["?name=(((", 1, "Invalid input for query parameters name. Value: (((. '(((' is not a 'regex'"],
     ["?name=", 1, "Invalid input for query parameters name. Value: . '' is not a 'regex'"],
     [String.raw`?name=(a)\1`, 1, String.raw`Value: (a)\1. '(a)\\1' is not a 'regex'`],
+    [`?${"ip=1&".repeat(201)}`, 1, "The query has 201 parameters; there may be 200."],
     ["?hostname=*", 1, "Invalid input for query parameters hostname. Value: *. '*' is not a 'regex'"],
   ])("%s (2.%i) is refused", async (query, version, message) => {
     const reply = await list(query, version);

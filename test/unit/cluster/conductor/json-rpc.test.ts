@@ -69,6 +69,9 @@ describe("JSON-RPC 2.0", () => {
     ['{"jsonrpc":"2.0","id":1,"method":"toString"}', 1, -32601],
     ['{"jsonrpc":"2.0","id":1,"method":"__proto__"}', 1, -32601],
     ['{"jsonrpc":"2.0","id":"a","method":"service_report_state","params":{"id":1}}', "a", -32600],
+    [`${"[".repeat(500_000)}`, null, -32600],
+    [`{"jsonrpc":"2.0","id":1,"method":"session_ping","params":{"a":[${"1,".repeat(30_000)}1]}}`, null, -32600],
+    [`[${"1,".repeat(100)}1]`, null, -32600],
     ['{"jsonrpc":"2.0","id":1.5,"method":"service_report_state","params":{"id":1}}', 1.5, -32600],
   ])("%s is refused", async (frame, id, code) => {
     const { send } = await rawClient();

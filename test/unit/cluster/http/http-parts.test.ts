@@ -1,9 +1,10 @@
 import { fc, test as property } from "@fast-check/vitest";
 import { describe, expect, test } from "vitest";
+import { DOOR_LIMITS } from "../../../../src/cluster/http/door-limits.js";
 import { negotiate } from "../../../../src/cluster/http/microversion.js";
 import { pythonRepr, pythonStr } from "../../../../src/cluster/http/python-repr.js";
 import { Query } from "../../../../src/cluster/http/query.js";
-import { MAX_REQUEST_BODY, readJson } from "../../../../src/cluster/http/read-json.js";
+import { readJson } from "../../../../src/cluster/http/read-json.js";
 import { Router } from "../../../../src/cluster/http/router.js";
 import { isoMicroseconds, isoSeconds, parseIsoTime } from "../../../../src/cluster/http/times.js";
 
@@ -70,7 +71,8 @@ describe("readJson", () => {
     ["{}", "application/json; charset=utf-8", "json"],
     ["{}", "text/plain", "other-type"],
     ["{", "application/json", "not-json"],
-    [`"${"é".repeat(MAX_REQUEST_BODY / 2)}"`, undefined, "too-large"],
+    [`"${"é".repeat(DOOR_LIMITS.nova.bytes / 2)}"`, undefined, "too-large"],
+    [`[${"1,".repeat(DOOR_LIMITS.nova.members)}1]`, undefined, "too-large"],
     [`${"[".repeat(33)}${"]".repeat(33)}`, undefined, "not-json"],
   ])("%s %s: %s", (body, contentType, kind) => {
     expect(read(body, contentType)).toBe(kind);

@@ -164,6 +164,36 @@ describe("bad input", () => {
     expect([verb.status, verb.fault]).toEqual([400, expect.stringContaining("can not be performed on node")]);
   });
 
+  test("what is nested deeper than 32 levels is 400, at once or in steps", async () => {
+    const deep = (levels: number) => `${'{"a":'.repeat(levels)}1${"}".repeat(levels)}`;
+    const create = await ironic.askRaw("POST", "/v1/nodes", `{"driver":"fake-hardware","extra":${deep(7_000)}}`);
+    expect([create.status, create.body]).toEqual([400, expect.stringContaining("nested deeper than 32 levels")]);
+    ironic.enrol(1);
+    const at = (path: string) => `[{"op":"add","path":"${path}","value":${deep(20)}}]`;
+    expect((await ironic.askRaw("PATCH", "/v1/nodes/bm-000000", at("/extra/b"))).status).toBe(200);
+    const deeper = await ironic.askRaw("PATCH", "/v1/nodes/bm-000000", at(`/extra/b${"/a".repeat(19)}`));
+    expect([deeper.status, deeper.body]).toEqual([400, expect.stringContaining("nested deeper than 32 levels")]);
+  });
+
+  test("too many members are 413", async () => {
+    const members = Object.fromEntries(Array.from({ length: 10_001 }, (_, index) => [`a${index}`, 1]));
+    expect((await post(ironic, "/v1/nodes", members)).status).toBe(413);
+  });
+
+  test.each<{ readonly enabled: unknown }>([
+    { enabled: { toString: {} } },
+    { enabled: { valueOf: 1 } },
+    { enabled: ["x"] },
+    { enabled: null },
+  ])("%j is no boolean: 400", async ({ enabled }) => {
+    ironic.enrol(1);
+    const console = await put(ironic, "/v1/nodes/bm-000000/states/console", { enabled });
+    expect([console.status, console.fault]).toEqual([
+      400,
+      expect.stringContaining("Invalid enabled: Unrecognized value"),
+    ]);
+  });
+
   const paths = [
     "/v1/nodes",
     "/v1/nodes/bm-000000",

@@ -17,6 +17,28 @@ describe("the service", () => {
     expect(JSON.parse(answer.body).errors[0].request_id).toBe(answer.headers["x-openstack-request-id"]);
   });
 
+  it("takes bodies within the limits of its door", () => {
+    const world = new World();
+    world.provider(1, { VCPU: 1 });
+    const put = (body: unknown) => world.send("PUT", `/resource_providers/${uuid(1)}/inventories`, body);
+    const deep = put(JSON.parse(`${"[".repeat(40)}${"]".repeat(40)}`));
+    expect([deep.status, detail(deep.body)]).toEqual([400, expect.stringContaining("nested deeper than 32 levels")]);
+    const many = put(Array.from({ length: 40_001 }, () => 1));
+    expect([many.status, detail(many.body)]).toEqual([413, expect.stringContaining("more than 40000 members")]);
+    const wrong = put({ wrong: "x".repeat(70_000) });
+    expect([wrong.status, detail(wrong.body)]).toEqual([400, expect.stringContaining("too large to say where")]);
+  });
+
+  it("looks up 32 request groups and no more", () => {
+    const world = new World();
+    world.provider(1, { VCPU: 1 });
+    const ask = (count: number) => {
+      const groups = Array.from({ length: count }, (_, index) => `resources${index + 1}=VCPU:1`);
+      return world.send("GET", `/allocation_candidates?group_policy=none&${groups.join("&")}`).status;
+    };
+    expect([ask(32), ask(33)]).toEqual([200, 400]);
+  });
+
   it("dates answers from microversion 1.15 on", () => {
     const world = new World();
     world.provider(1, { VCPU: 1 });

@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { FlavorExists, FlavorIdExists, FlavorNotFound } from "../../../../src/cluster/store/store-errors.js";
 import { DuplicateRecord, InstanceNotFound, InvalidParameters } from "../../../../src/conductor/errors.js";
+import type { Instance } from "../../../../src/conductor/records/index.js";
 import { addInstance, addNode, addService, errorOf, FLAVOR, memoryStore, UNKNOWN_UUID, uuidOf } from "./support.js";
 
 describe("1.6 flavors", () => {
@@ -179,5 +180,33 @@ describe("mappings, tasks, messages, leases", () => {
     expect(store.leases.list()).toEqual([{ ...lease, bootId: "b" }]);
     expect([store.leases.remove("devstack1", "a"), store.leases.remove("devstack1", "b")]).toEqual([false, true]);
     expect(store.leases.get("devstack1")).toBeNull();
+  });
+});
+
+describe("consumers that are under way", () => {
+  test("builds, changes and moves, and migrations that have just ended; others and strangers are not", async () => {
+    const { store, runtime } = await memoryStore();
+    const move = (number: number, status: "migrating" | "confirmed") =>
+      store.migrations.create({ instanceUuid: uuidOf(number), migrationType: "migration", status });
+    for (const number of [1, 2, 3, 4, 5]) addInstance(store, uuidOf(number), { vmState: "active", taskState: null });
+    addInstance(store, uuidOf(6), { vmState: "building" });
+    const old = move(5, "confirmed");
+    await runtime.advance(60_000);
+    store.instances.save(uuidOf(2), { taskState: "powering-off" });
+    const running = move(3, "migrating");
+    const ended = move(4, "confirmed");
+    const instance = store.instances.get(uuidOf(1));
+    store.requests.createBuildRequest({
+      instanceUuid: uuidOf(7),
+      projectId: "project",
+      instance: instance as Instance,
+    });
+    const moves = [running, ended, old].map(({ uuid }) => uuid ?? "");
+    const asked = [...[1, 2, 3, 4, 5, 6, 7, 8].map(uuidOf), ...moves, "no uuid"];
+    expect(store.requests.consumersUnderWay(asked, runtime.clock.now() - 60_000)).toEqual([
+      ...[2, 3, 6, 7].map(uuidOf),
+      running.uuid,
+      ended.uuid,
+    ]);
   });
 });

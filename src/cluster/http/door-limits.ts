@@ -1,0 +1,96 @@
+/** What one message may bring through a door. Whatever keeps within these is dealt with in well under 100 ms. */
+export interface DoorLimits {
+  readonly bytes: number;
+  /** Levels of arrays and objects inside one another: what walks over a value may then do so by recursion. */
+  readonly depth: number;
+  /** Members of all arrays and objects together. */
+  readonly members: number;
+}
+
+/** Nothing that a client has reason to send is nested deeper; Python's clients cannot read a thousand levels. */
+const DEPTH = 32;
+
+const MIB = 1024 * 1024;
+
+/** The limits of every door that takes JSON from outside. */
+export const DOOR_LIMITS = {
+  /** Compute and Identity: `[oslo_middleware] max_request_body_size`. */
+  nova: { bytes: 114_688, depth: DEPTH, members: 10_000 },
+  /** A config drive comes as one text of some MiB. */
+  ironic: { bytes: 16 * MIB, depth: DEPTH, members: 10_000 },
+  /** Reshapes and heals of some thousand consumers in one request. */
+  placement: { bytes: 16 * MIB, depth: DEPTH, members: 40_000 },
+  /** Agents and operators' commands: what a host of ten thousand nodes asks about at once. */
+  wire: { bytes: 4 * MIB, depth: DEPTH, members: 30_000 },
+} as const satisfies Readonly<Record<string, DoorLimits>>;
+
+/** Parameters of one query: each may be a pattern that has to be compiled. */
+export const MOST_PARAMETERS = 200;
+
+/** Request groups of one GET /allocation_candidates; each is looked up on every provider. */
+export const MOST_GROUPS = 32;
+
+export type Excess = keyof DoorLimits;
+
+const QUOTE = 34;
+const COMMA = 44;
+const BACKSLASH = 92;
+const OPENING = new Set([91, 123]);
+const CLOSING = new Set([93, 125]);
+
+/**
+ * Which limit a JSON text passes, told before it is parsed, in one walk without recursion. Of a text that is no JSON it
+ * says nothing to rely on.
+ */
+export function excessOf(text: string, limits: DoorLimits): Excess | undefined {
+  if (text.length > limits.bytes || Buffer.byteLength(text) > limits.bytes) {
+    return "bytes";
+  }
+  let depth = 0;
+  let members = 0;
+  for (let at = 0; at < text.length; at += 1) {
+    const code = text.charCodeAt(at);
+    if (code === QUOTE) {
+      at = endOfString(text, at);
+    } else if (code === COMMA) {
+      members += 1;
+    } else if (OPENING.has(code)) {
+      depth += 1;
+      members += 1;
+    } else if (CLOSING.has(code)) {
+      depth -= 1;
+    }
+    if (depth > limits.depth) {
+      return "depth";
+    }
+    if (members > limits.members) {
+      return "members";
+    }
+  }
+  return undefined;
+}
+
+/** Where the string ends that begins at `start`. */
+function endOfString(text: string, start: number): number {
+  const end = text.indexOf('"', start + 1);
+  if (end < 0 || text.charCodeAt(end - 1) !== BACKSLASH) {
+    return end < 0 ? text.length : end;
+  }
+  let at = start + 1;
+  while (at < text.length && text.charCodeAt(at) !== QUOTE) {
+    at += text.charCodeAt(at) === BACKSLASH ? 2 : 1;
+  }
+  return at;
+}
+
+/** For people: what is too much, and how much there may be. @param what has come: `body`, `frame` */
+export function excessText(excess: Excess, limits: DoorLimits, what = "body"): string {
+  switch (excess) {
+    case "bytes":
+      return `the ${what} has more than ${limits.bytes} bytes`;
+    case "depth":
+      return `the ${what} is nested deeper than ${limits.depth} levels`;
+    case "members":
+      return `the ${what} has more than ${limits.members} members`;
+  }
+}

@@ -1,0 +1,131 @@
+import { parse } from "yaml";
+import { startControlPlane } from "../../src/cluster/control-plane.js";
+import { stateDir } from "../../src/cluster/local/state-dir.js";
+import type { Store } from "../../src/cluster/store/store.js";
+import { PROTOCOL_VERSION } from "../../src/conductor/wire/frames.js";
+import { createNodeLogger, createNodeRuntime } from "../../src/runtime/node/index.js";
+import { nodeDigests } from "../../src/runtime/node/node-digests.js";
+import type { ListenOptions } from "../../src/runtime/server.js";
+import type { ServiceRequest } from "../../src/runtime/service.js";
+import type { Socket } from "../../src/runtime/socket.js";
+import { fillCloud } from "./audit-data.js";
+
+export type Door = "compute" | "identity" | "image" | "ironic" | "placement" | "wire";
+
+export type DoorRequest = Pick<ServiceRequest, "method" | "path" | "query" | "body"> & {
+  readonly headers?: Readonly<Record<string, string>>;
+};
+
+/** A control plane whose doors are called without sockets. */
+export interface DoorsWorld {
+  readonly store: Store;
+  /** @returns status, or what the wire answers in short */
+  send(door: Door, request: DoorRequest): Promise<string>;
+  stop(): Promise<void>;
+}
+
+const MOUNTS: Readonly<Record<Exclude<Door, "wire">, string>> = {
+  compute: "/compute",
+  identity: "/identity",
+  image: "/image",
+  ironic: "/baremetal",
+  placement: "/placement",
+};
+const URL = "http://127.0.0.1:8774";
+
+export async function openDoors(folder: string): Promise<DoorsWorld> {
+  const runtime = createNodeRuntime({ logger: createNodeLogger({ level: "fatal" }) });
+  const directory = stateDir(folder, "/");
+  await fillCloud(directory.database, { hosts: 500, servers: 2_000, orphans: 0 });
+  let doors: ListenOptions | undefined;
+  const controlPlane = await startControlPlane({
+    runtime: {
+      ...runtime,
+      servers: {
+        listen: async (options) => {
+          doors = options;
+          return { address: "127.0.0.1", port: 8774, url: URL, close: async () => undefined };
+        },
+      },
+    },
+    digests: nodeDigests,
+    directory,
+    port: 0,
+    serviceDownTime: 60,
+    scheduler: { maxAttempts: 3, maxPlacementResults: 1000 },
+    allowResizeToSameHost: false,
+    migrateMaxRetries: -1,
+    reclaimInstanceInterval: 0,
+    serviceDeletePolicy: "upstream",
+    upstreamQuirks: new Set(),
+    ironicNodes: 1_000,
+  });
+  giveLongNames(controlPlane.store);
+  const { services = {}, sockets = {} } = doors ?? {};
+  const answer = async (door: Exclude<Door, "wire">, { headers, ...request }: DoorRequest, token: string) =>
+    await services[MOUNTS[door]]?.({
+      ...request,
+      headers: { "content-type": "application/json", "x-auth-token": token, ...headers },
+      baseUrl: `${URL}${MOUNTS[door]}`,
+    });
+  const clouds = parse(await runtime.files.read(directory.cloudsFile));
+  const { username: name, password, project_name: project } = clouds.clouds.devstack.auth;
+  const domain = { id: "default" };
+  const identity = { methods: ["password"], password: { user: { name, domain, password } } };
+  const login = { auth: { identity, scope: { project: { name: project, domain } } } };
+  const tokens = { method: "POST", path: "/v3/auth/tokens", query: "", body: JSON.stringify(login) };
+  const token = (await answer("identity", tokens, ""))?.headers["x-subject-token"] ?? "";
+  const wire = await openWire(sockets["/conductor"], (await runtime.files.read(directory.joinTokenFile)).trim());
+  return {
+    store: controlPlane.store,
+    send: async (door, request) =>
+      door === "wire" ? wire(request.body) : String((await answer(door, request, token))?.status),
+    stop: () => controlPlane.stop(),
+  };
+}
+
+/** A connection that has said hello. */
+async function openWire(
+  accept: NonNullable<ListenOptions["sockets"]>[string] | undefined,
+  joinToken: string,
+): Promise<(frame: string) => Promise<string>> {
+  let take: (text: string) => void = () => undefined;
+  let heard: (text: string) => void = () => undefined;
+  const closed = () => heard("connection closed");
+  const socket: Socket = {
+    send: (text) => heard(text),
+    close: closed,
+    terminate: closed,
+    onMessage: (listener) => {
+      take = listener;
+    },
+    onClose: () => undefined,
+    ping: () => undefined,
+    onPong: () => undefined,
+    bufferedBytes: 0,
+  };
+  accept?.(socket, { headers: { authorization: `Bearer ${joinToken}` }, query: "" });
+  const send = (frame: string) =>
+    new Promise<string>((resolve) => {
+      heard = (text) => resolve(/"error":\{"code":(-\d+)/.exec(text.slice(0, 200))?.[1] ?? text.slice(0, 8));
+      take(frame);
+    });
+  const bootId = "00000000-0000-4000-8000-000000000001";
+  const params = { protocol: PROTOCOL_VERSION, bootId, pid: process.pid, machine: "bench", version: "bench" };
+  await send(JSON.stringify({ jsonrpc: "2.0", id: 1, method: "session_hello", params }));
+  return send;
+}
+
+/** Names that patterns find hard: the longest there may be, of two letters at random. */
+function giveLongNames(store: Store): void {
+  let seed = 1;
+  const letter = () => {
+    seed = (seed * 1_103_515_245 + 12_345) % 2 ** 31;
+    return seed < 2 ** 30 ? "a" : "b";
+  };
+  store.transaction(() => {
+    for (const { uuid } of store.instances.names({})) {
+      store.instances.save(uuid, { displayName: Array.from({ length: 255 }, letter).join("") });
+    }
+  });
+}

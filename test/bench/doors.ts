@@ -1,0 +1,89 @@
+/**
+ * `npm run bench:doors`: how long one request, the worst that the limits let in, holds everybody else up, door by door. The
+ * control plane's own handlers run in this process over a file, with 1,000 nodes of bare metal, 500 hosts and 2,000 servers; sockets
+ * are left out. What is measured is the longest time between two turns of the event loop, the best of three runs.
+ */
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { performance } from "node:perf_hooks";
+import { setImmediate as turn } from "node:timers/promises";
+import { renderTable } from "../../src/cli/ui/table.js";
+import { type DoorCase, doorCases } from "./doors-cases.js";
+import { type DoorsWorld, openDoors } from "./doors-world.js";
+
+/** Milliseconds that nobody may have to wait for another's request. */
+const AIM = 100;
+const RUNS = 3;
+
+interface Row {
+  readonly door: string;
+  readonly what: string;
+  readonly answer: string;
+  readonly bytes: number;
+  readonly held: number;
+  readonly total: number;
+}
+
+/** The longest that the loop stood still while the work was done. */
+async function longestHold(work: () => Promise<string>): Promise<{ held: number; total: number; answer: string }> {
+  let held = 0;
+  let open = true;
+  let last = performance.now();
+  const watch = (async () => {
+    while (open) {
+      await turn();
+      const now = performance.now();
+      held = Math.max(held, now - last);
+      last = now;
+    }
+  })();
+  await turn();
+  const start = performance.now();
+  last = start;
+  const answer = await work();
+  const total = performance.now() - start;
+  await turn();
+  open = false;
+  await watch;
+  return { held, total, answer };
+}
+
+async function measure(world: DoorsWorld, { door, what, ask }: DoorCase): Promise<Row> {
+  const request = ask(world);
+  const results = [];
+  for (let run = 0; run < RUNS; run += 1) {
+    results.push(await longestHold(() => world.send(door, request)));
+  }
+  const best = results.reduce((left, right) => (right.held < left.held ? right : left));
+  return { door, what, bytes: request.body.length + request.query.length, ...best };
+}
+
+const only = process.argv[2];
+const folder = await mkdtemp(join(tmpdir(), "bench-doors-"));
+const rows: Row[] = [];
+try {
+  const world = await openDoors(folder);
+  for (const each of doorCases()) {
+    if (only === undefined || each.door === only) rows.push(await measure(world, each));
+  }
+  await world.stop();
+} finally {
+  await rm(folder, { recursive: true, force: true });
+}
+const late = rows.filter(({ held }) => held > AIM);
+process.stdout.write(
+  `${renderTable<Row>(
+    [
+      { title: "door", value: ({ door }) => door },
+      { title: "what", value: ({ what }) => what },
+      { title: "bytes", value: ({ bytes }) => bytes.toLocaleString("en"), align: "right" },
+      { title: "answer", value: ({ answer }) => answer },
+      { title: "held, ms", value: ({ held }) => held.toFixed(1), align: "right" },
+      { title: "in all, ms", value: ({ total }) => total.toFixed(0), align: "right" },
+    ],
+    rows,
+    120,
+  )}\naim: no door holds the loop for more than ${AIM} ms; ${late.length} of ${rows.length} do\n`,
+);
+process.exitCode = late.length === 0 ? 0 : 1;
