@@ -19,7 +19,7 @@ import { createIdentity, type Identity } from "./identity/identity.js";
 import { ensureJoinToken } from "./local/join-token.js";
 import type { StateDir } from "./local/state-dir.js";
 import { ensureUsable } from "./local/usable-state-dir.js";
-import { createScheduler } from "./scheduler/scheduler.js";
+import { createScheduler, type SchedulerConfig } from "./scheduler/scheduler.js";
 import { openStore } from "./store/open-store.js";
 import type { Store } from "./store/store.js";
 import { Turns } from "./turns.js";
@@ -34,8 +34,8 @@ export interface ControlPlaneOptions {
   readonly serviceDownTime: number;
   /** `[DEFAULT] report_interval`: seconds between heartbeats of the control plane's own services. Default 10. */
   readonly reportInterval?: number;
-  /** `[scheduler] max_attempts`, `max_placement_results` */
-  readonly scheduler: { readonly maxAttempts: number; readonly maxPlacementResults: number };
+  /** The section `[scheduler]`. */
+  readonly scheduler: Omit<SchedulerConfig, "serviceDownTime">;
   /** `[DEFAULT] allow_resize_to_same_host`, `migrate_max_retries`, `reclaim_instance_interval` (seconds). */
   readonly allowResizeToSameHost: boolean;
   readonly migrateMaxRetries: number;

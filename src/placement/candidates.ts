@@ -2,7 +2,13 @@ import type { Logger } from "../runtime/logger.js";
 import { readAllocation } from "./consumer-allocations.js";
 import { asArray, asNumber, asRecord, asString, asStringOrNull, mapRecord } from "./json.js";
 import type { PlacementHttp } from "./placement-http.js";
-import type { AllocationCandidates, CandidatesQuery, ProviderSummary, RequestContext } from "./types.js";
+import type {
+  AllocationCandidates,
+  CandidatesGroup,
+  CandidatesQuery,
+  ProviderSummary,
+  RequestContext,
+} from "./types.js";
 
 const VERSION = "1.36";
 
@@ -27,19 +33,30 @@ export async function readCandidates(
   }));
 }
 
-function queryString({ resources, rootRequired, inTree, limit }: CandidatesQuery): string {
-  const amounts = Object.entries(resources)
-    .sort(([left], [right]) => (left < right ? -1 : 1))
-    .map(([name, amount]) => `${name}:${amount}`)
-    .join(",");
-  return [
-    ...(inTree === undefined ? [] : [["in_tree", inTree] as const]),
-    ["limit", String(limit)] as const,
-    ["resources", amounts] as const,
-    ...(rootRequired.length === 0 ? [] : [["root_required", rootRequired.join(",")] as const]),
-  ]
+function queryString({ groups, groupPolicy, rootRequired, inTree, limit }: CandidatesQuery): string {
+  const parameters: (readonly [string, string])[] = groups.flatMap(groupParameters);
+  if (groupPolicy !== undefined) parameters.push(["group_policy", groupPolicy]);
+  if (inTree !== undefined) parameters.push([`in_tree${groups[0]?.suffix ?? ""}`, inTree]);
+  parameters.push(["limit", String(limit)]);
+  if (rootRequired.length > 0) parameters.push(["root_required", rootRequired.join(",")]);
+  return parameters
     .map(([name, value]) => `${name}=${encodeURIComponent(value)}`)
+    .sort()
     .join("&");
+}
+
+function groupParameters(group: CandidatesGroup): (readonly [string, string])[] {
+  const { suffix, resources, required = [], memberOf = [], notMemberOf = [] } = group;
+  const amounts = Object.entries(resources).map(([name, amount]) => `${name}:${amount}`);
+  const parameters = [
+    ["resources", amounts.sort()],
+    ["required", required],
+    ...memberOf.map((any) => ["member_of", [`in:${[...any].sort().join(",")}`]] as const),
+    ["member_of", notMemberOf.length === 0 ? [] : [`!in:${[...notMemberOf].sort().join(",")}`]],
+  ] as const;
+  return parameters
+    .filter(([, values]) => values.length > 0)
+    .map(([name, values]) => [`${name}${suffix}`, values.join(",")] as const);
 }
 
 function readSummary(value: unknown): ProviderSummary {

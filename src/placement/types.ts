@@ -64,11 +64,26 @@ export interface ProviderSummary {
   readonly rootUuid: string;
 }
 
-export interface CandidatesQuery {
+/** One request group; spec 5.5. */
+export interface CandidatesGroup {
+  /** Empty: the group that several providers of a tree may serve together. */
+  readonly suffix: string;
   readonly resources: ResourceAmounts;
+  /** `TRAIT` or `!TRAIT`. */
+  readonly required?: readonly string[];
+  /** Aggregates by uuid: one of each list. */
+  readonly memberOf?: readonly (readonly string[])[];
+  /** Aggregates by uuid, none of which may be the provider's. */
+  readonly notMemberOf?: readonly string[];
+}
+
+export interface CandidatesQuery {
+  readonly groups: readonly CandidatesGroup[];
+  /** How groups with suffixes may share providers. */
+  readonly groupPolicy?: "none" | "isolate";
   /** `TRAIT` or `!TRAIT`, for the root of each candidate. */
   readonly rootRequired: readonly string[];
-  /** Only candidates in the tree of this provider. */
+  /** The first group, and so all, has to be served by the tree of this provider. */
   readonly inTree?: string;
   /** `[scheduler] max_placement_results` */
   readonly limit: number;

@@ -176,7 +176,11 @@ describe("report client and Debian's real Placement", () => {
     const [uuid, instance, migration] = [runtime.random.uuid(), runtime.random.uuid(), runtime.random.uuid()];
     const client = newClient();
     await report(client, uuid, "rec1");
-    const query = { resources: NEED, rootRequired: ["!COMPUTE_STATUS_DISABLED", "OWNER_NOVA"], limit: 1000 };
+    const query = {
+      groups: [{ suffix: "", resources: NEED }],
+      rootRequired: ["!COMPUTE_STATUS_DISABLED", "OWNER_NOVA"],
+      limit: 1000,
+    };
     const candidates = await client.getAllocationCandidates(query);
     expect(candidates?.allocationRequests).toEqual([{ allocations: { [uuid]: { resources: NEED } } }]);
     expect(await claim(client, instance, uuid)).toBe(true);

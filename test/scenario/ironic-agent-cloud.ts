@@ -16,6 +16,7 @@ import { ConflictRetries } from "../../src/placement/retries.js";
 import { nodeDigests } from "../../src/runtime/node/node-digests.js";
 import { type VirtualRuntime, VirtualWorld } from "../../src/runtime/virtual/index.js";
 import { driverSections } from "../../src/virt/driver-sections.js";
+import { NO_RULES } from "../fixtures/scheduler-rules.js";
 
 const DIRECTORY = { ...stateDir("/cluster", "/"), database: ":memory:" };
 
@@ -43,7 +44,7 @@ export class IronicCloud {
         directory: DIRECTORY,
         port: 0,
         serviceDownTime: 60,
-        scheduler: { maxAttempts: 3, maxPlacementResults: 1000 },
+        scheduler: { maxAttempts: 3, maxPlacementResults: 1000, aggregates: NO_RULES },
         allowResizeToSameHost: false,
         migrateMaxRetries: -1,
         reclaimInstanceInterval: 0,

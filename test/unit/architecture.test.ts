@@ -18,7 +18,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
     "drivers",
   ],
   "src/cluster": ["src/agent", "src/placement", "src/conductor", "src/virt", "src/config", "src/runtime"],
-  "src/audit": ["src/placement/access", "src/placement/json.ts", "src/runtime"],
+  "src/audit": ["src/placement/access", "src/placement/json.ts", "src/conductor/records", "src/runtime"],
   "src/agent": ["src/placement", "src/conductor", "src/virt", "src/config", "src/runtime"],
   "src/placement": ["src/virt", "src/config", "src/runtime"],
   "src/testing": ["src/virt", "src/conductor/records", "src/runtime"],

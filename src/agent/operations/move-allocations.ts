@@ -1,8 +1,8 @@
 import {
   type ComputeNode,
   type Flavor,
-  flavorResources,
   type Instance,
+  instanceResources,
   type Migration,
   type Resources,
 } from "../../conductor/records/index.js";
@@ -171,13 +171,13 @@ async function stripOnce(parts: AllocationParts, move: Move, half: Half, context
     throw new AllocationUpdateFailed(instance.uuid, `Placement refused to remove the ${half}'s half`);
   }
   if (half === "destination" && !knowsNewFlavor(move)) {
-    const resources = surplus(allocations, source, flavorResources(instance.flavor, isVolumeBacked(instance)));
+    const resources = surplus(allocations, source, instanceResources(instance));
     if (resources) await placement.removeResources(instance.uuid, { [source]: { resources } }, context);
     return;
   }
   const { oldFlavor, newFlavor } = flavorsOf(instance, migration);
   if (!isSum(allocations, source, instance, [oldFlavor, newFlavor])) return;
-  const resources = flavorResources(half === "source" ? oldFlavor : newFlavor, isVolumeBacked(instance));
+  const resources = instanceResources(instance, half === "source" ? oldFlavor : newFlavor);
   await placement.removeResources(instance.uuid, { [source]: { resources } }, context);
 }
 
@@ -204,7 +204,7 @@ function isSum(allocations: Allocations, provider: string, instance: Instance, f
   if (Object.keys(allocations).length !== 1) return false;
   const sum: Record<string, number> = {};
   for (const flavor of flavors) {
-    for (const [name, amount] of Object.entries(flavorResources(flavor, isVolumeBacked(instance)))) {
+    for (const [name, amount] of Object.entries(instanceResources(instance, flavor))) {
       sum[name] = (sum[name] ?? 0) + amount;
     }
   }
@@ -233,8 +233,6 @@ async function rootOf(
   const nodes = await conductor.call("compute_nodes_by_host", { host });
   return nodes.find(({ uuid }) => uuid in held)?.uuid ?? null;
 }
-
-const isVolumeBacked = ({ imageRef }: Instance): boolean => imageRef === "";
 
 async function isDeleted({ context }: AllocationParts, uuid: string): Promise<boolean> {
   const current = await context.conductor.call("instance_get", { uuid, readDeleted: true });

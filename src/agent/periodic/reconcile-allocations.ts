@@ -1,7 +1,7 @@
 import {
   type ComputeNode,
-  flavorResources,
   type Instance,
+  instanceResources,
   type Migration,
   type Resources,
 } from "../../conductor/records/index.js";
@@ -165,16 +165,14 @@ async function hasGuest({ driver, logger }: AgentParts, instance: Instance): Pro
 function isNeed(instance: Instance, held: readonly (readonly [string, Allocations[string]])[]): boolean {
   const [only, more] = held;
   const resources = only?.[1].resources ?? {};
-  const need = needOf(instance);
+  const need = instanceResources(instance);
   const names = [...new Set([...Object.keys(resources), ...Object.keys(need)])];
   return more === undefined && names.every((name) => resources[name] === need[name]);
 }
 
-const needOf = ({ flavor, imageRef }: Instance): Resources => flavorResources(flavor, imageRef === "");
-
 /** All of the need, and something beyond it. */
 function coversMore(instance: Instance, held: Resources): boolean {
-  const need = needOf(instance);
+  const need = instanceResources(instance);
   return (
     Object.entries(need).every(([name, amount]) => (held[name] ?? 0) >= amount) &&
     Object.entries(held).some(([name, amount]) => amount > (need[name] ?? 0))
@@ -197,7 +195,7 @@ function trimmed({ instance }: LeakFacts, held: Allocations): Allocations | null
   const [only, more] = Object.entries(held);
   if (instance === null || only === undefined || more !== undefined) return null;
   const [provider, { resources }] = only;
-  return coversMore(instance, resources) ? { [provider]: { resources: needOf(instance) } } : null;
+  return coversMore(instance, resources) ? { [provider]: { resources: instanceResources(instance) } } : null;
 }
 
 /** Writes with the generation that was read, never by force; false: somebody wrote meanwhile, or Placement refused. */

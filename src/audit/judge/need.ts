@@ -1,3 +1,4 @@
+import { flavorResources } from "../../conductor/records/resource-request.js";
 import type { Amounts, Server } from "../read/records.js";
 
 /** What a server needs (spec 1.6), and how its CPUs may be told. */
@@ -5,34 +6,18 @@ export interface Need {
   readonly amounts: Amounts;
   /** CPUs may be VCPU or PCPU in any mixture (`hw:cpu_policy`): only their sum is known. */
   readonly mixedCpus: boolean;
-  /** `hw:emulator_threads_policy = isolate` takes one more. */
+  /** `hw:emulator_threads_policy = isolate` takes one more when the image, which is not read, asks for dedicated CPUs. */
   readonly spareCpus: 0 | 1;
 }
 
-/** `resources:RC` and granular `resources1:RC`, `resources_NET:RC`. */
-const RESOURCES = /^resources([A-Za-z0-9_-]{0,64}):(.+)$/;
-
 export const needOf = ({ flavor, volumeBacked }: Pick<Server, "flavor" | "volumeBacked">): Need => {
-  const { vcpus, ram, disk, ephemeral, swap, extraSpecs } = flavor;
-  const policy = extraSpecs["hw:cpu_policy"];
-  const amounts: Record<string, number> = {
-    [policy === "dedicated" ? "PCPU" : "VCPU"]: vcpus,
-    MEMORY_MB: ram,
-    DISK_GB: (volumeBacked ? 0 : disk) + ephemeral + Math.ceil(swap / 1024),
-  };
-  const granular: (readonly [string, number])[] = [];
-  for (const [spec, text] of Object.entries(extraSpecs)) {
-    const [, group, name] = RESOURCES.exec(spec) ?? [];
-    if (name === undefined) continue;
-    const amount = Number.parseInt(text, 10) || 0;
-    if (group === "") amounts[name] = amount;
-    else granular.push([name, amount]);
-  }
-  for (const [name, amount] of granular) amounts[name] = (amounts[name] ?? 0) + amount;
+  const { vcpus, ram: memoryMb, disk: rootGb, ephemeral: ephemeralGb, swap, extraSpecs } = flavor;
+  const amounts = flavorResources({ vcpus, memoryMb, rootGb, ephemeralGb, swap, extraSpecs }, { volumeBacked });
+  const isolated = extraSpecs["hw:emulator_threads_policy"] === "isolate";
   return {
-    amounts: Object.fromEntries(Object.entries(amounts).filter(([, amount]) => amount > 0)),
-    mixedCpus: policy === "mixed",
-    spareCpus: extraSpecs["hw:emulator_threads_policy"] === "isolate" ? 1 : 0,
+    amounts,
+    mixedCpus: extraSpecs["hw:cpu_policy"] === "mixed",
+    spareCpus: isolated && amounts.PCPU === undefined ? 1 : 0,
   };
 };
 

@@ -52,7 +52,15 @@ export const controlPlaneConfig = async (
     ...(placement === null ? {} : { placement }),
     serviceDownTime: effectiveDownTime(defaults.serviceDownTime, defaults.reportInterval),
     reportInterval: defaults.reportInterval,
-    scheduler: { maxAttempts: scheduler.maxAttempts, maxPlacementResults: scheduler.maxPlacementResults },
+    scheduler: {
+      maxAttempts: scheduler.maxAttempts,
+      maxPlacementResults: scheduler.maxPlacementResults,
+      aggregates: {
+        limitTenants: scheduler.limitTenantsToPlacementAggregate,
+        aggregateRequired: scheduler.placementAggregateRequiredForTenants,
+        isolate: scheduler.enableIsolatedAggregateFiltering,
+      },
+    },
     allowResizeToSameHost: defaults.allowResizeToSameHost,
     migrateMaxRetries: defaults.migrateMaxRetries,
     reclaimInstanceInterval: defaults.reclaimInstanceInterval,

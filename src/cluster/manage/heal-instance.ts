@@ -1,5 +1,4 @@
-import { isVolumeBacked } from "../../agent/tracker/usage.js";
-import { flavorResources, type Instance } from "../../conductor/records/index.js";
+import { type Instance, instanceResources } from "../../conductor/records/index.js";
 import { consumerToWire, holdsNothing, readConsumer, rewriteOf } from "../../placement/consumer-allocations.js";
 import { PlacementError } from "../../placement/errors.js";
 import type { AllocationWrite, ConsumerAllocations } from "../../placement/types.js";
@@ -63,8 +62,11 @@ function obstacleOf({ uuid, taskState, node }: Instance): string | undefined {
   return node === null ? `Instance ${uuid} is not on a host.` : undefined;
 }
 
-function refuseUnsupported({ uuid, flavor: { extraSpecs } }: Instance): void {
-  const asks = extraSpecs["resources:VGPU"]
+/** What a child provider gives cannot be told from the node that an instance is on. */
+function refuseUnsupported(instance: Instance): void {
+  const { uuid, flavor } = instance;
+  const { extraSpecs } = flavor;
+  const asks = instanceResources(instance).VGPU
     ? "vGPU resource"
     : extraSpecs["accel:device_profile"] && "Cyborg device profile";
   if (!asks) return;
@@ -107,8 +109,8 @@ async function healingOf(
 
 /** What the instance's flavor takes on its node. */
 async function freshOf(heal: HealContext, instance: Instance): Promise<AllocationWrite> {
-  const { flavor, projectId, userId } = instance;
-  const resources = flavorResources(flavor, isVolumeBacked(instance));
+  const { projectId, userId } = instance;
+  const resources = instanceResources(instance);
   const node = await nodeUuid(heal, instance);
   return { allocations: { [node]: { resources } }, projectId, userId, consumerGeneration: null };
 }

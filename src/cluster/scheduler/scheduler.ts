@@ -1,9 +1,11 @@
-import { flavorResources, type Resources, type Selection } from "../../conductor/records/index.js";
+import { mergedResources, type ResourceRequest, type Selection } from "../../conductor/records/index.js";
 import type { ReportClient } from "../../placement/report-client.js";
+import type { CandidatesGroup } from "../../placement/types.js";
 import type { Clock } from "../../runtime/clock.js";
 import type { Logger } from "../../runtime/logger.js";
 import type { Random } from "../../runtime/random.js";
 import type { Store } from "../store/store.js";
+import { type AggregateRules, candidatesGroups, requestedResources } from "./candidates-query.js";
 import { claimSelection } from "./claim.js";
 import { NoValidHost } from "./errors.js";
 import { filterHosts, type Refusal } from "./filters.js";
@@ -19,6 +21,7 @@ export interface SchedulerConfig {
   readonly maxAttempts: number;
   /** `[scheduler] max_placement_results`. Nova's default: 1000. */
   readonly maxPlacementResults: number;
+  readonly aggregates: AggregateRules;
   /** `service_down_time` in milliseconds. */
   readonly serviceDownTime: number;
 }
@@ -51,15 +54,15 @@ export function createScheduler(parts: {
 
   return {
     selectDestinations: async (request) => {
-      const resources = flavorResources(request.spec.flavor, request.spec.isBfv);
-      const offer = await candidates(request, resources);
+      const wanted = requestedResources(store, request);
+      const offer = await candidates(request, wanted);
       const claimed: string[] = [];
       try {
         const destinations: Destination[] = [];
         for (const instance of request.instanceUuids) {
           claimed.push(instance);
           const { sorted, chosen } = await claimFirst(instance, request, offer);
-          consume(chosen, resources);
+          consume(chosen, mergedResources(wanted));
           destinations.push({
             selection: selectionOf(chosen, offer.version),
             alternates: alternatesOf(sorted, chosen, offer.version),
@@ -73,25 +76,24 @@ export function createScheduler(parts: {
     },
   };
 
-  async function candidates(request: ScheduleRequest, resources: Resources): Promise<Offer> {
+  async function candidates(request: ScheduleRequest, wanted: ResourceRequest): Promise<Offer> {
+    const groups = candidatesGroups(wanted, request.spec.projectId, store.aggregates.list(), config.aggregates);
     const inTree = requestedProvider(request);
     const answer = await placement.getAllocationCandidates(
       {
-        resources,
+        groups,
+        ...(wanted.groupPolicy === null ? {} : { groupPolicy: wanted.groupPolicy }),
         rootRequired: requiredTraits(),
         limit: config.maxPlacementResults,
         ...(inTree === undefined ? {} : { inTree }),
       },
       request,
     );
-    const asked = Object.entries(resources)
-      .map(([name, amount]) => `${name}=${amount}`)
-      .join(", ");
     if (answer === null) throw new NoValidHost("Placement could not be asked.");
     const { hosts, unknown } = hostStates(store, answer);
     if (hosts.length === 0) {
       const strangers = unknown > 0 ? `; ${unknown} resource providers fit, but no compute node belongs to them` : "";
-      throw new NoValidHost(`No host has ${asked} free and an enabled compute service${strangers}.`);
+      throw new NoValidHost(`No host has ${describeGroups(groups)} free and an enabled compute service${strangers}.`);
     }
     return { hosts, version: answer.version };
   }
@@ -146,6 +148,16 @@ export function createScheduler(parts: {
   async function release(claimed: readonly string[], { requestId }: ScheduleRequest): Promise<void> {
     for (const instance of claimed) await placement.deleteAllocation(instance, { force: true, requestId });
   }
+}
+
+/** `VCPU=1, MEMORY_MB=512, HW_CPU_X86_AVX; 1: VGPU=1` */
+function describeGroups(groups: readonly CandidatesGroup[]): string {
+  return groups
+    .map(({ suffix, resources, required = [] }) => {
+      const amounts = Object.entries(resources).map(([name, amount]) => `${name}=${amount}`);
+      return `${suffix === "" ? "" : `${suffix}: `}${[...amounts, ...required].join(", ")}`;
+    })
+    .join("; ");
 }
 
 interface Offer {

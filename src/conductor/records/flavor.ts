@@ -36,16 +36,3 @@ export function flavorColumns(flavor: Flavor): RecordOf<typeof FLAVOR_AMOUNTS> &
 
 /** Amounts by resource class: `{ VCPU: 1, MEMORY_MB: 512, DISK_GB: 1 }`. */
 export type Resources = Readonly<Record<string, number>>;
-
-/** The Placement resources of a flavor (spec 1.6). Zero amounts are left out; `resources:RC=n` overrides, n = 0 removes. */
-export const flavorResources = (flavor: Flavor, volumeBacked = false): Resources => {
-  const amounts: Record<string, number> = {
-    VCPU: flavor.vcpus,
-    MEMORY_MB: flavor.memoryMb,
-    DISK_GB: (volumeBacked ? 0 : flavor.rootGb) + flavor.ephemeralGb + Math.ceil(flavor.swap / 1024),
-  };
-  for (const [spec, value] of Object.entries(flavor.extraSpecs)) {
-    if (spec.startsWith("resources:")) amounts[spec.slice("resources:".length)] = Number.parseInt(value, 10);
-  }
-  return Object.fromEntries(Object.entries(amounts).filter(([, amount]) => amount > 0));
-};

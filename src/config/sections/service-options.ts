@@ -107,6 +107,21 @@ export const WORKAROUND_OPTIONS = {
 export const SCHEDULER_OPTIONS = {
   max_attempts: option(integer({ min: 1 }), 3, "Hosts that a build tries.", { source: "6.1" }),
   max_placement_results: option(integer({ min: 1 }), 1000, "Allocation candidates asked for.", { source: "5.5" }),
+  limit_tenants_to_placement_aggregate: option(
+    boolean,
+    false,
+    "Keep a project to the host aggregates whose metadata names it: filter_tenant_id, or a key that begins so.",
+  ),
+  placement_aggregate_required_for_tenants: option(
+    boolean,
+    false,
+    "With limit_tenants_to_placement_aggregate: refuse projects that no aggregate names.",
+  ),
+  enable_isolated_aggregate_filtering: option(
+    boolean,
+    false,
+    "Keep host aggregates with metadata trait:NAME=required to servers whose flavor or image requires the trait.",
+  ),
 };
 
 export const FILTER_SCHEDULER_OPTIONS = {

@@ -91,7 +91,7 @@ describe("single providers", () => {
 
   it("5.5 candidates: asks for amounts, limit, forbidden and required root traits; null on an error", async () => {
     const query = {
-      resources: { VCPU: 1, MEMORY_MB: 512 },
+      groups: [{ suffix: "", resources: { VCPU: 1, MEMORY_MB: 512 } }],
       rootRequired: ["!COMPUTE_STATUS_DISABLED", "OWNER_NOVA"],
       limit: 5,
     };

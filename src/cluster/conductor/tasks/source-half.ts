@@ -1,5 +1,5 @@
 import type { ComputeNode, Flavor, Instance, Migration } from "../../../conductor/records/index.js";
-import { flavorResources } from "../../../conductor/records/index.js";
+import { instanceResources } from "../../../conductor/records/index.js";
 import type { Allocations, ResourceAmounts } from "../../../placement/types.js";
 import { NoValidHost } from "../../scheduler/errors.js";
 import type { ScheduleRequest } from "../../scheduler/schedule-request.js";
@@ -98,8 +98,8 @@ async function subtractSameHostClaim(
   const { allocations } = await placement.getAllocationsForConsumer(instance.uuid, { requestId });
   const held = allocations[source.uuid]?.resources;
   if (held === undefined) return;
-  const wanted = flavorResources(flavor);
-  if (!equals(held, sum(flavorResources(instance.flavor), wanted))) return;
+  const wanted = instanceResources(instance, flavor);
+  if (!equals(held, sum(instanceResources(instance), wanted))) return;
   await placement.removeResources(instance.uuid, { [source.uuid]: { resources: wanted } }, { requestId });
 }
 

@@ -1,5 +1,5 @@
+import { STANDARD_RESOURCE_CLASSES } from "../../../conductor/records/standard-resource-classes.js";
 import type { Aggregate, Allocation, Consumer, ConsumerType, Project, Provider, User } from "../model/records.js";
-import { STANDARD_RESOURCE_CLASSES } from "../standard-resource-classes.js";
 import { STANDARD_TRAITS } from "../standard-traits.js";
 import type { Database } from "./database.js";
 import { newProvider } from "./provider-changes.js";

@@ -1,6 +1,7 @@
 import { expect, it } from "vitest";
 import { type ControlPlaneFlags, controlPlaneConfig } from "../../../../src/cli/cluster/control-plane-config.js";
 import { VirtualWorld } from "../../../../src/runtime/virtual/index.js";
+import { NO_RULES } from "../../../fixtures/scheduler-rules.js";
 
 const read = async (text: string, flags: Partial<ControlPlaneFlags> = {}) => {
   const runtime = new VirtualWorld().spawn();
@@ -12,7 +13,7 @@ const read = async (text: string, flags: Partial<ControlPlaneFlags> = {}) => {
 it("has Nova's defaults", async () => {
   expect(await read("")).toEqual({
     serviceDownTime: 60,
-    scheduler: { maxAttempts: 3, maxPlacementResults: 1000 },
+    scheduler: { maxAttempts: 3, maxPlacementResults: 1000, aggregates: NO_RULES },
     allowResizeToSameHost: false,
     migrateMaxRetries: -1,
     reclaimInstanceInterval: 0,

@@ -2,6 +2,7 @@ import type { AgentBus } from "../../../../../src/cluster/conductor/agent-bus.js
 import type { Task } from "../../../../../src/cluster/conductor/task.js";
 import { createTaskRunner, type TaskRunner } from "../../../../../src/cluster/conductor/task-runner.js";
 import { createTaskTable } from "../../../../../src/cluster/conductor/tasks/task-table.js";
+import type { AggregateRules } from "../../../../../src/cluster/scheduler/candidates-query.js";
 import type { Scheduler } from "../../../../../src/cluster/scheduler/scheduler.js";
 import { createScheduler } from "../../../../../src/cluster/scheduler/scheduler.js";
 import { openStore } from "../../../../../src/cluster/store/open-store.js";
@@ -10,6 +11,7 @@ import { MessagingTimeout } from "../../../../../src/conductor/errors.js";
 import type { Flavor, Instance, VmState } from "../../../../../src/conductor/records/index.js";
 import type { ReportClient } from "../../../../../src/placement/report-client.js";
 import { aFlavor, anInstance, nodeResources } from "../../../../fixtures/records.js";
+import { NO_RULES } from "../../../../fixtures/scheduler-rules.js";
 import { inventoryOf, PlacementBench } from "../../../placement/bench.js";
 
 export const DOWN_TIME = 60_000;
@@ -38,7 +40,7 @@ export class ConductorBench {
   #runner: TaskRunner;
   #last = 0;
 
-  private constructor(placementBench: PlacementBench, store: Store, maxAttempts: number) {
+  private constructor(placementBench: PlacementBench, store: Store, maxAttempts: number, aggregates: AggregateRules) {
     this.placementBench = placementBench;
     this.store = store;
     this.placement = placementBench.client({ userAgent: "nova-conductor" });
@@ -46,7 +48,7 @@ export class ConductorBench {
     this.scheduler = createScheduler({
       store,
       placement: this.placement,
-      config: { maxAttempts, maxPlacementResults: 1000, serviceDownTime: DOWN_TIME },
+      config: { maxAttempts, maxPlacementResults: 1000, aggregates, serviceDownTime: DOWN_TIME },
       clock,
       random,
       logger,
@@ -87,10 +89,13 @@ export class ConductorBench {
     this.#runner.start();
   }
 
-  static async open(options: { readonly maxAttempts?: number } = {}): Promise<ConductorBench> {
+  static async open(
+    options: { readonly maxAttempts?: number; readonly aggregates?: AggregateRules } = {},
+  ): Promise<ConductorBench> {
     const placementBench = new PlacementBench();
     const store = await openStore({ path: ":memory:", runtime: placementBench.runtime });
-    return new ConductorBench(placementBench, store, options.maxAttempts ?? 3);
+    const { maxAttempts = 3, aggregates = NO_RULES } = options;
+    return new ConductorBench(placementBench, store, maxAttempts, aggregates);
   }
 
   /** Another conductor over the same state. */
