@@ -4,9 +4,28 @@ export interface Quirk {
   readonly source: string;
   /** What upstream does; without the quirk the agent does the safe thing instead. */
   readonly meaning: string;
+  /** Major version of the first Nova that has it; absent: every release that can be named, and older ones. */
+  readonly since?: number;
+  /** Major version of the first Nova that has it no more; absent: master has it. */
+  readonly fixed?: number;
 }
 
-const quirk = (source: string, meaning: string): Quirk => ({ source, meaning });
+/** The releases of Nova that `upstream_quirks` may name, with their major versions; master is what follows the last. */
+const VERSIONS = Object.freeze({
+  zed: 26,
+  "2023.1": 27,
+  "2023.2": 28,
+  "2024.1": 29,
+  "2024.2": 30,
+  "2025.1": 31,
+  "2025.2": 32,
+  "2026.1": 33,
+  master: 34,
+});
+
+function quirk(source: string, meaning: string, versions: Pick<Quirk, "since" | "fixed"> = {}): Quirk {
+  return { source, meaning, ...versions };
+}
 
 /** Every value of `[workarounds] upstream_quirks`. */
 export const QUIRKS = Object.freeze({
@@ -47,18 +66,23 @@ export const QUIRKS = Object.freeze({
     "3.3 GAP-c",
     "destroy the guest of an accepted evacuation that never ran and whose instance is still here",
   ),
-  "broken-running-deleted-shutdown": quirk("3.5", "do nothing for running_deleted_instance_action = shutdown"),
+  "broken-running-deleted-shutdown": quirk("3.5", "do nothing for running_deleted_instance_action = shutdown", {
+    since: 31,
+  }),
   "ironic-instances-before-nodes": quirk(
     "bug 1841481",
     "read the own instances before Ironic's nodes, so that a node that gets one meanwhile looks like somebody else's",
+    { fixed: 24 },
   ),
   "ironic-empty-list-on-error": quirk(
     "bug 1750450",
     "take an Ironic that does not answer for one without nodes, instead of skipping the pass",
+    { fixed: 18 },
   ),
   "ironic-unlisted-is-deleted": quirk(
-    "4.3 row 4, before 29.0",
+    "4.3 step 4",
     "take every node of Ironic that is not listed for deleted, without asking for it",
+    { fixed: 29 },
   ),
   "ironic-lost-claim-aborts": quirk(
     "6.1",
@@ -67,10 +91,12 @@ export const QUIRKS = Object.freeze({
   "unguarded-node-delete": quirk(
     "bug 1853009",
     "delete the row and the provider of a vanished node although another host has taken it meanwhile, and remember nodes whose row is gone",
+    { fixed: 24 },
   ),
   "no-node-undelete": quirk(
     "bug 1839560",
     "do not restore the deleted row of a node that comes back, so that it can never be made again",
+    { fixed: 20 },
   ),
   "ignore-evacuations-in-error": quirk(
     "4.5",
@@ -97,9 +123,29 @@ export const QUIRKS = Object.freeze({
     "6.7",
     "take any accepted migration of an instance for its evacuation, whatever its type",
   ),
-  "audit-races-builds": quirk("7.4", "take what an instance claimed that is just being built or moved for an orphan"),
+  "audit-races-builds": quirk("7.4", "take what an instance claimed that is just being built or moved for an orphan", {
+    since: 21,
+  }),
 });
 
 export type QuirkName = keyof typeof QUIRKS;
 
 export const QUIRK_NAMES = Object.freeze(Object.keys(QUIRKS) as QuirkName[]);
+
+export type Release = keyof typeof VERSIONS;
+
+/** What each release does, as a list of quirks. */
+export const RELEASES: Readonly<Record<Release, readonly QuirkName[]>> = Object.freeze(
+  Object.fromEntries(Object.entries(VERSIONS).map(([release, version]) => [release, quirksOf(version)])) as Record<
+    Release,
+    readonly QuirkName[]
+  >,
+);
+
+function quirksOf(version: number): readonly QuirkName[] {
+  const quirks: Readonly<Record<QuirkName, Quirk>> = QUIRKS;
+  return QUIRK_NAMES.filter((name) => {
+    const { since = 0, fixed = Number.POSITIVE_INFINITY } = quirks[name];
+    return since <= version && version < fixed;
+  });
+}

@@ -87,19 +87,27 @@ export const repeated: ValueType<readonly string[]> = {
   format: (value) => value.join(","),
 };
 
-/** Names out of a fixed set, separated by commas; `all` means every one. */
-export const names = <const C extends string>(known: readonly C[]): ValueType<ReadonlySet<C>> => ({
-  expected: `a list of names separated by commas, or all; known are ${known.join(", ")}`,
-  parse: (texts) => {
-    const words = splitList(last(texts));
-    if (words.length === 1 && words[0] === "all") {
-      return new Set(known);
-    }
-    const found = words.map((word) => known.find((name) => name === word));
-    return found.every((name) => name !== undefined) ? new Set(found.filter((name) => name !== undefined)) : undefined;
-  },
-  format: (value) => [...value].join(","),
-});
+/**
+ * Names out of a fixed set, separated by commas.
+ * @param groups names that stand for several of them
+ */
+export function names<const C extends string>(
+  known: readonly C[],
+  groups: Readonly<Record<string, readonly C[]>>,
+): ValueType<ReadonlySet<C>> {
+  const meanings = new Map<string, readonly C[]>([
+    ...Object.entries(groups),
+    ...known.map((name) => [name, [name]] as const),
+  ]);
+  return {
+    expected: `a list of names separated by commas; known are ${[...meanings.keys()].join(", ")}`,
+    parse: (texts) => {
+      const found = splitList(last(texts)).map((word) => meanings.get(word));
+      return found.every((each) => each !== undefined) ? new Set(found.flatMap((each) => each ?? [])) : undefined;
+    },
+    format: (value) => [...value].join(","),
+  };
+}
 
 /** The same type, or nothing, which is what an empty text means. */
 export function optional<T>(type: ValueType<T>): ValueType<T | null> {

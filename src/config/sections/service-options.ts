@@ -1,5 +1,5 @@
 import { Derived, literal, option, unset } from "../option.js";
-import { QUIRK_NAMES } from "../quirks.js";
+import { QUIRK_NAMES, RELEASES } from "../quirks.js";
 import { boolean, choice, integer, list, names, text } from "../value-type.js";
 
 export const COMPUTE_OPTIONS = {
@@ -98,9 +98,10 @@ export const WORKAROUND_OPTIONS = {
     source: "4.10",
   }),
   upstream_quirks: option(
-    names(QUIRK_NAMES),
+    names(QUIRK_NAMES, { ...RELEASES, all: QUIRK_NAMES }),
     new Set<never>(),
-    "Defects of upstream Nova to reproduce; see the table of quirks.",
+    "Defects of upstream Nova to reproduce: a release for what that one does (zed to 2026.1, master), or single quirks; " +
+      "all is no release: it has every defect there ever was, for looking at one of them.",
   ),
 };
 

@@ -3,7 +3,7 @@ import { ConfigFileValueError } from "../../../src/config/config-errors.js";
 import { readConfigSources, type SourceLocations } from "../../../src/config/config-sources.js";
 import { compileNovaConfig, NO_SOURCES } from "../../../src/config/nova-config.js";
 import { option, type SectionTable } from "../../../src/config/option.js";
-import { QUIRK_NAMES } from "../../../src/config/quirks.js";
+import { QUIRK_NAMES, RELEASES } from "../../../src/config/quirks.js";
 import { showConfig } from "../../../src/config/show-config.js";
 import { integer, repeated } from "../../../src/config/value-type.js";
 import { createVirtualRuntime } from "../../../src/runtime/virtual/index.js";
@@ -211,6 +211,23 @@ describe("upstream_quirks", () => {
     return [...config.workarounds.upstreamQuirks];
   };
 
+  it("may name a release, for the defects that it has", async () => {
+    const fixedBeforeZed = [
+      "ironic-instances-before-nodes",
+      "ironic-empty-list-on-error",
+      "unguarded-node-delete",
+      "no-node-undelete",
+    ];
+    const without = (...names: string[]) => QUIRK_NAMES.filter((name) => !names.includes(name));
+    const shutdown = "broken-running-deleted-shutdown";
+    expect(await quirksOf("zed")).toEqual(without(...fixedBeforeZed, shutdown));
+    expect(await quirksOf("2024.1")).toEqual(without(...fixedBeforeZed, shutdown, "ironic-unlisted-is-deleted"));
+    expect(await quirksOf("master")).toEqual(without(...fixedBeforeZed, "ironic-unlisted-is-deleted"));
+    expect(await quirksOf("2026.1")).toEqual(await quirksOf("master"));
+    const more = await quirksOf("2024.1, no-node-undelete");
+    expect(more).toEqual([...(await quirksOf("2024.1")), "no-node-undelete"]);
+  });
+
   it("is a list of names, or all", async () => {
     expect(await quirksOf("forget-failed-strip, no-host-lease")).toEqual(["forget-failed-strip", "no-host-lease"]);
     expect(await quirksOf("all")).toEqual(QUIRK_NAMES);
@@ -220,7 +237,7 @@ describe("upstream_quirks", () => {
   it("refuses unknown names with the list", async () => {
     const error = await refusal("[workarounds]\nupstream_quirks = forget-failed-strip,forget-everything\n");
     expect(error.message).toContain("forget-everything");
-    for (const name of QUIRK_NAMES) {
+    for (const name of [...QUIRK_NAMES, ...Object.keys(RELEASES), "all"]) {
       expect(error.message).toContain(name);
     }
   });

@@ -8,7 +8,7 @@ import { type CompiledConfig, compileConfig } from "../../../src/config/compile-
 import { parseIni } from "../../../src/config/ini-file.js";
 import { NOVA_OPTIONS } from "../../../src/config/nova-config.js";
 import { Derived, type SectionTable } from "../../../src/config/option.js";
-import { QUIRKS } from "../../../src/config/quirks.js";
+import { QUIRKS, type Quirk, RELEASES } from "../../../src/config/quirks.js";
 import { PLACEMENT_SERVICE_OPTIONS } from "../../../src/config/sections/placement-service-options.js";
 import { createVirtualRuntime } from "../../../src/runtime/virtual/index.js";
 
@@ -76,9 +76,16 @@ describe("the samples together", () => {
 
   it("list every quirk with where it comes from", async () => {
     const text = await sample("compute-agent.conf");
-    for (const [name, { source }] of Object.entries(QUIRKS)) {
-      expect(text).toContain(`#   ${name} (${source}): `);
+    const table = text
+      .slice(text.indexOf("# The quirks:"), text.indexOf("#upstream_quirks"))
+      .replaceAll(/\n#\s+/g, " ");
+    for (const [name, quirk] of Object.entries<Quirk>(QUIRKS)) {
+      expect(text).toContain(`#   ${name} (${quirk.source}): `);
+      const told = table.slice(table.indexOf(` ${name} (`)).split(/ [a-z-]+ \((?:bug )?\d/)[1];
+      if (quirk.fixed !== undefined) expect(told, name).toContain(`before Nova ${quirk.fixed}.0`);
+      if (quirk.since !== undefined) expect(told, name).toContain(`Nova ${quirk.since}.0`);
     }
+    for (const release of Object.keys(RELEASES)) expect(table).toContain(release);
   });
 });
 

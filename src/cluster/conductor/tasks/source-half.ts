@@ -66,7 +66,10 @@ export async function restoreSourceHalf(parts: TaskParts, move: Move): Promise<b
   if (Object.keys(ofMigration.allocations).length > 0) {
     // An agent says `deleted` before it deletes the allocations (V23): whichever comes second finds them.
     const targetDeleted = async () => (store.instances.get(instance.uuid)?.vmState ?? "deleted") === "deleted";
-    const moved = await placement.moveAllocations(migration.uuid, instance.uuid, { requestId, targetDeleted });
+    const moved = await placement.moveAllocations(migration.uuid, instance.uuid, {
+      requestId,
+      ...(parts.config.upstreamQuirks.has("resurrect-deleted-allocations") ? {} : { targetDeleted }),
+    });
     if (moved !== true) {
       parts.logger.error("the allocation of a failed move could not be given back to the instance", {
         instance: instance.uuid,

@@ -1,4 +1,5 @@
 import { expect, test } from "vitest";
+import { RELEASES } from "../../../../src/config/quirks.js";
 import { VirtDriverNotReady } from "../../../../src/virt/errors.js";
 import { evacuated, statusOf } from "../support/evacuated.js";
 import { Hypervisor } from "../support/hypervisor.js";
@@ -189,6 +190,20 @@ for (const [what, deletesService] of [
     expect(run.agent.state).toBe("serving");
     expect(lab.world.logs.filter(({ level, fields }) => level === "error" || "err" in fields)).toEqual([]);
   });
+}
+
+for (const release of ["zed", "2024.1", "master"] as const) {
+  scenario(
+    `2.4 G11 with upstream_quirks = ${release}: as that Nova does, the host gets its provider again`,
+    async (lab) => {
+      const { service } = await lab.seed("devstack1");
+      lab.store.services.destroy(service.id);
+      await lab.removeProvider("devstack1");
+      await lab.start("devstack1", { config: { quirks: RELEASES[release] } });
+      await lab.world.advance(120_000);
+      expect(await lab.providers()).toEqual(["devstack1"]);
+    },
+  );
 }
 
 scenario("2.4 G12 another compute_id for a recorded host and hypervisor is refused (e)", async (lab) => {

@@ -354,6 +354,29 @@ describe("a conductor that was killed anywhere", () => {
   });
 });
 
+describe("bug 1848343: the instance is deleted while its allocations are given back", () => {
+  it.each([
+    [false, {}],
+    [true, { devstack1: NEED }],
+  ])("with quirk resurrect-deleted-allocations %s", async (quirk, left) => {
+    await open();
+    if (quirk) bench.quirks.add("resurrect-deleted-allocations");
+    bench.store.services.update(bench.service("devstack2").id, { disabled: true });
+    let moves = 0;
+    bench.placementBench.inject({
+      on: "POST /allocations",
+      times: 2,
+      does: () => {
+        moves += 1;
+        if (moves === 2) bench.store.instances.save(instance.uuid, { vmState: "deleted", taskState: null });
+      },
+    });
+    await bench.run(task());
+    expect(moves).toBe(2);
+    expect(await bench.held(instance.uuid)).toEqual(left);
+  });
+});
+
 describe("the instance is deleted meanwhile", () => {
   it("keeps nothing of instance or migration", async () => {
     await open();
