@@ -168,7 +168,7 @@ describe("6.1 build, failures", () => {
     expect(world.stored(vm.uuid)).toMatchObject({ host: null, vmState: "error", taskState: null, launchedOn: null });
     expect(world.store.instances.fault(vm.uuid)).toMatchObject({ message: "qemu died", host: "h1", code: 500 });
     expect(world.reschedules).toEqual([]);
-    expect(events(world, vm.uuid)).toEqual([["compute__do_build_and_run_instance", "Error"]]);
+    expect(events(world, vm.uuid)).toEqual([["compute__do_build_and_run_instance", "Success"]]);
     await checkAllocations(world, [vm]);
     checkUsage(world, agent);
   });

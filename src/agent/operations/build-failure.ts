@@ -11,6 +11,11 @@ import { type OperationParts, releaseAllocations } from "./parts.js";
 /** What an error of a build leads to (spec 6.1, second table). */
 export type BuildFailureKind = "reschedule" | "abort" | "gone";
 
+/** A build that no other host is asked for. */
+export interface FailedBuild {
+  readonly error: unknown;
+}
+
 /** Errors that no other host would spare the instance, by their names in OpenStack. */
 const HOPELESS: ReadonlySet<string> = new Set([
   "BuildAbortException",
@@ -34,20 +39,23 @@ export function classifyBuildFailure(error: unknown): BuildFailureKind {
 /**
  * Undoes a build that failed and decides what becomes of the instance: tried on another host, set to error, or forgotten
  * because it was deleted meanwhile.
- * @throws the error, unless the build was handed back or nobody wants it any more.
+ * @returns the error; null: the build was handed back, or nobody wants it any more.
  */
 export async function buildFailed(
   parts: OperationParts,
   request: BuildRequestOptions,
   progress: BuildProgress,
   cause: unknown,
-): Promise<void> {
+): Promise<FailedBuild | null> {
   const { instanceUuid, node, retry } = request;
   const error = (await cleanUpGuest(parts, progress, cause)) ?? cause;
   const cleaned = error === cause;
   const kind = cleaned && (await isUnwanted(parts, instanceUuid)) ? "gone" : classifyBuildFailure(error);
   parts.context.runtime.logger.warn("build failed", { instance: instanceUuid, node, kind, err: error });
-  if (kind === "gone") return forget(parts, request, progress);
+  if (kind === "gone") {
+    await forget(parts, request, progress);
+    return null;
+  }
   parts.tracker.noteBuild(node, "failed");
   if (kind === "abort" || !retry) return setError(parts, request, progress, error);
   return reschedule(parts, { ...request, retry }, progress, error);
@@ -88,12 +96,12 @@ async function setError(
   { instanceUuid, requestId }: BuildRequestOptions,
   progress: BuildProgress,
   error: unknown,
-): Promise<never> {
+): Promise<FailedBuild> {
   // Before the state: who sees the error can read why.
   await addFault(parts.context, instanceUuid, error);
   await unplace(parts, instanceUuid, progress, { vmState: "error", taskState: null });
   await releaseAllocations(parts, instanceUuid, { force: true, requestId });
-  throw error;
+  return { error };
 }
 
 /** The allocations go before the message, so that the next host's claim does not find them (spec V25). */
@@ -102,7 +110,7 @@ async function reschedule(
   request: BuildRequestOptions & { readonly retry: RetryInfo },
   progress: BuildProgress,
   error: unknown,
-): Promise<void> {
+): Promise<FailedBuild | null> {
   const { instanceUuid, alternates, retry, requestId } = request;
   await unplace(parts, instanceUuid, progress, { taskState: "scheduling", taskRequestId: requestId });
   if (!(await releaseAllocations(parts, instanceUuid, { force: true, requestId }))) {
@@ -115,6 +123,7 @@ async function reschedule(
     reason: messageOf(error),
     requestId,
   });
+  return null;
 }
 
 async function unplace(

@@ -62,19 +62,22 @@ export async function buildInstance(parts: OperationParts, request: BuildRequest
   if (!instance) return;
   const progress: RunningBuild = { parts, request, instance, claim: null, driverAsked: false };
   const { instanceUuid, requestId, node } = request;
-  await withActionEvent(
+  const failed = await withActionEvent(
     parts.context,
     { instanceUuid, requestId, event: "compute__do_build_and_run_instance" },
     async () => {
       try {
         await runSteps(parts, BUILD_INSTANCE, progress);
         parts.tracker.noteBuild(node, "succeeded");
+        return null;
       } catch (error) {
         if (mustNotUndo(error)) throw error;
-        await buildFailed(parts, request, progress, error);
+        return await buildFailed(parts, request, progress, error);
       }
     },
   );
+  // Nova's event has succeeded when the build has come to an end, whichever; the instance's fault tells of a failure.
+  if (failed) throw failed.error;
 }
 
 /** Row 4. Null: it is not to be built any more. */
