@@ -92,6 +92,8 @@ export interface ConductorMethods extends OperatorMethods {
       changes: InstanceChanges;
       expectedTaskState?: readonly (TaskState | null)[];
       expectedVmState?: readonly VmState[];
+      /** Refused when another request has set the present task_state. */
+      ofRequest?: string;
     },
     Instance
   >;

@@ -68,16 +68,16 @@ const failureOf = (error: unknown): EventOutcome => ({
   ...(error instanceof Error && error.stack ? { traceback: error.stack } : {}),
 });
 
-/** An exception other than UnexpectedTaskState sets the task state to null. */
+/** An exception other than UnexpectedTaskState sets the task state to null, if it still is the request's. */
 export async function revertingTaskState<T>(
   context: AgentContext,
-  instanceUuid: string,
+  { instanceUuid, requestId }: { readonly instanceUuid: string; readonly requestId: string },
   body: () => Promise<T>,
 ): Promise<T> {
   try {
     return await body();
   } catch (error) {
-    if (!(error instanceof UnexpectedTaskState)) await write(context, instanceUuid, { taskState: null });
+    if (!(error instanceof UnexpectedTaskState)) await write(context, instanceUuid, requestId, { taskState: null });
     throw error;
   }
 }
@@ -97,17 +97,23 @@ export async function recordingFault<T>(
 }
 
 /**
- * An exception sets the instance to error, unless it is deleted, or about to be. NotImplemented and InstanceFaultRollback, which say that nothing happened, give
+ * An exception sets the instance to error, unless it is deleted, or another request's by now. NotImplemented and InstanceFaultRollback, which say that nothing happened, give
  * it back its vm_state instead.
  * @throws the inner error of an InstanceFaultRollback
  */
-export async function erroringOut<T>(context: AgentContext, instance: Instance, body: () => Promise<T>): Promise<T> {
+export async function erroringOut<T>(
+  context: AgentContext,
+  instance: Instance,
+  requestId: string,
+  body: () => Promise<T>,
+): Promise<T> {
   try {
     return await body();
   } catch (error) {
     if (error instanceof InstanceNotFound || error instanceof UnexpectedDeletingTaskState) throw error;
     const nothingHappened = error instanceof InstanceFaultRollback || error instanceof NotImplemented;
-    await write(context, instance.uuid, { vmState: nothingHappened ? instance.vmState : "error", taskState: null });
+    const changes = { vmState: nothingHappened ? instance.vmState : "error", taskState: null } as const;
+    await write(context, instance.uuid, requestId, changes);
     throw error instanceof InstanceFaultRollback ? (error.cause ?? error) : error;
   }
 }
@@ -119,7 +125,7 @@ export const operation = <T>(
   body: () => Promise<T>,
 ): Promise<T> =>
   withActionEvent(context, options, () =>
-    recordingFault(context, options.instanceUuid, () => revertingTaskState(context, options.instanceUuid, body)),
+    recordingFault(context, options.instanceUuid, () => revertingTaskState(context, options, body)),
   );
 
 export async function addFault(context: AgentContext, instanceUuid: string, error: unknown): Promise<void> {
@@ -147,10 +153,18 @@ export const mustNotUndo = (error: unknown): boolean =>
 export const messageOf = (error: unknown): string =>
   error instanceof Error ? error.message || error.name : String(error);
 
-async function write(context: AgentContext, uuid: string, changes: InstanceChanges): Promise<void> {
-  await attempt(context, uuid, "write the state after the error", () =>
-    context.conductor.call("instance_save", { uuid, changes }),
-  );
+async function write(context: AgentContext, uuid: string, ofRequest: string, changes: InstanceChanges): Promise<void> {
+  await attempt(context, uuid, "write the state after the error", async () => {
+    try {
+      await context.conductor.call("instance_save", { uuid, changes, ofRequest });
+    } catch (err) {
+      if (!(err instanceof UnexpectedTaskState)) throw err;
+      context.runtime.logger.info("the state after the error is not written: another request has the instance", {
+        instance: uuid,
+        err,
+      });
+    }
+  });
 }
 
 /** What an error handler does must not hide the error it handles; a row that is gone needs nothing. */

@@ -81,7 +81,7 @@ export async function rebuildInPlace(
   await withActionEvent(context, { instanceUuid, requestId, event: "compute_rebuild_instance" }, () =>
     recordingFault(context, instanceUuid, async () => {
       try {
-        await erroringOut(context, instance, () => runSteps(parts, REBUILD_INSTANCE, progress));
+        await erroringOut(context, instance, requestId, () => runSteps(parts, REBUILD_INSTANCE, progress));
       } catch (error) {
         if (error instanceof UnexpectedDeletingTaskState) return;
         await stripHostAllocations(parts, instance, requestId, error);

@@ -6,6 +6,7 @@ import {
   UnexpectedVmState,
 } from "../../conductor/errors.js";
 import {
+  holdsTask,
   INSTANCE,
   INSTANCE_FAULT,
   type Instance,
@@ -146,7 +147,13 @@ export class Instances implements InstanceStore {
 
 function refuseUnexpected(found: Instance, options: SaveOptions): void {
   const { uuid, taskState, vmState } = found;
-  const { expectedTaskState, expectedVmState } = options;
+  const { expectedTaskState, expectedVmState, ofRequest } = options;
+  if (ofRequest !== undefined && !holdsTask(found, ofRequest, [taskState])) {
+    throw new UnexpectedTaskState(
+      `instance ${uuid}: found task_state ${taskState} of ${found.taskRequestId}, expected one of ${ofRequest}`,
+      { uuid, actual: taskState, request: found.taskRequestId },
+    );
+  }
   if (expectedTaskState && !expectedTaskState.includes(taskState)) {
     const expected = expectedTaskState.map((state) => state ?? "none").join(", ");
     const Refusal = taskState === "deleting" ? UnexpectedDeletingTaskState : UnexpectedTaskState;

@@ -127,6 +127,7 @@ export interface InstanceStore {
     options?: {
       readonly expectedTaskState?: readonly (TaskState | null)[];
       readonly expectedVmState?: readonly VmState[];
+      readonly ofRequest?: string;
     },
   ): Instance;
   destroy(uuid: string, options?: { readonly guardHostIsNull?: boolean }): Instance;

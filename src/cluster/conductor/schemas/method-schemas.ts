@@ -112,6 +112,7 @@ export const CONDUCTOR_PARAMS: ParamsSchemas<ConductorMethods, ConductorMethod> 
     changes: instanceChanges,
     expectedTaskState: optional(listOf(taskState)),
     expectedVmState: optional(listOf(vmState)),
+    ofRequest: optional(name),
   },
   instance_destroy: { uuid, guardHostIsNull: optional(flag) },
   instance_add_fault: { uuid, code: amount, message: text(LONG), details: optional(text(LONGEST)), host: name },

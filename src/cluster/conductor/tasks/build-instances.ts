@@ -164,7 +164,7 @@ function exhausted({ store }: TaskParts, task: BuildTask): void {
   const error = new MaxRetriesExceeded(
     `Exhausted all hosts available for retrying build failures for instance ${task.instanceUuid}.${last}`,
   );
-  endOperation(store, instance, "error", error);
+  endOperation(store, instance, { ...task, vmState: "error" }, error);
 }
 
 function castBuild(
@@ -224,6 +224,6 @@ async function release({ placement }: TaskParts, { instanceUuid, requestId }: Bu
 
 function giveUp(parts: TaskParts, task: BuildTask, error: unknown): void {
   const instance = parts.store.instances.get(task.instanceUuid);
-  if (instance !== null) endOperation(parts.store, instance, "error", error);
+  if (instance !== null) endOperation(parts.store, instance, { ...task, vmState: "error" }, error);
   else buryInCell0(parts, task, error);
 }

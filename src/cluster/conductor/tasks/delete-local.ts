@@ -1,4 +1,4 @@
-import type { Instance } from "../../../conductor/records/index.js";
+import { FINAL_MIGRATION_STATUSES, type Instance, type Migration } from "../../../conductor/records/index.js";
 import { isUp } from "../liveness.js";
 import type { Task } from "../task.js";
 import type { TaskContext } from "../task-runner.js";
@@ -12,9 +12,9 @@ export function createDeleteLocal(parts: TaskParts) {
   return {
     run: (task: DeleteTask, context: TaskContext) => deleteLocal(parts, task, context),
     /** The row stays, so that the user can try again. */
-    fail: ({ instanceUuid }: DeleteTask, error: unknown): void => {
+    fail: ({ instanceUuid, requestId }: DeleteTask, error: unknown): void => {
       const instance = parts.store.instances.get(instanceUuid);
-      if (instance !== null) endOperation(parts.store, instance, "error", error);
+      if (instance !== null) endOperation(parts.store, instance, { requestId, vmState: "error" }, error);
     },
   };
 }
@@ -24,19 +24,29 @@ async function deleteLocal(parts: TaskParts, task: DeleteTask, context: TaskCont
   const { instanceUuid, requestId } = task;
   if (handOver(parts, task, context)) return;
   const before = store.instances.get(instanceUuid);
-  const deleted = await placement.deleteAllocation(instanceUuid, { force: true, requestId });
-  if (deleted === null) {
+  for (const consumer of [...unfinishedMoves(parts, instanceUuid).map(({ uuid }) => uuid), instanceUuid]) {
+    const deleted = await placement.deleteAllocation(consumer, { force: true, requestId });
+    if (deleted !== null) continue;
     logger.warn("Placement is away: the allocation leaks until the tracker of its host finds the instance deleted", {
       instance: instanceUuid,
+      consumer,
       request_id: requestId,
     });
   }
   store.transaction(() => {
     // It was claimed meanwhile (bug 1914777): its agent has the guest.
     if (before?.host === null && handOver(parts, task, context)) return;
+    for (const { id } of unfinishedMoves(parts, instanceUuid)) store.migrations.save(id, { status: "error" });
     destroyRow(parts, store.instances.get(instanceUuid), instanceUuid);
     context.finish();
   });
+}
+
+/** What moves it comes too late: its migrations end with it. */
+function unfinishedMoves({ store }: TaskParts, instanceUuid: string): readonly Migration[] {
+  return store.migrations
+    .byFilters({ instanceUuid })
+    .filter(({ status }) => !FINAL_MIGRATION_STATUSES.includes(status));
 }
 
 /** A host that is up, or has come back, has the guest: its agent deletes. */

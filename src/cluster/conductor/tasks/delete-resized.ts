@@ -14,9 +14,9 @@ export function createDeleteResized(parts: TaskParts) {
   return {
     run: (task: DeleteTask, context: TaskContext) => deleteResized(parts, task, context),
     /** The row stays, so that the user can try again. */
-    fail: ({ instanceUuid }: DeleteTask, error: unknown): void => {
+    fail: ({ instanceUuid, requestId }: DeleteTask, error: unknown): void => {
       const instance = parts.store.instances.get(instanceUuid);
-      if (instance !== null) endOperation(parts.store, instance, "error", error);
+      if (instance !== null) endOperation(parts.store, instance, { requestId, vmState: "error" }, error);
     },
   };
 }

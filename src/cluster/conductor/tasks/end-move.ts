@@ -44,7 +44,8 @@ export async function failMove(
     if (instance !== null) {
       store.migrations.save(move.migration.id, { status: "error" });
       const vmState = usable ? (end.vmState ?? instance.vmState) : "error";
-      if (instance.taskState === end.taskState) endOperation(store, instance, vmState, end.fault);
+      if (instance.taskState === end.taskState)
+        endOperation(store, instance, { requestId: move.requestId, vmState }, end.fault);
     }
     also(instance);
     context.finish();

@@ -1,4 +1,4 @@
-import type { Instance, VmState } from "../../../conductor/records/index.js";
+import { holdsTask, type Instance, type VmState } from "../../../conductor/records/index.js";
 import type { Store } from "../../store/store.js";
 import { CONDUCTOR_HOST } from "./task-parts.js";
 
@@ -31,8 +31,18 @@ export function addFault(store: Store, instanceUuid: string, error: unknown): vo
   });
 }
 
-/** Ends the operation on an instance that is still there: no task state, the vm_state given, the reason as a fault. */
-export function endOperation(store: Store, instance: Instance, vmState: VmState, error: unknown): void {
-  store.instances.save(instance.uuid, { vmState, taskState: null });
+/**
+ * Ends the request's operation on an instance that is still there: no task state, the vm_state given, the reason as a fault.
+ * One that another request has by now, a delete above all, keeps the state that this one has set.
+ */
+export function endOperation(
+  store: Store,
+  instance: Instance,
+  { vmState, requestId }: { readonly vmState: VmState; readonly requestId: string },
+  error: unknown,
+): void {
+  if (holdsTask(instance, requestId, [instance.taskState])) {
+    store.instances.save(instance.uuid, { vmState, taskState: null });
+  }
   addFault(store, instance.uuid, error);
 }

@@ -1,4 +1,4 @@
-import { type Instance, type Migration, POWER_STATES } from "../../../conductor/records/index.js";
+import { holdsTask, type Instance, type Migration, POWER_STATES } from "../../../conductor/records/index.js";
 import { NoValidHost } from "../../scheduler/errors.js";
 import type { TaskContext } from "../task-runner.js";
 import { withActionEvent } from "./action-event.js";
@@ -42,7 +42,7 @@ export function createLiveMigrateInstance(parts: TaskParts) {
       const instance = parts.store.instances.get(task.instanceUuid);
       const migration = findMigration(parts, task);
       if (migration !== null) parts.store.migrations.save(migration.id, { status: "error" });
-      if (instance !== null) endOperation(parts.store, instance, "error", error);
+      if (instance !== null) endOperation(parts.store, instance, { ...task, vmState: "error" }, error);
     },
   };
 }
@@ -101,7 +101,9 @@ function handOver(
 ): boolean {
   return store.transaction(() => {
     const instance = store.instances.get(task.instanceUuid);
-    if (instance === null || instance.host === null || instance.taskState !== "migrating") return false;
+    if (instance === null || instance.host === null || !holdsTask(instance, task.requestId, ["migrating"])) {
+      return false;
+    }
     // The address is written by a move claim, and a live migration makes none.
     store.migrations.save(migration.id, {
       destCompute: node.host,

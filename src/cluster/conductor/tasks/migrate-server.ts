@@ -1,5 +1,6 @@
 import {
   FINAL_MIGRATION_STATUSES,
+  holdsTask,
   type Instance,
   type Migration,
   type MigrationType,
@@ -35,7 +36,8 @@ export function createMigrateServer(parts: TaskParts) {
       const instance = store.instances.get(task.instanceUuid);
       const migration = instance === null ? null : findMigration(parts, task, instance);
       if (migration !== null) store.migrations.save(migration.id, { status: "error" });
-      if (instance !== null) endOperation(store, instance, vmStateAfter(task) ?? instance.vmState, error);
+      if (instance !== null)
+        endOperation(store, instance, { ...task, vmState: vmStateAfter(task) ?? instance.vmState }, error);
       if (failure) endGivenBack(store, instance, failure);
     },
   };
@@ -157,7 +159,7 @@ function handOver(
 ): boolean {
   return store.transaction(() => {
     const instance = store.instances.get(task.instanceUuid);
-    if (instance === null || instance.taskState !== "resize_prep") return false;
+    if (instance === null || !holdsTask(instance, task.requestId, ["resize_prep"])) return false;
     const spec = store.requests.spec(instance.uuid);
     if (spec !== null) store.requests.saveSpec({ ...spec, flavor: task.flavor });
     const params = {

@@ -1,4 +1,10 @@
-import type { ComputeNode, Instance, Migration, VmState } from "../../../conductor/records/index.js";
+import {
+  type ComputeNode,
+  holdsTask,
+  type Instance,
+  type Migration,
+  type VmState,
+} from "../../../conductor/records/index.js";
 import { AllocationUpdateFailed, PlacementError } from "../../../placement/errors.js";
 import { claimSelection } from "../../scheduler/claim.js";
 import { NoValidHost } from "../../scheduler/errors.js";
@@ -18,7 +24,7 @@ export function createRebuildInstance(parts: TaskParts) {
     fail: (task: RebuildTask, error: unknown): void => {
       const instance = parts.store.instances.get(task.instanceUuid);
       failMigration(parts, task);
-      if (instance !== null) endOperation(parts.store, instance, "error", error);
+      if (instance !== null) endOperation(parts.store, instance, { ...task, vmState: "error" }, error);
     },
   };
 }
@@ -27,7 +33,8 @@ async function evacuate(parts: TaskParts, task: RebuildTask, context: TaskContex
   const { store } = parts;
   const instance = store.instances.get(task.instanceUuid);
   const migration = migrationOf(parts, task);
-  if (instance === null || migration === null) return;
+  if (migration === null) return;
+  if (instance === null || !isWanted(instance, task)) return giveWay(parts, task, context);
   const event = { instanceUuid: instance.uuid, event: "rebuild_server", requestId: task.requestId };
   await withActionEvent(store, event, async (fail) => {
     try {
@@ -35,9 +42,9 @@ async function evacuate(parts: TaskParts, task: RebuildTask, context: TaskContex
       const destination = task.forced
         ? await claimForced(parts, task, instance)
         : await claimScheduled(parts, task, instance);
-      const handedOver = handOver(parts, task, migration, destination, context);
-      if (!handedOver)
-        await parts.placement.deleteAllocation(instance.uuid, { force: true, requestId: task.requestId });
+      if (handOver(parts, task, migration, destination, context)) return;
+      await takeBack(parts, task, instance);
+      giveWay(parts, task, context);
     } catch (error) {
       await giveBack(parts, instance, task.requestId);
       const ended = endEvacuation(parts, task, error, context);
@@ -45,6 +52,37 @@ async function evacuate(parts: TaskParts, task: RebuildTask, context: TaskContex
       fail(error instanceof Error ? error : new Error(String(error)));
     }
   });
+}
+
+/** A delete that was acknowledged before the evacuation took its task_state is to be carried out, not the evacuation. */
+const isWanted = (instance: Instance, { requestId }: RebuildTask): boolean =>
+  instance.deleteRequestId === null && holdsTask(instance, requestId, ["rebuilding"]);
+
+/** The instance is another request's by now, or deleted. A delete whose task_state was taken is carried out here. */
+function giveWay(parts: TaskParts, task: RebuildTask, context: TaskContext): void {
+  const { store, logger } = parts;
+  store.transaction(() => {
+    const instance = store.instances.get(task.instanceUuid);
+    const deletion = instance?.deleteRequestId ?? null;
+    logger.warn("the instance is not evacuated: another request has it, or it is deleted", {
+      instance: task.instanceUuid,
+      migration: task.migrationId,
+      request_id: task.requestId,
+      delete_request_id: deletion,
+    });
+    failMigration(parts, task);
+    if (instance !== null && deletion !== null && holdsTask(instance, task.requestId, [instance.taskState])) {
+      store.instances.save(instance.uuid, { taskState: "deleting", taskRequestId: deletion });
+      store.tasks.add({ kind: "delete_local", instanceUuid: instance.uuid, requestId: deletion });
+    }
+    context.finish();
+  });
+}
+
+/** What was claimed for an evacuation that another request has overtaken. */
+async function takeBack(parts: TaskParts, { requestId }: RebuildTask, instance: Instance): Promise<void> {
+  if (parts.store.instances.get(instance.uuid) !== null) return giveBack(parts, instance, requestId);
+  await parts.placement.deleteAllocation(instance.uuid, { force: true, requestId });
 }
 
 interface Claimed {
@@ -109,7 +147,7 @@ async function claimForced(parts: TaskParts, task: RebuildTask, instance: Instan
   return { host: destination.host, node: destination.hypervisorHostname };
 }
 
-/** False: the instance was deleted meanwhile. */
+/** False: the instance was deleted meanwhile, or another request has it. */
 function handOver(
   { store, bus }: TaskParts,
   task: RebuildTask,
@@ -119,7 +157,7 @@ function handOver(
 ): boolean {
   return store.transaction(() => {
     const instance = store.instances.get(task.instanceUuid);
-    if (instance === null) return false;
+    if (instance === null || !isWanted(instance, task)) return false;
     const params = {
       instanceUuid: instance.uuid,
       migrationId: migration.id,
@@ -159,7 +197,7 @@ function endEvacuation(parts: TaskParts, task: RebuildTask, error: unknown, cont
     const forgotten = error instanceof RecordMissing && config.upstreamQuirks.has("forget-failed-forced-evacuation");
     if (!forgotten) {
       failMigration(parts, task);
-      if (instance !== null) endOperation(store, instance, vmState, error);
+      if (instance !== null) endOperation(store, instance, { ...task, vmState }, error);
     }
     context.finish();
   });

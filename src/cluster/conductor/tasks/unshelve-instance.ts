@@ -14,7 +14,7 @@ export function createUnshelveInstance(parts: TaskParts) {
     run: (task: UnshelveTask, context: TaskContext): Promise<void> => unshelve(parts, task, context),
     fail: (task: UnshelveTask, error: unknown): void => {
       const instance = parts.store.instances.get(task.instanceUuid);
-      if (instance !== null) endOperation(parts.store, instance, instance.vmState, error);
+      if (instance !== null) endOperation(parts.store, instance, { ...task, vmState: instance.vmState }, error);
     },
   };
 }
@@ -41,7 +41,8 @@ async function unshelve(parts: TaskParts, task: UnshelveTask, context: TaskConte
       });
       store.transaction(() => {
         const current = store.instances.get(task.instanceUuid);
-        if (current?.taskState === "unshelving") endOperation(store, current, current.vmState, error);
+        if (current?.taskState === "unshelving")
+          endOperation(store, current, { ...task, vmState: current.vmState }, error);
         context.finish();
       });
       fail(error instanceof Error ? error : new Error(String(error)));

@@ -30,11 +30,15 @@ describe("1.6 error wrappers of agent operations", () => {
   test("1.6 reverts task state: any exception except UnexpectedTaskState", async () => {
     const { context, vm, row } = await setUp();
     const conflict = new UnexpectedTaskState("deleting");
-    await expect(revertingTaskState(context, vm.uuid, failWith(conflict))).rejects.toBe(conflict);
+    await expect(
+      revertingTaskState(context, { instanceUuid: vm.uuid, requestId: "req-1" }, failWith(conflict)),
+    ).rejects.toBe(conflict);
     expect(row().taskState).toBe("powering-on");
-    await expect(revertingTaskState(context, vm.uuid, failWith(new Error("x")))).rejects.toThrow("x");
+    await expect(
+      revertingTaskState(context, { instanceUuid: vm.uuid, requestId: "req-1" }, failWith(new Error("x"))),
+    ).rejects.toThrow("x");
     expect(row().taskState).toBeNull();
-    expect(await revertingTaskState(context, vm.uuid, async () => 7)).toBe(7);
+    expect(await revertingTaskState(context, { instanceUuid: vm.uuid, requestId: "req-1" }, async () => 7)).toBe(7);
   });
 
   test("1.6 fault recording: any exception except InstanceNotFound", async () => {
@@ -57,7 +61,7 @@ describe("1.6 error wrappers of agent operations", () => {
 
   test("1.6 error-out: anything sets vm error", async () => {
     const { context, vm, row } = await setUp();
-    await expect(erroringOut(context, vm, failWith(new Error("x")))).rejects.toThrow("x");
+    await expect(erroringOut(context, vm, "req-1", failWith(new Error("x")))).rejects.toThrow("x");
     expect(row()).toMatchObject({ vmState: "error", taskState: null });
   });
 
@@ -66,7 +70,7 @@ describe("1.6 error wrappers of agent operations", () => {
     [new InstanceFaultRollback("nothing happened", { cause: new Error("inner") }), "inner"],
   ])("1.6 error-out: %o gives the vm_state back and raises the inner error", async (error, message) => {
     const { context, vm, row } = await setUp();
-    await expect(erroringOut(context, vm, failWith(error))).rejects.toThrow(message);
+    await expect(erroringOut(context, vm, "req-1", failWith(error))).rejects.toThrow(message);
     expect(row()).toMatchObject({ vmState: "stopped", taskState: null });
   });
 

@@ -204,7 +204,7 @@ describe("6.1 build", () => {
     const again = (numAttempts: number, left = alternates) => ({
       kind: "build_instances" as const,
       instanceUuid: uuid,
-      requestId: "req-again",
+      requestId: `req-${uuid}`,
       alternates: left,
       retry: { numAttempts, hosts: [["devstack9", "devstack9"] as const] },
       reason: "spawn failed",
