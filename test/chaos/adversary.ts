@@ -1,0 +1,131 @@
+import { formatKnob } from "../../src/runtime/fault-knobs.js";
+import type { Dice } from "./dice.js";
+import { drawFault, partition } from "./faults.js";
+import type { Host } from "./host.js";
+import type { FaultMood } from "./options.js";
+import type { World } from "./world.js";
+
+interface Harm {
+  readonly name: string;
+  readonly weight: number;
+  readonly run: (host: Host, until: AbortSignal) => Promise<void>;
+}
+
+/** Hosts that are harmed at a time: the others have work to do. */
+const AT_ONCE = 2;
+/** Milliseconds after which another agent gets the lease of one that is silent, and some. */
+const LEASE = 11_500;
+
+/** The world's ill will: kills, freezes, partitions and faults, as the dice say. */
+export class Adversary {
+  readonly #world: World;
+  readonly #dice: Dice;
+  readonly #mood: FaultMood;
+  readonly #harms: readonly Harm[];
+
+  constructor(world: World, dice: Dice, mood: FaultMood) {
+    this.#world = world;
+    this.#dice = dice;
+    this.#mood = mood;
+    this.#harms = [
+      { name: "kill", weight: 6, run: (host, until) => this.#kill(host, until) },
+      { name: "restart", weight: 2, run: (host, until) => this.#restart(host, until) },
+      { name: "freeze", weight: 4, run: (host, until) => this.#freeze(host, until, 200, 3_000) },
+      { name: "freeze long", weight: 2, run: (host, until) => this.#freeze(host, until, 6_000, 14_000) },
+      { name: "replace frozen", weight: 2, run: (host, until) => this.#replaceFrozen(host, until) },
+      { name: "partition", weight: 5, run: (host, until) => this.#partition(host, until) },
+    ];
+  }
+
+  async run(until: AbortSignal): Promise<void> {
+    const underWay: Promise<void>[] = [];
+    while (!until.aborted) {
+      await this.#dice.pause(300, 2_500, until);
+      if (until.aborted) break;
+      if (this.#dice.chance(0.45)) await this.#setFault();
+      else if (this.#dice.chance(0.15)) underWay.push(this.#harmControlPlane(until));
+      else underWay.push(this.#harmHost(until));
+    }
+    await Promise.all(underWay);
+  }
+
+  async #harmHost(until: AbortSignal): Promise<void> {
+    const { hosts } = this.#world;
+    if (hosts.filter(({ harmed }) => harmed).length >= AT_ONCE) return;
+    const host = this.#dice.pick(hosts.filter(({ harmed }) => !harmed));
+    const harm = this.#dice.weighted(this.#harms);
+    if (host === undefined || harm === undefined) return;
+    host.harmed = true;
+    this.#note(harm.name, host.name);
+    await harm.run(host, until);
+    host.harmed = false;
+  }
+
+  async #kill(host: Host, until: AbortSignal): Promise<void> {
+    await host.kill();
+    await this.#dice.pause(0, 9_000, until);
+    if (host.agent === undefined) host.start();
+  }
+
+  async #restart(host: Host, until: AbortSignal): Promise<void> {
+    const { agent } = host;
+    agent?.stop();
+    const bored = this.#dice.pause(2_000, 9_000, until);
+    await Promise.race([agent?.ended, bored]);
+    await host.kill();
+    host.start();
+  }
+
+  async #freeze(host: Host, until: AbortSignal, low: number, high: number): Promise<void> {
+    host.agent?.freeze();
+    await this.#dice.pause(low, high, until);
+    host.thaw();
+  }
+
+  /** Another agent takes the host; the first one wakes up later, and must find out. */
+  async #replaceFrozen(host: Host, until: AbortSignal): Promise<void> {
+    const { agent } = host;
+    agent?.freeze();
+    await this.#dice.pause(LEASE, LEASE + 3_000, until);
+    if (agent?.frozen) host.start();
+    await this.#dice.pause(0, 5_000, until);
+    if (agent?.frozen) agent.thaw();
+  }
+
+  async #partition(host: Host, until: AbortSignal): Promise<void> {
+    const milliseconds = this.#dice.between(5, 150) * 100;
+    await host.setFault(partition(milliseconds));
+    await this.#dice.pause(milliseconds, milliseconds, until);
+  }
+
+  async #setFault(): Promise<void> {
+    const host = this.#dice.pick(this.#world.hosts);
+    const knob = drawFault(this.#mood, this.#dice);
+    if (host === undefined || knob === undefined) return;
+    this.#note("fault", `${host.name} ${formatKnob(knob)}`);
+    await host.setFault(knob);
+  }
+
+  async #harmControlPlane(until: AbortSignal): Promise<void> {
+    const { controlPlane } = this.#world;
+    if (controlPlane.harmed) return;
+    controlPlane.harmed = true;
+    if (this.#dice.chance(0.6)) {
+      this.#note("kill control plane", "");
+      await controlPlane.kill();
+      await this.#dice.pause(0, 3_000, until);
+      await controlPlane.start();
+    } else {
+      this.#note("freeze control plane", "");
+      controlPlane.freeze();
+      await this.#dice.pause(200, 4_000, until);
+      controlPlane.thaw();
+    }
+    controlPlane.harmed = false;
+  }
+
+  #note(name: string, what: string): void {
+    this.#world.journal.count(`~ ${name}`, "done");
+    this.#world.journal.note("adversary", `${name} ${what}`);
+  }
+}

@@ -1,0 +1,83 @@
+import { Program } from "../process/support/program.js";
+
+/** `compute-agent` as a process, and what may explain its end. */
+export class AgentProcess {
+  readonly #program: Program;
+  #asked: "SIGTERM" | "SIGKILL" | null = null;
+  #frozen = false;
+  /** Another agent was started for its host while this one was alive. */
+  superseded = false;
+  /** It was started while another agent of its host was alive. */
+  readonly successor: boolean;
+
+  constructor(args: readonly string[], { successor }: { readonly successor: boolean }) {
+    this.successor = successor;
+    this.#program = new Program("compute-agent", args);
+  }
+
+  get pid(): number {
+    return this.#program.pid;
+  }
+  get running(): boolean {
+    return this.#program.running;
+  }
+  /** It takes no signal but SIGKILL and SIGCONT. */
+  get frozen(): boolean {
+    return this.running && this.#frozen;
+  }
+  get output(): string {
+    return `${this.#program.stdout}${this.#program.stderr}`;
+  }
+  get ended(): Promise<unknown> {
+    return this.#program.exited;
+  }
+
+  /** Resolves when it serves; false: it has ended before that. */
+  async serves(): Promise<boolean> {
+    return this.#program.printed(/\bserving\b/).then(
+      () => true,
+      () => false,
+    );
+  }
+
+  kill(): Promise<void> {
+    this.#asked = "SIGKILL";
+    return this.#program.kill();
+  }
+
+  /** Asks it to end; a frozen one does so when it is thawed. */
+  stop(): void {
+    this.#asked = "SIGTERM";
+    this.#program.signal("SIGTERM");
+  }
+
+  freeze(): void {
+    this.#frozen = true;
+    this.#program.signal("SIGSTOP");
+  }
+
+  thaw(): void {
+    this.#frozen = false;
+    this.#program.signal("SIGCONT");
+  }
+
+  /** When it has ended: why that must not be. Null: it is explained. */
+  async unexplainedEnd(): Promise<string | null> {
+    const { code, signal } = await this.#program.exited;
+    if (this.#asked === "SIGKILL") return null;
+    // A process that has just begun does not listen for signals yet.
+    if (this.#asked === "SIGTERM" && (code === 0 || signal === "SIGTERM")) return null;
+    if (this.superseded && code === LEASE_LOST) return null;
+    if (this.successor && code === REFUSED && /another agent acts for host/.test(this.output)) return null;
+    const asked = this.#asked === null ? "by itself" : `after ${this.#asked}`;
+    return `agent ${this.pid} ended ${asked} with ${code ?? signal}: ${lastLines(this.output)}`;
+  }
+}
+
+/** Exit codes of the README. */
+const REFUSED = 3;
+const LEASE_LOST = 5;
+
+function lastLines(text: string): string {
+  return text.trimEnd().split("\n").slice(-4).join("\n");
+}

@@ -1,0 +1,122 @@
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { parse } from "yaml";
+import type { Journal, Outcome } from "./journal.js";
+
+/** A parsed body that may be walked into. */
+export interface Json {
+  readonly [key: string]: Json;
+}
+
+export interface Answer {
+  readonly status: number;
+  readonly body: Json;
+}
+
+/** What a person is to the cloud: an entry of `clouds.yaml`. */
+export type CloudName = "devstack" | "devstack-demo";
+
+/** Longer than any request takes that will still be answered, in milliseconds. */
+const PATIENCE = 20_000;
+
+/** One person's HTTP client. The control plane may be killed at any moment: then there is no answer. */
+export class Client {
+  readonly who: string;
+  readonly #stateDir: string;
+  readonly #cloud: CloudName;
+  readonly #journal: Journal;
+  readonly #onFailure: (text: string) => void;
+  #url = "";
+  #token = "";
+
+  /** @param onFailure called for each answer of 500 and more */
+  constructor(
+    who: string,
+    cloud: CloudName,
+    doors: { readonly stateDir: string; readonly journal: Journal; readonly onFailure: (text: string) => void },
+  ) {
+    this.who = who;
+    this.#cloud = cloud;
+    this.#stateDir = doors.stateDir;
+    this.#journal = doors.journal;
+    this.#onFailure = doors.onFailure;
+  }
+
+  /** A request to the Compute API. Null: there was no answer. */
+  async ask(method: string, path: string, body?: unknown, version = "2.94"): Promise<Answer | null> {
+    try {
+      if (this.#token === "") await this.#authenticate();
+      const answer = await this.#send(method, `${this.#url}/compute/v2.1${path}`, body, {
+        "x-auth-token": this.#token,
+        "openstack-api-version": `compute ${version}`,
+      });
+      if (answer.status >= 500) {
+        this.#onFailure(`${this.who}: ${method} ${path} answered ${answer.status} ${JSON.stringify(answer.body)}`);
+      }
+      return answer;
+    } catch {
+      return null;
+    }
+  }
+
+  /** As {@link ask}, counted and noted as an operation. */
+  async act(
+    operation: string,
+    request: { readonly method: string; readonly path: string; readonly body?: unknown; readonly version?: string },
+    server?: string,
+  ): Promise<Answer | null> {
+    const { method, path, body, version } = request;
+    const answer = await this.ask(method, path, body, version);
+    const outcome = outcomeOf(answer);
+    const detail = body === undefined ? "" : ` ${JSON.stringify(body)}`;
+    const reason = answer !== null && answer.status >= 400 ? `: ${reasonIn(answer)}` : "";
+    this.#journal.count(operation, outcome);
+    this.#journal.note(this.who, `${operation}${detail} -> ${answer?.status ?? "no answer"}${reason}`, server);
+    return answer;
+  }
+
+  async #authenticate(): Promise<void> {
+    const clouds = parse(await readFile(join(this.#stateDir, "clouds.yaml"), "utf8")) as Json;
+    const auth = clouds.clouds?.[this.#cloud]?.auth;
+    if (auth === undefined) throw new Error(`clouds.yaml has no cloud ${this.#cloud}`);
+    const domain = { id: "default" };
+    const user = { name: auth.username, domain, password: auth.password };
+    const identity = String(auth.auth_url);
+    const response = await fetch(`${identity}/auth/tokens`, {
+      method: "POST",
+      headers: { "content-type": "application/json" },
+      body: JSON.stringify({
+        auth: {
+          identity: { methods: ["password"], password: { user } },
+          scope: { project: { name: auth.project_name, domain } },
+        },
+      }),
+      signal: AbortSignal.timeout(PATIENCE),
+    });
+    if (response.status !== 201) throw new Error(`no token: ${response.status}`);
+    this.#url = identity.replace(/\/identity\/v3$/, "");
+    this.#token = response.headers.get("x-subject-token") ?? "";
+  }
+
+  async #send(method: string, url: string, body: unknown, headers: Record<string, string>): Promise<Answer> {
+    const response = await fetch(url, {
+      method,
+      headers: body === undefined ? headers : { ...headers, "content-type": "application/json" },
+      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+      signal: AbortSignal.timeout(PATIENCE),
+    });
+    const text = await response.text();
+    return { status: response.status, body: (text === "" ? {} : JSON.parse(text)) as Json };
+  }
+}
+
+function outcomeOf(answer: Answer | null): Outcome {
+  if (answer === null) return "unanswered";
+  if (answer.status >= 500) return "failed";
+  return answer.status >= 400 ? "refused" : "done";
+}
+
+function reasonIn({ body }: Answer): string {
+  const [fault] = Object.values(body);
+  return String(fault?.message ?? JSON.stringify(body)).slice(0, 160);
+}

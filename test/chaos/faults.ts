@@ -1,0 +1,64 @@
+import { AGENT_FAULTS } from "../../src/cli/faults/agent-faults.js";
+import { type FaultKnob, parseKnob } from "../../src/runtime/fault-knobs.js";
+import type { Dice } from "./dice.js";
+import type { FaultMood } from "./options.js";
+
+/** Methods of the driver that change a guest; what start-up or a pass asks for may end an agent, and that would be right. */
+const DRIVER_METHODS = [
+  "spawn",
+  "destroy",
+  "powerOff",
+  "powerOn",
+  "reboot",
+  "pause",
+  "unpause",
+  "suspend",
+  "resume",
+  "rescue",
+  "unrescue",
+  "snapshot",
+  "migrateDiskAndPowerOff",
+  "finishMigration",
+  "confirmMigration",
+  "finishRevertMigration",
+  "preLiveMigration",
+  "liveMigration",
+  "postLiveMigrationAtDestination",
+];
+
+const STEPS = [...AGENT_FAULTS.keys()].filter((point) => point.startsWith("agent."));
+const DRIVER = DRIVER_METHODS.map((method) => `driver.${method}`).filter((point) => AGENT_FAULTS.has(point));
+const PLACEMENT = [
+  "placement",
+  "placement.put",
+  "placement.post",
+  "placement.put.allocations",
+  "placement.post.allocations",
+];
+
+/** Late, but as it should be. */
+const SLOW: readonly (readonly [readonly string[], readonly string[]])[] = [
+  [DRIVER, ["slow:2s:once", "slow:700ms:2", "hang:4s:once"]],
+  [STEPS, ["slow:1s:once", "slow:300ms:3", "hang:3s:once"]],
+  [PLACEMENT, ["slow:800ms:4", "slow:3s:once", "409:2"]],
+];
+
+/** Errors, and work that was done though nobody was told. */
+const FAILING: readonly (readonly [readonly string[], readonly string[]])[] = [
+  [DRIVER, ["fail:once", "lose-answer:once"]],
+  [STEPS, ["fail:once"]],
+  [PLACEMENT, ["refuse:3", "lose-answer:once", "refuse:once"]],
+];
+
+/** Undefined: none. */
+export function drawFault(mood: FaultMood, dice: Dice): FaultKnob | undefined {
+  if (mood === "none") return undefined;
+  const kinds = mood === "slow" ? SLOW : [...SLOW, ...FAILING];
+  const [points = [], settings = []] = dice.pick(kinds) ?? [];
+  return parseKnob(`${dice.pick(points)}=${dice.pick(settings)}`, AGENT_FAULTS);
+}
+
+/** The agent's connection to the control plane, for so long. */
+export function partition(milliseconds: number): FaultKnob {
+  return { point: "conductor", action: { kind: "partition", milliseconds }, times: null };
+}

@@ -1,0 +1,101 @@
+import { mkdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import type { StateDir } from "../../src/cluster/local/state-dir.js";
+import { clearFaults, setFaults } from "../../src/runtime/fault-file.js";
+import type { FaultKnob } from "../../src/runtime/fault-knobs.js";
+import type { Runtime } from "../../src/runtime/runtime.js";
+import { AgentProcess } from "./agent-process.js";
+import type { Journal } from "./journal.js";
+
+export interface HostParts {
+  readonly directory: StateDir;
+  readonly runtime: Runtime;
+  readonly journal: Journal;
+  /** Called for each end of an agent that nothing explains. */
+  readonly onUnexplained: (host: string, text: string) => void;
+}
+
+/** One compute host: its agents, one after the other, and now and then two at a time. */
+export class Host {
+  readonly name: string;
+  readonly #parts: HostParts;
+  readonly #options: readonly string[];
+  readonly #agents: AgentProcess[] = [];
+  /** The adversary is busy with it. */
+  harmed = false;
+  /** The operators have fenced it: its agent must be started anew before it is forced up. */
+  fenced = false;
+  /** Cut off until then, as `performance.now()` tells. */
+  #partitionedUntil = 0;
+
+  /** @param options `section.option=value` of its agents */
+  constructor(name: string, options: readonly string[], parts: HostParts) {
+    this.name = name;
+    this.#options = options;
+    this.#parts = parts;
+  }
+
+  get #living(): readonly AgentProcess[] {
+    return this.#agents.filter(({ running }) => running);
+  }
+  /** The agent that was started last, if it lives. */
+  get agent(): AgentProcess | undefined {
+    return this.#living.at(-1);
+  }
+  /** As an operator sees it who looks at the machine. */
+  get lost(): boolean {
+    return this.agent === undefined || this.agent.frozen || performance.now() < this.#partitionedUntil;
+  }
+  /** What all its agents have printed. */
+  get output(): string {
+    return this.#agents.map(({ output }) => output).join("");
+  }
+
+  start(): AgentProcess {
+    const rivals = this.#living;
+    for (const rival of rivals) rival.superseded = true;
+    const { directory, journal, onUnexplained } = this.#parts;
+    const options = this.#options.flatMap((option) => ["-o", option]);
+    const args = ["--host", this.name, "--state-dir", directory.root, "--debug", ...options];
+    const agent = new AgentProcess(args, { successor: rivals.length > 0 });
+    this.#agents.push(agent);
+    journal.note("world", `${this.name}: agent ${agent.pid} starts`);
+    void agent.unexplainedEnd().then((text) => {
+      journal.note(
+        "world",
+        `${this.name}: agent ${agent.pid} has ended${text === null ? "" : `, UNEXPLAINED: ${text}`}`,
+      );
+      if (text !== null) onUnexplained(this.name, text);
+    });
+    return agent;
+  }
+
+  async kill(): Promise<void> {
+    await Promise.all(this.#living.map((agent) => agent.kill()));
+  }
+
+  /** Everything that was frozen goes on. */
+  thaw(): void {
+    for (const agent of this.#living.filter(({ frozen }) => frozen)) agent.thaw();
+  }
+
+  async setFault(knob: FaultKnob): Promise<void> {
+    const { action } = knob;
+    if (action.kind === "partition") this.#partitionedUntil = performance.now() + (action.milliseconds ?? 0);
+    const { directory, runtime } = this.#parts;
+    await setFaults(directory.agent(this.name), [knob], runtime);
+  }
+
+  async clearFaults(): Promise<void> {
+    this.#partitionedUntil = 0;
+    const { directory, runtime } = this.#parts;
+    await clearFaults(directory.agent(this.name), [], runtime);
+  }
+
+  /** Writes what its agents printed to the folder of logs. */
+  saveLog(): void {
+    const { logs } = this.#parts.directory;
+    mkdirSync(logs, { recursive: true });
+    writeFileSync(join(logs, `${this.name}.log`), this.output);
+  }
+}

@@ -1,0 +1,79 @@
+import type { Flavor, Instance } from "../../../src/conductor/records/index.js";
+import { expectedUsage } from "../../fixtures/invariants/usage-model.js";
+import type { Violation } from "../violation.js";
+import type { Amounts, Snapshot } from "./snapshot.js";
+
+/** Each consumer holds what spec 6 says for a server at rest, and nobody else holds anything. */
+export function wrongAllocations({ store, held }: Snapshot): Violation[] {
+  const expected = new Map<string, { readonly of: Instance; readonly what: string }>();
+  for (const instance of store.instances.list({ deleted: false })) {
+    const { uuid, host, node, flavor, oldFlavor, vmState } = instance;
+    expected.set(uuid, { of: instance, what: show(half(store, host, node, flavor)) });
+    const moves =
+      vmState === "resized" ? store.migrations.byFilters({ instanceUuid: uuid, statuses: ["finished"] }) : [];
+    for (const { uuid: migration, sourceCompute, sourceNode } of moves) {
+      const source = half(store, sourceCompute, sourceNode, oldFlavor ?? flavor);
+      expected.set(migration, { of: instance, what: show(source) });
+    }
+  }
+  return [...new Set([...expected.keys(), ...held.keys()])].flatMap((consumer) => {
+    const wanted = expected.get(consumer);
+    const found = show(held.get(consumer) ?? {});
+    if (found === (wanted?.what ?? "{}")) return [];
+    const migration = store.migrations.getByUuid(consumer);
+    const subject = wanted?.of.uuid ?? migration?.instanceUuid ?? consumer;
+    const whose = migration === null ? "it" : `its ${migration.migrationType} ${consumer} (${migration.status})`;
+    const state =
+      wanted === undefined ? stateOf(store.instances.get(subject, { readDeleted: true })) : stateOf(wanted.of);
+    return [
+      { subject, what: `${whose} holds ${found}, expected ${wanted?.what ?? "nothing"}; the server is ${state}` },
+    ];
+  });
+}
+
+/** Every compute node has its provider, of its uuid and name, and there are no others. */
+export function wrongProviders({ store, providers }: Snapshot, hosts: readonly string[]): Violation[] {
+  const nodes = new Map(store.computeNodes.list().map(({ uuid, hypervisorHostname }) => [uuid, hypervisorHostname]));
+  const missing = hosts
+    .filter((host) => ![...nodes].some(([uuid, name]) => name === host && providers.get(uuid) === host))
+    .map((host) => ({ subject: host, what: `${host} has no compute node with a provider` }));
+  const more = [...providers]
+    .filter(([uuid, name]) => nodes.get(uuid) !== name)
+    .map(([uuid, name]) => ({ subject: uuid, what: `provider ${name} has no compute node` }));
+  return [...missing, ...more];
+}
+
+/** Every node uses what its records say (spec 4.5). */
+export function wrongUsage({ store }: Snapshot): Violation[] {
+  const reserved = { reservedHostCpus: 0, reservedHostMemoryMb: 512, reservedHostDiskMb: 0 };
+  return store.computeNodes
+    .list()
+    .flatMap(({ host, hypervisorHostname: node, vcpusUsed, memoryMbUsed, localGbUsed }) => {
+      const found = show({ vcpus: vcpusUsed, memoryMb: memoryMbUsed, localGb: localGbUsed });
+      const expected = show({ ...expectedUsage(store, { host, node, reserved }) });
+      return found === expected
+        ? []
+        : [{ subject: `usage of ${host}`, what: `${host} uses ${found}, expected ${expected}` }];
+    });
+}
+
+function half(
+  store: Snapshot["store"],
+  host: string | null,
+  node: string | null,
+  flavor: Flavor,
+): Record<string, Amounts> {
+  if (host === null || node === null) return {};
+  const provider = store.computeNodes.getByHostAndNode(host, node)?.uuid ?? `a provider of ${host}`;
+  const disk = flavor.rootGb + flavor.ephemeralGb + Math.ceil(flavor.swap / 1024);
+  return { [provider]: { DISK_GB: disk, MEMORY_MB: flavor.memoryMb, VCPU: flavor.vcpus } };
+}
+
+function stateOf(instance: Instance | null): string {
+  if (instance === null) return "not known";
+  return instance.deleted === 0 ? `${instance.vmState} on ${instance.host}` : "deleted";
+}
+
+function show(value: Readonly<Record<string, unknown>>): string {
+  return JSON.stringify(Object.fromEntries(Object.entries(value).sort(([left], [right]) => left.localeCompare(right))));
+}

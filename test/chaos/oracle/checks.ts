@@ -1,0 +1,45 @@
+import type { Violation } from "../violation.js";
+import type { World } from "../world.js";
+import { wrongAllocations, wrongProviders, wrongUsage } from "./allocations.js";
+import { auditFindings } from "./audit.js";
+import { lostDeletes } from "./deletes.js";
+import { wrongGuests } from "./guests.js";
+import { bugsInLogs } from "./logs.js";
+import { missingServices, notAtRest } from "./rest.js";
+import { withSnapshot } from "./snapshot.js";
+
+/** What must hold when everything is at rest. */
+export const CHECKS = [
+  "nothing is stuck",
+  "every host serves",
+  "deletes are carried out",
+  "guests are where they belong",
+  "allocations are right",
+  "providers are there",
+  "trackers count right",
+  "the audit finds nothing",
+  "nothing ended or failed by itself",
+] as const;
+export type Check = (typeof CHECKS)[number];
+
+export type Findings = Readonly<Record<Check, readonly Violation[]>>;
+
+/** @param again takes servers whose delete a fault has stopped */
+export async function runChecks(world: World, again: (uuid: string) => void): Promise<Findings> {
+  const hosts = world.hosts.map(({ name }) => name);
+  const found = await withSnapshot(world, (snapshot) => ({
+    "nothing is stuck": notAtRest(snapshot),
+    "every host serves": missingServices(snapshot, hosts),
+    "deletes are carried out": lostDeletes(snapshot, world.journal.deleted, again),
+    "guests are where they belong": wrongGuests(snapshot),
+    "allocations are right": wrongAllocations(snapshot),
+    "providers are there": wrongProviders(snapshot, hosts),
+    "trackers count right": wrongUsage(snapshot),
+  }));
+  return {
+    ...found,
+    // Asked for when all else is right: it looks at the same through the public APIs.
+    "the audit finds nothing": Object.values(found).flat().length === 0 ? await auditFindings(world) : [],
+    "nothing ended or failed by itself": [...world.seen, ...bugsInLogs(world)],
+  };
+}

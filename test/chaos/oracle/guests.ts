@@ -1,0 +1,53 @@
+import { type Instance, POWER_STATES, type PowerState, type VmState } from "../../../src/conductor/records/index.js";
+import type { Violation } from "../violation.js";
+import type { Guest, Snapshot } from "./snapshot.js";
+
+const { running, paused, shutdown, suspended } = POWER_STATES;
+
+/** What a guest does while its server is in a state; absent: it may be anything, or missing. */
+const POWER: Partial<Readonly<Record<VmState, readonly PowerState[]>>> = {
+  active: [running],
+  paused: [paused],
+  suspended: [suspended],
+  stopped: [shutdown],
+  rescued: [running],
+  resized: [running, shutdown],
+  shelved: [shutdown],
+};
+
+/** Every server has its guest, on its host, as its state says; and nobody else has one of it (spec 9.1). */
+export function wrongGuests(snapshot: Snapshot): Violation[] {
+  const { store, guests } = snapshot;
+  const strays = guests.flatMap((guest) => strayGuest(snapshot, guest));
+  const wrong = store.instances.list({ deleted: false }).flatMap((instance) =>
+    wrongGuest(
+      instance,
+      guests.find(({ uuid, host }) => uuid === instance.uuid && host === instance.host),
+    ),
+  );
+  return [...strays, ...wrong];
+}
+
+function strayGuest({ store }: Snapshot, { host, uuid, state, leftBehind }: Guest): Violation[] {
+  const guest = `its guest (${state}${leftBehind ? ", left behind" : ""}) is on ${host}`;
+  const instance = store.instances.get(uuid, { readDeleted: true });
+  if (instance === null) return [{ subject: uuid, what: `${guest}; there is no such server` }];
+  if (instance.deleted !== 0) return [{ subject: uuid, what: `${guest}; the server is deleted` }];
+  if (instance.host === host) return [];
+  const unconfirmed = store.migrations
+    .byFilters({ instanceUuid: uuid, sourceCompute: host, statuses: ["finished"] })
+    .some(() => instance.vmState === "resized");
+  if (unconfirmed && leftBehind) return [];
+  return [{ subject: uuid, what: `${guest}; the server is ${instance.vmState} on ${instance.host}` }];
+}
+
+function wrongGuest({ uuid, host, vmState, powerState }: Instance, guest: Guest | undefined): Violation[] {
+  const powers = POWER[vmState];
+  if (powers === undefined) return [];
+  if (guest === undefined) return [{ subject: uuid, what: `it is ${vmState} on ${host}, and has no guest there` }];
+  if (guest.leftBehind) return [{ subject: uuid, what: `it is ${vmState} on ${host}, where its guest is left behind` }];
+  if (powers.includes(guest.power) && powerState === guest.power) return [];
+  return [
+    { subject: uuid, what: `it is ${vmState} on ${host} with power state ${powerState}; its guest is ${guest.state}` },
+  ];
+}

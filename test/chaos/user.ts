@@ -1,0 +1,95 @@
+import type { Client, Json } from "./client.js";
+import type { Dice } from "./dice.js";
+import type { Journal } from "./journal.js";
+import { OPERATIONS, type Operation } from "./operations.js";
+
+export interface UserParts {
+  readonly client: Client;
+  readonly dice: Dice;
+  readonly journal: Journal;
+  readonly hosts: readonly string[];
+  readonly admin: boolean;
+}
+
+/** Servers that a user wants to have; nobody creates more. */
+const ENOUGH = 9;
+
+/** Somebody with servers, who does one thing after the other to them. */
+export class User {
+  readonly #parts: UserParts;
+  #created = 0;
+
+  constructor(parts: UserParts) {
+    this.#parts = parts;
+  }
+
+  async run(until: AbortSignal): Promise<void> {
+    const { client, dice } = this.#parts;
+    const regrets: Promise<void>[] = [];
+    while (!until.aborted) {
+      await dice.pause(50, 900, until);
+      const answer = await client.ask("GET", `/servers/detail${this.#parts.admin ? "?all_tenants=1" : ""}`);
+      if (answer?.status !== 200) continue;
+      const servers = Object.values(answer.body.servers ?? {});
+      const server = dice.pick(servers);
+      if (server === undefined || (servers.length < ENOUGH && dice.chance(0.4))) {
+        const id = await this.#create();
+        // The worst moment to delete something is soon after it was asked for.
+        if (id !== null && dice.chance(0.1)) regrets.push(this.#regret(id, until));
+      } else {
+        await this.#act(server);
+        if (dice.chance(0.03)) regrets.push(this.#regret(String(server.id), until));
+      }
+    }
+    await Promise.all(regrets);
+  }
+
+  async #create(): Promise<string | null> {
+    const { client, dice, journal, hosts, admin } = this.#parts;
+    this.#created += 1;
+    const host = admin && dice.chance(0.3) ? dice.pick(hosts) : undefined;
+    const server = {
+      name: `${client.who}-${this.#created}`,
+      flavorRef: dice.pick(["1", "1", "2"]),
+      imageRef: "c0ffee00-0000-4000-8000-000000000001",
+      networks: "none",
+      ...(host === undefined ? {} : { host }),
+    };
+    const answer = await client.act("create", { method: "POST", path: "/servers", body: { server } });
+    const id = answer?.body.server?.id;
+    if (id === undefined) return null;
+    journal.note(client.who, `created ${server.name}`, String(id));
+    return String(id);
+  }
+
+  async #act({ id, status }: Json): Promise<void> {
+    const { dice, admin } = this.#parts;
+    const allowed = OPERATIONS.filter((operation) => admin || operation.admin !== true);
+    const fitting = allowed.filter(({ statuses }) => statuses.includes(String(status)));
+    const operation = dice.weighted(fitting.length > 0 && dice.chance(0.9) ? fitting : allowed);
+    if (operation !== undefined) await this.#carryOut(operation, String(id));
+  }
+
+  async #carryOut({ name, body, version }: Operation, id: string): Promise<void> {
+    const { client, dice, hosts } = this.#parts;
+    if (body === null) return this.#delete(id);
+    const request = {
+      method: "POST",
+      path: `/servers/${id}/action`,
+      body: body(dice, hosts),
+      ...(version === undefined ? {} : { version }),
+    };
+    await client.act(name, request, id);
+  }
+
+  async #regret(id: string, until: AbortSignal): Promise<void> {
+    await this.#parts.dice.pause(0, 2_500, until);
+    await this.#delete(id);
+  }
+
+  async #delete(id: string): Promise<void> {
+    const { client, journal } = this.#parts;
+    const answer = await client.act("delete", { method: "DELETE", path: `/servers/${id}` }, id);
+    if (answer?.status === 204) journal.deleteAcknowledged(id);
+  }
+}

@@ -1,0 +1,104 @@
+import { mkdtempSync } from "node:fs";
+import { rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { quietLogger } from "../../src/cli/ui/quiet-logger.js";
+import { type StateDir, stateDir } from "../../src/cluster/local/state-dir.js";
+import { createNodeRuntime } from "../../src/runtime/node/node-runtime.js";
+import type { Runtime } from "../../src/runtime/runtime.js";
+import { Client, type CloudName } from "./client.js";
+import { ControlPlane } from "./control-plane.js";
+import type { Dice } from "./dice.js";
+import { Host } from "./host.js";
+import { Journal } from "./journal.js";
+import type { ChaosOptions } from "./options.js";
+import type { Violation } from "./violation.js";
+
+/** A control plane and agents as real processes, over a state directory of its own. */
+export class World {
+  readonly directory: StateDir;
+  readonly runtime: Runtime = createNodeRuntime({ logger: quietLogger });
+  readonly journal: Journal;
+  readonly controlPlane: ControlPlane;
+  readonly hosts: readonly Host[];
+  /** What was seen while it happened: processes that ended by themselves, answers of 500 and more. */
+  readonly seen: Violation[] = [];
+
+  constructor(options: ChaosOptions, dice: Dice) {
+    this.directory = stateDir(mkdtempSync(join(tmpdir(), "compute-agent-chaos-")), process.cwd());
+    this.journal = new Journal(join(this.directory.root, "chaos.log"));
+    this.controlPlane = new ControlPlane(this.directory, this.journal);
+    const parts = {
+      directory: this.directory,
+      runtime: this.runtime,
+      journal: this.journal,
+      onUnexplained: (host: string, what: string) => void this.seen.push({ subject: host, what: `${host}: ${what}` }),
+    };
+    this.hosts = Array.from({ length: options.hosts }, (_, index) => {
+      const name = `devstack${index + 1}`;
+      // The last two share their disks.
+      const shared = index >= options.hosts - 2 ? [`fake_libvirt.instances_path=${this.directory.root}/shared`] : [];
+      return new Host(name, [...agentOptions(options, dice.of(name)), ...shared], parts);
+    });
+  }
+
+  async start(): Promise<void> {
+    await this.controlPlane.start();
+    await Promise.all(this.hosts.map((host) => host.start().serves()));
+  }
+
+  client(who: string, cloud: CloudName): Client {
+    return new Client(who, cloud, {
+      stateDir: this.directory.root,
+      journal: this.journal,
+      onFailure: (what) => void this.seen.push({ subject: what, what }),
+    });
+  }
+
+  /** Ends all processes, and removes the state directory unless it is to be kept. */
+  async dispose({ keep }: { readonly keep: boolean }): Promise<void> {
+    await Promise.all([this.controlPlane.kill(), ...this.hosts.map((host) => host.kill())]);
+    this.saveLogs();
+    await this.runtime.http.close();
+    if (!keep) await rm(this.directory.root, { recursive: true, force: true });
+  }
+
+  saveLogs(): void {
+    this.controlPlane.saveLog();
+    for (const host of this.hosts) host.saveLog();
+  }
+}
+
+/** Seconds that work takes on a host, at most: different on each, so that what runs at a time is not always the same. */
+const SLOWEST = {
+  delay_spawn: 1.5,
+  delay_destroy: 0.5,
+  delay_power_on: 0.4,
+  delay_power_off: 0.4,
+  delay_reboot: 0.4,
+  delay_snapshot: 0.8,
+  delay_migrate_disk: 1,
+  delay_finish_migration: 1,
+  delay_confirm_migration: 0.6,
+  delay_revert_migration: 0.6,
+  delay_pre_live_migration: 0.5,
+  delay_live_migration: 3,
+} as const;
+
+function agentOptions({ reconcile }: ChaosOptions, dice: Dice): string[] {
+  return [
+    "report_interval=1",
+    "update_resources_interval=2",
+    "periodic_fuzzy_delay=0",
+    "sync_power_state_interval=3",
+    "running_deleted_instance_poll_interval=3",
+    "instance_delete_interval=3",
+    "shelved_poll_interval=3",
+    `shelved_offload_time=${dice.pick([0, -1, 4])}`,
+    "allow_resize_to_same_host=true",
+    "max_concurrent_live_migrations=2",
+    "fake_libvirt.stop_event_delay=1",
+    ...(reconcile ? ["compute.reconcile_allocations=repair", "compute.reconcile_interval=3"] : []),
+    ...Object.entries(SLOWEST).map(([option, most]) => `fake_libvirt.${option}=${dice.between(0, most * 10) / 10}`),
+  ];
+}
