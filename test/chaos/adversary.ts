@@ -2,7 +2,7 @@ import { formatKnob } from "../../src/runtime/fault-knobs.js";
 import type { Dice } from "./dice.js";
 import { drawFault, partition } from "./faults.js";
 import type { Host } from "./host.js";
-import type { FaultMood } from "./options.js";
+import type { ChaosOptions } from "./options.js";
 import type { World } from "./world.js";
 
 interface Harm {
@@ -15,19 +15,20 @@ interface Harm {
 const AT_ONCE = 2;
 /** Milliseconds after which another agent gets the lease of one that is silent, and some. */
 const LEASE = 11_500;
+const KILL_CONTROL_PLANE = "kill control plane";
 
 /** The world's ill will: kills, freezes, partitions and faults, as the dice say. */
 export class Adversary {
   readonly #world: World;
   readonly #dice: Dice;
-  readonly #mood: FaultMood;
+  readonly #options: Pick<ChaosOptions, "faults" | "without">;
   readonly #harms: readonly Harm[];
 
-  constructor(world: World, dice: Dice, mood: FaultMood) {
+  constructor(world: World, dice: Dice, options: Pick<ChaosOptions, "faults" | "without">) {
     this.#world = world;
     this.#dice = dice;
-    this.#mood = mood;
-    this.#harms = [
+    this.#options = options;
+    const harms: readonly Harm[] = [
       { name: "kill", weight: 6, run: (host, until) => this.#kill(host, until) },
       { name: "restart", weight: 2, run: (host, until) => this.#restart(host, until) },
       { name: "freeze", weight: 4, run: (host, until) => this.#freeze(host, until, 200, 3_000) },
@@ -35,6 +36,7 @@ export class Adversary {
       { name: "replace frozen", weight: 2, run: (host, until) => this.#replaceFrozen(host, until) },
       { name: "partition", weight: 5, run: (host, until) => this.#partition(host, until) },
     ];
+    this.#harms = harms.filter(({ name }) => !options.without.includes(name));
   }
 
   async run(until: AbortSignal): Promise<void> {
@@ -100,7 +102,7 @@ export class Adversary {
 
   async #setFault(): Promise<void> {
     const host = this.#dice.pick(this.#world.hosts);
-    const knob = drawFault(this.#mood, this.#dice);
+    const knob = drawFault(this.#options.faults, this.#dice);
     if (host === undefined || knob === undefined) return;
     this.#note("fault", `${host.name} ${formatKnob(knob)}`);
     await host.setFault(knob);
@@ -109,14 +111,15 @@ export class Adversary {
   async #harmControlPlane(until: AbortSignal): Promise<void> {
     const { controlPlane } = this.#world;
     if (controlPlane.harmed) return;
+    const name = this.#dice.chance(0.6) ? KILL_CONTROL_PLANE : "freeze control plane";
+    if (this.#options.without.includes(name)) return;
     controlPlane.harmed = true;
-    if (this.#dice.chance(0.6)) {
-      this.#note("kill control plane", "");
+    this.#note(name, "");
+    if (name === KILL_CONTROL_PLANE) {
       await controlPlane.kill();
       await this.#dice.pause(0, 3_000, until);
       await controlPlane.start();
     } else {
-      this.#note("freeze control plane", "");
       controlPlane.freeze();
       await this.#dice.pause(200, 4_000, until);
       controlPlane.thaw();

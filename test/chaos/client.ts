@@ -16,30 +16,30 @@ export interface Answer {
 /** What a person is to the cloud: an entry of `clouds.yaml`. */
 export type CloudName = "devstack" | "devstack-demo";
 
+export interface ClientDoors {
+  readonly stateDir: string;
+  readonly journal: Journal;
+  /** Operations that are never asked for. */
+  readonly without: readonly string[];
+  /** Called for each answer of 500 and more. */
+  readonly onFailure: (text: string) => void;
+}
+
 /** Longer than any request takes that will still be answered, in milliseconds. */
 const PATIENCE = 20_000;
 
 /** One person's HTTP client. The control plane may be killed at any moment: then there is no answer. */
 export class Client {
   readonly who: string;
-  readonly #stateDir: string;
   readonly #cloud: CloudName;
-  readonly #journal: Journal;
-  readonly #onFailure: (text: string) => void;
+  readonly #doors: ClientDoors;
   #url = "";
   #token = "";
 
-  /** @param onFailure called for each answer of 500 and more */
-  constructor(
-    who: string,
-    cloud: CloudName,
-    doors: { readonly stateDir: string; readonly journal: Journal; readonly onFailure: (text: string) => void },
-  ) {
+  constructor(who: string, cloud: CloudName, doors: ClientDoors) {
     this.who = who;
     this.#cloud = cloud;
-    this.#stateDir = doors.stateDir;
-    this.#journal = doors.journal;
-    this.#onFailure = doors.onFailure;
+    this.#doors = doors;
   }
 
   /** A request to the Compute API. Null: there was no answer. */
@@ -51,7 +51,9 @@ export class Client {
         "openstack-api-version": `compute ${version}`,
       });
       if (answer.status >= 500) {
-        this.#onFailure(`${this.who}: ${method} ${path} answered ${answer.status} ${JSON.stringify(answer.body)}`);
+        this.#doors.onFailure(
+          `${this.who}: ${method} ${path} answered ${answer.status} ${JSON.stringify(answer.body)}`,
+        );
       }
       return answer;
     } catch {
@@ -65,18 +67,20 @@ export class Client {
     request: { readonly method: string; readonly path: string; readonly body?: unknown; readonly version?: string },
     server?: string,
   ): Promise<Answer | null> {
+    const { journal, without } = this.#doors;
+    if (without.includes(operation)) return null;
     const { method, path, body, version } = request;
     const answer = await this.ask(method, path, body, version);
     const outcome = outcomeOf(answer);
     const detail = body === undefined ? "" : ` ${JSON.stringify(body)}`;
     const reason = answer !== null && answer.status >= 400 ? `: ${reasonIn(answer)}` : "";
-    this.#journal.count(operation, outcome);
-    this.#journal.note(this.who, `${operation}${detail} -> ${answer?.status ?? "no answer"}${reason}`, server);
+    journal.count(operation, outcome);
+    journal.note(this.who, `${operation}${detail} -> ${answer?.status ?? "no answer"}${reason}`, server);
     return answer;
   }
 
   async #authenticate(): Promise<void> {
-    const clouds = parse(await readFile(join(this.#stateDir, "clouds.yaml"), "utf8")) as Json;
+    const clouds = parse(await readFile(join(this.#doors.stateDir, "clouds.yaml"), "utf8")) as Json;
     const auth = clouds.clouds?.[this.#cloud]?.auth;
     if (auth === undefined) throw new Error(`clouds.yaml has no cloud ${this.#cloud}`);
     const domain = { id: "default" };

@@ -12,11 +12,14 @@ export interface ChaosOptions {
   readonly faults: FaultMood;
   /** Whether agents remove allocations that nobody needs (`reconcile_allocations = repair`). */
   readonly reconcile: boolean;
+  /** Operations and harms, by their names in the summary, that are left out. */
+  readonly without: readonly string[];
   /** Keeps the state directory also without a violation. */
   readonly keep: boolean;
 }
 
-export const USAGE = `npm run test:chaos -- [--seed TEXT] [--minutes N] [--hosts N] [--faults none|slow|all] [--no-reconcile] [--keep]
+export const USAGE = `npm run test:chaos -- [--seed TEXT] [--minutes N] [--hosts N] [--faults none|slow|all] 
+                      [--no-reconcile] [--without OPERATION]... [--keep]
 The seed and the minutes may be given as CHAOS_SEED and CHAOS_MINUTES, too.`;
 
 /** @throws {Error} an option that does not exist, or not so */
@@ -29,6 +32,7 @@ export function readOptions(args: readonly string[], environment: NodeJS.Process
       hosts: { type: "string", default: "5" },
       faults: { type: "string", default: "all" },
       "no-reconcile": { type: "boolean", default: false },
+      without: { type: "string", multiple: true, default: [] },
       keep: { type: "boolean", default: false },
     },
   });
@@ -40,6 +44,7 @@ export function readOptions(args: readonly string[], environment: NodeJS.Process
     hosts: number("--hosts", values.hosts, 3),
     faults,
     reconcile: !values["no-reconcile"],
+    without: values.without,
     keep: values.keep,
   };
 }

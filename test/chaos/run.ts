@@ -7,7 +7,7 @@ import { setMaxListeners } from "node:events";
 import { Adversary } from "./adversary.js";
 import { Dice } from "./dice.js";
 import { Operator } from "./operator.js";
-import { readOptions, USAGE } from "./options.js";
+import { type ChaosOptions, readOptions, USAGE } from "./options.js";
 import { report } from "./report.js";
 import { type Settled, Settler } from "./settle.js";
 import { User } from "./user.js";
@@ -49,12 +49,7 @@ async function main(): Promise<number> {
   }
 }
 
-async function chaos(
-  world: World,
-  dice: Dice,
-  { minutes, faults }: ReturnType<typeof readOptions>,
-  end: AbortSignal,
-): Promise<readonly Settled[]> {
+async function chaos(world: World, dice: Dice, options: ChaosOptions, end: AbortSignal): Promise<readonly Settled[]> {
   const hosts = world.hosts.map(({ name }) => name);
   const users = USERS.map(
     ([name, cloud]) =>
@@ -67,7 +62,7 @@ async function chaos(
       }),
   );
   const operator = new Operator(world, world.client("operator", "devstack"), dice.of("operator"));
-  const actors = [...users, operator, new Adversary(world, dice.of("adversary"), faults)];
+  const actors = [...users, operator, new Adversary(world, dice.of("adversary"), options)];
   const settler = new Settler(world, operator, world.client("settle", "devstack"));
   const rounds = dice.of("rounds");
   const points: Settled[] = [];
@@ -76,7 +71,7 @@ async function chaos(
     points.push(point);
     print(`settle point ${points.length}: ${point.failed.length} violations, after ${point.seconds.toFixed(1)} s`);
   };
-  const deadline = performance.now() + minutes * 60_000;
+  const deadline = performance.now() + options.minutes * 60_000;
   while (performance.now() < deadline && !end.aborted) {
     const over = new AbortController();
     const until = AbortSignal.any([over.signal, end]);

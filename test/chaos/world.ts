@@ -21,12 +21,14 @@ export class World {
   readonly journal: Journal;
   readonly controlPlane: ControlPlane;
   readonly hosts: readonly Host[];
+  readonly #without: readonly string[];
   /** What was seen while it happened: processes that ended by themselves, answers of 500 and more. */
   readonly seen: Violation[] = [];
 
   constructor(options: ChaosOptions, dice: Dice) {
     this.directory = stateDir(mkdtempSync(join(tmpdir(), "compute-agent-chaos-")), process.cwd());
     this.journal = new Journal(join(this.directory.root, "chaos.log"));
+    this.#without = options.without;
     this.controlPlane = new ControlPlane(this.directory, this.journal);
     const parts = {
       directory: this.directory,
@@ -51,6 +53,7 @@ export class World {
     return new Client(who, cloud, {
       stateDir: this.directory.root,
       journal: this.journal,
+      without: this.#without,
       onFailure: (what) => void this.seen.push({ subject: what, what }),
     });
   }
