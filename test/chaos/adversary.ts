@@ -1,6 +1,6 @@
 import { formatKnob } from "../../src/runtime/fault-knobs.js";
 import type { Dice } from "./dice.js";
-import { drawFault, partition } from "./faults.js";
+import { drawFault, holdAnyStep, partition } from "./faults.js";
 import type { Host } from "./host.js";
 import type { ChaosOptions } from "./options.js";
 import type { World } from "./world.js";
@@ -12,7 +12,7 @@ interface Harm {
 }
 
 /** Hosts that are harmed at a time: the others have work to do. */
-const AT_ONCE = 2;
+const AT_ONCE = 3;
 /** Milliseconds after which another agent gets the lease of one that is silent, and some. */
 const LEASE = 11_500;
 const KILL_CONTROL_PLANE = "kill control plane";
@@ -30,6 +30,7 @@ export class Adversary {
     this.#options = options;
     const harms: readonly Harm[] = [
       { name: "kill", weight: 6, run: (host, until) => this.#kill(host, until) },
+      { name: "kill in a step", weight: 6, run: (host, until) => this.#killInStep(host, until) },
       { name: "restart", weight: 2, run: (host, until) => this.#restart(host, until) },
       { name: "freeze", weight: 4, run: (host, until) => this.#freeze(host, until, 200, 3_000) },
       { name: "freeze long", weight: 2, run: (host, until) => this.#freeze(host, until, 6_000, 14_000) },
@@ -42,7 +43,7 @@ export class Adversary {
   async run(until: AbortSignal): Promise<void> {
     const underWay: Promise<void>[] = [];
     while (!until.aborted) {
-      await this.#dice.pause(300, 2_500, until);
+      await this.#dice.pause(200, 1_500, until);
       if (until.aborted) break;
       if (this.#dice.chance(0.45)) await this.#setFault();
       else if (this.#dice.chance(0.15)) underWay.push(this.#harmControlPlane(until));
@@ -66,6 +67,19 @@ export class Adversary {
   async #kill(host: Host, until: AbortSignal): Promise<void> {
     await host.kill();
     await this.#dice.pause(0, 9_000, until);
+    if (host.agent === undefined) host.start();
+  }
+
+  /** Waits for an operation to come to its middle, for as long as it is worth, and kills its agent there. */
+  async #killInStep(host: Host, until: AbortSignal): Promise<void> {
+    const ids = await host.setFaults(...holdAnyStep(this.#dice));
+    const tired = performance.now() + 6_000;
+    while (!until.aborted && performance.now() < tired && !(await host.hasActed(ids))) {
+      await this.#dice.pause(40, 80, until);
+    }
+    await host.kill();
+    await host.clearFaults();
+    await this.#dice.pause(0, 6_000, until);
     if (host.agent === undefined) host.start();
   }
 
@@ -96,7 +110,7 @@ export class Adversary {
 
   async #partition(host: Host, until: AbortSignal): Promise<void> {
     const milliseconds = this.#dice.between(5, 150) * 100;
-    await host.setFault(partition(milliseconds));
+    await host.setFaults(partition(milliseconds));
     await this.#dice.pause(milliseconds, milliseconds, until);
   }
 
@@ -105,7 +119,7 @@ export class Adversary {
     const knob = drawFault(this.#options.faults, this.#dice);
     if (host === undefined || knob === undefined) return;
     this.#note("fault", `${host.name} ${formatKnob(knob)}`);
-    await host.setFault(knob);
+    await host.setFaults(knob);
   }
 
   async #harmControlPlane(until: AbortSignal): Promise<void> {

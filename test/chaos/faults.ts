@@ -58,6 +58,12 @@ export function drawFault(mood: FaultMood, dice: Dice): FaultKnob | undefined {
   return parseKnob(`${dice.pick(points)}=${dice.pick(settings)}`, AGENT_FAULTS);
 }
 
+/** Something at each of a few steps, so that an operation is held in its middle. */
+export function holdAnyStep(dice: Dice): readonly FaultKnob[] {
+  const points = new Set(Array.from({ length: 12 }, () => dice.pick([...STEPS, ...DRIVER])));
+  return [...points].map((point) => parseKnob(`${point}=hang:9s:once`, AGENT_FAULTS));
+}
+
 /** The agent's connection to the control plane, for so long. */
 export function partition(milliseconds: number): FaultKnob {
   return { point: "conductor", action: { kind: "partition", milliseconds }, times: null };

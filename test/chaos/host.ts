@@ -1,7 +1,8 @@
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { AGENT_FAULTS } from "../../src/cli/faults/agent-faults.js";
 import type { StateDir } from "../../src/cluster/local/state-dir.js";
-import { clearFaults, setFaults } from "../../src/runtime/fault-file.js";
+import { clearFaults, readFaults, setFaults } from "../../src/runtime/fault-file.js";
 import type { FaultKnob } from "../../src/runtime/fault-knobs.js";
 import type { Runtime } from "../../src/runtime/runtime.js";
 import { AgentProcess } from "./agent-process.js";
@@ -79,11 +80,20 @@ export class Host {
     for (const agent of this.#living.filter(({ frozen }) => frozen)) agent.thaw();
   }
 
-  async setFault(knob: FaultKnob): Promise<void> {
-    const { action } = knob;
-    if (action.kind === "partition") this.#partitionedUntil = performance.now() + (action.milliseconds ?? 0);
+  /** Returns the ids of the faults. */
+  async setFaults(...knobs: readonly FaultKnob[]): Promise<readonly string[]> {
+    for (const { action } of knobs) {
+      if (action.kind === "partition") this.#partitionedUntil = performance.now() + (action.milliseconds ?? 0);
+    }
     const { directory, runtime } = this.#parts;
-    await setFaults(directory.agent(this.name), [knob], runtime);
+    return setFaults(directory.agent(this.name), knobs, runtime);
+  }
+
+  /** One of the faults has acted. */
+  async hasActed(ids: readonly string[]): Promise<boolean> {
+    const { directory, runtime } = this.#parts;
+    const faults = await readFaults(directory.agent(this.name), AGENT_FAULTS, runtime);
+    return faults.some(({ id, used }) => used > 0 && ids.includes(id));
   }
 
   async clearFaults(): Promise<void> {
