@@ -19,7 +19,7 @@ export function wrongAllocations({ store, held }: Snapshot): Violation[] {
   return [...new Set([...expected.keys(), ...held.keys()])].flatMap((consumer) => {
     const wanted = expected.get(consumer);
     const found = show(held.get(consumer) ?? {});
-    if (found === (wanted?.what ?? "{}")) return [];
+    if (found === (wanted?.what ?? "{}") || (wanted && isUnfinishedBuild(wanted.of, held.get(consumer)))) return [];
     const migration = store.migrations.getByUuid(consumer);
     const subject = wanted?.of.uuid ?? migration?.instanceUuid ?? consumer;
     const whose = migration === null ? "it" : `its ${migration.migrationType} ${consumer} (${migration.status})`;
@@ -29,6 +29,14 @@ export function wrongAllocations({ store, held }: Snapshot): Violation[] {
       { subject, what: `${whose} holds ${found}, expected ${wanted?.what ?? "nothing"}; the server is ${state}` },
     ];
   });
+}
+
+/** Spec 6.1, "crash before claim": it is in error, and keeps what the scheduler claimed until its user deletes it. */
+function isUnfinishedBuild(instance: Instance, held: Readonly<Record<string, Amounts>> = {}): boolean {
+  const { vmState, host, launchedAt, flavor } = instance;
+  const [amounts, ...more] = Object.values(held);
+  const unfinished = vmState === "error" && host === null && launchedAt === null;
+  return unfinished && amounts !== undefined && more.length === 0 && show(amounts) === show(amountsOf(flavor));
 }
 
 /** Every compute node has its provider, of its uuid and name, and there are no others. */
@@ -65,8 +73,11 @@ function half(
 ): Record<string, Amounts> {
   if (host === null || node === null) return {};
   const provider = store.computeNodes.getByHostAndNode(host, node)?.uuid ?? `a provider of ${host}`;
-  const disk = flavor.rootGb + flavor.ephemeralGb + Math.ceil(flavor.swap / 1024);
-  return { [provider]: { DISK_GB: disk, MEMORY_MB: flavor.memoryMb, VCPU: flavor.vcpus } };
+  return { [provider]: amountsOf(flavor) };
+}
+
+function amountsOf({ vcpus, memoryMb, rootGb, ephemeralGb, swap }: Flavor): Amounts {
+  return { DISK_GB: rootGb + ephemeralGb + Math.ceil(swap / 1024), MEMORY_MB: memoryMb, VCPU: vcpus };
 }
 
 function stateOf(instance: Instance | null): string {
