@@ -83,20 +83,42 @@ describe("6.1 build, rows 4-7", () => {
     if (how === "deleting") expect(world.stored(vm.uuid).taskState).toBe("deleting");
   });
 
-  test("6.1 row 7 deleted while it was spawning: guest removed, host null, {}", async () => {
-    const { world, agent, vm } = await setUp();
+  const deletedWhileSpawning = async (seed?: string) => {
+    const cluster = await setUp(seed);
+    const { world, agent, vm } = cluster;
     agent.hypervisor.fail = (method) => {
       if (method === "spawn") world.store.instances.save(vm.uuid, { taskState: "deleting" });
       return undefined;
     };
+    return cluster;
+  };
+
+  test("6.1 row 7 deleted while it was spawning: guest removed; the delete finds it on the host, {}", async () => {
+    const { world, agent, vm } = await deletedWhileSpawning();
     await world.build(agent, vm);
     expect(agent.hypervisor.guests.size).toBe(0);
-    expect(world.stored(vm.uuid)).toMatchObject({ host: null, taskState: "deleting", vmState: "building" });
-    expect(await world.held(vm.uuid)).toEqual({});
+    expect(world.stored(vm.uuid)).toMatchObject({ host: "h1", taskState: "deleting", vmState: "building" });
     await agent.operations.terminateInstance(vm, "req-delete");
-    expect(world.stored(vm.uuid)).toMatchObject({ vmState: "deleted" });
+    expect(await world.held(vm.uuid)).toEqual({});
+    expect(world.store.instances.get(vm.uuid, { readDeleted: true })).toMatchObject({ vmState: "deleted" });
     expect(world.store.instances.get(vm.uuid)).toBeNull();
     checkPersistedUsage(world, agent);
+  });
+
+  test("6.1 row 7 deleted while it was spawning, and the agent dies: the next start finds it on the host", async () => {
+    const { agent: whole, world: first, vm: sample } = await deletedWhileSpawning();
+    await first.build(whole, sample);
+    const spawned = whole.steps.findIndex((step) => step.includes("driver spawn"));
+    expect(whole.steps.length - spawned).toBeGreaterThan(3);
+    for (let step = spawned + 1; step < whole.steps.length; step += 1) {
+      const { world, agent, vm } = await deletedWhileSpawning(`kill ${step}`);
+      const dead = agent.dieBefore(step);
+      void world.build(agent, vm);
+      await dead;
+      expect(world.store.instances.byHost("h1").map(({ uuid, taskState }) => [uuid, taskState])).toEqual([
+        [vm.uuid, "deleting"],
+      ]);
+    }
   });
 
   test("max_concurrent_builds bounds the builds; a delete does not wait for the queue", async () => {

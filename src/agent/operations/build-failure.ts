@@ -85,10 +85,16 @@ async function cleanUpGuest(
   }
 }
 
-/** Deleted meanwhile: its state belongs to the delete. */
+/**
+ * Deleted meanwhile: its state belongs to the delete, which waits for the lock and gives everything back. It must find the
+ * instance here: taken off the host, it would be nobody's if this agent died before the delete has its turn.
+ */
 async function forget(parts: OperationParts, request: BuildRequestOptions, progress: BuildProgress): Promise<void> {
-  await unplace(parts, request.instanceUuid, progress, {});
-  await releaseAllocations(parts, request.instanceUuid, { force: true, requestId: request.requestId });
+  const { instanceUuid: uuid, requestId } = request;
+  const instance = await parts.context.conductor.call("instance_get", { uuid });
+  if (instance?.host === parts.context.host) return;
+  await unplace(parts, uuid, progress, {});
+  await releaseAllocations(parts, uuid, { force: true, requestId });
 }
 
 async function setError(
