@@ -39,6 +39,12 @@ function isUnfinishedBuild(instance: Instance, held: Readonly<Record<string, Amo
   return unfinished && amounts !== undefined && more.length === 0 && show(amounts) === show(amountsOf(flavor));
 }
 
+/** Servers that hold something without a host, and may. */
+export function unfinishedBuilds({ store, held }: Snapshot): ReadonlySet<string> {
+  const instances = store.instances.list({ deleted: false });
+  return new Set(instances.filter((one) => isUnfinishedBuild(one, held.get(one.uuid))).map(({ uuid }) => uuid));
+}
+
 /** Every compute node has its provider, of its uuid and name, and there are no others. */
 export function wrongProviders({ store, providers }: Snapshot, hosts: readonly string[]): Violation[] {
   const nodes = new Map(store.computeNodes.list().map(({ uuid, hypervisorHostname }) => [uuid, hypervisorHostname]));

@@ -7,8 +7,8 @@ import type { World } from "../world.js";
 /** Milliseconds: what has changed within the last minute is not judged by the audit, and here everything is at rest. */
 const AHEAD = 90_000;
 
-/** What the audit finds, over the public APIs. */
-export async function auditFindings({ directory, runtime }: World): Promise<Violation[]> {
+/** What the audit finds, over the public APIs; but for servers that may hold what it objects to. */
+export async function auditFindings({ directory, runtime }: World, excused: ReadonlySet<string>): Promise<Violation[]> {
   const { root, cloudsFile } = directory;
   const local = { file: cloudsFile, cloud: "devstack", asked: true };
   const cloud = await openCloud(
@@ -17,8 +17,10 @@ export async function auditFindings({ directory, runtime }: World): Promise<Viol
   );
   const clock = { now: () => runtime.clock.now() + AHEAD };
   const { findings } = await audit(cloud, { clock, maxShare: 1, thorough: true, onProgress: () => undefined });
-  return findings.map(({ remedies: _, ...finding }) => ({
-    subject: finding.subject.uuid,
-    what: `the audit finds ${JSON.stringify(finding)}`,
-  }));
+  return findings
+    .filter(({ subject }) => !excused.has(subject.uuid))
+    .map(({ code, subject, explanation }) => ({
+      subject: subject.uuid,
+      what: `the audit finds ${code} of ${subject.kind} ${subject.name}: ${explanation}`,
+    }));
 }

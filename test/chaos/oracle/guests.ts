@@ -34,11 +34,18 @@ function strayGuest({ store }: Snapshot, { host, uuid, state, leftBehind }: Gues
   if (instance === null) return [{ subject: uuid, what: `${guest}; there is no such server` }];
   if (instance.deleted !== 0) return [{ subject: uuid, what: `${guest}; the server is deleted` }];
   if (instance.host === host) return [];
-  const unconfirmed = store.migrations
-    .byFilters({ instanceUuid: uuid, sourceCompute: host, statuses: ["finished"] })
-    .some(() => instance.vmState === "resized");
-  if (unconfirmed && leftBehind) return [];
+  if (leftBehind && waitsAtSource(store, instance, host)) return [];
   return [{ subject: uuid, what: `${guest}; the server is ${instance.vmState} on ${instance.host}` }];
+}
+
+/**
+ * What a source set aside waits there for the confirmation. Where the destination failed after it had got the instance, nobody
+ * confirms: it is removed with the server (spec 6.3 row 7, 3.5).
+ */
+function waitsAtSource(store: Snapshot["store"], { uuid, vmState }: Instance, host: string): boolean {
+  return store.migrations
+    .byFilters({ instanceUuid: uuid, sourceCompute: host, migrationTypes: ["migration", "resize"] })
+    .some(({ status }) => status === "error" || (status === "finished" && vmState === "resized"));
 }
 
 function wrongGuest({ uuid, host, vmState, powerState }: Instance, guest: Guest | undefined): Violation[] {
