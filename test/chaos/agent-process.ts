@@ -1,8 +1,10 @@
 import { Program } from "../process/support/program.js";
+import { LogReader } from "./log-reader.js";
 
 /** `compute-agent` as a process, and what may explain its end. */
 export class AgentProcess {
   readonly #program: Program;
+  readonly #log: LogReader;
   #asked: "SIGTERM" | "SIGKILL" | null = null;
   #frozen = false;
   /** Another agent was started for its host while this one was alive. */
@@ -13,6 +15,7 @@ export class AgentProcess {
   constructor(args: readonly string[], { successor }: { readonly successor: boolean }) {
     this.successor = successor;
     this.#program = new Program("compute-agent", args);
+    this.#log = new LogReader(this.#program);
   }
 
   get pid(): number {
@@ -27,6 +30,10 @@ export class AgentProcess {
   }
   get output(): string {
     return `${this.#program.stdout}${this.#program.stderr}`;
+  }
+  /** Lines of its log that were not asked for before. */
+  newLines(): string {
+    return this.#log.newLines();
   }
   get ended(): Promise<unknown> {
     return this.#program.exited;

@@ -3,12 +3,14 @@ import { join } from "node:path";
 import type { StateDir } from "../../src/cluster/local/state-dir.js";
 import { Program } from "../process/support/program.js";
 import type { Journal } from "./journal.js";
+import { LogReader } from "./log-reader.js";
 
 /** The control plane as a process, which is killed, frozen and started again. */
 export class ControlPlane {
   readonly #directory: StateDir;
   readonly #journal: Journal;
   readonly #programs: Program[] = [];
+  readonly #logs: LogReader[] = [];
   /** The adversary is busy with it. */
   harmed = false;
 
@@ -28,6 +30,11 @@ export class ControlPlane {
     return this.#programs.map(({ stdout, stderr }) => `${stdout}${stderr}`).join("");
   }
 
+  /** Lines of its log that were not asked for before. */
+  newLines(): string {
+    return this.#logs.map((log) => log.newLines()).join("");
+  }
+
   /** Resolves when it listens: on the port that it had before. */
   async start(): Promise<void> {
     const port = this.#programs.length === 0 ? ["--port", "0"] : [];
@@ -40,6 +47,7 @@ export class ControlPlane {
       ...own,
     ]);
     this.#programs.push(program);
+    this.#logs.push(new LogReader(program));
     await program.printed(/listening on/);
     this.#journal.note("world", `control plane ${program.pid} listens`);
   }

@@ -52,6 +52,11 @@ export class Host {
     return this.#agents.map(({ output }) => output).join("");
   }
 
+  /** Lines of its agents' logs that were not asked for before. */
+  newLines(): string {
+    return this.#agents.map((agent) => agent.newLines()).join("");
+  }
+
   start(): AgentProcess {
     const rivals = this.#living;
     for (const rival of rivals) rival.superseded = true;

@@ -4,7 +4,7 @@ import { unfinishedBuilds, wrongAllocations, wrongProviders, wrongUsage } from "
 import { auditFindings } from "./audit.js";
 import { lostDeletes } from "./deletes.js";
 import { wrongGuests } from "./guests.js";
-import { bugsInLogs } from "./logs.js";
+import { newBugsInLogs } from "./logs.js";
 import { missingServices, notAtRest } from "./rest.js";
 import { withSnapshot } from "./snapshot.js";
 
@@ -26,6 +26,7 @@ export type Findings = Readonly<Record<Check, readonly Violation[]>>;
 
 /** @param again takes servers whose delete a fault has stopped */
 export async function runChecks(world: World, again: (uuid: string) => void): Promise<Findings> {
+  world.seen.push(...newBugsInLogs(world));
   const hosts = world.hosts.map(({ name }) => name);
   const { found, excused } = await withSnapshot(world, (snapshot) => ({
     found: {
@@ -43,6 +44,6 @@ export async function runChecks(world: World, again: (uuid: string) => void): Pr
     ...found,
     // Asked for when all else is right: it looks at the same through the public APIs.
     "the audit finds nothing": Object.values(found).flat().length === 0 ? await auditFindings(world, excused) : [],
-    "nothing ended or failed by itself": [...world.seen, ...bugsInLogs(world)],
+    "nothing ended or failed by itself": world.seen,
   };
 }
