@@ -31,7 +31,7 @@ export class User {
       const answer = await client.ask("GET", `/servers/detail${this.#parts.admin ? "?all_tenants=1" : ""}`);
       if (answer?.status !== 200) continue;
       const servers = Object.values(answer.body.servers ?? {});
-      const server = dice.pick(servers);
+      const server = this.#choose(servers);
       if (server === undefined || (servers.length < ENOUGH && dice.chance(0.4))) {
         const id = await this.#create();
         // The worst moment to delete something is soon after it was asked for.
@@ -42,6 +42,13 @@ export class User {
       }
     }
     await Promise.all(regrets);
+  }
+
+  /** Mostly one that nothing is done to. */
+  #choose(servers: readonly Json[]): Json | undefined {
+    const { dice } = this.#parts;
+    const idle = servers.filter((server) => (server["OS-EXT-STS:task_state"] as unknown) === null);
+    return dice.pick(idle.length > 0 && dice.chance(0.8) ? idle : servers);
   }
 
   async #create(): Promise<string | null> {
