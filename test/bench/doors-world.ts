@@ -8,6 +8,7 @@ import { nodeDigests } from "../../src/runtime/node/node-digests.js";
 import type { ListenOptions } from "../../src/runtime/server.js";
 import type { ServiceRequest } from "../../src/runtime/service.js";
 import type { Socket } from "../../src/runtime/socket.js";
+import { NO_RULES } from "../fixtures/scheduler-rules.js";
 import { fillCloud } from "./audit-data.js";
 
 export type Door = "compute" | "identity" | "image" | "ironic" | "placement" | "wire";
@@ -52,7 +53,7 @@ export async function openDoors(folder: string): Promise<DoorsWorld> {
     directory,
     port: 0,
     serviceDownTime: 60,
-    scheduler: { maxAttempts: 3, maxPlacementResults: 1000 },
+    scheduler: { maxAttempts: 3, maxPlacementResults: 1000, aggregates: NO_RULES },
     allowResizeToSameHost: false,
     migrateMaxRetries: -1,
     reclaimInstanceInterval: 0,

@@ -4,6 +4,7 @@ import { stateDir } from "../../../src/cluster/local/state-dir.js";
 import { FileFailure, type Files } from "../../../src/runtime/files.js";
 import { nodeDigests } from "../../../src/runtime/node/node-digests.js";
 import { type VirtualRuntime, VirtualWorld } from "../../../src/runtime/virtual/index.js";
+import { NO_RULES } from "../../fixtures/scheduler-rules.js";
 
 const PORT = 8774;
 
@@ -13,7 +14,7 @@ const options = (runtime: ControlPlaneOptions["runtime"]): ControlPlaneOptions =
   directory: { ...stateDir("/cluster", "/"), database: ":memory:" },
   port: PORT,
   serviceDownTime: 60,
-  scheduler: { maxAttempts: 3, maxPlacementResults: 1000 },
+  scheduler: { maxAttempts: 3, maxPlacementResults: 1000, aggregates: NO_RULES },
   allowResizeToSameHost: false,
   migrateMaxRetries: -1,
   reclaimInstanceInterval: 0,

@@ -1,0 +1,20 @@
+import type { Program } from "../process/support/program.js";
+
+/** Reads a program's log once, while it grows. */
+export class LogReader {
+  readonly #program: Program;
+  #read = 0;
+
+  constructor(program: Program) {
+    this.#program = program;
+  }
+
+  /** Whole lines that were not returned before. */
+  newLines(): string {
+    const { stderr } = this.#program;
+    const end = stderr.lastIndexOf("\n") + 1;
+    const lines = stderr.slice(this.#read, end);
+    this.#read = end;
+    return lines;
+  }
+}
