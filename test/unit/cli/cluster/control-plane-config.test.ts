@@ -13,6 +13,7 @@ const read = async (text: string, flags: Partial<ControlPlaneFlags> = {}) => {
 it("has Nova's defaults", async () => {
   expect(await read("")).toEqual({
     serviceDownTime: 60,
+    reportInterval: 10,
     scheduler: { maxAttempts: 3, maxPlacementResults: 1000, aggregates: NO_RULES },
     allowResizeToSameHost: false,
     migrateMaxRetries: -1,
