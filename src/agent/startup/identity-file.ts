@@ -55,7 +55,7 @@ export class IdentityFile {
     const other = found.find(({ uuid }) => uuid !== first?.uuid);
     if (first && other) {
       throw new RefusedNodeConfiguration("identity-ambiguous", {
-        found: `file ${first.path} says uuid ${first.uuid}, file ${other.path} says uuid ${other.uuid}`,
+        found: `UUID ${other.uuid} in ${other.path} does not match ${first.uuid} in ${first.path}`,
         mend: "keep the file whose uuid the host's compute node has (`openstack hypervisor show` prints it), and remove the other",
         records: { [first.path]: first.uuid, [other.path]: other.uuid },
       });
@@ -128,7 +128,7 @@ function parse(text: string, path: string): string {
   const value = text.slice(0, 40).trim();
   if (!UUID.test(value)) {
     throw new RefusedNodeConfiguration("identity-unparseable", {
-      found: `file ${path} says ${JSON.stringify(value)}, which is no uuid`,
+      found: `Unable to parse UUID from ${path}: it says ${JSON.stringify(value)}`,
       mend: "write the uuid of the host's compute node into it (`openstack hypervisor show` prints it)",
       records: { [path]: value },
     });

@@ -13,7 +13,7 @@ export async function checkNewHost(view: AgentView): Promise<void> {
   }
   const shown = guests.slice(0, 5).join(", ");
   throw new RefusedConfiguration("guests-on-new-host", {
-    found: `host ${view.host} has no nova-compute service on record, so that it would be new, but its hypervisor has ${guests.length} guest${guests.length === 1 ? "" : "s"}: ${shown}${guests.length > 5 ? ", …" : ""}`,
+    found: `My hypervisor has existing instances, but I appear to be a new service in this database: host ${view.host} has no nova-compute service on record, and its hypervisor ${guests.length} guest${guests.length === 1 ? "" : "s"}: ${shown}${guests.length > 5 ? ", …" : ""}`,
     mend: "check that --conductor leads to the right control plane and that --host is spelled as before; if the service was deleted on purpose, remove the guests from the hypervisor first",
     records: { service: "absent", guests: String(guests.length) },
   });

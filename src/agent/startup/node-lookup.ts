@@ -32,7 +32,7 @@ export async function lookUpNodes(view: AgentView, names: ReadonlyMap<string, st
     const reported = names.get(node.uuid);
     if (reported !== undefined && reported !== node.hypervisorHostname) {
       throw new RefusedConfiguration("hypervisor-renamed", {
-        found: `${identity} uuid ${node.uuid}, compute node ${node.uuid} of host ${node.host} is recorded as hypervisor ${node.hypervisorHostname}, the hypervisor here calls itself ${reported}`,
+        found: `My compute node ${node.uuid} has hypervisor_hostname ${node.hypervisorHostname} but virt driver reports it should be ${reported}. Possible rename detected: ${identity} that uuid, which is recorded for host ${node.host}`,
         mend: `if the hypervisor was renamed, give it back the name ${node.hypervisorHostname} (instances and allocations are recorded under it); if this is another machine, remove the copied compute_id file`,
         records: { compute_id: node.uuid, compute_node: node.hypervisorHostname, hypervisor: reported },
       });
@@ -50,7 +50,7 @@ export async function checkHostRename(view: AgentView, nodes: NodesByUuid): Prom
   for (const node of nodes.values()) {
     if (node.host !== view.host) {
       throw new RefusedConfiguration("node-of-other-host", {
-        found: `${identity} uuid ${node.uuid}, compute node ${node.uuid} (${node.hypervisorHostname}) is recorded for host ${node.host}, this agent is ${view.host}`,
+        found: `My node ${node.uuid} has host '${node.host}' but my host is '${view.host}'. Possible rename detected: ${identity} that uuid, which is recorded with hypervisor_hostname ${node.hypervisorHostname}`,
         mend: `start the agent with --host ${node.host}; if this is not its machine, remove the copied compute_id file and give the agent a hypervisor of its own`,
         records: { compute_id: node.uuid, compute_node: node.host, agent: view.host },
       });

@@ -19,7 +19,7 @@ export async function checkServiceIdentity(view: AgentView, service: Service): P
   if (service.version >= COMPUTE_ID_SERVICE_VERSION) {
     const recorded = nodes.map(({ uuid, hypervisorHostname }) => `${uuid} (${hypervisorHostname})`).join(", ");
     throw new RefusedConfiguration("identity-lost", {
-      found: `service ${service.id} of host ${host} has version ${service.version}, so that its agent had an identity file, but there is no compute_id in ${identity.path} or beside the configuration files${recorded ? `; the host's compute node is ${recorded}` : ""}`,
+      found: `No local node identity found, but this is not our first startup on this host: its service ${service.id} has version ${service.version}, so that its agent had one, and there is no compute_id in ${identity.path} or beside the configuration files${recorded ? `; the host's compute node is ${recorded}` : ""}`,
       mend: node
         ? `if this is the machine of ${host}, write ${node.uuid} to ${identity.path}; if it is another one, give it a --host of its own`
         : `restore ${identity.path} from a backup; without one, delete the service of host ${host} when it has no instances left, and start again`,
@@ -32,14 +32,14 @@ export async function checkServiceIdentity(view: AgentView, service: Service): P
   }
   if (!node) {
     throw new RefusedConfiguration("identity-no-node", {
-      found: `service ${service.id} of host ${host} has version ${service.version}, from before identity files, and host ${host} has no compute node to take the identity from`,
+      found: `Upgrading from service version ${service.version} but found no nodes in the database for host ${host} to persist locally; Possible rename detected`,
       mend: `delete the service of host ${host} and start again: it is then registered as a new host`,
       records: { service: `${service.id}, version ${service.version}`, compute_nodes: "none" },
     });
   }
   if (second) {
     throw new RefusedConfiguration("identity-many-nodes", {
-      found: `host ${host} has no identity file and ${nodes.length} compute nodes: ${nodes.map(({ uuid, hypervisorHostname }) => `${uuid} (${hypervisorHostname})`).join(", ")}`,
+      found: `Multiple nodes found in database, manual node uuid configuration required: host ${host} has no identity file and ${nodes.length} compute nodes: ${nodes.map(({ uuid, hypervisorHostname }) => `${uuid} (${hypervisorHostname})`).join(", ")}`,
       mend: `write the uuid of the one that is this hypervisor to ${identity.path}`,
       records: Object.fromEntries(nodes.map(({ uuid, hypervisorHostname }) => [hypervisorHostname, uuid])),
     });

@@ -97,7 +97,7 @@ async function create(
       );
     }
     throw new InvalidConfiguration(
-      `compute node ${name} of host ${host} has a row with another uuid than ${uuid}, which this agent uses: ` +
+      `Duplicate compute node record found for host ${host} node ${name}: its uuid is another than ${uuid}, which this agent uses; ` +
         "put the uuid of that row into compute_id, or delete the compute service of that row, and start again",
       { cause: error },
     );

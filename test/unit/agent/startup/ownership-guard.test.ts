@@ -38,7 +38,7 @@ scenario("2.4 G2 another host value with the same state and hypervisor is refuse
   });
   expect(refusal).toMatchObject({ code: "node-of-other-host", error: "InvalidConfiguration" });
   expect(refusal.message).toContain(
-    `compute_id file /state/devstack1/compute_id says uuid ${node.uuid}, compute node ${node.uuid} (devstack1) is recorded for host devstack1, this agent is devstack2`,
+    `My node ${node.uuid} has host 'devstack1' but my host is 'devstack2'. Possible rename detected: compute_id file /state/devstack1/compute_id says that uuid, which is recorded with hypervisor_hostname devstack1`,
   );
   expect(refusal.mend).toContain("--host devstack1");
   expect(lab.store.services.getByHost("devstack2", "nova-compute")).toBeNull();
@@ -50,6 +50,9 @@ scenario("2.4 G3 a renamed hypervisor is refused (c)", async (lab) => {
   lab.hypervisor("devstack1").name = "renamed";
   const refusal = await lab.refusal("devstack1");
   expect(refusal.code).toBe("hypervisor-renamed");
+  expect(refusal.message).toContain(
+    "has hypervisor_hostname devstack1 but virt driver reports it should be renamed. Possible rename detected",
+  );
   expect(refusal.records).toEqual({ compute_id: node.uuid, compute_node: "devstack1", hypervisor: "renamed" });
   untouched(lab);
 });
@@ -65,6 +68,7 @@ for (const guests of ["with guests", "empty"]) {
       const before = [...hypervisor.guests];
       const refusal = await lab.refusal("standby", { hypervisor });
       expect(refusal.code).toBe("hypervisor-of-other-host");
+      expect(refusal.message).toContain("with that hypervisor_hostname");
       expect(refusal.message).toContain("is recorded for host devstack1, this agent is standby");
       expect([...hypervisor.guests]).toEqual(before);
       expect(await lab.read("/state/standby/compute_id")).toBeUndefined();
@@ -97,6 +101,9 @@ scenario("2.4 G4 upstream refuses too, because a new host has no guests", async 
     config: { quirks: ["adopt-foreign-hypervisor"] },
   });
   expect(refusal.code).toBe("guests-on-new-host");
+  expect(refusal.message).toContain(
+    "My hypervisor has existing instances, but I appear to be a new service in this database",
+  );
   untouched(lab);
 });
 
@@ -123,6 +130,7 @@ scenario("2.4 G7 a lost compute_id is refused", async (lab) => {
   const { node } = await devstack1(lab);
   const refusal = await lab.refusal("devstack1", { statePath: "/state/elsewhere" });
   expect(refusal.code).toBe("identity-lost");
+  expect(refusal.message).toContain("No local node identity found, but this is not our first startup on this host");
   expect(refusal.mend).toContain(`write ${node.uuid} to /state/elsewhere/compute_id`);
   expect(await lab.read("/state/elsewhere/compute_id")).toBeUndefined();
   untouched(lab);
@@ -212,6 +220,7 @@ scenario("2.4 G12 another compute_id for a recorded host and hypervisor is refus
   await lab.write("/state/other/compute_id", other);
   const refusal = await lab.refusal("devstack1", { statePath: "/state/other" });
   expect(refusal.code).toBe("node-recorded-twice");
+  expect(refusal.message).toContain("Duplicate compute node record found for host ");
   expect(refusal.records).toEqual({ compute_id: other, compute_node: node.uuid });
   untouched(lab);
 });
