@@ -52,7 +52,7 @@ export const createApis = (options: ApisOptions): Apis => {
     logger,
     serviceDownTime: options.serviceDownTime,
     reclaimInstanceInterval: options.reclaimInstanceInterval ?? 0,
-    imageExists: image.exists,
+    imageProperties: image.properties,
     projectExists: (id) => identity.hasProject(id),
     wake: options.wake,
     deleteService: options.deleteService,

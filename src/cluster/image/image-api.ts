@@ -18,13 +18,14 @@ export interface ImageOptions {
 export interface ImageService {
   /** Glance's API v2, to read; mount it at `/image`. */
   readonly handle: ServiceHandler;
-  readonly exists: (id: string) => boolean;
+  /** Undefined: there is no such image. */
+  readonly properties: (id: string) => Readonly<Record<string, string>> | undefined;
 }
 
 export const createImageApi = (options: ImageOptions): ImageService => {
   const router = new Router(ROUTES);
   return {
-    exists: (id) => find([BASE, ...shelvedSnapshots(options.store)], id) !== undefined,
+    properties: (id) => find([BASE, ...shelvedSnapshots(options.store)], id)?.properties,
     handle: (request) => {
       const response = respond(options, router, request);
       const headers = { ...response.headers, "x-openstack-request-id": newRequestId(options.random) };

@@ -1,4 +1,4 @@
-import type { Instance } from "../../conductor/records/index.js";
+import { type Instance, imagePropertiesOf } from "../../conductor/records/index.js";
 import { isoSeconds } from "../http/times.js";
 import type { Store } from "../store/store.js";
 import { BASE, type Image } from "./images.js";
@@ -24,6 +24,7 @@ function snapshotOf(instance: Instance): readonly Image[] {
       createdAt: isoSeconds(Number(at ?? createdAt)),
       owner: projectId,
       properties: {
+        ...imagePropertiesOf(instance),
         image_type: "snapshot",
         image_state: "available",
         image_location: "snapshot",

@@ -25,8 +25,8 @@ export interface ComputeDeps {
   readonly serviceDownTime: number;
   /** Seconds that a deleted server can be restored; 0: not at all. `[DEFAULT] reclaim_instance_interval`. */
   readonly reclaimInstanceInterval: number;
-  /** Whether the Image service has an image of that id. */
-  readonly imageExists: (id: string) => boolean;
+  /** Properties of an image of the Image service; undefined: it has no such image. */
+  readonly imageProperties: (id: string) => Readonly<Record<string, string>> | undefined;
   readonly projectExists: (id: string) => boolean;
   /** Tells the task runner, after the commit, that there is a task. */
   readonly wake: () => void;

@@ -1,9 +1,10 @@
-import type { Answer, Call, ComputeRoute } from "../api/call.js";
+import type { Call, ComputeRoute } from "../api/call.js";
 import type { ComputeDeps } from "../api/deps.js";
 import { badRequest, notFound } from "../api/fault.js";
 import { requireAdmin, requireReader } from "../api/policy.js";
 import { type Schema, schemas } from "../api/validate.js";
 import { findFlavor } from "./find-flavor.js";
+import { validateExtraSpecs } from "./validate-extra-specs.js";
 
 type Specs = Readonly<Record<string, string | number>>;
 
@@ -40,7 +41,9 @@ export const extraSpecRoutes = (deps: ComputeDeps): readonly ComputeRoute[] => [
     answer: (call) => {
       const body = call.body(CREATE);
       requireAdmin(call, policy("create"));
-      return add(deps, call, body.extra_specs, (added) => ({ extra_specs: added }));
+      const added = asTexts(call, body.extra_specs);
+      add(deps, call, added);
+      return { body: { extra_specs: added } };
     },
   },
   {
@@ -57,8 +60,10 @@ export const extraSpecRoutes = (deps: ComputeDeps): readonly ComputeRoute[] => [
     answer: (call) => {
       const body = call.body(UPDATE);
       requireAdmin(call, policy("update"));
+      const added = asTexts(call, body);
       if (!Object.hasOwn(body, call.param("key"))) throw badRequest("Request body and URI mismatch");
-      return add(deps, call, body, (added) => added);
+      add(deps, call, added);
+      return { body: added };
     },
   },
   {
@@ -77,12 +82,20 @@ export const extraSpecRoutes = (deps: ComputeDeps): readonly ComputeRoute[] => [
 
 type Text = Readonly<Record<string, string>>;
 
-const add = (deps: ComputeDeps, call: Call, given: Specs, shown: (added: Text) => Answer["body"] & object): Answer => {
+/** From this microversion on, specs that Nova knows are checked. */
+const VALIDATED = 86;
+
+/** @throws {Fault} 400 */
+function asTexts({ version }: Call, given: Specs): Text {
+  const texts = Object.fromEntries(Object.entries(given).map(([key, value]) => [key, String(value)]));
+  if (version >= VALIDATED) validateExtraSpecs(texts);
+  return texts;
+}
+
+function add(deps: ComputeDeps, call: Call, added: Text): void {
   const { flavorid, extraSpecs } = findFlavor(deps, call);
-  const added = Object.fromEntries(Object.entries(given).map(([key, value]) => [key, String(value)]));
   deps.store.flavors.setExtraSpecs(flavorid, { ...extraSpecs, ...added });
-  return { body: shown(added) };
-};
+}
 
 const specValue = (deps: ComputeDeps, call: Call): string => {
   const { flavorid, extraSpecs } = findFlavor(deps, call);

@@ -1,4 +1,4 @@
-import { type Flavor, type Instance, newInstance } from "../../../conductor/records/index.js";
+import { type Flavor, type Instance, newInstance, withImageProperties } from "../../../conductor/records/index.js";
 import type { Random } from "../../../runtime/random.js";
 import type { Answer, Call } from "../api/call.js";
 import type { ComputeDeps } from "../api/deps.js";
@@ -9,6 +9,7 @@ import { isOpenTo } from "../flavors/find-flavor.js";
 import { hostnameFor, refuseUnsupported } from "./create-checks.js";
 import { CREATE, type CreateBody } from "./create-schema.js";
 import { type Destination, readDestination } from "./destination.js";
+import { refuseUnhonoured } from "./unhonoured-specs.js";
 
 const POLICY = "os_compute_api:servers:create";
 
@@ -25,12 +26,13 @@ export const createServer =
     const count = readCount(server);
     const destination = readDestination(deps, call, server);
     refuseUnsupported(call, body, count);
-    const imageRef = readImage(deps, server);
+    const { imageRef, imageProperties } = readImage(deps, server);
     const flavor = readFlavor(deps, call, server);
+    refuseUnhonoured(flavor, imageProperties);
     const projectId = call.credentials.projectId;
     if (projectId === null) throw denied(POLICY);
     const reservationId = `r-${randomText(deps.random, 8, LOWER)}`;
-    const draft = { server, flavor, imageRef, projectId, reservationId, destination, count };
+    const draft = { server, flavor, imageRef, imageProperties, projectId, reservationId, destination, count };
     const instances = Array.from({ length: count }, (_, index) => draftInstance(deps, call, draft, index));
     deps.store.transaction(() => {
       for (const instance of instances) storeRequest(deps, call, instance, draft);
@@ -43,6 +45,7 @@ interface Draft {
   readonly server: CreateBody["server"];
   readonly flavor: Flavor;
   readonly imageRef: string;
+  readonly imageProperties: Readonly<Record<string, string>>;
   readonly projectId: string;
   readonly reservationId: string;
   readonly destination: Destination;
@@ -87,6 +90,7 @@ const draftInstance = ({ random, clock }: ComputeDeps, call: Call, draft: Draft,
     tags: [...new Set(server.tags ?? [])].sort(),
     configDrive: isTrue(server.config_drive),
     userData: server.user_data ?? null,
+    systemMetadata: withImageProperties({}, draft.imageProperties),
   };
   return { ...newInstance(given), id: 0, createdAt: clock.now() };
 };
@@ -127,10 +131,14 @@ const readCount = ({ min_count: min = 1, max_count: max = min }: CreateBody["ser
   return Number(max);
 };
 
-const readImage = ({ imageExists }: ComputeDeps, { imageRef }: CreateBody["server"]): string => {
+const readImage = (
+  deps: ComputeDeps,
+  { imageRef }: CreateBody["server"],
+): Pick<Draft, "imageRef" | "imageProperties"> => {
   if (imageRef === undefined || imageRef === "") throw badRequest("Missing imageRef attribute");
-  if (!imageExists(imageRef)) throw badRequest("Can not find requested image");
-  return imageRef;
+  const imageProperties = deps.imageProperties(imageRef);
+  if (imageProperties === undefined) throw badRequest("Can not find requested image");
+  return { imageRef, imageProperties };
 };
 
 /** Also links are taken: what counts is their last part. */

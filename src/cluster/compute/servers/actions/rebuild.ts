@@ -1,4 +1,10 @@
-import type { InstanceChanges } from "../../../../conductor/records/index.js";
+import {
+  cpuRequest,
+  type Instance,
+  type InstanceChanges,
+  imagePropertiesOf,
+  withImageProperties,
+} from "../../../../conductor/records/index.js";
 import { badRequest } from "../../api/fault.js";
 import { requireMember } from "../../api/policy.js";
 import {
@@ -14,6 +20,7 @@ import { type Schema, schemas } from "../../api/validate.js";
 import { generatePassword } from "../create-server.js";
 import { findInstance, refuseLocked } from "../find-server.js";
 import { ServerView } from "../server-view.js";
+import { refuseUnhonoured } from "../unhonoured-specs.js";
 import { begin } from "./agent-action.js";
 import { requireAgent, requireState, type ServerAction } from "./server-action.js";
 
@@ -64,8 +71,13 @@ export const rebuild: ServerAction = {
     refuseLocked(call, instance);
     requireState(instance, "rebuild", { vm: ["active", "stopped", "error"] });
     const host = requireAgent(deps, instance);
-    if (!deps.imageExists(wanted.imageRef)) throw badRequest("Cannot find image for rebuild");
-    begin(deps, call, instance, { taskState: "rebuilding", progress: 0, ...changes(wanted) }, "rebuild");
+    const properties = deps.imageProperties(wanted.imageRef);
+    if (properties === undefined) throw badRequest("Cannot find image for rebuild");
+    refuseUnhonoured(instance.flavor, properties);
+    refuseOtherCpus(instance, properties);
+    const systemMetadata = withImageProperties(instance.systemMetadata, properties);
+    const begun = { taskState: "rebuilding", progress: 0, systemMetadata, ...changes(wanted) } as const;
+    begin(deps, call, instance, begun, "rebuild");
     const spec = store.requests.spec(instance.uuid);
     if (spec !== null) store.requests.saveSpec({ ...spec, imageRef: wanted.imageRef });
     const params = {
@@ -88,6 +100,16 @@ export const rebuild: ServerAction = {
     };
   },
 };
+
+/** What the server holds in Placement stays as it is. @throws {Fault} 400 */
+function refuseOtherCpus(instance: Instance, properties: Readonly<Record<string, string>>): void {
+  const { flavor } = instance;
+  const asked = (image: Readonly<Record<string, string>>) => JSON.stringify(cpuRequest(flavor, image));
+  if (asked(properties) === asked(imagePropertiesOf(instance))) return;
+  throw badRequest(
+    "An instance's NUMA topology cannot be changed as part of a rebuild. The image provided is invalid for this instance.",
+  );
+}
 
 const changes = (wanted: RebuildBody["rebuild"]): InstanceChanges => ({
   ...(wanted.name === undefined ? {} : { displayName: wanted.name }),

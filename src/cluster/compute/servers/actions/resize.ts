@@ -1,9 +1,11 @@
+import { imagePropertiesOf } from "../../../../conductor/records/index.js";
 import { badRequest } from "../../api/fault.js";
 import { requireMember } from "../../api/policy.js";
 import { DISK_CONFIG } from "../../api/schema-parts.js";
 import { schemas } from "../../api/validate.js";
 import { isOpenTo } from "../../flavors/find-flavor.js";
 import { findInstance, refuseLocked } from "../find-server.js";
+import { refuseUnhonoured } from "../unhonoured-specs.js";
 import { begin } from "./agent-action.js";
 import { requireAgent, requireState, type ServerAction } from "./server-action.js";
 
@@ -51,6 +53,7 @@ export const resize: ServerAction = {
       throw badRequest("Server disk was unable to be resized because: Resize to zero disk flavor is not allowed.");
     }
     if (same) throw badRequest("When resizing, instances must change flavor!");
+    refuseUnhonoured(flavor, imagePropertiesOf(instance));
     begin(deps, call, instance, { taskState: "resize_prep", progress: 0 }, "resize");
     store.tasks.add({
       kind: "migrate_server",
