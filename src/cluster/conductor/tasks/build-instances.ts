@@ -4,7 +4,7 @@ import type { Destination } from "../../scheduler/scheduler.js";
 import type { Task } from "../task.js";
 import type { TaskContext } from "../task-runner.js";
 import { finishEvent } from "./action-event.js";
-import { addFault, endOperation, MaxRetriesExceeded, messageOf, RecordMissing } from "./faults.js";
+import { addFault, endOperation, messageOf, RecordMissing, retriesExceeded } from "./faults.js";
 import { firstRetry } from "./first-retry.js";
 import { CONDUCTOR_HOST, type TaskParts } from "./task-parts.js";
 
@@ -121,7 +121,7 @@ async function reschedule(
   if (next === null) {
     await release(parts, task);
     store.transaction(() => {
-      exhausted(parts, task);
+      exhausted(parts, task, numAttempts);
       context.finish();
     });
     return;
@@ -157,13 +157,11 @@ async function claimNext(
   return null;
 }
 
-function exhausted({ store }: TaskParts, task: BuildTask): void {
+function exhausted({ store, config }: TaskParts, task: BuildTask, numAttempts: number): void {
   const instance = store.instances.get(task.instanceUuid);
   if (instance === null) return;
-  const last = task.reason === undefined ? "" : ` Last exception: ${task.reason}`;
-  const error = new MaxRetriesExceeded(
-    `Exhausted all hosts available for retrying build failures for instance ${task.instanceUuid}.${last}`,
-  );
+  const { maxAttempts } = config;
+  const error = retriesExceeded(instance.uuid, { numAttempts, maxAttempts, reason: task.reason });
   endOperation(store, instance, { ...task, vmState: "error" }, error);
 }
 

@@ -11,6 +11,28 @@ export class MaxRetriesExceeded extends Error {
   }
 }
 
+/**
+ * A build or a move that its destinations gave back is tried no more; the texts are Nova's, of moves too.
+ * @param numAttempts the number of the attempt that is not made
+ * @param reason of the last destination
+ */
+export function retriesExceeded(
+  instanceUuid: string,
+  { numAttempts, maxAttempts, reason }: RetriesMade,
+): MaxRetriesExceeded {
+  return new MaxRetriesExceeded(
+    numAttempts > maxAttempts
+      ? `Exceeded max scheduling attempts ${maxAttempts} for instance ${instanceUuid}. Last exception: ${reason ?? "None"}`
+      : `Exhausted all hosts available for retrying build failures for instance ${instanceUuid}.`,
+  );
+}
+
+interface RetriesMade {
+  readonly numAttempts: number;
+  readonly maxAttempts: number;
+  readonly reason: string | undefined;
+}
+
 /** A record that the flow cannot do without is gone. */
 export class RecordMissing extends Error {
   override readonly name = "RecordMissing";

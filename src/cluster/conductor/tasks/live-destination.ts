@@ -69,7 +69,7 @@ export async function findLiveDestination(
       if (config.migrateMaxRetries >= 0 && tried.length - 2 >= config.migrateMaxRetries) {
         store.migrations.save(move.migration.id, { status: "failed" });
         throw new MaxRetriesExceeded(
-          `Exceeded max scheduling retries ${config.migrateMaxRetries} for instance ${instance.uuid} during live migration`,
+          `Exceeded max scheduling retries ${tried.length - 1} for instance ${instance.uuid} during live migration`,
         );
       }
     }

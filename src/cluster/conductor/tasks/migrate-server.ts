@@ -15,7 +15,7 @@ import type { Task } from "../task.js";
 import type { TaskContext } from "../task-runner.js";
 import { withActionEvent } from "./action-event.js";
 import { failMove, migrationOf, releaseDeleted } from "./end-move.js";
-import { endOperation, MaxRetriesExceeded, RecordMissing } from "./faults.js";
+import { endOperation, RecordMissing, retriesExceeded } from "./faults.js";
 import { firstRetry } from "./first-retry.js";
 import { endGivenBack, lastDestination, passOn } from "./given-back.js";
 import { type Move, restoreSourceHalf, secureSourceHalf, sourceNode } from "./source-half.js";
@@ -145,8 +145,7 @@ async function claimAlternate(
       }
     }
   }
-  const last = task.failure === undefined ? "" : ` Last exception: ${task.failure.message}`;
-  throw new MaxRetriesExceeded(`Exhausted all hosts available for retrying instance ${consumer}.${last}`);
+  throw retriesExceeded(consumer, { numAttempts, maxAttempts: config.maxAttempts, reason: task.failure?.message });
 }
 
 /** False: the instance was deleted meanwhile, or is being so. */

@@ -37,6 +37,8 @@ export class ConductorBench {
   /** What agents answer to calls; without one the host is not served. */
   readonly answers = new Map<string, (call: Cast) => unknown>();
   readonly quirks = new Set<string>();
+  /** `[DEFAULT] migrate_max_retries`; read when a conductor starts. */
+  migrateMaxRetries = -1;
   #runner: TaskRunner;
   #last = 0;
 
@@ -80,7 +82,7 @@ export class ConductorBench {
             maxAttempts,
             serviceDownTime: DOWN_TIME,
             allowResizeToSameHost: true,
-            migrateMaxRetries: -1,
+            migrateMaxRetries: this.migrateMaxRetries,
             upstreamQuirks: this.quirks,
           },
         }),

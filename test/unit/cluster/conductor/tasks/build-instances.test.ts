@@ -239,19 +239,21 @@ describe("6.1 build", () => {
     });
 
     it("none left, all full, or too many attempts: MaxRetriesExceeded, vm error, nothing held", async () => {
-      const exhausted = async () => {
+      const exhausted = async (text: string) => {
         expect(bench.instance(uuid)).toMatchObject({ vmState: "error", taskState: null });
-        expect(bench.store.instances.fault(uuid)?.message).toMatch(/Exceeded maximum number of retries.*spawn failed/);
+        const message = `Exceeded maximum number of retries. ${text}`;
+        expect(bench.store.instances.fault(uuid)?.message).toBe(message);
         expect(await bench.held(uuid)).toEqual({});
         expect(bench.casts).toEqual([]);
       };
+      const none = `Exhausted all hosts available for retrying build failures for instance ${uuid}.`;
       await bench.run(again(1, []));
-      await exhausted();
+      await exhausted(none);
       bench.placementBench.inject({ on: "PUT /allocations", does: FULL, times: 2 });
       await bench.run(again(1));
-      await exhausted();
+      await exhausted(none);
       await bench.run(again(3));
-      await exhausted();
+      await exhausted(`Exceeded max scheduling attempts 3 for instance ${uuid}. Last exception: spawn failed`);
     });
 
     it("deleted meanwhile: what is held goes, nothing is cast", async () => {

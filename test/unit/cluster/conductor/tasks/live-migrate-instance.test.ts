@@ -113,6 +113,17 @@ describe("6.5 live migration", () => {
     ]);
   });
 
+  it("6.5 row 4 fail: as many hosts as migrate_max_retries allows, and Nova's words for it", async () => {
+    bench.answers.delete(CHECK);
+    bench.migrateMaxRetries = 0;
+    await bench.restart();
+    await bench.run(task());
+    expect(state()).toEqual(UNCHANGED);
+    expect(bench.store.instances.fault(instance.uuid)?.message).toBe(
+      `Exceeded maximum number of retries. Exceeded max scheduling retries 1 for instance ${instance.uuid} during live migration`,
+    );
+  });
+
   it("6.5 row 3 fail: allocations that somebody else writes leave the instance in error, and on the source", async () => {
     bench.placementBench.inject({ on: "POST /allocations", does: CONFLICT });
     await bench.run(task());

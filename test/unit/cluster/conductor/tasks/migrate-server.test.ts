@@ -235,7 +235,9 @@ describe("6.3 row 4: reschedules", () => {
     });
     const action = bench.store.actions.get(instance.uuid, "req-migrate");
     const conductors = bench.store.actions.events(action?.id ?? 0).filter(({ event }) => event === "cold_migrate");
-    expect(conductors.at(-1)?.details).toMatch(/maximum number of retries.*no room/);
+    expect(conductors.at(-1)?.details).toBe(
+      `Exceeded maximum number of retries. Exhausted all hosts available for retrying build failures for instance ${instance.uuid}.`,
+    );
   });
 
   it("leaves the vm_state when the destination's driver says that nothing happened", async () => {
