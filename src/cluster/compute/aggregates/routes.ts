@@ -41,7 +41,7 @@ export const aggregateRoutes = (deps: ComputeDeps): readonly ComputeRoute[] => [
       requireAdmin(call, "compute:aggregates:images");
       if (new Set(cache.map(({ id }) => id)).size < cache.length) throw badRequest("Duplicate images in request");
       findAggregate(deps, call);
-      const unknown = cache.find(({ id }) => !deps.imageExists(id));
+      const unknown = cache.find(({ id }) => deps.imageProperties(id) === undefined);
       if (unknown) throw badRequest(`Image ${unknown.id} could not be found.`);
       // No host keeps images: there is nothing to fetch ahead of time.
       return { status: 202 };
