@@ -282,3 +282,21 @@ scenario("9.2 1848343 deleted while its allocations went back: they are deleted 
   await lab.world.advance(60_000);
   expect(await heldBy(move)).toEqual({ instance: {}, migration: {} });
 });
+
+scenario(
+  "6.3 row 4: deleted between the destination's reads and its move of the allocations: M is dropped",
+  async (lab) => {
+    const move = await refusedClaim(lab, {}, false);
+    lab.beforePlacement = async (host, request) => {
+      if (host !== "devstack2" || request !== "POST /allocations" || lab.instance(VM).deleted !== 0) return;
+      // As an agent deletes (V23): what the instance holds, then its row.
+      lab.store.instances.save(VM, { vmState: "deleted", taskState: null });
+      await lab.hold(VM, {});
+      lab.store.instances.destroy(VM);
+    };
+    castPrep(move);
+    await lab.world.advance(120_000);
+    expect(await heldBy(move)).toEqual({ instance: {}, migration: {} });
+    expect(statusOf(move)).toBe("error");
+  },
+);

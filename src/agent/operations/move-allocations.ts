@@ -46,7 +46,6 @@ export async function finishSource(parts: AllocationParts, move: Move, context: 
  * @throws AllocationMoveFailed, AllocationUpdateFailed, ConsumerAllocationRetrievalFailed
  */
 export async function revertToSource(parts: AllocationParts, move: Move, context: RequestContext): Promise<void> {
-  const { placement } = parts.context;
   const { instance, migration } = move;
   if (await isDeleted(parts, instance.uuid)) {
     await deleteMigration(parts, migration, context);
@@ -56,17 +55,36 @@ export async function revertToSource(parts: AllocationParts, move: Move, context
     await strip(parts, move, "destination", context);
     return;
   }
-  const moved = await insist(() =>
-    placement.moveAllocations(migration.uuid, instance.uuid, {
-      ...context,
-      ...(hasQuirk(parts.context, "resurrect-deleted-allocations")
-        ? {}
-        : { targetDeleted: () => isDeleted(parts, instance.uuid) }),
-    }),
-  );
+  const moved = await insist(() => moveBack(parts, move, context));
   if (moved) return;
+  // It may have been deleted since it was looked at: its record in Placement changed then, which refuses the move.
+  if (await isDeleted(parts, instance.uuid)) {
+    await deleteMigration(parts, migration, context);
+    return;
+  }
   const reason = moved === null ? "Placement cannot be reached" : "Placement refused it";
   throw new AllocationMoveFailed(migration.uuid, instance.uuid, reason);
+}
+
+/** False: Placement refused. Null: it cannot be reached. */
+async function moveBack(
+  parts: AllocationParts,
+  { instance, migration }: Move,
+  context: RequestContext,
+): Promise<boolean | null> {
+  const resurrects = hasQuirk(parts.context, "resurrect-deleted-allocations");
+  const options = resurrects ? context : { ...context, targetDeleted: () => isDeleted(parts, instance.uuid) };
+  try {
+    return await parts.context.placement.moveAllocations(migration.uuid, instance.uuid, options);
+  } catch (error) {
+    if (!(error instanceof AllocationMoveFailed)) throw error;
+    parts.context.runtime.logger.warn("the allocations of a move could not be given back to its instance", {
+      instance: instance.uuid,
+      migration: migration.uuid,
+      err: error,
+    });
+    return false;
+  }
 }
 
 /**
@@ -234,7 +252,8 @@ async function rootOf(
   return nodes.find(({ uuid }) => uuid in held)?.uuid ?? null;
 }
 
+/** An agent says `deleted` before it deletes the allocations (V23): whichever comes second finds the other's. */
 async function isDeleted({ context }: AllocationParts, uuid: string): Promise<boolean> {
   const current = await context.conductor.call("instance_get", { uuid, readDeleted: true });
-  return current === null || current.deleted !== 0;
+  return current === null || current.deleted !== 0 || current.vmState === "deleted";
 }

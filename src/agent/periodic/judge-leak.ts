@@ -16,6 +16,8 @@ export interface LeakFacts {
   readonly instanceHoldsElsewhere: boolean;
   /** The instance holds all that its flavor takes on this tree, and more. */
   readonly instanceHoldsMore: boolean;
+  /** Nothing was written of the migration for so long that no agent can be working on it. */
+  readonly abandoned: boolean;
   /** The instance has a guest on this hypervisor. Null: the driver could not tell. */
   readonly guestIsHere: boolean | null;
 }
@@ -23,12 +25,12 @@ export interface LeakFacts {
 /**
  * `keep`: rightly held, or it cannot be told yet. `give-back`: the only account of a guest that is here, which its
  * migration did not hand over. `free`: a leak whose part of this tree nobody will ever need. `trim`: what the instance here
- * holds beyond its need.
+ * holds beyond its need. `end`: as `free`, of a move that nobody will end any more: first it is set to error.
  */
 export type LeakVerdict =
   | { readonly action: "keep" }
   | {
-      readonly action: "give-back" | "free" | "trim";
+      readonly action: "give-back" | "free" | "trim" | "end";
       readonly kind: "migration" | "instance";
       readonly reason: string;
     };
@@ -43,9 +45,14 @@ export function judgeLeak(facts: LeakFacts): LeakVerdict {
 function judgeMigration(facts: LeakFacts, migration: Migration): LeakVerdict {
   const { host, instance, moves, instanceHoldsTree } = facts;
   const { id, status, migrationType } = migration;
-  if (!FINAL_MIGRATION_STATUSES.includes(status) || moves.some(isUnderWay)) return KEEP;
+  const gone = instance === null || instance.deleted !== 0;
+  if (gone && facts.abandoned && isUnderWay(migration)) {
+    const left = `${migrationType} ${id} was left ${status}, and its instance is deleted`;
+    return { action: "end", kind: "migration", reason: left };
+  }
+  if (isUnderWay(migration) || moves.some(isUnderWay)) return KEEP;
   const reason = `${migrationType} ${id} has ended (${status})`;
-  if (instance === null || instance.deleted !== 0) return { action: "free", kind: "migration", reason };
+  if (gone) return { action: "free", kind: "migration", reason };
   if (instance.taskState !== null || isUnsure(facts)) return KEEP;
   // A revert that could not give the allocations back: without them the guest here would be on nobody's account.
   return instance.host === host && !instanceHoldsTree

@@ -1,3 +1,4 @@
+import { InvalidMigrationState } from "../../conductor/errors.js";
 import {
   type ComputeNode,
   type Instance,
@@ -97,6 +98,7 @@ async function settle(
   );
   if (!repairs) return verdict;
   requireHostLease(parts, `take this host out of the allocations of consumer ${consumer}`);
+  if (verdict.action === "end" && !(await endMove(parts, facts, request))) return verdict;
   if (verdict.action === "give-back") return (await giveBack(parts, facts, request)) ? "repaired" : verdict;
   const left = verdict.action === "trim" ? trimmed(facts, held.allocations) : without(tree, held.allocations);
   if (left === null) return verdict;
@@ -105,9 +107,25 @@ async function settle(
 
 const DEEDS: Readonly<Record<Leak["action"], string>> = {
   free: "are removed",
+  end: "are removed, and the migration is set to error",
   trim: "are cut down to what the flavor takes",
   "give-back": "are given back to the instance",
 };
+
+/** Its status says that it is over before what it holds goes (V13). False: an agent works on it after all. */
+async function endMove({ conductor, logger }: AgentParts, { migration }: LeakFacts, request: string): Promise<boolean> {
+  if (!migration) return false;
+  const { id, status } = migration;
+  try {
+    const changes = { status: "error" } as const;
+    await conductor.call("migration_save", { id, changes, expectedStatus: [status] }, { requestId: request });
+    return true;
+  } catch (err) {
+    if (!(err instanceof InvalidMigrationState)) throw err;
+    logger.info("the migration of a deleted instance goes on; it is left until the next look", { migration: id, err });
+    return false;
+  }
+}
 
 /** What the failed revert of spec 6.3 did not do; false: it fails still. */
 async function giveBack(parts: AgentParts, { instance, migration }: LeakFacts, request: string): Promise<boolean> {
@@ -148,8 +166,17 @@ async function readFacts(
     instanceHoldsTree: here(own).length > 0 && !stranded,
     instanceHoldsElsewhere: here(own).length < Object.keys(own).length,
     instanceHoldsMore: instance !== null && coversMore(instance, total),
+    abandoned: migration !== null && isAbandoned(parts, migration, instance),
     guestIsHere: instance === null ? null : await hasGuest(parts, instance),
   };
+}
+
+/** Milliseconds: no step of a move waits longer for another host. */
+const MOVE_PATIENCE = 10 * 60_000;
+
+function isAbandoned({ runtime }: AgentParts, migration: Migration, instance: Instance | null): boolean {
+  const written = Math.max(migration.updatedAt ?? migration.createdAt, instance?.deletedAt ?? 0);
+  return runtime.clock.now() - written >= MOVE_PATIENCE;
 }
 
 async function hasGuest({ driver, logger }: AgentParts, instance: Instance): Promise<boolean | null> {

@@ -81,14 +81,31 @@ export async function failMove(
   context.runtime.logger.warn("the move failed", { instance: instance.uuid, migration: migration.id, err: error });
   await attempt(context, request.instanceUuid, "set the migration to error", async () => {
     const migrationChanges = { status: "error" } as const;
-    if (changes) {
+    await orMigrationAlone(context, migration, async () => {
+      if (changes === null) return false;
       const ended = { ...changes, migrationContext: null };
       await tracker.saveMove({ instance, changes: ended, migration, migrationChanges });
-    } else {
-      await context.conductor.call("migration_save", { id: migration.id, changes: migrationChanges });
-    }
+      return true;
+    });
   });
   if (changes) await addFault(context, request.instanceUuid, innerError(error));
+}
+
+/**
+ * Sets the migration to error where `write` does not: it says so by false, or the instance has been deleted since, and its
+ * move ends all the same.
+ */
+export async function orMigrationAlone(
+  { conductor }: Pick<OperationParts["context"], "conductor">,
+  { id }: Move["migration"],
+  write: () => Promise<boolean>,
+): Promise<void> {
+  try {
+    if (await write()) return;
+  } catch (error) {
+    if (!(error instanceof InstanceNotFound)) throw error;
+  }
+  await conductor.call("migration_save", { id, changes: { status: "error" } });
 }
 
 /** Whether it succeeded; what went wrong is logged. */

@@ -14,6 +14,7 @@ import {
   isTaken,
   type MoveProgress,
   type MoveRequest,
+  orMigrationAlone,
   succeeded,
 } from "./move-request.js";
 
@@ -145,7 +146,10 @@ async function prepFailed(progress: PrepProgress, error: unknown): Promise<void>
     await failMove(progress, changes, error);
   } else {
     await attempt(parts.context, request.instanceUuid, "drop the claim", () =>
-      claim.abort({ instance: changes, migrationStatus: "error" }),
+      orMigrationAlone(parts.context, move.migration, async () => {
+        await claim.abort({ instance: changes, migrationStatus: "error" });
+        return true;
+      }),
     );
     await addFault(parts.context, request.instanceUuid, innerError(error));
   }

@@ -1,5 +1,6 @@
 import type { ComputeNode, Flavor, Instance, Migration } from "../../../conductor/records/index.js";
 import { instanceResources } from "../../../conductor/records/index.js";
+import { AllocationMoveFailed } from "../../../placement/errors.js";
 import type { Allocations, ResourceAmounts } from "../../../placement/types.js";
 import { NoValidHost } from "../../scheduler/errors.js";
 import type { ScheduleRequest } from "../../scheduler/schedule-request.js";
@@ -65,11 +66,13 @@ export async function restoreSourceHalf(parts: TaskParts, move: Move): Promise<b
   const ofMigration = await placement.getAllocationsForConsumer(migration.uuid, { requestId });
   if (Object.keys(ofMigration.allocations).length > 0) {
     // An agent says `deleted` before it deletes the allocations (V23): whichever comes second finds them.
-    const targetDeleted = async () => (store.instances.get(instance.uuid)?.vmState ?? "deleted") === "deleted";
-    const moved = await placement.moveAllocations(migration.uuid, instance.uuid, {
-      requestId,
-      ...(parts.config.upstreamQuirks.has("resurrect-deleted-allocations") ? {} : { targetDeleted }),
-    });
+    const resurrects = parts.config.upstreamQuirks.has("resurrect-deleted-allocations");
+    const isDeleted = () => !resurrects && (store.instances.get(instance.uuid)?.vmState ?? "deleted") === "deleted";
+    const moved = await moveBack(parts, move, async () => isDeleted());
+    if (moved !== true && isDeleted()) {
+      await placement.deleteAllocation(migration.uuid, { force: true, requestId });
+      return true;
+    }
     if (moved !== true) {
       parts.logger.error("the allocation of a failed move could not be given back to the instance", {
         instance: instance.uuid,
@@ -81,6 +84,20 @@ export async function restoreSourceHalf(parts: TaskParts, move: Move): Promise<b
   }
   await dropDestinations(parts, move);
   return true;
+}
+
+/** False: somebody wrote what the instance holds meanwhile, its delete maybe. */
+async function moveBack(
+  { placement }: TaskParts,
+  { instance, migration, requestId }: Move,
+  targetDeleted: () => Promise<boolean>,
+): Promise<boolean | null> {
+  try {
+    return await placement.moveAllocations(migration.uuid, instance.uuid, { requestId, targetDeleted });
+  } catch (error) {
+    if (!(error instanceof AllocationMoveFailed)) throw error;
+    return false;
+  }
 }
 
 /** Of what the instance itself holds: all but the source's half. */

@@ -23,9 +23,13 @@ const judge = (facts: Partial<LeakFacts>) =>
     instanceHoldsTree: false,
     instanceHoldsElsewhere: false,
     instanceHoldsMore: false,
+    abandoned: false,
     guestIsHere: false,
     ...facts,
   }).action;
+
+/** The move of a deleted instance. */
+const LEFT = { migration: move("post-migrating"), instance: instance({ deleted: 7 }) };
 
 describe("9.3 a migration's allocations", () => {
   it.each(MIGRATION_STATUSES)("%s", (status) => {
@@ -36,6 +40,9 @@ describe("9.3 a migration's allocations", () => {
 
   it.each<[string, Partial<LeakFacts>, string]>([
     ["the instance is gone", { instance: null }, "free"],
+    ["the instance is deleted, and nobody works on its move", { ...LEFT, abandoned: true }, "end"],
+    ["the instance is deleted, and somebody may work on its move", LEFT, "keep"],
+    ["nobody works on the move of a live instance", { migration: move("post-migrating"), abandoned: true }, "keep"],
     ["the instance is deleted", { instance: instance({ deleted: 7, taskState: "deleting" }) }, "free"],
     ["the instance is busy", { instance: instance({ taskState: "resize_reverting" }) }, "keep"],
     ["another move is under way", { moves: [move("confirmed"), move("migrating")] }, "keep"],
@@ -237,4 +244,24 @@ scenario("9.3 repair: while the conductor cannot be asked, nothing is written", 
   await lab.world.advance(HOUR + 60_000);
   expect(await lab.held(VM)).toEqual({ [s.uuid]: AMOUNTS, [d.uuid]: AMOUNTS });
   lab.kill(run);
+});
+
+describe("9.3 repair: a move of a deleted server that no agent works on", () => {
+  for (const status of ["pre-migrating", "migrating", "post-migrating", "reverting", "accepted"] as const) {
+    scenario(`${status}: the migration is ended, then what it holds goes`, async (lab) => {
+      const { node: s } = await lab.seed("devstack1");
+      addInstance(lab.store, VM, placed(s));
+      const migration = addMigration(lab.store, VM, status === "accepted" ? "live-migration" : "migration", status, {
+        sourceCompute: "devstack1",
+        sourceNode: "devstack1",
+        destCompute: "devstack9",
+      });
+      await lab.allocate(migration.uuid, s);
+      lab.store.instances.destroy(VM);
+      await lab.start("devstack1", host("repair"));
+      await lab.world.advance(HOUR + 60_000);
+      expect(lab.store.migrations.get(migration.id)?.status).toBe("error");
+      expect(await lab.held(migration.uuid)).toEqual({});
+    });
+  }
 });
