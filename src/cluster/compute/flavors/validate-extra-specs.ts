@@ -31,7 +31,7 @@ function validateValue(rule: ValueRule, value: string): void {
       if (!rule.matches.test(value)) throw failed(`'${value}' is not of the format '${rule.text}'.`);
       return;
     case "integer":
-      return validateInteger(rule, value);
+      validateInteger(rule, value);
   }
 }
 
