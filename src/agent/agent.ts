@@ -77,6 +77,8 @@ class HostAgent implements Agent {
   readonly #listeners = new Set<(state: AgentState) => void>();
   readonly #tasks = new TaskTracker();
   readonly #pending = new PendingEvacuations();
+  /** Ends what start-up waits for. */
+  readonly #ended = new AbortController();
   #state: AgentState = "connecting";
   #failure: Error | null = null;
   #stopping = false;
@@ -124,7 +126,9 @@ class HostAgent implements Agent {
       const parts = await this.#step(() => this.#createParts()); // row 1
       const service = await this.#step(() => lookUpService(parts, serviceVersion)); // row 2
       this.#enter("starting");
-      await this.#step(() => initHost(parts, { service, pending: this.#pending, enter: (to) => this.#enter(to) })); // row 3
+      const enter = (to: AgentState) => this.#enter(to);
+      const { signal } = this.#ended;
+      await this.#step(() => initHost(parts, { service, pending: this.#pending, enter, signal })); // row 3
       this.#enter("registering");
       const own = await this.#step(() => registerService(parts, service, serviceVersion)); // row 4
       this.#enter("tracking");
@@ -151,6 +155,7 @@ class HostAgent implements Agent {
     if (this.#state !== "serving" || !this.#parts || !this.#heartbeat) {
       // Start-up is left where it is: each of its steps may die (spec 2.1), and without the lease it does no harm.
       this.#interrupt(new AgentStopped(this.host));
+      this.#ended.abort();
       await this.#starting?.catch(() => {});
       this.#enter("stopped");
       return;
@@ -229,6 +234,7 @@ class HostAgent implements Agent {
     this.#failure = new HostLeaseLost(this.host, reason);
     this.#options.runtime.logger.fatal(this.#failure.message, { host: this.host });
     this.#interrupt(this.#failure);
+    this.#ended.abort();
     void this.#letGo();
     this.#enter("failed");
   }

@@ -6,25 +6,36 @@ import { type AgentParts, hasQuirk, requestId } from "../parts.js";
 import { type EvacuatedGuest, type EvacuationPlan, type EvacuationRecord, UNCLEANED } from "./plan.js";
 import { storageShared } from "./shared-storage.js";
 
+/** What has been done about guests, over all tries. */
+export class CleanUpProgress {
+  /** Instances whose running guest was stopped and is kept. */
+  readonly stopped = new Set<string>();
+  /** Instances whose guest is kept. */
+  readonly kept = new Set<string>();
+}
+
 /**
  * Carries out a plan (spec 3.1): first all guests, then all allocations and records. An error of the driver or of
- * Placement goes up with every later record untouched, so that the next try meets the same plan.
- * @returns instances whose running guest was stopped and is kept.
+ * Placement goes up with every later record untouched, so that the next try, with a plan of its own, goes on from there.
  */
-export async function cleanUpEvacuated(parts: AgentParts, plan: EvacuationPlan): Promise<ReadonlySet<string>> {
+export async function cleanUpEvacuated(
+  parts: AgentParts,
+  plan: EvacuationPlan,
+  progress: CleanUpProgress,
+): Promise<void> {
   const request = requestId(parts);
-  const stopped = new Set<string>();
   for (const guest of plan.guests) {
+    const { uuid } = guest.instance;
     if (guest.action === "destroy") {
       await destroyGuest(parts, guest, request);
-    } else if (await stopGuest(parts, guest, request)) {
-      stopped.add(guest.instance.uuid);
+    } else if (!progress.kept.has(uuid)) {
+      if (await stopGuest(parts, guest, request)) progress.stopped.add(uuid);
+      progress.kept.add(uuid);
     }
   }
   for (const record of plan.records) {
     await settleRecord(parts, record, request);
   }
-  return stopped;
 }
 
 async function destroyGuest(parts: AgentParts, guest: EvacuatedGuest, request: string): Promise<void> {

@@ -1,7 +1,7 @@
 import { POWER_STATES } from "../../conductor/records/index.js";
 import { requireHostLease } from "../host-lease.js";
 import type { AgentParts } from "../parts.js";
-import { cleanUpEvacuated } from "./clean-up.js";
+import { CleanUpProgress, cleanUpEvacuated } from "./clean-up.js";
 import { type EvacuationPlan, planEvacuatedCleanup } from "./plan.js";
 
 /**
@@ -11,6 +11,8 @@ import { type EvacuationPlan, planEvacuatedCleanup } from "./plan.js";
 export class PendingEvacuations {
   /** Instance uuid → whether its guest ran until the agent stopped it. */
   readonly #pending = new Map<string, boolean>();
+  /** Others may have begun between start-up's look at the records and the host's first heartbeat. */
+  #mayBeMore = false;
 
   get size(): number {
     return this.#pending.size;
@@ -21,11 +23,18 @@ export class PendingEvacuations {
     return new Set(this.#pending.keys());
   }
 
-  remember(plan: EvacuationPlan, stopped: ReadonlySet<string>): void {
+  /** What start-up has left; the first look after it is at every record. */
+  begin(plan: EvacuationPlan, stopped: ReadonlySet<string>): void {
+    this.#mayBeMore = true;
+    for (const uuid of stopped) this.#pending.set(uuid, true);
+    this.#remember(plan);
+  }
+
+  #remember(plan: EvacuationPlan): void {
     for (const { action, migration } of plan.records) {
       if (action === "wait") {
         const uuid = migration.instanceUuid;
-        this.#pending.set(uuid, stopped.has(uuid) || this.#pending.get(uuid) === true);
+        this.#pending.set(uuid, this.#pending.get(uuid) === true);
       } else {
         this.#pending.delete(migration.instanceUuid);
       }
@@ -34,18 +43,25 @@ export class PendingEvacuations {
 
   /** Looks at the records again; what has ended is cleaned up after. */
   async reevaluate(parts: AgentParts): Promise<void> {
-    if (this.#pending.size === 0) {
+    if (this.#pending.size === 0 && !this.#mayBeMore) {
       return;
     }
-    const plan = await planEvacuatedCleanup(parts, parts.tracker.nodes().values(), new Set(this.#pending.keys()));
-    const stopped = await cleanUpEvacuated(parts, plan);
+    const only = this.#mayBeMore ? undefined : new Set(this.#pending.keys());
+    const plan = await planEvacuatedCleanup(parts, parts.tracker.nodes().values(), only);
+    const progress = new CleanUpProgress();
+    try {
+      await cleanUpEvacuated(parts, plan, progress);
+    } finally {
+      for (const uuid of progress.stopped) this.#pending.set(uuid, true);
+    }
+    this.#mayBeMore = false;
     for (const [uuid, wasRunning] of this.#pending) {
       if (!plan.evacuated.has(uuid)) {
         this.#pending.delete(uuid);
         await this.#evacuationFailed(parts, uuid, wasRunning);
       }
     }
-    this.remember(plan, stopped);
+    this.#remember(plan);
   }
 
   /** The instance stays here: what the agent stopped for the evacuation runs again, unless the instance is in error. */

@@ -1,6 +1,6 @@
 import type { Instance, Service } from "../../conductor/records/index.js";
 import type { AgentState } from "../contracts.js";
-import { cleanUpEvacuated } from "../evacuation/clean-up.js";
+import { CleanUpProgress, cleanUpEvacuated } from "../evacuation/clean-up.js";
 import { countForeignGuests } from "../evacuation/foreign-guests.js";
 import type { PendingEvacuations } from "../evacuation/pending-evacuations.js";
 import { planEvacuatedCleanup } from "../evacuation/plan.js";
@@ -8,6 +8,7 @@ import { acquireHostLease } from "../host-lease.js";
 import { registerLifecycleListener } from "../lifecycle-events.js";
 import type { AgentParts, AgentView } from "../parts.js";
 import { syncSchedulerInfo } from "../periodic/scheduler-sync.js";
+import { awaitPlacement } from "./await-placement.js";
 import { initInstance } from "./init-instance.js";
 import { failInterruptedBuilds, findInterruptedBuilds } from "./interrupted-builds.js";
 import { failInterruptedEvacuation, findInterruptedEvacuations } from "./interrupted-evacuations.js";
@@ -22,6 +23,8 @@ export interface InitHostOptions {
   readonly service: Service | null;
   readonly pending: PendingEvacuations;
   readonly enter: (state: AgentState) => void;
+  /** Aborted when the agent is told to stop: ends what start-up waits for. */
+  readonly signal: AbortSignal;
 }
 
 /** Spec 2.2. Nothing is written, created or touched before the guard has let the agent pass (spec V6, V29). */
@@ -73,13 +76,14 @@ export async function proveOwnership(view: AgentView, service: Service | null): 
 /** Rows 8-10. @returns the instances that are dealt with. */
 async function settleGuests(
   parts: AgentParts,
-  { enter, pending }: InitHostOptions,
+  options: InitHostOptions,
   ownership: Ownership,
   loaded: readonly Instance[],
 ): Promise<ReadonlySet<string>> {
+  const { enter } = options;
   enter("cleaning");
   const evacuated = parts.driver.capabilities.supportsEvacuate
-    ? await cleanUpAfterEvacuations(parts, ownership, pending)
+    ? await cleanUpAfterEvacuations(parts, ownership, options)
     : new Set<string>();
   enter("initializing");
   const own = loaded.filter(({ uuid }) => !evacuated.has(uuid));
@@ -93,16 +97,25 @@ async function settleGuests(
 async function cleanUpAfterEvacuations(
   parts: AgentParts,
   { nodes, proved }: Ownership,
-  pending: PendingEvacuations,
+  { pending, signal }: InitHostOptions,
 ): Promise<ReadonlySet<string>> {
-  const plan = await planEvacuatedCleanup(parts, nodes.values());
   if (!proved) {
+    const { evacuated } = await planEvacuatedCleanup(parts, nodes.values());
     parts.logger.error("evacuated guests are not cleaned up: whose hypervisor this is could not be proved");
-    return new Set(plan.evacuated.keys());
+    return new Set(evacuated.keys());
   }
-  pending.remember(plan, await cleanUpEvacuated(parts, plan));
-  for (const evacuation of await findInterruptedEvacuations(parts, nodes.values())) {
-    await failInterruptedEvacuation(parts, evacuation);
-  }
+  const progress = new CleanUpProgress();
+  // Planned anew after each wait, in which the evacuations went on.
+  const plan = await awaitPlacement(parts, "clean up after evacuations", signal, async () => {
+    const planned = await planEvacuatedCleanup(parts, nodes.values());
+    await cleanUpEvacuated(parts, planned, progress);
+    return planned;
+  });
+  pending.begin(plan, progress.stopped);
+  await awaitPlacement(parts, "undo evacuations to this host", signal, async () => {
+    for (const evacuation of await findInterruptedEvacuations(parts, nodes.values())) {
+      await failInterruptedEvacuation(parts, evacuation);
+    }
+  });
   return new Set(plan.evacuated.keys());
 }

@@ -1,5 +1,6 @@
 import { expect } from "vitest";
 import { evacuated, statusOf, VM } from "../support/evacuated.js";
+import type { Lab, Run } from "../support/lab.js";
 import { AMOUNTS, addInstance, addMigration, placed, uuidOf } from "../support/records.js";
 import { scenario } from "../support/scenario.js";
 
@@ -135,17 +136,89 @@ scenario(
   },
 );
 
-scenario("3.1 an unreachable Placement aborts the start; the next one goes on where it ended", async (lab) => {
-  const evacuation = await evacuated(lab, "done");
-  const heal = lab.world.network.inject({
+/** Nothing answers the agent's questions about what consumers hold. */
+const placementAway = (lab: Lab): (() => void) =>
+  lab.world.network.inject({
     match: ({ from, url }) => from === "agent-devstack1" && url.includes("/allocations/"),
     fault: { kind: "refuse" },
   });
-  expect((await lab.failure("devstack1")).name).toContain("ConnectFailure");
-  expect(lab.hypervisor("devstack1").guests.has(VM)).toBe(false);
-  expect(statusOf(lab, evacuation)).toBe("done");
+
+const waits = (run: Run) =>
+  run.runtime.logs.filter(({ message }) => message.startsWith("start-up waits for Placement"));
+
+scenario(
+  "3.1 OPT Placement that is away is waited for, with a line every 10 s; then the start goes on",
+  async (lab) => {
+    const evacuation = await evacuated(lab, "done");
+    const heal = placementAway(lab);
+    const run = await lab.launch("devstack1");
+    const started = run.agent.start();
+    await lab.world.advance(65_000);
+    expect(run.agent.state).toBe("cleaning");
+    expect(waits(run)).toHaveLength(7);
+    expect(lab.hypervisor("devstack1").guests.has(VM)).toBe(false);
+    expect(statusOf(lab, evacuation)).toBe("done");
+    heal();
+    await lab.world.runUntil(started);
+    expect(statusOf(lab, evacuation)).toBe("completed");
+    expect(await lab.held(VM)).toEqual({ [evacuation.d.uuid]: AMOUNTS });
+    expect(lab.hypervisor("devstack1").changes.filter(({ method }) => method === "destroy")).toHaveLength(1);
+  },
+);
+
+scenario(
+  "3.1 OPT stopping an agent ends its wait for Placement; the next start goes on where it ended",
+  async (lab) => {
+    const evacuation = await evacuated(lab, "done");
+    const heal = placementAway(lab);
+    const run = await lab.launch("devstack1");
+    const started = run.agent.start().catch((error: Error) => error.name);
+    await lab.world.advance(15_000);
+    await lab.world.runUntil(run.agent.stop(), { limit: 100 });
+    expect(await started).toBe("AgentStopped");
+    expect(run.agent.state).toBe("stopped");
+    heal();
+    await lab.world.advance(30_000);
+    expect(statusOf(lab, evacuation)).toBe("done");
+    await lab.start("devstack1");
+    expect(statusOf(lab, evacuation)).toBe("completed");
+  },
+);
+
+scenario("3.1 OPT what Placement refuses while it is waited for ends the start", async (lab) => {
+  await evacuated(lab, "done");
+  const heal = placementAway(lab);
+  const run = await lab.launch("devstack1");
+  const started = run.agent.start().catch((error: Error) => error.name);
+  await lab.world.advance(15_000);
   heal();
-  await lab.start("devstack1");
-  expect(statusOf(lab, evacuation)).toBe("completed");
-  expect(await lab.held(VM)).toEqual({ [evacuation.d.uuid]: AMOUNTS });
+  lab.world.network.inject({
+    match: ({ from, url }) => from === "agent-devstack1" && url.includes("/allocations/"),
+    fault: { kind: "answer", response: { status: 500, headers: {}, body: "" } },
+  });
+  expect(await lab.world.runUntil(started)).toBe("ConsumerAllocationRetrievalFailed");
+});
+
+scenario("3.1 OPT an evacuation that fails while Placement is waited for: its guest runs again", async (lab) => {
+  const evacuation = await evacuated(lab, "pre-migrating");
+  const other = uuidOf(2);
+  addInstance(lab.store, other, { ...placed(evacuation.d), taskState: null });
+  await lab.allocate(other, evacuation.s, evacuation.d);
+  const { id: destComputeId } = evacuation.d;
+  const ends = { sourceCompute: "devstack1", sourceNode: "devstack1", destCompute: "devstack2", destNode: "devstack2" };
+  addMigration(lab.store, other, "evacuation", "done", { ...ends, destComputeId });
+  const heal = placementAway(lab);
+  const periodic = { config: { defaults: { periodic_enable: true, periodic_fuzzy_delay: 0 } } };
+  const run = await lab.launch("devstack1", periodic);
+  const started = run.agent.start();
+  await lab.world.advance(15_000);
+  expect(lab.hypervisor("devstack1").guests.get(VM)?.power).toBe(4);
+  lab.store.migrations.save(evacuation.migration.id, { status: "failed" });
+  lab.store.instances.save(VM, { taskState: null });
+  await lab.hold(VM, { [evacuation.s.uuid]: AMOUNTS });
+  heal();
+  await lab.world.runUntil(started);
+  await lab.world.advance(70_000);
+  expect(lab.hypervisor("devstack1").guests.get(VM)?.power).toBe(1);
+  expect(lab.instance(VM)).toMatchObject({ host: "devstack1", vmState: "active", taskState: null });
 });

@@ -1,6 +1,7 @@
 import { expect } from "vitest";
+import type { Migration } from "../../../../src/conductor/records/index.js";
 import { evacuated, statusOf, VM } from "../support/evacuated.js";
-import { AMOUNTS, placed } from "../support/records.js";
+import { AMOUNTS, addInstance, addMigration, placed } from "../support/records.js";
 import { scenario } from "../support/scenario.js";
 
 const PERIODIC = { defaults: { periodic_enable: true, periodic_fuzzy_delay: 0 } };
@@ -104,4 +105,27 @@ scenario("6.7 a destination that died while rebuilding fails the evacuation at i
   expect(await lab.held(VM)).toEqual({ [evacuation.s.uuid]: AMOUNTS });
   expect(statusOf(lab, evacuation)).toBe("failed");
   expect(lab.instance(VM)).toMatchObject({ host: "devstack1", vmState: "error", taskState: null });
+});
+
+scenario("3.3 OPT an evacuation that began after start-up's look at the records is cleaned up after", async (lab) => {
+  const { node: s } = await lab.seed("devstack1");
+  const { node: d } = await lab.seed("devstack2");
+  addInstance(lab.store, VM, placed(s));
+  lab.hypervisor("devstack1").addGuest(VM);
+  await lab.allocate(VM, s);
+  let migration: Migration | undefined;
+  lab.beforeCall = async (host, method) => {
+    if (host !== "devstack1" || method !== "host_serve") return;
+    const ends = { sourceCompute: "devstack1", sourceNode: "devstack1", destCompute: "devstack2" };
+    const dest = { destNode: "devstack2", destComputeId: d.id };
+    migration = addMigration(lab.store, VM, "evacuation", "done", { ...ends, ...dest });
+    lab.store.instances.save(VM, placed(d));
+    lab.hypervisor("devstack2").addGuest(VM);
+    await lab.allocate(VM, s, d);
+  };
+  await lab.start("devstack1", { config: { defaults: { periodic_enable: true, periodic_fuzzy_delay: 0 } } });
+  await lab.world.advance(70_000);
+  expect(lab.hypervisor("devstack1").guests.has(VM)).toBe(false);
+  expect(await lab.held(VM)).toEqual({ [d.uuid]: AMOUNTS });
+  expect(lab.store.migrations.get(migration?.id ?? 0)?.status).toBe("completed");
 });

@@ -55,17 +55,23 @@ export async function atEveryStep({ arm, ends = isClean, sample = ALL }: Expecta
   }
 }
 
-/** Starts it; an agent that gives up is started again when the fault is over. */
+/** Milliseconds after which a start that has not ended waits for Placement. */
+const WAITS = 20 * 60_000;
+
+/** Starts it; an agent that waits goes on when the fault is over, and one that gives up is started again then. */
 async function startInTheEnd(lab: Lab, options: HostOptions, heal: Strike["heal"]): Promise<Run> {
   for (let attempt = 0; ; attempt += 1) {
     const run = await lab.launch("devstack1", options);
-    const failure = await lab.world.runUntil(
-      run.agent.start().then(
-        () => null,
-        (error: Error) => error,
-      ),
-      { limit: 24 * 3_600_000 },
+    let ended = false;
+    const outcome = run.agent.start().then(
+      () => null,
+      (error: Error) => error,
     );
+    void outcome.then(() => {
+      ended = true;
+    });
+    await lab.world.runUntil(() => ended, { limit: WAITS }).catch(() => heal?.());
+    const failure = await lab.world.runUntil(outcome, { limit: 24 * 3_600_000 });
     if (failure === null) return run;
     if (attempt > 0) throw failure;
     run.runtime.kill();

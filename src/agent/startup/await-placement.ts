@@ -1,0 +1,44 @@
+import { ConnectFailure } from "../../placement/errors.js";
+import type { AgentView } from "../parts.js";
+
+/** Milliseconds between two tries. */
+const PAUSE = 2_000;
+/** Milliseconds between two lines of the log. */
+const TELL_EVERY = 10_000;
+
+/**
+ * Does what start-up cannot do without Placement, again and again while nothing answers there: its absence is waited out, as
+ * the conductor's is (spec 3.1 OPT). `work` must find out by itself what has been done. Any answer ends the wait.
+ * @param purpose for the log: `start-up waits for Placement, to <purpose>`
+ * @param signal ends the wait; rejects with its reason.
+ * @throws what `work` throws, but {@link ConnectFailure}
+ */
+export async function awaitPlacement<T>(
+  { logger, runtime: { timers } }: Pick<AgentView, "logger" | "runtime">,
+  purpose: string,
+  signal: AbortSignal,
+  work: () => Promise<T>,
+): Promise<T> {
+  let reason: string | null = null;
+  let cancel = () => {};
+  const tell = () => {
+    logger.warn(`start-up waits for Placement, to ${purpose}: ${reason}`);
+    cancel = timers.after(TELL_EVERY, tell);
+  };
+  try {
+    for (;;) {
+      signal.throwIfAborted();
+      try {
+        return await work();
+      } catch (error) {
+        if (!(error instanceof ConnectFailure)) throw error;
+        const first = reason === null;
+        reason = error.message;
+        if (first) tell();
+      }
+      await timers.sleep(PAUSE, signal);
+    }
+  } finally {
+    cancel();
+  }
+}
