@@ -83,8 +83,9 @@ export interface ConductorMethods extends OperatorMethods {
   /** Deleted rows too unless `deleted: false` is given (spec 1.1). */
   instances_by_filters: Method<{ filters: InstanceFilters }, Instance[]>;
   /**
-   * Compare-and-swap when `expectedTaskState` is given (null allowed as a member).
-   * @throws UnexpectedTaskState, UnexpectedDeletingTaskState, UnexpectedVmState, InstanceNotFound
+   * Compare-and-swap when `expectedTaskState` is given (null allowed as a member), or another expectation.
+   * @throws UnexpectedTaskState, UnexpectedDeletingTaskState, UnexpectedVmState, InstanceNotFound, ObjectActionError with
+   * `reason: "host changed"` in its data
    */
   instance_save: Method<
     {
@@ -94,6 +95,7 @@ export interface ConductorMethods extends OperatorMethods {
       expectedVmState?: readonly VmState[];
       /** Refused when another request has set the present task_state. */
       ofRequest?: string;
+      expectedHost?: string | null;
     },
     Instance
   >;
@@ -136,8 +138,13 @@ export interface ConductorMethods extends OperatorMethods {
    */
   save_together: Method<
     {
-      instance?: { uuid: string; changes: InstanceChanges; expectedTaskState?: readonly (TaskState | null)[] };
-      migration?: { id: number; changes: MigrationChanges };
+      instance?: {
+        uuid: string;
+        changes: InstanceChanges;
+        expectedTaskState?: readonly (TaskState | null)[];
+        expectedHost?: string | null;
+      };
+      migration?: { id: number; changes: MigrationChanges; expectedStatus?: readonly MigrationStatus[] };
     },
     { instance: Instance | null; migration: Migration | null }
   >;

@@ -10,6 +10,7 @@ import {
   planUndoResizePrep,
 } from "./plan-move-recovery.js";
 import { recoverMove } from "./recover-move.js";
+import { requireAsFound, unlessTaken } from "./unless-taken.js";
 
 /** What start-up will do about one instance; changes nothing. */
 export async function planInit(
@@ -22,9 +23,16 @@ export async function planInit(
   return { steps: planInitInstance({ host: view.host, instance, power, resumeGuests, plugsVifs }), power };
 }
 
-/** Spec 2.6 for one instance. */
+/** Spec 2.6 for one instance, unless somebody else has it by now. */
 export async function initInstance(parts: AgentParts, instance: Instance): Promise<void> {
-  const { steps, power } = await planInit(parts, instance);
+  await unlessTaken(parts, { instance: instance.uuid }, () => initialise(parts, instance));
+}
+
+async function initialise(parts: AgentParts, found: Instance): Promise<void> {
+  const { steps, power } = await planInit(parts, found);
+  const acts = steps.some(({ action }) => action.kind !== "leave");
+  // The list of instances is as old as everything that start-up has done since.
+  let instance = acts ? await requireAsFound(parts, found) : found;
   for (const { row, action } of steps) {
     if (action.kind === "plug-vifs") {
       if (await plugVifs(parts, instance)) continue;
@@ -36,7 +44,8 @@ export async function initInstance(parts: AgentParts, instance: Instance): Promi
       task_state: instance.taskState,
       action: action.kind,
     });
-    await carryOut(parts, instance, action, power);
+    if (action.kind === "save") instance = await saveAsFound(parts, instance, action.changes, requestId(parts));
+    else await carryOut(parts, instance, action, power);
   }
 }
 
@@ -52,30 +61,43 @@ async function plugVifs(parts: AgentParts, instance: Instance): Promise<boolean>
     parts.logger.error("could not plug the ports of the guest", { ...fields, err: error });
     if (!(error instanceof PciDeviceNotFound)) {
       const changes = { vmState: "error" } as const;
-      await parts.conductor.call("instance_save", { uuid: instance.uuid, changes }, { requestId: fields.request_id });
+      const write = { uuid: instance.uuid, changes, expectedHost: parts.host };
+      await parts.conductor.call("instance_save", write, { requestId: fields.request_id });
     }
     return false;
   }
 }
 
+/** @throws what {@link unlessTaken} takes: it is not as it was read last */
+function saveAsFound(
+  { conductor, host }: AgentParts,
+  { uuid, taskState, vmState }: Instance,
+  changes: InstanceChanges,
+  request: string,
+): Promise<Instance> {
+  requireHostLease({ conductor, host }, `initialise instance ${uuid}`);
+  const expected = { expectedTaskState: [taskState], expectedVmState: [vmState], expectedHost: host };
+  return conductor.call("instance_save", { uuid, changes, ...expected }, { requestId: request });
+}
+
 async function carryOut(
   parts: AgentParts,
   instance: Instance,
-  action: Exclude<InitAction, { readonly kind: "plug-vifs" }>,
+  action: Exclude<InitAction, { readonly kind: "plug-vifs" | "save" }>,
   power: PowerState,
 ): Promise<void> {
   const { operations } = parts;
   // What goes on is the request's that began it.
   const request = instance.taskRequestId ?? requestId(parts);
-  const save = (changes: InstanceChanges) =>
-    parts.conductor.call("instance_save", { uuid: instance.uuid, changes }, { requestId: request });
+  const { uuid } = instance;
   const toErrorUnless = async (work: Promise<unknown>, purpose: string): Promise<void> => {
     try {
       await work;
     } catch (error) {
       rethrowLostLease(error);
       parts.logger.error(`could not ${purpose}`, { instance: instance.uuid, request_id: request, err: error });
-      await save({ vmState: "error" });
+      const write = { uuid, changes: { vmState: "error" }, expectedHost: parts.host } as const;
+      await parts.conductor.call("instance_save", write, { requestId: request });
     }
   };
   const loggedIfFails = async (work: Promise<unknown>, purpose: string): Promise<void> => {
@@ -95,15 +117,14 @@ async function carryOut(
         parts.logger.warn(`the instance is left alone: ${action.why}`, { instance: instance.uuid });
       }
       return;
-    case "save":
-      await save(action.changes);
-      return;
     case "complete-partial-deletion":
       return loggedIfFails(operations.completePartialDeletion(instance), "complete a delete that was interrupted");
     case "terminate":
       return toErrorUnless(operations.terminateInstance(instance, request), "complete a delete that was interrupted");
     case "reboot": {
-      const current = action.pendingHard ? await save({ taskState: "reboot_pending_hard" }) : instance;
+      const current = action.pendingHard
+        ? await saveAsFound(parts, instance, { taskState: "reboot_pending_hard" }, request)
+        : instance;
       return loggedIfFails(operations.rebootInstance(current, action.type, request), "reboot again");
     }
     case "unpause":

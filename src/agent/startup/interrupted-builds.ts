@@ -1,6 +1,7 @@
 import type { ComputeNode, Instance } from "../../conductor/records/index.js";
 import { isProviderMissing } from "../../placement/errors.js";
 import { type AgentParts, type AgentView, requestId } from "../parts.js";
+import { requireAsFound, unlessTaken } from "./unless-taken.js";
 
 /**
  * Spec 2.7: instances that hold allocations on these nodes and are still building without having got a host: the agent
@@ -26,23 +27,25 @@ export async function findInterruptedBuilds(
 
 /** Sets them to error; what they hold is released when the user deletes them. */
 export async function failInterruptedBuilds(parts: AgentParts, builds: readonly Instance[]): Promise<void> {
-  for (const { uuid, vmState } of builds) {
-    if (vmState === "shelved_offloaded") {
-      await endUnshelve(parts, uuid);
-      continue;
-    }
-    parts.logger.warn("the instance was being built when the agent died; it is set to error", { instance: uuid });
-    await parts.conductor.call(
-      "instance_save",
-      { uuid, changes: { vmState: "error", taskState: null } },
-      { requestId: requestId(parts) },
+  for (const build of builds) {
+    await unlessTaken(parts, { instance: build.uuid }, () =>
+      build.vmState === "shelved_offloaded" ? endUnshelve(parts, build) : failBuild(parts, build),
     );
   }
 }
 
+async function failBuild(parts: AgentParts, { uuid, host, vmState, taskState }: Instance): Promise<void> {
+  parts.logger.warn("the instance was being built when the agent died; it is set to error", { instance: uuid });
+  const changes = { vmState: "error", taskState: null } as const;
+  const expected = { expectedTaskState: [taskState], expectedVmState: [vmState], expectedHost: host };
+  await parts.conductor.call("instance_save", { uuid, changes, ...expected }, { requestId: requestId(parts) });
+}
+
 /** As an unshelve that failed before its claim (spec 6.6): nothing is held, and it may be tried again. */
-async function endUnshelve(parts: AgentParts, uuid: string): Promise<void> {
+async function endUnshelve(parts: AgentParts, instance: Instance): Promise<void> {
+  const { uuid } = instance;
   const request = requestId(parts);
+  await requireAsFound(parts, instance);
   parts.logger.warn("the instance was being unshelved when the agent died; it stays offloaded", { instance: uuid });
   try {
     await parts.placement.deleteAllocation(uuid, { force: true, requestId: request });

@@ -1,7 +1,10 @@
+import { InvalidMigrationState } from "../../conductor/errors.js";
 import type { ComputeNode, Instance, InstanceChanges, Migration } from "../../conductor/records/index.js";
+import { ConnectFailure } from "../../placement/errors.js";
 import { LOCAL_DISKS_ONLY } from "../block-devices.js";
 import { requireHostLease } from "../host-lease.js";
 import { type AgentParts, type AgentView, requestId } from "../parts.js";
+import { endMove, unlessTaken } from "./unless-taken.js";
 
 /** An evacuation that this host, as its destination, was handed and had not finished when its agent died. */
 export interface InterruptedEvacuation {
@@ -15,6 +18,7 @@ export interface InterruptedEvacuation {
   readonly claimed: boolean;
 }
 
+/** @throws {ConnectFailure} */
 export async function findInterruptedEvacuations(
   view: AgentView,
   nodes: Iterable<ComputeNode>,
@@ -51,6 +55,7 @@ async function nodeHeld(
     const { allocations } = await view.placement.getAllocationsForConsumer(uuid, { requestId: request });
     return [...nodes].find((node) => node.uuid in allocations);
   } catch (err) {
+    if (err instanceof ConnectFailure) throw err;
     view.logger.error("whether an evacuation to this host was interrupted could not be found out", {
       instance: uuid,
       err,
@@ -64,7 +69,22 @@ async function nodeHeld(
  * and can be evacuated again. Upstream leaves it half-way. A guest that was made here goes; its disks stay, because they
  * may be the source's own on shared storage (spec V5). One that was never claimed may be tried again at once.
  */
-export async function failInterruptedEvacuation(
+export async function failInterruptedEvacuation(parts: AgentParts, found: InterruptedEvacuation): Promise<void> {
+  const { migration, instance } = found;
+  await unlessTaken(parts, { instance: instance.uuid, migration: migration.id }, async () => {
+    await requireUnended(parts, migration);
+    await undo(parts, found);
+  });
+}
+
+/** @throws InvalidMigrationState: the conductor has ended the evacuation, or goes on with it */
+async function requireUnended({ conductor }: AgentParts, { id, status }: Migration): Promise<void> {
+  const now = await conductor.call("migration_get", { id });
+  if (now?.status === status) return;
+  throw new InvalidMigrationState(`migration ${id}: found status ${now?.status ?? "none"}, expected ${status}`);
+}
+
+async function undo(
   parts: AgentParts,
   { migration, instance, node, changes, claimed }: InterruptedEvacuation,
 ): Promise<void> {
@@ -85,12 +105,13 @@ export async function failInterruptedEvacuation(
   }
   // Together: the record is what a next start would find this by. The instance's only while it is this evacuation's.
   const ours = claimed || instance.taskState === "rebuilding";
-  await parts.conductor.call(
-    "save_together",
+  const expected = { expectedTaskState: [instance.taskState], expectedHost: instance.host };
+  await endMove(
+    parts,
     {
-      ...(ours ? { instance: { uuid, changes } } : {}),
-      migration: { id: migration.id, changes: { status: "failed" } },
+      ...(ours ? { instance: { uuid, changes, ...expected } } : {}),
+      migration: { id: migration.id, changes: { status: "failed" }, expectedStatus: [migration.status] },
     },
-    { requestId: request },
+    request,
   );
 }

@@ -1,12 +1,10 @@
-import type { Instance, TaskState } from "../../conductor/records/index.js";
+import type { Instance } from "../../conductor/records/index.js";
 import { LOCAL_DISKS_ONLY } from "../block-devices.js";
 import { storageShared } from "../evacuation/shared-storage.js";
 import { finishSource, revertToSource } from "../operations/move-allocations.js";
 import type { AgentParts } from "../parts.js";
 import type { MoveRecovery } from "./plan-move-recovery.js";
-
-/** Task states that another host may end as well. */
-const CONTESTED: readonly (TaskState | null)[] = ["migrating", "resize_prep"];
+import { endMove } from "./unless-taken.js";
 
 /**
  * Carries out the recovery of a move: hypervisor, then allocations, then the records in one write, so that the instance
@@ -33,19 +31,16 @@ export async function recoverMove(
     return;
   }
   await onDestination(parts, instance, recovery, requestId);
-  await parts.conductor.call(
-    "save_together",
+  const { uuid, taskState, host } = instance;
+  await endMove(
+    parts,
     {
-      instance: {
-        uuid: instance.uuid,
-        changes: recovery.changes,
-        ...(CONTESTED.includes(instance.taskState) ? { expectedTaskState: [instance.taskState] } : {}),
-      },
+      instance: { uuid, changes: recovery.changes, expectedTaskState: [taskState], expectedHost: host },
       ...(recovery.failsMigration && migration
-        ? { migration: { id: migration.id, changes: { status: "error" } } }
+        ? { migration: { id: migration.id, changes: { status: "error" }, expectedStatus: [migration.status] } }
         : {}),
     },
-    { requestId },
+    requestId,
   );
 }
 

@@ -146,8 +146,12 @@ export class Instances implements InstanceStore {
 }
 
 function refuseUnexpected(found: Instance, options: SaveOptions): void {
-  const { uuid, taskState, vmState } = found;
-  const { expectedTaskState, expectedVmState, ofRequest } = options;
+  const { uuid, host, taskState, vmState } = found;
+  const { expectedTaskState, expectedVmState, expectedHost, ofRequest } = options;
+  if (expectedHost !== undefined && host !== expectedHost) {
+    const text = `instance ${uuid}: host changed: found ${host ?? "none"}, expected ${expectedHost ?? "none"}`;
+    throw new ObjectActionError(text, { uuid, host, reason: "host changed" });
+  }
   if (ofRequest !== undefined && !holdsTask(found, ofRequest, [taskState])) {
     throw new UnexpectedTaskState(
       `instance ${uuid}: found task_state ${taskState} of ${found.taskRequestId}, expected one of ${ofRequest}`,

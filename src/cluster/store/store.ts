@@ -128,6 +128,8 @@ export interface InstanceStore {
       readonly expectedTaskState?: readonly (TaskState | null)[];
       readonly expectedVmState?: readonly VmState[];
       readonly ofRequest?: string;
+      /** Null: none. */
+      readonly expectedHost?: string | null;
     },
   ): Instance;
   destroy(uuid: string, options?: { readonly guardHostIsNull?: boolean }): Instance;

@@ -75,7 +75,8 @@ export function recordMethods(store: Store): MethodTable<ConductorMethods, Recor
       const { uuid = "", changes, ...expected } = instance ?? {};
       const saved = changes ? instances.save(uuid, changes, expected) : null;
       if (!migration) return { instance: saved, migration: null };
-      const moved = migrations.save(migration.id, migration.changes);
+      const { id, changes: moves, ...status } = migration;
+      const moved = migrations.save(id, moves, status);
       // Read again: a move that ends takes its context from the instance.
       return { instance: saved && instances.get(uuid, { readDeleted: true }), migration: moved };
     }),

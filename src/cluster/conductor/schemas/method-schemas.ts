@@ -40,7 +40,9 @@ export type ParamsSchemas<T, M extends keyof T> = { readonly [K in M]: FieldsOf<
 
 /** One field for each of `T`; a field that `T` gains or loses, or that becomes optional, does not compile here. */
 export type FieldsOf<T> = {
-  readonly [K in keyof T]-?: Record<never, never> extends Pick<T, K> ? OptionalField<NonNullable<T[K]>> : Field<T[K]>;
+  readonly [K in keyof T]-?: Record<never, never> extends Pick<T, K>
+    ? OptionalField<Exclude<T[K], undefined>>
+    : Field<T[K]>;
 };
 
 const { taskState, vmState } = INSTANCE;
@@ -113,6 +115,7 @@ export const CONDUCTOR_PARAMS: ParamsSchemas<ConductorMethods, ConductorMethod> 
     expectedTaskState: optional(listOf(taskState)),
     expectedVmState: optional(listOf(vmState)),
     ofRequest: optional(name),
+    expectedHost: optional(nullable(name)),
   },
   instance_destroy: { uuid, guardHostIsNull: optional(flag) },
   instance_add_fault: { uuid, code: amount, message: text(LONG), details: optional(text(LONGEST)), host: name },
@@ -135,9 +138,10 @@ export const CONDUCTOR_PARAMS: ParamsSchemas<ConductorMethods, ConductorMethod> 
         uuid,
         changes: instanceChanges,
         expectedTaskState: optional(listOf(taskState)),
+        expectedHost: optional(nullable(name)),
       }),
     ),
-    migration: optional(object({ id, changes: migrationChanges })),
+    migration: optional(object({ id, changes: migrationChanges, expectedStatus: optional(listOf(migrationStatus)) })),
   },
   build_instances: {
     instanceUuid: uuid,

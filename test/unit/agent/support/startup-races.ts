@@ -1,0 +1,224 @@
+import { expect } from "vitest";
+import type {
+  ComputeNode,
+  Instance,
+  Migration,
+  MigrationChanges,
+  TaskState,
+} from "../../../../src/conductor/records/index.js";
+import { Lab } from "./lab.js";
+import { addInstance, addMigration, placed, uuidOf } from "./records.js";
+import { countdown, PERIODIC, type Sample } from "./returning-host.js";
+
+/** An instance that devstack1's start finds in the middle of something. */
+interface Found {
+  readonly values: Partial<Instance>;
+  /** devstack1 is its end of the move; the other end is devstack2. */
+  readonly move?: readonly [end: "source" | "dest", type: Migration["migrationType"], status: Migration["status"]];
+  /** Its context names the move. */
+  readonly context?: boolean;
+  /** Default: devstack1. */
+  readonly on?: "devstack2" | null;
+}
+
+/** One for each kind of work that start-up has with an instance (spec 2.6, 2.7, 3.1). */
+const FOUND: readonly Found[] = [
+  { values: {} },
+  { values: { vmState: "building", taskState: "spawning" } },
+  { values: { taskState: "rebuild_spawning" } },
+  { values: { taskState: "image_uploading" } },
+  { values: { taskState: "deleting" } },
+  { values: { vmState: "deleted" } },
+  { values: { taskState: "reboot_pending" } },
+  { values: { taskState: "powering-off" } },
+  { values: { vmState: "stopped", taskState: "powering-on", powerState: 4 } },
+  { values: { taskState: "pausing" } },
+  { values: { vmState: "shelved", taskState: "shelving_offloading", powerState: 4 } },
+  { values: { taskState: "resize_prep" }, move: ["source", "migration", "pre-migrating"] },
+  { values: { taskState: "resize_migrating" }, move: ["source", "migration", "migrating"], context: true },
+  { values: { taskState: "resize_migrated" }, move: ["dest", "migration", "post-migrating"], context: true },
+  { values: { taskState: "resize_finish" }, move: ["dest", "migration", "post-migrating"], context: true },
+  { values: { taskState: "resize_reverting" }, move: ["dest", "migration", "reverting"], context: true },
+  { values: { taskState: "migrating" }, move: ["source", "live-migration", "running"] },
+  { values: { taskState: "rebuilding" }, move: ["source", "evacuation", "pre-migrating"] },
+  { values: {}, move: ["source", "evacuation", "done"], on: "devstack2" },
+  { values: { taskState: "rebuild_spawning" }, move: ["dest", "evacuation", "pre-migrating"], on: "devstack2" },
+  { values: { vmState: "building", taskState: "scheduling" }, on: null },
+  { values: { vmState: "shelved_offloaded", taskState: "unshelving" }, on: null },
+];
+
+/** What each holds; all of them have room on one host. */
+const LITTLE = { MEMORY_MB: 16 };
+const UUIDS = FOUND.map((_, index) => uuidOf(index + 1));
+const NOWHERE = { host: null, node: null, computeId: null, launchedOn: null };
+
+interface Scene {
+  readonly lab: Lab;
+  readonly s: ComputeNode;
+  readonly d: ComputeNode;
+}
+
+async function create(): Promise<Scene> {
+  const lab = await Lab.create({ judged: false });
+  const { node: s } = await lab.seed("devstack1");
+  const { node: d } = await lab.seed("devstack2");
+  for (const [index, found] of FOUND.entries()) await add({ lab, s, d }, uuidOf(index + 1), found);
+  return { lab, s, d };
+}
+
+async function add({ lab, s, d }: Scene, uuid: string, { values, move, context, on }: Found): Promise<void> {
+  const place = on === null ? NOWHERE : placed(on === "devstack2" ? d : s);
+  addInstance(lab.store, uuid, { ...place, ...values });
+  if (on !== null) lab.hypervisor("devstack1").addGuest(uuid, values.powerState ?? 1);
+  await lab.hold(uuid, { [s.uuid]: LITTLE });
+  if (!move) return;
+  const [end, type, status] = move;
+  const [from, to] = end === "source" ? [s, d] : [d, s];
+  const ends: MigrationChanges = { sourceCompute: from.host, sourceNode: from.host, destCompute: to.host };
+  const dest = { destNode: to.host, destComputeId: to.id };
+  const migration = addMigration(lab.store, uuid, type, status, { ...ends, ...dest });
+  if (type === "evacuation") {
+    await lab.hold(uuid, { [s.uuid]: LITTLE, [d.uuid]: LITTLE });
+  } else {
+    await lab.hold(uuid, { [to.uuid]: LITTLE });
+    await lab.hold(migration.uuid, { [from.uuid]: LITTLE });
+  }
+  if (!context) return;
+  const none = { oldNumaTopology: null, newNumaTopology: null, oldPciDevices: [], newPciDevices: [] };
+  const migrationContext = {
+    instanceUuid: uuid,
+    migrationId: migration.id,
+    ...none,
+    oldResources: [],
+    newResources: [],
+  };
+  lab.store.instances.save(uuid, { migrationContext });
+}
+
+const movesOf = ({ lab }: Scene, uuid: string): readonly Migration[] =>
+  lab.store.migrations.byFilters({ instanceUuid: uuid, readDeleted: true });
+
+/** What a move has come to when its instance is `on` a host; an evacuation that is done stays so. */
+function ended({ migrationType, status, destCompute }: Migration, on: string | null | undefined): Migration["status"] {
+  if (migrationType !== "evacuation") return "error";
+  return status === "done" || destCompute === on ? "done" : "failed";
+}
+
+/** What others do to every instance at once. */
+interface Race {
+  readonly deed: (scene: Scene, uuid: string) => void | Promise<void>;
+  /** What must be true of each that is start-up's own to deal with, when the host has served for a while. */
+  readonly judge?: (scene: Scene, uuid: string) => void | Promise<void>;
+}
+
+export const RACES: Readonly<Record<string, Race>> = {
+  "is deleted": {
+    deed: async ({ lab }, uuid) => {
+      for (const move of movesOf({ lab } as Scene, uuid)) await lab.hold(move.uuid, {});
+      await lab.hold(uuid, {});
+      if (lab.store.instances.get(uuid)) lab.store.instances.destroy(uuid);
+    },
+  },
+  "is moved to another host": {
+    deed: async (scene, uuid) => {
+      const { lab, d } = scene;
+      if (!lab.store.instances.get(uuid)) return;
+      for (const move of movesOf(scene, uuid)) {
+        lab.store.migrations.save(move.id, { status: ended(move, d.host) });
+        await lab.hold(move.uuid, {});
+      }
+      await lab.hold(uuid, { [d.uuid]: LITTLE });
+      lab.store.instances.save(uuid, { ...placed(d), vmState: "active", taskState: null });
+      lab.hypervisor("devstack2").addGuest(uuid);
+    },
+    judge: ({ lab }, uuid) => {
+      const now = lab.store.instances.get(uuid);
+      if (now?.host === "devstack2") expect(now).toMatchObject({ vmState: "active", taskState: null });
+    },
+  },
+  "is evacuated": {
+    deed: (scene, uuid) => {
+      const { lab, s, d } = scene;
+      const now = lab.store.instances.get(uuid);
+      if (now?.host !== s.host) return;
+      lab.store.instances.save(uuid, { taskState: "rebuilding" });
+      addMigration(lab.store, uuid, "evacuation", "accepted", {
+        sourceCompute: s.host,
+        sourceNode: s.hypervisorHostname,
+        destCompute: d.host,
+      });
+    },
+  },
+  "is reset by an operator": {
+    deed: ({ lab }, uuid) => {
+      if (lab.store.instances.get(uuid)) lab.store.instances.save(uuid, { vmState: "active", taskState: null });
+    },
+  },
+  "has its migration ended": {
+    deed: (scene, uuid) => {
+      const { migrations, instances } = scene.lab.store;
+      const host = instances.get(uuid)?.host;
+      for (const move of movesOf(scene, uuid)) migrations.save(move.id, { status: ended(move, host) });
+    },
+  },
+};
+
+/** Who may destroy a guest, and its disks; what the deeds themselves break is not the agent's. */
+const GUESTS = ["V1", "V2", "V3", "V5"];
+/** What start-up hands to operations, which ask again before they begin (their own tests); all else it does itself. */
+const OPERATIONS: readonly (TaskState | null)[] = [
+  "deleting",
+  "reboot_pending",
+  "powering-off",
+  "powering-on",
+  "pausing",
+  "shelving_offloading",
+  "resize_migrated",
+  "resize_reverting",
+];
+const OWN = FOUND.flatMap(({ values: { taskState = null } }, index) =>
+  OPERATIONS.includes(taskState) ? [] : uuidOf(index + 1),
+);
+
+const guestBreaches = ({ evidence }: Lab): readonly string[] =>
+  [...evidence.breaches].filter(
+    (breach) => GUESTS.some((id) => breach.startsWith(`${id} `)) && OWN.some((uuid) => breach.includes(uuid)),
+  );
+
+/**
+ * devstack1 starts, and before its first call of the conductor, then before its second, and so on, the race happens to every
+ * instance. Each time the host serves in the end. @returns the calls of a start without it
+ */
+export async function raceBeforeEachCall(
+  name: string,
+  { first, each }: Sample = { first: 0, each: 1 },
+): Promise<number> {
+  const race = RACES[name];
+  if (!race) throw new Error(`there is no race called ${name}`);
+  for (let at = first; ; at += each) {
+    const scene = await create();
+    const { lab } = scene;
+    const { hit, struck } = countdown(at);
+    let before = "";
+    lab.beforeCall = async (host, method) => {
+      if (host !== "devstack1" || !hit()) return;
+      before = `before call ${at}, ${method}`;
+      for (const uuid of UUIDS) await race.deed(scene, uuid);
+    };
+    const run = await lab.launch("devstack1", { ...PERIODIC, operations: "real" });
+    const failure = await lab.world.runUntil(
+      run.agent.start().then(
+        () => null,
+        (error: Error) => error,
+      ),
+    );
+    expect(failure, before).toBeNull();
+    if (!struck()) return at;
+    lab.beforeCall = () => {};
+    await lab.world.advance(130_000);
+    expect(run.agent.state, before).toBe("serving");
+    for (const uuid of OWN) await race.judge?.(scene, uuid);
+    expect(guestBreaches(lab), before).toEqual([]);
+    run.runtime.kill();
+  }
+}
