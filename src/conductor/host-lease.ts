@@ -14,6 +14,9 @@ const FENCE = 0.8;
 /** Longest wait between two looks at a lease that has to end first, ms. */
 const LOOK_EVERY = 1_000;
 
+/** Wait for the end of the connection of a process that is dead, ms. */
+const LOOK_AFTER_DEATH = 100;
+
 export interface LeaseDoors {
   readonly clock: Clock;
   readonly timers: Timers;
@@ -54,7 +57,8 @@ export class HostLease {
 
   /** @throws {HostLeaseHeld} another live agent has it. */
   async acquire(ask: AskForLease): Promise<void> {
-    for (let dead: string | undefined; ; ) {
+    let dead: string | undefined;
+    for (let before: LeaseHolder | undefined; ; ) {
       try {
         await ask(dead);
         return;
@@ -63,11 +67,12 @@ export class HostLease {
           throw error;
         }
         const holder = error.data as unknown as LeaseHolder;
-        // Asked for once only: the conductor may not believe it.
-        dead = dead === undefined && this.#isDead(holder) ? holder.bootId : undefined;
-        if (dead === undefined) {
-          await this.#waitFor(holder, error);
+        const known = dead;
+        dead = this.#isDead(holder) ? holder.bootId : undefined;
+        if (dead === undefined || dead === known || holder.connected) {
+          await this.#waitFor(holder, before, error);
         }
+        before = holder;
       }
     }
   }
@@ -90,18 +95,27 @@ export class HostLease {
     this.#state = "none";
   }
 
+  /** Only where a pid means the same process; in another PID namespace it says nothing. */
   #isDead({ machine, pid }: LeaseHolder): boolean {
     const { processes } = this.#doors;
     return machine === processes.machine && !processes.isAlive(pid);
   }
 
-  async #waitFor(holder: LeaseHolder, refusal: HostLeaseHeld): Promise<void> {
-    if (holder.connected || holder.freeIn === null) {
+  /** @throws the refusal, when there is nothing to wait for: the holder lives. */
+  async #waitFor(holder: LeaseHolder, before: LeaseHolder | undefined, refusal: HostLeaseHeld): Promise<void> {
+    if (holder.connected && (!this.#isDead(holder) || wasHeard(holder, before))) {
       throw refusal;
     }
     this.#doors.logger.warn(`waiting for the lease of host ${this.#host}: ${refusal.message}`, { host: this.#host });
-    await this.#doors.timers.sleep(Math.min(holder.freeIn, LOOK_EVERY));
+    // The connection of a dead process ends when the conductor hears of it, or misses its pings.
+    const wait = holder.connected ? LOOK_AFTER_DEATH : (holder.freeIn ?? LOOK_EVERY);
+    await this.#doors.timers.sleep(Math.min(wait, LOOK_EVERY));
   }
+}
+
+/** Between two looks: whatever its pid says, it lives. */
+function wasHeard(holder: LeaseHolder, before: LeaseHolder | undefined): boolean {
+  return before?.bootId === holder.bootId && holder.seenAgo < before.seenAgo;
 }
 
 function withResolver<T>(): { readonly promise: Promise<T>; readonly resolve: (value: T) => void } {

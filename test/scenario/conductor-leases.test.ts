@@ -95,6 +95,46 @@ describe("2.4 G6: two live agents with one host never both act", () => {
     expect(world.now - before).toBe(10_000);
   });
 
+  test("2.4 G6 an agent in another PID namespace, where the holder's pid is nobody's, is refused at once", async () => {
+    const { world, join } = await start();
+    const first = await join("first");
+    await world.runUntil(first.session.acquireLease());
+    const { hostname, disk } = world.machine;
+    const container = new VirtualMachine(hostname, disk, "2");
+    const second = await join("second", container);
+    container.setLiveness(first.runtime.processes.pid, false);
+    const before = world.now;
+    expect(await world.runUntil(outcomeOf(second.session.acquireLease()))).toBeInstanceOf(HostLeaseHeld);
+    expect(world.now).toBe(before);
+    expect(first.session.leaseHeld).toBe(true);
+  });
+
+  test("2.4 G6 a holder that is connected lives, whatever its pid looks like", async () => {
+    const { world, join } = await start();
+    const first = await join("first");
+    await world.runUntil(first.session.acquireLease());
+    world.machine.setLiveness(first.runtime.processes.pid, false);
+    const second = await join("second");
+    const before = world.now;
+    expect(await world.runUntil(outcomeOf(second.session.acquireLease()))).toBeInstanceOf(HostLeaseHeld);
+    // It may have died this moment: what shows that it did not is its next ping.
+    expect(world.now - before).toBeLessThanOrEqual(3_000);
+    await world.advance(60_000);
+    expect(first.session.leaseHeld).toBe(true);
+  });
+
+  test("2.4 G6 a connection that outlives its process is waited for, and no longer than its pings are missed", async () => {
+    const { world, join } = await start();
+    const first = await join("first");
+    await world.runUntil(first.session.acquireLease());
+    world.network.partition("first", "control-plane");
+    first.runtime.kill();
+    const second = await join("second");
+    const before = world.now;
+    await world.runUntil(second.session.acquireLease());
+    expect(world.now - before).toBeLessThanOrEqual(11_000);
+  });
+
   test("2.4 G6 after kill -9 on another machine the next agent waits for the lease to end, and says so", async () => {
     const { world, join } = await start();
     const first = await join("first", other());

@@ -108,11 +108,13 @@ export class HostLeases {
     if (lease.bootId === agent.bootId) {
       return true;
     }
-    // Only who shares the machine can know that the process is gone.
-    if (holderIsDead === lease.bootId && lease.machine === agent.machine) {
-      return true;
+    // A connection is a sign of life, whatever a pid looks like from elsewhere.
+    if (session !== undefined) {
+      return false;
     }
-    return session === undefined && this.#clock.monotonic() >= deadline;
+    // Only who shares the machine can know that the process is gone.
+    const dead = holderIsDead === lease.bootId && lease.machine === agent.machine;
+    return dead || this.#clock.monotonic() >= deadline;
   }
 
   /** Who keeps others from the host; null: nobody does. */

@@ -10,7 +10,7 @@ export interface SessionMethods {
       /** One life of one agent process: a UUID. */
       bootId: string;
       pid: number;
-      /** Equal for processes that can see each other's pids; see `Processes.machine`. */
+      /** Equal for processes to which a pid means the same process; see `Processes.machine`. */
       machine: string;
       /** Of the program, for the log. */
       version: string;
@@ -32,7 +32,7 @@ export interface SessionMethods {
   host_lease: Method<
     {
       host: string;
-      /** Boot id of a holder on the same machine whose process is gone: its lease ends at once. */
+      /** Boot id of a holder on the same machine whose process is gone: its lease ends with its connection. */
       holderIsDead?: string;
     },
     null

@@ -1,15 +1,24 @@
-import { readFileSync } from "node:fs";
+import { readFileSync, readlinkSync } from "node:fs";
 import { hostname } from "node:os";
 import type { Processes } from "../processes.js";
 
 export const nodeProcesses = (): Processes => {
   const name = hostname();
-  return { pid: process.pid, hostname: name, machine: `${name}:${bootId()}`, isAlive };
+  return { pid: process.pid, hostname: name, machine: `${name}:${bootId()}:${pidNamespace()}`, isAlive };
 };
 
 /** The kernel's id of this boot; elsewhere than on Linux the host name alone must do. */
 function bootId(): string {
   return readIfThere("/proc/sys/kernel/random/boot_id")?.trim() ?? "unknown-boot";
+}
+
+/** The inode of the PID namespace, as `4026531836`; elsewhere than on Linux there is one only. */
+function pidNamespace(): string {
+  try {
+    return /\d+/.exec(readlinkSync("/proc/self/ns/pid"))?.[0] ?? "unknown-namespace";
+  } catch {
+    return "unknown-namespace";
+  }
 }
 
 function isAlive(pid: number): boolean {

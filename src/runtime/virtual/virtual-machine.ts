@@ -4,18 +4,21 @@ import { VirtualDisk } from "./virtual-disk.js";
 export class VirtualMachine {
   readonly hostname: string;
   readonly disk: VirtualDisk;
+  readonly #pidNamespace: string;
   readonly #alive = new Set<number>();
   #lastPid = 1000;
   #boots = 1;
 
-  constructor(hostname: string, disk: VirtualDisk = new VirtualDisk()) {
+  /** @param pidNamespace another one for what runs in a container. */
+  constructor(hostname: string, disk: VirtualDisk = new VirtualDisk(), pidNamespace = "1") {
     this.hostname = hostname;
     this.disk = disk;
+    this.#pidNamespace = pidNamespace;
   }
 
   /** Changes with each {@link reboot}. */
   get identity(): string {
-    return `${this.hostname}:boot-${this.#boots}`;
+    return `${this.hostname}:boot-${this.#boots}:${this.#pidNamespace}`;
   }
 
   startProcess(): number {
