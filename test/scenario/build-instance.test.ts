@@ -204,6 +204,20 @@ describe("6.1 build, failures", () => {
     await checkAllocations(world, [vm]);
   });
 
+  test("6.1 abort class: somebody sets its state while it is claimed, and does not delete it", async () => {
+    const { world, agent, vm } = await setUp();
+    agent.hypervisor.fail = (method) => {
+      if (method === "getAvailableNodes") world.store.instances.save(vm.uuid, { taskState: "scheduling" });
+      return undefined;
+    };
+    await expect(world.build(agent, vm, { retry: RETRY })).rejects.toThrow(/found task_state scheduling/);
+    expect(world.stored(vm.uuid)).toMatchObject({ vmState: "error", taskState: null, host: null });
+    expect(world.store.instances.fault(vm.uuid)?.message).toMatch(/found task_state scheduling/);
+    expect(agent.hypervisor.guests.size).toBe(0);
+    expect(await world.held(vm.uuid)).toEqual({});
+    expect(world.reschedules).toEqual([]);
+  });
+
   test("6.1 abort class: the clean-up after a failed spawn fails", async () => {
     const { world, agent, vm } = await setUp();
     agent.hypervisor.fail = (method) => (method === "spawn" || method === "destroy" ? new Error(method) : undefined);

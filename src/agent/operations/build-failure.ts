@@ -1,4 +1,4 @@
-import { InstanceNotFound, UnexpectedTaskState } from "../../conductor/errors.js";
+import { InstanceNotFound, UnexpectedDeletingTaskState, UnexpectedTaskState } from "../../conductor/errors.js";
 import type { InstanceChanges, RetryInfo } from "../../conductor/records/index.js";
 import { BuildAbortException } from "../../virt/errors.js";
 import type { BuildRequestOptions } from "../contracts.js";
@@ -32,7 +32,9 @@ const HOPELESS: ReadonlySet<string> = new Set([
 ]);
 
 export function classifyBuildFailure(error: unknown): BuildFailureKind {
-  if (error instanceof InstanceNotFound || error instanceof UnexpectedTaskState) return "gone";
+  if (error instanceof InstanceNotFound || error instanceof UnexpectedDeletingTaskState) return "gone";
+  // Not deleted: somebody has reset its state, and has to be told what became of it.
+  if (error instanceof UnexpectedTaskState) return "abort";
   return error instanceof Error && HOPELESS.has(error.name) ? "abort" : "reschedule";
 }
 
