@@ -60,8 +60,8 @@ class Connection implements ConductorConnection, Carrier {
     this.#options = options;
     this.#url = conductorUrl(url);
     this.#bootId = runtime.random.uuid();
-    this.#calls = new UnansweredCalls(runtime.timers);
-    this.inbound = new Inbound(runtime.logger);
+    this.#calls = new UnansweredCalls(runtime);
+    this.inbound = new Inbound(runtime);
     this.#backoff = backoff ?? backOff({ first: 250, most: 5_000, jitter: { random: runtime.random, share: 0.5 } });
   }
 

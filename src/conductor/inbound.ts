@@ -1,21 +1,35 @@
+import type { Clock } from "../runtime/clock.js";
 import type { Logger } from "../runtime/logger.js";
 import type { AgentMethod } from "./agent-methods.js";
 import { MessagingTimeout } from "./errors.js";
 import type { Link } from "./link.js";
-import type { AgentHandlers } from "./port.js";
+import type { AgentHandlers, RequestContext } from "./port.js";
 import { encodeError } from "./wire/error-codec.js";
-import { type Outcome, type RequestFrame, RPC_CODES } from "./wire/frames.js";
+import { type Meta, type Outcome, type RequestFrame, RPC_CODES } from "./wire/frames.js";
 
-type AnyHandler = (params: never, context: { readonly requestId: string }) => Promise<unknown>;
+type AnyHandler = (params: never, context: RequestContext) => Promise<unknown>;
 
-/** Hands what the conductor asks to the handlers of the host that is meant; casts once, however often they are delivered. */
+interface Call {
+  readonly outcome: Promise<Outcome>;
+  /** Monotonic; nobody waits for the answer after it, so that nobody asks again. */
+  readonly deadline: number;
+}
+
+/**
+ * Hands what the conductor asks to the handlers of the host that is meant: casts once, however often they are delivered, and
+ * calls once, however often they are asked; a call that is repeated gets the answer of the first time, or waits for it.
+ */
 export class Inbound {
+  readonly #clock: Clock;
   readonly #logger: Logger;
   readonly #handlers = new Map<string, Partial<AgentHandlers>>();
   /** The last cast of each host that was taken; they come in order. */
   readonly #taken = new Map<string, number>();
+  /** By name; those that are under way, and those that may be asked again. */
+  readonly #calls = new Map<string, Call>();
 
-  constructor(logger: Logger) {
+  constructor({ clock, logger }: { readonly clock: Clock; readonly logger: Logger }) {
+    this.#clock = clock;
     this.#logger = logger;
   }
 
@@ -38,6 +52,11 @@ export class Inbound {
         link.send({ jsonrpc: "2.0", id, ...outcome });
       }
     };
+    const first = meta.call === undefined ? undefined : this.#calls.get(meta.call);
+    if (first) {
+      first.outcome.then(answer);
+      return;
+    }
     const host = meta.host ?? "";
     const handlers = this.#handlers.get(host);
     if (!handlers) {
@@ -49,9 +68,10 @@ export class Inbound {
       answer({ error: { code: RPC_CODES.methodNotFound, message: `this agent knows no method ${method}` } });
       return;
     }
-    const run = () => handler(request.params as never, { requestId: meta.requestId ?? "" });
+    const context = this.#contextOf(method, meta);
+    const run = () => handler(request.params as never, context);
     if (meta.message === undefined) {
-      this.#call(method, run).then(answer);
+      this.#callOnce(method, meta, run).then(answer);
       return;
     }
     if (meta.message > (this.#taken.get(host) ?? 0)) {
@@ -60,6 +80,32 @@ export class Inbound {
     }
     // Acknowledged when it was taken; what becomes of it is the agent's, also over a restart.
     answer({ result: null });
+  }
+
+  #contextOf(method: string, { requestId = "", timeout }: Meta): RequestContext {
+    const deadline = timeout === undefined ? Number.POSITIVE_INFINITY : this.#clock.monotonic() + timeout;
+    return {
+      requestId,
+      refuseGivenUp: () => {
+        if (this.#clock.monotonic() >= deadline) {
+          throw new MessagingTimeout(`whoever asked to ${method} has given up waiting: nothing is done`, { method });
+        }
+      },
+    };
+  }
+
+  #callOnce(method: string, { call, timeout = 0 }: Meta, run: () => Promise<unknown>): Promise<Outcome> {
+    const now = this.#clock.monotonic();
+    for (const [name, { deadline }] of this.#calls) {
+      if (deadline <= now) {
+        this.#calls.delete(name);
+      }
+    }
+    const outcome = this.#call(method, run);
+    if (call !== undefined) {
+      this.#calls.set(call, { outcome, deadline: now + timeout });
+    }
+    return outcome;
   }
 
   async #call(method: string, run: () => Promise<unknown>): Promise<Outcome> {

@@ -33,10 +33,21 @@ export interface Conductor {
   ): Promise<void>;
 }
 
+/** What a handler may know of who asks. */
+export interface RequestContext {
+  readonly requestId: string;
+  /**
+   * Stands, under the lock that the handler had to wait for, before anything is done: who asked has given up waiting, and
+   * may have gone on as if it were never to be done. Passes for casts, for which nobody waits.
+   * @throws {MessagingTimeout}
+   */
+  refuseGivenUp(): void;
+}
+
 export type AgentHandlers = {
   readonly [M in AgentMethod]: (
     params: ParamsOf<AgentMethods, M>,
-    context: { readonly requestId: string },
+    context: RequestContext,
   ) => Promise<ResultOf<AgentMethods, M>>;
 };
 

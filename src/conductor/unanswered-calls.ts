@@ -1,3 +1,4 @@
+import type { Clock } from "../runtime/clock.js";
 import type { Timers } from "../runtime/timers.js";
 import { InvalidParameters, MessagingTimeout } from "./errors.js";
 import type { CallOptions } from "./port.js";
@@ -13,6 +14,8 @@ const LARGEST = 3.9 * 1024 * 1024;
 interface Call {
   readonly frame: Omit<RequestFrame, "meta">;
   readonly meta: Meta;
+  /** Monotonic; when it is given up. */
+  readonly deadline: number;
   readonly settle: (outcome: Outcome) => void;
   readonly fail: (error: unknown) => void;
 }
@@ -22,11 +25,13 @@ interface Call {
  * once. Numbers grow and are never used again within a boot.
  */
 export class UnansweredCalls {
+  readonly #clock: Clock;
   readonly #timers: Timers;
   readonly #calls = new Map<number, Call>();
   #lastId = 0;
 
-  constructor(timers: Timers) {
+  constructor({ clock, timers }: { readonly clock: Clock; readonly timers: Timers }) {
+    this.#clock = clock;
     this.#timers = timers;
   }
 
@@ -76,6 +81,7 @@ export class UnansweredCalls {
       this.#calls.set(id, {
         frame: { jsonrpc: "2.0", id, method, params },
         meta,
+        deadline: this.#clock.monotonic() + timeout,
         settle: (outcome) => {
           done();
           if ("error" in outcome) {
@@ -109,7 +115,13 @@ export class UnansweredCalls {
   }
 
   #frame(id: number): RequestFrame {
-    const call = this.#calls.get(id);
-    return { ...(call?.frame as RequestFrame), meta: { ...call?.meta, ack: this.acknowledged } };
+    const call = this.#calls.get(id) as Call;
+    const meta = { ...call.meta, ack: this.acknowledged };
+    if (call.frame.method !== "agent_call") {
+      return { ...call.frame, meta };
+    }
+    // Another agent is not to begin what nobody waits for any more.
+    const timeout = Math.max(0, Math.round(call.deadline - this.#clock.monotonic()));
+    return { ...call.frame, meta: { ...meta, timeout } };
   }
 }

@@ -12,6 +12,7 @@ const happening = fc.oneof(
   { weight: 6, arbitrary: fc.constant({ kind: "call" as const }) },
   { weight: 4, arbitrary: fc.constant({ kind: "cast" as const }) },
   { weight: 3, arbitrary: fc.constant({ kind: "cast from agent" as const }) },
+  { weight: 3, arbitrary: fc.constant({ kind: "call from agent" as const }) },
   { weight: 2, arbitrary: fc.constant({ kind: "partition" as const }) },
   { weight: 2, arbitrary: fc.constant({ kind: "heal" as const }) },
   { weight: 1, arbitrary: fc.constant({ kind: "restart control plane" as const }) },
@@ -42,6 +43,8 @@ describe("calls and casts are carried out once, in order, whatever breaks", () =
     const boots: string[][] = [];
     const asked: string[] = [];
     const fromAgent: string[] = [];
+    const calls: string[] = [];
+    const confirmed: string[] = [];
     let answered = 0;
     let unsure = 0;
 
@@ -72,7 +75,7 @@ describe("calls and casts are carried out once, in order, whatever breaks", () =
     };
 
     for (const { what, wait } of steps) {
-      const id = `req-${asked.length + fromAgent.length}`;
+      const id = `req-${asked.length + fromAgent.length + calls.length}`;
       const params = { instanceUuid: "00000000-0000-4000-8000-000000000001", requestId: id };
       switch (what.kind) {
         case "call":
@@ -85,6 +88,13 @@ describe("calls and casts are carried out once, in order, whatever breaks", () =
         case "cast from agent":
           fromAgent.push(id);
           neighbour.session.castAgent(HOST, "start_instance", params, { timeout: 3_600_000 }).catch(() => {});
+          break;
+        case "call from agent":
+          calls.push(id);
+          neighbour.session
+            .callAgent(HOST, "confirm_resize", { ...params, migrationId: 1 }, { timeout: 60_000 })
+            .then(() => confirmed.push(id))
+            .catch(() => {});
           break;
         case "partition":
           world.network.partition(`agent-${HOST}`, "control-plane");
@@ -123,8 +133,10 @@ describe("calls and casts are carried out once, in order, whatever breaks", () =
     if (boots.length === 1) {
       expect(unsure).toBe(0);
     }
-    // Casts: none lost; within a boot none twice, and those of one sender in their order.
-    expect(new Set(boots.flat())).toEqual(new Set([...asked, ...fromAgent]));
+    // Calls of agents: what was answered was done. Casts: none lost. Of both, within a boot none twice; and the casts of one
+    // sender in their order.
+    expect(boots.flat()).toEqual(expect.arrayContaining(confirmed));
+    expect(new Set(boots.flat().filter((id) => !calls.includes(id)))).toEqual(new Set([...asked, ...fromAgent]));
     for (const taken of boots) {
       expect(new Set(taken).size).toBe(taken.length);
       expect(taken.filter((id) => asked.includes(id))).toEqual(asked.filter((id) => taken.includes(id)));

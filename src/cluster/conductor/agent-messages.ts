@@ -55,7 +55,7 @@ export class AgentMessages implements AgentBus {
     host: string,
     method: AgentMethod,
     params: unknown,
-    options: { readonly requestId: string; readonly timeout?: number },
+    options: { readonly requestId: string; readonly timeout?: number; readonly call?: string },
   ): Promise<unknown> {
     PARAMETERS.check(method, params);
     const session = this.#outbox.server(host);
@@ -63,8 +63,9 @@ export class AgentMessages implements AgentBus {
       const known = this.#leases.holder(host) ? "its agent does not serve yet" : "no agent serves it";
       throw new MessagingTimeout(`host ${host} cannot be asked to ${method}: ${known}`, { host, method });
     }
-    const { requestId, timeout = DEFAULT_TIMEOUT } = options;
-    const result = await session.ask(method, { params, meta: { host, requestId }, timeout });
+    const { requestId, timeout = DEFAULT_TIMEOUT, call } = options;
+    const meta = { host, requestId, timeout, ...(call === undefined ? {} : { call }) };
+    const result = await session.ask(method, { params, meta });
     if (!isAgentAnswer(method, result)) {
       throw new ConductorError(`the agent of host ${host} answered ${method} with something that is no answer to it`);
     }

@@ -33,6 +33,8 @@ const PARAMETERS = new Validator<AnyMethod>({ ...CONDUCTOR_PARAMS, ...SESSION_PA
 export class Dispatcher {
   readonly #parts: DispatcherParts;
   readonly #handlers: ReadonlyMap<string, AnyHandler>;
+  /** Calls of other agents that wait for their answers, by name. */
+  readonly #asked = new Map<string, Promise<Outcome>>();
 
   constructor(parts: DispatcherParts) {
     this.#parts = parts;
@@ -61,7 +63,8 @@ export class Dispatcher {
       }
       PARAMETERS.check(method, params);
       const requestId = meta.requestId ?? `req-${this.#parts.random.uuid()}`;
-      const caller = { session, host: meta.host, requestId, unfenced: meta.unfenced ?? false };
+      const unfenced = meta.unfenced ?? false;
+      const caller: Caller = { session, host: meta.host, requestId, unfenced };
       this.#forget(session, handler, method, meta);
       switch (handler.kind) {
         case "writes":
@@ -70,6 +73,11 @@ export class Dispatcher {
           return { result: handler.run(params as never, caller) ?? null };
         case "waits":
           return this.#wait(handler.run, params, caller, method);
+        case "asks": {
+          const { timeout } = meta;
+          const asking = timeout === undefined ? caller : { ...caller, timeout };
+          return this.#askOnce(handler.run, params, asking, { id, method });
+        }
       }
     } catch (error) {
       return this.#failed(error, method);
@@ -83,27 +91,66 @@ export class Dispatcher {
     caller: Caller,
     id: RpcId | undefined,
   ): Outcome {
-    const { store, leases } = this.#parts;
-    const bootId = caller.session.identity?.bootId ?? "";
-    const repeatable = typeof id === "number" && Number.isSafeInteger(id) && id >= 0;
+    const { store } = this.#parts;
+    const bootId = bootOf(caller);
+    const repeatable = isRepeatable(id);
     if (id !== undefined && !repeatable) {
-      const message = "a method that writes needs a whole number as id, never used before by the same boot";
-      return { error: { code: RPC_CODES.invalidRequest, message } };
+      return NEEDS_A_NUMBER;
     }
     return store.transaction(() => {
       const known = repeatable ? store.messages.answer(bootId, id) : null;
       if (known !== null) {
         return JSON.parse(known) as Outcome;
       }
-      if (caller.host !== undefined && !caller.unfenced) {
-        leases.refuseOthers(caller.host, bootId);
-      }
+      this.#refuseOthers(caller);
       const outcome = this.#attempt(() => run(params as never, caller));
       if (repeatable) {
         store.messages.recordAnswer(bootId, id, JSON.stringify(outcome));
       }
       return outcome;
     });
+  }
+
+  /**
+   * A call of another agent: repeated while the first waits for its answer, it waits with it; later, it gets that answer,
+   * which is stored until the caller has seen it.
+   */
+  #askOnce(
+    run: (params: never, caller: Caller) => Promise<unknown>,
+    params: object,
+    caller: Caller,
+    { id, method }: { readonly id: RpcId | undefined; readonly method: string },
+  ): Outcome | Promise<Outcome> {
+    if (!isRepeatable(id)) {
+      return NEEDS_A_NUMBER;
+    }
+    const { messages } = this.#parts.store;
+    const bootId = bootOf(caller);
+    const call = `${bootId}:${id}`;
+    const known = messages.answer(bootId, id);
+    if (known !== null) {
+      return JSON.parse(known) as Outcome;
+    }
+    const underWay = this.#asked.get(call);
+    if (underWay) {
+      return underWay;
+    }
+    this.#refuseOthers(caller);
+    const asked = this.#wait(run, params, { ...caller, call }, method)
+      .then((outcome) => {
+        messages.recordAnswer(bootId, id, JSON.stringify(outcome));
+        return outcome;
+      })
+      .finally(() => this.#asked.delete(call));
+    this.#asked.set(call, asked);
+    return asked;
+  }
+
+  /** @throws {HostLeaseHeld} the caller speaks for a host that another boot holds. */
+  #refuseOthers(caller: Caller): void {
+    if (caller.host !== undefined && !caller.unfenced) {
+      this.#parts.leases.refuseOthers(caller.host, bootOf(caller));
+    }
   }
 
   /** An error of the application is an answer like any other; one of the store undoes everything and is recorded nowhere. */
@@ -140,7 +187,7 @@ export class Dispatcher {
 
   #forget(session: Session, handler: AnyHandler, method: string, { ack }: Meta): void {
     const bootId = session.identity?.bootId;
-    const due = handler.kind === "writes" || method === "session_ping";
+    const due = handler.kind === "writes" || handler.kind === "asks" || method === "session_ping";
     if (due && bootId !== undefined && ack !== undefined && ack > session.acknowledged) {
       session.acknowledged = ack;
       this.#parts.store.messages.forgetAnswers(bootId, ack);
@@ -153,4 +200,20 @@ export class Dispatcher {
     }
     return { error: encodeError(error) };
   }
+}
+
+const NEEDS_A_NUMBER: Outcome = {
+  error: {
+    code: RPC_CODES.invalidRequest,
+    message: "a method that writes or asks an agent needs a whole number as id, never used before by the same boot",
+  },
+};
+
+/** Only what has a number of its own can be told from another call of the same boot. */
+function isRepeatable(id: RpcId | undefined): id is number {
+  return typeof id === "number" && Number.isSafeInteger(id) && id >= 0;
+}
+
+function bootOf({ session }: Caller): string {
+  return session.identity?.bootId ?? "";
 }

@@ -26,6 +26,8 @@ const META_CHECKS: Readonly<Record<keyof Meta, (value: unknown) => boolean>> = {
   ack: (value) => Number.isSafeInteger(value),
   unfenced: (value) => typeof value === "boolean",
   message: (value) => Number.isSafeInteger(value),
+  call: isName,
+  timeout: (value) => Number.isSafeInteger(value) && Number(value) >= 0,
 };
 
 /** Takes a text frame apart: one message, or the list of a batch. Never throws. */

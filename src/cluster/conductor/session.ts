@@ -97,14 +97,12 @@ export class Session {
   }
 
   /**
-   * Asks the agent. `timeout` in ms.
+   * Asks the agent, and waits as long as the question says; without an end if it does not.
    * @throws {MessagingTimeout} no answer in time, or the connection ended.
    */
-  ask(
-    method: string,
-    question: { readonly params: unknown; readonly meta: Meta; readonly timeout?: number },
-  ): Promise<unknown> {
-    const { params, meta, timeout } = question;
+  ask(method: string, question: { readonly params: unknown; readonly meta: Meta }): Promise<unknown> {
+    const { params, meta } = question;
+    const { timeout } = meta;
     this.#lastId += 1;
     const id = this.#lastId;
     return new Promise((resolve, reject) => {

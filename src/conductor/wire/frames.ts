@@ -23,6 +23,10 @@ export interface Meta {
   readonly unfenced?: boolean;
   /** Of a cast: its number, the same when it is delivered again. */
   readonly message?: number;
+  /** Of a call to an agent: its name, the same when it is asked again. */
+  readonly call?: string;
+  /** Of a call to an agent: milliseconds that whoever asked still waits for the answer. */
+  readonly timeout?: number;
 }
 
 export type ResponseFrame = {

@@ -5,7 +5,7 @@ import type { AgentMessages } from "../agent-messages.js";
 import type { HostLeases } from "../host-leases.js";
 import type { Outbox } from "../outbox.js";
 import type { AgentIdentity, Session } from "../session.js";
-import { type MethodTable, reads, waits, writes } from "./method-table.js";
+import { asks, type MethodTable, reads, writes } from "./method-table.js";
 
 export interface SessionContext {
   readonly leases: HostLeases;
@@ -56,8 +56,12 @@ export function sessionHandlers(context: SessionContext): MethodTable<SessionMet
       outbox.unserve(host, session);
       return null;
     }),
-    agent_call: waits(({ host, method, params, timeout }, { requestId }) =>
-      messages.forwardCall(host, method, params, { requestId, timeout }),
+    agent_call: asks(({ host, method, params, timeout }, caller) =>
+      messages.forwardCall(host, method, params, {
+        requestId: caller.requestId,
+        timeout: Math.min(timeout, caller.timeout ?? timeout),
+        ...(caller.call === undefined ? {} : { call: caller.call }),
+      }),
     ),
     agent_cast: writes(({ host, method, params }, { requestId }) => {
       messages.forwardCast(host, method, params, requestId);

@@ -1,0 +1,148 @@
+import { expect, test } from "vitest";
+import { MessagingTimeout } from "../../src/conductor/errors.js";
+import type { AgentHandlers, RequestContext } from "../../src/conductor/port.js";
+import { VirtualWorld } from "../../src/runtime/virtual/index.js";
+import { agentHandlers } from "../fixtures/agent-handlers.js";
+import { type AgentInWorld, startInProcessConductor } from "../fixtures/in-process-conductor.js";
+
+const SOURCE = "devstack1";
+const DESTINATION = "devstack2";
+const REQUEST = { instanceUuid: "00000000-0000-4000-8000-000000000001", migrationId: 1, requestId: "req-1" };
+const QUESTION = { ...REQUEST, blockMigration: null, data: {} };
+
+type Answer = (asked: number, context: RequestContext) => Promise<Readonly<Record<string, unknown>>>;
+
+/** Two agents; what the destination is asked takes `answer`'s time. */
+async function start(answer: Answer) {
+  const world = new VirtualWorld();
+  world.network.latency = 20;
+  const cluster = await startInProcessConductor(world);
+  let asked = 0;
+  const serve = async (agent: AgentInWorld) => {
+    const handlers: AgentHandlers = {
+      ...agentHandlers(() => {}),
+      pre_live_migration: async (_, context) => {
+        asked += 1;
+        return answer(asked, context);
+      },
+    };
+    await agent.session.acquireLease();
+    await agent.session.serve(handlers);
+  };
+  const destination = cluster.agent(DESTINATION);
+  await world.runUntil(serve(destination));
+  const source = cluster.agent(SOURCE);
+  await world.runUntil(source.session.acquireLease());
+  const ask = (timeout = 600_000) =>
+    source.session.callAgent(DESTINATION, "pre_live_migration", QUESTION, { timeout, requestId: "req-1" });
+  const cutOff = (host: string, milliseconds: number) =>
+    (async () => {
+      world.network.partition(`agent-${host}`, "control-plane");
+      await world.advance(milliseconds);
+      world.network.heal(`agent-${host}`, "control-plane");
+    })();
+  return { world, cluster, destination, serve, ask, cutOff, asked: () => asked };
+}
+
+test("a call is carried out once, and answered, when the caller was cut off while it ran", async () => {
+  const { world, ask, cutOff, asked } = await start(async (n) => {
+    await world.spawn({ name: "work" }).timers.sleep(15_000);
+    return { answer: n };
+  });
+  const answer = ask();
+  await world.advance(1_000);
+  await cutOff(SOURCE, 30_000);
+  expect(await world.runUntil(answer)).toEqual({ answer: 1 });
+  expect(asked()).toBe(1);
+});
+
+test("a call that runs when its caller is back is waited for, and not begun again", async () => {
+  const { world, ask, cutOff, asked } = await start(async (n) => {
+    await world.spawn({ name: "work" }).timers.sleep(60_000);
+    return { answer: n };
+  });
+  const answer = ask();
+  await world.advance(1_000);
+  await cutOff(SOURCE, 30_000);
+  expect(await world.runUntil(answer)).toEqual({ answer: 1 });
+  expect(asked()).toBe(1);
+});
+
+test("the control plane is restarted while a call runs: the destination answers what it is about already", async () => {
+  const { world, cluster, ask, cutOff, asked } = await start(async (n) => {
+    await world.spawn({ name: "work" }).timers.sleep(60_000);
+    return { answer: n };
+  });
+  const answer = ask();
+  await world.advance(1_000);
+  cluster.kill();
+  await cluster.restart();
+  // The destination is back first: a host that nobody serves is answered for at once.
+  await cutOff(SOURCE, 15_000);
+  expect(await world.runUntil(answer)).toEqual({ answer: 1 });
+  expect(asked()).toBe(1);
+});
+
+test("an answer that did not reach the caller outlives the destination and the control plane", async () => {
+  const { world, cluster, destination, serve, ask, cutOff, asked } = await start(async (n) => {
+    await world.spawn({ name: "work" }).timers.sleep(5_000);
+    return { answer: n };
+  });
+  const answer = ask();
+  await world.advance(1_000);
+  world.network.partition(`agent-${SOURCE}`, "control-plane");
+  await world.advance(10_000);
+  destination.runtime.kill();
+  await world.runUntil(serve(cluster.agent(DESTINATION)));
+  cluster.kill();
+  await cluster.restart();
+  await cutOff(SOURCE, 20_000);
+  expect(await world.runUntil(answer)).toEqual({ answer: 1 });
+  expect(asked()).toBe(1);
+});
+
+test("a destination that has to wait does not begin what its caller has given up", async () => {
+  let began = false;
+  const { world, ask } = await start(async (_, context) => {
+    await world.spawn({ name: "lock" }).timers.sleep(20_000);
+    context.refuseGivenUp();
+    began = true;
+    return {};
+  });
+  const outcome = ask(10_000).catch((error: unknown) => error);
+  await world.advance(30_000);
+  expect(await outcome).toBeInstanceOf(MessagingTimeout);
+  expect(began).toBe(false);
+});
+
+test("a caller that was cut off before it could ask waits no longer for that", async () => {
+  let left: string | undefined;
+  const { world, ask } = await start(async (_, context) => {
+    await world.spawn({ name: "lock" }).timers.sleep(10_000);
+    try {
+      context.refuseGivenUp();
+    } catch (error) {
+      left = String(error);
+    }
+    return {};
+  });
+  world.network.partition(`agent-${SOURCE}`, "control-plane");
+  const outcome = ask(40_000).catch((error: unknown) => error);
+  await world.advance(32_000);
+  world.network.heal(`agent-${SOURCE}`, "control-plane");
+  await world.advance(60_000);
+  expect(await outcome).toBeInstanceOf(MessagingTimeout);
+  expect(left).toMatch(/given up waiting/);
+});
+
+test("an agent whose host another boot holds asks nobody for anything", async () => {
+  const { world, cluster, ask, asked } = await start(async () => ({}));
+  world.network.partition(`agent-${SOURCE}`, "control-plane");
+  const outcome = ask().catch((error: Error) => error.name);
+  await world.advance(15_000);
+  const successor = cluster.agent(SOURCE, { process: "successor" });
+  await world.runUntil(successor.session.acquireLease());
+  world.network.heal(`agent-${SOURCE}`, "control-plane");
+  expect(await world.runUntil(outcome)).toBe("HostLeaseHeld");
+  expect(asked()).toBe(0);
+});
