@@ -95,14 +95,14 @@ export interface ResourceTracker {
   ): Promise<Instance>;
   /**
    * The guest of a live migration runs here now: host, node and compute id := here, together with `changes`, and counted in
-   * the same lock section (spec 6.5 row 8, V20).
-   * @throws UnexpectedTaskState, InstanceNotFound: nothing was written then.
+   * the same lock section (spec 6.5 row 8, V20), if the instance still is on host `source`.
+   * @throws ObjectActionError (`host changed`), UnexpectedTaskState, InstanceNotFound: nothing was written then.
    */
   finishLiveMigration(
     instance: Instance,
     node: string,
     changes: InstanceChanges,
-    expectedTaskState?: readonly (TaskState | null)[],
+    expected: { readonly source: string | null; readonly taskState?: readonly (TaskState | null)[] },
   ): Promise<Instance>;
   /** Recounts one instance after it changed or went; under the lock. */
   updateUsage(instance: Instance, node: string): Promise<void>;

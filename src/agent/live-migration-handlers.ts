@@ -32,9 +32,9 @@ export function liveMigrationHandlers(
   return {
     check_can_live_migrate_destination: (params) => tasks.run(() => live.checkDestination(params)),
     check_can_live_migrate_source: (params) => tasks.run(() => live.checkSource(params)),
-    pre_live_migration: (params) => tasks.run(() => live.preLiveMigration(params)),
-    post_live_migration_at_destination: (params) => done(() => live.postAtDestination(params)),
-    rollback_live_migration_at_destination: (params) => done(() => live.rollBackAtDestination(params)),
+    pre_live_migration: (params, asker) => tasks.run(() => live.preLiveMigration(params, asker)),
+    post_live_migration_at_destination: (params, asker) => done(() => live.postAtDestination(params, asker)),
+    rollback_live_migration_at_destination: (params, asker) => done(() => live.rollBackAtDestination(params, asker)),
     live_migration: (params) => cast("live_migration", params, () => live.liveMigration(params)),
     live_migration_abort: (params) => cast("live_migration_abort", params, () => live.abort(params)),
     live_migration_force_complete: (params) =>

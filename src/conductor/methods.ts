@@ -133,8 +133,9 @@ export interface ConductorMethods extends OperatorMethods {
     Migration
   >;
   /**
-   * Writes that belong together (spec V20, V28, 6.3 row 6): all or none, in this order.
-   * @throws what the single methods throw
+   * Writes that belong together (spec V20, V28, 6.3 row 6): all or none, in this order. `expectedHost` is looked at first: an
+   * instance that is elsewhere is not the caller's, whatever its task state.
+   * @throws ObjectActionError (`host changed`), and what the single methods throw
    */
   save_together: Method<
     {

@@ -53,7 +53,7 @@ export class InstanceOperations implements Operations {
   constructor(given: Omit<OperationParts, "incoming">) {
     const parts = { ...given, incoming: this.incoming };
     this.#parts = parts;
-    this.liveMigrations = new LiveMigrations(parts);
+    this.liveMigrations = new LiveMigrations(parts, this.#locks);
     this.#builds = new TaskQueue(parts.context.config.defaults.maxConcurrentBuilds);
   }
 

@@ -17,6 +17,7 @@ export interface MoveWrite {
   /** As it was read last. */
   readonly instance: Instance;
   readonly changes: InstanceChanges;
+  readonly expectedHost?: string;
   readonly expectedTaskState?: readonly (TaskState | null)[];
   readonly migration: Migration;
   readonly migrationChanges?: MigrationChanges;
@@ -32,7 +33,7 @@ export interface Moved {
 /**
  * Writes both records together and recounts them on this host's nodes in the same lock section (spec V20), as a pass would.
  * A node that is not tracked is no error; a node that cannot be updated is updated by the next pass.
- * @throws UnexpectedTaskState, InstanceNotFound, MigrationNotFound: nothing was written.
+ * @throws ObjectActionError (`host changed`), UnexpectedTaskState, InstanceNotFound, MigrationNotFound: nothing was written.
  */
 export async function saveMove(parts: TrackerParts, write: MoveWrite): Promise<Moved> {
   const { conductor } = parts.context;
@@ -42,6 +43,7 @@ export async function saveMove(parts: TrackerParts, write: MoveWrite): Promise<M
       instance: {
         uuid: write.instance.uuid,
         changes: write.changes,
+        ...(write.expectedHost === undefined ? {} : { expectedHost: write.expectedHost }),
         ...(write.expectedTaskState ? { expectedTaskState: [...write.expectedTaskState] } : {}),
       },
       ...(write.migrationChanges ? { migration: { id: write.migration.id, changes: write.migrationChanges } } : {}),

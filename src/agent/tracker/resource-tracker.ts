@@ -51,6 +51,8 @@ export async function createResourceTracker(context: AgentContext): Promise<Reso
   return new NodeResourceTracker(context, options, configs);
 }
 
+type SavedInstance = NonNullable<ParamsOf<ConductorMethods, "save_together">["instance"]>;
+
 /** Spec 4. What it knows lives in {@link TrackerParts}; what it does is in the files beside this one. */
 export class NodeResourceTracker implements ResourceTracker {
   readonly #parts: TrackerParts;
@@ -135,7 +137,8 @@ export class NodeResourceTracker implements ResourceTracker {
     changes: InstanceChanges = {},
     expectedTaskState?: readonly (TaskState | null)[],
   ): Promise<Instance> {
-    return this.#takeOver(instance, nodeName, changes, expectedTaskState, {
+    const expected = expectedTaskState ? { expectedTaskState: [...expectedTaskState] } : {};
+    return this.#takeOver(instance, nodeName, changes, expected, {
       migration: { id: migration.id, changes: { status: "done" } },
     });
   }
@@ -144,9 +147,10 @@ export class NodeResourceTracker implements ResourceTracker {
     instance: Instance,
     node: string,
     changes: InstanceChanges,
-    expectedTaskState?: readonly (TaskState | null)[],
+    { source, taskState }: { readonly source: string | null; readonly taskState?: readonly (TaskState | null)[] },
   ): Promise<Instance> {
-    return this.#takeOver(instance, node, changes, expectedTaskState, {});
+    const expected = { expectedHost: source, ...(taskState ? { expectedTaskState: [...taskState] } : {}) };
+    return this.#takeOver(instance, node, changes, expected, {});
   }
 
   /** The instance is this node's from now on, and no move leads here any more. */
@@ -154,7 +158,7 @@ export class NodeResourceTracker implements ResourceTracker {
     instance: Instance,
     nodeName: string,
     changes: InstanceChanges,
-    expectedTaskState: readonly (TaskState | null)[] | undefined,
+    expected: Pick<SavedInstance, "expectedHost" | "expectedTaskState">,
     migration: Pick<ParamsOf<ConductorMethods, "save_together">, "migration">,
   ): Promise<Instance> {
     const { lock, nodes, binding, context } = this.#parts;
@@ -171,7 +175,7 @@ export class NodeResourceTracker implements ResourceTracker {
             computeId: node?.row.id ?? null,
             migrationContext: null,
           },
-          ...(expectedTaskState ? { expectedTaskState: [...expectedTaskState] } : {}),
+          ...expected,
         },
         ...migration,
       });

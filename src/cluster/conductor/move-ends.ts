@@ -33,7 +33,7 @@ export class MoveEnds {
     const session = host === null ? undefined : this.#outbox.server(host);
     if (host === null || !session) return;
     session
-      .ask("migration_ended", { params: { instanceUuid, migrationId: id }, meta: { host }, timeout: TIMEOUT })
+      .ask("migration_ended", { params: { instanceUuid, migrationId: id }, meta: { host, timeout: TIMEOUT } })
       .catch((err: unknown) => this.#logger.debug("a destination was not told that a move ended", { err, host }));
   }
 }

@@ -125,6 +125,7 @@ export interface InstanceStore {
     uuid: string,
     changes: InstanceChanges,
     options?: {
+      readonly expectedHost?: string | null;
       readonly expectedTaskState?: readonly (TaskState | null)[];
       readonly expectedVmState?: readonly VmState[];
       readonly ofRequest?: string;

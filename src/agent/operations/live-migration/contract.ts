@@ -1,7 +1,11 @@
 import type { AgentMethods, LiveMigrateData } from "../../../conductor/agent-methods.js";
 import type { ParamsOf } from "../../../conductor/methods.js";
+import type { RequestContext } from "../../../conductor/port.js";
 
 type Request<M extends keyof AgentMethods> = ParamsOf<AgentMethods, M>;
+
+/** Who waits for the answer: asked again when the instance's lock is had, before anything is done. */
+export type Asker = Pick<RequestContext, "refuseGivenUp">;
 
 /** Live migrations in which the host takes part (spec 6.5): S is the source, D the destination. */
 export interface LiveMigrationOperations {
@@ -10,11 +14,11 @@ export interface LiveMigrationOperations {
   /** S, row 4. @throws MigrationPreCheckError */
   checkSource(request: Request<"check_can_live_migrate_source">): Promise<LiveMigrateData>;
   /** D, row 6. */
-  preLiveMigration(request: Request<"pre_live_migration">): Promise<LiveMigrateData>;
+  preLiveMigration(request: Request<"pre_live_migration">, asker: Asker): Promise<LiveMigrateData>;
   /** D, row 8. @throws ObjectActionError when the guest is not here, with `reason: "no guest"` in its data. */
-  postAtDestination(request: Request<"post_live_migration_at_destination">): Promise<void>;
+  postAtDestination(request: Request<"post_live_migration_at_destination">, asker: Asker): Promise<void>;
   /** D. Nothing is done for an instance that is here, or that another migration brings here. */
-  rollBackAtDestination(request: Request<"rollback_live_migration_at_destination">): Promise<void>;
+  rollBackAtDestination(request: Request<"rollback_live_migration_at_destination">, asker: Asker): Promise<void>;
 
   /** The host is source of one now. */
   readonly underWay: boolean;

@@ -1,13 +1,7 @@
 import type { AgentMethods } from "../../../conductor/agent-methods.js";
-import { InvalidMigrationState, ObjectActionError, UnexpectedTaskState } from "../../../conductor/errors.js";
+import { InvalidMigrationState, ObjectActionError, UnexpectedDeletingTaskState } from "../../../conductor/errors.js";
 import type { ParamsOf } from "../../../conductor/methods.js";
-import {
-  FINAL_MIGRATION_STATUSES,
-  type Instance,
-  MIGRATION_STATUSES,
-  type Migration,
-  POWER_STATES,
-} from "../../../conductor/records/index.js";
+import { type Instance, type Migration, POWER_STATES } from "../../../conductor/records/index.js";
 import type { LiveMigrateData } from "../../../virt/move-types.js";
 import { demand, type Message } from "../admission.js";
 import { LOCAL_DISKS } from "../guest-options.js";
@@ -15,6 +9,7 @@ import type { OperationParts } from "../parts.js";
 import { stepList } from "../step-list.js";
 import { NO_GUEST } from "./destination-call.js";
 import { driverData, moveOptions } from "./flow.js";
+import { reasonToKeep } from "./reason-to-keep.js";
 
 type IncomingMethod =
   | "pre_live_migration"
@@ -44,9 +39,10 @@ export const PRE_STEPS = stepList<Incoming<"pre_live_migration">>("pre_live_migr
 export const POST_AT_DESTINATION_STEPS = stepList<Incoming<"post_live_migration_at_destination">>(
   "post_live_migration_at_destination",
   {
-    adopt_guest: async ({ parts, instance, data }) => {
+    adopt_guest: async ({ parts, instance, migration, data }) => {
       const { driver, host } = parts.context;
       if (instance.host === host) return;
+      refuseTaken(instance, migration);
       if ((await driver.powerState(instance)) === POWER_STATES.nostate) {
         throw new ObjectActionError(`host ${host} has no guest of instance ${instance.uuid}`, { reason: NO_GUEST });
       }
@@ -59,15 +55,26 @@ export const POST_AT_DESTINATION_STEPS = stepList<Incoming<"post_live_migration_
   },
 );
 
+/** @throws {InvalidMigrationState} the instance has left the migration's source, so that the guest is somebody else's. */
+function refuseTaken({ uuid, host }: Instance, { id, sourceCompute }: Migration): void {
+  if (host === sourceCompute) return;
+  throw new InvalidMigrationState(
+    `instance ${uuid} is on host ${host}, and not on ${sourceCompute}, from which live migration ${id} brings it: ` +
+      "it has moved on, and is not taken over",
+  );
+}
+
+/** Only from the source, and only while it migrates, or is being deleted: then the delete goes on here, where the guest is. */
 async function takeOver({ context, tracker }: OperationParts, instance: Instance, migration: Migration): Promise<void> {
   const powerState = await context.driver.powerState(instance);
   const node = migration.destNode ?? context.host;
+  const source = migration.sourceCompute;
   try {
-    await tracker.finishLiveMigration(instance, node, { taskState: null, powerState, progress: 0 }, ["migrating"]);
+    const changes = { taskState: null, powerState, progress: 0 };
+    await tracker.finishLiveMigration(instance, node, changes, { source, taskState: ["migrating"] });
   } catch (error) {
-    if (!(error instanceof UnexpectedTaskState)) throw error;
-    // It is being deleted: that goes on here, where the guest is.
-    await tracker.finishLiveMigration(instance, node, { powerState });
+    if (!(error instanceof UnexpectedDeletingTaskState)) throw error;
+    await tracker.finishLiveMigration(instance, node, { powerState }, { source, taskState: ["deleting"] });
   }
 }
 
@@ -76,7 +83,7 @@ export const ROLLBACK_AT_DESTINATION_STEPS = stepList<Incoming<"rollback_live_mi
   {
     remove_guest: async ({ parts, request, instance, migration, data }) => {
       const { context } = parts;
-      const why = await reasonToKeep(parts, instance, migration);
+      const why = await reasonToKeep(parts, migration);
       if (why !== null) {
         context.runtime.logger.warn("what a live migration left here is kept", {
           instance: instance.uuid,
@@ -91,20 +98,6 @@ export const ROLLBACK_AT_DESTINATION_STEPS = stepList<Incoming<"rollback_live_mi
     },
   },
 );
-
-/** The request may be old: it waits for a destination that was away. */
-async function reasonToKeep({ context }: OperationParts, instance: Instance, migration: Migration) {
-  if (instance.deleted !== 0) return null;
-  if (instance.host === context.host) return "the instance is here";
-  const others = await context.conductor.call("migrations_by_filters", {
-    filters: {
-      instanceUuid: instance.uuid,
-      destCompute: context.host,
-      statuses: MIGRATION_STATUSES.filter((status) => !FINAL_MIGRATION_STATUSES.includes(status)),
-    },
-  });
-  return others.some(({ id }) => id !== migration.id) ? "another migration brings the instance here" : null;
-}
 
 /** @throws InstanceNotFound, UnexpectedTaskState: it is not for this host to carry out, or not any more. */
 export async function receive<M extends IncomingMethod>(

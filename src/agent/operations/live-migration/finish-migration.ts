@@ -1,11 +1,12 @@
-import { InstanceNotFound, UnexpectedTaskState } from "../../../conductor/errors.js";
-import type { InstanceChanges } from "../../../conductor/records/index.js";
+import { InstanceNotFound, UnexpectedDeletingTaskState, UnexpectedTaskState } from "../../../conductor/errors.js";
+import type { InstanceChanges, TaskState } from "../../../conductor/records/index.js";
 import { attempt, mustNotUndo } from "../error-wrappers.js";
 import { destroyOptions } from "../guest-options.js";
-import { finishSource } from "../move-allocations.js";
+import { deleteMigration, finishSource } from "../move-allocations.js";
 import { STOP, stepList } from "../step-list.js";
 import { callDestination, callReturningDestination, DestinationFailed } from "./destination-call.js";
 import { type Flow, fieldsOf, moveOptions } from "./flow.js";
+import { reasonToKeep } from "./reason-to-keep.js";
 
 /**
  * Spec 6.5 rows 8 and 9 on the source: the guest runs on the destination. The status is written last, other than upstream:
@@ -25,10 +26,11 @@ export const POST_STEPS = stepList<Flow>("post_live_migration", {
   finish_destination: async (flow) => {
     if (!flow.arrived) await finishDestination(flow);
   },
-  clean_source: async ({ parts: { context }, arrived, instance, data }) => {
-    if (!arrived) return;
-    await attempt(context, instance.uuid, "remove what the guest left here", () =>
-      context.driver.cleanup(instance, destroyOptions(!data.sharedInstanceFiles)),
+  clean_source: async (flow) => {
+    if (!flow.arrived) return;
+    const { parts, instance } = flow;
+    await attempt(parts.context, instance.uuid, "remove what the guest left here", () =>
+      flow.exclusively(() => cleanSource(flow)),
     );
   },
   recount: async ({ parts: { context, tracker }, instance, migration }) => {
@@ -39,7 +41,7 @@ export const POST_STEPS = stepList<Flow>("post_live_migration", {
   release_allocations: async (flow) => {
     if (flow.error) return STOP;
     try {
-      await finishSource(flow.parts, flow, { requestId: flow.requestId });
+      await releaseSource(flow);
       return undefined;
     } catch (error) {
       if (mustNotUndo(error)) throw error;
@@ -56,6 +58,24 @@ export const POST_STEPS = stepList<Flow>("post_live_migration", {
   },
 });
 
+async function cleanSource({ parts, instance, migration, data }: Flow): Promise<void> {
+  const { driver, runtime } = parts.context;
+  const why = await reasonToKeep(parts, migration);
+  if (why === null) {
+    await driver.cleanup(instance, destroyOptions(!data.sharedInstanceFiles));
+    return;
+  }
+  const fields = { ...fieldsOf({ instance, migration }), reason: why };
+  runtime.logger.warn("what a live migration left on its source is kept", fields);
+}
+
+/** An instance that has come back since holds this host's share by itself. */
+async function releaseSource(flow: Flow): Promise<void> {
+  const { parts, instance, migration, requestId } = flow;
+  if (instance.host === parts.context.host) await deleteMigration(parts, migration, { requestId });
+  else await finishSource(parts, flow, { requestId });
+}
+
 /** Row 8; its failure is not the end: the guest is there, so that the records follow it. */
 async function finishDestination(flow: Flow): Promise<void> {
   const { parts, instance, migration, dest, requestId } = flow;
@@ -67,13 +87,14 @@ async function finishDestination(flow: Flow): Promise<void> {
     if (!(error instanceof DestinationFailed)) throw error;
     const current = await parts.context.conductor.call("instance_get", { uuid: instance.uuid });
     if (!current) throw new InstanceNotFound(`instance ${instance.uuid} was deleted while its guest moved to ${dest}`);
-    if (current.host !== dest) {
+    if (current.host === parts.context.host && !(await isOver(flow))) {
       if (flow.patient) throw error;
       await forceToDestination(flow, error);
       return;
     }
     parts.context.runtime.logger.warn("the destination has taken over the instance, but its answer was lost", {
       ...fieldsOf(flow),
+      host: current.host,
       err: error,
     });
   }
@@ -81,20 +102,31 @@ async function finishDestination(flow: Flow): Promise<void> {
   flow.instance = await currentInstance(flow);
 }
 
+/** The instance has gone on to a later move, so that it had arrived, although it may be here again. */
+async function isOver({ parts, instance, migration }: Flow): Promise<boolean> {
+  const filters = { instanceUuid: instance.uuid };
+  const moves = await parts.context.conductor.call("migrations_by_filters", { filters });
+  return moves.some(({ id }) => id > migration.id);
+}
+
 /** Row 8, fail: the source writes what the destination should have written, and counts it no more (V20); it keeps M. */
 async function forceToDestination(flow: Flow, error: DestinationFailed): Promise<void> {
   const { tracker } = flow.parts;
   const { migration, instance } = flow;
   const host = { host: flow.dest, node: migration.destNode, computeId: migration.destComputeId };
-  const move = { instance, migration, migrationChanges: { status: "error" } } as const;
+  const expectedHost = flow.parts.context.host;
+  const move = { instance, migration, migrationChanges: { status: "error" }, expectedHost } as const;
   flow.error = error;
   try {
     const changes: InstanceChanges = { ...host, vmState: "error", taskState: null };
     await tracker.saveMove({ ...move, changes, expectedTaskState: ["migrating"] });
   } catch (failure) {
     if (!(failure instanceof UnexpectedTaskState)) throw failure;
-    // It is being deleted: that goes on where the guest is.
-    await tracker.saveMove({ ...move, changes: host });
+    // It is being deleted, or an operator has reset its state: that goes on where the guest is, and keeps its task_state.
+    const deleting = failure instanceof UnexpectedDeletingTaskState;
+    const changes: InstanceChanges = deleting ? host : { ...host, vmState: "error" };
+    const expectedTaskState = [failure.data.actual as TaskState | null];
+    await tracker.saveMove({ ...move, changes, expectedTaskState });
   }
 }
 

@@ -27,6 +27,8 @@ export interface Flow {
   end: { readonly status: MigrationStatus; readonly vmState?: "error" };
   /** It is recovered: who does not answer is asked again later, and nothing is forced. */
   readonly patient: boolean;
+  /** Runs what must not meet another operation on the instance on this host. */
+  readonly exclusively: <T>(work: () => Promise<T>) => Promise<T>;
   /** The records of the destination's half are written already, or never will be. */
   arrived: boolean;
   /** What has gone wrong on the way to the end. */

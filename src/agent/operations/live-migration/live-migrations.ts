@@ -2,7 +2,7 @@ import type { AgentMethods, LiveMigrateData } from "../../../conductor/agent-met
 import { InstanceNotFound, InvalidMigrationState } from "../../../conductor/errors.js";
 import type { ParamsOf } from "../../../conductor/methods.js";
 import type { Migration } from "../../../conductor/records/index.js";
-import { KeyedLock } from "../../../runtime/keyed-lock.js";
+import type { KeyedLock } from "../../../runtime/keyed-lock.js";
 import { TaskQueue } from "../../../runtime/queue.js";
 import { NotImplemented } from "../../../virt/errors.js";
 import { hasQuirk, requestId as newRequestId } from "../../parts.js";
@@ -11,7 +11,7 @@ import { recordingFault, withActionEvent } from "../error-wrappers.js";
 import type { OperationParts } from "../parts.js";
 import { runSteps, type StepList } from "../step-list.js";
 import { cleanUpChecks, DESTINATION_CHECK_STEPS, type DestinationCheck, preCheck } from "./checks.js";
-import type { LiveMigrationOperations } from "./contract.js";
+import type { Asker, LiveMigrationOperations } from "./contract.js";
 import { ABORT_STEPS, type Control, FORCE_COMPLETE_STEPS, findInstance } from "./control.js";
 import { POST_AT_DESTINATION_STEPS, PRE_STEPS, ROLLBACK_AT_DESTINATION_STEPS, receive } from "./destination.js";
 import { driverData, type Flow } from "./flow.js";
@@ -25,19 +25,24 @@ type Request<M extends keyof AgentMethods> = ParamsOf<AgentMethods, M>;
 /** Milliseconds for which a migration may stay accepted while this process serves: the conductor may be at it still. */
 const ACCEPTED_TOO_LONG = 600_000;
 
-/** Spec 6.5, both sides of one host. None of it holds the instance's lock: a delete does not wait for a copy, but stops it. */
+/**
+ * Spec 6.5, both sides of one host. A copy holds no lock: a delete does not wait for it, but stops it. What the destination
+ * does holds the instance's, as does the source's clean-up: a roll-back waits for the preparation that its source has given
+ * up, and no other operation comes between the look at the records and what is done after it.
+ */
 export class LiveMigrations implements LiveMigrationOperations {
   readonly #parts: OperationParts;
   readonly #queue: TaskQueue;
   readonly #outgoing = new Map<number, OutgoingMigration>();
-  /** By instance, on the destination: a roll-back waits for the preparation that its source has given up. */
-  readonly #destination = new KeyedLock<string>();
+  /** The instances' locks of this host. */
+  readonly #locks: KeyedLock<string>;
   /** When recovery first saw a migration as accepted, by its id; monotonic. */
   readonly #acceptedSince = new Map<number, number>();
   #closed = false;
 
-  constructor(parts: OperationParts) {
+  constructor(parts: OperationParts, locks: KeyedLock<string>) {
     this.#parts = parts;
+    this.#locks = locks;
     this.#queue = new TaskQueue(parts.context.config.defaults.maxConcurrentLiveMigrations);
   }
 
@@ -79,12 +84,13 @@ export class LiveMigrations implements LiveMigrationOperations {
     );
   }
 
-  async preLiveMigration(request: Request<"pre_live_migration">): Promise<LiveMigrateData> {
+  async preLiveMigration(request: Request<"pre_live_migration">, asker: Asker): Promise<LiveMigrateData> {
     const { instanceUuid, migrationId, requestId } = request;
     const parts = this.#for(requestId);
     const event = { instanceUuid, requestId, event: "compute_pre_live_migration" };
-    return this.#destination.run(instanceUuid, () =>
+    return this.#locks.run(instanceUuid, () =>
       withActionEvent(parts.context, event, async () => {
+        asker.refuseGivenUp();
         this.#parts.incoming.begin(migrationId);
         try {
           const incoming = await receive(parts, "pre_live_migration", request);
@@ -98,24 +104,26 @@ export class LiveMigrations implements LiveMigrationOperations {
     );
   }
 
-  async postAtDestination(request: Request<"post_live_migration_at_destination">): Promise<void> {
+  async postAtDestination(request: Request<"post_live_migration_at_destination">, asker: Asker): Promise<void> {
     const { instanceUuid, migrationId, requestId } = request;
     const parts = this.#for(requestId);
     const event = { instanceUuid, requestId, event: "compute_post_live_migration_at_destination" };
-    await this.#destination.run(instanceUuid, () =>
+    await this.#locks.run(instanceUuid, () =>
       withActionEvent(parts.context, event, async () => {
+        asker.refuseGivenUp();
         const incoming = await receive(parts, "post_live_migration_at_destination", request);
         await runSteps(parts, POST_AT_DESTINATION_STEPS, incoming);
       }).finally(() => this.#parts.incoming.end(migrationId)),
     );
   }
 
-  async rollBackAtDestination(request: Request<"rollback_live_migration_at_destination">): Promise<void> {
+  async rollBackAtDestination(request: Request<"rollback_live_migration_at_destination">, asker: Asker): Promise<void> {
     const { instanceUuid, migrationId, requestId } = request;
     const parts = this.#for(requestId);
     const event = { instanceUuid, requestId, event: "compute_rollback_live_migration_at_destination" };
-    await this.#destination.run(instanceUuid, () =>
+    await this.#locks.run(instanceUuid, () =>
       withActionEvent(parts.context, event, async () => {
+        asker.refuseGivenUp();
         const found = await receive(parts, "rollback_live_migration_at_destination", request);
         await runSteps(parts, ROLLBACK_AT_DESTINATION_STEPS, found);
       }).finally(() => this.#parts.incoming.end(migrationId)),
@@ -220,7 +228,7 @@ export class LiveMigrations implements LiveMigrationOperations {
     const parts = this.#for(requestId);
     try {
       await this.#working(migration.instanceUuid, migration.id, (entry) =>
-        recoverMigration(parts, entry, migration, requestId),
+        recoverMigration(parts, { entry, migration, requestId, locks: this.#locks }),
       );
     } catch (err) {
       parts.context.runtime.logger.warn("a live migration that was left halfway is tried again later", {
@@ -270,6 +278,7 @@ export class LiveMigrations implements LiveMigrationOperations {
       outcome: null,
       end: { status: "error" },
       patient: false,
+      exclusively: (work) => this.#locks.run(instance.uuid, work),
       arrived: false,
       error: undefined,
     };

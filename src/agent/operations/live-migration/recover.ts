@@ -1,4 +1,5 @@
 import type { Migration } from "../../../conductor/records/index.js";
+import type { KeyedLock } from "../../../runtime/keyed-lock.js";
 import { NotImplemented } from "../../../virt/errors.js";
 import { attempt } from "../error-wrappers.js";
 import type { OperationParts } from "../parts.js";
@@ -26,9 +27,17 @@ export const unfinishedMigrations = ({ context }: OperationParts): Promise<Migra
  */
 export async function recoverMigration(
   parts: OperationParts,
-  entry: OutgoingMigration,
-  migration: Migration,
-  requestId: string,
+  {
+    entry,
+    migration,
+    requestId,
+    locks,
+  }: {
+    readonly entry: OutgoingMigration;
+    readonly migration: Migration;
+    readonly requestId: string;
+    readonly locks: KeyedLock<string>;
+  },
 ): Promise<void> {
   const { conductor, driver, host } = parts.context;
   entry.phase = "ending";
@@ -49,6 +58,7 @@ export async function recoverMigration(
     outcome: null,
     end: { status: "error" },
     patient: true,
+    exclusively: (work) => locks.run(instance.uuid, work),
     arrived: false,
     error: undefined,
   };

@@ -137,6 +137,7 @@ export const CONDUCTOR_PARAMS: ParamsSchemas<ConductorMethods, ConductorMethod> 
       object({
         uuid,
         changes: instanceChanges,
+        expectedHost: optional(nullable(name)),
         expectedTaskState: optional(listOf(taskState)),
         expectedHost: optional(nullable(name)),
       }),

@@ -7,6 +7,7 @@ import { StubHypervisor } from "../../../fixtures/tracker-driver.js";
 import { type TestAgent, TrackerWorld } from "../../../fixtures/tracker-world.js";
 
 const OURS = "req-ours";
+const WAITS = { refuseGivenUp: () => {} };
 const THEIRS = "req-theirs";
 
 interface Due {
@@ -178,11 +179,11 @@ function deliver({ operations }: TestAgent, method: GatedMethod, { message, vm }
     case "live_migration":
       return live.liveMigration({ ...move, dest: "h2", blockMigration: null, data: {} });
     case "pre_live_migration":
-      return live.preLiveMigration({ ...move, blockMigration: null, data: {} });
+      return live.preLiveMigration({ ...move, blockMigration: null, data: {} }, WAITS);
     case "post_live_migration_at_destination":
-      return live.postAtDestination(move);
+      return live.postAtDestination(move, WAITS);
     case "rollback_live_migration_at_destination":
-      return live.rollBackAtDestination({ ...move, destroyDisks: true, data: {} });
+      return live.rollBackAtDestination({ ...move, destroyDisks: true, data: {} }, WAITS);
     case "live_migration_abort":
       return live.abort(move);
     case "live_migration_force_complete":

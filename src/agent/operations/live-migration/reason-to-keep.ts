@@ -1,0 +1,21 @@
+import { FINAL_MIGRATION_STATUSES, MIGRATION_STATUSES, type Migration } from "../../../conductor/records/index.js";
+import type { OperationParts } from "../parts.js";
+
+const UNFINISHED = MIGRATION_STATUSES.filter((status) => !FINAL_MIGRATION_STATUSES.includes(status));
+
+/**
+ * Why what a live migration left on this host, at either of its ends, is not removed; null: it belongs to nobody. The
+ * instance may have come back, or be on its way, since: asked under its lock, right before the removal.
+ */
+export async function reasonToKeep({ context }: OperationParts, migration: Migration): Promise<string | null> {
+  const { conductor, host } = context;
+  const { instanceUuid } = migration;
+  const instance = await conductor.call("instance_get", { uuid: instanceUuid });
+  if (!instance) return null;
+  if (instance.host === host) return "the instance is here";
+  const moves = await conductor.call("migrations_by_filters", { filters: { instanceUuid, statuses: UNFINISHED } });
+  const other = moves.find(
+    ({ id, sourceCompute, destCompute }) => id !== migration.id && (sourceCompute === host || destCompute === host),
+  );
+  return other ? `this host takes part in ${other.migrationType} ${other.id}, which is ${other.status}` : null;
+}
