@@ -12,14 +12,14 @@ export interface Carrier {
   /** Repeated over connections until it is answered. */
   call(method: string, params: unknown, meta: Meta, options: CallOptions): Promise<unknown>;
   /**
-   * A call of the wire's own on the present link, or the next one when that ends first. Resolves to the monotonic time when
-   * the one that was answered was sent.
+   * A call of the wire's own on the present link, or the next one when that ends first. `sentAt`: monotonic time when the one
+   * that was answered was sent.
    */
   ask<M extends "host_lease" | "host_serve">(
     method: M,
     params: ParamsOf<SessionMethods, M>,
     meta: Meta,
-  ): Promise<number>;
+  ): Promise<{ readonly sentAt: number; readonly result: ResultOf<SessionMethods, M> }>;
   /** A call of the wire's own that has no point without the present link: nothing is done when it ends. */
   tell(method: "host_release" | "host_unserve", host: string): Promise<void>;
   /** Monotonic now. */
@@ -58,6 +58,10 @@ export class AgentSession implements HostSession {
 
   get leaseHeld(): boolean {
     return !this.#fenced || this.#lease.held;
+  }
+
+  get leaseEpoch(): number | null {
+    return this.#lease.epoch;
   }
 
   get leaseLost(): Promise<string> {
@@ -152,8 +156,16 @@ export class AgentSession implements HostSession {
     try {
       if (this.#fenced) {
         const sentAt = this.#carrier.now();
-        await link.request("host_lease", { host: this.host }, { timeout, meta });
-        this.#lease.confirm(sentAt, this.#carrier.leaseTtl);
+        const granted = await link.request("host_lease", { host: this.host }, { timeout, meta });
+        const { epoch } = this.#lease;
+        if (epoch !== null && granted?.epoch !== epoch) {
+          await link.request("host_release", { host: this.host }, { timeout, meta });
+          this.#lease.lose(
+            `another agent may have acted for it since: its lease was given anew, in epoch ${granted?.epoch}; this agent's was ${epoch}`,
+          );
+          return;
+        }
+        this.#lease.grant(sentAt, this.#carrier.leaseTtl, granted);
       }
       if (this.#carrier.inbound.serves(this.host)) {
         await link.request("host_serve", { host: this.host }, { timeout, meta });
@@ -181,8 +193,8 @@ export class AgentSession implements HostSession {
 
   async #askForLease(holderIsDead: string | undefined): Promise<void> {
     const params = holderIsDead === undefined ? { host: this.host } : { host: this.host, holderIsDead };
-    const sentAt = await this.#carrier.ask("host_lease", params, this.#meta({}));
-    this.#lease.confirm(sentAt, this.#carrier.leaseTtl);
+    const { sentAt, result } = await this.#carrier.ask("host_lease", params, this.#meta({}));
+    this.#lease.grant(sentAt, this.#carrier.leaseTtl, result);
   }
 
   #meta({ requestId }: CallOptions): Meta {

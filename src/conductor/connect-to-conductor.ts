@@ -6,7 +6,7 @@ import { ConductorUnreachable, JoinTokenRefused, MessagingTimeout, UnsupportedPr
 import { HostLease } from "./host-lease.js";
 import { Inbound } from "./inbound.js";
 import { Link } from "./link.js";
-import type { ParamsOf } from "./methods.js";
+import type { ParamsOf, ResultOf } from "./methods.js";
 import { conductorUrl, openSocket } from "./open-socket.js";
 import type { CallOptions, ConductorConnection, ConnectionState, HostSession } from "./port.js";
 import { UnansweredCalls } from "./unanswered-calls.js";
@@ -126,13 +126,12 @@ class Connection implements ConductorConnection, Carrier {
     method: M,
     params: ParamsOf<SessionMethods, M>,
     meta: Meta,
-  ): Promise<number> {
+  ): Promise<{ readonly sentAt: number; readonly result: ResultOf<SessionMethods, M> }> {
     for (;;) {
       const link = await this.#usableLink();
       const sentAt = this.now();
       try {
-        await link.request(method, params, { timeout: LINK_TIMEOUT, meta });
-        return sentAt;
+        return { sentAt, result: await link.request(method, params, { timeout: LINK_TIMEOUT, meta }) };
       } catch (error) {
         if (!(error instanceof MessagingTimeout)) {
           throw error;

@@ -3,7 +3,8 @@ import type { Logger } from "../runtime/logger.js";
 import type { Processes } from "../runtime/processes.js";
 import type { Timers } from "../runtime/timers.js";
 import { HostLeaseHeld } from "./errors.js";
-import type { LeaseHolder } from "./wire/session-methods.js";
+import type { ResultOf } from "./methods.js";
+import type { LeaseHolder, SessionMethods } from "./wire/session-methods.js";
 
 /**
  * The holder stops to act when this share of the lease's time has passed since the last renewal that was answered, counted
@@ -27,6 +28,9 @@ export interface LeaseDoors {
 /** Asks the conductor for the lease. @throws {HostLeaseHeld} */
 export type AskForLease = (holderIsDead?: string) => Promise<void>;
 
+/** What the conductor says of a lease that it gives. */
+export type GrantedLease = ResultOf<SessionMethods, "host_lease"> | null;
+
 /** One host's lease as its holder sees it (spec 2.4 G6). */
 export class HostLease {
   readonly #host: string;
@@ -36,6 +40,7 @@ export class HostLease {
   #state: "none" | "held" | "lost" = "none";
   #confirmedAt = 0;
   #ttl = 0;
+  #epoch: number | null = null;
 
   constructor(host: string, doors: LeaseDoors) {
     this.#host = host;
@@ -48,6 +53,11 @@ export class HostLease {
   /** By this process's own monotonic clock. */
   get held(): boolean {
     return this.#state === "held" && this.#doors.clock.monotonic() < this.#confirmedAt + this.#ttl * FENCE;
+  }
+
+  /** Of the lease that was taken last, also when it is lost since. */
+  get epoch(): number | null {
+    return this.#epoch;
   }
 
   /** Taken and not lost, though perhaps not renewed in time. */
@@ -77,7 +87,12 @@ export class HostLease {
     }
   }
 
-  /** The conductor granted or renewed it; `sentAt`: monotonic time when that was asked for. */
+  grant(sentAt: number, ttl: number, granted: GrantedLease): void {
+    this.#epoch = granted?.epoch ?? null;
+    this.confirm(sentAt, ttl);
+  }
+
+  /** The conductor renewed it; `sentAt`: monotonic time when that was asked for. */
   confirm(sentAt: number, ttl: number): void {
     if (this.#state !== "lost") {
       this.#state = "held";

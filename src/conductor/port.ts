@@ -62,6 +62,11 @@ export interface HostSession extends Conductor {
   acquireLease(): Promise<void>;
   /** Whether the lease is held now by this agent's own monotonic clock; nothing is destroyed without it. */
   readonly leaseHeld: boolean;
+  /**
+   * Greater than that of every earlier holder of the host's lease, so that a hypervisor can tell them apart. Null: no lease was
+   * taken, or the conductor is of a release that counts none.
+   */
+  readonly leaseEpoch: number | null;
   /** Resolves when another agent took the host, or the lease could not be renewed in time and was then lost. */
   readonly leaseLost: Promise<string>;
   /**

@@ -41,6 +41,7 @@ const refuse = async (what: string): Promise<never> => {
 export const readOnlySession = (session: HostSession): HostSession => ({
   host: session.host,
   leaseHeld: false,
+  leaseEpoch: null,
   leaseLost: new Promise(() => {}),
   call: (method, params, options) => (READS.has(method) ? session.call(method, params, options) : refuse(method)),
   callAgent: (_host, method) => refuse(method),

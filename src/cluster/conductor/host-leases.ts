@@ -44,24 +44,35 @@ export class HostLeases {
   }
 
   /**
-   * Returns the connection that lost the host by this, if there is one.
+   * Each holder has a greater epoch than those before it; the same boot keeps its own. `loser`: the connection that lost the
+   * host by this, if there is one.
    * @throws {HostLeaseHeld} another boot has it.
    */
-  acquire(host: string, session: Session, agent: AgentIdentity, holderIsDead?: string): Session | undefined {
+  acquire(
+    host: string,
+    session: Session,
+    agent: AgentIdentity,
+    holderIsDead?: string,
+  ): { readonly epoch: number; readonly loser: Session | undefined } {
     const current = this.#holdings.get(host);
     if (current && !this.#mayPass(current, agent, holderIsDead)) {
       throw this.#held(current);
     }
     const now = this.#clock.now();
     const { bootId, pid, machine } = agent;
-    const acquiredAt = current?.lease.bootId === bootId ? current.lease.acquiredAt : now;
-    const lease = { host, bootId, pid, machine, acquiredAt, seenAt: now };
-    this.#store.leases.put(lease);
+    const mine = current?.lease.bootId === bootId;
+    const lease = { host, bootId, pid, machine, acquiredAt: mine ? current.lease.acquiredAt : now, seenAt: now };
+    const { leases } = this.#store;
+    const epoch = this.#store.transaction(() => {
+      leases.put(lease);
+      // A lease of an earlier release has none yet.
+      return (mine && leases.epoch(host)) || leases.nextEpoch(host);
+    });
     this.#holdings.set(host, { lease, session, deadline: 0 });
     this.#onHolder(host, pid);
     const loser = current?.session === session ? undefined : current?.session;
     loser?.notify(LEASE_LOST, { host, reason: `the agent with pid ${pid} and boot id ${bootId} took host ${host}` });
-    return loser;
+    return { epoch, loser };
   }
 
   /** False: that boot did not hold it. */

@@ -12,7 +12,7 @@ const LEASES = tableOf("host_leases", {
   seenAt: time,
 });
 
-/** Table `host_leases` (spec 2.4 G6). */
+/** Tables `host_leases` and `host_epochs` (spec 2.4 G6). */
 export class Leases implements LeaseStore {
   readonly #context: StoreContext;
   readonly #table: Table<HostLease>;
@@ -35,6 +35,26 @@ export class Leases implements LeaseStore {
     sql.transaction(() => {
       sql.run("DELETE FROM host_leases WHERE host = ?", lease.host);
       this.#table.insert(lease);
+    });
+  }
+
+  epoch(host: string): number {
+    const [epoch] = this.#context.sql.get("SELECT epoch FROM host_epochs WHERE host = ?", host) ?? [];
+    return Number(epoch ?? 0);
+  }
+
+  nextEpoch(host: string): number {
+    const { sql, clock } = this.#context;
+    return sql.transaction(() => {
+      // Hypervisors outlive the state of record: one that is made anew must not count from 1 again.
+      const epoch = Math.max(this.epoch(host) + 1, Math.floor(clock.now()));
+      sql.run(
+        "INSERT INTO host_epochs (host, epoch) VALUES (?, ?) ON CONFLICT (host) DO UPDATE SET epoch = ?",
+        host,
+        epoch,
+        epoch,
+      );
+      return epoch;
     });
   }
 

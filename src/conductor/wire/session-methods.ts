@@ -35,7 +35,10 @@ export interface SessionMethods {
       /** Boot id of a holder on the same machine whose process is gone: its lease ends with its connection. */
       holderIsDead?: string;
     },
-    null
+    {
+      /** Greater than that of every earlier holder of the host; the same when one boot takes its lease back. */
+      epoch: number;
+    }
   >;
   host_release: Method<{ host: string }, null>;
   /** Starts to take casts and calls; needs the host's lease unless the caller is unfenced. */

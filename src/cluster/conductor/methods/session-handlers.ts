@@ -32,11 +32,11 @@ export function sessionHandlers(context: SessionContext): MethodTable<SessionMet
     }),
     session_ping: reads(() => null),
     host_lease: reads(({ host, holderIsDead }, { session }) => {
-      const loser = leases.acquire(host, session, identityOf(session), holderIsDead);
+      const { epoch, loser } = leases.acquire(host, session, identityOf(session), holderIsDead);
       if (loser) {
         outbox.unserve(host, loser);
       }
-      return null;
+      return { epoch };
     }),
     host_release: reads(({ host }, { session }) => {
       outbox.unserve(host, session);

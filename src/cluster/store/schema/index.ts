@@ -2,6 +2,7 @@ import { aggregateTables } from "./aggregate-tables.js";
 import type { SchemaStep } from "./apply-schema.js";
 import { computeTables } from "./compute-tables.js";
 import { conductorTables } from "./conductor-tables.js";
+import { hostEpochs } from "./host-epochs.js";
 import { hostMappingRules } from "./host-mapping-rules.js";
 import { taskRequests } from "./task-requests.js";
 
@@ -12,4 +13,5 @@ export const STORE_SCHEMA: readonly SchemaStep[] = [
   { version: 3, name: "aggregates, projects of flavors", sql: aggregateTables },
   { version: 4, name: "hosts are mapped when they get a compute node", sql: hostMappingRules },
   { version: 5, name: "instances know whose their task is, and of an acknowledged delete", sql: taskRequests },
+  { version: 6, name: "epochs of hosts", sql: hostEpochs },
 ];

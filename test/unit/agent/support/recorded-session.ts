@@ -9,6 +9,9 @@ export const recordSession = (session: HostSession, before: BeforeCall, after: B
   get leaseHeld() {
     return session.leaseHeld;
   },
+  get leaseEpoch() {
+    return session.leaseEpoch;
+  },
   leaseLost: session.leaseLost,
   call: async (method, params, options) => {
     await before(session.host, method, params);

@@ -181,6 +181,16 @@ describe("mappings, tasks, messages, leases", () => {
     expect([store.leases.remove("devstack1", "a"), store.leases.remove("devstack1", "b")]).toEqual([false, true]);
     expect(store.leases.get("devstack1")).toBeNull();
   });
+
+  test("2.4 G6 the epochs of a host grow, over its leases and over a state of record that was lost", async () => {
+    const { store, runtime } = await memoryStore();
+    expect(store.leases.epoch("devstack1")).toBe(0);
+    const first = store.leases.nextEpoch("devstack1");
+    const second = store.leases.nextEpoch("devstack1");
+    expect(second).toBeGreaterThan(first);
+    expect(store.leases.epoch("devstack1")).toBe(second);
+    expect(first).toBeGreaterThanOrEqual(runtime.clock.now());
+  });
 });
 
 describe("consumers that are under way", () => {
