@@ -37,6 +37,7 @@ import { parseCpuSet } from "./cpu-set.js";
 import { type DomainState, powerStateOf } from "./domain.js";
 import { DomainStore } from "./domain-store.js";
 import { DomainWatcher } from "./domain-watcher.js";
+import { Fence } from "./fence.js";
 import { Guests, type HypervisorParts } from "./guests.js";
 import { forget } from "./handover.js";
 import { DeviceAssigner, parseDevices } from "./host-devices.js";
@@ -58,6 +59,7 @@ type Options = DriverOperationOptions;
 export class FakeLibvirtDriver implements VirtDriver {
   readonly capabilities: Capabilities = {
     supportsEvacuate: true,
+    supportsFencing: true,
     supportsPcpus: true,
     supportsAttachInterface: true,
     supportsTaggedAttachInterface: true,
@@ -73,6 +75,7 @@ export class FakeLibvirtDriver implements VirtDriver {
   readonly #context: DriverContext;
   readonly #config: FakeLibvirtConfig;
   readonly #folder: HypervisorFolder;
+  readonly #fence: Fence;
   readonly #cpu: CpuModel;
   readonly #store: DomainStore;
   readonly #files: InstanceFiles;
@@ -105,8 +108,9 @@ export class FakeLibvirtDriver implements VirtDriver {
     this.#config = config;
     this.#cpu = CPU_MODELS[config.cpuModel] ?? { arch: "x86_64", vendor: "unknown", features: [] };
     this.#folder = new HypervisorFolder(folderOfConnection(config.connectionUri));
-    this.#store = new DomainStore(this.#folder, context);
-    this.#files = new InstanceFiles(config.instancesPath ?? this.#folder.instances, context.files);
+    this.#fence = new Fence(this.#folder, context);
+    this.#store = new DomainStore(this.#folder, { ...context, files: this.#fence.guests });
+    this.#files = new InstanceFiles(config.instancesPath ?? this.#folder.instances, this.#fence.disks);
     this.#watcher = new DomainWatcher(this.#folder, this.#store, config.stopEventDelay * 1000, context);
     this.#devices = new DeviceAssigner(devices);
     const parts: HypervisorParts = {
@@ -117,6 +121,7 @@ export class FakeLibvirtDriver implements VirtDriver {
       files: this.#files,
       watcher: this.#watcher,
       devices: this.#devices,
+      fence: this.#fence,
     };
     this.#guests = new Guests(parts);
     this.#coldMoves = new ColdMoves(parts, this.#guests);
@@ -134,7 +139,7 @@ export class FakeLibvirtDriver implements VirtDriver {
     });
   }
 
-  async initHost(): Promise<void> {
+  async initHost(options?: Options): Promise<void> {
     const { files, host, logger } = this.#context;
     const wanted = this.#config.hypervisorHostname ?? host;
     const { hostname } = await openHypervisor(this.#folder, wanted, this.#context);
@@ -144,6 +149,8 @@ export class FakeLibvirtDriver implements VirtDriver {
           `the option is ignored. To rename it, edit ${this.#folder.identityFile} while no agent runs`,
       );
     }
+    // Before anything is looked at: what an earlier agent did up to now is seen, and more it does not do.
+    if (options?.epoch !== undefined) await this.#fence.raise(options.epoch);
     await files.makeFolder(this.#folder.domains);
     await files.makeFolder(this.#folder.states);
     await this.#watcher.start();
@@ -197,11 +204,20 @@ export class FakeLibvirtDriver implements VirtDriver {
     await this.#watcher.own(instance.uuid, () => this.#guests.create(instance, options));
   }
 
+  /** What a spawn that was broken off has left: anything but a guest. */
+  async failedSpawnCleanup({ uuid }: Instance): Promise<void> {
+    await this.#watcher.own(uuid, async () => {
+      if (await this.#store.exists(uuid)) return;
+      await this.#store.clearState(uuid);
+      await this.#files.remove(uuid);
+    });
+  }
+
   async destroy({ uuid }: Instance, { destroyDisks, signal }: DestroyOptions): Promise<void> {
     await this.#watcher.own(uuid, async () => {
       if (await this.#store.exists(uuid)) await this.#guests.take(this.#config.delayDestroy, signal);
       await this.#store.undefine(uuid);
-      await forget(uuid, { context: this.#context, folder: this.#folder });
+      await forget(uuid, { fence: this.#fence, folder: this.#folder });
       if (destroyDisks) await this.#files.remove(uuid);
     });
   }

@@ -11,6 +11,7 @@ import type { FakeLibvirtConfig } from "./config.js";
 import type { AssignedDevice, DomainState } from "./domain.js";
 import type { DomainStore } from "./domain-store.js";
 import type { DomainWatcher } from "./domain-watcher.js";
+import type { Fence } from "./fence.js";
 import type { DeviceAssigner } from "./host-devices.js";
 import type { HypervisorFolder } from "./hypervisor.js";
 import type { InstanceFiles } from "./instance-files.js";
@@ -25,6 +26,7 @@ export interface HypervisorParts {
   readonly files: InstanceFiles;
   readonly watcher: DomainWatcher;
   readonly devices: DeviceAssigner;
+  readonly fence: Fence;
 }
 
 interface Definition {

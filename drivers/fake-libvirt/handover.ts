@@ -1,9 +1,9 @@
 import { basename, join } from "node:path";
-import type { DriverContext } from "../../src/virt/index.js";
 import { folderOfConnection } from "./connection-uri.js";
 import type { Domain, DomainState } from "./domain.js";
 import { DomainStore } from "./domain-store.js";
 import { domainFromXml, domainToXml } from "./domain-xml.js";
+import type { Fence } from "./fence.js";
 import type { HypervisorParts } from "./guests.js";
 import { HypervisorFolder } from "./hypervisor.js";
 import { InstanceFiles } from "./instance-files.js";
@@ -40,7 +40,10 @@ export class Handover {
     this.#stored = stored;
     this.#parts = parts;
     this.#paused = paused;
-    this.#there = new DomainStore(new HypervisorFolder(folderOfConnection(stored.destination.uri)), parts.context);
+    this.#there = new DomainStore(new HypervisorFolder(folderOfConnection(stored.destination.uri)), {
+      ...parts.context,
+      files: parts.fence.disks,
+    });
   }
 
   /** Remembers what is to be moved, before anything is. */
@@ -52,7 +55,7 @@ export class Handover {
     parts: HypervisorParts,
   ): Promise<Handover> {
     const stored = { destination, sharedInstanceFiles, state, xml: domainToXml(domain) };
-    await parts.context.files.write(parts.folder.migrationFile(domain.uuid), `${JSON.stringify(stored, null, 2)}\n`);
+    await parts.fence.guests.write(parts.folder.migrationFile(domain.uuid), `${JSON.stringify(stored, null, 2)}\n`);
     return new Handover(domain.uuid, stored, parts, false);
   }
 
@@ -111,15 +114,15 @@ export class Handover {
     if (this.#stored.sharedInstanceFiles) return;
     const { instancesPath } = this.#stored.destination;
     if (instancesPath === this.#parts.files.root) return;
-    await new InstanceFiles(instancesPath, this.#parts.context.files).remove(this.#uuid);
+    await new InstanceFiles(instancesPath, this.#parts.fence.disks).remove(this.#uuid);
   }
 }
 
 export const forget = async (
   uuid: string,
-  { context, folder }: { readonly context: Pick<DriverContext, "files">; readonly folder: HypervisorFolder },
+  { fence, folder }: { readonly fence: Fence; readonly folder: HypervisorFolder },
 ): Promise<void> => {
-  await context.files.remove(folder.migrationFile(uuid));
+  await fence.guests.remove(folder.migrationFile(uuid));
 };
 
 /** Undefined: not one. */

@@ -31,6 +31,9 @@ export class HypervisorFolder {
   get migrations(): string {
     return join(this.path, "migrations");
   }
+  get fences(): string {
+    return join(this.path, "fences");
+  }
   domainFile(uuid: string): string {
     return join(this.domains, `${uuid}.xml`);
   }

@@ -19,7 +19,7 @@ export class Rescue {
 
   /** @throws {GuestNotFound} {@link BuildAbortException} */
   async rescue(instance: Instance, { image, signal }: RescueOptions): Promise<void> {
-    const { store, files, watcher, config, context } = this.#parts;
+    const { store, files, watcher, config, fence } = this.#parts;
     const { uuid } = instance;
     refuseImage(image);
     await watcher.own(uuid, async () => {
@@ -27,8 +27,8 @@ export class Rescue {
       await this.#guests.take(config.delayRescue, signal);
       await this.#guests.state(instance);
       const original = files.disk(uuid, UNRESCUE_XML);
-      const xml = (await context.files.readIfPresent(original)) ?? (await store.xml(uuid)) ?? "";
-      await context.files.write(original, xml);
+      const xml = (await fence.disks.readIfPresent(original)) ?? (await store.xml(uuid)) ?? "";
+      await fence.disks.write(original, xml);
       await files.make(uuid, [{ name: RESCUE_DISK, gib: Math.max(image.minDisk, 1) }]);
       await store.setState(uuid, "shutoff");
       const domain = domainFromXml(xml, uuid);
@@ -40,19 +40,19 @@ export class Rescue {
 
   /** @throws {GuestNotFound} */
   async unrescue(instance: Instance, options?: DriverOperationOptions): Promise<void> {
-    const { store, files, watcher, config, context } = this.#parts;
+    const { store, files, watcher, config, fence } = this.#parts;
     const { uuid } = instance;
     const original = files.disk(uuid, UNRESCUE_XML);
     await watcher.own(uuid, async () => {
       await this.#guests.state(instance);
       await this.#guests.take(config.delayUnrescue, options?.signal);
       await this.#guests.state(instance);
-      const xml = await context.files.readIfPresent(original);
+      const xml = await fence.disks.readIfPresent(original);
       if (xml === undefined) return;
       await store.setState(uuid, "shutoff");
       await store.define(domainFromXml(xml, uuid), "running");
-      await context.files.remove(files.disk(uuid, RESCUE_DISK));
-      await context.files.remove(original);
+      await fence.disks.remove(files.disk(uuid, RESCUE_DISK));
+      await fence.disks.remove(original);
     });
   }
 }

@@ -63,6 +63,7 @@ export async function createView(options: ViewOptions): Promise<AgentView> {
     }),
     {
       permit: (method, instance) => permit(instance ? `${method} the guest of instance ${instance}` : method),
+      epoch: () => session.leaseEpoch,
       observe: (...call) => options.metrics?.driverCall(...call),
       ...(options.faults ? { point: driverFaults(options.faults) } : {}),
     },

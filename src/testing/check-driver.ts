@@ -92,9 +92,10 @@ const orAborted = async (work: Promise<void>, signal: AbortSignal | undefined): 
 };
 
 /** Why a case does not concern the driver; null: it does. */
-const missingFor = async ({ needs = [] }: ContractCase, lab: DriverLab): Promise<string | null> => {
-  if (needs.length === 0) return null;
+const missingFor = async ({ needs = [], capability }: ContractCase, lab: DriverLab): Promise<string | null> => {
+  if (needs.length === 0 && capability === undefined) return null;
   const { host } = await lab.connect();
+  if (capability !== undefined && !host.capabilities[capability]) return `the driver does not say ${capability}`;
   const left = needs.filter((method) => !host.supports(method));
   return left.length === 0 ? null : `the driver has no ${left.join(", ")}`;
 };

@@ -1,3 +1,4 @@
+import type { Capabilities } from "../virt/capabilities.js";
 import type { DriverMethod } from "../virt/driver-methods.js";
 import type { DriverLab } from "./driver-lab.js";
 
@@ -11,6 +12,8 @@ export interface ContractCase {
   readonly rule: string;
   /** Left out by the driver: the case is skipped. Methods that every driver has need not be named. */
   readonly needs?: readonly DriverMethod[];
+  /** The driver does not have it: the case is skipped. */
+  readonly capability?: keyof Capabilities;
   /** Only with an option of the check. */
   readonly option?: "reshape";
   readonly run: (lab: DriverLab) => Promise<void>;

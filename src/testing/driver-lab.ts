@@ -17,6 +17,7 @@ import { Leavings } from "./leavings.js";
 import { DEVICES, flavorOf, frozen, imageOf, instanceOf } from "./objects.js";
 import type { CaseSetUp, CheckDoors, CheckPlace, DriverCheckOptions } from "./options.js";
 import { Sabotage } from "./sabotage.js";
+import { Suspension } from "./suspension.js";
 
 export type HostName = "check-host-1" | "check-host-2";
 
@@ -43,6 +44,7 @@ export interface CheckedHost {
   /** What the author wrote. */
   readonly bare: VirtDriver;
   readonly sabotage: Sabotage;
+  readonly suspension: Suspension;
   readonly leavings: Leavings;
 }
 
@@ -75,16 +77,21 @@ export class DriverLab {
     this.#setUp.catch(() => {});
   }
 
-  /** A new driver on a host, past its `initHost`. */
-  async connect(name: HostName = "check-host-1", config = this.options.config): Promise<CheckedHost> {
+  /** A new driver on a host, past its `initHost`. @param epoch of its lease; null: none is told. */
+  async connect(
+    name: HostName = "check-host-1",
+    config = this.options.config,
+    epoch: number | null = null,
+  ): Promise<CheckedHost> {
     const place: CheckPlace = { host: name, folder: this.#folder };
     const sabotage = new Sabotage();
+    const suspension = new Suspension();
     const leavings = new Leavings();
     let bare: VirtDriver | undefined;
     const definition: DriverDefinition = {
       ...this.#definition,
       create: async (context) => {
-        bare = await this.#definition.create(leavings.over(sabotage.over(context)));
+        bare = await this.#definition.create(leavings.over(suspension.over(sabotage.over(context))));
         return bare;
       },
     };
@@ -95,11 +102,19 @@ export class DriverLab {
       config: configSchema ? compileDriverConfig(configSchema, given) : given,
       ...(await this.#setUp).context?.(place),
     };
-    const host = await createDriverHost(definition, context);
+    const host = await createDriverHost(definition, context, { epoch: () => epoch });
     if (bare === undefined) throw new Error("create returned no driver");
     host.setLifecycleListener(async (event) => void this.events.push(event));
     await host.initHost();
-    const connected = { name, ip: host.getHostIpAddr(), host: this.#watched(host), bare, sabotage, leavings };
+    const connected = {
+      name,
+      ip: host.getHostIpAddr(),
+      host: this.#watched(host),
+      bare,
+      sabotage,
+      suspension,
+      leavings,
+    };
     this.#connected.push(connected);
     return connected;
   }

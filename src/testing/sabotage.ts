@@ -1,7 +1,7 @@
 import type { DriverContext } from "../virt/index.js";
 
 /** What only looks: being killed before it is being killed after what came before. */
-const READS: ReadonlySet<string | symbol> = new Set(["read", "readIfPresent", "list", "stat"]);
+export const CHANGES_NOTHING: ReadonlySet<string | symbol> = new Set(["read", "readIfPresent", "list", "stat"]);
 
 /** Lets a driver's way to the world break at a chosen call: as `kill -9` of the agent does, nothing after that gets out. */
 export class Sabotage {
@@ -36,7 +36,7 @@ export class Sabotage {
         if (typeof member !== "function") return member;
         if (name === "watch") return member.bind(target);
         return (...args: unknown[]) => {
-          if (!this.struck && !READS.has(name)) this.calls += 1;
+          if (!this.struck && !CHANGES_NOTHING.has(name)) this.calls += 1;
           if (this.struck) return Promise.reject(new Error("sabotage: the agent was killed here"));
           return Reflect.apply(member, target, args);
         };

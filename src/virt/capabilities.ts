@@ -4,6 +4,13 @@ import { InvalidDriver } from "./errors.js";
 export interface Capabilities {
   /** Gates the clean-up of evacuated guests and being the target of an evacuation. */
   readonly supportsEvacuate?: boolean;
+  /**
+   * The hypervisor refuses late effects of an agent that has lost the host: from the moment at which `initHost` of a later
+   * agent, told by its greater `epoch`, has returned, it changes no guest for an earlier one, whenever that asked, and the
+   * earlier one's method throws {@link HostEpochOutdated}. Left out: an agent that was suspended in a method, and goes on when
+   * another has the host, may still finish it. Has no trait.
+   */
+  readonly supportsFencing?: boolean;
   readonly hasImagecache?: boolean;
   readonly supportsPcpus?: boolean;
   readonly supportsVtpm?: boolean;
@@ -97,6 +104,7 @@ const NO_CAPABILITIES: Readonly<Required<Capabilities>> = Object.freeze({
     boolean
   >),
   supportsEvacuate: false,
+  supportsFencing: false,
   hasImagecache: false,
   supportsPcpus: false,
   supportsVtpm: false,

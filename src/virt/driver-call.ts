@@ -5,6 +5,7 @@ import { asDriverError } from "./driver-error.js";
 import { DRIVER_METHODS, type DriverMethod } from "./driver-methods.js";
 import { VirtDriverMisbehaved, VirtDriverTimeout } from "./errors.js";
 import { RequestsUnderWay } from "./requests-under-way.js";
+import type { CallOptions } from "./types.js";
 
 /** Milliseconds that a driver has to settle after its signal was aborted. */
 export const DEFAULT_GRACE = 5_000;
@@ -19,6 +20,8 @@ export interface DriverCallOptions {
   readonly grace?: number;
   /** Called before each method that changes guests; throws when the host lease is not held. */
   readonly permit?: (method: DriverMethod, instanceUuid: string | undefined) => void | Promise<void>;
+  /** Of the host's lease; null: there is none. Asked before each call. */
+  readonly epoch?: () => number | null;
   /** Fault points, within the call's time-out: an error takes the driver's place, waiting is the driver's delay. */
   readonly point?: (method: DriverMethod, when: "before" | "after", signal: AbortSignal) => void | Promise<void>;
   /** Told how each call ended, and after how many milliseconds; of which guest it was, if it was of one. */
@@ -59,6 +62,13 @@ export class DriverCaller {
     this.#driver = driver;
     this.#doors = doors;
     this.#options = options;
+  }
+
+  /** What every call's options say besides: for whom, and under which lease. */
+  behalfOf(instanceUuid: string | undefined): Pick<CallOptions, "requestId" | "epoch"> {
+    const requestId = this.requests.of(instanceUuid);
+    const epoch = this.#options.epoch?.() ?? null;
+    return { ...(requestId === undefined ? {} : { requestId }), ...(epoch === null ? {} : { epoch }) };
   }
 
   /**

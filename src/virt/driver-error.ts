@@ -16,6 +16,7 @@ const BY_NAME: ReadonlyMap<string, VirtErrorClass> = new Map<string, VirtErrorCl
   ["PciDeviceNotFoundById", errors.PciDeviceNotFound],
   ["InstanceFaultRollback", errors.InstanceFaultRollback],
   ["MigrationPreCheckError", errors.MigrationPreCheckError],
+  ["HostEpochOutdated", errors.HostEpochOutdated],
   ["InvalidConfiguration", errors.InvalidConfiguration],
   ["ReshapeNeeded", errors.ReshapeNeeded],
   ["ReshapeFailed", errors.ReshapeFailed],

@@ -57,24 +57,19 @@ export class DriverInvoker {
   ): Promise<R> {
     const options = args.at(-1) as DriverOperationOptions | undefined;
     const instanceUuid = uuidOf(args[INSTANCE_SECOND.has(method) ? 1 : 0]);
-    const request = this.#requestOf(instanceUuid);
+    const behalf = this.#caller.behalfOf(instanceUuid);
     return this.#caller.call({
       method,
       instanceUuid,
-      ...request,
+      requestId: behalf.requestId,
       signal: options?.signal,
       invoke: (signal) =>
         Reflect.apply(this.#driver[method] as () => unknown, this.#driver, [
           ...args.slice(0, -1),
-          { ...options, signal, ...request },
+          { ...options, signal, ...behalf },
         ]),
       check: (value) => check(method, value),
     });
-  }
-
-  #requestOf(instanceUuid: string | undefined): Pick<DriverOperationOptions, "requestId"> {
-    const requestId = this.#caller.requests.of(instanceUuid);
-    return requestId === undefined ? {} : { requestId };
   }
 
   /** Returns when the driver has called back. */
@@ -84,15 +79,15 @@ export class DriverInvoker {
     dest: string,
     signal: AbortSignal | undefined,
   ): Promise<void> {
-    const request = this.#requestOf(instance.uuid);
+    const behalf = this.#caller.behalfOf(instance.uuid);
     return this.#caller.call({
       method: "liveMigration",
       instanceUuid: instance.uuid,
-      ...request,
+      requestId: behalf.requestId,
       signal,
       invoke: (stop) =>
         handover.called(
-          (async () => this.#driver.liveMigration?.(instance, dest, { ...handover.optionsFor(stop), ...request }))(),
+          (async () => this.#driver.liveMigration?.(instance, dest, { ...handover.optionsFor(stop), ...behalf }))(),
         ),
       check: this.checks.nothing,
     });

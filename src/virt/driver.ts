@@ -34,7 +34,8 @@ export interface VirtDriver extends MoveMethods {
   readonly rebalancesNodes?: boolean;
 
   /**
-   * Start-up, before anything else. Any error aborts the start.
+   * Start-up, before anything else. Any error aborts the start. A driver that `supportsFencing` makes the hypervisor refuse all
+   * that agents with a smaller `options.epoch` still ask, and throws {@link HostEpochOutdated} where it knows a greater one.
    * @calledBy the start of the agent, before anything else (2.2). No lock.
    */
   initHost(options?: DriverOperationOptions): Promise<void>;

@@ -48,6 +48,10 @@ export class InstanceFaultRollback extends VirtError {
 export class MigrationPreCheckError extends VirtError {
   override readonly name = "MigrationPreCheckError";
 }
+/** Another agent has taken the host since: the hypervisor does nothing more for this one (`supportsFencing`). */
+export class HostEpochOutdated extends VirtError {
+  override readonly name = "HostEpochOutdated";
+}
 export class InvalidConfiguration extends VirtError {
   override readonly name = "InvalidConfiguration";
 }

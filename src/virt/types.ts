@@ -71,6 +71,12 @@ export interface CallOptions {
   readonly signal?: AbortSignal;
   /** `req-…` of the API's request on whose behalf the agent acts; left out where it acts by itself. */
   readonly requestId?: string;
+  /**
+   * Number of the host's lease under which the agent acts, greater than that of every agent that had the host before. It does
+   * not change in an agent's life, and `initHost` is the first to be given it. Left out where the agent has no lease (quirk
+   * `no-host-lease`, dry runs). What a driver does with it: see `supportsFencing`.
+   */
+  readonly epoch?: number;
 }
 
 export interface SpawnOptions extends CallOptions {

@@ -74,7 +74,7 @@ const referenceOf = (members: readonly Member[], tree: readonly Omit<Member, "ca
   return [
     "# Reference of the virt driver contract",
     "",
-    "Made from the contract itself (`src/virt`) by `npx vitest run -u test/unit/driver-reference.test.ts`; a test keeps it true.",
+    "Made from the contract itself (`src/virt`) by `npx vitest run test/unit/driver-reference.test.ts -u`; a test keeps it true.",
     "[first-driver.md](first-driver.md) tells how to begin. Numbers are sections of the [specification](specification/README.md); a driver's duties are its page [8 Drivers](specification/8-drivers.md).",
     "",
     "## Which method is called when",
@@ -115,7 +115,7 @@ const referenceOf = (members: readonly Member[], tree: readonly Omit<Member, "ca
     "|---|---|",
     ...Object.entries(CAPABILITY_TRAITS).map(([capability, trait]) => `| \`${capability}\` | ${trait} |`),
     "",
-    "Without a trait: `supportsEvacuate`, `hasImagecache`, `supportsPcpus`, `supportsVtpm`.",
+    "Without a trait: `supportsEvacuate`, `supportsFencing`, `hasImagecache`, `supportsPcpus`, `supportsVtpm`.",
     "",
     "## Rules that the contract tests hold",
     "",

@@ -22,6 +22,7 @@ export interface Preview {
 const ACTIONS: Readonly<Partial<Record<InitStep["action"]["kind"], string>>> = {
   "complete-partial-deletion": "complete the delete",
   terminate: "delete again",
+  "fail-build": "remove what the build left",
   unpause: "unpause",
   stop: "stop",
   start: "start",
@@ -48,6 +49,9 @@ export async function previewInit(view: AgentView, instance: Instance, preview: 
         break;
       case "save":
         plan(null, action.changes);
+        break;
+      case "fail-build":
+        plan(view.driver.capabilities.supportsFencing ? (ACTIONS[action.kind] ?? null) : null, action.changes);
         break;
       case "reboot":
         plan(`reboot ${action.type}`);

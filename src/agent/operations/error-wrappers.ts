@@ -7,7 +7,7 @@ import {
   UnexpectedTaskState,
 } from "../../conductor/errors.js";
 import type { Instance, InstanceChanges } from "../../conductor/records/index.js";
-import { InstanceFaultRollback, NotImplemented } from "../../virt/errors.js";
+import { HostEpochOutdated, InstanceFaultRollback, NotImplemented } from "../../virt/errors.js";
 import type { AgentContext } from "../contracts.js";
 import { HostLeaseLost } from "../host-lease.js";
 
@@ -141,7 +141,8 @@ export async function addFault(context: AgentContext, instanceUuid: string, erro
 }
 
 /** Without the host's lease another agent may be acting for the instance. */
-export const isLeaseLost = (error: unknown): boolean => error instanceof HostLeaseLost;
+export const isLeaseLost = (error: unknown): boolean =>
+  error instanceof HostLeaseLost || error instanceof HostEpochOutdated;
 
 /**
  * Whether what was done must be left as it is, as after a crash: the lease is lost, or the conductor did not answer and

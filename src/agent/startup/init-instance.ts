@@ -117,6 +117,13 @@ async function carryOut(
         parts.logger.warn(`the instance is left alone: ${action.why}`, { instance: instance.uuid });
       }
       return;
+    case "fail-build":
+      // Without a fence the agent that built it may still be at it.
+      if (parts.driver.capabilities.supportsFencing) {
+        await loggedIfFails(parts.driver.failedSpawnCleanup(instance), "remove what an interrupted build left");
+      }
+      await saveAsFound(parts, instance, action.changes, request);
+      return;
     case "complete-partial-deletion":
       return loggedIfFails(operations.completePartialDeletion(instance), "complete a delete that was interrupted");
     case "terminate":

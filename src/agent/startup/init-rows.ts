@@ -24,6 +24,7 @@ export interface InitFacts {
 export type InitAction =
   | { readonly kind: "leave"; readonly why?: string }
   | { readonly kind: "save"; readonly changes: InstanceChanges }
+  | { readonly kind: "fail-build"; readonly changes: InstanceChanges }
   | { readonly kind: "complete-partial-deletion" }
   | { readonly kind: "terminate" }
   | { readonly kind: "reboot"; readonly type: "SOFT" | "HARD"; readonly pendingHard: boolean }
@@ -71,7 +72,8 @@ const CHANGES: Readonly<Partial<Record<TaskState, StateChangeName>>> = {
 const changeOf = ({ taskState }: Instance): StateChangeName | undefined =>
   taskState === null ? undefined : CHANGES[taskState];
 
-const toError: InitAction = { kind: "save", changes: { vmState: "error", taskState: null } };
+const ERROR = { vmState: "error", taskState: null } as const;
+const toError: InitAction = { kind: "save", changes: ERROR };
 const clearTask: InitAction = { kind: "save", changes: { taskState: null } };
 const taskIn = ({ instance }: InitFacts, tasks: readonly TaskState[]): boolean =>
   instance.taskState !== null && tasks.includes(instance.taskState);
@@ -116,7 +118,7 @@ export const INIT_ROWS: readonly InitRow[] = [
   {
     row: "interrupted build",
     when: (facts) => facts.instance.vmState === "building" || taskIn(facts, BUILD_TASKS),
-    act: () => toError,
+    act: ({ instance }) => (instance.vmState === "building" ? { kind: "fail-build", changes: ERROR } : toError),
     next: "stop",
   },
   {

@@ -125,12 +125,11 @@ export interface InstanceStore {
     uuid: string,
     changes: InstanceChanges,
     options?: {
+      /** Null: none. */
       readonly expectedHost?: string | null;
       readonly expectedTaskState?: readonly (TaskState | null)[];
       readonly expectedVmState?: readonly VmState[];
       readonly ofRequest?: string;
-      /** Null: none. */
-      readonly expectedHost?: string | null;
     },
   ): Instance;
   destroy(uuid: string, options?: { readonly guardHostIsNull?: boolean }): Instance;

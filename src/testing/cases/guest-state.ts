@@ -11,7 +11,7 @@ export const stateName = (state: PowerState): string =>
 export const guestOn = async ({ host }: CheckedHost, instance: Instance): Promise<PowerState | "absent"> =>
   (await host.listInstanceUuids()).includes(instance.uuid) ? host.powerState(instance) : "absent";
 
-const wordFor = (state: PowerState | "absent"): string => (state === "absent" ? "absent" : stateName(state));
+export const wordFor = (state: PowerState | "absent"): string => (state === "absent" ? "absent" : stateName(state));
 
 /** @throws {ContractViolation} */
 export const mustBe = async (

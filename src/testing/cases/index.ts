@@ -1,6 +1,7 @@
 import type { ContractCase } from "../contract-case.js";
 import { COLD_MOVE_CASES } from "./cold-moves.js";
 import { DESTRUCTION_CASES } from "./destruction.js";
+import { FENCING_CASES } from "./fencing.js";
 import { GUEST_CASES } from "./guests.js";
 import { HOST_CASES } from "./host.js";
 import { LIVE_MIGRATION_CASES } from "./live-migration.js";
@@ -21,6 +22,7 @@ export const CONTRACT_CASES: readonly ContractCase[] = [
   ...POWER_CASES,
   ...COLD_MOVE_CASES,
   ...LIVE_MIGRATION_CASES,
+  ...FENCING_CASES,
   ...OTHER_CASES,
   ...PROVIDER_TREE_CASES,
   ...RESHAPE_CASES,

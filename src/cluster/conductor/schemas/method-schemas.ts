@@ -139,7 +139,6 @@ export const CONDUCTOR_PARAMS: ParamsSchemas<ConductorMethods, ConductorMethod> 
         changes: instanceChanges,
         expectedHost: optional(nullable(name)),
         expectedTaskState: optional(listOf(taskState)),
-        expectedHost: optional(nullable(name)),
       }),
     ),
     migration: optional(object({ id, changes: migrationChanges, expectedStatus: optional(listOf(migrationStatus)) })),

@@ -1,4 +1,4 @@
-import { CAPABILITY_TRAITS, type Instance, type ProviderTree } from "../../../../src/virt/index.js";
+import { CAPABILITY_TRAITS, type CallOptions, type Instance, type ProviderTree } from "../../../../src/virt/index.js";
 import { Complaint, type Flaws, nothing } from "./flaw.js";
 
 const OTHER = "66666666-6666-4666-8666-666666666666";
@@ -10,6 +10,9 @@ const EVERYTHING = {
 
 /** Sections 8.1, 8.4, 8.5 and 3.3. */
 export const HOST_FLAWS: Flaws = {
+  "late-effects": (right) => ({
+    initHost: async ({ epoch: _epoch, ...options }: CallOptions = {}) => right.initHost(options),
+  }),
   "nodes-are-listed": () => {
     let calls = 0;
     return { getAvailableNodes: async () => [`node-${calls++}`] };

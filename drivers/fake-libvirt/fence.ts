@@ -1,0 +1,140 @@
+import { basename, dirname, join } from "node:path";
+import { FileFailure, type Files, HostEpochOutdated, type Random } from "../../src/virt/index.js";
+import type { HypervisorFolder } from "./hypervisor.js";
+
+const EPOCH = /^\d+$/;
+/** Where texts wait for their turn. */
+const WRITTEN = "written";
+
+/**
+ * Keeps what an agent does late, after another has taken its host, from the hypervisor. Each agent of a host has a folder of
+ * its own, named by the epoch of its lease; the next one takes it away. What makes, changes or removes a guest goes by a
+ * rename from or to that folder, so that no agent can have looked too early, wherever it was suspended. Without an epoch
+ * nothing is kept from anybody.
+ */
+export class Fence {
+  /** For guests: what is written appears, and what is removed vanishes, only if the epoch has not passed by then. */
+  readonly guests: Files;
+  /** For disks and other hypervisors, which may be on another file system: the epoch is looked at right before. */
+  readonly disks: Files;
+  readonly #folder: string;
+  readonly #host: string;
+  readonly #files: Files;
+  readonly #random: Random;
+  #epoch: number | undefined;
+
+  constructor(folder: HypervisorFolder, { host, files, random }: { host: string; files: Files; random: Random }) {
+    this.#folder = join(folder.fences, encodeURIComponent(host).replace(/^\./, "%2E"));
+    this.#host = host;
+    this.#files = files;
+    this.#random = random;
+    this.guests = this.#fenced({
+      write: (path, text) => this.#put(path, text),
+      remove: (path) => this.#take(path),
+    });
+    this.disks = this.#fenced({});
+  }
+
+  /** From now on agents with a smaller epoch do nothing more. @throws {HostEpochOutdated} there is one with a greater. */
+  async raise(epoch: number): Promise<void> {
+    this.#epoch = epoch;
+    await this.#files.makeFolder(this.#own);
+    // Looked at after it was made: of two that raise it at a time, one sees the other.
+    await this.#refuse().catch(async (error: unknown) => {
+      await this.#files.remove(this.#own);
+      throw error;
+    });
+    for (const name of await this.#files.list(this.#folder)) {
+      if (name === String(epoch)) continue;
+      // A folder may be filled while it is removed; renamed, nobody finds it any more.
+      const gone = EPOCH.test(name) ? `passed-${name}-${this.#random.hex(4)}` : name;
+      if (gone !== name) await this.#moved(join(this.#folder, name), join(this.#folder, gone));
+      await this.#files.remove(join(this.#folder, gone));
+    }
+  }
+
+  get #own(): string {
+    return join(this.#folder, String(this.#epoch));
+  }
+
+  #fenced(own: Partial<Files>): Files {
+    const files = this.#files;
+    const checked =
+      <Args extends readonly unknown[]>(change: (...args: Args) => Promise<void>) =>
+      async (...args: Args): Promise<void> => {
+        await this.#refuse();
+        await change(...args);
+      };
+    const { write = files.write.bind(files), remove = files.remove.bind(files) } = own;
+    return {
+      read: (path) => files.read(path),
+      readIfPresent: (path) => files.readIfPresent(path),
+      list: (path) => files.list(path),
+      stat: (path) => files.stat(path),
+      watch: (folder, listener) => files.watch(folder, listener),
+      write: checked(write),
+      remove: checked(remove),
+      create: checked((path: string, text: string) => files.create(path, text)),
+      append: checked((path: string, text: string) => files.append(path, text)),
+      truncate: checked((path: string, bytes: number) => files.truncate(path, bytes)),
+      rename: checked((from: string, to: string) => files.rename(from, to)),
+      makeFolder: checked((path: string) => files.makeFolder(path)),
+    };
+  }
+
+  /** @throws {HostEpochOutdated} */
+  async #refuse(): Promise<void> {
+    const epoch = this.#epoch;
+    if (epoch === undefined) return;
+    const names = await this.#files.list(this.#folder);
+    const highest = Math.max(...names.filter((name) => EPOCH.test(name)).map(Number));
+    if (highest === epoch) return;
+    throw new HostEpochOutdated(
+      `the hypervisor refuses what an agent of host ${this.#host} asks in epoch ${epoch}: it has heard of epoch ` +
+        `${Number.isFinite(highest) ? highest : "none"} (${this.#folder}), so that another agent has the host now; ` +
+        "stop this one",
+    );
+  }
+
+  async #put(path: string, text: string): Promise<void> {
+    if (this.#epoch === undefined) return this.#files.write(path, text);
+    const name = `${basename(path)}-${this.#random.hex(4)}`;
+    // Written elsewhere first: to write into the own folder would make it anew.
+    const written = join(this.#folder, WRITTEN, name);
+    await this.#files.makeFolder(dirname(path));
+    await this.#files.create(written, text);
+    try {
+      await this.#rename(written, join(this.#own, name));
+      await this.#rename(join(this.#own, name), path);
+    } catch (error) {
+      await this.#files.remove(written);
+      throw error;
+    }
+  }
+
+  async #take(path: string): Promise<void> {
+    if (this.#epoch === undefined) return this.#files.remove(path);
+    if (!(await this.#files.stat(path))) return;
+    const taken = join(this.#own, `${basename(path)}-${this.#random.hex(4)}`);
+    await this.#rename(path, taken);
+    await this.#files.remove(taken);
+  }
+
+  /** From or to the own folder. @throws {HostEpochOutdated} it is gone. */
+  async #rename(from: string, to: string): Promise<void> {
+    if (await this.#moved(from, to)) return;
+    await this.#refuse();
+    throw new FileFailure(from, "ENOENT", "rename");
+  }
+
+  /** False: one of the two folders, or the file, is not there. */
+  async #moved(from: string, to: string): Promise<boolean> {
+    try {
+      await this.#files.rename(from, to);
+      return true;
+    } catch (error) {
+      if (error instanceof FileFailure && error.code === "ENOENT") return false;
+      throw error;
+    }
+  }
+}
