@@ -117,8 +117,8 @@ export function createReportClient(options: ReportClientOptions): ReportClient {
     removeProviderTreeFromInstanceAllocation: (consumer, root, { retry, ...context }) =>
       editor.removeTree(consumer, root, retry, context),
     deleteAllocation: (consumer, { force, ...context }) => safe.run(() => deleter.delete(consumer, force, context)),
-    moveAllocations: (source, target, { targetDeleted, ...context } = {}) =>
-      safe.run(() => mover.move(source, target, targetDeleted, context)),
+    moveAllocations: (source, target, { targetDeleted, keep = new Set<string>(), ...context } = {}) =>
+      safe.run(() => mover.move({ source, target, keep }, targetDeleted, context)),
 
     getProviderTraits: async (uuid, context = {}) => {
       const { value, generation } = await readTraits(http, uuid, context);

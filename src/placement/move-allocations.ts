@@ -13,7 +13,14 @@ import type { PlacementHttp } from "./placement-http.js";
 import { AGAIN, type ConflictRetries } from "./retries.js";
 import type { RequestContext } from "./types.js";
 
-/** Hands everything that one consumer holds to another in one write (spec 5.6). */
+interface Handover {
+  readonly source: string;
+  readonly target: string;
+  /** Providers whose part stays the source's. */
+  readonly keep: ReadonlySet<string>;
+}
+
+/** Hands what one consumer holds to another in one write (spec 5.6). */
 export class AllocationMover {
   readonly #http: PlacementHttp;
   readonly #retries: ConflictRetries;
@@ -28,12 +35,11 @@ export class AllocationMover {
   }
 
   async move(
-    source: string,
-    target: string,
+    { source, target, keep }: Handover,
     targetDeleted: (() => Promise<boolean>) | undefined,
     context: RequestContext,
   ): Promise<boolean> {
-    const moved = await this.#retries.run(() => this.#attempt(source, target, context), context.signal);
+    const moved = await this.#retries.run(() => this.#attempt({ source, target, keep }, context), context.signal);
     if (moved && targetDeleted && (await targetDeleted())) {
       this.#logger.warn("the instance was deleted while allocations were moved to it: they are deleted again", {
         consumer: target,
@@ -43,10 +49,12 @@ export class AllocationMover {
     return moved ?? false;
   }
 
-  async #attempt(source: string, target: string, context: RequestContext): Promise<boolean | typeof AGAIN> {
+  async #attempt({ source, target, keep }: Handover, context: RequestContext): Promise<boolean | typeof AGAIN> {
     const from = await readConsumer(this.#http, source, context);
     const to = await readConsumer(this.#http, target, context);
-    if (holdsNothing(from)) {
+    const kept = Object.fromEntries(Object.entries(from.allocations).filter(([provider]) => keep.has(provider)));
+    const moved = Object.fromEntries(Object.entries(from.allocations).filter(([provider]) => !keep.has(provider)));
+    if (Object.keys(moved).length === 0) {
       // Moved already, by an earlier attempt whose answer was lost; or there was nothing to move.
       return !holdsNothing(to);
     }
@@ -54,8 +62,8 @@ export class AllocationMover {
       ...context,
       version: CONSUMER_GENERATION_VERSION,
       body: {
-        [source]: consumerToWire(rewriteOf(from, {})),
-        [target]: consumerToWire({ ...rewriteOf(from, from.allocations), consumerGeneration: to.consumerGeneration }),
+        [source]: consumerToWire(rewriteOf(from, kept)),
+        [target]: consumerToWire({ ...rewriteOf(from, moved), consumerGeneration: to.consumerGeneration }),
       },
     });
     if (answer.ok) {

@@ -124,12 +124,16 @@ export interface ReportClient {
    * *Safe.* Everything that `source` holds becomes `target`'s, whose own is overwritten; done already: true.
    * `targetDeleted` is asked after the move: true deletes the target's allocation again (bug 1848343, the OPT of
    * `resurrect-deleted-allocations`).
+   * `keep` names providers whose part stays the source's.
    * @throws AllocationMoveFailed on a consumer generation conflict, ConsumerAllocationRetrievalFailed
    */
   moveAllocations(
     source: string,
     target: string,
-    options?: RequestContext & { readonly targetDeleted?: () => Promise<boolean> },
+    options?: RequestContext & {
+      readonly targetDeleted?: () => Promise<boolean>;
+      readonly keep?: ReadonlySet<string>;
+    },
   ): Promise<boolean | null>;
 
   // ── single providers ─────────────────────────────────────────────────────────────────────────────────────────────

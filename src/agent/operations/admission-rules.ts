@@ -76,11 +76,11 @@ export const ADMISSION_RULES: Readonly<Record<GatedMethod, AdmissionRule>> = {
     tasks: ["resize_migrated"],
     migration: { part: "destination", statuses: ["post-migrating"] },
   },
-  // It has no task_state of its own: the status is what the request has set.
+  // It has no task_state of its own: the status is what the request has set. Of one in error the leftovers are removed.
   confirm_resize: {
     instance: "anywhere",
     tasks: "any",
-    migration: { part: "source", statuses: ["finished", "confirming"] },
+    migration: { part: "source", statuses: ["finished", "confirming", "error"] },
   },
   revert_resize: {
     instance: "here",

@@ -1,9 +1,9 @@
 import { InstanceNotFound } from "../../../conductor/errors.js";
-import { POWER_STATES } from "../../../conductor/records/index.js";
+import { FINAL_MIGRATION_STATUSES, MIGRATION_STATUSES, POWER_STATES } from "../../../conductor/records/index.js";
 import { isLeaseLost, mustNotUndo, withActionEvent } from "../error-wrappers.js";
 import { finishSource, type Move } from "../move-allocations.js";
 import type { OperationParts } from "../parts.js";
-import { runSteps, stepList } from "../step-list.js";
+import { runSteps, STOP, stepList } from "../step-list.js";
 import { failMove, type MoveProgress, type MoveRequest, withoutOldVmState } from "./move-request.js";
 
 /** Spec 6.3 "Confirm", on the source: what may fail. */
@@ -36,11 +36,38 @@ export const SETTLE_CONFIRMED = stepList<MoveProgress>("settle_confirmed", {
   },
 });
 
+/** Of a move that was ended when its instance was evacuated from the destination: what is left here is nobody's. */
+export const CLEAN_UP_SOURCE = stepList<MoveProgress>("clean_up_source", {
+  accept: async ({ parts, move }) => {
+    const { conductor, host, runtime } = parts.context;
+    const { uuid: instanceUuid, host: now } = move.instance;
+    const statuses = MIGRATION_STATUSES.filter((status) => !FINAL_MIGRATION_STATUSES.includes(status));
+    const filters = { instanceUuid, destCompute: host, statuses };
+    const comes = now === host || (await conductor.call("migrations_by_filters", { filters })).length > 0;
+    if (!comes) return undefined;
+    runtime.logger.warn("what a move left here is kept: the instance is here, or on its way", {
+      instance: instanceUuid,
+      migration: move.migration.id,
+    });
+    return STOP;
+  },
+  confirm_migration: async ({ parts, move }) => {
+    await parts.context.driver.confirmMigration(move.migration, move.instance, { network: [] });
+  },
+  recount: async ({ parts, move }) => {
+    await parts.tracker.updateAvailableResourceForNode(move.migration.sourceNode ?? "");
+  },
+});
+
 /** @throws what went wrong; the instance is then in error, without what it held on the source if that could be removed. */
 export async function confirmResize(parts: OperationParts, request: MoveRequest, move: Move): Promise<void> {
   const progress: MoveProgress = { parts, request, move };
   const { instanceUuid, requestId } = request;
   await withActionEvent(parts.context, { instanceUuid, requestId, event: "compute_confirm_resize" }, async () => {
+    if (move.migration.status === "error") {
+      await runSteps(parts, CLEAN_UP_SOURCE, progress);
+      return;
+    }
     let failure: { readonly error: unknown } | null = null;
     try {
       if (!(await runSteps(parts, CONFIRM_RESIZE, progress))) return;

@@ -63,7 +63,7 @@ async function giveBack(parts: TaskParts, move: Move): Promise<boolean> {
       instance: move.instance.uuid,
       migration: move.migration.uuid,
     });
-    return !(move.held === "replace" || (move.held === null && move.restarted));
+    return !(move.held === "replace" || move.held === "double" || (move.held === null && move.restarted));
   }
 }
 

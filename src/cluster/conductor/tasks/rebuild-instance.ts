@@ -5,12 +5,13 @@ import {
   type Migration,
   type VmState,
 } from "../../../conductor/records/index.js";
-import { AllocationUpdateFailed, PlacementError } from "../../../placement/errors.js";
+import { AllocationMoveFailed, AllocationUpdateFailed, PlacementError } from "../../../placement/errors.js";
 import { claimSelection } from "../../scheduler/claim.js";
 import { NoValidHost } from "../../scheduler/errors.js";
 import type { Task } from "../task.js";
 import type { TaskContext } from "../task-runner.js";
 import { withActionEvent } from "./action-event.js";
+import { endOvertakenMoves } from "./end-overtaken-moves.js";
 import { endOperation, messageOf, RecordMissing } from "./faults.js";
 import { releaseUnfinishedClaims } from "./release-unfinished-claims.js";
 import type { TaskParts } from "./task-parts.js";
@@ -38,10 +39,13 @@ async function evacuate(parts: TaskParts, task: RebuildTask, context: TaskContex
   const event = { instanceUuid: instance.uuid, event: "rebuild_server", requestId: task.requestId };
   await withActionEvent(store, event, async (fail) => {
     try {
+      await endOvertakenMoves(parts, instance, task.requestId);
       if (context.restarted) await releaseUnfinishedClaims(parts, instance, task.requestId);
+      // Its flavor may be another's than before.
+      const current = store.instances.get(instance.uuid) ?? instance;
       const destination = task.forced
-        ? await claimForced(parts, task, instance)
-        : await claimScheduled(parts, task, instance);
+        ? await claimForced(parts, task, current)
+        : await claimScheduled(parts, task, current);
       if (handOver(parts, task, migration, destination, context)) return;
       await takeBack(parts, task, instance);
       giveWay(parts, task, context);
@@ -206,7 +210,7 @@ function endEvacuation(parts: TaskParts, task: RebuildTask, error: unknown, cont
 
 function vmStateAfter({ forced }: RebuildTask, instance: Instance | null, error: unknown): VmState | null {
   const unchanged = instance?.vmState ?? "error";
-  if (error instanceof AllocationUpdateFailed) return "error";
+  if (error instanceof AllocationUpdateFailed || error instanceof AllocationMoveFailed) return "error";
   if (error instanceof NoValidHost) return forced ? unchanged : "error";
   // Upstream leaves row 2b's in `accepted` and `rebuilding` for ever, and feeds the restarted source with it (3.3 GAP-c).
   if (error instanceof RecordMissing) return forced ? unchanged : "error";

@@ -17,7 +17,7 @@ export interface Move {
   readonly requestId: string;
   /** An earlier run of the flow may have claimed a destination. */
   readonly restarted: boolean;
-  /** What {@link secureSourceHalf} answered; null before that. With `replace` the source's half is the migration's. */
+  /** What {@link secureSourceHalf} answered; null before that. With `sum` alone the source's half is not the migration's. */
   held: ScheduleRequest["held"] | null;
 }
 
@@ -36,7 +36,12 @@ async function secure(parts: TaskParts, move: Move): Promise<ScheduleRequest["he
   const { store, placement } = parts;
   const { instance, migration, requestId } = move;
   const ofMigration = await placement.getAllocationsForConsumer(migration.uuid, { requestId });
-  if (Object.keys(ofMigration.allocations).length > 0) return "replace";
+  if (Object.keys(ofMigration.allocations).length > 0) {
+    const { allocations } = await placement.getAllocationsForConsumer(instance.uuid, { requestId });
+    if (residues(store, instance, allocations).size === 0) return "replace";
+    await releaseUnfinishedClaims(parts, instance, requestId, migration);
+    return "double";
+  }
   if (moveStrategy(store) === "doubled") {
     // What an earlier run claimed would be added to.
     if (move.restarted) await dropDestinations(parts, move);
@@ -46,13 +51,25 @@ async function secure(parts: TaskParts, move: Move): Promise<ScheduleRequest["he
   const source = sourceNode(store, instance);
   // Nothing to keep for the way back: created by something that does not know Placement, or healed away.
   if (source === undefined || !holdsAnyOf(allocations, source)) return "replace";
-  const moved = await placement.moveAllocations(instance.uuid, migration.uuid, { requestId });
+  const keep = residues(store, instance, allocations);
+  const moved = await placement.moveAllocations(instance.uuid, migration.uuid, { requestId, keep });
   if (moved !== true) {
     throw new NoValidHost(
       `Unable to replace instance claim on source host ${instance.host} node ${instance.node} by one of the migration.`,
     );
   }
-  return "replace";
+  // What a dead host keeps until its agent has come back and cleaned up is not the move's to take along (V12).
+  return keep.size > 0 ? "double" : "replace";
+}
+
+/** Of what is held: nodes of hosts from which the instance was evacuated, and that have not cleaned up since. */
+function residues(store: TaskParts["store"], { uuid, host }: Instance, held: Allocations): ReadonlySet<string> {
+  const left = store.migrations
+    .byFilters({ instanceUuid: uuid, migrationTypes: ["evacuation"], statuses: ["done"] })
+    .map(({ sourceCompute }) => sourceCompute)
+    .filter((source) => source !== host);
+  const nodes = store.computeNodes.byUuids(Object.keys(held)).filter((node) => left.includes(node.host));
+  return new Set(nodes.map((node) => node.uuid));
 }
 
 /**

@@ -1,0 +1,86 @@
+import {
+  FINAL_MIGRATION_STATUSES,
+  flavorColumns,
+  type Instance,
+  type InstanceChanges,
+  type Migration,
+} from "../../../conductor/records/index.js";
+import { AllocationMoveFailed } from "../../../placement/errors.js";
+import { restoreSourceHalf } from "./source-half.js";
+import type { TaskParts } from "./task-parts.js";
+
+/**
+ * An evacuation ends the moves that its dead host was in the middle of; nobody else would. As after a move that failed: before
+ * the instance became the destination's, the source's half is its again; from then on it stays the destination's, and what
+ * is left on the source is removed by that host, when it is back. May be repeated.
+ * @throws {AllocationMoveFailed} the source's half could not be given back
+ */
+export async function endOvertakenMoves(parts: TaskParts, instance: Instance, requestId: string): Promise<void> {
+  const moves = parts.store.migrations
+    .byFilters({ instanceUuid: instance.uuid, migrationTypes: ["migration", "resize", "live-migration"] })
+    .filter(({ status }) => !FINAL_MIGRATION_STATUSES.includes(status));
+  for (const migration of moves) {
+    const arrived = migration.destCompute === instance.host && migration.sourceCompute !== instance.host;
+    parts.logger.warn(`${migration.migrationType} ${migration.id} is ended: its instance is evacuated`, {
+      instance: instance.uuid,
+      host: instance.host,
+      status: migration.status,
+      request_id: requestId,
+    });
+    if (arrived) await dropSource(parts, instance, migration, requestId);
+    else await takeSourceBack(parts, instance, migration, requestId);
+    parts.store.transaction(() => {
+      parts.store.migrations.save(migration.id, { status: "error" });
+      parts.store.instances.save(instance.uuid, afterMove(instance, arrived));
+      if (!arrived) restoreSpec(parts, instance);
+      castCleanUp(parts, migration, arrived, requestId);
+    });
+  }
+}
+
+/** `doubled`: the instance itself holds the source's half. */
+async function dropSource(parts: TaskParts, instance: Instance, migration: Migration, requestId: string) {
+  const { store, placement } = parts;
+  if (await placement.deleteAllocation(migration.uuid, { force: true, requestId })) return;
+  const source = store.computeNodes.getByHostAndNode(migration.sourceCompute ?? "", migration.sourceNode ?? "");
+  if (source === null) return;
+  const { allocations } = await placement.getAllocationsForConsumer(instance.uuid, { requestId });
+  if (allocations[source.uuid] === undefined) return;
+  await placement.removeProviderTreeFromInstanceAllocation(instance.uuid, source.uuid, { retry: true, requestId });
+}
+
+async function takeSourceBack(parts: TaskParts, instance: Instance, migration: Migration, requestId: string) {
+  const flavor = instance.newFlavor ?? instance.flavor;
+  const move = { instance, migration, flavor, requestId, restarted: true, held: null };
+  if (await restoreSourceHalf(parts, move)) return;
+  throw new AllocationMoveFailed(migration.uuid, instance.uuid, "Placement refused it; evacuate the server again");
+}
+
+function afterMove(instance: Instance, arrived: boolean): InstanceChanges {
+  const { old_vm_state: _, resize_disk_info: _info, ...systemMetadata } = instance.systemMetadata;
+  return {
+    ...(arrived ? flavorColumns(instance.newFlavor ?? instance.flavor) : {}),
+    oldFlavor: null,
+    newFlavor: null,
+    migrationContext: null,
+    systemMetadata,
+  };
+}
+
+function restoreSpec({ store }: TaskParts, { uuid, flavor }: Instance): void {
+  const spec = store.requests.spec(uuid);
+  if (spec !== null) store.requests.saveSpec({ ...spec, flavor });
+}
+
+/** The other host of the move; one that is away gets it when it is back. Files that both hosts may see are kept. */
+function castCleanUp({ bus }: TaskParts, migration: Migration, arrived: boolean, requestId: string): void {
+  const { id: migrationId, instanceUuid, migrationType, sourceCompute, destCompute } = migration;
+  const message = { instanceUuid, migrationId, requestId };
+  const live = migrationType === "live-migration";
+  if (arrived && !live && sourceCompute !== null) bus.cast(sourceCompute, "confirm_resize", message, requestId);
+  if (!arrived && live && destCompute !== null) {
+    const data = { sharedInstanceFiles: true };
+    const params = { ...message, destroyDisks: false, data };
+    bus.cast(destCompute, "rollback_live_migration_at_destination", params, requestId);
+  }
+}

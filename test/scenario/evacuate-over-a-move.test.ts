@@ -1,0 +1,130 @@
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { FINAL_MIGRATION_STATUSES, type MigrationStatus } from "../../src/conductor/records/index.js";
+import type { VirtualRuntime } from "../../src/runtime/virtual/index.js";
+import { VirtualCloud } from "../fixtures/virtual-cloud.js";
+
+const HOSTS = ["devstack1", "devstack2", "devstack3"];
+
+let cloud: VirtualCloud;
+let id: string;
+const processes = new Map<string, VirtualRuntime>();
+
+const act = (body: object) => cloud.compute("POST", `/servers/${id}/action`, body, "2.79");
+const instance = () => cloud.store.instances.get(id);
+const moves = () => cloud.store.migrations.byFilters({ instanceUuid: id });
+const latest = () => moves().at(-1);
+
+/** Hosts that have a guest, or files of one. */
+async function traces(): Promise<string[]> {
+  const found: string[] = [];
+  for (const host of HOSTS) {
+    for (const part of ["domains", "instances"]) {
+      const names = await cloud.runtime.files.list(`/hypervisors/${host}/${part}`);
+      if (names.some((name) => name.startsWith(id))) found.push(`${host}/${part}`);
+    }
+  }
+  return found;
+}
+
+/** Names of the hosts on which the consumer holds something. */
+async function held(consumer: string): Promise<string[]> {
+  const { allocations } = (await cloud.placement("GET", `/allocations/${consumer}`)).json;
+  return cloud.store.computeNodes.byUuids(Object.keys(allocations as object)).map(({ host }) => host);
+}
+
+async function service(host: string, down: boolean): Promise<void> {
+  const { services } = (await cloud.compute("GET", `/os-services?host=${host}&binary=nova-compute`)).json;
+  const [found] = services as { id: string }[];
+  await cloud.compute("PUT", `/os-services/${found?.id}`, { forced_down: down });
+}
+
+async function start(host: string): Promise<void> {
+  processes.set(host, (await cloud.agent(host)).runtime);
+}
+
+async function dies(host: string): Promise<void> {
+  processes.get(host)?.kill();
+  await service(host, true);
+}
+
+async function evacuated(): Promise<void> {
+  await act({ evacuate: { host: "devstack3" } });
+  await cloud.serverIs(id, (server) => server?.["OS-EXT-SRV-ATTR:host"] === "devstack3" && server.status === "ACTIVE");
+}
+
+/** One guest, one allocation, no move that has not ended. */
+async function isWhole(host: string): Promise<void> {
+  expect(await traces()).toEqual([`${host}/domains`, `${host}/instances`]);
+  expect(await held(id)).toEqual([host]);
+  for (const { uuid, status } of moves()) {
+    expect(FINAL_MIGRATION_STATUSES).toContain(status);
+    expect(await held(uuid)).toEqual([]);
+  }
+}
+
+beforeEach(async () => {
+  cloud = await VirtualCloud.open();
+  for (const host of HOSTS) await start(host);
+  const server = { name: "vm1", flavorRef: "1", imageRef: await cloud.image(), networks: "none", host: "devstack1" };
+  id = String(((await cloud.compute("POST", "/servers", { server })).json.server as { id: string }).id);
+  await cloud.serverIs(id, (found) => found?.status === "ACTIVE");
+});
+afterEach(() => cloud.close());
+
+describe("6.7 an evacuation over a running move ends it", () => {
+  const reaches = (status: MigrationStatus) => cloud.world.runUntil(() => latest()?.status === status);
+
+  test.each<[string, object, MigrationStatus]>([
+    ["cold migration", { migrate: { host: "devstack2" } }, "pre-migrating"],
+    ["cold migration", { migrate: { host: "devstack2" } }, "migrating"],
+    ["resize", { resize: { flavorRef: "2" } }, "pre-migrating"],
+    ["resize", { resize: { flavorRef: "2" } }, "migrating"],
+    ["live migration", { "os-migrateLive": { host: "devstack2", block_migration: "auto" } }, "accepted"],
+    ["live migration", { "os-migrateLive": { host: "devstack2", block_migration: "auto" } }, "preparing"],
+  ])("%s (%o), %s: its source dies", async (_, body, status) => {
+    await act(body);
+    await reaches(status);
+    expect(instance()?.host).toBe("devstack1");
+    await dies("devstack1");
+    await evacuated();
+    await start("devstack1");
+    await cloud.world.advance(120_000);
+    await isWhole("devstack3");
+    expect(instance()).toMatchObject({ taskState: null, oldFlavor: null, newFlavor: null });
+    expect(instance()?.flavor.flavorid).toBe("1");
+  });
+
+  test.each([
+    ["the source is there", false],
+    ["the source is away, and comes back later", true],
+  ])("cold migration, post-migrating: its destination dies, and %s", async (_, away) => {
+    await act({ migrate: { host: "devstack2" } });
+    await reaches("post-migrating");
+    await dies("devstack2");
+    if (away) await dies("devstack1");
+    expect(instance()?.host).toBe("devstack2");
+    await evacuated();
+    if (away) await start("devstack1");
+    await start("devstack2");
+    await cloud.world.advance(120_000);
+    await isWhole("devstack3");
+  });
+});
+
+test("V12 a server that was evacuated and is resized before the dead host is back: that host keeps its own part", async () => {
+  await dies("devstack1");
+  await act({ evacuate: { host: "devstack2" } });
+  await cloud.serverIs(id, (server) => server?.["OS-EXT-SRV-ATTR:host"] === "devstack2" && server.status === "ACTIVE");
+  await act({ resize: { flavorRef: "2" } });
+  await cloud.serverIs(id, (server) => server?.status === "VERIFY_RESIZE");
+  expect(await held(latest()?.uuid ?? "")).toEqual(["devstack2"]);
+  expect((await held(id)).sort()).toEqual(["devstack1", "devstack3"]);
+  await start("devstack1");
+  await cloud.world.advance(60_000);
+  expect(await held(latest()?.uuid ?? "")).toEqual(["devstack2"]);
+  expect(await held(id)).toEqual(["devstack3"]);
+  await act({ confirmResize: null });
+  await cloud.serverIs(id, (server) => server?.status === "ACTIVE");
+  await cloud.world.advance(10_000);
+  await isWhole("devstack3");
+});
