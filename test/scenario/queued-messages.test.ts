@@ -66,8 +66,8 @@ describe("a message that waits for a host from which its instance is evacuated",
       await isOn("devstack1", "SHUTOFF");
     }
     first.kill();
-    await act(name === "rebuild" ? { rebuild: { imageRef: await cloud.image() } } : body);
     await forcedDown("devstack1", true);
+    await act(name === "rebuild" ? { rebuild: { imageRef: await cloud.image() } } : body);
     await act({ evacuate: { host: "devstack2" } });
     await isOn("devstack2", status);
     await cloud.agent("devstack1");
@@ -84,6 +84,18 @@ describe("a message that waits for a host from which its instance is evacuated",
     await isOn("devstack1", status);
     await cloud.world.advance(30_000);
     expect(await guests()).toEqual([guest, "none"]);
+  });
+
+  test("start is done when the host comes back before anybody evacuates it", async () => {
+    await act({ "os-stop": null });
+    await isOn("devstack1", "SHUTOFF");
+    first.kill();
+    await forcedDown("devstack1", true);
+    await act({ "os-start": null });
+    await cloud.agent("devstack1");
+    await isOn("devstack1", "ACTIVE");
+    await cloud.world.advance(30_000);
+    expect(await guests()).toEqual(["running", "none"]);
   });
 
   /** The action of the message. */

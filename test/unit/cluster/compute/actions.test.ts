@@ -164,10 +164,29 @@ describe("power", () => {
     expect(world.casts).toEqual([]);
   });
 
-  test("the host is down: 409", async () => {
+  test.each<[unknown, Partial<NewInstance>, string]>([
+    [{ "os-start": null }, { vmState: "stopped" }, "start_instance"],
+    [{ "os-stop": null }, {}, "stop_instance"],
+    [{ reboot: { type: "HARD" } }, {}, "reboot_instance"],
+    [{ pause: null }, {}, "pause_instance"],
+    [{ unpause: null }, { vmState: "paused" }, "unpause_instance"],
+    [{ suspend: null }, {}, "suspend_instance"],
+    [{ resume: null }, { vmState: "suspended" }, "resume_instance"],
+    [{ rescue: {} }, {}, "rescue_instance"],
+    [{ shelve: null }, {}, "shelve_instance"],
+    [{ shelveOffload: null }, { vmState: "shelved" }, "shelve_offload_instance"],
+  ])("%j of a server whose host is down is accepted, and waits for it", async (body, changes, method) => {
     fence("devstack1");
-    const reply = await act(world.server("devstack1"), { "os-stop": null });
+    const reply = await act(world.server("devstack1", changes), body);
+    expect([200, 202]).toContain(reply.status);
+    expect(world.casts).toMatchObject([{ host: "devstack1", method }]);
+  });
+
+  test.each([{ migrate: null }, { resize: { flavorRef: "2" } }])("%j needs the host: 409", async (body) => {
+    fence("devstack1");
+    const reply = await act(world.server("devstack1"), body);
     expect([reply.status, reply.message]).toEqual([409, "Service is unavailable at this time."]);
+    expect(world.casts).toEqual([]);
   });
 
   test("a cast that cannot be stored undoes the rest", async () => {

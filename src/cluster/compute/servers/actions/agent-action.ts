@@ -10,7 +10,7 @@ import {
   type AllowedStates,
   anyBody,
   recordAction,
-  requireAgent,
+  requireHost,
   requireState,
   type ServerAction,
 } from "./server-action.js";
@@ -50,7 +50,7 @@ export const agentAction = (options: AgentActionOptions): ServerAction => {
       require(call, policy);
       refuseLocked(call, instance);
       requireState(instance, verb, states);
-      const host = requireAgent(deps, instance);
+      const host = requireHost(instance);
       begin(deps, call, instance, { taskState: options.taskState, ...options.changes }, verb);
       deps.bus.cast(host, method, { instanceUuid: instance.uuid, requestId: call.requestId }, call.requestId);
       return { status: 202 };

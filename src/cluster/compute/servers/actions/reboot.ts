@@ -2,7 +2,7 @@ import { requireMember } from "../../api/policy.js";
 import { schemas } from "../../api/validate.js";
 import { findInstance, refuseLocked } from "../find-server.js";
 import { begin } from "./agent-action.js";
-import { type AllowedStates, requireAgent, requireState, type ServerAction } from "./server-action.js";
+import { type AllowedStates, requireHost, requireState, type ServerAction } from "./server-action.js";
 
 interface RebootBody {
   readonly reboot: { readonly type: string };
@@ -52,7 +52,7 @@ export const reboot: ServerAction = {
     requireMember(call, "os_compute_api:servers:reboot");
     refuseLocked(call, instance);
     requireState(instance, "reboot", type === "HARD" ? HARD : SOFT);
-    const host = requireAgent(deps, instance);
+    const host = requireHost(instance);
     begin(deps, call, instance, { taskState: type === "HARD" ? "rebooting_hard" : "rebooting" }, "reboot");
     bus.cast(host, "reboot_instance", { instanceUuid: instance.uuid, type, requestId: call.requestId }, call.requestId);
     return { status: 202 };

@@ -22,7 +22,7 @@ import { findInstance, refuseLocked } from "../find-server.js";
 import { ServerView } from "../server-view.js";
 import { refuseUnhonoured } from "../unhonoured-specs.js";
 import { begin } from "./agent-action.js";
-import { requireAgent, requireState, type ServerAction } from "./server-action.js";
+import { requireHost, requireState, type ServerAction } from "./server-action.js";
 
 interface RebuildBody {
   readonly rebuild: {
@@ -70,7 +70,7 @@ export const rebuild: ServerAction = {
     requireMember(call, "os_compute_api:servers:rebuild");
     refuseLocked(call, instance);
     requireState(instance, "rebuild", { vm: ["active", "stopped", "error"] });
-    const host = requireAgent(deps, instance);
+    const host = requireHost(instance);
     const properties = deps.imageProperties(wanted.imageRef);
     if (properties === undefined) throw badRequest("Cannot find image for rebuild");
     refuseUnhonoured(instance.flavor, properties);

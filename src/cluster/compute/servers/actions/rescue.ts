@@ -5,7 +5,7 @@ import { schemas } from "../../api/validate.js";
 import { generatePassword } from "../create-server.js";
 import { findInstance, refuseLocked } from "../find-server.js";
 import { agentAction, begin } from "./agent-action.js";
-import { requireAgent, requireState, type ServerAction } from "./server-action.js";
+import { requireHost, requireState, type ServerAction } from "./server-action.js";
 
 interface RescueBody {
   readonly rescue: { readonly adminPass?: string; readonly rescue_image_ref?: string } | null;
@@ -36,7 +36,7 @@ export const rescue: ServerAction = {
     requireMember(call, "os_compute_api:os-rescue");
     refuseLocked(call, instance);
     requireState(instance, "rescue", { vm: ["active", "stopped", "error"] });
-    const host = requireAgent(deps, instance);
+    const host = requireHost(instance);
     const image = wanted?.rescue_image_ref;
     if (image !== undefined && deps.imageProperties(image) === undefined)
       throw badRequest(`Image ${image} could not be found.`);

@@ -47,9 +47,15 @@ export const requireState = (instance: Instance, verb: string, { vm, task = [nul
   if (task && !task.includes(instance.taskState)) refuse("task_state", instance.taskState);
 };
 
-/** The host of the instance, whose agent has to be up. @throws {Fault} 409 */
-export const requireAgent = (deps: ComputeDeps, { host, uuid }: Instance): string => {
+/** The host of the instance. Its agent may be down: it is told when it is back, if the request is still wanted then. @throws {Fault} 409 */
+export const requireHost = ({ host, uuid }: Instance): string => {
   if (host === null) throw conflict(`Instance ${uuid} is not ready`);
+  return host;
+};
+
+/** For a move: its agent has to be up. @throws {Fault} 409 */
+export const requireAgent = (deps: ComputeDeps, instance: Instance): string => {
+  const host = requireHost(instance);
   const service = deps.store.services.getByHost(host, "nova-compute");
   if (!service || !isUp(deps, service)) throw conflict("Service is unavailable at this time.");
   return host;

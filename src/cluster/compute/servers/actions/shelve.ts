@@ -7,7 +7,7 @@ import { HOSTNAME, NAME } from "../../api/schema-parts.js";
 import { type Schema, schemas } from "../../api/validate.js";
 import { findInstance, refuseLocked } from "../find-server.js";
 import { agentAction, begin } from "./agent-action.js";
-import { anyBody, requireAgent, requireState, type ServerAction } from "./server-action.js";
+import { anyBody, requireHost, requireState, type ServerAction } from "./server-action.js";
 
 /** Spec 6.6. Without a disk of its own there is nothing to keep: it is offloaded at once. */
 export const shelve: ServerAction = {
@@ -18,7 +18,7 @@ export const shelve: ServerAction = {
     requireMember(call, "os_compute_api:os-shelve:shelve");
     refuseLocked(call, instance);
     requireState(instance, "shelve", { vm: ["active", "stopped", "paused", "suspended"] });
-    const host = requireAgent(deps, instance);
+    const host = requireHost(instance);
     const { uuid: instanceUuid, imageRef } = instance;
     const { requestId } = call;
     if (imageRef === "") {

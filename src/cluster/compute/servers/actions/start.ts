@@ -1,7 +1,7 @@
 import { requireMember } from "../../api/policy.js";
 import { findInstance, refuseLocked } from "../find-server.js";
 import { begin } from "./agent-action.js";
-import { anyBody, requireAgent, requireState, type ServerAction } from "./server-action.js";
+import { anyBody, requireHost, requireState, type ServerAction } from "./server-action.js";
 
 export const start: ServerAction = {
   name: "os-start",
@@ -12,7 +12,7 @@ export const start: ServerAction = {
     requireMember(call, "os_compute_api:servers:start");
     refuseLocked(call, instance);
     requireState(instance, "start", { vm: ["stopped"] });
-    const host = requireAgent(deps, instance);
+    const host = requireHost(instance);
     begin(deps, call, instance, { taskState: "powering-on" }, "start");
     const params = { instanceUuid: instance.uuid, requestId: call.requestId };
     bus.cast(host, "start_instance", params, call.requestId);
