@@ -27,15 +27,24 @@ export interface VirshDoors {
 
 /** What a person can do to the guests of a hypervisor behind the agent's back. Domains are named by name, uuid or id. */
 export class Virsh {
+  readonly #connection: string;
+  readonly #files: Files;
+  readonly #folder: HypervisorFolder;
   readonly #store: DomainStore;
 
   /** @throws {InvalidConfiguration} */
   constructor(connection: string, doors: VirshDoors) {
-    this.#store = new DomainStore(new HypervisorFolder(folderOfConnection(connection)), doors);
+    this.#connection = connection;
+    this.#files = doors.files;
+    this.#folder = new HypervisorFolder(folderOfConnection(connection));
+    this.#store = new DomainStore(this.#folder, doors);
   }
 
-  /** Domains that are not shut off; with `all` those too. Sorted by name. */
+  /** Domains that are not shut off; with `all` those too. Sorted by name. @throws {VirshError} there is no hypervisor. */
   async list(options: { readonly all?: boolean } = {}): Promise<readonly VirshRow[]> {
+    if ((await this.#files.stat(this.#folder.path))?.kind !== "folder") {
+      throw new VirshError(`${NOT_CONNECTED}: there is no hypervisor at ${this.#connection}`);
+    }
     const rows: VirshRow[] = [];
     for (const [uuid, state] of await this.#store.states()) {
       if (!options.all && !isActive(state)) continue;
@@ -70,6 +79,20 @@ export class Virsh {
     return this.#change(domain, "running", ["paused"], "domain is not paused");
   }
 
+  /** Removes a domain that is shut off, not its disks. @throws {VirshError} it is not: there are no transient domains here. */
+  async undefine(domain: string): Promise<string> {
+    const uuid = await this.#find(domain);
+    const state = (await this.#store.state(uuid)) ?? this.#missing(domain);
+    if (isActive(state)) {
+      throw new VirshError(
+        `Failed to undefine domain '${domain}'\nerror: Requested operation is not valid: cannot undefine a domain that is ` +
+          `${STATE_TEXTS[state]} here; virsh destroy ${domain} first`,
+      );
+    }
+    await this.#store.undefine(uuid);
+    return uuid;
+  }
+
   /** @throws {VirshError} */
   async dumpxml(domain: string): Promise<string> {
     const uuid = await this.#find(domain);
@@ -96,6 +119,9 @@ export class Virsh {
     throw new VirshError(`failed to get domain '${domain}'; virsh list --all shows what there is`);
   }
 }
+
+/** How virsh begins when it has no hypervisor. */
+export const NOT_CONNECTED = "failed to connect to the hypervisor";
 
 const NOT_RUNNING = "domain is not running";
 

@@ -11,6 +11,7 @@ import {
   SCHEDULER_OPTIONS,
   WORKAROUND_OPTIONS,
 } from "./sections/service-options.js";
+import { unusedOptions } from "./unused-options.js";
 
 /** Every option that the agent and its built-in drivers know. */
 export const NOVA_OPTIONS = {
@@ -44,7 +45,8 @@ export function compileNovaConfig(
   for (const [section, options] of Object.entries(driverSections)) {
     table[section] = { ...options, ...table[section] };
   }
-  return compileConfig(table as typeof NOVA_OPTIONS, sources, place);
+  const compiled = compileConfig(table as typeof NOVA_OPTIONS, sources, place);
+  return { ...compiled, warnings: [...compiled.warnings, ...unusedOptions(compiled)] };
 }
 
 /** What a configuration is made of when nobody says anything. */

@@ -1,5 +1,5 @@
+import { didYouMean } from "../runtime/did-you-mean.js";
 import type { ConfigSources } from "./config-sources.js";
-import { didYouMean } from "./did-you-mean.js";
 import type { OptionTable, SectionTable } from "./option.js";
 
 /** The texts that count for one option. */
@@ -11,7 +11,7 @@ export interface RawValue {
 }
 
 export interface ConfigWarning {
-  /** `path:line` or the environment variable. */
+  /** `path:line`, the environment variable or the command-line option. */
   readonly origin: string;
   readonly message: string;
 }
@@ -29,9 +29,17 @@ export class RawValues {
     this.#table = new Map(Object.entries(table));
     this.#takeFiles(sources);
     this.#takeEnvironment(sources.environment);
+    this.#takeCommandLine(sources.commandLine);
+  }
+
+  #takeCommandLine(commandLine: ConfigSources["commandLine"]): void {
     const given = new Set<string>();
-    for (const { section, option, value, flag } of sources.commandLine) {
-      const key = keyOf(section, option);
+    for (const { section, option, value, flag } of commandLine) {
+      const name = normalizeSection(section);
+      if (!this.#isKnown(name, option, flag)) {
+        continue;
+      }
+      const key = keyOf(name, option);
       const earlier = given.has(key) ? (this.#values.get(key)?.texts ?? []) : [];
       given.add(key);
       this.#values.set(key, { texts: [...earlier, value], origin: flag });
@@ -50,7 +58,7 @@ export class RawValues {
     for (const file of files) {
       for (const { section, path, line } of file.sections) {
         if (!this.#table.has(normalizeSection(section))) {
-          this.#warn(`${path}:${line}`, `unknown section [${section}]`, didYouMean(section, this.#table.keys()), "[]");
+          this.#warnOfSection(section, `${path}:${line}`);
         }
       }
       for (const { section, option, value, path, line } of file.assignments) {
@@ -61,12 +69,8 @@ export class RawValues {
 
   #takeAssignment(section: string, option: string, value: string, origin: string): void {
     const name = normalizeSection(section);
-    const options = this.#table.get(name);
-    if (!options) {
-      return;
-    }
-    if (!Object.hasOwn(options, option)) {
-      this.#warn(origin, `unknown option ${option} in section [${name}]`, didYouMean(option, Object.keys(options)), "");
+    // Of an unknown section its head has been told.
+    if (!this.#table.has(name) || !this.#isKnown(name, option, origin)) {
       return;
     }
     const key = keyOf(name, option);
@@ -92,6 +96,29 @@ export class RawValues {
         this.#warn(name, "unknown option in the environment", didYouMean(name, known.keys()), "");
       }
     }
+  }
+
+  /** False, with a warning: no table has it. */
+  #isKnown(section: string, option: string, origin: string): boolean {
+    const options = this.#table.get(section);
+    if (options === undefined) {
+      this.#warnOfSection(section, origin);
+      return false;
+    }
+    const isKnown = Object.hasOwn(options, option);
+    if (!isKnown) {
+      this.#warn(
+        origin,
+        `unknown option ${option} in section [${section}]`,
+        didYouMean(option, Object.keys(options)),
+        "",
+      );
+    }
+    return isKnown;
+  }
+
+  #warnOfSection(section: string, origin: string): void {
+    this.#warn(origin, `unknown section [${section}]`, didYouMean(section, this.#table.keys()), "[]");
   }
 
   #warn(origin: string, what: string, suggestion: string | undefined, [open = "", close = ""]: string): void {

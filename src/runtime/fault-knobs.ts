@@ -1,3 +1,4 @@
+import { didYouMean } from "./did-you-mean.js";
 import type { FaultAction } from "./faults.js";
 
 export type FaultKind = FaultAction["kind"];
@@ -48,11 +49,11 @@ export const faultTable = (points: readonly FaultPoint[]): FaultTable =>
 export const parseKnob = (text: string, table: FaultTable): FaultKnob => {
   const [point = "", setting, ...more] = text.split("=");
   const known = table.get(point);
-  if (!known) throw new InvalidFault(`there is no fault point ${point || "without a name"}. ${pointsOf(table)}`);
+  if (!known) throw unknownPoint(point, table);
   const fail = (): never => {
     throw new InvalidFault(
       `${point} cannot be ${setting ? `set to ${setting}` : "set to nothing"}; expected ${point}=` +
-        `${known.kinds.map((kind) => FAULT_SYNTAX[kind]).join(" or ")}. ${FAULT_LANGUAGE}` +
+        `${known.kinds.map((kind) => syntaxOf(kind, known)).join(" or ")}. ${FAULT_LANGUAGE}` +
         (known.errors && known.kinds.includes("fail") ? `; Error is one of ${known.errors.join(", ")}` : ""),
     );
   };
@@ -65,6 +66,18 @@ export const parseKnob = (text: string, table: FaultTable): FaultKnob => {
   if (count === undefined || rest.length > 0 || (action.kind === "partition" && times !== undefined)) return fail();
   return { point, action, times: count };
 };
+
+/** A point that no table has: the one that was meant, where that can be guessed, else all that there are. */
+export const unknownPoint = (point: string, table: FaultTable): InvalidFault => {
+  const near = didYouMean(point, table.keys());
+  const help =
+    near === undefined ? pointsOf(table) : `Did you mean ${near}? \`compute-cluster fault points\` lists all`;
+  return new InvalidFault(`there is no fault point ${point || "without a name"}. ${help}`);
+};
+
+/** How a kind is written at this point: steps fail with one error only. */
+const syntaxOf = (kind: FaultKind, { errors }: FaultPoint): string =>
+  kind === "fail" && errors === undefined ? "fail[:TIMES]" : FAULT_SYNTAX[kind];
 
 /** The knob as {@link parseKnob} reads it. */
 export const formatKnob = ({ point, action, times }: FaultKnob): string => {
@@ -94,8 +107,9 @@ const wrapped = (words: readonly string[]): string => {
 /** All points and what each takes, for a person. */
 export const pointsOf = (table: FaultTable): string => {
   const bySyntax = new Map<string, string[]>();
-  for (const { point, kinds } of table.values()) {
-    const syntax = kinds.map((kind) => FAULT_SYNTAX[kind]).join(" | ");
+  for (const known of table.values()) {
+    const { point, kinds } = known;
+    const syntax = kinds.map((kind) => syntaxOf(kind, known)).join(" | ");
     bySyntax.set(syntax, [...(bySyntax.get(syntax) ?? []), point]);
   }
   const listed = (points: readonly string[]) =>

@@ -56,13 +56,21 @@ describe("faults on purpose", () => {
   });
 
   it("that do not exist are refused with the list of those that do, and nothing is set", async () => {
-    const refused = await fault("set", "devstack1", "driver.spawn=fail", "driver.spwan=fail");
-    expect(refused.code).toBe(2);
-    expect(refused.text).toContain("there is no fault point driver.spwan");
+    const near = await fault("set", "devstack1", "driver.spawn=fail", "driver.spwan=fail");
+    expect(near.text).toContain("there is no fault point driver.spwan. Did you mean driver.spawn?");
+    const refused = await fault("set", "devstack1", "driver.spawn=fail", "nonsense=fail");
+    expect([near.code, refused.code]).toEqual([2, 2]);
     for (const point of ["driver.finishMigration", "placement.put", "conductor", "agent.prep_resize."]) {
       expect(refused.text).toContain(point);
     }
+    for (const command of ["list", "clear"]) {
+      const unknown = await fault(command, "devstakc1");
+      expect(unknown).toMatchObject({ code: 2, text: expect.stringMatching(/there is no host devstakc1 in/) });
+    }
+    await fault("set", "devstack1", "conductor=partition:30s");
     expect(await fault("clear", "devstack1", "nonsense")).toMatchObject({ code: 2 });
+    expect(await rows()).toMatchObject([{ knob: "conductor=partition:30s", used: null }]);
+    await fault("clear", "devstack1");
     expect(await rows()).toEqual([]);
   });
 });

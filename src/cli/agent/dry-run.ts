@@ -17,6 +17,7 @@ export const printDryRun = async (options: AgentCommandOptions): Promise<number>
   const logger = createNodeLogger({ level: options.debug === true ? "debug" : "warn", format: options.logFormat });
   const runtime = createNodeRuntime({ logger });
   const { compiled, driver, driverConfig, configFiles, directory } = await loadConfig(options, runtime.files);
+  for (const { message } of compiled.warnings) terminal.complain(`warning: ${message}`);
   const { config } = compiled;
   const abort = new AbortController();
   process.once("SIGINT", () => abort.abort());

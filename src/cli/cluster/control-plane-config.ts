@@ -6,6 +6,7 @@ import type { ControlPlaneOptions } from "../../cluster/control-plane.js";
 import { OLDEST_SUPPORTED_SERVICE_VERSION } from "../../conductor/records/index.js";
 import { type CommandLineValue, readConfigSources } from "../../config/config-sources.js";
 import { compileNovaConfig } from "../../config/nova-config.js";
+import { unusedOptions } from "../../config/unused-options.js";
 import type { Runtime } from "../../runtime/runtime.js";
 
 /** What nova.conf says to the control plane; flags win over files. */
@@ -45,7 +46,11 @@ export const controlPlaneConfig = async (
     environment: process.env,
     commandLine: commandLine(flags),
   });
-  const { config } = compileNovaConfig(sources, { stateDir: place.stateDir, hostname: hostname() });
+  const compiled = compileNovaConfig(sources, { stateDir: place.stateDir, hostname: hostname() });
+  for (const { message } of unusedOptions(compiled)) {
+    place.runtime.logger.warn(message);
+  }
+  const { config } = compiled;
   const { defaults, scheduler, api, workarounds } = config;
   const placement = configuredPlacementAccess(config, place.runtime);
   return {

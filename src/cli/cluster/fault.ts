@@ -10,6 +10,7 @@ import {
   InvalidFault,
   parseKnob,
   pointsOf,
+  unknownPoint,
 } from "../../runtime/fault-knobs.js";
 import { isLive } from "../../runtime/fault-set.js";
 import { createNodeRuntime } from "../../runtime/node/node-runtime.js";
@@ -19,6 +20,7 @@ import { ExitCode } from "../ui/exit-code.js";
 import { quietLogger } from "../ui/quiet-logger.js";
 import { type Column, renderTable } from "../ui/table.js";
 import { createTerminal, type Terminal } from "../ui/terminal.js";
+import { unknownHost } from "./unknown-host.js";
 
 interface FaultOptions {
   readonly stateDir: string;
@@ -32,6 +34,8 @@ interface Bench {
   target(host: string): Target;
   /** Hosts of the state directory, and the embedded Ironic. */
   hosts(): Promise<readonly string[]>;
+  /** @throws {InvalidFault} there never was an agent of the host, and its `state_path` was not named. */
+  refuseUnknown(host: string): Promise<void>;
 }
 
 /** Where faults are kept, and what there is to set. */
@@ -103,6 +107,7 @@ export const faultCommand = (): Command => {
 const benchOf = ({ stateDir: given, statePath }: FaultOptions): Bench => {
   const directory = stateDir(given, process.cwd());
   const runtime = createNodeRuntime({ logger: quietLogger });
+  const hosts = async () => [...(await runtime.files.list(directory.agent(""))), IRONIC];
   return {
     runtime,
     terminal: createTerminal(),
@@ -110,11 +115,22 @@ const benchOf = ({ stateDir: given, statePath }: FaultOptions): Bench => {
       host === IRONIC && statePath === undefined
         ? { folder: directory.ironic, table: IRONIC_FAULTS }
         : { folder: statePath === undefined ? directory.agent(host) : resolve(statePath), table: AGENT_FAULTS },
-    hosts: async () => [...(await runtime.files.list(directory.agent(""))), IRONIC],
+    hosts,
+    refuseUnknown: async (host) => {
+      const known = await hosts();
+      if (statePath === undefined && !known.includes(host))
+        throw new InvalidFault(unknownHost(host, directory.root, known));
+    },
   };
 };
 
-const set = async ({ runtime, terminal, target }: Bench, host: string, knobs: readonly string[]): Promise<number> => {
+const set = async (
+  { runtime, terminal, target, hosts }: Bench,
+  host: string,
+  knobs: readonly string[],
+): Promise<number> => {
+  const known = await hosts();
+  const isNew = !known.includes(host);
   const { folder, table } = target(host);
   const parsed = knobs.map((knob) => parseKnob(knob, table));
   const ids = await setFaults(folder, parsed, runtime);
@@ -124,14 +140,15 @@ const set = async ({ runtime, terminal, target }: Bench, host: string, knobs: re
     await runtime.timers.sleep(NOTICE_STEP);
   }
   terminal.print(`No agent of ${host} has read this from ${folder} yet; one that is started will`);
+  if (isNew) terminal.print(`There never was one; there are ${known.join(", ")}`);
   return ExitCode.ok;
 };
 
 interface Row {
   readonly host: string;
   readonly knob: string;
-  /** Counted only for those that act a number of times. */
-  readonly used: number;
+  /** Null: not counted, for it acts until it is cleared. */
+  readonly used: number | null;
   /** How often it will act; null: until it is cleared. */
   readonly left: number | null;
   /** When the fault was set, as ISO 8601. */
@@ -141,34 +158,39 @@ interface Row {
 const COLUMNS: readonly Column<Row>[] = [
   { title: "Host", value: ({ host }) => host },
   { title: "Fault", value: ({ knob }) => knob },
-  { title: "Acted", value: ({ used }) => String(used), align: "right" },
+  { title: "Acted", value: ({ used }) => (used === null ? "-" : String(used)), align: "right" },
   { title: "Left", value: ({ left }) => (left === null ? "always" : String(left)), align: "right" },
   { title: "Since", value: ({ since }) => since },
 ];
 
 const list = async (bench: Bench, host: string | undefined, options: { readonly json?: true }): Promise<number> => {
   const { runtime, terminal } = bench;
+  if (host !== undefined) await bench.refuseUnknown(host);
   const rows: Row[] = [];
   for (const name of host === undefined ? await bench.hosts() : [host]) {
     const { folder, table } = bench.target(name);
     for (const fault of await readFaults(folder, table, runtime)) {
       const { used, times, setAt } = fault;
       const left = isLive(fault, runtime.clock.now()) ? times && times - used : 0;
-      rows.push({ host: name, knob: formatKnob(fault), used, left, since: new Date(setAt).toISOString() });
+      rows.push({
+        host: name,
+        knob: formatKnob(fault),
+        used: times === null ? null : used,
+        left,
+        since: new Date(setAt).toISOString(),
+      });
     }
   }
   terminal.print(options.json === true ? JSON.stringify(rows, null, 2) : renderTable(COLUMNS, rows, terminal.columns));
   return ExitCode.ok;
 };
 
-const clear = async (
-  { runtime, terminal, target }: Bench,
-  host: string,
-  points: readonly string[],
-): Promise<number> => {
+const clear = async (bench: Bench, host: string, points: readonly string[]): Promise<number> => {
+  const { runtime, terminal, target } = bench;
   const { folder, table } = target(host);
+  await bench.refuseUnknown(host);
   const wrong = points.find((point) => !table.has(point));
-  if (wrong !== undefined) throw new InvalidFault(`there is no fault point ${wrong}. ${pointsOf(table)}`);
+  if (wrong !== undefined) throw unknownPoint(wrong, table);
   const cleared = await clearFaults(folder, points, runtime);
   terminal.print(cleared.length === 0 ? `Nothing was set for ${host}` : `${host}: cleared ${cleared.join(", ")}`);
   return ExitCode.ok;

@@ -1,4 +1,4 @@
-import type { HostStatus } from "../../cluster/local/cluster-status.js";
+import { type HostStatus, sumOfUsages } from "../../cluster/local/cluster-status.js";
 
 /** A host, or a provider without one; `nodes`: as many providers as the host has. */
 export interface TableRow extends HostStatus {
@@ -27,11 +27,4 @@ export const nodesTogether = (rows: readonly HostStatus[]): readonly TableRow[] 
 
 type Provider = NonNullable<HostStatus["provider"]>;
 
-const added = (one: Provider, other: Provider): Provider => {
-  const usages = { ...one.usages };
-  for (const [name, { used, capacity }] of Object.entries(other.usages)) {
-    const sum = usages[name] ?? { used: 0, capacity: 0 };
-    usages[name] = { used: sum.used + used, capacity: sum.capacity + capacity };
-  }
-  return { ...one, usages };
-};
+const added = (one: Provider, other: Provider): Provider => ({ ...one, usages: sumOfUsages(one.usages, other.usages) });

@@ -1,4 +1,3 @@
-import { dirname } from "node:path";
 import { Command } from "commander";
 import { Virsh } from "../../../drivers/fake-libvirt/virsh.js";
 import { openCloudSession } from "../../cluster/local/cloud-session.js";
@@ -46,7 +45,7 @@ const hypervisorGuests = async (
   directory: StateDir,
   doors: Pick<Runtime, "files" | "clock" | "logger">,
 ): Promise<ReadonlyMap<string, readonly HypervisorGuest[]>> => {
-  const hosts = await doors.files.list(dirname(directory.hypervisor("any")));
+  const hosts = await doors.files.list(directory.hypervisors);
   const guests = await Promise.all(
     hosts.map((host) => new Virsh(`fake-libvirt://${directory.hypervisor(host)}`, doors).list({ all: true })),
   );
@@ -61,7 +60,7 @@ const usage = (row: HostStatus, resourceClass: string): string => {
 };
 
 const service = (row: HostStatus): string => {
-  if (row.service === null) return "none";
+  if (row.service === null) return row.provider === null && row.host === null ? "-" : "none";
   const marks = [row.service.forcedDown ? "forced down" : row.service.state];
   if (row.service.status === "disabled") marks.push("disabled");
   return marks.join(", ");
@@ -75,20 +74,23 @@ const provider = (row: TableRow): string => {
   return name === row.host ? String(generation) : `${name} ${generation}`;
 };
 
-const CUSTOM: Column<TableRow> = {
+/** Classes that have a column of their own. */
+const USUAL = ["VCPU", "MEMORY_MB", "DISK_GB"];
+
+const OTHERS: Column<TableRow> = {
   title: "Others",
   value: (row) =>
-    customClasses(row)
+    otherClasses(row)
       .map((name) => `${name} ${usage(row, name)}`)
       .join("\n") || "-",
 };
 
-const customClasses = (row: HostStatus): readonly string[] =>
-  Object.keys(row.provider?.usages ?? {}).filter((name) => name.startsWith("CUSTOM_"));
+const otherClasses = (row: HostStatus): readonly string[] =>
+  Object.keys(row.provider?.usages ?? {}).filter((name) => !USUAL.includes(name));
 
-/** Classes of bare-metal nodes have a column where there are some. */
+/** Further classes, as PCPU, VGPU or those of bare-metal nodes, have a column where there are some. */
 const columnsFor = (rows: readonly TableRow[]): readonly Column<TableRow>[] =>
-  rows.some((row) => customClasses(row).length > 0) ? COLUMNS.toSpliced(-2, 0, CUSTOM) : COLUMNS;
+  rows.some((row) => otherClasses(row).length > 0) ? COLUMNS.toSpliced(-2, 0, OTHERS) : COLUMNS;
 
 const COLUMNS: readonly Column<TableRow>[] = [
   { title: "Host", value: (row) => row.host ?? "-" },

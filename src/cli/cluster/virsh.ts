@@ -1,5 +1,5 @@
 import { Command } from "commander";
-import { Virsh, VirshError, type VirshRow } from "../../../drivers/fake-libvirt/virsh.js";
+import { NOT_CONNECTED, Virsh, VirshError, type VirshRow } from "../../../drivers/fake-libvirt/virsh.js";
 import { DEFAULT_STATE_DIR, stateDir } from "../../cluster/local/state-dir.js";
 import { nodeClock } from "../../runtime/node/node-clock.js";
 import { NodeFiles } from "../../runtime/node/node-files.js";
@@ -7,6 +7,7 @@ import { createNodeLogger } from "../../runtime/node/node-logger.js";
 import { ExitCode } from "../ui/exit-code.js";
 import { type Column, renderTable } from "../ui/table.js";
 import { createTerminal, type Terminal } from "../ui/terminal.js";
+import { unknownHost } from "./unknown-host.js";
 
 interface VirshOptions {
   readonly host: string;
@@ -27,7 +28,7 @@ export const virshCommand = (): Command => {
     async (...rest: unknown[]): Promise<void> => {
       const terminal = createTerminal();
       try {
-        await work(open(command.opts<VirshOptions>()), terminal, ...(rest as unknown as Arguments));
+        await work(await open(command.opts<VirshOptions>()), terminal, ...(rest as unknown as Arguments));
         process.exitCode = ExitCode.ok;
       } catch (error) {
         if (!(error instanceof VirshError)) throw error;
@@ -65,6 +66,7 @@ const CHANGES = [
   ["destroy", "destroyed", "pull a domain's plug"],
   ["suspend", "suspended", "pause a domain"],
   ["resume", "resumed", "let a paused domain run on"],
+  ["undefine", "has been undefined", "remove a domain that is shut off; its disks stay"],
 ] as const;
 
 const COLUMNS: readonly Column<VirshRow>[] = [
@@ -74,12 +76,15 @@ const COLUMNS: readonly Column<VirshRow>[] = [
   { title: "UUID", value: (row) => row.uuid },
 ];
 
-const open = (options: VirshOptions): Virsh =>
-  new Virsh(options.connect ?? `fake-libvirt://${stateDir(options.stateDir, process.cwd()).hypervisor(options.host)}`, {
-    files: new NodeFiles(),
-    clock: nodeClock(),
-    logger: createNodeLogger({ level: "warn" }),
-  });
+const open = async ({ connect, host, stateDir: given }: VirshOptions): Promise<Virsh> => {
+  const files = new NodeFiles();
+  const directory = stateDir(given, process.cwd());
+  const doors = { files, clock: nodeClock(), logger: createNodeLogger({ level: "warn" }) };
+  if (connect !== undefined) return new Virsh(connect, doors);
+  const hosts = await files.list(directory.hypervisors);
+  if (!hosts.includes(host)) throw new VirshError(`${NOT_CONNECTED}: ${unknownHost(host, directory.root, hosts)}`);
+  return new Virsh(`fake-libvirt://${directory.hypervisor(host)}`, doors);
+};
 
 const list = async (virsh: Virsh, terminal: Terminal, options: { all?: true; json?: true }): Promise<void> => {
   const rows = await virsh.list(options);

@@ -14,9 +14,9 @@ export interface GuestStatus extends HypervisorGuest {
   readonly record: "here" | "stale" | "unknown";
 }
 
-/** One host, or one provider that no host answers for, or a hypervisor that no host has. */
+/** One host, or one provider that no host answers for, or a hypervisor that no host has, or the servers without a host. */
 export interface HostStatus {
-  /** Null: a provider without a compute service. */
+  /** Null: a provider without a compute service, or, without a provider either, the servers that are on no host. */
   readonly host: string | null;
   readonly service: {
     readonly state: "up" | "down";
@@ -27,7 +27,7 @@ export interface HostStatus {
     readonly uuid: string;
     readonly name: string;
     readonly generation: number;
-    /** class → used and what can be had: (total - reserved) * ratio */
+    /** class → used and what can be had, (total - reserved) * ratio, of the provider and those below it. */
     readonly usages: Readonly<Record<string, { readonly used: number; readonly capacity: number }>>;
   } | null;
   /** Instances that the state of record puts here. */
@@ -70,8 +70,8 @@ interface InventoryView {
 }
 
 /**
- * Hosts, providers, usages, servers and guests, joined by compute node uuid and host; providers of children are left to
- * Placement's own tools.
+ * Hosts, providers, usages, servers and guests, joined by compute node uuid and host; what child providers have counts for
+ * their root.
  * @param guests what each hypervisor has, by host
  */
 export const clusterStatus = async (
@@ -87,21 +87,23 @@ export const clusterStatus = async (
     placement("/resource_providers") as Promise<{ resource_providers: ProviderView[] }>,
   ]);
   const hostOf = new Map(hypervisors.hypervisors.map((node) => [node.id, node.service.host]));
-  const roots = providers.resource_providers.filter((provider) => provider.uuid === provider.root_provider_uuid);
-  const described = await Promise.all(roots.map((provider) => describeProvider(placement, provider)));
+  const described = await describeTrees(placement, providers.resource_providers);
   const rows = described.map((provider): HostStatus => {
     const host = hostOf.get(provider.uuid) ?? null;
     return { ...EMPTY, host, provider };
   });
   const hosts = new Set(rows.map((row) => row.host));
   const withGuests = [...guests].filter(([, found]) => found.length > 0).map(([host]) => host);
-  const without = [...new Set([...services.services.map(({ host }) => host), ...withGuests])]
+  const withServers = servers.flatMap((server) => server["OS-EXT-SRV-ATTR:host"] ?? []);
+  const without = [...new Set([...services.services.map(({ host }) => host), ...withGuests, ...withServers])]
     .filter((host) => !hosts.has(host))
     .map((host): HostStatus => ({ ...EMPTY, host }));
   const all = [...rows, ...without];
   const counts = new Map<string | null, number>();
   for (const { host } of all) counts.set(host, (counts.get(host) ?? 0) + 1);
-  return all
+  const homeless = servers.filter((server) => !server["OS-EXT-SRV-ATTR:host"]).map(serverView);
+  const hostless = homeless.length === 0 ? [] : [{ ...EMPTY, servers: homeless }];
+  const known = all
     .map((row) => ({
       ...row,
       service: serviceOf(services.services, row.host),
@@ -109,6 +111,7 @@ export const clusterStatus = async (
       guests: guestsOf(guests, servers, row.host),
     }))
     .sort((a, b) => name(a).localeCompare(name(b), "en", { numeric: true }));
+  return [...known, ...hostless];
 };
 
 const EMPTY: HostStatus = { host: null, service: null, provider: null, servers: [], guests: null };
@@ -160,29 +163,60 @@ const serversOf = (
     : servers
         .filter((server) => server["OS-EXT-SRV-ATTR:host"] === host)
         .filter((server) => !byNode || server["OS-EXT-SRV-ATTR:hypervisor_hostname"] === provider?.name)
-        .map(({ id, name, status }) => ({ id, name, status }));
+        .map(serverView);
 
-const describeProvider = async (
+const serverView = ({ id, name: called, status }: ServerView): HostStatus["servers"][number] => ({
+  id,
+  name: called,
+  status,
+});
+
+type Usages = NonNullable<HostStatus["provider"]>["usages"];
+
+/** Every root provider, with what its whole tree has. */
+const describeTrees = async (
   placement: (path: string) => Promise<unknown>,
-  provider: ProviderView,
-): Promise<NonNullable<HostStatus["provider"]>> => {
-  const path = `/resource_providers/${provider.uuid}`;
+  providers: readonly ProviderView[],
+): Promise<readonly NonNullable<HostStatus["provider"]>[]> => {
+  const trees = new Map<string, Usages>();
+  const add = async ({ uuid, root_provider_uuid: root }: ProviderView) => {
+    const usages = await usagesOf(placement, uuid);
+    trees.set(root, sumOfUsages(trees.get(root) ?? {}, usages));
+  };
+  await Promise.all(providers.map(add));
+  return providers
+    .filter(({ uuid, root_provider_uuid: root }) => uuid === root)
+    .map(({ uuid, name: called, generation }) => ({
+      uuid,
+      name: called,
+      generation,
+      usages: trees.get(uuid) ?? {},
+    }));
+};
+
+/** Of the same classes of two providers. */
+export const sumOfUsages = (one: Usages, other: Usages): Usages => {
+  const sum = { ...one };
+  for (const [resourceClass, { used, capacity }] of Object.entries(other)) {
+    const before = sum[resourceClass] ?? { used: 0, capacity: 0 };
+    sum[resourceClass] = { used: before.used + used, capacity: before.capacity + capacity };
+  }
+  return sum;
+};
+
+const usagesOf = async (placement: (path: string) => Promise<unknown>, uuid: string): Promise<Usages> => {
+  const path = `/resource_providers/${uuid}`;
   const [inventories, usages] = await Promise.all([
     placement(`${path}/inventories`) as Promise<{ inventories: Record<string, InventoryView> }>,
     placement(`${path}/usages`) as Promise<{ usages: Record<string, number> }>,
   ]);
-  return {
-    uuid: provider.uuid,
-    name: provider.name,
-    generation: provider.generation,
-    usages: Object.fromEntries(
-      Object.entries(inventories.inventories).map(([resourceClass, inventory]) => [
-        resourceClass,
-        {
-          used: usages.usages[resourceClass] ?? 0,
-          capacity: Math.floor((inventory.total - inventory.reserved) * inventory.allocation_ratio),
-        },
-      ]),
-    ),
-  };
+  return Object.fromEntries(
+    Object.entries(inventories.inventories).map(([resourceClass, inventory]) => [
+      resourceClass,
+      {
+        used: usages.usages[resourceClass] ?? 0,
+        capacity: Math.floor((inventory.total - inventory.reserved) * inventory.allocation_ratio),
+      },
+    ]),
+  );
 };

@@ -18,6 +18,8 @@ export interface StateDir {
   readonly ironicConfig: string;
   /** `state_path` of a host's agent. */
   agent(host: string): string;
+  /** Folder of all `fake-libvirt` hypervisors. */
+  readonly hypervisors: string;
   /** Folder of a host's `fake-libvirt` hypervisor. */
   hypervisor(host: string): string;
   log(component: string): string;
@@ -39,6 +41,7 @@ export const stateDir = (path: string, cwd: string): StateDir => {
     ironic: join(root, "ironic"),
     ironicConfig: join(root, "ironic", "agent.conf"),
     agent: (host: string) => join(root, "agents", host),
+    hypervisors: join(root, "hypervisors"),
     hypervisor: (host: string) => join(root, "hypervisors", host),
     log: (component: string) => join(logs, `${component}.log`),
   });

@@ -192,6 +192,37 @@ describe("what no table knows", () => {
     ]);
   });
 
+  it("is a warning on the command line as in a file, in sections of drivers too", async () => {
+    const given = ["fake_libvirt.vcpuss", "fake_libvrit.vcpus", "DEFAULT.report_intervall", "FAKE_LIBVIRT.vcpus"];
+    const commandLine = given.map((name) => {
+      const [section = "", option = ""] = name.split(".");
+      return { section, option, value: "4", flag: `-o ${name}` };
+    });
+    const driverSections = { fake_libvirt: { vcpus: option(integer(), 1, "CPUs.") } };
+    const compiled = await compile({}, { commandLine }, driverSections);
+    expect(compiled.warnings.map(({ origin, message }) => `${origin}: ${message}`)).toEqual([
+      "-o fake_libvirt.vcpuss: unknown option vcpuss in section [fake_libvirt] is ignored; did you mean vcpus?",
+      "-o fake_libvrit.vcpus: unknown section [fake_libvrit] is ignored; did you mean [fake_libvirt]?",
+      "-o DEFAULT.report_intervall: unknown option report_intervall in section [DEFAULT] is ignored; did you mean report_interval?",
+    ]);
+    expect(compiled.section("fake_libvirt")).toEqual({ vcpus: 4 });
+  });
+
+  it("is told of options that another one switches off", async () => {
+    const text = "[placement]\nendpoint_override = http://elsewhere:8778\n";
+    const { warnings } = await compile({ "/nova.conf": text }, { configFiles: ["/nova.conf"] });
+    expect(warnings).toEqual([
+      {
+        origin: "/nova.conf:2",
+        message:
+          "[placement] endpoint_override is ignored while auth_type is unset; set auth_type to none, admin_token or password " +
+          "for a Placement that runs elsewhere",
+      },
+    ]);
+    const used = await compile({ "/nova.conf": `${text}auth_type = none\n` }, { configFiles: ["/nova.conf"] });
+    expect(used.warnings).toEqual([]);
+  });
+
   it("does not include what a driver declares", async () => {
     const driverSections = {
       my_driver: { fan_speed: option(integer({ min: 0 }), 3, "Speed."), disk: option(repeated, [], "Disks.") },

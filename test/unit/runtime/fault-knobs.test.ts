@@ -15,6 +15,7 @@ const TABLE = faultTable([
   { point: "driver.spawn", kinds: ["fail", "hang", "slow", "lose-answer"], errors: ["BuildAbortException"] },
   { point: "placement.put", kinds: ["status", "lose-answer", "refuse", "slow", "hang"] },
   { point: "conductor", kinds: ["partition"] },
+  { point: "agent.build.claim", kinds: ["fail"] },
   { point: "any", kinds: KINDS, errors: ["BuildAbortException"] },
 ]);
 
@@ -40,7 +41,15 @@ describe("the knob language", () => {
   });
 
   test.each([
-    ["driver.spwan=fail", /there is no fault point driver.spwan. Those that exist:\n {2}driver.spawn\n {4}=fail/],
+    [
+      "driver.spwan=fail",
+      /there is no fault point driver.spwan. Did you mean driver.spawn\? `compute-cluster fault points`/,
+    ],
+    ["nonsense=fail", /there is no fault point nonsense. Those that exist:\n {2}driver.spawn\n {4}=fail/],
+    [
+      "agent.build.claim=fail:Error",
+      /cannot be set to fail:Error; expected agent.build.claim=fail\[:TIMES\]. DURATION/,
+    ],
     ["=fail", /no fault point without a name/],
     ["driver.spawn", /driver.spawn cannot be set to nothing; expected driver.spawn=fail\[:Error\]\[:TIMES\] or hang/],
     ["driver.spawn=409", /cannot be set to 409; .* Error is one of BuildAbortException/],

@@ -58,6 +58,40 @@ it("shows the guests of each hypervisor, and which of them the record has elsewh
   expect(rows[0]?.provider?.usages).toEqual({ VCPU: { used: 1, capacity: 32 } });
 });
 
+it("shows servers without a host, or of a host that nothing else knows", async () => {
+  const rows = await clusterStatus(
+    session([server("a", null), server("b", "gone"), server("c", "devstack1")]),
+    new Map(),
+  );
+  expect(rows.map(({ host, servers }) => [host, servers.map(({ id }) => id)])).toEqual([
+    ["devstack1", ["c"]],
+    ["devstack2", []],
+    ["gone", ["b"]],
+    [null, ["a"]],
+  ]);
+});
+
+it("counts what child providers have for their root, as vGPUs", async () => {
+  const flat = session([]);
+  const nested: CloudSession = {
+    request: async (service, method, path, version) => {
+      if (path === "/resource_providers") {
+        const child = (uuid: string) => ({ uuid, name: uuid, generation: 0, root_provider_uuid: "p1" });
+        return { resource_providers: [child("gpu1"), { ...child("p1"), name: "devstack1" }, child("gpu2")] };
+      }
+      if (!path.includes("/gpu")) return flat.request(service, method, path, version);
+      return path.endsWith("/inventories")
+        ? { inventories: { VGPU: { total: 4, reserved: 0, allocation_ratio: 1 } } }
+        : { usages: { VGPU: 3 } };
+    },
+  };
+  const [row] = await clusterStatus(nested, new Map());
+  expect(row?.provider).toMatchObject({
+    name: "devstack1",
+    usages: { VCPU: { used: 1, capacity: 32 }, VGPU: { used: 6, capacity: 8 } },
+  });
+});
+
 it("knows every server, however many pages there are", async () => {
   const servers = Array.from({ length: 2_500 }, (_, index) => server(String(index), "devstack1"));
   const rows = await clusterStatus(session(servers), new Map([["devstack1", [guest("2499")]]]));

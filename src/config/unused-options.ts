@@ -1,0 +1,36 @@
+import type { CompiledNovaConfig } from "./nova-config.js";
+import type { ConfigWarning } from "./raw-values.js";
+
+/** Options of `[placement]` that say how to reach a Placement that runs elsewhere; `auth_type` switches all of them on. */
+const ACCESS: ReadonlySet<string> = new Set([
+  "endpoint",
+  "endpoint_override",
+  "token",
+  "auth_url",
+  "username",
+  "password",
+  "user_domain_id",
+  "user_domain_name",
+  "project_id",
+  "project_name",
+  "project_domain_id",
+  "project_domain_name",
+  "system_scope",
+  "valid_interfaces",
+  "region_name",
+]);
+
+/** Options that somebody has set and that have no effect as long as another one is unset. */
+export function unusedOptions({ config, values }: Pick<CompiledNovaConfig, "config" | "values">): ConfigWarning[] {
+  if (config.placement.authType !== null) {
+    return [];
+  }
+  return values
+    .filter(({ section, option, origin }) => section === "placement" && ACCESS.has(option) && origin !== "default")
+    .map(({ option, origin }) => ({
+      origin,
+      message:
+        `[placement] ${option} is ignored while auth_type is unset; set auth_type to none, admin_token or password for a ` +
+        "Placement that runs elsewhere",
+    }));
+}
