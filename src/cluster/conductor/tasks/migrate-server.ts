@@ -38,7 +38,8 @@ export function createMigrateServer(parts: TaskParts) {
       if (migration !== null) store.migrations.save(migration.id, { status: "error" });
       if (instance !== null)
         endOperation(store, instance, { ...task, vmState: vmStateAfter(task) ?? instance.vmState }, error);
-      if (failure) endGivenBack(store, instance, failure);
+      const own = instance !== null && holdsTask(instance, task.requestId, ["resize_prep"]);
+      if (failure) endGivenBack(store, own ? instance : null, failure);
     },
   };
 }
@@ -201,7 +202,7 @@ function endFailed(
     }
     if (!failure) return;
     if (instance !== null) store.migrations.save(move.migration.id, lastDestination(store, failure));
-    endGivenBack(store, instance?.taskState === "resize_prep" ? instance : null, failure);
+    endGivenBack(store, instance && holdsTask(instance, task.requestId, ["resize_prep"]) ? instance : null, failure);
   });
 }
 

@@ -124,6 +124,16 @@ describe("6.5 live migration", () => {
     );
   });
 
+  it("what nobody foresaw leaves an instance to the operation that has taken it meanwhile", async () => {
+    const does = () => {
+      bench.store.instances.save(instance.uuid, { taskState: "deleting", taskRequestId: "req-delete" });
+      return Promise.reject(new TypeError("unforeseen"));
+    };
+    bench.placementBench.inject({ on: "GET /allocations", does, times: 2 });
+    await bench.run(task());
+    expect(state()).toMatchObject({ vmState: "active", taskState: "deleting", status: "error" });
+  });
+
   it("6.5 row 3 fail: allocations that somebody else writes leave the instance in error, and on the source", async () => {
     bench.placementBench.inject({ on: "POST /allocations", does: CONFLICT });
     await bench.run(task());
