@@ -5,6 +5,5 @@ export const UNPLACED = {
   host: null,
   node: null,
   computeId: null,
-  launchedOn: null,
   availabilityZone: null,
 } as const satisfies InstanceChanges;

@@ -141,7 +141,8 @@ async function unplace(
   changes: InstanceChanges,
 ): Promise<void> {
   await attempt(context, uuid, "take the instance off the host", async () => {
-    if (claim) await claim.abort({ instance: { ...UNPLACED, ...changes } });
-    else await context.conductor.call("instance_save", { uuid, changes: { ...UNPLACED, ...changes } });
+    const unplaced = { ...UNPLACED, launchedOn: null, ...changes };
+    if (claim) await claim.abort({ instance: unplaced });
+    else await context.conductor.call("instance_save", { uuid, changes: unplaced });
   });
 }

@@ -39,6 +39,7 @@ export const SHELVE_OFFLOAD_INSTANCE = stepList<ShelveProgress>("shelve_offload_
         taskState: null,
         powerState: 0,
         ...UNPLACED,
+        launchedOn: null,
         ...(instance.systemMetadata.shelved_at === undefined ? shelvedMark(parts, instance) : {}),
       },
       ["shelving", "shelving_offloading", null],
