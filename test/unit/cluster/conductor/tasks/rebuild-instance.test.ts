@@ -261,4 +261,65 @@ describe("6.7 evacuate", () => {
     expect(bench.store.instances.fault(instance.uuid)?.message).toContain("database is locked");
     expect(bench.store.tasks.pending()).toEqual([]);
   });
+
+  describe("another request has the instance", () => {
+    const acknowledge = () => {
+      bench.store.instances.save(instance.uuid, { taskState: "deleting", taskRequestId: "req-delete" });
+    };
+    const overwrite = () => {
+      bench.store.instances.save(instance.uuid, { taskState: "rebuilding", taskRequestId: "req-evacuate" });
+    };
+    /** When a conductor that was killed in between has done the rest. */
+    const isDeleted = async () => {
+      await bench.restart();
+      expect(bench.casts).toEqual([]);
+      expect(bench.store.instances.get(instance.uuid)).toBeNull();
+      expect(bench.store.migrations.get(migration.id)?.status).toBe("error");
+      expect(await bench.held(instance.uuid)).toEqual({});
+      expect(bench.store.tasks.pending()).toEqual([]);
+    };
+
+    it("a delete that was acknowledged before it: deleted locally, nothing is evacuated", async () => {
+      acknowledge();
+      overwrite();
+      await evacuate();
+      await isDeleted();
+    });
+
+    it("and the conductor is killed, before and after it claimed", async () => {
+      acknowledge();
+      overwrite();
+      const claimed = bench.store.computeNodes.byHost("devstack2")[0]?.uuid ?? "";
+      await bench.placement.addResources(instance.uuid, { [claimed]: { resources: NEED } });
+      const { uuid: instanceUuid } = instance;
+      const task = { instanceUuid, migrationId: migration.id, requestId: "req-evacuate", host: null, forced: false };
+      bench.store.tasks.add({ kind: "rebuild_instance", ...task, onSharedStorage: null, targetStopped: false });
+      await bench.restart();
+      await isDeleted();
+    });
+
+    it("a delete while it claims: the claim goes with the rest", async () => {
+      bench.placementBench.inject({
+        on: "PUT /allocations",
+        does: () => {
+          acknowledge();
+          bench.store.tasks.add({ kind: "delete_local", instanceUuid: instance.uuid, requestId: "req-delete" });
+        },
+      });
+      await evacuate();
+      await isDeleted();
+    });
+
+    it("a later evacuation: this one ends, and gives back what it claimed", async () => {
+      bench.placementBench.inject({
+        on: "PUT /allocations",
+        does: () => {
+          bench.store.instances.save(instance.uuid, { taskState: "rebuilding", taskRequestId: "req-later" });
+        },
+      });
+      await evacuate();
+      expect(bench.casts).toEqual([]);
+      expect(await state()).toMatchObject({ taskState: "rebuilding", status: "error", held: ["devstack1"] });
+    });
+  });
 });
