@@ -70,7 +70,7 @@ export const OPERATIONS: Readonly<Record<string, Operation>> = {
     const task: Task = {
       kind: "build_instances",
       instanceUuid: uuid,
-      requestId: "req-1",
+      requestId: `req-${uuid}`,
       alternates,
       retry: { numAttempts: 1, hosts: [] },
       reason: "spawn failed",
@@ -79,6 +79,7 @@ export const OPERATIONS: Readonly<Record<string, Operation>> = {
   },
   "6.2 local delete": async (bench) => {
     const { uuid } = await bench.server("devstack1");
+    bench.store.services.update(bench.service("devstack1").id, { forcedDown: true });
     const holds = async () => {
       expect(bench.store.instances.get(uuid)).toBeNull();
       expect(await bench.held(uuid)).toEqual({});
