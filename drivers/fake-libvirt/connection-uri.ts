@@ -3,7 +3,10 @@ import { InvalidConfiguration } from "../../src/virt/index.js";
 
 const SCHEME = "fake-libvirt://";
 
-/** The folder of `fake-libvirt:///absolute/folder`. @throws {InvalidConfiguration} */
+/** The connection of a folder, whatever characters its path has. @param folder absolute */
+export const connectionTo = (folder: string): string => `${SCHEME}${encodeURI(folder)}`;
+
+/** The folder of `fake-libvirt:///absolute/folder`, in which `%41` is an A. @throws {InvalidConfiguration} */
 export const folderOfConnection = (uri: string | null): string => {
   const wrong = (why: string): never => {
     throw new InvalidConfiguration(

@@ -1,3 +1,4 @@
+import { HOST_NAME_RULE, isHostName } from "./host-name.js";
 import { strip } from "./ini-file.js";
 
 /** What values an option takes. */
@@ -18,6 +19,13 @@ const last = (texts: readonly string[]): string => texts.at(-1) ?? "";
 export const text: ValueType<string> = {
   expected: "a text",
   parse: last,
+  format: (value) => value,
+};
+
+/** What a compute host may be called. */
+export const hostName: ValueType<string> = {
+  expected: HOST_NAME_RULE,
+  parse: (texts) => (isHostName(last(texts)) ? last(texts) : undefined),
   format: (value) => value,
 };
 

@@ -1,3 +1,4 @@
+import { connectionTo } from "../../../drivers/fake-libvirt/connection-uri.js";
 import { Derived, literal, option, type SectionTable } from "../../config/option.js";
 import { text } from "../../config/value-type.js";
 import type { DriverDefinition } from "../../virt/driver.js";
@@ -17,7 +18,7 @@ const PLACE_DEFAULTS: SectionTable = {
       text,
       new Derived(
         "fake-libvirt://<state-dir>/hypervisors/$host",
-        ({ stateDir }) => `fake-libvirt://${literal(stateDir)}/hypervisors/$host`,
+        ({ stateDir }) => `${literal(connectionTo(stateDir))}/hypervisors/$host`,
       ),
       "The hypervisor: fake-libvirt:///absolute/folder. The folder is made when it is first used.",
     ),

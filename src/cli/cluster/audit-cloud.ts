@@ -7,6 +7,7 @@ import { PlanUnreadable } from "../../audit/plan/plan-file.js";
 import { DEFAULT_STATE_DIR, stateDir } from "../../cluster/local/state-dir.js";
 import { createNodeRuntime } from "../../runtime/node/node-runtime.js";
 import type { Runtime } from "../../runtime/runtime.js";
+import { terminalText } from "../../runtime/terminal-text.js";
 import { ExitCode } from "../ui/exit-code.js";
 import { quietLogger } from "../ui/quiet-logger.js";
 
@@ -56,7 +57,7 @@ export const withCloud = async (
     return await work(await openCloud(runtime.http, config), runtime);
   } catch (error) {
     if (!(error instanceof CloudError || error instanceof PlanUnreadable)) throw error;
-    process.stderr.write(`${program}: ${error.message}\n`);
+    process.stderr.write(`${terminalText(`${program}: ${error.message}`)}\n`);
     const usage = error instanceof CloudConfigInvalid || error instanceof PlanUnreadable;
     return usage ? ExitCode.usage : AuditExitCode.failed;
   } finally {

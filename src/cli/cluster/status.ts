@@ -1,4 +1,5 @@
 import { Command } from "commander";
+import { connectionTo } from "../../../drivers/fake-libvirt/connection-uri.js";
 import { Virsh } from "../../../drivers/fake-libvirt/virsh.js";
 import { openCloudSession } from "../../cluster/local/cloud-session.js";
 import { clusterStatus, type HostStatus, type HypervisorGuest } from "../../cluster/local/cluster-status.js";
@@ -47,7 +48,7 @@ const hypervisorGuests = async (
 ): Promise<ReadonlyMap<string, readonly HypervisorGuest[]>> => {
   const hosts = await doors.files.list(directory.hypervisors);
   const guests = await Promise.all(
-    hosts.map((host) => new Virsh(`fake-libvirt://${directory.hypervisor(host)}`, doors).list({ all: true })),
+    hosts.map((host) => new Virsh(connectionTo(join(directory.hypervisors, host)), doors).list({ all: true })),
   );
   return new Map(
     hosts.map((host, index) => [host, (guests[index] ?? []).map(({ uuid, name, state }) => ({ uuid, name, state }))]),

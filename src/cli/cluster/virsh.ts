@@ -1,4 +1,5 @@
 import { Command } from "commander";
+import { connectionTo } from "../../../drivers/fake-libvirt/connection-uri.js";
 import { NOT_CONNECTED, Virsh, VirshError, type VirshRow } from "../../../drivers/fake-libvirt/virsh.js";
 import { DEFAULT_STATE_DIR, stateDir } from "../../cluster/local/state-dir.js";
 import { nodeClock } from "../../runtime/node/node-clock.js";
@@ -83,7 +84,7 @@ const open = async ({ connect, host, stateDir: given }: VirshOptions): Promise<V
   if (connect !== undefined) return new Virsh(connect, doors);
   const hosts = await files.list(directory.hypervisors);
   if (!hosts.includes(host)) throw new VirshError(`${NOT_CONNECTED}: ${unknownHost(host, directory.root, hosts)}`);
-  return new Virsh(`fake-libvirt://${directory.hypervisor(host)}`, doors);
+  return new Virsh(connectionTo(directory.hypervisor(host)), doors);
 };
 
 const list = async (virsh: Virsh, terminal: Terminal, options: { all?: true; json?: true }): Promise<void> => {

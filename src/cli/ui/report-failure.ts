@@ -1,5 +1,6 @@
 import { CommanderError } from "commander";
 import { HttpConnectFailure } from "../../runtime/http.js";
+import { terminalText } from "../../runtime/terminal-text.js";
 import { ExitCode } from "./exit-code.js";
 
 /** Prints a program's failure: one line for what a person can mend, a stack only under DEBUG. */
@@ -9,7 +10,7 @@ export function reportFailure(program: string, error: unknown): { readonly code:
     return { code: error.exitCode === 0 ? ExitCode.ok : ExitCode.usage, message };
   }
   const stack = process.env.DEBUG !== undefined && error instanceof Error ? `\n${error.stack ?? ""}` : "";
-  process.stderr.write(`${program}: ${message}${hint(error)}${stack}\n`);
+  process.stderr.write(`${terminalText(`${program}: ${message}${hint(error)}${stack}`)}\n`);
   return { code: exitCodeOf(error), message };
 }
 
@@ -26,6 +27,7 @@ const CODES: ReadonlyMap<string, number> = new Map([
     "DatabaseUnusable",
     "FileFailure",
     "InvalidDriver",
+    "InvalidHostName",
     "NoLocalCloud",
     "StateDirUnusable",
     "UnsupportedConfiguration",

@@ -1,4 +1,5 @@
 import type { ComponentState, ComponentStatus } from "../../cluster/local/component.js";
+import { terminalText } from "../../runtime/terminal-text.js";
 import { wrapWords } from "./table.js";
 import type { Terminal } from "./terminal.js";
 
@@ -40,7 +41,7 @@ export class StatusLines {
     const head = `${MARKS[status.state]} ${status.name.padEnd(width)}  ${status.state.padEnd(8)} `;
     // The last column is left free: some terminals go to the next line when it is written.
     const room = interactive ? Math.max(20, columns - 1 - head.length) : Number.POSITIVE_INFINITY;
-    const [first = "", ...rest] = wrapWords(status.detail, room)
+    const [first = "", ...rest] = wrapWords(terminalText(status.detail), room)
       .split("\n")
       .flatMap((line) => pieces(line, room));
     const lines = [`${head}${first}`.trimEnd(), ...rest.map((line) => " ".repeat(head.length) + line)];

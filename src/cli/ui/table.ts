@@ -1,4 +1,5 @@
 import Table from "cli-table3";
+import { terminalText } from "../../runtime/terminal-text.js";
 
 export interface Column<Row> {
   readonly title: string;
@@ -11,7 +12,7 @@ export interface Column<Row> {
 
 /** Rows as a table that fits `width` columns: cells wrap, plain ASCII borders as OpenStack's clients draw them. */
 export const renderTable = <Row>(columns: readonly Column<Row>[], rows: readonly Row[], width: number): string => {
-  const cells = rows.map((row) => columns.map((column) => column.value(row)));
+  const cells = rows.map((row) => columns.map((column) => terminalText(column.value(row))));
   const natural = columns.map((column, index) =>
     Math.max(column.title.length, ...cells.map((row) => longestLine(row[index] ?? ""))),
   );

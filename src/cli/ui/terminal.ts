@@ -1,4 +1,5 @@
 import picocolors from "picocolors";
+import { terminalText } from "../../runtime/terminal-text.js";
 
 /** Standard output and error as a command sees them. */
 export interface Terminal {
@@ -10,7 +11,7 @@ export interface Terminal {
   print(text: string): void;
   /** A line on standard error. */
   complain(text: string): void;
-  /** Raw text on standard output, for redrawing. */
+  /** Raw text on standard output, for redrawing: values in it have to be escaped. */
   write(text: string): void;
 }
 
@@ -27,8 +28,8 @@ export const createTerminal = (): Terminal => {
       return process.stdout.rows ?? Number.POSITIVE_INFINITY;
     },
     colors: picocolors.createColors(color),
-    print: (text) => void process.stdout.write(`${text}\n`),
-    complain: (text) => void process.stderr.write(`${text}\n`),
+    print: (text) => void process.stdout.write(`${terminalText(text)}\n`),
+    complain: (text) => void process.stderr.write(`${terminalText(text)}\n`),
     write: (text) => void process.stdout.write(text),
   };
 };

@@ -1,4 +1,5 @@
 import { type Meta, type Outcome, type ResponseFrame, RPC_CODES, type RpcId } from "../../conductor/wire/frames.js";
+import { isHostName } from "../../config/host-name.js";
 import { DOOR_LIMITS, excessOf, excessText } from "../http/door-limits.js";
 import { respond } from "./session.js";
 
@@ -21,7 +22,7 @@ export type Message =
 const LONGEST_BATCH = 100;
 
 const META_CHECKS: Readonly<Record<keyof Meta, (value: unknown) => boolean>> = {
-  host: isName,
+  host: (value) => typeof value === "string" && isHostName(value),
   requestId: isName,
   ack: (value) => Number.isSafeInteger(value),
   unfenced: (value) => typeof value === "boolean",

@@ -1,4 +1,5 @@
 import { isAbsolute, join, resolve } from "node:path";
+import { HOST_NAME_RULE, isHostName } from "../../config/host-name.js";
 import type { Files } from "../../runtime/files.js";
 
 /** Where everything of a local cluster lives. */
@@ -16,12 +17,15 @@ export interface StateDir {
   readonly ironic: string;
   /** nova.conf of an agent that manages the embedded Ironic's nodes; mode 0600. */
   readonly ironicConfig: string;
-  /** `state_path` of a host's agent. */
+  /** Folder of the agents' folders. */
+  readonly agents: string;
+  /** `state_path` of a host's agent. @throws {InvalidHostName} */
   agent(host: string): string;
-  /** Folder of all `fake-libvirt` hypervisors. */
+  /** Folder of the hypervisors' folders. */
   readonly hypervisors: string;
-  /** Folder of a host's `fake-libvirt` hypervisor. */
+  /** Folder of a host's `fake-libvirt` hypervisor. @throws {InvalidHostName} */
   hypervisor(host: string): string;
+  /** @throws {InvalidHostName} */
   log(component: string): string;
 }
 
@@ -40,11 +44,26 @@ export const stateDir = (path: string, cwd: string): StateDir => {
     logs,
     ironic: join(root, "ironic"),
     ironicConfig: join(root, "ironic", "agent.conf"),
-    agent: (host: string) => join(root, "agents", host),
+    agents: join(root, "agents"),
+    agent: (host: string) => join(root, "agents", checked(host)),
     hypervisors: join(root, "hypervisors"),
-    hypervisor: (host: string) => join(root, "hypervisors", host),
-    log: (component: string) => join(logs, `${component}.log`),
+    hypervisor: (host: string) => join(root, "hypervisors", checked(host)),
+    log: (component: string) => join(logs, `${checked(component)}.log`),
   });
+};
+
+/** No host can be called so; no folder is made or read that such a name would lead to. */
+export class InvalidHostName extends Error {
+  override readonly name = "InvalidHostName";
+
+  constructor(found: string) {
+    super(`found ${JSON.stringify(found)}, expected ${HOST_NAME_RULE}`);
+  }
+}
+
+const checked = (host: string): string => {
+  if (!isHostName(host)) throw new InvalidHostName(host);
+  return host;
 };
 
 /** Content of `cluster.json`: how agents and commands find the control plane. */

@@ -12,6 +12,7 @@ import {
   type TUnsafe,
   Unsafe,
 } from "typebox";
+import { HOST_NAME_PATTERN, HOST_NAME_RULE } from "../../config/host-name.js";
 
 /**
  * How the fields of records are described, once: the description is a JSON Schema, of which come the TypeScript type
@@ -55,8 +56,10 @@ export function integer(minimum: number, maximum: number): Field<number> {
 /** A name that is used as a key: never empty. */
 export const name: Field<string> = field(StringSchema({ minLength: 1, maxLength: 255 }));
 export const uuid: Field<string> = field(
-  StringSchema({ pattern: "^[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$" }),
+  StringSchema({ pattern: "^[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$", description: "a UUID" }),
 );
+/** What a compute host may be called. */
+export const hostName: Field<string> = field(StringSchema({ pattern: HOST_NAME_PATTERN, description: HOST_NAME_RULE }));
 export const flag: Field<boolean> = field(BooleanSchema());
 /** The id of a row. */
 export const id = integer(0, Number.MAX_SAFE_INTEGER);

@@ -1,5 +1,5 @@
 import { Derived, literal, option, unset } from "../option.js";
-import { boolean, choice, float, integer, text } from "../value-type.js";
+import { boolean, choice, float, hostName, integer, text } from "../value-type.js";
 
 const SPACING = "Seconds between two runs; 0 means the default of 60, a negative value switches the task off.";
 
@@ -8,7 +8,7 @@ const spacing = (seconds: number, what: string) => option(integer(), seconds, `$
 /** `[DEFAULT]`: the agent itself. */
 const identity = {
   host: option(
-    text,
+    hostName,
     new Derived("<host name of the machine>", ({ hostname }) => literal(hostname)),
     "Name of this compute host in the control plane. Never change it while guests are on the hypervisor.",
     { source: "2.4" },

@@ -1,4 +1,5 @@
 import { createColors } from "picocolors";
+import { terminalText, terminalValue } from "../terminal-text.js";
 
 interface Line {
   readonly level: number;
@@ -35,19 +36,19 @@ function prettyLine(line: Line, colour: boolean): string {
   const painted = level >= 50 ? paint.red(name) : level >= 40 ? paint.yellow(name) : name;
   const parts = [paint.dim(`${stamp(time)}${pid === undefined ? "" : ` ${pid}`}`), painted];
   if (request_id !== undefined) {
-    parts.push(paint.dim(`[${request_id}]`));
+    parts.push(paint.dim(`[${terminalValue(request_id)}]`));
   }
   if (instance !== undefined) {
-    parts.push(`[instance: ${instance}]`);
+    parts.push(`[instance: ${terminalValue(instance)}]`);
   }
-  parts.push(message ?? "");
+  parts.push(terminalValue(message ?? ""));
   for (const [key, value] of Object.entries(fields)) {
-    parts.push(paint.dim(`${key}=${typeof value === "string" ? quote(value) : JSON.stringify(value)}`));
+    parts.push(paint.dim(`${key}=${terminalValue(typeof value === "string" ? quote(value) : JSON.stringify(value))}`));
   }
   if (err) {
-    parts.push(`${err.type ?? "Error"}: ${err.message ?? ""}`);
+    parts.push(terminalValue(`${err.type ?? "Error"}: ${err.message ?? ""}`));
     if (level <= 20 || level >= 50) {
-      return `${parts.join(" ")}\n${err.stack ?? ""}`.trimEnd();
+      return `${parts.join(" ")}\n${terminalText(err.stack ?? "")}`.trimEnd();
     }
   }
   return parts.join(" ");

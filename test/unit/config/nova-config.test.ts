@@ -1,8 +1,10 @@
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, test } from "vitest";
+import { driver as fakeLibvirt } from "../../../drivers/fake-libvirt/index.js";
+import { optionsOf } from "../../../src/cli/agent/built-in-drivers.js";
 import { ConfigFileValueError } from "../../../src/config/config-errors.js";
 import { readConfigSources, type SourceLocations } from "../../../src/config/config-sources.js";
 import { compileNovaConfig, NO_SOURCES } from "../../../src/config/nova-config.js";
-import { option, type SectionTable } from "../../../src/config/option.js";
+import { Derived, option, type SectionTable } from "../../../src/config/option.js";
 import { QUIRK_NAMES, RELEASES } from "../../../src/config/quirks.js";
 import { showConfig } from "../../../src/config/show-config.js";
 import { integer, repeated } from "../../../src/config/value-type.js";
@@ -297,4 +299,17 @@ describe("showConfig", () => {
       JSON.stringify(values, (_key, value) => (value === "" ? null : value));
     expect(withoutEmptyTexts(second.config)).toBe(withoutEmptyTexts(first.config));
   });
+});
+
+describe("[DEFAULT] host", () => {
+  it.each(["../../escape", ".", "a b", "dev\u001bstack1"])("is not %j", async (host) => {
+    expect((await refusal(`[DEFAULT]\nhost = ${host}\n`)).message).toContain("expected a host name: 1 to 255");
+  });
+});
+
+test("what runs below a folder with a percent sign finds it again", () => {
+  const text = optionsOf(fakeLibvirt).fake_libvirt?.connection_uri?.default;
+  expect(text instanceof Derived && text.text({ ...PLACE, stateDir: "/tmp/%41$x" })).toBe(
+    "fake-libvirt:///tmp/%2541$$x/hypervisors/$host",
+  );
 });

@@ -53,7 +53,7 @@ const drill = async (options: DrillCommandOptions): Promise<number> => {
   const signal = interruptSignal();
   try {
     const directory = stateDir(options.stateDir, process.cwd());
-    const agents = directory.agent("");
+    const agents = directory.agents;
     const session = await openCloudSession(runtime.files, runtime.http, directory);
     const run = new Drill({
       session,

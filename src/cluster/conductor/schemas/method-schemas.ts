@@ -6,6 +6,7 @@ import {
   anyObject,
   type Field,
   flag,
+  hostName,
   id,
   integer,
   LONG,
@@ -80,19 +81,19 @@ const migrationFilters = object({
 const result = oneOf(["Success", "Error"]);
 
 export const CONDUCTOR_PARAMS: ParamsSchemas<ConductorMethods, ConductorMethod> = {
-  service_get_by_host: { host: name, binary: name },
-  service_create: { host: name, binary: name, topic: name, version: amount, enableNewServices: flag },
+  service_get_by_host: { host: hostName, binary: name },
+  service_create: { host: hostName, binary: name, topic: name, version: amount, enableNewServices: flag },
   service_update_version: { id, version: amount },
   service_report_state: { id },
   service_minimum_version: { binary: name },
   services_by_hypervisor_type: { hypervisorType: name },
-  compute_nodes_by_host: { host: name },
+  compute_nodes_by_host: { host: hostName },
   compute_nodes_by_uuids: { uuids: listOf(uuid) },
   compute_nodes_by_hypervisor_hostname: { hypervisorHostname: name },
   compute_node_get_by_uuid: { uuid },
-  compute_node_get_by_host_and_node: { host: name, node: name },
+  compute_node_get_by_host_and_node: { host: hostName, node: name },
   compute_node_create: {
-    host: name,
+    host: hostName,
     serviceId: id,
     uuid,
     hypervisorHostname: name,
@@ -101,13 +102,13 @@ export const CONDUCTOR_PARAMS: ParamsSchemas<ConductorMethods, ConductorMethod> 
   },
   compute_node_save: {
     id,
-    changes: object(partial({ ...COMPUTE_NODE_RESOURCES, host: name, serviceId: id })),
+    changes: object(partial({ ...COMPUTE_NODE_RESOURCES, host: hostName, serviceId: id })),
     undelete: optional(flag),
   },
-  compute_node_destroy: { id, host: name },
+  compute_node_destroy: { id, host: hostName },
   instance_get: { uuid, readDeleted: optional(flag) },
-  instances_by_host: { host: name },
-  instances_by_host_and_node: { host: name, node: name },
+  instances_by_host: { host: hostName },
+  instances_by_host_and_node: { host: hostName, node: name },
   instances_by_filters: { filters: instanceFilters },
   instance_save: {
     uuid,
@@ -118,8 +119,8 @@ export const CONDUCTOR_PARAMS: ParamsSchemas<ConductorMethods, ConductorMethod> 
     expectedHost: optional(nullable(name)),
   },
   instance_destroy: { uuid, guardHostIsNull: optional(flag) },
-  instance_add_fault: { uuid, code: amount, message: text(LONG), details: optional(text(LONGEST)), host: name },
-  instance_action_event_start: { instanceUuid: uuid, event: name, host: name, requestId: name },
+  instance_add_fault: { uuid, code: amount, message: text(LONG), details: optional(text(LONGEST)), host: hostName },
+  instance_action_event_start: { instanceUuid: uuid, event: name, host: hostName, requestId: name },
   instance_action_event_finish: {
     eventId: id,
     result,
@@ -129,7 +130,7 @@ export const CONDUCTOR_PARAMS: ParamsSchemas<ConductorMethods, ConductorMethod> 
   instance_actions: { instanceUuid: uuid },
   migration_get: { id },
   migrations_by_filters: { filters: migrationFilters },
-  migrations_in_progress: { host: name, node: name, includeError: optional(flag) },
+  migrations_in_progress: { host: hostName, node: name, includeError: optional(flag) },
   migration_create: { instanceUuid: uuid, migrationType, status: migrationStatus, changes: migrationChanges },
   migration_save: { id, changes: migrationChanges, expectedStatus: optional(listOf(migrationStatus)) },
   save_together: {
@@ -162,15 +163,15 @@ export const CONDUCTOR_PARAMS: ParamsSchemas<ConductorMethods, ConductorMethod> 
   online_data_migrations: { limit: id },
   delete_instance: { instanceUuid: uuid },
   stop_instance: { instanceUuid: uuid },
-  sync_instance_info: { host: name, instanceUuids: listOf(uuid) },
-  host_lease_holder: { host: name },
+  sync_instance_info: { host: hostName, instanceUuids: listOf(uuid) },
+  host_lease_holder: { host: hostName },
   placement_access: {},
   instance_mapping: { uuid: name },
   instances_of_cell: {},
   consumers_under_way: { uuids: listOf(name, MOST_CONSUMERS) },
   host_aggregates: {},
-  host_mapping: { host: name },
-  ironic_compute_node_move: { node: name, host: name },
+  host_mapping: { host: hostName },
+  ironic_compute_node_move: { node: name, host: hostName },
 };
 
 const instanceAndRequest = { instanceUuid: uuid, requestId: name };
@@ -249,11 +250,11 @@ const agentMethod = oneOf(Object.keys(AGENT_PARAMS) as AgentMethod[]);
 export const SESSION_PARAMS: ParamsSchemas<SessionMethods, SessionMethod> = {
   session_hello: { protocol: amount, bootId: uuid, pid: amount, machine: name, version: name },
   session_ping: {},
-  host_lease: { host: name, holderIsDead: optional(uuid) },
-  host_release: { host: name },
-  host_serve: { host: name },
-  host_unserve: { host: name },
+  host_lease: { host: hostName, holderIsDead: optional(uuid) },
+  host_release: { host: hostName },
+  host_serve: { host: hostName },
+  host_unserve: { host: hostName },
   // An hour: nobody waits longer, and a timer takes no more than 24 days.
-  agent_call: { host: name, method: agentMethod, params: anyObject, timeout: integer(1, 3_600_000) },
-  agent_cast: { host: name, method: agentMethod, params: anyObject },
+  agent_call: { host: hostName, method: agentMethod, params: anyObject, timeout: integer(1, 3_600_000) },
+  agent_cast: { host: hostName, method: agentMethod, params: anyObject },
 };

@@ -66,7 +66,7 @@ function explain(error: ErrorObject): string {
     case "type":
       return `${field}: found ${describe(data)}, expected ${[params.type].flat().join(" or ")}`;
     case "pattern":
-      return `${field}: found ${describe(data)}, expected a UUID`;
+      return `${field}: found ${describe(data)}, expected ${parentSchema?.description}`;
     default:
       return `${field}: found ${describe(data)}, expected a value that ${error.message}`;
   }

@@ -17,6 +17,11 @@ const ROWS: readonly Row[] = [{ host: "devstack1", state: "forced down", text: "
 const lines = (width: number) => renderTable(COLUMNS, ROWS, width).split("\n");
 
 describe("a table", () => {
+  it("shows what a terminal would act on as text", () => {
+    const row = { host: "dev\u001b[2Jstack1", state: "up\r", text: "a\u009b1A" };
+    expect(renderTable(COLUMNS, [row], 80)).toMatch(/^[ -~\n]*dev\\u001b\[2Jstack1 [ -~\n]*$/);
+  });
+
   it("is as wide as its cells where there is room", () => {
     expect(lines(80)).toEqual([
       "+-----------+-------------+---------------+",

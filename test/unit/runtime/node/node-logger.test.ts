@@ -30,6 +30,22 @@ describe("the logger", () => {
     );
   });
 
+  it("writes nothing that a terminal would act on, and no line more than there are", () => {
+    const { logger, lines } = capture({ format: "pretty" });
+    const evil = "x\u001b[2J\n2026-01-01 INFO all is well\u009b1A";
+    logger.warn(`about ${evil}`, {
+      request_id: evil,
+      instance: evil,
+      host: evil,
+      list: [evil],
+      err: new RangeError(evil),
+    });
+    logger.error(evil, { err: new RangeError(evil) });
+    expect(lines[0]).toMatch(/^[ -~]*\n$/);
+    expect(lines[0]).toContain("about x\\u001b[2J\\n2026-01-01 INFO all is well\\u009b1A");
+    expect(lines[1]).toMatch(/^[ -~\n]*$/);
+  });
+
   it("writes the stack of an error only where it helps", () => {
     const { logger, lines } = capture({ format: "pretty" });
     logger.warn("first", { err: new RangeError("too far") });
