@@ -6,6 +6,7 @@ const EXPLANATIONS: Readonly<Record<number, readonly [title: string, explanation
     "Bad Request",
     "The server could not comply with the request since it is either malformed or otherwise incorrect.",
   ],
+  403: ["Forbidden", "Access was denied to this resource."],
   404: ["Not Found", "The resource could not be found."],
   408: ["Request Timeout", "The server has waited too long for the request to be sent by the client."],
   413: ["Request Entity Too Large", "The body of your request was too large for this server."],

@@ -17,7 +17,7 @@ export class PlacementServer {
   }
 
   static async start(...args: string[]): Promise<PlacementServer> {
-    const program = new Program("compute-cluster", ["placement", "--port", "0", ...args]);
+    const program = new Program("compute-cluster", ["placement", "--port", "0", "--auth-strategy", "noauth2", ...args]);
     const [, url = ""] = await program.printed(/placement ready at (http:\S+)/);
     return new PlacementServer(program, url);
   }

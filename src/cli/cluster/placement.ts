@@ -1,5 +1,7 @@
+import { hostname } from "node:os";
 import { resolve } from "node:path";
-import { Command } from "commander";
+
+import { Command, Option } from "commander";
 import { startPlacement } from "../../cluster/placement/standalone.js";
 import { nodeClock } from "../../runtime/node/node-clock.js";
 import { NodeFiles } from "../../runtime/node/node-files.js";
@@ -15,22 +17,39 @@ interface PlacementCommandOptions {
   readonly port: number;
   readonly database?: string;
   readonly configFile?: string;
+  readonly authStrategy?: "noauth2" | "token";
+  readonly serverName: readonly string[];
 }
 
 export const placementCommand = (): Command =>
   new Command("placement")
     .summary("serve the Placement API alone, until Ctrl-C")
     .description(
-      "Serves the Placement API without the rest of the cluster. Any token USER[:PROJECT] is taken; that of the user " +
-        "`admin` may do everything. Without --database all is forgotten at the end.",
+      "Serves the Placement API without the rest of the cluster. The administrator's token is printed at the start; with " +
+        "--auth-strategy noauth2 any USER[:PROJECT] is taken as a token, and `admin` may do everything. Without --database " +
+        "all is forgotten at the end.",
     )
     .option("--host <address>", "address to listen on", "127.0.0.1")
     .option("--port <n>", "port to listen on; 0: any free one", portNumber, 8778)
     .option("--database <file>", "SQLite file to keep the state in")
-    .option("--config-file <file>", "placement.conf: [cors], [oslo_policy], [placement], [placement_database]")
+    .addOption(
+      new Option(
+        "--auth-strategy <name>",
+        "who is let in (default: [api] auth_strategy of --config-file, else token)",
+      ).choices(["token", "noauth2"]),
+    )
+    .option(
+      "--server-name <name>",
+      "a name under which clients reach it, for their Host header; repeatable",
+      collect,
+      [],
+    )
+    .option("--config-file <file>", "placement.conf: [api], [cors], [oslo_policy], [placement], [placement_database]")
     .action(serve);
 
-async function serve({ host, port, database, configFile }: PlacementCommandOptions): Promise<void> {
+const collect = (value: string, before: readonly string[]): readonly string[] => [...before, value];
+
+async function serve({ host, port, database, configFile, ...options }: PlacementCommandOptions): Promise<void> {
   const told = untilTold();
   const logger = createNodeLogger({ level: "warn" });
   const placement = await startPlacement({
@@ -38,6 +57,8 @@ async function serve({ host, port, database, configFile }: PlacementCommandOptio
     port,
     ...(database === undefined ? {} : { database: resolve(database) }),
     ...(configFile === undefined ? {} : { configFile: resolve(configFile) }),
+    ...(options.authStrategy === undefined ? {} : { authStrategy: options.authStrategy }),
+    serverNames: [hostname(), ...options.serverName],
     runtime: {
       clock: nodeClock(),
       random: nodeRandom(),
@@ -46,7 +67,9 @@ async function serve({ host, port, database, configFile }: PlacementCommandOptio
       servers: new NodeServers(logger),
     },
   });
-  createTerminal().print(`placement ready at ${placement.url}`);
+  const terminal = createTerminal();
+  if (placement.token !== undefined) terminal.print(`token of the administrator: ${placement.token}`);
+  terminal.print(`placement ready at ${placement.url}`);
   await told;
   await placement.close();
 }

@@ -3,7 +3,8 @@ import type { CorsOptions, PlacementTuning, PolicyOptions, PolicyRule } from "./
 
 /** The options of placement.conf that the stand-alone server knows. */
 export interface PlacementConfig {
-  readonly authStrategy: string;
+  /** Undefined when none is named. */
+  readonly authStrategy: string | undefined;
   /** A path, from `[placement_database] connection = sqlite:///…`; undefined when none is named. */
   readonly databasePath: string | undefined;
   /** `[oslo_policy] policy_file`, relative to the folder of the configuration file. */
@@ -38,7 +39,7 @@ export type ConfigValues = ReadonlyMap<string, ReadonlyMap<string, string>>;
 export function placementConfig(values: ConfigValues): PlacementConfig {
   const read = new Reader(values);
   return {
-    authStrategy: read.text("api", "auth_strategy") ?? "noauth2",
+    authStrategy: read.text("api", "auth_strategy"),
     databasePath: databasePath(read.text("placement_database", "connection")),
     policyFile: read.text("oslo_policy", "policy_file"),
     policy: {

@@ -1,5 +1,7 @@
 import type { Runtime } from "../../runtime/runtime.js";
 import type { Listener } from "../../runtime/server.js";
+import { onlyForKnownHosts } from "../http/known-hosts.js";
+import { ownToken } from "./auth/own-token.js";
 import { type ConfigValues, parseConfig, placementConfig, policyRules } from "./config-file.js";
 import type { PolicyRule } from "./options.js";
 import { createPlacement } from "./service.js";
@@ -14,6 +16,10 @@ export interface StandaloneOptions {
   readonly database?: string;
   /** placement.conf. */
   readonly configFile?: string;
+  /** Default: `[api] auth_strategy` of the configuration file, else a token of this start. */
+  readonly authStrategy?: "noauth2" | "token";
+  /** Names under which clients reach it; addresses and `localhost` are known. */
+  readonly serverNames?: readonly string[];
   readonly runtime: Pick<Runtime, "clock" | "random" | "logger" | "files" | "servers">;
 }
 
@@ -24,21 +30,25 @@ export class UnsupportedConfiguration extends Error {
 
 export interface StandalonePlacement {
   readonly url: string;
+  /** What the administrator shows as X-Auth-Token; absent with `noauth2`, where any user's name will do. */
+  readonly token?: string;
   /** Lets running requests end, and closes the database. */
   close(): Promise<void>;
 }
 
-/** Serves Placement alone, without Identity: tokens are taken for granted as with `auth_strategy = noauth2`. */
+/** Serves Placement alone, without Identity: by a token of its own, or, asked for by name, as with `auth_strategy = noauth2`. */
 export async function startPlacement(options: StandaloneOptions): Promise<StandalonePlacement> {
   const { runtime, configFile } = options;
   const values: ConfigValues =
     configFile === undefined ? new Map() : parseConfig(await runtime.files.read(configFile), configFile);
   const config = placementConfig(values);
-  if (config.authStrategy !== "noauth2") {
+  const strategy = options.authStrategy ?? config.authStrategy ?? "token";
+  if (strategy !== "noauth2" && strategy !== "token") {
     throw new UnsupportedConfiguration(
-      `[api] auth_strategy = ${config.authStrategy} needs an Identity service, which the stand-alone Placement has not; set noauth2, or use "compute-cluster up"`,
+      `[api] auth_strategy = ${strategy} needs an Identity service, which the stand-alone Placement has not; set noauth2, leave it out to get a token, or use "compute-cluster up"`,
     );
   }
+  const token = strategy === "token" ? runtime.random.hex(32) : undefined;
   const path = options.database ?? config.databasePath;
   const database = path === undefined ? undefined : openDatabase(path);
   try {
@@ -49,15 +59,17 @@ export async function startPlacement(options: StandaloneOptions): Promise<Standa
       logger: runtime.logger,
       policy: { ...config.policy, rules },
       placement: config.placement,
+      ...(token === undefined ? {} : { auth: ownToken(token) }),
       ...(config.cors === undefined ? {} : { cors: config.cors }),
       ...(database === undefined ? {} : { database }),
     });
+    const names = [...(options.serverNames ?? []), ...(options.host === undefined ? [] : [options.host])];
     const listener = await runtime.servers.listen({
       ...(options.host === undefined ? {} : { address: options.host }),
       port: options.port,
-      services: { "": placement.handle },
+      services: { "": onlyForKnownHosts(placement.handle, names, () => `req-${runtime.random.uuid()}`) },
     });
-    return { url: listener.url, close: () => close(listener, database) };
+    return { url: listener.url, ...(token === undefined ? {} : { token }), close: () => close(listener, database) };
   } catch (error) {
     database?.close();
     throw error;

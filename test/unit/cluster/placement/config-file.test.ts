@@ -6,7 +6,7 @@ const config = (text: string) => placementConfig(parseConfig(text, "placement.co
 describe("placement.conf", () => {
   it("has defaults", () => {
     expect(config("")).toMatchObject({
-      authStrategy: "noauth2",
+      authStrategy: undefined,
       databasePath: undefined,
       policyFile: undefined,
       policy: { enforceScope: true, enforceNewDefaults: false },

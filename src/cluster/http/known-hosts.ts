@@ -1,0 +1,26 @@
+import { openstackError } from "../../runtime/openstack-error.js";
+import type { ServiceHandler } from "../../runtime/service.js";
+
+const ADDRESS = /^(?:\d{1,3}(?:\.\d{1,3}){3}|\[[0-9a-f:.]+\])$/;
+
+/**
+ * Answers only requests that were sent to an address, to `localhost` or to one of these names. A web page can make its own name
+ * lead to this machine (DNS rebinding) and then talk to the service as if it were its own; the browser's Host header tells.
+ * A request without the header comes from no browser.
+ */
+export function onlyForKnownHosts(
+  handler: ServiceHandler,
+  names: readonly string[],
+  newRequestId: () => string,
+): ServiceHandler {
+  const known = new Set(["localhost", ...names].map((name) => name.toLowerCase()));
+  return (request) => {
+    const { host } = request.headers;
+    const name = host?.toLowerCase().replace(/:\d*$/, "").replace(/\.$/, "");
+    if (name === undefined || known.has(name) || ADDRESS.test(name)) {
+      return handler(request);
+    }
+    const expected = `found ${JSON.stringify(host)}, expected an address, ${[...known].join(", ")} or a name given with --server-name`;
+    return openstackError(403, `the Host header names no host of this service: ${expected}`, newRequestId());
+  };
+}
