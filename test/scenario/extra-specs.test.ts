@@ -1,11 +1,15 @@
 import { afterEach, beforeEach, expect, test } from "vitest";
+import type { VirtualRuntime } from "../../src/runtime/virtual/index.js";
 import { VirtualCloud } from "../fixtures/virtual-cloud.js";
 
 const HOSTS = ["devstack1", "devstack2"];
-const SLOW = "0000:81:00.0";
-const QUICK = "0000:82:00.0";
+const SLOW = "0000:82:00.0";
+const QUICK = "0000:81:00.0";
+
+const DEVICES = { devices: `${SLOW}=VGPU:2, ${QUICK}=VGPU:2`, cpu_dedicated_set: "4-7" };
 
 let cloud: VirtualCloud;
+const agents = new Map<string, VirtualRuntime>();
 
 /** A flavor of two CPUs with these extra specs. */
 async function flavor(id: string, extraSpecs: Readonly<Record<string, string>>): Promise<void> {
@@ -42,15 +46,21 @@ const hostOf = async (id: string) => String((await cloud.server(id))?.["OS-EXT-S
 const is = (id: string, status: string) => cloud.serverIs(id, (server) => server?.status === status);
 const child = (host: string, address: string) => `${host}_pci_${address.replace(/[:.]/g, "_")}`;
 
+/** What the flavor takes on a host. */
+const on = (host = "") => ({
+  [host]: { PCPU: 2, MEMORY_MB: 512, DISK_GB: 1 },
+  [child(host, QUICK)]: { VGPU: 1 },
+});
+
 beforeEach(async () => {
   cloud = await VirtualCloud.open();
   for (const host of HOSTS) {
-    await cloud.agent(host, { devices: `${SLOW}=VGPU:2, ${QUICK}=VGPU:2`, cpu_dedicated_set: "4-7" });
+    agents.set(host, (await cloud.agent(host, DEVICES)).runtime);
   }
   await cloud.placement("PUT", "/traits/CUSTOM_QUICK");
   const { resource_providers: providers } = (await cloud.placement("GET", "/resource_providers")).json;
   for (const { uuid, name, generation } of providers as { uuid: string; name: string; generation: number }[]) {
-    if (!name.endsWith("82_00_0")) continue;
+    if (!name.endsWith("81_00_0")) continue;
     await cloud.placement("PUT", `/resource_providers/${uuid}/traits`, {
       traits: ["CUSTOM_QUICK"],
       resource_provider_generation: generation,
@@ -64,10 +74,6 @@ test("a group's trait chooses the child provider, and the driver gives the guest
   const id = await create("g1");
   await is(id, "ACTIVE");
   const [source, target] = (await hostOf(id)) === "devstack1" ? ["devstack1", "devstack2"] : ["devstack2", "devstack1"];
-  const on = (host = "") => ({
-    [host]: { PCPU: 2, MEMORY_MB: 512, DISK_GB: 1 },
-    [child(host, QUICK)]: { VGPU: 1 },
-  });
   expect(await held(id)).toEqual(on(source));
   expect(await devices(source ?? "", id)).toEqual([QUICK]);
   await cloud.compute("POST", `/servers/${id}/action`, { migrate: null });
@@ -78,6 +84,28 @@ test("a group's trait chooses the child provider, and the driver gives the guest
   await is(id, "ACTIVE");
   expect(await held(id)).toEqual(on(source));
   expect(await devices(source ?? "", id)).toEqual([QUICK]);
+  await flavor("g4", { "resources1:VGPU": "1", "trait1:CUSTOM_QUICK": "forbidden" });
+  const other = await create("g4");
+  await is(other, "ACTIVE");
+  expect(await devices(await hostOf(other), other)).toEqual([SLOW]);
+});
+
+test("an evacuation claims the group's child provider on the destination, beside what the dead host holds", async () => {
+  await flavor("g1", { "resources1:VGPU": "1", "trait1:CUSTOM_QUICK": "required", "hw:cpu_policy": "dedicated" });
+  const id = await create("g1");
+  await is(id, "ACTIVE");
+  const source = await hostOf(id);
+  const [target = ""] = HOSTS.filter((host) => host !== source);
+  agents.get(source)?.kill();
+  const { services } = (await cloud.compute("GET", `/os-services?host=${source}`)).json;
+  const [service] = services as { id: string }[];
+  await cloud.compute("PUT", `/os-services/${service?.id}`, { forced_down: true });
+  await cloud.compute("POST", `/servers/${id}/action`, { evacuate: {} });
+  await cloud.serverIs(id, (server) => server?.status === "ACTIVE" && server["OS-EXT-SRV-ATTR:host"] === target);
+  expect(await held(id)).toEqual({ ...on(source), ...on(target) });
+  expect(await devices(target, id)).toEqual([QUICK]);
+  await cloud.agent(source, DEVICES);
+  expect(await held(id)).toEqual(on(target));
 });
 
 test("isolated groups have a device each; what no host has is named in the fault", async () => {
@@ -85,7 +113,7 @@ test("isolated groups have a device each; what no host has is named in the fault
   await flavor("g2", two);
   const id = await create("g2");
   await is(id, "ACTIVE");
-  expect((await devices(await hostOf(id), id)).sort()).toEqual([SLOW, QUICK]);
+  expect((await devices(await hostOf(id), id)).sort()).toEqual([QUICK, SLOW]);
   await flavor("g3", { ...two, "trait1:CUSTOM_QUICK": "required", "trait2:CUSTOM_QUICK": "required" });
   const nowhere = await create("g3");
   await expect(is(nowhere, "ACTIVE")).rejects.toThrow(/1: VGPU=1, CUSTOM_QUICK; 2: VGPU=1, CUSTOM_QUICK/);

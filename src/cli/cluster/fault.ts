@@ -107,7 +107,7 @@ export const faultCommand = (): Command => {
 const benchOf = ({ stateDir: given, statePath }: FaultOptions): Bench => {
   const directory = stateDir(given, process.cwd());
   const runtime = createNodeRuntime({ logger: quietLogger });
-  const hosts = async () => [...(await runtime.files.list(directory.agent(""))), IRONIC];
+  const hosts = async () => [...(await runtime.files.list(directory.agents)), IRONIC];
   return {
     runtime,
     terminal: createTerminal(),

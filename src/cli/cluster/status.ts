@@ -1,3 +1,4 @@
+import { join } from "node:path";
 import { Command } from "commander";
 import { connectionTo } from "../../../drivers/fake-libvirt/connection-uri.js";
 import { Virsh } from "../../../drivers/fake-libvirt/virsh.js";
