@@ -55,7 +55,7 @@ const on = (host = "") => ({
 beforeEach(async () => {
   cloud = await VirtualCloud.open();
   for (const host of HOSTS) {
-    agents.set(host, (await cloud.agent(host, DEVICES)).runtime);
+    agents.set(host, (await cloud.agent(host, { libvirt: DEVICES })).runtime);
   }
   await cloud.placement("PUT", "/traits/CUSTOM_QUICK");
   const { resource_providers: providers } = (await cloud.placement("GET", "/resource_providers")).json;
@@ -104,7 +104,7 @@ test("an evacuation claims the group's child provider on the destination, beside
   await cloud.serverIs(id, (server) => server?.status === "ACTIVE" && server["OS-EXT-SRV-ATTR:host"] === target);
   expect(await held(id)).toEqual({ ...on(source), ...on(target) });
   expect(await devices(target, id)).toEqual([QUICK]);
-  await cloud.agent(source, DEVICES);
+  await cloud.agent(source, { libvirt: DEVICES });
   expect(await held(id)).toEqual(on(target));
 });
 
