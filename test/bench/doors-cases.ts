@@ -90,7 +90,7 @@ const COMPUTE: readonly DoorCase[] = [
   ),
   send("compute", "networks", `POST ${SERVERS}`, () => server({ networks: list(4_900, () => ({})) }), nova(96)),
   send("compute", "wrong networks", `POST ${SERVERS}`, () => server({ networks: list(9_900, () => 1) }), nova(96)),
-  send("compute", "250 servers to build", `POST ${SERVERS}`, () => server({ max_count: 250 }), nova(96)),
+  send("compute", "150 servers to build", `POST ${SERVERS}`, () => server({ max_count: 150 }), nova(96)),
   send("compute", "deep", `POST ${SERVERS}`, () => nested(NOVA_BYTES / 6)),
 ];
 

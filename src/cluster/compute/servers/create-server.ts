@@ -14,7 +14,7 @@ import { refuseUnhonoured } from "./unhonoured-specs.js";
 const POLICY = "os_compute_api:servers:create";
 
 /** There are no quotas; this only bounds what one request may do to the machine. */
-const MOST_AT_ONCE = 250;
+const MOST_AT_ONCE = 150;
 
 /** Spec 6.1 row 1. What is acknowledged is stored: all servers of the request, or none. */
 export const createServer =
