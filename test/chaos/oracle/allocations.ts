@@ -1,4 +1,9 @@
-import type { Flavor, Instance } from "../../../src/conductor/records/index.js";
+import {
+  FINAL_MIGRATION_STATUSES,
+  type Flavor,
+  type Instance,
+  type Migration,
+} from "../../../src/conductor/records/index.js";
 import { expectedUsage } from "../../fixtures/invariants/usage-model.js";
 import type { Violation } from "../violation.js";
 import type { Amounts, Snapshot } from "./snapshot.js";
@@ -21,6 +26,7 @@ export function wrongAllocations({ store, held }: Snapshot): Violation[] {
     const found = show(held.get(consumer) ?? {});
     if (found === (wanted?.what ?? "{}") || (wanted && isUnfinishedBuild(wanted.of, held.get(consumer)))) return [];
     const migration = store.migrations.getByUuid(consumer);
+    if (migration !== null && isLeftByDelete(store, migration)) return [];
     const subject = wanted?.of.uuid ?? migration?.instanceUuid ?? consumer;
     const whose = migration === null ? "it" : `its ${migration.migrationType} ${consumer} (${migration.status})`;
     const state =
@@ -39,10 +45,23 @@ function isUnfinishedBuild(instance: Instance, held: Readonly<Record<string, Amo
   return unfinished && amounts !== undefined && more.length === 0 && show(amounts) === show(amountsOf(flavor));
 }
 
-/** Servers that hold something without a host, and may. */
-export function unfinishedBuilds({ store, held }: Snapshot): ReadonlySet<string> {
-  const instances = store.instances.list({ deleted: false });
-  return new Set(instances.filter((one) => isUnfinishedBuild(one, held.get(one.uuid))).map(({ uuid }) => uuid));
+/**
+ * A move of a server that was deleted, in which somebody might still have a part: `reconcile_allocations = repair` ends it, and
+ * frees what it holds, when nothing was written of it for so long (spec 9.3).
+ */
+function isLeftByDelete(store: Snapshot["store"], { instanceUuid, status, updatedAt, createdAt }: Migration): boolean {
+  const deleted = store.instances.get(instanceUuid, { readDeleted: true })?.deleted !== 0;
+  return deleted && !FINAL_MIGRATION_STATUSES.includes(status) && Date.now() - (updatedAt ?? createdAt) < MOVE_PATIENCE;
+}
+
+/** Milliseconds, as the agents' periodic tasks have it, and some. */
+const MOVE_PATIENCE = 11 * 60_000;
+
+/** Consumers that hold what an audit objects to, and may. */
+export function excusedConsumers({ store, held }: Snapshot): ReadonlySet<string> {
+  const builds = store.instances.list({ deleted: false }).filter((one) => isUnfinishedBuild(one, held.get(one.uuid)));
+  const moves = store.migrations.byFilters({ readDeleted: true }).filter((one) => isLeftByDelete(store, one));
+  return new Set([...builds, ...moves].map(({ uuid }) => uuid));
 }
 
 /** Every compute node has its provider, of its uuid and name, and there are no others. */

@@ -1,6 +1,6 @@
 import type { Violation } from "../violation.js";
 import type { World } from "../world.js";
-import { unfinishedBuilds, wrongAllocations, wrongProviders, wrongUsage } from "./allocations.js";
+import { excusedConsumers, wrongAllocations, wrongProviders, wrongUsage } from "./allocations.js";
 import { auditFindings } from "./audit.js";
 import { lostDeletes } from "./deletes.js";
 import { wrongGuests } from "./guests.js";
@@ -38,7 +38,7 @@ export async function runChecks(world: World, again: (uuid: string) => void): Pr
       "providers are there": wrongProviders(snapshot, hosts),
       "trackers count right": wrongUsage(snapshot),
     },
-    excused: unfinishedBuilds(snapshot),
+    excused: excusedConsumers(snapshot),
   }));
   return {
     ...found,
