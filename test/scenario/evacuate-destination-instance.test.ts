@@ -191,6 +191,47 @@ describe("6.7 evacuation on the destination, rows 3-6", () => {
     expect(status()).toBe("done");
   });
 
+  test("a later evacuation to this host has the instance: the first gives up, and leaves what the later one claimed", async () => {
+    const { world, agent, vm, evacuate, both, status } = await setUp();
+    const later = world.store.migrations.create({
+      instanceUuid: vm.uuid,
+      migrationType: "evacuation",
+      status: "accepted",
+      changes: { sourceCompute: "h1", sourceNode: "n1", destCompute: "h2" },
+    });
+    world.store.instances.save(vm.uuid, { taskState: "rebuilding", taskRequestId: "req-later" });
+    const before = world.stored(vm.uuid);
+    await evacuate();
+    expect(status()).toBe("failed");
+    expect(world.stored(vm.uuid)).toEqual(before);
+    expect(await world.held(vm.uuid)).toEqual(both);
+    await evacuate({ migrationId: later.id, requestId: "req-later" });
+    expect(world.store.migrations.get(later.id)?.status).toBe("done");
+    expect(world.stored(vm.uuid)).toMatchObject({ host: "h2", vmState: "active", taskState: null });
+    expect(await world.held(vm.uuid)).toEqual(both);
+    checkPersistedUsage(world, agent);
+  });
+
+  test("a later evacuation takes the instance while its guest is made: the first takes it back", async () => {
+    const { world, agent, vm, evacuate, both, status } = await setUp();
+    agent.hypervisor.fail = (method) => {
+      if (method !== "spawn") return undefined;
+      world.store.migrations.create({
+        instanceUuid: vm.uuid,
+        migrationType: "evacuation",
+        status: "accepted",
+        changes: { sourceCompute: "h1", sourceNode: "n1", destCompute: "h2" },
+      });
+      world.store.instances.save(vm.uuid, { taskState: "rebuilding", taskRequestId: "req-later" });
+      return undefined;
+    };
+    await evacuate();
+    expect(status()).toBe("failed");
+    expect(world.stored(vm.uuid)).toMatchObject({ host: "h1", vmState: "active", taskState: "rebuilding" });
+    expect(agent.hypervisor.guests.has(vm.uuid)).toBe(false);
+    expect(await world.held(vm.uuid)).toEqual(both);
+  });
+
   test("6.7 row 3 a conflict when D is stripped is tried again", async () => {
     const { world, agent, vm, evacuate, onlySource } = await setUp();
     agent.hypervisor.fail = (method) => (method === "spawn" ? new Error("qemu died") : undefined);

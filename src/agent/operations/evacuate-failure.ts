@@ -68,8 +68,9 @@ async function removeGuest({ context }: OperationParts, progress: EvacuationProg
 async function removeAllocations(
   { context, tracker }: OperationParts,
   { node, requestId }: RebuildOptions,
-  { instance }: EvacuationProgress,
+  { instance, migration }: EvacuationProgress,
 ): Promise<void> {
+  if (await isAwaited(context, migration)) return;
   const root = tracker.nodes().get(node)?.uuid ?? (await rootOf(context, node));
   if (root === undefined) return;
   await attempt(context, instance.uuid, "remove the destination's allocations", async () => {
@@ -80,6 +81,22 @@ async function removeAllocations(
       node,
     });
   });
+}
+
+/** A later evacuation to this host needs what was claimed here. */
+async function isAwaited(
+  { conductor, host }: OperationParts["context"],
+  { id, instanceUuid }: EvacuationProgress["migration"],
+): Promise<boolean> {
+  const found = await conductor.call("migrations_by_filters", {
+    filters: {
+      instanceUuid,
+      destCompute: host,
+      migrationTypes: ["evacuation"],
+      statuses: ["accepted", "pre-migrating"],
+    },
+  });
+  return found.some((other) => other.id !== id);
 }
 
 /** A node that the tracker does not know may have a row, and the scheduler may have claimed it. */
