@@ -37,6 +37,39 @@ describe("instances", () => {
     expect(errorOf(() => addInstance(store))).toBeInstanceOf(DuplicateRecord);
   });
 
+  test("a task_state is the request's that set it, until it is over; the steps of one request need not repeat it", async () => {
+    const { store } = await memoryStore();
+    addInstance(store);
+    const save = (changes: InstanceChanges) => store.instances.save(uuidOf(1), changes).taskRequestId;
+    expect(save({ taskState: "powering-on" })).toBeNull();
+    expect(save({ taskState: "resize_prep", taskRequestId: "req-a" })).toBe("req-a");
+    expect(save({ taskState: "resize_migrating" })).toBe("req-a");
+    expect(save({ progress: 7 })).toBe("req-a");
+    expect(save({ taskState: "rebuilding", taskRequestId: "req-b" })).toBe("req-b");
+    expect(save({ taskState: null })).toBeNull();
+  });
+
+  test("a delete is remembered until it ends itself, whoever takes the task_state", async () => {
+    const { store } = await memoryStore();
+    addInstance(store);
+    const save = (changes: InstanceChanges) => store.instances.save(uuidOf(1), changes).deleteRequestId;
+    expect(save({ taskState: "deleting", taskRequestId: "req-d" })).toBe("req-d");
+    expect(save({ taskState: "rebuilding", taskRequestId: "req-e" })).toBe("req-d");
+    expect(save({ taskState: null })).toBe("req-d");
+    expect(save({ taskState: "deleting", taskRequestId: "req-d2" })).toBe("req-d2");
+    expect(save({ vmState: "error", taskState: null })).toBeNull();
+  });
+
+  test("a write of a request is refused when the task_state is another's", async () => {
+    const { store } = await memoryStore();
+    addInstance(store);
+    store.instances.save(uuidOf(1), { taskState: "rebuilding", taskRequestId: "req-a" });
+    const write = (ofRequest: string) => () => store.instances.save(uuidOf(1), { taskState: null }, { ofRequest });
+    expect(errorOf(write("req-b"))).toBeInstanceOf(UnexpectedTaskState);
+    expect(write("req-a")().taskState).toBeNull();
+    expect(write("req-b")().taskState).toBeNull();
+  });
+
   test("1.1 list-by-filters returns deleted rows too unless deleted: false is given", async () => {
     const { store } = await memoryStore();
     addInstance(store, uuidOf(1));

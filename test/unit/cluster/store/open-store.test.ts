@@ -41,6 +41,27 @@ describe("the file", () => {
     after.close();
   });
 
+  test("of an older program is brought up to date: whose a task is, is not known of what was under way", async () => {
+    const before = await open();
+    addInstance(before, uuidOf(1), { taskState: "powering-on", taskRequestId: "req-a" });
+    for (const undo of [
+      "ALTER TABLE instances DROP COLUMN task_request_id",
+      "ALTER TABLE instances DROP COLUMN delete_request_id",
+      "DROP TABLE host_epochs",
+      "DELETE FROM schema_steps WHERE component = 'conductor' AND version > 4",
+    ]) {
+      before.database.run(undo);
+    }
+    before.close();
+    const after = await open();
+    expect(after.instances.get(uuidOf(1))).toMatchObject({
+      taskState: "powering-on",
+      taskRequestId: null,
+      deleteRequestId: null,
+    });
+    after.close();
+  });
+
   test("of a newer program is refused, and left as it is", async () => {
     const store = await open();
     const newest = STORE_SCHEMA.at(-1)?.version ?? 0;
