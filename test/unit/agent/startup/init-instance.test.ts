@@ -52,9 +52,9 @@ test("2.6 row 3 vm deleted: the deletion is completed", () => {
 
 for (const task of ["scheduling", "block_device_mapping", "networking", "spawning"] as const) {
   test(`2.6 row 4 task ${task}: an interrupted build becomes an error`, () => {
-    expect(plan("building", task)).toEqual([ERROR]);
+    expect(plan("building", task)).toEqual([{ ...ERROR, kind: "fail-build" }]);
     expect(plan("active", task)).toEqual([ERROR]);
-    expect(plan("building", null)).toEqual([ERROR]);
+    expect(plan("building", null)).toEqual([{ ...ERROR, kind: "fail-build" }]);
   });
 }
 
