@@ -134,18 +134,22 @@ async function inFolder<T>(path: string, work: () => Promise<T>): Promise<T> {
 /** Node's own recursion never ends where a folder cannot be made at all, as below /proc. */
 async function makeFolders(path: string, mode: number): Promise<void> {
   try {
+    await makeFolder(path, mode);
+  } catch (error) {
+    if (codeOf(error) !== "ENOENT") throw error;
+    const above = dirname(path);
+    if (!(await isFolder(above))) await makeFolders(above, mode);
+    // Where the one above is there now, another process may have made it since.
+    await makeFolder(path, mode);
+  }
+}
+
+/** One that is there is fine. */
+async function makeFolder(path: string, mode: number): Promise<void> {
+  try {
     await mkdir(path, { mode });
   } catch (error) {
-    if (codeOf(error) === "EEXIST") {
-      if (!(await stat(path)).isDirectory()) throw error;
-      return;
-    }
-    const above = dirname(path);
-    if (codeOf(error) !== "ENOENT" || (await isFolder(above))) {
-      throw error;
-    }
-    await makeFolders(above, mode);
-    await makeFolders(path, mode);
+    if (codeOf(error) !== "EEXIST" || !(await stat(path)).isDirectory()) throw error;
   }
 }
 

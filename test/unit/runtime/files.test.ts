@@ -27,6 +27,14 @@ describe.each(benches)("files (%s)", (_name, openBench) => {
     expect(await files.stat(`${folder}/a`)).toMatchObject({ kind: "folder" });
   });
 
+  it("make folders that several make at once, as agents that start together do", async () => {
+    const rounds = Array.from({ length: 20 }, (_, round) => `${folder}/round${round}/agents`);
+    for (const above of rounds) {
+      await Promise.all(Array.from({ length: 8 }, (_, host) => files.makeFolder(`${above}/host${host}`)));
+      expect(await files.list(above)).toHaveLength(8);
+    }
+  });
+
   it("tell what is absent from what cannot be read", async () => {
     await expect(files.read(`${folder}/none`)).rejects.toMatchObject({ name: "FileFailure", code: "ENOENT" });
     expect(await files.readIfPresent(`${folder}/none`)).toBeUndefined();
