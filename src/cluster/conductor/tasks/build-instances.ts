@@ -3,6 +3,7 @@ import { claimSelection } from "../../scheduler/claim.js";
 import type { Destination } from "../../scheduler/scheduler.js";
 import type { Task } from "../task.js";
 import type { TaskContext } from "../task-runner.js";
+import { carryOutDelete } from "./acknowledged-delete.js";
 import { finishEvent } from "./action-event.js";
 import { addFault, endOperation, messageOf, RecordMissing, retriesExceeded } from "./faults.js";
 import { firstRetry } from "./first-retry.js";
@@ -115,7 +116,9 @@ async function reschedule(
 ): Promise<void> {
   const { store, config } = parts;
   const instance = store.instances.get(task.instanceUuid);
-  if (instance === null || instance.taskState === "deleting") return release(parts, task);
+  if (instance === null || isDeleted(instance)) {
+    return giveWay(parts, task);
+  }
   const numAttempts = (task.retry?.numAttempts ?? 1) + 1;
   const next = numAttempts > config.maxAttempts ? null : await claimNext(parts, instance, alternates, task);
   if (next === null) {
@@ -129,7 +132,9 @@ async function reschedule(
   const { selection, alternates: left } = next;
   const handedOver = store.transaction(() => {
     const current = store.instances.get(task.instanceUuid);
-    if (current === null || current.taskState === "deleting") return false;
+    if (current === null || isDeleted(current)) {
+      return false;
+    }
     const service = store.services.getByHost(selection.host, "nova-compute");
     store.instances.save(task.instanceUuid, {
       availabilityZone: service?.availabilityZone ?? current.availabilityZone,
@@ -139,7 +144,20 @@ async function reschedule(
     context.finish();
     return true;
   });
-  if (!handedOver) await release(parts, task);
+  if (!handedOver) {
+    await giveWay(parts, task);
+  }
+}
+
+/** The host that gave the build back may have taken the task_state from a delete that was acknowledged meanwhile. */
+function isDeleted({ taskState, deleteRequestId }: Instance): boolean {
+  return taskState === "deleting" || deleteRequestId !== null;
+}
+
+async function giveWay(parts: TaskParts, task: BuildTask): Promise<void> {
+  const { store } = parts;
+  await release(parts, task);
+  carryOutDelete(store, store.instances.get(task.instanceUuid), task.requestId);
 }
 
 async function claimNext(

@@ -10,6 +10,7 @@ import { claimSelection } from "../../scheduler/claim.js";
 import { NoValidHost } from "../../scheduler/errors.js";
 import type { Task } from "../task.js";
 import type { TaskContext } from "../task-runner.js";
+import { carryOutDelete } from "./acknowledged-delete.js";
 import { withActionEvent } from "./action-event.js";
 import { endOvertakenMoves } from "./end-overtaken-moves.js";
 import { endOperation, messageOf, RecordMissing } from "./faults.js";
@@ -67,18 +68,14 @@ function giveWay(parts: TaskParts, task: RebuildTask, context: TaskContext): voi
   const { store, logger } = parts;
   store.transaction(() => {
     const instance = store.instances.get(task.instanceUuid);
-    const deletion = instance?.deleteRequestId ?? null;
     logger.warn("the instance is not evacuated: another request has it, or it is deleted", {
       instance: task.instanceUuid,
       migration: task.migrationId,
       request_id: task.requestId,
-      delete_request_id: deletion,
+      delete_request_id: instance?.deleteRequestId ?? null,
     });
     failMigration(parts, task);
-    if (instance !== null && deletion !== null && holdsTask(instance, task.requestId, [instance.taskState])) {
-      store.instances.save(instance.uuid, { taskState: "deleting", taskRequestId: deletion });
-      store.tasks.add({ kind: "delete_local", instanceUuid: instance.uuid, requestId: deletion });
-    }
+    carryOutDelete(store, instance, task.requestId);
     context.finish();
   });
 }

@@ -256,6 +256,17 @@ describe("6.1 build", () => {
       await exhausted(`Exceeded max scheduling attempts 3 for instance ${uuid}. Last exception: spawn failed`);
     });
 
+    it("a delete whose task_state the host that gave up has taken: carried out, and nothing is cast", async () => {
+      bench.store.instances.save(uuid, { taskState: "deleting", taskRequestId: "req-delete" });
+      bench.store.instances.save(uuid, { taskState: "scheduling", taskRequestId: `req-${uuid}` });
+      await bench.run(again(1));
+      expect(bench.casts).toEqual([]);
+      expect(bench.instance(uuid)).toMatchObject({ taskState: "deleting", taskRequestId: "req-delete" });
+      await bench.run();
+      expect(bench.store.instances.get(uuid)).toBeNull();
+      expect(await bench.held(uuid)).toEqual({});
+    });
+
     it("deleted meanwhile: what is held goes, nothing is cast", async () => {
       bench.store.instances.save(uuid, { taskState: "deleting" });
       await bench.run(again(1));
