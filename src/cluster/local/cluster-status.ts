@@ -32,7 +32,10 @@ export interface HostStatus {
   } | null;
   /** Instances that the state of record puts here. */
   readonly servers: readonly { readonly id: string; readonly name: string; readonly status: string }[];
-  /** What its fake-libvirt hypervisor has; null: there is no hypervisor of the host's name in the state directory. */
+  /**
+   * What its fake-libvirt hypervisor has; nothing in the row of servers without a host. Null: there is no hypervisor of the
+   * host's name in the state directory.
+   */
   readonly guests: readonly GuestStatus[] | null;
 }
 
@@ -134,7 +137,8 @@ const guestsOf = (
   servers: readonly ServerView[],
   host: string | null,
 ): HostStatus["guests"] => {
-  const found = host === null ? undefined : guests.get(host);
+  if (host === null) return [];
+  const found = guests.get(host);
   if (found === undefined) return null;
   const recorded = new Map(servers.map((server) => [server.id, server["OS-EXT-SRV-ATTR:host"]]));
   return found.map((guest) => {
