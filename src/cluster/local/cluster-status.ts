@@ -105,7 +105,7 @@ export const clusterStatus = async (
   const counts = new Map<string | null, number>();
   for (const { host } of all) counts.set(host, (counts.get(host) ?? 0) + 1);
   const homeless = servers.filter((server) => !server["OS-EXT-SRV-ATTR:host"]).map(serverView);
-  const hostless = homeless.length === 0 ? [] : [{ ...EMPTY, servers: homeless }];
+  const hostless = homeless.length === 0 ? [] : [{ ...EMPTY, servers: homeless, guests: [] }];
   const known = all
     .map((row) => ({
       ...row,
@@ -137,8 +137,7 @@ const guestsOf = (
   servers: readonly ServerView[],
   host: string | null,
 ): HostStatus["guests"] => {
-  if (host === null) return [];
-  const found = guests.get(host);
+  const found = host === null ? undefined : guests.get(host);
   if (found === undefined) return null;
   const recorded = new Map(servers.map((server) => [server.id, server["OS-EXT-SRV-ATTR:host"]]));
   return found.map((guest) => {

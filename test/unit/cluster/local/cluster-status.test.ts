@@ -69,6 +69,7 @@ it("shows servers without a host, or of a host that nothing else knows", async (
     ["gone", ["b"]],
     [null, ["a"]],
   ]);
+  expect(rows.find(({ host }) => host === null)?.guests, "a list, as scripts walk each row's").toEqual([]);
 });
 
 it("counts what child providers have for their root, as vGPUs", async () => {
