@@ -9,7 +9,7 @@ import { Fault, notFound } from "./api/fault.js";
 import { storeFault } from "./api/store-fault.js";
 import { SchemaValidator } from "./api/validate.js";
 import { type ApiVersion, MAX_MICROVERSION, MIN_MICROVERSION, versionDocument, versionList } from "./api/versions.js";
-import { computeRoutes } from "./compute-routes.js";
+import { COMPUTE_ROUTES } from "./compute-routes.js";
 
 const RANGE: MicroversionRange = {
   service: "compute",
@@ -31,7 +31,7 @@ class ComputeApi {
 
   constructor(deps: ComputeDeps) {
     this.#deps = deps;
-    this.#router = new Router(computeRoutes(deps));
+    this.#router = new Router(COMPUTE_ROUTES);
   }
 
   async handle(request: ServiceRequest): Promise<ServiceResponse> {
@@ -69,7 +69,7 @@ class ComputeApi {
   async #run(route: ComputeRoute, call: Call): Promise<ServiceResponse> {
     try {
       if (call.version < (route.from ?? 0) || call.version > (route.until ?? MAX_MICROVERSION)) throw notFound();
-      return answered(await route.answer(call), call.request.method === "HEAD");
+      return answered(await route.answer(this.#deps, call), call.request.method === "HEAD");
     } catch (error) {
       const fault = error instanceof Fault ? error : storeFault(error);
       if (fault) return fault.toResponse();

@@ -1,24 +1,23 @@
-import { aggregateRoutes } from "./aggregates/routes.js";
-import { absentRoutes } from "./api/absent.js";
+import { AGGREGATE_ROUTES } from "./aggregates/routes.js";
+import { ABSENT_ROUTES } from "./api/absent.js";
 import type { ComputeRoute } from "./api/call.js";
-import type { ComputeDeps } from "./api/deps.js";
-import { flavorRoutes } from "./flavors/routes.js";
-import { hypervisorRoutes } from "./hypervisors/routes.js";
-import { migrationRoutes } from "./migrations/routes.js";
-import { quotaRoutes } from "./quotas/routes.js";
-import { serverRoutes } from "./servers/routes.js";
-import { availabilityZoneRoutes } from "./services/availability-zones.js";
-import { serviceRoutes } from "./services/routes.js";
+import { FLAVOR_ROUTES } from "./flavors/routes.js";
+import { HYPERVISOR_ROUTES } from "./hypervisors/routes.js";
+import { MIGRATION_ROUTES } from "./migrations/routes.js";
+import { QUOTA_ROUTES } from "./quotas/routes.js";
+import { SERVER_ROUTES } from "./servers/routes.js";
+import { AVAILABILITY_ZONE_ROUTES } from "./services/availability-zones.js";
+import { SERVICE_ROUTES } from "./services/routes.js";
 
 /** All of the API, by resource. */
-export const computeRoutes = (deps: ComputeDeps): readonly ComputeRoute[] => [
-  ...serverRoutes(deps),
-  ...flavorRoutes(deps),
-  ...serviceRoutes(deps),
-  ...availabilityZoneRoutes(deps),
-  ...aggregateRoutes(deps),
-  ...hypervisorRoutes(deps),
-  ...migrationRoutes(deps),
-  ...quotaRoutes(deps),
-  ...absentRoutes(),
+export const COMPUTE_ROUTES: readonly ComputeRoute[] = [
+  ...SERVER_ROUTES,
+  ...FLAVOR_ROUTES,
+  ...SERVICE_ROUTES,
+  ...AVAILABILITY_ZONE_ROUTES,
+  ...AGGREGATE_ROUTES,
+  ...HYPERVISOR_ROUTES,
+  ...MIGRATION_ROUTES,
+  ...QUOTA_ROUTES,
+  ...ABSENT_ROUTES,
 ];

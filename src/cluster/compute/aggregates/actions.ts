@@ -16,15 +16,13 @@ type Action = (deps: ComputeDeps, call: Call) => Aggregate | Promise<Aggregate>;
 const POLICY = "os_compute_api:os-aggregates:";
 
 /** POST /os-aggregates/{id}/action: the body has one member, which names the action. */
-export const aggregateAction =
-  (deps: ComputeDeps) =>
-  async (call: Call): Promise<Answer> => {
-    const body = call.json();
-    const [name = "", ...more] = typeof body === "object" && body !== null ? Object.keys(body) : [];
-    const action = more.length === 0 && Object.hasOwn(ACTIONS, name) ? ACTIONS[name] : undefined;
-    if (!action) throw badRequest(`There is no such action: ${name}`);
-    return { body: { aggregate: aggregateView(await action(deps, call), call.version) } };
-  };
+export async function aggregateAction(deps: ComputeDeps, call: Call): Promise<Answer> {
+  const body = call.json();
+  const [name = "", ...more] = typeof body === "object" && body !== null ? Object.keys(body) : [];
+  const action = more.length === 0 && Object.hasOwn(ACTIONS, name) ? ACTIONS[name] : undefined;
+  if (!action) throw badRequest(`There is no such action: ${name}`);
+  return { body: { aggregate: aggregateView(await action(deps, call), call.version) } };
+}
 
 const addHost: Action = (deps, call) => {
   const { host } = call.body(ADD_HOST).add_host;

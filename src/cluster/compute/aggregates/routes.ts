@@ -11,32 +11,32 @@ import { zoneRefusal } from "./zone-rules.js";
 const policy = (what: string): string => `os_compute_api:os-aggregates:${what}`;
 
 /** Host aggregates. What is made, changed or deleted answers 200: Nova's clients know it so. */
-export const aggregateRoutes = (deps: ComputeDeps): readonly ComputeRoute[] => [
+export const AGGREGATE_ROUTES: readonly ComputeRoute[] = [
   {
     method: "GET",
     path: "/os-aggregates",
-    answer: (call) => {
+    answer: (deps, call) => {
       requireAdmin(call, policy("index"));
       return { body: { aggregates: deps.store.aggregates.list().map((each) => aggregateView(each, call.version)) } };
     },
   },
-  { method: "POST", path: "/os-aggregates", answer: create(deps) },
+  { method: "POST", path: "/os-aggregates", answer: create },
   {
     method: "GET",
     path: "/os-aggregates/:id",
-    answer: (call) => {
+    answer: (deps, call) => {
       requireAdmin(call, policy("show"));
       return { body: { aggregate: aggregateView(findAggregate(deps, call), call.version) } };
     },
   },
-  { method: "PUT", path: "/os-aggregates/:id", answer: update(deps) },
-  { method: "DELETE", path: "/os-aggregates/:id", answer: destroy(deps) },
-  { method: "POST", path: "/os-aggregates/:id/action", answer: aggregateAction(deps) },
+  { method: "PUT", path: "/os-aggregates/:id", answer: update },
+  { method: "DELETE", path: "/os-aggregates/:id", answer: destroy },
+  { method: "POST", path: "/os-aggregates/:id/action", answer: aggregateAction },
   {
     method: "POST",
     path: "/os-aggregates/:id/images",
     from: 81,
-    answer: (call) => {
+    answer: (deps, call) => {
       const { cache } = call.body(CACHE_IMAGES);
       requireAdmin(call, "compute:aggregates:images");
       if (new Set(cache.map(({ id }) => id)).size < cache.length) throw badRequest("Duplicate images in request");
@@ -49,38 +49,32 @@ export const aggregateRoutes = (deps: ComputeDeps): readonly ComputeRoute[] => [
   },
 ];
 
-const create =
-  ({ store }: ComputeDeps) =>
-  (call: Call): Answer => {
-    const { name, availability_zone: zone } = call.body(CREATE).aggregate;
-    requireAdmin(call, policy("create"));
-    const aggregate = store.aggregates.create({ name, metadata: zone ? { availability_zone: zone } : {} });
-    return { body: { aggregate: newAggregateView(aggregate, call.version) } };
-  };
+function create({ store }: ComputeDeps, call: Call): Answer {
+  const { name, availability_zone: zone } = call.body(CREATE).aggregate;
+  requireAdmin(call, policy("create"));
+  const aggregate = store.aggregates.create({ name, metadata: zone ? { availability_zone: zone } : {} });
+  return { body: { aggregate: newAggregateView(aggregate, call.version) } };
+}
 
-const update =
-  (deps: ComputeDeps) =>
-  (call: Call): Answer => {
-    const { name, ...metadata } = call.body(UPDATE).aggregate;
-    requireAdmin(call, policy("update"));
-    const changed = deps.store.transaction(() => {
-      const aggregate = findAggregate(deps, call);
-      const refusal = zoneRefusal(deps.store, aggregate, metadata, { hosts: aggregate.hosts, noInstances: true });
-      if (refusal) throw badRequest(`Cannot update aggregate ${aggregate.id}. Reason: ${refusal}.`);
-      const named = name === undefined ? {} : { name: name.trim() };
-      return deps.store.aggregates.update(aggregate.id, { ...named, metadata });
-    });
-    return { body: { aggregate: aggregateView(changed, call.version) } };
-  };
+function update(deps: ComputeDeps, call: Call): Answer {
+  const { name, ...metadata } = call.body(UPDATE).aggregate;
+  requireAdmin(call, policy("update"));
+  const changed = deps.store.transaction(() => {
+    const aggregate = findAggregate(deps, call);
+    const refusal = zoneRefusal(deps.store, aggregate, metadata, { hosts: aggregate.hosts, noInstances: true });
+    if (refusal) throw badRequest(`Cannot update aggregate ${aggregate.id}. Reason: ${refusal}.`);
+    const named = name === undefined ? {} : { name: name.trim() };
+    return deps.store.aggregates.update(aggregate.id, { ...named, metadata });
+  });
+  return { body: { aggregate: aggregateView(changed, call.version) } };
+}
 
-const destroy =
-  (deps: ComputeDeps) =>
-  (call: Call): Answer => {
-    requireAdmin(call, policy("delete"));
-    const { id, hosts } = findAggregate(deps, call);
-    if (hosts.length > 0) {
-      throw badRequest(`Cannot remove host from aggregate ${id}. Reason: Host aggregate is not empty.`);
-    }
-    deps.store.aggregates.destroy(id);
-    return { status: 200 };
-  };
+function destroy(deps: ComputeDeps, call: Call): Answer {
+  requireAdmin(call, policy("delete"));
+  const { id, hosts } = findAggregate(deps, call);
+  if (hosts.length > 0) {
+    throw badRequest(`Cannot remove host from aggregate ${id}. Reason: Host aggregate is not empty.`);
+  }
+  deps.store.aggregates.destroy(id);
+  return { status: 200 };
+}

@@ -3,11 +3,11 @@ import { notFound } from "./fault.js";
 import { requireReader } from "./policy.js";
 
 /** Resources of Nova that this project has none of: lists that clients read on their way are empty. */
-export const absentRoutes = (): readonly ComputeRoute[] => [
+export const ABSENT_ROUTES: readonly ComputeRoute[] = [
   {
     method: "GET",
     path: "/os-keypairs",
-    answer: (call) => {
+    answer: (_deps, call) => {
       requireReader(call, "os_compute_api:os-keypairs:index");
       return { body: { keypairs: [] } };
     },
@@ -15,7 +15,7 @@ export const absentRoutes = (): readonly ComputeRoute[] => [
   {
     method: "GET",
     path: "/os-keypairs/:name",
-    answer: (call) => {
+    answer: (_deps, call) => {
       requireReader(call, "os_compute_api:os-keypairs:show");
       throw notFound(`Keypair ${call.param("name")} not found for user ${call.credentials.userId}`);
     },
@@ -23,7 +23,7 @@ export const absentRoutes = (): readonly ComputeRoute[] => [
   {
     method: "GET",
     path: "/os-server-groups",
-    answer: (call) => {
+    answer: (_deps, call) => {
       requireReader(call, "os_compute_api:os-server-groups:index");
       return { body: { server_groups: [] } };
     },

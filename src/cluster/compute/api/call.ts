@@ -4,6 +4,7 @@ import { MOST_PARAMETERS } from "../../http/door-limits.js";
 import type { Json } from "../../http/json.js";
 import type { Query } from "../../http/query.js";
 import { readJson } from "../../http/read-json.js";
+import type { ComputeDeps } from "./deps.js";
 import { badRequest, Fault } from "./fault.js";
 import { Links } from "./links.js";
 import type { SchemaValidator, SchemaVersions } from "./validate.js";
@@ -92,5 +93,5 @@ export interface ComputeRoute {
   /** First and last minor that has the route; others answer 404. */
   readonly from?: number;
   readonly until?: number;
-  readonly answer: (call: Call) => Answer | Promise<Answer>;
+  readonly answer: (deps: ComputeDeps, call: Call) => Answer | Promise<Answer>;
 }

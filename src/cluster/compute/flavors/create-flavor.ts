@@ -66,36 +66,32 @@ const UPDATE = schemas<{ readonly flavor: { readonly description: string | null 
 ]);
 
 /** POST /flavors. Numbers may be texts; an id that is null, absent or `auto` is made up. */
-export const createFlavor =
-  (deps: ComputeDeps) =>
-  (call: Call): Answer => {
-    const { flavor: wanted } = call.body(CREATE);
-    requireAdmin(call, "os_compute_api:os-flavor-manage:create");
-    const id = wanted.id ?? "auto";
-    const isPublic = wanted["os-flavor-access:is_public"];
-    const flavor = deps.store.flavors.create({
-      flavorid: id === "auto" ? deps.random.uuid() : String(id),
-      name: wanted.name,
-      vcpus: Number(wanted.vcpus),
-      memoryMb: Number(wanted.ram),
-      rootGb: Number(wanted.disk),
-      ephemeralGb: Number(wanted["OS-FLV-EXT-DATA:ephemeral"] ?? 0),
-      swap: Number(wanted.swap ?? 0),
-      rxtxFactor: Number(wanted.rxtx_factor ?? 1),
-      disabled: false,
-      isPublic: isPublic === undefined || isTrue(isPublic),
-      extraSpecs: {},
-      description: wanted.description ?? null,
-    });
-    return { body: { flavor: flavorDetail(flavor, call.version, call.links) } };
-  };
+export function createFlavor(deps: ComputeDeps, call: Call): Answer {
+  const { flavor: wanted } = call.body(CREATE);
+  requireAdmin(call, "os_compute_api:os-flavor-manage:create");
+  const id = wanted.id ?? "auto";
+  const isPublic = wanted["os-flavor-access:is_public"];
+  const flavor = deps.store.flavors.create({
+    flavorid: id === "auto" ? deps.random.uuid() : String(id),
+    name: wanted.name,
+    vcpus: Number(wanted.vcpus),
+    memoryMb: Number(wanted.ram),
+    rootGb: Number(wanted.disk),
+    ephemeralGb: Number(wanted["OS-FLV-EXT-DATA:ephemeral"] ?? 0),
+    swap: Number(wanted.swap ?? 0),
+    rxtxFactor: Number(wanted.rxtx_factor ?? 1),
+    disabled: false,
+    isPublic: isPublic === undefined || isTrue(isPublic),
+    extraSpecs: {},
+    description: wanted.description ?? null,
+  });
+  return { body: { flavor: flavorDetail(flavor, call.version, call.links) } };
+}
 
 /** PUT /flavors/{id}: the description is all that may change. */
-export const updateFlavor =
-  (deps: ComputeDeps) =>
-  (call: Call): Answer => {
-    const { description } = call.body(UPDATE).flavor;
-    requireAdmin(call, "os_compute_api:os-flavor-manage:update");
-    const flavor = deps.store.flavors.update(findFlavor(deps, call).flavorid, { description });
-    return { body: { flavor: flavorDetail(flavor, call.version, call.links) } };
-  };
+export function updateFlavor(deps: ComputeDeps, call: Call): Answer {
+  const { description } = call.body(UPDATE).flavor;
+  requireAdmin(call, "os_compute_api:os-flavor-manage:update");
+  const flavor = deps.store.flavors.update(findFlavor(deps, call).flavorid, { description });
+  return { body: { flavor: flavorDetail(flavor, call.version, call.links) } };
+}

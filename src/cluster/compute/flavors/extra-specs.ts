@@ -26,11 +26,11 @@ const UPDATE = schemas<Specs>([1, specs(1)]);
 
 const policy = (what: string): string => `os_compute_api:os-flavor-extra-specs:${what}`;
 
-export const extraSpecRoutes = (deps: ComputeDeps): readonly ComputeRoute[] => [
+export const EXTRA_SPEC_ROUTES: readonly ComputeRoute[] = [
   {
     method: "GET",
     path: "/flavors/:flavor/os-extra_specs",
-    answer: (call) => {
+    answer: (deps, call) => {
       requireReader(call, policy("index"));
       return { body: { extra_specs: findFlavor(deps, call).extraSpecs } };
     },
@@ -38,7 +38,7 @@ export const extraSpecRoutes = (deps: ComputeDeps): readonly ComputeRoute[] => [
   {
     method: "POST",
     path: "/flavors/:flavor/os-extra_specs",
-    answer: (call) => {
+    answer: (deps, call) => {
       const body = call.body(CREATE);
       requireAdmin(call, policy("create"));
       const added = asTexts(call, body.extra_specs);
@@ -49,7 +49,7 @@ export const extraSpecRoutes = (deps: ComputeDeps): readonly ComputeRoute[] => [
   {
     method: "GET",
     path: "/flavors/:flavor/os-extra_specs/:key",
-    answer: (call) => {
+    answer: (deps, call) => {
       requireReader(call, policy("show"));
       return { body: { [call.param("key")]: specValue(deps, call) } };
     },
@@ -57,7 +57,7 @@ export const extraSpecRoutes = (deps: ComputeDeps): readonly ComputeRoute[] => [
   {
     method: "PUT",
     path: "/flavors/:flavor/os-extra_specs/:key",
-    answer: (call) => {
+    answer: (deps, call) => {
       const body = call.body(UPDATE);
       requireAdmin(call, policy("update"));
       const added = asTexts(call, body);
@@ -69,7 +69,7 @@ export const extraSpecRoutes = (deps: ComputeDeps): readonly ComputeRoute[] => [
   {
     method: "DELETE",
     path: "/flavors/:flavor/os-extra_specs/:key",
-    answer: (call) => {
+    answer: (deps, call) => {
       requireAdmin(call, policy("delete"));
       specValue(deps, call);
       const { flavorid, extraSpecs } = findFlavor(deps, call);

@@ -29,29 +29,27 @@ const ADD = schemas<{ readonly addTenantAccess: Tenant }>([1, body("addTenantAcc
 const REMOVE = schemas<{ readonly removeTenantAccess: Tenant }>([1, body("removeTenantAccess")]);
 
 /** Which projects see a flavor that is not public. */
-export const flavorAccessRoutes = (deps: ComputeDeps): readonly ComputeRoute[] => [
+export const FLAVOR_ACCESS_ROUTES: readonly ComputeRoute[] = [
   {
     method: "GET",
     path: "/flavors/:flavor/os-flavor-access",
-    answer: (call) => {
+    answer: (deps, call) => {
       requireAdmin(call, "os_compute_api:os-flavor-access");
       const flavor = findFlavor(deps, call);
       if (flavor.isPublic) throw notFound("Access list not available for public flavors.");
       return { body: accessList(deps, flavor) };
     },
   },
-  { method: "POST", path: "/flavors/:flavor/action", answer: changeAccess(deps) },
+  { method: "POST", path: "/flavors/:flavor/action", answer: changeAccess },
 ];
 
-const changeAccess =
-  (deps: ComputeDeps) =>
-  (call: Call): Answer => {
-    const given = call.json();
-    const [action] = typeof given === "object" && given !== null ? Object.keys(given) : [];
-    if (action === "addTenantAccess") return addAccess(deps, call);
-    if (action === "removeTenantAccess") return removeAccess(deps, call);
-    throw badRequest(`There is no such action: ${action ?? ""}`);
-  };
+function changeAccess(deps: ComputeDeps, call: Call): Answer {
+  const given = call.json();
+  const [action] = typeof given === "object" && given !== null ? Object.keys(given) : [];
+  if (action === "addTenantAccess") return addAccess(deps, call);
+  if (action === "removeTenantAccess") return removeAccess(deps, call);
+  throw badRequest(`There is no such action: ${action ?? ""}`);
+}
 
 const addAccess = (deps: ComputeDeps, call: Call): Answer => {
   const { tenant } = call.body(ADD).addTenantAccess;

@@ -41,38 +41,33 @@ const QUERY = schemas(
 );
 
 /** GET /flavors and GET /flavors/detail. */
-export const listFlavors =
-  (deps: ComputeDeps, detail: boolean) =>
-  (call: Call): Answer => {
-    call.checkQuery(QUERY);
-    const { query, version, links } = call;
-    const page = readPage(call);
-    const isPublic = call.isAdmin ? readPublic(query.get("is_public")) : true;
-    const minRam = readMinimum("minRam", query.get("minRam"));
-    const minDisk = readMinimum("minDisk", query.get("minDisk"));
-    const isWanted = (flavor: Flavor): boolean =>
-      isPublic === undefined || (isPublic ? isOpenTo(deps, flavor, call.credentials.projectId) : !flavor.isPublic);
-    const wanted = deps.store.flavors
-      .list()
-      .filter(
-        (flavor) =>
-          isWanted(flavor) &&
-          (call.isAdmin || !flavor.disabled) &&
-          flavor.memoryMb >= minRam &&
-          flavor.rootGb >= minDisk,
-      );
-    const sorted = sort(wanted, query.get("sort_key") ?? "flavorid", query.get("sort_dir") === "desc");
-    const found = takePage(sorted, page, ({ flavorid }) => flavorid);
-    const last = found.at(-1);
-    const more = last && found.length === page.limit;
-    const path = detail ? "flavors/detail" : "flavors";
-    return {
-      body: {
-        flavors: found.map((flavor) => (detail ? flavorDetail : flavorBrief)(flavor, version, links)),
-        ...(more ? { flavors_links: links.next(path, query.entries, last.flavorid) } : {}),
-      },
-    };
+export function listFlavors(deps: ComputeDeps, detail: boolean, call: Call): Answer {
+  call.checkQuery(QUERY);
+  const { query, version, links } = call;
+  const page = readPage(call);
+  const isPublic = call.isAdmin ? readPublic(query.get("is_public")) : true;
+  const minRam = readMinimum("minRam", query.get("minRam"));
+  const minDisk = readMinimum("minDisk", query.get("minDisk"));
+  const isWanted = (flavor: Flavor): boolean =>
+    isPublic === undefined || (isPublic ? isOpenTo(deps, flavor, call.credentials.projectId) : !flavor.isPublic);
+  const wanted = deps.store.flavors
+    .list()
+    .filter(
+      (flavor) =>
+        isWanted(flavor) && (call.isAdmin || !flavor.disabled) && flavor.memoryMb >= minRam && flavor.rootGb >= minDisk,
+    );
+  const sorted = sort(wanted, query.get("sort_key") ?? "flavorid", query.get("sort_dir") === "desc");
+  const found = takePage(sorted, page, ({ flavorid }) => flavorid);
+  const last = found.at(-1);
+  const more = last && found.length === page.limit;
+  const path = detail ? "flavors/detail" : "flavors";
+  return {
+    body: {
+      flavors: found.map((flavor) => (detail ? flavorDetail : flavorBrief)(flavor, version, links)),
+      ...(more ? { flavors_links: links.next(path, query.entries, last.flavorid) } : {}),
+    },
   };
+}
 
 const sort = (flavors: readonly Flavor[], name: string, descending: boolean): readonly Flavor[] => {
   const key = SORT_KEYS[name] ?? (({ flavorid }) => flavorid);

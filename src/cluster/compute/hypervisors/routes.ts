@@ -35,14 +35,24 @@ const SHOW_QUERY = schemas(
 
 const policy = (what: string): string => `os_compute_api:os-hypervisors:${what}`;
 
-export const hypervisorRoutes = (deps: ComputeDeps): readonly ComputeRoute[] => [
-  { method: "GET", path: "/os-hypervisors", answer: list(deps, false) },
-  { method: "GET", path: "/os-hypervisors/detail", answer: list(deps, true) },
-  { method: "GET", path: "/os-hypervisors/statistics", until: 87, answer: statistics(deps) },
-  { method: "GET", path: "/os-hypervisors/:id", answer: show(deps) },
-  { method: "GET", path: "/os-hypervisors/:id/uptime", until: 87, answer: uptime(deps) },
-  { method: "GET", path: "/os-hypervisors/:pattern/search", until: 52, answer: search(deps, false) },
-  { method: "GET", path: "/os-hypervisors/:pattern/servers", until: 52, answer: search(deps, true) },
+export const HYPERVISOR_ROUTES: readonly ComputeRoute[] = [
+  { method: "GET", path: "/os-hypervisors", answer: (deps, call) => list(deps, false, call) },
+  { method: "GET", path: "/os-hypervisors/detail", answer: (deps, call) => list(deps, true, call) },
+  { method: "GET", path: "/os-hypervisors/statistics", until: 87, answer: statistics },
+  { method: "GET", path: "/os-hypervisors/:id", answer: show },
+  { method: "GET", path: "/os-hypervisors/:id/uptime", until: 87, answer: uptime },
+  {
+    method: "GET",
+    path: "/os-hypervisors/:pattern/search",
+    until: 52,
+    answer: (deps, call) => search(deps, false, call),
+  },
+  {
+    method: "GET",
+    path: "/os-hypervisors/:pattern/servers",
+    until: 52,
+    answer: (deps, call) => search(deps, true, call),
+  },
 ];
 
 /** Nodes whose service is there; others are left-overs. */
@@ -65,40 +75,38 @@ const matching = (deps: ComputeDeps, pattern: string): readonly Hypervisor[] => 
   return found;
 };
 
-const list =
-  (deps: ComputeDeps, detail: boolean) =>
-  (call: Call): Answer => {
-    call.checkQuery(LIST_QUERY);
-    requireAdmin(call, policy(detail ? "list-detail" : "list"));
-    const { version, query } = call;
-    const withServers = version >= 53 && boolFromText(query.get("with_servers"));
-    const view = (hypervisor: Hypervisor): Json => {
-      const servers = withServers ? serversOn(deps, hypervisor) : undefined;
-      return hypervisorView(deps, hypervisor, { version, detail, servers });
-    };
-    const pattern = version >= 53 ? query.get("hypervisor_hostname_pattern") : undefined;
-    if (pattern !== undefined) {
-      if (query.get("limit") !== undefined || query.get("marker") !== undefined) {
-        throw badRequest(
-          "Paging over hypervisors with the hypervisor_hostname_pattern query parameter is not supported.",
-        );
-      }
-      return { body: { hypervisors: matching(deps, pattern).map(view) } };
-    }
-    if (version < 33) return { body: { hypervisors: hypervisors(deps).map(view) } };
-    const page = readPage(call);
-    const id = ({ node }: Hypervisor): string => (version >= 53 ? node.uuid : String(node.id));
-    const found = takePage(hypervisors(deps), page, id);
-    const last = found.at(-1);
-    const more = last && found.length === page.limit;
-    const path = detail ? "os-hypervisors/detail" : "os-hypervisors";
-    return {
-      body: {
-        hypervisors: found.map(view),
-        ...(more ? { hypervisors_links: call.links.next(path, query.entries, id(last)) } : {}),
-      },
-    };
+function list(deps: ComputeDeps, detail: boolean, call: Call): Answer {
+  call.checkQuery(LIST_QUERY);
+  requireAdmin(call, policy(detail ? "list-detail" : "list"));
+  const { version, query } = call;
+  const withServers = version >= 53 && boolFromText(query.get("with_servers"));
+  const view = (hypervisor: Hypervisor): Json => {
+    const servers = withServers ? serversOn(deps, hypervisor) : undefined;
+    return hypervisorView(deps, hypervisor, { version, detail, servers });
   };
+  const pattern = version >= 53 ? query.get("hypervisor_hostname_pattern") : undefined;
+  if (pattern !== undefined) {
+    if (query.get("limit") !== undefined || query.get("marker") !== undefined) {
+      throw badRequest(
+        "Paging over hypervisors with the hypervisor_hostname_pattern query parameter is not supported.",
+      );
+    }
+    return { body: { hypervisors: matching(deps, pattern).map(view) } };
+  }
+  if (version < 33) return { body: { hypervisors: hypervisors(deps).map(view) } };
+  const page = readPage(call);
+  const id = ({ node }: Hypervisor): string => (version >= 53 ? node.uuid : String(node.id));
+  const found = takePage(hypervisors(deps), page, id);
+  const last = found.at(-1);
+  const more = last && found.length === page.limit;
+  const path = detail ? "os-hypervisors/detail" : "os-hypervisors";
+  return {
+    body: {
+      hypervisors: found.map(view),
+      ...(more ? { hypervisors_links: call.links.next(path, query.entries, id(last)) } : {}),
+    },
+  };
+}
 
 /** @throws {Fault} 400, 404 */
 const find = (deps: ComputeDeps, call: Call): Hypervisor => {
@@ -111,61 +119,53 @@ const find = (deps: ComputeDeps, call: Call): Hypervisor => {
   return found;
 };
 
-const show =
-  (deps: ComputeDeps) =>
-  (call: Call): Answer => {
-    call.checkQuery(SHOW_QUERY);
-    requireAdmin(call, policy("show"));
-    const { version } = call;
-    const hypervisor = find(deps, call);
-    const withServers = version >= 53 && boolFromText(call.query.get("with_servers"));
-    const servers = withServers ? serversOn(deps, hypervisor) : undefined;
-    return { body: { hypervisor: hypervisorView(deps, hypervisor, { version, detail: true, servers }) } };
-  };
+function show(deps: ComputeDeps, call: Call): Answer {
+  call.checkQuery(SHOW_QUERY);
+  requireAdmin(call, policy("show"));
+  const { version } = call;
+  const hypervisor = find(deps, call);
+  const withServers = version >= 53 && boolFromText(call.query.get("with_servers"));
+  const servers = withServers ? serversOn(deps, hypervisor) : undefined;
+  return { body: { hypervisor: hypervisorView(deps, hypervisor, { version, detail: true, servers }) } };
+}
 
 /** No driver tells; a host that is down could not be asked anyway. */
-const uptime =
-  (deps: ComputeDeps) =>
-  (call: Call): Answer => {
-    requireAdmin(call, policy("uptime"));
-    const { service } = find(deps, call);
-    if (!isUp(deps, service)) throw badRequest(`Compute service of ${service.host} is unavailable at this time.`);
-    throw new Fault(501, "The requested functionality is not supported.");
-  };
+function uptime(deps: ComputeDeps, call: Call): Answer {
+  requireAdmin(call, policy("uptime"));
+  const { service } = find(deps, call);
+  if (!isUp(deps, service)) throw badRequest(`Compute service of ${service.host} is unavailable at this time.`);
+  throw new Fault(501, "The requested functionality is not supported.");
+}
 
-const search =
-  (deps: ComputeDeps, withServers: boolean) =>
-  (call: Call): Answer => {
-    requireAdmin(call, policy(withServers ? "servers" : "search"));
-    const found = matching(deps, call.param("pattern"));
-    return {
-      body: {
-        hypervisors: found.map((hypervisor) => {
-          const servers = withServers ? serversOn(deps, hypervisor) : undefined;
-          return hypervisorView(deps, hypervisor, { version: call.version, detail: false, servers });
-        }),
-      },
-    };
+function search(deps: ComputeDeps, withServers: boolean, call: Call): Answer {
+  requireAdmin(call, policy(withServers ? "servers" : "search"));
+  const found = matching(deps, call.param("pattern"));
+  return {
+    body: {
+      hypervisors: found.map((hypervisor) => {
+        const servers = withServers ? serversOn(deps, hypervisor) : undefined;
+        return hypervisorView(deps, hypervisor, { version: call.version, detail: false, servers });
+      }),
+    },
   };
+}
 
-const statistics =
-  (deps: ComputeDeps) =>
-  (call: Call): Answer => {
-    requireAdmin(call, policy("statistics"));
-    const rows = hypervisors(deps).map(({ node }) => amounts(node));
-    const names = [
-      "vcpus",
-      "memory_mb",
-      "local_gb",
-      "vcpus_used",
-      "memory_mb_used",
-      "local_gb_used",
-      "free_ram_mb",
-      "free_disk_gb",
-      "current_workload",
-      "running_vms",
-      "disk_available_least",
-    ];
-    const sums = names.map((name) => [name, rows.reduce((sum, row) => sum + (row[name] ?? 0), 0)] as const);
-    return { body: { hypervisor_statistics: { count: rows.length, ...Object.fromEntries(sums) } } };
-  };
+function statistics(deps: ComputeDeps, call: Call): Answer {
+  requireAdmin(call, policy("statistics"));
+  const rows = hypervisors(deps).map(({ node }) => amounts(node));
+  const names = [
+    "vcpus",
+    "memory_mb",
+    "local_gb",
+    "vcpus_used",
+    "memory_mb_used",
+    "local_gb_used",
+    "free_ram_mb",
+    "free_disk_gb",
+    "current_workload",
+    "running_vms",
+    "disk_available_least",
+  ];
+  const sums = names.map((name) => [name, rows.reduce((sum, row) => sum + (row[name] ?? 0), 0)] as const);
+  return { body: { hypervisor_statistics: { count: rows.length, ...Object.fromEntries(sums) } } };
+}

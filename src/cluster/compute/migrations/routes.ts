@@ -10,7 +10,7 @@ import { boolFromText, INTEGER_TEXT, MULTI, SINGLE } from "../api/schema-parts.j
 import { schemas } from "../api/validate.js";
 import { findServer } from "../servers/find-server.js";
 import { LIVE_IN_PROGRESS, migrationView, serverMigrationView } from "./migration-view.js";
-import { serverMigrationActionRoutes } from "./server-migration-actions.js";
+import { SERVER_MIGRATION_ACTION_ROUTES } from "./server-migration-actions.js";
 
 const TIME = SINGLE({ type: "string", format: "date-time" });
 const base = {
@@ -31,38 +31,36 @@ const QUERY = schemas(
   [80, { type: "object", properties: v80, additionalProperties: false }],
 );
 
-export const migrationRoutes = (deps: ComputeDeps): readonly ComputeRoute[] => [
-  { method: "GET", path: "/os-migrations", answer: listMigrations(deps) },
-  { method: "GET", path: "/servers/:id/migrations", from: 23, answer: listServerMigrations(deps) },
-  { method: "GET", path: "/servers/:id/migrations/:migration", from: 23, answer: showServerMigration(deps) },
-  ...serverMigrationActionRoutes(deps),
+export const MIGRATION_ROUTES: readonly ComputeRoute[] = [
+  { method: "GET", path: "/os-migrations", answer: listMigrations },
+  { method: "GET", path: "/servers/:id/migrations", from: 23, answer: listServerMigrations },
+  { method: "GET", path: "/servers/:id/migrations/:migration", from: 23, answer: showServerMigration },
+  ...SERVER_MIGRATION_ACTION_ROUTES,
 ];
 
 /** By number before 2.59; newest first, and in pages, since. */
-const listMigrations =
-  (deps: ComputeDeps) =>
-  (call: Call): Answer => {
-    call.checkQuery(QUERY);
-    requireAdmin(call, "os_compute_api:os-migrations:index");
-    const { version, links, query } = call;
-    const found = selectMigrations(deps, call).toSorted((a, b) => a.id - b.id);
-    const view = (migration: Migration) => migrationView(migration, version, links);
-    if (version < 59) return { body: { migrations: found.map(view) } };
-    const page = readPage(call);
-    if (page.marker !== undefined && !found.some(({ uuid }) => uuid === page.marker)) {
-      throw badRequest(`Marker ${page.marker} could not be found.`);
-    }
-    const newest = found.toSorted((a, b) => b.createdAt - a.createdAt || b.id - a.id);
-    const shown = takePage(newest, page, ({ uuid }) => uuid);
-    const last = shown.at(-1);
-    const more = last && shown.length === page.limit;
-    return {
-      body: {
-        migrations: shown.map(view),
-        ...(more ? { migrations_links: links.next("os-migrations", query.entries, last.uuid) } : {}),
-      },
-    };
+function listMigrations(deps: ComputeDeps, call: Call): Answer {
+  call.checkQuery(QUERY);
+  requireAdmin(call, "os_compute_api:os-migrations:index");
+  const { version, links, query } = call;
+  const found = selectMigrations(deps, call).toSorted((a, b) => a.id - b.id);
+  const view = (migration: Migration) => migrationView(migration, version, links);
+  if (version < 59) return { body: { migrations: found.map(view) } };
+  const page = readPage(call);
+  if (page.marker !== undefined && !found.some(({ uuid }) => uuid === page.marker)) {
+    throw badRequest(`Marker ${page.marker} could not be found.`);
+  }
+  const newest = found.toSorted((a, b) => b.createdAt - a.createdAt || b.id - a.id);
+  const shown = takePage(newest, page, ({ uuid }) => uuid);
+  const last = shown.at(-1);
+  const more = last && shown.length === page.limit;
+  return {
+    body: {
+      migrations: shown.map(view),
+      ...(more ? { migrations_links: links.next("os-migrations", query.entries, last.uuid) } : {}),
+    },
   };
+}
 
 const selectMigrations = ({ store }: ComputeDeps, call: Call): readonly Migration[] => {
   const { version } = call;
@@ -107,33 +105,29 @@ const readFilters = (get: (name: string) => string | undefined): MigrationFilter
 
 const timeOf = (text: string | undefined): number | undefined => (text === undefined ? undefined : parseIsoTime(text));
 
-const listServerMigrations =
-  (deps: ComputeDeps) =>
-  (call: Call): Answer => {
-    const { instance } = findServer(deps, call);
-    requireAdmin(call, "os_compute_api:servers:migrations:index");
-    const found = deps.store.migrations
-      .byFilters({ instanceUuid: instance.uuid, migrationTypes: ["live-migration"] })
-      .filter(({ status, hidden }) => LIVE_IN_PROGRESS.includes(status) && !hidden);
-    return { body: { migrations: found.map((migration) => serverMigrationView(migration, call.version)) } };
-  };
+function listServerMigrations(deps: ComputeDeps, call: Call): Answer {
+  const { instance } = findServer(deps, call);
+  requireAdmin(call, "os_compute_api:servers:migrations:index");
+  const found = deps.store.migrations
+    .byFilters({ instanceUuid: instance.uuid, migrationTypes: ["live-migration"] })
+    .filter(({ status, hidden }) => LIVE_IN_PROGRESS.includes(status) && !hidden);
+  return { body: { migrations: found.map((migration) => serverMigrationView(migration, call.version)) } };
+}
 
-const showServerMigration =
-  (deps: ComputeDeps) =>
-  (call: Call): Answer => {
-    const { instance } = findServer(deps, call);
-    requireAdmin(call, "os_compute_api:servers:migrations:show");
-    const id = call.param("migration");
-    const migration = /^\d{1,15}$/.test(id) ? deps.store.migrations.get(Number(id)) : null;
-    const server = call.param("id");
-    if (migration?.instanceUuid !== instance.uuid) {
-      throw notFound(`In-progress live migration ${id} is not found for server ${server}.`);
-    }
-    if (migration.migrationType !== "live-migration") {
-      throw notFound(`Migration ${id} for server ${server} is not live-migration.`);
-    }
-    if (!LIVE_IN_PROGRESS.includes(migration.status)) {
-      throw notFound(`Live migration ${id} for server ${server} is not in progress.`);
-    }
-    return { body: { migration: serverMigrationView(migration, call.version) } };
-  };
+function showServerMigration(deps: ComputeDeps, call: Call): Answer {
+  const { instance } = findServer(deps, call);
+  requireAdmin(call, "os_compute_api:servers:migrations:show");
+  const id = call.param("migration");
+  const migration = /^\d{1,15}$/.test(id) ? deps.store.migrations.get(Number(id)) : null;
+  const server = call.param("id");
+  if (migration?.instanceUuid !== instance.uuid) {
+    throw notFound(`In-progress live migration ${id} is not found for server ${server}.`);
+  }
+  if (migration.migrationType !== "live-migration") {
+    throw notFound(`Migration ${id} for server ${server} is not live-migration.`);
+  }
+  if (!LIVE_IN_PROGRESS.includes(migration.status)) {
+    throw notFound(`Live migration ${id} for server ${server} is not in progress.`);
+  }
+  return { body: { migration: serverMigrationView(migration, call.version) } };
+}

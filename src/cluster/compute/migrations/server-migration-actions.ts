@@ -18,45 +18,42 @@ const FORCE_COMPLETE = schemas<unknown>([
 ]);
 
 /** What can be done to a live migration that is under way (spec 6.5, abort and force-complete). */
-export const serverMigrationActionRoutes = (deps: ComputeDeps): readonly ComputeRoute[] => [
-  { method: "POST", path: "/servers/:id/migrations/:migration/action", from: 22, answer: forceComplete(deps) },
-  { method: "DELETE", path: "/servers/:id/migrations/:migration", from: 24, answer: abort(deps) },
+export const SERVER_MIGRATION_ACTION_ROUTES: readonly ComputeRoute[] = [
+  { method: "POST", path: "/servers/:id/migrations/:migration/action", from: 22, answer: forceComplete },
+  { method: "DELETE", path: "/servers/:id/migrations/:migration", from: 24, answer: abort },
 ];
 
-const forceComplete =
-  (deps: ComputeDeps) =>
-  (call: Call): Answer => {
-    call.body(FORCE_COMPLETE);
-    return deps.store.transaction(() => {
-      const instance = findInstance(deps, call);
-      requireAdmin(call, "os_compute_api:servers:migrations:force_complete");
-      refuseLocked(call, instance);
-      requireState(instance, "force_complete", { vm: ["active"], task: ["migrating"] });
-      const migration = findMigration(deps, call, instance);
-      refuseStatus(instance, migration, "force complete", ["running"]);
-      recordAction(deps, call, instance, "live_migration_force_complete");
-      const params = { instanceUuid: instance.uuid, migrationId: migration.id, requestId: call.requestId };
-      deps.bus.cast(sourceOf(migration), "live_migration_force_complete", params, call.requestId);
-      return { status: 202 };
-    });
-  };
+function forceComplete(deps: ComputeDeps, call: Call): Answer {
+  call.body(FORCE_COMPLETE);
+  return deps.store.transaction(() => {
+    const instance = findInstance(deps, call);
+    requireAdmin(call, "os_compute_api:servers:migrations:force_complete");
+    refuseLocked(call, instance);
+    requireState(instance, "force_complete", { vm: ["active"], task: ["migrating"] });
+    const migration = findMigration(deps, call, instance);
+    refuseStatus(instance, migration, "force complete", ["running"]);
+    recordAction(deps, call, instance, "live_migration_force_complete");
+    const params = { instanceUuid: instance.uuid, migrationId: migration.id, requestId: call.requestId };
+    deps.bus.cast(sourceOf(migration), "live_migration_force_complete", params, call.requestId);
+    return { status: 202 };
+  });
+}
 
-const abort =
-  (deps: ComputeDeps) =>
-  (call: Call): Answer =>
-    deps.store.transaction(() => {
-      const instance = findInstance(deps, call);
-      requireAdmin(call, "os_compute_api:servers:migrations:delete");
-      refuseLocked(call, instance);
-      requireState(instance, "abort live migration", { task: ["migrating"] });
-      const migration = findMigration(deps, call, instance);
-      const waiting: readonly MigrationStatus[] = call.version >= 65 ? ["queued", "preparing"] : [];
-      refuseStatus(instance, migration, "abort live migration", ["running", ...waiting]);
-      recordAction(deps, call, instance, "live_migration_cancel");
-      const params = { instanceUuid: instance.uuid, migrationId: migration.id, requestId: call.requestId };
-      deps.bus.cast(sourceOf(migration), "live_migration_abort", params, call.requestId);
-      return { status: 202 };
-    });
+function abort(deps: ComputeDeps, call: Call): Answer {
+  return deps.store.transaction(() => {
+    const instance = findInstance(deps, call);
+    requireAdmin(call, "os_compute_api:servers:migrations:delete");
+    refuseLocked(call, instance);
+    requireState(instance, "abort live migration", { task: ["migrating"] });
+    const migration = findMigration(deps, call, instance);
+    const waiting: readonly MigrationStatus[] = call.version >= 65 ? ["queued", "preparing"] : [];
+    refuseStatus(instance, migration, "abort live migration", ["running", ...waiting]);
+    recordAction(deps, call, instance, "live_migration_cancel");
+    const params = { instanceUuid: instance.uuid, migrationId: migration.id, requestId: call.requestId };
+    deps.bus.cast(sourceOf(migration), "live_migration_abort", params, call.requestId);
+    return { status: 202 };
+  });
+}
 
 /** @throws {Fault} 404 */
 const findMigration = ({ store }: ComputeDeps, call: Call, { uuid }: Instance): Migration => {

@@ -17,29 +17,27 @@ const POLICY = "os_compute_api:servers:create";
 const MOST_AT_ONCE = 150;
 
 /** Spec 6.1 row 1. What is acknowledged is stored: all servers of the request, or none. */
-export const createServer =
-  (deps: ComputeDeps) =>
-  (call: Call): Answer => {
-    const body = call.body(CREATE);
-    requireMember(call, POLICY);
-    const { server } = body;
-    const count = readCount(server);
-    const destination = readDestination(deps, call, server);
-    refuseUnsupported(call, body, count);
-    const { imageRef, imageProperties } = readImage(deps, server);
-    const flavor = readFlavor(deps, call, server);
-    refuseUnhonoured(flavor, imageProperties);
-    const projectId = call.credentials.projectId;
-    if (projectId === null) throw denied(POLICY);
-    const reservationId = `r-${randomText(deps.random, 8, LOWER)}`;
-    const draft = { server, flavor, imageRef, imageProperties, projectId, reservationId, destination, count };
-    const instances = Array.from({ length: count }, (_, index) => draftInstance(deps, call, draft, index));
-    deps.store.transaction(() => {
-      for (const instance of instances) storeRequest(deps, call, instance, draft);
-    });
-    deps.wake();
-    return answer(deps, call, server, instances);
-  };
+export function createServer(deps: ComputeDeps, call: Call): Answer {
+  const body = call.body(CREATE);
+  requireMember(call, POLICY);
+  const { server } = body;
+  const count = readCount(server);
+  const destination = readDestination(deps, call, server);
+  refuseUnsupported(call, body, count);
+  const { imageRef, imageProperties } = readImage(deps, server);
+  const flavor = readFlavor(deps, call, server);
+  refuseUnhonoured(flavor, imageProperties);
+  const projectId = call.credentials.projectId;
+  if (projectId === null) throw denied(POLICY);
+  const reservationId = `r-${randomText(deps.random, 8, LOWER)}`;
+  const draft = { server, flavor, imageRef, imageProperties, projectId, reservationId, destination, count };
+  const instances = Array.from({ length: count }, (_, index) => draftInstance(deps, call, draft, index));
+  deps.store.transaction(() => {
+    for (const instance of instances) storeRequest(deps, call, instance, draft);
+  });
+  deps.wake();
+  return answer(deps, call, server, instances);
+}
 
 interface Draft {
   readonly server: CreateBody["server"];

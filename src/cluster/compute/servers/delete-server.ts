@@ -6,29 +6,27 @@ import { isUp } from "../services/service-status.js";
 import { findServer, refuseLocked } from "./find-server.js";
 
 /** Spec 6.2: what the API does itself; the rest is the agent's, or a task where there is no agent. */
-export const deleteServer =
-  (deps: ComputeDeps) =>
-  (call: Call): Answer => {
-    requireMember(call, "os_compute_api:servers:delete");
-    const { store } = deps;
-    store.transaction(() => {
-      const { instance, building } = findServer(deps, call);
-      refuseLocked(call, instance);
-      if (building) {
-        // The conductor finds the request gone, and gives back what it has claimed.
-        store.requests.destroyBuildRequest(instance.uuid);
-        store.mappings.queueForDelete(instance.uuid);
-        return;
-      }
-      if (deps.reclaimInstanceInterval > 0 && instance.launchedAt !== null && instance.host !== null) {
-        softDelete(deps, call, instance);
-      } else {
-        terminate(deps, call, instance);
-      }
-    });
-    deps.wake();
-    return { status: 204 };
-  };
+export function deleteServer(deps: ComputeDeps, call: Call): Answer {
+  requireMember(call, "os_compute_api:servers:delete");
+  const { store } = deps;
+  store.transaction(() => {
+    const { instance, building } = findServer(deps, call);
+    refuseLocked(call, instance);
+    if (building) {
+      // The conductor finds the request gone, and gives back what it has claimed.
+      store.requests.destroyBuildRequest(instance.uuid);
+      store.mappings.queueForDelete(instance.uuid);
+      return;
+    }
+    if (deps.reclaimInstanceInterval > 0 && instance.launchedAt !== null && instance.host !== null) {
+      softDelete(deps, call, instance);
+    } else {
+      terminate(deps, call, instance);
+    }
+  });
+  deps.wake();
+  return { status: 204 };
+}
 
 /** Deletes for good. A second request is ignored while the first is under way. */
 export const terminate = (deps: ComputeDeps, call: Call, instance: Instance): void => {

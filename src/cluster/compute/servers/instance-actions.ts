@@ -19,36 +19,34 @@ const QUERY = schemas(
 );
 
 /** What was asked of a server, and how it went. */
-export const instanceActionRoutes = (deps: ComputeDeps): readonly ComputeRoute[] => [
-  { method: "GET", path: "/servers/:id/os-instance-actions", answer: listActions(deps) },
-  { method: "GET", path: "/servers/:id/os-instance-actions/:request", answer: showAction(deps) },
+export const INSTANCE_ACTION_ROUTES: readonly ComputeRoute[] = [
+  { method: "GET", path: "/servers/:id/os-instance-actions", answer: listActions },
+  { method: "GET", path: "/servers/:id/os-instance-actions/:request", answer: showAction },
 ];
 
 /** Since 2.21 those of deleted servers too. */
 const serverOf = (deps: ComputeDeps, call: Call): Instance =>
   findServer(deps, call, { readDeleted: call.version >= 21 }).instance;
 
-const listActions =
-  (deps: ComputeDeps) =>
-  (call: Call): Answer => {
-    call.checkQuery(QUERY);
-    const instance = serverOf(deps, call);
-    requireReader(call, "os_compute_api:os-instance-actions:list");
-    const actions = deps.store.actions.list(instance.uuid);
-    const view = (action: InstanceAction) => actionView(action, call.version);
-    if (call.version < 58) return { body: { instanceActions: actions.map(view) } };
-    const page = readPage(call);
-    const found = takePage(changed(call, actions), page, ({ requestId }) => requestId);
-    const last = found.at(-1);
-    const more = last && found.length === page.limit;
-    const path = `servers/${instance.uuid}/os-instance-actions`;
-    return {
-      body: {
-        instanceActions: found.map(view),
-        ...(more ? { links: call.links.next(path, call.query.entries, last.requestId) } : {}),
-      },
-    };
+function listActions(deps: ComputeDeps, call: Call): Answer {
+  call.checkQuery(QUERY);
+  const instance = serverOf(deps, call);
+  requireReader(call, "os_compute_api:os-instance-actions:list");
+  const actions = deps.store.actions.list(instance.uuid);
+  const view = (action: InstanceAction) => actionView(action, call.version);
+  if (call.version < 58) return { body: { instanceActions: actions.map(view) } };
+  const page = readPage(call);
+  const found = takePage(changed(call, actions), page, ({ requestId }) => requestId);
+  const last = found.at(-1);
+  const more = last && found.length === page.limit;
+  const path = `servers/${instance.uuid}/os-instance-actions`;
+  return {
+    body: {
+      instanceActions: found.map(view),
+      ...(more ? { links: call.links.next(path, call.query.entries, last.requestId) } : {}),
+    },
   };
+}
 
 const changed = (call: Call, actions: readonly InstanceAction[]): readonly InstanceAction[] => {
   const [since, before] = ["changes-since", "changes-before"].map((name) => parseIsoTime(call.query.get(name) ?? ""));
@@ -61,27 +59,25 @@ const changed = (call: Call, actions: readonly InstanceAction[]): readonly Insta
   });
 };
 
-const showAction =
-  (deps: ComputeDeps) =>
-  (call: Call): Answer => {
-    const { version, isAdmin } = call;
-    const instance = serverOf(deps, call);
-    requireReader(call, "os_compute_api:os-instance-actions:show");
-    const id = call.param("request");
-    const action = deps.store.actions.get(instance.uuid, id);
-    if (!action) throw notFound(`Action ${id} not found`);
-    const events = isAdmin || version >= 51 ? deps.store.actions.events(action.id) : undefined;
-    const hostId = (host: string | null): string =>
-      host === null ? "" : deps.digests.sha224((action.projectId ?? instance.projectId) + host);
-    return {
-      body: {
-        instanceAction: {
-          ...actionView(action, version),
-          ...(events ? { events: events.map((event) => eventView(event, version, isAdmin, hostId)) } : {}),
-        },
+function showAction(deps: ComputeDeps, call: Call): Answer {
+  const { version, isAdmin } = call;
+  const instance = serverOf(deps, call);
+  requireReader(call, "os_compute_api:os-instance-actions:show");
+  const id = call.param("request");
+  const action = deps.store.actions.get(instance.uuid, id);
+  if (!action) throw notFound(`Action ${id} not found`);
+  const events = isAdmin || version >= 51 ? deps.store.actions.events(action.id) : undefined;
+  const hostId = (host: string | null): string =>
+    host === null ? "" : deps.digests.sha224((action.projectId ?? instance.projectId) + host);
+  return {
+    body: {
+      instanceAction: {
+        ...actionView(action, version),
+        ...(events ? { events: events.map((event) => eventView(event, version, isAdmin, hostId)) } : {}),
       },
-    };
+    },
   };
+}
 
 type View = { readonly [key: string]: Json };
 

@@ -14,28 +14,26 @@ import { readSort } from "./list-sort.js";
 import { ServerView } from "./server-view.js";
 
 /** GET /servers and GET /servers/detail. */
-export const listServers =
-  (deps: ComputeDeps, detail: boolean) =>
-  async (call: Call): Promise<Answer> => {
-    const rule = `os_compute_api:servers:${detail ? "detail" : "index"}`;
-    call.checkQuery(LIST_QUERY);
-    requireReader(call, rule);
-    const filters = readFilters(call, `${rule}:get_all_tenants`);
-    const page = readPage(call);
-    const sort = readSort(call);
-    const turns = new Turns(deps);
-    const found = filters.nothing ? [] : await selectServers(deps.store, filters, sort, page, turns);
-    const servers = await viewsOf(found, new ServerView(deps, call), detail, turns);
-    const path = detail ? "servers/detail" : "servers";
-    const last = found.at(-1);
-    const more = last && found.length === page.limit;
-    return {
-      body: {
-        servers,
-        ...(more ? { servers_links: call.links.next(path, call.query.entries, last.instance.uuid) } : {}),
-      },
-    };
+export async function listServers(deps: ComputeDeps, detail: boolean, call: Call): Promise<Answer> {
+  const rule = `os_compute_api:servers:${detail ? "detail" : "index"}`;
+  call.checkQuery(LIST_QUERY);
+  requireReader(call, rule);
+  const filters = readFilters(call, `${rule}:get_all_tenants`);
+  const page = readPage(call);
+  const sort = readSort(call);
+  const turns = new Turns(deps);
+  const found = filters.nothing ? [] : await selectServers(deps.store, filters, sort, page, turns);
+  const servers = await viewsOf(found, new ServerView(deps, call), detail, turns);
+  const path = detail ? "servers/detail" : "servers";
+  const last = found.at(-1);
+  const more = last && found.length === page.limit;
+  return {
+    body: {
+      servers,
+      ...(more ? { servers_links: call.links.next(path, call.query.entries, last.instance.uuid) } : {}),
+    },
   };
+}
 
 /** A thousand servers are a tenth of a second, which others need not wait for. */
 const viewsOf = async (

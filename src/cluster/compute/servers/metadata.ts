@@ -1,5 +1,5 @@
 import type { Instance } from "../../../conductor/records/index.js";
-import type { Answer, Call, ComputeRoute } from "../api/call.js";
+import type { Call, ComputeRoute } from "../api/call.js";
 import type { ComputeDeps } from "../api/deps.js";
 import { badRequest, notFound } from "../api/fault.js";
 import { requireMember, requireReader } from "../api/policy.js";
@@ -25,72 +25,71 @@ const ONE = schemas<{ readonly meta: Metadata }>([
 
 const policy = (what: string): string => `os_compute_api:server-metadata:${what}`;
 
-export const metadataRoutes = (deps: ComputeDeps): readonly ComputeRoute[] => {
-  const replace = (call: Call, rule: string, change: (instance: Instance) => Metadata): Metadata => {
-    requireMember(call, policy(rule));
-    return deps.store.transaction(() => {
-      const instance = findInstance(deps, call);
-      refuseLocked(call, instance);
-      return deps.store.instances.save(instance.uuid, { metadata: change(instance) }).metadata;
-    });
-  };
-  return [
-    {
-      method: "GET",
-      path: "/servers/:id/metadata",
-      answer: (call) => {
-        requireReader(call, policy("index"));
-        return { body: { metadata: findServer(deps, call).instance.metadata } };
-      },
+function replace(deps: ComputeDeps, call: Call, rule: string, change: (instance: Instance) => Metadata): Metadata {
+  requireMember(call, policy(rule));
+  return deps.store.transaction(() => {
+    const instance = findInstance(deps, call);
+    refuseLocked(call, instance);
+    return deps.store.instances.save(instance.uuid, { metadata: change(instance) }).metadata;
+  });
+}
+
+export const METADATA_ROUTES: readonly ComputeRoute[] = [
+  {
+    method: "GET",
+    path: "/servers/:id/metadata",
+    answer: (deps, call) => {
+      requireReader(call, policy("index"));
+      return { body: { metadata: findServer(deps, call).instance.metadata } };
     },
-    {
-      method: "POST",
-      path: "/servers/:id/metadata",
-      answer: (call) => {
-        const { metadata: added } = call.body(ALL);
-        return { body: { metadata: replace(call, "create", ({ metadata }) => ({ ...metadata, ...added })) } };
-      },
+  },
+  {
+    method: "POST",
+    path: "/servers/:id/metadata",
+    answer: (deps, call) => {
+      const { metadata: added } = call.body(ALL);
+      return { body: { metadata: replace(deps, call, "create", ({ metadata }) => ({ ...metadata, ...added })) } };
     },
-    {
-      method: "PUT",
-      path: "/servers/:id/metadata",
-      answer: (call) => {
-        const { metadata: wanted } = call.body(ALL);
-        return { body: { metadata: replace(call, "update_all", () => wanted) } };
-      },
+  },
+  {
+    method: "PUT",
+    path: "/servers/:id/metadata",
+    answer: (deps, call) => {
+      const { metadata: wanted } = call.body(ALL);
+      return { body: { metadata: replace(deps, call, "update_all", () => wanted) } };
     },
-    {
-      method: "GET",
-      path: "/servers/:id/metadata/:key",
-      answer: (call): Answer => {
-        requireReader(call, policy("show"));
-        return { body: { meta: itemOf(findServer(deps, call).instance, call.param("key")) } };
-      },
+  },
+  {
+    method: "GET",
+    path: "/servers/:id/metadata/:key",
+    answer: (deps, call) => {
+      requireReader(call, policy("show"));
+      return { body: { meta: itemOf(findServer(deps, call).instance, call.param("key")) } };
     },
-    {
-      method: "PUT",
-      path: "/servers/:id/metadata/:key",
-      answer: (call) => {
-        const { meta } = call.body(ONE);
-        if (!Object.hasOwn(meta, call.param("key"))) throw badRequest("Request body and URI mismatch");
-        replace(call, "update", ({ metadata }) => ({ ...metadata, ...meta }));
-        return { body: { meta } };
-      },
+  },
+  {
+    method: "PUT",
+    path: "/servers/:id/metadata/:key",
+    answer: (deps, call) => {
+      const { meta } = call.body(ONE);
+      if (!Object.hasOwn(meta, call.param("key"))) throw badRequest("Request body and URI mismatch");
+      replace(deps, call, "update", ({ metadata }) => ({ ...metadata, ...meta }));
+      return { body: { meta } };
     },
-    {
-      method: "DELETE",
-      path: "/servers/:id/metadata/:key",
-      answer: (call) => {
-        const key = call.param("key");
-        replace(call, "delete", (instance) => {
-          itemOf(instance, key);
-          return Object.fromEntries(Object.entries(instance.metadata).filter(([name]) => name !== key));
-        });
-        return { status: 204 };
-      },
+  },
+  {
+    method: "DELETE",
+    path: "/servers/:id/metadata/:key",
+    answer: (deps, call) => {
+      const key = call.param("key");
+      replace(deps, call, "delete", (instance) => {
+        itemOf(instance, key);
+        return Object.fromEntries(Object.entries(instance.metadata).filter(([name]) => name !== key));
+      });
+      return { status: 204 };
     },
-  ];
-};
+  },
+];
 
 const itemOf = ({ metadata }: Instance, key: string): Metadata => {
   const value = Object.hasOwn(metadata, key) ? metadata[key] : undefined;

@@ -36,17 +36,15 @@ const UPDATE = schemas<UpdateBody>(
 const NOT_BEFORE_75 = /^(OS-EXT-|OS-SRV-USG:|os-extended-volumes:|config_drive$|key_name$|host_status$)/;
 
 /** PUT /servers/{id}: a name, a description, and since 2.90 the guest's host name. */
-export const updateServer =
-  (deps: ComputeDeps) =>
-  (call: Call): Answer => {
-    const { name, description, hostname } = call.body(UPDATE).server;
-    requireMember(call, "os_compute_api:servers:update");
-    const instance = deps.store.instances.save(findInstance(deps, call).uuid, {
-      ...(name === undefined ? {} : { displayName: name }),
-      ...(description === undefined ? {} : { displayDescription: description }),
-      ...(hostname === undefined ? {} : { hostname }),
-    });
-    const view = new ServerView(deps, call).detail({ instance, building: false });
-    const shown = Object.entries(view).filter(([key]) => call.version >= 75 || !NOT_BEFORE_75.test(key));
-    return { body: { server: Object.fromEntries(shown) } };
-  };
+export function updateServer(deps: ComputeDeps, call: Call): Answer {
+  const { name, description, hostname } = call.body(UPDATE).server;
+  requireMember(call, "os_compute_api:servers:update");
+  const instance = deps.store.instances.save(findInstance(deps, call).uuid, {
+    ...(name === undefined ? {} : { displayName: name }),
+    ...(description === undefined ? {} : { displayDescription: description }),
+    ...(hostname === undefined ? {} : { hostname }),
+  });
+  const view = new ServerView(deps, call).detail({ instance, building: false });
+  const shown = Object.entries(view).filter(([key]) => call.version >= 75 || !NOT_BEFORE_75.test(key));
+  return { body: { server: Object.fromEntries(shown) } };
+}

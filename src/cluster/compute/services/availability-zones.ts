@@ -9,11 +9,11 @@ import { isUp } from "./service-status.js";
 /** `[DEFAULT] internal_service_availability_zone`; shown to administrators only. */
 const INTERNAL = "internal";
 
-export const availabilityZoneRoutes = (deps: ComputeDeps): readonly ComputeRoute[] => [
+export const AVAILABILITY_ZONE_ROUTES: readonly ComputeRoute[] = [
   {
     method: "GET",
     path: "/os-availability-zone",
-    answer: (call) => {
+    answer: (deps, call) => {
       requireReader(call, "os_compute_api:os-availability-zone:list");
       return listZones(deps, false);
     },
@@ -21,7 +21,7 @@ export const availabilityZoneRoutes = (deps: ComputeDeps): readonly ComputeRoute
   {
     method: "GET",
     path: "/os-availability-zone/detail",
-    answer: (call) => {
+    answer: (deps, call) => {
       requireAdmin(call, "os_compute_api:os-availability-zone:detail");
       return listZones(deps, true);
     },

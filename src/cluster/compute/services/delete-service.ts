@@ -6,20 +6,18 @@ import { boolFromText } from "../api/schema-parts.js";
 import { findService } from "./find-service.js";
 
 /** Spec 7.1 steps 1 and 9; what lies between is {@link ComputeDeps.deleteService}. `?force=true` is handed on to it. */
-export const deleteService =
-  (deps: ComputeDeps) =>
-  async (call: Call): Promise<Answer> => {
-    requireAdmin(call, "os_compute_api:os-services:delete");
-    const service = findService(deps, call, (id) => `Service ${id} not found.`);
-    if (service.binary === "nova-compute") {
-      const force = boolFromText(call.query.get("force"));
-      try {
-        await deps.deleteService(service, { force, requestId: call.requestId });
-      } catch (error) {
-        throw error instanceof ServiceDeleteRefused ? conflict(error.message) : error;
-      }
-    } else {
-      deps.store.services.destroy(service.id);
+export async function deleteService(deps: ComputeDeps, call: Call): Promise<Answer> {
+  requireAdmin(call, "os_compute_api:os-services:delete");
+  const service = findService(deps, call, (id) => `Service ${id} not found.`);
+  if (service.binary === "nova-compute") {
+    const force = boolFromText(call.query.get("force"));
+    try {
+      await deps.deleteService(service, { force, requestId: call.requestId });
+    } catch (error) {
+      throw error instanceof ServiceDeleteRefused ? conflict(error.message) : error;
     }
-    return { status: 204 };
-  };
+  } else {
+    deps.store.services.destroy(service.id);
+  }
+  return { status: 204 };
+}

@@ -13,18 +13,16 @@ const QUERY = schemas(
   [75, { type: "object", properties, additionalProperties: false }],
 );
 
-export const serviceRoutes = (deps: ComputeDeps): readonly ComputeRoute[] => [
-  { method: "GET", path: "/os-services", answer: listServices(deps) },
-  { method: "PUT", path: "/os-services/:id", answer: updateService(deps) },
-  { method: "DELETE", path: "/os-services/:id", answer: deleteService(deps) },
+export const SERVICE_ROUTES: readonly ComputeRoute[] = [
+  { method: "GET", path: "/os-services", answer: listServices },
+  { method: "PUT", path: "/os-services/:id", answer: updateService },
+  { method: "DELETE", path: "/os-services/:id", answer: deleteService },
 ];
 
-const listServices =
-  (deps: ComputeDeps) =>
-  (call: Call): Answer => {
-    call.checkQuery(QUERY);
-    requireAdmin(call, "os_compute_api:os-services:list");
-    const [host, binary] = [call.query.get("host"), call.query.get("binary")];
-    const services = deps.store.services.list({ ...(host ? { host } : {}), ...(binary ? { binary } : {}) });
-    return { body: { services: services.map((service) => serviceView(deps, service, call.version)) } };
-  };
+function listServices(deps: ComputeDeps, call: Call): Answer {
+  call.checkQuery(QUERY);
+  requireAdmin(call, "os_compute_api:os-services:list");
+  const [host, binary] = [call.query.get("host"), call.query.get("binary")];
+  const services = deps.store.services.list({ ...(host ? { host } : {}), ...(binary ? { binary } : {}) });
+  return { body: { services: services.map((service) => serviceView(deps, service, call.version)) } };
+}

@@ -47,10 +47,9 @@ const UPDATE_BODY = schemas<UpdateBody>([
 ]);
 
 /** PUT /os-services/{action} before 2.53, PUT /os-services/{uuid} since. */
-export const updateService =
-  (deps: ComputeDeps) =>
-  (call: Call): Promise<Answer> =>
-    call.version >= 53 ? updateByUuid(deps, call) : updateByAction(deps, call);
+export function updateService(deps: ComputeDeps, call: Call): Promise<Answer> {
+  return call.version >= 53 ? updateByUuid(deps, call) : updateByAction(deps, call);
+}
 
 const updateByUuid = async (deps: ComputeDeps, call: Call): Promise<Answer> => {
   const wanted = call.body(UPDATE_BODY);
