@@ -42,7 +42,7 @@ export class ColdMoves {
       if ((await this.#guests.state(instance)) !== "shutoff") await store.setState(uuid, "shutoff");
       const domain = await store.get(uuid);
       if (!domain?.leftBehind) {
-        // Of a move that was confirmed, but for its files.
+        // These are left of a move that was confirmed, but for its files.
         await files.removeAside(uuid);
         if (domain) await store.define({ ...domain, leftBehind: true });
       }

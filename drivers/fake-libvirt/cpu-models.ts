@@ -1,4 +1,4 @@
-/** A modelled CPU as libvirt tells of it in its capabilities. */
+/** A modelled CPU as libvirt describes it in its capabilities. */
 export interface CpuModel {
   readonly arch: string;
   readonly vendor: string;

@@ -37,7 +37,7 @@ export class DomainStore {
     this.#doors = doors;
   }
 
-  /** Of all domains, also of those whose XML is broken. */
+  /** The names of all domains, those included whose XML is broken. */
   async uuids(): Promise<readonly string[]> {
     const names = await this.#doors.files.list(this.#folder.domains);
     const uuids: string[] = [];
@@ -89,7 +89,7 @@ export class DomainStore {
     return (await this.exists(uuid)) ? this.#state(uuid) : undefined;
   }
 
-  /** Of all domains. */
+  /** Reads all domains. */
   async states(): Promise<ReadonlyMap<string, DomainState>> {
     const uuids = await this.uuids();
     return new Map(await Promise.all(uuids.map(async (uuid) => [uuid, await this.#state(uuid)] as const)));

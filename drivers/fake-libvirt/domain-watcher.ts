@@ -24,7 +24,7 @@ export interface DomainWatcherDoors {
 
 /**
  * Tells of guests that somebody else started, stopped, paused, resumed or removed (spec 8.5). What this driver does
- * itself it does within {@link own}, and nothing is told of that.
+ * itself it does within {@link own}, and emits no event for that.
  */
 export class DomainWatcher {
   readonly #folders: readonly string[];
@@ -43,7 +43,7 @@ export class DomainWatcher {
   #again = false;
   #unwatch: readonly (() => void)[] = [];
   #stopped = true;
-  /** Of the folders when {@link glance} last looked at them. */
+  /** The state of the folders when {@link glance} last looked at them. */
   #stamps: readonly number[] = [];
   #stampedAt = 0;
 
@@ -90,7 +90,7 @@ export class DomainWatcher {
     this.#looking ??= this.#lookUntilQuiet();
   }
 
-  /** Does something to a guest that is not to be told of. */
+  /** Does something to a guest without an event. */
   async own<T>(uuid: string, work: () => Promise<T>): Promise<T> {
     this.#busy.set(uuid, (this.#busy.get(uuid) ?? 0) + 1);
     this.#release(uuid);

@@ -1,6 +1,6 @@
 import type { LiveMigrationProgress, Timers } from "../../src/virt/index.js";
 
-/** Of a migration in the API: bytes. */
+/** A migration's progress, as the API has it: bytes. */
 const MIB = 1024 ** 2;
 const GIB = 1024 ** 3;
 /** Milliseconds between two looks, as Nova's monitor of libvirt's jobs has it. */

@@ -10,7 +10,7 @@ const CLAIMS = 2;
 
 /**
  * Takes the node for the instance: read first, as its inventory may lag by a pass, then claimed in Ironic, which lets
- * one of several claimants have it. Who does not get it is given to another host, unlike Nova, which ends the build.
+ * one of several claimants have it. A build that does not get the node is given to another host, unlike Nova, which ends the build.
  * @throws {ComputeResourcesUnavailable} the node is not free, or could not be had. {@link BuildAbortException} the
  *   instance has another node.
  */

@@ -7,11 +7,11 @@ interface InstanceInfoOptions {
   readonly network: readonly NetworkInfo[];
   /** `--host` */
   readonly host: string;
-  /** Of a rebuild only. */
+  /** Given by a rebuild only. */
   readonly preserveEphemeral?: boolean;
 }
 
-/** What Ironic is told of an instance; all values but traits are texts. The order is nova's. */
+/** What Ironic knows of an instance; all values but traits are texts. The order is nova's. */
 export const instanceInfoPatch = (
   node: IronicNode,
   instance: Instance,

@@ -61,7 +61,7 @@ async function listed(
   }
 }
 
-/** Also what the conductor does not answer must not look as if there were no nodes. */
+/** A conductor that does not answer must not look as if there were no nodes. */
 export const notReady = (error: unknown, { signal }: DriverOperationOptions = {}): Error => {
   if (signal?.aborted && error === signal.reason) return error as Error;
   const why = error instanceof Error ? error.message : String(error);

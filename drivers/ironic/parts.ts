@@ -10,7 +10,7 @@ export interface IronicParts {
   readonly config: IronicConfig;
   readonly api: IronicApi;
   readonly cache: NodeCache;
-  /** Of `[workarounds] upstream_quirks`. */
+  /** The names in `[workarounds] upstream_quirks`. */
   readonly quirks: ReadonlySet<string>;
 }
 

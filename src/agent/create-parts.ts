@@ -33,7 +33,7 @@ export interface ViewOptions {
   readonly faults?: ChangingFaults;
 }
 
-/** Who makes the parts with which an agent acts. */
+/** Makes the parts with which an agent acts. */
 export interface PartFactories {
   readonly tracker: (context: AgentContext) => ResourceTracker | Promise<ResourceTracker>;
   readonly operations: (context: AgentContext, tracker: ResourceTracker, faults?: StepFaults) => Operations;

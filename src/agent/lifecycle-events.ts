@@ -13,7 +13,7 @@ const IMPLIED_POWER: Readonly<Record<LifecycleTransition, PowerState>> = {
   migration_completed: POWER_STATES.paused,
 };
 
-/** Passes what the driver tells of its guests on to power-state sync (`[workarounds] handle_virt_lifecycle_events`). */
+/** Passes the driver's events of its guests on to power-state sync (`[workarounds] handle_virt_lifecycle_events`). */
 export function registerLifecycleListener(parts: AgentParts): void {
   if (!parts.config.workarounds.handleVirtLifecycleEvents) {
     parts.logger.warn("lifecycle events of guests are ignored: [workarounds] handle_virt_lifecycle_events is off");

@@ -110,7 +110,7 @@ const hostMetrics = (host: string, to: Instruments): AgentMetrics => ({
   leakedAllocations: (kind, count) => to.leakedAllocations.set({ host, kind }, count),
   periodicTask: (task, seconds, failed) => {
     to.taskDuration.observe({ host, task }, seconds);
-    // Also by nothing, so that the first failure shows as a rise.
+    // The counter starts at 0, so that the first failure shows as a rise.
     to.taskFailures.inc({ host, task }, failed ? 1 : 0);
   },
   claim: (kind, outcome) => {

@@ -11,7 +11,7 @@ import type { TaskTracker } from "./task-tracker.js";
 export function agentHandlers(parts: AgentParts, tasks: TaskTracker): AgentHandlers {
   const { operations, tracker, driver } = parts;
 
-  /** A cast has nobody who waits: what went wrong is in the instance's fault and in the log. */
+  /** Nobody waits for a cast: what went wrong is in the instance's fault and in the log. */
   const cast: Cast = (method, params, work) =>
     tasks.run(async () => {
       const logger = parts.logger.child({ request_id: params.requestId, instance: params.instanceUuid });

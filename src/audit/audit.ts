@@ -18,7 +18,7 @@ export interface Audit extends PlannedAudit {
 
 export interface Seen {
   readonly servers: number;
-  /** Of these: they build, move or have just moved, their cell does not answer, or their compute node is not known. */
+  /** Servers that were not judged: they build, move or have just moved, their cell does not answer, or their compute node is not known. */
   readonly notJudged: number;
   readonly providers: number;
   readonly consumers: number;

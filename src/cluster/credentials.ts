@@ -1,4 +1,4 @@
-/** Who sends a request, as the embedded Identity vouches for it. */
+/** The sender of a request, as the embedded Identity vouches for it. */
 export interface Credentials {
   readonly userId: string;
   readonly userName: string;

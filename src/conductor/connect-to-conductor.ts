@@ -18,7 +18,7 @@ export interface ConnectOptions {
   readonly url: string;
   readonly joinToken: string;
   readonly runtime: Pick<Runtime, "clock" | "timers" | "random" | "processes" | "sockets" | "logger">;
-  /** Of the program, for the conductor's log. */
+  /** The program's version, for the conductor's log. */
   readonly version?: string;
   /** Milliseconds to wait after the failed try number `attempt` (from 1). Default: 250 ms doubled up to 5 s, with jitter. */
   readonly backoff?: (attempt: number) => number;
@@ -146,7 +146,7 @@ class Connection implements ConductorConnection, Carrier {
     try {
       await link?.request(method, { host }, { timeout: LINK_TIMEOUT, meta: { host } });
     } catch (err) {
-      // The end of the connection ends what was told of, too.
+      // The end of the connection ends what it was about, too.
       this.#options.runtime.logger.debug(`${method} was not answered`, { err, host });
       link?.cut();
     }

@@ -104,7 +104,7 @@ export class Link {
     }
     const message = parse(text);
     if (!message) {
-      // Whoever sends such a thing is no conductor, or has lost its place in the stream.
+      // What sends such a thing is no conductor, or has lost its place in the stream.
       this.cut();
     } else if ("method" in message) {
       this.#listener.asked(message, this);

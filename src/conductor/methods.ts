@@ -180,7 +180,7 @@ export interface ConductorMethods extends OperatorMethods {
   // scheduler, aggregates
   sync_instance_info: Method<{ host: string; instanceUuids: readonly string[] }, null>;
 
-  /** Who holds the lease of a host (spec 2.4 G6); null: nobody, or a boot that is gone and whose lease has run out. */
+  /** The holder of a host's lease (spec 2.4 G6); null: nobody, or a boot that is gone and whose lease has run out. */
   host_lease_holder: Method<{ host: string }, LeaseHolder | null>;
 
   // identity

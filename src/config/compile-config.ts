@@ -158,7 +158,7 @@ class Compiler {
     reason: string,
   ): void {
     if (origin === DEFAULT_ORIGIN) {
-      // A default is only wrong because of an option that it refers to, which is told of itself.
+      // A default is only wrong because of an option that it refers to, which is reported itself.
       return;
     }
     const found = definition.secret ? "****" : texts.map((text) => JSON.stringify(text)).join(", ");

@@ -45,7 +45,7 @@ export interface ReportClientConfig {
   readonly associationRefresh?: number;
   /** `[compute] sharing_providers_max_uuids_per_request`. Default 200. */
   readonly sharingProvidersMaxUuidsPerRequest?: number;
-  /** Who asks: `nova-compute` (default), `nova-conductor`, `nova-scheduler`. */
+  /** The service that asks: `nova-compute` (default), `nova-conductor`, `nova-scheduler`. */
   readonly userAgent?: string;
   /** `[placement] timeout`, in milliseconds. Default: the HTTP door's. */
   readonly timeout?: number;

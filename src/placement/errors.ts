@@ -1,6 +1,6 @@
 export { ReshapeFailed } from "../virt/errors.js";
 
-/** What an error tells of an answer of Placement. */
+/** What an error quotes of an answer of Placement. */
 interface DescribedAnswer {
   readonly status: number;
   describe(): string;

@@ -158,7 +158,7 @@ export class PlacementAnswer {
     return this.#readError().detail;
   }
 
-  /** Of either a provider or a consumer: reading again and trying again may help. */
+  /** A generation of a provider or a consumer was stale: reading again and trying again may help. */
   get isConcurrentUpdate(): boolean {
     return this.status === 409 && this.code === "placement.concurrent_update";
   }

@@ -22,7 +22,7 @@ export async function readProviderAllocations(
 }
 
 /**
- * Who held what when the provider's allocations were last read. Every new allocation raises the provider's generation, so
+ * Remembers who held what when the provider's allocations were last read. Every new allocation raises the provider's generation, so
  * while that stands still the memory lacks nobody; it may hold consumers that have gone (spec 5.4).
  */
 export class ProviderAllocationMemory {

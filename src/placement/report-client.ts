@@ -64,7 +64,7 @@ export interface ReportClient {
 
   // ── reading allocations ──────────────────────────────────────────────────────────────────────────────────────────
   /**
-   * Who holds what on one provider (4.6). With a pass that proves that nothing was added since, what was read last is
+   * Lists who holds what on one provider (4.6). With a pass that proves that nothing was added since, what was read last is
    * answered without a request; a consumer in it may have gone meanwhile (a dropped allocation bumps no generation, 5.4).
    * @throws ResourceProviderAllocationRetrievalFailed
    */

@@ -31,7 +31,7 @@ export interface ComponentReport {
   readonly type: "component";
   readonly state: "starting" | "waiting" | "ready" | "stopping" | "failed";
   readonly detail: string;
-  /** Of the control plane, once ready. */
+  /** The control plane's address, once it is ready. */
   readonly url?: string;
 }
 

@@ -114,7 +114,7 @@ export const setFaults = async (
   return added.map(({ id }) => id);
 };
 
-/** Of the points, or all. Returns the knobs that were set. */
+/** Clears the knobs of these points, or all of them. Returns the knobs that were set. */
 export const clearFaults = async (
   folder: string,
   points: readonly string[],

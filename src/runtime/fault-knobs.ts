@@ -90,7 +90,7 @@ export const formatKnob = ({ point, action, times }: FaultKnob): string => {
   return `${point}=${words.join(":")}`;
 };
 
-/** Of a terminal. */
+/** The width of a terminal, in characters. */
 const COLUMNS = 80;
 
 /** Words in lines that are indented by two and no longer than a terminal. */

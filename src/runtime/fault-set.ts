@@ -33,7 +33,7 @@ export class FaultSet implements ChangingFaults {
     return this.#faults.filter((fault) => isLive(fault, this.#doors.clock.now()));
   }
 
-  /** Also those that have acted as often as they may. */
+  /** All knobs, those included that have acted as often as they may. */
   get known(): readonly SetFault[] {
     return this.#faults;
   }

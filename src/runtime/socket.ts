@@ -10,7 +10,7 @@ export interface Socket {
   onMessage(listener: (text: string) => void): void;
   /** Called once, also for a connection that broke (code 1006) and for one that had closed before the call. */
   onClose(listener: (code: number, reason: string) => void): void;
-  /** Sends a ping; `onPong` tells of the answer. */
+  /** Sends a ping; `onPong` is called with the answer. */
   ping(): void;
   onPong(listener: () => void): void;
   /** Bytes queued and not yet handed to the kernel. */

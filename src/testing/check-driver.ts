@@ -16,7 +16,7 @@ export class UnknownWaiver extends Error {
 
 /**
  * Holds a driver against the whole contract, without any test runner.
- * @param onResult is told of each case as it ends.
+ * @param onResult is called with each case as it ends.
  * @param signal ends the check early, after its guests and folders are removed; the report lacks what was not tried.
  * @throws {UnknownWaiver}
  */

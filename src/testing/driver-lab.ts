@@ -51,7 +51,7 @@ export interface CheckedHost {
 /** The world of one case: up to two hosts, and guests for them. */
 export class DriverLab {
   readonly options: DriverCheckOptions;
-  /** Of all drivers, in order. */
+  /** The events of all drivers, in order. */
   readonly events: LifecycleEvent[] = [];
   /** Warnings and errors that the wrapped drivers logged. */
   readonly complaints: string[] = [];

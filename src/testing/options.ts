@@ -27,7 +27,7 @@ export interface DriverCheckOptions {
    * `real`.
    */
   readonly time?: "real" | "virtual";
-  /** Of the guests; changes to a small one (1 VCPU, 512 MB, 1 GB). */
+  /** The flavor of the guests: changes to a small one (1 VCPU, 512 MB, 1 GB). */
   readonly flavor?: Partial<Flavor>;
   /** What guests are resized to; changes to a larger one (2 VCPUs, 1024 MB, 2 GB). */
   readonly largerFlavor?: Partial<Flavor>;

@@ -29,7 +29,7 @@ export class DriverChecks {
   readonly text = (method: DriverMethod, value: unknown): string =>
     typeof value === "string" && value !== "" ? value : this.#fail(method, "return a text that is not empty", value);
 
-  /** Also the empty one. */
+  /** Any text, the empty one included. */
   readonly anyText = (method: DriverMethod, value: unknown): string =>
     typeof value === "string" ? value : this.#fail(method, "return a text", value);
 

@@ -86,7 +86,7 @@ export class DriverHost extends HostedMoves {
     return this.invoker.onBehalf(instanceUuid, requestId, work);
   }
 
-  /** Of the guests' events. One listener; null drops them. */
+  /** The listener of the guests' events. There is one; null drops them. */
   setLifecycleListener(listener: LifecycleListener | null): void {
     this.#events.setListener(listener);
   }

@@ -94,7 +94,7 @@ export class DriverInvoker {
   }
 }
 
-/** Of the instance that a call is about; undefined: it is about the host, or about several. */
+/** The uuid of the instance that a call is about; undefined: it is about the host, or about several. */
 const uuidOf = (subject: unknown): string | undefined =>
   typeof subject === "object" && subject !== null && "uuid" in subject ? String(subject.uuid) : undefined;
 

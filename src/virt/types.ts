@@ -13,7 +13,7 @@ export type {
 } from "../conductor/records/index.js";
 export { POWER_STATES } from "../conductor/records/index.js";
 
-/** What the driver tells of one node; spec 4.4 step 1. Sizes: MiB for memory, GiB for disk. */
+/** What the driver reports of one node; spec 4.4 step 1. Sizes: MiB for memory, GiB for disk. */
 export interface AvailableResource {
   readonly vcpus: number;
   readonly memoryMb: number;

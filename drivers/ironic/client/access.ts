@@ -91,7 +91,7 @@ class KeystoneAccess implements IronicAccess {
     const held = this.#token;
     const known = await held;
     if (known && known.expiresAt - EARLY > this.#doors.clock.now()) return known.admission;
-    // Whoever came first asks; the others wait for the same token.
+    // The first request asks; the others wait for the same token.
     if (this.#token === null || this.#token === held) this.#token = this.#ask();
     const asked = this.#token;
     try {

@@ -17,7 +17,7 @@ import type { DryRunReport } from "./report.js";
 
 /**
  * What a start of this agent would destroy, edit and complete; nothing is done: no lease, no row, no file. The plans are
- * the ones that a start carries out. Another agent that holds the host's lease is told of, and does not hinder looking.
+ * the ones that a start carries out. Another agent that holds the host's lease is named, and does not hinder looking.
  * @throws what hinders reading: an unreachable conductor or Placement, a broken driver.
  */
 export async function dryRun(options: Omit<ViewOptions, "permit">): Promise<DryRunReport> {

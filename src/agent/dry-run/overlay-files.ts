@@ -88,7 +88,7 @@ export class OverlayFiles implements Files {
     return text === null ? undefined : this.#below.stat(path);
   }
 
-  /** Of what is below; a folder that exists here only never changes. */
+  /** Watches the folder below; one that exists here only never changes. */
   watch(folder: string, listener: () => void): () => void {
     try {
       return this.#below.watch(folder, listener);

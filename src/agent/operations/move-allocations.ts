@@ -17,7 +17,7 @@ import { hasQuirk } from "../parts.js";
 import type { OperationParts } from "./parts.js";
 
 /**
- * Who holds what after a move (spec 6.0). Which of the two strategies made it is found out here, at its end, from what the
+ * Decides who holds what after a move (spec 6.0). Which of the two strategies made it is found out here, at its end, from what the
  * migration's consumer holds; never from configuration. Every function may be repeated.
  */
 

@@ -2,7 +2,7 @@ import { FINAL_MIGRATION_STATUSES, type Instance, type Migration } from "../../c
 
 /** What is known of a consumer that holds something on this host's tree. */
 export interface LeakFacts {
-  /** Of this agent. */
+  /** The host of this agent. */
   readonly host: string;
   /** The consumer, if it is a migration. */
   readonly migration: Migration | null;

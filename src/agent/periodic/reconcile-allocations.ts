@@ -26,7 +26,7 @@ type Leak = Exclude<LeakVerdict, { action: "keep" }>;
 
 /**
  * Spec 9.3, `[compute] reconcile_allocations`: looks for consumers on this host's trees that nobody will ever free, and
- * tells of them (`report`) or takes this host out of what they hold (`repair`).
+ * reports them (`report`) or takes this host out of what they hold (`repair`).
  */
 export async function reconcileAllocations(parts: AgentParts): Promise<void> {
   const request = requestId(parts);

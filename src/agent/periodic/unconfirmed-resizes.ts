@@ -63,7 +63,7 @@ async function confirm(parts: AgentParts, migration: Migration): Promise<void> {
     logger.info(`a resize is not confirmed yet: the nova-compute service of its source ${source} is down`, fields);
     return;
   }
-  logger.info("a resize is confirmed, because nobody did", fields);
+  logger.info("a resize is confirmed automatically: resize_confirm_window has passed", fields);
   await conductor.call("migration_save", {
     id: migrationId,
     changes: { status: "confirming" },

@@ -59,7 +59,7 @@ async function endUnshelve(parts: AgentParts, instance: Instance): Promise<void>
   }
 }
 
-/** Of those offloaded, the ones that this host was about to unshelve. */
+/** The offloaded instances that this host was about to unshelve. */
 const isInterrupted = ({ vmState, taskState, host }: Instance): boolean =>
   vmState === "building" || (host === null && (taskState === "unshelving" || taskState === "spawning"));
 

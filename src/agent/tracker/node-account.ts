@@ -31,7 +31,7 @@ export interface UsedResources {
 }
 
 /**
- * Who counts on one node, and how much (spec 4.5). What is used is always the sum of the entries (spec V19), never a
+ * Holds what counts on one node, and how much (spec 4.5). What is used is always the sum of the entries (spec V19), never a
  * running figure that could drift. One per node: statistics of nodes must not mix (bug 1784705).
  */
 export class NodeAccount {

@@ -5,7 +5,7 @@ import type { TrackerParts } from "./parts.js";
 
 /** Nodes of one lock section; a claim waits no longer than for these. */
 const NODES_A_SECTION = 32;
-/** Of these at a time, so that Placement has several writes to work on. */
+/** Nodes that are written at a time, so that Placement has several writes to work on. */
 const NODES_AT_A_TIME = 8;
 
 /** The passes of all nodes (spec 4.3 step 5). @returns how many failed and were reported */

@@ -55,7 +55,7 @@ async function removeOrphan(parts: TrackerParts, row: ComputeNode, request: Requ
   await deleteProvider(parts, row, request);
 }
 
-/** Whoever's the node is now: what makes the guard of the delete worthless. */
+/** Matches the node whatever host it has now, which makes the guard of the delete worthless. */
 async function hostNow({ context }: TrackerParts, { uuid, host }: ComputeNode): Promise<string> {
   return (await context.conductor.call("compute_node_get_by_uuid", { uuid }))?.host ?? host;
 }

@@ -286,7 +286,7 @@ export class NodeResourceTracker implements ResourceTracker {
     }
   }
 
-  /** Of many nodes: Placement works while the hypervisor lists them. Undefined: the pass lists what it needs itself. */
+  /** The providers of many nodes, listed by Placement while the hypervisor lists the nodes. Undefined: the pass lists what it needs itself. */
   async #listProviders(request: RequestContext): Promise<readonly ProviderListing[] | undefined> {
     const { options, nodes, context } = this.#parts;
     if (!options.leanTracking || nodes.size < 2) return undefined;

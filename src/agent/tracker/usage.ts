@@ -102,7 +102,7 @@ export function flavorOfMigration(
   return outgoing ? oldFlavor : null;
 }
 
-/** Of several migrations of one instance the latest counts, by updatedAt, else createdAt. */
+/** The latest migration of each instance counts, by updatedAt, else createdAt. */
 export function latestPerInstance(migrations: readonly Migration[]): Map<string, Migration> {
   const latest = new Map<string, Migration>();
   for (const migration of migrations) {

@@ -60,7 +60,7 @@ const versionFor = (placement: ServiceClient, consumers: readonly ConsumerChange
   return typed === kept.length ? placement.version : undefined;
 };
 
-/** Of a consumer that will hold nothing, owner and type count for nothing, but have to be there. */
+/** Placement wants owner and type even for a consumer that will hold nothing. */
 const bodyOf = ({ generation, before, after }: ConsumerChange, found: ConsumerRecord | undefined, version: number) => {
   const named = Object.keys(after.allocations).length > 0 ? after : before;
   return {

@@ -70,7 +70,7 @@ class Session {
     const login = this.#current();
     const answer = await this.#ask(await login, service, request);
     if (answer.status !== 401) return answer;
-    // Whoever is refused first logs in again for all.
+    // The first request that is refused logs in again for all.
     if (this.#login === login) this.#login = undefined;
     const again = await this.#ask(await this.#current(), service, request);
     if (again.status !== 401) return again;

@@ -95,7 +95,7 @@ export class Facts {
     return top && (top.isNovas || counts) ? "nodeless" : "foreign";
   }
 
-  /** Who holds something of the provider. */
+  /** The consumers that hold something of the provider. */
   holders(uuid: string): readonly Consumer[] {
     return this.#holders.get(uuid) ?? [];
   }

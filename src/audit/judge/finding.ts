@@ -52,7 +52,7 @@ export type ConsumerRemedy =
   | { readonly kind: "drop"; readonly consumer: string; readonly providers: readonly string[] }
   /** These amounts on that provider, 0 for none; other classes stay. */
   | { readonly kind: "hold"; readonly consumer: string; readonly provider: string; readonly amounts: Amounts }
-  /** Also says whose a consumer is that holds nothing yet. */
+  /** Names the owner, too, of a consumer that holds nothing yet. */
   | { readonly kind: "own"; readonly consumer: string; readonly projectId: string; readonly userId: string };
 
 export type ProviderRemedy =

@@ -23,7 +23,7 @@ export interface Whereabouts {
   readonly owedBy?: Migration;
 }
 
-/** Of every server that can be judged: at rest, on a compute node that is known and has a provider. */
+/** The place of every server that can be judged: at rest, on a compute node that is known and has a provider. */
 export const whereabouts = (facts: Facts): readonly Whereabouts[] =>
   [...facts.snapshot.servers.values()].flatMap((server) => {
     const node = facts.nodeOf(server);

@@ -26,7 +26,7 @@ const HOST = "OS-EXT-SRV-ATTR:host";
 
 const serverOf = (entry: Entry): Server => {
   const status = asString(entry.status);
-  // Of a server in a cell that does not answer, little more than the id is told (2.69).
+  // A server in a cell that does not answer has little more than its id (2.69).
   if (status !== "UNKNOWN" && !(HOST in entry)) {
     throw new UnexpectedAnswer(
       `server ${String(entry.id)} is shown without ${HOST}: these credentials lack the admin role`,

@@ -4,7 +4,7 @@ import { asRecord } from "./fields.js";
 import { CONCURRENCY, readConsumer } from "./read-placement.js";
 import type { Amounts, Consumer, ConsumerRecord, OnProgress, Snapshot } from "./records.js";
 
-/** Whose the consumers should be, by project and user. */
+/** The project and user that each consumer should belong to. */
 interface Owner {
   readonly projectId: string;
   readonly userId: string;

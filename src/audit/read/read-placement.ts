@@ -87,7 +87,7 @@ export const readProvider = async (
   return { provider, consumers };
 };
 
-/** Of an answer of `GET /resource_providers/U/inventories`. */
+/** The inventories in an answer of `GET /resource_providers/U/inventories`. */
 export const inventoriesIn = ({ inventories }: Readonly<Record<string, unknown>>): Provider["inventories"] =>
   mapRecord(inventories, inventoryOf);
 

@@ -89,7 +89,7 @@ export interface Provider {
   readonly sharedWith?: ReadonlySet<string>;
 }
 
-/** Who holds something, as its providers tell. */
+/** A consumer that holds something, as its providers list it. */
 export interface Consumer {
   readonly uuid: string;
   readonly generation: number | null;
@@ -116,7 +116,7 @@ export interface Snapshot {
   readonly services: readonly ComputeService[];
   readonly providers: ReadonlyMap<string, Provider>;
   readonly consumers: ReadonlyMap<string, Consumer>;
-  /** Of the consumers that were asked one by one. */
+  /** The allocations of the consumers that were asked for one by one. */
   readonly records: ReadonlyMap<string, ConsumerRecord>;
 }
 

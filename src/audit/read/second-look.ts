@@ -13,7 +13,7 @@ export interface Suspects {
 
 /**
  * The same snapshot with everything about the suspects read anew, so that what was caught in the middle of a build or a move
- * is seen at another moment. Lists that tell of moves and hosts are read anew as a whole. @throws {CloudError}
+ * is seen at another moment. Lists of moves and hosts are read anew as a whole. @throws {CloudError}
  */
 export const lookAgain = async (
   { compute, placement }: Cloud,

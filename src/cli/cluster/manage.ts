@@ -48,7 +48,7 @@ const addHeal = (parent: Command): void => {
         "Instances that a task is under way for are passed over, and what migrations hold is never created.",
     )
     .option("--max-count <max_count>", "instances to heal at most (default: all, in batches of 50)")
-    .option("--verbose", "tell of each instance")
+    .option("--verbose", "print what is done for each instance")
     .option("--dry-run", "tell what would be written, and write nothing; returns 4")
     .option("--instance <instance_uuid>", "only this one; --max-count has no effect then")
     .option(
@@ -68,7 +68,7 @@ const addAudit = (parent: Command): void => {
       "Finds allocations of consumers that are neither instances nor active migrations of the provider's compute node.\n" +
         "What is being built or moved is left alone.",
     )
-    .option("--verbose", "tell of each allocation")
+    .option("--verbose", "print each allocation")
     .option("--resource_provider <provider_uuid>", "only this one")
     .option("--delete", "delete what was found, on that provider only");
 };
@@ -78,7 +78,7 @@ const addSync = (parent: Command): void => {
     syncAggregates(parts, { verbose }),
   )
     .description("Puts the providers of hosts into the Placement aggregates of their host aggregates; removes none.")
-    .option("--verbose", "tell of each host");
+    .option("--verbose", "print what is done for each host");
 };
 
 const addNodeMove = (parent: Command): void => {

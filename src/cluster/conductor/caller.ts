@@ -1,6 +1,6 @@
 import type { Session } from "./session.js";
 
-/** Who calls a method, and under which request. */
+/** The caller of a method, and its request. */
 export interface Caller {
   readonly session: Session;
   /** The host for which the caller speaks. */

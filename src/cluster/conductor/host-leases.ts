@@ -16,7 +16,7 @@ interface Holding {
 }
 
 /**
- * Who may act for which host (spec 2.4 G6). A lease belongs to one boot of one agent. While its connection is alive nobody
+ * Decides who may act for which host (spec 2.4 G6). A lease belongs to one boot of one agent. While its connection is alive nobody
  * else gets it; after that it stays for `ttl`, in which the holder, going by its own clock, has stopped to act.
  */
 export class HostLeases {
@@ -128,7 +128,7 @@ export class HostLeases {
     return dead || this.#clock.monotonic() >= deadline;
   }
 
-  /** Who keeps others from the host; null: nobody does. */
+  /** The holder that keeps others from the host; null: there is none. */
   describe(host: string): LeaseHolder | null {
     const holding = this.#holdings.get(host);
     const free =

@@ -76,7 +76,7 @@ export class Outbox {
   }
 
   #taken(host: string, delivery: Delivery, id: number): void {
-    // An acknowledgement counts even when another connection serves by now: that one was told of the message, too, and drops it.
+    // An acknowledgement counts even when another connection serves by now: that one was given the message, too, and drops it.
     this.#store.messages.taken(id);
     delivery.underWay.delete(id);
     if (this.#deliveries.get(host) === delivery) {

@@ -41,7 +41,7 @@ export type Task =
       readonly flavor: Flavor;
       /** The operator's word (2.56); then there is no reschedule. */
       readonly host: string | null;
-      /** Of a reschedule. */
+      /** Given by a reschedule. */
       readonly migrationId?: number;
       readonly alternates?: readonly Selection[];
       readonly retry?: RetryInfo;

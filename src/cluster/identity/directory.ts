@@ -1,6 +1,6 @@
 import type { Digests } from "../../runtime/digests.js";
 
-/** Who and what the embedded Identity knows. Fixed; ids are derived from names, so that they survive everything. */
+/** The users, projects and roles that the embedded Identity knows. Fixed; ids are derived from names, so that they survive everything. */
 export interface Directory {
   readonly domain: { readonly id: "default"; readonly name: "Default" };
   readonly users: readonly NamedEntity[];

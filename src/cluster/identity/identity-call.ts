@@ -38,7 +38,7 @@ export interface IdentityAnswer {
 export const catalogOf = ({ services, request }: IdentityCall): readonly CatalogService[] =>
   serviceCatalog(services.digests, request.baseUrl.replace(/\/identity$/, ""));
 
-/** Who asks. @throws {IdentityError} 401 */
+/** The token's owner. @throws {IdentityError} 401 */
 export const caller = ({ services, request }: IdentityCall): TokenRecord => {
   const record = services.tokens.find(request.headers["x-auth-token"] ?? "");
   if (!record) throw unauthorized();

@@ -8,7 +8,7 @@ const INTERVAL = 1_000;
 /** The name that the conductor reserves nodes with. */
 export const CONDUCTOR_HOST = "localhost";
 
-/** Who holds a node keeps everybody else from changing it. Locks are the process's: what goes on after a restart takes them again. */
+/** A lock on a node keeps everybody else from changing it. Locks are the process's: what goes on after a restart takes them again. */
 export class NodeLocks {
   readonly #timers: Timers;
   readonly #held = new Set<string>();

@@ -24,7 +24,7 @@ const TRANSITIONS: Readonly<Record<string, Readonly<Record<string, string>>>> = 
   "unrescue failed": { rescue: "rescuing", unrescue: "unrescuing", delete: "deleting" },
 };
 
-/** Those a filter may name, too. */
+/** The states that a filter may name, too. */
 const WAITING = ["wait call-back", "clean wait", "inspect wait", "rescue wait"];
 
 export const PROVISION_STATES: ReadonlySet<string> = new Set([...Object.keys(TRANSITIONS), ...WAITING]);

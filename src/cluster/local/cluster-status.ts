@@ -2,7 +2,7 @@ import type { CloudSession } from "./cloud-session.js";
 
 /** A guest as its hypervisor has it. */
 export interface HypervisorGuest {
-  /** Of the instance. */
+  /** The state of the instance. */
   readonly uuid: string;
   readonly name: string;
   /** `running`, `shut off`, `paused` … */

@@ -88,7 +88,7 @@ async function healCell(heal: HealContext, only: readonly string[] | undefined, 
   return processed;
 }
 
-/** Those that are still there, in the order given. */
+/** The instances that are still there, in the order given. */
 async function load({ conductor }: ManageParts, uuids: readonly string[]): Promise<readonly Instance[]> {
   const loaded = new Map<string, Instance>();
   for (const page of chunks(uuids, PAGE)) {

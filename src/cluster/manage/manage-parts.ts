@@ -10,7 +10,7 @@ export interface ManageParts {
   readonly retries: ConflictRetries;
   /** `[workarounds] upstream_quirks` */
   readonly quirks: ReadonlySet<string>;
-  /** Of all requests of this run. */
+  /** The id of all requests of this run. */
   readonly context: RequestContext;
   /** A line of standard output. */
   readonly print: (line: string) => void;

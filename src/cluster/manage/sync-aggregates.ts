@@ -18,7 +18,7 @@ const SYNC_CODES = {
   noProviders: 6,
 } as const;
 
-/** What is told when all hosts were dealt with. */
+/** What is printed when all hosts were dealt with. */
 interface Missing {
   readonly mappings: Set<string>;
   readonly nodes: Set<string>;
@@ -116,7 +116,7 @@ const notWritten = ({ host, provider, aggregate }: Membership, error: string): M
     `Failed updating provider aggregates for host (${host}), provider (${provider}) and aggregate (${aggregate}). Error: ${error}`,
   );
 
-/** @returns the exit code: of the last of these that there is something to tell of */
+/** @returns the exit code of the last of these that was found */
 function tell({ print }: ManageParts, { mappings, nodes, providers }: Missing): number {
   let code: number = SYNC_CODES.synced;
   if (mappings.size > 0) {

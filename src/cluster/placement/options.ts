@@ -11,7 +11,7 @@ export interface PlacementCredentials extends Pick<Credentials, "userId" | "proj
   readonly domainScope?: string | null;
 }
 
-/** Who sends a request. Undefined: the token is missing, unknown or expired. */
+/** The sender of a request. Undefined: the token is missing, unknown or expired. */
 export type Authenticate = (
   token: string | undefined,
   headers: Readonly<Record<string, string>>,

@@ -1,7 +1,7 @@
 /** A group of hosts, which its metadata says something about. */
 export interface Aggregate {
   readonly id: number;
-  /** Also the uuid of its mirror among Placement's aggregates. */
+  /** The uuid of its mirror among Placement's aggregates, too. */
   readonly uuid: string;
   readonly name: string;
   /** In the order in which they were added. */
@@ -21,7 +21,7 @@ export interface AggregateStore {
   get(id: number): Aggregate | null;
   /** By id. */
   list(): Aggregate[];
-  /** Those that the host is in, by id. */
+  /** The aggregates that the host is in, by id. */
   byHost(host: string): Aggregate[];
   /** @throws AggregateNameExists */
   create(aggregate: Pick<Aggregate, "name" | "metadata">): Aggregate;

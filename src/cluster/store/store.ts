@@ -270,7 +270,7 @@ export interface MessageStore {
   forgetAnswersBefore(time: number): void;
 }
 
-/** Who holds which host (spec 2.4 G6). Kept so that a restart of the control plane gives no host away early. */
+/** The leases of hosts (spec 2.4 G6). Kept so that a restart of the control plane gives no host away early. */
 export interface LeaseStore {
   get(host: string): HostLease | null;
   list(): HostLease[];

@@ -21,7 +21,7 @@ export interface Meta {
   readonly ack?: number;
   /** The caller does not take part in host leases (quirk `no-host-lease`). */
   readonly unfenced?: boolean;
-  /** Of a cast: its number, the same when it is delivered again. */
+  /** The number of a cast, the same when it is delivered again. */
   readonly message?: number;
   /** Of a call to an agent: its name, the same when it is asked again. */
   readonly call?: string;

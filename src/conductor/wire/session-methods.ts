@@ -12,7 +12,7 @@ export interface SessionMethods {
       pid: number;
       /** Equal for processes to which a pid means the same process; see `Processes.machine`. */
       machine: string;
-      /** Of the program, for the log. */
+      /** The program's version, for the log. */
       version: string;
     },
     {

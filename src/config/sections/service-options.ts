@@ -45,7 +45,7 @@ export const COMPUTE_OPTIONS = {
   reconcile_allocations: option(
     choice(["off", "report", "repair"]),
     "off",
-    "Look for allocations that nobody will ever free, and tell of them or remove them.",
+    "Look for allocations that nobody will ever free, and report or remove them.",
     { source: "9.3" },
   ),
   reconcile_interval: option(integer({ min: 1 }), 3600, "Seconds between two such looks.", { source: "9.3" }),

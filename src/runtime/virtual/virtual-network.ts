@@ -65,7 +65,7 @@ export class VirtualNetwork<E extends Endpoint> {
     this.#endpoints.delete(`${address}:${port}`);
   }
 
-  /** Who listens at the host and port of an absolute URL. */
+  /** The listener at the host and port of an absolute URL. */
   find(url: URL): E | undefined {
     const port = url.port || (url.protocol === "https:" || url.protocol === "wss:" ? "443" : "80");
     const host = url.hostname === "localhost" ? "127.0.0.1" : url.hostname;

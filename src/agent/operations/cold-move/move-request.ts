@@ -43,7 +43,7 @@ export const isTaken = (error: unknown): boolean =>
 export const isRollback = (error: unknown): boolean =>
   error instanceof InstanceFaultRollback || error instanceof NotImplemented;
 
-/** What is told of an error that only wraps another. */
+/** The error that a wrapper holds: users see that one. */
 export const innerError = (error: unknown): unknown =>
   error instanceof InstanceFaultRollback ? (error.cause ?? error) : error;
 

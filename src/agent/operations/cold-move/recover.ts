@@ -54,7 +54,7 @@ export interface StuckMove {
 export interface StuckMoveOptions {
   /** Only those of which nothing was written since, ms. */
   readonly before: number;
-  /** Also confirmations that ended between their last two writes; only a look at every move that ended here finds those. */
+  /** Looks at every move that ended here, too: only so are confirmations found that died between their last two writes. */
   readonly confirmed: boolean;
 }
 

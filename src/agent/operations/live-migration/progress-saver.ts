@@ -4,7 +4,7 @@ import type { OperationParts } from "../parts.js";
 /** Milliseconds between two writes of one migration's progress. */
 const SPACING = 1_000;
 
-/** Saves what the driver tells of a copy to the migration's record, at most once a second, the last of it always. */
+/** Saves the progress that the driver reports of a copy to the migration's record, at most once a second, the last of it always. */
 export class ProgressSaver {
   readonly #context: OperationParts["context"];
   readonly #migrationId: number;

@@ -10,7 +10,7 @@ import { abandon, endOrAbandon, endWhereGuestIs } from "./migrate.js";
 import type { OutgoingMigration } from "./outgoing-migration.js";
 import { UNFINISHED } from "./unfinished.js";
 
-/** Those that this host is the source of, of deleted instances too. */
+/** The live migrations that this host is the source of, those of deleted instances included. */
 export const unfinishedMigrations = ({ context }: OperationParts): Promise<Migration[]> =>
   context.conductor.call("migrations_by_filters", {
     filters: {

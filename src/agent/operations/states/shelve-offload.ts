@@ -59,7 +59,7 @@ export async function shelveOffloadInstance(
   });
 }
 
-/** What the instance's system metadata tells of its shelving. */
+/** What the instance's system metadata says of its shelving. */
 export function shelvedMark({ context }: OperationParts, instance: Instance, imageId?: string) {
   return {
     systemMetadata: {

@@ -55,7 +55,7 @@ export class Drill {
     this.#options = options;
   }
 
-  /** @param onResult is told of each operation as it ends. */
+  /** @param onResult is called with each operation as it ends. */
   async run(onResult: (result: DrillResult) => void): Promise<readonly DrillResult[]> {
     const results: DrillResult[] = [];
     const { only } = this.#options;

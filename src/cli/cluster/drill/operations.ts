@@ -1,7 +1,7 @@
 /** What a drill knows of the cloud that it drills. */
 export interface DrillPlaces {
   readonly image: string;
-  /** Of new servers. */
+  /** The flavor of new servers. */
   readonly flavor: string;
   /** What they are resized to. */
   readonly largerFlavor: string;

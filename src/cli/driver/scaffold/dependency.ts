@@ -5,7 +5,7 @@ export interface DependencyOptions {
   readonly own: string;
   /** The new package's, absolute. */
   readonly folder: string;
-  /** Of this package. */
+  /** The version of this package. */
   readonly version: string;
   /** What npm wrote down of the `node_modules` that this package is installed in; left out: it is a checkout. */
   readonly lock?: string;

@@ -4,7 +4,7 @@ import { guestsSource } from "./guests-source.js";
 export interface ScaffoldOptions {
   /** `my-driver` */
   readonly name: string;
-  /** Of this package. */
+  /** The version of this package. */
   readonly version: string;
   /** How the new package depends on this one. */
   readonly dependency: string;

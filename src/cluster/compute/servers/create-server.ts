@@ -139,7 +139,7 @@ const readImage = (
   return { imageRef, imageProperties };
 };
 
-/** Also links are taken: what counts is their last part. */
+/** Takes ids, and links by their last part. */
 const readFlavor = (deps: ComputeDeps, call: Call, { flavorRef }: CreateBody["server"]): Flavor => {
   const id = String(flavorRef).split("/").at(-1) ?? "";
   const flavor = deps.store.flavors.getByFlavorid(id);

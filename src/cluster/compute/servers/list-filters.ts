@@ -164,7 +164,7 @@ const withDeleted = (call: Call, query: InstanceQuery, get: Get): InstanceQuery 
   }
   const deleted = get("deleted");
   if (deleted !== undefined) return { ...query, deleted: boolFromText(deleted) };
-  // Who asks for changes wants to hear of deletions too.
+  // A caller that asks for changes wants to hear of deletions too.
   const changes = query.changesSince !== undefined || query.changesBefore !== undefined;
   return changes ? { ...query, changesSince: query.changesSince ?? 0 } : { ...query, deleted: false };
 };

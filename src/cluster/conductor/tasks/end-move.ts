@@ -8,7 +8,7 @@ import type { TaskParts } from "./task-parts.js";
 
 /** How a move that did not come about leaves the records. */
 interface MoveEnd {
-  /** Of the move; the instance's state is left alone when another operation, a delete, has replaced it. */
+  /** The task states of the move; the instance's state is left alone when another operation, a delete, has replaced it. */
   readonly taskState: TaskState;
   /** Absent: as it is. */
   readonly vmState?: VmState;

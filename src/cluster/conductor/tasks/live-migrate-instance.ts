@@ -122,7 +122,7 @@ const isExpected = (error: unknown): boolean => EXPECTED.some((kind) => error in
 
 const UNFINISHED = { migrationTypes: ["live-migration"], statuses: ["accepted", "failed"] } as const;
 
-/** Of a run that was killed. */
+/** What a run that was killed has left. */
 function findMigration({ store }: TaskParts, task: LiveTask): Migration | null {
   const [unfinished = null] = store.migrations.byFilters({
     instanceUuid: task.instanceUuid,

@@ -171,7 +171,7 @@ function handOver(
       ...(retry === undefined ? {} : { retry }),
       requestId: task.requestId,
     };
-    // Whoever dies with the message, its next start finds by this whose the move was (spec V31).
+    // If the destination dies before it has taken the message, its next start finds the move by this (spec V31).
     store.migrations.save(migration.id, { destCompute: selection.host });
     bus.cast(selection.host, "prep_resize", params, task.requestId);
     if (task.failure) passOn(store, instance, task.failure);
@@ -215,7 +215,7 @@ const PRE_MIGRATING = { statuses: ["pre-migrating"] } as const;
 const typeOf = (task: MigrateTask, instance: Instance): MigrationType =>
   task.flavor.id === instance.flavor.id ? "migration" : "resize";
 
-/** Of a reschedule, or of a run that was killed. */
+/** What a reschedule, or a run that was killed, has left. */
 function findMigration({ store }: TaskParts, task: MigrateTask, instance: Instance): Migration | null {
   if (task.migrationId !== undefined) {
     const given = store.migrations.get(task.migrationId);

@@ -169,7 +169,7 @@ function handOver(
       targetStopped: task.targetStopped,
       requestId: task.requestId,
     };
-    // Whoever dies with the message, its next start finds by this whose the evacuation was (spec V31).
+    // If the destination dies before it has taken the message, its next start finds the evacuation by this (spec V31).
     store.migrations.save(migration.id, { destCompute: destination.host });
     bus.cast(destination.host, "rebuild_instance", params, task.requestId);
     context.finish();

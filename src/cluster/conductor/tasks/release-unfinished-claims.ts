@@ -2,7 +2,7 @@ import { FINAL_MIGRATION_STATUSES, type Instance, type Migration } from "../../.
 import type { TaskParts } from "./task-parts.js";
 
 /**
- * A run that was killed, or whose claim went unanswered, may hold a destination that nobody was told of: what the instance
+ * A run that was killed, or whose claim went unanswered, may hold a destination that nobody knows of: what the instance
  * holds on a node that no record accounts for. It is given back, so that the next choice does not add to it.
  * @param failed a migration that goes nowhere: its destination accounts for nothing
  */

@@ -117,7 +117,7 @@ async function moveBack(
   }
 }
 
-/** Of what the instance itself holds: all but the source's half. */
+/** Keeps of what the instance itself holds all but the source's half. */
 async function dropDestinations(parts: TaskParts, { instance, migration, flavor, requestId }: Move): Promise<void> {
   await subtractSameHostClaim(parts, instance, flavor, requestId);
   await releaseUnfinishedClaims(parts, instance, requestId, migration);

@@ -18,7 +18,7 @@ export const rootDocument = (root: string): Json => ({
   versions: [version(root)],
 });
 
-/** Collection → the first minor version that tells of it. */
+/** Collection → the first minor version that has it. */
 const COLLECTIONS: Readonly<Record<string, number>> = { nodes: 1, ports: 1, drivers: 1, portgroups: 23, volume: 32 };
 
 /** GET /v1; collections that this service doesn't have are not told. */

@@ -77,7 +77,7 @@ export function* treeRequests(group: Group, around: Surroundings): Generator<Gro
   }
 }
 
-/** Who can give an amount of a class, by the root of the tree that gets it. */
+/** The providers that can give an amount of a class, by the root of the tree that gets it. */
 function suppliers(
   group: Group,
   resourceClass: ResourceClass,

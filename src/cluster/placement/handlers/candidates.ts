@@ -14,7 +14,7 @@ export function listCandidates(call: Call): Answer {
   const requested = new Set(request.groups.flatMap(({ resources }) => [...resources.keys()]));
   try {
     const { tuning } = call;
-    // Of those to be mixed all are needed.
+    // A mixture needs all of its members.
     const limit = tuning.randomizeAllocationCandidates ? null : request.limit;
     const options = { ...tuning, nestedAware: call.minor >= 29, limit };
     const found = take(call, searchCandidates(call.state, request, options), request.limit);

@@ -22,7 +22,7 @@ export interface ConsumerBody {
 
 export interface EnsuredConsumer {
   readonly consumer: Consumer;
-  /** Who shall own it; given to an existing consumer only when its allocations are replaced. */
+  /** The owner that it shall have; given to an existing consumer only when its allocations are replaced. */
   readonly owner: Ownership;
 }
 

@@ -49,7 +49,7 @@ export interface Provider {
   readonly inventories: Map<ResourceClass, Inventory>;
   readonly traits: Set<Trait>;
   readonly aggregates: Set<Aggregate>;
-  /** Those with allocations of this provider. */
+  /** The consumers with allocations of this provider. */
   readonly consumers: Set<Consumer>;
   readonly createdAt: number;
   updatedAt: number | null;

@@ -74,7 +74,7 @@ function consumer(minProperties: number, properties: Readonly<Record<string, Sch
 }
 
 const DICT_1_12 = consumer(1, {}, []);
-/** Of POST, where a consumer's allocations may be empty. */
+/** The body of POST, where a consumer's allocations may be empty. */
 const DICT_1_13 = consumer(0, {}, []);
 const DICT_1_28 = consumer(0, { consumer_generation: GENERATION }, ["consumer_generation"]);
 const DICT_1_34 = consumer(0, { consumer_generation: GENERATION, mappings: MAPPINGS }, ["consumer_generation"]);

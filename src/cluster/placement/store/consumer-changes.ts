@@ -1,7 +1,7 @@
 import type { Consumer, ConsumerType, Project, User } from "../model/records.js";
 import type { Changing } from "./context.js";
 
-/** Who a consumer belongs to, and what it is. */
+/** The owner of a consumer, and its type. */
 export interface Ownership {
   readonly project: Project;
   readonly user: User;

@@ -41,7 +41,7 @@ export function createProvider({ state, unit }: Changing, { uuid, name, parentUu
   }
   const parent = parentUuid === null ? null : state.providers.get(parentUuid);
   if (parent === undefined) throw new ObjectActionError("create", "parent provider UUID does not exist.");
-  // SQLite tells of one violated constraint only, and the UUID's is the first.
+  // SQLite names one violated constraint only, and the UUID's is the first.
   if (state.providers.has(uuid)) throw new DuplicateProvider(["uuid"]);
   if (state.providersByName.has(name)) throw new DuplicateProvider(["name"]);
 

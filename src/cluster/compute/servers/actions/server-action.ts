@@ -11,7 +11,7 @@ export interface ServerAction {
   readonly name: string;
   readonly from?: number;
   readonly until?: number;
-  /** Of the whole body. */
+  /** The schema of the whole body. */
   readonly schema: SchemaVersions<unknown>;
   readonly run: (deps: ComputeDeps, call: Call) => Answer;
 }
