@@ -7,12 +7,12 @@ import { type Domain, diskGbOf } from "./domain.js";
 const HYPERVISOR_VERSION = 8_002_000;
 
 /** What the node has and what its guests take, whatever their power state (spec 4.4 step 1). */
-export const availableResource = (
+export function availableResource(
   hostname: string,
   config: FakeLibvirtConfig,
   cpu: CpuModel,
   domains: readonly Domain[],
-): AvailableResource => {
+): AvailableResource {
   const sum = (amount: (domain: Domain) => number) => domains.reduce((total, domain) => total + amount(domain), 0);
   const localGbUsed = sum(diskGbOf);
   return {
@@ -39,4 +39,4 @@ export const availableResource = (
     ],
     diskAvailableLeast: config.diskGb - localGbUsed,
   };
-};
+}

@@ -99,7 +99,7 @@ export class ColdMoves {
 const hasRootDisk = (instance: Instance): boolean => wantedDisks(instance).some(({ name }) => name === "disk");
 
 /** @throws {InstanceFaultRollback} as Nova's ResizeError: nothing happened. */
-const refuseShrinking = (instance: Instance, flavor: Flavor): void => {
+function refuseShrinking(instance: Instance, flavor: Flavor): void {
   const smaller =
     (hasRootDisk(instance) && flavor.rootGb < instance.rootGb && "root disk") ||
     (flavor.ephemeralGb < instance.ephemeralGb && "ephemeral disk");
@@ -108,9 +108,9 @@ const refuseShrinking = (instance: Instance, flavor: Flavor): void => {
     `Instance rollback performed due to: Resize error: Unable to resize disk down. The ${smaller} of flavor ` +
       `${flavor.name} is smaller than the guest's; choose a larger flavor`,
   );
-};
+}
 
-const sourceRoot = (diskInfo: string): string => {
+function sourceRoot(diskInfo: string): string {
   let parsed: unknown;
   try {
     parsed = JSON.parse(diskInfo);
@@ -124,10 +124,10 @@ const sourceRoot = (diskInfo: string): string => {
     `the source's disk information is not of fake-libvirt: expected JSON with instancesPath, found ${diskInfo.slice(0, 60)}; ` +
       "both hosts of a migration must have the same driver",
   );
-};
+}
 
 /** The guest's disks: copies of what the source set aside, grown where the flavor says so. */
-const withCopies = (instance: Instance, aside: readonly WantedDisk[], root: string): readonly WantedDisk[] => {
+function withCopies(instance: Instance, aside: readonly WantedDisk[], root: string): readonly WantedDisk[] {
   const copies = new Map(aside.map(({ name, gib }) => [name, gib]));
   if (hasRootDisk(instance) && !copies.has("disk")) {
     throw new DiskNotFound(
@@ -135,4 +135,4 @@ const withCopies = (instance: Instance, aside: readonly WantedDisk[], root: stri
     );
   }
   return wantedDisks(instance).map(({ name, gib }) => ({ name, gib: Math.max(gib, copies.get(name) ?? 0) }));
-};
+}

@@ -1,8 +1,9 @@
 import { compileDriverConfig, type DriverConfig, type DriverConfigSchema } from "../../src/virt/index.js";
 import { CPU_MODEL_NAMES } from "./cpu-models.js";
 
-const delay = (of: string) =>
-  ({ type: "number", default: 0, min: 0, help: `Seconds that ${of} takes. Fractions are good.` }) as const;
+function delay(of: string) {
+  return { type: "number", default: 0, min: 0, help: `Seconds that ${of} takes. Fractions are good.` } as const;
+}
 
 /** `[fake_libvirt]` of nova.conf. */
 export const fakeLibvirtSchema = {
@@ -106,5 +107,6 @@ export const fakeLibvirtSchema = {
 export type FakeLibvirtConfig = DriverConfig<typeof fakeLibvirtSchema>;
 
 /** @throws {InvalidConfiguration} */
-export const compileFakeLibvirtConfig = (given: Readonly<Record<string, unknown>>): FakeLibvirtConfig =>
-  compileDriverConfig(fakeLibvirtSchema, given);
+export function compileFakeLibvirtConfig(given: Readonly<Record<string, unknown>>): FakeLibvirtConfig {
+  return compileDriverConfig(fakeLibvirtSchema, given);
+}

@@ -7,7 +7,7 @@ const SCHEME = "fake-libvirt://";
 export const connectionTo = (folder: string): string => `${SCHEME}${encodeURI(folder)}`;
 
 /** The folder of `fake-libvirt:///absolute/folder`, in which `%41` is an A. @throws {InvalidConfiguration} */
-export const folderOfConnection = (uri: string | null): string => {
+export function folderOfConnection(uri: string | null): string {
   const wrong = (why: string): never => {
     throw new InvalidConfiguration(
       `[fake_libvirt] connection_uri: found ${uri ?? "nothing"}, ${why}; expected ${SCHEME}/absolute/folder`,
@@ -26,4 +26,4 @@ export const folderOfConnection = (uri: string | null): string => {
   if (!isAbsolute(path)) return wrong("whose folder is not absolute");
   const folder = normalize(path).replace(/\/+$/, "");
   return folder === "" ? wrong("which is the root folder") : folder;
-};
+}

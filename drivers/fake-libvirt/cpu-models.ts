@@ -59,5 +59,6 @@ const FEATURE_TRAITS: Readonly<Record<string, string>> = {
 /** Traits of the CPU that this driver owns on the node: it adds and removes these and no others. */
 export const OWNED_CPU_TRAITS: readonly string[] = Object.values(FEATURE_TRAITS);
 
-export const cpuTraits = (cpu: CpuModel): readonly string[] =>
-  cpu.features.flatMap((feature) => FEATURE_TRAITS[feature] ?? []);
+export function cpuTraits(cpu: CpuModel): readonly string[] {
+  return cpu.features.flatMap((feature) => FEATURE_TRAITS[feature] ?? []);
+}

@@ -1,7 +1,7 @@
 import { InvalidConfiguration } from "../../src/virt/index.js";
 
 /** The CPUs of `4-7,^6,12`. @throws {InvalidConfiguration} naming `option`, also for CPUs that the host lacks. */
-export const parseCpuSet = (text: string, option: string, hostCpus: number): ReadonlySet<number> => {
+export function parseCpuSet(text: string, option: string, hostCpus: number): ReadonlySet<number> {
   const included = new Set<number>();
   const excluded = new Set<number>();
   for (const part of text.split(",").map((item) => item.trim())) {
@@ -15,4 +15,4 @@ export const parseCpuSet = (text: string, option: string, hostCpus: number): Rea
     for (let cpu = low; cpu <= high; cpu += 1) (not === "^" ? excluded : included).add(cpu);
   }
   return new Set([...included].filter((cpu) => !excluded.has(cpu)));
-};
+}

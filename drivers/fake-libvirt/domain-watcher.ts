@@ -173,10 +173,7 @@ export class DomainWatcher {
 }
 
 /** Undefined state: not defined. */
-const transitionOf = (
-  before: DomainState | undefined,
-  now: DomainState | undefined,
-): LifecycleTransition | undefined => {
+function transitionOf(before: DomainState | undefined, now: DomainState | undefined): LifecycleTransition | undefined {
   switch (now) {
     case "running":
       return before === "paused" || before === "suspended" ? "resumed" : "started";
@@ -188,4 +185,4 @@ const transitionOf = (
       // A guest that was off, and is removed or crashes now, did not stop by that.
       return before === undefined || before === "shutoff" || before === "crashed" ? undefined : "stopped";
   }
-};
+}

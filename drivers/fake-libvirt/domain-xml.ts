@@ -32,8 +32,8 @@ export class BrokenDomainXml extends Error {
 }
 
 /** As libvirt and Nova would write it. */
-export const domainToXml = (domain: Domain): string =>
-  builder.build({
+export function domainToXml(domain: Domain): string {
+  return builder.build({
     domain: {
       "@type": "kvm",
       name: clean(domain.name),
@@ -59,8 +59,9 @@ export const domainToXml = (domain: Domain): string =>
       },
     },
   });
+}
 
-const metadataOf = ({ nova, devices, leftBehind }: Domain): object => {
+function metadataOf({ nova, devices, leftBehind }: Domain): object {
   const assigned =
     devices.length === 0
       ? {}
@@ -77,26 +78,28 @@ const metadataOf = ({ nova, devices, leftBehind }: Domain): object => {
   const left = leftBehind ? { "fake:left-behind": { "@xmlns:fake": OWN_NAMESPACE } } : {};
   const metadata = { ...(nova ? { "nova:instance": novaInstance(nova) } : {}), ...assigned, ...left };
   return Object.keys(metadata).length === 0 ? {} : { metadata };
-};
+}
 
-const novaInstance = (nova: NovaMetadata): object => ({
-  "@xmlns:nova": NOVA_NAMESPACE,
-  "nova:name": clean(nova.displayName),
-  "nova:creationTime": nova.creationTime,
-  "nova:flavor": {
-    "@name": clean(nova.flavor.name),
-    "nova:memory": nova.flavor.memoryMb,
-    "nova:disk": nova.flavor.rootGb,
-    "nova:swap": nova.flavor.swapMb,
-    "nova:ephemeral": nova.flavor.ephemeralGb,
-    "nova:vcpus": nova.flavor.vcpus,
-  },
-  "nova:owner": { "nova:user": { "@uuid": nova.userId }, "nova:project": { "@uuid": nova.projectId } },
-  ...(nova.imageId === "" ? {} : { "nova:root": { "@type": "image", "@uuid": nova.imageId } }),
-});
+function novaInstance(nova: NovaMetadata): object {
+  return {
+    "@xmlns:nova": NOVA_NAMESPACE,
+    "nova:name": clean(nova.displayName),
+    "nova:creationTime": nova.creationTime,
+    "nova:flavor": {
+      "@name": clean(nova.flavor.name),
+      "nova:memory": nova.flavor.memoryMb,
+      "nova:disk": nova.flavor.rootGb,
+      "nova:swap": nova.flavor.swapMb,
+      "nova:ephemeral": nova.flavor.ephemeralGb,
+      "nova:vcpus": nova.flavor.vcpus,
+    },
+    "nova:owner": { "nova:user": { "@uuid": nova.userId }, "nova:project": { "@uuid": nova.projectId } },
+    ...(nova.imageId === "" ? {} : { "nova:root": { "@type": "image", "@uuid": nova.imageId } }),
+  };
+}
 
 /** @throws {BrokenDomainXml} */
-export const domainFromXml = (text: string, uuid: string): Domain => {
+export function domainFromXml(text: string, uuid: string): Domain {
   let document: unknown;
   try {
     document = parser.parse(text, true);
@@ -121,21 +124,25 @@ export const domainFromXml = (text: string, uuid: string): Domain => {
     nova: novaFrom(at(domain, "metadata", "nova:instance")),
     leftBehind: at(domain, "metadata", "fake:left-behind") !== undefined,
   };
-};
+}
 
-const diskFrom = (disk: unknown): DomainDisk => ({
-  path: textAt(disk, "source", "@file"),
-  format: textAt(disk, "driver", "@type") === "qcow2" ? "qcow2" : "raw",
-  target: textAt(disk, "target", "@dev"),
-});
+function diskFrom(disk: unknown): DomainDisk {
+  return {
+    path: textAt(disk, "source", "@file"),
+    format: textAt(disk, "driver", "@type") === "qcow2" ? "qcow2" : "raw",
+    target: textAt(disk, "target", "@dev"),
+  };
+}
 
-const deviceFrom = (device: unknown): AssignedDevice => ({
-  address: textAt(device, "@address"),
-  resourceClass: textAt(device, "@class"),
-  part: count(textAt(device, "@part"), "a device's part"),
-});
+function deviceFrom(device: unknown): AssignedDevice {
+  return {
+    address: textAt(device, "@address"),
+    resourceClass: textAt(device, "@class"),
+    part: count(textAt(device, "@part"), "a device's part"),
+  };
+}
 
-const novaFrom = (instance: unknown): NovaMetadata | null => {
+function novaFrom(instance: unknown): NovaMetadata | null {
   if (instance === undefined) return null;
   const flavor = (name: string) => count(textAt(instance, "nova:flavor", name) || "0", name);
   return {
@@ -153,7 +160,7 @@ const novaFrom = (instance: unknown): NovaMetadata | null => {
     userId: textAt(instance, "nova:owner", "nova:user", "@uuid"),
     imageId: textAt(instance, "nova:root", "@uuid"),
   };
-};
+}
 
 /** libvirt takes several units; without one it is KiB. */
 const UNITS: Readonly<Record<string, number>> = {
@@ -167,48 +174,53 @@ const UNITS: Readonly<Record<string, number>> = {
   gib: 1024 ** 2,
 };
 
-const memoryKib = (memory: unknown): number => {
+function memoryKib(memory: unknown): number {
   const unit = (textAt(memory, "@unit") || "KiB").toLowerCase();
   return count(textAt(memory), "memory") * (UNITS[unit] ?? 1);
-};
+}
 
-const count = (text: string, what: string): number => {
+function count(text: string, what: string): number {
   const value = Number(text.trim() || Number.NaN);
   if (!Number.isSafeInteger(value) || value < 0) {
     throw new BrokenDomainXml(`${what} must be a whole number, found ${text.trim() || "nothing"}`);
   }
   return value;
-};
+}
 
-const at = (element: unknown, ...path: readonly string[]): unknown =>
-  path.reduce<unknown>(
+function at(element: unknown, ...path: readonly string[]): unknown {
+  return path.reduce<unknown>(
     (found, key) =>
       typeof found === "object" && found !== null && Object.hasOwn(found, key)
         ? (found as Record<string, unknown>)[key]
         : undefined,
     element,
   );
+}
 
-const listAt = (element: unknown, ...path: readonly string[]): readonly unknown[] => {
+function listAt(element: unknown, ...path: readonly string[]): readonly unknown[] {
   const found = at(element, ...path);
   return Array.isArray(found) ? found : [];
-};
+}
 
 /** The text of an element, with or without attributes; empty when there is none. */
-const textAt = (element: unknown, ...path: readonly string[]): string => {
+function textAt(element: unknown, ...path: readonly string[]): string {
   const found = at(element, ...path);
   const text = typeof found === "object" ? at(found, "#text") : found;
   return typeof text === "string" ? text : "";
-};
+}
 
 /** XML 1.0 cannot hold these characters in any form. */
-const clean = (text: string): string =>
-  [...text].filter((character) => isXmlCharacter(character.codePointAt(0) ?? 0)).join("");
+function clean(text: string): string {
+  return [...text].filter((character) => isXmlCharacter(character.codePointAt(0) ?? 0)).join("");
+}
 
-const isXmlCharacter = (code: number): boolean =>
-  code === 0x9 ||
-  code === 0xa ||
-  code === 0xd ||
-  (code >= 0x20 && code <= 0xd7ff) ||
-  (code >= 0xe000 && code <= 0xfffd) ||
-  code >= 0x10000;
+function isXmlCharacter(code: number): boolean {
+  return (
+    code === 0x9 ||
+    code === 0xa ||
+    code === 0xd ||
+    (code >= 0x20 && code <= 0xd7ff) ||
+    (code >= 0xe000 && code <= 0xfffd) ||
+    code >= 0x10000
+  );
+}

@@ -6,8 +6,9 @@ export const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 export const DOMAIN_STATES = ["running", "paused", "suspended", "shutoff", "crashed"] as const;
 export type DomainState = (typeof DOMAIN_STATES)[number];
 
-export const powerStateOf = (state: DomainState): PowerState =>
-  state === "shutoff" ? POWER_STATES.shutdown : POWER_STATES[state];
+export function powerStateOf(state: DomainState): PowerState {
+  return state === "shutoff" ? POWER_STATES.shutdown : POWER_STATES[state];
+}
 
 export interface DomainDisk {
   readonly path: string;
@@ -61,5 +62,6 @@ export interface Domain {
 }
 
 /** GiB that the domain's flavor gives to its disks; unknown, so 0, for guests that are not Nova's. */
-export const diskGbOf = ({ nova }: Domain): number =>
-  nova ? nova.flavor.rootGb + nova.flavor.ephemeralGb + Math.ceil(nova.flavor.swapMb / 1024) : 0;
+export function diskGbOf({ nova }: Domain): number {
+  return nova ? nova.flavor.rootGb + nova.flavor.ephemeralGb + Math.ceil(nova.flavor.swapMb / 1024) : 0;
+}

@@ -118,21 +118,21 @@ export class Handover {
   }
 }
 
-export const forget = async (
+export async function forget(
   uuid: string,
   { fence, folder }: { readonly fence: Fence; readonly folder: HypervisorFolder },
-): Promise<void> => {
+): Promise<void> {
   await fence.guests.remove(folder.migrationFile(uuid));
-};
+}
 
 /** Undefined: not one. */
-export const destinationIn = (value: unknown): Destination | undefined => {
+export function destinationIn(value: unknown): Destination | undefined {
   if (typeof value !== "object" || value === null || !("uri" in value) || !("instancesPath" in value)) return undefined;
   const { uri, instancesPath } = value;
   return typeof uri === "string" && typeof instancesPath === "string" ? { uri, instancesPath } : undefined;
-};
+}
 
-const storedMigration = (text: string): StoredMigration | undefined => {
+function storedMigration(text: string): StoredMigration | undefined {
   let parsed: unknown;
   try {
     parsed = JSON.parse(text);
@@ -145,4 +145,4 @@ const storedMigration = (text: string): StoredMigration | undefined => {
   if (!found || typeof sharedInstanceFiles !== "boolean" || typeof xml !== "string") return undefined;
   if (state !== "running" && state !== "paused") return undefined;
   return { destination: found, sharedInstanceFiles, state, xml };
-};
+}

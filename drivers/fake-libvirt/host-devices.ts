@@ -18,7 +18,7 @@ export interface HostDevice {
 const DEVICE = /^([0-9a-f]{4}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-7])=([A-Z0-9_]+)(?::([1-9]\d*))?$/;
 
 /** `[fake_libvirt] devices`. @throws {InvalidConfiguration} */
-export const parseDevices = (texts: readonly string[]): readonly HostDevice[] => {
+export function parseDevices(texts: readonly string[]): readonly HostDevice[] {
   const devices = new Map<string, HostDevice>();
   for (const text of texts) {
     const [, address, resourceClass, parts = "1"] = DEVICE.exec(text) ?? [];
@@ -31,11 +31,12 @@ export const parseDevices = (texts: readonly string[]): readonly HostDevice[] =>
     devices.set(address, { address, resourceClass, parts: Number(parts) });
   }
   return [...devices.values()];
-};
+}
 
 /** libvirt's name of the device below the node's: `devstack1_pci_0000_81_00_0`. */
-export const deviceProviderName = (node: string, { address }: HostDevice): string =>
-  `${devicePrefix(node)}${address.replace(/[:.]/g, "_")}`;
+export function deviceProviderName(node: string, { address }: HostDevice): string {
+  return `${devicePrefix(node)}${address.replace(/[:.]/g, "_")}`;
+}
 
 /** What names of all device providers of the node begin with. */
 export const devicePrefix = (node: string): string => `${node}_pci_`;
@@ -104,7 +105,7 @@ interface Want {
   readonly devices: readonly HostDevice[];
 }
 
-const pick = ({ resourceClass, amount, devices }: Want, used: Set<string>): readonly AssignedDevice[] => {
+function pick({ resourceClass, amount, devices }: Want, used: Set<string>): readonly AssignedDevice[] {
   const free = devices
     .flatMap(({ address, parts }) =>
       Array.from({ length: parts }, (_, part): AssignedDevice => ({ address, resourceClass, part })),
@@ -119,6 +120,6 @@ const pick = ({ resourceClass, amount, devices }: Want, used: Set<string>): read
   const picked = free.slice(0, amount);
   for (const part of picked) used.add(keyOf(part));
   return picked;
-};
+}
 
 const keyOf = ({ address, part }: AssignedDevice): string => `${address}/${part}`;

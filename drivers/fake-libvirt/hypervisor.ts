@@ -53,11 +53,11 @@ export interface HypervisorDoors {
 }
 
 /** Reads the hypervisor's identity; names it `hostname` when nobody has used it yet. @throws {InvalidConfiguration} */
-export const openHypervisor = async (
+export async function openHypervisor(
   folder: HypervisorFolder,
   hostname: string,
   { files, timers, random }: HypervisorDoors,
-): Promise<HypervisorIdentity> => {
+): Promise<HypervisorIdentity> {
   const identity = { hostname, uuid: random.uuid() };
   const text = `${JSON.stringify(identity, null, 2)}\n`;
   try {
@@ -75,19 +75,19 @@ export const openHypervisor = async (
   // Nobody is still writing it: its writer was killed.
   await files.write(folder.identityFile, text);
   return identity;
-};
+}
 
 /** The identity as it is stored now; undefined when it is gone or unreadable. */
-export const readIdentity = async (folder: HypervisorFolder, files: Files): Promise<HypervisorIdentity | undefined> => {
+export async function readIdentity(folder: HypervisorFolder, files: Files): Promise<HypervisorIdentity | undefined> {
   try {
     const stored = await files.readIfPresent(folder.identityFile);
     return stored ? parseIdentity(stored, folder.identityFile) : undefined;
   } catch {
     return undefined;
   }
-};
+}
 
-const parseIdentity = (text: string, path: string): HypervisorIdentity => {
+function parseIdentity(text: string, path: string): HypervisorIdentity {
   let stored: unknown;
   try {
     stored = JSON.parse(text);
@@ -102,4 +102,4 @@ const parseIdentity = (text: string, path: string): HypervisorIdentity => {
     `${path}: expected JSON with hostname and uuid of the hypervisor, found ${text.slice(0, 60)}; mend it, or remove ` +
       "the file to have the hypervisor named anew",
   );
-};
+}

@@ -96,16 +96,16 @@ export class LiveChecks {
   }
 }
 
-const refuseOtherCpu = (instance: Instance, cpuModel: string, { cpuFeatures, cpuModel: other }: LiveMigrateData) => {
+function refuseOtherCpu(instance: Instance, cpuModel: string, { cpuFeatures, cpuModel: other }: LiveMigrateData) {
   const offered: ReadonlySet<unknown> = new Set(Array.isArray(cpuFeatures) ? cpuFeatures : []);
   const missing = (CPU_MODELS[cpuModel]?.features ?? []).filter((feature) => !offered.has(feature));
   if (missing.length > 0) {
     refuse(instance, `its CPU is ${cpuModel}, but ${String(other)} of the destination lacks ${missing.join(", ")}`);
   }
-};
+}
 
-const refuse = (instance: Instance, why: string): never => {
+function refuse(instance: Instance, why: string): never {
   throw new MigrationPreCheckError(
     `Migration pre-check error: guest ${domainName(instance)} (${instance.uuid}) cannot be migrated live: ${why}`,
   );
-};
+}

@@ -6,19 +6,21 @@ import type { InstanceFiles, WantedDisk } from "./instance-files.js";
 export const domainName = ({ id }: Pick<Instance, "id">): string => `instance-${id.toString(16).padStart(8, "0")}`;
 
 /** The local disks of an instance, as Nova names them. A volume-backed one has no root disk. */
-export const wantedDisks = (instance: Instance, minDisk = 0): readonly WantedDisk[] => [
-  ...(instance.imageRef === "" ? [] : [{ name: "disk", gib: Math.max(instance.rootGb, minDisk) }]),
-  ...(instance.ephemeralGb > 0 ? [{ name: "disk.eph0", gib: instance.ephemeralGb }] : []),
-  ...(instance.flavor.swap > 0 ? [{ name: "disk.swap", gib: instance.flavor.swap / 1024 }] : []),
-];
+export function wantedDisks(instance: Instance, minDisk = 0): readonly WantedDisk[] {
+  return [
+    ...(instance.imageRef === "" ? [] : [{ name: "disk", gib: Math.max(instance.rootGb, minDisk) }]),
+    ...(instance.ephemeralGb > 0 ? [{ name: "disk.eph0", gib: instance.ephemeralGb }] : []),
+    ...(instance.flavor.swap > 0 ? [{ name: "disk.swap", gib: instance.flavor.swap / 1024 }] : []),
+  ];
+}
 
 /** @throws {BuildAbortException} no host could ever run this image. */
-export const refuseImage = ({ name, id, diskFormat }: ImageMeta): void => {
+export function refuseImage({ name, id, diskFormat }: ImageMeta): void {
   if (diskFormat === "raw" || diskFormat === "qcow2" || id === "") return;
   throw new BuildAbortException(
     `image ${name} (${id}) has disk format ${diskFormat}; fake-libvirt takes raw and qcow2`,
   );
-};
+}
 
 export interface NewDomainParts {
   readonly instance: Instance;
@@ -32,32 +34,34 @@ export interface NewDomainParts {
 }
 
 /** The domain of a Nova instance. */
-export const newDomain = ({ instance, disks, files, format, devices, cpuModel, now }: NewDomainParts): Domain => ({
-  uuid: instance.uuid,
-  name: domainName(instance),
-  memoryMb: instance.memoryMb,
-  vcpus: instance.vcpus,
-  cpuModel,
-  disks: disks.map(({ name }, index) => ({
-    path: files.disk(instance.uuid, name),
-    format: name === "disk" ? format : "raw",
-    target: `vd${String.fromCharCode("a".charCodeAt(0) + index)}`,
-  })),
-  devices,
-  nova: {
-    displayName: instance.displayName,
-    creationTime: new Date(now).toISOString().slice(0, 19).replace("T", " "),
-    flavor: {
-      name: instance.flavor.name,
-      memoryMb: instance.memoryMb,
-      rootGb: instance.imageRef === "" ? 0 : instance.rootGb,
-      swapMb: instance.flavor.swap,
-      ephemeralGb: instance.ephemeralGb,
-      vcpus: instance.vcpus,
+export function newDomain({ instance, disks, files, format, devices, cpuModel, now }: NewDomainParts): Domain {
+  return {
+    uuid: instance.uuid,
+    name: domainName(instance),
+    memoryMb: instance.memoryMb,
+    vcpus: instance.vcpus,
+    cpuModel,
+    disks: disks.map(({ name }, index) => ({
+      path: files.disk(instance.uuid, name),
+      format: name === "disk" ? format : "raw",
+      target: `vd${String.fromCharCode("a".charCodeAt(0) + index)}`,
+    })),
+    devices,
+    nova: {
+      displayName: instance.displayName,
+      creationTime: new Date(now).toISOString().slice(0, 19).replace("T", " "),
+      flavor: {
+        name: instance.flavor.name,
+        memoryMb: instance.memoryMb,
+        rootGb: instance.imageRef === "" ? 0 : instance.rootGb,
+        swapMb: instance.flavor.swap,
+        ephemeralGb: instance.ephemeralGb,
+        vcpus: instance.vcpus,
+      },
+      projectId: instance.projectId,
+      userId: instance.userId,
+      imageId: instance.imageRef,
     },
-    projectId: instance.projectId,
-    userId: instance.userId,
-    imageId: instance.imageRef,
-  },
-  leftBehind: false,
-});
+    leftBehind: false,
+  };
+}

@@ -144,30 +144,33 @@ interface Mover {
   readonly assigned: readonly AssignedDevice[];
 }
 
-const uses = (assigned: readonly AssignedDevice[], { address }: HostDevice): number =>
-  assigned.filter((part) => part.address === address).length;
+function uses(assigned: readonly AssignedDevice[], { address }: HostDevice): number {
+  return assigned.filter((part) => part.address === address).length;
+}
 
-const whole = (total: number): InventoryRecord => ({
-  total,
-  reserved: 0,
-  minUnit: 1,
-  maxUnit: total,
-  stepSize: 1,
-  allocationRatio: 1,
-});
+function whole(total: number): InventoryRecord {
+  return {
+    total,
+    reserved: 0,
+    minUnit: 1,
+    maxUnit: total,
+    stepSize: 1,
+    allocationRatio: 1,
+  };
+}
 
 /** Names of the node's child providers that this driver made. */
-const ownChildren = (tree: ProviderTree, node: string): readonly string[] => {
+function ownChildren(tree: ProviderTree, node: string): readonly string[] {
   const { uuid } = tree.data(node);
   return tree
     .providerUuids(uuid)
     .map((child) => tree.data(child))
     .filter(({ parentUuid, name }) => parentUuid === uuid && name.startsWith(devicePrefix(node)))
     .map(({ name }) => name);
-};
+}
 
 /** Another root in one of the node's aggregates shares its DISK_GB. */
-const hasSharedDisk = (tree: ProviderTree, node: string): boolean => {
+function hasSharedDisk(tree: ProviderTree, node: string): boolean {
   const { uuid, aggregates } = tree.data(node);
   return tree.roots
     .filter((root) => root !== uuid)
@@ -178,4 +181,4 @@ const hasSharedDisk = (tree: ProviderTree, node: string): boolean => {
         "DISK_GB" in other.inventory &&
         [...other.aggregates].some((aggregate) => aggregates.has(aggregate)),
     );
-};
+}

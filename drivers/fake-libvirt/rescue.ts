@@ -58,7 +58,9 @@ export class Rescue {
 }
 
 /** `vda` → `vdb` */
-const oneLater = <T extends { readonly target: string }>(disk: T): T => ({
-  ...disk,
-  target: disk.target.slice(0, -1) + String.fromCharCode((disk.target.codePointAt(disk.target.length - 1) ?? 0) + 1),
-});
+function oneLater<T extends { readonly target: string }>(disk: T): T {
+  return {
+    ...disk,
+    target: disk.target.slice(0, -1) + String.fromCharCode((disk.target.codePointAt(disk.target.length - 1) ?? 0) + 1),
+  };
+}

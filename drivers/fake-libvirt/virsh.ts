@@ -136,7 +136,7 @@ const STATE_TEXTS: Readonly<Record<DomainState, string>> = {
 const isActive = (state: DomainState): boolean => state === "running" || state === "paused";
 
 /** libvirt counts starts; here it is the number in Nova's name of the guest, so that it stays the same. */
-const idOf = (domain: Domain | undefined, state: DomainState): number | null => {
+function idOf(domain: Domain | undefined, state: DomainState): number | null {
   const number = /^instance-([0-9a-f]{8,})$/.exec(domain?.name ?? "")?.[1];
   return number !== undefined && isActive(state) ? Number.parseInt(number, 16) : null;
-};
+}

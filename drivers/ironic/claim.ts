@@ -38,9 +38,9 @@ export async function claimNode(parts: IronicParts, instance: Instance, options:
   }
 }
 
-const claimPatch = (instance: string): readonly PatchStep[] => [
-  { op: "replace", path: "/instance_uuid", value: instance },
-];
+function claimPatch(instance: string): readonly PatchStep[] {
+  return [{ op: "replace", path: "/instance_uuid", value: instance }];
+}
 
 /** The node, if it is free or the instance's already. */
 async function readFree(
@@ -64,12 +64,13 @@ async function readFree(
   return node;
 }
 
-const unavailable = (node: string, instance: Instance, cause: unknown): ComputeResourcesUnavailable =>
-  new ComputeResourcesUnavailable(
+function unavailable(node: string, instance: Instance, cause: unknown): ComputeResourcesUnavailable {
+  return new ComputeResourcesUnavailable(
     `Insufficient compute resources: Ironic node ${node} could not be claimed for instance ${instance.uuid}: ` +
       `${cause instanceof Error ? cause.message : String(cause)}.`,
     { cause },
   );
+}
 
 /** No other host would help: Ironic gives an instance one node. */
 async function hasAnother(

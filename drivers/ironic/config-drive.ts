@@ -6,7 +6,7 @@ import { atLeast, CONFIG_DRIVE_OBJECTS } from "./client/api-version.js";
  * this host. Undefined: the instance has none.
  * @throws {BuildAbortException} Ironic is too old for it.
  */
-export const configDrive = (instance: Instance, version: string): unknown => {
+export function configDrive(instance: Instance, version: string): unknown {
   if (!instance.configDrive) return undefined;
   if (!atLeast(version, CONFIG_DRIVE_OBJECTS)) {
     throw new BuildAbortException(
@@ -25,7 +25,7 @@ export const configDrive = (instance: Instance, version: string): unknown => {
     },
     ...(instance.userData === null ? {} : { user_data: userDataOf(instance.userData) }),
   };
-};
+}
 
 /** Stored in base64. */
 const userDataOf = (encoded: string): string => Buffer.from(encoded, "base64").toString("utf8");

@@ -63,5 +63,6 @@ export const ironicSchema = {
 export type IronicConfig = DriverConfig<typeof ironicSchema>;
 
 /** @throws {InvalidConfiguration} */
-export const compileIronicConfig = (given: Readonly<Record<string, unknown>>): IronicConfig =>
-  compileDriverConfig(ironicSchema, given);
+export function compileIronicConfig(given: Readonly<Record<string, unknown>>): IronicConfig {
+  return compileDriverConfig(ironicSchema, given);
+}

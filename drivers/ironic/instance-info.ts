@@ -12,11 +12,11 @@ interface InstanceInfoOptions {
 }
 
 /** What Ironic knows of an instance; all values but traits are texts. The order is nova's. */
-export const instanceInfoPatch = (
+export function instanceInfoPatch(
   node: IronicNode,
   instance: Instance,
   { image, network, host, preserveEphemeral }: InstanceInfoOptions,
-): readonly PatchStep[] => {
+): readonly PatchStep[] {
   const { flavor, systemMetadata } = instance;
   const capabilities = specs(flavor.extraSpecs, "capabilities:");
   const traits = requiredTraits(flavor.extraSpecs, image.properties);
@@ -43,17 +43,18 @@ export const instanceInfoPatch = (
     ...(traits.length > 0 ? [["traits", traits] as const] : []),
   ];
   return info.map(([key, value]) => ({ path: `/instance_info/${key}`, op: "add", value }));
-};
+}
 
-const specs = (given: Readonly<Record<string, string>>, prefix: string): Readonly<Record<string, string>> =>
-  Object.fromEntries(
+function specs(given: Readonly<Record<string, string>>, prefix: string): Readonly<Record<string, string>> {
+  return Object.fromEntries(
     Object.entries(given)
       .filter(([key]) => key.startsWith(prefix))
       .map(([key, value]) => [key.slice(prefix.length), value]),
   );
+}
 
 /** `trait:T=required` and `trait<group>:T=required` of the flavor, and those of the image. */
-const requiredTraits = (...given: readonly Readonly<Record<string, string>>[]): readonly string[] => {
+function requiredTraits(...given: readonly Readonly<Record<string, string>>[]): readonly string[] {
   const traits = given.flatMap((texts) =>
     Object.entries(texts).flatMap(([key, value]) => {
       const [, trait] = /^trait[^:]*:(.+)$/.exec(key) ?? [];
@@ -61,12 +62,13 @@ const requiredTraits = (...given: readonly Readonly<Record<string, string>>[]): 
     }),
   );
   return [...new Set(traits)].sort();
-};
+}
 
 /** JSON with Python's spaces, as recorded. */
-const pythonJson = (value: readonly string[] | Readonly<Record<string, string>>): string =>
-  Array.isArray(value)
+function pythonJson(value: readonly string[] | Readonly<Record<string, string>>): string {
+  return Array.isArray(value)
     ? `[${value.map((item) => JSON.stringify(item)).join(", ")}]`
     : `{${Object.entries(value)
         .map(([key, item]) => `${JSON.stringify(key)}: ${JSON.stringify(item)}`)
         .join(", ")}}`;
+}

@@ -170,7 +170,7 @@ const overHttp =
   (config: IronicConfig): IronicApi =>
     new HttpIronicApi({ http, clock, timers }, config);
 
-const refuseContradictions = ({ shard, peerList, conductorGroup }: IronicConfig): void => {
+function refuseContradictions({ shard, peerList, conductorGroup }: IronicConfig): void {
   if (shard !== null && peerList.length > 0) {
     throw new InvalidConfiguration(
       "[ironic] shard and peer_list are both set, but a shard has one service only: unset one of them",
@@ -181,6 +181,6 @@ const refuseContradictions = ({ shard, peerList, conductorGroup }: IronicConfig)
       "[ironic] peer_list is set, but not the conductor_group whose nodes the peers share: set it, empty for the default group",
     );
   }
-};
+}
 
 const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));

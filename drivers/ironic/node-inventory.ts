@@ -17,10 +17,10 @@ export class NoResourceClass extends VirtError {
 export const resourceClassOf = (name: string): string => `CUSTOM_${name.replace(/[^0-9A-Za-z]+/g, "_").toUpperCase()}`;
 
 /** One unit of the node's class; reserved while nothing may be built on it. @throws {NoResourceClass} */
-export const inventoryOf = (
+export function inventoryOf(
   node: IronicNode,
   options: { readonly skipReserveInUse: boolean },
-): Readonly<Record<string, InventoryRecord>> => {
+): Readonly<Record<string, InventoryRecord>> {
   if (node.resourceClass === null || node.resourceClass === "") throw new NoResourceClass(node.uuid);
   const reserved = isUsed(node) ? !options.skipReserveInUse : isBad(node);
   return {
@@ -33,17 +33,17 @@ export const inventoryOf = (
       allocationRatio: 1,
     },
   };
-};
+}
 
 /**
  * The provider of a node: its one inventory, and its traits, which replace all that others have put there. The class of a
  * node that an instance has stays until the node is free: Placement does not give up a class that is in use.
  */
-export const fillProvider = (
+export function fillProvider(
   tree: ProviderTree,
   node: IronicNode,
   { skipReserveInUse, logger }: { readonly skipReserveInUse: boolean; readonly logger: Logger },
-): void => {
+): void {
   const wanted = inventoryOf(node, { skipReserveInUse });
   const { inventory } = tree.data(node.uuid);
   const [wantedClass = ""] = Object.keys(wanted);
@@ -60,4 +60,4 @@ export const fillProvider = (
     tree.updateInventory(node.uuid, wanted);
   }
   tree.updateTraits(node.uuid, node.traits);
-};
+}

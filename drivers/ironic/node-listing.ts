@@ -31,8 +31,9 @@ export async function refreshNodes(parts: IronicParts, options: DriverOperationO
 }
 
 /** An instance decides, whatever the ring says; a node of somebody else's instance is somebody else's. */
-const isMine = (node: IronicNode, own: ReadonlySet<string>, inRing: (uuid: string) => boolean): boolean =>
-  node.instanceUuid === null ? inRing(node.uuid) : own.has(node.instanceUuid);
+function isMine(node: IronicNode, own: ReadonlySet<string>, inRing: (uuid: string) => boolean): boolean {
+  return node.instanceUuid === null ? inRing(node.uuid) : own.has(node.instanceUuid);
+}
 
 /** Hosts of enabled services that are up and have nodes; with a conductor group those of its peers, with a shard none; and this one. */
 async function hashRing({ context, config }: IronicParts, options: DriverOperationOptions): Promise<HashRing> {
@@ -62,8 +63,8 @@ async function listed(
 }
 
 /** A conductor that does not answer must not look as if there were no nodes. */
-export const notReady = (error: unknown, { signal }: DriverOperationOptions = {}): Error => {
+export function notReady(error: unknown, { signal }: DriverOperationOptions = {}): Error {
   if (signal?.aborted && error === signal.reason) return error as Error;
   const why = error instanceof Error ? error.message : String(error);
   return new VirtDriverNotReady(`the nodes of Ironic could not be listed: ${why}`, { cause: error });
-};
+}

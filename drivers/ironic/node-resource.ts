@@ -11,15 +11,15 @@ const ARCHITECTURES: ReadonlySet<string> = new Set(
 );
 
 /** Null: Nova would not know it either. */
-export const architectureOf = (raw: string | null): string | null => {
+export function architectureOf(raw: string | null): string | null {
   const name = raw?.toLowerCase() ?? "";
   if (/^i[3-6]86$/.test(name)) return "i686";
   if (name === "amd64") return "x86_64";
   return ARCHITECTURES.has(name) ? name : null;
-};
+}
 
 /** `cpu_arch` and the parts of `capabilities`: what filters compare extra specs with. */
-export const statsOf = (node: IronicNode, logger: Logger): Readonly<Record<string, string>> => {
+export function statsOf(node: IronicNode, logger: Logger): Readonly<Record<string, string>> {
   const { cpuArch, capabilities } = node.properties;
   const stats: Record<string, string> = cpuArch === null ? {} : { cpu_arch: cpuArch };
   for (const part of (capabilities ?? "").split(",").filter((text) => text.trim() !== "")) {
@@ -31,10 +31,10 @@ export const statsOf = (node: IronicNode, logger: Logger): Readonly<Record<strin
     stats[key] = value;
   }
   return stats;
-};
+}
 
 /** Sizes are zero: a node is scheduled by its resource class alone. */
-export const resourceOf = (node: IronicNode, logger: Logger): AvailableResource => {
+export function resourceOf(node: IronicNode, logger: Logger): AvailableResource {
   const arch = architectureOf(node.properties.cpuArch);
   if (arch === null && node.properties.cpuArch !== null) {
     logger.warn("cpu_arch of the node is not known", { node: node.uuid, cpu_arch: node.properties.cpuArch });
@@ -56,4 +56,4 @@ export const resourceOf = (node: IronicNode, logger: Logger): AvailableResource 
     supportedInstances: arch === null ? [] : [[arch, "baremetal", "hvm"]],
     stats: statsOf(node, logger),
   };
-};
+}

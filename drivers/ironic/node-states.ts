@@ -7,11 +7,13 @@ type State = Pick<IronicNode, "maintenance" | "powerState" | "provisionState" | 
 export const isUsed = ({ instanceUuid }: Pick<State, "instanceUuid">): boolean => instanceUuid !== null;
 
 /** Nothing can be built on the node now; null as a provision state is what old API versions called available. */
-export const isBad = ({ maintenance, powerState, provisionState }: Omit<State, "instanceUuid">): boolean =>
-  maintenance || powerState === null || powerState === "error" || !isAvailable(provisionState);
+export function isBad({ maintenance, powerState, provisionState }: Omit<State, "instanceUuid">): boolean {
+  return maintenance || powerState === null || powerState === "error" || !isAvailable(provisionState);
+}
 
-export const isAvailable = (provisionState: string | null): boolean =>
-  provisionState === null || provisionState === "available";
+export function isAvailable(provisionState: string | null): boolean {
+  return provisionState === null || provisionState === "available";
+}
 
 /** States in which nothing of the instance is on the node, so that only the claim is to be undone. */
 const NOTHING_DEPLOYED: ReadonlySet<string | null> = new Set([
@@ -35,15 +37,19 @@ const NOTHING_DEPLOYED: ReadonlySet<string | null> = new Set([
 export const needsTearDown = (provisionState: string | null): boolean => !NOTHING_DEPLOYED.has(provisionState);
 
 /** The tear-down is over, although the node may still be cleaned. */
-export const isTornDown = (provisionState: string | null): boolean =>
-  isAvailable(provisionState) || ["cleaning", "clean wait", "clean failed"].includes(provisionState ?? "");
+export function isTornDown(provisionState: string | null): boolean {
+  return isAvailable(provisionState) || ["cleaning", "clean wait", "clean failed"].includes(provisionState ?? "");
+}
 
-export const powerStateOf = ({ powerState }: Pick<State, "powerState">): PowerState => {
+export function powerStateOf({ powerState }: Pick<State, "powerState">): PowerState {
   if (powerState === "power on") return POWER_STATES.running;
   return powerState === "power off" ? POWER_STATES.shutdown : POWER_STATES.nostate;
-};
+}
 
 /** For messages. */
-export const describeNode = ({ maintenance, powerState, provisionState, instanceUuid }: State): string =>
-  `provision state ${provisionState}, power state ${powerState}${maintenance ? ", in maintenance" : ""}, ` +
-  `${instanceUuid === null ? "no instance" : `instance ${instanceUuid}`}`;
+export function describeNode({ maintenance, powerState, provisionState, instanceUuid }: State): string {
+  return (
+    `provision state ${provisionState}, power state ${powerState}${maintenance ? ", in maintenance" : ""}, ` +
+    `${instanceUuid === null ? "no instance" : `instance ${instanceUuid}`}`
+  );
+}

@@ -46,8 +46,9 @@ export async function reboot(
 }
 
 /** 400: the node, or its driver, cannot do this. */
-const isRefusal = (error: unknown): boolean =>
-  means(error, "other", "wrong-state", "maintenance") && error.status === 400;
+function isRefusal(error: unknown): boolean {
+  return means(error, "other", "wrong-state", "maintenance") && error.status === 400;
+}
 
 const RESULT: Readonly<Record<PowerTarget, string>> = {
   "power on": "power on",

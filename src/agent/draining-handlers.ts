@@ -13,5 +13,6 @@ const TAKEN_WHILE_DRAINING = [
 ] as const satisfies readonly AgentMethod[];
 
 /** What an agent that stops still takes (spec 2.8): it begins nothing, and ends what it has begun. */
-export const drainingHandlers = (handlers: AgentHandlers): Partial<AgentHandlers> =>
-  Object.fromEntries(TAKEN_WHILE_DRAINING.map((method) => [method, handlers[method]]));
+export function drainingHandlers(handlers: AgentHandlers): Partial<AgentHandlers> {
+  return Object.fromEntries(TAKEN_WHILE_DRAINING.map((method) => [method, handlers[method]]));
+}

@@ -40,11 +40,13 @@ export function meteredTracker(tracker: ResourceTracker, metrics: AgentMetrics):
 
 const isClaimMethod = (name: PropertyKey): name is ClaimMethod => Object.hasOwn(KINDS, name);
 
-const withAbort = (claim: Claim, aborted: () => void): Claim => ({
-  instance: claim.instance,
-  migration: claim.migration,
-  abort: (options) => {
-    aborted();
-    return claim.abort(options);
-  },
-});
+function withAbort(claim: Claim, aborted: () => void): Claim {
+  return {
+    instance: claim.instance,
+    migration: claim.migration,
+    abort: (options) => {
+      aborted();
+      return claim.abort(options);
+    },
+  };
+}

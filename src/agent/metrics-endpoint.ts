@@ -6,8 +6,9 @@ import type { MetricsRegistry } from "./metrics-registry.js";
 const LIMITS = { bodyBytes: 1024, headersTimeout: 5_000, requestTimeout: 10_000, connections: 16 };
 
 /** Serves `GET /metrics` on the loopback interface; port 0 takes a free one. @throws {AddressInUse} */
-export const serveMetrics = (servers: Servers, registry: MetricsRegistry, port: number): Promise<Listener> =>
-  servers.listen({ port, services: { "/metrics": metricsHandler(registry) }, limits: LIMITS });
+export function serveMetrics(servers: Servers, registry: MetricsRegistry, port: number): Promise<Listener> {
+  return servers.listen({ port, services: { "/metrics": metricsHandler(registry) }, limits: LIMITS });
+}
 
 /** `GET` and `HEAD`; anything else is answered with 405, what is below the path with 404. */
 export const metricsHandler =
@@ -22,8 +23,10 @@ export const metricsHandler =
     };
   };
 
-const plain = (status: number, body: string, headers: Readonly<Record<string, string>> = {}) => ({
-  status,
-  headers: { "content-type": "text/plain; charset=utf-8", ...headers },
-  body,
-});
+function plain(status: number, body: string, headers: Readonly<Record<string, string>> = {}) {
+  return {
+    status,
+    headers: { "content-type": "text/plain; charset=utf-8", ...headers },
+    body,
+  };
+}

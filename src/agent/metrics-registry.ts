@@ -96,35 +96,39 @@ interface Instruments {
   readonly heartbeats: Counter;
 }
 
-const view = (registry: Registry, instruments: Instruments): MetricsRegistry => ({
-  forHost: (host) => hostMetrics(host, instruments),
-  contentType: registry.contentType,
-  text: () => registry.metrics(),
-});
+function view(registry: Registry, instruments: Instruments): MetricsRegistry {
+  return {
+    forHost: (host) => hostMetrics(host, instruments),
+    contentType: registry.contentType,
+    text: () => registry.metrics(),
+  };
+}
 
-const hostMetrics = (host: string, to: Instruments): AgentMetrics => ({
-  guests: (count) => to.guests.set({ host }, count),
-  foreignGuests: (count) => to.foreignGuests.set({ host }, count),
-  orphanGuests: (count) => to.orphanGuests.set({ host }, count),
-  evacuatedGuest: (outcome) => to.evacuatedGuests.inc({ host, outcome }),
-  leakedAllocations: (kind, count) => to.leakedAllocations.set({ host, kind }, count),
-  periodicTask: (task, seconds, failed) => {
-    to.taskDuration.observe({ host, task }, seconds);
-    // The counter starts at 0, so that the first failure shows as a rise.
-    to.taskFailures.inc({ host, task }, failed ? 1 : 0);
-  },
-  claim: (kind, outcome) => {
-    if (outcome === "aborted") to.claimAborts.inc({ host, kind });
-    else to.claims.inc({ host, kind, outcome });
-  },
-  heartbeat: (reported) => to.heartbeats.inc({ host, outcome: reported ? "reported" : "failed" }),
-  placementRequest: ({ method, route, status, milliseconds }) => {
-    to.requests.inc({ host, method, route, status: status === null ? "none" : String(status) });
-    to.requestDuration.observe({ host, method, route }, milliseconds / 1000);
-    if (status === 409) to.conflicts.inc({ host, method, route });
-  },
-  driverCall: (method, milliseconds, outcome) => {
-    to.driverCalls.inc({ host, method, outcome });
-    to.driverDuration.observe({ host, method }, milliseconds / 1000);
-  },
-});
+function hostMetrics(host: string, to: Instruments): AgentMetrics {
+  return {
+    guests: (count) => to.guests.set({ host }, count),
+    foreignGuests: (count) => to.foreignGuests.set({ host }, count),
+    orphanGuests: (count) => to.orphanGuests.set({ host }, count),
+    evacuatedGuest: (outcome) => to.evacuatedGuests.inc({ host, outcome }),
+    leakedAllocations: (kind, count) => to.leakedAllocations.set({ host, kind }, count),
+    periodicTask: (task, seconds, failed) => {
+      to.taskDuration.observe({ host, task }, seconds);
+      // The counter starts at 0, so that the first failure shows as a rise.
+      to.taskFailures.inc({ host, task }, failed ? 1 : 0);
+    },
+    claim: (kind, outcome) => {
+      if (outcome === "aborted") to.claimAborts.inc({ host, kind });
+      else to.claims.inc({ host, kind, outcome });
+    },
+    heartbeat: (reported) => to.heartbeats.inc({ host, outcome: reported ? "reported" : "failed" }),
+    placementRequest: ({ method, route, status, milliseconds }) => {
+      to.requests.inc({ host, method, route, status: status === null ? "none" : String(status) });
+      to.requestDuration.observe({ host, method, route }, milliseconds / 1000);
+      if (status === 409) to.conflicts.inc({ host, method, route });
+    },
+    driverCall: (method, milliseconds, outcome) => {
+      to.driverCalls.inc({ host, method, outcome });
+      to.driverDuration.observe({ host, method }, milliseconds / 1000);
+    },
+  };
+}

@@ -17,7 +17,8 @@ export interface AgentParts extends AgentView {
   readonly metrics: AgentMetrics;
 }
 
-export const hasQuirk = (context: Pick<AgentContext, "config">, quirk: QuirkName): boolean =>
-  context.config.workarounds.upstreamQuirks.has(quirk);
+export function hasQuirk(context: Pick<AgentContext, "config">, quirk: QuirkName): boolean {
+  return context.config.workarounds.upstreamQuirks.has(quirk);
+}
 
 export const requestId = (context: Pick<AgentContext, "runtime">): string => `req-${context.runtime.random.uuid()}`;

@@ -11,13 +11,16 @@ import { InvalidConfiguration } from "../virt/errors.js";
  * How this agent gets at Placement, from `[placement]`: as keystoneauth's options say, or by asking the conductor.
  * @throws {InvalidConfiguration} naming the option that is missing.
  */
-export const placementAccess = (
+export function placementAccess(
   config: NovaConfig,
   runtime: Pick<Runtime, "http" | "clock">,
   conductor: Conductor,
-): PlacementAccess =>
-  configuredPlacementAccess(config, runtime) ??
-  createConductorAccess({ clock: runtime.clock, ask: () => conductor.call("placement_access", {}) });
+): PlacementAccess {
+  return (
+    configuredPlacementAccess(config, runtime) ??
+    createConductorAccess({ clock: runtime.clock, ask: () => conductor.call("placement_access", {}) })
+  );
+}
 
 /**
  * What `[placement]` says; null when its auth_type is unset.
@@ -62,15 +65,17 @@ function scope({ placement }: NovaConfig): Parameters<typeof createKeystoneAcces
   };
 }
 
-const endpoint = ({ placement }: NovaConfig): string =>
-  needed(placement.endpointOverride ?? placement.endpoint, "endpoint", placement.authType ?? "");
+function endpoint({ placement }: NovaConfig): string {
+  return needed(placement.endpointOverride ?? placement.endpoint, "endpoint", placement.authType ?? "");
+}
 
-const domain = (id: string | null, name: string | null): Domain =>
-  id !== null ? { id } : name !== null ? { name } : { id: "default" };
+function domain(id: string | null, name: string | null): Domain {
+  return id !== null ? { id } : name !== null ? { name } : { id: "default" };
+}
 
-const needed = (value: string | null, option: string, authType: string): string => {
+function needed(value: string | null, option: string, authType: string): string {
   if (value === null) {
     throw new InvalidConfiguration(`[placement] ${option} is unset, but auth_type = ${authType} needs it`);
   }
   return value;
-};
+}

@@ -4,12 +4,12 @@ import type { Clock } from "../runtime/clock.js";
 import type { VirtApi } from "../virt/virt-api.js";
 
 /** What the driver of a host may ask, answered by the conductor. `serviceDownTime` in milliseconds. */
-export const virtApi = (options: {
+export function virtApi(options: {
   readonly host: string;
   readonly conductor: Conductor;
   readonly clock: Clock;
   readonly serviceDownTime: number;
-}): VirtApi => {
+}): VirtApi {
   const { host, conductor, clock, serviceDownTime } = options;
   return {
     instanceUuidsOfHost: async (given = {}) => {
@@ -28,4 +28,4 @@ export const virtApi = (options: {
       return instance ? { vmState: instance.vmState, taskState: instance.taskState } : null;
     },
   };
-};
+}

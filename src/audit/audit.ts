@@ -28,7 +28,7 @@ export interface Seen {
  * Looks twice: what is wrong at both looks is told, with the edits that would put it right. Changes nothing.
  * @throws {CloudError}
  */
-export const audit = async (cloud: Cloud, options: AuditOptions): Promise<Audit> => {
+export async function audit(cloud: Cloud, options: AuditOptions): Promise<Audit> {
   const first = await readSnapshot(cloud, options);
   const suspected = judge(first, options);
   const second = suspected.length === 0 ? first : await lookAgain(cloud, first, suspectsOf(suspected), options);
@@ -36,27 +36,31 @@ export const audit = async (cloud: Cloud, options: AuditOptions): Promise<Audit>
   const confirmed = judge(second, options).filter((finding) => before.has(keyOf(finding)));
   const details = await detailsFor(cloud, confirmed);
   return { ...makePlan(cloud.name, confirmed, second, details), seen: sizes(first) };
-};
+}
 
-const suspectsOf = (findings: readonly Finding[]) => ({
-  consumers: new Set(
-    findings.flatMap(({ subject: { kind, uuid } }) => (kind === "provider" || kind === "node" ? [] : [uuid])),
-  ),
-  providers: new Set(findings.flatMap(({ subject, provider }) => [subject.uuid, ...(provider ? [provider.uuid] : [])])),
-});
+function suspectsOf(findings: readonly Finding[]) {
+  return {
+    consumers: new Set(
+      findings.flatMap(({ subject: { kind, uuid } }) => (kind === "provider" || kind === "node" ? [] : [uuid])),
+    ),
+    providers: new Set(
+      findings.flatMap(({ subject, provider }) => [subject.uuid, ...(provider ? [provider.uuid] : [])]),
+    ),
+  };
+}
 
-const detailsFor = async (
+async function detailsFor(
   { placement }: Cloud,
   findings: readonly Finding[],
-): Promise<ReadonlyMap<string, ProviderDetails>> => {
+): Promise<ReadonlyMap<string, ProviderDetails>> {
   const details = new Map<string, ProviderDetails>();
   for (const remedy of findings.flatMap(({ remedies }) => remedies)) {
     if (remedy.kind === "delete-provider") details.set(remedy.uuid, await readDetails(placement, remedy.uuid));
   }
   return details;
-};
+}
 
-const sizes = (snapshot: Snapshot): Seen => {
+function sizes(snapshot: Snapshot): Seen {
   const { servers, providers, consumers } = snapshot;
   const facts = new Facts(snapshot);
   const notJudged = [...servers.values()].filter(
@@ -68,4 +72,4 @@ const sizes = (snapshot: Snapshot): Seen => {
     providers: providers.size,
     consumers: consumers.size,
   };
-};
+}

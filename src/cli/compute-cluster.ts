@@ -19,7 +19,7 @@ const COMMANDS = {
   "control-plane": async () => (await import("./cluster/control-plane.js")).controlPlaneCommand(),
 } satisfies Record<string, () => Promise<Command>>;
 
-const parse = async (): Promise<void> => {
+async function parse(): Promise<void> {
   const [, , first] = process.argv;
   const asked = Object.keys(COMMANDS).find((name): name is keyof typeof COMMANDS => name === first);
   const program = new Command("compute-cluster")
@@ -31,7 +31,7 @@ const parse = async (): Promise<void> => {
     program.addCommand(inheriting(await load(), program));
   }
   await program.parseAsync();
-};
+}
 
 /** Subcommands of subcommands, too, end with this program's exit codes. */
 function inheriting(command: Command, parent: Command): Command {

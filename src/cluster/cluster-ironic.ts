@@ -19,13 +19,13 @@ export interface ClusterIronic {
 }
 
 /** The embedded Ironic, which follows the faults in its folder of the state directory. @param options.nodes that there are at least */
-export const openClusterIronic = async (options: {
+export async function openClusterIronic(options: {
   readonly runtime: Runtime;
   readonly store: Store;
   readonly identity: Identity;
   readonly directory: StateDir;
   readonly nodes: number;
-}): Promise<ClusterIronic> => {
+}): Promise<ClusterIronic> {
   const { runtime, store, identity, directory, nodes } = options;
   const logger = runtime.logger.child({ service: "ironic" });
   const faults = new FaultFile(directory.ironic, IRONIC_FAULTS, { ...runtime, logger });
@@ -49,13 +49,13 @@ export const openClusterIronic = async (options: {
       await faults.close();
     },
   };
-};
+}
 
 /**
  * How an agent logs in to the embedded Ironic, as nova.conf.
  * @param authUrl `http://host:port/identity/v3`
  */
-export const writeIronicConfig = async (files: Files, directory: StateDir, authUrl: string): Promise<void> => {
+export async function writeIronicConfig(files: Files, directory: StateDir, authUrl: string): Promise<void> {
   const passwords = await readPasswords(files, directory.cloudsFile);
   const lines = [
     "[DEFAULT]",
@@ -71,4 +71,4 @@ export const writeIronicConfig = async (files: Files, directory: StateDir, authU
     `region_name = ${REGION}`,
   ];
   await files.write(directory.ironicConfig, `${lines.join("\n")}\n`, { mode: 0o600 });
-};
+}

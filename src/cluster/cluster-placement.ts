@@ -26,12 +26,12 @@ export interface ClusterPlacement {
 const IN_PROCESS = "http://placement.in-process";
 
 /** The embedded one, in this process. @param options.rootUrl of the control plane, known once it listens */
-export const embeddedPlacement = (options: {
+export function embeddedPlacement(options: {
   readonly runtime: Runtime;
   readonly store: Store;
   readonly identity: Identity;
   readonly rootUrl: () => string;
-}): ClusterPlacement => {
+}): ClusterPlacement {
   const { runtime, store, identity, rootUrl } = options;
   const service = createPlacement({
     clock: runtime.clock,
@@ -60,21 +60,20 @@ export const embeddedPlacement = (options: {
     services: { "/placement": service.handle },
     agentAccess: async () => ({ endpoint: `${rootUrl()}/placement`, ...token() }),
   };
-};
+}
 
 /** Milliseconds after which agents ask again for what an outside Identity gave. */
 const ASK_AGAIN = 300_000;
 
 /** One that runs elsewhere: a real Placement, or one shared by several clusters. */
-export const outsidePlacement = (
-  runtime: Pick<Runtime, "http" | "clock">,
-  access: PlacementAccess,
-): ClusterPlacement => ({
-  http: runtime.http,
-  access,
-  services: {},
-  agentAccess: async () => {
-    const { endpoint, headers } = await access.credentials();
-    return { endpoint, token: headers["x-auth-token"] ?? "", expiresAt: runtime.clock.now() + ASK_AGAIN };
-  },
-});
+export function outsidePlacement(runtime: Pick<Runtime, "http" | "clock">, access: PlacementAccess): ClusterPlacement {
+  return {
+    http: runtime.http,
+    access,
+    services: {},
+    agentAccess: async () => {
+      const { endpoint, headers } = await access.credentials();
+      return { endpoint, token: headers["x-auth-token"] ?? "", expiresAt: runtime.clock.now() + ASK_AGAIN };
+    },
+  };
+}

@@ -34,7 +34,7 @@ export interface Apis {
 }
 
 /** The embedded Identity, Compute and Image APIs over one state of record. */
-export const createApis = (options: ApisOptions): Apis => {
+export function createApis(options: ApisOptions): Apis {
   const { store, digests, runtime } = options;
   const { clock, timers, random, logger } = runtime;
   const identity = options.identity ?? createIdentity({ sql: store.database, clock, random, digests });
@@ -58,4 +58,4 @@ export const createApis = (options: ApisOptions): Apis => {
     deleteService: options.deleteService,
   });
   return { identity, services: { "/identity": identity.handle, "/compute": compute, "/image": image.handle } };
-};
+}

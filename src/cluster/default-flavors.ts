@@ -10,7 +10,7 @@ const FLAVORS = [
 ] as const;
 
 /** A cloud without any flavor gets these. */
-export const ensureDefaultFlavors = (store: Store): void => {
+export function ensureDefaultFlavors(store: Store): void {
   if (store.flavors.list().length > 0) return;
   store.transaction(() => {
     for (const [flavorid, name, vcpus, memoryMb, rootGb] of FLAVORS) {
@@ -30,10 +30,10 @@ export const ensureDefaultFlavors = (store: Store): void => {
       });
     }
   });
-};
+}
 
 /** For the nodes that the embedded Ironic enrols: one of their resource class, and nothing else. */
-export const ensureBaremetalFlavor = (store: Store): void => {
+export function ensureBaremetalFlavor(store: Store): void {
   const flavors = store.flavors.list();
   if (flavors.some(({ flavorid, name }) => flavorid === "baremetal" || name === "baremetal")) return;
   store.flavors.create({
@@ -55,4 +55,4 @@ export const ensureBaremetalFlavor = (store: Store): void => {
     },
     description: null,
   });
-};
+}

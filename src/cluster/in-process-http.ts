@@ -6,17 +6,19 @@ import type { Turns } from "./turns.js";
  * An HTTP client whose only server is a handler in this process: the control plane needs no socket to reach its Placement.
  * @param turns where there is no socket to wait for, a thousand builds would go on and on while everybody else waits
  */
-export const inProcessHttp = (endpoint: string, handler: ServiceHandler, turns: Turns): HttpClient => ({
-  request: async ({ method, url, headers = {}, body = "" }) => {
-    if (!url.startsWith(`${endpoint}/`) && url !== endpoint) throw new Error(`${url} is not below ${endpoint}`);
-    const [path = "", query = ""] = splitOnce(url.slice(endpoint.length), "?");
-    if (turns.due) await turns.give();
-    return handler({ method, path, query, headers, body, baseUrl: endpoint });
-  },
-  close: async () => undefined,
-});
+export function inProcessHttp(endpoint: string, handler: ServiceHandler, turns: Turns): HttpClient {
+  return {
+    request: async ({ method, url, headers = {}, body = "" }) => {
+      if (!url.startsWith(`${endpoint}/`) && url !== endpoint) throw new Error(`${url} is not below ${endpoint}`);
+      const [path = "", query = ""] = splitOnce(url.slice(endpoint.length), "?");
+      if (turns.due) await turns.give();
+      return handler({ method, path, query, headers, body, baseUrl: endpoint });
+    },
+    close: async () => undefined,
+  };
+}
 
-const splitOnce = (text: string, separator: string): readonly string[] => {
+function splitOnce(text: string, separator: string): readonly string[] {
   const at = text.indexOf(separator);
   return at < 0 ? [text] : [text.slice(0, at), text.slice(at + 1)];
-};
+}

@@ -39,16 +39,19 @@ export type SectionTable = Readonly<Record<string, OptionTable>>;
 
 type Extras = Pick<Option<unknown>, "source" | "secret">;
 
-export const option = <T>(
+export function option<T>(
   type: ValueType<T>,
   fallback: NoInfer<T> | Derived,
   help: string,
   extras: Extras = {},
-): Option<T> => ({ type, default: fallback, help, ...extras });
+): Option<T> {
+  return { type, default: fallback, help, ...extras };
+}
 
 /** An option that may be unset, which is its default: `null`. */
-export const unset = <T>(type: ValueType<T>, help: string, extras: Extras = {}): Option<T | null> =>
-  option(optional(type), null, help, extras);
+export function unset<T>(type: ValueType<T>, help: string, extras: Extras = {}): Option<T | null> {
+  return option(optional(type), null, help, extras);
+}
 
 /** Keeps a text from being taken for a reference to an option. */
 export const literal = (text: string): string => text.replaceAll("$", "$$$$");

@@ -30,11 +30,13 @@ export const hostName: ValueType<string> = {
 };
 
 /** One of the given words. */
-export const choice = <const C extends string>(choices: readonly C[]): ValueType<C> => ({
-  expected: `one of ${choices.join(", ")}`,
-  parse: (texts) => choices.find((word) => word === last(texts)),
-  format: (value) => value,
-});
+export function choice<const C extends string>(choices: readonly C[]): ValueType<C> {
+  return {
+    expected: `one of ${choices.join(", ")}`,
+    parse: (texts) => choices.find((word) => word === last(texts)),
+    format: (value) => value,
+  };
+}
 
 const TRUE = ["true", "1", "on", "yes"];
 const FALSE = ["false", "0", "off", "no"];
@@ -59,26 +61,30 @@ export interface NumberRange {
 }
 
 /** A whole number. */
-export const integer = (range: NumberRange = {}): ValueType<number> => ({
-  expected: `an integer${rangeText(range)}`,
-  parse: (texts) => {
-    const digits = strip(last(texts));
-    const value = INTEGER.test(digits) ? Number(digits.replaceAll("_", "")) : Number.NaN;
-    return Number.isSafeInteger(value) && isWithin(value, range) ? value : undefined;
-  },
-  format: String,
-});
+export function integer(range: NumberRange = {}): ValueType<number> {
+  return {
+    expected: `an integer${rangeText(range)}`,
+    parse: (texts) => {
+      const digits = strip(last(texts));
+      const value = INTEGER.test(digits) ? Number(digits.replaceAll("_", "")) : Number.NaN;
+      return Number.isSafeInteger(value) && isWithin(value, range) ? value : undefined;
+    },
+    format: String,
+  };
+}
 
 /** A number that may have a fraction. */
-export const float = (range: NumberRange = {}): ValueType<number> => ({
-  expected: `a number${rangeText(range)}`,
-  parse: (texts) => {
-    const digits = strip(last(texts));
-    const value = FLOAT.test(digits) ? Number(digits.replaceAll("_", "")) : Number.NaN;
-    return Number.isFinite(value) && isWithin(value, range) ? value : undefined;
-  },
-  format: (value) => (Number.isInteger(value) ? value.toFixed(1) : String(value)),
-});
+export function float(range: NumberRange = {}): ValueType<number> {
+  return {
+    expected: `a number${rangeText(range)}`,
+    parse: (texts) => {
+      const digits = strip(last(texts));
+      const value = FLOAT.test(digits) ? Number(digits.replaceAll("_", "")) : Number.NaN;
+      return Number.isFinite(value) && isWithin(value, range) ? value : undefined;
+    },
+    format: (value) => (Number.isInteger(value) ? value.toFixed(1) : String(value)),
+  };
+}
 
 /** Texts, separated by commas. */
 export const list: ValueType<readonly string[]> = {

@@ -66,5 +66,6 @@ function wanted({ request, held }: Claim, current: ConsumerAllocations): Allocat
   return { ...kept, ...requested, ...kept };
 }
 
-const onlyResources = (allocations: Allocations): Allocations =>
-  Object.fromEntries(Object.entries(allocations).map(([provider, { resources }]) => [provider, { resources }]));
+function onlyResources(allocations: Allocations): Allocations {
+  return Object.fromEntries(Object.entries(allocations).map(([provider, { resources }]) => [provider, { resources }]));
+}

@@ -26,29 +26,34 @@ export async function readConsumer(
 }
 
 /** `PUT /allocations/C`; empty allocations delete. The answer is the caller's to judge. */
-export const writeConsumer = (
+export function writeConsumer(
   http: PlacementHttp,
   consumer: string,
   write: AllocationWrite,
   context: RequestContext,
   version = CONSUMER_GENERATION_VERSION,
-): Promise<PlacementAnswer> =>
-  http.put(`/allocations/${consumer}`, { ...context, version, body: consumerToWire(write) });
+): Promise<PlacementAnswer> {
+  return http.put(`/allocations/${consumer}`, { ...context, version, body: consumerToWire(write) });
+}
 
-export const consumerToWire = ({ allocations, projectId, userId, consumerGeneration }: AllocationWrite) => ({
-  allocations,
-  project_id: projectId,
-  user_id: userId,
-  consumer_generation: consumerGeneration,
-});
+export function consumerToWire({ allocations, projectId, userId, consumerGeneration }: AllocationWrite) {
+  return {
+    allocations,
+    project_id: projectId,
+    user_id: userId,
+    consumer_generation: consumerGeneration,
+  };
+}
 
 /** What was read, with other allocations: the body of the write that replaces it. */
-export const rewriteOf = (held: ConsumerAllocations, allocations: Allocations): AllocationWrite => ({
-  allocations,
-  projectId: held.projectId ?? "",
-  userId: held.userId ?? "",
-  consumerGeneration: held.consumerGeneration,
-});
+export function rewriteOf(held: ConsumerAllocations, allocations: Allocations): AllocationWrite {
+  return {
+    allocations,
+    projectId: held.projectId ?? "",
+    userId: held.userId ?? "",
+    consumerGeneration: held.consumerGeneration,
+  };
+}
 
 export const holdsNothing = ({ allocations }: ConsumerAllocations): boolean => Object.keys(allocations).length === 0;
 
@@ -61,5 +66,6 @@ export function readAllocation(value: unknown): Allocations[string] {
 }
 
 /** The request that a log line belongs to. */
-export const requestField = ({ requestId }: RequestContext): { readonly request_id?: string } =>
-  requestId === undefined ? {} : { request_id: requestId };
+export function requestField({ requestId }: RequestContext): { readonly request_id?: string } {
+  return requestId === undefined ? {} : { request_id: requestId };
+}

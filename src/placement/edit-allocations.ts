@@ -117,8 +117,8 @@ function merge(held: Allocations, amounts: Allocations, combine: (have: number, 
   return merged;
 }
 
-const withoutEmpty = (allocations: Allocations): Allocations =>
-  Object.fromEntries(
+function withoutEmpty(allocations: Allocations): Allocations {
+  return Object.fromEntries(
     Object.entries(allocations)
       .map(
         ([provider, { resources }]) =>
@@ -129,3 +129,4 @@ const withoutEmpty = (allocations: Allocations): Allocations =>
       )
       .filter(([, { resources }]) => Object.keys(resources).length > 0),
   );
+}

@@ -63,8 +63,9 @@ export class ResourceProviderAllocationRetrievalFailed extends PlacementError {
   }
 }
 /** The provider is not in Placement: it went with its service, or an operator removed it, and a pass makes it again. */
-export const isProviderMissing = (error: unknown): boolean =>
-  error instanceof ResourceProviderAllocationRetrievalFailed && error.status === 404;
+export function isProviderMissing(error: unknown): boolean {
+  return error instanceof ResourceProviderAllocationRetrievalFailed && error.status === 404;
+}
 
 /** Somebody else changed the provider: read again and try again. */
 export class ResourceProviderUpdateConflict extends PlacementError {

@@ -45,7 +45,8 @@ function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
-const unexpected = (wanted: string, found: unknown): DiscoveryFailure =>
-  new DiscoveryFailure(`expected ${wanted} in the answer, found ${excerpt(JSON.stringify(found) ?? "nothing")}`);
+function unexpected(wanted: string, found: unknown): DiscoveryFailure {
+  return new DiscoveryFailure(`expected ${wanted} in the answer, found ${excerpt(JSON.stringify(found) ?? "nothing")}`);
+}
 
 const excerpt = (text: string): string => (text.length > 80 ? `${text.slice(0, 80)}…` : text || "nothing");

@@ -201,8 +201,8 @@ const PLACES: Readonly<Record<string, string>> = {
   resource_classes: "{name}",
 };
 
-const routeOf = (path: string): string => {
+function routeOf(path: string): string {
   const [, collection = "", member, ...rest] = path.split(/[/?]/);
   if (member === undefined || path.includes("?")) return `/${collection}`;
   return ["", collection, PLACES[collection] ?? member, ...rest].join("/");
-};
+}

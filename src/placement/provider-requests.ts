@@ -31,8 +31,9 @@ export async function listProviders(
 }
 
 /** The whole tree that holds the provider; empty when it does not exist. @throws ResourceProviderRetrievalFailed */
-export const listTree = (http: PlacementHttp, uuid: string, context: RequestContext): Promise<ProviderListing[]> =>
-  listProviders(http, `in_tree=${uuid}`, context);
+export function listTree(http: PlacementHttp, uuid: string, context: RequestContext): Promise<ProviderListing[]> {
+  return listProviders(http, `in_tree=${uuid}`, context);
+}
 
 /**
  * Makes a provider; one that somebody made with the same uuid meanwhile is taken over (spec 5.3).
@@ -108,8 +109,9 @@ export async function readTraits(
   return answer.read((body) => ({ value: asArray(body.traits).map(asString), generation: generationIn(body) }));
 }
 
-export const generationIn = (body: Readonly<Record<string, unknown>>): number =>
-  asNumber(body.resource_provider_generation);
+export function generationIn(body: Readonly<Record<string, unknown>>): number {
+  return asNumber(body.resource_provider_generation);
+}
 
 export function inventoryToWire(inventory: InventoryRecord): WireInventory {
   const { total, reserved, minUnit, maxUnit, stepSize, allocationRatio } = inventory;

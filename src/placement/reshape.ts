@@ -74,20 +74,21 @@ export class Reshaper {
 }
 
 /** What a driver edits in a reshape: amounts by consumer and provider. */
-export const reshapeAllocations = (consumers: ReadonlyMap<string, ConsumerAllocations>): ReshapeAllocations =>
-  new Map(
+export function reshapeAllocations(consumers: ReadonlyMap<string, ConsumerAllocations>): ReshapeAllocations {
+  return new Map(
     [...consumers].map(([consumer, { allocations }]) => [
       consumer,
       new Map(Object.entries(allocations).map(([provider, { resources }]) => [provider, { ...resources }])),
     ]),
   );
+}
 
 /** The consumers as read, with the amounts that the driver made of them. */
-export const editedAllocations = (
+export function editedAllocations(
   consumers: ReadonlyMap<string, ConsumerAllocations>,
   edited: ReshapeAllocations,
-): ReadonlyMap<string, ConsumerAllocations> =>
-  new Map(
+): ReadonlyMap<string, ConsumerAllocations> {
+  return new Map(
     [...consumers].map(([consumer, held]) => [
       consumer,
       {
@@ -98,12 +99,15 @@ export const editedAllocations = (
       },
     ]),
   );
+}
 
-const toWire = ({ allocations, projectId, userId, consumerGeneration }: ConsumerAllocations) => ({
-  allocations: Object.fromEntries(
-    Object.entries(allocations).map(([provider, { resources }]) => [provider, { resources }]),
-  ),
-  project_id: projectId,
-  user_id: userId,
-  consumer_generation: consumerGeneration,
-});
+function toWire({ allocations, projectId, userId, consumerGeneration }: ConsumerAllocations) {
+  return {
+    allocations: Object.fromEntries(
+      Object.entries(allocations).map(([provider, { resources }]) => [provider, { resources }]),
+    ),
+    project_id: projectId,
+    user_id: userId,
+    consumer_generation: consumerGeneration,
+  };
+}

@@ -35,8 +35,9 @@ export interface ComponentReport {
   readonly url?: string;
 }
 
-export const isComponentReport = (message: unknown): message is ComponentReport =>
-  typeof message === "object" && message !== null && (message as { type?: unknown }).type === "component";
+export function isComponentReport(message: unknown): message is ComponentReport {
+  return typeof message === "object" && message !== null && (message as { type?: unknown }).type === "component";
+}
 
 /** What the control plane tells `compute-cluster up` of a host whose agent came or went. */
 export interface HostReport {
@@ -46,5 +47,6 @@ export interface HostReport {
   readonly pid: number | null;
 }
 
-export const isHostReport = (message: unknown): message is HostReport =>
-  typeof message === "object" && message !== null && (message as { type?: unknown }).type === "host";
+export function isHostReport(message: unknown): message is HostReport {
+  return typeof message === "object" && message !== null && (message as { type?: unknown }).type === "host";
+}

@@ -58,11 +58,13 @@ export const DOOR_POINTS: readonly FaultPoint[] = [
 ];
 
 /** The same doors, through which Placement, Ironic and the conductor are as the faults make them. */
-export const createFaultDoors = (runtime: Runtime, faults: ChangingFaults): Runtime => ({
-  ...runtime,
-  http: new FaultyHttp(runtime, faults),
-  sockets: faultySockets(runtime.sockets, faults),
-});
+export function createFaultDoors(runtime: Runtime, faults: ChangingFaults): Runtime {
+  return {
+    ...runtime,
+    http: new FaultyHttp(runtime, faults),
+    sockets: faultySockets(runtime.sockets, faults),
+  };
+}
 
 /** Requests of other services go through untouched. */
 class FaultyHttp implements HttpClient {
@@ -126,24 +128,26 @@ class FaultyHttp implements HttpClient {
 }
 
 /** Placement's way to say it; a conflict is the kind that a client may try again. */
-const errorOf = (status: number): HttpResponse => ({
-  status,
-  headers: { "content-type": "application/json" },
-  body: JSON.stringify({
-    errors: [
-      {
-        status,
-        title: "Fault",
-        detail: "a fault is set for this request",
-        code: status === 409 ? "placement.concurrent_update" : "placement.undefined_code",
-        request_id: "req-fault",
-      },
-    ],
-  }),
-});
+function errorOf(status: number): HttpResponse {
+  return {
+    status,
+    headers: { "content-type": "application/json" },
+    body: JSON.stringify({
+      errors: [
+        {
+          status,
+          title: "Fault",
+          detail: "a fault is set for this request",
+          code: status === 409 ? "placement.concurrent_update" : "placement.undefined_code",
+          request_id: "req-fault",
+        },
+      ],
+    }),
+  };
+}
 
 /** Ironic's way: JSON in JSON. A conflict is that of a node which is locked. */
-const ironicErrorOf = (status: number): HttpResponse => {
+function ironicErrorOf(status: number): HttpResponse {
   const faultstring =
     status === 409
       ? "Node is locked by host fault, please retry after the current operation is completed."
@@ -154,10 +158,10 @@ const ironicErrorOf = (status: number): HttpResponse => {
     headers: { "content-type": "application/json" },
     body: JSON.stringify({ error_message: JSON.stringify({ faultcode, faultstring, debuginfo: null }) }),
   };
-};
+}
 
 /** During a partition no connection is possible, and those that are open break. */
-const faultySockets = (sockets: Sockets, faults: ChangingFaults): Sockets => {
+function faultySockets(sockets: Sockets, faults: ChangingFaults): Sockets {
   const open = new Set<Socket>();
   const isCut = () => faults.peek(CONDUCTOR_POINT)?.kind === "partition";
   const cut = () => {
@@ -174,4 +178,4 @@ const faultySockets = (sockets: Sockets, faults: ChangingFaults): Sockets => {
       return socket;
     },
   };
-};
+}

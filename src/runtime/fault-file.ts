@@ -85,41 +85,41 @@ export class FaultFile {
 }
 
 /** What is set in the folder, in the order of setting. @throws {InvalidFault} {@link FileFailure} */
-export const readFaults = async (
+export async function readFaults(
   folder: string,
   table: FaultTable,
   { files }: Pick<Doors, "files">,
-): Promise<readonly SetFault[]> => {
+): Promise<readonly SetFault[]> {
   const uses = await readUses(folder, files);
   const wanted = await readWanted(folder, files);
   return wanted.map(({ id, setAt, knob }) => ({ ...parseKnob(knob, table), id, setAt, used: uses?.[id] ?? 0 }));
-};
+}
 
 /** The agent has read what was set: it notes each fault, used or not. */
-export const areNoticed = async (folder: string, ids: readonly string[], { files }: Pick<Doors, "files">) => {
+export async function areNoticed(folder: string, ids: readonly string[], { files }: Pick<Doors, "files">) {
   const uses = (await readUses(folder, files)) ?? {};
   return ids.every((id) => uses[id] !== undefined);
-};
+}
 
 /** Each in place of what was set for its point. Returns their ids. */
-export const setFaults = async (
+export async function setFaults(
   folder: string,
   knobs: readonly FaultKnob[],
   doors: Pick<Runtime, "files" | "clock" | "random">,
-): Promise<readonly string[]> => {
+): Promise<readonly string[]> {
   const points = new Set(knobs.map(({ point }) => point));
   const kept = (await readWanted(folder, doors.files)).filter(({ knob }) => !points.has(pointOf(knob)));
   const added = knobs.map((knob) => ({ id: doors.random.hex(8), setAt: doors.clock.now(), knob: formatKnob(knob) }));
   await writeWanted(folder, [...kept, ...added], doors.files);
   return added.map(({ id }) => id);
-};
+}
 
 /** Clears the knobs of these points, or all of them. Returns the knobs that were set. */
-export const clearFaults = async (
+export async function clearFaults(
   folder: string,
   points: readonly string[],
   { files }: Pick<Doors, "files">,
-): Promise<readonly string[]> => {
+): Promise<readonly string[]> {
   const wanted = await readWanted(folder, files);
   const cleared = wanted.filter(({ knob }) => points.length === 0 || points.includes(pointOf(knob)));
   await writeWanted(
@@ -128,42 +128,46 @@ export const clearFaults = async (
     files,
   );
   return cleared.map(({ knob }) => knob);
-};
+}
 
 const pointOf = (knob: string): string => knob.split("=")[0] ?? "";
 
-const writeWanted = (folder: string, wanted: readonly WantedFault[], files: Doors["files"]): Promise<void> =>
-  files.write(join(folder, WANTED), `${JSON.stringify(wanted, null, 2)}\n`);
+function writeWanted(folder: string, wanted: readonly WantedFault[], files: Doors["files"]): Promise<void> {
+  return files.write(join(folder, WANTED), `${JSON.stringify(wanted, null, 2)}\n`);
+}
 
-const readWanted = async (folder: string, files: Doors["files"]): Promise<readonly WantedFault[]> => {
+async function readWanted(folder: string, files: Doors["files"]): Promise<readonly WantedFault[]> {
   const path = join(folder, WANTED);
   const text = await files.readIfPresent(path);
   if (text === undefined) return [];
   const parsed = parseJson(text);
   if (Array.isArray(parsed) && parsed.every(isWanted)) return parsed;
   throw new InvalidFault(`${path} is not what compute-cluster fault writes; remove it, and set the faults again`);
-};
+}
 
-const readUses = async (folder: string, files: Doors["files"]): Promise<Uses | undefined> => {
+async function readUses(folder: string, files: Doors["files"]): Promise<Uses | undefined> {
   const text = await files.readIfPresent(join(folder, USED));
   const parsed = text === undefined ? undefined : parseJson(text);
   return typeof parsed === "object" && parsed !== null ? (parsed as Uses) : undefined;
-};
+}
 
-const parseJson = (text: string): unknown => {
+function parseJson(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {
     return undefined;
   }
-};
+}
 
-const isWanted = (value: unknown): value is WantedFault =>
-  typeof value === "object" &&
-  value !== null &&
-  "id" in value &&
-  typeof value.id === "string" &&
-  "setAt" in value &&
-  typeof value.setAt === "number" &&
-  "knob" in value &&
-  typeof value.knob === "string";
+function isWanted(value: unknown): value is WantedFault {
+  return (
+    typeof value === "object" &&
+    value !== null &&
+    "id" in value &&
+    typeof value.id === "string" &&
+    "setAt" in value &&
+    typeof value.setAt === "number" &&
+    "knob" in value &&
+    typeof value.knob === "string"
+  );
+}

@@ -42,11 +42,12 @@ export const FAULT_SYNTAX: Readonly<Record<FaultKind, string>> = {
 export const FAULT_LANGUAGE =
   "DURATION is 500ms, 30s or 5m; TIMES is once, a number or always, which is the default; STATUS is 400 to 599";
 
-export const faultTable = (points: readonly FaultPoint[]): FaultTable =>
-  new Map(points.map((point) => [point.point, point]));
+export function faultTable(points: readonly FaultPoint[]): FaultTable {
+  return new Map(points.map((point) => [point.point, point]));
+}
 
 /** @throws {InvalidFault} unknown points and actions, with the list of those that exist. */
-export const parseKnob = (text: string, table: FaultTable): FaultKnob => {
+export function parseKnob(text: string, table: FaultTable): FaultKnob {
   const [point = "", setting, ...more] = text.split("=");
   const known = table.get(point);
   if (!known) throw unknownPoint(point, table);
@@ -65,22 +66,23 @@ export const parseKnob = (text: string, table: FaultTable): FaultKnob => {
   const count = times === undefined ? null : timesOf(times);
   if (count === undefined || rest.length > 0 || (action.kind === "partition" && times !== undefined)) return fail();
   return { point, action, times: count };
-};
+}
 
 /** A point that no table has: the one that was meant, where that can be guessed, else all that there are. */
-export const unknownPoint = (point: string, table: FaultTable): InvalidFault => {
+export function unknownPoint(point: string, table: FaultTable): InvalidFault {
   const near = didYouMean(point, table.keys());
   const help =
     near === undefined ? pointsOf(table) : `Did you mean ${near}? \`compute-cluster fault points\` lists all`;
   return new InvalidFault(`there is no fault point ${point || "without a name"}. ${help}`);
-};
+}
 
 /** How a kind is written at this point: steps fail with one error only. */
-const syntaxOf = (kind: FaultKind, { errors }: FaultPoint): string =>
-  kind === "fail" && errors === undefined ? "fail[:TIMES]" : FAULT_SYNTAX[kind];
+function syntaxOf(kind: FaultKind, { errors }: FaultPoint): string {
+  return kind === "fail" && errors === undefined ? "fail[:TIMES]" : FAULT_SYNTAX[kind];
+}
 
 /** The knob as {@link parseKnob} reads it. */
-export const formatKnob = ({ point, action, times }: FaultKnob): string => {
+export function formatKnob({ point, action, times }: FaultKnob): string {
   const words = [
     action.kind === "status" ? String(action.status) : action.kind,
     ...(action.kind === "fail" && action.error !== undefined ? [action.error] : []),
@@ -88,13 +90,13 @@ export const formatKnob = ({ point, action, times }: FaultKnob): string => {
     ...(times === null ? [] : [times === 1 ? "once" : String(times)]),
   ];
   return `${point}=${words.join(":")}`;
-};
+}
 
 /** The width of a terminal, in characters. */
 const COLUMNS = 80;
 
 /** Words in lines that are indented by two and no longer than a terminal. */
-const wrapped = (words: readonly string[]): string => {
+function wrapped(words: readonly string[]): string {
   const lines: string[] = [];
   for (const word of words) {
     const longer = `${lines.at(-1)} ${word}`;
@@ -102,10 +104,10 @@ const wrapped = (words: readonly string[]): string => {
     else lines.push(`  ${word}`);
   }
   return lines.join("\n");
-};
+}
 
 /** All points and what each takes, for a person. */
-export const pointsOf = (table: FaultTable): string => {
+export function pointsOf(table: FaultTable): string {
   const bySyntax = new Map<string, string[]>();
   for (const known of table.values()) {
     const { point, kinds } = known;
@@ -115,10 +117,10 @@ export const pointsOf = (table: FaultTable): string => {
   const listed = (points: readonly string[]) =>
     wrapped(points.map((point, index) => (index < points.length - 1 ? `${point},` : point)));
   return `Those that exist:\n${[...bySyntax].map(([syntax, points]) => `${listed(points)}\n    =${syntax}`).join("\n")}`;
-};
+}
 
 /** Takes the words of the action and leaves those after it. */
-const actionOf = (words: string[], { errors = [] }: FaultPoint): FaultAction | undefined => {
+function actionOf(words: string[], { errors = [] }: FaultPoint): FaultAction | undefined {
   const kind = words.shift() ?? "";
   const duration = words[0] === undefined ? undefined : durationOf(words[0]);
   if (["hang", "slow", "partition"].includes(kind) && duration !== undefined) words.shift();
@@ -138,22 +140,23 @@ const actionOf = (words: string[], { errors = [] }: FaultPoint): FaultAction | u
     default:
       return /^[45]\d\d$/.test(kind) ? { kind: "status", status: Number(kind) } : undefined;
   }
-};
+}
 
 const UNITS: Readonly<Record<string, number>> = { ms: 1, s: 1_000, m: 60_000 };
 
-const durationOf = (text: string): number | undefined => {
+function durationOf(text: string): number | undefined {
   const [, amount = "", unit = ""] = /^(\d{1,9}(?:\.\d{1,3})?)(ms|s|m)$/.exec(text) ?? [];
   const factor = UNITS[unit];
   return factor === undefined ? undefined : Math.round(Number(amount) * factor);
-};
+}
 
-const formatDuration = (milliseconds: number): string =>
-  milliseconds % 1_000 === 0 ? `${milliseconds / 1_000}s` : `${milliseconds}ms`;
+function formatDuration(milliseconds: number): string {
+  return milliseconds % 1_000 === 0 ? `${milliseconds / 1_000}s` : `${milliseconds}ms`;
+}
 
 /** Undefined: not a number of times. */
-const timesOf = (text: string): number | null | undefined => {
+function timesOf(text: string): number | null | undefined {
   if (text === "always") return null;
   if (text === "once") return 1;
   return /^[1-9]\d{0,8}$/.test(text) ? Number(text) : undefined;
-};
+}

@@ -125,7 +125,7 @@ export class FaultSet implements ChangingFaults {
 }
 
 /** It may still act. */
-export const isLive = ({ action, times, used, setAt }: Omit<SetFault, "id" | "point">, now: number): boolean => {
+export function isLive({ action, times, used, setAt }: Omit<SetFault, "id" | "point">, now: number): boolean {
   if (action.kind === "partition" && action.milliseconds !== null) return now < setAt + action.milliseconds;
   return times === null || used < times;
-};
+}

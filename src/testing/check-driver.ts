@@ -20,12 +20,12 @@ export class UnknownWaiver extends Error {
  * @param signal ends the check early, after its guests and folders are removed; the report lacks what was not tried.
  * @throws {UnknownWaiver}
  */
-export const checkDriver = async (
+export async function checkDriver(
   definition: DriverDefinition,
   options: DriverCheckOptions = {},
   onResult: (result: CaseResult) => void = () => {},
   signal?: AbortSignal,
-): Promise<DriverReport> => {
+): Promise<DriverReport> {
   refuseUnknownWaivers(options);
   const results: CaseResult[] = [];
   for (const each of CONTRACT_CASES) {
@@ -35,24 +35,24 @@ export const checkDriver = async (
     onResult(result);
   }
   return { driver: definition.name, apiVersion: definition.apiVersion, results };
-};
+}
 
 /** @throws {UnknownWaiver} naming those that exist. */
-export const refuseUnknownWaivers = ({ waive = {} }: DriverCheckOptions): void => {
+export function refuseUnknownWaivers({ waive = {} }: DriverCheckOptions): void {
   const codes = CONTRACT_CASES.map(({ code }) => code);
   const unknown = Object.keys(waive).filter((code) => !codes.includes(code));
   if (unknown.length > 0) {
     throw new UnknownWaiver(`waive names ${unknown.join(", ")}, which is no rule; there are ${codes.join(", ")}`);
   }
-};
+}
 
 /** One rule, in a world of its own. Never rejects. */
-export const checkCase = async (
+export async function checkCase(
   definition: DriverDefinition,
   each: ContractCase,
   options: DriverCheckOptions,
   signal?: AbortSignal,
-): Promise<CaseResult> => {
+): Promise<CaseResult> {
   const { code, section, rule } = each;
   const base = { code, section, rule };
   const waiver = options.waive?.[code];
@@ -78,10 +78,10 @@ export const checkCase = async (
   } catch (error) {
     return { ...base, verdict: "failed", message: error instanceof ContractViolation ? error.message : textOf(error) };
   }
-};
+}
 
 /** @throws the signal's reason, at once. */
-const orAborted = async (work: Promise<void>, signal: AbortSignal | undefined): Promise<void> => {
+async function orAborted(work: Promise<void>, signal: AbortSignal | undefined): Promise<void> {
   if (signal === undefined) return work;
   await new Promise<void>((resolve, reject) => {
     const abort = () => reject(signal.reason);
@@ -89,21 +89,21 @@ const orAborted = async (work: Promise<void>, signal: AbortSignal | undefined): 
     signal.addEventListener("abort", abort);
     work.then(resolve, reject).finally(() => signal.removeEventListener("abort", abort));
   });
-};
+}
 
 /** Why a case does not concern the driver; null: it does. */
-const missingFor = async ({ needs = [], capability }: ContractCase, lab: DriverLab): Promise<string | null> => {
+async function missingFor({ needs = [], capability }: ContractCase, lab: DriverLab): Promise<string | null> {
   if (needs.length === 0 && capability === undefined) return null;
   const { host } = await lab.connect();
   if (capability !== undefined && !host.capabilities[capability]) return `the driver does not say ${capability}`;
   const left = needs.filter((method) => !host.supports(method));
   return left.length === 0 ? null : `the driver has no ${left.join(", ")}`;
-};
+}
 
-const inWorld = async <T>(
+async function inWorld<T>(
   { time = "real" }: DriverCheckOptions,
   work: (doors: CheckDoors, folder: string) => Promise<T>,
-): Promise<T> => {
+): Promise<T> {
   if (time === "virtual") {
     const runtime = createVirtualRuntime();
     return runtime.runUntil(work(runtime, "/driver-check"), { limit: VIRTUAL_DAY });
@@ -114,6 +114,6 @@ const inWorld = async <T>(
   } finally {
     await runtime.http.close();
   }
-};
+}
 
 const VIRTUAL_DAY = 86_400_000;

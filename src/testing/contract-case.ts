@@ -31,26 +31,26 @@ export class ContractViolation extends Error {
 }
 
 /** @throws {ContractViolation} */
-export const must = (holds: boolean, method: DriverMethod, rule: string, found: string): void => {
+export function must(holds: boolean, method: DriverMethod, rule: string, found: string): void {
   if (!holds) throw new ContractViolation(method, rule, found);
-};
+}
 
 /** The call succeeds. @throws {ContractViolation} */
-export const succeeds = async <T>(work: Promise<T>, method: DriverMethod, rule: string): Promise<T> => {
+export async function succeeds<T>(work: Promise<T>, method: DriverMethod, rule: string): Promise<T> {
   try {
     return await work;
   } catch (error) {
     throw new ContractViolation(method, rule, `it threw ${textOf(error)}`, { cause: error });
   }
-};
+}
 
 /** The call fails with one of these errors, by name. @throws {ContractViolation} */
-export const failsWith = async (
+export async function failsWith(
   work: Promise<unknown>,
   names: readonly string[],
   method: DriverMethod,
   when: string,
-): Promise<void> => {
+): Promise<void> {
   const rule = `throw ${names.join(" or ")} ${when}`;
   const outcome = await work.then(
     () => undefined,
@@ -60,7 +60,8 @@ export const failsWith = async (
   if (!(outcome.error instanceof Error) || !names.includes(outcome.error.name)) {
     throw new ContractViolation(method, rule, `it threw ${textOf(outcome.error)}`, { cause: outcome.error });
   }
-};
+}
 
-export const textOf = (error: unknown): string =>
-  error instanceof Error ? `${error.name}: ${error.message}` : String(error);
+export function textOf(error: unknown): string {
+  return error instanceof Error ? `${error.name}: ${error.message}` : String(error);
+}

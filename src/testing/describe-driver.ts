@@ -5,7 +5,7 @@ import { checkCase, refuseUnknownWaivers } from "./check-driver.js";
 import type { DriverCheckOptions } from "./options.js";
 
 /** Declares one vitest test for each rule of the contract; those that do not concern the driver are skipped. */
-export const describeDriver = (definition: DriverDefinition, options: DriverCheckOptions = {}): void => {
+export function describeDriver(definition: DriverDefinition, options: DriverCheckOptions = {}): void {
   refuseUnknownWaivers(options);
   describe(`driver ${definition.name} keeps the contract`, () => {
     for (const each of CONTRACT_CASES) {
@@ -16,7 +16,7 @@ export const describeDriver = (definition: DriverDefinition, options: DriverChec
       });
     }
   });
-};
+}
 
 /** A rule of the contract is not kept; the message names method and rule. */
 class ContractBroken extends Error {

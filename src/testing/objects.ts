@@ -3,83 +3,90 @@ import { flavorColumns, MIGRATION, newInstance } from "../conductor/records/inde
 import type { BlockDeviceInfo, Flavor, ImageMeta, Instance, Migration } from "../virt/index.js";
 
 /** Frozen to the bottom: a driver that writes to what it is given fails. */
-export const frozen = <T>(value: T): T => {
+export function frozen<T>(value: T): T {
   if (typeof value === "object" && value !== null && !Object.isFrozen(value)) {
     Object.freeze(value);
     for (const member of Object.values(value)) frozen(member);
   }
   return value;
-};
+}
 
-export const flavorOf = (changes: Partial<Flavor> = {}): Flavor => ({
-  id: 1,
-  flavorid: "check.small",
-  name: "check.small",
-  vcpus: 1,
-  memoryMb: 512,
-  rootGb: 1,
-  ephemeralGb: 0,
-  swap: 0,
-  rxtxFactor: 1,
-  disabled: false,
-  isPublic: true,
-  extraSpecs: {},
-  description: null,
-  ...changes,
-});
+export function flavorOf(changes: Partial<Flavor> = {}): Flavor {
+  return {
+    id: 1,
+    flavorid: "check.small",
+    name: "check.small",
+    vcpus: 1,
+    memoryMb: 512,
+    rootGb: 1,
+    ephemeralGb: 0,
+    swap: 0,
+    rxtxFactor: 1,
+    disabled: false,
+    isPublic: true,
+    extraSpecs: {},
+    description: null,
+    ...changes,
+  };
+}
 
 const IMAGE_ID = "33333333-3333-4333-8333-333333333333";
 
-export const imageOf = (changes: Partial<ImageMeta> = {}): ImageMeta => ({
-  id: IMAGE_ID,
-  name: "cirros",
-  diskFormat: "qcow2",
-  containerFormat: "bare",
-  minDisk: 0,
-  minRam: 0,
-  properties: {},
-  ...changes,
-});
+export function imageOf(changes: Partial<ImageMeta> = {}): ImageMeta {
+  return {
+    id: IMAGE_ID,
+    name: "cirros",
+    diskFormat: "qcow2",
+    containerFormat: "bare",
+    minDisk: 0,
+    minRam: 0,
+    properties: {},
+    ...changes,
+  };
+}
 
 /** An active server of `flavor`, placed on `host` and `node`. */
-export const instanceOf = (
+export function instanceOf(
   place: { readonly uuid: string; readonly host: string; readonly node: string; readonly flavor: Flavor },
   changes: Partial<Instance> = {},
-): Instance => ({
-  ...newInstance({
-    uuid: place.uuid,
-    projectId: "0123456789abcdef0123456789abcdef",
-    userId: "fedcba9876543210fedcba9876543210",
-    displayName: `check-${place.uuid.slice(0, 8)}`,
-    hostname: `check-${place.uuid.slice(0, 8)}`,
-    reservationId: "r-check",
-    imageRef: IMAGE_ID,
-    flavor: place.flavor,
-  }),
-  id: 1,
-  host: place.host,
-  node: place.node,
-  computeId: 1,
-  launchedOn: place.host,
-  vmState: "active",
-  taskState: null,
-  taskRequestId: null,
-  deleteRequestId: null,
-  powerState: 1,
-  createdAt: 0,
-  ...changes,
-});
+): Instance {
+  return {
+    ...newInstance({
+      uuid: place.uuid,
+      projectId: "0123456789abcdef0123456789abcdef",
+      userId: "fedcba9876543210fedcba9876543210",
+      displayName: `check-${place.uuid.slice(0, 8)}`,
+      hostname: `check-${place.uuid.slice(0, 8)}`,
+      reservationId: "r-check",
+      imageRef: IMAGE_ID,
+      flavor: place.flavor,
+    }),
+    id: 1,
+    host: place.host,
+    node: place.node,
+    computeId: 1,
+    launchedOn: place.host,
+    vmState: "active",
+    taskState: null,
+    taskRequestId: null,
+    deleteRequestId: null,
+    powerState: 1,
+    createdAt: 0,
+    ...changes,
+  };
+}
 
 /** The instance with another flavor, as a resize leaves it. */
-export const resizedTo = (instance: Instance, flavor: Flavor, changes: Partial<Instance> = {}): Instance =>
-  frozen({ ...instance, oldFlavor: instance.flavor, ...flavorColumns(flavor), ...changes });
+export function resizedTo(instance: Instance, flavor: Flavor, changes: Partial<Instance> = {}): Instance {
+  return frozen({ ...instance, oldFlavor: instance.flavor, ...flavorColumns(flavor), ...changes });
+}
 
-export const migrationOf = (
+export function migrationOf(
   instance: Instance,
   destination: { readonly host: string; readonly node: string; readonly ip: string },
   changes: Partial<Migration> = {},
-): Migration =>
-  frozen({
+): Migration {
+  return frozen({
     ...defaultsOf(MIGRATION),
     id: 1,
     uuid: "44444444-4444-4444-8444-444444444444",
@@ -97,6 +104,7 @@ export const migrationOf = (
     createdAt: 0,
     ...changes,
   });
+}
 
 const LOCAL_DISKS: BlockDeviceInfo = { rootDeviceName: "/dev/vda", blockDeviceMapping: [] };
 /** No networks, local disks only. */

@@ -17,11 +17,13 @@ export interface DriverReport {
   readonly results: readonly CaseResult[];
 }
 
-export const countOf = ({ results }: DriverReport, verdict: Verdict): number =>
-  results.filter((result) => result.verdict === verdict).length;
+export function countOf({ results }: DriverReport, verdict: Verdict): number {
+  return results.filter((result) => result.verdict === verdict).length;
+}
 
 /** `24 passed, 1 failed, 3 skipped, 0 waived` */
-export const summaryOf = (report: DriverReport): string =>
-  (["passed", "failed", "skipped", "waived"] as const)
+export function summaryOf(report: DriverReport): string {
+  return (["passed", "failed", "skipped", "waived"] as const)
     .map((verdict) => `${countOf(report, verdict)} ${verdict}`)
     .join(", ");
+}

@@ -85,10 +85,10 @@ export const CAPABILITY_TRAITS = {
 } as const satisfies Partial<Record<keyof Capabilities, string>>;
 
 /** Trait → supported. Image types of `[compute] image_type_exclude_list` count as unsupported. */
-export const capabilitiesAsTraits = (
+export function capabilitiesAsTraits(
   capabilities: Capabilities,
   excludedImageTypes: readonly string[] = [],
-): ReadonlyMap<string, boolean> => {
+): ReadonlyMap<string, boolean> {
   const excluded = new Set(excludedImageTypes.map((type) => `COMPUTE_IMAGE_TYPE_${type.toUpperCase()}`));
   return new Map(
     Object.entries(CAPABILITY_TRAITS).map(([capability, trait]) => [
@@ -96,7 +96,7 @@ export const capabilitiesAsTraits = (
       capabilities[capability as keyof Capabilities] === true && !excluded.has(trait),
     ]),
   );
-};
+}
 
 const NO_CAPABILITIES: Readonly<Required<Capabilities>> = Object.freeze({
   ...(Object.fromEntries(Object.keys(CAPABILITY_TRAITS).map((capability) => [capability, false])) as Record<
@@ -114,7 +114,7 @@ const NO_CAPABILITIES: Readonly<Required<Capabilities>> = Object.freeze({
  * What a driver says of itself, with the default for what it leaves out.
  * @throws {InvalidDriver} for an unknown capability, which is most often a misspelt one, or one that is no boolean.
  */
-export const completeCapabilities = (given: Capabilities | undefined): Readonly<Required<Capabilities>> => {
+export function completeCapabilities(given: Capabilities | undefined): Readonly<Required<Capabilities>> {
   for (const [capability, value] of Object.entries(given ?? {})) {
     if (!(capability in NO_CAPABILITIES)) {
       throw new InvalidDriver(
@@ -127,4 +127,4 @@ export const completeCapabilities = (given: Capabilities | undefined): Readonly<
     }
   }
   return Object.freeze({ ...NO_CAPABILITIES, ...given });
-};
+}

@@ -57,11 +57,11 @@ export type DriverConfig<S extends DriverConfigSchema> = {
  * type already or text as in nova.conf.
  * @throws {InvalidConfiguration} naming section, option, what was found and what is allowed.
  */
-export const compileDriverConfig = <const S extends DriverConfigSchema>(
+export function compileDriverConfig<const S extends DriverConfigSchema>(
   schema: S,
   given: Readonly<Record<string, unknown>>,
-): DriverConfig<S> =>
-  Object.freeze(
+): DriverConfig<S> {
+  return Object.freeze(
     Object.fromEntries(
       Object.entries(schema.options).map(([name, option]) => {
         const camel = name.replace(/_([a-z0-9])/g, (_, letter: string) => letter.toUpperCase());
@@ -73,8 +73,9 @@ export const compileDriverConfig = <const S extends DriverConfigSchema>(
       }),
     ),
   ) as DriverConfig<S>;
+}
 
-const compile = (section: string, name: string, option: DriverOption, value: unknown): unknown => {
+function compile(section: string, name: string, option: DriverOption, value: unknown): unknown {
   const fail = (allowed: string): never => {
     throw new InvalidConfiguration(`[${section}] ${name}: found ${describe(value)}, but it must be ${allowed}`);
   };
@@ -109,4 +110,4 @@ const compile = (section: string, name: string, option: DriverOption, value: unk
     default:
       return option satisfies never;
   }
-};
+}

@@ -177,8 +177,10 @@ const RESOURCE_RULES: Readonly<Record<keyof AvailableResource, Rule>> = {
   ],
 };
 
-const isPowerState = (value: unknown): value is PowerState =>
-  (Object.values(POWER_STATES) as readonly unknown[]).includes(value);
+function isPowerState(value: unknown): value is PowerState {
+  return (Object.values(POWER_STATES) as readonly unknown[]).includes(value);
+}
 
-const isRecord = (value: unknown): value is Record<string, unknown> =>
-  typeof value === "object" && value !== null && !Array.isArray(value);
+function isRecord(value: unknown): value is Record<string, unknown> {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}

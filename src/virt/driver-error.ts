@@ -26,7 +26,7 @@ const BY_NAME: ReadonlyMap<string, VirtErrorClass> = new Map<string, VirtErrorCl
 export const DRIVER_ERRORS: readonly string[] = [...BY_NAME.keys()];
 
 /** What a driver threw as an error that the core knows: the contract's own by class or by name, others as they are. */
-export const asDriverError = (thrown: unknown, driver: string, method: string): Error => {
+export function asDriverError(thrown: unknown, driver: string, method: string): Error {
   if (thrown instanceof errors.VirtError) return thrown;
   if (!(thrown instanceof Error)) {
     return new errors.VirtDriverMisbehaved(driver, method, "throw Errors only", `it threw ${describe(thrown)}`, {
@@ -35,10 +35,10 @@ export const asDriverError = (thrown: unknown, driver: string, method: string): 
   }
   const known = BY_NAME.get(thrown.name);
   return known ? new known(thrown.message, { cause: thrown }) : thrown;
-};
+}
 
 /** A value in a message: short, and never throws. */
-export const describe = (value: unknown): string => {
+export function describe(value: unknown): string {
   if (value === null || value === undefined) return String(value);
   if (typeof value === "function") return "a function";
   if (typeof value === "bigint" || typeof value === "symbol") return String(value);
@@ -48,4 +48,4 @@ export const describe = (value: unknown): string => {
   } catch {
     return `an unprintable ${typeof value}`;
   }
-};
+}

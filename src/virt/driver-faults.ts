@@ -15,7 +15,7 @@ export const DRIVER_POINTS: readonly FaultPoint[] = (Object.keys(DRIVER_METHODS)
   }));
 
 /** For {@link DriverCallOptions.point}. */
-export const driverFaults = (faults: ChangingFaults): NonNullable<DriverCallOptions["point"]> => {
+export function driverFaults(faults: ChangingFaults): NonNullable<DriverCallOptions["point"]> {
   // Each call has a signal of its own.
   const losing = new WeakSet<AbortSignal>();
   return async (method, when, signal) => {
@@ -29,7 +29,7 @@ export const driverFaults = (faults: ChangingFaults): NonNullable<DriverCallOpti
       await faults.hit(point, signal);
     }
   };
-};
+}
 
 function pointOf(method: DriverMethod): string {
   return `driver.${method}`;

@@ -27,11 +27,11 @@ type RefreshOptions = Options & { readonly refresh?: boolean };
 export type DriverHostOptions = DriverCallOptions;
 
 /** Makes the definition's driver for one host. @throws what `create` throws. {@link VirtDriverMisbehaved} */
-export const createDriverHost = async (
+export async function createDriverHost(
   definition: DriverDefinition,
   context: Omit<DriverContext, "emitEvent">,
   options: DriverHostOptions = {},
-): Promise<DriverHost> => {
+): Promise<DriverHost> {
   const { name } = definition;
   const events = new LifecycleEvents(name, context.logger);
   let driver: VirtDriver;
@@ -41,7 +41,7 @@ export const createDriverHost = async (
     throw asDriverError(thrown, name, "create");
   }
   return new DriverHost(name, driver, events, context, options);
-};
+}
 
 /**
  * The only way in which the core calls a driver. Offers every method of the contract with the contract's default where
@@ -316,7 +316,7 @@ export class DriverHost extends HostedMoves {
   }
 }
 
-const refuseIncomplete = (name: string, driver: unknown): void => {
+function refuseIncomplete(name: string, driver: unknown): void {
   if (typeof driver !== "object" || driver === null) {
     throw new VirtDriverMisbehaved(name, "create", "return a driver (an object)", `found ${describe(driver)}`);
   }
@@ -329,4 +329,4 @@ const refuseIncomplete = (name: string, driver: unknown): void => {
       `${missing.join(", ")} is missing`,
     );
   }
-};
+}

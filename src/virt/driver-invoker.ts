@@ -95,7 +95,8 @@ export class DriverInvoker {
 }
 
 /** The uuid of the instance that a call is about; undefined: it is about the host, or about several. */
-const uuidOf = (subject: unknown): string | undefined =>
-  typeof subject === "object" && subject !== null && "uuid" in subject ? String(subject.uuid) : undefined;
+function uuidOf(subject: unknown): string | undefined {
+  return typeof subject === "object" && subject !== null && "uuid" in subject ? String(subject.uuid) : undefined;
+}
 
 const INSTANCE_SECOND: ReadonlySet<DriverMethod> = new Set(["finishMigration", "confirmMigration"]);

@@ -14,11 +14,13 @@ interface MethodRule {
   readonly timeout: number;
 }
 
-const rule = (required: boolean, changesGuests: boolean, timeout: number): MethodRule => ({
-  required,
-  changesGuests,
-  timeout,
-});
+function rule(required: boolean, changesGuests: boolean, timeout: number): MethodRule {
+  return {
+    required,
+    changesGuests,
+    timeout,
+  };
+}
 
 /** What the core must know of each method before it calls it. */
 export const DRIVER_METHODS: Readonly<Record<DriverMethod, MethodRule>> = {

@@ -4,16 +4,17 @@ import type { DriverOption } from "./config-schema.js";
 import type { DriverDefinition } from "./driver.js";
 
 /** A driver's options as nova.conf's compiler takes them: its own section, or none. */
-export const driverSections = ({ configSchema }: DriverDefinition): SectionTable =>
-  configSchema
+export function driverSections({ configSchema }: DriverDefinition): SectionTable {
+  return configSchema
     ? {
         [configSchema.section]: Object.fromEntries(
           Object.entries(configSchema.options).map(([name, declared]) => [name, asOption(declared)]),
         ),
       }
     : {};
+}
 
-const asOption = (declared: DriverOption): Option<unknown> => {
+function asOption(declared: DriverOption): Option<unknown> {
   switch (declared.type) {
     case "boolean":
       return option(boolean, declared.default, declared.help);
@@ -34,9 +35,11 @@ const asOption = (declared: DriverOption): Option<unknown> => {
     default:
       return declared satisfies never;
   }
-};
+}
 
-const rangeOf = ({ min, max }: { readonly min?: number; readonly max?: number }) => ({
-  ...(min === undefined ? {} : { min }),
-  ...(max === undefined ? {} : { max }),
-});
+function rangeOf({ min, max }: { readonly min?: number; readonly max?: number }) {
+  return {
+    ...(min === undefined ? {} : { min }),
+    ...(max === undefined ? {} : { max }),
+  };
+}

@@ -53,7 +53,7 @@ export class LifecycleEvents {
 }
 
 /** Takes anything, since drivers may be plain JavaScript. */
-const brokenRule = (event: unknown): string | undefined => {
+function brokenRule(event: unknown): string | undefined {
   if (typeof event !== "object" || event === null) return "a lifecycle event";
   const { timestamp, uuid, name, transition } = event as Record<string, unknown>;
   if (typeof timestamp !== "number" || !Number.isFinite(timestamp)) return "a timestamp in milliseconds";
@@ -62,4 +62,4 @@ const brokenRule = (event: unknown): string | undefined => {
   const transitions: readonly unknown[] = LIFECYCLE_TRANSITIONS;
   if (!transitions.includes(transition)) return `a transition of ${LIFECYCLE_TRANSITIONS.join(", ")}`;
   return undefined;
-};
+}

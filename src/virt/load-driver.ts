@@ -19,7 +19,7 @@ export interface LoadDriverOptions {
  * The module exports its definition as `driver`.
  * @throws {InvalidDriver} saying what was tried, or which rule of the contract the module breaks.
  */
-export const loadDriver = async (name: string, options: LoadDriverOptions): Promise<DriverDefinition> => {
+export async function loadDriver(name: string, options: LoadDriverOptions): Promise<DriverDefinition> {
   const tried: string[] = [];
   for (const [what, load] of ways(name, options)) {
     let loaded: unknown;
@@ -36,11 +36,11 @@ export const loadDriver = async (name: string, options: LoadDriverOptions): Prom
       `Built in are: ${Object.keys(options.builtIns).join(", ")}; else name an installed npm package, ` +
       "or a path that begins with ./ or /",
   );
-};
+}
 
 type Way = readonly [what: string, load: () => Promise<unknown>];
 
-const ways = (name: string, { builtIns, cwd }: LoadDriverOptions): readonly Way[] => {
+function ways(name: string, { builtIns, cwd }: LoadDriverOptions): readonly Way[] {
   const builtIn = Object.hasOwn(builtIns, name) ? builtIns[name] : undefined;
   if (builtIn) return [[`built-in driver ${name}`, builtIn]];
   const here = createRequire(join(cwd, "noop.js"));
@@ -54,9 +54,9 @@ const ways = (name: string, { builtIns, cwd }: LoadDriverOptions): readonly Way[
     // Packages that can only be imported, not required, are found when they are installed beside this one.
     [`npm package ${name} as seen from compute-agent`, () => import(name)],
   ];
-};
+}
 
-const definitionIn = (loaded: unknown, where: string): DriverDefinition => {
+function definitionIn(loaded: unknown, where: string): DriverDefinition {
   const found = exported(loaded);
   if (!isDefinition(found)) {
     throw new InvalidDriver(
@@ -66,27 +66,30 @@ const definitionIn = (loaded: unknown, where: string): DriverDefinition => {
   }
   refuseOtherContract(found, where);
   return found;
-};
+}
 
 /** A CommonJS module may hide its names behind `default`. */
-const exported = (loaded: unknown): unknown => {
+function exported(loaded: unknown): unknown {
   if (typeof loaded !== "object" || loaded === null) return undefined;
   if ("driver" in loaded) return loaded.driver;
   return "default" in loaded ? exported(loaded.default) : undefined;
-};
+}
 
-const isDefinition = (value: unknown): value is DriverDefinition =>
-  typeof value === "object" &&
-  value !== null &&
-  "name" in value &&
-  typeof value.name === "string" &&
-  value.name !== "" &&
-  "apiVersion" in value &&
-  typeof value.apiVersion === "string" &&
-  "create" in value &&
-  typeof value.create === "function";
+function isDefinition(value: unknown): value is DriverDefinition {
+  return (
+    typeof value === "object" &&
+    value !== null &&
+    "name" in value &&
+    typeof value.name === "string" &&
+    value.name !== "" &&
+    "apiVersion" in value &&
+    typeof value.apiVersion === "string" &&
+    "create" in value &&
+    typeof value.create === "function"
+  );
+}
 
-const refuseOtherContract = ({ name, apiVersion }: DriverDefinition, where: string): void => {
+function refuseOtherContract({ name, apiVersion }: DriverDefinition, where: string): void {
   const wanted = majorOf(apiVersion);
   const offered = majorOf(VIRT_API_VERSION);
   if (wanted === offered) return;
@@ -99,12 +102,12 @@ const refuseOtherContract = ({ name, apiVersion }: DriverDefinition, where: stri
       ? `${what}: install a newer compute-agent, or a driver for contract ${offered}.x`
       : `${what}: install a newer version of the driver, written for contract ${offered}.x`,
   );
-};
+}
 
 const majorOf = (version: string): number => Number(/^(\d+)\.\d+(\.\d+)?$/.exec(version)?.[1] ?? Number.NaN);
 
 /** What went wrong, and where in the plugin, if that is known. */
-const reasonOf = (error: unknown): string => {
+function reasonOf(error: unknown): string {
   if (!(error instanceof Error)) return describe(error);
   const [message = error.name] = error.message.split("\n");
   if (/^Cannot find /.test(message)) {
@@ -114,4 +117,4 @@ const reasonOf = (error: unknown): string => {
   if (error instanceof SyntaxError) return `SyntaxError: ${message} (node --check FILE shows the line)`;
   const place = /^ +at .*?\(?(?:file:\/\/)?(\/[^()]+:\d+:\d+)\)?$/m.exec(error.stack ?? "")?.[1];
   return place === undefined ? message : `${message} (${place})`;
-};
+}

@@ -13,11 +13,11 @@ export interface NodeTotals {
  * else the initial one if the class has no inventory yet, else the one that Placement has.
  * @param current the provider's inventory now.
  */
-export const nodeInventory = (
+export function nodeInventory(
   options: InventoryOptions,
   current: Readonly<Record<string, InventoryRecord>>,
   totals: NodeTotals,
-): Readonly<Record<string, InventoryRecord>> => {
+): Readonly<Record<string, InventoryRecord>> {
   const entry = (
     name: string,
     total: number,
@@ -64,4 +64,4 @@ export const nodeInventory = (
       options.initialDiskAllocationRatio,
     ),
   ]);
-};
+}

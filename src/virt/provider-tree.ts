@@ -272,19 +272,23 @@ export class ProviderTree {
 
 const frozen = <T extends object>(values: T): T => Object.freeze({ ...values });
 
-const differs = (before: InventoryRecord, after: InventoryRecord): boolean =>
-  before !== after && (Object.keys(after) as (keyof InventoryRecord)[]).some((key) => before[key] !== after[key]);
+function differs(before: InventoryRecord, after: InventoryRecord): boolean {
+  return (
+    before !== after && (Object.keys(after) as (keyof InventoryRecord)[]).some((key) => before[key] !== after[key])
+  );
+}
 
-const without = (from: ReadonlySet<string>, some: readonly string[]): string[] =>
-  [...from].filter((member) => !some.includes(member));
+function without(from: ReadonlySet<string>, some: readonly string[]): string[] {
+  return [...from].filter((member) => !some.includes(member));
+}
 
-const equalSets = (known: ReadonlySet<string>, given: Iterable<string>): boolean => {
+function equalSets(known: ReadonlySet<string>, given: Iterable<string>): boolean {
   const members = given instanceof Set ? given : new Set(given);
   if (members === known) return true;
   if (members.size !== known.size) return false;
   for (const member of members) if (!known.has(member)) return false;
   return true;
-};
+}
 
 function parentsFirst(listed: readonly ListedProvider[]): ListedProvider[] {
   const children = new Map<string | null, ListedProvider[]>();

@@ -27,7 +27,7 @@ const logger = (() => {
 })();
 
 /** Makes the state of record of a cloud of that size: hosts, their providers, servers and what they hold. */
-export const fillCloud = async (database: string, size: Size): Promise<void> => {
+export async function fillCloud(database: string, size: Size): Promise<void> {
   const runtime = createNodeRuntime({ logger });
   const store = await openStore({ path: database, runtime });
   try {
@@ -37,9 +37,9 @@ export const fillCloud = async (database: string, size: Size): Promise<void> => 
     store.close();
     await runtime.http.close();
   }
-};
+}
 
-const fillStore = (store: Store, { hosts, servers }: Size): void => {
+function fillStore(store: Store, { hosts, servers }: Size): void {
   const flavor = store.flavors.create({ ...TINY, flavorid: "bench", name: "bench" });
   const nodes = Array.from({ length: hosts }, (_, n) => {
     const host = `host-${n}`;
@@ -74,9 +74,9 @@ const fillStore = (store: Store, { hosts, servers }: Size): void => {
       powerState: 1,
     });
   }
-};
+}
 
-const fillPlacement = async (store: Store, { hosts, servers, orphans }: Size): Promise<void> => {
+async function fillPlacement(store: Store, { hosts, servers, orphans }: Size): Promise<void> {
   const { clock, random } = createNodeRuntime({ logger });
   const placement = createPlacement({ clock, random, logger, database: store.database.file });
   const ask = (method: string, path: string, body: unknown): void => {
@@ -117,4 +117,4 @@ const fillPlacement = async (store: Store, { hosts, servers, orphans }: Size): P
     ]);
     ask("POST", "/allocations", Object.fromEntries(bodies));
   }
-};
+}

@@ -23,16 +23,16 @@ interface Row extends Size {
   readonly seconds: readonly number[];
 }
 
-const audit = async (stateDir: string, { orphans }: Size, more: readonly string[]): Promise<number> => {
+async function audit(stateDir: string, { orphans }: Size, more: readonly string[]): Promise<number> {
   const start = performance.now();
   const program = new Program("compute-cluster", ["audit", "--state-dir", stateDir, "--json", ...more]);
   const { code } = await program.exited;
   const seconds = (performance.now() - start) / 1000;
   if (code !== (orphans === 0 ? 0 : 3)) throw new Error(`the audit ended with ${code}: ${program.stderr}`);
   return seconds;
-};
+}
 
-const measure = async (size: Size): Promise<Row[]> => {
+async function measure(size: Size): Promise<Row[]> {
   const stateDir = await mkdtemp(join(tmpdir(), "bench-audit-"));
   let controlPlane: Program | undefined;
   try {
@@ -53,7 +53,7 @@ const measure = async (size: Size): Promise<Row[]> => {
     await controlPlane?.kill();
     await rm(stateDir, { recursive: true, force: true });
   }
-};
+}
 
 const rows: Row[] = [];
 for (const size of SIZES) rows.push(...(await measure(size)));

@@ -7,32 +7,30 @@ export interface DoorCase {
 }
 
 const uuidOf = (number: number): string => `00000000-0000-4000-8000-${String(number).padStart(12, "0")}`;
-const list = <T>(length: number, member: (index: number) => T): T[] =>
-  Array.from({ length }, (_, index) => member(index));
-const members = (count: number, name: (index: number) => string, value: unknown): Record<string, unknown> =>
-  Object.fromEntries(list(count, (index) => [name(index), value]));
+function list<T>(length: number, member: (index: number) => T): T[] {
+  return Array.from({ length }, (_, index) => member(index));
+}
+function members(count: number, name: (index: number) => string, value: unknown): Record<string, unknown> {
+  return Object.fromEntries(list(count, (index) => [name(index), value]));
+}
 const nested = (levels: number): string => `${'{"a":'.repeat(levels)}1${"}".repeat(levels)}`;
 const text = (body: unknown): string => (typeof body === "string" ? body : JSON.stringify(body));
 
-const get = (door: Door, what: string, target: string, headers = {}): DoorCase => {
+function get(door: Door, what: string, target: string, headers = {}): DoorCase {
   const [path = "", query = ""] = target.split("?");
   return { door, what, ask: () => ({ method: "GET", path, query, body: "", headers }) };
-};
-const send = (
-  door: Door,
-  what: string,
-  target: string,
-  body: (world: DoorsWorld) => unknown,
-  headers = {},
-): DoorCase => {
+}
+function send(door: Door, what: string, target: string, body: (world: DoorsWorld) => unknown, headers = {}): DoorCase {
   const [method = "", path = ""] = target.split(" ");
   return { door, what, ask: (world) => ({ method, path, query: "", body: text(body(world)), headers }) };
-};
-const call = (what: string, method: string, params: unknown): DoorCase => ({
-  door: "wire",
-  what,
-  ask: () => ({ method: "", path: "", query: "", body: text({ jsonrpc: "2.0", id: "1", method, params }) }),
-});
+}
+function call(what: string, method: string, params: unknown): DoorCase {
+  return {
+    door: "wire",
+    what,
+    ask: () => ({ method: "", path: "", query: "", body: text({ jsonrpc: "2.0", id: "1", method, params }) }),
+  };
+}
 
 const nova = (minor: number) => ({ "openstack-api-version": `compute 2.${minor}` });
 const placement = { "openstack-api-version": "placement 1.39" };
@@ -45,15 +43,17 @@ const SERVERS = "/v2.1/servers";
 const NODE = "ba5eba11-0000-4000-8000-000000000001";
 const PROVIDER = "10000000-0000-4000-8000-000000000001";
 
-const server = (more: object): unknown => ({
-  server: {
-    name: "x",
-    flavorRef: "bench",
-    imageRef: "c0ffee00-0000-4000-8000-000000000001",
-    networks: "none",
-    ...more,
-  },
-});
+function server(more: object): unknown {
+  return {
+    server: {
+      name: "x",
+      flavorRef: "bench",
+      imageRef: "c0ffee00-0000-4000-8000-000000000001",
+      networks: "none",
+      ...more,
+    },
+  };
+}
 
 const COMPUTE: readonly DoorCase[] = [
   get("compute", "name that backtracks", `${SERVERS}?all_tenants=1&name=${"(a|a)".repeat(40)}c`),
@@ -154,8 +154,8 @@ const IRONIC: readonly DoorCase[] = [
   get("ironic", "1,000 nodes", "/v1/nodes/detail", ironic),
 ];
 
-const allocations = (count: number) =>
-  Object.fromEntries(
+function allocations(count: number) {
+  return Object.fromEntries(
     list(count, (index) => [
       uuidOf(index),
       {
@@ -169,6 +169,7 @@ const allocations = (count: number) =>
       },
     ]),
   );
+}
 
 const PLACEMENT: readonly DoorCase[] = [
   send(

@@ -20,9 +20,12 @@ export const RECORDED = {
   unchanged: { seconds: 267, requests: 2_002 },
 } as const;
 
-export const novaIsHere = (): boolean =>
-  ["real-nova-pass", "rt-db"].every((name) => existsSync(join(peer, name))) &&
-  existsSync("/usr/lib/python3/dist-packages/nova");
+export function novaIsHere(): boolean {
+  return (
+    ["real-nova-pass", "rt-db"].every((name) => existsSync(join(peer, name))) &&
+    existsSync("/usr/lib/python3/dist-packages/nova")
+  );
+}
 
 /**
  * First and unchanged pass of nova's own code over the first `nodes` of the same Ironic, on an empty database.

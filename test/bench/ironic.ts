@@ -39,18 +39,18 @@ interface Row extends Measured {
 
 const print = (line: string): void => void process.stdout.write(`${line}\n`);
 
-const timed = async (work: () => Promise<unknown>): Promise<number> => {
+async function timed(work: () => Promise<unknown>): Promise<number> {
   const start = performance.now();
   await work();
   return (performance.now() - start) / 1000;
-};
+}
 
-const heapKb = (): number => {
+function heapKb(): number {
   globalThis.gc?.();
   return process.memoryUsage().heapUsed / 1024;
-};
+}
 
-const measure = async (ironic: string, placement: string, nodes: number): Promise<Row[]> => {
+async function measure(ironic: string, placement: string, nodes: number): Promise<Row[]> {
   const world = await TrackerWorld.create(1, { judged: false });
   const http = new UndiciHttpClient();
   const hypervisor = new BenchHypervisor(http, ironic);
@@ -88,12 +88,12 @@ const measure = async (ironic: string, placement: string, nodes: number): Promis
   if (unchanged) rows.push({ ...unchanged, pass: "unchanged", bare });
   await http.close();
   return rows;
-};
+}
 
 const COLUMNS = [7, 11, 10, 9, 11, 9, 16, 8, 9] as const;
 const cells = (texts: readonly string[]): string => texts.map((text, i) => text.padStart(COLUMNS[i] ?? 9)).join("");
 
-const show = ({ nodes, pass, seconds, own, placement, ironic, bare, kilobytes }: Row): void => {
+function show({ nodes, pass, seconds, own, placement, ironic, bare, kilobytes }: Row): void {
   const work = `${bare.toFixed(2)} ${pass === "first" ? "writes" : "listing"}`;
   const ratio = (seconds / bare).toFixed(2);
   print(
@@ -109,9 +109,9 @@ const show = ({ nodes, pass, seconds, own, placement, ironic, bare, kilobytes }:
       kilobytes.toFixed(1),
     ]),
   );
-};
+}
 
-const against = (rows: readonly Row[], nova: readonly (NovaPass | undefined)[], whence: string): void => {
+function against(rows: readonly Row[], nova: readonly (NovaPass | undefined)[], whence: string): void {
   for (const [at, row] of rows.filter(({ nodes }) => nodes === RECORDED.nodes).entries()) {
     const theirs = nova[at];
     if (!theirs) continue;
@@ -120,14 +120,14 @@ const against = (rows: readonly Row[], nova: readonly (NovaPass | undefined)[], 
         `${(theirs.seconds / row.seconds).toFixed(0)} times our seconds, ${(theirs.requests / row.placement).toFixed(1)} times our requests`,
     );
   }
-};
+}
 
-const sizes = (): number[] => {
+function sizes(): number[] {
   const at = process.argv.indexOf("--nodes");
   return (at < 0 ? "1000,5000" : (process.argv[at + 1] ?? "")).split(",").map(Number);
-};
+}
 
-const main = async (): Promise<void> => {
+async function main(): Promise<void> {
   const database = realDatabase();
   if (!ironicIsInstalled() || database === undefined) {
     return print("not measured: apt-get install ironic-api ironic-conductor mariadb-server placement-api gunicorn");
@@ -159,13 +159,13 @@ const main = async (): Promise<void> => {
   } finally {
     await ironic.stop();
   }
-};
+}
 
-const beside = async (
+async function beside(
   ironic: Awaited<ReturnType<typeof startIronic>>,
   rows: readonly Row[],
   database: "sqlite" | "mariadb",
-): Promise<void> => {
+): Promise<void> {
   if (!novaIsHere()) return print("nova's own pass is not here: it needs ../shared/peers/ironic and python3-nova");
   const placement = await startReal(database, { providers: 0, consumers: 0 });
   try {
@@ -174,6 +174,6 @@ const beside = async (
   } finally {
     await placement.stop();
   }
-};
+}
 
 await main();

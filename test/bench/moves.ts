@@ -95,7 +95,7 @@ class MovesBench {
   }
 }
 
-const figuresOf = async (count: number): Promise<readonly Figure[]> => {
+async function figuresOf(count: number): Promise<readonly Figure[]> {
   const cloud = await LocalCloud.start();
   const hosts = new BenchHosts(count);
   try {
@@ -107,15 +107,15 @@ const figuresOf = async (count: number): Promise<readonly Figure[]> => {
     await hosts.dispose();
     await cloud.dispose();
   }
-};
+}
 
 const [busy = 0] = loadavg();
 const few = await figuresOf(3);
 const many = await figuresOf(100);
-const ratioOf = ({ operation, perSecond }: Figure): number | undefined => {
+function ratioOf({ operation, perSecond }: Figure): number | undefined {
   const nova = NOVA[operation];
   return nova === undefined ? undefined : perSecond / nova;
-};
+}
 const show = (value: number | undefined): string => (value === undefined ? "-" : value.toFixed(1));
 process.stdout.write(
   `Servers per second, ${SERVERS} servers; ${busy.toFixed(1)} processes were running before, and took their share:\n${renderTable(

@@ -18,11 +18,13 @@ export interface Case {
 
 const CANDIDATES = "/allocation_candidates?resources=VCPU:1,MEMORY_MB:512,DISK_GB:1";
 
-const read = (name: string, path: (world: World, worker: number, turn: number) => string): Case => ({
-  name,
-  kind: "read",
-  prepare: async (_url, world) => (connection, worker, turn) => connection.send("GET", path(world, worker, turn)),
-});
+function read(name: string, path: (world: World, worker: number, turn: number) => string): Case {
+  return {
+    name,
+    kind: "read",
+    prepare: async (_url, world) => (connection, worker, turn) => connection.send("GET", path(world, worker, turn)),
+  };
+}
 
 async function number(url: string, path: string, key: string): Promise<number> {
   const connection = new Connection(url);

@@ -12,11 +12,13 @@ export const consumerUuid = (n: number): string => `${hex(n, 8)}-2222-4222-8222-
 export const aggregateUuid = (n: number): string => `${hex(n, 8)}-3333-4333-8333-333333333333`;
 export const providerName = (n: number): string => `compute${n}.example.com`;
 
-export const inventories = (reserved: number) => ({
-  VCPU: { total: 32, reserved: 0, min_unit: 1, max_unit: 32, step_size: 1, allocation_ratio: 16 },
-  MEMORY_MB: { total: 131072, reserved: 512, min_unit: 1, max_unit: 131072, step_size: 1, allocation_ratio: 1 },
-  DISK_GB: { total: 2000, reserved, min_unit: 1, max_unit: 2000, step_size: 1, allocation_ratio: 1 },
-});
+export function inventories(reserved: number) {
+  return {
+    VCPU: { total: 32, reserved: 0, min_unit: 1, max_unit: 32, step_size: 1, allocation_ratio: 16 },
+    MEMORY_MB: { total: 131072, reserved: 512, min_unit: 1, max_unit: 131072, step_size: 1, allocation_ratio: 1 },
+    DISK_GB: { total: 2000, reserved, min_unit: 1, max_unit: 2000, step_size: 1, allocation_ratio: 1 },
+  };
+}
 
 const TRAITS = [
   "COMPUTE_NODE",
@@ -33,13 +35,15 @@ export const aggregatesOf = (n: number): string[] => [aggregateUuid(n % 3), aggr
 /** The provider of a consumer. */
 const homeOf = (n: number, world: World): number => (n * 7) % world.providers;
 
-export const allocation = (n: number, world: World, generation: number | null, vcpus: number) => ({
-  allocations: { [providerUuid(homeOf(n, world))]: { resources: { VCPU: vcpus, MEMORY_MB: 512, DISK_GB: 1 } } },
-  project_id: `project${n % 20}`,
-  user_id: `user${n % 40}`,
-  consumer_generation: generation,
-  consumer_type: "INSTANCE",
-});
+export function allocation(n: number, world: World, generation: number | null, vcpus: number) {
+  return {
+    allocations: { [providerUuid(homeOf(n, world))]: { resources: { VCPU: vcpus, MEMORY_MB: 512, DISK_GB: 1 } } },
+    project_id: `project${n % 20}`,
+    user_id: `user${n % 40}`,
+    consumer_generation: generation,
+    consumer_type: "INSTANCE",
+  };
+}
 
 /** Fills a server over its API. */
 export async function populate(url: string, world: World): Promise<void> {

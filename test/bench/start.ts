@@ -15,26 +15,26 @@ import { Program } from "../process/support/program.js";
 const RUNS = 7;
 const NOVA = { startSeconds: 3.39, memoryMb: 152.4 };
 
-const seconds = async (work: () => Promise<void>): Promise<number> => {
+async function seconds(work: () => Promise<void>): Promise<number> {
   const start = performance.now();
   await work();
   return (performance.now() - start) / 1000;
-};
+}
 
 /** Resident set of a process in MB. */
-const memoryMb = async (pid: number): Promise<number> => {
+async function memoryMb(pid: number): Promise<number> {
   const status = await readFile(`/proc/${pid}/status`, "utf8");
   return Number(status.match(/VmRSS:\s+(\d+) kB/)?.[1] ?? 0) / 1024;
-};
+}
 
-const summary = (values: readonly number[], digits: number): { median: number; text: string } => {
+function summary(values: readonly number[], digits: number): { median: number; text: string } {
   const sorted = [...values].sort((a, b) => a - b);
   const median = sorted[Math.floor(sorted.length / 2)] ?? 0;
   const show = (value: number | undefined) => (value ?? 0).toFixed(digits);
   return { median, text: `${show(median)}  (${show(sorted[0])} to ${show(sorted.at(-1))})` };
-};
+}
 
-const agents = async (): Promise<{ start: number[]; memory: number[] }> => {
+async function agents(): Promise<{ start: number[]; memory: number[] }> {
   const cloud = await LocalCloud.start();
   const operator = new Operator(cloud);
   await cloud.authenticate();
@@ -68,9 +68,9 @@ const agents = async (): Promise<{ start: number[]; memory: number[] }> => {
     await cloud.dispose();
   }
   return { start, memory };
-};
+}
 
-const up = async (): Promise<number[]> => {
+async function up(): Promise<number[]> {
   const times: number[] = [];
   for (let run = 0; run < RUNS; run += 1) {
     const directory = await mkdtemp(join(tmpdir(), "compute-agent-bench-"));
@@ -85,7 +85,7 @@ const up = async (): Promise<number[]> => {
     await rm(directory, { recursive: true, force: true });
   }
   return times;
-};
+}
 
 const one = await agents();
 const three = await up();

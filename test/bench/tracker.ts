@@ -26,12 +26,12 @@ interface Row {
 
 const SIZES = [1, 100, 1_000, 10_000];
 
-const heapMb = (): number => {
+function heapMb(): number {
   globalThis.gc?.();
   return process.memoryUsage().heapUsed / 1024 / 1024;
-};
+}
 
-const measure = async (agent: TestAgent, nodes: number, pass: string, before: number): Promise<Row> => {
+async function measure(agent: TestAgent, nodes: number, pass: string, before: number): Promise<Row> {
   agent.http.take();
   agent.session.calls.length = 0;
   const start = performance.now();
@@ -39,9 +39,9 @@ const measure = async (agent: TestAgent, nodes: number, pass: string, before: nu
   const seconds = (performance.now() - start) / 1000;
   const [requests, calls] = [agent.http.take().length, agent.session.calls.length];
   return { nodes, pass, seconds, requests, calls, memoryMb: heapMb() - before };
-};
+}
 
-const run = async (nodes: number, endpoint?: string): Promise<Row[]> => {
+async function run(nodes: number, endpoint?: string): Promise<Row[]> {
   const world = await TrackerWorld.create(1, { judged: false });
   const before = heapMb();
   const hypervisor = new StubHypervisor();
@@ -60,13 +60,13 @@ const run = async (nodes: number, endpoint?: string): Promise<Row[]> => {
   const failed = world.runtime.logs.find(({ level }) => level === "error");
   if (failed) throw new Error(`a pass failed: ${failed.message} ${String(failed.fields.err)}`);
   return rows;
-};
+}
 
 const print = (line: string): void => void process.stdout.write(`${line}\n`);
 const columns = [8, 14, 10, 10, 12, 10];
 const line = (cells: readonly string[]): string => cells.map((cell, i) => cell.padStart(columns[i] ?? 10)).join("");
 
-const table = async (title: string, sizes: readonly number[], endpoint?: string): Promise<void> => {
+async function table(title: string, sizes: readonly number[], endpoint?: string): Promise<void> {
   print(`Placement: ${title}`);
   print(line(["nodes", "pass", "seconds", "requests", "conductor", "heap MB"]));
   for (const nodes of sizes) {
@@ -75,9 +75,9 @@ const table = async (title: string, sizes: readonly number[], endpoint?: string)
       print(line([`${nodes}`, pass, seconds.toFixed(3), `${requests}`, `${calls}`, memoryMb.toFixed(1)]));
     }
   }
-};
+}
 
-const onRealPlacement = async (): Promise<void> => {
+async function onRealPlacement(): Promise<void> {
   const sizes = SIZES.filter((nodes) => nodes <= MOST_ON_REAL_PLACEMENT);
   const given = process.argv.includes("--placement")
     ? process.argv[process.argv.indexOf("--placement") + 1]
@@ -92,7 +92,7 @@ const onRealPlacement = async (): Promise<void> => {
   } finally {
     await real.stop();
   }
-};
+}
 
 await table("embedded, in this process", SIZES);
 await onRealPlacement();

@@ -26,11 +26,12 @@ interface Held {
 }
 
 /** Refuses every write of allocations by one process, until it is lifted. */
-const conflicts = ({ lab }: MatrixLab, process: string): (() => void) =>
-  lab.world.network.inject({
+function conflicts({ lab }: MatrixLab, process: string): () => void {
+  return lab.world.network.inject({
     fault: { kind: "answer", response: CONFLICT },
     match: ({ from, method, url }) => from === process && method !== "GET" && url.includes("/allocations"),
   });
+}
 
 const whileConflicting =
   (host: Host): Leak["happens"] =>

@@ -18,17 +18,20 @@ const recording = JSON.parse(
 ) as { readonly requests: Readonly<Record<string, readonly Recorded[]>> };
 
 /** The last answer of that kind which the recorded nova-compute got. */
-const recorded = (phase: string, end: string): Readonly<Record<string, unknown>> => {
+function recorded(phase: string, end: string): Readonly<Record<string, unknown>> {
   const found = recording.requests[phase]?.findLast(({ src, path }) => src === "rec1" && path.endsWith(end));
   if (!found?.response_body) throw new TypeError(`the recording has no …${end} in ${phase}`);
   return found.response_body;
-};
+}
 
 /** Traits that tell of the driver (spec 8.4) and of the agent's age (4.7), which differ from a Zed fake driver's. */
-const isDrivers = (trait: string) =>
-  trait === "OWNER_NOVA" ||
-  trait.startsWith("HW_CPU_") ||
-  (trait.startsWith("COMPUTE_") && trait !== "COMPUTE_NODE" && trait !== "COMPUTE_STATUS_DISABLED");
+function isDrivers(trait: string) {
+  return (
+    trait === "OWNER_NOVA" ||
+    trait.startsWith("HW_CPU_") ||
+    (trait.startsWith("COMPUTE_") && trait !== "COMPUTE_NODE" && trait !== "COMPUTE_STATUS_DISABLED")
+  );
+}
 
 describe("the agent's binary and Debian's real Placement, beside a recorded nova-compute", () => {
   let real: RealPlacement | undefined;

@@ -138,10 +138,11 @@ function ours(texts: readonly string[]): OsloAnswer {
   }
 }
 
-const errorsOf = (error: ConfigFileValueError) =>
-  Object.fromEntries(
+function errorsOf(error: ConfigFileValueError) {
+  return Object.fromEntries(
     error.problems.map(({ section: group, option: each }) => [`${group}.${each}`, { error: true as const }]),
   );
+}
 
 /** oslo.config finds an assignment without a section only where the next line begins; its line is not compared. */
 const said = (message: string, line: number | string) => (message === NO_SECTION ? message : `${message} at ${line}`);
@@ -203,5 +204,6 @@ describe("Debian's oslo.config", () => {
   });
 });
 
-const hasErrors = (answer: OsloAnswer): boolean =>
-  "values" in answer && Object.values(answer.values).some((each) => "error" in each);
+function hasErrors(answer: OsloAnswer): boolean {
+  return "values" in answer && Object.values(answer.values).some((each) => "error" in each);
+}

@@ -21,20 +21,24 @@ const recording = JSON.parse(
 ) as { readonly requests: Readonly<Record<Phase, readonly Recorded[]>> };
 
 /** What the host's nova-compute sent, without the version discovery, which our client has no need of. */
-const recorded = (phase: Phase, src: string) =>
-  recording.requests[phase].filter((one) => one.src === src && one.path !== "/");
+function recorded(phase: Phase, src: string) {
+  return recording.requests[phase].filter((one) => one.src === src && one.path !== "/");
+}
 
-const shape = (method: string, path: string, version: string | null): string =>
-  `${method} ${path.replace(/[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}/g, "{uuid}").replace(/in:.*/, "in:…")} ${version}`;
-const sent = (agent: TestAgent) =>
-  agent.http.take().map(({ method, path, version }: SeenRequest) => shape(method, path, version));
-const recordedShapes = (phase: Phase, src: string) =>
-  recorded(phase, src).map(({ method, path, api_version }) =>
+function shape(method: string, path: string, version: string | null): string {
+  return `${method} ${path.replace(/[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}/g, "{uuid}").replace(/in:.*/, "in:…")} ${version}`;
+}
+function sent(agent: TestAgent) {
+  return agent.http.take().map(({ method, path, version }: SeenRequest) => shape(method, path, version));
+}
+function recordedShapes(phase: Phase, src: string) {
+  return recorded(phase, src).map(({ method, path, api_version }) =>
     shape(method, path, api_version?.replace(/^placement /, "") ?? null),
   );
+}
 
 /** Each request as often as nova-compute sent it, or less often. */
-const expectAtMost = (requests: readonly string[], allowed: readonly string[], phase: Phase): void => {
+function expectAtMost(requests: readonly string[], allowed: readonly string[], phase: Phase): void {
   const left = [...allowed];
   const more = requests.filter((request) => {
     const at = left.indexOf(request);
@@ -42,13 +46,13 @@ const expectAtMost = (requests: readonly string[], allowed: readonly string[], p
     return at < 0;
   });
   expect(more, `${phase}: requests that nova-compute does not send, or not so often`).toEqual([]);
-};
+}
 
-const responseOf = (phase: Phase, end: string) => {
+function responseOf(phase: Phase, end: string) {
   const found = recorded(phase, "rec1").findLast(({ path }) => path.endsWith(end))?.response_body;
   if (!found) throw new TypeError(`the recording has no …${end} in ${phase}`);
   return found;
-};
+}
 
 describe.each([
   ["requests as nova-compute sends them", false],

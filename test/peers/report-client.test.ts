@@ -13,14 +13,16 @@ import { createNodeRuntime } from "../../src/runtime/node/index.js";
 import { quietLogger } from "./placement/quiet-logger.js";
 import { HOW_TO_INSTALL, isInstalled, type RealPlacement, startRealPlacement } from "./placement/real-placement.js";
 
-const inventoryOf = (total: number) => ({
-  total,
-  reserved: 0,
-  minUnit: 1,
-  maxUnit: total,
-  stepSize: 1,
-  allocationRatio: 1,
-});
+function inventoryOf(total: number) {
+  return {
+    total,
+    reserved: 0,
+    minUnit: 1,
+    maxUnit: total,
+    stepSize: 1,
+    allocationRatio: 1,
+  };
+}
 const INVENTORY = { VCPU: inventoryOf(8), MEMORY_MB: inventoryOf(4096), DISK_GB: inventoryOf(100) };
 const NEED = { VCPU: 1, MEMORY_MB: 512, DISK_GB: 1 };
 const TRAITS = ["COMPUTE_NODE", "OWNER_NOVA"];

@@ -97,5 +97,6 @@ describe("compute-cluster audit and apply", () => {
   });
 });
 
-const withoutGenerations = (body: unknown): unknown =>
-  JSON.parse(JSON.stringify(body, (key, value) => (key.endsWith("generation") ? undefined : value)));
+function withoutGenerations(body: unknown): unknown {
+  return JSON.parse(JSON.stringify(body, (key, value) => (key.endsWith("generation") ? undefined : value)));
+}

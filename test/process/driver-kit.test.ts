@@ -12,11 +12,11 @@ import { Program } from "./support/program.js";
 const ROOT = dirname(dirname(dirname(fileURLToPath(import.meta.url))));
 
 /** A command that ends by itself, with what it printed. */
-const run = async (name: "compute-agent" | "compute-cluster", args: readonly string[]) => {
+async function run(name: "compute-agent" | "compute-cluster", args: readonly string[]) {
   const program = new Program(name, args);
   const { code } = await program.exited;
   return { code, stdout: program.stdout, stderr: program.stderr };
-};
+}
 
 interface DrillRow {
   readonly operation: string;

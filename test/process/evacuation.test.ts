@@ -6,11 +6,12 @@ import { Operator } from "./support/operator.js";
 
 const M1_TINY = { VCPU: 1, MEMORY_MB: 512, DISK_GB: 1 };
 
-const exists = (path: string): Promise<boolean> =>
-  access(path).then(
+function exists(path: string): Promise<boolean> {
+  return access(path).then(
     () => true,
     () => false,
   );
+}
 
 describe("a host dies, its guest is evacuated, the host comes back (seed 001)", () => {
   let cloud: LocalCloud;

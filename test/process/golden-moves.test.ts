@@ -17,8 +17,8 @@ beforeEach(async () => {
 });
 afterEach(() => cloud.dispose());
 
-const startAgent = (host: string): Promise<Program> =>
-  cloud.startAgent(host, {
+function startAgent(host: string): Promise<Program> {
+  return cloud.startAgent(host, {
     args: [
       ...["-o", "fake_libvirt.delay_live_migration=2"],
       ...["-o", "allow_resize_to_same_host=true"],
@@ -27,32 +27,33 @@ const startAgent = (host: string): Promise<Program> =>
       ...["-o", `fake_libvirt.memory_mb=${host === "devstack3" ? 16_384 : 32_768}`],
     ],
   });
+}
 
-const act = async (id: string, body: object, status = 202, version = "2.90"): Promise<void> => {
+async function act(id: string, body: object, status = 202, version = "2.90"): Promise<void> {
   const answer = await cloud.compute("POST", `/servers/${id}/action`, body, version);
   expect(answer.status, JSON.stringify(answer.body)).toBe(status);
-};
+}
 
-const setStatus = async (host: string, status: "enabled" | "disabled"): Promise<void> => {
+async function setStatus(host: string, status: "enabled" | "disabled"): Promise<void> {
   const { id } = await operator.service(host);
   const answer = await cloud.compute("PUT", `/os-services/${id}`, { status }, "2.90");
   expect(answer.status).toBe(200);
-};
+}
 
-const deleteService = async (host: string): Promise<unknown> => {
+async function deleteService(host: string): Promise<unknown> {
   const { id } = await operator.service(host);
   const answer = await cloud.compute("DELETE", `/os-services/${id}`, undefined, "2.90");
   expect(answer.status).toBe(409);
   return answer.body.conflictingRequest?.message;
-};
+}
 
-const liveMigrationOf = async (id: string): Promise<number> => {
+async function liveMigrationOf(id: string): Promise<number> {
   const answer = await cloud.eventually(
     () => cloud.compute("GET", `/servers/${id}/migrations`, undefined, "2.90"),
     ({ body }) => body.migrations?.[0]?.status === ("running" as unknown),
   );
   return Number(answer.body.migrations?.[0]?.id);
-};
+}
 
 it("moves, is cleaned up and healed as the real Nova was recorded to be, a01 to a28", async () => {
   const agents = new Map(await Promise.all(HOSTS.map(async (host) => [host, await startAgent(host)] as const)));

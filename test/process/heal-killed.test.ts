@@ -16,14 +16,14 @@ let gate: Server;
 let held: (when: "before" | "after") => boolean = () => false;
 
 /** Placement, behind a gate that keeps a request, or its answer, for ever. */
-const forward = async (method: string, path: string, text: string, headers: Headers, response: ServerResponse) => {
+async function forward(method: string, path: string, text: string, headers: Headers, response: ServerResponse) {
   const writes = method === "PUT" && path.startsWith("/allocations/");
   if (writes && held("before")) return;
   const body = text === "" ? {} : { body: text };
   const answer = await fetch(`${cloud.url}/placement${path}`, { method, headers, ...body });
   if (writes && held("after")) return;
   response.writeHead(answer.status, Object.fromEntries(answer.headers)).end(await answer.text());
-};
+}
 
 beforeAll(async () => {
   cloud = await LocalCloud.start();
@@ -47,8 +47,16 @@ afterAll(async () => {
   await cloud.dispose();
 });
 
-const heal = (...args: string[]): Program =>
-  new Program("compute-cluster", ["manage", "placement", "heal_allocations", "--state-dir", cloud.stateDir, ...args]);
+function heal(...args: string[]): Program {
+  return new Program("compute-cluster", [
+    "manage",
+    "placement",
+    "heal_allocations",
+    "--state-dir",
+    cloud.stateDir,
+    ...args,
+  ]);
+}
 
 it.each(["before", "after"] as const)(
   "7.3 kill -9 of a healing %s its second write: the next one ends it",

@@ -39,14 +39,16 @@ const LIVE = { "os-migrateLive": { host: "devstack2", block_migration: "auto" } 
 const REBUILD = { rebuild: { imageRef: "c0ffee00-0000-4000-8000-000000000001" } };
 
 /** At rest on one host, with a running guest, and nothing held elsewhere. */
-const on = (host: Host, resources: object, ...migrations: readonly string[]): End => ({
-  status: "ACTIVE",
-  host,
-  held: { [host]: resources },
-  migrations,
-  migrationHolds: {},
-  runs: [host],
-});
+function on(host: Host, resources: object, ...migrations: readonly string[]): End {
+  return {
+    status: "ACTIVE",
+    host,
+    held: { [host]: resources },
+    migrations,
+    migrationHolds: {},
+    runs: [host],
+  };
+}
 
 const OF_THE_SOURCE: readonly Move[] = [
   {

@@ -12,10 +12,10 @@ beforeEach(async () => {
 afterEach(() => cloud.dispose());
 
 /** The value of a sample, by the beginning of its line. */
-const sample = (text: string, start: string): number => {
+function sample(text: string, start: string): number {
   const line = text.split("\n").find((candidate) => candidate.startsWith(`openstack_nova_compute_${start}`));
   return Number(line?.split(" ").at(-1));
-};
+}
 
 it("an agent serves metrics over HTTP, logs JSON with the request id of the API, and no secret", async () => {
   const agent = await cloud.startAgent("devstack1", {

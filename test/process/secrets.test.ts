@@ -23,16 +23,17 @@ const KEEPERS = ["clouds.yaml", "join-token", "agent.conf"];
 const GIVEN = { adminPass: "my-own-admin-pass", rebuilt: "my-own-rebuild-pass", wrong: "a-mistyped-password" };
 const FORGED = "gAAAAABforged-token-of-somebody";
 
-const login = (user: string, password: string) =>
-  cloud.request("POST", "/identity/v3/auth/tokens", {
+function login(user: string, password: string) {
+  return cloud.request("POST", "/identity/v3/auth/tokens", {
     auth: {
       identity: { methods: ["password"], password: { user: { name: user, domain: { id: "default" }, password } } },
       scope: { project: { name: user, domain: { id: "default" } } },
     },
   });
+}
 
 /** What makes a control plane and agents write much: logins, builds, moves, errors, an agent that dies. */
-const busyDay = async (): Promise<readonly string[]> => {
+async function busyDay(): Promise<readonly string[]> {
   const operator = new Operator(cloud);
   const clouds = parse(await readFile(join(cloud.stateDir, "clouds.yaml"), "utf8")).clouds;
   const passwords = ["devstack", "devstack-demo"].map((name) => String(clouds[name].auth.password));
@@ -62,10 +63,10 @@ const busyDay = async (): Promise<readonly string[]> => {
   agents = [await cloud.startAgent("devstack1", DEBUG), ...agents];
   const generated = String(second.body.server?.adminPass);
   return [...passwords, demo, await cloud.token(), await cloud.joinToken(), generated, FORGED, ...Object.values(GIVEN)];
-};
+}
 
 /** Everything that processes have printed, and every file but the keepers' and guests' disks, by name. */
-const written = async (): Promise<ReadonlyMap<string, string>> => {
+async function written(): Promise<ReadonlyMap<string, string>> {
   const texts = new Map<string, string>();
   for (const [index, { stdout, stderr }] of [cloud.controlPlane, ...agents].entries()) {
     texts.set(`process ${index}`, stdout + stderr);
@@ -77,7 +78,7 @@ const written = async (): Promise<ReadonlyMap<string, string>> => {
     else texts.set(entry.name, await readFile(path, "latin1"));
   }
   return texts;
-};
+}
 
 test("no token and no password gets into a log, a database or a file of the hypervisor", async () => {
   const secrets = await busyDay();

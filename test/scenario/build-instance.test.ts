@@ -8,7 +8,7 @@ import { type AgentOptions, type TestAgent, TrackerWorld } from "../fixtures/tra
 
 const RETRY = { numAttempts: 1, hosts: [["h1", "n1"]] } as const;
 
-const setUp = async (seed = "build", options: AgentOptions = {}) => {
+async function setUp(seed = "build", options: AgentOptions = {}) {
   const world = await TrackerWorld.create(seed);
   const agent = await world.startedAgent("h1", new StubHypervisor("n1"), options);
   const vm = world.instance();
@@ -16,14 +16,14 @@ const setUp = async (seed = "build", options: AgentOptions = {}) => {
   const { userId, projectId } = vm;
   world.store.actions.start({ action: "create", instanceUuid: vm.uuid, requestId: "req-build", userId, projectId });
   return { world, agent, vm };
-};
-const failing = (agent: TestAgent, at: string, error: Error) => {
+}
+function failing(agent: TestAgent, at: string, error: Error) {
   agent.hypervisor.fail = (method) => (method === at ? error : undefined);
-};
-const events = (world: TrackerWorld, uuid: string) => {
+}
+function events(world: TrackerWorld, uuid: string) {
   const [action] = world.store.actions.list(uuid);
   return world.store.actions.events(action?.id ?? 0).map(({ event, result }) => [event, result]);
-};
+}
 
 describe("6.1 build, rows 4-7", () => {
   test("6.1 rows 4-7 in order: building, claimed, networking, block devices, spawning, active", async () => {

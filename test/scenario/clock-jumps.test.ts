@@ -11,10 +11,10 @@ beforeEach(async () => {
 });
 afterEach(() => cloud.close());
 
-const stateOf = async (host: string): Promise<unknown> => {
+async function stateOf(host: string): Promise<unknown> {
   const { services } = (await cloud.compute("GET", `/os-services?host=${host}&binary=nova-compute`)).json;
   return (services as { state: string }[])[0]?.state;
-};
+}
 
 it.each(JUMPS)("9.4 the clock jumps by %i ms: the agent, its lease and its work survive", async (milliseconds) => {
   const { agent, runtime } = await cloud.agent("devstack1");

@@ -29,7 +29,7 @@ interface Running {
 }
 
 /** A control plane's state and APIs on the same file as before; messages go where the real bus keeps them. */
-const start = async (): Promise<Running> => {
+async function start(): Promise<Running> {
   const runtime = { ...world.spawn(), files: new NodeFiles() };
   const store = await openStore({ path: join(folder, "state.sqlite"), runtime });
   const bus: AgentBus = {
@@ -42,10 +42,10 @@ const start = async (): Promise<Running> => {
   const options = { runtime, digests: nodeDigests, store, bus, wake: () => undefined, serviceDownTime: 60 };
   const placement = { aggregateAddHost: async () => undefined, aggregateRemoveHost: async () => undefined };
   return { store, apis: createApis({ ...options, placement, deleteService: async () => undefined }) };
-};
+}
 
-const ask = async ({ apis }: Running, method: string, path: string, token: string, body?: unknown) =>
-  apis.services[path.startsWith("/v3") ? "/identity" : "/compute"]({
+async function ask({ apis }: Running, method: string, path: string, token: string, body?: unknown) {
+  return apis.services[path.startsWith("/v3") ? "/identity" : "/compute"]({
     method,
     path,
     query: "",
@@ -53,21 +53,22 @@ const ask = async ({ apis }: Running, method: string, path: string, token: strin
     body: body === undefined ? "" : JSON.stringify(body),
     baseUrl: "http://127.0.0.1:8774/compute",
   });
+}
 
-const prepare = ({ store }: Running): void => {
+function prepare({ store }: Running): void {
   store.flavors.create(TINY);
   const { id } = store.services.create({ host: "devstack1", binary: "nova-compute", topic: "compute", version: 73 });
   const node = { host: "devstack1", serviceId: id, uuid: CIRROS, hypervisorHostname: "devstack1" };
   store.computeNodes.create({ ...node, resources: RESOURCES });
   store.services.reportState(id);
-};
+}
 
-const login = async (running: Running): Promise<string> => {
+async function login(running: Running): Promise<string> {
   const scope = { project: { name: "admin", domain: { id: "default" } } };
   const password = running.apis.identity.ensurePassword("admin");
   const reply = await ask(running, "POST", "/v3/auth/tokens", "", passwordAuth("admin", password, scope));
   return reply.headers["x-subject-token"] ?? "";
-};
+}
 
 test("what was acknowledged is there after a kill, tokens included", async () => {
   const first = await start();

@@ -19,7 +19,7 @@ async function start() {
 const other = () => new VirtualMachine("another-machine");
 
 /** Resolves the lease or its refusal. */
-const outcomeOf = async (acquire: Promise<void>): Promise<"taken" | HostLeaseHeld> => {
+async function outcomeOf(acquire: Promise<void>): Promise<"taken" | HostLeaseHeld> {
   try {
     await acquire;
     return "taken";
@@ -29,7 +29,7 @@ const outcomeOf = async (acquire: Promise<void>): Promise<"taken" | HostLeaseHel
     }
     throw error;
   }
-};
+}
 
 describe("2.4 G6: two live agents with one host never both act", () => {
   test("2.4 G6 a second agent is refused at once and told who holds the host and how to go on", async () => {

@@ -10,8 +10,9 @@ afterEach(() => cloud.close());
 
 type Row = Readonly<Record<string, unknown>>;
 
-const services = async (): Promise<readonly Row[]> =>
-  (await cloud.compute("GET", "/os-services")).json.services as Row[];
+async function services(): Promise<readonly Row[]> {
+  return (await cloud.compute("GET", "/os-services")).json.services as Row[];
+}
 
 const idOf = async (binary: string): Promise<unknown> => (await services()).find((row) => row.binary === binary)?.id;
 

@@ -10,7 +10,7 @@ import { StubHypervisor } from "../fixtures/tracker-driver.js";
 import { CONFLICT } from "../fixtures/tracker-http.js";
 import { type AgentOptions, TrackerWorld } from "../fixtures/tracker-world.js";
 
-const setUp = async (seed = "delete", options: AgentOptions = {}) => {
+async function setUp(seed = "delete", options: AgentOptions = {}) {
   const world = await TrackerWorld.create(seed);
   const agent = await world.startedAgent("h1", new StubHypervisor("n1"), options);
   const vm = await world.placed(agent, { taskState: "deleting" });
@@ -25,7 +25,7 @@ const setUp = async (seed = "delete", options: AgentOptions = {}) => {
     await agent.operations.terminateInstance(vm, "req-d");
   };
   return { world, agent, vm, remove };
-};
+}
 
 describe("6.2 delete, host up", () => {
   test("6.2 host up: guest → vm deleted → usage → allocations (force) → row (V23, V20)", async () => {

@@ -7,7 +7,7 @@ import { checkEvacuationOrder, checkPersistedUsage, checkUsage } from "../fixtur
 import { StubHypervisor } from "../fixtures/tracker-driver.js";
 import { TrackerWorld } from "../fixtures/tracker-world.js";
 
-const setUp = async (changes = {}, seed = "evacuate") => {
+async function setUp(changes = {}, seed = "evacuate") {
   const world = await TrackerWorld.create(seed);
   const source = await world.startedAgent("h1", new StubHypervisor("n1"));
   const agent = await world.startedAgent("h2", new StubHypervisor("n2"));
@@ -36,7 +36,7 @@ const setUp = async (changes = {}, seed = "evacuate") => {
   const onlySource = { [source.nodeUuid]: need };
   const status = () => world.store.migrations.get(migration.id)?.status;
   return { world, source, agent, vm, migration, evacuate, both, onlySource, status };
-};
+}
 
 describe("6.7 evacuation on the destination, rows 3-6", () => {
   test("6.7 rows 3-6: claim, spawn, host here, done; {S:F0, D:F0} (V28, V20)", async () => {

@@ -47,10 +47,12 @@ const is = (id: string, status: string) => cloud.serverIs(id, (server) => server
 const child = (host: string, address: string) => `${host}_pci_${address.replace(/[:.]/g, "_")}`;
 
 /** What the flavor takes on a host. */
-const on = (host = "") => ({
-  [host]: { PCPU: 2, MEMORY_MB: 512, DISK_GB: 1 },
-  [child(host, QUICK)]: { VGPU: 1 },
-});
+function on(host = "") {
+  return {
+    [host]: { PCPU: 2, MEMORY_MB: 512, DISK_GB: 1 },
+    [child(host, QUICK)]: { VGPU: 1 },
+  };
+}
 
 beforeEach(async () => {
   cloud = await VirtualCloud.open();

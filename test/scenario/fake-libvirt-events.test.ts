@@ -17,21 +17,21 @@ let virsh: Virsh;
 let events: string[];
 let hosts: DriverHost[];
 
-const connect = async (config: Readonly<Record<string, unknown>> = {}) => {
+async function connect(config: Readonly<Record<string, unknown>> = {}) {
   const connected = await createDriverHost(definition, contextOf(runtime, { config: { connectionUri, ...config } }));
   await connected.initHost();
   hosts.push(connected);
   return connected;
-};
+}
 
 /** Transitions with the seconds that passed since the test began. */
-const listen = (to: DriverHost) => {
+function listen(to: DriverHost) {
   const start = runtime.clock.now();
   to.setLifecycleListener((event: LifecycleEvent) => {
     expect(event).toMatchObject({ uuid: UUID });
     events.push(`${event.transition} ${(runtime.clock.now() - start) / 1000}`);
   });
-};
+}
 
 beforeEach(async () => {
   runtime = createVirtualRuntime();

@@ -12,22 +12,23 @@ const act = (body: object) => cloud.compute("POST", `/servers/${id}/action`, bod
 const isIn = (status: string) => cloud.serverIs(id, (server) => server?.status === status);
 
 /** What the guest does on each host. */
-const guests = () =>
-  Promise.all(
+function guests() {
+  return Promise.all(
     HOSTS.map(async (name) => {
       const folder = `/hypervisors/${name}`;
       if ((await files().stat(`${folder}/domains/${id}.xml`)) === undefined) return "none";
       return (await files().readIfPresent(`${folder}/state/${id}`))?.trim() ?? "shutoff";
     }),
   );
+}
 /** Everything of the guest on a host. */
-const left = async (name: string) => {
+async function left(name: string) {
   const found: string[] = [];
   for (const part of ["domains", "state", "migrations", "instances"]) {
     for (const file of await files().list(`/hypervisors/${name}/${part}`)) found.push(`${part}/${file}`);
   }
   return found;
-};
+}
 
 beforeEach(async () => {
   cloud = await VirtualCloud.open();

@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { IronicWorld } from "./ironic-world.js";
 
 /** Registered, with a hundred nodes; what it sends to Placement is counted. */
-const registered = async () => {
+async function registered() {
   const world = await IronicWorld.create();
   const nodes = world.nodes(100);
   const agent = await world.registered("h1");
@@ -15,7 +15,7 @@ const registered = async () => {
     flight.now -= 1;
   };
   return { world, nodes, agent, flight };
-};
+}
 
 test("4.3 the first pass of a hundred nodes: three writes a node, eight at a time, and a handful of reads", async () => {
   const { agent, flight } = await registered();

@@ -5,14 +5,14 @@ let cloud: IronicCloud;
 
 afterEach(() => cloud.close());
 
-const providersOf = async () => {
+async function providersOf() {
   const { resource_providers: providers } = await cloud.placement("GET", "/resource_providers");
   return new Map(
     (providers as { uuid: string; name: string; generation: number }[]).map((provider) => [provider.uuid, provider]),
   );
-};
+}
 
-const active = async (): Promise<{ readonly id: string; readonly node: string }> => {
+async function active(): Promise<{ readonly id: string; readonly node: string }> {
   const id = await cloud.boot();
   const server = await cloud.until(
     () => cloud.server(id),
@@ -20,18 +20,18 @@ const active = async (): Promise<{ readonly id: string; readonly node: string }>
   );
   expect(server?.status).toBe("ACTIVE");
   return { id, node: String(server?.["OS-EXT-SRV-ATTR:hypervisor_hostname"]) };
-};
+}
 
-const hostsOf = async () => {
+async function hostsOf() {
   const { hypervisors } = await cloud.compute("GET", "/os-hypervisors/detail");
   const rows = hypervisors as { id: string; service: { host: string } }[];
   return new Map(rows.map(({ id, service }) => [id, service.host]));
-};
+}
 
-const inventory = async (node: string) => {
+async function inventory(node: string) {
   const { inventories } = await cloud.placement("GET", `/resource_providers/${node}/inventories`);
   return (inventories as { CUSTOM_BAREMETAL: { reserved: number } }).CUSTOM_BAREMETAL.reserved;
-};
+}
 
 test("7.6 a node and its instance move from a host that is down to another, which keeps provider and allocation", async () => {
   cloud = await IronicCloud.open(4);

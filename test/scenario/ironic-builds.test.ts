@@ -5,22 +5,23 @@ import type { TestAgent } from "../fixtures/tracker-world.js";
 import { type FakeNode, fault } from "../unit/drivers/ironic/support/fake-ironic.js";
 import { IronicWorld } from "./ironic-world.js";
 
-const started = async (count: number) => {
+async function started(count: number) {
   const world = await IronicWorld.create();
   const nodes = world.nodes(count);
   const agent = await world.agent("h1");
   const [node] = nodes;
   if (!node) throw new TypeError("a node");
   return { world, nodes, node, agent };
-};
+}
 
-const states = (world: IronicWorld, uuid: string) => {
+function states(world: IronicWorld, uuid: string) {
   const { vmState, taskState, host, node } = world.world.stored(uuid);
   return { vmState, taskState, host, node };
-};
+}
 
-const remove = (world: IronicWorld, agent: TestAgent, uuid: string) =>
-  agent.operations.terminateInstance(world.world.stored(uuid), "req-delete");
+function remove(world: IronicWorld, agent: TestAgent, uuid: string) {
+  return agent.operations.terminateInstance(world.world.stored(uuid), "req-delete");
+}
 
 describe("6.1 building on bare metal", () => {
   test("the node is claimed, deployed and reserved; deleting gives it back", async () => {

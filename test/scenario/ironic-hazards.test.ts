@@ -5,20 +5,20 @@ import type { FakeNode } from "../unit/drivers/ironic/support/fake-ironic.js";
 import { IronicWorld } from "./ironic-world.js";
 
 /** Nodes without a provider. */
-const lost = async (world: IronicWorld, nodes: readonly FakeNode[]): Promise<number> => {
+async function lost(world: IronicWorld, nodes: readonly FakeNode[]): Promise<number> {
   const reserved = await Promise.all(nodes.map((node) => world.reserved(node)));
   return reserved.filter((units) => units === undefined).length;
-};
+}
 
 /** Runs once, at the next request to Ironic that lists nodes, before it is answered. */
-const whileListing = (world: IronicWorld, action: () => Promise<void>): void => {
+function whileListing(world: IronicWorld, action: () => Promise<void>): void {
   world.ironic.fault = async ({ path }) => {
     if (!path.startsWith("/v1/nodes?") || path.includes("instance_uuid=")) return undefined;
     world.ironic.fault = () => undefined;
     await action();
     return undefined;
   };
-};
+}
 
 describe("bug 1750450: Ironic is away, and its list is empty", () => {
   const meanwhile = async (quirks: readonly QuirkName[]) => {

@@ -10,17 +10,17 @@ beforeEach(async () => {
 });
 afterEach(() => cloud.close());
 
-const left = async () => {
+async function left() {
   const found: string[] = [];
   for (const part of ["domains", "state", "instances"]) {
     for (const file of await cloud.runtime.files.list(`/hypervisors/${HOST}/${part}`)) found.push(`${part}/${file}`);
   }
   return found;
-};
-const boot = async (name: string): Promise<string> => {
+}
+async function boot(name: string): Promise<string> {
   const server = { name, flavorRef: "1", imageRef: await cloud.image(), networks: "none", host: HOST };
   return ((await cloud.compute("POST", "/servers", { server })).json.server as { id: string }).id;
-};
+}
 
 describe("2.4 G6 an agent that lost its host in the middle of a driver's method", () => {
   test("makes no guest of what it had begun: the next agent has undone it, and the hypervisor refuses the rest", async () => {

@@ -7,20 +7,25 @@ let id: string;
 let destination: FaultSet;
 
 const act = (body: object) => cloud.compute("POST", `/servers/${id}/action`, body);
-const is = (status: string, host: string) =>
-  cloud.serverIs(id, (server) => server?.status === status && server["OS-EXT-SRV-ATTR:host"] === host);
-const guestOn = async (host: string) =>
-  (await cloud.runtime.files.stat(`/hypervisors/${host}/domains/${id}.xml`)) !== undefined;
-const held = async () => {
+function is(status: string, host: string) {
+  return cloud.serverIs(id, (server) => server?.status === status && server["OS-EXT-SRV-ATTR:host"] === host);
+}
+async function guestOn(host: string) {
+  return (await cloud.runtime.files.stat(`/hypervisors/${host}/domains/${id}.xml`)) !== undefined;
+}
+async function held() {
   const { json } = await cloud.placement("GET", `/allocations/${id}`);
   const { resource_providers } = (await cloud.placement("GET", "/resource_providers")).json;
   const names = new Map((resource_providers as { uuid: string; name: string }[]).map(({ uuid, name }) => [uuid, name]));
   return Object.keys(json.allocations as object).map((uuid) => names.get(uuid));
-};
-const migrations = async () =>
-  ((await cloud.compute("GET", "/os-migrations")).json.migrations as { migration_type: string; status: string }[])
+}
+async function migrations() {
+  return (
+    (await cloud.compute("GET", "/os-migrations")).json.migrations as { migration_type: string; status: string }[]
+  )
     .map(({ migration_type, status }) => `${migration_type} ${status}`)
     .sort();
+}
 
 beforeEach(async () => {
   cloud = await VirtualCloud.open();

@@ -4,13 +4,13 @@ import { LiveHypervisors, REQUEST, VM } from "../fixtures/live-migrations.js";
 import type { Lab } from "../unit/agent/support/lab.js";
 import { scenario } from "../unit/agent/support/scenario.js";
 
-const check = (lab: Lab, blockMigration: boolean | null = null) => {
+function check(lab: Lab, blockMigration: boolean | null = null) {
   const params = { instanceUuid: VM, migrationId: 1, blockMigration, diskOverCommit: false, requestId: REQUEST };
   const { bus } = lab.controlPlane.conductor;
   return lab.world.runUntil(
     bus.call("devstack2", "check_can_live_migrate_destination", params, { requestId: REQUEST }),
   );
-};
+}
 const methods = (lab: Lab, host: string) => lab.hypervisor(host).calls.map(({ method }) => method);
 
 scenario("6.5 row 4 D is asked, then S by way of D, and what was made for it is removed", async (lab) => {

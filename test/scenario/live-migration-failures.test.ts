@@ -19,10 +19,10 @@ import { nodeOf } from "../unit/agent/support/libvirt-hosts.js";
 import { AMOUNTS } from "../unit/agent/support/records.js";
 import { scenario } from "../unit/agent/support/scenario.js";
 
-const ended = async (move: LiveMove): Promise<void> => {
+async function ended(move: LiveMove): Promise<void> {
   await move.lab.world.runUntil(() => ["completed", "failed", "cancelled", "error"].includes(statusOf(move) ?? ""));
   await move.lab.world.advance(5_000);
-};
+}
 
 const onSource = { host: "devstack1", vmState: "active", taskState: null };
 const message = (lab: Lab) => lab.store.instances.fault(VM)?.message;

@@ -10,18 +10,19 @@ let id: string;
 let first: VirtualRuntime;
 
 const act = (body: object) => cloud.compute("POST", `/servers/${id}/action`, body, "2.79");
-const isOn = (host: string, ...statuses: string[]) =>
-  cloud.serverIs(
+function isOn(host: string, ...statuses: string[]) {
+  return cloud.serverIs(
     id,
     (server) =>
       server?.["OS-EXT-SRV-ATTR:host"] === host &&
       statuses.includes(String(server.status)) &&
       server["OS-EXT-STS:task_state"] === null,
   );
+}
 
 /** What the guest does on each host. */
-const guests = () =>
-  Promise.all(
+function guests() {
+  return Promise.all(
     HOSTS.map(async (name) => {
       const folder = `/hypervisors/${name}`;
       const { files } = cloud.runtime;
@@ -29,6 +30,7 @@ const guests = () =>
       return (await files.readIfPresent(`${folder}/state/${id}`))?.trim() ?? "shutoff";
     }),
   );
+}
 
 async function forcedDown(host: string, down: boolean): Promise<void> {
   const { services } = (await cloud.compute("GET", `/os-services?host=${host}&binary=nova-compute`)).json;
@@ -36,8 +38,9 @@ async function forcedDown(host: string, down: boolean): Promise<void> {
   await cloud.compute("PUT", `/os-services/${service?.id}`, { forced_down: down });
 }
 
-const held = async (consumer: string) =>
-  Object.keys((await cloud.placement("GET", `/allocations/${consumer}`)).json.allocations as object);
+async function held(consumer: string) {
+  return Object.keys((await cloud.placement("GET", `/allocations/${consumer}`)).json.allocations as object);
+}
 
 /** Of the server, deleted or not: status by type. */
 async function migrations(): Promise<{ readonly status: string; readonly uuid: string }[]> {

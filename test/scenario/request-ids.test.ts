@@ -2,19 +2,21 @@ import { afterEach, beforeEach, expect, it } from "vitest";
 import { type Reply, VirtualCloud } from "../fixtures/virtual-cloud.js";
 
 let cloud: VirtualCloud;
-const logged = (process: string, requestId: string) =>
-  cloud.world.logs.filter((record) => record.process === process && record.fields.request_id === requestId);
-const idOf = (reply: Reply): string => {
+function logged(process: string, requestId: string) {
+  return cloud.world.logs.filter((record) => record.process === process && record.fields.request_id === requestId);
+}
+function idOf(reply: Reply): string {
   const id = reply.headers["x-openstack-request-id"] ?? "";
   expect(id).toMatch(/^req-[0-9a-f-]{36}$/);
   return id;
-};
+}
 
 /** The agent's requests to Placement about one consumer, since `from`. */
-const about = (host: string, consumer: string, from: number) =>
-  cloud.placementRequests
+function about(host: string, consumer: string, from: number) {
+  return cloud.placementRequests
     .slice(from)
     .filter((request) => request.host === host && request.path.startsWith(`/allocations/${consumer}`));
+}
 
 beforeEach(async () => {
   cloud = await VirtualCloud.open();

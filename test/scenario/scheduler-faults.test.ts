@@ -59,5 +59,6 @@ describe("Placement fails at any request of the conductor", () => {
 });
 
 /** Upstream's rule for a local delete: an unreachable Placement does not stop it, 4.6 row 4 cleans up. */
-const leaks = (bench: ConductorBench, fault: string): boolean =>
-  fault === "connection refused" && bench.placementBench.logs.some(({ message }) => message.includes("leaks"));
+function leaks(bench: ConductorBench, fault: string): boolean {
+  return fault === "connection refused" && bench.placementBench.logs.some(({ message }) => message.includes("leaks"));
+}

@@ -10,16 +10,13 @@ export type Operation = (bench: ConductorBench) => Promise<{
   readonly holds: () => Promise<void>;
 }>;
 
-const builtOnce = async (bench: ConductorBench, uuid: string): Promise<void> => {
+async function builtOnce(bench: ConductorBench, uuid: string): Promise<void> {
   expect(bench.casts).toMatchObject([{ method: "build_and_run_instance", params: { instanceUuid: uuid } }]);
   expect(await bench.held(uuid)).toEqual({ [bench.casts[0]?.host ?? ""]: NEED });
   expect(bench.instance(uuid)).toMatchObject({ vmState: "building", taskState: "scheduling" });
-};
+}
 
-const evacuated = async (
-  bench: ConductorBench,
-  options: { readonly host: string | null; readonly forced: boolean },
-) => {
+async function evacuated(bench: ConductorBench, options: { readonly host: string | null; readonly forced: boolean }) {
   const { uuid } = await bench.server("devstack1");
   bench.store.services.update(bench.service("devstack1").id, { forcedDown: true });
   bench.store.instances.save(uuid, { taskState: "rebuilding" });
@@ -44,7 +41,7 @@ const evacuated = async (
     expect(bench.store.migrations.get(migration.id)?.status).toBe("accepted");
   };
   return { uuid, task, holds };
-};
+}
 
 /** The flows of the conductor, each in a cluster of three hosts. */
 export const OPERATIONS: Readonly<Record<string, Operation>> = {

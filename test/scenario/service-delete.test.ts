@@ -8,8 +8,12 @@ beforeEach(async () => {
 });
 afterEach(() => cloud.close());
 
-const providers = async (): Promise<readonly { readonly uuid: string; readonly name: string }[]> =>
-  (await cloud.placement("GET", "/resource_providers")).json.resource_providers as { uuid: string; name: string }[];
+async function providers(): Promise<readonly { readonly uuid: string; readonly name: string }[]> {
+  return (await cloud.placement("GET", "/resource_providers")).json.resource_providers as {
+    uuid: string;
+    name: string;
+  }[];
+}
 
 it("7.1, 7.2 a service whose provider is held by a stranger is kept, and deleted with force", async () => {
   const { agent } = await cloud.agent("devstack1");

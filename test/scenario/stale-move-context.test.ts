@@ -69,11 +69,11 @@ scenario(
 );
 
 /** As a release wrote it that left the context behind. */
-const leaveContext = (lab: Lab, { migration }: ColdMove): void => {
+function leaveContext(lab: Lab, { migration }: ColdMove): void {
   const none = { oldNumaTopology: null, newNumaTopology: null, oldPciDevices: [], newPciDevices: [] };
   const context = { instanceUuid: VM, migrationId: migration.id, ...none, oldResources: [], newResources: [] };
   lab.store.instances.save(VM, { migrationContext: context });
-};
+}
 
 for (const left of [false, true]) {
   const history = left ? "whose context an older release left behind" : "that failed";

@@ -34,8 +34,9 @@ async function killEverywhere({ prepare, begin, ended, expected }: Operation): P
   }
 }
 
-const cast = (lab: Lab, method: "terminate_instance" | "stop_instance" | "start_instance"): void =>
+function cast(lab: Lab, method: "terminate_instance" | "stop_instance" | "start_instance"): void {
   lab.controlPlane.conductor.bus.cast("devstack1", method, { instanceUuid: VM, requestId: "req-1" }, "req-1");
+}
 
 test("2.6, 6.2 a delete: the guest, the allocation and the row are gone in the end", async () => {
   const steps = await killEverywhere({

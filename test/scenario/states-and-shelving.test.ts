@@ -18,10 +18,10 @@ const CHANGES = [
   ["restore_instance", "soft-delete", "restoring", "active", 1],
 ] as const;
 
-const cast = (lab: Lab, method: Method, params: object = {}): void => {
+function cast(lab: Lab, method: Method, params: object = {}): void {
   const message = { instanceUuid: VM, requestId: REQUEST, ...params };
   lab.controlPlane.conductor.bus.cast("devstack1", method, message as never, REQUEST);
-};
+}
 
 for (const [method, from, task, to, power] of CHANGES) {
   scenario(`1.4, V18 ${method}: ${from} → ${to}; what it holds stays bit-equal`, async (lab) => {
@@ -70,12 +70,12 @@ scenario("6.2 a stop whose instance is deleted meanwhile: the delete has it, and
   expect(runtime.logs.filter(({ level }) => level === "error")).toEqual([]);
 });
 
-const shelving = async (lab: Lab, config: ConfigChanges = {}) => {
+async function shelving(lab: Lab, config: ConfigChanges = {}) {
   await startHosts(lab, { config });
   const node = await placeVm(lab);
   lab.store.instances.save(VM, { taskState: "shelving" });
   return node;
-};
+}
 
 scenario("6.6 shelve, shelved_offload_time 0: snapshot, shelved, offloaded at once (V24)", async (lab) => {
   const seen: unknown[] = [];

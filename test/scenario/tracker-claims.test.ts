@@ -4,20 +4,20 @@ import { checkPersistedUsage, checkUsage, judgedCounts } from "../fixtures/invar
 import { StubHypervisor } from "../fixtures/tracker-driver.js";
 import { type TestAgent, TrackerWorld } from "../fixtures/tracker-world.js";
 
-const setUp = async () => {
+async function setUp() {
   const world = await TrackerWorld.create();
   const agent = await world.startedAgent("h1", new StubHypervisor("n1"));
   return { world, agent };
-};
-const claim = async (world: TrackerWorld, agent: TestAgent, node = "n1") => {
+}
+async function claim(world: TrackerWorld, agent: TestAgent, node = "n1") {
   const instance = world.instance();
   await world.claim(instance, agent.nodeUuid);
   return {
     instance,
     made: () => agent.tracker.instanceClaim(instance, node, { [agent.nodeUuid]: { resources: { VCPU: 1 } } }),
   };
-};
-const evacuation = async (world: TrackerWorld, agent: TestAgent, changes = {}) => {
+}
+async function evacuation(world: TrackerWorld, agent: TestAgent, changes = {}) {
   const source = await world.startedAgent("h0", new StubHypervisor("n0"));
   const instance = await world.placed(source, { taskState: "rebuilding", ...changes });
   await world.claim(instance, agent.nodeUuid);
@@ -28,7 +28,7 @@ const evacuation = async (world: TrackerWorld, agent: TestAgent, changes = {}) =
     changes: { sourceCompute: "h0", sourceNode: "n0" },
   });
   return { instance, migration };
-};
+}
 
 describe("4.2 instance_claim", () => {
   test("4.2 host, launched_on, node and compute id are saved, usage is added, the row is updated", async () => {

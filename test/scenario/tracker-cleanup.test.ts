@@ -4,11 +4,11 @@ import { StubHypervisor } from "../fixtures/tracker-driver.js";
 import { CONFLICT } from "../fixtures/tracker-http.js";
 import { type AgentOptions, type TestAgent, TrackerWorld, USER } from "../fixtures/tracker-world.js";
 
-const setUp = async (options: AgentOptions = {}) => {
+async function setUp(options: AgentOptions = {}) {
   const world = await TrackerWorld.create();
   const agent = await world.startedAgent("h1", new StubHypervisor("n1"), options);
   return { world, agent };
-};
+}
 const pass = (agent: TestAgent) => agent.tracker.updateAvailableResource({ startup: false });
 const writes = (agent: TestAgent) => agent.http.take().filter(({ method }) => method !== "GET");
 

@@ -45,11 +45,11 @@ const FAULTS: Readonly<Record<string, { readonly fault: RequestFault; readonly t
 };
 
 /** How many requests the pass sends without a fault. */
-const requestsOf = async (kind: keyof typeof PASSES): Promise<number> => {
+async function requestsOf(kind: keyof typeof PASSES): Promise<number> {
   const { agent, run } = await PASSES[kind](await TrackerWorld.create());
   await run();
   return agent.http.seen.length;
-};
+}
 
 describe.each(Object.keys(PASSES) as (keyof typeof PASSES)[])("9.4 faults at each request of %s", (kind) => {
   test.each(Object.entries(FAULTS))(

@@ -6,19 +6,21 @@ import { type TestAgent, TrackerWorld } from "../fixtures/tracker-world.js";
 
 const pass = (agent: TestAgent, startup = false) => agent.tracker.updateAvailableResource({ startup });
 
-const contextOf = (instanceUuid: string, migrationId: number, newResources: readonly AssignedResource[] = []) => ({
-  instanceUuid,
-  migrationId,
-  oldNumaTopology: null,
-  newNumaTopology: null,
-  oldPciDevices: [],
-  newPciDevices: [],
-  oldResources: [],
-  newResources,
-});
+function contextOf(instanceUuid: string, migrationId: number, newResources: readonly AssignedResource[] = []) {
+  return {
+    instanceUuid,
+    migrationId,
+    oldNumaTopology: null,
+    newNumaTopology: null,
+    oldPciDevices: [],
+    newPciDevices: [],
+    oldResources: [],
+    newResources,
+  };
+}
 
 /** An evacuation of a guest of `h0` on its way to the agent. */
-const arriving = (world: TrackerWorld, agent: TestAgent) => {
+function arriving(world: TrackerWorld, agent: TestAgent) {
   const instance = world.instance({ vmState: "active", taskState: "rebuilding" });
   const [row] = world.store.computeNodes.byHost(agent.host);
   const migration = world.store.migrations.create({
@@ -34,7 +36,7 @@ const arriving = (world: TrackerWorld, agent: TestAgent) => {
     },
   });
   return { instance, migration };
-};
+}
 
 describe("4.4 the steps of one node's pass", () => {
   test("4.4 step 1 what the driver leaves out is named; the node is skipped, the row stays as it was", async () => {

@@ -5,15 +5,16 @@ import { FAKE_NODE, StubHypervisor } from "../fixtures/tracker-driver.js";
 import { type TestAgent, TrackerWorld, USER } from "../fixtures/tracker-world.js";
 
 const pass = (agent: TestAgent) => agent.tracker.updateAvailableResource({ startup: false });
-const paths = (agent: TestAgent) =>
-  agent.http
+function paths(agent: TestAgent) {
+  return agent.http
     .take()
     .map(({ method, path }) => `${method} ${path.replaceAll(agent.nodeUuid, "U").replace(/in:.*/, "in:…")}`);
-const node = (world: TrackerWorld, host: string) => {
+}
+function node(world: TrackerWorld, host: string) {
   const [row] = world.store.computeNodes.byHost(host);
   if (!row) throw new TypeError(`no node of ${host}`);
   return row;
-};
+}
 
 describe("4.3 update_available_resource", () => {
   test("4.3 step 1 a hypervisor that is not ready: the pass is skipped, nothing is concluded", async () => {

@@ -72,8 +72,9 @@ function resolve(from: string, specifier: string): string {
   return specifier.startsWith(".") ? normalize(join(dirname(from), specifier)).replace(/\.js$/, ".ts") : specifier;
 }
 
-const roomOf = (path: string): string =>
-  path.startsWith("drivers/") ? "drivers" : path.split("/").slice(0, 2).join("/");
+function roomOf(path: string): string {
+  return path.startsWith("drivers/") ? "drivers" : path.split("/").slice(0, 2).join("/");
+}
 
 const isIn = (path: string, folder: string): boolean => path === folder || path.startsWith(`${folder}/`);
 

@@ -16,14 +16,15 @@ interface Member {
 }
 
 /** `/** … *\/ name?(…): …;` of the interfaces in a module. */
-const membersOf = (source: string): readonly Member[] =>
-  [...source.matchAll(/^ {2}\/\*\*\n((?: {3}\*.*\n)+?) {3}\*\/\n {2}([a-zA-Z]+)(\??\([\s\S]*?);$/gm)].map(
+function membersOf(source: string): readonly Member[] {
+  return [...source.matchAll(/^ {2}\/\*\*\n((?: {3}\*.*\n)+?) {3}\*\/\n {2}([a-zA-Z]+)(\??\([\s\S]*?);$/gm)].map(
     ([, comment = "", name = "", rest = ""]) => {
       const lines = comment.split("\n").map((line) => line.replace(/^ {3}\* ?/, ""));
       const [text = "", calledBy = ""] = lines.join(" ").split("@calledBy");
       return { name, signature: `${name}${rest}`.replace(/\s+/g, " "), text: plain(text), calledBy: calledBy.trim() };
     },
   );
+}
 
 /** What a driver does to a tree, in the order of the class. */
 const TREE_METHODS: ReadonlySet<string> = new Set([
@@ -41,29 +42,31 @@ const TREE_METHODS: ReadonlySet<string> = new Set([
 ]);
 
 /** `/** … *\/ name(…): … {` of a class. */
-const methodsOf = (source: string): readonly Omit<Member, "calledBy">[] =>
-  [...source.matchAll(/^ {2}\/\*\*((?:(?!\*\/)[\s\S])+?)\*\/\n {2}([a-zA-Z]+)(\([\s\S]*?) \{$/gm)].map(
+function methodsOf(source: string): readonly Omit<Member, "calledBy">[] {
+  return [...source.matchAll(/^ {2}\/\*\*((?:(?!\*\/)[\s\S])+?)\*\/\n {2}([a-zA-Z]+)(\([\s\S]*?) \{$/gm)].map(
     ([, comment = "", name = "", rest = ""]) => ({
       name,
       signature: `${name}${rest}`.replace(/\s+/g, " "),
       text: plain(comment.replace(/\n \* ?|\s+\* /g, " ").replace(/\s+/g, " ")),
     }),
   );
+}
 
-const plain = (text: string): string =>
-  text
+function plain(text: string): string {
+  return text
     .replace(/\{@link (\w+)\}/g, "`$1`")
     .replace(/@throws \{(\w+)\}(?=\.|$)/g, "Throws `$1`")
     .replace(/@throws \{(\w+)\}/g, "Throws `$1`:")
     .replace(/(Throws `\w+`):(?= *(?:$|Throws|\n))/g, "$1.")
     .replace(/@throws /g, "Throws ")
     .trim();
+}
 
 const minutes = (milliseconds: number): string => `${milliseconds / 60_000} min`;
 
 const isMethod = (name: string): name is DriverMethod => Object.hasOwn(DRIVER_METHODS, name);
 
-const referenceOf = (members: readonly Member[], tree: readonly Omit<Member, "calledBy">[]): string => {
+function referenceOf(members: readonly Member[], tree: readonly Omit<Member, "calledBy">[]): string {
   const methods = members.filter(({ name }) => isMethod(name));
   const row = ({ name, calledBy }: Member) => {
     const rule = isMethod(name) ? DRIVER_METHODS[name] : undefined;
@@ -124,7 +127,7 @@ const referenceOf = (members: readonly Member[], tree: readonly Omit<Member, "ca
     ...CONTRACT_CASES.map(({ section, code, rule }) => `| ${section} | \`${code}\` | ${rule} |`),
     "",
   ].join("\n");
-};
+}
 
 test("docs/driver-reference.md says what the contract says", async () => {
   const sources = await Promise.all(

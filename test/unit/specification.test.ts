@@ -43,8 +43,11 @@ async function rows(): Promise<readonly Row[]> {
     }));
 }
 
-const paths = (cell: string, folder: string): readonly string[] =>
-  [...cell.matchAll(/`([^`]+)`/g)].map(([, path = ""]) => (path.startsWith("drivers/") ? path : join(folder, path)));
+function paths(cell: string, folder: string): readonly string[] {
+  return [...cell.matchAll(/`([^`]+)`/g)].map(([, path = ""]) =>
+    path.startsWith("drivers/") ? path : join(folder, path),
+  );
+}
 
 /** Every text of the tests that begins as a title with a row does, with `rows 1, 2` written out. */
 async function titles(): Promise<readonly string[]> {
@@ -60,13 +63,14 @@ async function titles(): Promise<readonly string[]> {
 
 const LISTS = /(\d\.\d+) (rows|steps|duties) (\d+(?:-\d+)?(?:, \d+(?:-\d+)?(?![\d.]))*)/g;
 
-const written = (title: string): string =>
-  title.replace(LISTS, (_, section, unit, list) => idsIn(`${section} ${unit} ${list}`).join(", "));
+function written(title: string): string {
+  return title.replace(LISTS, (_, section, unit, list) => idsIn(`${section} ${unit} ${list}`).join(", "));
+}
 
-const named = (id: string, all: readonly string[]): boolean => {
+function named(id: string, all: readonly string[]): boolean {
   const pattern = new RegExp(`(^|[\\s(,])${id.replaceAll(".", "\\.")}(?![\\w.]*\\d|[a-z])`);
   return all.some((title) => pattern.test(title));
-};
+}
 
 describe(PAGES, () => {
   it("names files that exist", async () => {

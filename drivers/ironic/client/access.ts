@@ -19,10 +19,10 @@ export interface IronicAccess {
 const EARLY = 60_000;
 
 /** By `[ironic] auth_type`. @throws {InvalidConfiguration} naming the option that is missing. */
-export const createAccess = (
+export function createAccess(
   doors: { readonly http: HttpClient; readonly clock: Clock },
   config: IronicConfig,
-): IronicAccess => {
+): IronicAccess {
   switch (config.authType) {
     case "password":
       return new KeystoneAccess(doors, config);
@@ -33,12 +33,12 @@ export const createAccess = (
     default:
       return fixed(config, {});
   }
-};
+}
 
-const fixed = (config: IronicConfig, headers: Admission["headers"]): IronicAccess => {
+function fixed(config: IronicConfig, headers: Admission["headers"]): IronicAccess {
   const admission = { endpoint: withoutVersion(needed(config, "endpointOverride")), headers };
   return { admission: async () => admission, renew: () => false };
-};
+}
 
 const OPTION_NAMES = {
   endpointOverride: "endpoint_override",
@@ -48,13 +48,13 @@ const OPTION_NAMES = {
   projectName: "project_name",
 } as const;
 
-const needed = (config: IronicConfig, name: keyof typeof OPTION_NAMES): string => {
+function needed(config: IronicConfig, name: keyof typeof OPTION_NAMES): string {
   const value = config[name];
   if (value !== null && value !== "") return value;
   throw new InvalidConfiguration(
     `[ironic] ${OPTION_NAMES[name]} is unset, but auth_type = ${config.authType ?? "none"} needs it`,
   );
-};
+}
 
 const withoutVersion = (url: string): string => url.replace(/\/+$/, "").replace(/\/v1$/, "");
 

@@ -18,7 +18,7 @@ export const atLeast = (version: string, wanted: string): boolean => minor(versi
  * The version to speak, from what `GET /` says.
  * @throws {InvalidConfiguration} there is none that both know, or one without the option that needs it.
  */
-export const chooseVersion = (root: unknown, needs: { readonly shard: boolean }): string => {
+export function chooseVersion(root: unknown, needs: { readonly shard: boolean }): string {
   const { oldest, newest } = offered(root);
   const chosen = atLeast(NEWEST, newest) ? newest : NEWEST;
   if (!atLeast(chosen, OLDEST) || !atLeast(chosen, oldest)) {
@@ -32,9 +32,9 @@ export const chooseVersion = (root: unknown, needs: { readonly shard: boolean })
     );
   }
   return chosen;
-};
+}
 
-const offered = (root: unknown): { readonly oldest: string; readonly newest: string } => {
+function offered(root: unknown): { readonly oldest: string; readonly newest: string } {
   const candidates = isRecord(root)
     ? [root.default_version, ...(Array.isArray(root.versions) ? (root.versions as unknown[]) : [])]
     : [];
@@ -44,4 +44,4 @@ const offered = (root: unknown): { readonly oldest: string; readonly newest: str
     if (typeof oldest === "string" && typeof newest === "string") return { oldest, newest };
   }
   throw new IronicError("malformed", 200, "what answers GET / is no Ironic: it names no range of API versions of v1");
-};
+}

@@ -2,10 +2,10 @@ import type { IronicConfig } from "../config.js";
 import { IronicError, isRecord } from "./ironic-error.js";
 
 /** From the body of a token: when it ends, and where the bare-metal service is. @throws {IronicError} */
-export const catalogEndpoint = (
+export function catalogEndpoint(
   body: string,
   { endpointOverride, regionName, validInterfaces }: IronicConfig,
-): { readonly endpoint: string; readonly expiresAt: number } => {
+): { readonly endpoint: string; readonly expiresAt: number } {
   const token = tokenIn(body);
   const expiresAt = Date.parse(String(token.expires_at));
   if (Number.isNaN(expiresAt)) throw unusable(`the token ends at ${String(token.expires_at)}, which is no time`);
@@ -22,9 +22,9 @@ export const catalogEndpoint = (
     `the catalog has no baremetal endpoint with interface ${validInterfaces.join(" or ")}` +
       `${regionName === null ? "" : ` in region ${regionName}`}; register one, or set endpoint_override in [ironic]`,
   );
-};
+}
 
-const tokenIn = (body: string): Readonly<Record<string, unknown>> => {
+function tokenIn(body: string): Readonly<Record<string, unknown>> {
   try {
     const parsed: unknown = JSON.parse(body);
     if (isRecord(parsed) && isRecord(parsed.token)) return parsed.token;
@@ -32,9 +32,10 @@ const tokenIn = (body: string): Readonly<Record<string, unknown>> => {
     // Told below.
   }
   throw unusable("there is no token in it");
-};
+}
 
 const records = (value: unknown) => (Array.isArray(value) ? (value as unknown[]).filter(isRecord) : []);
 
-const unusable = (what: string): IronicError =>
-  new IronicError("malformed", 201, `Identity's answer cannot be used: ${what}`);
+function unusable(what: string): IronicError {
+  return new IronicError("malformed", 201, `Identity's answer cannot be used: ${what}`);
+}

@@ -130,11 +130,11 @@ export class HttpIronicApi implements IronicApi {
 
 const nodePath = (uuid: string): string => `/v1/nodes/${uuid}`;
 
-const textsOf = (body: unknown, list: string, key: string): readonly string[] => {
+function textsOf(body: unknown, list: string, key: string): readonly string[] {
   const items = isRecord(body) ? body[list] : undefined;
   if (!Array.isArray(items)) return [];
   return (items as unknown[]).flatMap((item) => {
     const text = isRecord(item) ? item[key] : undefined;
     return typeof text === "string" ? [text] : [];
   });
-};
+}

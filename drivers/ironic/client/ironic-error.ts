@@ -35,16 +35,17 @@ export class IronicError extends VirtError {
 }
 
 /** `error` is Ironic's, with one of these meanings. */
-export const means = (error: unknown, ...meanings: readonly IronicMeaning[]): error is IronicError =>
-  error instanceof IronicError && meanings.includes(error.meaning);
+export function means(error: unknown, ...meanings: readonly IronicMeaning[]): error is IronicError {
+  return error instanceof IronicError && meanings.includes(error.meaning);
+}
 
-export const errorOfAnswer = (method: string, url: string, status: number, body: string): IronicError => {
+export function errorOfAnswer(method: string, url: string, status: number, body: string): IronicError {
   const text = faultText(body);
   return new IronicError(meaningOf(status, text), status, `Ironic answered ${method} ${url} with ${status}: ${text}`);
-};
+}
 
 /** `{"error_message": "<JSON text>"}`: parsed twice; the text is faultstring, or description for 406. */
-export const faultText = (body: string): string => {
+export function faultText(body: string): string {
   const outer = parsed(body);
   const message = isRecord(outer) ? (outer.error_message ?? outer.error) : undefined;
   const inner = typeof message === "string" ? (parsed(message) ?? message) : message;
@@ -53,9 +54,9 @@ export const faultText = (body: string): string => {
     if (typeof text === "string") return text;
   }
   return typeof inner === "string" ? inner : body.slice(0, 200);
-};
+}
 
-const meaningOf = (status: number, text: string): IronicMeaning => {
+function meaningOf(status: number, text: string): IronicMeaning {
   switch (status) {
     case 404:
       return "not-found";
@@ -77,22 +78,23 @@ const meaningOf = (status: number, text: string): IronicMeaning => {
     default:
       return "other";
   }
-};
+}
 
-const conflictMeaning = (text: string): IronicMeaning => {
+function conflictMeaning(text: string): IronicMeaning {
   if (text.includes("is locked by host")) return "locked";
   if (text.includes("while a state transition is in progress")) return "transition";
   if (text.includes("is already associated with")) return "instance-elsewhere";
   return text.includes("is associated with instance") ? "associated" : "other";
-};
+}
 
-const parsed = (text: string): unknown => {
+function parsed(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {
     return undefined;
   }
-};
+}
 
-export const isRecord = (value: unknown): value is Readonly<Record<string, unknown>> =>
-  typeof value === "object" && value !== null && !Array.isArray(value);
+export function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}

@@ -29,7 +29,7 @@ export interface NodeProperties {
 }
 
 /** @throws {IronicError} `malformed` */
-export const readNode = (value: unknown, where: string): IronicNode => {
+export function readNode(value: unknown, where: string): IronicNode {
   if (!isRecord(value)) throw malformed(where, "a node was expected");
   const { uuid, maintenance, traits } = value;
   if (typeof uuid !== "string" || uuid === "") throw malformed(where, "a node has no uuid");
@@ -51,9 +51,9 @@ export const readNode = (value: unknown, where: string): IronicNode => {
     traits: Array.isArray(traits) ? traits.filter((trait) => typeof trait === "string") : [],
     properties: readProperties(value.properties),
   };
-};
+}
 
-const readProperties = (value: unknown): NodeProperties => {
+function readProperties(value: unknown): NodeProperties {
   const given = isRecord(value) ? value : {};
   const { capabilities } = given;
   return {
@@ -65,9 +65,10 @@ const readProperties = (value: unknown): NodeProperties => {
           .join(",")
       : text(capabilities),
   };
-};
+}
 
 const text = (value: unknown): string | null => (typeof value === "string" ? value : null);
 
-export const malformed = (where: string, what: string): IronicError =>
-  new IronicError("malformed", 200, `Ironic's answer to ${where} makes no sense: ${what}`);
+export function malformed(where: string, what: string): IronicError {
+  return new IronicError("malformed", 200, `Ironic's answer to ${where} makes no sense: ${what}`);
+}

@@ -33,30 +33,34 @@ const READS: ReadonlySet<ConductorMethod> = new Set<ConductorMethod>([
   "placement_access",
 ]);
 
-const refuse = async (what: string): Promise<never> => {
+async function refuse(what: string): Promise<never> {
   throw new DryRunViolation(what);
-};
+}
 
 /** A session that reads: no lease is taken, no row is written, nobody is asked to do anything. */
-export const readOnlySession = (session: HostSession): HostSession => ({
-  host: session.host,
-  leaseHeld: false,
-  leaseEpoch: null,
-  leaseLost: new Promise(() => {}),
-  call: (method, params, options) => (READS.has(method) ? session.call(method, params, options) : refuse(method)),
-  callAgent: (_host, method) => refuse(method),
-  castAgent: (_host, method) => refuse(method),
-  acquireLease: () => refuse("taking the host's lease"),
-  serve: () => refuse("serving requests"),
-  stopServing: () => session.stopServing(),
-  close: () => session.close(),
-});
+export function readOnlySession(session: HostSession): HostSession {
+  return {
+    host: session.host,
+    leaseHeld: false,
+    leaseEpoch: null,
+    leaseLost: new Promise(() => {}),
+    call: (method, params, options) => (READS.has(method) ? session.call(method, params, options) : refuse(method)),
+    callAgent: (_host, method) => refuse(method),
+    castAgent: (_host, method) => refuse(method),
+    acquireLease: () => refuse("taking the host's lease"),
+    serve: () => refuse("serving requests"),
+    stopServing: () => session.stopServing(),
+    close: () => session.close(),
+  };
+}
 
 /** HTTP that reads, for drivers whose hypervisor is a service. */
-export const readOnlyHttp = (http: HttpClient): HttpClient => ({
-  request: (request) =>
-    request.method === "GET" || request.method === "HEAD" || request.method === "OPTIONS"
-      ? http.request(request)
-      : refuse(`${request.method} ${request.url}`),
-  close: () => http.close(),
-});
+export function readOnlyHttp(http: HttpClient): HttpClient {
+  return {
+    request: (request) =>
+      request.method === "GET" || request.method === "HEAD" || request.method === "OPTIONS"
+        ? http.request(request)
+        : refuse(`${request.method} ${request.url}`),
+    close: () => http.close(),
+  };
+}

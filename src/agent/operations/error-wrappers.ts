@@ -62,11 +62,13 @@ interface EventOutcome {
   readonly traceback?: string;
 }
 
-const failureOf = (error: unknown): EventOutcome => ({
-  result: "Error",
-  details: messageOf(error),
-  ...(error instanceof Error && error.stack ? { traceback: error.stack } : {}),
-});
+function failureOf(error: unknown): EventOutcome {
+  return {
+    result: "Error",
+    details: messageOf(error),
+    ...(error instanceof Error && error.stack ? { traceback: error.stack } : {}),
+  };
+}
 
 /** An exception other than UnexpectedTaskState sets the task state to null, if it still is the request's. */
 export async function revertingTaskState<T>(
@@ -119,14 +121,15 @@ export async function erroringOut<T>(
 }
 
 /** Fault recorded, task state reverted, event closed: how most operations on a running instance are wrapped. */
-export const operation = <T>(
+export function operation<T>(
   context: AgentContext,
   options: { readonly instanceUuid: string; readonly event: string; readonly requestId: string },
   body: () => Promise<T>,
-): Promise<T> =>
-  withActionEvent(context, options, () =>
+): Promise<T> {
+  return withActionEvent(context, options, () =>
     recordingFault(context, options.instanceUuid, () => revertingTaskState(context, options, body)),
   );
+}
 
 export async function addFault(context: AgentContext, instanceUuid: string, error: unknown): Promise<void> {
   await attempt(context, instanceUuid, "record the fault", () =>
@@ -141,18 +144,21 @@ export async function addFault(context: AgentContext, instanceUuid: string, erro
 }
 
 /** Without the host's lease another agent may be acting for the instance. */
-export const isLeaseLost = (error: unknown): boolean =>
-  error instanceof HostLeaseLost || error instanceof HostEpochOutdated;
+export function isLeaseLost(error: unknown): boolean {
+  return error instanceof HostLeaseLost || error instanceof HostEpochOutdated;
+}
 
 /**
  * Whether what was done must be left as it is, as after a crash: the lease is lost, or the conductor did not answer and
  * may have written that the guest is wanted.
  */
-export const mustNotUndo = (error: unknown): boolean =>
-  isLeaseLost(error) || error instanceof MessagingTimeout || error instanceof ConductorUnreachable;
+export function mustNotUndo(error: unknown): boolean {
+  return isLeaseLost(error) || error instanceof MessagingTimeout || error instanceof ConductorUnreachable;
+}
 
-export const messageOf = (error: unknown): string =>
-  error instanceof Error ? error.message || error.name : String(error);
+export function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message || error.name : String(error);
+}
 
 async function write(context: AgentContext, uuid: string, ofRequest: string, changes: InstanceChanges): Promise<void> {
   await attempt(context, uuid, "write the state after the error", async () => {

@@ -78,14 +78,16 @@ export async function evacuationRefused(
   if (kind !== "ended") await evacuationFailed(parts, request, notBegun(move), error);
 }
 
-const notBegun = ({ instance, migration }: Move): EvacuationProgress => ({
-  instance,
-  migration,
-  claim: null,
-  phase: "claiming",
-  diskReused: false,
-  spawned: false,
-});
+function notBegun({ instance, migration }: Move): EvacuationProgress {
+  return {
+    instance,
+    migration,
+    claim: null,
+    phase: "claiming",
+    diskReused: false,
+    spawned: false,
+  };
+}
 
 /**
  * Row 4: whether the guest can be made here, and whether its disk is here already.
@@ -144,8 +146,9 @@ async function spawn(
   });
 }
 
-const staysStopped = ({ targetStopped }: RebuildOptions, { vmState }: Instance): boolean =>
-  vmState === "stopped" || (targetStopped && vmState !== "error");
+function staysStopped({ targetStopped }: RebuildOptions, { vmState }: Instance): boolean {
+  return vmState === "stopped" || (targetStopped && vmState !== "error");
+}
 
 /** Row 6; host and state first, then the status, in one write (spec V28). */
 async function finish(parts: OperationParts, request: RebuildOptions, progress: EvacuationProgress): Promise<void> {

@@ -22,8 +22,10 @@ export function imageMeta(instance: Instance, imageRef = instance.imageRef): Ima
 /** Volumes are out of scope: local disks only. */
 export const LOCAL_DISKS: BlockDeviceInfo = Object.freeze({ rootDeviceName: "/dev/vda", blockDeviceMapping: [] });
 
-export const destroyOptions = (destroyDisks: boolean): DestroyOptions => ({
-  network: [],
-  blockDevices: LOCAL_DISKS,
-  destroyDisks,
-});
+export function destroyOptions(destroyDisks: boolean): DestroyOptions {
+  return {
+    network: [],
+    blockDevices: LOCAL_DISKS,
+    destroyDisks,
+  };
+}

@@ -200,10 +200,13 @@ async function stripOnce(parts: AllocationParts, move: Move, half: Half, context
 }
 
 /** The destination notes the new flavor first of all; one that died before that has left what it was to claim. */
-const knowsNewFlavor = ({ instance, migration }: Move): boolean =>
-  migration.migrationType !== "resize" ||
-  instance.newFlavor !== null ||
-  instance.instanceTypeId !== migration.oldInstanceTypeId;
+function knowsNewFlavor({ instance, migration }: Move): boolean {
+  return (
+    migration.migrationType !== "resize" ||
+    instance.newFlavor !== null ||
+    instance.instanceTypeId !== migration.oldInstanceTypeId
+  );
+}
 
 /** What a single record holds beyond the need; null: nothing, or it does not cover the need. */
 function surplus(allocations: Allocations, provider: string, need: Resources): Resources | null {

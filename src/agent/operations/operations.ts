@@ -36,8 +36,9 @@ import { type UnshelveRequest, unshelveInstance, unshelveRefused } from "./state
 
 type WithUuid = Pick<Instance, "uuid">;
 
-export const createOperations = (context: AgentContext, tracker: ResourceTracker, faults?: StepFaults): Operations =>
-  new InstanceOperations({ context, tracker, ...(faults ? { faults } : {}) });
+export function createOperations(context: AgentContext, tracker: ResourceTracker, faults?: StepFaults): Operations {
+  return new InstanceOperations({ context, tracker, ...(faults ? { faults } : {}) });
+}
 
 /** Runs the flows of spec 6: one at a time for an instance, `max_concurrent_builds` builds at a time in all. */
 export class InstanceOperations implements Operations {

@@ -72,20 +72,24 @@ export const REBOOT_INSTANCE = stepList<RebootProgress>("reboot_instance", {
 });
 
 /** @throws what the driver throws, UnexpectedTaskState */
-export const startInstance = (parts: OperationParts, instance: Instance, requestId: string): Promise<void> =>
-  run(START_INSTANCE, { parts, instance }, requestId);
+export function startInstance(parts: OperationParts, instance: Instance, requestId: string): Promise<void> {
+  return run(START_INSTANCE, { parts, instance }, requestId);
+}
 
 /** @throws what the driver throws, UnexpectedTaskState */
-export const stopInstance = (parts: OperationParts, instance: Instance, requestId: string): Promise<void> =>
-  run(STOP_INSTANCE, { parts, instance }, requestId);
+export function stopInstance(parts: OperationParts, instance: Instance, requestId: string): Promise<void> {
+  return run(STOP_INSTANCE, { parts, instance }, requestId);
+}
 
 /** @throws what the driver throws, UnexpectedTaskState */
-export const rebootInstance = (
+export function rebootInstance(
   parts: OperationParts,
   instance: Instance,
   type: "SOFT" | "HARD",
   requestId: string,
-): Promise<void> => run(REBOOT_INSTANCE, { parts, instance, type }, requestId);
+): Promise<void> {
+  return run(REBOOT_INSTANCE, { parts, instance, type }, requestId);
+}
 
 async function run<P extends PowerProgress>(list: StepList<P>, progress: P, requestId: string): Promise<void> {
   const { parts, instance } = progress;

@@ -14,8 +14,9 @@ export interface StepList<P> {
   readonly steps: Readonly<Record<string, Step<P>>>;
 }
 
-export const stepList = <P>(operation: string, steps: Readonly<Record<string, Step<P>>>): StepList<P> =>
-  Object.freeze({ operation, names: Object.freeze(Object.keys(steps)), steps });
+export function stepList<P>(operation: string, steps: Readonly<Record<string, Step<P>>>): StepList<P> {
+  return Object.freeze({ operation, names: Object.freeze(Object.keys(steps)), steps });
+}
 
 /** The fault point before a step. */
 export const faultPoint = (operation: string, step: string): string => `agent.${operation}.${step}`;

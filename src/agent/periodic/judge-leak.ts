@@ -93,7 +93,10 @@ function isUnsure({ host, instance, moves, guestIsHere }: LeakFacts): boolean {
 }
 
 /** Its destination is not recorded where it ended before its claim. */
-const isOnOneHost = ({ migrationType, sourceCompute, destCompute }: Migration, host: string): boolean =>
-  (migrationType === "resize" || migrationType === "migration") &&
-  sourceCompute === host &&
-  (destCompute === null || destCompute === host);
+function isOnOneHost({ migrationType, sourceCompute, destCompute }: Migration, host: string): boolean {
+  return (
+    (migrationType === "resize" || migrationType === "migration") &&
+    sourceCompute === host &&
+    (destCompute === null || destCompute === host)
+  );
+}

@@ -214,8 +214,9 @@ function sum(left: Resources, right: Resources): Resources {
 
 const one = async <T>(rows: Promise<readonly T[]>): Promise<T | null> => (await rows)[0] ?? null;
 
-const without = ({ providers }: Tree, held: Allocations): Allocations =>
-  Object.fromEntries(Object.entries(held).filter(([uuid]) => !providers.has(uuid)));
+function without({ providers }: Tree, held: Allocations): Allocations {
+  return Object.fromEntries(Object.entries(held).filter(([uuid]) => !providers.has(uuid)));
+}
 
 /** Null: not on one provider alone, so that it cannot be told where there is too much. */
 function trimmed({ instance }: LeakFacts, held: Allocations): Allocations | null {

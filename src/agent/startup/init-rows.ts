@@ -69,29 +69,31 @@ const CHANGES: Readonly<Partial<Record<TaskState, StateChangeName>>> = {
   "soft-deleting": "softDelete",
   restoring: "restore",
 };
-const changeOf = ({ taskState }: Instance): StateChangeName | undefined =>
-  taskState === null ? undefined : CHANGES[taskState];
+function changeOf({ taskState }: Instance): StateChangeName | undefined {
+  return taskState === null ? undefined : CHANGES[taskState];
+}
 
 const ERROR = { vmState: "error", taskState: null } as const;
 const toError: InitAction = { kind: "save", changes: ERROR };
 const clearTask: InitAction = { kind: "save", changes: { taskState: null } };
-const taskIn = ({ instance }: InitFacts, tasks: readonly TaskState[]): boolean =>
-  instance.taskState !== null && tasks.includes(instance.taskState);
+function taskIn({ instance }: InitFacts, tasks: readonly TaskState[]): boolean {
+  return instance.taskState !== null && tasks.includes(instance.taskState);
+}
 
-const retriesReboot = (facts: InitFacts): boolean => {
+function retriesReboot(facts: InitFacts): boolean {
   const { instance, power } = facts;
   return (
     (instance.taskState === "reboot_pending" && instance.vmState === "active") ||
     (instance.taskState === "reboot_pending_hard" && HARD_REBOOT_STATES.includes(instance.vmState)) ||
     (taskIn(facts, STARTED_REBOOT_TASKS) && power !== POWER_STATES.running)
   );
-};
+}
 
-const rebootAgain = (facts: InitFacts): InitAction => {
+function rebootAgain(facts: InitFacts): InitAction {
   const soft = taskIn(facts, SOFT_REBOOT_TASKS);
   const type = facts.power === POWER_STATES.running && soft ? "SOFT" : "HARD";
   return { kind: "reboot", type, pendingHard: soft && type === "HARD" };
-};
+}
 
 /** Spec 2.6, from top to bottom. */
 export const INIT_ROWS: readonly InitRow[] = [

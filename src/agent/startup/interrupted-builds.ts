@@ -60,8 +60,9 @@ async function endUnshelve(parts: AgentParts, instance: Instance): Promise<void>
 }
 
 /** The offloaded instances that this host was about to unshelve. */
-const isInterrupted = ({ vmState, taskState, host }: Instance): boolean =>
-  vmState === "building" || (host === null && (taskState === "unshelving" || taskState === "spawning"));
+function isInterrupted({ vmState, taskState, host }: Instance): boolean {
+  return vmState === "building" || (host === null && (taskState === "unshelving" || taskState === "spawning"));
+}
 
 async function buildingOn(
   view: AgentView,

@@ -53,13 +53,15 @@ export interface RefusalDetails {
 
 const sentence = ({ found, mend }: RefusalDetails): string => `${found}. To mend it: ${mend}`;
 
-const refusal = (code: RefusalCode, details: RefusalDetails): Refusal => ({
-  code,
-  ...REFUSALS[code],
-  found: details.found,
-  mend: details.mend,
-  records: details.records ?? {},
-});
+function refusal(code: RefusalCode, details: RefusalDetails): Refusal {
+  return {
+    code,
+    ...REFUSALS[code],
+    found: details.found,
+    mend: details.mend,
+    records: details.records ?? {},
+  };
+}
 
 /** The agent's view of itself, of the hypervisor and of the records do not agree: it must not act. */
 export class RefusedConfiguration extends InvalidConfiguration {
@@ -112,7 +114,7 @@ const CODES_BY_ERROR: Readonly<Record<string, { readonly code: RefusalCode; read
 };
 
 /** The refusal that an error of a start stands for; null for any other failure. */
-export const refusalOf = (error: unknown): Refusal | null => {
+export function refusalOf(error: unknown): Refusal | null {
   if (
     error instanceof RefusedConfiguration ||
     error instanceof RefusedNodeConfiguration ||
@@ -126,4 +128,4 @@ export const refusalOf = (error: unknown): Refusal | null => {
   }
   const known = CODES_BY_ERROR[error.name];
   return known ? { ...refusal(known.code, { found: error.message, mend: "" }), untouched: known.untouched } : null;
-};
+}

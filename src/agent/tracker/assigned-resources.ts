@@ -5,8 +5,9 @@ import { AssignedResourceNotFound } from "./errors.js";
 import type { TrackerParts } from "./parts.js";
 import type { TrackedNode } from "./tracked-node.js";
 
-const keyOf = ({ providerUuid, resourceClass, identifier }: AssignedResource): string =>
-  `${providerUuid}/${resourceClass}/${identifier}`;
+function keyOf({ providerUuid, resourceClass, identifier }: AssignedResource): string {
+  return `${providerUuid}/${resourceClass}/${identifier}`;
+}
 
 /**
  * Chooses free discrete resources for the allocations (spec 4.2): for each class that a provider of the node's tree has a

@@ -182,17 +182,19 @@ export async function updateQuietly(parts: TrackerParts, node: TrackedNode): Pro
   }
 }
 
-export const moveContext = (
+export function moveContext(
   instance: Instance,
   migration: Migration,
   newResources: readonly AssignedResource[],
-): MigrationContext => ({
-  instanceUuid: instance.uuid,
-  migrationId: migration.id,
-  oldNumaTopology: null,
-  newNumaTopology: null,
-  oldPciDevices: [],
-  newPciDevices: [],
-  oldResources: [],
-  newResources,
-});
+): MigrationContext {
+  return {
+    instanceUuid: instance.uuid,
+    migrationId: migration.id,
+    oldNumaTopology: null,
+    newNumaTopology: null,
+    oldPciDevices: [],
+    newPciDevices: [],
+    oldResources: [],
+    newResources,
+  };
+}

@@ -79,13 +79,13 @@ async function countOne(
 }
 
 /** Discrete resources of a move on this side; none while the claim has not written its context (bug 1849165). */
-export const contextResources = (
+export function contextResources(
   instance: Instance,
   migration: Migration,
   where: NodeName,
-): readonly AssignedResource[] => {
+): readonly AssignedResource[] {
   const context = instance.migrationContext;
   if (!context) return [];
   const incoming = migration.destCompute === where.host && migration.destNode === where.node;
   return incoming ? context.newResources : context.oldResources;
-};
+}

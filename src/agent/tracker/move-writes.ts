@@ -84,19 +84,20 @@ function recountMove(parts: TrackerParts, node: TrackedNode, { instance, migrati
 }
 
 /** Spec 4.2 `drop_move_claim_at_source`: confirmed, the old flavor's usage and the context gone. */
-export const dropMoveClaimAtSource = (
+export function dropMoveClaimAtSource(
   parts: TrackerParts,
   { instance, migration }: Moved,
   changes: InstanceChanges,
   expectedTaskState: readonly (TaskState | null)[],
-): Promise<Moved> =>
-  saveMove(parts, {
+): Promise<Moved> {
+  return saveMove(parts, {
     instance,
     changes: { ...changes, migrationContext: null },
     expectedTaskState,
     migration,
     migrationChanges: { status: "confirmed" },
   });
+}
 
 /** Spec 4.2 `drop_move_claim_at_dest`: reverted, the new flavor's usage gone, although the instance still is here. */
 export async function dropMoveClaimAtDestination(

@@ -18,8 +18,8 @@ const ROWS: readonly NodeErrorRow[] = [
 const ANYTHING_ELSE: NodeErrorRow = { names: [], startup: "log", periodic: "log" };
 
 /** By the error's name: errors of drivers, Placement and conductor come from different families of classes. */
-export const nodeErrorEffect = (error: unknown, startup: boolean): NodeErrorEffect => {
+export function nodeErrorEffect(error: unknown, startup: boolean): NodeErrorEffect {
   const name = error instanceof Error ? error.name : "";
   const row = ROWS.find(({ names }) => names.includes(name)) ?? ANYTHING_ELSE;
   return startup ? row.startup : row.periodic;
-};
+}

@@ -2,23 +2,25 @@ import type { NovaConfig } from "../../config/nova-config.js";
 import type { TrackerOptions } from "./parts.js";
 
 /** What the tracker reads of nova.conf. */
-export const trackerOptions = ({ defaults, compute, workarounds }: NovaConfig): TrackerOptions => ({
-  cpuAllocationRatio: defaults.cpuAllocationRatio,
-  ramAllocationRatio: defaults.ramAllocationRatio,
-  diskAllocationRatio: defaults.diskAllocationRatio,
-  initialCpuAllocationRatio: defaults.initialCpuAllocationRatio,
-  initialRamAllocationRatio: defaults.initialRamAllocationRatio,
-  initialDiskAllocationRatio: defaults.initialDiskAllocationRatio,
-  reservedHostCpus: defaults.reservedHostCpus,
-  reservedHostMemoryMb: defaults.reservedHostMemoryMb,
-  reservedHostDiskMb: defaults.reservedHostDiskMb,
-  imageTypeExcludeList: compute.imageTypeExcludeList,
-  providerConfigLocation: compute.providerConfigLocation,
-  consecutiveBuildServiceDisableThreshold: compute.consecutiveBuildServiceDisableThreshold,
-  leanTracking: compute.leanTracking,
-  healMovedAllocations: compute.healMovedAllocations,
-  exclusiveNames: !workarounds.upstreamQuirks.has("adopt-foreign-hypervisor"),
-  unguardedNodeDelete: workarounds.upstreamQuirks.has("unguarded-node-delete"),
-  noNodeUndelete: workarounds.upstreamQuirks.has("no-node-undelete"),
-  ignoreErroredEvacuations: workarounds.upstreamQuirks.has("ignore-evacuations-in-error"),
-});
+export function trackerOptions({ defaults, compute, workarounds }: NovaConfig): TrackerOptions {
+  return {
+    cpuAllocationRatio: defaults.cpuAllocationRatio,
+    ramAllocationRatio: defaults.ramAllocationRatio,
+    diskAllocationRatio: defaults.diskAllocationRatio,
+    initialCpuAllocationRatio: defaults.initialCpuAllocationRatio,
+    initialRamAllocationRatio: defaults.initialRamAllocationRatio,
+    initialDiskAllocationRatio: defaults.initialDiskAllocationRatio,
+    reservedHostCpus: defaults.reservedHostCpus,
+    reservedHostMemoryMb: defaults.reservedHostMemoryMb,
+    reservedHostDiskMb: defaults.reservedHostDiskMb,
+    imageTypeExcludeList: compute.imageTypeExcludeList,
+    providerConfigLocation: compute.providerConfigLocation,
+    consecutiveBuildServiceDisableThreshold: compute.consecutiveBuildServiceDisableThreshold,
+    leanTracking: compute.leanTracking,
+    healMovedAllocations: compute.healMovedAllocations,
+    exclusiveNames: !workarounds.upstreamQuirks.has("adopt-foreign-hypervisor"),
+    unguardedNodeDelete: workarounds.upstreamQuirks.has("unguarded-node-delete"),
+    noNodeUndelete: workarounds.upstreamQuirks.has("no-node-undelete"),
+    ignoreErroredEvacuations: workarounds.upstreamQuirks.has("ignore-evacuations-in-error"),
+  };
+}

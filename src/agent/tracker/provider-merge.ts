@@ -68,11 +68,13 @@ export class ProviderMerge {
   }
 }
 
-const idOf = ({ identification }: ProviderConfig): string =>
-  "uuid" in identification ? identification.uuid : identification.name;
+function idOf({ identification }: ProviderConfig): string {
+  return "uuid" in identification ? identification.uuid : identification.name;
+}
 
-const isGeneral = ({ identification }: ProviderConfig): boolean =>
-  "uuid" in identification && identification.uuid === EVERY_COMPUTE_NODE;
+function isGeneral({ identification }: ProviderConfig): boolean {
+  return "uuid" in identification && identification.uuid === EVERY_COMPUTE_NODE;
+}
 
 function merge(tree: ProviderTree, uuid: string, config: ProviderConfig): void {
   const { name, inventory } = tree.data(uuid);
@@ -90,5 +92,6 @@ function merge(tree: ProviderTree, uuid: string, config: ProviderConfig): void {
   tree.addTraits(uuid, ...config.traits, "OWNER_NOVA");
 }
 
-const equalRecords = (found: InventoryRecord, record: InventoryRecord): boolean =>
-  (Object.keys(record) as (keyof InventoryRecord)[]).every((key) => found[key] === record[key]);
+function equalRecords(found: InventoryRecord, record: InventoryRecord): boolean {
+  return (Object.keys(record) as (keyof InventoryRecord)[]).every((key) => found[key] === record[key]);
+}

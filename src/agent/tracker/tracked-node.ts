@@ -72,6 +72,9 @@ export class TrackedNode {
   }
 }
 
-const sameValue = (left: unknown, right: unknown): boolean =>
-  left === right ||
-  (typeof left === "object" && typeof right === "object" && JSON.stringify(left) === JSON.stringify(right));
+function sameValue(left: unknown, right: unknown): boolean {
+  return (
+    left === right ||
+    (typeof left === "object" && typeof right === "object" && JSON.stringify(left) === JSON.stringify(right))
+  );
+}

@@ -16,22 +16,26 @@ export interface HostReservation {
 }
 
 /** Where the count starts (spec 4.5). Whole GiB, rounded up as in the DISK_GB inventory. */
-export const reservedUsage = (reservation: HostReservation): Usage => ({
-  vcpus: reservation.reservedHostCpus,
-  memoryMb: reservation.reservedHostMemoryMb,
-  localGb: Math.ceil(reservation.reservedHostDiskMb / 1024),
-});
+export function reservedUsage(reservation: HostReservation): Usage {
+  return {
+    vcpus: reservation.reservedHostCpus,
+    memoryMb: reservation.reservedHostMemoryMb,
+    localGb: Math.ceil(reservation.reservedHostDiskMb / 1024),
+  };
+}
 
 /** What an instance of this flavor takes (spec 4.5): the same amounts that it holds in Placement. */
-export const flavorUsage = (flavor: Flavor, volumeBacked: boolean): Usage => ({
-  vcpus: flavor.vcpus,
-  memoryMb: flavor.memoryMb,
-  localGb: (volumeBacked ? 0 : flavor.rootGb) + flavor.ephemeralGb + Math.ceil(flavor.swap / 1024),
-});
+export function flavorUsage(flavor: Flavor, volumeBacked: boolean): Usage {
+  return {
+    vcpus: flavor.vcpus,
+    memoryMb: flavor.memoryMb,
+    localGb: (volumeBacked ? 0 : flavor.rootGb) + flavor.ephemeralGb + Math.ceil(flavor.swap / 1024),
+  };
+}
 
 export const isVolumeBacked = (instance: Pick<Instance, "imageRef">): boolean => instance.imageRef === "";
 
-export const sumUsage = (parts: Iterable<Usage>): Usage => {
+export function sumUsage(parts: Iterable<Usage>): Usage {
   let [vcpus, memoryMb, localGb] = [0, 0, 0];
   for (const part of parts) {
     vcpus += part.vcpus;
@@ -39,7 +43,7 @@ export const sumUsage = (parts: Iterable<Usage>): Usage => {
     localGb += part.localGb;
   }
   return { vcpus, memoryMb, localGb };
-};
+}
 
 const RESIZE_TASKS: readonly (TaskState | null)[] = [
   "resize_prep",
@@ -52,36 +56,43 @@ const RESIZE_TASKS: readonly (TaskState | null)[] = [
 ];
 
 /** Spec 4.5 "in a resize state". */
-export const inResizeState = ({ vmState, taskState }: Pick<Instance, "vmState" | "taskState">): boolean =>
-  vmState === "resized" || ((vmState === "active" || vmState === "stopped") && RESIZE_TASKS.includes(taskState));
+export function inResizeState({ vmState, taskState }: Pick<Instance, "vmState" | "taskState">): boolean {
+  return vmState === "resized" || ((vmState === "active" || vmState === "stopped") && RESIZE_TASKS.includes(taskState));
+}
 
 /** Spec 4.5 "live migrating". */
-export const isLiveMigrating = ({ vmState, taskState }: Pick<Instance, "vmState" | "taskState">): boolean =>
-  taskState === "migrating" && (vmState === "active" || vmState === "paused");
+export function isLiveMigrating({ vmState, taskState }: Pick<Instance, "vmState" | "taskState">): boolean {
+  return taskState === "migrating" && (vmState === "active" || vmState === "paused");
+}
 
 /**
  * Whether a migration of the instance is counted at all.
  * @param ignoreErrored quirk `ignore-evacuations-in-error`: upstream misses evacuations of instances in vm_state error
  * until they are finished (spec 4.5 GAP), although their guest is about to run here.
  */
-export const countsMigration = (instance: Instance, migration: Migration, ignoreErrored: boolean): boolean =>
-  inResizeState(instance) ||
-  isLiveMigrating(instance) ||
-  (!ignoreErrored &&
-    migration.migrationType === "evacuation" &&
-    instance.vmState === "error" &&
-    RESIZE_TASKS.includes(instance.taskState));
+export function countsMigration(instance: Instance, migration: Migration, ignoreErrored: boolean): boolean {
+  return (
+    inResizeState(instance) ||
+    isLiveMigrating(instance) ||
+    (!ignoreErrored &&
+      migration.migrationType === "evacuation" &&
+      instance.vmState === "error" &&
+      RESIZE_TASKS.includes(instance.taskState))
+  );
+}
 
 export interface NodeName {
   readonly host: string;
   readonly node: string;
 }
 
-const isIncoming = (migration: Migration, { host, node }: NodeName): boolean =>
-  migration.destCompute === host && migration.destNode === node;
+function isIncoming(migration: Migration, { host, node }: NodeName): boolean {
+  return migration.destCompute === host && migration.destNode === node;
+}
 
-const isOutgoing = (migration: Migration, { host, node }: NodeName): boolean =>
-  migration.sourceCompute === host && migration.sourceNode === node;
+function isOutgoing(migration: Migration, { host, node }: NodeName): boolean {
+  return migration.sourceCompute === host && migration.sourceNode === node;
+}
 
 /** The flavor that a migration adds to a node beside its instances; null: nothing (spec 4.5, second table). */
 export function flavorOfMigration(

@@ -16,11 +16,11 @@ export interface Line {
  * refused stops no other. Each is done or not when the process dies, so it may be run again.
  * @throws {CloudError} Placement does not answer any more, or lets nobody in
  */
-export const applyPlan = async (
+export async function applyPlan(
   placement: ServiceClient,
   { edits }: Plan,
   { undo, onLine = () => undefined }: { readonly undo: boolean; readonly onLine?: (line: Line) => void },
-): Promise<Line[]> => {
+): Promise<Line[]> {
   const lines: Line[] = [];
   for (const edit of undo ? edits.toReversed() : edits) {
     const action = undo ? edit.inverse : edit.action;
@@ -33,4 +33,4 @@ export const applyPlan = async (
     onLine(line);
   }
   return lines;
-};
+}

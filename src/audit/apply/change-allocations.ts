@@ -11,10 +11,7 @@ const CONSUMER_TYPES = 38;
 const WITHOUT_TYPES = 36;
 
 /** Writes what the consumers are to hold, if each still is as the plan assumes. @throws {CloudError} */
-export const changeAllocations = async (
-  placement: ServiceClient,
-  { consumers }: AllocationsAction,
-): Promise<Outcome> => {
+export async function changeAllocations(placement: ServiceClient, { consumers }: AllocationsAction): Promise<Outcome> {
   const found = await Promise.all(consumers.map(({ uuid }) => readConsumer(placement, uuid)));
   if (consumers.every(({ after }, index) => isAt(found[index], after))) return ALREADY;
   for (const [index, change] of consumers.entries()) {
@@ -30,38 +27,38 @@ export const changeAllocations = async (
       ? await placement.request("PUT", `/allocations/${only[0]}`, { version, body: only[1] })
       : await placement.request("POST", "/allocations", { version, body: Object.fromEntries(bodies) });
   return answer.status < 300 ? DONE : refused(`Placement answered ${answer.status}${detail(answer.body)}`);
-};
+}
 
-const changedSince = (
+function changedSince(
   { uuid, generation, before }: ConsumerChange,
   found: ConsumerRecord | undefined,
-): string | undefined => {
+): string | undefined {
   const is = found?.generation ?? null;
   if (is !== generation) {
     return `consumer ${uuid} has changed since: its generation was to be ${generation ?? "none"}, it is ${is ?? "none"}`;
   }
   return isAt(found, before) ? undefined : `consumer ${uuid} does not hold what the plan assumes`;
-};
+}
 
-const isAt = (found: ConsumerRecord | undefined, state: ConsumerState): boolean => {
+function isAt(found: ConsumerRecord | undefined, state: ConsumerState): boolean {
   if (!found || !isDeepStrictEqual(found.held, state.allocations)) return false;
   if (Object.keys(state.allocations).length === 0) return true;
   const sameType = found.type === null || state.consumer_type === null || found.type === state.consumer_type;
   return found.projectId === state.project_id && found.userId === state.user_id && sameType;
-};
+}
 
 const isTyped = ({ consumer_type }: ConsumerState): boolean => consumer_type !== null && consumer_type !== "unknown";
 
 /** Undefined: no microversion writes both consumers with a type and consumers without. */
-const versionFor = (placement: ServiceClient, consumers: readonly ConsumerChange[]): number | undefined => {
+function versionFor(placement: ServiceClient, consumers: readonly ConsumerChange[]): number | undefined {
   const kept = consumers.map(({ after }) => after).filter(({ allocations }) => Object.keys(allocations).length > 0);
   const typed = kept.filter(isTyped).length;
   if (typed === 0 || placement.version < CONSUMER_TYPES) return Math.min(placement.version, WITHOUT_TYPES);
   return typed === kept.length ? placement.version : undefined;
-};
+}
 
 /** Placement wants owner and type even for a consumer that will hold nothing. */
-const bodyOf = ({ generation, before, after }: ConsumerChange, found: ConsumerRecord | undefined, version: number) => {
+function bodyOf({ generation, before, after }: ConsumerChange, found: ConsumerRecord | undefined, version: number) {
   const named = Object.keys(after.allocations).length > 0 ? after : before;
   return {
     allocations: Object.fromEntries(
@@ -72,4 +69,4 @@ const bodyOf = ({ generation, before, after }: ConsumerChange, found: ConsumerRe
     consumer_generation: generation,
     ...(version < CONSUMER_TYPES ? {} : { consumer_type: isTyped(named) ? named.consumer_type : "INSTANCE" }),
   };
-};
+}

@@ -8,7 +8,7 @@ import { ALREADY, DONE, type Outcome, refused } from "./outcome.js";
 import { readInventories } from "./provider-parts.js";
 
 /** Does one thing to a provider, if it still is as the plan assumes. @throws {CloudError} */
-export const changeProvider = async (placement: ServiceClient, action: ProviderAction): Promise<Outcome> => {
+export async function changeProvider(placement: ServiceClient, action: ProviderAction): Promise<Outcome> {
   if (action.kind === "create-provider") return createProvider(placement, action.provider);
   const uuid = action.kind === "delete-provider" ? action.provider.uuid : action.uuid;
   const path = `/resource_providers/${uuid}`;
@@ -31,14 +31,15 @@ export const changeProvider = async (placement: ServiceClient, action: ProviderA
       return newerThan(uuid, action.generation, generation) ?? write(placement, "PUT", `${path}/inventories`, body);
     }
   }
-};
+}
 
-const newerThan = (uuid: string, assumed: number | null, is: number): Outcome | undefined =>
-  assumed === null || assumed === is
+function newerThan(uuid: string, assumed: number | null, is: number): Outcome | undefined {
+  return assumed === null || assumed === is
     ? undefined
     : refused(`provider ${uuid} has changed since: its generation was to be ${assumed}, it is ${is}`);
+}
 
-const write = async (placement: ServiceClient, method: HttpMethod, path: string, body?: unknown): Promise<Outcome> => {
+async function write(placement: ServiceClient, method: HttpMethod, path: string, body?: unknown): Promise<Outcome> {
   const answer = await placement.request(method, path, body === undefined ? {} : { body });
   return answer.status < 300 ? DONE : refused(`Placement answered ${answer.status}${detail(answer.body)}`);
-};
+}

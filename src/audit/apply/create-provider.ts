@@ -6,7 +6,7 @@ import { ALREADY, DONE, type Outcome, refused } from "./outcome.js";
 import { readDetails, readInventories } from "./provider-parts.js";
 
 /** Makes a provider with all that it had; one that was made halfway is completed. @throws {CloudError} */
-export const createProvider = async (placement: ServiceClient, provider: ProviderState): Promise<Outcome> => {
+export async function createProvider(placement: ServiceClient, provider: ProviderState): Promise<Outcome> {
   const { uuid, name, parent } = provider;
   const found = await placement.find(`/resource_providers/${uuid}`);
   if (found) {
@@ -19,10 +19,10 @@ export const createProvider = async (placement: ServiceClient, provider: Provide
   }
   const filled = await fill(placement, provider);
   return filled.state === "already" && !found ? DONE : filled;
-};
+}
 
 /** Adds what is missing; what is there and differs is somebody else's. */
-const fill = async (placement: ServiceClient, provider: ProviderState): Promise<Outcome> => {
+async function fill(placement: ServiceClient, provider: ProviderState): Promise<Outcome> {
   const { uuid, inventories, traits, aggregates } = provider;
   const [stock, details] = await Promise.all([readInventories(placement, uuid), readDetails(placement, uuid)]);
   const parts = [
@@ -40,4 +40,4 @@ const fill = async (placement: ServiceClient, provider: ProviderState): Promise<
     if (answer.status >= 300) return refused(`Placement answered ${answer.status}${detail(answer.body)}`);
   }
   return missing.length === 0 ? ALREADY : DONE;
-};
+}

@@ -5,14 +5,15 @@ import { asArray, asString } from "../read/fields.js";
 import { inventoriesIn } from "../read/read-placement.js";
 
 /** @throws {CloudError} */
-export const readInventories = async (placement: ServiceClient, uuid: string): Promise<Inventories> =>
-  inventoriesIn(await placement.get(`/resource_providers/${uuid}/inventories`));
+export async function readInventories(placement: ServiceClient, uuid: string): Promise<Inventories> {
+  return inventoriesIn(await placement.get(`/resource_providers/${uuid}/inventories`));
+}
 
 /** Sorted. @throws {CloudError} */
-export const readDetails = async (placement: ServiceClient, uuid: string): Promise<ProviderDetails> => {
+export async function readDetails(placement: ServiceClient, uuid: string): Promise<ProviderDetails> {
   const [{ traits }, { aggregates }] = await Promise.all([
     placement.get(`/resource_providers/${uuid}/traits`),
     placement.get(`/resource_providers/${uuid}/aggregates`),
   ]);
   return { traits: asArray(traits).map(asString).toSorted(), aggregates: asArray(aggregates).map(asString).toSorted() };
-};
+}

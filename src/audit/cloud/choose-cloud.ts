@@ -26,16 +26,16 @@ const NO_CLOUD =
  * say; otherwise the local cluster.
  * @throws {CloudConfigInvalid}
  */
-export const chooseCloud = async (files: Files, choice: CloudChoice): Promise<CloudConfig> => {
+export async function chooseCloud(files: Files, choice: CloudChoice): Promise<CloudConfig> {
   const config = readCloudConfig(await chooseSettings(files, choice));
   return {
     ...config,
     ...(choice.region === undefined ? {} : { region: choice.region }),
     ...(choice.interface === undefined ? {} : { interface: choice.interface }),
   };
-};
+}
 
-const chooseSettings = async (files: Files, choice: CloudChoice): Promise<Settings> => {
+async function chooseSettings(files: Files, choice: CloudChoice): Promise<Settings> {
   const { environment, cwd, home, local } = choice;
   const variable = (name: string): string | undefined => environment[name] || undefined;
   if (choice.cloud === undefined && local.asked === true) return localSettings(files, local);
@@ -53,13 +53,13 @@ const chooseSettings = async (files: Files, choice: CloudChoice): Promise<Settin
     };
   }
   return localSettings(files, local);
-};
+}
 
-const localSettings = async (files: Files, { file, cloud, asked }: CloudChoice["local"]): Promise<Settings> => {
+async function localSettings(files: Files, { file, cloud, asked }: CloudChoice["local"]): Promise<Settings> {
   if ((await files.readIfPresent(file)) !== undefined) return readCloudsFile(files, [file], cloud);
   throw new CloudConfigInvalid(
     asked === true ? `${file}: there is no local cluster; start one with "compute-cluster up"` : NO_CLOUD,
   );
-};
+}
 
 const variableOf = (key: string): string => `OS_${key.toUpperCase()}`;

@@ -4,11 +4,9 @@ import { CloudConfigInvalid } from "./errors.js";
 import type { Settings } from "./settings.js";
 
 /** Where OpenStack's clients look, in this order. @param home of the person, if there is one */
-export const searchPath = (cwd: string, home: string | undefined): readonly string[] => [
-  cwd,
-  ...(home === undefined ? [] : [`${home}/.config/openstack`]),
-  "/etc/openstack",
-];
+export function searchPath(cwd: string, home: string | undefined): readonly string[] {
+  return [cwd, ...(home === undefined ? [] : [`${home}/.config/openstack`]), "/etc/openstack"];
+}
 
 /** One parsed file, and where in it things are. */
 interface Parsed {
@@ -22,11 +20,11 @@ interface Parsed {
  * @param name absent: the only cloud of the file
  * @throws {CloudConfigInvalid}
  */
-export const readCloudsFile = async (
+export async function readCloudsFile(
   files: Files,
   paths: readonly string[],
   name: string | undefined,
-): Promise<Settings> => {
+): Promise<Settings> {
   const main = await firstPresent(files, paths);
   if (main === undefined) {
     throw new CloudConfigInvalid(`no clouds.yaml was found; looked for ${paths.join(", ")}`);
@@ -49,7 +47,7 @@ export const readCloudsFile = async (
     get: (key) => values.get(key)?.value,
     place: (key) => values.get(key)?.place ?? `${path}:${line} (cloud ${wanted})`,
   };
-};
+}
 
 interface Setting {
   readonly value: string;
@@ -58,15 +56,15 @@ interface Setting {
 
 const securePath = (path: string): string => path.replace(/clouds(\.ya?ml)$/, "secure$1");
 
-const firstPresent = async (files: Files, paths: readonly string[]): Promise<Parsed | undefined> => {
+async function firstPresent(files: Files, paths: readonly string[]): Promise<Parsed | undefined> {
   for (const path of paths) {
     const text = await files.readIfPresent(path);
     if (text !== undefined) return parse(path, text);
   }
   return undefined;
-};
+}
 
-const parse = (path: string, text: string): Parsed => {
+function parse(path: string, text: string): Parsed {
   const lines = new LineCounter();
   // Without excerpts: the line in question may hold a password.
   const document = parseDocument(text, { lineCounter: lines, prettyErrors: false });
@@ -75,15 +73,15 @@ const parse = (path: string, text: string): Parsed => {
   if (error) throw new CloudConfigInvalid(`${path}:${lineOf(error.pos[0])}: not YAML (${error.code})`);
   const clouds: unknown = isMap(document.contents) ? document.contents.get("clouds") : undefined;
   return { path, clouds: isMap(clouds) ? (clouds as YAMLMap) : undefined, lineOf };
-};
+}
 
-const settingsOf = (parsed: Parsed | undefined, name: string): ReadonlyMap<string, Setting> => {
+function settingsOf(parsed: Parsed | undefined, name: string): ReadonlyMap<string, Setting> {
   const pair = parsed?.clouds?.items.find(({ key }) => String(key) === name);
   return parsed && pair ? settingsIn(parsed, pair) : new Map();
-};
+}
 
 /** Scalars of the cloud and of its `auth`, by key. */
-const settingsIn = (parsed: Parsed, pair: Pair): ReadonlyMap<string, Setting> => {
+function settingsIn(parsed: Parsed, pair: Pair): ReadonlyMap<string, Setting> {
   const { path, lineOf } = parsed;
   if (!isMap(pair.value)) {
     throw new CloudConfigInvalid(`${path}:${lineOf(rangeOf(pair))}: expected settings of cloud ${String(pair.key)}`);
@@ -106,24 +104,24 @@ const settingsIn = (parsed: Parsed, pair: Pair): ReadonlyMap<string, Setting> =>
     }
   }
   return found;
-};
+}
 
 /** As it is written, so that a password of digits keeps its zeros. */
-const scalar = ({ value }: Pair): string | undefined => {
+function scalar({ value }: Pair): string | undefined {
   if (typeof value !== "object" || value === null || !("value" in value)) return undefined;
   const source = "source" in value && typeof value.source === "string" ? value.source : undefined;
   const content: unknown = value.value;
   if (content === null || typeof content === "object") return undefined;
   return typeof content === "string" ? content : (source ?? String(content));
-};
+}
 
-const rangeOf = ({ key }: Pair): number | undefined => {
+function rangeOf({ key }: Pair): number | undefined {
   const range = typeof key === "object" && key !== null && "range" in key ? key.range : undefined;
   return Array.isArray(range) && typeof range[0] === "number" ? range[0] : undefined;
-};
+}
 
 /** What would otherwise be ignored, and change what is asked or trusted. */
-const refuseUnsupported = (values: ReadonlyMap<string, Setting>, place: string): void => {
+function refuseUnsupported(values: ReadonlyMap<string, Setting>, place: string): void {
   if (values.has("profile") && !values.has("auth_url")) {
     throw new CloudConfigInvalid(`${place}: profiles are not supported; put auth_url below auth`);
   }
@@ -133,4 +131,4 @@ const refuseUnsupported = (values: ReadonlyMap<string, Setting>, place: string):
       `${verify.place}: verify: false is not supported; name the certificate authority's file in NODE_EXTRA_CA_CERTS`,
     );
   }
-};
+}

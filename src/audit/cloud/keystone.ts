@@ -16,7 +16,7 @@ export interface Login {
 const SERVICES = ["compute", "placement"] as const satisfies readonly ServiceType[];
 
 /** Identity v3. @throws {CloudError} */
-export const logIn = async (http: HttpClient, config: CloudConfig): Promise<Login> => {
+export async function logIn(http: HttpClient, config: CloudConfig): Promise<Login> {
   const url = tokensUrl(config.authUrl);
   const answer = await reachable(
     http.request({
@@ -39,7 +39,7 @@ export const logIn = async (http: HttpClient, config: CloudConfig): Promise<Logi
     throw new UnexpectedAnswer(`Identity at ${url} answered ${answer.status} where 201 with a token was expected`);
   }
   return { token, endpoints: endpointsIn(answer.body, config, url) };
-};
+}
 
 const REFUSED: Readonly<Record<Credentials["kind"], string>> = {
   password: "refused the user or the password (401); check username, password, the project and the domains",
@@ -48,11 +48,13 @@ const REFUSED: Readonly<Record<Credentials["kind"], string>> = {
     "refused the application credential (401); check its id and secret, and whether it has expired",
 };
 
-const tokenRequest = ({ credentials, scope }: CloudConfig): unknown => ({
-  auth: { identity: identityOf(credentials), ...(scope ? { scope: scopeOf(scope) } : {}) },
-});
+function tokenRequest({ credentials, scope }: CloudConfig): unknown {
+  return {
+    auth: { identity: identityOf(credentials), ...(scope ? { scope: scopeOf(scope) } : {}) },
+  };
+}
 
-const identityOf = (credentials: Credentials): unknown => {
+function identityOf(credentials: Credentials): unknown {
   switch (credentials.kind) {
     case "password":
       return { methods: ["password"], password: { user: { ...credentials.user, password: credentials.password } } };
@@ -63,15 +65,15 @@ const identityOf = (credentials: Credentials): unknown => {
       return { methods: [kind], [kind]: shown };
     }
   }
-};
+}
 
-const scopeOf = (scope: Scope): unknown => {
+function scopeOf(scope: Scope): unknown {
   if (scope.kind === "system") return { system: { all: true } };
   const { kind, ...shown } = scope;
   return kind === "domain" ? shown : { project: shown };
-};
+}
 
-const endpointsIn = (body: string, config: CloudConfig, url: string): Login["endpoints"] => {
+function endpointsIn(body: string, config: CloudConfig, url: string): Login["endpoints"] {
   try {
     const { catalog } = asRecord(asRecord(parseJson(body)).token);
     const [compute, placement] = SERVICES.map((service) => endpointOf(catalog, service, config));
@@ -80,9 +82,9 @@ const endpointsIn = (body: string, config: CloudConfig, url: string): Login["end
     if (error instanceof EndpointNotFound) throw error;
     throw new UnexpectedAnswer(`Identity at ${url} answered no token that can be read`, { cause: error });
   }
-};
+}
 
-const endpointOf = (catalog: unknown, service: ServiceType, config: CloudConfig): string => {
+function endpointOf(catalog: unknown, service: ServiceType, config: CloudConfig): string {
   const given = config.endpoints[service];
   if (given !== undefined) return withoutTrailingSlash(given);
   if (catalog === undefined && config.credentials.kind !== "application_credential" && config.scope === undefined) {
@@ -100,4 +102,4 @@ const endpointOf = (catalog: unknown, service: ServiceType, config: CloudConfig)
       `${config.region === undefined ? "" : ` in region ${config.region}`}; it has ${offered.join(", ") || "none"}. ` +
       `Choose with --os-interface and --os-region-name, or set ${service}_endpoint_override`,
   );
-};
+}

@@ -15,17 +15,17 @@ export interface Knows {
 }
 
 /** @throws {UnexpectedAnswer} the service is too old */
-export const negotiate = (service: string, major: number, range: Range, knows: Knows): number => {
+export function negotiate(service: string, major: number, range: Range, knows: Knows): number {
   const agreed = Math.min(range.maximum, knows.most);
   if (agreed >= knows.least && range.minimum <= agreed) return agreed;
   throw new UnexpectedAnswer(
     `${service} offers microversions ${major}.${range.minimum} to ${major}.${range.maximum}; ` +
       `at least ${major}.${knows.least} is needed (${knows.because})`,
   );
-};
+}
 
 /** The minor of `2.79`; undefined: no such text. */
-export const minorOf = (text: unknown): number | undefined => {
+export function minorOf(text: unknown): number | undefined {
   const match = typeof text === "string" ? /^\d+\.(\d+)$/.exec(text) : null;
   return match ? Number(match[1]) : undefined;
-};
+}

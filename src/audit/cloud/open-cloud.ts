@@ -20,7 +20,7 @@ const COMPUTE: Knows = { least: 53, most: 87, because: "uuids of compute nodes" 
 const PLACEMENT: Knows = { least: 28, most: 38, because: "generations of consumers" };
 
 /** Gets a token and agrees on microversions. @throws {CloudError} */
-export const openCloud = async (http: HttpClient, config: CloudConfig): Promise<Cloud> => {
+export async function openCloud(http: HttpClient, config: CloudConfig): Promise<Cloud> {
   const session = new Session(http, config);
   const [compute, placement] = await Promise.all([
     versionOf(session, "compute", 2, COMPUTE),
@@ -31,9 +31,9 @@ export const openCloud = async (http: HttpClient, config: CloudConfig): Promise<
     compute: new ServiceClient("compute", compute, session.send),
     placement: new ServiceClient("placement", placement, session.send),
   };
-};
+}
 
-const versionOf = async (session: Session, service: ServiceType, major: number, knows: Knows): Promise<number> => {
+async function versionOf(session: Session, service: ServiceType, major: number, knows: Knows): Promise<number> {
   const answer = await session.send(service, { method: "GET", path: "/" });
   const range = rangeIn(answer);
   if (!range) {
@@ -42,9 +42,9 @@ const versionOf = async (session: Session, service: ServiceType, major: number, 
     );
   }
   return negotiate(`the ${service} service`, major, range, knows);
-};
+}
 
-const rangeIn = ({ body }: HttpResponse): Range | undefined => {
+function rangeIn({ body }: HttpResponse): Range | undefined {
   try {
     const document = asRecord(parseJson(body));
     const entry = asRecord(document.version ?? asArray(document.versions)[0]);
@@ -53,7 +53,7 @@ const rangeIn = ({ body }: HttpResponse): Range | undefined => {
   } catch {
     return undefined;
   }
-};
+}
 
 /** One token for all requests; another one once a service refuses it. */
 class Session {

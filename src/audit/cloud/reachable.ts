@@ -2,7 +2,7 @@ import { HttpConnectFailure, type HttpResponse, HttpTimeout } from "../../runtim
 import { CloudUnreachable } from "./errors.js";
 
 /** @param whose what was asked, and what to check. @throws {CloudUnreachable} */
-export const reachable = async (answer: Promise<HttpResponse>, whose: string): Promise<HttpResponse> => {
+export async function reachable(answer: Promise<HttpResponse>, whose: string): Promise<HttpResponse> {
   try {
     return await answer;
   } catch (error) {
@@ -11,4 +11,4 @@ export const reachable = async (answer: Promise<HttpResponse>, whose: string): P
     }
     throw error;
   }
-};
+}

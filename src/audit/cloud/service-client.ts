@@ -54,23 +54,23 @@ export class ServiceClient {
   }
 }
 
-const bodyOf = (service: string, path: string, { body }: HttpResponse): Readonly<Record<string, unknown>> => {
+function bodyOf(service: string, path: string, { body }: HttpResponse): Readonly<Record<string, unknown>> {
   try {
     return asRecord(parseJson(body));
   } catch (error) {
     throw new UnexpectedAnswer(`GET ${path} was not answered by a ${service} service`, { cause: error });
   }
-};
+}
 
-export const refusal = (service: ServiceType, method: string, path: string, answer: HttpResponse): CloudRefused => {
+export function refusal(service: ServiceType, method: string, path: string, answer: HttpResponse): CloudRefused {
   const said = `${method} ${path} at the ${service} service answered ${answer.status}${detail(answer.body)}`;
   const advice =
     answer.status === 403 ? "; the credentials lack a role: the audit reads all projects and needs admin" : "";
   return new CloudRefused(answer.status, said + advice);
-};
+}
 
 /** What the service says of it, on one line. */
-export const detail = (body: string): string => {
+export function detail(body: string): string {
   try {
     const record = asRecord(JSON.parse(body));
     const error = asRecord(record.errors === undefined ? Object.values(record)[0] : asArray(record.errors)[0]);
@@ -80,4 +80,4 @@ export const detail = (body: string): string => {
   } catch {
     return "";
   }
-};
+}

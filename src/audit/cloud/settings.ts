@@ -20,7 +20,7 @@ const KINDS: Readonly<Record<string, Credentials["kind"]>> = {
 };
 
 /** @throws {CloudConfigInvalid} */
-export const readCloudConfig = (settings: Settings): CloudConfig => {
+export function readCloudConfig(settings: Settings): CloudConfig {
   const authUrl = required(settings, "auth_url");
   if (!/^https?:\/\/[^\s]+$/.test(authUrl)) {
     throw new CloudConfigInvalid(`${settings.place("auth_url")}: expected http://... or https://..., found ${authUrl}`);
@@ -37,21 +37,21 @@ export const readCloudConfig = (settings: Settings): CloudConfig => {
     ...(region === undefined ? {} : { region }),
     endpoints: { ...override(settings, "compute"), ...override(settings, "placement") },
   };
-};
+}
 
-const override = (settings: Settings, service: ServiceType): CloudConfig["endpoints"] => {
+function override(settings: Settings, service: ServiceType): CloudConfig["endpoints"] {
   const url = settings.get(`${service}_endpoint_override`);
   return url === undefined ? {} : { [service]: url };
-};
+}
 
-const required = (settings: Settings, key: string): string => {
+function required(settings: Settings, key: string): string {
   const value = settings.get(key);
   if (value === undefined || value === "") throw new CloudConfigInvalid(`${settings.place(key)}: ${key} is missing`);
   return value;
-};
+}
 
 /** What `auth_type` says; else what the settings look like. */
-const credentialsKind = (settings: Settings): Credentials["kind"] => {
+function credentialsKind(settings: Settings): Credentials["kind"] {
   const type = settings.get("auth_type");
   if (type !== undefined) {
     const kind = KINDS[type];
@@ -63,9 +63,9 @@ const credentialsKind = (settings: Settings): Credentials["kind"] => {
   }
   if (settings.get("application_credential_secret") !== undefined) return "application_credential";
   return settings.get("token") !== undefined && settings.get("password") === undefined ? "token" : "password";
-};
+}
 
-const readCredentials = (settings: Settings, kind: Credentials["kind"]): Credentials => {
+function readCredentials(settings: Settings, kind: Credentials["kind"]): Credentials {
   if (kind === "token") return { kind, token: required(settings, "token") };
   if (kind === "password") return { kind, user: readUser(settings), password: required(settings, "password") };
   const secret = required(settings, "application_credential_secret");
@@ -79,23 +79,23 @@ const readCredentials = (settings: Settings, kind: Credentials["kind"]): Credent
     );
   }
   return { kind, name, user: readUser(settings), secret };
-};
+}
 
-const readUser = (settings: Settings): UserReference => {
+function readUser(settings: Settings): UserReference {
   const id = settings.get("user_id");
   if (id !== undefined) return { id };
   return { name: required(settings, "username"), domain: readDomain(settings, "user") };
-};
+}
 
 /** OpenStack's clients take the domain `default` where none is named. */
-const readDomain = (settings: Settings, whose: "user" | "project"): DomainReference => {
+function readDomain(settings: Settings, whose: "user" | "project"): DomainReference {
   const id = settings.get(`${whose}_domain_id`);
   const name = settings.get(`${whose}_domain_name`);
   if (id !== undefined) return { id };
   return name === undefined ? { id: settings.get("default_domain") ?? "default" } : { name };
-};
+}
 
-const readScope = (settings: Settings): Scope | undefined => {
+function readScope(settings: Settings): Scope | undefined {
   const system = settings.get("system_scope");
   if (system !== undefined) {
     if (system !== "all") {
@@ -110,4 +110,4 @@ const readScope = (settings: Settings): Scope | undefined => {
   const [domainId, domainName] = [settings.get("domain_id"), settings.get("domain_name")];
   if (domainId !== undefined) return { kind: "domain", domain: { id: domainId } };
   return domainName === undefined ? undefined : { kind: "domain", domain: { name: domainName } };
-};
+}

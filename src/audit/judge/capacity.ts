@@ -2,8 +2,10 @@ import type { Inventory } from "../read/records.js";
 import type { Facts } from "./facts.js";
 
 /** What may be held in all, as Placement counts it (spec 5.4). */
-export const capacity = ({ total, reserved, allocation_ratio }: Inventory): number =>
-  Math.floor((total - reserved) * allocation_ratio);
+export function capacity({ total, reserved, allocation_ratio }: Inventory): number {
+  return Math.floor((total - reserved) * allocation_ratio);
+}
 
-export const usedOf = (facts: Facts, uuid: string, resourceClass: string): number =>
-  facts.holders(uuid).reduce((sum, { held }) => sum + (held[uuid]?.[resourceClass] ?? 0), 0);
+export function usedOf(facts: Facts, uuid: string, resourceClass: string): number {
+  return facts.holders(uuid).reduce((sum, { held }) => sum + (held[uuid]?.[resourceClass] ?? 0), 0);
+}

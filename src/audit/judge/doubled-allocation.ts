@@ -4,8 +4,8 @@ import { reference, serverSubject } from "./subjects.js";
 import type { Whereabouts } from "./whereabouts.js";
 
 /** A server that holds something on its own compute node, and on another one that no move explains. */
-export const doubledAllocations = (facts: Facts, placed: readonly Whereabouts[]): Finding[] =>
-  placed
+export function doubledAllocations(facts: Facts, placed: readonly Whereabouts[]): Finding[] {
+  return placed
     .filter(({ own }) => Object.keys(own).length > 0)
     .flatMap(({ server, root, elsewhere }) =>
       elsewhere
@@ -21,3 +21,4 @@ export const doubledAllocations = (facts: Facts, placed: readonly Whereabouts[])
           left: null,
         })),
     );
+}

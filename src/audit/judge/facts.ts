@@ -139,14 +139,14 @@ export class Facts {
 
 const NONE: ReadonlySet<string> = new Set();
 
-const add = <K, V>(groups: Map<K, Set<V>>, key: K, value: V): void => {
+function add<K, V>(groups: Map<K, Set<V>>, key: K, value: V): void {
   const group = groups.get(key);
   if (group) group.add(value);
   else groups.set(key, new Set([value]));
-};
+}
 
-const append = <K, V>(groups: Map<K, V[]>, key: K, value: V): void => {
+function append<K, V>(groups: Map<K, V[]>, key: K, value: V): void {
   const group = groups.get(key);
   if (group) group.push(value);
   else groups.set(key, [value]);
-};
+}

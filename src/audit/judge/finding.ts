@@ -66,5 +66,6 @@ export type ProviderRemedy =
     };
 
 /** The same finding at another look has the same key. */
-export const keyOf = ({ code, subject, provider }: Finding): string =>
-  [code, subject.uuid, provider?.uuid ?? ""].join(" ");
+export function keyOf({ code, subject, provider }: Finding): string {
+  return [code, subject.uuid, provider?.uuid ?? ""].join(" ");
+}

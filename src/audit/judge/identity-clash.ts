@@ -7,21 +7,21 @@ const HOW_TO_SETTLE =
   "find out which of the two is the host (compute_id in its state_path, my_ip), and mend or delete the other by hand";
 
 /** A compute node and its provider are one thing: same uuid, and the node's name. */
-export const identityClashes = (facts: Facts): Finding[] => [
-  ...misnamed(facts),
-  ...mistaken(facts),
-  ...sameNames(facts),
-];
+export function identityClashes(facts: Facts): Finding[] {
+  return [...misnamed(facts), ...mistaken(facts), ...sameNames(facts)];
+}
 
 /** Roots whose identity is in doubt: nothing that they hold is called orphaned. */
-export const doubtfulRoots = (facts: Facts): ReadonlySet<string> =>
-  new Set(identityClashes(facts).flatMap(({ subject, provider }) => [subject.uuid, provider?.uuid ?? ""]));
+export function doubtfulRoots(facts: Facts): ReadonlySet<string> {
+  return new Set(identityClashes(facts).flatMap(({ subject, provider }) => [subject.uuid, provider?.uuid ?? ""]));
+}
 
-const byName = (facts: Facts): ReadonlyMap<string, string> =>
-  new Map([...facts.snapshot.providers.values()].map(({ name, uuid }) => [name, uuid]));
+function byName(facts: Facts): ReadonlyMap<string, string> {
+  return new Map([...facts.snapshot.providers.values()].map(({ name, uuid }) => [name, uuid]));
+}
 
 /** The node's provider has another name: the host was renamed, or the provider was. */
-const misnamed = (facts: Facts): Finding[] => {
+function misnamed(facts: Facts): Finding[] {
   const names = byName(facts);
   return facts.snapshot.hypervisors.flatMap((node) => {
     const provider = facts.provider(node.uuid);
@@ -36,10 +36,10 @@ const misnamed = (facts: Facts): Finding[] => {
       left: taken === undefined ? null : `the name belongs to provider ${taken}; ${HOW_TO_SETTLE}`,
     };
   });
-};
+}
 
 /** A provider has the node's name and another uuid: the node cannot have a provider of its own. */
-const mistaken = (facts: Facts): Finding[] => {
+function mistaken(facts: Facts): Finding[] {
   const names = byName(facts);
   return facts.snapshot.hypervisors.flatMap((node) => {
     const uuid = names.get(node.name);
@@ -63,10 +63,10 @@ const mistaken = (facts: Facts): Finding[] => {
       left: used === 0 && alone ? null : `provider ${uuid} is in use (${used} consumers); ${HOW_TO_SETTLE}`,
     };
   });
-};
+}
 
 /** Two hosts have a compute node for what seems to be one hypervisor. */
-const sameNames = (facts: Facts): Finding[] => {
+function sameNames(facts: Facts): Finding[] {
   const groups = new Map<string, Hypervisor[]>();
   for (const node of facts.snapshot.hypervisors) groups.set(node.name, [...(groups.get(node.name) ?? []), node]);
   return [...groups.values()]
@@ -81,4 +81,4 @@ const sameNames = (facts: Facts): Finding[] => {
         left: HOW_TO_SETTLE,
       })),
     );
-};
+}

@@ -22,7 +22,7 @@ export interface JudgeOptions {
 }
 
 /** Everything that is wrong with a snapshot, by code. */
-export const judge = (snapshot: Snapshot, { maxShare }: JudgeOptions): Finding[] => {
+export function judge(snapshot: Snapshot, { maxShare }: JudgeOptions): Finding[] {
   const facts = new Facts(snapshot);
   const placed = whereabouts(facts);
   return [
@@ -42,4 +42,4 @@ export const judge = (snapshot: Snapshot, { maxShare }: JudgeOptions): Finding[]
   ].toSorted(
     (one, other) => CODES.indexOf(one.code) - CODES.indexOf(other.code) || keyOf(one).localeCompare(keyOf(other)),
   );
-};
+}

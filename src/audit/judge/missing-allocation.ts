@@ -7,12 +7,14 @@ import { migrationSubject, reference, serverSubject } from "./subjects.js";
 import type { Whereabouts } from "./whereabouts.js";
 
 /** A placed server that holds nothing for it, and an unconfirmed move that no longer holds its source. */
-export const missingAllocations = (facts: Facts, placed: readonly Whereabouts[]): Finding[] => [
-  ...placed.flatMap((where) => missingOwn(facts, where)),
-  ...placed.flatMap((where) => missingSource(facts, where)),
-];
+export function missingAllocations(facts: Facts, placed: readonly Whereabouts[]): Finding[] {
+  return [
+    ...placed.flatMap((where) => missingOwn(facts, where)),
+    ...placed.flatMap((where) => missingSource(facts, where)),
+  ];
+}
 
-const missingOwn = (facts: Facts, { server, root, own, elsewhere, owedBy }: Whereabouts): Finding[] => {
+function missingOwn(facts: Facts, { server, root, own, elsewhere, owedBy }: Whereabouts): Finding[] {
   const explained = elsewhere.every(({ explainedBy }) => explainedBy !== undefined);
   const { amounts } = needOf(server);
   if (Object.keys(own).length > 0 || !explained || owedBy || Object.keys(amounts).length === 0) return [];
@@ -25,10 +27,10 @@ const missingOwn = (facts: Facts, { server, root, own, elsewhere, owedBy }: Wher
       need: placeNeed(facts, server, root),
     }),
   ];
-};
+}
 
 /** Spec 7.7 OA-15: reverting would find no room reserved. */
-const missingSource = (facts: Facts, { server, root, own, elsewhere }: Whereabouts): Finding[] => {
+function missingSource(facts: Facts, { server, root, own, elsewhere }: Whereabouts): Finding[] {
   const move = facts.unconfirmed(server);
   const source = move && facts.sourceOf(move);
   if (!move || move.uuid === null || !source || !facts.provider(source.uuid)) return [];
@@ -45,7 +47,7 @@ const missingSource = (facts: Facts, { server, root, own, elsewhere }: Whereabou
       need: move.type === "migration" ? placeNeed(facts, server, source.uuid) : undefined,
     }),
   ];
-};
+}
 
 interface Missing {
   readonly subject: Subject;
@@ -55,7 +57,7 @@ interface Missing {
   readonly need: Held | undefined;
 }
 
-const finding = (facts: Facts, { subject, server, root, explanation, need }: Missing): Finding => {
+function finding(facts: Facts, { subject, server, root, explanation, need }: Missing): Finding {
   const consumer = subject.uuid;
   const { projectId, userId } = server;
   const remedies: ConsumerRemedy[] =
@@ -75,4 +77,4 @@ const finding = (facts: Facts, { subject, server, root, explanation, need }: Mis
     remedies,
     left: remedies.length > 0 ? null : "what it should hold, and where, cannot be told; set its allocations by hand",
   };
-};
+}

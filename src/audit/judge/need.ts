@@ -10,7 +10,7 @@ export interface Need {
   readonly spareCpus: 0 | 1;
 }
 
-export const needOf = ({ flavor, volumeBacked }: Pick<Server, "flavor" | "volumeBacked">): Need => {
+export function needOf({ flavor, volumeBacked }: Pick<Server, "flavor" | "volumeBacked">): Need {
   const { vcpus, ram: memoryMb, disk: rootGb, ephemeral: ephemeralGb, swap, extraSpecs } = flavor;
   const amounts = flavorResources({ vcpus, memoryMb, rootGb, ephemeralGb, swap, extraSpecs }, { volumeBacked });
   const isolated = extraSpecs["hw:emulator_threads_policy"] === "isolate";
@@ -19,7 +19,7 @@ export const needOf = ({ flavor, volumeBacked }: Pick<Server, "flavor" | "volume
     mixedCpus: extraSpecs["hw:cpu_policy"] === "mixed",
     spareCpus: isolated && amounts.PCPU === undefined ? 1 : 0,
   };
-};
+}
 
 export interface Difference {
   /** `CPUs` where VCPU and PCPU count together. */
@@ -33,7 +33,7 @@ const FLAVORS_OWN = ["VCPU", "PCPU", "MEMORY_MB", "DISK_GB"];
 const CPUS = new Set(["VCPU", "PCPU"]);
 
 /** In what way the sums that are held differ from the need. */
-export const differences = (held: Amounts, need: Need): Difference[] => {
+export function differences(held: Amounts, need: Need): Difference[] {
   const names = new Set([...Object.keys(need.amounts), ...FLAVORS_OWN]);
   // An image may ask for dedicated CPUs, too: then there are PCPUs that the flavor does not speak of.
   const together = need.mixedCpus || need.spareCpus > 0 || (held.PCPU ?? 0) > 0 !== (need.amounts.PCPU ?? 0) > 0;
@@ -48,6 +48,6 @@ export const differences = (held: Amounts, need: Need): Difference[] => {
     found.push({ resourceClass: "CPUs", ...cpus });
   }
   return found;
-};
+}
 
 const cpusOf = (amounts: Amounts): number => (amounts.VCPU ?? 0) + (amounts.PCPU ?? 0);

@@ -2,7 +2,7 @@ import type { Facts } from "./facts.js";
 import type { Finding } from "./finding.js";
 
 /** Compute nodes that Placement does not know: nothing can be scheduled to them, and nothing on them is accounted. */
-export const nodesWithoutProvider = (facts: Facts): Finding[] => {
+export function nodesWithoutProvider(facts: Facts): Finding[] {
   const names = new Set([...facts.snapshot.providers.values()].map(({ name }) => name));
   return facts.snapshot.hypervisors
     .filter(({ uuid, name }) => !facts.provider(uuid) && !names.has(name))
@@ -16,4 +16,4 @@ export const nodesWithoutProvider = (facts: Facts): Finding[] => {
       remedies: [{ kind: "create-provider" as const, uuid, name }],
       left: null,
     }));
-};
+}

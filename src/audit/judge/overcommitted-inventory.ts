@@ -5,8 +5,8 @@ import { refreshed } from "./stale-inventory.js";
 import { providerSubject } from "./subjects.js";
 
 /** Providers of which more is held than they offer: an inventory has shrunk below its use. */
-export const overcommittedInventories = (facts: Facts): Finding[] =>
-  [...facts.snapshot.providers.values()].flatMap((provider) => {
+export function overcommittedInventories(facts: Facts): Finding[] {
+  return [...facts.snapshot.providers.values()].flatMap((provider) => {
     const node = facts.node(provider.uuid);
     const { uuid, inventories } = provider;
     const offered = (node && refreshed(node, provider)) ?? inventories;
@@ -27,3 +27,4 @@ export const overcommittedInventories = (facts: Facts): Finding[] =>
       left: "move servers away, or raise the allocation ratio or lower what is reserved in the host's nova.conf",
     };
   });
+}

@@ -6,7 +6,7 @@ import { needOf } from "./need.js";
  * Which provider of a tree, or of what is shared with it, the server's resources are to be taken from. Undefined: it
  * cannot be told without the scheduler, for a class is offered by several providers or by none.
  */
-export const placeNeed = (facts: Facts, server: Server, root: string): Held | undefined => {
+export function placeNeed(facts: Facts, server: Server, root: string): Held | undefined {
   const { amounts, mixedCpus } = needOf(server);
   if (mixedCpus) return undefined;
   const placed: Record<string, Record<string, number>> = {};
@@ -16,19 +16,22 @@ export const placeNeed = (facts: Facts, server: Server, root: string): Held | un
     placed[uuid] = { ...placed[uuid], [resourceClass]: amount };
   }
   return placed;
-};
+}
 
 /** The one provider that offers the class: the root, else of its tree, else of what is shared with it. */
-export const offering = (facts: Facts, root: string, resourceClass: string): string | undefined => {
+export function offering(facts: Facts, root: string, resourceClass: string): string | undefined {
   const offers = (uuid: string): boolean => resourceClass in (facts.provider(uuid)?.inventories ?? {});
   if (offers(root)) return root;
   const below = [...facts.treeOf(root)].filter(offers);
   const candidates = below.length > 0 ? below : facts.sharersOf(root).filter(offers);
   return candidates.length === 1 ? candidates[0] : undefined;
-};
+}
 
 /** `VCPU 1, MEMORY_MB 512` */
-export const describeAmounts = (amounts: Amounts): string =>
-  Object.entries(amounts)
-    .map(([name, amount]) => `${name} ${amount}`)
-    .join(", ") || "nothing";
+export function describeAmounts(amounts: Amounts): string {
+  return (
+    Object.entries(amounts)
+      .map(([name, amount]) => `${name} ${amount}`)
+      .join(", ") || "nothing"
+  );
+}

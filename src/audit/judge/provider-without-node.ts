@@ -3,7 +3,7 @@ import type { Finding } from "./finding.js";
 import { providerSubject } from "./subjects.js";
 
 /** Root providers that Nova made, or that offer what servers use, and that no compute node answers for. */
-export const providersWithoutNode = (facts: Facts): Finding[] => {
+export function providersWithoutNode(facts: Facts): Finding[] {
   const nodeNames = new Set(facts.snapshot.hypervisors.map(({ name }) => name));
   return [...facts.snapshot.providers.values()]
     .filter(({ uuid, root }) => uuid === root && facts.kindOf(uuid) === "nodeless")
@@ -22,23 +22,23 @@ export const providersWithoutNode = (facts: Facts): Finding[] => {
         left,
       };
     });
-};
+}
 
 /** Signs that the compute node may come back, or has another name by now. */
-const objection = (facts: Facts, name: string): string | null => {
+function objection(facts: Facts, name: string): string | null {
   const { services, servers } = facts.snapshot;
   if (services.some(({ host }) => host === name)) {
     return `host ${name} has a compute service: its agent makes the compute node again; start it, or delete the service`;
   }
   const recorded = [...servers.values()].filter(({ node, host }) => node === name || host === name).length;
   return recorded > 0 ? `${recorded} servers are recorded to be on ${name}; move or delete them first` : null;
-};
+}
 
 /** Placement deletes no provider that has children. */
-const leavesFirst = (facts: Facts, root: string): readonly string[] => {
+function leavesFirst(facts: Facts, root: string): readonly string[] {
   const depth = (uuid: string): number => {
     const parent = facts.provider(uuid)?.parent;
     return parent ? depth(parent) + 1 : 0;
   };
   return [...facts.treeOf(root)].toSorted((a, b) => depth(b) - depth(a) || a.localeCompare(b));
-};
+}

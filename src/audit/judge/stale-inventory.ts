@@ -5,8 +5,8 @@ import type { Finding } from "./finding.js";
 import { providerSubject } from "./subjects.js";
 
 /** Providers whose totals are not those of their compute node: the agent's last write to Placement is missing. */
-export const staleInventories = (facts: Facts): Finding[] =>
-  facts.snapshot.hypervisors.flatMap((node) => {
+export function staleInventories(facts: Facts): Finding[] {
+  return facts.snapshot.hypervisors.flatMap((node) => {
     const provider = facts.provider(node.uuid);
     const fresh = provider && refreshed(node, provider);
     if (!provider || !fresh) return [];
@@ -27,12 +27,13 @@ export const staleInventories = (facts: Facts): Finding[] =>
         : null,
     };
   });
+}
 
 /** The inventories with the compute node's totals; undefined: nothing differs, or it cannot be told. */
-export const refreshed = (
+export function refreshed(
   { totals, type }: Hypervisor,
   { inventories }: Provider,
-): Readonly<Record<string, Inventory>> | undefined => {
+): Readonly<Record<string, Inventory>> | undefined {
   if (totals === null || type === "ironic") return undefined;
   const changed = Object.entries(totals).flatMap(([name, total]) => {
     const inventory = inventories[name];
@@ -43,4 +44,4 @@ export const refreshed = (
     return [[name, { ...inventory, total: expected, max_unit }] as const];
   });
   return changed.length === 0 ? undefined : { ...inventories, ...Object.fromEntries(changed) };
-};
+}

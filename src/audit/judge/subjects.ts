@@ -4,16 +4,20 @@ import type { Reference, Subject } from "./finding.js";
 
 export const serverSubject = ({ id, name }: Server): Subject => ({ kind: "server", uuid: id, name });
 
-export const migrationSubject = (uuid: string, { id, type }: Migration): Subject => ({
-  kind: "migration",
-  uuid,
-  name: `${type} ${id}`,
-});
+export function migrationSubject(uuid: string, { id, type }: Migration): Subject {
+  return {
+    kind: "migration",
+    uuid,
+    name: `${type} ${id}`,
+  };
+}
 
-export const providerSubject = (facts: Facts, uuid: string): Subject => ({
-  kind: "provider",
-  ...reference(facts, uuid),
-});
+export function providerSubject(facts: Facts, uuid: string): Subject {
+  return {
+    kind: "provider",
+    ...reference(facts, uuid),
+  };
+}
 
 export const reference = (facts: Facts, uuid: string): Reference => ({ uuid, name: facts.name(uuid) });
 

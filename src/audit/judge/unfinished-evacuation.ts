@@ -4,8 +4,8 @@ import { reference, serverSubject } from "./subjects.js";
 import type { Whereabouts } from "./whereabouts.js";
 
 /** Servers that were evacuated from a host that has not cleaned up since: they hold its resources still (seed 001). */
-export const unfinishedEvacuations = (facts: Facts, placed: readonly Whereabouts[]): Finding[] =>
-  placed.flatMap(({ server, elsewhere }) =>
+export function unfinishedEvacuations(facts: Facts, placed: readonly Whereabouts[]): Finding[] {
+  return placed.flatMap(({ server, elsewhere }) =>
     elsewhere.flatMap(({ root, providers, explainedBy }) => {
       if (explainedBy?.type !== "evacuation") return [];
       const host = explainedBy.sourceHost;
@@ -24,3 +24,4 @@ export const unfinishedEvacuations = (facts: Facts, placed: readonly Whereabouts
       };
     }),
   );
+}

@@ -8,22 +8,22 @@ import type { Whereabouts } from "./whereabouts.js";
 const STUCK = 300_000;
 
 /** Migrations that have ended and still hold something, and migrations that nothing drives any more. */
-export const unfinishedMigrations = (facts: Facts, placed: readonly Whereabouts[]): Finding[] => {
+export function unfinishedMigrations(facts: Facts, placed: readonly Whereabouts[]): Finding[] {
   const owed = new Map(placed.flatMap(({ server, owedBy }) => (owedBy ? [[owedBy, server] as const] : [])));
   return facts.snapshot.migrations.flatMap((migration) => {
     const server = facts.snapshot.servers.get(migration.server);
     if (server) return [...leaked(facts, migration, server, owed.get(migration)), ...stuck(facts, migration, server)];
     return hasEnded(migration) ? leaked(facts, migration, undefined, undefined) : [];
   });
-};
+}
 
 /** Spec 9.3. @param creditor the server on whose node it holds what the server lacks */
-const leaked = (
+function leaked(
   facts: Facts,
   migration: Migration,
   server: Server | undefined,
   creditor: Server | undefined,
-): Finding[] => {
+): Finding[] {
   const { uuid, id, type, status } = migration;
   const [first] = uuid === null ? [] : Object.keys(facts.heldBy(uuid));
   if (uuid === null || first === undefined || !hasEnded(migration) || (server && !facts.isAtRest(server))) return [];
@@ -42,10 +42,10 @@ const leaked = (
       left: null,
     },
   ];
-};
+}
 
 /** The state of record says that it is under way, and the server says that nothing is. */
-const stuck = (facts: Facts, migration: Migration, server: Server): Finding[] => {
+function stuck(facts: Facts, migration: Migration, server: Server): Finding[] {
   const { id, type, status, changedAt } = migration;
   const rests = server.taskState === null && server.status !== "UNKNOWN" && server.vmState !== "building";
   if (hasEnded(migration) || !rests || facts.unconfirmed(server) === migration) return [];
@@ -61,4 +61,4 @@ const stuck = (facts: Facts, migration: Migration, server: Server): Finding[] =>
       left: `restart nova-compute on ${migration.sourceHost}${migration.destHost === null ? "" : ` and ${migration.destHost}`}, and look again`,
     },
   ];
-};
+}

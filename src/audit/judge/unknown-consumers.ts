@@ -20,7 +20,7 @@ interface Suspect {
 }
 
 /** Consumers on compute nodes that are neither a server nor a migration. @param maxShare 0..1 of a provider's consumers */
-export const unknownConsumers = (facts: Facts, maxShare: number): Finding[] => {
+export function unknownConsumers(facts: Facts, maxShare: number): Finding[] {
   const suspects = findSuspects(facts);
   const crowded = tooMany(facts, suspects, maxShare);
   return suspects.map((suspect) => {
@@ -45,9 +45,9 @@ export const unknownConsumers = (facts: Facts, maxShare: number): Finding[] => {
       left: null,
     };
   });
-};
+}
 
-const findSuspects = (facts: Facts): Suspect[] => {
+function findSuspects(facts: Facts): Suspect[] {
   const { consumers, servers, knowsMigrationConsumers } = facts.snapshot;
   const doubtful = doubtfulRoots(facts);
   const deafCell = [...servers.values()].some(({ status }) => status === "UNKNOWN");
@@ -70,17 +70,18 @@ const findSuspects = (facts: Facts): Suspect[] => {
     }
     return [{ consumer, roots, code: bare ? "baremetal-leftover" : "orphaned-consumer", doubt }];
   });
-};
+}
 
-const isBareMetal = (facts: Facts, root: string): boolean =>
-  facts.node(root)?.type === "ironic" || !("VCPU" in (facts.provider(root)?.inventories ?? {}));
+function isBareMetal(facts: Facts, root: string): boolean {
+  return facts.node(root)?.type === "ironic" || !("VCPU" in (facts.provider(root)?.inventories ?? {}));
+}
 
 /** A database that was restored from an old copy looks like this: many consumers unknown at once. One alone is never many. */
-const tooMany = (
+function tooMany(
   facts: Facts,
   suspects: readonly Suspect[],
   maxShare: number,
-): ((suspect: Suspect) => string | undefined) => {
+): (suspect: Suspect) => string | undefined {
   const percent = (share: number): string => `${Math.round(share * 100)}%`;
   const advice = `more than --max-share ${maxShare}: was the database restored from an old copy? If not, raise it`;
   const all = facts.snapshot.consumers.size;
@@ -96,4 +97,4 @@ const tooMany = (
     }
     return undefined;
   };
-};
+}

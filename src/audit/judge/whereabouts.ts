@@ -24,26 +24,28 @@ export interface Whereabouts {
 }
 
 /** The place of every server that can be judged: at rest, on a compute node that is known and has a provider. */
-export const whereabouts = (facts: Facts): readonly Whereabouts[] =>
-  [...facts.snapshot.servers.values()].flatMap((server) => {
+export function whereabouts(facts: Facts): readonly Whereabouts[] {
+  return [...facts.snapshot.servers.values()].flatMap((server) => {
     const node = facts.nodeOf(server);
     return node && facts.provider(node.uuid) && facts.isAtRest(server) ? [locate(facts, server, node.uuid)] : [];
   });
+}
 
-const locate = (facts: Facts, server: Server, root: string): Whereabouts => {
+function locate(facts: Facts, server: Server, root: string): Whereabouts {
   const held = facts.heldBy(server.id);
   const home = homeOf(facts, root);
   const own = Object.fromEntries(Object.entries(held).filter(([uuid]) => home.has(uuid)));
   const owedBy = Object.keys(own).length === 0 ? creditor(facts, server, home) : undefined;
   return { server, root, own, elsewhere: elsewhere(facts, server, home), ...(owedBy ? { owedBy } : {}) };
-};
+}
 
 /** A tree with what is shared with it. */
-export const homeOf = (facts: Facts, root: string): ReadonlySet<string> =>
-  new Set([...facts.treeOf(root), ...facts.sharersOf(root)]);
+export function homeOf(facts: Facts, root: string): ReadonlySet<string> {
+  return new Set([...facts.treeOf(root), ...facts.sharersOf(root)]);
+}
 
 /** Trees of compute nodes, known or gone, beside the server's home. Providers that are not Nova's are not looked at. */
-export const elsewhere = (facts: Facts, server: Server, home: ReadonlySet<string>): readonly Elsewhere[] => {
+export function elsewhere(facts: Facts, server: Server, home: ReadonlySet<string>): readonly Elsewhere[] {
   const strange = Object.keys(facts.heldBy(server.id)).filter((uuid) => !home.has(uuid));
   const isNovas = (uuid: string) => ["compute", "nodeless"].includes(facts.kindOf(uuid));
   const roots = new Set(strange.filter(isNovas).map((uuid) => facts.rootOf(uuid)));
@@ -53,18 +55,18 @@ export const elsewhere = (facts: Facts, server: Server, home: ReadonlySet<string
     const explainedBy = facts.movesOf(server).find((move) => explains(facts, server, move, root));
     return { root, providers, ...(explainedBy ? { explainedBy } : {}) };
   });
-};
+}
 
 /** The move left its source's half with the server itself: the Pike way until confirmed, an evacuation until cleaned up. */
-const explains = (facts: Facts, server: Server, move: Migration, root: string): boolean => {
+function explains(facts: Facts, server: Server, move: Migration, root: string): boolean {
   const fromThere = facts.node(root) ? facts.sourceOf(move)?.uuid === root : move.sourceNode === facts.name(root);
   const evacuated = move.type === "evacuation" && move.status === "done";
   return fromThere && (evacuated || facts.unconfirmed(server) === move);
-};
+}
 
 /** The ended migration that kept what its server needs at home: a revert or a roll-back that could not give it back. */
-const creditor = (facts: Facts, server: Server, home: ReadonlySet<string>): Migration | undefined =>
-  facts.movesOf(server).find(({ uuid, status }) => {
+function creditor(facts: Facts, server: Server, home: ReadonlySet<string>): Migration | undefined {
+  return facts.movesOf(server).find(({ uuid, status }) => {
     if (uuid === null || status === "finished") return false;
     const held = facts.heldBy(uuid);
     const uuids = Object.keys(held);
@@ -72,12 +74,13 @@ const creditor = (facts: Facts, server: Server, home: ReadonlySet<string>): Migr
       uuids.length > 0 && uuids.every((each) => home.has(each)) && differences(total(held), needOf(server)).length === 0
     );
   });
+}
 
 /** Sums by resource class. */
-export const total = (held: Held): Amounts => {
+export function total(held: Held): Amounts {
   const sums: Record<string, number> = {};
   for (const amounts of Object.values(held)) {
     for (const [name, amount] of Object.entries(amounts)) sums[name] = (sums[name] ?? 0) + amount;
   }
   return sums;
-};
+}

@@ -6,8 +6,8 @@ import { reference, serverSubject } from "./subjects.js";
 import { total, type Whereabouts } from "./whereabouts.js";
 
 /** A server that holds on its own compute node something else than its flavor asks for. */
-export const wrongAmounts = (facts: Facts, placed: readonly Whereabouts[]): Finding[] =>
-  placed.flatMap((where) => {
+export function wrongAmounts(facts: Facts, placed: readonly Whereabouts[]): Finding[] {
+  return placed.flatMap((where) => {
     const { server, root, own } = where;
     if (Object.keys(own).length === 0 || mayBeTwoFlavors(facts, where)) return [];
     const wrong = differences(total(own), needOf(server));
@@ -25,25 +25,26 @@ export const wrongAmounts = (facts: Facts, placed: readonly Whereabouts[]): Find
       left: all ? null : "which provider should serve it cannot be told; set its allocations by hand",
     };
   });
+}
 
 /** A resize on one host, accounted the Pike way: the old flavor, which the API does not tell, is in the sum (6.4). */
-const mayBeTwoFlavors = (facts: Facts, { server, root }: Whereabouts): boolean => {
+function mayBeTwoFlavors(facts: Facts, { server, root }: Whereabouts): boolean {
   const move = facts.unconfirmed(server);
   return (
     move !== undefined &&
     facts.sourceOf(move)?.uuid === root &&
     (move.uuid === null || Object.keys(facts.heldBy(move.uuid)).length === 0)
   );
-};
+}
 
-const remedyOf = (
+function remedyOf(
   facts: Facts,
   { server, root, own }: Whereabouts,
   { resourceClass, needed }: Difference,
-): ConsumerRemedy | undefined => {
+): ConsumerRemedy | undefined {
   const holding = Object.entries(own).filter(([, amounts]) => resourceClass in amounts);
   const [only, more] = holding.map(([uuid]) => uuid);
   const provider = only ?? offering(facts, root, resourceClass);
   if (more !== undefined || provider === undefined) return undefined;
   return { kind: "hold", consumer: server.id, provider, amounts: { [resourceClass]: needed } };
-};
+}

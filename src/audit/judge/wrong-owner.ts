@@ -3,8 +3,8 @@ import type { Finding } from "./finding.js";
 import { migrationSubject, serverSubject } from "./subjects.js";
 
 /** A consumer whose project or user is not its server's: somebody else's quota pays for it. */
-export const wrongOwners = (facts: Facts): Finding[] =>
-  [...facts.snapshot.records.values()].flatMap((record) => {
+export function wrongOwners(facts: Facts): Finding[] {
+  return [...facts.snapshot.records.values()].flatMap((record) => {
     const move = facts.migration(record.uuid);
     const server = facts.snapshot.servers.get(move?.server ?? record.uuid);
     if (!server || server.userId === null || record.generation === null || !facts.isAtRest(server)) return [];
@@ -23,3 +23,4 @@ export const wrongOwners = (facts: Facts): Finding[] =>
       left: null,
     };
   });
+}

@@ -5,12 +5,11 @@ import { reference, serverSubject } from "./subjects.js";
 import { elsewhere, type Whereabouts } from "./whereabouts.js";
 
 /** A server that holds something on another compute node only, or that has no compute node and holds something. */
-export const wrongProviders = (facts: Facts, placed: readonly Whereabouts[]): Finding[] => [
-  ...placed.flatMap((where) => misplaced(facts, where)),
-  ...unplaced(facts),
-];
+export function wrongProviders(facts: Facts, placed: readonly Whereabouts[]): Finding[] {
+  return [...placed.flatMap((where) => misplaced(facts, where)), ...unplaced(facts)];
+}
 
-const misplaced = (facts: Facts, where: Whereabouts): Finding[] => {
+function misplaced(facts: Facts, where: Whereabouts): Finding[] {
   const { server, root, own, owedBy } = where;
   const strange = where.elsewhere.filter(({ explainedBy }) => explainedBy === undefined);
   const [first] = strange;
@@ -36,11 +35,11 @@ const misplaced = (facts: Facts, where: Whereabouts): Finding[] => {
         : `which providers of ${facts.name(root)} should serve it cannot be told; set its allocations by hand`,
     },
   ];
-};
+}
 
 /** Shelved and offloaded, or failed before a host had it: nothing runs, so nothing is used (V14). */
-const unplaced = (facts: Facts): Finding[] =>
-  [...facts.snapshot.servers.values()]
+function unplaced(facts: Facts): Finding[] {
+  return [...facts.snapshot.servers.values()]
     .filter((server) => server.host === null && facts.isAtRest(server))
     .flatMap((server) => {
       const trees = elsewhere(facts, server, new Set());
@@ -55,3 +54,4 @@ const unplaced = (facts: Facts): Finding[] =>
         left: null,
       };
     });
+}

@@ -10,7 +10,7 @@ interface Wish {
 }
 
 /** One edit a consumer, whatever was found about it; consumers that hand something over share one. */
-export const editConsumers = (findings: readonly Finding[], { records }: Snapshot): DraftEdit[] => {
+export function editConsumers(findings: readonly Finding[], { records }: Snapshot): DraftEdit[] {
   const groups = groupWishes(findings);
   return [...new Set(groups.values())].flatMap((wishes) => {
     const consumers = [...new Set(wishes.flatMap(({ remedy }) => consumersOf(remedy)))];
@@ -34,13 +34,14 @@ export const editConsumers = (findings: readonly Finding[], { records }: Snapsho
       inverse: { kind: "allocations" as const, consumers: inverse },
     };
   });
-};
+}
 
-const consumersOf = (remedy: ConsumerRemedy): readonly string[] =>
-  remedy.kind === "take-over" ? [remedy.consumer, remedy.from] : [remedy.consumer];
+function consumersOf(remedy: ConsumerRemedy): readonly string[] {
+  return remedy.kind === "take-over" ? [remedy.consumer, remedy.from] : [remedy.consumer];
+}
 
 /** Wishes by consumer; those that have a consumer in common are one list. */
-const groupWishes = (findings: readonly Finding[]): ReadonlyMap<string, Wish[]> => {
+function groupWishes(findings: readonly Finding[]): ReadonlyMap<string, Wish[]> {
   const groups = new Map<string, Wish[]>();
   for (const finding of findings) {
     for (const remedy of finding.remedies) {
@@ -52,7 +53,7 @@ const groupWishes = (findings: readonly Finding[]): ReadonlyMap<string, Wish[]> 
     }
   }
   return groups;
-};
+}
 
 interface Draft {
   held: Record<string, Amounts>;
@@ -61,7 +62,7 @@ interface Draft {
   type: string | null;
 }
 
-const changesOf = (records: readonly ConsumerRecord[], remedies: readonly ConsumerRemedy[]): ConsumerChange[] => {
+function changesOf(records: readonly ConsumerRecord[], remedies: readonly ConsumerRemedy[]): ConsumerChange[] {
   const drafts = new Map(records.map((record) => [record.uuid, { ...record, held: { ...record.held } } as Draft]));
   // What is handed over comes first: the other wishes are about what the consumer has then.
   const order = ["take-over", "clear", "drop", "hold", "own"];
@@ -75,9 +76,9 @@ const changesOf = (records: readonly ConsumerRecord[], remedies: readonly Consum
     before: stateOf(record),
     after: stateOf(drafts.get(record.uuid) ?? record),
   }));
-};
+}
 
-const edit = (draft: Draft, remedy: ConsumerRemedy, drafts: ReadonlyMap<string, Draft>): void => {
+function edit(draft: Draft, remedy: ConsumerRemedy, drafts: ReadonlyMap<string, Draft>): void {
   switch (remedy.kind) {
     case "take-over": {
       const from = drafts.get(remedy.from);
@@ -105,18 +106,18 @@ const edit = (draft: Draft, remedy: ConsumerRemedy, drafts: ReadonlyMap<string, 
       draft.projectId = remedy.projectId;
       draft.userId = remedy.userId;
   }
-};
+}
 
-const stateOf = ({
+function stateOf({
   held,
   projectId,
   userId,
   type,
-}: Pick<ConsumerRecord, "held" | "projectId" | "userId" | "type">): ConsumerState => {
+}: Pick<ConsumerRecord, "held" | "projectId" | "userId" | "type">): ConsumerState {
   const allocations: Held = held;
   return Object.keys(held).length === 0
     ? { allocations, project_id: null, user_id: null, consumer_type: null }
     : { allocations, project_id: projectId, user_id: userId, consumer_type: type };
-};
+}
 
 const holdsNothing = ({ allocations }: ConsumerState): boolean => Object.keys(allocations).length === 0;

@@ -9,12 +9,12 @@ export interface ProviderDetails {
 }
 
 /** Undefined: the provider is gone by now. @param wipes generations that earlier edits of the plan raise it by */
-export const editProvider = (
+export function editProvider(
   remedy: ProviderRemedy,
   { providers }: Snapshot,
   details: ReadonlyMap<string, ProviderDetails>,
   wipes: ReadonlyMap<string, number>,
-): Pick<Edit, "action" | "inverse"> | undefined => {
+): Pick<Edit, "action" | "inverse"> | undefined {
   const { uuid } = remedy;
   if (remedy.kind === "create-provider") {
     const made: ProviderState = { uuid, name: remedy.name, parent: null, inventories: {}, traits: [], aggregates: [] };
@@ -45,9 +45,11 @@ export const editProvider = (
       };
     }
   }
-};
+}
 
-const stateOf = (
+function stateOf(
   { uuid, name, parent, inventories }: Provider,
   { traits, aggregates }: ProviderDetails = { traits: [], aggregates: [] },
-): ProviderState => ({ uuid, name, parent, inventories, traits, aggregates });
+): ProviderState {
+  return { uuid, name, parent, inventories, traits, aggregates };
+}

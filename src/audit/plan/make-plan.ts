@@ -11,12 +11,12 @@ export interface PlannedAudit {
 }
 
 /** @param details of the providers that are to be deleted, by uuid */
-export const makePlan = (
+export function makePlan(
   cloud: string,
   findings: readonly Finding[],
   snapshot: Snapshot,
   details: ReadonlyMap<string, ProviderDetails>,
-): PlannedAudit => {
+): PlannedAudit {
   const allocations = editConsumers(findings, snapshot);
   const drafts = findings.flatMap((finding) => {
     const remedies = finding.remedies.filter((remedy) => isProviderRemedy(remedy));
@@ -40,9 +40,9 @@ export const makePlan = (
     findings: findings.map((finding) => settle(finding, kept, done)),
     plan: { version: 1, cloud, edits: ordered },
   };
-};
+}
 
-const settle = (finding: Finding, kept: ReadonlySet<Finding>, done: ReadonlySet<string>): Finding => {
+function settle(finding: Finding, kept: ReadonlySet<Finding>, done: ReadonlySet<string>): Finding {
   if (kept.has(finding)) {
     return {
       ...finding,
@@ -52,12 +52,12 @@ const settle = (finding: Finding, kept: ReadonlySet<Finding>, done: ReadonlySet<
   }
   const undone = finding.remedies.some((remedy) => !isProviderRemedy(remedy) && !done.has(remedy.consumer));
   return undone ? { ...finding, remedies: [], left: "its allocations could not be read; look again" } : finding;
-};
+}
 
 const isProviderRemedy = (remedy: ConsumerRemedy | ProviderRemedy): remedy is ProviderRemedy => !("consumer" in remedy);
 
 /** A provider that is to be deleted, and that somebody would hold something of after all other edits. */
-const stillHeld = (remedy: ProviderRemedy, { consumers }: Snapshot, edits: readonly DraftEdit[]): boolean => {
+function stillHeld(remedy: ProviderRemedy, { consumers }: Snapshot, edits: readonly DraftEdit[]): boolean {
   if (remedy.kind !== "delete-provider") return false;
   const after = new Map(
     edits.flatMap(({ action }) =>
@@ -67,10 +67,10 @@ const stillHeld = (remedy: ProviderRemedy, { consumers }: Snapshot, edits: reado
     ),
   );
   return [...consumers.values()].some(({ uuid, held }) => remedy.uuid in (after.get(uuid) ?? held));
-};
+}
 
 /** Writes that leave a consumer with nothing raise the generation of each provider that it had (spec 5.4). */
-const countWipes = (edits: readonly DraftEdit[]): ReadonlyMap<string, number> => {
+function countWipes(edits: readonly DraftEdit[]): ReadonlyMap<string, number> {
   const wipes = new Map<string, number>();
   for (const { action } of edits) {
     if (action.kind !== "allocations") continue;
@@ -80,7 +80,8 @@ const countWipes = (edits: readonly DraftEdit[]): ReadonlyMap<string, number> =>
     }
   }
   return wipes;
-};
+}
 
-const consumersIn = (action: Action): readonly string[] =>
-  action.kind === "allocations" ? action.consumers.map(({ uuid }) => uuid) : [];
+function consumersIn(action: Action): readonly string[] {
+  return action.kind === "allocations" ? action.consumers.map(({ uuid }) => uuid) : [];
+}

@@ -9,11 +9,12 @@ export class PlanUnreadable extends Error {
 }
 
 /** For the owner's eyes only: it names projects and users. Replaces the file as a whole. */
-export const writePlan = (files: Files, path: string, plan: Plan): Promise<void> =>
-  files.write(path, `${JSON.stringify(plan, null, 2)}\n`, { mode: 0o600 });
+export function writePlan(files: Files, path: string, plan: Plan): Promise<void> {
+  return files.write(path, `${JSON.stringify(plan, null, 2)}\n`, { mode: 0o600 });
+}
 
 /** @param cloud that it is to be applied to, as the audit called it @throws {PlanUnreadable} */
-export const readPlan = async (files: Files, path: string, cloud: string): Promise<Plan> => {
+export async function readPlan(files: Files, path: string, cloud: string): Promise<Plan> {
   const text = await files.readIfPresent(path);
   if (text === undefined) throw new PlanUnreadable(`${path}: there is no such file; write one with audit --plan`);
   let value: unknown;
@@ -33,7 +34,8 @@ export const readPlan = async (files: Files, path: string, cloud: string): Promi
     );
   }
   return value;
-};
+}
 
-const describe = (error: ErrorObject | undefined): string =>
-  error ? `${error.instancePath || "the file"} ${error.message ?? "is wrong"}` : "it is wrong";
+function describe(error: ErrorObject | undefined): string {
+  return error ? `${error.instancePath || "the file"} ${error.message ?? "is wrong"}` : "it is wrong";
+}

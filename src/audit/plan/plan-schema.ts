@@ -4,18 +4,22 @@ const OPTIONAL_TEXT = { type: ["string", "null"] } as const;
 const GENERATION = { type: ["integer", "null"] } as const;
 const COUNT = { type: "integer", minimum: 0 } as const;
 
-const object = (properties: Readonly<Record<string, unknown>>) => ({
-  type: "object",
-  properties,
-  required: Object.keys(properties),
-  additionalProperties: false,
-});
+function object(properties: Readonly<Record<string, unknown>>) {
+  return {
+    type: "object",
+    properties,
+    required: Object.keys(properties),
+    additionalProperties: false,
+  };
+}
 
-const mapOf = (value: unknown) => ({
-  type: "object",
-  additionalProperties: value,
-  required: [],
-});
+function mapOf(value: unknown) {
+  return {
+    type: "object",
+    additionalProperties: value,
+    required: [],
+  };
+}
 
 const INVENTORIES = mapOf(
   object({

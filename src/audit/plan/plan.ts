@@ -80,7 +80,7 @@ export interface ProviderState {
 }
 
 /** One line for an operator. */
-export const describeAction = (action: Action): string => {
+export function describeAction(action: Action): string {
   switch (action.kind) {
     case "allocations":
       return action.consumers.map(describeChange).join("; ");
@@ -93,10 +93,10 @@ export const describeAction = (action: Action): string => {
     case "set-inventories":
       return `set inventories of provider ${action.uuid}`;
   }
-};
+}
 
-const describeChange = ({ uuid, before, after }: ConsumerChange): string => {
+function describeChange({ uuid, before, after }: ConsumerChange): string {
   const [had, gets] = [Object.keys(before.allocations).length, Object.keys(after.allocations).length];
   if (gets === 0) return `remove all allocations of ${uuid}`;
   return `${had === 0 ? "create" : "rewrite"} the allocations of ${uuid}`;
-};
+}

@@ -20,7 +20,7 @@ const PAGE = 1000;
 const ATTEMPTS = 4;
 
 /** Every page of a list. @throws {CloudError} */
-export const listAll = async (client: ServiceClient, list: List, onProgress: OnProgress): Promise<Entry[]> => {
+export async function listAll(client: ServiceClient, list: List, onProgress: OnProgress): Promise<Entry[]> {
   for (let attempt = 1; ; attempt += 1) {
     try {
       return await readPages(client, list, onProgress);
@@ -29,9 +29,9 @@ export const listAll = async (client: ServiceClient, list: List, onProgress: OnP
       if (!markerGone || attempt === ATTEMPTS) throw error;
     }
   }
-};
+}
 
-const readPages = async (client: ServiceClient, list: List, onProgress: OnProgress): Promise<Entry[]> => {
+async function readPages(client: ServiceClient, list: List, onProgress: OnProgress): Promise<Entry[]> {
   const { path, key, markerOf, what } = list;
   const found = new Map<string, Entry>();
   let marker: string | undefined;
@@ -47,4 +47,4 @@ const readPages = async (client: ServiceClient, list: List, onProgress: OnProgre
     if (body[`${key}_links`] === undefined || next === undefined || next === marker) return [...found.values()];
     marker = next;
   }
-};
+}

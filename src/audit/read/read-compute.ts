@@ -10,21 +10,21 @@ type Entry = Readonly<Record<string, unknown>>;
 export const MIGRATION_UUIDS = 59;
 
 /** Servers of all projects. Deleted ones are left out. @throws {CloudError} */
-export const readServers = async (compute: ServiceClient, onProgress: OnProgress): Promise<Server[]> => {
+export async function readServers(compute: ServiceClient, onProgress: OnProgress): Promise<Server[]> {
   const list = { path: "/servers/detail?all_tenants=True&deleted=False", key: "servers", what: "servers" };
   const entries = await listAll(compute, { ...list, markerOf: ({ id }) => asString(id) }, onProgress);
   return entries.map(serverOf);
-};
+}
 
 /** One server, soft-deleted ones too, which lists leave out; undefined: there is none. @throws {CloudError} */
-export const findServer = async (compute: ServiceClient, uuid: string): Promise<Server | undefined> => {
+export async function findServer(compute: ServiceClient, uuid: string): Promise<Server | undefined> {
   const body = await compute.find(`/servers/${encodeURIComponent(uuid)}`);
   return body === undefined ? undefined : serverOf(asRecord(body.server));
-};
+}
 
 const HOST = "OS-EXT-SRV-ATTR:host";
 
-const serverOf = (entry: Entry): Server => {
+function serverOf(entry: Entry): Server {
   const status = asString(entry.status);
   // A server in a cell that does not answer has little more than its id (2.69).
   if (status !== "UNKNOWN" && !(HOST in entry)) {
@@ -45,19 +45,21 @@ const serverOf = (entry: Entry): Server => {
     volumeBacked: entry.image === "",
     flavor: flavorOf(status === "UNKNOWN" ? {} : asRecord(entry.flavor)),
   };
-};
+}
 
-const flavorOf = (flavor: Entry): Flavor => ({
-  vcpus: numberOr(flavor.vcpus, 0),
-  ram: numberOr(flavor.ram, 0),
-  disk: numberOr(flavor.disk, 0),
-  ephemeral: numberOr(flavor.ephemeral, 0),
-  swap: numberOr(flavor.swap, 0),
-  extraSpecs: mapRecord(flavor.extra_specs ?? {}, asString),
-});
+function flavorOf(flavor: Entry): Flavor {
+  return {
+    vcpus: numberOr(flavor.vcpus, 0),
+    ram: numberOr(flavor.ram, 0),
+    disk: numberOr(flavor.disk, 0),
+    ephemeral: numberOr(flavor.ephemeral, 0),
+    swap: numberOr(flavor.swap, 0),
+    extraSpecs: mapRecord(flavor.extra_specs ?? {}, asString),
+  };
+}
 
 /** @throws {CloudError} */
-export const readMigrations = async (compute: ServiceClient, onProgress: OnProgress): Promise<Migration[]> => {
+export async function readMigrations(compute: ServiceClient, onProgress: OnProgress): Promise<Migration[]> {
   const list = { path: "/os-migrations", key: "migrations", what: "migrations" };
   const entries =
     compute.version >= MIGRATION_UUIDS
@@ -75,10 +77,10 @@ export const readMigrations = async (compute: ServiceClient, onProgress: OnProgr
     destNode: asStringOrNull(entry.dest_node),
     changedAt: timeOf(entry.updated_at ?? entry.created_at),
   }));
-};
+}
 
 /** @throws {CloudError} */
-export const readHypervisors = async (compute: ServiceClient, onProgress: OnProgress): Promise<Hypervisor[]> => {
+export async function readHypervisors(compute: ServiceClient, onProgress: OnProgress): Promise<Hypervisor[]> {
   const list = { path: "/os-hypervisors/detail", key: "hypervisors", what: "compute nodes" };
   const entries = await listAll(compute, { ...list, markerOf: ({ id }) => asString(id) }, onProgress);
   return entries.map((entry) => ({
@@ -92,10 +94,11 @@ export const readHypervisors = async (compute: ServiceClient, onProgress: OnProg
         ? { VCPU: entry.vcpus, MEMORY_MB: numberOr(entry.memory_mb, 0), DISK_GB: numberOr(entry.local_gb, 0) }
         : null,
   }));
-};
+}
 
 /** @throws {CloudError} */
-export const readServices = async (compute: ServiceClient): Promise<ComputeService[]> =>
-  asArray((await compute.get("/os-services?binary=nova-compute")).services)
+export async function readServices(compute: ServiceClient): Promise<ComputeService[]> {
+  return asArray((await compute.get("/os-services?binary=nova-compute")).services)
     .map(asRecord)
     .map(({ host, state }) => ({ host: asString(host), up: state === "up" }));
+}

@@ -16,11 +16,11 @@ interface Owner {
  * user whose sum of usages is not what its servers hold. With `thorough` all: two servers that have swapped their owners
  * change no sum.
  */
-export const readOwners = async (
+export async function readOwners(
   placement: ServiceClient,
   snapshot: Pick<Snapshot, "servers" | "migrations" | "consumers">,
   { thorough, onProgress }: { readonly thorough: boolean; readonly onProgress: OnProgress },
-): Promise<Map<string, ConsumerRecord>> => {
+): Promise<Map<string, ConsumerRecord>> {
   const { owners, strangers } = groupByOwner(snapshot);
   const records = new Map<string, ConsumerRecord>();
   const read = async (consumers: readonly Consumer[]): Promise<void> => {
@@ -41,9 +41,9 @@ export const readOwners = async (
   });
   await read(checked.flat());
   return records;
-};
+}
 
-const groupByOwner = ({ servers, migrations, consumers }: Pick<Snapshot, "servers" | "migrations" | "consumers">) => {
+function groupByOwner({ servers, migrations, consumers }: Pick<Snapshot, "servers" | "migrations" | "consumers">) {
   const serverOf = new Map(migrations.flatMap(({ uuid, server }) => (uuid === null ? [] : [[uuid, server] as const])));
   const owners = new Map<string, Owner>();
   const strangers: Consumer[] = [];
@@ -59,37 +59,40 @@ const groupByOwner = ({ servers, migrations, consumers }: Pick<Snapshot, "server
     }
   }
   return { owners: [...owners.values()], strangers };
-};
+}
 
 /** Whether Placement's usages of the project and user are the sum of what these consumers hold. */
-const addsUp = async (
+async function addsUp(
   placement: ServiceClient,
   { projectId, userId, consumers }: Owner,
   known: readonly ConsumerRecord[],
-): Promise<boolean> => {
+): Promise<boolean> {
   const query = `project_id=${encodeURIComponent(projectId)}&user_id=${encodeURIComponent(userId)}`;
   const { usages } = await placement.get(`/usages?${query}`);
   const theirs = known.filter((record) => record.projectId === projectId && record.userId === userId);
   const expected = [...consumers, ...theirs].flatMap(({ held }) => Object.values(held));
   return sameSums(sum(expected), sum(amountsIn(asRecord(usages))));
-};
+}
 
 /** By consumer type from 1.38 on, each with a count of consumers. */
-const amountsIn = (usages: Readonly<Record<string, unknown>>): Amounts[] => {
+function amountsIn(usages: Readonly<Record<string, unknown>>): Amounts[] {
   const groups = Object.values(usages).every((value) => typeof value === "number") ? [usages] : Object.values(usages);
   return groups.map((group) => {
     const { consumer_count, ...amounts } = asRecord(group);
     return amounts as Amounts;
   });
-};
+}
 
-const sum = (parts: readonly Amounts[]): Map<string, number> => {
+function sum(parts: readonly Amounts[]): Map<string, number> {
   const sums = new Map<string, number>();
   for (const part of parts) {
     for (const [name, amount] of Object.entries(part)) sums.set(name, (sums.get(name) ?? 0) + amount);
   }
   return sums;
-};
+}
 
-const sameSums = (one: ReadonlyMap<string, number>, other: ReadonlyMap<string, number>): boolean =>
-  [...new Set([...one.keys(), ...other.keys()])].every((name) => (one.get(name) ?? 0) === (other.get(name) ?? 0));
+function sameSums(one: ReadonlyMap<string, number>, other: ReadonlyMap<string, number>): boolean {
+  return [...new Set([...one.keys(), ...other.keys()])].every(
+    (name) => (one.get(name) ?? 0) === (other.get(name) ?? 0),
+  );
+}

@@ -11,7 +11,7 @@ export const CONCURRENCY = 24;
 export type BareProvider = Omit<Provider, "inventories">;
 
 /** All providers: their names and trees, and which are shared by whom. @throws {CloudError} */
-export const listProviders = async (placement: ServiceClient): Promise<Map<string, BareProvider>> => {
+export async function listProviders(placement: ServiceClient): Promise<Map<string, BareProvider>> {
   const [all, sharing, ...novas] = await Promise.all([
     placement.get("/resource_providers"),
     withTrait(placement, "MISC_SHARES_VIA_AGGREGATE"),
@@ -42,34 +42,35 @@ export const listProviders = async (placement: ServiceClient): Promise<Map<strin
         ];
       }),
   );
-};
+}
 
 /** Providers with a trait; none where Placement has never heard of the trait, which it answers with 400. */
-const withTrait = async (placement: ServiceClient, trait: string): Promise<readonly string[]> => {
+async function withTrait(placement: ServiceClient, trait: string): Promise<readonly string[]> {
   try {
     return uuidsIn(await placement.get(`/resource_providers?required=${trait}`));
   } catch (error) {
     if (error instanceof CloudRefused && error.status === 400) return [];
     throw error;
   }
-};
+}
 
-const uuidsIn = (body: unknown): readonly string[] =>
-  asArray(asRecord(body).resource_providers).map((entry) => asString(asRecord(entry).uuid));
+function uuidsIn(body: unknown): readonly string[] {
+  return asArray(asRecord(body).resource_providers).map((entry) => asString(asRecord(entry).uuid));
+}
 
 /** Members of the aggregates that a sharing provider is in. */
-const usersOf = async (placement: ServiceClient, uuid: string): Promise<ReadonlySet<string>> => {
+async function usersOf(placement: ServiceClient, uuid: string): Promise<ReadonlySet<string>> {
   const { aggregates } = await placement.get(`/resource_providers/${uuid}/aggregates`);
   const members = asArray(aggregates).map(asString).join(",");
   if (members === "") return new Set();
   return new Set(uuidsIn(await placement.get(`/resource_providers?member_of=in:${members}`)));
-};
+}
 
 /** What a provider has, and who holds what of it; undefined: it is gone. @throws {CloudError} */
-export const readProvider = async (
+export async function readProvider(
   placement: ServiceClient,
   bare: BareProvider,
-): Promise<{ readonly provider: Provider; readonly consumers: readonly Consumer[] } | undefined> => {
+): Promise<{ readonly provider: Provider; readonly consumers: readonly Consumer[] } | undefined> {
   const [inventories, allocations] = await Promise.all([
     placement.find(`/resource_providers/${bare.uuid}/inventories`),
     placement.find(`/resource_providers/${bare.uuid}/allocations`),
@@ -85,13 +86,14 @@ export const readProvider = async (
     return { uuid, generation: asNumber(consumer_generation), held: { [bare.uuid]: mapRecord(resources, asNumber) } };
   });
   return { provider, consumers };
-};
+}
 
 /** The inventories in an answer of `GET /resource_providers/U/inventories`. */
-export const inventoriesIn = ({ inventories }: Readonly<Record<string, unknown>>): Provider["inventories"] =>
-  mapRecord(inventories, inventoryOf);
+export function inventoriesIn({ inventories }: Readonly<Record<string, unknown>>): Provider["inventories"] {
+  return mapRecord(inventories, inventoryOf);
+}
 
-const inventoryOf = (value: unknown): Inventory => {
+function inventoryOf(value: unknown): Inventory {
   const { total, reserved, min_unit, max_unit, step_size, allocation_ratio } = asRecord(value);
   return {
     total: asNumber(total),
@@ -101,10 +103,10 @@ const inventoryOf = (value: unknown): Inventory => {
     step_size: numberOr(step_size, 1),
     allocation_ratio: numberOr(allocation_ratio, 1),
   };
-};
+}
 
 /** Consumers by uuid: what each holds on one provider put together. */
-export const joinConsumers = (parts: readonly Consumer[]): Map<string, Consumer> => {
+export function joinConsumers(parts: readonly Consumer[]): Map<string, Consumer> {
   const joined = new Map<string, Consumer>();
   for (const part of parts) {
     const known = joined.get(part.uuid);
@@ -113,10 +115,10 @@ export const joinConsumers = (parts: readonly Consumer[]): Map<string, Consumer>
     joined.set(part.uuid, known ? { ...part, generation, held: { ...known.held, ...part.held } } : part);
   }
   return joined;
-};
+}
 
 /** One consumer; `held` is empty and the generation null when Placement does not know it. @throws {CloudError} */
-export const readConsumer = async (placement: ServiceClient, uuid: string): Promise<ConsumerRecord> => {
+export async function readConsumer(placement: ServiceClient, uuid: string): Promise<ConsumerRecord> {
   const body = await placement.get(`/allocations/${encodeURIComponent(uuid)}`);
   const held: Held = mapRecord(body.allocations, (entry) => mapRecord(asRecord(entry).resources, asNumber));
   const generation = body.consumer_generation;
@@ -128,14 +130,14 @@ export const readConsumer = async (placement: ServiceClient, uuid: string): Prom
     userId: asStringOrNull(body.user_id),
     type: asStringOrNull(body.consumer_type),
   };
-};
+}
 
 /** Reads every provider; one that disappears meanwhile is left out. @throws {CloudError} */
-export const readProviders = async (
+export async function readProviders(
   placement: ServiceClient,
   bare: Iterable<BareProvider>,
   onProgress: OnProgress,
-): Promise<{ readonly providers: Map<string, Provider>; readonly consumers: Map<string, Consumer> }> => {
+): Promise<{ readonly providers: Map<string, Provider>; readonly consumers: Map<string, Consumer> }> {
   const all = [...bare];
   let done = 0;
   const read = await mapConcurrently(all, CONCURRENCY, async (each) => {
@@ -149,4 +151,4 @@ export const readProviders = async (
     providers: new Map(found.map(({ provider }) => [provider.uuid, provider])),
     consumers: joinConsumers(found.flatMap(({ consumers }) => consumers)),
   };
-};
+}

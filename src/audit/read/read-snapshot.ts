@@ -13,7 +13,7 @@ export interface ReadOptions {
 }
 
 /** Reads all that is judged: two requests a provider, one a page of everything else. @throws {CloudError} */
-export const readSnapshot = async ({ compute, placement }: Cloud, options: ReadOptions): Promise<Snapshot> => {
+export async function readSnapshot({ compute, placement }: Cloud, options: ReadOptions): Promise<Snapshot> {
   const { onProgress } = options;
   const [servers, migrations, hypervisors, services, held] = await Promise.all([
     readServers(compute, onProgress),
@@ -32,4 +32,4 @@ export const readSnapshot = async ({ compute, placement }: Cloud, options: ReadO
     ...held,
   };
   return { ...read, records: await readOwners(placement, read, options) };
-};
+}

@@ -15,12 +15,12 @@ export interface Suspects {
  * The same snapshot with everything about the suspects read anew, so that what was caught in the middle of a build or a move
  * is seen at another moment. Lists of moves and hosts are read anew as a whole. @throws {CloudError}
  */
-export const lookAgain = async (
+export async function lookAgain(
   { compute, placement }: Cloud,
   first: Snapshot,
   suspects: Suspects,
   { clock, onProgress }: ReadOptions,
-): Promise<Snapshot> => {
+): Promise<Snapshot> {
   const [migrations, hypervisors, services, bare] = await Promise.all([
     readMigrations(compute, onProgress),
     readHypervisors(compute, onProgress),
@@ -56,10 +56,10 @@ export const lookAgain = async (
     ),
     providers: await providersAgain(placement, first, bare, suspects.providers),
   };
-};
+}
 
 /** A server with its migrations, a migration with its server: they are judged together. */
-const withTheirMoves = (consumers: ReadonlySet<string>, migrations: Snapshot["migrations"]): readonly string[] => {
+function withTheirMoves(consumers: ReadonlySet<string>, migrations: Snapshot["migrations"]): readonly string[] {
   const all = new Set(consumers);
   for (const { uuid, server } of migrations) {
     if (uuid === null || !(consumers.has(uuid) || consumers.has(server))) continue;
@@ -67,31 +67,31 @@ const withTheirMoves = (consumers: ReadonlySet<string>, migrations: Snapshot["mi
     all.add(server);
   }
   return [...all];
-};
+}
 
-const replaced = <T>(
+function replaced<T>(
   before: ReadonlyMap<string, T>,
   changes: readonly (readonly [string, T | undefined])[],
-): Map<string, T> => {
+): Map<string, T> {
   const after = new Map(before);
   for (const [key, value] of changes) {
     if (value === undefined) after.delete(key);
     else after.set(key, value);
   }
   return after;
-};
+}
 
 /** Names and trees of all as they are now; inventories of the suspects, and of those that are new. */
-const providersAgain = async (
+async function providersAgain(
   placement: Cloud["placement"],
   first: Snapshot,
   bare: Awaited<ReturnType<typeof listProviders>>,
   suspects: ReadonlySet<string>,
-): Promise<Map<string, Provider>> => {
+): Promise<Map<string, Provider>> {
   const providers = await mapConcurrently([...bare.values()], CONCURRENCY, async (each) => {
     const known = first.providers.get(each.uuid);
     if (known && !suspects.has(each.uuid)) return { ...each, inventories: known.inventories };
     return (await readProvider(placement, each))?.provider;
   });
   return new Map(providers.flatMap((provider) => (provider ? [[provider.uuid, provider] as const] : [])));
-};
+}

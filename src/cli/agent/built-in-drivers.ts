@@ -26,10 +26,11 @@ const PLACE_DEFAULTS: SectionTable = {
 };
 
 /** The options that a driver declares, with the defaults that this program knows better. */
-export const optionsOf = (driver: DriverDefinition): SectionTable =>
-  Object.fromEntries(
+export function optionsOf(driver: DriverDefinition): SectionTable {
+  return Object.fromEntries(
     Object.entries(driverSections(driver)).map(([section, options]) => [
       section,
       { ...options, ...PLACE_DEFAULTS[section] },
     ]),
   );
+}

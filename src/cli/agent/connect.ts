@@ -11,12 +11,12 @@ import { version } from "../ui/version.js";
  * Finds the control plane and connects to it; for as long as it takes. The first failure is told with the ways out, later
  * ones only in the debug log.
  */
-export const connect = async (
+export async function connect(
   config: NovaConfig,
   directory: StateDir,
   runtime: Runtime,
   signal: AbortSignal,
-): Promise<ConductorConnection> => {
+): Promise<ConductorConnection> {
   const { host } = config.defaults;
   let told = false;
   const tell = (reason: string): void => {
@@ -35,20 +35,23 @@ export const connect = async (
     }
   });
   return connection;
-};
+}
 
-const waysOut = (host: string, directory: StateDir): string =>
-  `Start one with "compute-cluster up --hosts 0 --state-dir ${directory.root}", or name another with ` +
-  `"compute-agent --host ${host} --conductor URL". Trying again until it answers; Ctrl-C gives up`;
+function waysOut(host: string, directory: StateDir): string {
+  return (
+    `Start one with "compute-cluster up --hosts 0 --state-dir ${directory.root}", or name another with ` +
+    `"compute-agent --host ${host} --conductor URL". Trying again until it answers; Ctrl-C gives up`
+  );
+}
 
 /** The address and join token; waits until the state directory has them. */
-const locate = async (
+async function locate(
   config: NovaConfig,
   directory: StateDir,
   runtime: Runtime,
   tell: (reason: string) => void,
   signal: AbortSignal,
-): Promise<{ readonly url: string; readonly joinToken: string }> => {
+): Promise<{ readonly url: string; readonly joinToken: string }> {
   const { files, timers, random } = runtime;
   const wait = backOff({ first: 250, most: 5_000, jitter: { random, share: 0.5 } });
   for (let attempt = 1; ; attempt += 1) {
@@ -63,4 +66,4 @@ const locate = async (
     );
     await timers.sleep(wait(attempt), signal);
   }
-};
+}

@@ -17,11 +17,11 @@ export interface TracedCall {
 export const driverTraceFile = (statePath: string): string => join(statePath, "driver-calls.jsonl");
 
 /** Metrics that also write down what the driver was asked to do; the trace begins anew with each agent. */
-export const traceDriver = async (
+export async function traceDriver(
   metrics: AgentMetrics,
   statePath: string,
   { files, clock, logger }: Pick<Runtime, "files" | "clock" | "logger">,
-): Promise<AgentMetrics> => {
+): Promise<AgentMetrics> {
   const file = driverTraceFile(statePath);
   await files.write(file, "");
   let written: Promise<void> = Promise.resolve();
@@ -36,4 +36,4 @@ export const traceDriver = async (
         .catch((error: unknown) => logger.warn("a call of the driver could not be traced", { err: error }));
     },
   };
-};
+}

@@ -12,7 +12,7 @@ import type { AgentCommandOptions } from "./options.js";
 import { reportClient } from "./report-client.js";
 
 /** Prints what start-up would do; exit code 3 when it would refuse. */
-export const printDryRun = async (options: AgentCommandOptions): Promise<number> => {
+export async function printDryRun(options: AgentCommandOptions): Promise<number> {
   const terminal = createTerminal();
   const logger = createNodeLogger({ level: options.debug === true ? "debug" : "warn", format: options.logFormat });
   const runtime = createNodeRuntime({ logger });
@@ -41,9 +41,9 @@ export const printDryRun = async (options: AgentCommandOptions): Promise<number>
     await connection.close();
     await runtime.http.close();
   }
-};
+}
 
-const printReport = (report: DryRunReport, terminal: Terminal): void => {
+function printReport(report: DryRunReport, terminal: Terminal): void {
   const { refusal, lease, guests, allocations, instances, migrations } = report;
   if (lease !== null) {
     const effect =
@@ -87,31 +87,36 @@ const printReport = (report: DryRunReport, terminal: Terminal): void => {
     { title: "Status", value: (row) => (row.from === row.to ? `${row.from} (kept)` : `${row.from} → ${row.to}`) },
     { title: "Because", value: (row) => row.reason },
   ]);
-};
+}
 
-const section = <Row>(
+function section<Row>(
   terminal: Terminal,
   title: string,
   rows: readonly Row[],
   columns: Parameters<typeof renderTable<Row>>[0],
-): void => {
+): void {
   if (rows.length === 0) return;
   terminal.print(`\n${terminal.colors.bold(title)}`);
   terminal.print(renderTable(columns, rows, terminal.columns));
-};
+}
 
-const held = (
+function held(
   allocations: DryRunReport["allocations"][number]["before"],
   names: Readonly<Record<string, string>>,
-): string =>
-  Object.entries(allocations)
-    .map(([provider, { resources }]) => {
-      const amounts = Object.entries(resources).map(([resourceClass, amount]) => `${resourceClass}=${amount}`);
-      return [`${names[provider] ?? provider}:`, ...amounts.map((amount) => `  ${amount}`)].join("\n");
-    })
-    .join("\n") || "nothing";
-
-const change = (action: string | null, changes: object): string =>
-  [...(action === null ? [] : [action]), ...Object.entries(changes).map(([name, value]) => `${name} = ${value}`)].join(
-    "\n",
+): string {
+  return (
+    Object.entries(allocations)
+      .map(([provider, { resources }]) => {
+        const amounts = Object.entries(resources).map(([resourceClass, amount]) => `${resourceClass}=${amount}`);
+        return [`${names[provider] ?? provider}:`, ...amounts.map((amount) => `  ${amount}`)].join("\n");
+      })
+      .join("\n") || "nothing"
   );
+}
+
+function change(action: string | null, changes: object): string {
+  return [
+    ...(action === null ? [] : [action]),
+    ...Object.entries(changes).map(([name, value]) => `${name} = ${value}`),
+  ].join("\n");
+}

@@ -20,7 +20,7 @@ export interface LoadedConfig {
 }
 
 /** Reads every source of options, finds the driver they name, and compiles both their tables. */
-export const loadConfig = async (options: AgentCommandOptions, files: Files): Promise<LoadedConfig> => {
+export async function loadConfig(options: AgentCommandOptions, files: Files): Promise<LoadedConfig> {
   const cwd = process.cwd();
   const directory = stateDir(options.stateDir, cwd);
   const sources = await readConfigSources(files, {
@@ -35,4 +35,4 @@ export const loadConfig = async (options: AgentCommandOptions, files: Files): Pr
   const compiled = compileNovaConfig(sources, place, optionsOf(driver));
   const driverConfig = compiled.section(driver.configSchema?.section ?? driver.name);
   return { compiled, driver, driverConfig, configFiles: sources.files.map(({ path }) => path), directory };
-};
+}

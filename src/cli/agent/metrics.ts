@@ -22,11 +22,11 @@ const NO_OUTLET: MetricsOutlet = {
 };
 
 /** @param port undefined: no metrics; 0: any free port. @throws {AddressInUse} */
-export const openMetrics = async (
+export async function openMetrics(
   port: number | undefined,
   host: string,
   runtime: Pick<Runtime, "servers">,
-): Promise<MetricsOutlet> => {
+): Promise<MetricsOutlet> {
   if (port === undefined) return NO_OUTLET;
   let watched: { readonly connection: ConductorConnection; readonly session: HostSession } | undefined;
   const registry = await createMetricsRegistry({
@@ -42,4 +42,4 @@ export const openMetrics = async (
     },
     close: () => listener.close(0),
   };
-};
+}

@@ -25,8 +25,8 @@ export interface AgentCommandOptions {
   readonly serviceVersion?: number;
 }
 
-export const agentCommand = (action: (options: AgentCommandOptions) => Promise<void>): Command =>
-  new Command("compute-agent")
+export function agentCommand(action: (options: AgentCommandOptions) => Promise<void>): Command {
+  return new Command("compute-agent")
     .description(
       "One compute host, as nova-compute is: proves that the hypervisor is its own, cleans up after evacuations, reports to " +
         "Placement, and builds, deletes and evacuates servers. Guests outlive it.",
@@ -71,6 +71,7 @@ export const agentCommand = (action: (options: AgentCommandOptions) => Promise<v
     .allowExcessArguments(false)
     .exitOverride()
     .action(action);
+}
 
 const EXIT_CODES = `
 For authors of drivers: compute-agent driver --help
@@ -89,8 +90,9 @@ function serviceVersion(text: string): number {
 }
 
 /** What `--release` or `--service-version` says; undefined: what this build is. */
-export const serviceVersionOf = ({ release, serviceVersion: number }: AgentCommandOptions): number | undefined =>
-  release === undefined ? number : RELEASES[release];
+export function serviceVersionOf({ release, serviceVersion: number }: AgentCommandOptions): number | undefined {
+  return release === undefined ? number : RELEASES[release];
+}
 
 function collectOption(text: string, before: readonly CommandLineValue[]): readonly CommandLineValue[] {
   const match = /^(?:([^.=]+)\.)?([^.=]+)=(.*)$/s.exec(text);
@@ -102,12 +104,15 @@ function collectOption(text: string, before: readonly CommandLineValue[]): reado
 }
 
 /** The flags that stand for options of nova.conf. */
-export const commandLineValues = (options: AgentCommandOptions): CommandLineValue[] => [
-  ...flag("DEFAULT", "host", "--host", options.host),
-  ...flag("DEFAULT", "compute_driver", "--compute-driver", options.computeDriver),
-  ...flag("conductor", "url", "--conductor", options.conductor),
-  ...options.option,
-];
+export function commandLineValues(options: AgentCommandOptions): CommandLineValue[] {
+  return [
+    ...flag("DEFAULT", "host", "--host", options.host),
+    ...flag("DEFAULT", "compute_driver", "--compute-driver", options.computeDriver),
+    ...flag("conductor", "url", "--conductor", options.conductor),
+    ...options.option,
+  ];
+}
 
-const flag = (section: string, option: string, name: string, value: string | undefined): CommandLineValue[] =>
-  value === undefined ? [] : [{ section, option, value, flag: name }];
+function flag(section: string, option: string, name: string, value: string | undefined): CommandLineValue[] {
+  return value === undefined ? [] : [{ section, option, value, flag: name }];
+}

@@ -7,13 +7,13 @@ import type { ReportClient } from "../../placement/report-client.js";
 import type { Runtime } from "../../runtime/runtime.js";
 
 /** The agent's Placement client, as nova.conf has it. */
-export const reportClient = (
+export function reportClient(
   config: NovaConfig,
   runtime: Runtime,
   conductor: Conductor,
   metrics: AgentMetrics,
-): ReportClient =>
-  createReportClient({
+): ReportClient {
+  return createReportClient({
     http: runtime.http,
     access: placementAccess(config, runtime, conductor),
     config: {
@@ -27,3 +27,4 @@ export const reportClient = (
     logger: runtime.logger,
     observe: (event) => metrics.placementRequest(event),
   });
+}

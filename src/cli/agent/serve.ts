@@ -21,7 +21,7 @@ import { type AgentCommandOptions, serviceVersionOf } from "./options.js";
 import { reportClient } from "./report-client.js";
 
 /** Runs the agent until it is told to stop, refuses, or loses its host. */
-export const serve = async (options: AgentCommandOptions): Promise<number> => {
+export async function serve(options: AgentCommandOptions): Promise<number> {
   const opened = new Opened();
   try {
     return await serveWith(options, opened);
@@ -29,10 +29,10 @@ export const serve = async (options: AgentCommandOptions): Promise<number> => {
     await opened.close();
     leaveParent();
   }
-};
+}
 
 /** @param opened takes what is to be closed at the end, however it comes. */
-const serveWith = async (options: AgentCommandOptions, opened: Opened): Promise<number> => {
+async function serveWith(options: AgentCommandOptions, opened: Opened): Promise<number> {
   const terminal = createTerminal();
   const logger = createNodeLogger({
     level: options.debug === true ? "debug" : "info",
@@ -82,7 +82,7 @@ const serveWith = async (options: AgentCommandOptions, opened: Opened): Promise<
   } catch (error) {
     return failed(error, abort.signal.aborted, (text) => terminal.complain(text));
   }
-};
+}
 
 interface Surroundings {
   readonly runtime: Runtime;
@@ -91,20 +91,21 @@ interface Surroundings {
   readonly metrics: AgentMetrics;
 }
 
-const metricsFor = (
+function metricsFor(
   { traceDriver: traced }: AgentCommandOptions,
   { metrics }: MetricsOutlet,
   { compiled }: LoadedConfig,
   runtime: Runtime,
-): AgentMetrics | Promise<AgentMetrics> =>
-  traced === true ? traceDriver(metrics, compiled.config.defaults.statePath, runtime) : metrics;
+): AgentMetrics | Promise<AgentMetrics> {
+  return traced === true ? traceDriver(metrics, compiled.config.defaults.statePath, runtime) : metrics;
+}
 
-const start = async (
+async function start(
   { compiled, driver, driverConfig, configFiles }: LoadedConfig,
   connection: Awaited<ReturnType<typeof connect>>,
   { runtime, faults, outlet, metrics }: Surroundings,
   serviceVersion: number | undefined,
-): Promise<Agent> => {
+): Promise<Agent> {
   const { config } = compiled;
   const session = connection.host(config.defaults.host, {
     lease: !config.workarounds.upstreamQuirks.has("no-host-lease"),
@@ -123,10 +124,10 @@ const start = async (
     faults,
     ...(serviceVersion === undefined ? {} : { serviceVersion }),
   });
-};
+}
 
 /** From start-up to the end of the agent's life. */
-const run = async (agent: Agent, runtime: Runtime): Promise<number> => {
+async function run(agent: Agent, runtime: Runtime): Promise<number> {
   const ended = new Promise<void>((resolve) => {
     agent.onState((state) => {
       if (state === "serving") {
@@ -143,9 +144,9 @@ const run = async (agent: Agent, runtime: Runtime): Promise<number> => {
   await ended;
   if (agent.failure !== null) throw agent.failure;
   return ExitCode.ok;
-};
+}
 
-const failed = (error: unknown, asked: boolean, complain: (text: string) => void): number => {
+function failed(error: unknown, asked: boolean, complain: (text: string) => void): number {
   if (error instanceof AgentStopped || asked) return ExitCode.ok;
   const message = error instanceof Error ? error.message : String(error);
   tellParent({ type: "component", state: "failed", detail: message });
@@ -162,4 +163,4 @@ const failed = (error: unknown, asked: boolean, complain: (text: string) => void
   complain(`compute-agent: ${message}`);
   if (process.env.DEBUG !== undefined && error instanceof Error) complain(error.stack ?? "");
   return exitCodeOf(error);
-};
+}

@@ -13,11 +13,11 @@ const COLUMNS: readonly Column<ConfigRow>[] = [
   { title: "From", value: (row) => row.origin },
 ];
 
-export const printConfig = async (options: AgentCommandOptions): Promise<number> => {
+export async function printConfig(options: AgentCommandOptions): Promise<number> {
   const terminal = createTerminal();
   const { compiled } = await loadConfig(options, new NodeFiles());
   for (const warning of compiled.warnings) terminal.complain(`warning: ${warning.message}`);
   const rows = showConfig(compiled);
   terminal.print(options.json === true ? JSON.stringify(rows, null, 2) : renderTable(COLUMNS, rows, terminal.columns));
   return ExitCode.ok;
-};
+}

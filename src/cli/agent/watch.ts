@@ -18,7 +18,7 @@ const QUIET = 300;
  * Runs the agent as a process of its own, and starts it again whenever the driver's files change: guests belong to the
  * hypervisor and go on. An agent that ends by itself is started again by the next change.
  */
-export const serveAndWatch = async (options: AgentCommandOptions, args: readonly string[]): Promise<number> => {
+export async function serveAndWatch(options: AgentCommandOptions, args: readonly string[]): Promise<number> {
   const terminal = createTerminal();
   const folder = await driverFolder(options);
   let child: ChildProcess | undefined;
@@ -69,12 +69,12 @@ export const serveAndWatch = async (options: AgentCommandOptions, args: readonly
     }
     start();
   });
-};
+}
 
 const program = (): string => fileURLToPath(new URL("../compute-agent.js", import.meta.url));
 
 /** Where the module lies that `compute_driver` names. @throws {InvalidDriver} it is built in, or cannot be found. */
-const driverFolder = async (options: AgentCommandOptions): Promise<string> => {
+async function driverFolder(options: AgentCommandOptions): Promise<string> {
   const { compiled, driver } = await loadConfig(options, new NodeFiles());
   const { computeDriver } = compiled.config.defaults;
   if (!/^\.{0,2}\//.test(computeDriver)) {
@@ -84,4 +84,4 @@ const driverFolder = async (options: AgentCommandOptions): Promise<string> => {
   }
   const here = createRequire(join(process.cwd(), "noop.js"));
   return dirname(here.resolve(computeDriver));
-};
+}

@@ -13,7 +13,7 @@ interface ApplyOptions extends CloudOptions {
   readonly json?: true;
 }
 
-export const applyCommand = (): Command => {
+export function applyCommand(): Command {
   const command = new Command("apply")
     .summary("carry out what audit --plan wrote, or take it back")
     .description(
@@ -28,10 +28,10 @@ export const applyCommand = (): Command => {
   return command.action(async (plan: string, options: ApplyOptions) => {
     process.exitCode = await run(plan, options);
   });
-};
+}
 
-const run = (file: string, options: ApplyOptions): Promise<number> =>
-  withCloud("compute-cluster apply", options, async ({ name, placement }, { files }) => {
+function run(file: string, options: ApplyOptions): Promise<number> {
+  return withCloud("compute-cluster apply", options, async ({ name, placement }, { files }) => {
     const terminal = createTerminal();
     const bar = new ProgressBar();
     const plan = await readPlan(files, resolve(file), name);
@@ -44,19 +44,21 @@ const run = (file: string, options: ApplyOptions): Promise<number> =>
     if (lines.some(({ outcome }) => outcome.state === "refused")) return AuditExitCode.failed;
     return lines.some(({ outcome }) => outcome.state === "done") ? AuditExitCode.applied : AuditExitCode.none;
   });
+}
 
-const asJson = (lines: readonly Line[]): string =>
-  JSON.stringify(
+function asJson(lines: readonly Line[]): string {
+  return JSON.stringify(
     lines.map(({ edit: { findings, reason }, action, outcome }) => ({ findings, reason, action, ...outcome })),
     null,
     2,
   );
+}
 
-const asText = (lines: readonly Line[], width: number): string => {
+function asText(lines: readonly Line[], width: number): string {
   const count = (state: Line["outcome"]["state"]) => lines.filter(({ outcome }) => outcome.state === state).length;
   const summary = `${count("done")} done, ${count("already")} were done already, ${count("refused")} refused`;
   return lines.length === 0 ? "the plan holds no edit" : `${renderTable(COLUMNS, lines, width)}\n${summary}`;
-};
+}
 
 const COLUMNS: readonly Column<Line>[] = [
   { title: "Outcome", value: ({ outcome }) => outcome.state },

@@ -19,28 +19,30 @@ export interface CloudOptions {
 }
 
 /** Which cloud: the options of OpenStack's clients. */
-export const cloudOptions = (): Option[] => [
-  new Option(
-    "--os-cloud <name>",
-    "a cloud of clouds.yaml (default: OS_CLOUD, other OS_* variables, the local cluster)",
-  ),
-  new Option("--os-region-name <name>", "the region whose endpoints are used"),
-  new Option("--os-interface <kind>", "public, internal or admin endpoints"),
-  new Option(
-    "--state-dir <dir>",
-    `the local cluster of this state directory, whatever OS_* variables say (without any: "${DEFAULT_STATE_DIR}")`,
-  ),
-];
+export function cloudOptions(): Option[] {
+  return [
+    new Option(
+      "--os-cloud <name>",
+      "a cloud of clouds.yaml (default: OS_CLOUD, other OS_* variables, the local cluster)",
+    ),
+    new Option("--os-region-name <name>", "the region whose endpoints are used"),
+    new Option("--os-interface <kind>", "public, internal or admin endpoints"),
+    new Option(
+      "--state-dir <dir>",
+      `the local cluster of this state directory, whatever OS_* variables say (without any: "${DEFAULT_STATE_DIR}")`,
+    ),
+  ];
+}
 
 /** What nova-manage's audit means by its exit codes (spec 7.4). */
 export const AuditExitCode = { none: 0, failed: 1, found: 3, applied: 4 } as const;
 
 /** Runs `work` with the cloud; what a person can mend becomes one line and an exit code. */
-export const withCloud = async (
+export async function withCloud(
   program: string,
   options: CloudOptions,
   work: (cloud: Cloud, runtime: Runtime) => Promise<number>,
-): Promise<number> => {
+): Promise<number> {
   const runtime = createNodeRuntime({ logger: quietLogger });
   try {
     const directory = stateDir(options.stateDir ?? DEFAULT_STATE_DIR, process.cwd());
@@ -63,4 +65,4 @@ export const withCloud = async (
   } finally {
     await runtime.http.close();
   }
-};
+}

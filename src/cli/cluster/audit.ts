@@ -15,7 +15,7 @@ interface AuditCommandOptions extends CloudOptions {
   readonly thorough?: true;
 }
 
-export const auditCommand = (): Command => {
+export function auditCommand(): Command {
   const command = new Command("audit")
     .summary("find allocations, providers and inventories of a cloud that are wrong")
     .description(
@@ -31,7 +31,7 @@ export const auditCommand = (): Command => {
   return command.action(async (options: AuditCommandOptions) => {
     process.exitCode = await run(options);
   });
-};
+}
 
 function share(text: string): number {
   const value = Number(text);
@@ -41,8 +41,8 @@ function share(text: string): number {
   return value;
 }
 
-const run = (options: AuditCommandOptions): Promise<number> =>
-  withCloud("compute-cluster audit", options, async (cloud, { clock, files }) => {
+function run(options: AuditCommandOptions): Promise<number> {
+  return withCloud("compute-cluster audit", options, async (cloud, { clock, files }) => {
     const terminal = createTerminal();
     const bar = new ProgressBar();
     const result = await audit(cloud, {
@@ -55,9 +55,10 @@ const run = (options: AuditCommandOptions): Promise<number> =>
     terminal.print(options.json === true ? asJson(result) : asText(result, terminal.columns, options.plan));
     return result.findings.length === 0 ? AuditExitCode.none : AuditExitCode.found;
   });
+}
 
-const asJson = ({ findings, plan, seen }: Audit): string =>
-  JSON.stringify(
+function asJson({ findings, plan, seen }: Audit): string {
+  return JSON.stringify(
     {
       cloud: plan.cloud,
       seen,
@@ -67,22 +68,23 @@ const asJson = ({ findings, plan, seen }: Audit): string =>
     null,
     2,
   );
+}
 
-const asText = ({ findings, plan, seen }: Audit, width: number, file: string | undefined): string => {
+function asText({ findings, plan, seen }: Audit, width: number, file: string | undefined): string {
   const left = seen.notJudged === 0 ? "" : ` (${seen.notJudged} not judged: ${NOT_JUDGED})`;
   const looked = `${counted(seen.servers, "server")}${left}, ${counted(seen.providers, "provider")} and ${counted(seen.consumers, "consumer")} looked at`;
   if (findings.length === 0) return `nothing wrong; ${looked}`;
   const summary = `${counted(findings.length, "finding")}; ${looked}\n${nextStep(plan.edits.length, file)}`;
   return `${renderTable(COLUMNS, findings, width)}\n${summary}`;
-};
+}
 
 const NOT_JUDGED = "they build, move or have changed within the last minute, or their host is not known";
 
-const nextStep = (edits: number, file: string | undefined): string => {
+function nextStep(edits: number, file: string | undefined): string {
   if (edits === 0) return "no edit would put any of it right";
   const told = `${counted(edits, "edit")} would put right what can be`;
   return file === undefined ? `${told}; write them with --plan FILE` : `${told}: compute-cluster apply ${file}`;
-};
+}
 
 const counted = (count: number, noun: string): string => `${count} ${noun}${count === 1 ? "" : "s"}`;
 
@@ -100,9 +102,9 @@ const COLUMNS: readonly Column<Finding>[] = [
   },
 ];
 
-const describeAll = (remedies: readonly Remedy[]): readonly string[] => [
-  ...new Set(remedies.map((each) => DEEDS[each.kind])),
-];
+function describeAll(remedies: readonly Remedy[]): readonly string[] {
+  return [...new Set(remedies.map((each) => DEEDS[each.kind]))];
+}
 
 const DEEDS: Readonly<Record<Remedy["kind"], string>> = {
   "take-over": "give them to the server",

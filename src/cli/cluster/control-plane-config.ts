@@ -37,10 +37,10 @@ export type ControlPlaneConfig = Pick<
  * Reads the options. `[placement] auth_type` names a Placement that runs elsewhere; unset, the embedded one is used. Those of agents and drivers are passed over: the agents check them.
  * @throws {ConfigFilesNotFoundError | ConfigFileParseError | ConfigFileValueError}
  */
-export const controlPlaneConfig = async (
+export async function controlPlaneConfig(
   flags: ControlPlaneFlags,
   place: { readonly runtime: Runtime; readonly cwd: string; readonly stateDir: string },
-): Promise<ControlPlaneConfig> => {
+): Promise<ControlPlaneConfig> {
   const sources = await readConfigSources(place.runtime.files, {
     configFiles: flags.configFile.map((path) => resolve(place.cwd, path)),
     environment: process.env,
@@ -73,17 +73,20 @@ export const controlPlaneConfig = async (
     upstreamQuirks: workarounds.upstreamQuirks,
     ...(workarounds.disableComputeServiceCheckForFfu ? {} : { oldestServiceVersion: OLDEST_SUPPORTED_SERVICE_VERSION }),
   };
-};
+}
 
 const FFU = "disable_compute_service_check_for_ffu";
 
-const commandLine = (flags: ControlPlaneFlags): CommandLineValue[] => [
-  ...flag("DEFAULT", "service_down_time", "--service-down-time", flags.serviceDownTime),
-  ...flag("DEFAULT", "allow_resize_to_same_host", "--allow-resize-to-same-host", flags.allowResizeToSameHost),
-  ...flag("DEFAULT", "reclaim_instance_interval", "--reclaim-instance-interval", flags.reclaimInstanceInterval),
-  ...flag("workarounds", FFU, "--disable-compute-service-check-for-ffu", flags.disableComputeServiceCheckForFfu),
-  ...flag("api", "service_delete_policy", "--service-delete-policy", flags.serviceDeletePolicy),
-];
+function commandLine(flags: ControlPlaneFlags): CommandLineValue[] {
+  return [
+    ...flag("DEFAULT", "service_down_time", "--service-down-time", flags.serviceDownTime),
+    ...flag("DEFAULT", "allow_resize_to_same_host", "--allow-resize-to-same-host", flags.allowResizeToSameHost),
+    ...flag("DEFAULT", "reclaim_instance_interval", "--reclaim-instance-interval", flags.reclaimInstanceInterval),
+    ...flag("workarounds", FFU, "--disable-compute-service-check-for-ffu", flags.disableComputeServiceCheckForFfu),
+    ...flag("api", "service_delete_policy", "--service-delete-policy", flags.serviceDeletePolicy),
+  ];
+}
 
-const flag = (section: string, option: string, name: string, value: string | true | undefined): CommandLineValue[] =>
-  value === undefined ? [] : [{ section, option, value: String(value), flag: name }];
+function flag(section: string, option: string, name: string, value: string | true | undefined): CommandLineValue[] {
+  return value === undefined ? [] : [{ section, option, value: String(value), flag: name }];
+}

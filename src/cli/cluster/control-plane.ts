@@ -14,8 +14,8 @@ import { serviceDeletePolicy } from "./service-delete-policy.js";
 
 const DEFAULT_PORT = 8774;
 
-export const controlPlaneCommand = (): Command =>
-  new Command("control-plane")
+export function controlPlaneCommand(): Command {
+  return new Command("control-plane")
     .summary("only the control plane, in the foreground (what `up` starts as a child)")
     .option("--state-dir <dir>", "where everything is kept", DEFAULT_STATE_DIR)
     .option("--port <n>", "default: the one it had before, else 8774; 0: any free one", portNumber)
@@ -30,6 +30,7 @@ export const controlPlaneCommand = (): Command =>
       new Option("--log-format <format>", "of the log on standard error").choices(["pretty", "json"]).default("pretty"),
     )
     .action(serve);
+}
 
 const collect = (value: string, before: readonly string[]): readonly string[] => [...before, value];
 
@@ -68,7 +69,7 @@ async function serve(options: ControlPlaneCommandOptions): Promise<void> {
   leaveParent();
 }
 
-const portOf = (url: string | undefined): number | undefined => {
+function portOf(url: string | undefined): number | undefined {
   const found = url === undefined ? "" : new URL(url).port;
   return found === "" ? undefined : Number(found);
-};
+}

@@ -17,7 +17,7 @@ interface MigrateOptions {
   readonly maxCount?: number;
 }
 
-export const dbCommand = (): Command => {
+export function dbCommand(): Command {
   const command = new Command("db").summary("look after the state of record of a running cluster");
   command
     .command("online-data-migrations")
@@ -30,7 +30,7 @@ export const dbCommand = (): Command => {
       process.exitCode = await migrate(options);
     });
   return command;
-};
+}
 
 function count(text: string): number {
   const value = Number(text);
@@ -38,14 +38,14 @@ function count(text: string): number {
   return value;
 }
 
-const migrate = async ({ stateDir: folder, maxCount }: MigrateOptions): Promise<number> => {
+async function migrate({ stateDir: folder, maxCount }: MigrateOptions): Promise<number> {
   const runtime = createNodeRuntime({ logger: quietLogger });
   const place = { runtime, directory: stateDir(folder, process.cwd()) };
   const rows = await withOperatorSession("online-data-migrations", place, (session) => migrateAll(session, maxCount));
   const terminal = createTerminal();
   terminal.print(renderTable(COLUMNS, rows, terminal.columns));
   return rows.some(({ needed, completed }) => completed < needed) ? ExitCode.failure : ExitCode.ok;
-};
+}
 
 async function migrateAll(conductor: Conductor, maxCount?: number): Promise<readonly OnlineDataMigration[]> {
   const total = new Map<string, OnlineDataMigration>();

@@ -12,8 +12,8 @@ interface EnvOptions {
   readonly openrc?: true;
 }
 
-export const envCommand = (): Command =>
-  new Command("env")
+export function envCommand(): Command {
+  return new Command("env")
     .summary("shell exports that point a client at the cluster")
     .description('Prints what makes `openstack` use this cluster: eval "$(compute-cluster env)"')
     .option("--state-dir <dir>", "the cluster's state directory", DEFAULT_STATE_DIR)
@@ -22,8 +22,9 @@ export const envCommand = (): Command =>
     .action(async (options: EnvOptions) => {
       process.exitCode = await print(options);
     });
+}
 
-const print = async ({ stateDir: path, cloud, openrc: isOpenrc }: EnvOptions): Promise<number> => {
+async function print({ stateDir: path, cloud, openrc: isOpenrc }: EnvOptions): Promise<number> {
   const terminal = createTerminal();
   const { cloudsFile } = stateDir(path, process.cwd());
   const { files } = createNodeRuntime({ logger: quietLogger });
@@ -37,4 +38,4 @@ const print = async ({ stateDir: path, cloud, openrc: isOpenrc }: EnvOptions): P
   const named = `export OS_CLIENT_CONFIG_FILE=${quoted(cloudsFile)}\nexport OS_CLOUD=${quoted(cloud)}`;
   terminal.print(isOpenrc === true ? text : named);
   return ExitCode.ok;
-};
+}

@@ -52,7 +52,7 @@ const IRONIC = "ironic";
 const NOTICE_TIME = 2_000;
 const NOTICE_STEP = 25;
 
-export const faultCommand = (): Command => {
+export function faultCommand(): Command {
   const command = new Command("fault")
     .summary(
       "make an agent's driver, Placement or conductor, or the embedded Ironic, fail, hang or be slow, while it runs",
@@ -102,9 +102,9 @@ export const faultCommand = (): Command => {
       }),
     );
   return command;
-};
+}
 
-const benchOf = ({ stateDir: given, statePath }: FaultOptions): Bench => {
+function benchOf({ stateDir: given, statePath }: FaultOptions): Bench {
   const directory = stateDir(given, process.cwd());
   const runtime = createNodeRuntime({ logger: quietLogger });
   const hosts = async () => [...(await runtime.files.list(directory.agents)), IRONIC];
@@ -122,13 +122,13 @@ const benchOf = ({ stateDir: given, statePath }: FaultOptions): Bench => {
         throw new InvalidFault(unknownHost(host, directory.root, known));
     },
   };
-};
+}
 
-const set = async (
+async function set(
   { runtime, terminal, target, hosts }: Bench,
   host: string,
   knobs: readonly string[],
-): Promise<number> => {
+): Promise<number> {
   const known = await hosts();
   const isNew = !known.includes(host);
   const { folder, table } = target(host);
@@ -142,7 +142,7 @@ const set = async (
   terminal.print(`No agent of ${host} has read this from ${folder} yet; one that is started will`);
   if (isNew) terminal.print(`There never was one; there are ${known.join(", ")}`);
   return ExitCode.ok;
-};
+}
 
 interface Row {
   readonly host: string;
@@ -163,7 +163,7 @@ const COLUMNS: readonly Column<Row>[] = [
   { title: "Since", value: ({ since }) => since },
 ];
 
-const list = async (bench: Bench, host: string | undefined, options: { readonly json?: true }): Promise<number> => {
+async function list(bench: Bench, host: string | undefined, options: { readonly json?: true }): Promise<number> {
   const { runtime, terminal } = bench;
   if (host !== undefined) await bench.refuseUnknown(host);
   const rows: Row[] = [];
@@ -183,9 +183,9 @@ const list = async (bench: Bench, host: string | undefined, options: { readonly 
   }
   terminal.print(options.json === true ? JSON.stringify(rows, null, 2) : renderTable(COLUMNS, rows, terminal.columns));
   return ExitCode.ok;
-};
+}
 
-const clear = async (bench: Bench, host: string, points: readonly string[]): Promise<number> => {
+async function clear(bench: Bench, host: string, points: readonly string[]): Promise<number> {
   const { runtime, terminal, target } = bench;
   const { folder, table } = target(host);
   await bench.refuseUnknown(host);
@@ -194,4 +194,4 @@ const clear = async (bench: Bench, host: string, points: readonly string[]): Pro
   const cleared = await clearFaults(folder, points, runtime);
   terminal.print(cleared.length === 0 ? `Nothing was set for ${host}` : `${host}: cleared ${cleared.join(", ")}`);
   return ExitCode.ok;
-};
+}

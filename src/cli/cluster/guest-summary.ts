@@ -1,15 +1,16 @@
 import type { HostStatus } from "../../cluster/local/cluster-status.js";
 
 /** `2 running, 1 shut off (1 stale)`; `-` without a hypervisor. */
-export const guestSummary = ({ guests }: Pick<HostStatus, "guests">): string => {
+export function guestSummary({ guests }: Pick<HostStatus, "guests">): string {
   if (guests === null) return "-";
   const states = counts(guests.map(({ state }) => state));
   const strange = counts(guests.flatMap(({ record }) => (record === "here" ? [] : [record])));
   return `${states || "none"}${strange && ` (${strange})`}`;
-};
+}
 
-const counts = (values: readonly string[]): string =>
-  [...new Set(values)]
+function counts(values: readonly string[]): string {
+  return [...new Set(values)]
     .sort()
     .map((value) => `${values.filter((other) => other === value).length} ${value}`)
     .join(", ");
+}

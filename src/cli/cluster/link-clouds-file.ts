@@ -5,7 +5,7 @@ import { join, relative } from "node:path";
  * Makes `clouds.yaml` of the folder a link to the cluster's, as clients look there: `OS_CLOUD=devstack openstack …`.
  * @returns false: there is another one, which stays
  */
-export const linkCloudsFile = async (folder: string, cloudsFile: string): Promise<boolean> => {
+export async function linkCloudsFile(folder: string, cloudsFile: string): Promise<boolean> {
   const link = join(folder, "clouds.yaml");
   const target = relative(folder, cloudsFile);
   try {
@@ -14,4 +14,4 @@ export const linkCloudsFile = async (folder: string, cloudsFile: string): Promis
   } catch {
     return (await readlink(link).catch(() => undefined)) === target;
   }
-};
+}

@@ -23,7 +23,7 @@ interface NodeMoveFlags extends ManageFlags {
 }
 
 /** nova-manage's commands on a running cluster, with its flags, texts and return codes. */
-export const manageCommand = (): Command => {
+export function manageCommand(): Command {
   const manage = new Command("manage").summary("nova-manage's commands: heal and audit allocations, mirror aggregates");
   const placement = manage.command("placement").summary("allocations and aggregates in Placement");
   addHeal(placement);
@@ -31,9 +31,9 @@ export const manageCommand = (): Command => {
   addSync(placement);
   addNodeMove(manage.command("db").summary("the state of record"));
   return manage;
-};
+}
 
-const addHeal = (parent: Command): void => {
+function addHeal(parent: Command): void {
   commandWith<HealFlags>(parent, "heal_allocations", HEAL_RETURN_CODES, (parts, flags) => {
     const { maxCount, instance, cell, force = false, dryRun = false, verbose = false } = flags;
     return healAllocations(parts, {
@@ -57,9 +57,9 @@ const addHeal = (parent: Command): void => {
     )
     .option("--cell <cell_uuid>", "only this cell; not together with --instance")
     .option("--force", "replace all that the instance holds, also leftovers of an evacuation; needs --instance");
-};
+}
 
-const addAudit = (parent: Command): void => {
+function addAudit(parent: Command): void {
   commandWith<AuditFlags>(parent, "audit", AUDIT_RETURN_CODES, (parts, flags) => {
     const { resource_provider: resourceProvider, delete: deletes = false, verbose = false } = flags;
     return audit(parts, { ...(resourceProvider === undefined ? {} : { resourceProvider }), delete: deletes, verbose });
@@ -71,17 +71,17 @@ const addAudit = (parent: Command): void => {
     .option("--verbose", "print each allocation")
     .option("--resource_provider <provider_uuid>", "only this one")
     .option("--delete", "delete what was found, on that provider only");
-};
+}
 
-const addSync = (parent: Command): void => {
+function addSync(parent: Command): void {
   commandWith<ManageFlags>(parent, "sync_aggregates", SYNC_RETURN_CODES, (parts, { verbose = false }) =>
     syncAggregates(parts, { verbose }),
   )
     .description("Puts the providers of hosts into the Placement aggregates of their host aggregates; removes none.")
     .option("--verbose", "print what is done for each host");
-};
+}
 
-const addNodeMove = (parent: Command): void => {
+function addNodeMove(parent: Command): void {
   commandWith<NodeMoveFlags>(parent, "ironic_compute_node_move", "", (parts, flags) => {
     const { ironicNodeUuid, destinationHost } = flags;
     return ironicNodeMove(parts, {
@@ -92,4 +92,4 @@ const addNodeMove = (parent: Command): void => {
     .description("Gives a bare-metal node, with its instance, from a service that is forced down to another one.")
     .option("--ironic-node-uuid <uuid>", "the node")
     .option("--destination-host <host>", "the host of the service that takes it");
-};
+}

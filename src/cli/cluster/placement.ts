@@ -21,8 +21,8 @@ interface PlacementCommandOptions {
   readonly serverName: readonly string[];
 }
 
-export const placementCommand = (): Command =>
-  new Command("placement")
+export function placementCommand(): Command {
+  return new Command("placement")
     .summary("serve the Placement API alone, until Ctrl-C")
     .description(
       "Serves the Placement API without the rest of the cluster. The administrator's token is printed at the start; with " +
@@ -46,6 +46,7 @@ export const placementCommand = (): Command =>
     )
     .option("--config-file <file>", "placement.conf: [api], [cors], [oslo_policy], [placement], [placement_database]")
     .action(serve);
+}
 
 const collect = (value: string, before: readonly string[]): readonly string[] => [...before, value];
 

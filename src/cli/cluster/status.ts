@@ -14,8 +14,8 @@ import { createTerminal } from "../ui/terminal.js";
 import { guestSummary } from "./guest-summary.js";
 import { nodesTogether, type TableRow } from "./nodes-together.js";
 
-export const statusCommand = (): Command =>
-  new Command("status")
+export function statusCommand(): Command {
+  return new Command("status")
     .summary("hosts, providers, usages, servers and guests, in one table")
     .description(
       "Asks the Compute API and Placement what they know of every host, and looks at the fake-libvirt hypervisors in the state " +
@@ -41,12 +41,13 @@ export const statusCommand = (): Command =>
       }
       process.exitCode = ExitCode.ok;
     });
+}
 
 /** What every hypervisor of the state directory has, by its folder's name: that of the host unless somebody chose another. */
-const hypervisorGuests = async (
+async function hypervisorGuests(
   directory: StateDir,
   doors: Pick<Runtime, "files" | "clock" | "logger">,
-): Promise<ReadonlyMap<string, readonly HypervisorGuest[]>> => {
+): Promise<ReadonlyMap<string, readonly HypervisorGuest[]>> {
   const hosts = await doors.files.list(directory.hypervisors);
   const guests = await Promise.all(
     hosts.map((host) => new Virsh(connectionTo(join(directory.hypervisors, host)), doors).list({ all: true })),
@@ -54,27 +55,27 @@ const hypervisorGuests = async (
   return new Map(
     hosts.map((host, index) => [host, (guests[index] ?? []).map(({ uuid, name, state }) => ({ uuid, name, state }))]),
   );
-};
+}
 
-const usage = (row: HostStatus, resourceClass: string): string => {
+function usage(row: HostStatus, resourceClass: string): string {
   const found = row.provider?.usages[resourceClass];
   return found === undefined ? "-" : `${found.used}/${found.capacity}`;
-};
+}
 
-const service = (row: HostStatus): string => {
+function service(row: HostStatus): string {
   if (row.service === null) return row.provider === null && row.host === null ? "-" : "none";
   const marks = [row.service.forcedDown ? "forced down" : row.service.state];
   if (row.service.status === "disabled") marks.push("disabled");
   return marks.join(", ");
-};
+}
 
 /** The resource provider's generation, and its name where that is not the host's. */
-const provider = (row: TableRow): string => {
+function provider(row: TableRow): string {
   if (row.provider === null) return "-";
   if (row.nodes > 1) return `${row.nodes} nodes`;
   const { name, generation } = row.provider;
   return name === row.host ? String(generation) : `${name} ${generation}`;
-};
+}
 
 /** Classes that have a column of their own. */
 const USUAL = ["VCPU", "MEMORY_MB", "DISK_GB"];
@@ -87,12 +88,14 @@ const OTHERS: Column<TableRow> = {
       .join("\n") || "-",
 };
 
-const otherClasses = (row: HostStatus): readonly string[] =>
-  Object.keys(row.provider?.usages ?? {}).filter((name) => !USUAL.includes(name));
+function otherClasses(row: HostStatus): readonly string[] {
+  return Object.keys(row.provider?.usages ?? {}).filter((name) => !USUAL.includes(name));
+}
 
 /** Further classes, as PCPU, VGPU or those of bare-metal nodes, have a column where there are some. */
-const columnsFor = (rows: readonly TableRow[]): readonly Column<TableRow>[] =>
-  rows.some((row) => otherClasses(row).length > 0) ? COLUMNS.toSpliced(-2, 0, OTHERS) : COLUMNS;
+function columnsFor(rows: readonly TableRow[]): readonly Column<TableRow>[] {
+  return rows.some((row) => otherClasses(row).length > 0) ? COLUMNS.toSpliced(-2, 0, OTHERS) : COLUMNS;
+}
 
 const COLUMNS: readonly Column<TableRow>[] = [
   { title: "Host", value: (row) => row.host ?? "-" },

@@ -22,8 +22,9 @@ export const IRONIC_HOST = "ironic1";
 const MIXED = ["-o", "workarounds.disable_compute_service_check_for_ffu=true"];
 
 /** Hosts `devstack1` to `devstackN`, one for each release where releases are asked for. */
-export const hostsOf = ({ releases, hosts }: UpOptions): readonly string[] =>
-  Array.from({ length: releases?.length ?? hosts }, (_, index) => `devstack${index + 1}`);
+export function hostsOf({ releases, hosts }: UpOptions): readonly string[] {
+  return Array.from({ length: releases?.length ?? hosts }, (_, index) => `devstack${index + 1}`);
+}
 
 /** What every agent is started with. */
 export function agentArguments(options: UpOptions): readonly string[] {

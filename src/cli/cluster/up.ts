@@ -20,8 +20,8 @@ import { serviceDeletePolicy } from "./service-delete-policy.js";
 import { agentArguments, hostsOf, IRONIC_HOST, type UpOptions, upChildren } from "./up-children.js";
 import { welcome } from "./welcome.js";
 
-export const upCommand = (): Command =>
-  new Command("up")
+export function upCommand(): Command {
+  return new Command("up")
     .summary("start a control plane and agents devstack1..N, and keep them running until Ctrl-C")
     .description(
       "Starts Placement, the Compute API, Identity, Image, Ironic and the conductor in one process on the loopback interface, and " +
@@ -49,6 +49,7 @@ export const upCommand = (): Command =>
     .action(async (options: UpOptions) => {
       process.exitCode = await up(options, createTerminal());
     });
+}
 
 const collect = (value: string, before: readonly string[]): readonly string[] => [...before, value];
 

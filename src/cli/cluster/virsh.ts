@@ -16,7 +16,7 @@ interface VirshOptions {
   readonly stateDir: string;
 }
 
-export const virshCommand = (): Command => {
+export function virshCommand(): Command {
   const command = new Command("virsh")
     .summary("look at the guests of a fake-libvirt hypervisor, and change them behind the agent's back")
     .option("--host <host>", "whose hypervisor", "devstack1")
@@ -59,7 +59,7 @@ export const virshCommand = (): Command => {
     .description("the domain's XML")
     .action(run<[string]>(async (virsh, terminal, domain) => terminal.print(await virsh.dumpxml(domain))));
   return command;
-};
+}
 
 const CHANGES = [
   ["start", "started", "start a domain that is shut off"],
@@ -77,7 +77,7 @@ const COLUMNS: readonly Column<VirshRow>[] = [
   { title: "UUID", value: (row) => row.uuid },
 ];
 
-const open = async ({ connect, host, stateDir: given }: VirshOptions): Promise<Virsh> => {
+async function open({ connect, host, stateDir: given }: VirshOptions): Promise<Virsh> {
   const files = new NodeFiles();
   const directory = stateDir(given, process.cwd());
   const doors = { files, clock: nodeClock(), logger: createNodeLogger({ level: "warn" }) };
@@ -85,9 +85,9 @@ const open = async ({ connect, host, stateDir: given }: VirshOptions): Promise<V
   const hosts = await files.list(directory.hypervisors);
   if (!hosts.includes(host)) throw new VirshError(`${NOT_CONNECTED}: ${unknownHost(host, directory.root, hosts)}`);
   return new Virsh(connectionTo(directory.hypervisor(host)), doors);
-};
+}
 
-const list = async (virsh: Virsh, terminal: Terminal, options: { all?: true; json?: true }): Promise<void> => {
+async function list(virsh: Virsh, terminal: Terminal, options: { all?: true; json?: true }): Promise<void> {
   const rows = await virsh.list(options);
   terminal.print(options.json === true ? JSON.stringify(rows, null, 2) : renderTable(COLUMNS, rows, terminal.columns));
-};
+}

@@ -18,7 +18,7 @@ export interface CheckCommandOptions {
 }
 
 /** Prints a line for each rule as it is checked, then the sum. */
-export const checkCommand = async (name: string, given: CheckCommandOptions): Promise<number> => {
+export async function checkCommand(name: string, given: CheckCommandOptions): Promise<number> {
   const terminal = createTerminal();
   const driver = await loadDriver(name, { builtIns: BUILT_IN_DRIVERS, cwd: process.cwd() });
   const config = ({ host, folder }: CheckPlace): Readonly<Record<string, string>> =>
@@ -56,13 +56,10 @@ export const checkCommand = async (name: string, given: CheckCommandOptions): Pr
     terminal.print(`\n${driver.name} ${verdict}: ${summaryOf(report)}`);
   }
   return broken === 0 ? ExitCode.ok : ExitCode.failure;
-};
+}
 
 /** @throws {InvalidConfiguration} before any rule is tried, instead of in each. */
-const refuseWrongOptions = (
-  { name, configSchema }: DriverDefinition,
-  given: Readonly<Record<string, string>>,
-): void => {
+function refuseWrongOptions({ name, configSchema }: DriverDefinition, given: Readonly<Record<string, string>>): void {
   const known = Object.keys(configSchema?.options ?? {});
   const unknown = Object.keys(given).find((option) => !known.includes(option));
   if (unknown !== undefined) {
@@ -70,7 +67,7 @@ const refuseWrongOptions = (
     throw new InvalidConfiguration(`driver ${name} has no option ${unknown}; ${there}`);
   }
   if (configSchema) compileDriverConfig(configSchema, given);
-};
+}
 
 const WORDS: Readonly<Record<Verdict, string>> = {
   passed: "ok",
@@ -79,7 +76,7 @@ const WORDS: Readonly<Record<Verdict, string>> = {
   waived: "waived",
 };
 
-const lineOf = ({ code, section, rule, verdict, message = "" }: CaseResult, { colors, columns }: Terminal): string => {
+function lineOf({ code, section, rule, verdict, message = "" }: CaseResult, { colors, columns }: Terminal): string {
   const paint = { passed: colors.green, failed: colors.red, skipped: colors.dim, waived: colors.yellow }[verdict];
   const line = `${paint(WORDS[verdict].padEnd(7))} ${section.padEnd(4)} ${code}`;
   if (verdict === "passed") return line;
@@ -88,15 +85,15 @@ const lineOf = ({ code, section, rule, verdict, message = "" }: CaseResult, { co
   }
   const plain = WORDS[verdict].padEnd(7).length + 1 + section.padEnd(4).length + 1 + code.length + 2 + message.length;
   return plain <= columns ? `${line}: ${message}` : `${line}:\n${indented("", message, columns)}`;
-};
+}
 
 const MARGIN = " ".repeat(8);
 
 /** The text beside its label, wrapped at words. */
-const indented = (label: string, text: string, columns: number): string => {
+function indented(label: string, text: string, columns: number): string {
   const room = Math.max(20, columns - MARGIN.length - label.length);
   return wrapWords(text, room)
     .split("\n")
     .map((line, index) => `${MARGIN}${index === 0 ? label : " ".repeat(label.length)}${line}`)
     .join("\n");
-};
+}

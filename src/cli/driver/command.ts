@@ -4,7 +4,7 @@ import type { CheckCommandOptions } from "./check.js";
 import { pair } from "./pair.js";
 
 /** `compute-agent driver …`: for authors of virt drivers. */
-export const driverCommand = (): Command => {
+export function driverCommand(): Command {
   const command = new Command("compute-agent driver")
     .description("For authors of virt drivers; docs/first-driver.md tells how to begin.")
     .showHelpAfterError()
@@ -34,4 +34,4 @@ export const driverCommand = (): Command => {
       endProcess(await (await import("./check.js")).checkCommand(driver, options), "compute-agent");
     });
   return command;
-};
+}

@@ -9,7 +9,7 @@ import { scaffoldOf } from "./scaffold/scaffold.js";
 const NAME = /^[a-z][a-z0-9]*(-[a-z0-9]+)*$/;
 
 /** Writes the package of a new driver; refuses to write over anything. */
-export const newDriver = async (name: string, where: string): Promise<number> => {
+export async function newDriver(name: string, where: string): Promise<number> {
   const terminal = createTerminal();
   if (!NAME.test(name) || name.length > 60) {
     terminal.complain(`compute-agent: found ${name}, expected a name in small letters, digits and hyphens: my-driver`);
@@ -45,4 +45,4 @@ export const newDriver = async (name: string, where: string): Promise<number> =>
     ].join("\n"),
   );
   return ExitCode.ok;
-};
+}

@@ -15,8 +15,8 @@ const STEP_POINTS: readonly FaultPoint[] = Object.entries(STEP_NAMES).flatMap(([
 export const AGENT_FAULTS = faultTable([...DRIVER_POINTS, ...DOOR_POINTS, ...STEP_POINTS]);
 
 /** Follows the faults that are set in the agent's `state_path`. */
-export const openFaults = async (statePath: string, runtime: Runtime): Promise<FaultFile> => {
+export async function openFaults(statePath: string, runtime: Runtime): Promise<FaultFile> {
   const file = new FaultFile(statePath, AGENT_FAULTS, runtime);
   await file.open();
   return file;
-};
+}

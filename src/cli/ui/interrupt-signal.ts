@@ -1,7 +1,7 @@
 import { ExitCode } from "./exit-code.js";
 
 /** Aborted by the first Ctrl-C or SIGTERM, so that a command can clean up; the second one ends the process at once. */
-export const interruptSignal = (): AbortSignal => {
+export function interruptSignal(): AbortSignal {
   const controller = new AbortController();
   for (const name of ["SIGINT", "SIGTERM"] as const) {
     process.on(name, () => {
@@ -10,4 +10,4 @@ export const interruptSignal = (): AbortSignal => {
     });
   }
   return controller.signal;
-};
+}

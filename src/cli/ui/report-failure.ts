@@ -44,7 +44,8 @@ export function exitCodeOf(error: unknown): number {
   return (error instanceof Error && CODES.get(error.name)) || ExitCode.failure;
 }
 
-const hint = (error: unknown): string =>
-  error instanceof HttpConnectFailure
+function hint(error: unknown): string {
+  return error instanceof HttpConnectFailure
     ? '\nIs the control plane running? Start one with "compute-cluster up", or name its --state-dir.'
     : "";
+}

@@ -11,7 +11,7 @@ export interface Column<Row> {
 }
 
 /** Rows as a table that fits `width` columns: cells wrap, plain ASCII borders as OpenStack's clients draw them. */
-export const renderTable = <Row>(columns: readonly Column<Row>[], rows: readonly Row[], width: number): string => {
+export function renderTable<Row>(columns: readonly Column<Row>[], rows: readonly Row[], width: number): string {
   const cells = rows.map((row) => columns.map((column) => terminalText(column.value(row))));
   const natural = columns.map((column, index) =>
     Math.max(column.title.length, ...cells.map((row) => longestLine(row[index] ?? ""))),
@@ -33,7 +33,7 @@ export const renderTable = <Row>(columns: readonly Column<Row>[], rows: readonly
   });
   table.push(...cells.map(wrapped));
   return table.toString();
-};
+}
 
 const ASCII_BORDERS = {
   top: "-",
@@ -58,8 +58,8 @@ const longestLine = (text: string): number => Math.max(0, ...text.split("\n").ma
 const longestWord = (text: string): number => Math.max(0, ...text.split(/\s/).map((word) => word.length));
 
 /** Breaks lines at spaces; a word that is too long is left to be cut. */
-export const wrapWords = (text: string, width: number): string =>
-  text
+export function wrapWords(text: string, width: number): string {
+  return text
     .split("\n")
     .map((line) =>
       line.length <= width
@@ -70,17 +70,18 @@ export const wrapWords = (text: string, width: number): string =>
           }),
     )
     .join("\n");
+}
 
 /**
  * Takes from the widest column until the sum fits: from those that wrap, then from all, as far as no word is cut; then, in
  * the same order, through words, and none goes below 6.
  */
-const shrink = (
+function shrink(
   natural: readonly number[],
   words: readonly number[],
   available: number,
   wraps: (index: number) => boolean,
-): number[] => {
+): number[] {
   const widths = [...natural];
   let over = widths.reduce((sum, width) => sum + width, 0) - available;
   for (const least of [words, words.map(() => 6)]) {
@@ -96,4 +97,4 @@ const shrink = (
     }
   }
   return widths;
-};
+}

@@ -16,7 +16,7 @@ export interface Terminal {
 }
 
 /** Colour and redrawing only on a terminal, and not under NO_COLOR. */
-export const createTerminal = (): Terminal => {
+export function createTerminal(): Terminal {
   const interactive = process.stdout.isTTY === true;
   const color = interactive && process.env.NO_COLOR === undefined && process.env.TERM !== "dumb";
   return {
@@ -32,4 +32,4 @@ export const createTerminal = (): Terminal => {
     complain: (text) => void process.stderr.write(`${terminalText(text)}\n`),
     write: (text) => void process.stdout.write(text),
   };
-};
+}

@@ -3,14 +3,14 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 
 /** The folder of this package: the nearest one above that has a package.json, whether this is the source or what was built of it. */
-export const packageFolder = (): string => {
+export function packageFolder(): string {
   let folder = new URL(".", import.meta.url);
   while (!existsSync(new URL("package.json", folder)) && folder.pathname !== "/") folder = new URL("../", folder);
   return fileURLToPath(folder);
-};
+}
 
 /** The version of this package. */
-export const version = (): string => {
+export function version(): string {
   const text = readFileSync(join(packageFolder(), "package.json"), "utf8");
   return String((JSON.parse(text) as { version?: unknown }).version);
-};
+}

@@ -19,10 +19,10 @@ const RANGE: MicroversionRange = {
 };
 
 /** Nova's API; mount it at `/compute`. */
-export const createComputeApi = (deps: ComputeDeps): ServiceHandler => {
+export function createComputeApi(deps: ComputeDeps): ServiceHandler {
   const api = new ComputeApi(deps);
   return (request) => api.handle(request);
-};
+}
 
 class ComputeApi {
   readonly #deps: ComputeDeps;
@@ -89,59 +89,69 @@ class ComputeApi {
 }
 
 /** `/v2.1/servers` → v2.1 and `/servers`. */
-const splitVersion = (path: string): [ApiVersion | undefined, string] => {
+function splitVersion(path: string): [ApiVersion | undefined, string] {
   const match = /^\/(v2\.1|v2|v2\.0)(?:\/(.*))?$/.exec(path);
   if (!match) return [undefined, path === "/" ? "" : path];
   const rest = match[2] ?? "";
   return [match[1] === "v2.1" ? "v2.1" : "v2.0", rest === "" ? "" : `/${rest}`];
-};
+}
 
 /** Clients with an old catalog put the project's id after the version. */
-const withoutProject = (path: string, projectId: string | null): string =>
-  projectId !== null && path.startsWith(`/${projectId}/`) ? path.slice(projectId.length + 1) : path;
+function withoutProject(path: string, projectId: string | null): string {
+  return projectId !== null && path.startsWith(`/${projectId}/`) ? path.slice(projectId.length + 1) : path;
+}
 
-const versionHeaders = (minor: number): Record<string, string> => ({
-  "openstack-api-version": `compute 2.${minor}`,
-  "x-openstack-nova-api-version": `2.${minor}`,
-  vary: "OpenStack-API-Version, X-OpenStack-Nova-API-Version",
-});
+function versionHeaders(minor: number): Record<string, string> {
+  return {
+    "openstack-api-version": `compute 2.${minor}`,
+    "x-openstack-nova-api-version": `2.${minor}`,
+    vary: "OpenStack-API-Version, X-OpenStack-Nova-API-Version",
+  };
+}
 
-const versionFault = (kind: "malformed" | "unsupported", version: string): Fault =>
-  kind === "malformed"
+function versionFault(kind: "malformed" | "unsupported", version: string): Fault {
+  return kind === "malformed"
     ? new Fault(400, `API Version String ${version} is of invalid format. Must be of format MajorNum.MinorNum.`)
     : new Fault(
         406,
         `Version ${version} is not supported by the API. Minimum is 2.${MIN_MICROVERSION} and maximum is 2.${MAX_MICROVERSION}.`,
       );
+}
 
-const json = (status: number, body: unknown): ServiceResponse => ({
-  status,
-  headers: { "content-type": "application/json" },
-  body: JSON.stringify(body),
-});
+function json(status: number, body: unknown): ServiceResponse {
+  return {
+    status,
+    headers: { "content-type": "application/json" },
+    body: JSON.stringify(body),
+  };
+}
 
-const answered = ({ status = 200, headers = {}, body }: Answer, head: boolean): ServiceResponse => ({
-  status,
-  headers: { "content-type": "application/json", ...headers },
-  body: body === undefined || head ? "" : JSON.stringify(body),
-});
+function answered({ status = 200, headers = {}, body }: Answer, head: boolean): ServiceResponse {
+  return {
+    status,
+    headers: { "content-type": "application/json", ...headers },
+    body: body === undefined || head ? "" : JSON.stringify(body),
+  };
+}
 
-const withHeaders = (response: ServiceResponse, headers: Readonly<Record<string, string>>): ServiceResponse => ({
-  ...response,
-  headers: { ...response.headers, ...headers },
-});
+function withHeaders(response: ServiceResponse, headers: Readonly<Record<string, string>>): ServiceResponse {
+  return {
+    ...response,
+    headers: { ...response.headers, ...headers },
+  };
+}
 
 /** What keystonemiddleware answers in front of the API. */
-const authenticationRequired = (request: ServiceRequest): ServiceResponse => {
+function authenticationRequired(request: ServiceRequest): ServiceResponse {
   const message = "The request you have made requires authentication.";
   const identity = request.baseUrl.replace(/\/compute$/, "/identity");
   return withHeaders(json(401, { error: { code: 401, title: "Unauthorized", message } }), {
     "www-authenticate": `Keystone uri="${identity}"`,
   });
-};
+}
 
 /** What the web framework answers for what isn't routed. */
-const webobError = (status: 404 | 405, method = "", allowed: readonly string[] = []): ServiceResponse => {
+function webobError(status: 404 | 405, method = "", allowed: readonly string[] = []): ServiceResponse {
   const [title, message] =
     status === 404
       ? ["Not Found", "The resource could not be found.<br /><br />\n\n\n"]
@@ -149,4 +159,4 @@ const webobError = (status: 404 | 405, method = "", allowed: readonly string[] =
   return withHeaders(json(status, { message, code: `${status} ${title}`, title }), {
     ...(status === 405 ? { allow: allowed.join(", ") } : {}),
   });
-};
+}

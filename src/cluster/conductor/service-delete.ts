@@ -92,10 +92,13 @@ function refuseInUse({ parts, service, removes, requestId }: Deletion): void {
 }
 
 /** A move whose guest runs elsewhere and only waits to be confirmed. An evacuation's destination may still fail. */
-const hasLeft = (host: string, { migrationType, status, destCompute }: Migration): boolean =>
-  (migrationType === "migration" || migrationType === "resize") &&
-  (status === "finished" || status === "confirming") &&
-  destCompute !== host;
+function hasLeft(host: string, { migrationType, status, destCompute }: Migration): boolean {
+  return (
+    (migrationType === "migration" || migrationType === "resize") &&
+    (status === "finished" || status === "confirming") &&
+    destCompute !== host
+  );
+}
 
 /** Steps 5 and 6 as upstream has them: what Placement refuses, or does not answer, leaves the provider behind. */
 async function deleteOrOrphan(deletion: Deletion): Promise<readonly Holding[]> {
@@ -127,20 +130,28 @@ async function deleteOrRefuse(deletion: Deletion): Promise<readonly Holding[]> {
   return [];
 }
 
-const providersOf = ({ parts, service, requestId }: Deletion): ProviderDeletion => ({
-  placement: parts.placement,
-  logger: parts.logger,
-  nodes: parts.store.computeNodes.byHost(service.host), // 3: none is fine
-  requestId,
-});
+function providersOf({ parts, service, requestId }: Deletion): ProviderDeletion {
+  return {
+    placement: parts.placement,
+    logger: parts.logger,
+    nodes: parts.store.computeNodes.byHost(service.host), // 3: none is fine
+    requestId,
+  };
+}
 
 /** For good: their instances' share of the host goes in any case (5.8 step 2). */
-const evacuationsFrom = ({ parts, service }: Deletion): readonly Migration[] =>
-  parts.store.migrations.byFilters({ sourceCompute: service.host, migrationTypes: ["evacuation"], statuses: ["done"] });
+function evacuationsFrom({ parts, service }: Deletion): readonly Migration[] {
+  return parts.store.migrations.byFilters({
+    sourceCompute: service.host,
+    migrationTypes: ["evacuation"],
+    statuses: ["done"],
+  });
+}
 
 /** Step 5. @throws {ServiceDeleteRefused} */
-const leave = ({ parts, service, requestId }: Deletion): Promise<void> =>
-  settled(() => leaveAggregates(parts, service.host, requestId));
+function leave({ parts, service, requestId }: Deletion): Promise<void> {
+  return settled(() => leaveAggregates(parts, service.host, requestId));
+}
 
 /** @throws {ServiceDeleteRefused} instead of Placement's errors */
 async function settled<T>(work: () => Promise<T>): Promise<T> {
@@ -152,15 +163,18 @@ async function settled<T>(work: () => Promise<T>): Promise<T> {
   }
 }
 
-const unsettled = (reason: string): ServiceDeleteRefused =>
-  new ServiceDeleteRefused(
+function unsettled(reason: string): ServiceDeleteRefused {
+  return new ServiceDeleteRefused(
     `Unable to delete compute service: what its resource providers hold could not be settled with Placement (${reason}). Try again.`,
   );
+}
 
-const without = (holding: Holding, evacuated: ReadonlySet<string>): Holding => ({
-  ...holding,
-  consumers: (holding.consumers ?? []).filter((consumer) => !evacuated.has(consumer)),
-});
+function without(holding: Holding, evacuated: ReadonlySet<string>): Holding {
+  return {
+    ...holding,
+    consumers: (holding.consumers ?? []).filter((consumer) => !evacuated.has(consumer)),
+  };
+}
 
 const isHeld = ({ consumers }: Holding): boolean => consumers !== null && consumers.length > 0;
 

@@ -204,13 +204,15 @@ function flowOf(
   }
 }
 
-const bind = <T extends Task>(
+function bind<T extends Task>(
   flow: {
     run(task: T, context: TaskContext): Promise<void>;
     fail(task: T, error: unknown, context: TaskContext): void;
   },
   task: T,
-) => ({
-  run: (context: TaskContext) => flow.run(task, context),
-  fail: (error: unknown, context: TaskContext) => flow.fail(task, error, context),
-});
+) {
+  return {
+    run: (context: TaskContext) => flow.run(task, context),
+    fail: (error: unknown, context: TaskContext) => flow.fail(task, error, context),
+  };
+}

@@ -15,7 +15,7 @@ export type Negotiation =
   | { readonly kind: "unsupported"; readonly version: string };
 
 /** What a request's headers ask for. The standard header wins; of several values for the service the last one does. */
-export const negotiate = (headers: Readonly<Record<string, string>>, range: MicroversionRange): Negotiation => {
+export function negotiate(headers: Readonly<Record<string, string>>, range: MicroversionRange): Negotiation {
   const asked = standard(headers["openstack-api-version"], range.service) ?? legacy(headers[range.legacyHeader]);
   if (asked === undefined) return { kind: "agreed", minor: range.minimum };
   if (asked === "latest") return { kind: "agreed", minor: range.maximum };
@@ -24,14 +24,14 @@ export const negotiate = (headers: Readonly<Record<string, string>>, range: Micr
   const minor = Number(match[2]);
   const supported = match[1] === "2" && minor >= range.minimum && minor <= range.maximum;
   return supported ? { kind: "agreed", minor } : { kind: "unsupported", version: asked };
-};
+}
 
-const standard = (header: string | undefined, service: string): string | undefined => {
+function standard(header: string | undefined, service: string): string | undefined {
   const values = (header ?? "").split(",").map((value) => value.trim().split(/\s+/));
   return values.findLast(([name, version]) => name?.toLowerCase() === service && version !== undefined)?.[1];
-};
+}
 
-const legacy = (header: string | undefined): string | undefined => {
+function legacy(header: string | undefined): string | undefined {
   const value = header?.split(",").at(-1)?.trim();
   return value === undefined || value === "" ? undefined : value;
-};
+}

@@ -1,7 +1,7 @@
 import { reprString } from "../placement/json/python-repr.js";
 
 /** A value as Python's `repr()` writes it; OpenStack's error texts quote what they found so. */
-export const pythonRepr = (value: unknown): string => {
+export function pythonRepr(value: unknown): string {
   if (value === null || value === undefined) return "None";
   if (value === true) return "True";
   if (value === false) return "False";
@@ -12,7 +12,7 @@ export const pythonRepr = (value: unknown): string => {
     return `{${entries.join(", ")}}`;
   }
   return String(value);
-};
+}
 
 /** As `str()`: text stays as it is. */
 export const pythonStr = (value: unknown): string => (typeof value === "string" ? value : pythonRepr(value));

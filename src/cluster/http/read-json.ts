@@ -9,7 +9,7 @@ export type JsonBody =
   /** The content type says that it is something else. */
   | { readonly kind: "other-type"; readonly contentType: string };
 
-export const readJson = (request: Pick<ServiceRequest, "body" | "headers">): JsonBody => {
+export function readJson(request: Pick<ServiceRequest, "body" | "headers">): JsonBody {
   const { body } = request;
   const excess = excessOf(body, DOOR_LIMITS.nova);
   if (excess === "bytes" || excess === "members") return { kind: "too-large" };
@@ -22,4 +22,4 @@ export const readJson = (request: Pick<ServiceRequest, "body" | "headers">): Jso
   } catch {
     return { kind: "not-json" };
   }
-};
+}

@@ -64,20 +64,20 @@ const newNode = <R>(): Node<R> => ({ fixed: new Map(), any: undefined, routes: n
 
 const segments = (path: string): string[] => path.split("/").filter((segment) => segment !== "");
 
-const decode = (segment: string): string | undefined => {
+function decode(segment: string): string | undefined {
   try {
     return decodeURIComponent(segment);
   } catch {
     return undefined;
   }
-};
+}
 
 /** All nodes that the segments lead to, those with more fixed segments first. */
-const candidates = <R>(
+function candidates<R>(
   node: Node<R>,
   rest: readonly string[],
   captured: readonly string[],
-): { readonly node: Node<R>; readonly captured: readonly string[] }[] => {
+): { readonly node: Node<R>; readonly captured: readonly string[] }[] {
   const [segment, ...others] = rest;
   if (segment === undefined) return node.routes.size > 0 ? [{ node, captured }] : [];
   const fixed = node.fixed.get(segment);
@@ -85,4 +85,4 @@ const candidates = <R>(
     ...(fixed ? candidates(fixed, others, captured) : []),
     ...(node.any ? candidates(node.any, others, [...captured, segment]) : []),
   ];
-};
+}

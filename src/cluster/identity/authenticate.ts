@@ -14,10 +14,10 @@ export interface Authenticator {
  * A token for who proves to be who they say, in the scope that they ask for.
  * @throws {IdentityError} 401, whatever was wrong: nobody learns here which users or projects there are
  */
-export const authenticate = (
+export function authenticate(
   { directory, passwords, tokens }: Authenticator,
   request: TokenRequest,
-): { readonly token: string; readonly record: TokenRecord } => {
+): { readonly token: string; readonly record: TokenRecord } {
   const { methods } = request;
   if (methods.length === 0 || !methods.every((method) => method === "password" || method === "token")) {
     throw new IdentityError(401, "Attempted to authenticate with an unsupported method.");
@@ -29,20 +29,24 @@ export const authenticate = (
   const userId = user?.id ?? parent?.userId;
   if (userId === undefined || (parent && parent.userId !== userId)) throw unauthorized();
   return tokens.issue(userId, grantScope(directory, userId, request.scope, parent), methods, parent);
-};
+}
 
-const findUser = (directory: Directory, ref: UserRef | undefined): NamedEntity | undefined =>
-  ref && directory.users.find(({ id, name }) => id === ref.id || (name === ref.name && isOurs(directory, ref.domain)));
+function findUser(directory: Directory, ref: UserRef | undefined): NamedEntity | undefined {
+  return (
+    ref && directory.users.find(({ id, name }) => id === ref.id || (name === ref.name && isOurs(directory, ref.domain)))
+  );
+}
 
-const isOurs = ({ domain }: Directory, ref: DomainRef | undefined): boolean =>
-  ref !== undefined && (ref.id === domain.id || ref.name === domain.name);
+function isOurs({ domain }: Directory, ref: DomainRef | undefined): boolean {
+  return ref !== undefined && (ref.id === domain.id || ref.name === domain.name);
+}
 
-const grantScope = (
+function grantScope(
   directory: Directory,
   userId: string,
   scope: ScopeRef,
   parent: TokenRecord | undefined,
-): TokenScope => {
+): TokenScope {
   switch (scope.kind) {
     case "none":
       return { projectId: parent?.projectId ?? null, system: parent?.system ?? false };
@@ -61,4 +65,4 @@ const grantScope = (
       return { projectId: project.id, system: false };
     }
   }
-};
+}

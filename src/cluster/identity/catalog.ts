@@ -27,8 +27,8 @@ const SERVICES = [
 ] as const;
 
 /** @param root `http://host:port`, below which the embedded services are mounted */
-export const serviceCatalog = (digests: Pick<Digests, "sha256">, root: string): readonly CatalogService[] =>
-  SERVICES.map(({ type, name, path }) => ({
+export function serviceCatalog(digests: Pick<Digests, "sha256">, root: string): readonly CatalogService[] {
+  return SERVICES.map(({ type, name, path }) => ({
     endpoints: (["public", "internal", "admin"] as const).map((side) => ({
       id: stableId(digests, `endpoint/${type}/${side}`),
       interface: side,
@@ -40,3 +40,4 @@ export const serviceCatalog = (digests: Pick<Digests, "sha256">, root: string): 
     type,
     name,
   }));
+}

@@ -20,12 +20,12 @@ const QUOTED = { defaultStringType: "QUOTE_DOUBLE", defaultKeyType: "PLAIN" } as
  * holds stay valid; where it is absent or unreadable, new ones take their place.
  * @param authUrl `http://host:port/identity/v3`
  */
-export const writeCloudsYaml = async (
+export async function writeCloudsYaml(
   files: Files,
   path: string,
   identity: Pick<Identity, "ensurePassword">,
   authUrl: string,
-): Promise<void> => {
+): Promise<void> {
   const remembered = await readPasswords(files, path);
   const passwords = new Map(LOGIN_USERS.map((user) => [user, identity.ensurePassword(user, remembered.get(user))]));
   const clouds = Object.entries(CLOUDS).map(([name, { user, scope }]) => [
@@ -37,10 +37,10 @@ export const writeCloudsYaml = async (
     },
   ]);
   await files.write(path, stringify({ clouds: Object.fromEntries(clouds) }, QUOTED), { mode: 0o600 });
-};
+}
 
 /** The passwords that a `clouds.yaml` of {@link writeCloudsYaml} holds; empty when there is none that can be read. */
-export const readPasswords = async (files: Files, path: string): Promise<ReadonlyMap<LoginUser, string>> => {
+export async function readPasswords(files: Files, path: string): Promise<ReadonlyMap<LoginUser, string>> {
   const found = new Map<LoginUser, string>();
   const content = yamlObject((await files.readIfPresent(path)) ?? "");
   const clouds = isObject(content?.clouds) ? content.clouds : {};
@@ -50,13 +50,13 @@ export const readPasswords = async (files: Files, path: string): Promise<Readonl
     if (typeof auth.password === "string" && !found.has(user)) found.set(user, auth.password);
   }
   return found;
-};
+}
 
-const yamlObject = (text: string): Readonly<Record<string, unknown>> | undefined => {
+function yamlObject(text: string): Readonly<Record<string, unknown>> | undefined {
   try {
     const value: unknown = parse(text);
     return isObject(value) ? value : undefined;
   } catch {
     return undefined;
   }
-};
+}

@@ -13,11 +13,11 @@ export interface Collection {
 
 type Member = Readonly<Record<string, Json>> & { readonly id: string };
 
-export const collections = (
+export function collections(
   directory: Directory,
   catalog: readonly CatalogService[],
   identityUrl: string,
-): readonly Collection[] => {
+): readonly Collection[] {
   const domainId = directory.domain.id;
   const collection = (plural: string, singular: string, members: readonly Member[]): Collection => ({
     plural,
@@ -72,10 +72,11 @@ export const collections = (
     ),
     collection("regions", "region", [{ id: REGION, description: "", parent_region_id: null }]),
   ];
-};
+}
 
 /** Members whose fields equal each query parameter of the same name. */
-export const filterMembers = (members: readonly Member[], query: Query): readonly Member[] =>
-  members.filter((member) =>
+export function filterMembers(members: readonly Member[], query: Query): readonly Member[] {
+  return members.filter((member) =>
     query.entries.every(([name, value]) => !Object.hasOwn(member, name) || String(member[name]) === value),
   );
+}

@@ -34,7 +34,7 @@ const ASSIGNMENTS: Readonly<Record<LoginUser | ServiceUser, Readonly<Record<stri
   placement: { service: ["admin", "service"] },
 };
 
-export const createDirectory = (digests: Pick<Digests, "sha256">): Directory => {
+export function createDirectory(digests: Pick<Digests, "sha256">): Directory {
   const entity = (kind: string, name: string, description = ""): NamedEntity =>
     Object.freeze({ id: stableId(digests, `${kind}/${name}`), name, description });
   const users = Object.keys(ASSIGNMENTS).map((name) => entity("user", name));
@@ -53,7 +53,7 @@ export const createDirectory = (digests: Pick<Digests, "sha256">): Directory => 
     rolesInProject: (userId, projectId) => assigned(userId, projects.find(({ id }) => id === projectId)?.name),
     rolesInSystem: (userId) => assigned(userId, "system"),
   };
-};
+}
 
 /** An id that depends on nothing but what it names. */
 export const stableId = (digests: Pick<Digests, "sha256">, name: string): string => digests.sha256(name).slice(0, 32);

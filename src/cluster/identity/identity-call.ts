@@ -35,23 +35,24 @@ export interface IdentityAnswer {
 }
 
 /** The catalog as this client reaches the services. */
-export const catalogOf = ({ services, request }: IdentityCall): readonly CatalogService[] =>
-  serviceCatalog(services.digests, request.baseUrl.replace(/\/identity$/, ""));
+export function catalogOf({ services, request }: IdentityCall): readonly CatalogService[] {
+  return serviceCatalog(services.digests, request.baseUrl.replace(/\/identity$/, ""));
+}
 
 /** The token's owner. @throws {IdentityError} 401 */
-export const caller = ({ services, request }: IdentityCall): TokenRecord => {
+export function caller({ services, request }: IdentityCall): TokenRecord {
   const record = services.tokens.find(request.headers["x-auth-token"] ?? "");
   if (!record) throw unauthorized();
   return record;
-};
+}
 
 /** @throws {IdentityError} 401, 403 */
-export const requireRole = (call: IdentityCall, roles: readonly string[], rule: string): void => {
+export function requireRole(call: IdentityCall, roles: readonly string[], rule: string): void {
   const held = tokenRoles(call.services.directory, caller(call));
   if (!held.some(({ name }) => roles.includes(name))) throw forbidden(rule);
-};
+}
 
-export const listOf = ({ request }: IdentityCall, plural: string, members: Json): Json => {
+export function listOf({ request }: IdentityCall, plural: string, members: Json): Json {
   const self = `${request.baseUrl}${request.path}${request.query === "" ? "" : `?${request.query}`}`;
   return { [plural]: members, links: { next: null, self, previous: null } };
-};
+}

@@ -26,15 +26,18 @@ export class IdentityError extends Error {
   }
 }
 
-export const unauthorized = (): IdentityError =>
-  new IdentityError(401, "The request you have made requires authentication.");
+export function unauthorized(): IdentityError {
+  return new IdentityError(401, "The request you have made requires authentication.");
+}
 
-export const forbidden = (rule: string): IdentityError =>
-  new IdentityError(403, `You are not authorized to perform the requested action: ${rule}.`);
+export function forbidden(rule: string): IdentityError {
+  return new IdentityError(403, `You are not authorized to perform the requested action: ${rule}.`);
+}
 
-export const expecting = (attribute: string, target: string): IdentityError =>
-  new IdentityError(
+export function expecting(attribute: string, target: string): IdentityError {
+  return new IdentityError(
     400,
     `Expecting to find ${attribute} in ${target}. The server could not comply with the request since it is either ` +
       "malformed or otherwise incorrect. The client is assumed to be in error.",
   );
+}

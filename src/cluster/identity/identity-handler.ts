@@ -9,7 +9,7 @@ import { LIST_ROUTES } from "./list-routes.js";
 import { ROLE_ASSIGNMENT_ROUTES } from "./role-assignments.js";
 import { TOKEN_ROUTES } from "./token-routes.js";
 
-export const identityHandler = (services: IdentityServices): ServiceHandler => {
+export function identityHandler(services: IdentityServices): ServiceHandler {
   const router = new Router(ROUTES);
   return (request) => {
     const answer = (): ServiceResponse => {
@@ -29,13 +29,9 @@ export const identityHandler = (services: IdentityServices): ServiceHandler => {
       headers: { ...response.headers, vary: "X-Auth-Token", "x-openstack-request-id": newRequestId(services.random) },
     };
   };
-};
+}
 
-const respond = (
-  services: IdentityServices,
-  router: Router<IdentityRoute>,
-  request: ServiceRequest,
-): ServiceResponse => {
+function respond(services: IdentityServices, router: Router<IdentityRoute>, request: ServiceRequest): ServiceResponse {
   const match = router.match(request.method, request.path);
   if (match.kind === "unknown") {
     throw new IdentityError(
@@ -52,21 +48,23 @@ const respond = (
     headers: { ...(body === undefined ? {} : { "content-type": "application/json" }), ...headers },
     body: text,
   };
-};
+}
 
-const challenge = (error: IdentityError, request: ServiceRequest): ServiceResponse => {
+function challenge(error: IdentityError, request: ServiceRequest): ServiceResponse {
   const response = error.toResponse();
   if (error.status !== 401) return response;
   return { ...response, headers: { ...response.headers, "www-authenticate": `Keystone uri="${request.baseUrl}"` } };
-};
+}
 
-const version = ({ request }: IdentityCall): Json => ({
-  id: "v3.14",
-  status: "stable",
-  updated: "2020-04-07T00:00:00Z",
-  links: [{ rel: "self", href: `${request.baseUrl}/v3/` }],
-  "media-types": [{ base: "application/json", type: "application/vnd.openstack.identity-v3+json" }],
-});
+function version({ request }: IdentityCall): Json {
+  return {
+    id: "v3.14",
+    status: "stable",
+    updated: "2020-04-07T00:00:00Z",
+    links: [{ rel: "self", href: `${request.baseUrl}/v3/` }],
+    "media-types": [{ base: "application/json", type: "application/vnd.openstack.identity-v3+json" }],
+  };
+}
 
 const ROUTES: readonly IdentityRoute[] = [
   {

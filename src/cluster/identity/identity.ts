@@ -34,7 +34,7 @@ export interface Identity {
   ensurePassword(user: LoginUser, remembered?: string): string;
 }
 
-export const createIdentity = (options: IdentityOptions): Identity => {
+export function createIdentity(options: IdentityOptions): Identity {
   const { sql, clock, digests } = options;
   applySchema(sql, "identity", IDENTITY_SCHEMA, clock.now());
   const directory = createDirectory(digests);
@@ -66,4 +66,4 @@ export const createIdentity = (options: IdentityOptions): Identity => {
       });
     },
   };
-};
+}

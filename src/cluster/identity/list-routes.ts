@@ -3,7 +3,7 @@ import { collections, filterMembers } from "./collections.js";
 import { caller, catalogOf, type IdentityCall, type IdentityRoute, listOf, requireRole } from "./identity-call.js";
 import { IdentityError } from "./identity-error.js";
 
-const collectionRoutes = (plural: string, singular: string): readonly IdentityRoute[] => {
+function collectionRoutes(plural: string, singular: string): readonly IdentityRoute[] {
   const members = (call: IdentityCall) =>
     collections(call.services.directory, catalogOf(call), `${call.request.baseUrl}/v3`).find(
       (collection) => collection.plural === plural,
@@ -30,7 +30,7 @@ const collectionRoutes = (plural: string, singular: string): readonly IdentityRo
       },
     },
   ];
-};
+}
 
 /** What the holder of a token has, and what administrators may list. */
 export const LIST_ROUTES: readonly IdentityRoute[] = [

@@ -5,7 +5,7 @@ import { isObject } from "../http/json.js";
  * Shell text that says what a cloud of `clouds.yaml` says, for clients that only read the environment.
  * @returns undefined: the file has no such cloud
  */
-export const openrc = (cloudsYaml: string, cloudName: string): string | undefined => {
+export function openrc(cloudsYaml: string, cloudName: string): string | undefined {
   const file: unknown = parse(cloudsYaml);
   const clouds = isObject(file) && isObject(file.clouds) ? file.clouds : {};
   const cloud = Object.hasOwn(clouds, cloudName) ? clouds[cloudName] : undefined;
@@ -17,8 +17,9 @@ export const openrc = (cloudsYaml: string, cloudName: string): string | undefine
     "unset OS_CLOUD",
     ...Object.entries(variables).map(([name, value]) => `export OS_${name.toUpperCase()}=${quoted(String(value))}`),
   ].join("\n");
-};
+}
 
 /** For POSIX shells. */
-export const quoted = (text: string): string =>
-  /^[\w./:-]+$/.test(text) ? text : `'${text.replaceAll("'", String.raw`'\''`)}'`;
+export function quoted(text: string): string {
+  return /^[\w./:-]+$/.test(text) ? text : `'${text.replaceAll("'", String.raw`'\''`)}'`;
+}

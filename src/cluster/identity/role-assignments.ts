@@ -23,15 +23,16 @@ interface Assignment {
   readonly project: NamedEntity | null;
 }
 
-const assignments = (directory: Directory): readonly Assignment[] =>
-  directory.users.flatMap((user) => [
+function assignments(directory: Directory): readonly Assignment[] {
+  return directory.users.flatMap((user) => [
     ...directory.projects.flatMap((project) =>
       directory.rolesInProject(user.id, project.id).map((role) => ({ user, role, project })),
     ),
     ...directory.rolesInSystem(user.id).map((role) => ({ user, role, project: null })),
   ]);
+}
 
-const matches = ({ query }: IdentityCall, { user, role, project }: Assignment): boolean => {
+function matches({ query }: IdentityCall, { user, role, project }: Assignment): boolean {
   const asked = (name: string, value: string | undefined): boolean => (query.get(name) ?? value) === value;
   return (
     asked("user.id", user.id) &&
@@ -39,7 +40,7 @@ const matches = ({ query }: IdentityCall, { user, role, project }: Assignment): 
     asked("scope.project.id", project?.id) &&
     (query.get("scope.system") === undefined || project === null)
   );
-};
+}
 
 const viewOf =
   ({ services, query, request }: IdentityCall) =>

@@ -35,7 +35,7 @@ export type ScopeRef =
     };
 
 /** @throws {IdentityError} 400 */
-export const readTokenRequest = (body: unknown): TokenRequest => {
+export function readTokenRequest(body: unknown): TokenRequest {
   const auth = object(isObject(body) ? body.auth : undefined, "auth", "request body");
   const identity = object(auth.identity, "identity", "auth");
   const methods = identity.methods;
@@ -52,9 +52,9 @@ export const readTokenRequest = (body: unknown): TokenRequest => {
     token: shown ? text(shown, "id", "identity/token") : undefined,
     scope: scope(auth.scope),
   };
-};
+}
 
-const scope = (value: unknown): ScopeRef => {
+function scope(value: unknown): ScopeRef {
   if (value === undefined || value === null) return { kind: "none" };
   if (value === "unscoped") return { kind: "unscoped" };
   if (!isObject(value)) throw wrongType("scope", "object");
@@ -66,9 +66,9 @@ const scope = (value: unknown): ScopeRef => {
   if (value.domain !== undefined) return { kind: "domain" };
   if (value.unscoped !== undefined) return { kind: "unscoped" };
   throw expecting("project, domain or system", "scope");
-};
+}
 
-const reference = (value: Readonly<Record<string, unknown>>, path: string): UserRef => {
+function reference(value: Readonly<Record<string, unknown>>, path: string): UserRef {
   const id = optionalText(value, "id", path);
   const name = optionalText(value, "name", path);
   if (id === undefined && name === undefined) {
@@ -76,9 +76,9 @@ const reference = (value: Readonly<Record<string, unknown>>, path: string): User
   }
   const domain = value.domain;
   return { id, name, domain: domain === undefined ? undefined : domainReference(domain, `${path}/domain`) };
-};
+}
 
-const domainReference = (value: unknown, path: string): DomainRef => {
+function domainReference(value: unknown, path: string): DomainRef {
   if (!isObject(value)) throw wrongType(path, "object");
   const id = optionalText(value, "id", path);
   const name = optionalText(value, "name", path);
@@ -86,26 +86,27 @@ const domainReference = (value: unknown, path: string): DomainRef => {
     throw new IdentityError(400, `Invalid input for field ${path}: id or name must be present.`);
   }
   return { id, name };
-};
+}
 
-const object = (value: unknown, attribute: string, target: string): Readonly<Record<string, unknown>> => {
+function object(value: unknown, attribute: string, target: string): Readonly<Record<string, unknown>> {
   if (value === undefined || value === null) throw expecting(attribute, target);
   if (!isObject(value)) throw wrongType(attribute, "object");
   return value;
-};
+}
 
-const text = (value: Readonly<Record<string, unknown>>, key: string, path: string): string => {
+function text(value: Readonly<Record<string, unknown>>, key: string, path: string): string {
   const found = optionalText(value, key, path);
   if (found === undefined) throw expecting(key, path.split("/").at(-1) ?? path);
   return found;
-};
+}
 
-const optionalText = (value: Readonly<Record<string, unknown>>, key: string, path: string): string | undefined => {
+function optionalText(value: Readonly<Record<string, unknown>>, key: string, path: string): string | undefined {
   const found = value[key];
   if (found !== undefined && typeof found !== "string") throw wrongType(`${path}/${key}`, "string");
   return found;
-};
+}
 
 /** The value itself stays out of the message: it may be a password. */
-const wrongType = (path: string, type: string): IdentityError =>
-  new IdentityError(400, `Invalid input for field '${path}': it is not of type '${type}'`);
+function wrongType(path: string, type: string): IdentityError {
+  return new IdentityError(400, `Invalid input for field '${path}': it is not of type '${type}'`);
+}

@@ -101,12 +101,14 @@ export class TokenStore {
   }
 }
 
-const toRecord = ([userId, projectId, system, methods, auditIds, issuedAt, expiresAt]: SqlRow): TokenRecord => ({
-  userId: String(userId),
-  projectId: projectId === null || projectId === undefined ? null : String(projectId),
-  system: Number(system) === 1,
-  methods: String(methods).split(" "),
-  auditIds: String(auditIds).split(" "),
-  issuedAt: Number(issuedAt),
-  expiresAt: Number(expiresAt),
-});
+function toRecord([userId, projectId, system, methods, auditIds, issuedAt, expiresAt]: SqlRow): TokenRecord {
+  return {
+    userId: String(userId),
+    projectId: projectId === null || projectId === undefined ? null : String(projectId),
+    system: Number(system) === 1,
+    methods: String(methods).split(" "),
+    auditIds: String(auditIds).split(" "),
+    issuedAt: Number(issuedAt),
+    expiresAt: Number(expiresAt),
+  };
+}

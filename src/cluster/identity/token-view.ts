@@ -6,11 +6,11 @@ import type { Directory, NamedEntity } from "./directory.js";
 import type { TokenRecord } from "./token-store.js";
 
 /** The body of a token's answer. @param catalog left out when undefined, and for tokens without scope */
-export const tokenView = (
+export function tokenView(
   directory: Directory,
   record: TokenRecord,
   catalog: readonly CatalogService[] | undefined,
-): Json => {
+): Json {
   const domain = { ...directory.domain };
   const project = findById(directory.projects, record.projectId);
   const scoped = project !== undefined || record.system;
@@ -32,23 +32,26 @@ export const tokenView = (
       ...(scoped && catalog ? { catalog: catalog as unknown as Json } : {}),
     },
   };
-};
+}
 
-export const tokenRoles = (directory: Directory, record: TokenRecord): readonly NamedEntity[] => {
+export function tokenRoles(directory: Directory, record: TokenRecord): readonly NamedEntity[] {
   if (record.system) return directory.rolesInSystem(record.userId);
   return record.projectId === null ? [] : directory.rolesInProject(record.userId, record.projectId);
-};
+}
 
-export const toCredentials = (directory: Directory, record: TokenRecord): Credentials => ({
-  userId: record.userId,
-  userName: findById(directory.users, record.userId)?.name ?? "",
-  projectId: record.projectId,
-  projectName: findById(directory.projects, record.projectId)?.name ?? null,
-  domainId: directory.domain.id,
-  roles: tokenRoles(directory, record).map(({ name }) => name),
-  systemScope: record.system ? "all" : null,
-  expiresAt: record.expiresAt,
-});
+export function toCredentials(directory: Directory, record: TokenRecord): Credentials {
+  return {
+    userId: record.userId,
+    userName: findById(directory.users, record.userId)?.name ?? "",
+    projectId: record.projectId,
+    projectName: findById(directory.projects, record.projectId)?.name ?? null,
+    domainId: directory.domain.id,
+    roles: tokenRoles(directory, record).map(({ name }) => name),
+    systemScope: record.system ? "all" : null,
+    expiresAt: record.expiresAt,
+  };
+}
 
-const findById = (entities: readonly NamedEntity[], id: string | null): NamedEntity | undefined =>
-  entities.find((entity) => entity.id === id);
+function findById(entities: readonly NamedEntity[], id: string | null): NamedEntity | undefined {
+  return entities.find((entity) => entity.id === id);
+}

@@ -22,7 +22,7 @@ export interface ImageService {
   readonly properties: (id: string) => Readonly<Record<string, string>> | undefined;
 }
 
-export const createImageApi = (options: ImageOptions): ImageService => {
+export function createImageApi(options: ImageOptions): ImageService {
   const router = new Router(ROUTES);
   return {
     properties: (id) => find([BASE, ...shelvedSnapshots(options.store)], id)?.properties,
@@ -32,7 +32,7 @@ export const createImageApi = (options: ImageOptions): ImageService => {
       return { ...response, headers };
     },
   };
-};
+}
 
 interface Route {
   readonly method: "GET";
@@ -56,15 +56,15 @@ const ROUTES: readonly Route[] = [
 ];
 
 /** Glance shows administrators everything. */
-const visible = ({ store }: ImageOptions, { projectId, roles }: Credentials): readonly Image[] => [
-  BASE,
-  ...shelvedSnapshots(store).filter(({ owner }) => owner === projectId || roles.includes("admin")),
-];
+function visible({ store }: ImageOptions, { projectId, roles }: Credentials): readonly Image[] {
+  return [BASE, ...shelvedSnapshots(store).filter(({ owner }) => owner === projectId || roles.includes("admin"))];
+}
 
-const find = (images: readonly Image[], id: string): Image | undefined =>
-  images.find((image) => image.id === id.toLowerCase());
+function find(images: readonly Image[], id: string): Image | undefined {
+  return images.find((image) => image.id === id.toLowerCase());
+}
 
-const list = (all: readonly Image[], query: Query): unknown => {
+function list(all: readonly Image[], query: Query): unknown {
   const marker = all.findIndex(({ id }) => id === query.get("marker"));
   const named = query.get("name")?.replace(/^in:/, "").split(",");
   const ids = query.get("id")?.replace(/^in:/, "").split(",");
@@ -74,9 +74,9 @@ const list = (all: readonly Image[], query: Query): unknown => {
   const limit = Number.parseInt(query.get("limit") ?? "1000", 10);
   const page = images.slice(0, Number.isNaN(limit) ? undefined : Math.max(0, limit));
   return { images: page.map(imageView), schema: "/v2/schemas/images", first: "/v2/images" };
-};
+}
 
-const respond = (options: ImageOptions, router: Router<Route>, request: ServiceRequest): ServiceResponse => {
+function respond(options: ImageOptions, router: Router<Route>, request: ServiceRequest): ServiceResponse {
   const discovery = versions(request);
   if (discovery) return discovery;
   const caller = options.validate(request.headers["x-auth-token"] ?? "");
@@ -89,32 +89,35 @@ const respond = (options: ImageOptions, router: Router<Route>, request: ServiceR
   const body = match.route.answer(visible(options, caller), match.params, new Query(request.query));
   if (body === undefined) return html(404, "Not Found", `No image found with ID ${match.params.id}`);
   return json(200, body);
-};
+}
 
-const versions = ({ method, path, baseUrl }: ServiceRequest): ServiceResponse | undefined => {
+function versions({ method, path, baseUrl }: ServiceRequest): ServiceResponse | undefined {
   if (method !== "GET" || !["", "/", "/versions", "/v2", "/v2/"].includes(path)) return undefined;
   const links = [{ rel: "self", href: `${baseUrl}/v2/` }];
   return json(path === "/versions" ? 200 : 300, { versions: [{ id: "v2.9", status: "CURRENT", links }] });
-};
+}
 
-const unauthorized = ({ baseUrl }: ServiceRequest): ServiceResponse => {
+function unauthorized({ baseUrl }: ServiceRequest): ServiceResponse {
   const message = "The request you have made requires authentication.";
   const response = json(401, { error: { code: 401, title: "Unauthorized", message } });
   const identity = baseUrl.replace(/\/image$/, "/identity");
   return { ...response, headers: { ...response.headers, "www-authenticate": `Keystone uri="${identity}"` } };
-};
+}
 
-const json = (status: number, body: unknown): ServiceResponse => ({
-  status,
-  headers: { "content-type": "application/json" },
-  body: JSON.stringify(body),
-});
+function json(status: number, body: unknown): ServiceResponse {
+  return {
+    status,
+    headers: { "content-type": "application/json" },
+    body: JSON.stringify(body),
+  };
+}
 
 /** Glance answers errors as pages. */
-const html = (status: number, title: string, detail: string): ServiceResponse => ({
-  status,
-  headers: { "content-type": "text/html; charset=UTF-8" },
-  body: `<html>
+function html(status: number, title: string, detail: string): ServiceResponse {
+  return {
+    status,
+    headers: { "content-type": "text/html; charset=UTF-8" },
+    body: `<html>
  <head>
   <title>${status} ${title}</title>
  </head>
@@ -123,7 +126,9 @@ const html = (status: number, title: string, detail: string): ServiceResponse =>
   ${escapeHtml(detail)}<br /><br />
  </body>
 </html>`,
-});
+  };
+}
 
-const escapeHtml = (text: string): string =>
-  text.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;").replaceAll('"', "&quot;");
+function escapeHtml(text: string): string {
+  return text.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;").replaceAll('"', "&quot;");
+}

@@ -7,8 +7,9 @@ import { BASE, type Image } from "./images.js";
  * What shelving has uploaded (spec 6.6). Nova deletes it with the server, and when the server is unshelved: it is there as
  * long as its server is shelved, and kept nowhere else.
  */
-export const shelvedSnapshots = (store: Pick<Store, "instances">): readonly Image[] =>
-  store.instances.byFilters({ vmStates: ["shelved", "shelved_offloaded"], deleted: false }).flatMap(snapshotOf);
+export function shelvedSnapshots(store: Pick<Store, "instances">): readonly Image[] {
+  return store.instances.byFilters({ vmStates: ["shelved", "shelved_offloaded"], deleted: false }).flatMap(snapshotOf);
+}
 
 function snapshotOf(instance: Instance): readonly Image[] {
   const { uuid, displayName, imageRef, projectId, userId, flavor, systemMetadata, createdAt } = instance;

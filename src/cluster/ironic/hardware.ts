@@ -132,19 +132,21 @@ export class Hardware {
   }
 }
 
-const workOf = (state: string) => {
+function workOf(state: string) {
   const found = WORK_OF_STATE[state];
   if (!found) throw new Error(`nothing ends the state ${state}`);
   return found;
-};
+}
 
-const endOfPower = (node: IronicNode, failure: string | undefined): NodeChanges => ({
-  target_power_state: null,
-  work_due: null,
-  ...(failure === undefined
-    ? { power_state: node.target_power_state }
-    : { last_error: `Failed to change power state to '${node.target_power_state}': ${failure}` }),
-});
+function endOfPower(node: IronicNode, failure: string | undefined): NodeChanges {
+  return {
+    target_power_state: null,
+    work_due: null,
+    ...(failure === undefined
+      ? { power_state: node.target_power_state }
+      : { last_error: `Failed to change power state to '${node.target_power_state}': ${failure}` }),
+  };
+}
 
 /** A machine's power is known once it was verified, on while it is deployed, and off when it is not. */
 const AFTER_SUCCESS: Partial<Readonly<Record<HardwareWork, (node: IronicNode) => NodeChanges>>> = {
@@ -171,9 +173,9 @@ const FAILURES: Readonly<Record<HardwareWork, string>> = {
 };
 
 /** A node whose cleaning has failed is not touched any more until somebody has looked. */
-const afterFailure = (work: HardwareWork, failure: string): NodeChanges => {
+function afterFailure(work: HardwareWork, failure: string): NodeChanges {
   const last_error = `${FAILURES[work]}: ${failure}`;
   return work === "clean"
     ? { last_error, maintenance: true, maintenance_reason: last_error, fault: "clean failure" }
     : { last_error };
-};
+}

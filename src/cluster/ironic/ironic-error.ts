@@ -13,41 +13,48 @@ const quoted = (text: string): string => `"${text}"`;
 
 export const nodeNotFound = (node: string) => new IronicError(404, `Node ${node} could not be found.`);
 
-export const nodeLocked = (node: string, host: string) =>
-  new IronicError(
+export function nodeLocked(node: string, host: string) {
+  return new IronicError(
     409,
     `Node ${node} is locked by host ${host}, please retry after the current operation is completed.`,
   );
+}
 
-export const nodeAssociated = (node: string, instance: string) =>
-  new IronicError(409, `Node ${node} is associated with instance ${instance}.`);
+export function nodeAssociated(node: string, instance: string) {
+  return new IronicError(409, `Node ${node} is associated with instance ${instance}.`);
+}
 
-export const instanceAssociated = (instance: string, node: string) =>
-  new IronicError(
+export function instanceAssociated(instance: string, node: string) {
+  return new IronicError(
     409,
     `Instance ${instance} is already associated with a node, it cannot be associated with this other node ${node}`,
   );
+}
 
-export const invalidState = (action: string, node: string, state: string | null) =>
-  new IronicError(
+export function invalidState(action: string, node: string, state: string | null) {
+  return new IronicError(
     400,
     `The requested action ${quoted(action)} can not be performed on node ${quoted(node)} while it is in state ${quoted(state ?? "None")}.`,
   );
+}
 
-export const inMaintenance = (operation: string, node: string) =>
-  new IronicError(
+export function inMaintenance(operation: string, node: string) {
+  return new IronicError(
     400,
     `The ${operation} operation can't be performed on node ${node} because it's in maintenance mode.`,
   );
+}
 
-export const nodeProtected = (node: string) =>
-  new IronicError(403, `Node ${node} is protected and cannot be undeployed, rebuilt or deleted`);
+export function nodeProtected(node: string) {
+  return new IronicError(403, `Node ${node} is protected and cannot be undeployed, rebuilt or deleted`);
+}
 
 /** @param from the first minor version that has it; absent: nothing is said about it */
-export const notAcceptable = (from?: number) =>
-  new IronicError(
+export function notAcceptable(from?: number) {
+  return new IronicError(
     406,
     from === undefined
       ? "Request not acceptable."
       : `Request not acceptable. The minimal required API version should be 1.${from}`,
   );
+}

@@ -42,7 +42,7 @@ export interface IronicService {
   stop(): void;
 }
 
-export const createIronic = (options: IronicOptions): IronicService => {
+export function createIronic(options: IronicOptions): IronicService {
   const { sql, clock, timers, faults, logger } = options;
   applySchema(sql, "ironic", IRONIC_SCHEMA, clock.now());
   const nodes = new NodeStore(sql, clock);
@@ -57,4 +57,4 @@ export const createIronic = (options: IronicOptions): IronicService => {
     start: () => hardware.resume(),
     stop: () => hardware.stop(),
   };
-};
+}

@@ -40,10 +40,10 @@ const VERBS: ReadonlyMap<string, string> = new Map([
 export const eventOf = (target: string): string => VERBS.get(target) ?? target;
 
 /** Undefined: the event means nothing in this state. */
-export const nextState = (state: string, event: string): string | undefined => {
+export function nextState(state: string, event: string): string | undefined {
   const events = TRANSITIONS[state] ?? {};
   return Object.hasOwn(events, event) ? events[event] : undefined;
-};
+}
 
 /** Events that a client may cause; the others are the hardware's. */
 export const CLIENT_EVENTS: ReadonlySet<string> = new Set(
@@ -77,8 +77,9 @@ export const WORK_OF_STATE: Readonly<
 };
 
 /** After a failure the target stays; only these have none. */
-export const hasNoTarget = (state: string): boolean =>
-  ["enroll", "manageable", "available", "active", "error", "rescue"].includes(state);
+export function hasNoTarget(state: string): boolean {
+  return ["enroll", "manageable", "available", "active", "error", "rescue"].includes(state);
+}
 
 /** States in transition in which a node can be changed all the same. */
 export const UPDATE_ALLOWED: ReadonlySet<string> = new Set([

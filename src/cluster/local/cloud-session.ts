@@ -40,7 +40,7 @@ interface Clouds {
 }
 
 /** @throws {NoLocalCloud} when nothing was ever started there, {@link HttpConnectFailure} when it is not running now. */
-export const openCloudSession = async (files: Files, http: HttpClient, directory: StateDir): Promise<CloudSession> => {
+export async function openCloudSession(files: Files, http: HttpClient, directory: StateDir): Promise<CloudSession> {
   const text = await files.readIfPresent(directory.cloudsFile);
   const auth = text === undefined ? undefined : (parse(text) as Clouds | null)?.clouds?.devstack?.auth;
   if (auth?.auth_url === undefined) {
@@ -88,4 +88,4 @@ export const openCloudSession = async (files: Files, http: HttpClient, directory
       return response.body === "" ? null : JSON.parse(response.body);
     },
   };
-};
+}

@@ -77,10 +77,10 @@ interface InventoryView {
  * their root.
  * @param guests what each hypervisor has, by host
  */
-export const clusterStatus = async (
+export async function clusterStatus(
   session: CloudSession,
   guests: ReadonlyMap<string, readonly HypervisorGuest[]>,
-): Promise<HostStatus[]> => {
+): Promise<HostStatus[]> {
   const compute = (path: string) => session.request("compute", "GET", path, "2.90");
   const placement = (path: string) => session.request("placement", "GET", path, "1.39");
   const [services, hypervisors, servers, providers] = await Promise.all([
@@ -115,11 +115,11 @@ export const clusterStatus = async (
     }))
     .sort((a, b) => name(a).localeCompare(name(b), "en", { numeric: true }));
   return [...known, ...hostless];
-};
+}
 
 const EMPTY: HostStatus = { host: null, service: null, provider: null, servers: [], guests: null };
 
-const allServers = async (compute: (path: string) => Promise<unknown>): Promise<readonly ServerView[]> => {
+async function allServers(compute: (path: string) => Promise<unknown>): Promise<readonly ServerView[]> {
   const all: ServerView[] = [];
   for (;;) {
     const last = all.at(-1);
@@ -130,13 +130,13 @@ const allServers = async (compute: (path: string) => Promise<unknown>): Promise<
     all.push(...servers);
     if (servers.length < PAGE) return all;
   }
-};
+}
 
-const guestsOf = (
+function guestsOf(
   guests: ReadonlyMap<string, readonly HypervisorGuest[]>,
   servers: readonly ServerView[],
   host: string | null,
-): HostStatus["guests"] => {
+): HostStatus["guests"] {
   const found = host === null ? undefined : guests.get(host);
   if (found === undefined) return null;
   const recorded = new Map(servers.map((server) => [server.id, server["OS-EXT-SRV-ATTR:host"]]));
@@ -144,43 +144,46 @@ const guestsOf = (
     const where = recorded.get(guest.uuid);
     return { ...guest, record: where === undefined ? "unknown" : where === host ? "here" : "stale" };
   });
-};
+}
 
 const name = (row: HostStatus): string => row.host ?? row.provider?.name ?? "";
 
-const serviceOf = (services: readonly ServiceView[], host: string | null): HostStatus["service"] => {
+function serviceOf(services: readonly ServiceView[], host: string | null): HostStatus["service"] {
   const service = services.find((candidate) => candidate.host === host);
   return service === undefined
     ? null
     : { state: service.state, status: service.status, forcedDown: service.forced_down };
-};
+}
 
 /** @param byNode the host has several nodes, each of which has its own servers */
-const serversOf = (
+function serversOf(
   servers: readonly ServerView[],
   { host, provider }: HostStatus,
   byNode: boolean,
-): HostStatus["servers"] =>
-  host === null
+): HostStatus["servers"] {
+  return host === null
     ? []
     : servers
         .filter((server) => server["OS-EXT-SRV-ATTR:host"] === host)
         .filter((server) => !byNode || server["OS-EXT-SRV-ATTR:hypervisor_hostname"] === provider?.name)
         .map(serverView);
+}
 
-const serverView = ({ id, name: called, status }: ServerView): HostStatus["servers"][number] => ({
-  id,
-  name: called,
-  status,
-});
+function serverView({ id, name: called, status }: ServerView): HostStatus["servers"][number] {
+  return {
+    id,
+    name: called,
+    status,
+  };
+}
 
 type Usages = NonNullable<HostStatus["provider"]>["usages"];
 
 /** Every root provider, with what its whole tree has. */
-const describeTrees = async (
+async function describeTrees(
   placement: (path: string) => Promise<unknown>,
   providers: readonly ProviderView[],
-): Promise<readonly NonNullable<HostStatus["provider"]>[]> => {
+): Promise<readonly NonNullable<HostStatus["provider"]>[]> {
   const trees = new Map<string, Usages>();
   const add = async ({ uuid, root_provider_uuid: root }: ProviderView) => {
     const usages = await usagesOf(placement, uuid);
@@ -195,19 +198,19 @@ const describeTrees = async (
       generation,
       usages: trees.get(uuid) ?? {},
     }));
-};
+}
 
 /** Of the same classes of two providers. */
-export const sumOfUsages = (one: Usages, other: Usages): Usages => {
+export function sumOfUsages(one: Usages, other: Usages): Usages {
   const sum = { ...one };
   for (const [resourceClass, { used, capacity }] of Object.entries(other)) {
     const before = sum[resourceClass] ?? { used: 0, capacity: 0 };
     sum[resourceClass] = { used: before.used + used, capacity: before.capacity + capacity };
   }
   return sum;
-};
+}
 
-const usagesOf = async (placement: (path: string) => Promise<unknown>, uuid: string): Promise<Usages> => {
+async function usagesOf(placement: (path: string) => Promise<unknown>, uuid: string): Promise<Usages> {
   const path = `/resource_providers/${uuid}`;
   const [inventories, usages] = await Promise.all([
     placement(`${path}/inventories`) as Promise<{ inventories: Record<string, InventoryView> }>,
@@ -222,4 +225,4 @@ const usagesOf = async (placement: (path: string) => Promise<unknown>, uuid: str
       },
     ]),
   );
-};
+}

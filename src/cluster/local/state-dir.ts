@@ -32,7 +32,7 @@ export interface StateDir {
 export const DEFAULT_STATE_DIR = ".compute-cluster";
 
 /** @param path relative to `cwd` unless absolute */
-export const stateDir = (path: string, cwd: string): StateDir => {
+export function stateDir(path: string, cwd: string): StateDir {
   const root = isAbsolute(path) ? path : resolve(cwd, path);
   const logs = join(root, "logs");
   return Object.freeze({
@@ -50,7 +50,7 @@ export const stateDir = (path: string, cwd: string): StateDir => {
     hypervisor: (host: string) => join(root, "hypervisors", checked(host)),
     log: (component: string) => join(logs, `${checked(component)}.log`),
   });
-};
+}
 
 /** No host can be called so; no folder is made or read that such a name would lead to. */
 export class InvalidHostName extends Error {
@@ -61,10 +61,10 @@ export class InvalidHostName extends Error {
   }
 }
 
-const checked = (host: string): string => {
+function checked(host: string): string {
   if (!isHostName(host)) throw new InvalidHostName(host);
   return host;
-};
+}
 
 /** Content of `cluster.json`: how agents and commands find the control plane. */
 export interface ClusterInfo {
@@ -77,7 +77,7 @@ export interface ClusterInfo {
 export const conductorUrl = (info: Pick<ClusterInfo, "url">): string => `${info.url.replace(/^http/, "ws")}/conductor`;
 
 /** Undefined when there is none, or it is not readable as one. */
-export const readClusterInfo = async (files: Files, directory: StateDir): Promise<ClusterInfo | undefined> => {
+export async function readClusterInfo(files: Files, directory: StateDir): Promise<ClusterInfo | undefined> {
   const text = await files.readIfPresent(directory.clusterFile);
   if (text === undefined) return undefined;
   try {
@@ -91,4 +91,4 @@ export const readClusterInfo = async (files: Files, directory: StateDir): Promis
   } catch {
     return undefined;
   }
-};
+}

@@ -98,5 +98,8 @@ async function load({ conductor }: ManageParts, uuids: readonly string[]): Promi
   return uuids.flatMap((uuid) => loaded.get(uuid) ?? []);
 }
 
-const chunks = <T>(items: readonly T[], size: number): T[][] =>
-  Array.from({ length: Math.ceil(items.length / size) }, (_, index) => items.slice(index * size, (index + 1) * size));
+function chunks<T>(items: readonly T[], size: number): T[][] {
+  return Array.from({ length: Math.ceil(items.length / size) }, (_, index) =>
+    items.slice(index * size, (index + 1) * size),
+  );
+}

@@ -118,5 +118,6 @@ export class OrphanFinder {
   }
 }
 
-const byName = (resources: ResourceAmounts): ResourceAmounts =>
-  Object.fromEntries(Object.entries(resources).sort(([left], [right]) => (left < right ? -1 : 1)));
+function byName(resources: ResourceAmounts): ResourceAmounts {
+  return Object.fromEntries(Object.entries(resources).sort(([left], [right]) => (left < right ? -1 : 1)));
+}

@@ -29,5 +29,6 @@ export async function putAllocations(
 export const NO_PLACEMENT = "Unable to communicate with the Placement API.";
 
 /** Nova's AllocationUpdateFailed. */
-export const updateFailed = (consumer: string, error: string): string =>
-  `Failed to update allocations for consumer ${consumer}. Error: ${error}`;
+export function updateFailed(consumer: string, error: string): string {
+  return `Failed to update allocations for consumer ${consumer}. Error: ${error}`;
+}

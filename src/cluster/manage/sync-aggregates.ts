@@ -110,11 +110,12 @@ async function write(
   return done === true ? undefined : refusal;
 }
 
-const notWritten = ({ host, provider, aggregate }: Membership, error: string): ManageFailure =>
-  new ManageFailure(
+function notWritten({ host, provider, aggregate }: Membership, error: string): ManageFailure {
+  return new ManageFailure(
     SYNC_CODES.notWritten,
     `Failed updating provider aggregates for host (${host}), provider (${provider}) and aggregate (${aggregate}). Error: ${error}`,
   );
+}
 
 /** @returns the exit code of the last of these that was found */
 function tell({ print }: ManageParts, { mappings, nodes, providers }: Missing): number {

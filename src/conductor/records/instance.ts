@@ -188,15 +188,20 @@ export function newInstance(given: NewInstance): Omit<Instance, "id" | "createdA
  * Whether the task_state of the instance is this request's, and one of those given. The state's name alone says little:
  * another request may have set the same one since. It has to be enough where no request is known, in rows of earlier releases.
  */
-export const holdsTask = (
+export function holdsTask(
   { taskState, taskRequestId }: Pick<Instance, "taskState" | "taskRequestId">,
   requestId: string,
   tasks: readonly (TaskState | null)[],
-): boolean => tasks.includes(taskState) && (taskRequestId === null || taskRequestId === requestId);
+): boolean {
+  return tasks.includes(taskState) && (taskRequestId === null || taskRequestId === requestId);
+}
 
 /** Resources of the instance are not counted on a node (spec 1.4). */
-export const allowsResourceRemoval = (instance: Pick<Instance, "vmState" | "taskState">): boolean =>
-  instance.vmState === "deleted" || (instance.vmState === "shelved_offloaded" && instance.taskState !== "spawning");
+export function allowsResourceRemoval(instance: Pick<Instance, "vmState" | "taskState">): boolean {
+  return (
+    instance.vmState === "deleted" || (instance.vmState === "shelved_offloaded" && instance.taskState !== "spawning")
+  );
+}
 
 /** One entry of an instance's fault list. */
 export const INSTANCE_FAULT = {

@@ -2,20 +2,23 @@ import { asArray, asRecord } from "../json.js";
 import { withoutTrailingSlash } from "./placement-access.js";
 
 /** Where Identity v3 gives tokens. @param authUrl with or without `/v3` */
-export const tokensUrl = (authUrl: string): string =>
-  `${withoutTrailingSlash(authUrl).replace(/\/v3$/, "")}/v3/auth/tokens`;
+export function tokensUrl(authUrl: string): string {
+  return `${withoutTrailingSlash(authUrl).replace(/\/v3$/, "")}/v3/auth/tokens`;
+}
 
 /**
  * The endpoints that a token's catalog has for a type of service.
  * @param catalog undefined: the token is scoped to nothing
  * @throws {DiscoveryFailure} when it is no catalog
  */
-export const catalogEndpoints = (catalog: unknown, type: string): readonly Readonly<Record<string, unknown>>[] =>
-  asArray(catalog ?? [])
+export function catalogEndpoints(catalog: unknown, type: string): readonly Readonly<Record<string, unknown>>[] {
+  return asArray(catalog ?? [])
     .map(asRecord)
     .filter((service) => service.type === type)
     .flatMap((service) => asArray(service.endpoints ?? []).map(asRecord));
+}
 
 /** Whether the endpoint is in the region. @param region undefined: any will do */
-export const isInRegion = (endpoint: Readonly<Record<string, unknown>>, region: string | undefined): boolean =>
-  region === undefined || endpoint.region === region || endpoint.region_id === region;
+export function isInRegion(endpoint: Readonly<Record<string, unknown>>, region: string | undefined): boolean {
+  return region === undefined || endpoint.region === region || endpoint.region_id === region;
+}

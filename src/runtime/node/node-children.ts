@@ -5,27 +5,29 @@ import type { Child, ChildExit, Children, SpawnOptions } from "../children.js";
 import { FileFailure } from "../files.js";
 
 /** Children with a channel to their parent; they end themselves when it closes, so none outlives a killed parent. */
-export const nodeChildren = (): Children => ({
-  spawn: (options: SpawnOptions): Child => {
-    const log = openLog(options.logFile);
-    const child = spawn(process.execPath, [options.module, ...options.args], {
-      stdio: ["ignore", log, log, "ipc"],
-      // Ctrl-C goes to the whole group of the terminal; children are to be stopped in order by their parent instead.
-      detached: true,
-    });
-    closeSync(log);
-    return {
-      pid: child.pid ?? 0,
-      exited: new Promise<ChildExit>((resolve) => {
-        // Not "exit", which may come before the last messages.
-        child.once("close", (code, signal) => resolve({ code, signal }));
-        child.once("error", () => resolve({ code: 1, signal: null }));
-      }),
-      onMessage: (listener) => void child.on("message", listener),
-      signal: (name) => void child.kill(name),
-    };
-  },
-});
+export function nodeChildren(): Children {
+  return {
+    spawn: (options: SpawnOptions): Child => {
+      const log = openLog(options.logFile);
+      const child = spawn(process.execPath, [options.module, ...options.args], {
+        stdio: ["ignore", log, log, "ipc"],
+        // Ctrl-C goes to the whole group of the terminal; children are to be stopped in order by their parent instead.
+        detached: true,
+      });
+      closeSync(log);
+      return {
+        pid: child.pid ?? 0,
+        exited: new Promise<ChildExit>((resolve) => {
+          // Not "exit", which may come before the last messages.
+          child.once("close", (code, signal) => resolve({ code, signal }));
+          child.once("error", () => resolve({ code: 1, signal: null }));
+        }),
+        onMessage: (listener) => void child.on("message", listener),
+        signal: (name) => void child.kill(name),
+      };
+    },
+  };
+}
 
 /** @throws {FileFailure} */
 function openLog(path: string): number {

@@ -1,6 +1,8 @@
 import type { Clock } from "../clock.js";
 
-export const nodeClock = (): Clock => ({
-  now: () => Date.now(),
-  monotonic: () => performance.now(),
-});
+export function nodeClock(): Clock {
+  return {
+    now: () => Date.now(),
+    monotonic: () => performance.now(),
+  };
+}

@@ -1,8 +1,9 @@
 import { createHash } from "node:crypto";
 import type { Digests } from "../digests.js";
 
-const hex = (algorithm: "md5" | "sha224" | "sha256", text: string): string =>
-  createHash(algorithm).update(text).digest("hex");
+function hex(algorithm: "md5" | "sha224" | "sha256", text: string): string {
+  return createHash(algorithm).update(text).digest("hex");
+}
 
 export const nodeDigests: Digests = {
   sha224: (text) => hex("sha224", text),

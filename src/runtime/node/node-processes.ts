@@ -2,10 +2,10 @@ import { readFileSync, readlinkSync } from "node:fs";
 import { hostname } from "node:os";
 import type { Processes } from "../processes.js";
 
-export const nodeProcesses = (): Processes => {
+export function nodeProcesses(): Processes {
   const name = hostname();
   return { pid: process.pid, hostname: name, machine: `${name}:${bootId()}:${pidNamespace()}`, isAlive };
-};
+}
 
 /** The kernel's id of this boot; elsewhere than on Linux the host name alone must do. */
 function bootId(): string {

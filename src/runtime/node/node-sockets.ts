@@ -12,9 +12,11 @@ const HANDSHAKE_TIMEOUT = 10_000;
 /** The most of a refusal's body that is kept. */
 const REFUSAL_BYTES = 64 * 1024;
 
-export const nodeSockets = (logger: Logger): Sockets => ({
-  connect: (url, options) => connect(url, logger, options),
-});
+export function nodeSockets(logger: Logger): Sockets {
+  return {
+    connect: (url, options) => connect(url, logger, options),
+  };
+}
 
 async function connect(
   url: string,

@@ -3,11 +3,11 @@ import { join } from "node:path";
 import type { Runtime } from "../runtime.js";
 
 /** Runs `work` in a new folder that only this user can look into, and removes it afterwards. */
-export const inTemporaryFolder = async <T>(
+export async function inTemporaryFolder<T>(
   { files, random }: Pick<Runtime, "files" | "random">,
   name: string,
   work: (folder: string) => Promise<T>,
-): Promise<T> => {
+): Promise<T> {
   const folder = join(tmpdir(), `${name}-${random.uuid()}`);
   await files.makeFolder(folder, { mode: 0o700 });
   try {
@@ -15,4 +15,4 @@ export const inTemporaryFolder = async <T>(
   } finally {
     await files.remove(folder);
   }
-};
+}

@@ -8,27 +8,30 @@ import { guestOn, mustBe } from "./guest-state.js";
 const MOVES: readonly DriverMethod[] = ["migrateDiskAndPowerOff", "finishMigration", "confirmMigration"];
 const REVERT: readonly DriverMethod[] = [...MOVES, "finishRevertMigration"];
 
-const leave = ({ host }: CheckedHost, instance: Instance, { ip }: CheckedHost, flavor: Flavor = instance.flavor) =>
-  host.migrateDiskAndPowerOff(instance, { ...DEVICES, destIp: ip, flavor });
+function leave({ host }: CheckedHost, instance: Instance, { ip }: CheckedHost, flavor: Flavor = instance.flavor) {
+  return host.migrateDiskAndPowerOff(instance, { ...DEVICES, destIp: ip, flavor });
+}
 
-const migration = (instance: Instance, to: CheckedHost) =>
-  migrationOf(instance, { host: to.name, node: to.name, ip: to.ip });
+function migration(instance: Instance, to: CheckedHost) {
+  return migrationOf(instance, { host: to.name, node: to.name, ip: to.ip });
+}
 
-const arrive = async (
+async function arrive(
   lab: DriverLab,
   on: CheckedHost,
   instance: Instance,
   disks: string,
   { powerOn = true, resizeInstance = false }: { readonly powerOn?: boolean; readonly resizeInstance?: boolean } = {},
-): Promise<void> => {
+): Promise<void> {
   const image = frozen(imageOf(lab.options.image));
   const allocations = await lab.allocations(on, instance);
   const record = migrationOf(instance, { host: on.name, node: on.name, ip: on.ip });
   await on.host.finishMigration(record, instance, disks, { ...DEVICES, image, allocations, resizeInstance, powerOn });
-};
+}
 
-const back = ({ host }: CheckedHost, instance: Instance, powerOn = true) =>
-  host.finishRevertMigration(instance, { ...DEVICES, migration: null, powerOn });
+function back({ host }: CheckedHost, instance: Instance, powerOn = true) {
+  return host.finishRevertMigration(instance, { ...DEVICES, migration: null, powerOn });
+}
 
 /** Section 8.3: cold migration and resize. */
 export const COLD_MOVE_CASES: readonly ContractCase[] = [

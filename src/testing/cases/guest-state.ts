@@ -4,25 +4,27 @@ import { must } from "../contract-case.js";
 import type { CheckedHost } from "../driver-lab.js";
 
 /** By name, for messages. */
-export const stateName = (state: PowerState): string =>
-  Object.entries(POWER_STATES).find(([, number]) => number === state)?.[0] ?? String(state);
+export function stateName(state: PowerState): string {
+  return Object.entries(POWER_STATES).find(([, number]) => number === state)?.[0] ?? String(state);
+}
 
 /** What `getInfo` and the list of guests say together. */
-export const guestOn = async ({ host }: CheckedHost, instance: Instance): Promise<PowerState | "absent"> =>
-  (await host.listInstanceUuids()).includes(instance.uuid) ? host.powerState(instance) : "absent";
+export async function guestOn({ host }: CheckedHost, instance: Instance): Promise<PowerState | "absent"> {
+  return (await host.listInstanceUuids()).includes(instance.uuid) ? host.powerState(instance) : "absent";
+}
 
 export const wordFor = (state: PowerState | "absent"): string => (state === "absent" ? "absent" : stateName(state));
 
 /** @throws {ContractViolation} */
-export const mustBe = async (
+export async function mustBe(
   on: CheckedHost,
   instance: Instance,
   wanted: keyof typeof POWER_STATES | "absent",
   method: DriverMethod,
   when: string,
-): Promise<void> => {
+): Promise<void> {
   const found = await guestOn(on, instance);
   const held = wanted === "absent" ? found === "absent" : found === POWER_STATES[wanted];
   const rule = wanted === "absent" ? `leave no guest ${when}` : `leave the guest ${wanted} ${when}`;
   must(held, method, rule, `the guest is ${wordFor(found)} on ${on.name}`);
-};
+}

@@ -12,7 +12,7 @@ const NEEDS: readonly DriverMethod[] = [
   "liveMigration",
 ];
 
-const checked = async (source: CheckedHost, destination: CheckedHost, instance: Instance): Promise<LiveMigrateData> => {
+async function checked(source: CheckedHost, destination: CheckedHost, instance: Instance): Promise<LiveMigrateData> {
   const asked = { blockMigration: null, diskOverCommit: false };
   const offered = await destination.host.checkCanLiveMigrateDestination(instance, asked);
   try {
@@ -20,10 +20,14 @@ const checked = async (source: CheckedHost, destination: CheckedHost, instance: 
   } finally {
     await destination.host.cleanupLiveMigrationDestinationCheck(offered);
   }
-};
+}
 
-const prepared = async (source: CheckedHost, destination: CheckedHost, instance: Instance): Promise<LiveMigrateData> =>
-  destination.host.preLiveMigration(instance, { ...DEVICES, data: await checked(source, destination, instance) });
+async function prepared(source: CheckedHost, destination: CheckedHost, instance: Instance): Promise<LiveMigrateData> {
+  return destination.host.preLiveMigration(instance, {
+    ...DEVICES,
+    data: await checked(source, destination, instance),
+  });
+}
 
 /** What a bare driver does with its call-backs. */
 class CallBacks {
@@ -57,35 +61,35 @@ class CallBacks {
 const RULE = "call exactly one of postMethod and recoverMethod, exactly once";
 
 /** Runs the author's own method, unwrapped, so that a second call-back is seen. */
-const migrate = async (
+async function migrate(
   [source, destination]: readonly [CheckedHost, CheckedHost],
   instance: Instance,
   data: LiveMigrateData,
   meanwhile: () => Promise<void> = async () => {},
-): Promise<CallBacks> => {
+): Promise<CallBacks> {
   const runs = async () =>
     `${await guestOn(source, instance)} on the source, ${await guestOn(destination, instance)} on the destination`;
   const callBacks = new CallBacks(runs);
   const work = source.bare.liveMigration?.(instance, destination.name, callBacks.options(data));
   await Promise.all([work?.catch((error: unknown) => callBacks.calls.push(`threw ${textOf(error)}`)), meanwhile()]);
   return callBacks;
-};
+}
 
-const mustRunOnOne = async (
+async function mustRunOnOne(
   [source, destination]: readonly [CheckedHost, CheckedHost],
   instance: Instance,
   when: string,
-): Promise<void> => {
+): Promise<void> {
   const running = [];
   for (const on of [source, destination]) if ((await guestOn(on, instance)) === 1) running.push(on.name);
   const found = running.length === 0 ? "it runs on none" : `it runs on ${running.join(" and ")}`;
   must(running.length === 1, "liveMigration", `leave the guest running on exactly one host ${when}`, found);
-};
+}
 
-const both = async (lab: DriverLab) => {
+async function both(lab: DriverLab) {
   const hosts = await lab.connectBoth();
   return { hosts, source: hosts[0], destination: hosts[1], instance: await lab.spawned(hosts[0]) };
-};
+}
 
 /** Section 8.3: live migration. */
 export const LIVE_MIGRATION_CASES: readonly ContractCase[] = [

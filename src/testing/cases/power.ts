@@ -9,12 +9,12 @@ type Change = (host: DriverHost, instance: Instance) => Promise<void>;
 type State = keyof typeof POWER_STATES;
 
 /** The method does its work on a running guest that `first` was done to, and again, and on no guest. */
-const changes = (
+function changes(
   method: DriverMethod,
   change: Change,
   to: State,
   first: { readonly change: Change; readonly needs?: readonly DriverMethod[]; readonly label: string } | null = null,
-): readonly ContractCase[] => {
+): readonly ContractCase[] {
   const needs = [method, ...(first?.needs ?? [])];
   return [
     {
@@ -42,21 +42,23 @@ const changes = (
       },
     },
   ];
-};
+}
 
-const again = (method: DriverMethod, change: Change, to: State): ContractCase => ({
-  code: `${kebab(method)}-again`,
-  section: "8.2",
-  rule: `${method} can be repeated`,
-  needs: [method],
-  run: async (lab) => {
-    const on = await lab.connect();
-    const instance = await lab.spawned(on);
-    await change(on.host, instance);
-    await succeeds(change(on.host, instance), method, "succeed when it is repeated");
-    await mustBe(on, instance, to, method, "that was in that state already");
-  },
-});
+function again(method: DriverMethod, change: Change, to: State): ContractCase {
+  return {
+    code: `${kebab(method)}-again`,
+    section: "8.2",
+    rule: `${method} can be repeated`,
+    needs: [method],
+    run: async (lab) => {
+      const on = await lab.connect();
+      const instance = await lab.spawned(on);
+      await change(on.host, instance);
+      await succeeds(change(on.host, instance), method, "succeed when it is repeated");
+      await mustBe(on, instance, to, method, "that was in that state already");
+    },
+  };
+}
 
 const kebab = (method: string): string => method.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
 

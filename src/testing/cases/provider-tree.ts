@@ -6,8 +6,8 @@ const METHOD = "updateProviderTree";
 const CLASS = /^[A-Z][A-Z0-9_]*$/;
 
 /** Everything that a driver may change of a tree, as text. */
-export const pictureOf = (tree: ProviderTree): string =>
-  JSON.stringify(
+export function pictureOf(tree: ProviderTree): string {
+  return JSON.stringify(
     tree
       .providerUuids()
       .map((uuid) => tree.data(uuid))
@@ -19,22 +19,25 @@ export const pictureOf = (tree: ProviderTree): string =>
       ])
       .sort(([one], [other]) => String(one).localeCompare(String(other))),
   );
+}
 
-export const updated = async (lab: DriverLab, on: CheckedHost): Promise<ProviderTree> => {
+export async function updated(lab: DriverLab, on: CheckedHost): Promise<ProviderTree> {
   const tree = await lab.emptyTree(on);
   for (const node of await on.host.getAvailableNodes()) {
     await succeeds(on.host.updateProviderTree(tree, node), METHOD, "succeed for each available node");
   }
   return tree;
-};
+}
 
-const providersOf = (tree: ProviderTree): readonly ProviderData[] =>
-  tree.providerUuids().map((uuid) => tree.data(uuid));
+function providersOf(tree: ProviderTree): readonly ProviderData[] {
+  return tree.providerUuids().map((uuid) => tree.data(uuid));
+}
 
-const childrenOf = async (lab: DriverLab, on: CheckedHost): Promise<readonly ProviderData[]> =>
-  providersOf(await updated(lab, on)).filter(({ parentUuid }) => parentUuid !== null);
+async function childrenOf(lab: DriverLab, on: CheckedHost): Promise<readonly ProviderData[]> {
+  return providersOf(await updated(lab, on)).filter(({ parentUuid }) => parentUuid !== null);
+}
 
-const brokenInventory = (resourceClass: string, record: InventoryRecord): string | null => {
+function brokenInventory(resourceClass: string, record: InventoryRecord): string | null {
   const { total, minUnit = 1, maxUnit = total, stepSize = 1, allocationRatio = 1, reserved = 0 } = record;
   if (!CLASS.test(resourceClass)) return `${resourceClass} is no resource class (upper case, digits, _)`;
   if (!(Number.isInteger(total) && total >= 1)) return `${resourceClass} has total ${total}: leave the class out`;
@@ -45,7 +48,7 @@ const brokenInventory = (resourceClass: string, record: InventoryRecord): string
   if (!(allocationRatio > 0)) return `${resourceClass} has allocation_ratio ${allocationRatio}`;
   if (!(reserved >= 0 && reserved <= total)) return `${resourceClass} has reserved ${reserved} of ${total}`;
   return null;
-};
+}
 
 const SHARING = "77777777-7777-4777-8777-777777777777";
 const AGGREGATE = "88888888-8888-4888-8888-888888888888";

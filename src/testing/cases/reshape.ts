@@ -50,7 +50,7 @@ export const RESHAPE_CASES: readonly ContractCase[] = [
 ];
 
 /** Three consumers that hold one unit of each class of each provider of the node. */
-const heldOn = (tree: ProviderTree, node: string): ReshapeAllocations => {
+function heldOn(tree: ProviderTree, node: string): ReshapeAllocations {
   const consumers = [1, 2, 3].map((number) => `0000000${number}-0000-4000-8000-000000000000`);
   const held = () =>
     new Map(
@@ -62,10 +62,10 @@ const heldOn = (tree: ProviderTree, node: string): ReshapeAllocations => {
         ),
     );
   return new Map(consumers.map((consumer) => [consumer, held()]));
-};
+}
 
-const sumsOf = (allocations: ReshapeAllocations): string =>
-  JSON.stringify(
+function sumsOf(allocations: ReshapeAllocations): string {
+  return JSON.stringify(
     [...allocations].map(([consumer, held]) => {
       const sums = new Map<string, number>();
       for (const amounts of held.values()) {
@@ -76,8 +76,9 @@ const sumsOf = (allocations: ReshapeAllocations): string =>
       return [consumer, [...sums].sort(([one], [other]) => one.localeCompare(other))];
     }),
   );
+}
 
-const has = (tree: ProviderTree, uuid: string, amounts: Readonly<Record<string, number>>): boolean => {
+function has(tree: ProviderTree, uuid: string, amounts: Readonly<Record<string, number>>): boolean {
   const inventory = tree.find(uuid)?.inventory ?? {};
   return Object.entries(amounts).every(([resourceClass, amount]) => amount === 0 || resourceClass in inventory);
-};
+}

@@ -22,19 +22,20 @@ afterAll(async () => {
   await lab?.dispose();
 });
 
-const bootMany = (count: number): Promise<string[]> =>
-  Promise.all(Array.from({ length: count }, (_, index) => lab.boot(`bm-${index}`)));
+function bootMany(count: number): Promise<string[]> {
+  return Promise.all(Array.from({ length: count }, (_, index) => lab.boot(`bm-${index}`)));
+}
 const settle = (ids: readonly string[]): Promise<Json[]> => Promise.all(ids.map((id) => lab.settled(id)));
 const destroyAll = (ids: readonly string[]) => Promise.all(ids.map((id) => lab.destroy(id)));
 const isActive = ({ status }: Json): boolean => String(status) === "ACTIVE";
 const nodeOf = (server: Json): string => String(server["OS-EXT-SRV-ATTR:hypervisor_hostname"]);
-const hostsOf = async (): Promise<string[]> => {
+async function hostsOf(): Promise<string[]> {
   const { body } = await lab.cloud.compute("GET", "/os-hypervisors/detail");
   return Object.values(body.hypervisors ?? {}).map(({ service }) => String(service?.host));
-};
+}
 
 /** An active server holds its node, and is what Ironic has on it; one in error holds nothing. */
-const expectAccounted = async (servers: readonly Json[]): Promise<void> => {
+async function expectAccounted(servers: readonly Json[]): Promise<void> {
   for (const server of servers) {
     const held = await lab.held(String(server.id));
     const node = nodeOf(server);
@@ -44,7 +45,7 @@ const expectAccounted = async (servers: readonly Json[]): Promise<void> => {
       expect(await lab.node(node)).toMatchObject({ instance_uuid: server.id, provision_state: "active" });
     }
   }
-};
+}
 
 describe("building on a real Ironic", () => {
   test("twenty servers at once, each on a node of its own, and deleted at once", async () => {

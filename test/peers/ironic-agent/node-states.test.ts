@@ -30,19 +30,19 @@ afterAll(async () => {
 });
 
 /** What Placement and Ironic say of nodes, once the agent has seen them: provision state and reserved units. */
-const seen = async (nodes: Readonly<Record<string, string>>) => {
+async function seen(nodes: Readonly<Record<string, string>>) {
   await lab.passed(HOST);
   const rows = Object.entries(nodes).map(async ([name, uuid]) => {
     const { provision_state: state } = await lab.node(uuid);
     return [name, `${state} ${await lab.reserved(uuid)}`] as const;
   });
   return Object.fromEntries(await Promise.all(rows));
-};
+}
 
-const manageable = async (uuid: string): Promise<void> => {
+async function manageable(uuid: string): Promise<void> {
   await lab.provision(uuid, "manage");
   await lab.nodeIs(uuid, { provision_state: "manageable", reservation: null });
-};
+}
 
 describe("what the real Ironic says of a node, and what Placement has of it", () => {
   test("fact sheet 2: only an available node without maintenance, whose power is known, can be scheduled to", async () => {

@@ -46,13 +46,16 @@ export interface RealIronicOptions {
   readonly database?: "mariadb" | "sqlite";
 }
 
-export const isInstalled = (database: "mariadb" | "sqlite" = "mariadb"): boolean =>
-  ["/usr/bin/ironic-api", "/usr/bin/ironic-conductor", ...(database === "mariadb" ? ["/usr/sbin/mariadbd"] : [])].every(
-    (path) => existsSync(path),
-  );
+export function isInstalled(database: "mariadb" | "sqlite" = "mariadb"): boolean {
+  return [
+    "/usr/bin/ironic-api",
+    "/usr/bin/ironic-conductor",
+    ...(database === "mariadb" ? ["/usr/sbin/mariadbd"] : []),
+  ].every((path) => existsSync(path));
+}
 
 /** Starts Debian's Ironic with fake hardware and an empty database on free ports of the loopback interface. */
-export const startRealIronic = async (options: RealIronicOptions = {}): Promise<RealIronic> => {
+export async function startRealIronic(options: RealIronicOptions = {}): Promise<RealIronic> {
   const { deployDelay = 0, powerDelay = 0, cleanDelay, database = "mariadb" } = options;
   const state = await mkdtemp(join(tmpdir(), "real-ironic-"));
   const [port, rpcPort] = [await freePort(), await freePort()];
@@ -100,14 +103,14 @@ export const startRealIronic = async (options: RealIronicOptions = {}): Promise<
     },
     stop,
   };
-};
+}
 
-const send = (
+function send(
   agent: Agent,
   root: string,
   { method, path, body, version = "1.82" }: IronicRequest,
-): Promise<IronicReply> =>
-  new Promise((resolve, reject) => {
+): Promise<IronicReply> {
+  return new Promise((resolve, reject) => {
     const headers = {
       "content-type": "application/json",
       ...(version === null ? {} : { "x-openstack-ironic-api-version": version }),
@@ -127,5 +130,6 @@ const send = (
     sent.on("error", reject);
     sent.end(body === undefined ? undefined : JSON.stringify(body));
   });
+}
 
 const script = (name: string): string => fileURLToPath(new URL(name, import.meta.url));

@@ -30,7 +30,7 @@ const remember = (name: string) => (printed: string) => {
   names.set(name, printed);
 };
 
-const follow = async ([command, expected = /(?:)/]: Step): Promise<void> => {
+async function follow([command, expected = /(?:)/]: Step): Promise<void> {
   const printed = await output(filled(command));
   if (typeof expected === "function") return expected(printed);
   if (expected instanceof RegExp) {
@@ -39,11 +39,11 @@ const follow = async ([command, expected = /(?:)/]: Step): Promise<void> => {
   }
   const [server = "", state = ""] = filled(expected).split(": ");
   await devstack.serverIn(server, state);
-};
+}
 
-const run = (steps: readonly Step[]): void => {
+function run(steps: readonly Step[]): void {
   test.each(steps.map((step) => [step[0], step] as const))("%s", (_command, step) => follow(step), 30_000);
-};
+}
 
 const SERVER = "--flavor m1.tiny --image cirros --nic none";
 

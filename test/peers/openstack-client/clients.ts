@@ -17,9 +17,9 @@ const HOW_TO_INSTALL =
   "OpenStack's clients are not installed; on Debian: apt-get install python3-openstackclient python3-osc-placement python3-novaclient";
 
 /** @throws Error that says how to install them */
-export const requireClients = (): void => {
+export function requireClients(): void {
   if (!NEEDED.every((path) => existsSync(path))) throw new Error(HOW_TO_INSTALL);
-};
+}
 
 /** Debian's `openstack` (with osc-placement) and `nova`, as they are, for a cloud of the environment. */
 export class Clients {

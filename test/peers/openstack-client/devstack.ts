@@ -75,9 +75,9 @@ export class Devstack {
 }
 
 /** Both ways to say which cloud it is: `nova` reads no clouds.yaml. */
-const environment = async (stateDir: string): Promise<Record<string, string>> => {
+async function environment(stateDir: string): Promise<Record<string, string>> {
   const file = join(stateDir, "clouds.yaml");
   const exports = openrc(await readFile(file, "utf8"), "devstack") ?? "";
   const variables = [...exports.matchAll(/^export (\w+)=(.*)$/gm)].map(([, name = "", value = ""]) => [name, value]);
   return { OS_CLIENT_CONFIG_FILE: file, ...Object.fromEntries(variables) };
-};
+}

@@ -9,8 +9,8 @@ export interface DocumentStep {
 const FILE = new URL("../../fixtures/golden/seed-001/document.txt", import.meta.url);
 
 /** In the document's order. */
-export const documentSteps = (): readonly DocumentStep[] =>
-  readFileSync(FILE, "utf8")
+export function documentSteps(): readonly DocumentStep[] {
+  return readFileSync(FILE, "utf8")
     .replaceAll("\\\n", "")
     .split(/^\$ /m)
     .slice(1)
@@ -18,3 +18,4 @@ export const documentSteps = (): readonly DocumentStep[] =>
       const [command = "", ...output] = block.split("\n");
       return { command: command.replaceAll(/\s+/g, " ").trim(), output: output.join("\n").trim() };
     });
+}

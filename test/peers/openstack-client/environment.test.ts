@@ -17,13 +17,14 @@ beforeAll(async () => {
 afterAll(() => devstack?.stop());
 
 /** What the line prints in a shell that knows nothing of the cluster, in the folder of its clouds.yaml. */
-const shell = async (line: string): Promise<string> => {
+async function shell(line: string): Promise<string> {
   const env = { PATH: `/usr/bin:/bin:${process.env.PATH}`, HOME: devstack.stateDir };
   const { stdout } = await run("/bin/sh", ["-ec", line], { cwd: devstack.stateDir, env });
   return stdout.trim();
-};
-const exports = (...args: string[]) =>
-  `eval "$(${process.execPath} ${PROGRAM} env --state-dir ${devstack.stateDir} ${args.join(" ")})"`;
+}
+function exports(...args: string[]) {
+  return `eval "$(${process.execPath} ${PROGRAM} env --state-dir ${devstack.stateDir} ${args.join(" ")})"`;
+}
 
 test("OS_CLOUD=devstack openstack server list: where clouds.yaml is, it needs nothing else", async () => {
   expect((await stat(join(devstack.stateDir, "clouds.yaml"))).mode & 0o777).toBe(0o600);

@@ -95,18 +95,19 @@ const VARIABLE = new Set(["Id"]);
 const isRecord = ({ header }: Table): boolean => header.join() === "Field,Value";
 
 /** A list has a record a row; a table of fields and values is one record. */
-const recordsOf = (table: Table): readonly Row[] => {
+function recordsOf(table: Table): readonly Row[] {
   const { header, rows } = table;
   if (isRecord(table)) return [Object.fromEntries(rows.map(([name, value]) => [name, value]))];
   return rows.map((row) => Object.fromEntries(header.map((name, column) => [name, row[column] ?? ""])));
-};
+}
 
 const providerOf = (row: Row): string => row.resource_provider ?? row.uuid ?? "";
 
 /** JSON whose members are in one order, without what only newer clients show: they ask for Placement's latest microversion. */
-const canonical = (value: unknown): string =>
-  JSON.stringify(value, (name, item: unknown) => {
+function canonical(value: unknown): string {
+  return JSON.stringify(value, (name, item: unknown) => {
     if (name === "consumer_generation") return undefined;
     if (typeof item !== "object" || item === null || Array.isArray(item)) return item;
     return Object.fromEntries(Object.entries(item).sort(([a], [b]) => (a < b ? -1 : 1)));
   });
+}

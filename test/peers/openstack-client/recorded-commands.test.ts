@@ -21,16 +21,19 @@ afterAll(() => devstack?.stop());
 
 const output = (command: string) => devstack.clients.output(`openstack ${command}`);
 const provider = (host: string) => output(`resource provider list --name ${host} -f value -c uuid`);
-const service = (host: string) =>
-  output(`--os-compute-api-version 2.53 compute service list --host ${host} --service nova-compute -f value -c ID`);
-const migrate = async (server: string, host: string) => {
+function service(host: string) {
+  return output(
+    `--os-compute-api-version 2.53 compute service list --host ${host} --service nova-compute -f value -c ID`,
+  );
+}
+async function migrate(server: string, host: string) {
   await output(`--os-compute-api-version 2.56 server migrate --host ${host} ${server}`);
   await devstack.serverIn(server, "VERIFY_RESIZE");
-};
-const remember = async (recorded: string, server: string) => {
+}
+async function remember(recorded: string, server: string) {
   await devstack.serverIn(server, "ACTIVE");
   ids.set(recorded, await output(`server show ${server} -f value -c id`));
-};
+}
 
 /** What happened between the recorded commands, by the one that it comes before. */
 const BEFORE: Readonly<Record<string, () => Promise<unknown>>> = {
@@ -96,7 +99,7 @@ const OF_A_BUILD = [
   "host_status",
 ];
 
-const compare = async (recorded: RecordedCommand): Promise<void> => {
+async function compare(recorded: RecordedCommand): Promise<void> {
   await BEFORE[recorded.recording]?.();
   const command = recorded.command.replaceAll(/[0-9a-f-]{32,36}/g, (id) => ids.get(id) ?? id);
   const ours = await devstack.clients.run(command);
@@ -107,7 +110,7 @@ const compare = async (recorded: RecordedCommand): Promise<void> => {
   const inFlux = recorded.recording === "server-create-host" ? OF_A_BUILD : [];
   expect(shapeOf(ours.stdout, inFlux)).toEqual(shapeOf(recorded.stdout, inFlux));
   await AFTER[recorded.recording]?.();
-};
+}
 
 describe("every recorded command of the clients leaves what it left with the real services", () => {
   test.each(recordedCommands().map((recorded) => [recorded.recording, recorded] as const))(

@@ -10,8 +10,9 @@ export interface RecordedCommand extends Outcome {
 const FILE = new URL("../../fixtures/golden/osc/commands.json", import.meta.url);
 
 /** In the order in which they were recorded. */
-export const recordedCommands = (): readonly RecordedCommand[] =>
-  JSON.parse(readFileSync(FILE, "utf8")) as RecordedCommand[];
+export function recordedCommands(): readonly RecordedCommand[] {
+  return JSON.parse(readFileSync(FILE, "utf8")) as RecordedCommand[];
+}
 
 /** What the recorded deployment called what a local one has too. */
 export const RECORDED = {

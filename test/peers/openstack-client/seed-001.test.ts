@@ -27,14 +27,14 @@ beforeAll(async () => {
 afterAll(() => devstack?.stop());
 
 /** A command as our shell runs it: `nova-manage` is `compute-cluster manage`. */
-const run = async (command: string): Promise<Outcome> => {
+async function run(command: string): Promise<Outcome> {
   const words = likeness.translate(command.replaceAll(/\$(\w+)/g, (_, name: string) => variables.get(name) ?? ""));
   if (!words.startsWith("nova-manage ")) return devstack.clients.run(words);
   const { rc, stdout } = await devstack.command("manage", ...words.split(" ").slice(1));
   return { rc: rc ?? -1, stdout, stderr: "" };
-};
+}
 
-const follow = async ({ command, output }: DocumentStep): Promise<void> => {
+async function follow({ command, output }: DocumentStep): Promise<void> {
   const [, name, inner] = /^(\w+)=\$\((.*)\)$/.exec(command) ?? [];
   const { rc, stdout, stderr } = await run(inner ?? command);
   if (name !== undefined) variables.set(name, stdout.trim());
@@ -43,7 +43,7 @@ const follow = async ({ command, output }: DocumentStep): Promise<void> => {
   // What an assignment, and a command that says nothing, is to print is not shown.
   if (output !== "") expect(likeness.differences(output, refused ? stderr : stdout)).toEqual([]);
   else if (name === undefined && / delete /.test(command)) expect(stdout.trim()).toBe("");
-};
+}
 
 describe("the troubleshooting document for orphaned allocations, command by command", () => {
   test.each(documentSteps().map((step) => [step.command, step] as const))("$ %s", (_command, step) => follow(step));

@@ -4,7 +4,7 @@ import { kindOf, parseTable } from "./tables.js";
  * What an output consists of, whatever it says: columns, fields, and the kinds of what is in them.
  * @param inFlux fields that may be there in any state
  */
-export const shapeOf = (output: string, inFlux: readonly string[] = []): unknown => {
+export function shapeOf(output: string, inFlux: readonly string[] = []): unknown {
   const table = parseTable(output);
   if (table) {
     const { header, rows } = table;
@@ -16,21 +16,22 @@ export const shapeOf = (output: string, inFlux: readonly string[] = []): unknown
   }
   if (/^\s*[[{]/.test(output)) return jsonShape(JSON.parse(output));
   return output.trim().split("\n").map(kindOf);
-};
+}
 
 /** Kinds of the cells of a column; a list may be longer than another. */
 const kindsOf = (cells: readonly string[]): readonly string[] => [...new Set(cells.map(kindOf))].toSorted();
 
-const jsonShape = (value: unknown): unknown => {
+function jsonShape(value: unknown): unknown {
   if (Array.isArray(value)) return [...new Set(value.map((item) => JSON.stringify(jsonShape(item))))].toSorted();
   if (typeof value !== "object" || value === null) return value === null ? "None" : kindOf(String(value));
   return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, jsonShape(item)]));
-};
+}
 
 /** An error's text without what is another one each time. */
-export const plainError = (text: string): string =>
-  text
+export function plainError(text: string): string {
+  return text
     .replaceAll(/http:\/\/[\d.:]+(\/compute|\/placement|\/identity)?/g, "<url>")
     .replaceAll(/req-[0-9a-f-]{36}/g, "<request>")
     .replaceAll(/[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}/g, "<uuid>")
     .trim();
+}

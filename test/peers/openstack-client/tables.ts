@@ -5,7 +5,7 @@ export interface Table {
 }
 
 /** The first table of an output; undefined: there is none. A cell of several lines is one text with line breaks. */
-export const parseTable = (output: string): Table | undefined => {
+export function parseTable(output: string): Table | undefined {
   const lines = output.split("\n").filter((line) => /^[|+]/.test(line));
   const [rule = "", names, , ...rest] = lines;
   if (!rule.startsWith("+") || names === undefined) return undefined;
@@ -30,12 +30,12 @@ export const parseTable = (output: string): Table | undefined => {
     else rows.push(row);
   }
   return { header, rows };
-};
+}
 
 const join = (cell: string, more = ""): string => (more === "" ? cell : `${cell}\n${more}`);
 
 /** What a cell looks like, whatever it says: two clouds can't have the same ids and times. */
-export const kindOf = (cell: string): string => {
+export function kindOf(cell: string): string {
   if (cell === "") return "nothing";
   if (cell === "None") return "None";
   if (/^(True|False)$/.test(cell)) return "flag";
@@ -45,10 +45,10 @@ export const kindOf = (cell: string): string => {
   if (/^\d{4}-\d\d-\d\dT[\d:]+(\.\d{6}|Z|\+0000)?$/.test(cell)) return `time${cell.slice(19).replace(/\d{6}/, "6")}`;
   if (/^[{[]/.test(cell)) return "structure";
   return "text";
-};
+}
 
 /** A value that Python printed, also Python 2 with its `u` prefixes; undefined: it is none. */
-export const pythonValue = (text: string): unknown => {
+export function pythonValue(text: string): unknown {
   const json = text
     .replaceAll(/\bu'/g, "'")
     .replaceAll("'", '"')
@@ -60,4 +60,4 @@ export const pythonValue = (text: string): unknown => {
   } catch {
     return undefined;
   }
-};
+}

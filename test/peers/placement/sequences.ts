@@ -237,8 +237,8 @@ const worldStock: fc.Arbitrary<Json> = fc
   .map(([names, total]) => Object.fromEntries(names.map((name) => [name, { total }])));
 
 /** A world to begin with: some providers, with parents, inventories, traits and aggregates. */
-const worldOf = (fewest: number): fc.Arbitrary<Step[]> =>
-  fc.integer({ min: fewest, max: PROVIDERS.length }).chain((count) =>
+function worldOf(fewest: number): fc.Arbitrary<Step[]> {
+  return fc.integer({ min: fewest, max: PROVIDERS.length }).chain((count) =>
     fc
       .tuple(
         ...PROVIDERS.slice(0, count).map((uuid, index) =>
@@ -274,6 +274,7 @@ const worldOf = (fewest: number): fc.Arbitrary<Step[]> =>
         ...parts.flat(),
       ]),
   );
+}
 
 /** Random requests in a random world. */
 export const sequence: fc.Arbitrary<Step[]> = fc

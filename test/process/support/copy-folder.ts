@@ -2,7 +2,7 @@ import { copyFile, mkdir, readdir, stat, truncate, writeFile } from "node:fs/pro
 import { dirname, join } from "node:path";
 
 /** Copies a folder; the disks of guests, which are nothing but holes, stay so: byte by byte each would be a gigabyte. */
-export const copyFolder = async (from: string, to: string): Promise<void> => {
+export async function copyFolder(from: string, to: string): Promise<void> {
   for (const entry of await readdir(from, { recursive: true, withFileTypes: true })) {
     const path = join(entry.parentPath, entry.name);
     const copy = join(to, path.slice(from.length));
@@ -16,4 +16,4 @@ export const copyFolder = async (from: string, to: string): Promise<void> => {
       await truncate(copy, size);
     }
   }
-};
+}

@@ -2,7 +2,7 @@ import { readdir, readFile } from "node:fs/promises";
 import { join, relative } from "node:path";
 
 /** Relative path → content of each regular file below a folder; disks are told by their size alone. */
-export const filesBelow = async (folder: string): Promise<Record<string, string>> => {
+export async function filesBelow(folder: string): Promise<Record<string, string>> {
   const found: Record<string, string> = {};
   const entries = await readdir(folder, { recursive: true, withFileTypes: true }).catch(() => []);
   for (const entry of entries) {
@@ -11,4 +11,4 @@ export const filesBelow = async (folder: string): Promise<Record<string, string>
     found[relative(folder, path)] = /disk/.test(entry.name) ? "a disk" : await readFile(path, "utf8");
   }
   return found;
-};
+}

@@ -4,8 +4,9 @@ import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 
 /** The package's folder; tests run from `test/`, benchmarks from `dist/test/`. */
-const packageRoot = (folder: string): string =>
-  existsSync(join(folder, "package.json")) ? folder : packageRoot(dirname(folder));
+function packageRoot(folder: string): string {
+  return existsSync(join(folder, "package.json")) ? folder : packageRoot(dirname(folder));
+}
 
 const root = packageRoot(dirname(fileURLToPath(import.meta.url)));
 

@@ -12,16 +12,18 @@ import { ComputeResourcesUnavailable } from "../../../src/virt/errors.js";
 import { uuidOf } from "./support/records.js";
 import { scenario } from "./support/scenario.js";
 
-const registryOf = (held = true): Promise<MetricsRegistry> =>
-  createMetricsRegistry({ leases: () => new Map([["h1", held]]), conductorConnected: () => held });
+function registryOf(held = true): Promise<MetricsRegistry> {
+  return createMetricsRegistry({ leases: () => new Map([["h1", held]]), conductorConnected: () => held });
+}
 
 /** The value of the sample whose line begins with this; undefined: there is none. */
-const sample = (text: string, start: string): string | undefined =>
-  text
+function sample(text: string, start: string): string | undefined {
+  return text
     .split("\n")
     .find((line) => line.startsWith(`openstack_nova_compute_${start} `))
     ?.split(" ")
     .at(-1);
+}
 
 describe("the metrics of an agent", () => {
   it("counts requests to Placement by method, route and status, and conflicts apart", async () => {

@@ -20,15 +20,17 @@ export const NEED = { VCPU: 1, MEMORY_MB: 512, DISK_GB: 1 };
 /** The totals of ApiWorld's compute nodes. */
 const TOTALS = { VCPU: 1000, MEMORY_MB: 800_000, DISK_GB: 600_000 };
 
-export const inventory = (total: number, more: Partial<Inventory> = {}): Inventory => ({
-  total,
-  reserved: 0,
-  min_unit: 1,
-  max_unit: total,
-  step_size: 1,
-  allocation_ratio: 1,
-  ...more,
-});
+export function inventory(total: number, more: Partial<Inventory> = {}): Inventory {
+  return {
+    total,
+    reserved: 0,
+    min_unit: 1,
+    max_unit: total,
+    step_size: 1,
+    allocation_ratio: 1,
+    ...more,
+  };
+}
 
 export interface HostOptions {
   /** Default: VCPU, MEMORY_MB and DISK_GB as the compute node has them; null: no provider at all. */
@@ -303,13 +305,13 @@ export class AuditWorld {
   }
 }
 
-const adminUser = (api: ApiWorld): string => {
+function adminUser(api: ApiWorld): string {
   const probe = api.server(null, { uuid: "d0000000-0000-4000-8000-ffffffffffff", vmState: "error" });
   api.store.instances.destroy(probe.uuid);
   return probe.userId;
-};
+}
 
-const embedded = (api: ApiWorld): SomePlacement => {
+function embedded(api: ApiWorld): SomePlacement {
   const { world } = api;
   let uuids = 0;
   const nothing = (): void => undefined;
@@ -326,4 +328,4 @@ const embedded = (api: ApiWorld): SomePlacement => {
       return service.handle({ method, path, query, headers, body, baseUrl: `${ROOT}/placement` });
     },
   };
-};
+}

@@ -85,11 +85,11 @@ export const GPU = "b0000000-0000-4000-8000-000000000002";
 
 type Plant<T> = (at: PlantedWorld) => Promise<T>;
 
-const flavorOf = (at: PlantedWorld, flavorid: string): Instance["flavor"] => {
+function flavorOf(at: PlantedWorld, flavorid: string): Instance["flavor"] {
   const flavor = at.world.api.store.flavors.getByFlavorid(flavorid);
   if (!flavor) throw new Error(`no flavor ${flavorid}`);
   return flavor;
-};
+}
 
 const SHARED = { VCPU: 1, MEMORY_MB: 512 };
 
@@ -158,14 +158,12 @@ export const HEALTHY: Readonly<Record<string, Plant<unknown>>> = {
   },
 };
 
-const expecting = (
-  code: string,
-  { uuid }: { readonly uuid: string },
-  consumers: readonly string[] = [uuid],
-): Planted => ({
-  expected: [`${code} ${uuid}`],
-  consumers,
-});
+function expecting(code: string, { uuid }: { readonly uuid: string }, consumers: readonly string[] = [uuid]): Planted {
+  return {
+    expected: [`${code} ${uuid}`],
+    consumers,
+  };
+}
 
 const OTHER = { VCPU: 2, MEMORY_MB: 256, DISK_GB: 1 };
 

@@ -14,7 +14,7 @@ export const planting = fc.record({
 type Planting = typeof planting extends fc.Arbitrary<infer T> ? T : never;
 
 /** Plants k faults among healthy things, and holds the audit, its plan, the plan's execution and its undoing to their word. */
-export const holds = async ({ faults, healthy }: Planting, placement?: SomePlacement): Promise<void> => {
+export async function holds({ faults, healthy }: Planting, placement?: SomePlacement): Promise<void> {
   const at = await PlantedWorld.open(placement);
   const { world } = at;
   const planted: Planted[] = [];
@@ -47,7 +47,8 @@ export const holds = async ({ faults, healthy }: Planting, placement?: SomePlace
   expect(await world.everything()).toEqual(before);
   const undoneAgain = await applyPlan(client, plan, { undo: true });
   expect(undoneAgain.filter(({ outcome }) => outcome.state !== "already")).toEqual([]);
-};
+}
 
-const touched = ({ edits }: Plan): string[] =>
-  edits.flatMap(({ action }) => (action.kind === "allocations" ? action.consumers.map(({ uuid }) => uuid) : []));
+function touched({ edits }: Plan): string[] {
+  return edits.flatMap(({ action }) => (action.kind === "allocations" ? action.consumers.map(({ uuid }) => uuid) : []));
+}

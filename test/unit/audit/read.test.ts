@@ -6,8 +6,8 @@ import { AuditWorld, NEED } from "./audit-world.js";
 const LIST = { path: "/things?a=1", key: "things", what: "things", markerOf: ({ id }: { id?: unknown }) => String(id) };
 
 /** Pages of two, as a cloud whose `max_limit` is lower than what is asked for. */
-const pages = (ids: string[], onPage: (marker: string | null) => void = () => undefined): ServiceClient =>
-  new ServiceClient("compute", 87, async (_service, { path }) => {
+function pages(ids: string[], onPage: (marker: string | null) => void = () => undefined): ServiceClient {
+  return new ServiceClient("compute", 87, async (_service, { path }) => {
     const query = new URLSearchParams(path.split("?")[1]);
     const marker = query.get("marker");
     const at = marker === null ? 0 : ids.indexOf(marker) + 1;
@@ -20,6 +20,7 @@ const pages = (ids: string[], onPage: (marker: string | null) => void = () => un
     const more = things.length === 2 ? { things_links: [] } : {};
     return { status: 200, headers: {}, body: JSON.stringify({ things, ...more }) };
   });
+}
 
 describe("reading a cloud", () => {
   it("follows pages, whatever the cloud's largest page is", async () => {

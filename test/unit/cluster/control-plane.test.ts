@@ -8,19 +8,21 @@ import { NO_RULES } from "../../fixtures/scheduler-rules.js";
 
 const PORT = 8774;
 
-const options = (runtime: ControlPlaneOptions["runtime"]): ControlPlaneOptions => ({
-  runtime,
-  digests: nodeDigests,
-  directory: { ...stateDir("/cluster", "/"), database: ":memory:" },
-  port: PORT,
-  serviceDownTime: 60,
-  scheduler: { maxAttempts: 3, maxPlacementResults: 1000, aggregates: NO_RULES },
-  allowResizeToSameHost: false,
-  migrateMaxRetries: -1,
-  reclaimInstanceInterval: 0,
-  serviceDeletePolicy: "strict",
-  upstreamQuirks: new Set(),
-});
+function options(runtime: ControlPlaneOptions["runtime"]): ControlPlaneOptions {
+  return {
+    runtime,
+    digests: nodeDigests,
+    directory: { ...stateDir("/cluster", "/"), database: ":memory:" },
+    port: PORT,
+    serviceDownTime: 60,
+    scheduler: { maxAttempts: 3, maxPlacementResults: 1000, aggregates: NO_RULES },
+    allowResizeToSameHost: false,
+    migrateMaxRetries: -1,
+    reclaimInstanceInterval: 0,
+    serviceDeletePolicy: "strict",
+    upstreamQuirks: new Set(),
+  };
+}
 
 /** Files of which write number `failing`, from 1, fails as on a full disk. */
 function fullAt(failing: number, files: Files) {

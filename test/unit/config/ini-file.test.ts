@@ -2,8 +2,9 @@ import { fc, test } from "@fast-check/vitest";
 import { describe, expect, it } from "vitest";
 import { parseIni } from "../../../src/config/ini-file.js";
 
-const values = (text: string) =>
-  parseIni(text, "f").assignments.map(({ section, option, value }) => [section, option, value]);
+function values(text: string) {
+  return parseIni(text, "f").assignments.map(({ section, option, value }) => [section, option, value]);
+}
 const problems = (text: string) => parseIni(text, "f").problems.map(({ line, message }) => [line, message]);
 
 describe("the dialect of oslo.config", () => {

@@ -12,11 +12,11 @@ import { createVirtualRuntime } from "../../../src/runtime/virtual/index.js";
 
 const PLACE = { stateDir: "/var/lib/cluster", hostname: "machine" };
 
-const compile = async (
+async function compile(
   files: Readonly<Record<string, string>>,
   locations: SourceLocations = {},
   driverSections: SectionTable = {},
-) => {
+) {
   const runtime = createVirtualRuntime();
   for (const [path, text] of Object.entries(files)) {
     await runtime.files.write(path, text);
@@ -24,11 +24,11 @@ const compile = async (
   const configFiles = locations.configFiles ?? (locations.configDirs ? [] : Object.keys(files));
   const sources = await readConfigSources(runtime.files, { ...locations, configFiles });
   return compileNovaConfig(sources, PLACE, driverSections);
-};
+}
 
 const compileText = (text: string) => compile({ "/nova.conf": text });
 
-const refusal = async (text: string): Promise<ConfigFileValueError> => {
+async function refusal(text: string): Promise<ConfigFileValueError> {
   try {
     await compileText(text);
   } catch (error) {
@@ -38,7 +38,7 @@ const refusal = async (text: string): Promise<ConfigFileValueError> => {
     throw error;
   }
   throw new Error("it was not refused");
-};
+}
 
 describe("without any source", () => {
   it("4.10 gives the documented defaults, and those that depend on the state directory", () => {

@@ -17,18 +17,20 @@ const OPTIONS: SectionTable = { ...NOVA_OPTIONS, ...optionsOf(fakeLibvirt), ...o
 
 const sample = (name: string) => readFile(new URL(`../../../config/${name}`, import.meta.url), "utf8");
 
-const compileText = (table: SectionTable, text: string): CompiledConfig<SectionTable> =>
-  compileConfig(
+function compileText(table: SectionTable, text: string): CompiledConfig<SectionTable> {
+  return compileConfig(
     table,
     { files: [parseIni(text, "sample")], environment: {}, commandLine: [] },
     { stateDir: "/state", hostname: "machine" },
   );
+}
 
 /** `#name = value` lines: what the sample says are defaults. */
-const documented = (text: string) =>
-  parseIni(text.replace(/^#(?=\w+ =)/gm, ""), "sample").assignments.filter(({ line }) =>
+function documented(text: string) {
+  return parseIni(text.replace(/^#(?=\w+ =)/gm, ""), "sample").assignments.filter(({ line }) =>
     text.split("\n")[line - 1]?.startsWith("#"),
   );
+}
 
 const samples: [name: string, table: SectionTable, changed: Readonly<Record<string, string>>][] = [
   ["compute-agent.conf", OPTIONS, {}],

@@ -32,25 +32,29 @@ const OPTIONS: KeystoneOptions = {
   validInterfaces: ["internal", "public"],
 };
 
-const endpoint = (kind: string, url: string, region = "RegionOne") => ({
-  interface: kind,
-  url,
-  region,
-  region_id: region,
-});
-const token = (endpoints: readonly object[], expiresAt = NOW + HOUR): Partial<HttpResponse> => ({
-  status: 201,
-  headers: { "x-subject-token": "gAAA" },
-  body: JSON.stringify({
-    token: {
-      expires_at: new Date(expiresAt).toISOString().replace("Z", "000Z"),
-      catalog: [
-        { type: "compute", endpoints: [endpoint("internal", "http://nova")] },
-        { type: "placement", endpoints },
-      ],
-    },
-  }),
-});
+function endpoint(kind: string, url: string, region = "RegionOne") {
+  return {
+    interface: kind,
+    url,
+    region,
+    region_id: region,
+  };
+}
+function token(endpoints: readonly object[], expiresAt = NOW + HOUR): Partial<HttpResponse> {
+  return {
+    status: 201,
+    headers: { "x-subject-token": "gAAA" },
+    body: JSON.stringify({
+      token: {
+        expires_at: new Date(expiresAt).toISOString().replace("Z", "000Z"),
+        catalog: [
+          { type: "compute", endpoints: [endpoint("internal", "http://nova")] },
+          { type: "placement", endpoints },
+        ],
+      },
+    }),
+  };
+}
 
 describe("keystone password", () => {
   const clockAt = (time: { now: number }) => ({ now: () => time.now, monotonic: () => time.now });

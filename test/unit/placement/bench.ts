@@ -159,36 +159,42 @@ export class PlacementBench {
   }
 }
 
-const matches = (on: string, method: string, path: string): boolean => {
+function matches(on: string, method: string, path: string): boolean {
   if (on === "*") return true;
   const [wanted = "", part = ""] = on.split(" ");
   return method === wanted && path.includes(part);
-};
+}
 
-const sent = ({ method, headers = {}, body }: HttpRequest, path: string, status: number): Sent => ({
-  method,
-  path: decodeURIComponent(path),
-  version: headers["openstack-api-version"]?.replace("placement ", ""),
-  body: body === undefined ? undefined : JSON.parse(body),
-  headers,
-  status,
-});
+function sent({ method, headers = {}, body }: HttpRequest, path: string, status: number): Sent {
+  return {
+    method,
+    path: decodeURIComponent(path),
+    version: headers["openstack-api-version"]?.replace("placement ", ""),
+    body: body === undefined ? undefined : JSON.parse(body),
+    headers,
+    status,
+  };
+}
 
 /** An answer in Placement's error format. */
-export const refusal = (status: number, code: string, detail: string): { status: number; body: string } => ({
-  status,
-  body: JSON.stringify({ errors: [{ status, title: "Conflict", detail, code, request_id: "req-test" }] }),
-});
+export function refusal(status: number, code: string, detail: string): { status: number; body: string } {
+  return {
+    status,
+    body: JSON.stringify({ errors: [{ status, title: "Conflict", detail, code, request_id: "req-test" }] }),
+  };
+}
 
 /** A complete inventory record of that total. */
-export const inventoryOf = (total: number) => ({
-  total,
-  reserved: 0,
-  minUnit: 1,
-  maxUnit: total,
-  stepSize: 1,
-  allocationRatio: 1,
-});
+export function inventoryOf(total: number) {
+  return {
+    total,
+    reserved: 0,
+    minUnit: 1,
+    maxUnit: total,
+    stepSize: 1,
+    allocationRatio: 1,
+  };
+}
 
 /** A node's inventory: 8 VCPU, 4096 MEMORY_MB, 100 DISK_GB. */
 export const NODE_INVENTORY = { VCPU: inventoryOf(8), MEMORY_MB: inventoryOf(4096), DISK_GB: inventoryOf(100) };

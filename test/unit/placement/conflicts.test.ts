@@ -229,12 +229,14 @@ describe("5.3 409 table of providers", () => {
   }
 });
 
-const write = (allocations: object) => ({
-  allocations,
-  project_id: "project",
-  user_id: "user",
-  consumer_generation: null,
-});
+function write(allocations: object) {
+  return {
+    allocations,
+    project_id: "project",
+    user_id: "user",
+    consumer_generation: null,
+  };
+}
 
 describe("transport and authentication", () => {
   const cases: readonly (readonly [string, Fault["does"], string, number?])[] = [

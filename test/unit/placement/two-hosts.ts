@@ -26,8 +26,9 @@ export const PROVIDER_RACE = refusal(
 );
 
 /** {@link FLAVOR} on each of them. */
-export const on = (...providers: readonly string[]): Allocations =>
-  Object.fromEntries(providers.map((uuid) => [uuid, { resources: FLAVOR }]));
+export function on(...providers: readonly string[]): Allocations {
+  return Object.fromEntries(providers.map((uuid) => [uuid, { resources: FLAVOR }]));
+}
 
 /** A Placement with S, D and NFS, and a client that knows them: anew before each test. */
 export class TwoHosts {

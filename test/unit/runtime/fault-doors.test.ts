@@ -8,14 +8,16 @@ import { createVirtualRuntime } from "../../../src/runtime/virtual/index.js";
 
 const PROVIDER = "11111111-1111-4111-8111-111111111111";
 const PLACEMENT = { "openstack-api-version": "placement 1.39" };
-const request = (changes: Partial<HttpRequest> = {}): HttpRequest => ({
-  method: "PUT",
-  url: `http://127.0.0.1:8778/placement/allocations/${PROVIDER}`,
-  headers: PLACEMENT,
-  ...changes,
-});
+function request(changes: Partial<HttpRequest> = {}): HttpRequest {
+  return {
+    method: "PUT",
+    url: `http://127.0.0.1:8778/placement/allocations/${PROVIDER}`,
+    headers: PLACEMENT,
+    ...changes,
+  };
+}
 
-const setUp = (...knobs: readonly string[]) => {
+function setUp(...knobs: readonly string[]) {
   const runtime = createVirtualRuntime();
   const faults = new FaultSet(runtime);
   const sent: HttpRequest[] = [];
@@ -53,7 +55,7 @@ const setUp = (...knobs: readonly string[]) => {
   );
   for (const text of knobs) faults.set(parseKnob(text, faultTable(DOOR_POINTS)));
   return { runtime, doors, faults, sent, sockets };
-};
+}
 
 describe("Ironic as the faults make it", () => {
   const NODE = `http://127.0.0.1:6385/v1/nodes/${PROVIDER}`;

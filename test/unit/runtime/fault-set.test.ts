@@ -3,10 +3,10 @@ import { FaultSet } from "../../../src/runtime/fault-set.js";
 import { FaultInjected } from "../../../src/runtime/faults.js";
 import { createVirtualRuntime } from "../../../src/runtime/virtual/index.js";
 
-const setUp = () => {
+function setUp() {
   const runtime = createVirtualRuntime();
   return { runtime, faults: new FaultSet(runtime) };
-};
+}
 
 describe("a set of faults", () => {
   test("a point for which nothing is set does nothing", async () => {

@@ -6,11 +6,12 @@ import { type Bench, benches } from "./both-runtimes.js";
 
 const wsUrl = (listener: Listener, path: string) => `${listener.url.replace("http", "ws")}${path}`;
 
-const closeOf = (socket: Socket) =>
-  new Promise<[number, string]>((resolve) => socket.onClose((code, reason) => resolve([code, reason])));
+function closeOf(socket: Socket) {
+  return new Promise<[number, string]>((resolve) => socket.onClose((code, reason) => resolve([code, reason])));
+}
 
-const messages = (socket: Socket, count: number) =>
-  new Promise<string[]>((resolve) => {
+function messages(socket: Socket, count: number) {
+  return new Promise<string[]>((resolve) => {
     const seen: string[] = [];
     socket.onMessage((text) => {
       seen.push(text);
@@ -19,6 +20,7 @@ const messages = (socket: Socket, count: number) =>
       }
     });
   });
+}
 
 describe.each(benches)("sockets (%s)", (_name, openBench) => {
   let bench: Bench;

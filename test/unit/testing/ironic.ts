@@ -19,20 +19,22 @@ const ADMIN = {
 };
 
 /** The service without a socket. */
-const clientOf = (handle: ServiceHandler): HttpClient => ({
-  request: async ({ method, url, headers, body }) => {
-    const [path = "", query = ""] = url.slice(ROOT.length).split("?");
-    return handle({
-      method,
-      path,
-      query,
-      headers: { ...headers, "x-auth-token": "any" },
-      body: body ?? "",
-      baseUrl: ROOT,
-    });
-  },
-  close: async () => {},
-});
+function clientOf(handle: ServiceHandler): HttpClient {
+  return {
+    request: async ({ method, url, headers, body }) => {
+      const [path = "", query = ""] = url.slice(ROOT.length).split("?");
+      return handle({
+        method,
+        path,
+        query,
+        headers: { ...headers, "x-auth-token": "any" },
+        body: body ?? "",
+        baseUrl: ROOT,
+      });
+    },
+    close: async () => {},
+  };
+}
 
 /** How ironic is checked: each case has an emulated Ironic of its own, with some nodes, in virtual time. */
 export const IRONIC: DriverCheckOptions = {

@@ -38,37 +38,43 @@ const HYPHENS = "uuids in lower case with hyphens";
 const IN_LIST = "in the list it returned";
 const COUNT = "a whole number, 0 or more";
 
-const yesOrNo = (ask: Checked["ask"]): Checked => ({
-  ask,
-  broken: [
-    ["yes", "return true or false", 'found "yes"'],
-    [undefined, "return true or false", "found undefined"],
-  ],
-});
-
-const listOf = (what: string, ask: Checked["ask"], good: string): Checked => ({
-  ask,
-  broken: [
-    ["abc", `return a list of ${what}`, 'found "abc"'],
-    [[1], `return a list of ${what}`, `found 1 ${IN_LIST}`],
-    [[""], `return a list of ${what}`, `found "" ${IN_LIST}`],
-    [[good, good], `return unique ${what}`, `found "${good}" twice`],
-  ],
-});
-
-const moveData = (ask: Checked["ask"]): Checked => ({
-  ask,
-  broken: [
-    [null, "return the migration's data (an object)", "found null"],
-    [{ ...DATA, blockMigration: 1 }, "return true or false as blockMigration of the migration's data", "found 1"],
-    [
-      { ...DATA, sharedInstanceFiles: undefined },
-      "return true or false as sharedInstanceFiles of the migration's data",
-      "found undefined",
+function yesOrNo(ask: Checked["ask"]): Checked {
+  return {
+    ask,
+    broken: [
+      ["yes", "return true or false", 'found "yes"'],
+      [undefined, "return true or false", "found undefined"],
     ],
-    [{ ...DATA, size: 1n }, "return data that JSON can carry", "found an unprintable object"],
-  ],
-});
+  };
+}
+
+function listOf(what: string, ask: Checked["ask"], good: string): Checked {
+  return {
+    ask,
+    broken: [
+      ["abc", `return a list of ${what}`, 'found "abc"'],
+      [[1], `return a list of ${what}`, `found 1 ${IN_LIST}`],
+      [[""], `return a list of ${what}`, `found "" ${IN_LIST}`],
+      [[good, good], `return unique ${what}`, `found "${good}" twice`],
+    ],
+  };
+}
+
+function moveData(ask: Checked["ask"]): Checked {
+  return {
+    ask,
+    broken: [
+      [null, "return the migration's data (an object)", "found null"],
+      [{ ...DATA, blockMigration: 1 }, "return true or false as blockMigration of the migration's data", "found 1"],
+      [
+        { ...DATA, sharedInstanceFiles: undefined },
+        "return true or false as sharedInstanceFiles of the migration's data",
+        "found undefined",
+      ],
+      [{ ...DATA, size: 1n }, "return data that JSON can carry", "found an unprintable object"],
+    ],
+  };
+}
 
 /** Wrong values of the node's resources, by key. */
 const WRONG: Readonly<Record<keyof typeof RESOURCE | "uuid" | "stats", readonly [value: unknown, rule: string]>> = {

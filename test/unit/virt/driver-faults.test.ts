@@ -11,7 +11,7 @@ import { contextOf, driverWith, instanceOf, spawnOptions } from "./fixtures.js";
 
 const instance = instanceOf();
 
-const setUp = async (knob: string) => {
+async function setUp(knob: string) {
   const runtime = createVirtualRuntime();
   const faults = new FaultSet(runtime);
   const spawn = vi.fn(async () => {});
@@ -28,7 +28,7 @@ const setUp = async (knob: string) => {
       (error: unknown) => error,
     );
   return { runtime, faults, spawn, outcome };
-};
+}
 
 describe("9.4 drivers that fail on purpose", () => {
   test("every method but the one that cannot wait has a point", () => {

@@ -38,8 +38,8 @@ export const VIRT_API: VirtApi = {
 
 export const WORKAROUNDS: DriverWorkarounds = { upstreamQuirks: new Set(), skipReserveInUseIronicNodes: false };
 
-export const instanceOf = (changes: Partial<Instance> = {}): Instance =>
-  anInstance({
+export function instanceOf(changes: Partial<Instance> = {}): Instance {
+  return anInstance({
     id: 42,
     uuid: UUID,
     projectId: "0123456789abcdef0123456789abcdef",
@@ -58,37 +58,40 @@ export const instanceOf = (changes: Partial<Instance> = {}): Instance =>
     createdAt: 0,
     ...changes,
   });
+}
 
 export type HostContext = Omit<DriverContext, "emitEvent">;
 
-export const contextOf = (
+export function contextOf(
   runtime: Pick<VirtualRuntime, "clock" | "timers" | "random" | "http" | "files" | "logger">,
   changes: Partial<HostContext> = {},
-): HostContext => ({
-  host: "devstack1",
-  clock: runtime.clock,
-  timers: runtime.timers,
-  random: runtime.random,
-  http: runtime.http,
-  files: runtime.files,
-  logger: runtime.logger,
-  config: {},
-  inventory: INVENTORY_OPTIONS,
-  workarounds: WORKAROUNDS,
-  stateFolder: "/state/driver",
-  virtApi: VIRT_API,
-  myIp: "127.0.0.1",
-  localNodeUuid: async () => NODE_UUID,
-  ...changes,
-});
+): HostContext {
+  return {
+    host: "devstack1",
+    clock: runtime.clock,
+    timers: runtime.timers,
+    random: runtime.random,
+    http: runtime.http,
+    files: runtime.files,
+    logger: runtime.logger,
+    config: {},
+    inventory: INVENTORY_OPTIONS,
+    workarounds: WORKAROUNDS,
+    stateFolder: "/state/driver",
+    virtApi: VIRT_API,
+    myIp: "127.0.0.1",
+    localNodeUuid: async () => NODE_UUID,
+    ...changes,
+  };
+}
 
-export const virtualContext = (changes: Partial<HostContext> = {}) => {
+export function virtualContext(changes: Partial<HostContext> = {}) {
   const runtime = createVirtualRuntime();
   return { runtime, context: contextOf(runtime, changes) };
-};
+}
 
 /** What a driver must have, doing nothing, and what the test wants instead. Values of any type, as from plain JavaScript. */
-export const driverWith = (changes: Readonly<Record<string, unknown>> = {}): VirtDriver => {
+export function driverWith(changes: Readonly<Record<string, unknown>> = {}): VirtDriver {
   const nothing = async () => {};
   const driver: VirtDriver = {
     capabilities: {},
@@ -109,27 +112,29 @@ export const driverWith = (changes: Readonly<Record<string, unknown>> = {}): Vir
     reboot: nothing,
   };
   return Object.assign(driver, changes);
-};
+}
 
 export const LOCAL_DISKS: BlockDeviceInfo = { rootDeviceName: "/dev/vda", blockDeviceMapping: [] };
 export const NO_DEVICES = { network: [], blockDevices: LOCAL_DISKS } as const;
 
-export const imageOf = (changes: Partial<ImageMeta> = {}): ImageMeta => ({
-  id: "33333333-3333-4333-8333-333333333333",
-  name: "cirros",
-  diskFormat: "qcow2",
-  containerFormat: "bare",
-  minDisk: 0,
-  minRam: 0,
-  properties: {},
-  ...changes,
-});
+export function imageOf(changes: Partial<ImageMeta> = {}): ImageMeta {
+  return {
+    id: "33333333-3333-4333-8333-333333333333",
+    name: "cirros",
+    diskFormat: "qcow2",
+    containerFormat: "bare",
+    minDisk: 0,
+    minRam: 0,
+    properties: {},
+    ...changes,
+  };
+}
 
 export const spawnOptions = { ...NO_DEVICES, image: imageOf(), allocations: {}, powerOn: true } as const;
 
 /** A cold migration of {@link instanceOf} from devstack1 to devstack2. */
-export const migrationOf = (changes: Partial<Migration> = {}): Migration =>
-  aMigration({
+export function migrationOf(changes: Partial<Migration> = {}): Migration {
+  return aMigration({
     uuid: "44444444-4444-4444-8444-444444444444",
     instanceUuid: UUID,
     migrationType: "migration",
@@ -144,9 +149,10 @@ export const migrationOf = (changes: Partial<Migration> = {}): Migration =>
     createdAt: 0,
     ...changes,
   });
+}
 
 /** A host whose driver is {@link driverWith} these changes. */
-export const hostOf = async (changes: Readonly<Record<string, unknown>> = {}, options: DriverHostOptions = {}) => {
+export async function hostOf(changes: Readonly<Record<string, unknown>> = {}, options: DriverHostOptions = {}) {
   const { runtime, context } = virtualContext();
   let given: DriverContext | undefined;
   const definition = defineDriver({
@@ -160,4 +166,4 @@ export const hostOf = async (changes: Readonly<Record<string, unknown>> = {}, op
   const host = await createDriverHost(definition, context, options);
   const emit = (event: unknown) => given?.emitEvent(event as never);
   return { runtime, host, emit };
-};
+}

@@ -15,10 +15,10 @@ const PROGRESS: LiveMigrationProgress = {
 };
 
 /** A live migration by a driver whose method this is. */
-const migration = async (
+async function migration(
   liveMigration: (given: Required<LiveMigrationOptions>) => Promise<unknown>,
   { changes = {}, ...hostOptions }: DriverHostOptions & { readonly changes?: Partial<LiveMigrationOptions> } = {},
-) => {
+) {
   const { host, runtime } = await hostOf(
     { liveMigration: (_: unknown, __: unknown, given: Required<LiveMigrationOptions>) => liveMigration(given) },
     hostOptions,
@@ -40,7 +40,7 @@ const migration = async (
       (error: unknown) => error,
     );
   return { runtime, postMethod, recoverMethod, onProgress, ended, logs: () => runtime.logs };
-};
+}
 
 describe("8.3 exactly one of the two call-backs, exactly once", () => {
   test("post is passed on and waited for", async () => {

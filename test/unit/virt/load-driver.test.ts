@@ -5,8 +5,9 @@ import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { InvalidDriver, VIRT_API_VERSION } from "../../../src/virt/index.js";
 import { loadDriver } from "../../../src/virt/load-driver.js";
 
-const plugin = (apiVersion: string, name = "mine") =>
-  `export const driver = { name: "${name}", apiVersion: "${apiVersion}", create: () => ({}) };\n`;
+function plugin(apiVersion: string, name = "mine") {
+  return `export const driver = { name: "${name}", apiVersion: "${apiVersion}", create: () => ({}) };\n`;
+}
 
 const builtIns = {
   "fake-libvirt": () => import("../../../drivers/fake-libvirt/index.js"),

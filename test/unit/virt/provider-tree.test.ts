@@ -192,5 +192,8 @@ describe("ProviderTree", () => {
   });
 });
 
-const picture = (tree: ProviderTree): string =>
-  JSON.stringify(tree.providerUuids().map((uuid) => ({ ...tree.data(uuid), traits: [...tree.data(uuid).traits] })));
+function picture(tree: ProviderTree): string {
+  return JSON.stringify(
+    tree.providerUuids().map((uuid) => ({ ...tree.data(uuid), traits: [...tree.data(uuid).traits] })),
+  );
+}

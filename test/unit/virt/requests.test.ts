@@ -2,19 +2,19 @@ import { expect, test } from "vitest";
 import type { Instance } from "../../../src/virt/index.js";
 import { hostOf, instanceOf, OTHER_UUID, UUID } from "./fixtures.js";
 
-const noting = () => {
+function noting() {
   const seen: (string | undefined)[] = [];
   const powerOn = async (_: Instance, options?: { readonly requestId?: string }) => void seen.push(options?.requestId);
   return { seen, powerOn };
-};
+}
 
-const deferred = () => {
+function deferred() {
   let resolve = () => {};
   const promise = new Promise<void>((settle) => {
     resolve = settle;
   });
   return { promise, resolve: () => resolve() };
-};
+}
 
 test("a driver is told the request on whose behalf it is called, for that guest and as long as it lasts", async () => {
   const { seen, powerOn } = noting();

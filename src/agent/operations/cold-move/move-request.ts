@@ -36,16 +36,19 @@ export async function lookUpMove(
 }
 
 /** Deleted, or taken by somebody else: its state is not this operation's to write. */
-export const isTaken = (error: unknown): boolean =>
-  error instanceof InstanceNotFound || error instanceof UnexpectedTaskState;
+export function isTaken(error: unknown): boolean {
+  return error instanceof InstanceNotFound || error instanceof UnexpectedTaskState;
+}
 
 /** The driver says that nothing happened: the instance keeps its vm_state. */
-export const isRollback = (error: unknown): boolean =>
-  error instanceof InstanceFaultRollback || error instanceof NotImplemented;
+export function isRollback(error: unknown): boolean {
+  return error instanceof InstanceFaultRollback || error instanceof NotImplemented;
+}
 
 /** The error that a wrapper holds: users see that one. */
-export const innerError = (error: unknown): unknown =>
-  error instanceof InstanceFaultRollback ? (error.cause ?? error) : error;
+export function innerError(error: unknown): unknown {
+  return error instanceof InstanceFaultRollback ? (error.cause ?? error) : error;
+}
 
 /** The vm_state that the instance had before the move. */
 export const wasStopped = ({ instance }: Move): boolean => instance.systemMetadata.old_vm_state === "stopped";
@@ -60,12 +63,9 @@ export function withoutOldVmState({ instance }: Move): Pick<InstanceChanges, "sy
 }
 
 /** What gives the guest its devices on this host. @throws ConsumerAllocationRetrievalFailed */
-export const heldByGuest = ({
-  parts,
-  request: { requestId },
-  move: { instance },
-}: MoveProgress): Promise<Allocations> =>
-  heldHere(parts, instance, parts.tracker.nodes().get(instance.node ?? ""), { requestId });
+export function heldByGuest({ parts, request: { requestId }, move: { instance } }: MoveProgress): Promise<Allocations> {
+  return heldHere(parts, instance, parts.tracker.nodes().get(instance.node ?? ""), { requestId });
+}
 
 /**
  * Status `error`, what the instance's row gets with it, and the fault; the context goes with the move that it belongs to.

@@ -135,8 +135,9 @@ function resumeOf(context: AgentContext, migration: Migration, task: TaskState |
 }
 
 /** Upstream recovers none of these; each group has a quirk. */
-const isLeft = (context: AgentContext, { task }: Resume): boolean =>
-  hasQuirk(context, task === "resize_prep" ? "leave-resize-prep-allocations" : "leave-interrupted-resizes");
+function isLeft(context: AgentContext, { task }: Resume): boolean {
+  return hasQuirk(context, task === "resize_prep" ? "leave-resize-prep-allocations" : "leave-interrupted-resizes");
+}
 
 async function latestMove({ conductor }: AgentContext, { uuid }: Instance): Promise<Migration | undefined> {
   const migrations = await conductor.call("migrations_by_filters", {

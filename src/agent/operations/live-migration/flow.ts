@@ -35,17 +35,21 @@ export interface Flow {
   error: unknown;
 }
 
-export const fieldsOf = ({ instance, migration }: Pick<Flow, "instance" | "migration">) => ({
-  instance: instance.uuid,
-  migration: migration.id,
-});
+export function fieldsOf({ instance, migration }: Pick<Flow, "instance" | "migration">) {
+  return {
+    instance: instance.uuid,
+    migration: migration.id,
+  };
+}
 
 /** Data of a peer's driver, of which only the peer can say more. Files that may be shared are taken to be. */
-export const driverData = (data: Readonly<Record<string, unknown>>): LiveMigrateData => ({
-  ...data,
-  blockMigration: data.blockMigration === true,
-  sharedInstanceFiles: data.sharedInstanceFiles !== false,
-});
+export function driverData(data: Readonly<Record<string, unknown>>): LiveMigrateData {
+  return {
+    ...data,
+    blockMigration: data.blockMigration === true,
+    sharedInstanceFiles: data.sharedInstanceFiles !== false,
+  };
+}
 
 /** What the driver's steps before and after the copy are given. */
 export const moveOptions = (data: LiveMigrateData) => ({ network: [], blockDevices: LOCAL_DISKS, data });

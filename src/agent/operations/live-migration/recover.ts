@@ -11,8 +11,8 @@ import type { OutgoingMigration } from "./outgoing-migration.js";
 import { UNFINISHED } from "./unfinished.js";
 
 /** The live migrations that this host is the source of, those of deleted instances included. */
-export const unfinishedMigrations = ({ context }: OperationParts): Promise<Migration[]> =>
-  context.conductor.call("migrations_by_filters", {
+export function unfinishedMigrations({ context }: OperationParts): Promise<Migration[]> {
+  return context.conductor.call("migrations_by_filters", {
     filters: {
       sourceCompute: context.host,
       migrationTypes: ["live-migration"],
@@ -20,6 +20,7 @@ export const unfinishedMigrations = ({ context }: OperationParts): Promise<Migra
       readDeleted: true,
     },
   });
+}
 
 /**
  * Ends a live migration that nobody works on (spec 2.6 OPT): where the guest is decides. May be repeated.

@@ -18,8 +18,8 @@ interface DrillCommandOptions {
   readonly json?: true;
 }
 
-export const drillCommand = (): Command =>
-  new Command("drill")
+export function drillCommand(): Command {
+  return new Command("drill")
     .summary("run every operation of the Compute API, and show what each made the driver do")
     .description(
       "Makes a server, does to it all that the API can do, and prints for each operation the calls that the driver got, in " +
@@ -33,10 +33,11 @@ export const drillCommand = (): Command =>
     .action(async (options: DrillCommandOptions) => {
       process.exitCode = await drill(options);
     });
+}
 
 const names = (text: string): readonly string[] => text.split(",").map((name) => name.trim());
 
-const drill = async (options: DrillCommandOptions): Promise<number> => {
+async function drill(options: DrillCommandOptions): Promise<number> {
   const terminal = createTerminal();
   const known = new Set(DRILL_OPERATIONS.map(({ name }) => name));
   const unknown = options.only?.find((name) => !known.has(name));
@@ -90,7 +91,7 @@ const drill = async (options: DrillCommandOptions): Promise<number> => {
   } finally {
     await runtime.http.close();
   }
-};
+}
 
 const COLUMNS: readonly Column<DrillResult>[] = [
   { title: "Operation", value: (row) => row.operation },
@@ -109,7 +110,7 @@ interface Named {
 }
 
 /** The first image, and the two smallest flavors with CPUs. */
-const placesOf = async (session: CloudSession): Promise<DrillPlaces> => {
+async function placesOf(session: CloudSession): Promise<DrillPlaces> {
   const { images } = (await session.request("image", "GET", "/v2/images", "2.0")) as { images: readonly Named[] };
   const listed = (await session.request("compute", "GET", "/flavors/detail", "2.79")) as {
     flavors: readonly (Named & { readonly vcpus: number; readonly ram: number; readonly disk: number })[];
@@ -122,11 +123,11 @@ const placesOf = async (session: CloudSession): Promise<DrillPlaces> => {
     throw new Error("the cloud has no image, or no flavor with CPUs and a disk; a drill needs one of each");
   }
   return { image, flavor, largerFlavor: flavors[1]?.id ?? flavor };
-};
+}
 
-const hostsUp = async (session: CloudSession): Promise<number> => {
+async function hostsUp(session: CloudSession): Promise<number> {
   const { services } = (await session.request("compute", "GET", "/os-services?binary=nova-compute", "2.79")) as {
     services: readonly { readonly state: string; readonly status: string }[];
   };
   return services.filter(({ state, status }) => state === "up" && status === "enabled").length;
-};
+}

@@ -234,7 +234,7 @@ interface InstanceAction {
 }
 
 /** The operations that lead a new server to a status. */
-const pathTo = (status: string): readonly DrillOperation[] => {
+function pathTo(status: string): readonly DrillOperation[] {
   const path: DrillOperation[] = [];
   for (let wanted = status; wanted !== ""; ) {
     const before = DRILL_OPERATIONS.find((each) => each.status === wanted);
@@ -243,9 +243,9 @@ const pathTo = (status: string): readonly DrillOperation[] => {
     wanted = before.from;
   }
   return path;
-};
+}
 
-const verdictOf = (reason: string): Pick<DrillResult, "verdict" | "reason"> => {
+function verdictOf(reason: string): Pick<DrillResult, "verdict" | "reason"> {
   const [line = ""] = reason.trim().split("\n");
   return { verdict: /NotImplemented|has no \w+: use a driver/.test(reason) ? "unsupported" : "failed", reason: line };
-};
+}

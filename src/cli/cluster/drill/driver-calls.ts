@@ -7,12 +7,12 @@ export interface HostCall extends TracedCall {
 }
 
 /** Calls about one guest that began since then, on all hosts of a state directory, in order of their beginnings. */
-export const driverCalls = async (
+export async function driverCalls(
   files: Files,
   agents: string,
   instance: string,
   since: number,
-): Promise<readonly HostCall[]> => {
+): Promise<readonly HostCall[]> {
   const hosts = await files.list(agents);
   const calls = await Promise.all(
     hosts.map(async (host) => {
@@ -24,29 +24,30 @@ export const driverCalls = async (
     .flat()
     .filter((call) => call.instance === instance && call.at >= since)
     .toSorted((one, other) => one.at - other.at);
-};
+}
 
 /** The last line may be half written. */
-const linesOf = (text: string): readonly TracedCall[] =>
-  text
+function linesOf(text: string): readonly TracedCall[] {
+  return text
     .slice(0, text.lastIndexOf("\n") + 1)
     .split("\n")
     .filter((line) => line !== "")
     .map((line) => JSON.parse(line) as TracedCall);
+}
 
 /** Any host of the state directory traces its driver. */
-export const isTraced = async (files: Files, agents: string): Promise<boolean> => {
+export async function isTraced(files: Files, agents: string): Promise<boolean> {
   const found = await Promise.all(
     (await files.list(agents)).map((host) => files.stat(driverTraceFile(join(agents, host)))),
   );
   return found.some((stat) => stat !== undefined);
-};
+}
 
 /** Reads of a guest's state say nothing about an operation. */
 const QUIET: ReadonlySet<string> = new Set(["getInfo", "instanceExists", "instanceOnDisk"]);
 
 /** `spawn, powerOff x2 | finishMigration`: by host, in order; a call that failed has its outcome behind it. */
-export const callsText = (calls: readonly HostCall[]): string => {
+export function callsText(calls: readonly HostCall[]): string {
   const shown = calls.filter(({ method }) => !QUIET.has(method));
   const several = new Set(shown.map(({ host }) => host)).size > 1;
   return shown
@@ -55,4 +56,4 @@ export const callsText = (calls: readonly HostCall[]): string => {
       return several ? `${host}: ${call}` : call;
     })
     .join(", ");
-};
+}

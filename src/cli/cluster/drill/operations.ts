@@ -26,12 +26,14 @@ const on =
   (name: string, value: unknown = null): DrillOperation["action"] =>
   () => ({ [name]: value });
 
-const active = (name: string, action: DrillOperation["action"], status = "ACTIVE"): DrillOperation => ({
-  name,
-  action,
-  status,
-  from: "ACTIVE",
-});
+function active(name: string, action: DrillOperation["action"], status = "ACTIVE"): DrillOperation {
+  return {
+    name,
+    action,
+    status,
+    from: "ACTIVE",
+  };
+}
 
 const resize: DrillOperation["action"] = ({ largerFlavor }) => ({ resize: { flavorRef: largerFlavor } });
 

@@ -26,13 +26,13 @@ export interface ManageFlags {
 type Work<Flags> = (parts: ManageParts, flags: Flags) => Promise<number>;
 
 /** Adds a command that works on the running cluster and exits with what `work` answers. @param ending of its help */
-export const commandWith = <Flags extends ManageFlags>(
+export function commandWith<Flags extends ManageFlags>(
   parent: Command,
   name: string,
   ending: string,
   work: Work<Flags>,
-): Command =>
-  parent
+): Command {
+  return parent
     .command(name)
     .option("--state-dir <dir>", "the cluster's state directory", DEFAULT_STATE_DIR)
     .option("--config-file <file>", "nova.conf: [placement], [workarounds] upstream_quirks; repeatable", collect, [])
@@ -40,6 +40,7 @@ export const commandWith = <Flags extends ManageFlags>(
     .action(async (flags: Flags) => {
       process.exitCode = await run(flags, work);
     });
+}
 
 const collect = (value: string, before: readonly string[]): readonly string[] => [...before, value];
 

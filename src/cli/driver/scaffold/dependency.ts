@@ -15,16 +15,16 @@ export interface DependencyOptions {
  * How a new package depends on this one: in the way that this one came here. A checkout is linked; one that was installed
  * is never linked, since npm would then try to build it, for which it lacks the sources.
  */
-export const dependencyOn = ({ own, folder, version, lock }: DependencyOptions): string => {
+export function dependencyOn({ own, folder, version, lock }: DependencyOptions): string {
   if (lock === undefined) return `file:${relative(folder, own)}`;
   const from = resolvedIn(lock);
   if (from?.startsWith("git")) return from;
   if (!from?.startsWith("file:")) return `^${version}`;
   const project = dirname(dirname(own));
   return `file:${relative(folder, resolve(project, from.slice("file:".length)))}`;
-};
+}
 
-const resolvedIn = (lock: string): string | undefined => {
+function resolvedIn(lock: string): string | undefined {
   try {
     const { packages } = JSON.parse(lock) as { packages?: Record<string, { resolved?: unknown } | undefined> };
     const from = packages?.["node_modules/compute-agent"]?.resolved;
@@ -32,4 +32,4 @@ const resolvedIn = (lock: string): string | undefined => {
   } catch {
     return undefined;
   }
-};
+}

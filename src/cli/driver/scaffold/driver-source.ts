@@ -1,5 +1,6 @@
 /** The driver itself. */
-export const driverSource = (name: string, className: string): string => `import {
+export function driverSource(name: string, className: string): string {
+  return `import {
   type AvailableResource,
   type Capabilities,
   compileDriverConfig,
@@ -132,3 +133,4 @@ const guestOf = ({ uuid, displayName, vcpus, memoryMb, rootGb }: Instance, state
   diskGb: rootGb,
 });
 `;
+}

@@ -1,6 +1,6 @@
 /** The stand-in for a hypervisor: one JSON file a guest. */
-export const guestsSource =
-  (): string => `import { type DriverContext, GuestNotFound, type PowerState } from "compute-agent";
+export function guestsSource(): string {
+  return `import { type DriverContext, GuestNotFound, type PowerState } from "compute-agent";
 
 /** One guest, as it lies in its file. */
 export interface Guest {
@@ -59,3 +59,4 @@ export class Guests {
   }
 }
 `;
+}

@@ -16,7 +16,7 @@ export type Scaffold = ReadonlyMap<string, string>;
 const json = (value: unknown): string => `${JSON.stringify(value, null, 2)}\n`;
 
 /** A package with a driver that keeps the contract: TypeScript, tests, a README and a section of nova.conf. */
-export const scaffoldOf = ({ name, version, dependency }: ScaffoldOptions): Scaffold => {
+export function scaffoldOf({ name, version, dependency }: ScaffoldOptions): Scaffold {
   const section = name.replaceAll("-", "_");
   const className = name.replace(/(^|-)([a-z0-9])/g, (_, __, letter: string) => letter.toUpperCase());
   return new Map([
@@ -30,10 +30,10 @@ export const scaffoldOf = ({ name, version, dependency }: ScaffoldOptions): Scaf
     ["nova.conf.sample", confOf(name, section)],
     ["README.md", readmeOf(name, section)],
   ]);
-};
+}
 
-const packageOf = (name: string, version: string, dependency: string): string =>
-  json({
+function packageOf(name: string, version: string, dependency: string): string {
+  return json({
     name,
     version: "0.1.0",
     description: `A virt driver for compute-agent: ${name}`,
@@ -57,6 +57,7 @@ const packageOf = (name: string, version: string, dependency: string): string =>
       vitest: "^4.1.0",
     },
   });
+}
 
 const TSCONFIG = json({
   compilerOptions: {
@@ -73,11 +74,8 @@ const TSCONFIG = json({
   include: ["src"],
 });
 
-const indexSource = (
-  name: string,
-  section: string,
-  className: string,
-): string => `import { defineDriver } from "compute-agent";
+function indexSource(name: string, section: string, className: string): string {
+  return `import { defineDriver } from "compute-agent";
 import { ${className} } from "./${name}.js";
 
 /** The options of [${section}] in nova.conf. */
@@ -98,14 +96,18 @@ export const driver = defineDriver({
   create: (context) => new ${className}(context),
 });
 `;
+}
 
-const testSource = (): string => `import { describeDriver } from "compute-agent/testing";
+function testSource(): string {
+  return `import { describeDriver } from "compute-agent/testing";
 import { driver } from "../dist/index.js";
 
 describeDriver(driver, { time: "virtual" });
 `;
+}
 
-const confOf = (name: string, section: string): string => `[DEFAULT]
+function confOf(name: string, section: string): string {
+  return `[DEFAULT]
 compute_driver = ${name}
 
 [${section}]
@@ -116,8 +118,10 @@ compute_driver = ${name}
 # Room for disks of guests in GiB.
 #disk_gb = 100
 `;
+}
 
-const readmeOf = (name: string, section: string): string => `# ${name}
+function readmeOf(name: string, section: string): string {
+  return `# ${name}
 
 A virt driver for [compute-agent](https://www.npmjs.com/package/compute-agent).
 
@@ -140,3 +144,4 @@ Its options are section [${section}] of nova.conf; \`nova.conf.sample\` has them
 | \`src/guests.ts\` | the hypervisor: replace it by yours |
 | \`test/contract.test.ts\` | the contract's own tests |
 `;
+}

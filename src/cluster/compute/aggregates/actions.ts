@@ -71,5 +71,6 @@ const ACTIONS: Readonly<Record<string, Action>> = {
   set_metadata: setMetadata,
 };
 
-const isComputeHost = ({ store }: ComputeDeps, host: string): boolean =>
-  store.services.getByHost(host, "nova-compute") !== null;
+function isComputeHost({ store }: ComputeDeps, host: string): boolean {
+  return store.services.getByHost(host, "nova-compute") !== null;
+}

@@ -11,12 +11,12 @@ export interface AggregateHostParts {
 }
 
 /** Mirrored in Placement afterwards; a mirror that fails is only logged: `sync_aggregates` makes up for it (spec 5.9). */
-export const addAggregateHost = async (
+export async function addAggregateHost(
   { store, placement, logger }: AggregateHostParts,
   { id, uuid }: Aggregate,
   host: string,
   requestId: string,
-): Promise<Aggregate> => {
+): Promise<Aggregate> {
   const changed = store.aggregates.addHost(id, host);
   try {
     await placement.aggregateAddHost(uuid, providerName(store, host), { requestId });
@@ -28,26 +28,27 @@ export const addAggregateHost = async (
     );
   }
   return changed;
-};
+}
 
 /** Placement first: what fails there leaves the host in the aggregate, so that it can be tried again. @throws {PlacementError} */
-export const removeAggregateHost = async (
+export async function removeAggregateHost(
   { store, placement }: AggregateHostParts,
   { id, uuid }: Aggregate,
   host: string,
   requestId: string,
-): Promise<Aggregate> => {
+): Promise<Aggregate> {
   await placement.aggregateRemoveHost(uuid, providerName(store, host), { requestId });
   return store.aggregates.removeHost(id, host);
-};
+}
 
 /** Takes the host out of every aggregate (spec 7.1 step 5). @throws {PlacementError} */
-export const leaveAggregates = async (parts: AggregateHostParts, host: string, requestId: string): Promise<void> => {
+export async function leaveAggregates(parts: AggregateHostParts, host: string, requestId: string): Promise<void> {
   for (const aggregate of parts.store.aggregates.byHost(host)) {
     await removeAggregateHost(parts, aggregate, host, requestId);
   }
-};
+}
 
 /** The provider is found by the name of the host's first node. */
-const providerName = ({ computeNodes }: AggregateHostParts["store"], host: string): string =>
-  computeNodes.byHost(host)[0]?.hypervisorHostname ?? host;
+function providerName({ computeNodes }: AggregateHostParts["store"], host: string): string {
+  return computeNodes.byHost(host)[0]?.hypervisorHostname ?? host;
+}

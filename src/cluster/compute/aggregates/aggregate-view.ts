@@ -5,19 +5,23 @@ import type { Aggregate } from "../../store/aggregate-store.js";
 type View = { readonly [key: string]: Json };
 
 /** As it is shown when it has just been made: without what it cannot have yet. */
-export const newAggregateView = (aggregate: Aggregate, version: number): View => ({
-  id: aggregate.id,
-  ...(version >= 41 ? { uuid: aggregate.uuid } : {}),
-  name: aggregate.name,
-  availability_zone: aggregate.metadata.availability_zone ?? null,
-  created_at: isoMicroseconds(aggregate.createdAt),
-  updated_at: aggregate.updatedAt === null ? null : isoMicroseconds(aggregate.updatedAt),
-  deleted: false,
-  deleted_at: null,
-});
+export function newAggregateView(aggregate: Aggregate, version: number): View {
+  return {
+    id: aggregate.id,
+    ...(version >= 41 ? { uuid: aggregate.uuid } : {}),
+    name: aggregate.name,
+    availability_zone: aggregate.metadata.availability_zone ?? null,
+    created_at: isoMicroseconds(aggregate.createdAt),
+    updated_at: aggregate.updatedAt === null ? null : isoMicroseconds(aggregate.updatedAt),
+    deleted: false,
+    deleted_at: null,
+  };
+}
 
-export const aggregateView = (aggregate: Aggregate, version: number): View => ({
-  ...newAggregateView(aggregate, version),
-  hosts: aggregate.hosts,
-  metadata: aggregate.metadata,
-});
+export function aggregateView(aggregate: Aggregate, version: number): View {
+  return {
+    ...newAggregateView(aggregate, version),
+    hosts: aggregate.hosts,
+    metadata: aggregate.metadata,
+  };
+}

@@ -1,12 +1,14 @@
 import { HOSTNAME, NAME, UUID_TEXT } from "../api/schema-parts.js";
 import { type Schema, schemas } from "../api/validate.js";
 
-const object = (properties: Readonly<Record<string, Schema>>, more: Schema = {}): Schema => ({
-  type: "object",
-  properties,
-  additionalProperties: false,
-  ...more,
-});
+function object(properties: Readonly<Record<string, Schema>>, more: Schema = {}): Schema {
+  return {
+    type: "object",
+    properties,
+    additionalProperties: false,
+    ...more,
+  };
+}
 
 /** A body of one member. */
 const only = (name: string, schema: Schema): Schema => object({ [name]: schema }, { required: [name] });

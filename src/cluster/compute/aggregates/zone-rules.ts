@@ -6,12 +6,12 @@ import type { Store } from "../../store/store.js";
  * Whether hosts of the aggregate may come into the availability zone that `metadata` names, if it names one.
  * @returns why not, worded as Nova words it
  */
-export const zoneRefusal = (
+export function zoneRefusal(
   store: Pick<Store, "aggregates" | "instances">,
   aggregate: Aggregate,
   metadata: AggregateChanges["metadata"] & object,
   options: { readonly hosts: readonly string[]; readonly noInstances: boolean },
-): string | undefined => {
+): string | undefined {
   if (!Object.hasOwn(metadata, ZONE)) return undefined;
   const zone = metadata[ZONE];
   if (!zone) return `Aggregate ${aggregate.name} does not support empty named availability zone`;
@@ -26,19 +26,19 @@ export const zoneRefusal = (
     return "One or more hosts contain instances in this zone";
   }
   return undefined;
-};
+}
 
 /**
  * Whether the host may be added to the aggregate, or removed from it, for the sake of its servers: those have to stay in
  * their availability zone, the default one too (Nova's bug 1907775).
  * @returns why not, worded as Nova words it
  */
-export const serversZoneRefusal = (
+export function serversZoneRefusal(
   store: Pick<Store, "aggregates" | "instances">,
   { id, metadata }: Aggregate,
   host: string,
   change: "added to" | "removed from",
-): string | undefined => {
+): string | undefined {
   const zone = metadata[ZONE];
   const servers = zone ? store.instances.countByHost(host) : 0;
   if (!zone || servers === 0) return undefined;
@@ -53,6 +53,6 @@ export const serversZoneRefusal = (
     "existing instance is not supported by this action. Move the instances away from this host then try again. If you " +
     "need to move the instances between AZs then you can use shelve_offload and unshelve to achieve this."
   );
-};
+}
 
 const ZONE = "availability_zone";

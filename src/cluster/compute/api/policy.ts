@@ -2,23 +2,23 @@ import type { Call } from "./call.js";
 import { Fault } from "./fault.js";
 
 /** Nova's defaults: a rule is either for administrators, or for them and the project that owns the thing. */
-export const requireAdmin = (call: Call, rule: string): void => {
+export function requireAdmin(call: Call, rule: string): void {
   if (!call.isAdmin) throw denied(rule);
-};
+}
 
 /** For who may change what belongs to a project: `member`, or an administrator of the deployment. */
-export const requireMember = (call: Call, rule: string): void => {
+export function requireMember(call: Call, rule: string): void {
   if (!call.isAdmin && !(call.credentials.roles.includes("member") && call.credentials.projectId !== null)) {
     throw denied(rule);
   }
-};
+}
 
 /** For who may see what belongs to a project. */
-export const requireReader = (call: Call, rule: string): void => {
+export function requireReader(call: Call, rule: string): void {
   const { roles, projectId } = call.credentials;
   if (!call.isAdmin && !(projectId !== null && (roles.includes("reader") || roles.includes("member")))) {
     throw denied(rule);
   }
-};
+}
 
 export const denied = (rule: string): Fault => new Fault(403, `Policy doesn't allow ${rule} to be performed.`);

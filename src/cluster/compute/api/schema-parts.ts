@@ -36,18 +36,23 @@ export const TAG = { type: "string", minLength: 1, maxLength: 60, pattern: "^[^,
 export const isTrue = (value: unknown): boolean => value === true || TRUE.includes(String(value));
 
 /** As oslo's `bool_from_string` reads a query parameter: anything that isn't a yes is a no. */
-export const boolFromText = (text: string | undefined): boolean =>
-  ["1", "t", "true", "on", "y", "yes"].includes((text ?? "").trim().toLowerCase());
+export function boolFromText(text: string | undefined): boolean {
+  return ["1", "t", "true", "on", "y", "yes"].includes((text ?? "").trim().toLowerCase());
+}
 
 /** For query schemas, where each parameter is a list of texts: it may come several times. */
-export const MULTI = (schema: AnySchemaObject = { type: "string" }): AnySchemaObject => ({
-  type: "array",
-  items: schema,
-});
+export function MULTI(schema: AnySchemaObject = { type: "string" }): AnySchemaObject {
+  return {
+    type: "array",
+    items: schema,
+  };
+}
 /** As {@link MULTI}, once. */
-export const SINGLE = (schema: AnySchemaObject = { type: "string" }): AnySchemaObject => ({
-  type: "array",
-  items: schema,
-  maxItems: 1,
-});
+export function SINGLE(schema: AnySchemaObject = { type: "string" }): AnySchemaObject {
+  return {
+    type: "array",
+    items: schema,
+    maxItems: 1,
+  };
+}
 export const INTEGER_TEXT = { type: "string", pattern: "^[0-9]*$", minLength: 1 };

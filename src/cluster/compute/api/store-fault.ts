@@ -18,7 +18,7 @@ import {
 import { badRequest, conflict, type Fault, notFound } from "./fault.js";
 
 /** What the state of record refused because it has changed since the request read it; undefined: not the client's doing. */
-export const storeFault = (error: unknown): Fault | undefined => {
+export function storeFault(error: unknown): Fault | undefined {
   if (!(error instanceof ConductorError)) return undefined;
   if (error instanceof InstanceNotFound || error instanceof ServiceNotFound) return notFound(error.message);
   if (error instanceof UnexpectedTaskState || error instanceof UnexpectedVmState) return conflict(error.message);
@@ -28,4 +28,4 @@ export const storeFault = (error: unknown): Fault | undefined => {
   if (error instanceof AggregateNameExists || error instanceof AggregateHostExists) return conflict(error.message);
   if (error instanceof InvalidParameters) return badRequest(error.message);
   return undefined;
-};
+}

@@ -16,9 +16,11 @@ export interface SchemaVersions<T> {
   readonly type?: T;
 }
 
-export const schemas = <T>(...versions: (readonly [from: number, schema: Schema])[]): SchemaVersions<T> => ({
-  versions,
-});
+export function schemas<T>(...versions: (readonly [from: number, schema: Schema])[]): SchemaVersions<T> {
+  return {
+    versions,
+  };
+}
 
 // The schemas are this program's own: that they are valid is tested, not checked at each start. Optimised code would take
 // longer to make than it saves.
@@ -44,11 +46,11 @@ ajv.removeKeyword("uniqueItems").addKeyword({
 /** A schema is a constant of the program, and so is what is compiled of it, when it is first needed. */
 const COMPILED = new WeakMap<Schema, ValidateFunction>();
 
-const compile = (schema: Schema): ValidateFunction => {
+function compile(schema: Schema): ValidateFunction {
   const validate = COMPILED.get(schema) ?? ajv.compile(schema);
   COMPILED.set(schema, validate);
   return validate;
-};
+}
 
 /** Judges bodies and query strings. */
 export class SchemaValidator {
@@ -79,7 +81,7 @@ export class SchemaValidator {
 type Input = "field/attribute" | "query parameters";
 
 /** The error that Python's jsonschema would report: the one nearest to the root, alternatives as a whole. */
-const describe = (errors: readonly ErrorObject[], value: unknown, what: Input): string => {
+function describe(errors: readonly ErrorObject[], value: unknown, what: Input): string {
   const whole = errors.filter(({ schemaPath }) => !/\/(any|one)Of\/\d/.test(schemaPath));
   const best = nearest(whole.length > 0 ? whole : errors);
   if (!best) return "Malformed request body";
@@ -91,10 +93,10 @@ const describe = (errors: readonly ErrorObject[], value: unknown, what: Input): 
   return field === undefined
     ? message
     : `Invalid input for ${what} ${field}. Value: ${pythonStr(best.data ?? value)}. ${message}`;
-};
+}
 
 /** The first of those nearest to the root; there may be thousands. */
-const nearest = (errors: readonly ErrorObject[]): ErrorObject | undefined => {
+function nearest(errors: readonly ErrorObject[]): ErrorObject | undefined {
   let best: ErrorObject | undefined;
   let depth = Number.POSITIVE_INFINITY;
   for (const error of errors) {
@@ -102,15 +104,16 @@ const nearest = (errors: readonly ErrorObject[]): ErrorObject | undefined => {
     if (length < depth) [best, depth] = [error, length];
   }
   return best;
-};
+}
 
-const pathOf = ({ instancePath }: ErrorObject): string[] =>
-  instancePath
+function pathOf({ instancePath }: ErrorObject): string[] {
+  return instancePath
     .split("/")
     .slice(1)
     .map((part) => part.replaceAll("~1", "/").replaceAll("~0", "~"));
+}
 
-const wording = (error: ErrorObject, same: readonly ErrorObject[]): string => {
+function wording(error: ErrorObject, same: readonly ErrorObject[]): string {
   const { data, params, schema } = error;
   const found = pythonRepr(data);
   switch (error.keyword) {
@@ -149,4 +152,4 @@ const wording = (error: ErrorObject, same: readonly ErrorObject[]): string => {
     default:
       return `${found} is not valid under any of the given schemas`;
   }
-};
+}

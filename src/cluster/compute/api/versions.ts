@@ -21,19 +21,21 @@ const VERSIONS = {
 export type ApiVersion = keyof typeof VERSIONS;
 
 /** GET / */
-export const versionList = (baseUrl: string): Json => ({
-  versions: Object.entries(VERSIONS).map(([id, { status, version, min, updated, path }]) => ({
-    id,
-    status,
-    version,
-    min_version: min,
-    updated,
-    links: [{ rel: "self", href: `${baseUrl}/${path}/` }],
-  })),
-});
+export function versionList(baseUrl: string): Json {
+  return {
+    versions: Object.entries(VERSIONS).map(([id, { status, version, min, updated, path }]) => ({
+      id,
+      status,
+      version,
+      min_version: min,
+      updated,
+      links: [{ rel: "self", href: `${baseUrl}/${path}/` }],
+    })),
+  };
+}
 
 /** GET /v2.1 */
-export const versionDocument = (baseUrl: string, id: ApiVersion): Json => {
+export function versionDocument(baseUrl: string, id: ApiVersion): Json {
   const { status, version, min, updated, path, media } = VERSIONS[id];
   return {
     version: {
@@ -46,4 +48,4 @@ export const versionDocument = (baseUrl: string, id: ApiVersion): Json => {
       "media-types": [{ base: "application/json", type: MEDIA_TYPE + media }],
     },
   };
-};
+}

@@ -48,12 +48,14 @@ const BASE: Readonly<Record<string, Schema>> = {
   "os-flavor-access:is_public": BOOLEAN,
 };
 
-const body = (properties: Readonly<Record<string, Schema>>, required: readonly string[]): Schema => ({
-  type: "object",
-  properties: { flavor: { type: "object", properties, required, additionalProperties: false } },
-  required: ["flavor"],
-  additionalProperties: false,
-});
+function body(properties: Readonly<Record<string, Schema>>, required: readonly string[]): Schema {
+  return {
+    type: "object",
+    properties: { flavor: { type: "object", properties, required, additionalProperties: false } },
+    required: ["flavor"],
+    additionalProperties: false,
+  };
+}
 
 const REQUIRED = ["name", "ram", "vcpus", "disk"];
 const CREATE = schemas<CreateBody>(

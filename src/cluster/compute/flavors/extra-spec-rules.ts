@@ -94,8 +94,9 @@ const CAPABILITIES_WITH_PATHS =
   "limits instances";
 
 const GROUP = "(?:[a-zA-Z0-9_-]{1,64})?";
-const either = (names: string | readonly string[]): string =>
-  `(?:${(typeof names === "string" ? names.split(" ") : names).join("|")})`;
+function either(names: string | readonly string[]): string {
+  return `(?:${(typeof names === "string" ? names.split(" ") : names).join("|")})`;
+}
 
 /** Specs whose names have a part to choose. */
 const PATTERNED: readonly (readonly [RegExp, ValueRule])[] = [

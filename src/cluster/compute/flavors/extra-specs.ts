@@ -8,15 +8,17 @@ import { validateExtraSpecs } from "./validate-extra-specs.js";
 
 type Specs = Readonly<Record<string, string | number>>;
 
-const specs = (atMost?: number): Schema => ({
-  type: "object",
-  patternProperties: {
-    "^[a-zA-Z0-9-_:. ]{1,255}$": { type: ["string", "number"], pattern: "^-?[^\\u0000-\\u001f]*$", maxLength: 255 },
-  },
-  additionalProperties: false,
-  minProperties: 1,
-  ...(atMost === undefined ? {} : { maxProperties: atMost }),
-});
+function specs(atMost?: number): Schema {
+  return {
+    type: "object",
+    patternProperties: {
+      "^[a-zA-Z0-9-_:. ]{1,255}$": { type: ["string", "number"], pattern: "^-?[^\\u0000-\\u001f]*$", maxLength: 255 },
+    },
+    additionalProperties: false,
+    minProperties: 1,
+    ...(atMost === undefined ? {} : { maxProperties: atMost }),
+  };
+}
 
 const CREATE = schemas<{ readonly extra_specs: Specs }>([
   1,
@@ -97,10 +99,10 @@ function add(deps: ComputeDeps, call: Call, added: Text): void {
   deps.store.flavors.setExtraSpecs(flavorid, { ...extraSpecs, ...added });
 }
 
-const specValue = (deps: ComputeDeps, call: Call): string => {
+function specValue(deps: ComputeDeps, call: Call): string {
   const { flavorid, extraSpecs } = findFlavor(deps, call);
   const key = call.param("key");
   const value = Object.hasOwn(extraSpecs, key) ? extraSpecs[key] : undefined;
   if (value === undefined) throw notFound(`Flavor ${flavorid} has no extra specs with key ${key}.`);
   return value;
-};
+}

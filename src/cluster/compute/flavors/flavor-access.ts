@@ -11,19 +11,21 @@ interface Tenant {
   readonly tenant: string;
 }
 
-const body = (action: string): Schema => ({
-  type: "object",
-  properties: {
-    [action]: {
-      type: "object",
-      properties: { tenant: { type: "string", pattern: "^[a-zA-Z0-9-]*$", minLength: 1, maxLength: 255 } },
-      required: ["tenant"],
-      additionalProperties: false,
+function body(action: string): Schema {
+  return {
+    type: "object",
+    properties: {
+      [action]: {
+        type: "object",
+        properties: { tenant: { type: "string", pattern: "^[a-zA-Z0-9-]*$", minLength: 1, maxLength: 255 } },
+        required: ["tenant"],
+        additionalProperties: false,
+      },
     },
-  },
-  required: [action],
-  additionalProperties: false,
-});
+    required: [action],
+    additionalProperties: false,
+  };
+}
 
 const ADD = schemas<{ readonly addTenantAccess: Tenant }>([1, body("addTenantAccess")]);
 const REMOVE = schemas<{ readonly removeTenantAccess: Tenant }>([1, body("removeTenantAccess")]);
@@ -51,7 +53,7 @@ function changeAccess(deps: ComputeDeps, call: Call): Answer {
   throw badRequest(`There is no such action: ${action ?? ""}`);
 }
 
-const addAccess = (deps: ComputeDeps, call: Call): Answer => {
+function addAccess(deps: ComputeDeps, call: Call): Answer {
   const { tenant } = call.body(ADD).addTenantAccess;
   requireAdmin(call, "os_compute_api:os-flavor-access:add_tenant_access");
   const flavor = findFlavor(deps, call);
@@ -59,21 +61,23 @@ const addAccess = (deps: ComputeDeps, call: Call): Answer => {
   if (call.version >= 7 && flavor.isPublic) throw conflict("Can not add access to a public flavor.");
   deps.store.flavors.addProject(flavor.flavorid, tenant);
   return { body: accessList(deps, flavor) };
-};
+}
 
-const removeAccess = (deps: ComputeDeps, call: Call): Answer => {
+function removeAccess(deps: ComputeDeps, call: Call): Answer {
   const { tenant } = call.body(REMOVE).removeTenantAccess;
   requireAdmin(call, "os_compute_api:os-flavor-access:remove_tenant_access");
   const flavor = findFlavor(deps, call);
   requireProject(deps, tenant);
   deps.store.flavors.removeProject(flavor.flavorid, tenant);
   return { body: accessList(deps, flavor) };
-};
+}
 
-const requireProject = ({ projectExists }: ComputeDeps, id: string): void => {
+function requireProject({ projectExists }: ComputeDeps, id: string): void {
   if (!projectExists(id)) throw badRequest(`Project ID ${id} is not a valid project.`);
-};
+}
 
-const accessList = ({ store }: ComputeDeps, { flavorid }: Flavor): Json => ({
-  flavor_access: store.flavors.projects(flavorid).map((id) => ({ flavor_id: flavorid, tenant_id: id })),
-});
+function accessList({ store }: ComputeDeps, { flavorid }: Flavor): Json {
+  return {
+    flavor_access: store.flavors.projects(flavorid).map((id) => ({ flavor_id: flavorid, tenant_id: id })),
+  };
+}

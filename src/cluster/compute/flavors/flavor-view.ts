@@ -6,25 +6,29 @@ type View = { readonly [key: string]: Json };
 
 const described = ({ description }: Flavor, version: number): View => (version >= 55 ? { description } : {});
 
-export const flavorBrief = (flavor: Flavor, version: number, links: Links): View => ({
-  id: flavor.flavorid,
-  name: flavor.name,
-  links: links.pair(`flavors/${flavor.flavorid}`),
-  ...described(flavor, version),
-});
+export function flavorBrief(flavor: Flavor, version: number, links: Links): View {
+  return {
+    id: flavor.flavorid,
+    name: flavor.name,
+    links: links.pair(`flavors/${flavor.flavorid}`),
+    ...described(flavor, version),
+  };
+}
 
-export const flavorDetail = (flavor: Flavor, version: number, links: Links): View => ({
-  id: flavor.flavorid,
-  name: flavor.name,
-  ram: flavor.memoryMb,
-  disk: flavor.rootGb,
-  swap: flavor.swap === 0 && version < 75 ? "" : flavor.swap,
-  "OS-FLV-EXT-DATA:ephemeral": flavor.ephemeralGb,
-  "OS-FLV-DISABLED:disabled": flavor.disabled,
-  vcpus: flavor.vcpus,
-  "os-flavor-access:is_public": flavor.isPublic,
-  rxtx_factor: flavor.rxtxFactor,
-  links: links.pair(`flavors/${flavor.flavorid}`),
-  ...described(flavor, version),
-  ...(version >= 61 ? { extra_specs: flavor.extraSpecs } : {}),
-});
+export function flavorDetail(flavor: Flavor, version: number, links: Links): View {
+  return {
+    id: flavor.flavorid,
+    name: flavor.name,
+    ram: flavor.memoryMb,
+    disk: flavor.rootGb,
+    swap: flavor.swap === 0 && version < 75 ? "" : flavor.swap,
+    "OS-FLV-EXT-DATA:ephemeral": flavor.ephemeralGb,
+    "OS-FLV-DISABLED:disabled": flavor.disabled,
+    vcpus: flavor.vcpus,
+    "os-flavor-access:is_public": flavor.isPublic,
+    rxtx_factor: flavor.rxtxFactor,
+    links: links.pair(`flavors/${flavor.flavorid}`),
+    ...described(flavor, version),
+    ...(version >= 61 ? { extra_specs: flavor.extraSpecs } : {}),
+  };
+}

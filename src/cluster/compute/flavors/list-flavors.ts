@@ -69,7 +69,7 @@ export function listFlavors(deps: ComputeDeps, detail: boolean, call: Call): Ans
   };
 }
 
-const sort = (flavors: readonly Flavor[], name: string, descending: boolean): readonly Flavor[] => {
+function sort(flavors: readonly Flavor[], name: string, descending: boolean): readonly Flavor[] {
   const key = SORT_KEYS[name] ?? (({ flavorid }) => flavorid);
   const compare = (a: Flavor, b: Flavor): number => {
     const [left, right] = [key(a), key(b)];
@@ -77,20 +77,20 @@ const sort = (flavors: readonly Flavor[], name: string, descending: boolean): re
     return left < right ? -1 : 1;
   };
   return flavors.toSorted((a, b) => (descending ? compare(b, a) : compare(a, b)));
-};
+}
 
 /** Undefined: both. */
-const readPublic = (text: string | undefined): boolean | undefined => {
+function readPublic(text: string | undefined): boolean | undefined {
   if (text === undefined) return true;
   const value = text.trim().toLowerCase();
   if (value === "none") return undefined;
   if (["1", "t", "true", "on", "y", "yes"].includes(value)) return true;
   if (["0", "f", "false", "off", "n", "no"].includes(value)) return false;
   throw badRequest(`Invalid is_public filter [${text}]`);
-};
+}
 
-const readMinimum = (name: string, text: string | undefined): number => {
+function readMinimum(name: string, text: string | undefined): number {
   if (text === undefined) return 0;
   if (!/^-?\d{1,12}$/.test(text)) throw badRequest(`Invalid ${name} filter [${text}]`);
   return Number(text);
-};
+}

@@ -16,52 +16,56 @@ export interface HypervisorViewOptions {
   readonly servers?: readonly { readonly name: string; readonly uuid: string }[] | undefined;
 }
 
-export const hypervisorView = (
+export function hypervisorView(
   deps: Pick<ComputeDeps, "clock" | "serviceDownTime">,
   { node, service }: Hypervisor,
   { version, detail, servers }: HypervisorViewOptions,
-): { readonly [key: string]: Json } => ({
-  id: version >= 53 ? node.uuid : node.id,
-  hypervisor_hostname: node.hypervisorHostname,
-  state: isUp(deps, service) ? "up" : "down",
-  status: service.disabled ? "disabled" : "enabled",
-  ...(detail
-    ? {
-        hypervisor_type: node.hypervisorType,
-        hypervisor_version: node.hypervisorVersion,
-        host_ip: node.hostIp,
-        service: {
-          id: version >= 53 ? service.uuid : service.id,
-          host: node.host,
-          disabled_reason: service.disabledReason,
-        },
-        ...(version >= 88
-          ? { uptime: node.stats.uptime ?? null }
-          : { ...amounts(node), cpu_info: cpuInfo(node, version) }),
-      }
-    : {}),
-  ...(servers && (servers.length > 0 || version >= 75)
-    ? { servers: servers.map(({ name, uuid }) => ({ name, uuid })) }
-    : {}),
-});
+): { readonly [key: string]: Json } {
+  return {
+    id: version >= 53 ? node.uuid : node.id,
+    hypervisor_hostname: node.hypervisorHostname,
+    state: isUp(deps, service) ? "up" : "down",
+    status: service.disabled ? "disabled" : "enabled",
+    ...(detail
+      ? {
+          hypervisor_type: node.hypervisorType,
+          hypervisor_version: node.hypervisorVersion,
+          host_ip: node.hostIp,
+          service: {
+            id: version >= 53 ? service.uuid : service.id,
+            host: node.host,
+            disabled_reason: service.disabledReason,
+          },
+          ...(version >= 88
+            ? { uptime: node.stats.uptime ?? null }
+            : { ...amounts(node), cpu_info: cpuInfo(node, version) }),
+        }
+      : {}),
+    ...(servers && (servers.length > 0 || version >= 75)
+      ? { servers: servers.map(({ name, uuid }) => ({ name, uuid })) }
+      : {}),
+  };
+}
 
 /** What 2.88 took out, because Placement knows better. */
-export const amounts = (node: ComputeNode): { readonly [key: string]: number | null } => ({
-  vcpus: node.vcpus,
-  memory_mb: node.memoryMb,
-  local_gb: node.localGb,
-  vcpus_used: node.vcpusUsed,
-  memory_mb_used: node.memoryMbUsed,
-  local_gb_used: node.localGbUsed,
-  free_ram_mb: node.freeRamMb,
-  free_disk_gb: node.freeDiskGb,
-  current_workload: node.currentWorkload,
-  running_vms: node.runningVms,
-  disk_available_least: node.diskAvailableLeast,
-});
+export function amounts(node: ComputeNode): { readonly [key: string]: number | null } {
+  return {
+    vcpus: node.vcpus,
+    memory_mb: node.memoryMb,
+    local_gb: node.localGb,
+    vcpus_used: node.vcpusUsed,
+    memory_mb_used: node.memoryMbUsed,
+    local_gb_used: node.localGbUsed,
+    free_ram_mb: node.freeRamMb,
+    free_disk_gb: node.freeDiskGb,
+    current_workload: node.currentWorkload,
+    running_vms: node.runningVms,
+    disk_available_least: node.diskAvailableLeast,
+  };
+}
 
 /** Text before 2.28, an object since. */
-const cpuInfo = ({ cpuInfo: text }: ComputeNode, version: number): Json => {
+function cpuInfo({ cpuInfo: text }: ComputeNode, version: number): Json {
   if (version < 28) return text;
   try {
     const value: unknown = JSON.parse(text);
@@ -69,4 +73,4 @@ const cpuInfo = ({ cpuInfo: text }: ComputeNode, version: number): Json => {
   } catch {
     return {};
   }
-};
+}

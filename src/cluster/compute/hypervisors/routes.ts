@@ -56,24 +56,25 @@ export const HYPERVISOR_ROUTES: readonly ComputeRoute[] = [
 ];
 
 /** Nodes whose service is there; others are left-overs. */
-const hypervisors = ({ store }: ComputeDeps): readonly Hypervisor[] => {
+function hypervisors({ store }: ComputeDeps): readonly Hypervisor[] {
   const services = new Map(store.services.list({ binary: "nova-compute" }).map((service) => [service.host, service]));
   return store.computeNodes.list().flatMap((node) => {
     const service = services.get(node.host);
     return service ? [{ node, service }] : [];
   });
-};
+}
 
-const serversOn = ({ store }: ComputeDeps, { node }: Hypervisor) =>
-  store.instances.byHost(node.host).map(({ displayName, uuid }) => ({ name: displayName, uuid }));
+function serversOn({ store }: ComputeDeps, { node }: Hypervisor) {
+  return store.instances.byHost(node.host).map(({ displayName, uuid }) => ({ name: displayName, uuid }));
+}
 
-const matching = (deps: ComputeDeps, pattern: string): readonly Hypervisor[] => {
+function matching(deps: ComputeDeps, pattern: string): readonly Hypervisor[] {
   const found = hypervisors(deps).filter(({ node }) =>
     node.hypervisorHostname.toLowerCase().includes(pattern.toLowerCase()),
   );
   if (found.length === 0) throw notFound(`No hypervisor matching '${pattern}' could be found.`);
   return found;
-};
+}
 
 function list(deps: ComputeDeps, detail: boolean, call: Call): Answer {
   call.checkQuery(LIST_QUERY);
@@ -109,7 +110,7 @@ function list(deps: ComputeDeps, detail: boolean, call: Call): Answer {
 }
 
 /** @throws {Fault} 400, 404 */
-const find = (deps: ComputeDeps, call: Call): Hypervisor => {
+function find(deps: ComputeDeps, call: Call): Hypervisor {
   const id = call.param("id");
   if (call.version >= 53 && !isUuidLike(id)) throw badRequest(`Invalid uuid ${id}`);
   const found = hypervisors(deps).find(({ node }) =>
@@ -117,7 +118,7 @@ const find = (deps: ComputeDeps, call: Call): Hypervisor => {
   );
   if (!found) throw notFound(`Hypervisor with ID '${id}' could not be found.`);
   return found;
-};
+}
 
 function show(deps: ComputeDeps, call: Call): Answer {
   call.checkQuery(SHOW_QUERY);

@@ -62,7 +62,7 @@ function listMigrations(deps: ComputeDeps, call: Call): Answer {
   };
 }
 
-const selectMigrations = ({ store }: ComputeDeps, call: Call): readonly Migration[] => {
+function selectMigrations({ store }: ComputeDeps, call: Call): readonly Migration[] {
   const { version } = call;
   const get = (name: string, from = 0): string | undefined => (version >= from ? call.query.get(name) : undefined);
   const since = timeOf(get("changes-since", 59));
@@ -85,10 +85,10 @@ const selectMigrations = ({ store }: ComputeDeps, call: Call): readonly Migratio
       (projectId === undefined || migration.projectId === projectId)
     );
   });
-};
+}
 
 /** Undefined: a status or type that is none, so that nothing matches. */
-const readFilters = (get: (name: string) => string | undefined): MigrationFilters | undefined => {
+function readFilters(get: (name: string) => string | undefined): MigrationFilters | undefined {
   const [host, source, uuid] = [get("host"), get("source_compute"), get("instance_uuid")];
   const [status, type] = [get("status"), get("migration_type")];
   const knownStatus = MIGRATION_STATUSES.find((known) => known === status);
@@ -101,7 +101,7 @@ const readFilters = (get: (name: string) => string | undefined): MigrationFilter
     ...(knownStatus ? { statuses: [knownStatus] } : {}),
     ...(knownType ? { migrationTypes: [knownType] } : {}),
   };
-};
+}
 
 const timeOf = (text: string | undefined): number | undefined => (text === undefined ? undefined : parseIsoTime(text));
 

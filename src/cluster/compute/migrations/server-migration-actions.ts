@@ -56,27 +56,27 @@ function abort(deps: ComputeDeps, call: Call): Answer {
 }
 
 /** @throws {Fault} 404 */
-const findMigration = ({ store }: ComputeDeps, call: Call, { uuid }: Instance): Migration => {
+function findMigration({ store }: ComputeDeps, call: Call, { uuid }: Instance): Migration {
   const id = call.param("migration");
   const migration = /^\d{1,15}$/.test(id) ? store.migrations.get(Number(id)) : null;
   if (migration?.instanceUuid !== uuid) throw notFound(`Migration ${id} not found for instance ${uuid}`);
   return migration;
-};
+}
 
 /** @throws {Fault} 400 */
-const refuseStatus = (
+function refuseStatus(
   { uuid }: Instance,
   { id, status, migrationType }: Migration,
   method: string,
   allowed: readonly MigrationStatus[],
-): void => {
+): void {
   if (migrationType === "live-migration" && allowed.includes(status)) return;
   throw badRequest(
     `Migration ${id} state of instance ${uuid} is ${status}. Cannot ${method} while the migration is in this state.`,
   );
-};
+}
 
-const sourceOf = ({ sourceCompute, id }: Migration): string => {
+function sourceOf({ sourceCompute, id }: Migration): string {
   if (sourceCompute === null) throw conflict(`Migration ${id} has no source host`);
   return sourceCompute;
-};
+}

@@ -21,7 +21,7 @@ export const RESOURCES: readonly (readonly [name: string, until: number])[] = [
 ];
 
 /** What a project's servers use; servers that are only asked for count too. */
-export const usageOf = ({ store }: Pick<ComputeDeps, "store">, projectId: string): Readonly<Record<string, number>> => {
+export function usageOf({ store }: Pick<ComputeDeps, "store">, projectId: string): Readonly<Record<string, number>> {
   const pending = store.requests.buildRequests(projectId).map(({ instance }) => instance);
   const instances = [...pending, ...store.instances.list({ projectId, deleted: false })];
   return {
@@ -29,4 +29,4 @@ export const usageOf = ({ store }: Pick<ComputeDeps, "store">, projectId: string
     cores: instances.reduce((sum, { vcpus }) => sum + vcpus, 0),
     ram: instances.reduce((sum, { memoryMb }) => sum + memoryMb, 0),
   };
-};
+}

@@ -3,7 +3,7 @@ import { badRequest } from "../api/fault.js";
 import type { CreateBody } from "./create-schema.js";
 
 /** What a valid request may ask for and nobody here can give. @throws {Fault} 400 */
-export const refuseUnsupported = (call: Call, body: CreateBody, count: number): void => {
+export function refuseUnsupported(call: Call, body: CreateBody, count: number): void {
   const { server } = body;
   if ((server.block_device_mapping?.length ?? 0) + (server.block_device_mapping_v2?.length ?? 0) > 0) {
     throw badRequest(
@@ -25,17 +25,17 @@ export const refuseUnsupported = (call: Call, body: CreateBody, count: number): 
   if (server.hostname !== undefined && count > 1) {
     throw badRequest("Unable to allocate a single hostname to multiple instances");
   }
-};
+}
 
-const refuseNetworks = (networks: CreateBody["server"]["networks"]): void => {
+function refuseNetworks(networks: CreateBody["server"]["networks"]): void {
   const [first] = typeof networks === "string" ? [] : (networks ?? []);
   if (!first) return;
   if (first.port) throw badRequest(`Port id ${first.port} could not be found.`);
   throw badRequest(`Network ${first.uuid ?? ""} could not be found.`);
-};
+}
 
 /** The guest's host name that Nova makes of a display name. */
-export const hostnameFor = (displayName: string, uuid: string): string => {
+export function hostnameFor(displayName: string, uuid: string): string {
   const name = displayName
     .replaceAll(/[ _.]/g, "-")
     .replaceAll(/[^A-Za-z0-9-]/g, "")
@@ -43,4 +43,4 @@ export const hostnameFor = (displayName: string, uuid: string): string => {
     .slice(0, 63)
     .replaceAll(/^-+|-+$/g, "");
   return name === "" ? `server-${uuid}` : name;
-};
+}

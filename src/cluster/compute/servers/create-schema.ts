@@ -51,23 +51,27 @@ interface NetworkRequest {
   readonly fixed_ip?: string;
 }
 
-const network = (tagged: boolean, uuid: Schema): Schema => ({
-  type: "object",
-  properties: {
-    fixed_ip: { type: "string", anyOf: [{ format: "ipv4" }, { format: "ipv6" }] },
-    port: { type: ["string", "null"], format: "uuid" },
-    uuid,
-    ...(tagged ? { tag: TAG } : {}),
-  },
-  additionalProperties: false,
-});
+function network(tagged: boolean, uuid: Schema): Schema {
+  return {
+    type: "object",
+    properties: {
+      fixed_ip: { type: "string", anyOf: [{ format: "ipv4" }, { format: "ipv6" }] },
+      port: { type: ["string", "null"], format: "uuid" },
+      uuid,
+      ...(tagged ? { tag: TAG } : {}),
+    },
+    additionalProperties: false,
+  };
+}
 
-const networks = (tagged: boolean): Schema => ({
-  oneOf: [
-    { type: "array", items: network(tagged, UUID_TEXT) },
-    { type: "string", enum: ["none", "auto"] },
-  ],
-});
+function networks(tagged: boolean): Schema {
+  return {
+    oneOf: [
+      { type: "array", items: network(tagged, UUID_TEXT) },
+      { type: "string", enum: ["none", "auto"] },
+    ],
+  };
+}
 
 /** What a block device is made of is not judged: there is no Block Storage service, so that each is refused anyway. */
 const BLOCK_DEVICES = { type: "array", items: { type: "object" } };
@@ -127,16 +131,18 @@ const TRUSTED_CERTIFICATES = {
   items: { type: "string", minLength: 1 },
 };
 
-const body = (properties: Readonly<Record<string, Schema>>, required: readonly string[]): Schema => ({
-  type: "object",
-  properties: {
-    server: { type: "object", properties, required, additionalProperties: false },
-    "os:scheduler_hints": HINTS,
-    "OS-SCH-HNT:scheduler_hints": HINTS,
-  },
-  required: ["server"],
-  additionalProperties: false,
-});
+function body(properties: Readonly<Record<string, Schema>>, required: readonly string[]): Schema {
+  return {
+    type: "object",
+    properties: {
+      server: { type: "object", properties, required, additionalProperties: false },
+      "os:scheduler_hints": HINTS,
+      "OS-SCH-HNT:scheduler_hints": HINTS,
+    },
+    required: ["server"],
+    additionalProperties: false,
+  };
+}
 
 const AT_LEAST = ["name", "flavorRef"];
 const SINCE_37 = [...AT_LEAST, "networks"];

@@ -50,7 +50,7 @@ interface Draft {
   readonly count: number;
 }
 
-const storeRequest = ({ store }: ComputeDeps, call: Call, instance: Instance, draft: Draft): void => {
+function storeRequest({ store }: ComputeDeps, call: Call, instance: Instance, draft: Draft): void {
   const { uuid: instanceUuid, projectId } = instance;
   const { availabilityZone, ...wanted } = draft.destination;
   store.mappings.mapInstance(instanceUuid, projectId, null);
@@ -66,9 +66,9 @@ const storeRequest = ({ store }: ComputeDeps, call: Call, instance: Instance, dr
   });
   store.requests.createBuildRequest({ instanceUuid, projectId, instance });
   store.tasks.add({ kind: "build_instances", instanceUuid, requestId: call.requestId, ...wanted });
-};
+}
 
-const draftInstance = ({ random, clock }: ComputeDeps, call: Call, draft: Draft, index: number): Instance => {
+function draftInstance({ random, clock }: ComputeDeps, call: Call, draft: Draft, index: number): Instance {
   const { server, count } = draft;
   const uuid = random.uuid();
   const displayName = count > 1 ? `${server.name}-${index + 1}` : server.name;
@@ -91,14 +91,14 @@ const draftInstance = ({ random, clock }: ComputeDeps, call: Call, draft: Draft,
     systemMetadata: withImageProperties({}, draft.imageProperties),
   };
   return { ...newInstance(given), id: 0, createdAt: clock.now() };
-};
+}
 
-const answer = (
+function answer(
   { random }: ComputeDeps,
   call: Call,
   server: CreateBody["server"],
   [first]: readonly Instance[],
-): Answer => {
+): Answer {
   if (!first) throw badRequest("min_count must be > 0");
   if (isTrue(server.return_reservation_id)) return { status: 202, body: { reservation_id: first.reservationId } };
   const path = `servers/${first.uuid}`;
@@ -116,9 +116,9 @@ const answer = (
       },
     },
   };
-};
+}
 
-const readCount = ({ min_count: min = 1, max_count: max = min }: CreateBody["server"]): number => {
+function readCount({ min_count: min = 1, max_count: max = min }: CreateBody["server"]): number {
   if (Number(min) > Number(max)) throw badRequest("min_count must be <= max_count");
   if (Number(max) > MOST_AT_ONCE) {
     throw new Fault(
@@ -127,26 +127,23 @@ const readCount = ({ min_count: min = 1, max_count: max = min }: CreateBody["ser
     );
   }
   return Number(max);
-};
+}
 
-const readImage = (
-  deps: ComputeDeps,
-  { imageRef }: CreateBody["server"],
-): Pick<Draft, "imageRef" | "imageProperties"> => {
+function readImage(deps: ComputeDeps, { imageRef }: CreateBody["server"]): Pick<Draft, "imageRef" | "imageProperties"> {
   if (imageRef === undefined || imageRef === "") throw badRequest("Missing imageRef attribute");
   const imageProperties = deps.imageProperties(imageRef);
   if (imageProperties === undefined) throw badRequest("Can not find requested image");
   return { imageRef, imageProperties };
-};
+}
 
 /** Takes ids, and links by their last part. */
-const readFlavor = (deps: ComputeDeps, call: Call, { flavorRef }: CreateBody["server"]): Flavor => {
+function readFlavor(deps: ComputeDeps, call: Call, { flavorRef }: CreateBody["server"]): Flavor {
   const id = String(flavorRef).split("/").at(-1) ?? "";
   const flavor = deps.store.flavors.getByFlavorid(id);
   if (!flavor || !(call.isAdmin || isOpenTo(deps, flavor, call.credentials.projectId)))
     throw badRequest(`Flavor ${id} could not be found.`);
   return flavor;
-};
+}
 
 const LOWER = "abcdefghijklmnopqrstuvwxyz0123456789";
 /** Without what is easily mistaken. */
@@ -154,5 +151,6 @@ const PASSWORD = "23456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz";
 
 export const generatePassword = (random: Random): string => randomText(random, 12, PASSWORD);
 
-const randomText = (random: Random, length: number, alphabet: string): string =>
-  Array.from({ length }, () => alphabet[random.integer(0, alphabet.length - 1)]).join("");
+function randomText(random: Random, length: number, alphabet: string): string {
+  return Array.from({ length }, () => alphabet[random.integer(0, alphabet.length - 1)]).join("");
+}

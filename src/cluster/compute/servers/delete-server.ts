@@ -29,7 +29,7 @@ export function deleteServer(deps: ComputeDeps, call: Call): Answer {
 }
 
 /** Deletes for good. A second request is ignored while the first is under way. */
-export const terminate = (deps: ComputeDeps, call: Call, instance: Instance): void => {
+export function terminate(deps: ComputeDeps, call: Call, instance: Instance): void {
   const { store, bus } = deps;
   const { uuid: instanceUuid } = instance;
   const { requestId } = call;
@@ -46,10 +46,10 @@ export const terminate = (deps: ComputeDeps, call: Call, instance: Instance): vo
   } else {
     bus.cast(agent, "terminate_instance", { instanceUuid, requestId }, requestId);
   }
-};
+}
 
 /** Spec 6.2, row "soft delete": it can be restored until it is reclaimed. */
-const softDelete = (deps: ComputeDeps, call: Call, instance: Instance): void => {
+function softDelete(deps: ComputeDeps, call: Call, instance: Instance): void {
   if (instance.vmState === "soft-delete" || ["soft-deleting", "deleting"].includes(instance.taskState ?? "")) return;
   const agent = liveHost(deps, instance);
   const resize = unconfirmedResize(deps, instance);
@@ -61,16 +61,16 @@ const softDelete = (deps: ComputeDeps, call: Call, instance: Instance): void => 
   const { requestId } = call;
   deps.store.instances.save(instance.uuid, { taskState: "soft-deleting", taskRequestId: requestId, progress: 0 });
   deps.bus.cast(agent, "soft_delete_instance", { instanceUuid: instance.uuid, requestId }, requestId);
-};
+}
 
-const liveHost = (deps: ComputeDeps, { host }: Instance): string | null => {
+function liveHost(deps: ComputeDeps, { host }: Instance): string | null {
   const service = host === null ? null : deps.store.services.getByHost(host, "nova-compute");
   return service !== null && isUp(deps, service) ? service.host : null;
-};
+}
 
 /** The source still has the guest's old half (spec 6.2, row "vm resized"). */
-const unconfirmedResize = ({ store }: ComputeDeps, { uuid, vmState }: Instance): Migration | null =>
-  vmState !== "resized"
+function unconfirmedResize({ store }: ComputeDeps, { uuid, vmState }: Instance): Migration | null {
+  return vmState !== "resized"
     ? null
     : (store.migrations
         .byFilters({
@@ -79,13 +79,15 @@ const unconfirmedResize = ({ store }: ComputeDeps, { uuid, vmState }: Instance):
           statuses: ["finished", "confirming"],
         })
         .at(-1) ?? null);
+}
 
-const recordDelete = ({ store }: ComputeDeps, call: Call, { uuid }: Instance, action: string): void => {
+function recordDelete({ store }: ComputeDeps, call: Call, { uuid }: Instance, action: string): void {
   const { userId, projectId } = call.credentials;
   store.actions.start({ action, instanceUuid: uuid, requestId: call.requestId, userId, projectId });
-};
+}
 
-const isQueued = ({ store }: ComputeDeps, instanceUuid: string): boolean =>
-  store.tasks
+function isQueued({ store }: ComputeDeps, instanceUuid: string): boolean {
+  return store.tasks
     .pending()
     .some(({ task }) => ["delete_local", "delete_resized"].includes(task.kind) && task.instanceUuid === instanceUuid);
+}

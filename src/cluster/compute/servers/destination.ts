@@ -23,11 +23,11 @@ const REQUESTED = "compute:servers:create:requested_destination";
  * `hypervisor_hostname`.
  * @throws {Fault} 400, 403
  */
-export const readDestination = (
+export function readDestination(
   deps: Pick<ComputeDeps, "store">,
   call: Call,
   server: CreateBody["server"],
-): Destination => {
+): Destination {
   const { zone, host, node } = parseZone(server.availability_zone);
   const { host: askedHost, hypervisor_hostname: askedNode } = server;
   if (host || node) requireAdmin(call, NOT_ALLOWED);
@@ -48,28 +48,30 @@ export const readDestination = (
     ...optional("requestedHost", askedHost),
     ...optional("requestedNode", askedNode),
   };
-};
+}
 
-const parseZone = (
-  text: string | undefined,
-): { readonly zone: string | null; readonly host?: string | undefined; readonly node?: string | undefined } => {
+function parseZone(text: string | undefined): {
+  readonly zone: string | null;
+  readonly host?: string | undefined;
+  readonly node?: string | undefined;
+} {
   if (text === undefined) return { zone: null };
   const parts = text.split(":");
   if (parts.length > 3) throw badRequest("Invalid input received: Unable to parse availability_zone");
   const [zone, host, node] = parts;
   return { zone: zone || null, host: host || undefined, node: node || undefined };
-};
+}
 
-const requireZone = ({ store }: Pick<ComputeDeps, "store">, zone: string): void => {
+function requireZone({ store }: Pick<ComputeDeps, "store">, zone: string): void {
   const known = store.services.list({ binary: "nova-compute" }).some((service) => service.availabilityZone === zone);
   if (!known) throw badRequest("The requested availability zone is not available");
-};
+}
 
-const requireComputeNode = (
+function requireComputeNode(
   { store }: Pick<ComputeDeps, "store">,
   host: string | undefined,
   node: string | undefined,
-): void => {
+): void {
   const found =
     host === undefined
       ? store.computeNodes.byHypervisorHostname(node ?? "").length > 0
@@ -77,7 +79,8 @@ const requireComputeNode = (
         ? store.computeNodes.byHost(host).length > 0
         : store.computeNodes.getByHostAndNode(host, node) !== null;
   if (!found) throw badRequest(`Compute host ${host ?? node} could not be found.`);
-};
+}
 
-const optional = <K extends string>(key: K, value: string | undefined): { readonly [P in K]?: string } =>
-  (value === undefined ? {} : { [key]: value }) as { readonly [P in K]?: string };
+function optional<K extends string>(key: K, value: string | undefined): { readonly [P in K]?: string } {
+  return (value === undefined ? {} : { [key]: value }) as { readonly [P in K]?: string };
+}

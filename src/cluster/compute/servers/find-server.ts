@@ -13,11 +13,11 @@ export interface FoundServer {
 const serverNotFound = (id: string): Fault => notFound(`Instance ${id} could not be found.`);
 
 /** The server of the path, if who asks may know of it. @throws {Fault} 404 */
-export const findServer = (
+export function findServer(
   { store }: Pick<ComputeDeps, "store">,
   call: Call,
   options: { readonly readDeleted?: boolean } = {},
-): FoundServer => {
+): FoundServer {
   const id = call.param("id");
   if (!isUuidLike(id)) throw serverNotFound(id);
   const uuid = canonicalUuid(id);
@@ -27,24 +27,24 @@ export const findServer = (
     throw serverNotFound(id);
   }
   return { instance, building: request !== null };
-};
+}
 
 /** As {@link findServer}, for what needs a server that has been handed to the scheduler. @throws {Fault} 404, 409 */
-export const findInstance = (deps: Pick<ComputeDeps, "store">, call: Call): Instance => {
+export function findInstance(deps: Pick<ComputeDeps, "store">, call: Call): Instance {
   const { instance, building } = findServer(deps, call);
   if (building) throw conflict(`Instance ${instance.uuid} is not ready`);
   return instance;
-};
+}
 
 /** Locked servers are for administrators only. @throws {Fault} 409 */
-export const refuseLocked = (call: Call, instance: Instance): void => {
+export function refuseLocked(call: Call, instance: Instance): void {
   if (instance.locked && !call.isAdmin) throw conflict(`Instance ${instance.uuid} is locked`);
-};
+}
 
-const canonicalUuid = (text: string): string => {
+function canonicalUuid(text: string): string {
   const hex = text
     .toLowerCase()
     .replace(/^urn:uuid:/, "")
     .replaceAll(/[{}-]/g, "");
   return hex.replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, "$1-$2-$3-$4-$5");
-};
+}

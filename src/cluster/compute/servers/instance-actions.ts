@@ -25,8 +25,9 @@ export const INSTANCE_ACTION_ROUTES: readonly ComputeRoute[] = [
 ];
 
 /** Since 2.21 those of deleted servers too. */
-const serverOf = (deps: ComputeDeps, call: Call): Instance =>
-  findServer(deps, call, { readDeleted: call.version >= 21 }).instance;
+function serverOf(deps: ComputeDeps, call: Call): Instance {
+  return findServer(deps, call, { readDeleted: call.version >= 21 }).instance;
+}
 
 function listActions(deps: ComputeDeps, call: Call): Answer {
   call.checkQuery(QUERY);
@@ -48,7 +49,7 @@ function listActions(deps: ComputeDeps, call: Call): Answer {
   };
 }
 
-const changed = (call: Call, actions: readonly InstanceAction[]): readonly InstanceAction[] => {
+function changed(call: Call, actions: readonly InstanceAction[]): readonly InstanceAction[] {
   const [since, before] = ["changes-since", "changes-before"].map((name) => parseIsoTime(call.query.get(name) ?? ""));
   if (since !== undefined && before !== undefined && since > before) {
     throw badRequest("The value of changes-since must be less than or equal to changes-before.");
@@ -57,7 +58,7 @@ const changed = (call: Call, actions: readonly InstanceAction[]): readonly Insta
     const time = updatedAt ?? startTime;
     return (since === undefined || time >= since) && (before === undefined || time <= before);
   });
-};
+}
 
 function showAction(deps: ComputeDeps, call: Call): Answer {
   const { version, isAdmin } = call;
@@ -81,29 +82,33 @@ function showAction(deps: ComputeDeps, call: Call): Answer {
 
 type View = { readonly [key: string]: Json };
 
-const actionView = (action: InstanceAction, version: number): View => ({
-  action: action.action,
-  instance_uuid: action.instanceUuid,
-  request_id: action.requestId,
-  user_id: action.userId,
-  project_id: action.projectId,
-  start_time: isoMicroseconds(action.startTime),
-  message: action.message,
-  ...(version >= 58 ? { updated_at: isoMicroseconds(action.updatedAt ?? action.startTime) } : {}),
-});
+function actionView(action: InstanceAction, version: number): View {
+  return {
+    action: action.action,
+    instance_uuid: action.instanceUuid,
+    request_id: action.requestId,
+    user_id: action.userId,
+    project_id: action.projectId,
+    start_time: isoMicroseconds(action.startTime),
+    message: action.message,
+    ...(version >= 58 ? { updated_at: isoMicroseconds(action.updatedAt ?? action.startTime) } : {}),
+  };
+}
 
-const eventView = (
+function eventView(
   event: InstanceActionEvent,
   version: number,
   isAdmin: boolean,
   hostId: (host: string | null) => string,
-): View => ({
-  event: event.event,
-  start_time: isoMicroseconds(event.startTime),
-  finish_time: event.finishTime === null ? null : isoMicroseconds(event.finishTime),
-  result: event.result,
-  ...(isAdmin ? { traceback: event.traceback } : {}),
-  ...(isAdmin && version >= 62 ? { host: event.host } : {}),
-  ...(version >= 62 ? { hostId: hostId(event.host) } : {}),
-  ...(isAdmin && version >= 84 ? { details: event.details } : {}),
-});
+): View {
+  return {
+    event: event.event,
+    start_time: isoMicroseconds(event.startTime),
+    finish_time: event.finishTime === null ? null : isoMicroseconds(event.finishTime),
+    result: event.result,
+    ...(isAdmin ? { traceback: event.traceback } : {}),
+    ...(isAdmin && version >= 62 ? { host: event.host } : {}),
+    ...(version >= 62 ? { hostId: hostId(event.host) } : {}),
+    ...(isAdmin && version >= 84 ? { details: event.details } : {}),
+  };
+}

@@ -77,7 +77,7 @@ const JUDGES: Readonly<Record<string, Judge>> = {
 };
 
 /** @param rule the policy for servers of all projects @throws {Fault} 400, 403 */
-export const readFilters = (call: Call, rule: string): ServerFilters => {
+export function readFilters(call: Call, rule: string): ServerFilters {
   const allowed = new Set([...ANYBODY, ...SINCE.flatMap(([from, names]) => (call.version >= from ? names : []))]);
   const get = (name: string): string | undefined =>
     call.isAdmin || allowed.has(name) ? call.query.get(name) : undefined;
@@ -103,12 +103,12 @@ export const readFilters = (call: Call, rule: string): ServerFilters => {
     predicates,
     nothing: states === undefined,
   };
-};
+}
 
 type Get = (name: string) => string | undefined;
 
 /** Undefined: a status that is none, before 2.38. */
-const readStates = (call: Call, get: Get): Pick<InstanceQuery, "vmStates" | "taskStates"> | undefined => {
+function readStates(call: Call, get: Get): Pick<InstanceQuery, "vmStates" | "taskStates"> | undefined {
   const statuses = call.query.all("status");
   if (statuses.length > 0) {
     const states = statesOfStatus(statuses);
@@ -122,9 +122,9 @@ const readStates = (call: Call, get: Get): Pick<InstanceQuery, "vmStates" | "tas
   const vm: VmState | undefined = VM_STATES.find((state) => state === vmState);
   if ((vmState !== undefined && !vm) || (taskState !== undefined && task === undefined)) return undefined;
   return { ...present("vmStates", vm && [vm]), ...present("taskStates", task === undefined ? undefined : [task]) };
-};
+}
 
-const readOwner = (call: Call, get: Get, rule: string): Pick<InstanceQuery, "projectId" | "userId"> => {
+function readOwner(call: Call, get: Get, rule: string): Pick<InstanceQuery, "projectId" | "userId"> {
   const { projectId, userId } = call.credentials;
   const asked = present("userId", get("user_id"));
   if (allTenants(get("all_tenants"))) {
@@ -132,9 +132,9 @@ const readOwner = (call: Call, get: Get, rule: string): Pick<InstanceQuery, "pro
     return { ...present("projectId", get("project_id") ?? get("tenant_id")), ...asked };
   }
   return projectId === null ? { userId } : { projectId, ...asked };
-};
+}
 
-const allTenants = (value: string | undefined): boolean => {
+function allTenants(value: string | undefined): boolean {
   if (value === undefined) return false;
   const text = value.trim().toLowerCase();
   if (["", "1", "t", "true", "on", "y", "yes"].includes(text)) return true;
@@ -142,9 +142,9 @@ const allTenants = (value: string | undefined): boolean => {
   throw badRequest(
     `Unrecognized value '${value}', acceptable values are: '0', '1', 'f', 'false', 'n', 'no', 'off', 'on', 't', 'true', 'y', 'yes'`,
   );
-};
+}
 
-const readTimes = (get: Get): Pick<InstanceQuery, "changesSince" | "changesBefore"> => {
+function readTimes(get: Get): Pick<InstanceQuery, "changesSince" | "changesBefore"> {
   const [since, before] = ["changes-since", "changes-before"].map((name) => {
     const text = get(name);
     const time = text === undefined ? undefined : parseIsoTime(text);
@@ -155,9 +155,9 @@ const readTimes = (get: Get): Pick<InstanceQuery, "changesSince" | "changesBefor
     throw badRequest("The value of changes-since must be less than or equal to changes-before.");
   }
   return { ...present("changesSince", since), ...present("changesBefore", before) };
-};
+}
 
-const withDeleted = (call: Call, query: InstanceQuery, get: Get): InstanceQuery => {
+function withDeleted(call: Call, query: InstanceQuery, get: Get): InstanceQuery {
   if (query.vmStates?.length === 1 && query.vmStates[0] === "deleted") {
     if (!call.isAdmin) throw new Fault(403, "Only administrators may list deleted instances");
     return { ...query, deleted: true };
@@ -167,7 +167,8 @@ const withDeleted = (call: Call, query: InstanceQuery, get: Get): InstanceQuery 
   // A caller that asks for changes wants to hear of deletions too.
   const changes = query.changesSince !== undefined || query.changesBefore !== undefined;
   return changes ? { ...query, changesSince: query.changesSince ?? 0 } : { ...query, deleted: false };
-};
+}
 
-const present = <K extends string, V>(key: K, value: V | undefined): { readonly [P in K]?: V } =>
-  (value === undefined ? {} : { [key]: value }) as { readonly [P in K]?: V };
+function present<K extends string, V>(key: K, value: V | undefined): { readonly [P in K]?: V } {
+  return (value === undefined ? {} : { [key]: value }) as { readonly [P in K]?: V };
+}

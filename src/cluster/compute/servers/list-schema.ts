@@ -48,22 +48,27 @@ const PATTERNS = [
 
 const PATTERN = { type: "string", format: "regex" };
 
-const each = (names: readonly string[], schema: Schema): Readonly<Record<string, Schema>> =>
-  Object.fromEntries(names.map((name) => [name, schema]));
+function each(names: readonly string[], schema: Schema): Readonly<Record<string, Schema>> {
+  return Object.fromEntries(names.map((name) => [name, schema]));
+}
 
-const properties = (...more: string[]): Readonly<Record<string, Schema>> => ({
-  ...each(FILTERS, MULTI()),
-  ...each([...PATTERNS, ...more], MULTI(PATTERN)),
-  "changes-since": MULTI({ type: "string", format: "date-time" }),
-  limit: MULTI({ ...INTEGER_TEXT }),
-  sort_dir: MULTI({ type: "string", enum: ["asc", "desc"] }),
-});
+function properties(...more: string[]): Readonly<Record<string, Schema>> {
+  return {
+    ...each(FILTERS, MULTI()),
+    ...each([...PATTERNS, ...more], MULTI(PATTERN)),
+    "changes-since": MULTI({ type: "string", format: "date-time" }),
+    limit: MULTI({ ...INTEGER_TEXT }),
+    sort_dir: MULTI({ type: "string", enum: ["asc", "desc"] }),
+  };
+}
 
-const query = (known: Readonly<Record<string, Schema>>, additionalProperties: boolean): Schema => ({
-  type: "object",
-  properties: known,
-  additionalProperties,
-});
+function query(known: Readonly<Record<string, Schema>>, additionalProperties: boolean): Schema {
+  return {
+    type: "object",
+    properties: known,
+    additionalProperties,
+  };
+}
 
 const TAGS = ["tags", "tags-any", "not-tags", "not-tags-any"];
 const BEFORE = { "changes-before": SINGLE({ type: "string", format: "date-time" }) };

@@ -36,28 +36,28 @@ export async function listServers(deps: ComputeDeps, detail: boolean, call: Call
 }
 
 /** A thousand servers are a tenth of a second, which others need not wait for. */
-const viewsOf = async (
+async function viewsOf(
   found: readonly FoundServer[],
   view: ServerView,
   detail: boolean,
   turns: Turns,
-): Promise<readonly Json[]> => {
+): Promise<readonly Json[]> {
   const views: Json[] = [];
   for (const server of found) {
     if (turns.due) await turns.give();
     views.push(detail ? view.detail(server, { groups: false }) : view.brief(server.instance));
   }
   return views;
-};
+}
 
 /** Servers that are only asked for come first, as the newest ones. */
-const selectServers = async (
+async function selectServers(
   store: ComputeDeps["store"],
   { query, name, predicates }: ServerFilters,
   sort: InstanceQuery["sort"],
   { limit, marker }: Page,
   turns: Turns,
-): Promise<readonly FoundServer[]> => {
+): Promise<readonly FoundServer[]> {
   const asked = store.requests
     .buildRequests(query.projectId)
     .map(({ instance }) => instance)
@@ -76,17 +76,17 @@ const selectServers = async (
     ...building.map((instance) => ({ instance, building: true })),
     ...placed.map((instance) => ({ instance, building: false })),
   ];
-};
+}
 
 /** Rows that are read and judged in one go. */
 const ROWS = 100;
 
-const selectPlaced = async (
+async function selectPlaced(
   store: ComputeDeps["store"],
   { query, name, predicates }: Omit<ServerFilters, "nothing">,
   { limit, marker }: Page,
   turns: Turns,
-): Promise<readonly Instance[]> => {
+): Promise<readonly Instance[]> {
   // The marker is a place in the order, also when the filters leave it out.
   if (marker !== undefined && !store.instances.get(marker, { readDeleted: true })) {
     throw badRequest(`marker [${marker}] not found`);
@@ -102,10 +102,10 @@ const selectPlaced = async (
     found.push(...rows.filter((instance) => predicates.every((predicate) => predicate(instance))));
   }
   return found.slice(0, limit);
-};
+}
 
 /** What {@link InstanceQuery} means, for a server that has no row yet. */
-const matches = (instance: Instance, query: InstanceQuery): boolean => {
+function matches(instance: Instance, query: InstanceQuery): boolean {
   const changed = instance.updatedAt ?? instance.createdAt;
   const same = (wanted: unknown, found: unknown): boolean => wanted === undefined || wanted === found;
   return (
@@ -122,4 +122,4 @@ const matches = (instance: Instance, query: InstanceQuery): boolean => {
     (query.changesSince === undefined || changed >= query.changesSince) &&
     (query.changesBefore === undefined || changed <= query.changesBefore)
   );
-};
+}

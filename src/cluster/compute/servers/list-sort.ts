@@ -35,7 +35,7 @@ const KEYS: Readonly<Record<string, keyof Instance>> = {
 const FOR_ADMINISTRATORS = ["host", "node"];
 
 /** Undefined: the default, newest first. @throws {Fault} 400 */
-export const readSort = (call: Call): InstanceQuery["sort"] | undefined => {
+export function readSort(call: Call): InstanceQuery["sort"] | undefined {
   const keys = call.query.all("sort_key");
   const directions = call.query.all("sort_dir");
   if (keys.length === 0) return undefined;
@@ -49,4 +49,4 @@ export const readSort = (call: Call): InstanceQuery["sort"] | undefined => {
     if (FOR_ADMINISTRATORS.includes(name) && !call.isAdmin) return [];
     return [{ key, direction: directions[index] === "asc" ? ("asc" as const) : ("desc" as const) }];
   });
-};
+}

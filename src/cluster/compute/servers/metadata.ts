@@ -91,8 +91,8 @@ export const METADATA_ROUTES: readonly ComputeRoute[] = [
   },
 ];
 
-const itemOf = ({ metadata }: Instance, key: string): Metadata => {
+function itemOf({ metadata }: Instance, key: string): Metadata {
   const value = Object.hasOwn(metadata, key) ? metadata[key] : undefined;
   if (value === undefined) throw notFound("Metadata item was not found");
   return { [key]: value };
-};
+}

@@ -38,10 +38,10 @@ const STATUS: Readonly<Record<VmState, Statuses>> = {
   shelved_offloaded: { default: "SHELVED_OFFLOADED" },
 };
 
-export const serverStatus = ({ vmState, taskState }: Pick<Instance, "vmState" | "taskState">): string => {
+export function serverStatus({ vmState, taskState }: Pick<Instance, "vmState" | "taskState">): string {
   const statuses = STATUS[vmState];
   return (taskState && statuses[taskState]) ?? statuses.default;
-};
+}
 
 export interface StatesOfStatus {
   readonly vmStates: readonly VmState[];
@@ -50,7 +50,7 @@ export interface StatesOfStatus {
 }
 
 /** The states that the `status` filter's values stand for; undefined when none of them is a status. */
-export const statesOfStatus = (values: readonly string[]): StatesOfStatus | undefined => {
+export function statesOfStatus(values: readonly string[]): StatesOfStatus | undefined {
   const wanted = new Set(values.map((value) => value.toUpperCase()));
   const vmStates = new Set<VmState>();
   const tasks = new Set<TaskState | "default">();
@@ -65,4 +65,4 @@ export const statesOfStatus = (values: readonly string[]): StatesOfStatus | unde
   return tasks.has("default")
     ? { vmStates: [...vmStates] }
     : { vmStates: [...vmStates], taskStates: [...tasks] as TaskState[] };
-};
+}

@@ -144,5 +144,6 @@ export class ServerView {
   }
 }
 
-const timeOrNull = (milliseconds: number | null): string | null =>
-  milliseconds === null ? null : isoMicroseconds(milliseconds);
+function timeOrNull(milliseconds: number | null): string | null {
+  return milliseconds === null ? null : isoMicroseconds(milliseconds);
+}

@@ -17,12 +17,14 @@ const BASE: Readonly<Record<string, Schema>> = {
   accessIPv6: { type: "string", format: "ipv6" },
 };
 
-const body = (properties: Readonly<Record<string, Schema>>): Schema => ({
-  type: "object",
-  properties: { server: { type: "object", properties, additionalProperties: false } },
-  required: ["server"],
-  additionalProperties: false,
-});
+function body(properties: Readonly<Record<string, Schema>>): Schema {
+  return {
+    type: "object",
+    properties: { server: { type: "object", properties, additionalProperties: false } },
+    required: ["server"],
+    additionalProperties: false,
+  };
+}
 
 const v19 = { ...BASE, description: DESCRIPTION };
 const UPDATE = schemas<UpdateBody>(

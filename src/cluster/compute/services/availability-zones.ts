@@ -29,7 +29,7 @@ export const AVAILABILITY_ZONE_ROUTES: readonly ComputeRoute[] = [
 ];
 
 /** A zone is available when one of its services is enabled. */
-const listZones = (deps: ComputeDeps, detail: boolean): Answer => {
+function listZones(deps: ComputeDeps, detail: boolean): Answer {
   const services = deps.store.services.list();
   const zones = [...new Set(services.map(({ availabilityZone }) => availabilityZone))]
     .filter((zone) => detail || zone !== INTERNAL)
@@ -47,9 +47,9 @@ const listZones = (deps: ComputeDeps, detail: boolean): Answer => {
       })),
     },
   };
-};
+}
 
-const hostsOf = (deps: ComputeDeps, services: readonly Service[]): Json => {
+function hostsOf(deps: ComputeDeps, services: readonly Service[]): Json {
   const hosts = new Map<string, Record<string, Json>>();
   for (const service of services) {
     const binaries = hosts.get(service.host) ?? {};
@@ -61,4 +61,4 @@ const hostsOf = (deps: ComputeDeps, services: readonly Service[]): Json => {
     hosts.set(service.host, binaries);
   }
   return Object.fromEntries(hosts);
-};
+}

@@ -3,7 +3,9 @@ import { isUp as isUpAt } from "../../conductor/liveness.js";
 import type { ComputeDeps } from "../api/deps.js";
 
 /** Whether the service counts as alive now, for the Compute API. */
-export const isUp = (
+export function isUp(
   { clock, serviceDownTime }: Pick<ComputeDeps, "clock" | "serviceDownTime">,
   service: Service,
-): boolean => isUpAt(service, { now: clock.now(), serviceDownTime: serviceDownTime * 1000 });
+): boolean {
+  return isUpAt(service, { now: clock.now(), serviceDownTime: serviceDownTime * 1000 });
+}

@@ -14,12 +14,14 @@ const COMPUTE = "nova-compute";
 
 const TEXT = { type: "string", minLength: 1, maxLength: 255 };
 
-const body = (properties: Readonly<Record<string, Schema>>, required: readonly string[] = []): Schema => ({
-  type: "object",
-  properties,
-  required,
-  additionalProperties: false,
-});
+function body(properties: Readonly<Record<string, Schema>>, required: readonly string[] = []): Schema {
+  return {
+    type: "object",
+    properties,
+    required,
+    additionalProperties: false,
+  };
+}
 
 interface LegacyBody {
   readonly host: string;
@@ -51,7 +53,7 @@ export function updateService(deps: ComputeDeps, call: Call): Promise<Answer> {
   return call.version >= 53 ? updateByUuid(deps, call) : updateByAction(deps, call);
 }
 
-const updateByUuid = async (deps: ComputeDeps, call: Call): Promise<Answer> => {
+async function updateByUuid(deps: ComputeDeps, call: Call): Promise<Answer> {
   const wanted = call.body(UPDATE_BODY);
   requireAdmin(call, POLICY);
   const service = findService(deps, call, (id) => `Service ${id} could not be found.`);
@@ -69,9 +71,9 @@ const updateByUuid = async (deps: ComputeDeps, call: Call): Promise<Answer> => {
     ...(wanted.forced_down === undefined ? {} : { forcedDown: isTrue(wanted.forced_down) }),
   });
   return { body: { service: serviceView(deps, changed, call.version) } };
-};
+}
 
-const updateByAction = async (deps: ComputeDeps, call: Call): Promise<Answer> => {
+async function updateByAction(deps: ComputeDeps, call: Call): Promise<Answer> {
   const wanted = call.body(LEGACY_BODY);
   requireAdmin(call, POLICY);
   const { host, binary } = wanted;
@@ -81,14 +83,11 @@ const updateByAction = async (deps: ComputeDeps, call: Call): Promise<Answer> =>
   if (!service) throw notFound(`Could not find binary ${binary} on host ${host}.`);
   await change(deps, call, service, changes);
   return { body: { service: { host, binary, ...shown } } };
-};
+}
 
 type Changes = Partial<Pick<Service, "disabled" | "disabledReason" | "forcedDown">>;
 
-const legacyChanges = (
-  call: Call,
-  wanted: LegacyBody,
-): readonly [Changes, Readonly<Record<string, string | boolean>>] => {
+function legacyChanges(call: Call, wanted: LegacyBody): readonly [Changes, Readonly<Record<string, string | boolean>>] {
   const { disabled_reason: reason, forced_down: forced } = wanted;
   switch (call.param("id")) {
     case "enable":
@@ -108,10 +107,10 @@ const legacyChanges = (
     default:
       throw notFound("Unknown action");
   }
-};
+}
 
 /** Spec 2.5: the change counts once it is stored; an agent that doesn't hear of it derives it in its next pass. */
-const change = async (deps: ComputeDeps, call: Call, service: Service, changes: Changes): Promise<Service> => {
+async function change(deps: ComputeDeps, call: Call, service: Service, changes: Changes): Promise<Service> {
   const { store } = deps;
   const changed = store.transaction(() => {
     if (changes.forcedDown === false) refuseUnfinishedEvacuations(deps, service.host);
@@ -119,13 +118,13 @@ const change = async (deps: ComputeDeps, call: Call, service: Service, changes: 
   });
   if (changed.disabled !== service.disabled && isUp(deps, changed)) await tellAgent(deps, call, changed);
   return changed;
-};
+}
 
-const tellAgent = async (
+async function tellAgent(
   { bus, logger }: ComputeDeps,
   { requestId }: Call,
   { host, disabled }: Service,
-): Promise<void> => {
+): Promise<void> {
   try {
     await bus.call(host, "set_host_enabled", { enabled: !disabled }, { requestId });
   } catch (error) {
@@ -134,9 +133,9 @@ const tellAgent = async (
       { err: error, host, request_id: requestId },
     );
   }
-};
+}
 
-const refuseUnfinishedEvacuations = ({ store }: ComputeDeps, host: string): void => {
+function refuseUnfinishedEvacuations({ store }: ComputeDeps, host: string): void {
   const done = store.migrations.byFilters({ sourceCompute: host, migrationTypes: ["evacuation"], statuses: ["done"] });
   if (done.length > 0) {
     throw badRequest(
@@ -144,10 +143,10 @@ const refuseUnfinishedEvacuations = ({ store }: ComputeDeps, host: string): void
         "the compute service has been restarted, allowing these records to move to `completed` before retrying this request.",
     );
   }
-};
+}
 
-const refuseOtherBinary = (binary: string): void => {
+function refuseOtherBinary(binary: string): void {
   if (binary !== COMPUTE) {
     throw badRequest(`Updating a ${binary} service is not supported. Only nova-compute services can be updated.`);
   }
-};
+}

@@ -149,7 +149,10 @@ export function isAlive({ store, clock, config }: TaskParts, host: string): bool
   return service !== null && isUp(service, { now: clock.now(), serviceDownTime: config.serviceDownTime });
 }
 
-const isPreCheckFailure = (error: unknown): boolean =>
-  error instanceof MigrationPreCheckError ||
-  error instanceof InvalidHypervisorType ||
-  error instanceof DestinationHypervisorTooOld;
+function isPreCheckFailure(error: unknown): boolean {
+  return (
+    error instanceof MigrationPreCheckError ||
+    error instanceof InvalidHypervisorType ||
+    error instanceof DestinationHypervisorTooOld
+  );
+}

@@ -207,13 +207,15 @@ function endFailed(
 }
 
 /** Undefined: as it was. */
-const vmStateAfter = ({ failure }: MigrateTask): VmState | undefined =>
-  failure && !failure.rollback ? "error" : undefined;
+function vmStateAfter({ failure }: MigrateTask): VmState | undefined {
+  return failure && !failure.rollback ? "error" : undefined;
+}
 
 const PRE_MIGRATING = { statuses: ["pre-migrating"] } as const;
 
-const typeOf = (task: MigrateTask, instance: Instance): MigrationType =>
-  task.flavor.id === instance.flavor.id ? "migration" : "resize";
+function typeOf(task: MigrateTask, instance: Instance): MigrationType {
+  return task.flavor.id === instance.flavor.id ? "migration" : "resize";
+}
 
 /** What a reschedule, or a run that was killed, has left. */
 function findMigration({ store }: TaskParts, task: MigrateTask, instance: Instance): Migration | null {

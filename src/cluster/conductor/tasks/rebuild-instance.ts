@@ -60,8 +60,9 @@ async function evacuate(parts: TaskParts, task: RebuildTask, context: TaskContex
 }
 
 /** A delete that was acknowledged before the evacuation took its task_state is to be carried out, not the evacuation. */
-const isWanted = (instance: Instance, { requestId }: RebuildTask): boolean =>
-  instance.deleteRequestId === null && holdsTask(instance, requestId, ["rebuilding"]);
+function isWanted(instance: Instance, { requestId }: RebuildTask): boolean {
+  return instance.deleteRequestId === null && holdsTask(instance, requestId, ["rebuilding"]);
+}
 
 /** The instance is another request's by now, or deleted. A delete whose task_state was taken is carried out here. */
 function giveWay(parts: TaskParts, task: RebuildTask, context: TaskContext): void {
@@ -227,5 +228,6 @@ function migrationOf({ store, config }: TaskParts, task: RebuildTask): Migration
   return accepted[0] ?? null;
 }
 
-const nodeOf = (store: TaskParts["store"], host: string | null, node: string | null): ComputeNode | undefined =>
-  host === null || node === null ? undefined : (store.computeNodes.getByHostAndNode(host, node) ?? undefined);
+function nodeOf(store: TaskParts["store"], host: string | null, node: string | null): ComputeNode | undefined {
+  return host === null || node === null ? undefined : (store.computeNodes.getByHostAndNode(host, node) ?? undefined);
+}

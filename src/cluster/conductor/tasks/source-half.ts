@@ -140,22 +140,23 @@ async function subtractSameHostClaim(
   await placement.removeResources(instance.uuid, { [source.uuid]: { resources: wanted } }, { requestId });
 }
 
-export const sourceNode = (
+export function sourceNode(
   store: TaskParts["store"],
   { host, node }: Pick<Instance, "host" | "node">,
-): ComputeNode | undefined =>
-  host === null || node === null ? undefined : (store.computeNodes.getByHostAndNode(host, node) ?? undefined);
+): ComputeNode | undefined {
+  return host === null || node === null ? undefined : (store.computeNodes.getByHostAndNode(host, node) ?? undefined);
+}
 
 /** Without providers' trees: what is on no other node is on this one, or shared with it. */
 const holdsAnyOf = (allocations: Allocations, { uuid }: ComputeNode): boolean => allocations[uuid] !== undefined;
 
-const sum = (left: ResourceAmounts, right: ResourceAmounts): ResourceAmounts => {
+function sum(left: ResourceAmounts, right: ResourceAmounts): ResourceAmounts {
   const total: Record<string, number> = { ...left };
   for (const [name, amount] of Object.entries(right)) total[name] = (total[name] ?? 0) + amount;
   return total;
-};
+}
 
-const equals = (left: ResourceAmounts, right: ResourceAmounts): boolean => {
+function equals(left: ResourceAmounts, right: ResourceAmounts): boolean {
   const names = new Set([...Object.keys(left), ...Object.keys(right)]);
   return [...names].every((name) => (left[name] ?? 0) === (right[name] ?? 0));
-};
+}

@@ -9,12 +9,14 @@ import type { TaskParts } from "./task-parts.js";
 import { createUnshelveInstance } from "./unshelve-instance.js";
 
 /** The flow of each kind of task. */
-export const createTaskTable = (parts: TaskParts): TaskTable => ({
-  build_instances: createBuildInstances(parts),
-  rebuild_instance: createRebuildInstance(parts),
-  migrate_server: createMigrateServer(parts),
-  live_migrate_instance: createLiveMigrateInstance(parts),
-  unshelve_instance: createUnshelveInstance(parts),
-  delete_resized: createDeleteResized(parts),
-  delete_local: createDeleteLocal(parts),
-});
+export function createTaskTable(parts: TaskParts): TaskTable {
+  return {
+    build_instances: createBuildInstances(parts),
+    rebuild_instance: createRebuildInstance(parts),
+    migrate_server: createMigrateServer(parts),
+    live_migrate_instance: createLiveMigrateInstance(parts),
+    unshelve_instance: createUnshelveInstance(parts),
+    delete_resized: createDeleteResized(parts),
+    delete_local: createDeleteLocal(parts),
+  };
+}

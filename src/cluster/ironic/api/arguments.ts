@@ -8,7 +8,7 @@ const FALSE = ["0", "f", "false", "n", "no", "off"];
 const ACCEPTED = [...TRUE, ...FALSE].sort();
 
 /** @throws {IronicError} 400 */
-export const booleanArgument = (name: string, value: unknown): boolean => {
+export function booleanArgument(name: string, value: unknown): boolean {
   if (typeof value === "boolean") return value;
   const text = pythonStr(value).trim().toLowerCase();
   if (TRUE.includes(text)) return true;
@@ -18,33 +18,33 @@ export const booleanArgument = (name: string, value: unknown): boolean => {
     400,
     `Invalid ${name}: Unrecognized value ${pythonRepr(pythonStr(value))}, acceptable values are: ${accepted}`,
   );
-};
+}
 
 /** @throws {IronicError} 400 */
-export const uuidArgument = (name: string, value: unknown): string => {
+export function uuidArgument(name: string, value: unknown): string {
   if (typeof value === "string" && isUuidLike(value)) return normalizeUuid(value);
   throw new IronicError(400, `Expected UUID for ${name}: ${typeof value === "string" ? value : pythonRepr(value)}`);
-};
+}
 
 /** @throws {IronicError} 400 */
-export const integerArgument = (name: string, value: unknown): number => {
+export function integerArgument(name: string, value: unknown): number {
   const text = typeof value === "number" ? String(value) : value;
   if (typeof text === "string" && /^\s*[+-]?\d{1,15}\s*$/.test(text)) return Number(text);
   throw new IronicError(
     400,
     `Expected an integer for ${name}: ${typeof value === "string" ? value : pythonRepr(value)}`,
   );
-};
+}
 
 /** @throws {IronicError} 400 when the query has other parameters than these */
-export const onlyArguments = (query: Query, known: readonly string[]): void => {
+export function onlyArguments(query: Query, known: readonly string[]): void {
   const unknown = query.names.filter((name) => !known.includes(name));
   if (unknown.length > 0) throw new IronicError(400, `Unexpected arguments: ${unknown.join(", ")}`);
-};
+}
 
 /** `uuid,name` → both; undefined when the parameter is absent. Doubles are dropped. */
-export const listArgument = (text: string | undefined): readonly string[] | undefined =>
-  text === undefined
+export function listArgument(text: string | undefined): readonly string[] | undefined {
+  return text === undefined
     ? undefined
     : [
         ...new Set(
@@ -54,3 +54,4 @@ export const listArgument = (text: string | undefined): readonly string[] | unde
             .filter((word) => word !== ""),
         ),
       ];
+}

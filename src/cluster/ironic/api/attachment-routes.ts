@@ -11,7 +11,7 @@ import { type IronicCall, type IronicRoute, links } from "./call.js";
 import { type ApiParts, nodeOf } from "./node-routes.js";
 
 /** VIFs, traits, ports, and lists of what no node has here: port groups, volumes. */
-export const attachmentRoutes = (parts: ApiParts): readonly IronicRoute[] => {
+export function attachmentRoutes(parts: ApiParts): readonly IronicRoute[] {
   const { nodes, ports, conductor } = parts;
   return [
     ...traitRoutes(parts),
@@ -66,65 +66,67 @@ export const attachmentRoutes = (parts: ApiParts): readonly IronicRoute[] => {
     { method: "GET", path: "/volume/targets", from: 32, answer: ({ query }) => none(parts, query, "targets") },
     { method: "GET", path: "/volume/connectors", from: 32, answer: ({ query }) => none(parts, query, "connectors") },
   ];
-};
+}
 
-const traitRoutes = ({ nodes, conductor }: ApiParts): readonly IronicRoute[] => [
-  {
-    method: "GET",
-    path: "/nodes/:node/traits",
-    from: 37,
-    answer: (call) => ({ body: { traits: nodeOf(nodes, call).traits } }),
-  },
-  {
-    method: "PUT",
-    path: "/nodes/:node/traits",
-    from: 37,
-    answer: async (call) => {
-      const traits = traitsOf(call.body);
-      await conductor.setTraits(nodeOf(nodes, call).uuid, () => [...new Set(traits)]);
-      return { status: 204 };
+function traitRoutes({ nodes, conductor }: ApiParts): readonly IronicRoute[] {
+  return [
+    {
+      method: "GET",
+      path: "/nodes/:node/traits",
+      from: 37,
+      answer: (call) => ({ body: { traits: nodeOf(nodes, call).traits } }),
     },
-  },
-  {
-    method: "PUT",
-    path: "/nodes/:node/traits/:trait",
-    from: 37,
-    answer: async (call) => {
-      const { trait = "" } = call.params;
-      checkTrait(trait, "trait");
-      await conductor.setTraits(nodeOf(nodes, call).uuid, (before) => [...new Set([...before, trait])]);
-      return { status: 204, location: `${call.root}/v1/nodes/${call.params.node}/traits/${trait}` };
+    {
+      method: "PUT",
+      path: "/nodes/:node/traits",
+      from: 37,
+      answer: async (call) => {
+        const traits = traitsOf(call.body);
+        await conductor.setTraits(nodeOf(nodes, call).uuid, () => [...new Set(traits)]);
+        return { status: 204 };
+      },
     },
-  },
-  {
-    method: "DELETE",
-    path: "/nodes/:node/traits",
-    from: 37,
-    answer: async (call) => {
-      await conductor.setTraits(nodeOf(nodes, call).uuid, () => []);
-      return { status: 204 };
+    {
+      method: "PUT",
+      path: "/nodes/:node/traits/:trait",
+      from: 37,
+      answer: async (call) => {
+        const { trait = "" } = call.params;
+        checkTrait(trait, "trait");
+        await conductor.setTraits(nodeOf(nodes, call).uuid, (before) => [...new Set([...before, trait])]);
+        return { status: 204, location: `${call.root}/v1/nodes/${call.params.node}/traits/${trait}` };
+      },
     },
-  },
-  {
-    method: "DELETE",
-    path: "/nodes/:node/traits/:trait",
-    from: 37,
-    answer: async (call) => {
-      const { trait = "" } = call.params;
-      const { uuid } = nodeOf(nodes, call);
-      await conductor.setTraits(uuid, (before) => {
-        if (!before.includes(trait)) throw new IronicError(404, `Node ${uuid} doesn't have a trait '${trait}'`);
-        return before.filter((name) => name !== trait);
-      });
-      return { status: 204 };
+    {
+      method: "DELETE",
+      path: "/nodes/:node/traits",
+      from: 37,
+      answer: async (call) => {
+        await conductor.setTraits(nodeOf(nodes, call).uuid, () => []);
+        return { status: 204 };
+      },
     },
-  },
-];
+    {
+      method: "DELETE",
+      path: "/nodes/:node/traits/:trait",
+      from: 37,
+      answer: async (call) => {
+        const { trait = "" } = call.params;
+        const { uuid } = nodeOf(nodes, call);
+        await conductor.setTraits(uuid, (before) => {
+          if (!before.includes(trait)) throw new IronicError(404, `Node ${uuid} doesn't have a trait '${trait}'`);
+          return before.filter((name) => name !== trait);
+        });
+        return { status: 204 };
+      },
+    },
+  ];
+}
 
 const STANDARD = new Set<string>(STANDARD_TRAITS);
 const CUSTOM = /^CUSTOM_[A-Z0-9_]+$/;
 
-const traitsOf = (body: unknown): readonly string[] => {
+function traitsOf(body: unknown): readonly string[] {
   const wrong = (text: string) => new IronicError(400, `Schema error for body: ${text}`);
   if (!isObject(body)) throw wrong(`${pythonRepr(body)} is not of type 'object'`);
   const unknown = Object.keys(body).find((name) => name !== "traits");
@@ -132,49 +134,49 @@ const traitsOf = (body: unknown): readonly string[] => {
   const { traits } = body;
   if (!Array.isArray(traits)) throw wrong(`${pythonRepr(traits)} is not of type 'array'`);
   return traits.map((trait: unknown) => checkTrait(trait, "body"));
-};
+}
 
-const checkTrait = (trait: unknown, what: string): string => {
+function checkTrait(trait: unknown, what: string): string {
   if (typeof trait === "string" && (CUSTOM.test(trait) || STANDARD.has(trait))) return trait;
   const found = pythonRepr(trait);
   throw new IronicError(
     400,
     `Schema error for ${what}: ${found} is not valid under any of the given schemas. Possible root cause: ${found} does not match '^CUSTOM_[A-Z0-9_]+$'`,
   );
-};
+}
 
-const vifOf = (body: unknown): string => {
+function vifOf(body: unknown): string {
   const id = isObject(body) ? body.id : undefined;
   if (typeof id === "string" && id !== "") return id;
   throw new IronicError(400, "Schema error for vif: 'id' is a required property");
-};
+}
 
-const askedNode = ({ nodes }: ApiParts, query: Query): IronicNode | undefined => {
+function askedNode({ nodes }: ApiParts, query: Query): IronicNode | undefined {
   const ident = query.get("node") ?? query.get("node_uuid");
   return ident === undefined ? undefined : nodeOf(nodes, { params: { node: ident }, minor: 82 });
-};
+}
 
 /** `detail=True`, which 1.43 brought. @throws {IronicError} 400 */
-const wholeAsked = ({ query, minor }: IronicCall): boolean => {
+function wholeAsked({ query, minor }: IronicCall): boolean {
   const text = query.get("detail");
   if (text === undefined) return false;
   const whole = booleanArgument("detail", text);
   if (minor < 43) throw new IronicError(400, `Invalid query parameter ?detail=${whole ? "True" : "False"} received.`);
   return whole;
-};
+}
 
-const listPorts = (parts: ApiParts, call: IronicCall, whole: boolean) => {
+function listPorts(parts: ApiParts, call: IronicCall, whole: boolean) {
   const node = askedNode(parts, call.query);
   const found = node ? parts.ports.of(node.uuid) : [...parts.ports.all()];
   return { body: { ports: found.map((port) => portView(call, port, whole)) } };
-};
+}
 
-const none = (parts: ApiParts, query: Query, name: string) => {
+function none(parts: ApiParts, query: Query, name: string) {
   askedNode(parts, query);
   return { body: { [name]: [] } };
-};
+}
 
-const createPort = ({ nodes, ports, random }: ApiParts, call: IronicCall) => {
+function createPort({ nodes, ports, random }: ApiParts, call: IronicCall) {
   const body = isObject(call.body) ? call.body : {};
   for (const name of ["address", "node_uuid"]) {
     if (typeof body[name] !== "string") {
@@ -192,27 +194,25 @@ const createPort = ({ nodes, ports, random }: ApiParts, call: IronicCall) => {
   // The node is locked for it, which shows in the time of its last change.
   nodes.save(node.uuid, {});
   return { status: 201, location: `${call.root}/v1/ports/${uuid}`, body: portView(call, port, true) };
-};
+}
 
-const portView = (
-  { root, minor }: IronicCall,
-  port: IronicPort,
-  whole: boolean,
-): Readonly<Record<string, unknown>> => ({
-  uuid: port.uuid,
-  address: port.address,
-  ...(whole
-    ? {
-        created_at: port.created_at,
-        updated_at: null,
-        extra: {},
-        node_uuid: port.node_uuid,
-        ...(minor >= 18 ? { internal_info: port.vif === null ? {} : { tenant_vif_port_id: port.vif } } : {}),
-        ...(minor >= 19 ? { local_link_connection: {}, pxe_enabled: port.pxe_enabled } : {}),
-        ...(minor >= 24 ? { portgroup_uuid: null } : {}),
-        ...(minor >= 34 ? { physical_network: port.physical_network } : {}),
-        ...(minor >= 53 ? { is_smartnic: false } : {}),
-      }
-    : {}),
-  links: links(root, `ports/${port.uuid}`),
-});
+function portView({ root, minor }: IronicCall, port: IronicPort, whole: boolean): Readonly<Record<string, unknown>> {
+  return {
+    uuid: port.uuid,
+    address: port.address,
+    ...(whole
+      ? {
+          created_at: port.created_at,
+          updated_at: null,
+          extra: {},
+          node_uuid: port.node_uuid,
+          ...(minor >= 18 ? { internal_info: port.vif === null ? {} : { tenant_vif_port_id: port.vif } } : {}),
+          ...(minor >= 19 ? { local_link_connection: {}, pxe_enabled: port.pxe_enabled } : {}),
+          ...(minor >= 24 ? { portgroup_uuid: null } : {}),
+          ...(minor >= 34 ? { physical_network: port.physical_network } : {}),
+          ...(minor >= 53 ? { is_smartnic: false } : {}),
+        }
+      : {}),
+    links: links(root, `ports/${port.uuid}`),
+  };
+}

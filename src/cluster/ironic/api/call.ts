@@ -36,7 +36,9 @@ export interface Link {
 }
 
 /** @param path `nodes/<uuid>` */
-export const links = (root: string, path: string): readonly Link[] => [
-  { href: `${root}/v1/${path}`, rel: "self" },
-  { href: `${root}/${path}`, rel: "bookmark" },
-];
+export function links(root: string, path: string): readonly Link[] {
+  return [
+    { href: `${root}/v1/${path}`, rel: "self" },
+    { href: `${root}/${path}`, rel: "bookmark" },
+  ];
+}

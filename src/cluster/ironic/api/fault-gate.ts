@@ -28,8 +28,9 @@ export const gate =
     }
   };
 
-const decide = (faults: Faults, { method }: ServiceRequest): FaultAction | undefined =>
-  faults.decide(`api.${method.toLowerCase()}`) ?? faults.decide("api");
+function decide(faults: Faults, { method }: ServiceRequest): FaultAction | undefined {
+  return faults.decide(`api.${method.toLowerCase()}`) ?? faults.decide("api");
+}
 
 const GATEWAY_GAVE_UP: ServiceResponse = {
   status: 504,

@@ -7,36 +7,38 @@ import { type ApiParts, nodeOf } from "./node-routes.js";
 const INTERFACES = "boot deploy management network power bios console inspect raid rescue storage".split(" ");
 
 /** What the hardware type says of itself and of a node. */
-export const hardwareRoutes = ({ nodes }: ApiParts, faults: Faults): readonly IronicRoute[] => [
-  {
-    method: "GET",
-    path: "/nodes/:node/validate",
-    answer: async (call) => {
-      nodeOf(nodes, call);
-      const reason = await faults.hit(hardwarePoint("validate")).then(
-        () => undefined,
-        (error: Error) => error.message,
-      );
-      const valid = INTERFACES.map((name) => [name, { result: true }]);
-      const deploy = reason === undefined ? {} : { deploy: { result: false, reason } };
-      return { body: { ...Object.fromEntries(valid), ...deploy } };
-    },
-  },
-  {
-    method: "GET",
-    path: "/drivers",
-    answer: ({ root }) => ({
-      body: {
-        drivers: [
-          {
-            name: "fake-hardware",
-            hosts: [CONDUCTOR_HOST],
-            type: "dynamic",
-            links: links(root, "drivers/fake-hardware"),
-            properties: links(root, "drivers/fake-hardware/properties"),
-          },
-        ],
+export function hardwareRoutes({ nodes }: ApiParts, faults: Faults): readonly IronicRoute[] {
+  return [
+    {
+      method: "GET",
+      path: "/nodes/:node/validate",
+      answer: async (call) => {
+        nodeOf(nodes, call);
+        const reason = await faults.hit(hardwarePoint("validate")).then(
+          () => undefined,
+          (error: Error) => error.message,
+        );
+        const valid = INTERFACES.map((name) => [name, { result: true }]);
+        const deploy = reason === undefined ? {} : { deploy: { result: false, reason } };
+        return { body: { ...Object.fromEntries(valid), ...deploy } };
       },
-    }),
-  },
-];
+    },
+    {
+      method: "GET",
+      path: "/drivers",
+      answer: ({ root }) => ({
+        body: {
+          drivers: [
+            {
+              name: "fake-hardware",
+              hosts: [CONDUCTOR_HOST],
+              type: "dynamic",
+              links: links(root, "drivers/fake-hardware"),
+              properties: links(root, "drivers/fake-hardware/properties"),
+            },
+          ],
+        },
+      }),
+    },
+  ];
+}

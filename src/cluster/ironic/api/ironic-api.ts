@@ -25,7 +25,7 @@ export interface IronicApiOptions extends ApiParts {
 }
 
 /** Ironic's API v1; mount it at `/baremetal`. */
-export const createIronicApi = (options: IronicApiOptions): ServiceHandler => {
+export function createIronicApi(options: IronicApiOptions): ServiceHandler {
   const router = new Router([
     ...nodeRoutes(options),
     ...stateRoutes(options),
@@ -36,13 +36,13 @@ export const createIronicApi = (options: IronicApiOptions): ServiceHandler => {
     const response = await respond(options, router, request);
     return { ...response, headers: { ...response.headers, "openstack-request-id": newRequestId(options.random) } };
   });
-};
+}
 
-const respond = async (
+async function respond(
   options: IronicApiOptions,
   router: Router<IronicRoute>,
   request: ServiceRequest,
-): Promise<ServiceResponse> => {
+): Promise<ServiceResponse> {
   const root = request.baseUrl;
   if (["", "/"].includes(request.path)) return json(200, rootDocument(root));
   const path = request.path.replace(/^\/v1(?=\/|$)/, "").replace(/\/+$/, "");
@@ -68,13 +68,13 @@ const respond = async (
     route.answer({ request, minor, params, query: new Query(request.query), body: readBody(request.body), root }),
   );
   return withHeaders(answered, versionHeaders(minor));
-};
+}
 
-const run = async (
+async function run(
   { logger }: IronicApiOptions,
   { method, path }: ServiceRequest,
   work: () => Promise<Answer>,
-): Promise<ServiceResponse> => {
+): Promise<ServiceResponse> {
   try {
     const { status = 200, body, location } = await work();
     const headers = location === undefined ? {} : { location };
@@ -84,12 +84,12 @@ const run = async (
     logger.error("a request failed unexpectedly", { err: error, method, path });
     return ironicFault(500, error instanceof Error ? error.message : String(error));
   }
-};
+}
 
 const ADMINISTRATORS = ["admin", "service"];
 
 /** Bare metal is for administrators and services. */
-const refusal = ({ validate }: IronicApiOptions, { headers, baseUrl }: ServiceRequest): ServiceResponse | undefined => {
+function refusal({ validate }: IronicApiOptions, { headers, baseUrl }: ServiceRequest): ServiceResponse | undefined {
   const credentials = validate(headers["x-auth-token"] ?? "");
   if (!credentials) {
     const message = "The request you have made requires authentication.";
@@ -99,10 +99,10 @@ const refusal = ({ validate }: IronicApiOptions, { headers, baseUrl }: ServiceRe
   }
   if (credentials.roles.some((role) => ADMINISTRATORS.includes(role))) return undefined;
   return ironicFault(403, "Access was denied to the following resource: baremetal:node:get");
-};
+}
 
 /** @throws {IronicError} 400, 413 */
-const readBody = (text: string): unknown => {
+function readBody(text: string): unknown {
   if (text === "") return {};
   const excess = excessOf(text, DOOR_LIMITS.ironic);
   if (excess) throw new IronicError(excess === "depth" ? 400 : 413, excessText(excess, DOOR_LIMITS.ironic));
@@ -111,15 +111,19 @@ const readBody = (text: string): unknown => {
   } catch (error) {
     throw new IronicError(400, `The body is not JSON: ${error instanceof Error ? error.message : error}`);
   }
-};
+}
 
-const withHeaders = (response: ServiceResponse, headers: Readonly<Record<string, string>>): ServiceResponse => ({
-  ...response,
-  headers: { ...response.headers, ...headers },
-});
+function withHeaders(response: ServiceResponse, headers: Readonly<Record<string, string>>): ServiceResponse {
+  return {
+    ...response,
+    headers: { ...response.headers, ...headers },
+  };
+}
 
-const json = (status: number, body: unknown): ServiceResponse => ({
-  status,
-  headers: { "content-type": "application/json" },
-  body: JSON.stringify(body),
-});
+function json(status: number, body: unknown): ServiceResponse {
+  return {
+    status,
+    headers: { "content-type": "application/json" },
+    body: JSON.stringify(body),
+  };
+}

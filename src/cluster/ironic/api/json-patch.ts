@@ -12,7 +12,7 @@ export interface PatchOperation {
 const OPERATIONS = ["add", "replace", "remove"];
 
 /** A request's body as operations. @throws {IronicError} 400 */
-export const readPatch = (body: unknown): readonly PatchOperation[] => {
+export function readPatch(body: unknown): readonly PatchOperation[] {
   const wrong = (text: string) => new IronicError(400, `Schema error for patch: ${text}`);
   if (!Array.isArray(body)) throw wrong(`${pythonRepr(body)} is not of type 'array'`);
   return body.map((operation: unknown) => {
@@ -34,13 +34,13 @@ export const readPatch = (body: unknown): readonly PatchOperation[] => {
     if (op !== "remove" && operation.value === undefined) throw wrong("'value' is a required property");
     return operation as unknown as PatchOperation;
   });
-};
+}
 
 /** The document after one operation after the other; it is not changed itself. @throws {IronicError} 400 */
-export const applyPatch = (
+export function applyPatch(
   document: Readonly<Record<string, Json>>,
   patch: readonly PatchOperation[],
-): Record<string, Json> => {
+): Record<string, Json> {
   const result = structuredClone(document) as Record<string, Json>;
   for (const operation of patch) {
     const reason = apply(result, operation);
@@ -49,12 +49,12 @@ export const applyPatch = (
     }
   }
   return result;
-};
+}
 
 type Container = Record<string, Json> | Json[];
 
 /** @returns why it cannot be applied */
-const apply = (document: Container, operation: PatchOperation): string | undefined => {
+function apply(document: Container, operation: PatchOperation): string | undefined {
   const keys = operation.path.split("/").slice(1);
   const key = keys.pop() ?? "";
   let parent: Container = document;
@@ -64,23 +64,24 @@ const apply = (document: Container, operation: PatchOperation): string | undefin
     parent = next as Container;
   }
   return Array.isArray(parent) ? changeArray(parent, key, operation) : changeObject(parent, key, operation);
-};
+}
 
-const own = (object: Record<string, Json>, key: string): Json | undefined =>
-  Object.hasOwn(object, key) ? object[key] : undefined;
+function own(object: Record<string, Json>, key: string): Json | undefined {
+  return Object.hasOwn(object, key) ? object[key] : undefined;
+}
 
-const changeObject = (
+function changeObject(
   object: Record<string, Json>,
   key: string,
   { op, value = null }: PatchOperation,
-): string | undefined => {
+): string | undefined {
   if (op !== "add" && !Object.hasOwn(object, key)) return `can't ${op} a non-existent object '${key}'`;
   if (op === "remove") delete object[key];
   else Object.defineProperty(object, key, { value, enumerable: true, configurable: true, writable: true });
   return undefined;
-};
+}
 
-const changeArray = (array: Json[], key: string, { op, value = null }: PatchOperation): string | undefined => {
+function changeArray(array: Json[], key: string, { op, value = null }: PatchOperation): string | undefined {
   const index = key === "-" ? array.length : Number(key);
   const last = op === "add" ? array.length : array.length - 1;
   if (!/^(-|0|[1-9]\d{0,8})$/.test(key)) return `'${key}' is not a valid sequence index`;
@@ -89,4 +90,4 @@ const changeArray = (array: Json[], key: string, { op, value = null }: PatchOper
   else if (op === "replace") array[index] = value;
   else array.splice(index, 1);
   return undefined;
-};
+}

@@ -19,10 +19,12 @@ interface Filter {
   keep(value: string): Keep;
 }
 
-const equals = (field: keyof IronicNode, from: number): Filter => ({
-  from,
-  keep: (value) => (node) => node[field] === value,
-});
+function equals(field: keyof IronicNode, from: number): Filter {
+  return {
+    from,
+    keep: (value) => (node) => node[field] === value,
+  };
+}
 
 const FILTERS: Readonly<Record<string, Filter>> = {
   instance_uuid: {
@@ -87,7 +89,7 @@ const NOT_SORTABLE = new Set(
 );
 
 /** GET /nodes and /nodes/detail. @param whole `/nodes/detail` */
-export const listNodes = (nodes: NodeStore, view: ViewContext, call: IronicCall, whole: boolean): Answer => {
+export function listNodes(nodes: NodeStore, view: ViewContext, call: IronicCall, whole: boolean): Answer {
   const { query, minor } = call;
   onlyArguments(query, [...Object.keys(FILTERS), ...PAGING, ...(whole ? [] : ["fields", "detail"])]);
   const fields = whole ? undefined : fieldsOf(query, minor);
@@ -104,9 +106,9 @@ export const listNodes = (nodes: NodeStore, view: ViewContext, call: IronicCall,
       ...(more ? { next: nextLink(call, whole ? "nodes/detail" : "nodes", fields, limit, last.uuid) } : {}),
     },
   };
-};
+}
 
-const fieldsOf = (query: Query, minor: number): readonly string[] | undefined => {
+function fieldsOf(query: Query, minor: number): readonly string[] | undefined {
   const fields = listArgument(query.get("fields"));
   const text = query.get("detail");
   const detail = text === undefined ? undefined : booleanArgument("detail", text);
@@ -117,24 +119,25 @@ const fieldsOf = (query: Query, minor: number): readonly string[] | undefined =>
   }
   if (detail) return undefined;
   return fields && fields.length > 0 ? fields : DEFAULT_FIELDS;
-};
+}
 
-const filtersOf = (query: Query, minor: number): readonly Keep[] =>
-  Object.entries(FILTERS).flatMap(([name, { from = 1, keep }]) => {
+function filtersOf(query: Query, minor: number): readonly Keep[] {
+  return Object.entries(FILTERS).flatMap(([name, { from = 1, keep }]) => {
     const value = query.get(name);
     if (value === undefined) return [];
     if (minor < from) throw name === "provision_state" ? notAcceptable() : notAcceptable(from);
     return [keep(value)];
   });
+}
 
-const limitOf = (text: string | undefined): number => {
+function limitOf(text: string | undefined): number {
   if (text === undefined) return MAX_LIMIT;
   const limit = integerArgument("limit", text);
   if (limit <= 0) throw new IronicError(400, "Limit must be positive");
   return Math.min(limit, MAX_LIMIT);
-};
+}
 
-const sort = (nodes: NodeStore, query: Query, minor: number): readonly IronicNode[] => {
+function sort(nodes: NodeStore, query: Query, minor: number): readonly IronicNode[] {
   const key = query.get("sort_key") ?? "id";
   const direction = query.get("sort_dir") ?? "asc";
   if (minor < (firstMinorOf(key) ?? 1)) throw notAcceptable();
@@ -150,46 +153,46 @@ const sort = (nodes: NodeStore, query: Query, minor: number): readonly IronicNod
   const all = [...nodes.all()];
   if (key !== "id") all.sort((left, right) => order(valueAt(left, key), valueAt(right, key)) || left.id - right.id);
   return direction === "asc" ? all : all.reverse();
-};
+}
 
 const valueAt = (node: IronicNode, key: string): unknown => node[key as keyof IronicNode];
 
 /** As the database does: nothing comes before something. */
-const order = (left: unknown, right: unknown): number => {
+function order(left: unknown, right: unknown): number {
   const [a, b] = [String(left ?? ""), String(right ?? "")];
   return a < b ? -1 : a > b ? 1 : 0;
-};
+}
 
 /** @throws {IronicError} 404 the marker's node is gone: the list has to be begun again */
-const afterMarker = (nodes: NodeStore, sorted: readonly IronicNode[], marker: string | undefined): number => {
+function afterMarker(nodes: NodeStore, sorted: readonly IronicNode[], marker: string | undefined): number {
   if (marker === undefined) return 0;
   const uuid = uuidArgument("marker", marker);
   if (!nodes.find(uuid)) throw nodeNotFound(uuid);
   return sorted.findIndex((node) => node.uuid === uuid) + 1;
-};
+}
 
-const takePage = (
+function takePage(
   sorted: readonly IronicNode[],
   keeps: readonly Keep[],
   from: number,
   limit: number,
-): readonly IronicNode[] => {
+): readonly IronicNode[] {
   const page: IronicNode[] = [];
   for (let index = from; index < sorted.length && page.length < limit; index += 1) {
     const node = sorted[index];
     if (node && keeps.every((keep) => keep(node))) page.push(node);
   }
   return page;
-};
+}
 
 /** Other filters are lost, as in Ironic: a client has to repeat its own. */
-const nextLink = (
+function nextLink(
   { query, root }: IronicCall,
   path: string,
   fields: readonly string[] | undefined,
   limit: number,
   marker: string,
-): string => {
+): string {
   const kept = ["associated", "maintenance", "retired"].filter((name) => {
     const value = query.get(name);
     return value !== undefined && booleanArgument(name, value);
@@ -205,4 +208,4 @@ const nextLink = (
     `marker=${marker}`,
   ];
   return `${root}/v1/${path}?${parts.join("&")}`;
-};
+}

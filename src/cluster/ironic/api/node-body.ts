@@ -41,7 +41,7 @@ const PATCHABLE: Readonly<Record<string, Kind>> = { ...SETTABLE, protected: "boo
 export const patchableFields = (): readonly string[] => Object.keys(PATCHABLE).sort();
 
 /** POST /nodes. @throws {IronicError} 400, 406 */
-export const readNewNode = (body: unknown, minor: number): NodeChanges & { readonly uuid?: string } => {
+export function readNewNode(body: unknown, minor: number): NodeChanges & { readonly uuid?: string } {
   const wrong = (text: string) => new IronicError(400, `Schema error for node: ${text}`);
   if (!isObject(body)) throw wrong(`${pythonRepr(body)} is not of type 'object'`);
   if (body.driver === undefined) throw wrong("'driver' is a required property");
@@ -55,10 +55,10 @@ export const readNewNode = (body: unknown, minor: number): NodeChanges & { reado
     ...valuesOf(rest, SETTABLE, "node"),
     ...(uuid === undefined || uuid === null ? {} : { uuid: uuidArgument("uuid", uuid) }),
   };
-};
+}
 
 /** What a patched document says otherwise than the node does. @throws {IronicError} 400 */
-export const changesOf = (node: IronicNode, document: Readonly<Record<string, Json>>): NodeChanges => {
+export function changesOf(node: IronicNode, document: Readonly<Record<string, Json>>): NodeChanges {
   if (document.driver === undefined)
     throw new IronicError(400, "Schema error for patch: 'driver' is a required property");
   const given = Object.fromEntries(Object.keys(PATCHABLE).map((name) => [name, document[name] ?? null]));
@@ -66,27 +66,29 @@ export const changesOf = (node: IronicNode, document: Readonly<Record<string, Js
   return Object.fromEntries(
     values.filter(([name, value]) => JSON.stringify(value) !== JSON.stringify(node[name as keyof IronicNode])),
   );
-};
+}
 
 /** The node as a document to patch. */
-export const documentOf = (node: IronicNode): Readonly<Record<string, Json>> =>
-  Object.fromEntries(
+export function documentOf(node: IronicNode): Readonly<Record<string, Json>> {
+  return Object.fromEntries(
     Object.keys(PATCHABLE).map((name) => [name, (node[name as keyof IronicNode] as Json | undefined) ?? null]),
   );
+}
 
-const valuesOf = (
+function valuesOf(
   given: Readonly<Record<string, unknown>>,
   kinds: Readonly<Record<string, Kind>>,
   what: string,
-): NodeChanges =>
-  Object.fromEntries(
+): NodeChanges {
+  return Object.fromEntries(
     Object.entries(given)
       // An interface that is taken away is the default one, which it was before.
       .filter(([name, value]) => name !== "chassis_uuid" && !(kinds[name] === "interface" && value === null))
       .map(([name, value]) => [name, readValue(name, value, kinds[name] ?? "text", what)]),
   );
+}
 
-const readValue = (name: string, value: unknown, kind: Kind, what: string): Json => {
+function readValue(name: string, value: unknown, kind: Kind, what: string): Json {
   switch (kind) {
     case "object":
       if (value === null) return {};
@@ -107,15 +109,16 @@ const readValue = (name: string, value: unknown, kind: Kind, what: string): Json
     case "text":
       return text(value, what);
   }
-};
+}
 
-const text = (value: unknown, what: string): string | null => {
+function text(value: unknown, what: string): string | null {
   if (value !== null && typeof value !== "string") throw typeError(value, ["string", "null"], what);
   return value;
-};
+}
 
-const typeError = (value: unknown, types: readonly string[], what: string): IronicError =>
-  new IronicError(
+function typeError(value: unknown, types: readonly string[], what: string): IronicError {
+  return new IronicError(
     400,
     `Schema error for ${what}: ${pythonRepr(value)} is not of type ${types.map((type) => `'${type}'`).join(", ")}`,
   );
+}

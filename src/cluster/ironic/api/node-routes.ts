@@ -26,7 +26,7 @@ export interface ApiParts {
 const LOGICAL_NAME = /^[A-Za-z0-9\-._~]{1,255}$/;
 
 /** The node that a path names by uuid, or since 1.5 by name. @throws {IronicError} 404, 400 */
-export const nodeOf = (nodes: NodeStore, { params, minor }: Pick<IronicCall, "params" | "minor">): IronicNode => {
+export function nodeOf(nodes: NodeStore, { params, minor }: Pick<IronicCall, "params" | "minor">): IronicNode {
   const { node: ident = "" } = params;
   if (isUuidLike(ident)) return nodes.get(normalizeUuid(ident));
   if (minor < 5) throw nodeNotFound(ident);
@@ -36,10 +36,10 @@ export const nodeOf = (nodes: NodeStore, { params, minor }: Pick<IronicCall, "pa
   const found = nodes.findByName(ident);
   if (!found) throw nodeNotFound(ident);
   return found;
-};
+}
 
 /** What is done to nodes themselves. */
-export const nodeRoutes = (parts: ApiParts): readonly IronicRoute[] => {
+export function nodeRoutes(parts: ApiParts): readonly IronicRoute[] {
   const { nodes, locks, conductor } = parts;
   const view = ({ root, minor }: IronicCall): ViewContext => ({
     root,
@@ -71,9 +71,9 @@ export const nodeRoutes = (parts: ApiParts): readonly IronicRoute[] => {
       },
     },
   ];
-};
+}
 
-const create = ({ nodes, random }: ApiParts, view: ViewContext, call: IronicCall): Answer => {
+function create({ nodes, random }: ApiParts, view: ViewContext, call: IronicCall): Answer {
   const { uuid = random.uuid(), ...given } = readNewNode(call.body, call.minor);
   if (typeof given.name === "string")
     checkName(given.name, call.minor, `Cannot create node with invalid name '${given.name}'`);
@@ -81,23 +81,23 @@ const create = ({ nodes, random }: ApiParts, view: ViewContext, call: IronicCall
   const state = call.minor < 11 ? "available" : "enroll";
   const node = nodes.create({ ...given, uuid, provision_state: state });
   return { status: 201, location: `${call.root}/v1/nodes/${node.uuid}`, body: nodeView(view)(node) };
-};
+}
 
-const checkName = (name: string, minor: number, text: string): void => {
+function checkName(name: string, minor: number, text: string): void {
   if (minor < 5) throw notAcceptable();
   if (!LOGICAL_NAME.test(name) || isUuidLike(name)) throw new IronicError(400, text);
-};
+}
 
 /** Its conductor serves every conductor group, and one hardware type. */
-const checkDriver = (driver = "", group = ""): void => {
+function checkDriver(driver = "", group = ""): void {
   if (driver === "fake-hardware") return;
   throw new IronicError(
     400,
     `No valid host was found. Reason: No conductor service registered which supports driver ${driver} for conductor group "${group}".`,
   );
-};
+}
 
-const update = async ({ nodes, conductor }: ApiParts, view: ViewContext, call: IronicCall): Promise<Answer> => {
+async function update({ nodes, conductor }: ApiParts, view: ViewContext, call: IronicCall): Promise<Answer> {
   const patch = readPatch(call.body);
   const fields = patchableFields();
   for (const { path, op } of patch) {
@@ -129,4 +129,4 @@ const update = async ({ nodes, conductor }: ApiParts, view: ViewContext, call: I
   }
   if (changes.driver !== undefined) checkDriver(changes.driver, node.conductor_group);
   return { body: nodeView(view)(await conductor.update(node.uuid, changes)) };
-};
+}

@@ -86,7 +86,7 @@ const FIRST_MINORS: ReadonlyMap<string, number> = new Map(Object.entries({ ...FI
 export const firstMinorOf = (field: string): number | undefined => FIRST_MINORS.get(field);
 
 /** @throws {IronicError} 406 a field is newer than the request's version, 400 it exists in none */
-export const checkFields = (fields: readonly string[], minor: number): void => {
+export function checkFields(fields: readonly string[], minor: number): void {
   if (minor < 8) throw notAcceptable();
   for (const field of fields) {
     if (minor < (firstMinorOf(field) ?? 1)) throw notAcceptable();
@@ -95,7 +95,7 @@ export const checkFields = (fields: readonly string[], minor: number): void => {
     (field) => firstMinorOf(field) === undefined || field === "created_at" || field === "updated_at",
   );
   if (unknown !== undefined) throw new IronicError(400, `Field ${unknown} is not a valid field.`);
-};
+}
 
 export interface ViewContext {
   readonly root: string;
@@ -105,10 +105,10 @@ export interface ViewContext {
 }
 
 /** How nodes are shown in one answer. @param fields those asked for; undefined: all of the version */
-export const nodeView = (
+export function nodeView(
   { root, minor, reservation }: ViewContext,
   fields?: readonly string[],
-): ((node: IronicNode) => Readonly<Record<string, unknown>>) => {
+): (node: IronicNode) => Readonly<Record<string, unknown>> {
   const shown = (fields ?? [...FIRST_MINORS.keys()]).filter((field) => minor >= (firstMinorOf(field) ?? 1));
   const parts = fields ? [] : Object.entries(PARTS).filter(([, from]) => minor >= from);
   return (node) => {
@@ -118,14 +118,9 @@ export const nodeView = (
     for (const [part] of parts) view[part] = links(root, `nodes/${node.uuid}/${part}`);
     return view;
   };
-};
+}
 
-const shownValue = (
-  node: IronicNode,
-  field: string,
-  minor: number,
-  reservation: ViewContext["reservation"],
-): unknown => {
+function shownValue(node: IronicNode, field: string, minor: number, reservation: ViewContext["reservation"]): unknown {
   switch (field) {
     case "reservation":
       return reservation(node.uuid);
@@ -142,18 +137,18 @@ const shownValue = (
     default:
       return node[field as keyof IronicNode];
   }
-};
+}
 
 /** Before 1.2 `available` had no name, before 1.39 `inspect wait` another one. */
-const shownState = ({ provision_state: state }: IronicNode, minor: number): string | null => {
+function shownState({ provision_state: state }: IronicNode, minor: number): string | null {
   if (minor < 2 && state === "available") return null;
   return minor < 39 && state === "inspect wait" ? "inspecting" : state;
-};
+}
 
 const SECRET = /password|secret|token|configdrive|image_url/i;
 const MASK = "******";
 
-const masked = (info: JsonObject): JsonObject => {
+function masked(info: JsonObject): JsonObject {
   const keys = Object.keys(info);
   if (!keys.some((key) => SECRET.test(key) || isObject(info[key]))) return info;
   return Object.fromEntries(
@@ -163,17 +158,19 @@ const masked = (info: JsonObject): JsonObject => {
       return [key, isObject(value) ? masked(value as JsonObject) : value];
     }),
   );
-};
+}
 
 /** GET states */
-export const statesView = (node: IronicNode, minor: number): Readonly<Record<string, unknown>> => ({
-  console_enabled: node.console_enabled,
-  last_error: node.last_error,
-  power_state: node.power_state,
-  provision_state: shownState(node, minor),
-  target_power_state: node.target_power_state,
-  target_provision_state: node.target_provision_state,
-  provision_updated_at: node.provision_updated_at,
-  ...(minor >= 12 ? { raid_config: node.raid_config, target_raid_config: node.target_raid_config } : {}),
-  ...(minor >= 75 ? { boot_mode: node.boot_mode, secure_boot: node.secure_boot } : {}),
-});
+export function statesView(node: IronicNode, minor: number): Readonly<Record<string, unknown>> {
+  return {
+    console_enabled: node.console_enabled,
+    last_error: node.last_error,
+    power_state: node.power_state,
+    provision_state: shownState(node, minor),
+    target_power_state: node.target_power_state,
+    target_provision_state: node.target_provision_state,
+    provision_updated_at: node.provision_updated_at,
+    ...(minor >= 12 ? { raid_config: node.raid_config, target_raid_config: node.target_raid_config } : {}),
+    ...(minor >= 75 ? { boot_mode: node.boot_mode, secure_boot: node.secure_boot } : {}),
+  };
+}

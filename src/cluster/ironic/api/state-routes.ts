@@ -22,7 +22,7 @@ const VERB_MINORS: Readonly<Record<string, number>> = {
 const POWER_TARGETS = ["power on", "power off", "rebooting", "soft rebooting", "soft power off"];
 
 /** Provision state, power, maintenance, console. */
-export const stateRoutes = (parts: ApiParts): readonly IronicRoute[] => {
+export function stateRoutes(parts: ApiParts): readonly IronicRoute[] {
   const { nodes, conductor } = parts;
   const accepted = (call: IronicCall, suffix = "states"): Answer => ({
     status: 202,
@@ -85,9 +85,9 @@ export const stateRoutes = (parts: ApiParts): readonly IronicRoute[] => {
       },
     },
   ];
-};
+}
 
-const provision = async ({ nodes, locks, conductor }: ApiParts, call: IronicCall): Promise<void> => {
+async function provision({ nodes, locks, conductor }: ApiParts, call: IronicCall): Promise<void> {
   const { minor } = call;
   const target = mandatoryText(call, "target");
   const node = nodeOf(nodes, call);
@@ -108,9 +108,9 @@ const provision = async ({ nodes, locks, conductor }: ApiParts, call: IronicCall
   // Nothing reads it; what is there of it is all that Ironic shows, too.
   const kept = configdrive ? { instance_info: { ...node.instance_info, configdrive: "kept" } } : {};
   await conductor.provision(node.uuid, event, kept);
-};
+}
 
-const checkConfigDrive = (target: string, configdrive: unknown, minor: number): void => {
+function checkConfigDrive(target: string, configdrive: unknown, minor: number): void {
   if (configdrive === undefined || configdrive === null || configdrive === "") return;
   const allowed = minor < 35 ? ["active"] : ["active", "rebuild"];
   if (!allowed.includes(target)) {
@@ -126,9 +126,9 @@ const checkConfigDrive = (target: string, configdrive: unknown, minor: number): 
       "Providing a JSON object for configdrive is only supported starting with API version 1.56",
     );
   }
-};
+}
 
-const checkRescuePassword = (target: string, password: string | undefined): void => {
+function checkRescuePassword(target: string, password: string | undefined): void {
   if (target === "rescue" && (password ?? "").trim() === "") {
     throw new IronicError(
       400,
@@ -138,9 +138,9 @@ const checkRescuePassword = (target: string, password: string | undefined): void
   if (target !== "rescue" && password !== undefined) {
     throw new IronicError(400, '"rescue_password" is only valid when setting target provision state to rescue');
   }
-};
+}
 
-const powerTarget = (call: IronicCall, node: IronicNode): string => {
+function powerTarget(call: IronicCall, node: IronicNode): string {
   const target = mandatoryText(call, "target");
   const given = isObject(call.body) ? call.body.timeout : undefined;
   const timeout = given === undefined || given === null ? undefined : integerArgument("timeout", given);
@@ -152,23 +152,23 @@ const powerTarget = (call: IronicCall, node: IronicNode): string => {
     throw invalidState(target, ident, node.provision_state);
   }
   return target;
-};
+}
 
-const mandatory = ({ body }: IronicCall, name: string): unknown => {
+function mandatory({ body }: IronicCall, name: string): unknown {
   const value = isObject(body) ? body[name] : undefined;
   if (value === undefined) throw new IronicError(400, `Missing mandatory parameter: ${name}`);
   return value;
-};
+}
 
-const mandatoryText = (call: IronicCall, name: string): string => {
+function mandatoryText(call: IronicCall, name: string): string {
   const value = mandatory(call, name);
   if (typeof value !== "string") throw new IronicError(400, `Expected string for ${name}: ${JSON.stringify(value)}`);
   return value;
-};
+}
 
-const textField = ({ body }: IronicCall, name: string): string | undefined => {
+function textField({ body }: IronicCall, name: string): string | undefined {
   const value = isObject(body) ? body[name] : undefined;
   if (value === undefined || value === null) return undefined;
   if (typeof value !== "string") throw new IronicError(400, `Expected string for ${name}: ${JSON.stringify(value)}`);
   return value;
-};
+}

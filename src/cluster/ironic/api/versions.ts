@@ -11,13 +11,15 @@ const LIMITS = {
   "x-openstack-ironic-api-maximum-version": `1.${MAX_MINOR}`,
 };
 
-export const versionHeaders = (minor: number): Readonly<Record<string, string>> => ({
-  ...LIMITS,
-  [VERSION_HEADER]: `1.${minor}`,
-});
+export function versionHeaders(minor: number): Readonly<Record<string, string>> {
+  return {
+    ...LIMITS,
+    [VERSION_HEADER]: `1.${minor}`,
+  };
+}
 
 /** The minor version that a header asks for, 1 without one; or the answer that refuses it. */
-export const negotiateIronic = (header: string | undefined): number | ServiceResponse => {
+export function negotiateIronic(header: string | undefined): number | ServiceResponse {
   const asked = header?.toLowerCase() === "latest" ? `1.${MAX_MINOR}` : (header ?? "1.1");
   const [, major = "", minor = ""] = /^\s*([+-]?\d{1,9})\s*\.\s*([+-]?\d{1,9})\s*$/.exec(asked) ?? [];
   if (major === "") return webError(406, "Not Acceptable", "Invalid value for X-OpenStack-Ironic-API-Version header");
@@ -31,31 +33,36 @@ export const negotiateIronic = (header: string | undefined): number | ServiceRes
     return webError(406, "Not Acceptable", `${text} The supported version range is: ${RANGE}.`, LIMITS);
   }
   return Number(minor);
-};
+}
 
 /** An error of the framework below Ironic. */
-export const webError = (
+export function webError(
   status: number,
   title: string,
   description = "",
   headers: Readonly<Record<string, string>> = {},
-): ServiceResponse => ({
-  status,
-  headers: { ...headers, "content-type": "application/json" },
-  body: JSON.stringify({ error_message: pythonJson({ code: status, title, description }) }),
-});
+): ServiceResponse {
+  return {
+    status,
+    headers: { ...headers, "content-type": "application/json" },
+    body: JSON.stringify({ error_message: pythonJson({ code: status, title, description }) }),
+  };
+}
 
 /** An error of Ironic's own; its text is JSON inside JSON. */
-export const ironicFault = (status: number, faultstring: string): ServiceResponse => ({
-  status,
-  headers: { "content-type": "application/json" },
-  body: JSON.stringify({
-    error_message: pythonJson({ faultcode: status < 500 ? "Client" : "Server", faultstring, debuginfo: null }),
-  }),
-});
+export function ironicFault(status: number, faultstring: string): ServiceResponse {
+  return {
+    status,
+    headers: { "content-type": "application/json" },
+    body: JSON.stringify({
+      error_message: pythonJson({ faultcode: status < 500 ? "Client" : "Server", faultstring, debuginfo: null }),
+    }),
+  };
+}
 
 /** With spaces after colons and commas. */
-const pythonJson = (fields: Readonly<Record<string, string | number | null>>): string =>
-  `{${Object.entries(fields)
+function pythonJson(fields: Readonly<Record<string, string | number | null>>): string {
+  return `{${Object.entries(fields)
     .map(([name, value]) => `"${name}": ${JSON.stringify(value)}`)
     .join(", ")}}`;
+}

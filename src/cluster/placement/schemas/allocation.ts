@@ -27,19 +27,21 @@ const LIST: Schema = {
   },
 };
 
-const dict = (minProperties: number): Schema => ({
-  type: "object",
-  minProperties,
-  patternProperties: {
-    [UUID_PATTERN]: {
-      type: "object",
-      properties: { generation: { type: "integer" }, resources: RESOURCES },
-      required: ["resources"],
-      additionalProperties: false,
+function dict(minProperties: number): Schema {
+  return {
+    type: "object",
+    minProperties,
+    patternProperties: {
+      [UUID_PATTERN]: {
+        type: "object",
+        properties: { generation: { type: "integer" }, resources: RESOURCES },
+        required: ["resources"],
+        additionalProperties: false,
+      },
     },
-  },
-  additionalProperties: false,
-});
+    additionalProperties: false,
+  };
+}
 
 const OWNER = { project_id: EXTERNAL_ID, user_id: EXTERNAL_ID };
 const OWNED = ["allocations", "project_id", "user_id"];

@@ -34,29 +34,33 @@ export interface ContractCase {
   run(client: IronicClient): Promise<void>;
 }
 
-export const replyOf = (status: number, headers: Readonly<Record<string, string>>, text: string): IronicReply => {
+export function replyOf(status: number, headers: Readonly<Record<string, string>>, text: string): IronicReply {
   const body = text === "" ? {} : (JSON.parse(text) as Record<string, unknown>);
   const error = typeof body.error_message === "string" ? JSON.parse(body.error_message) : {};
   return { status, headers, body, fault: String(error.faultstring ?? error.description ?? "") };
-};
+}
 
-export const ask = async (client: IronicClient, request: IronicRequest): Promise<IronicReply> => {
+export async function ask(client: IronicClient, request: IronicRequest): Promise<IronicReply> {
   const [reply] = await client.together([request]);
   if (!reply) throw new Error("no answer");
   return reply;
-};
+}
 
-export const get = (client: IronicClient, path: string, version?: string | null) =>
-  ask(client, { method: "GET", path, ...(version === undefined ? {} : { version }) });
+export function get(client: IronicClient, path: string, version?: string | null) {
+  return ask(client, { method: "GET", path, ...(version === undefined ? {} : { version }) });
+}
 
-export const put = (client: IronicClient, path: string, body: unknown, version = "1.82") =>
-  ask(client, { method: "PUT", path, body, version });
+export function put(client: IronicClient, path: string, body: unknown, version = "1.82") {
+  return ask(client, { method: "PUT", path, body, version });
+}
 
-export const patch = (client: IronicClient, path: string, body: unknown, version = "1.82") =>
-  ask(client, { method: "PATCH", path, body, version });
+export function patch(client: IronicClient, path: string, body: unknown, version = "1.82") {
+  return ask(client, { method: "PATCH", path, body, version });
+}
 
-export const post = (client: IronicClient, path: string, body: unknown, version: string | null = "1.82") =>
-  ask(client, { method: "POST", path, body, version });
+export function post(client: IronicClient, path: string, body: unknown, version: string | null = "1.82") {
+  return ask(client, { method: "POST", path, body, version });
+}
 
 export const remove = (client: IronicClient, path: string) => ask(client, { method: "DELETE", path });
 
@@ -72,10 +76,7 @@ export interface TestNode {
 }
 
 /** A node of its own for a case, enrolled. */
-export const enrolled = async (
-  client: IronicClient,
-  given: Readonly<Record<string, unknown>> = {},
-): Promise<TestNode> => {
+export async function enrolled(client: IronicClient, given: Readonly<Record<string, unknown>> = {}): Promise<TestNode> {
   const uuid = randomUUID();
   const name = `case-${uuid.slice(0, 13)}`;
   const reply = await post(client, "/v1/nodes", {
@@ -91,10 +92,10 @@ export const enrolled = async (
   const port = await post(client, "/v1/ports", { node_uuid: uuid, address });
   expect(port.status, port.fault).toBe(201);
   return { uuid, name, path: `/v1/nodes/${uuid}`, address };
-};
+}
 
 /** Waits until a node's fields are so. */
-export const until = async (client: IronicClient, node: TestNode, wanted: Readonly<Record<string, unknown>>) => {
+export async function until(client: IronicClient, node: TestNode, wanted: Readonly<Record<string, unknown>>) {
   const path = `${node.path}?fields=${Object.keys(wanted).join(",")}`;
   for (let asked = 0; asked < 600; asked += 1) {
     const { body } = await get(client, path);
@@ -102,17 +103,17 @@ export const until = async (client: IronicClient, node: TestNode, wanted: Readon
     await client.wait();
   }
   expect((await get(client, path)).body).toMatchObject(wanted);
-};
+}
 
-export const provision = async (client: IronicClient, node: TestNode, body: Readonly<Record<string, unknown>>) => {
+export async function provision(client: IronicClient, node: TestNode, body: Readonly<Record<string, unknown>>) {
   const reply = await put(client, `${node.path}/states/provision`, body);
   expect(reply.status, reply.fault).toBe(202);
-};
+}
 
 const FREE = { target_provision_state: null, reservation: null };
 
 /** Available, with its power off. */
-export const available = async (client: IronicClient, given: Readonly<Record<string, unknown>> = {}) => {
+export async function available(client: IronicClient, given: Readonly<Record<string, unknown>> = {}) {
   const node = await enrolled(client, given);
   await provision(client, node, { target: "manage" });
   await until(client, node, { provision_state: "manageable", ...FREE });
@@ -121,17 +122,17 @@ export const available = async (client: IronicClient, given: Readonly<Record<str
   expect((await put(client, `${node.path}/states/power`, { target: "power off" })).status).toBe(202);
   await until(client, node, { power_state: "power off", target_power_state: null, reservation: null });
   return node;
-};
+}
 
 /** Claimed and deployed. */
-export const active = async (client: IronicClient): Promise<TestNode & { readonly instance: string }> => {
+export async function active(client: IronicClient): Promise<TestNode & { readonly instance: string }> {
   const node = await available(client);
   const instance = randomUUID();
   expect((await patch(client, node.path, claim(instance))).status).toBe(200);
   await provision(client, node, { target: "active", configdrive: CONFIG_DRIVE });
   await until(client, node, { provision_state: "active", ...FREE });
   return { ...node, instance };
-};
+}
 
 /** An empty gzip stream in base64. */
 export const CONFIG_DRIVE = "H4sIAAAAAAAAAwMAAAAAAAAAAAA=";

@@ -13,21 +13,22 @@ import {
 } from "./client.js";
 
 /** Nodes of a shard and class of their own, in the order of enrolment. */
-const several = async (client: IronicClient, count: number) => {
+async function several(client: IronicClient, count: number) {
   const shard = `s-${randomUUID().slice(0, 8)}`;
   const nodes: TestNode[] = [];
   for (let index = 0; index < count; index += 1) nodes.push(await enrolled(client, { shard, resource_class: shard }));
   return { shard, nodes, uuids: nodes.map(({ uuid }) => uuid) };
-};
+}
 
-const uuidsOf = (body: Readonly<Record<string, unknown>>) =>
-  (body.nodes as { readonly uuid: string }[]).map(({ uuid }) => uuid);
+function uuidsOf(body: Readonly<Record<string, unknown>>) {
+  return (body.nodes as { readonly uuid: string }[]).map(({ uuid }) => uuid);
+}
 
-const list = async (client: IronicClient, query: string) => {
+async function list(client: IronicClient, query: string) {
   const { status, body, fault } = await get(client, `/v1/nodes?${query}`);
   expect(status, fault).toBe(200);
   return { uuids: uuidsOf(body), next: body.next as string | undefined };
-};
+}
 
 export const LIST_CASES: readonly ContractCase[] = [
   {

@@ -6,13 +6,13 @@ import { available, type ContractCase, claim, enrolled, get, patch, post, put, r
 const GOLDEN = new URL("../../../fixtures/golden/ironic/available.json", import.meta.url);
 
 /** Names and types of everything in a value. */
-const shape = (value: unknown): unknown => {
+function shape(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(shape);
   if (typeof value === "object" && value !== null) {
     return Object.fromEntries(Object.entries(value).map(([name, item]) => [name, shape(item)]));
   }
   return value === null ? null : typeof value;
-};
+}
 
 export const NODE_CASES: readonly ContractCase[] = [
   {

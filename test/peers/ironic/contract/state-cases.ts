@@ -17,10 +17,12 @@ import {
   until,
 } from "./client.js";
 
-const cannot = (action: string, node: string, state: string) =>
-  `The requested action "${action}" can not be performed on node "${node}" while it is in state "${state}".`;
-const locked = (node: string) =>
-  `Node ${node} is locked by host localhost, please retry after the current operation is completed.`;
+function cannot(action: string, node: string, state: string) {
+  return `The requested action "${action}" can not be performed on node "${node}" while it is in state "${state}".`;
+}
+function locked(node: string) {
+  return `Node ${node} is locked by host localhost, please retry after the current operation is completed.`;
+}
 
 export const STATE_CASES: readonly ContractCase[] = [
   {

@@ -137,14 +137,16 @@ scenario(
 );
 
 /** Nothing answers the agent's questions about what consumers hold. */
-const placementAway = (lab: Lab): (() => void) =>
-  lab.world.network.inject({
+function placementAway(lab: Lab): () => void {
+  return lab.world.network.inject({
     match: ({ from, url }) => from === "agent-devstack1" && url.includes("/allocations/"),
     fault: { kind: "refuse" },
   });
+}
 
-const waits = (run: Run) =>
-  run.runtime.logs.filter(({ message }) => message.startsWith("start-up waits for Placement"));
+function waits(run: Run) {
+  return run.runtime.logs.filter(({ message }) => message.startsWith("start-up waits for Placement"));
+}
 
 scenario(
   "3.1 OPT Placement that is away is waited for, with a line every 10 s; then the start goes on",

@@ -13,7 +13,7 @@ import { InstanceFaultRollback, NotImplemented } from "../../../../src/virt/erro
 import { StubHypervisor } from "../../../fixtures/tracker-driver.js";
 import { TrackerWorld } from "../../../fixtures/tracker-world.js";
 
-const setUp = async (changes: InstanceChanges = {}) => {
+async function setUp(changes: InstanceChanges = {}) {
   const world = await TrackerWorld.create();
   const agent = await world.startedAgent("h1", new StubHypervisor("n1"));
   const vm = await world.placed(agent, { vmState: "stopped", taskState: "powering-on", ...(changes as object) });
@@ -21,7 +21,7 @@ const setUp = async (changes: InstanceChanges = {}) => {
   world.store.actions.start({ action: "start", instanceUuid: vm.uuid, requestId: "req-1", userId, projectId });
   const events = () => world.store.actions.events(world.store.actions.list(vm.uuid)[0]?.id ?? 0);
   return { world, agent, vm, context: agent.context, row: () => world.stored(vm.uuid), events };
-};
+}
 const failWith = (error: unknown) => async () => {
   throw error;
 };

@@ -5,13 +5,13 @@ import { TrackerWorld } from "../../../fixtures/tracker-world.js";
 
 const { running, shutdown, paused, nostate, crashed } = POWER_STATES;
 
-const setUp = async (changes: Partial<NewInstance>, power?: number) => {
+async function setUp(changes: Partial<NewInstance>, power?: number) {
   const world = await TrackerWorld.create();
   const agent = await world.startedAgent("h1", new StubHypervisor("n1"));
   const vm = await world.placed(agent, changes);
   if (power !== undefined) agent.hypervisor.guests.set(vm.uuid, power as typeof running);
   return { world, agent, vm, row: () => world.stored(vm.uuid), guest: () => agent.hypervisor.guests.get(vm.uuid) };
-};
+}
 
 describe("power operations", () => {
   test("start: guest on, vm active, power state, task null", async () => {

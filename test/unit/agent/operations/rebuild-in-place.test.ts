@@ -6,7 +6,7 @@ import { TrackerWorld } from "../../../fixtures/tracker-world.js";
 
 const IMAGE = "6a1b0e7e-0000-4000-8000-00000000000f";
 
-const setUp = async (changes: Partial<NewInstance> = {}, ...quirks: QuirkName[]) => {
+async function setUp(changes: Partial<NewInstance> = {}, ...quirks: QuirkName[]) {
   const world = await TrackerWorld.create();
   const config = { workarounds: { upstreamQuirks: new Set(quirks) } };
   const agent = await world.startedAgent("h1", new StubHypervisor("n1"), { config });
@@ -16,7 +16,7 @@ const setUp = async (changes: Partial<NewInstance> = {}, ...quirks: QuirkName[])
   const rebuild = (targetStopped = false) =>
     agent.operations.rebuildInstance({ ...request, imageRef: IMAGE, targetStopped, requestId: "req-r" });
   return { world, agent, vm, rebuild, row: () => world.stored(vm.uuid), before: await world.held(vm.uuid) };
-};
+}
 
 describe("6.6 rebuild in place", () => {
   test("6.6 guest anew from the new image, no claim, allocations bit-equal (V18)", async () => {

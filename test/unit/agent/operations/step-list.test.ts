@@ -2,8 +2,8 @@ import { describe, expect, it } from "vitest";
 import { faultPoint, runSteps, STOP, stepList } from "../../../../src/agent/operations/step-list.js";
 import { STEP_NAMES } from "../../../../src/agent/operations/step-names.js";
 
-const noting = (fails?: string) =>
-  stepList<string[]>("move", {
+function noting(fails?: string) {
+  return stepList<string[]>("move", {
     first: async (seen) => {
       seen.push("first");
     },
@@ -16,6 +16,7 @@ const noting = (fails?: string) =>
       seen.push("third");
     },
   });
+}
 
 describe("lists of steps", () => {
   it("runs the steps in order, with the fault point before each", async () => {

@@ -11,15 +11,17 @@ function setUp(tasks: readonly PeriodicTask[], fuzzyDelay = 0) {
   return { runtime, loop };
 }
 
-const task = (name: string, spacing: number, runs: string[], more: Partial<PeriodicTask> = {}): PeriodicTask => ({
-  name,
-  spacing,
-  immediate: false,
-  run: async () => {
-    runs.push(name);
-  },
-  ...more,
-});
+function task(name: string, spacing: number, runs: string[], more: Partial<PeriodicTask> = {}): PeriodicTask {
+  return {
+    name,
+    spacing,
+    immediate: false,
+    run: async () => {
+      runs.push(name);
+    },
+    ...more,
+  };
+}
 
 test("4.10 spacing: given, 0 for the default of 60 s, negative for never; immediate ones run at once", async () => {
   const runs: string[] = [];

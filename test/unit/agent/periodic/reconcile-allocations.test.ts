@@ -10,12 +10,14 @@ import { scenario } from "../support/scenario.js";
 const VM = uuidOf(1);
 const HOUR = 3_600_000;
 
-const instance = (values: Partial<Instance> = {}) =>
-  ({ uuid: VM, host: "devstack2", taskState: null, deleted: 0, ...values }) as Instance;
-const move = (status: MigrationStatus, values: Partial<Migration> = {}) =>
-  ({ id: 4, status, migrationType: "migration", sourceCompute: "devstack1", ...values }) as Migration;
-const judge = (facts: Partial<LeakFacts>) =>
-  judgeLeak({
+function instance(values: Partial<Instance> = {}) {
+  return { uuid: VM, host: "devstack2", taskState: null, deleted: 0, ...values } as Instance;
+}
+function move(status: MigrationStatus, values: Partial<Migration> = {}) {
+  return { id: 4, status, migrationType: "migration", sourceCompute: "devstack1", ...values } as Migration;
+}
+function judge(facts: Partial<LeakFacts>) {
+  return judgeLeak({
     host: "devstack1",
     migration: null,
     instance: instance(),
@@ -27,6 +29,7 @@ const judge = (facts: Partial<LeakFacts>) =>
     guestIsHere: false,
     ...facts,
   }).action;
+}
 
 /** The move of a deleted instance. */
 const LEFT = { migration: move("post-migrating"), instance: instance({ deleted: 7 }) };
@@ -150,21 +153,23 @@ describe("6.0, 6.4: what a doubled move on one host has left", () => {
   });
 });
 
-const host = (mode: "off" | "report" | "repair", more: HostOptions = {}): HostOptions => ({
-  ...more,
-  config: {
-    // What else happens in an hour is of no interest here.
-    defaults: {
-      periodic_enable: true,
-      periodic_fuzzy_delay: 0,
-      report_interval: 600,
-      update_resources_interval: 1800,
-      instance_delete_interval: -1,
-      scheduler_instance_sync_interval: -1,
+function host(mode: "off" | "report" | "repair", more: HostOptions = {}): HostOptions {
+  return {
+    ...more,
+    config: {
+      // What else happens in an hour is of no interest here.
+      defaults: {
+        periodic_enable: true,
+        periodic_fuzzy_delay: 0,
+        report_interval: 600,
+        update_resources_interval: 1800,
+        instance_delete_interval: -1,
+        scheduler_instance_sync_interval: -1,
+      },
+      sections: { compute: { reconcile_allocations: mode } },
     },
-    sections: { compute: { reconcile_allocations: mode } },
-  },
-});
+  };
+}
 
 /** vm1 is on devstack2 after a move whose migration kept something on devstack1, as vm1 itself did. */
 async function leaked(lab: Lab) {

@@ -7,9 +7,11 @@ import { scenario } from "../support/scenario.js";
 
 const VM = uuidOf(1);
 
-const periodic = (defaults: NonNullable<ConfigChanges["defaults"]> = {}): { config: ConfigChanges } => ({
-  config: { defaults: { periodic_enable: true, periodic_fuzzy_delay: 0, ...defaults } },
-});
+function periodic(defaults: NonNullable<ConfigChanges["defaults"]> = {}): { config: ConfigChanges } {
+  return {
+    config: { defaults: { periodic_enable: true, periodic_fuzzy_delay: 0, ...defaults } },
+  };
+}
 
 /** An instance of devstack1 that was deleted while its guest lived on. */
 async function runningDeleted(lab: Lab): Promise<void> {

@@ -18,17 +18,17 @@ const RUNNING: PowerState = 1;
 const PAUSED: PowerState = 3;
 const SHUTDOWN: PowerState = 4;
 
-const plan = (
+function plan(
   vmState: VmState,
   taskState: TaskState | null,
   power: PowerState = RUNNING,
   more: Partial<Instance> = {},
-) => {
+) {
   // Only what the rows look at.
   const instance = { uuid: uuidOf(1), host: "devstack1", vmState, taskState, powerState: RUNNING, ...more } as Instance;
   const facts: InitFacts = { host: "devstack1", instance, power, resumeGuests: true, plugsVifs: false };
   return planInitInstance(facts).map(({ action }) => action);
-};
+}
 
 const ERROR = { kind: "save", changes: { vmState: "error", taskState: null } };
 const CLEAR = { kind: "save", changes: { taskState: null } };
@@ -204,14 +204,14 @@ scenario("2.6 row 17 a guest that cannot be brought back after the host's boot: 
   expect(lab.instance(vm).vmState).toBe("error");
 });
 
-const plugging = (lab: Lab, plugVifs: VirtDriver["plugVifs"]): DriverDefinition => {
+function plugging(lab: Lab, plugVifs: VirtDriver["plugVifs"]): DriverDefinition {
   const { name, apiVersion, create } = lab.hypervisor("devstack1").driver();
   return defineDriver({
     name,
     apiVersion,
     create: async (given) => ({ ...(await create(given)), plugVifs: async (...args) => plugVifs?.(...args) }),
   });
-};
+}
 
 for (const [what, error, vmState, goesOn] of [
   ["plugged", null, "active", true],
@@ -244,16 +244,18 @@ test("2.6 row 14 a driver without ports has nothing to plug; who is looked at be
   expect(kinds(true)).toEqual(["plug-vifs", "revert-resize"]);
 });
 
-const context = (vm: string, migrationId: number) => ({
-  instanceUuid: vm,
-  migrationId,
-  oldNumaTopology: null,
-  newNumaTopology: null,
-  oldPciDevices: [],
-  newPciDevices: [],
-  oldResources: [],
-  newResources: [],
-});
+function context(vm: string, migrationId: number) {
+  return {
+    instanceUuid: vm,
+    migrationId,
+    oldNumaTopology: null,
+    newNumaTopology: null,
+    oldPciDevices: [],
+    newPciDevices: [],
+    oldResources: [],
+    newResources: [],
+  };
+}
 
 for (const quirk of [false, true]) {
   scenario(

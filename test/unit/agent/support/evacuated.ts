@@ -50,5 +50,6 @@ export async function evacuated(lab: Lab, status: MigrationStatus, options: Evac
   return { s, d, migration };
 }
 
-export const statusOf = (lab: Lab, { migration }: Evacuated): MigrationStatus | undefined =>
-  lab.store.migrations.get(migration.id)?.status;
+export function statusOf(lab: Lab, { migration }: Evacuated): MigrationStatus | undefined {
+  return lab.store.migrations.get(migration.id)?.status;
+}

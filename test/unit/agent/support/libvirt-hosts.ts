@@ -15,8 +15,9 @@ export function libvirt(host: string, options: HostOptions & { readonly on?: str
 }
 
 /** Uuids of the guests in a hypervisor's folder. */
-export const guestsOf = async (lab: Lab, hypervisor: string): Promise<readonly string[]> =>
-  (await lab.list(`/hypervisors/${hypervisor}/domains`)).map((file) => file.replace(/\.xml$/, ""));
+export async function guestsOf(lab: Lab, hypervisor: string): Promise<readonly string[]> {
+  return (await lab.list(`/hypervisors/${hypervisor}/domains`)).map((file) => file.replace(/\.xml$/, ""));
+}
 
 /** As scheduler and conductor do: claimed, scheduled, handed to the agent; then waits until it runs. */
 export async function boot(lab: Lab, uuid: string, node: ComputeNode): Promise<void> {

@@ -4,36 +4,38 @@ import type { HostSession } from "../../../../src/conductor/port.js";
 export type BeforeCall = (host: string, method: string, params: unknown) => void | Promise<void>;
 
 /** A session whose calls can be watched and made to fail. */
-export const recordSession = (session: HostSession, before: BeforeCall, after: BeforeCall): HostSession => ({
-  host: session.host,
-  get leaseHeld() {
-    return session.leaseHeld;
-  },
-  get leaseEpoch() {
-    return session.leaseEpoch;
-  },
-  leaseLost: session.leaseLost,
-  call: async (method, params, options) => {
-    await before(session.host, method, params);
-    const result = await session.call(method, params, options);
-    await after(session.host, method, params);
-    return result;
-  },
-  callAgent: async (host, method, params, options) => {
-    await before(session.host, method, params);
-    const result = await session.callAgent(host, method, params, options);
-    await after(session.host, method, params);
-    return result;
-  },
-  castAgent: async (host, method, params, options) => {
-    await before(session.host, method, params);
-    return session.castAgent(host, method, params, options);
-  },
-  acquireLease: () => session.acquireLease(),
-  serve: async (handlers) => {
-    await before(session.host, "host_serve", null);
-    await session.serve(handlers);
-  },
-  stopServing: () => session.stopServing(),
-  close: () => session.close(),
-});
+export function recordSession(session: HostSession, before: BeforeCall, after: BeforeCall): HostSession {
+  return {
+    host: session.host,
+    get leaseHeld() {
+      return session.leaseHeld;
+    },
+    get leaseEpoch() {
+      return session.leaseEpoch;
+    },
+    leaseLost: session.leaseLost,
+    call: async (method, params, options) => {
+      await before(session.host, method, params);
+      const result = await session.call(method, params, options);
+      await after(session.host, method, params);
+      return result;
+    },
+    callAgent: async (host, method, params, options) => {
+      await before(session.host, method, params);
+      const result = await session.callAgent(host, method, params, options);
+      await after(session.host, method, params);
+      return result;
+    },
+    castAgent: async (host, method, params, options) => {
+      await before(session.host, method, params);
+      return session.castAgent(host, method, params, options);
+    },
+    acquireLease: () => session.acquireLease(),
+    serve: async (handlers) => {
+      await before(session.host, "host_serve", null);
+      await session.serve(handlers);
+    },
+    stopServing: () => session.stopServing(),
+    close: () => session.close(),
+  };
+}

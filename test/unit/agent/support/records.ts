@@ -40,12 +40,14 @@ export function addInstance(store: Store, uuid: string, values: Partial<NewInsta
 }
 
 /** An active instance on a node. */
-export const placed = (node: ComputeNode): Pick<Instance, "host" | "node" | "computeId" | "launchedOn"> => ({
-  host: node.host,
-  node: node.hypervisorHostname,
-  computeId: node.id,
-  launchedOn: node.host,
-});
+export function placed(node: ComputeNode): Pick<Instance, "host" | "node" | "computeId" | "launchedOn"> {
+  return {
+    host: node.host,
+    node: node.hypervisorHostname,
+    computeId: node.id,
+    launchedOn: node.host,
+  };
+}
 
 export function addMigration(
   store: Store,

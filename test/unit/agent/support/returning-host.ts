@@ -114,8 +114,8 @@ export function countdown(at: number, times = 1): { readonly hit: () => boolean;
 }
 
 /** A driver before each of whose asynchronous calls `deed` is done. */
-export const meddled = (definition: DriverDefinition, deed: (method: string) => Promise<void>): DriverDefinition =>
-  defineDriver({
+export function meddled(definition: DriverDefinition, deed: (method: string) => Promise<void>): DriverDefinition {
+  return defineDriver({
     ...definition,
     create: async (context) =>
       new Proxy<VirtDriver>(await definition.create(context), {
@@ -129,3 +129,4 @@ export const meddled = (definition: DriverDefinition, deed: (method: string) => 
         },
       }),
   });
+}

@@ -95,8 +95,9 @@ async function add({ lab, s, d }: Scene, uuid: string, { values, move, context, 
   lab.store.instances.save(uuid, { migrationContext });
 }
 
-const movesOf = ({ lab }: Scene, uuid: string): readonly Migration[] =>
-  lab.store.migrations.byFilters({ instanceUuid: uuid, readDeleted: true });
+function movesOf({ lab }: Scene, uuid: string): readonly Migration[] {
+  return lab.store.migrations.byFilters({ instanceUuid: uuid, readDeleted: true });
+}
 
 /** What a move has come to when its instance is `on` a host; an evacuation that is done stays so. */
 function ended({ migrationType, status, destCompute }: Migration, on: string | null | undefined): Migration["status"] {
@@ -180,10 +181,11 @@ const OWN = FOUND.flatMap(({ values: { taskState = null } }, index) =>
   OPERATIONS.includes(taskState) ? [] : uuidOf(index + 1),
 );
 
-const guestBreaches = ({ evidence }: Lab): readonly string[] =>
-  [...evidence.breaches].filter(
+function guestBreaches({ evidence }: Lab): readonly string[] {
+  return [...evidence.breaches].filter(
     (breach) => GUESTS.some((id) => breach.startsWith(`${id} `)) && OWN.some((uuid) => breach.includes(uuid)),
   );
+}
 
 /**
  * devstack1 starts, and before its first call of the conductor, then before its second, and so on, the race happens to every

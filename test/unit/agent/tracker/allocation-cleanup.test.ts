@@ -2,8 +2,8 @@ import { describe, expect, test } from "vitest";
 import { type ConsumerFacts, judgeConsumer } from "../../../../src/agent/tracker/allocation-cleanup.js";
 import { anInstance } from "../../../fixtures/records.js";
 
-const judge = (facts: Partial<ConsumerFacts>) =>
-  judgeConsumer({
+function judge(facts: Partial<ConsumerFacts>) {
+  return judgeConsumer({
     uuid: "instance",
     where: { host: "here", node: "node" },
     tracked: false,
@@ -11,6 +11,7 @@ const judge = (facts: Partial<ConsumerFacts>) =>
     instance: null,
     ...facts,
   });
+}
 
 describe("4.6 rows, the first match wins", () => {
   test("4.6 row 1 counted on the node: keep, also one that is deleted meanwhile", () => {

@@ -6,8 +6,9 @@ const UUID = "11111111-2222-4333-8444-555555555555";
 const file = (providers: string, version = "'1.0'") => `meta:\n  schema_version: ${version}\nproviders:\n${providers}`;
 const entry = (rest: string, id = "name: p1") => `  - identification:\n      ${id}\n${rest}`;
 const trait = "    traits:\n      additional: [CUSTOM_A]\n";
-const inventory = (values: string, name = "CUSTOM_RC") =>
-  `    inventories:\n      additional:\n        - ${name}: {${values}}\n`;
+function inventory(values: string, name = "CUSTOM_RC") {
+  return `    inventories:\n      additional:\n        - ${name}: {${values}}\n`;
+}
 
 const setUp = () => new VirtualWorld().spawn();
 const parse = (text: string, runtime = setUp()) => parseProviderConfig("/etc/p.yaml", text, runtime.logger);

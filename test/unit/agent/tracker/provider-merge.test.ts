@@ -8,18 +8,20 @@ const ROOT = "11111111-2222-4333-8444-555555555555";
 const CHILD = "21111111-2222-4333-8444-555555555555";
 const SHARER = "31111111-2222-4333-8444-555555555555";
 
-const config = (
+function config(
   identification: ProviderConfig["identification"],
   changes: Partial<ProviderConfig> = {},
-): ProviderConfig => ({
-  file: "/etc/p.yaml",
-  identification,
-  inventories: { CUSTOM_RC: { total: 3 } },
-  traits: ["CUSTOM_A"],
-  ...changes,
-});
+): ProviderConfig {
+  return {
+    file: "/etc/p.yaml",
+    identification,
+    inventories: { CUSTOM_RC: { total: 3 } },
+    traits: ["CUSTOM_A"],
+    ...changes,
+  };
+}
 
-const aTree = () => {
+function aTree() {
   const tree = new ProviderTree();
   tree.newRoot("node", ROOT);
   tree.newChild("node_pci", "node", CHILD);
@@ -27,12 +29,12 @@ const aTree = () => {
   tree.updateTraits(ROOT, ["COMPUTE_NODE", "CUSTOM_OPERATOR"]);
   tree.updateInventory(ROOT, { VCPU: { total: 4 } });
   return tree;
-};
+}
 
-const merge = (...configs: ProviderConfig[]) => {
+function merge(...configs: ProviderConfig[]) {
   const runtime = new VirtualWorld().spawn();
   return { runtime, merge: new ProviderMerge(configs, runtime.logger) };
-};
+}
 
 describe("4.9 merge", () => {
   test("adds inventory, traits and OWNER_NOVA, and leaves what is there", () => {

@@ -23,20 +23,21 @@ const CLOUDS = `clouds:
       application_credential_secret: s3cret
 `;
 
-const filesOf = async (texts: Readonly<Record<string, string>>): Promise<Files> => {
+async function filesOf(texts: Readonly<Record<string, string>>): Promise<Files> {
   const { files } = new VirtualWorld().spawn({ name: "client" });
   for (const [path, text] of Object.entries(texts)) await files.write(path, text);
   return files;
-};
+}
 
-const choose = async (texts: Readonly<Record<string, string>>, choice: Partial<CloudChoice> = {}) =>
-  chooseCloud(await filesOf(texts), {
+async function choose(texts: Readonly<Record<string, string>>, choice: Partial<CloudChoice> = {}) {
+  return chooseCloud(await filesOf(texts), {
     environment: {},
     cwd: "/home/me/cloud",
     home: "/home/me",
     local: { file: "/home/me/cloud/.compute-cluster/clouds.yaml", cloud: "devstack" },
     ...choice,
   });
+}
 
 describe("which cloud, and how it is entered", () => {
   it("reads a named cloud from clouds.yaml, digits of passwords as they are written", async () => {

@@ -35,7 +35,7 @@ const VERSIONS: Readonly<Record<string, unknown>> = {
 type Answer = (request: HttpRequest) => Partial<HttpResponse> | undefined;
 
 /** A cloud that answers as it should, but where `answer` does. */
-const stub = (answer: Answer = () => undefined): HttpClient & { readonly sent: HttpRequest[] } => {
+function stub(answer: Answer = () => undefined): HttpClient & { readonly sent: HttpRequest[] } {
   const sent: HttpRequest[] = [];
   let tokens = 0;
   return {
@@ -54,15 +54,15 @@ const stub = (answer: Answer = () => undefined): HttpClient & { readonly sent: H
       return { ...base, body: JSON.stringify(VERSIONS[request.url] ?? {}) };
     },
   };
-};
+}
 
-const failure = async (answer: Answer, config: Partial<CloudConfig> = {}): Promise<string> => {
+async function failure(answer: Answer, config: Partial<CloudConfig> = {}): Promise<string> {
   const error = await openCloud(stub(answer), { ...CONFIG, ...config }).catch((each: Error) => each);
   expect(error).toBeInstanceOf(Error);
   const { message } = error as Error;
   expect(message).not.toMatch(/hunter2|secret-token/);
   return message;
-};
+}
 
 describe("entering a cloud", () => {
   it("takes the endpoints of interface and region, and the newest microversions that it knows", async () => {

@@ -8,7 +8,7 @@ import { showConfig } from "../../../../src/config/show-config.js";
 import { VirtualWorld } from "../../../../src/runtime/virtual/index.js";
 
 /** The options as the command line gives them. */
-const parse = async (...args: string[]): Promise<AgentCommandOptions> => {
+async function parse(...args: string[]): Promise<AgentCommandOptions> {
   let parsed: AgentCommandOptions | undefined;
   const command = agentCommand(async (options) => {
     parsed = options;
@@ -17,7 +17,7 @@ const parse = async (...args: string[]): Promise<AgentCommandOptions> => {
   await command.parseAsync(["node", "compute-agent", ...args]);
   if (parsed === undefined) throw new Error("the command did not run");
   return parsed;
-};
+}
 
 it("2.3 files in use are those of --config-file and those of --config-dir", async () => {
   const { files } = new VirtualWorld().spawn();

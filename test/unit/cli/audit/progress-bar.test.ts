@@ -1,11 +1,11 @@
 import { describe, expect, it } from "vitest";
 import { ProgressBar } from "../../../../src/cli/ui/progress-bar.js";
 
-const stream = (isTTY: boolean) => {
+function stream(isTTY: boolean) {
   const written: string[] = [];
   const write = (text: unknown) => written.push(String(text)) > 0;
   return { written, stream: { isTTY, write } as unknown as NodeJS.WriteStream };
-};
+}
 
 describe("the progress bar", () => {
   it("redraws one line on a terminal, once a percent, and takes it away", () => {

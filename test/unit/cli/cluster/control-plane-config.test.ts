@@ -3,12 +3,12 @@ import { type ControlPlaneFlags, controlPlaneConfig } from "../../../../src/cli/
 import { VirtualWorld } from "../../../../src/runtime/virtual/index.js";
 import { NO_RULES } from "../../../fixtures/scheduler-rules.js";
 
-const read = async (text: string, flags: Partial<ControlPlaneFlags> = {}) => {
+async function read(text: string, flags: Partial<ControlPlaneFlags> = {}) {
   const runtime = new VirtualWorld().spawn();
   await runtime.files.write("/etc/nova.conf", text);
   const place = { runtime, cwd: "/etc", stateDir: "/state" };
   return controlPlaneConfig({ configFile: ["nova.conf"], ...flags }, place);
-};
+}
 
 it("has Nova's defaults", async () => {
   expect(await read("")).toEqual({

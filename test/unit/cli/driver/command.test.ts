@@ -2,14 +2,14 @@ import { describe, expect, test } from "vitest";
 import { driverCommand } from "../../../../src/cli/driver/command.js";
 
 /** What was printed, and the error with which parsing ended. */
-const parse = async (...args: string[]) => {
+async function parse(...args: string[]) {
   const printed: string[] = [];
   const command = driverCommand();
   const keep = (text: string): void => void printed.push(text);
   for (const each of [command, ...command.commands]) each.configureOutput({ writeOut: keep, writeErr: keep });
   const error = await command.parseAsync(args, { from: "user" }).catch((thrown: unknown) => thrown);
   return { printed: printed.join(""), code: (error as { code?: string }).code };
-};
+}
 
 describe("compute-agent driver", () => {
   test.each(["--option", "--waive"])("%s of another form is refused with the form that it has", async (flag) => {

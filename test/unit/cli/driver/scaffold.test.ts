@@ -2,10 +2,10 @@ import { describe, expect, test } from "vitest";
 import { dependencyOn } from "../../../../src/cli/driver/scaffold/dependency.js";
 import { scaffoldOf } from "../../../../src/cli/driver/scaffold/scaffold.js";
 
-const manifestOf = (name: string) => {
+function manifestOf(name: string) {
   const text = scaffoldOf({ name, version: "1.2.3", dependency: "^1.2.3" }).get("package.json") ?? "";
   return JSON.parse(text) as Readonly<Record<string, Readonly<Record<string, string>>>>;
-};
+}
 
 describe("scaffoldOf", () => {
   test("names the package, its files, its class and its section after the driver", () => {

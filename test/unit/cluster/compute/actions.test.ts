@@ -11,19 +11,20 @@ beforeEach(async () => {
   world.host("devstack2");
 });
 
-const act = (instance: Instance, body: unknown, version = 1, token?: string) =>
-  world.ask({ method: "POST", url: `/compute/v2.1/servers/${instance.uuid}/action`, version, body, token });
+function act(instance: Instance, body: unknown, version = 1, token?: string) {
+  return world.ask({ method: "POST", url: `/compute/v2.1/servers/${instance.uuid}/action`, version, body, token });
+}
 
-const fence = (host: string) => {
+function fence(host: string) {
   const service = world.store.services.getByHost(host, "nova-compute");
   world.store.services.update(service?.id ?? 0, { forcedDown: true });
-};
+}
 
 const tasks = () => world.store.tasks.pending().map(({ task }) => task);
-const stateOf = ({ uuid }: Instance) => {
+function stateOf({ uuid }: Instance) {
   const { vmState, taskState } = world.store.instances.get(uuid) ?? {};
   return [vmState, taskState];
-};
+}
 
 describe("evacuate", () => {
   const server = (changes: Partial<NewInstance> = {}) => {

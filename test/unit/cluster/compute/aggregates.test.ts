@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import { ResourceProviderUpdateConflict, ResourceProviderUpdateFailed } from "../../../../src/placement/errors.js";
 import { ApiWorld } from "./api-world.js";
 
-const open = async () => {
+async function open() {
   const world = await ApiWorld.open();
   world.host("devstack1");
   world.host("devstack2");
@@ -17,7 +17,7 @@ const open = async () => {
   const removeHost = (id: number, host: string) => post(`/${id}/action`, { remove_host: { host } });
   const show = async (id: number) => (await world.ask({ url: `/compute/v2.1/os-aggregates/${id}` })).json("aggregate");
   return { world, post, create, addHost, removeHost, show };
-};
+}
 
 describe("os-aggregates", () => {
   test("a new one is shown without hosts and metadata, with its uuid since 2.41", async () => {

@@ -229,12 +229,14 @@ export class Reply {
   }
 }
 
-export const passwordAuth = (name: string, password: string, scope?: unknown): unknown => ({
-  auth: {
-    identity: { methods: ["password"], password: { user: { name, password, domain: { id: "default" } } } },
-    ...(scope === undefined ? {} : { scope }),
-  },
-});
+export function passwordAuth(name: string, password: string, scope?: unknown): unknown {
+  return {
+    auth: {
+      identity: { methods: ["password"], password: { user: { name, password, domain: { id: "default" } } } },
+      ...(scope === undefined ? {} : { scope }),
+    },
+  };
+}
 
 export const TINY: Omit<Flavor, "id"> = {
   flavorid: "1",

@@ -10,8 +10,8 @@ beforeEach(async () => {
   world.host("devstack2");
 });
 
-const create = (server: Record<string, unknown> = {}, version = 37, token?: string): Promise<Reply> =>
-  world.ask({
+function create(server: Record<string, unknown> = {}, version = 37, token?: string): Promise<Reply> {
+  return world.ask({
     method: "POST",
     url: "/compute/v2.1/servers",
     version,
@@ -26,6 +26,7 @@ const create = (server: Record<string, unknown> = {}, version = 37, token?: stri
       },
     },
   });
+}
 
 const tasks = () => world.store.tasks.pending().map(({ task }) => task);
 

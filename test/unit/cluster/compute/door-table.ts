@@ -10,13 +10,15 @@ export interface Door {
   readonly version?: number;
 }
 
-const door = (level: Level, method: string, path: string, body?: unknown, version?: number): Door => ({
-  level,
-  method,
-  path,
-  body,
-  ...(version === undefined ? {} : { version }),
-});
+function door(level: Level, method: string, path: string, body?: unknown, version?: number): Door {
+  return {
+    level,
+    method,
+    path,
+    body,
+    ...(version === undefined ? {} : { version }),
+  };
+}
 
 const CIRROS = "c0ffee00-0000-4000-8000-000000000001";
 

@@ -15,7 +15,7 @@ beforeAll(async () => {
   await build();
 });
 
-const build = async (): Promise<void> => {
+async function build(): Promise<void> {
   world = await ApiWorld.open();
   world.flavor();
   world.flavor({ flavorid: "2", name: "m1.small", memoryMb: 2048 });
@@ -28,31 +28,33 @@ const build = async (): Promise<void> => {
   stranger("reader", project, ["reader"]);
   stranger("nobody", project, []);
   stranger("other", "f".repeat(32), ["reader", "member"]);
-};
+}
 
-const stranger = (token: string, projectId: string, roles: readonly string[]): void => {
+function stranger(token: string, projectId: string, roles: readonly string[]): void {
   const user = { userId: token, userName: token, domainId: "default", systemScope: null, projectName: token };
   world.strangers.set(token, { ...user, projectId, roles, expiresAt: Number.MAX_SAFE_INTEGER });
-};
+}
 
 const filled = (text: string): string => text.replaceAll(/\{(\w+)\}/g, (whole, name: string) => names[name] ?? whole);
 
-const open = ({ method, path, body, version = 72 }: Door, token: string) =>
-  world.ask({
+function open({ method, path, body, version = 72 }: Door, token: string) {
+  return world.ask({
     method,
     url: `/compute/v2.1${filled(path)}`,
     ...(body === undefined ? {} : { body: filled(JSON.stringify(body)) }),
     version,
     token,
   });
+}
 
-const dump = (): unknown =>
-  world.store.database
+function dump(): unknown {
+  return world.store.database
     .all("SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'identity_%' ORDER BY name")
     .map(([name]) => world.store.database.all(`SELECT * FROM ${String(name)}`));
+}
 
 /** Answered with the status, without a change and without a word of the server. */
-const refused = async (door: Door, token: string, ...statuses: readonly number[]) => {
+async function refused(door: Door, token: string, ...statuses: readonly number[]) {
   const before = dump();
   const reply = await open(door, token);
   expect(statuses, reply.body).toContain(reply.status);
@@ -60,13 +62,14 @@ const refused = async (door: Door, token: string, ...statuses: readonly number[]
   expect(dump()).toEqual(before);
   expect(world.casts).toEqual([]);
   return reply;
-};
+}
 
-const named = (doors: readonly Door[]) =>
-  doors.map(
+function named(doors: readonly Door[]) {
+  return doors.map(
     (door) =>
       [`${door.method} ${door.path} ${door.body === undefined ? "" : JSON.stringify(door.body)}`, door] as const,
   );
+}
 const writing = DOORS.filter(({ level }) => level === "member");
 const administrative = DOORS.filter(({ level }) => level === "admin");
 const ofServers = DOORS.filter(({ path }) => path.includes("{server}"));

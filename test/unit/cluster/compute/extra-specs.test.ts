@@ -19,16 +19,18 @@ function image(properties: Readonly<Record<string, string>>): string {
   return SNAPSHOT;
 }
 
-const setSpecs = (extraSpecs: Readonly<Record<string, string>>) =>
-  world.store.flavors.setExtraSpecs("1", { ...extraSpecs });
+function setSpecs(extraSpecs: Readonly<Record<string, string>>) {
+  return world.store.flavors.setExtraSpecs("1", { ...extraSpecs });
+}
 
-const create = (imageRef = CIRROS) =>
-  world.ask({
+function create(imageRef = CIRROS) {
+  return world.ask({
     method: "POST",
     url: "/compute/v2.1/servers",
     version: 37,
     body: { server: { name: "vm1", flavorRef: "1", imageRef, networks: "none" } },
   });
+}
 
 describe("2.86 validation", () => {
   const put = (name: string, value: string | number, version = 86) =>

@@ -11,13 +11,14 @@ beforeEach(async () => {
   demo = world.projectId("demo");
 });
 
-const change = (body: unknown, options: { readonly flavor?: string; readonly version?: number } = {}) =>
-  world.ask({
+function change(body: unknown, options: { readonly flavor?: string; readonly version?: number } = {}) {
+  return world.ask({
     method: "POST",
     url: `/compute/v2.1/flavors/${options.flavor ?? "9"}/action`,
     version: options.version,
     body,
   });
+}
 const allow = (tenant: string) => change({ addTenantAccess: { tenant } });
 
 test("a private flavor is seen by the projects that were given access, and by no other", async () => {

@@ -8,8 +8,9 @@ beforeEach(async () => {
   world.flavor();
 });
 
-const create = (flavor: unknown, version = 1, token?: string) =>
-  world.ask({ method: "POST", url: "/compute/v2.1/flavors", version, token, body: { flavor } });
+function create(flavor: unknown, version = 1, token?: string) {
+  return world.ask({ method: "POST", url: "/compute/v2.1/flavors", version, token, body: { flavor } });
+}
 const BASE = { name: "new", ram: 64, vcpus: 1, disk: 0 };
 
 describe("create", () => {

@@ -11,20 +11,22 @@ beforeEach(async () => {
   world.host("devstack2");
 });
 
-const list = (query = "", version = 1, token?: string) =>
-  world.ask({ url: `/compute/v2.1/servers${query}`, version, token });
-const names = async (query = "", version = 1, token?: string) => {
+function list(query = "", version = 1, token?: string) {
+  return world.ask({ url: `/compute/v2.1/servers${query}`, version, token });
+}
+async function names(query = "", version = 1, token?: string) {
   const reply = await list(query, version, token);
   expect(reply.status, reply.body).toBe(200);
   return (reply.json("servers") as { name: string }[]).map(({ name }) => name);
-};
-const server = (displayName: string, changes: Partial<NewInstance> = {}) =>
-  world.server("devstack1", { displayName, hostname: displayName, ...changes });
-const ask = async (name: string) => {
+}
+function server(displayName: string, changes: Partial<NewInstance> = {}) {
+  return world.server("devstack1", { displayName, hostname: displayName, ...changes });
+}
+async function ask(name: string) {
   const body = { server: { name, flavorRef: "1", imageRef: CIRROS, networks: "none" } };
   const reply = await world.ask({ method: "POST", url: "/compute/v2.1/servers", version: 37, body });
   return String(reply.json("server", "id"));
-};
+}
 
 describe("filters of servers", () => {
   beforeEach(() => {

@@ -14,30 +14,32 @@ beforeEach(async () => {
   world.host("devstack2");
 });
 
-const act = (instance: Instance, body: unknown, version = 1, token?: string) =>
-  world.ask({ method: "POST", url: `/compute/v2.1/servers/${instance.uuid}/action`, version, body, token });
-const fence = (host: string) => {
+function act(instance: Instance, body: unknown, version = 1, token?: string) {
+  return world.ask({ method: "POST", url: `/compute/v2.1/servers/${instance.uuid}/action`, version, body, token });
+}
+function fence(host: string) {
   const service = world.store.services.getByHost(host, "nova-compute");
   world.store.services.update(service?.id ?? 0, { forcedDown: true });
-};
+}
 const tasks = () => world.store.tasks.pending().map(({ task }) => task);
-const stateOf = ({ uuid }: Instance) => {
+function stateOf({ uuid }: Instance) {
   const { vmState, taskState } = world.store.instances.get(uuid) ?? {};
   return [vmState, taskState];
-};
+}
 const actionsOf = ({ uuid }: Instance) => world.store.actions.list(uuid).map(({ action }) => action);
-const migrationOf = (
+function migrationOf(
   { uuid }: Instance,
   status: MigrationStatus,
   migrationType: MigrationType = "migration",
   sourceCompute = "devstack2",
-) =>
-  world.store.migrations.create({
+) {
+  return world.store.migrations.create({
     instanceUuid: uuid,
     migrationType,
     status,
     changes: { sourceCompute, sourceNode: sourceCompute, destCompute: "devstack1" },
   });
+}
 
 describe("6.3 row 1: migrate and resize", () => {
   test.each<[number, unknown, string | null]>([

@@ -15,7 +15,8 @@ export interface RecordedCall {
 
 const FILE = new URL("../../../fixtures/golden/osc/calls.json", import.meta.url);
 
-export const recordedCalls = (service: RecordedCall["service"]): readonly RecordedCall[] =>
-  (JSON.parse(readFileSync(FILE, "utf8")) as RecordedCall[]).filter((call) => call.service === service);
+export function recordedCalls(service: RecordedCall["service"]): readonly RecordedCall[] {
+  return (JSON.parse(readFileSync(FILE, "utf8")) as RecordedCall[]).filter((call) => call.service === service);
+}
 
 export type Body = Readonly<Record<string, unknown>>;

@@ -19,7 +19,7 @@ const textOrNull = (value: unknown): string | null => (value === null || value =
 const time = (value: unknown): number => parseIsoTime(text(value)) ?? 0;
 
 /** A state of record in which the call finds what the real one found when it was recorded. */
-export const replayWorld = async (call: RecordedCall): Promise<ApiWorld> => {
+export async function replayWorld(call: RecordedCall): Promise<ApiWorld> {
   const world = await ApiWorld.open();
   world.deleteService = createServiceDelete({
     store: world.store,
@@ -33,17 +33,17 @@ export const replayWorld = async (call: RecordedCall): Promise<ApiWorld> => {
   makeServers(world, call, body);
   makeMigrations(world, call, body);
   return world;
-};
+}
 
-const makeFlavors = (world: ApiWorld, call: RecordedCall, body: Body | undefined): void => {
+function makeFlavors(world: ApiWorld, call: RecordedCall, body: Body | undefined): void {
   world.flavor();
   world.flavor({ flavorid: "2", name: "m1.small", memoryMb: 2048, rootGb: 20 });
   const more = list(body, "flavors").some(({ id }) => id === "42") || /flavors\/(42|m1\.rec)/.test(call.path);
   if (more) world.flavor({ ...TINY, flavorid: "42", name: "m1.rec", vcpus: 2, memoryMb: 1024, rootGb: 10 });
-};
+}
 
 /** Services as listed; those of the recorded hypervisors; else three hosts. */
-const makeServices = (world: ApiWorld, call: RecordedCall, body: Body | undefined): void => {
+function makeServices(world: ApiWorld, call: RecordedCall, body: Body | undefined): void {
   const zones = list(body, "availabilityZoneInfo");
   const listed = [...list(body, "services"), ...(body?.service ? [body.service as Body] : [])];
   const hypervisors = [...list(body, "hypervisors"), ...(body?.hypervisor ? [body.hypervisor as Body] : [])];
@@ -56,19 +56,19 @@ const makeServices = (world: ApiWorld, call: RecordedCall, body: Body | undefine
   for (const row of hypervisors) makeHypervisor(world, row);
   if (statistics) makeSum(world, statistics);
   if (world.store.services.list().length === 0) makeHosts(world, call);
-};
+}
 
 /** Nodes that together have what was summed up: all but one have nothing of what isn't equal on each. */
-const makeSum = (world: ApiWorld, sum: Body): void => {
+function makeSum(world: ApiWorld, sum: Body): void {
   const nothing = { memory_mb_used: 0, free_ram_mb: 0, free_disk_gb: 0 };
   for (let index = 0; index < Number(sum.count); index += 1) {
     const name = `host${index}`;
     const service = makeService(world, { host: name, binary: "nova-compute", state: "up" }, "");
     makeNode(world, service, { ...(index === 0 ? sum : nothing), hypervisor_hostname: name });
   }
-};
+}
 
-const makeHosts = (world: ApiWorld, call: RecordedCall): void => {
+function makeHosts(world: ApiWorld, call: RecordedCall): void {
   const downHost =
     JSON.stringify(call.request_body).includes("evacuate") || /devstack1|hypervisors\/1\//.test(call.path);
   for (const [index, host] of ["devstack1", "devstack3", "devstack2"].entries()) {
@@ -76,9 +76,9 @@ const makeHosts = (world: ApiWorld, call: RecordedCall): void => {
     const service = makeService(world, { host, binary: "nova-compute", state }, "");
     makeNode(world, service, { hypervisor_hostname: host });
   }
-};
+}
 
-const makeZones = (world: ApiWorld, zones: readonly Body[]): void => {
+function makeZones(world: ApiWorld, zones: readonly Body[]): void {
   for (const { hosts } of zones) {
     for (const [host, binaries] of Object.entries(hosts as Body)) {
       for (const [binary, seen] of Object.entries(binaries as Body)) {
@@ -86,16 +86,18 @@ const makeZones = (world: ApiWorld, zones: readonly Body[]): void => {
       }
     }
   }
-};
+}
 
-const beforeUpdate = (row: Body, { status, forced_down }: Body): Body => ({
-  ...row,
-  ...(status === undefined ? {} : { status: status === "enabled" ? "disabled" : "enabled" }),
-  ...(forced_down === undefined ? {} : { forced_down: !forced_down }),
-  state: "up",
-});
+function beforeUpdate(row: Body, { status, forced_down }: Body): Body {
+  return {
+    ...row,
+    ...(status === undefined ? {} : { status: status === "enabled" ? "disabled" : "enabled" }),
+    ...(forced_down === undefined ? {} : { forced_down: !forced_down }),
+    state: "up",
+  };
+}
 
-const makeService = (world: ApiWorld, row: Body, uuid: string): Service => {
+function makeService(world: ApiWorld, row: Body, uuid: string): Service {
   const { store } = world;
   const binary = text(row.binary);
   const topic = binary.replace("nova-", "");
@@ -109,15 +111,15 @@ const makeService = (world: ApiWorld, row: Body, uuid: string): Service => {
   const service = store.services.get(id);
   if (!service) throw new Error("the service was not stored");
   return service;
-};
+}
 
-const makeHypervisor = (world: ApiWorld, row: Body): void => {
+function makeHypervisor(world: ApiWorld, row: Body): void {
   const { host, id } = row.service as Body;
   const service = makeService(world, { host, binary: "nova-compute", state: row.state }, text(id));
   makeNode(world, service, row);
-};
+}
 
-const makeNode = (world: ApiWorld, service: Service, row: Body): void => {
+function makeNode(world: ApiWorld, service: Service, row: Body): void {
   const number = (name: string, otherwise: number): number => (typeof row[name] === "number" ? row[name] : otherwise);
   const cpuInfo = row.cpu_info ?? {};
   world.store.computeNodes.create({
@@ -137,9 +139,9 @@ const makeNode = (world: ApiWorld, service: Service, row: Body): void => {
       cpuInfo: typeof cpuInfo === "string" ? cpuInfo : JSON.stringify(cpuInfo),
     },
   });
-};
+}
 
-const makeServers = (world: ApiWorld, call: RecordedCall, body: Body | undefined): void => {
+function makeServers(world: ApiWorld, call: RecordedCall, body: Body | undefined): void {
   const shown = call.method === "GET" ? [...list(body, "servers"), ...(body?.server ? [body.server as Body] : [])] : [];
   // The newest is first in a list.
   for (const row of shown.toReversed()) makeServer(world, row);
@@ -154,22 +156,22 @@ const makeServers = (world: ApiWorld, call: RecordedCall, body: Body | undefined
     const id = text(migration.instance_uuid);
     if (!world.store.instances.get(id)) world.server(null, { uuid: id });
   }
-};
+}
 
 const ENDS_OF_RESIZES = ["confirmResize", "revertResize"];
 const isObject = (value: unknown): value is Body => typeof value === "object" && value !== null;
 
 /** The server came from devstack2 and waits for the word. */
-const makeFinishedMove = (world: ApiWorld, instanceUuid: string): void => {
+function makeFinishedMove(world: ApiWorld, instanceUuid: string): void {
   world.store.migrations.create({
     instanceUuid,
     migrationType: "migration",
     status: "finished",
     changes: { sourceCompute: "devstack2", sourceNode: "devstack2", destCompute: "devstack1" },
   });
-};
+}
 
-const makeServer = (world: ApiWorld, row: Body): void => {
+function makeServer(world: ApiWorld, row: Body): void {
   const attribute = (name: string): unknown => row[`OS-EXT-SRV-ATTR:${name}`];
   const host = textOrNull(attribute("host"));
   if (host !== null && row.host_status === "DOWN") {
@@ -189,13 +191,13 @@ const makeServer = (world: ApiWorld, row: Body): void => {
     imageRef: CIRROS,
   });
   if (attribute("instance_name") === "") onlyAskedFor(world, instance);
-};
+}
 
-const onlyAskedFor = ({ store }: ApiWorld, instance: Instance): void => {
+function onlyAskedFor({ store }: ApiWorld, instance: Instance): void {
   store.requests.createBuildRequest({ instanceUuid: instance.uuid, projectId: instance.projectId, instance });
-};
+}
 
-const makeMigrations = (world: ApiWorld, call: RecordedCall, body: Body | undefined): void => {
+function makeMigrations(world: ApiWorld, call: RecordedCall, body: Body | undefined): void {
   const rows = list(body, "migrations").toSorted((a, b) => Number(a.id) - Number(b.id));
   for (const row of rows) {
     const recorded = (name: string): string | null => textOrNull(row[name]);
@@ -218,16 +220,16 @@ const makeMigrations = (world: ApiWorld, call: RecordedCall, body: Body | undefi
     world.store.database.run("UPDATE migrations SET dest_node = ? WHERE id = ?", recorded("dest_node"), id);
   }
   if (call.method === "DELETE" && call.status === 409) makeUnconfirmed(world, call);
-};
+}
 
-const makeUnconfirmed = (world: ApiWorld, call: RecordedCall): void => {
+function makeUnconfirmed(world: ApiWorld, call: RecordedCall): void {
   const { store } = world;
   const service = store.services.getByHost("devstack2", "nova-compute");
   store.database.run("UPDATE services SET uuid = ? WHERE id = ?", call.path.split("/").at(-1) ?? "", service?.id ?? 0);
   const { uuid } = world.server("devstack3", { vmState: "resized" });
   const changes = { sourceCompute: "devstack2", sourceNode: "devstack2" };
   store.migrations.create({ instanceUuid: uuid, migrationType: "migration", status: "finished", changes });
-};
+}
 
 /** What is in Placement plays no part in what the recordings show of service deletes. */
 const NO_PROVIDERS: ServiceDeleteParts["placement"] = {

@@ -8,7 +8,7 @@ const RECORDED_ROOT = "http://127.0.0.1:18113";
 const RECORDED_PROJECT = "f7714ea72def4a1a9cbc6d78bcbb926e";
 
 /** What two deployments can't have in common: ids, times, passwords. */
-const normalised = (body: unknown): unknown => {
+function normalised(body: unknown): unknown {
   const text = JSON.stringify(body ?? null)
     .replaceAll(RECORDED_ROOT, `${ROOT}/compute`)
     .replaceAll(/"[0-9a-f]{32}"/g, '"<id>"')
@@ -21,15 +21,15 @@ const normalised = (body: unknown): unknown => {
     .replaceAll(/"id":\d+/g, '"id":"<number>"')
     .replaceAll(/migrations\/\d+/g, "migrations/<number>");
   return JSON.parse(text);
-};
+}
 
 /** Differences that are meant. */
-const expected = (call: RecordedCall): unknown => {
+function expected(call: RecordedCall): unknown {
   const body = structuredClone(call.response_body) as Record<string, Record<string, unknown>> | null;
   // The real one was Zed.
   if (body?.version) Object.assign(body.version, { version: "2.96" });
   return body;
-};
+}
 
 describe("recorded calls of the real clients", () => {
   const calls = recordedCalls("compute");

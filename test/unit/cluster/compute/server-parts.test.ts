@@ -14,8 +14,9 @@ beforeEach(async () => {
   instance = world.server("devstack1", { metadata: { role: "web" }, tags: ["a"] });
 });
 
-const at = (method: string, path: string, body?: unknown, version = 26) =>
-  world.ask({ method, url: `/compute/v2.1/servers/${instance.uuid}${path}`, body, version });
+function at(method: string, path: string, body?: unknown, version = 26) {
+  return world.ask({ method, url: `/compute/v2.1/servers/${instance.uuid}${path}`, body, version });
+}
 
 describe("status", () => {
   test("each pair of states has one, and the filter finds it again", () => {

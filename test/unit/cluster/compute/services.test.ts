@@ -12,22 +12,25 @@ beforeEach(async () => {
   service = world.host("devstack1");
 });
 
-const put = (body: unknown, version = 53, id = version >= 53 ? service.uuid : "disable") =>
-  world.ask({ method: "PUT", url: `/compute/v2.1/os-services/${id}`, version, body });
-const remove = (query = "", version = 53) =>
-  world.ask({
+function put(body: unknown, version = 53, id = version >= 53 ? service.uuid : "disable") {
+  return world.ask({ method: "PUT", url: `/compute/v2.1/os-services/${id}`, version, body });
+}
+function remove(query = "", version = 53) {
+  return world.ask({
     method: "DELETE",
     url: `/compute/v2.1/os-services/${version >= 53 ? service.uuid : service.id}${query}`,
     version,
   });
+}
 const stored = () => world.store.services.get(service.id);
-const evacuation = (status: MigrationStatus) =>
-  world.store.migrations.create({
+function evacuation(status: MigrationStatus) {
+  return world.store.migrations.create({
     instanceUuid: world.server(null).uuid,
     migrationType: "evacuation",
     status,
     changes: { sourceCompute: "devstack1", sourceNode: "devstack1" },
   });
+}
 
 describe("PUT", () => {
   test("2.5 row 4 disabling tells the agent once it is stored", async () => {

@@ -5,11 +5,13 @@ import { VirtualWorld } from "../../../../src/runtime/virtual/index.js";
 import { startInProcessConductor } from "../../../fixtures/in-process-conductor.js";
 import { rawClient } from "./raw-client.js";
 
-const error = (id: unknown, code: number, message: unknown = expect.any(String)) => ({
-  jsonrpc: "2.0",
-  id,
-  error: expect.objectContaining({ code, message }),
-});
+function error(id: unknown, code: number, message: unknown = expect.any(String)) {
+  return {
+    jsonrpc: "2.0",
+    id,
+    error: expect.objectContaining({ code, message }),
+  };
+}
 
 const service = { host: "h", binary: "nova-compute", topic: "compute", version: 73, enableNewServices: true };
 

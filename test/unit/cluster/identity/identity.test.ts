@@ -15,20 +15,21 @@ beforeEach(async () => {
 const TOKENS = "/identity/v3/auth/tokens";
 const PROJECT = { project: { name: "admin", domain: { id: "default" } } };
 const login = (body: unknown) => world.ask({ method: "POST", url: TOKENS, token: "", body });
-const tokenOf = async (scope?: unknown, user: "admin" | "demo" = "admin") =>
-  (await login(passwordAuth(user, world.passwords[user], scope))).headers["x-subject-token"] ?? "";
+async function tokenOf(scope?: unknown, user: "admin" | "demo" = "admin") {
+  return (await login(passwordAuth(user, world.passwords[user], scope))).headers["x-subject-token"] ?? "";
+}
 const REFUSED = {
   error: { code: 401, message: "The request you have made requires authentication.", title: "Unauthorized" },
 };
 
 /** Names and types of everything in a body. */
-const shape = (value: unknown): unknown => {
+function shape(value: unknown): unknown {
   if (Array.isArray(value)) return value.slice(0, 1).map(shape);
   if (typeof value === "object" && value !== null) {
     return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, shape(item)]));
   }
   return value === null ? "null" : typeof value;
-};
+}
 
 describe("recorded calls of the real clients", () => {
   test.each(recordedCalls("identity").map((call) => [`${call.method} ${call.path}`, call] as const))(

@@ -14,10 +14,10 @@ interface Assignment {
   readonly links: { readonly assignment: string };
 }
 
-const list = async (query = "") => {
+async function list(query = "") {
   const reply = await world.ask({ url: `/identity/v3/role_assignments?include_names&${query}` });
   return reply.json("role_assignments") as Assignment[];
-};
+}
 
 test("who has which role where", async () => {
   const shown = (await list()).map(

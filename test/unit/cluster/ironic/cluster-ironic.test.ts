@@ -22,8 +22,9 @@ beforeEach(async () => {
   identity = createIdentity({ ...runtime, sql: store.database, digests: nodeDigests });
 });
 
-const open = (nodes: number) =>
-  world.runUntil(openClusterIronic({ runtime, store, identity, directory: DIRECTORY, nodes }));
+function open(nodes: number) {
+  return world.runUntil(openClusterIronic({ runtime, store, identity, directory: DIRECTORY, nodes }));
+}
 const flavors = () => store.flavors.list().map(({ name, extraSpecs }) => [name, extraSpecs]);
 
 describe("the Ironic of a cluster", () => {

@@ -24,11 +24,11 @@ beforeEach(async () => {
 });
 
 const shown = async (node: TestNode) => (await get(ironic, node.path)).body;
-const claimed = async (): Promise<TestNode> => {
+async function claimed(): Promise<TestNode> {
   const node = await available(ironic);
   await patch(ironic, node.path, claim(INSTANCE));
   return node;
-};
+}
 
 describe("hardware that fails", () => {
   test("a failed deploy keeps instance and target, and can be deployed again or torn down", async () => {

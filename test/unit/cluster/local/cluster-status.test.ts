@@ -4,43 +4,47 @@ import { nodesTogether } from "../../../../src/cli/cluster/nodes-together.js";
 import type { CloudSession } from "../../../../src/cluster/local/cloud-session.js";
 import { clusterStatus, type HostStatus, type HypervisorGuest } from "../../../../src/cluster/local/cluster-status.js";
 
-const server = (id: string, host: string | null) => ({
-  id,
-  name: `vm-${id}`,
-  status: "ACTIVE",
-  "OS-EXT-SRV-ATTR:host": host,
-});
+function server(id: string, host: string | null) {
+  return {
+    id,
+    name: `vm-${id}`,
+    status: "ACTIVE",
+    "OS-EXT-SRV-ATTR:host": host,
+  };
+}
 const guest = (uuid: string, state = "running"): HypervisorGuest => ({ uuid, name: `instance-${uuid}`, state });
 
 /** An API that has two hosts and these servers, in pages of as many as are asked for. */
-const session = (servers: readonly ReturnType<typeof server>[]): CloudSession => ({
-  request: async (_service, _method, path) => {
-    const url = new URL(path, "http://x");
-    switch (url.pathname) {
-      case "/os-services":
-        return {
-          services: ["devstack1", "devstack2"].map((host) => ({
-            host,
-            state: "up",
-            status: "enabled",
-            forced_down: false,
-          })),
-        };
-      case "/os-hypervisors/detail":
-        return { hypervisors: [{ id: "p1", hypervisor_hostname: "devstack1", service: { host: "devstack1" } }] };
-      case "/servers/detail": {
-        const start = servers.findIndex(({ id }) => id === url.searchParams.get("marker")) + 1;
-        return { servers: servers.slice(start, start + Number(url.searchParams.get("limit"))) };
+function session(servers: readonly ReturnType<typeof server>[]): CloudSession {
+  return {
+    request: async (_service, _method, path) => {
+      const url = new URL(path, "http://x");
+      switch (url.pathname) {
+        case "/os-services":
+          return {
+            services: ["devstack1", "devstack2"].map((host) => ({
+              host,
+              state: "up",
+              status: "enabled",
+              forced_down: false,
+            })),
+          };
+        case "/os-hypervisors/detail":
+          return { hypervisors: [{ id: "p1", hypervisor_hostname: "devstack1", service: { host: "devstack1" } }] };
+        case "/servers/detail": {
+          const start = servers.findIndex(({ id }) => id === url.searchParams.get("marker")) + 1;
+          return { servers: servers.slice(start, start + Number(url.searchParams.get("limit"))) };
+        }
+        case "/resource_providers":
+          return { resource_providers: [{ uuid: "p1", name: "devstack1", generation: 3, root_provider_uuid: "p1" }] };
+        case "/resource_providers/p1/inventories":
+          return { inventories: { VCPU: { total: 8, reserved: 0, allocation_ratio: 4 } } };
+        default:
+          return { usages: { VCPU: 1 } };
       }
-      case "/resource_providers":
-        return { resource_providers: [{ uuid: "p1", name: "devstack1", generation: 3, root_provider_uuid: "p1" }] };
-      case "/resource_providers/p1/inventories":
-        return { inventories: { VCPU: { total: 8, reserved: 0, allocation_ratio: 4 } } };
-      default:
-        return { usages: { VCPU: 1 } };
-    }
-  },
-});
+    },
+  };
+}
 
 it("shows the guests of each hypervisor, and which of them the record has elsewhere or not at all", async () => {
   const guests = new Map([

@@ -12,24 +12,24 @@ beforeEach(async () => {
   await bench.host("devstack2");
 });
 
-const expectRecorded = (name: string, outcome: Outcome): void => {
+function expectRecorded(name: string, outcome: Outcome): void {
   const ours = {
     ...outcome,
     stdout: outcome.stdout.replace('"project_id": "project"', PROJECT).replace('"user"', USER),
   };
   expect(withoutIds(ours)).toEqual(recordedOutcome(name));
-};
+}
 const PROJECT = '"project_id": "f7714ea72def4a1a9cbc6d78bcbb926e"';
 const USER = '"c2def5993d904a4680d8483057c5be21"';
 
 const STRANGER = "deadbeef-0000-4000-8000-000000000001";
 
 /** VCPUs of nobody on one host, and the residual of an evacuation on the other. */
-const orphans = async (): Promise<void> => {
+async function orphans(): Promise<void> {
   await bench.put(STRANGER, { devstack1: { VCPU: 2 } });
   await bench.host("devstack3");
   await bench.evacuated("devstack2", "devstack3");
-};
+}
 
 describe("heal_allocations says and answers what nova-manage was recorded to", () => {
   test("heal-dry-run", async () => {

@@ -12,11 +12,11 @@ beforeEach(async () => {
 });
 
 /** A server that has lost what it held. */
-const lost = async (host = "devstack2"): Promise<string> => {
+async function lost(host = "devstack2"): Promise<string> {
   const { uuid } = await bench.server(host);
   await bench.unset(uuid);
   return uuid;
-};
+}
 const NOBODY = "00000000-0000-4000-8000-00000000dead";
 
 describe("7.3 flags: wrong input is 127, and nothing is asked", () => {

@@ -12,11 +12,11 @@ beforeEach(async () => {
 });
 
 /** A server that has lost what it held. */
-const lost = async (host = "devstack2"): Promise<string> => {
+async function lost(host = "devstack2"): Promise<string> {
   const { uuid } = await bench.server(host);
   await bench.unset(uuid);
   return uuid;
-};
+}
 
 describe("7.3 Placement's faults", () => {
   const generation = (detail: string) => refusal(409, "placement.concurrent_update", detail);

@@ -10,9 +10,9 @@ beforeEach(async () => {
   await bench.host("ironic2");
 });
 
-const forceDown = (host: string): void => {
+function forceDown(host: string): void {
   bench.store.services.update(bench.conductor.service(host).id, { forcedDown: true });
-};
+}
 const failed = (message: string) => ({ rc: 255, stdout: `An error has occurred:\n${message}\n` });
 const NOBODY = "00000000-0000-4000-8000-00000000dead";
 

@@ -12,22 +12,22 @@ beforeEach(async () => {
   d2 = await bench.host("devstack2");
 });
 
-const aggregate = (name: string, ...hosts: readonly string[]): string => {
+function aggregate(name: string, ...hosts: readonly string[]): string {
   const { id, uuid } = bench.store.aggregates.create({ name, metadata: {} });
   for (const host of hosts) bench.store.aggregates.addHost(id, host);
   return uuid;
-};
+}
 
-const aggregatesOf = async (provider: string): Promise<readonly string[]> => {
+async function aggregatesOf(provider: string): Promise<readonly string[]> {
   const { aggregates } = (await bench.placement.ask("GET", `/resource_providers/${provider}/aggregates`)) as {
     aggregates: string[];
   };
   return aggregates.sort();
-};
+}
 
-const dropNodes = (host: string): void => {
+function dropNodes(host: string): void {
   for (const { id } of bench.store.computeNodes.byHost(host)) bench.store.computeNodes.destroy(id, host);
-};
+}
 
 describe("7.5 sync_aggregates", () => {
   test("code 0: adds what is missing, removes nothing, and says each step", async () => {

@@ -23,10 +23,10 @@ import {
   uuidOf,
 } from "./support.js";
 
-const place = (store: Store, host = "devstack1") => {
+function place(store: Store, host = "devstack1") {
   const node = addNode(store, addService(store, host));
   return { host, node: node.hypervisorHostname, computeId: node.id };
-};
+}
 
 describe("instances", () => {
   test("1.1 Instance: the uuid is unique, deleted rows included", async () => {

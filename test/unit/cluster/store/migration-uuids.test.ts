@@ -3,7 +3,7 @@ import { addInstance, memoryStore, uuidOf } from "./support.js";
 
 const UUID = /^[0-9a-f-]{36}$/;
 
-const withOldRows = async (count: number) => {
+async function withOldRows(count: number) {
   const { store } = await memoryStore();
   addInstance(store);
   for (let made = 0; made < count; made += 1) {
@@ -11,9 +11,10 @@ const withOldRows = async (count: number) => {
   }
   store.database.run("UPDATE migrations SET uuid = NULL");
   return store;
-};
-const missing = (store: Awaited<ReturnType<typeof withOldRows>>) =>
-  Number(store.database.get("SELECT count(*) FROM migrations WHERE uuid IS NULL")?.[0]);
+}
+function missing(store: Awaited<ReturnType<typeof withOldRows>>) {
+  return Number(store.database.get("SELECT count(*) FROM migrations WHERE uuid IS NULL")?.[0]);
+}
 
 test("1.5 migrations of older releases get a uuid by the online data migration, some at a time", async () => {
   const store = await withOldRows(3);

@@ -10,8 +10,9 @@ import {
 } from "../../../../src/conductor/records/index.js";
 import { aFlavor, anInstance } from "../../../fixtures/records.js";
 
-const flavor = (extraSpecs: Readonly<Record<string, string>> = {}) =>
-  aFlavor({ vcpus: 4, memoryMb: 512, rootGb: 10, ephemeralGb: 1, swap: 100, extraSpecs });
+function flavor(extraSpecs: Readonly<Record<string, string>> = {}) {
+  return aFlavor({ vcpus: 4, memoryMb: 512, rootGb: 10, ephemeralGb: 1, swap: 100, extraSpecs });
+}
 const OWN = { VCPU: 4, MEMORY_MB: 512, DISK_GB: 12 };
 
 /** Groups in short: `{ "": "DISK_GB=1 VCPU=2 +TRAIT !OTHER" }`. */
@@ -30,8 +31,9 @@ function short({ groups }: ResourceRequest): Record<string, string> {
   );
 }
 
-const asked = (extraSpecs: Record<string, string>, imageProperties: Record<string, string> = {}) =>
-  short(resourceRequest(flavor(extraSpecs), { imageProperties }));
+function asked(extraSpecs: Record<string, string>, imageProperties: Record<string, string> = {}) {
+  return short(resourceRequest(flavor(extraSpecs), { imageProperties }));
+}
 
 describe("resourceRequest", () => {
   it("1.6 takes amounts of the flavor's fields; a root disk that is a volume takes none", () => {

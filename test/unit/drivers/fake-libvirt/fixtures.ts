@@ -35,7 +35,7 @@ export interface Lab {
   close(): Promise<void>;
 }
 
-const labOf = (folder: string, context: HostContext, close: () => Promise<void>): Lab => {
+function labOf(folder: string, context: HostContext, close: () => Promise<void>): Lab {
   const logs: { level: string; message: string }[] = [];
   const logger = new VirtualLogger((level, message) => void logs.push({ level, message }));
   const hosts: DriverHost[] = [];
@@ -60,18 +60,18 @@ const labOf = (folder: string, context: HostContext, close: () => Promise<void>)
       await close();
     },
   };
-};
+}
 
 export const virtualLab = async (): Promise<Lab> => labOf("/lab", contextOf(createVirtualRuntime()), async () => {});
 
-export const realLab = async (): Promise<Lab> => {
+export async function realLab(): Promise<Lab> {
   const folder = await mkdtemp(join(tmpdir(), "fake-libvirt-"));
   const runtime = createNodeRuntime({ logger: new VirtualLogger(() => {}) });
   return labOf(folder, contextOf(runtime), async () => {
     await runtime.http.close();
     await rm(folder, { recursive: true, force: true });
   });
-};
+}
 
 /** The file systems that behaviours are looped over. */
 export const LABS = [

@@ -16,9 +16,7 @@ import { lookAt, PROGRESS_OF, small } from "./two-hosts.js";
 type Config = Readonly<Record<string, unknown>>;
 
 /** Two hosts in virtual time, with a guest that runs on the first. */
-const twoHosts = async (
-  config: { readonly shared?: boolean; readonly source?: Config; readonly dest?: Config } = {},
-) => {
+async function twoHosts(config: { readonly shared?: boolean; readonly source?: Config; readonly dest?: Config } = {}) {
   const runtime = createVirtualRuntime();
   const folder = "/lab";
   const shared = config.shared ?? false;
@@ -44,20 +42,20 @@ const twoHosts = async (
   await source.driver.spawn(small, SPAWN);
   const look = () => lookAt({ folder, files: runtime.files } as Lab, shared);
   return { runtime, source, dest, look, shared };
-};
+}
 type TwoHosts = Awaited<ReturnType<typeof twoHosts>>;
 
-const check = async ({ source, dest }: TwoHosts, blockMigration: boolean | null = null): Promise<LiveMigrateData> => {
+async function check({ source, dest }: TwoHosts, blockMigration: boolean | null = null): Promise<LiveMigrateData> {
   const given = await dest.driver.checkCanLiveMigrateDestination(small, { blockMigration, diskOverCommit: false });
   try {
     return await source.driver.checkCanLiveMigrateSource(small, given);
   } finally {
     await dest.driver.cleanupLiveMigrationDestinationCheck(given);
   }
-};
+}
 
 /** As the agent does: checks, preparation, migration. `called` says how it ended. */
-const migrate = async (hosts: TwoHosts, signal?: AbortSignal) => {
+async function migrate(hosts: TwoHosts, signal?: AbortSignal) {
   const data = await check(hosts);
   const ready = await hosts.dest.driver.preLiveMigration(small, { ...NO_DEVICES, data });
   const progress: LiveMigrationProgress[] = [];
@@ -85,7 +83,7 @@ const migrate = async (hosts: TwoHosts, signal?: AbortSignal) => {
     })
     .catch((error: unknown) => void called.push(String(error)));
   return { data, progress, called, done };
-};
+}
 
 describe.each([false, true])("8.3 live migration, shared storage: %s", (shared) => {
   test("the guest runs at the destination, and nothing of it is left at the source", async () => {

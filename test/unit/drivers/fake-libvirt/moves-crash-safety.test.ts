@@ -18,12 +18,13 @@ type Act = (hosts: Hosts) => Promise<unknown>;
 type State = Awaited<ReturnType<typeof lookAt>>;
 
 const migrate = ({ source }: Hosts) => source.migrateDiskAndPowerOff(small, TO);
-const finish = async (hosts: Hosts) =>
-  hosts.destination.finishMigration(MIGRATION, large, await migrate(hosts), FINISH);
+async function finish(hosts: Hosts) {
+  return hosts.destination.finishMigration(MIGRATION, large, await migrate(hosts), FINISH);
+}
 const revert = ({ source }: Hosts) => source.finishRevertMigration(small, REVERT);
 const confirm = ({ source }: Hosts) => source.confirmMigration(MIGRATION, large, { network: [] });
 
-const check = async ({ source, destination }: Hosts): Promise<LiveMigrateData> => {
+async function check({ source, destination }: Hosts): Promise<LiveMigrateData> {
   const given = await destination.checkCanLiveMigrateDestination(small, {
     blockMigration: null,
     diskOverCommit: false,
@@ -31,12 +32,13 @@ const check = async ({ source, destination }: Hosts): Promise<LiveMigrateData> =
   const data = await source.checkCanLiveMigrateSource(small, given);
   await destination.cleanupLiveMigrationDestinationCheck(given);
   return data;
-};
-const prepare = async (hosts: Hosts) =>
-  hosts.destination.preLiveMigration(small, { ...NO_DEVICES, data: await check(hosts) });
+}
+async function prepare(hosts: Hosts) {
+  return hosts.destination.preLiveMigration(small, { ...NO_DEVICES, data: await check(hosts) });
+}
 
 /** How it ended: `post` or the status of the recovery. */
-const live = async ({ source }: Hosts, data: LiveMigrateData): Promise<string[]> => {
+async function live({ source }: Hosts, data: LiveMigrateData): Promise<string[]> {
   const called: string[] = [];
   await source.liveMigration(small, "devstack2", {
     blockMigration: data.blockMigration,
@@ -46,7 +48,7 @@ const live = async ({ source }: Hosts, data: LiveMigrateData): Promise<string[]>
     recoverMethod: async ({ status }) => void called.push(status),
   });
   return called;
-};
+}
 
 /** In virtual files alone: that both kinds are alike is shown elsewhere. */
 describe("V25 moves killed anywhere", () => {

@@ -25,8 +25,9 @@ const DEVICES = { devices: ["0000:81:00.0=VGPU:2", "0000:82:00.0=VGPU:2"] };
 let lab: Lab;
 let tree: ProviderTree;
 const root = () => tree.data("devstack1");
-const update = (host: DriverHost, allocations?: ReshapeAllocations) =>
-  host.updateProviderTree(tree, "devstack1", allocations ? { allocations } : {});
+function update(host: DriverHost, allocations?: ReshapeAllocations) {
+  return host.updateProviderTree(tree, "devstack1", allocations ? { allocations } : {});
+}
 
 beforeEach(async () => {
   lab = await virtualLab();

@@ -101,20 +101,22 @@ describe.each(LABS)("storage of fake-libvirt on %s", (_, newLab) => {
   });
 });
 
-const failingWrites = ({ files }: Lab): Lab["files"] => ({
-  read: (path) => files.read(path),
-  readIfPresent: (path) => files.readIfPresent(path),
-  write: async (path, text) => {
-    if (path.includes("/domains/")) throw new Error("no space left");
-    await files.write(path, text);
-  },
-  create: (path, text) => files.create(path, text),
-  append: (path, text) => files.append(path, text),
-  truncate: (path, bytes) => files.truncate(path, bytes),
-  rename: (from, to) => files.rename(from, to),
-  remove: (path) => files.remove(path),
-  makeFolder: (path) => files.makeFolder(path),
-  list: (path) => files.list(path),
-  stat: (path) => files.stat(path),
-  watch: (folder, listener) => files.watch(folder, listener),
-});
+function failingWrites({ files }: Lab): Lab["files"] {
+  return {
+    read: (path) => files.read(path),
+    readIfPresent: (path) => files.readIfPresent(path),
+    write: async (path, text) => {
+      if (path.includes("/domains/")) throw new Error("no space left");
+      await files.write(path, text);
+    },
+    create: (path, text) => files.create(path, text),
+    append: (path, text) => files.append(path, text),
+    truncate: (path, bytes) => files.truncate(path, bytes),
+    rename: (from, to) => files.rename(from, to),
+    remove: (path) => files.remove(path),
+    makeFolder: (path) => files.makeFolder(path),
+    list: (path) => files.list(path),
+    stat: (path) => files.stat(path),
+    watch: (folder, listener) => files.watch(folder, listener),
+  };
+}

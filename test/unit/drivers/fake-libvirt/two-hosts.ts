@@ -23,13 +23,13 @@ type HostName = (typeof HOSTS)[number];
 type Connecting = Readonly<Record<string, unknown>> & { readonly shared?: boolean };
 
 /** An agent's driver on one of the lab's hypervisors. */
-export const connect = (
+export function connect(
   lab: Lab,
   host: HostName,
   { shared = false, ...config }: Connecting = {},
   changes: Partial<HostContext> = {},
-): Promise<DriverHost> =>
-  lab.connect(
+): Promise<DriverHost> {
+  return lab.connect(
     {
       connectionUri: `fake-libvirt://${lab.folder}/hypervisors/${host}`,
       ...(shared ? { instancesPath: `${lab.folder}/nfs` } : {}),
@@ -37,9 +37,10 @@ export const connect = (
     },
     { host, ...changes },
   );
+}
 
 /** What is running, and everything that lies in the folders of both hypervisors. */
-export const lookAt = async (lab: Lab, shared: boolean) => {
+export async function lookAt(lab: Lab, shared: boolean) {
   const state = async (host: HostName) => {
     const folder = `${lab.folder}/hypervisors/${host}`;
     if (!(await lab.files.stat(`${folder}/domains/${UUID}.xml`))) return undefined;
@@ -62,12 +63,14 @@ export const lookAt = async (lab: Lab, shared: boolean) => {
     sourceFiles: await files("devstack1"),
     destinationFiles: await files("devstack2"),
   };
-};
+}
 
-export const PROGRESS_OF = (memoryMb: number, done: number): Partial<LiveMigrationProgress> => ({
-  memoryTotal: memoryMb * 1024 ** 2,
-  memoryProcessed: memoryMb * 1024 ** 2 * done,
-  memoryRemaining: memoryMb * 1024 ** 2 * (1 - done),
-});
+export function PROGRESS_OF(memoryMb: number, done: number): Partial<LiveMigrationProgress> {
+  return {
+    memoryTotal: memoryMb * 1024 ** 2,
+    memoryProcessed: memoryMb * 1024 ** 2 * done,
+    memoryRemaining: memoryMb * 1024 ** 2 * (1 - done),
+  };
+}
 
 export const REVERT = { ...NO_DEVICES, migration: null, powerOn: true } as const;

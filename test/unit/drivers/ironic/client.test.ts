@@ -5,8 +5,9 @@ import type { HttpRequest, HttpResponse } from "../../../../src/virt/index.js";
 import { ironicDriver } from "./support/driver.js";
 import { FakeIronic, fault, LOCKED } from "./support/fake-ironic.js";
 
-const recorded = (name: string) =>
-  readFile(new URL(`../../../fixtures/golden/ironic/${name}.json`, import.meta.url), "utf8");
+function recorded(name: string) {
+  return readFile(new URL(`../../../fixtures/golden/ironic/${name}.json`, import.meta.url), "utf8");
+}
 
 const nodeRequest = (ironic: FakeIronic) => ironic.seen.filter(({ path }) => path.startsWith("/v1/nodes"));
 

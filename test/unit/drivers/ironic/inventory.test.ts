@@ -7,15 +7,12 @@ import type { World } from "./support/driver.js";
 import { INSTANCE, ironicDriver } from "./support/driver.js";
 import { FakeIronic, type FakeNode } from "./support/fake-ironic.js";
 
-const golden = async (name: string): Promise<Partial<FakeNode>> =>
-  JSON.parse(await readFile(new URL(`../../../fixtures/golden/ironic/${name}.json`, import.meta.url), "utf8"));
+async function golden(name: string): Promise<Partial<FakeNode>> {
+  return JSON.parse(await readFile(new URL(`../../../fixtures/golden/ironic/${name}.json`, import.meta.url), "utf8"));
+}
 
 /** The node as the driver reports it, before and after what is on the provider already. */
-const reported = async (
-  node: Partial<FakeNode>,
-  world: World = {},
-  before: (tree: ProviderTree) => void = () => {},
-) => {
+async function reported(node: Partial<FakeNode>, world: World = {}, before: (tree: ProviderTree) => void = () => {}) {
   const ironic = new FakeIronic();
   const { uuid } = ironic.add(node);
   const { driver, records, runtime } = await ironicDriver({ ...world, ironic });
@@ -27,12 +24,13 @@ const reported = async (
   before(tree);
   await driver.updateProviderTree(tree, uuid);
   return { resource, tree, provider: tree.data(uuid), logs: runtime.logs };
-};
+}
 
-const reservedOf = async (node: Partial<FakeNode>, world: World = {}) =>
-  Object.values((await reported(node, world)).provider.inventory).map(
+async function reservedOf(node: Partial<FakeNode>, world: World = {}) {
+  return Object.values((await reported(node, world)).provider.inventory).map(
     ({ reserved, total }) => `${reserved} of ${total}`,
   );
+}
 
 describe("8.9 state to inventory", () => {
   test.each([

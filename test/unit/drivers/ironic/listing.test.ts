@@ -3,11 +3,11 @@ import { HashRing } from "../../../../drivers/ironic/hash-ring.js";
 import { ironicDriver } from "./support/driver.js";
 import { FakeIronic, fault } from "./support/fake-ironic.js";
 
-const ironicWith = (count: number, changes: (at: number) => Parameters<FakeIronic["add"]>[0] = () => ({})) => {
+function ironicWith(count: number, changes: (at: number) => Parameters<FakeIronic["add"]>[0] = () => ({})) {
   const ironic = new FakeIronic();
   for (let at = 0; at < count; at += 1) ironic.add(changes(at));
   return ironic;
-};
+}
 
 const HEADERS = { "x-openstack-ironic-api-version": "1.82", "openstack-api-version": "baremetal 1.82" };
 

@@ -27,8 +27,9 @@ async function listen(options: Partial<ListenOptions>) {
   return { runtime, url: listener.url.replace("http", "ws"), alive: () => alive(runtime, listener), errors };
 }
 
-const alive = async (runtime: Runtime, { url }: Listener): Promise<string> =>
-  (await runtime.http.request({ method: "GET", url: `${url}/` })).body;
+async function alive(runtime: Runtime, { url }: Listener): Promise<string> {
+  return (await runtime.http.request({ method: "GET", url: `${url}/` })).body;
+}
 
 const closed = (socket: Socket): Promise<number> => new Promise((resolve) => socket.onClose(resolve));
 

@@ -11,14 +11,14 @@ const { logger } = createVirtualRuntime();
 const runtime = createNodeRuntime({ logger });
 const listeners: Listener[] = [];
 
-const listen = async (options: Partial<ListenOptions>): Promise<Listener> => {
+async function listen(options: Partial<ListenOptions>): Promise<Listener> {
   const listener = await runtime.servers.listen({ port: 0, services: {}, ...options });
   listeners.push(listener);
   return listener;
-};
+}
 
 /** Sends raw bytes and returns everything that comes back until the server closes. */
-const raw = async (port: number, text: string): Promise<string> => {
+async function raw(port: number, text: string): Promise<string> {
   const socket = connect(port, "127.0.0.1");
   let answer = "";
   socket.on("data", (part) => {
@@ -28,7 +28,7 @@ const raw = async (port: number, text: string): Promise<string> => {
   socket.write(text);
   await once(socket, "close");
   return answer;
-};
+}
 
 const errorOf = (body: string) => JSON.parse(body.slice(body.indexOf("{"))).errors[0];
 

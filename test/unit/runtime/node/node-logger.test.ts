@@ -1,11 +1,11 @@
 import { describe, expect, it } from "vitest";
 import { createNodeLogger, type NodeLoggerOptions } from "../../../../src/runtime/node/index.js";
 
-const capture = (options: NodeLoggerOptions) => {
+function capture(options: NodeLoggerOptions) {
   const lines: string[] = [];
   const logger = createNodeLogger({ ...options, destination: { write: (line) => void lines.push(line) } });
   return { logger, lines };
-};
+}
 
 describe("the logger", () => {
   it("writes one JSON object a line, with the fields of its parents", () => {

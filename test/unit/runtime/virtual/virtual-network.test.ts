@@ -31,8 +31,9 @@ beforeEach(async () => {
   url = listener.url;
 });
 
-const get = (path: string, options: { timeout?: number; signal?: AbortSignal } = {}) =>
-  client.http.request({ method: "GET", url: url + path, ...options });
+function get(path: string, options: { timeout?: number; signal?: AbortSignal } = {}) {
+  return client.http.request({ method: "GET", url: url + path, ...options });
+}
 
 describe("HTTP in the virtual network", () => {
   it("reaches handlers without sockets, and takes the time that the network takes", async () => {

@@ -16,8 +16,8 @@ export type Flaw = (right: Right, context: DriverContext) => Readonly<Record<str
 export type Flaws = Readonly<Record<string, Flaw>>;
 
 /** fake-libvirt, but for one flaw. */
-export const brokenBy = (flaw: Flaw): DriverDefinition =>
-  defineDriver({
+export function brokenBy(flaw: Flaw): DriverDefinition {
+  return defineDriver({
     ...fakeLibvirt,
     create: async (context) => {
       const whole = (await fakeLibvirt.create(context)) as Right;
@@ -29,11 +29,12 @@ export const brokenBy = (flaw: Flaw): DriverDefinition =>
       });
     },
   });
+}
 
-const bound = (target: object, name: string | symbol): unknown => {
+function bound(target: object, name: string | symbol): unknown {
   const member: unknown = Reflect.get(target, name, target);
   return typeof member === "function" ? member.bind(target) : member;
-};
+}
 
 export const nothing = async (): Promise<void> => {};
 

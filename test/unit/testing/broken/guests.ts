@@ -8,11 +8,12 @@ import {
 } from "../../../../src/virt/index.js";
 import { Complaint, type Flaw, type Flaws, nothing, type Right, swallowing } from "./flaw.js";
 
-const stateOf = async (right: Right, instance: Instance) =>
-  right.getInfo(instance).then(
+async function stateOf(right: Right, instance: Instance) {
+  return right.getInfo(instance).then(
     ({ state }) => state,
     () => null,
   );
+}
 
 /** Throws where the right one does not mind. */
 const fussy =
@@ -144,10 +145,12 @@ type Simple = "pause" | "unpause" | "suspend" | "resume" | "powerOff" | "powerOn
 
 const kebab = (method: string): string => method.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
 
-const ofPower = (method: Simple): Flaws => ({
-  [`${kebab(method)}-state`]: () => ({ [method]: nothing }),
-  [`${kebab(method)}-absent`]: (right) => ({ [method]: swallowing(right[method]) }),
-});
+function ofPower(method: Simple): Flaws {
+  return {
+    [`${kebab(method)}-state`]: () => ({ [method]: nothing }),
+    [`${kebab(method)}-absent`]: (right) => ({ [method]: swallowing(right[method]) }),
+  };
+}
 
 /** Section 8.2, power. */
 export const POWER_FLAWS: Flaws = {

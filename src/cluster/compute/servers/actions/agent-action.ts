@@ -40,7 +40,7 @@ export interface AgentActionOptions {
 }
 
 /** An action that one agent carries out by itself. */
-export const agentAction = (options: AgentActionOptions): ServerAction => {
+export function agentAction(options: AgentActionOptions): ServerAction {
   const { name, verb, policy, require = requireMember, states, method, schema = anyBody(name) } = options;
   return {
     name,
@@ -56,17 +56,17 @@ export const agentAction = (options: AgentActionOptions): ServerAction => {
       return { status: 202 };
     },
   };
-};
+}
 
 /** Marks the operation on the instance, unless another one has begun (409), and records it. */
-export const begin = (
+export function begin(
   deps: ComputeDeps,
   call: Call,
   instance: Instance,
   changes: InstanceChanges,
   action: string,
-): void => {
+): void {
   const ours = { ...changes, taskRequestId: call.requestId };
   deps.store.instances.save(instance.uuid, ours, { expectedTaskState: [instance.taskState] });
   recordAction(deps, call, instance, action);
-};
+}

@@ -50,7 +50,7 @@ export const revertResize: ServerAction = {
   },
 };
 
-const finishedMigration = ({ store }: ComputeDeps, { uuid }: Instance): Migration => {
+function finishedMigration({ store }: ComputeDeps, { uuid }: Instance): Migration {
   const found = store.migrations.byFilters({
     instanceUuid: uuid,
     statuses: ["finished"],
@@ -59,4 +59,4 @@ const finishedMigration = ({ store }: ComputeDeps, { uuid }: Instance): Migratio
   const newest = found.at(-1);
   if (newest === undefined) throw badRequest("Instance has not been resized.");
   return newest;
-};
+}

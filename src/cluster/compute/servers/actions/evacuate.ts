@@ -18,12 +18,14 @@ interface EvacuateBody {
   };
 }
 
-const schema = (properties: Readonly<Record<string, Schema>>, required: readonly string[] = []): Schema => ({
-  type: "object",
-  properties: { evacuate: { type: "object", properties, required, additionalProperties: false } },
-  required: ["evacuate"],
-  additionalProperties: false,
-});
+function schema(properties: Readonly<Record<string, Schema>>, required: readonly string[] = []): Schema {
+  return {
+    type: "object",
+    properties: { evacuate: { type: "object", properties, required, additionalProperties: false } },
+    required: ["evacuate"],
+    additionalProperties: false,
+  };
+}
 
 const SINCE_14 = { host: HOSTNAME, adminPass: ADMIN_PASSWORD };
 

@@ -20,12 +20,14 @@ interface LiveBody {
 const HOST = { type: ["string", "null"], minLength: 1, maxLength: 255, pattern: "^[a-zA-Z0-9-._]*$" };
 const BLOCK = { type: ["boolean", "string"], enum: [...BOOLEAN.enum, "auto"] };
 
-const schema = (properties: Readonly<Record<string, Schema>>, required: readonly string[]): Schema => ({
-  type: "object",
-  properties: { "os-migrateLive": { type: "object", properties, required, additionalProperties: false } },
-  required: ["os-migrateLive"],
-  additionalProperties: false,
-});
+function schema(properties: Readonly<Record<string, Schema>>, required: readonly string[]): Schema {
+  return {
+    type: "object",
+    properties: { "os-migrateLive": { type: "object", properties, required, additionalProperties: false } },
+    required: ["os-migrateLive"],
+    additionalProperties: false,
+  };
+}
 
 const SINCE_25 = { host: HOST, block_migration: BLOCK };
 const SCHEMA = schemas<LiveBody>(

@@ -11,12 +11,14 @@ interface MigrateBody {
   readonly migrate: { readonly host?: string } | null;
 }
 
-const schema = (migrate: Schema): Schema => ({
-  type: "object",
-  properties: { migrate },
-  required: ["migrate"],
-  additionalProperties: false,
-});
+function schema(migrate: Schema): Schema {
+  return {
+    type: "object",
+    properties: { migrate },
+    required: ["migrate"],
+    additionalProperties: false,
+  };
+}
 
 const SCHEMA = schemas<MigrateBody>(
   [1, schema({})],

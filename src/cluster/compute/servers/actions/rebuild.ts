@@ -36,12 +36,14 @@ interface RebuildBody {
   };
 }
 
-const schema = (properties: Readonly<Record<string, Schema>>): Schema => ({
-  type: "object",
-  properties: { rebuild: { type: "object", properties, required: ["imageRef"], additionalProperties: false } },
-  required: ["rebuild"],
-  additionalProperties: false,
-});
+function schema(properties: Readonly<Record<string, Schema>>): Schema {
+  return {
+    type: "object",
+    properties: { rebuild: { type: "object", properties, required: ["imageRef"], additionalProperties: false } },
+    required: ["rebuild"],
+    additionalProperties: false,
+  };
+}
 
 const v1 = {
   name: NAME,
@@ -111,10 +113,12 @@ function refuseOtherCpus(instance: Instance, properties: Readonly<Record<string,
   );
 }
 
-const changes = (wanted: RebuildBody["rebuild"]): InstanceChanges => ({
-  ...(wanted.name === undefined ? {} : { displayName: wanted.name }),
-  ...(wanted.metadata === undefined ? {} : { metadata: wanted.metadata }),
-  ...(wanted.description === undefined ? {} : { displayDescription: wanted.description }),
-  ...(wanted.user_data === undefined ? {} : { userData: wanted.user_data }),
-  ...(wanted.hostname === undefined ? {} : { hostname: wanted.hostname }),
-});
+function changes(wanted: RebuildBody["rebuild"]): InstanceChanges {
+  return {
+    ...(wanted.name === undefined ? {} : { displayName: wanted.name }),
+    ...(wanted.metadata === undefined ? {} : { metadata: wanted.metadata }),
+    ...(wanted.description === undefined ? {} : { displayDescription: wanted.description }),
+    ...(wanted.user_data === undefined ? {} : { userData: wanted.user_data }),
+    ...(wanted.hostname === undefined ? {} : { hostname: wanted.hostname }),
+  };
+}

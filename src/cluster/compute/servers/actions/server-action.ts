@@ -17,12 +17,14 @@ export interface ServerAction {
 }
 
 /** A body whose only member may be anything. */
-export const anyBody = (name: string): SchemaVersions<unknown> => ({
-  versions: [[1, { type: "object", properties: { [name]: {} }, required: [name], additionalProperties: false }]],
-});
+export function anyBody(name: string): SchemaVersions<unknown> {
+  return {
+    versions: [[1, { type: "object", properties: { [name]: {} }, required: [name], additionalProperties: false }]],
+  };
+}
 
 /** Records that the action was asked for (spec 1.6). */
-export const recordAction = ({ store }: ComputeDeps, call: Call, instance: Instance, action: string): void => {
+export function recordAction({ store }: ComputeDeps, call: Call, instance: Instance, action: string): void {
   store.actions.start({
     action,
     instanceUuid: instance.uuid,
@@ -30,7 +32,7 @@ export const recordAction = ({ store }: ComputeDeps, call: Call, instance: Insta
     userId: call.credentials.userId,
     projectId: call.credentials.projectId,
   });
-};
+}
 
 export interface AllowedStates {
   readonly vm?: readonly VmState[];
@@ -39,24 +41,24 @@ export interface AllowedStates {
 }
 
 /** @param verb what the message says that cannot be done @throws {Fault} 409 */
-export const requireState = (instance: Instance, verb: string, { vm, task = [null] }: AllowedStates): void => {
+export function requireState(instance: Instance, verb: string, { vm, task = [null] }: AllowedStates): void {
   const refuse = (attribute: string, state: string | null): never => {
     throw conflict(`Cannot '${verb}' instance ${instance.uuid} while it is in ${attribute} ${state ?? "None"}`);
   };
   if (vm && !vm.includes(instance.vmState)) refuse("vm_state", instance.vmState);
   if (task && !task.includes(instance.taskState)) refuse("task_state", instance.taskState);
-};
+}
 
 /** The host of the instance. Its agent may be down: it is told when it is back, if the request is still wanted then. @throws {Fault} 409 */
-export const requireHost = ({ host, uuid }: Instance): string => {
+export function requireHost({ host, uuid }: Instance): string {
   if (host === null) throw conflict(`Instance ${uuid} is not ready`);
   return host;
-};
+}
 
 /** For a move: its agent has to be up. @throws {Fault} 409 */
-export const requireAgent = (deps: ComputeDeps, instance: Instance): string => {
+export function requireAgent(deps: ComputeDeps, instance: Instance): string {
   const host = requireHost(instance);
   const service = deps.store.services.getByHost(host, "nova-compute");
   if (!service || !isUp(deps, service)) throw conflict("Service is unavailable at this time.");
   return host;
-};
+}

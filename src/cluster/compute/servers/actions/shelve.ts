@@ -48,12 +48,14 @@ interface UnshelveBody {
   readonly unshelve: { readonly availability_zone?: string | null; readonly host?: string } | null;
 }
 
-const schema = (unshelve: Schema): Schema => ({
-  type: "object",
-  properties: { unshelve },
-  required: ["unshelve"],
-  additionalProperties: false,
-});
+function schema(unshelve: Schema): Schema {
+  return {
+    type: "object",
+    properties: { unshelve },
+    required: ["unshelve"],
+    additionalProperties: false,
+  };
+}
 
 const ZONE_OR_NONE = { ...NAME, type: ["string", "null"] };
 const UNSHELVE = schemas<UnshelveBody>(
@@ -102,12 +104,12 @@ export const unshelve: ServerAction = {
 };
 
 /** The host that was asked for; a zone becomes the server's, for this and later moves. */
-const readUnshelveTarget = (
+function readUnshelveTarget(
   { store }: ComputeDeps,
   call: Call,
   instance: Instance,
   { availability_zone: zone, host }: NonNullable<UnshelveBody["unshelve"]>,
-): string | null => {
+): string | null {
   if (zone === undefined && host === undefined) return null;
   if (instance.vmState !== "shelved_offloaded") {
     const subject = call.version >= 91 ? "an availability zone or a host" : "an availability zone";
@@ -129,4 +131,4 @@ const readUnshelveTarget = (
   const spec = store.requests.spec(instance.uuid);
   if (zone !== undefined && spec !== null) store.requests.saveSpec({ ...spec, availabilityZone: zone });
   return host ?? null;
-};
+}

@@ -3,14 +3,16 @@ import { ProgressSaver } from "../../../../../src/agent/operations/live-migratio
 import type { OperationParts } from "../../../../../src/agent/operations/parts.js";
 import { type VirtualRuntime, VirtualWorld } from "../../../../../src/runtime/virtual/index.js";
 
-const progress = (done: number) => ({
-  memoryTotal: 100,
-  memoryProcessed: done,
-  memoryRemaining: 100 - done,
-  diskTotal: 0,
-  diskProcessed: 0,
-  diskRemaining: 0,
-});
+function progress(done: number) {
+  return {
+    memoryTotal: 100,
+    memoryProcessed: done,
+    memoryRemaining: 100 - done,
+    diskTotal: 0,
+    diskProcessed: 0,
+    diskRemaining: 0,
+  };
+}
 
 function saverOf(runtime: VirtualRuntime, saved: (readonly [at: number, done: number])[], fail = false): ProgressSaver {
   const call = async (method: string, params: { readonly changes: { readonly memoryProcessed: number } }) => {

@@ -36,7 +36,7 @@ const OUTCOMES: Readonly<Record<string, Outcome>> = {
 };
 
 /** The Compute API as far as a drill asks it; each action has its outcome at once. */
-const cloud = (changes: Readonly<Record<string, Outcome>> = {}) => {
+function cloud(changes: Readonly<Record<string, Outcome>> = {}) {
   const outcomes = { ...OUTCOMES, ...changes };
   const servers = new Map<string, Server>();
   const asked: string[] = [];
@@ -73,9 +73,9 @@ const cloud = (changes: Readonly<Record<string, Outcome>> = {}) => {
     return { instanceAction: { events: [{ result: "Error", details: failure }] } };
   };
   return { session: { request }, servers, asked };
-};
+}
 
-const drilled = async (
+async function drilled(
   changes: Readonly<Record<string, Outcome>>,
   options: Partial<DrillOptions> = {},
 ): Promise<{
@@ -83,7 +83,7 @@ const drilled = async (
   readonly of: (name: string) => string;
   asked: string[];
   left: number;
-}> => {
+}> {
   const runtime = createVirtualRuntime();
   const { session, servers, asked } = cloud(changes);
   const drill = new Drill({
@@ -105,7 +105,7 @@ const drilled = async (
     return reason === "" ? verdict : `${verdict}: ${reason}`;
   };
   return { results, of, asked, left: servers.size };
-};
+}
 
 describe("Drill", () => {
   test("each operation is tried once, on one server, which is gone in the end", async () => {

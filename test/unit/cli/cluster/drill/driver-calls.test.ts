@@ -7,8 +7,9 @@ import { createVirtualRuntime } from "../../../../../src/runtime/virtual/index.j
 const VM = "11111111-1111-4111-8111-111111111111";
 const OTHER = "22222222-2222-4222-8222-222222222222";
 
-const line = (at: number, method: string, instance = VM, outcome = "success") =>
-  `${JSON.stringify({ at, method, instance, milliseconds: 1, outcome })}\n`;
+function line(at: number, method: string, instance = VM, outcome = "success") {
+  return `${JSON.stringify({ at, method, instance, milliseconds: 1, outcome })}\n`;
+}
 
 describe("driverCalls", () => {
   test("the calls about one guest since then, of all hosts, in order of their beginnings", async () => {

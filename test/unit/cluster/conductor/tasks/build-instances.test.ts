@@ -3,8 +3,9 @@ import type { Selection } from "../../../../../src/conductor/records/index.js";
 import { refusal } from "../../../placement/bench.js";
 import { type Cast, ConductorBench, NEED } from "./bench.js";
 
-const alternatesOf = (cast: Cast | undefined): Selection[] =>
-  cast ? (cast.params as { alternates: Selection[] }).alternates : expect.fail("no cast");
+function alternatesOf(cast: Cast | undefined): Selection[] {
+  return cast ? (cast.params as { alternates: Selection[] }).alternates : expect.fail("no cast");
+}
 
 const FULL = refusal(409, "placement.undefined_code", "Unable to allocate inventory");
 

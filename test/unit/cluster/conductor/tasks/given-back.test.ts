@@ -18,29 +18,33 @@ async function open(hosts: readonly string[] = ["devstack1", "devstack2"]): Prom
   bench.store.actions.start({ action: "migrate", instanceUuid: instance.uuid, requestId, userId, projectId });
 }
 
-const task = (more: Partial<MigrateTask> = {}): MigrateTask => ({
-  kind: "migrate_server",
-  instanceUuid: instance.uuid,
-  requestId: "req-migrate",
-  flavor: FLAVOR,
-  host: null,
-  ...more,
-});
+function task(more: Partial<MigrateTask> = {}): MigrateTask {
+  return {
+    kind: "migrate_server",
+    instanceUuid: instance.uuid,
+    requestId: "req-migrate",
+    flavor: FLAVOR,
+    host: null,
+    ...more,
+  };
+}
 
 const migrations = (): Migration[] => bench.store.migrations.byFilters({ instanceUuid: instance.uuid });
-const onlyMigration = (): Migration => {
+function onlyMigration(): Migration {
   const [migration, second] = migrations();
   if (migration === undefined || second !== undefined) throw new Error(`${migrations().length} migrations`);
   return migration;
-};
-const held = async () => ({
-  instance: await bench.held(instance.uuid),
-  migration: await bench.held(migrations()[0]?.uuid ?? instance.uuid.replace(/.$/, "x")),
-});
-const state = () => {
+}
+async function held() {
+  return {
+    instance: await bench.held(instance.uuid),
+    migration: await bench.held(migrations()[0]?.uuid ?? instance.uuid.replace(/.$/, "x")),
+  };
+}
+function state() {
   const { vmState, taskState, host } = bench.instance(instance.uuid);
   return { vmState, taskState, host, status: migrations().at(-1)?.status };
-};
+}
 const UNCHANGED = { vmState: "active", taskState: null, host: "devstack1", status: "error" };
 
 describe("6.3 row 4: reschedules", () => {

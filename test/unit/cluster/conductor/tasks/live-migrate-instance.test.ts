@@ -31,29 +31,33 @@ async function open(options: { readonly version?: number; readonly hosts?: reado
   bench.store.actions.start(action);
 }
 
-const task = (more: Partial<LiveTask> = {}): LiveTask => ({
-  kind: "live_migrate_instance",
-  instanceUuid: instance.uuid,
-  requestId: "req-live",
-  host: null,
-  forced: false,
-  blockMigration: null,
-  diskOverCommit: false,
-  ...more,
-});
-const migration = (): Migration => {
+function task(more: Partial<LiveTask> = {}): LiveTask {
+  return {
+    kind: "live_migrate_instance",
+    instanceUuid: instance.uuid,
+    requestId: "req-live",
+    host: null,
+    forced: false,
+    blockMigration: null,
+    diskOverCommit: false,
+    ...more,
+  };
+}
+function migration(): Migration {
   const [only, second] = bench.store.migrations.byFilters({ instanceUuid: instance.uuid });
   if (only === undefined || second !== undefined) throw new Error("not one migration");
   return only;
-};
-const held = async () => ({
-  instance: await bench.held(instance.uuid),
-  migration: await bench.held(migration().uuid),
-});
-const state = () => {
+}
+async function held() {
+  return {
+    instance: await bench.held(instance.uuid),
+    migration: await bench.held(migration().uuid),
+  };
+}
+function state() {
   const { vmState, taskState, host } = bench.instance(instance.uuid);
   return { vmState, taskState, host, status: migration().status };
-};
+}
 const UNCHANGED = { vmState: "active", taskState: null, host: "devstack1", status: "error" };
 const AT_SOURCE = { instance: { devstack1: NEED }, migration: {} };
 

@@ -14,7 +14,7 @@ export interface World {
 }
 
 /** A driver on a {@link FakeIronic}; waiting takes no time, and is noted. */
-export const ironicDriver = async (world: World = {}) => {
+export async function ironicDriver(world: World = {}) {
   const { ironic = new FakeIronic(), host = "compute-1" } = world;
   const runtime = createVirtualRuntime();
   const slept: number[] = [];
@@ -50,12 +50,12 @@ export const ironicDriver = async (world: World = {}) => {
     },
   });
   return { driver, ironic, records, slept, runtime };
-};
+}
 
 export const INSTANCE = "11111111-2222-4333-8444-555555555555";
 
 /** As it was when the calls of nova master were recorded. */
-export const bareMetal = (node: string, changes: Partial<Instance> = {}): Instance => {
+export function bareMetal(node: string, changes: Partial<Instance> = {}): Instance {
   const instance = instanceOf();
   return {
     ...instance,
@@ -79,16 +79,18 @@ export const bareMetal = (node: string, changes: Partial<Instance> = {}): Instan
     },
     ...changes,
   };
-};
+}
 
-export const spawnOptions = (changes: Partial<SpawnOptions> = {}): SpawnOptions => ({
-  image: { ...imageOf(), id: "aaaaaaaa-bbbb-4ccc-8ddd-eeeeeeeeeeee" },
-  allocations: {},
-  network: [],
-  blockDevices: { rootDeviceName: "/dev/sda", blockDeviceMapping: [] },
-  powerOn: true,
-  ...changes,
-});
+export function spawnOptions(changes: Partial<SpawnOptions> = {}): SpawnOptions {
+  return {
+    image: { ...imageOf(), id: "aaaaaaaa-bbbb-4ccc-8ddd-eeeeeeeeeeee" },
+    allocations: {},
+    network: [],
+    blockDevices: { rootDeviceName: "/dev/sda", blockDeviceMapping: [] },
+    powerOn: true,
+    ...changes,
+  };
+}
 
 export const DESTROY = {
   network: [],

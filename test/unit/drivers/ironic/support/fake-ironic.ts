@@ -282,15 +282,17 @@ const ok = (body: unknown): HttpResponse => ({ status: 200, headers: {}, body: J
 const EMPTY: HttpResponse = { status: 204, headers: {}, body: "" };
 
 /** An error as Ironic writes it: JSON in JSON. */
-export const fault = (status: number, text: string): HttpResponse => ({
-  status,
-  headers: {},
-  body: JSON.stringify({
-    error_message: JSON.stringify(
-      status === 406 ? { code: 406, description: text } : { faultcode: "Client", faultstring: text, debuginfo: null },
-    ),
-  }),
-});
+export function fault(status: number, text: string): HttpResponse {
+  return {
+    status,
+    headers: {},
+    body: JSON.stringify({
+      error_message: JSON.stringify(
+        status === 406 ? { code: 406, description: text } : { faultcode: "Client", faultstring: text, debuginfo: null },
+      ),
+    }),
+  };
+}
 
 export const LOCKED = fault(
   409,

@@ -6,20 +6,20 @@ export const NODE = "00000000-0000-4000-8000-000000000000";
 export const BY_INSTANCE = `GET /v1/nodes?fields=F&instance_uuid=${INSTANCE}`;
 
 /** A driver with one node; in state active it has the instance. */
-export const started = async (changes: Parameters<FakeIronic["add"]>[0] = {}, config = {}, quirks: string[] = []) => {
+export async function started(changes: Parameters<FakeIronic["add"]>[0] = {}, config = {}, quirks: string[] = []) {
   const ironic = new FakeIronic();
   const node = ironic.add(changes);
   const world = await ironicDriver({ ironic, host: "peer-compute", config, quirks });
   await world.driver.initHost();
   ironic.seen.length = 0;
   return { ...world, node };
-};
+}
 export const active = { instance_uuid: INSTANCE, provision_state: "active" };
 
 /** The bodies of a section of what nova master sent. */
-export const recordedBodies = async (section: string): Promise<unknown[]> => {
+export async function recordedBodies(section: string): Promise<unknown[]> {
   const path = "../../../../fixtures/golden/ironic/recorded-nova-master-calls.txt";
   const text = await readFile(new URL(path, import.meta.url), "utf8");
   const part = text.split(/^## /m).find((title) => title.startsWith(section)) ?? "";
   return [...part.matchAll(/^ {4}body: (.*)$/gm)].map(([, body = ""]) => JSON.parse(body));
-};
+}
