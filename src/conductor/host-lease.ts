@@ -55,7 +55,7 @@ export class HostLease {
     return this.#state === "held" && this.#doors.clock.monotonic() < this.#confirmedAt + this.#ttl * FENCE;
   }
 
-  /** Of the lease that was taken last, also when it is lost since. */
+  /** The epoch of the lease that was taken last, even if it is lost since. */
   get epoch(): number | null {
     return this.#epoch;
   }

@@ -69,7 +69,7 @@ export class RawValues {
 
   #takeAssignment(section: string, option: string, value: string, origin: string): void {
     const name = normalizeSection(section);
-    // Of an unknown section its head has been told.
+    // An unknown section was reported with its head.
     if (!this.#table.has(name) || !this.#isKnown(name, option, origin)) {
       return;
     }

@@ -43,7 +43,7 @@ export function isComponentReport(message: unknown): message is ComponentReport 
 export interface HostReport {
   readonly type: "host";
   readonly host: string;
-  /** Of the agent that holds the host; null: none does. */
+  /** The pid of the agent that holds the host; null: none does. */
   readonly pid: number | null;
 }
 

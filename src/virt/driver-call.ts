@@ -20,7 +20,7 @@ export interface DriverCallOptions {
   readonly grace?: number;
   /** Called before each method that changes guests; throws when the host lease is not held. */
   readonly permit?: (method: DriverMethod, instanceUuid: string | undefined) => void | Promise<void>;
-  /** Of the host's lease; null: there is none. Asked before each call. */
+  /** The epoch of the host's lease; null: there is none. Asked before each call. */
   readonly epoch?: () => number | null;
   /** Fault points, within the call's time-out: an error takes the driver's place, waiting is the driver's delay. */
   readonly point?: (method: DriverMethod, when: "before" | "after", signal: AbortSignal) => void | Promise<void>;

@@ -33,7 +33,7 @@ export interface Refusal {
 export type Verdict = { readonly admitted: Found } | { readonly refused: Refusal };
 
 /**
- * Whose the instance is now, and whether the request still is the one that set its task_state. A message may have waited for
+ * Judges whose the instance is now, and whether the request still is the one that set its task_state. A message may have waited for
  * its host for days: asked under the instance's lock, before driver, tracker or Placement is touched.
  */
 export async function admit(

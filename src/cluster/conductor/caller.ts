@@ -8,7 +8,7 @@ export interface Caller {
   readonly requestId: string;
   /** Does not take part in host leases (quirk `no-host-lease`). */
   readonly unfenced: boolean;
-  /** Of a call that is repeated until it is answered: its name, the same each time. */
+  /** The name of a call that is repeated until it is answered, the same each time. */
   readonly call?: string;
   /** Milliseconds that the caller still waits for the answer, if it said so. */
   readonly timeout?: number;

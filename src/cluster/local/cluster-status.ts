@@ -200,7 +200,7 @@ async function describeTrees(
     }));
 }
 
-/** Of the same classes of two providers. */
+/** Adds the usages of two providers, class by class. */
 export function sumOfUsages(one: Usages, other: Usages): Usages {
   const sum = { ...one };
   for (const [resourceClass, { used, capacity }] of Object.entries(other)) {

@@ -19,7 +19,7 @@ export interface ComponentStatus {
   /** What a person wants to read beside the state; of one that failed, why. */
   readonly detail: string;
   readonly pid: number | null;
-  /** Of a process that has ended by itself; null while it runs, and after a signal. */
+  /** The exit code of a process that has ended by itself; null while it runs, and after a signal. */
   readonly exitCode: number | null;
 }
 

@@ -69,7 +69,7 @@ function aggregatesOfProject(
   return own.map(({ uuid }) => uuid);
 }
 
-/** Those for traits that the servers do not require. */
+/** The parts for traits that the servers do not require. */
 function isolatedAggregates(required: ReadonlySet<string>, aggregates: readonly Aggregate[]): readonly string[] {
   return aggregates
     .filter(({ metadata }) =>

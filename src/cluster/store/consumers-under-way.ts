@@ -25,7 +25,7 @@ WHERE EXISTS (SELECT 1 FROM build_requests WHERE instance_uuid = consumer.value)
     )
   END`;
 
-/** Those of the consumers whose records are about to change. @param endedAfter a migration that ended later still counts; ms */
+/** The consumers whose records are about to change. @param endedAfter a migration that ended later still counts; ms */
 export function consumersUnderWay(sql: Sql, consumers: readonly string[], endedAfter: number): string[] {
   return sql
     .all(UNDER_WAY, JSON.stringify(consumers), JSON.stringify(FINAL_MIGRATION_STATUSES), endedAfter)

@@ -74,7 +74,7 @@ export function queryInstances(table: Table<Instance>, sql: Sql, query: Instance
   return page.flatMap((uuid) => byUuid.get(uuid) ?? []);
 }
 
-/** Who is in that list, in its order; marker and limit are not looked at. @throws {InvalidParameters} an unknown sort key. */
+/** The members of that list, in its order; marker and limit are not looked at. @throws {InvalidParameters} an unknown sort key. */
 export function queryNames(
   table: Table<Instance>,
   sql: Sql,

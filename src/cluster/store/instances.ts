@@ -177,7 +177,7 @@ function refuseUnexpected(found: Instance, options: SaveOptions): void {
 }
 
 /**
- * Whose the task_state is: the request's that is given with it, else that of the one before, which goes on. A delete is
+ * Tells whose the task_state is: the request's that is given with it, else that of the one before, which goes on. A delete is
  * remembered until it ends itself: an evacuation may take its task_state, but not the user's word.
  */
 function requestsOf(

@@ -276,7 +276,7 @@ export interface LeaseStore {
   list(): HostLease[];
   /** Gives the host to this holder, whoever had it. */
   put(lease: HostLease): void;
-  /** Of the present holder, or the last one; 0 before the first. */
+  /** The epoch of the present holder, or the last one; 0 before the first. */
   epoch(host: string): number;
   /** For the next holder: greater than any before, also than those that a lost or older state of record gave. */
   nextEpoch(host: string): number;

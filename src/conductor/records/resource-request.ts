@@ -9,7 +9,7 @@ export type FlavorNeed = Pick<Flavor, "vcpus" | "memoryMb" | "rootGb" | "ephemer
 export interface ServerNeed {
   /** Its root disk is a volume. Default false. */
   readonly volumeBacked?: boolean;
-  /** Of its image. Default none. */
+  /** The properties of its image. Default none. */
   readonly imageProperties?: Readonly<Record<string, string>>;
 }
 

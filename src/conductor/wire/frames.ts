@@ -23,9 +23,9 @@ export interface Meta {
   readonly unfenced?: boolean;
   /** The number of a cast, the same when it is delivered again. */
   readonly message?: number;
-  /** Of a call to an agent: its name, the same when it is asked again. */
+  /** The name of a call to an agent, the same when it is asked again. */
   readonly call?: string;
-  /** Of a call to an agent: milliseconds that whoever asked still waits for the answer. */
+  /** Milliseconds that the caller of an agent still waits for the answer. */
   readonly timeout?: number;
 }
 

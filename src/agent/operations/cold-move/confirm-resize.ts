@@ -36,7 +36,7 @@ export const SETTLE_CONFIRMED = stepList<MoveProgress>("settle_confirmed", {
   },
 });
 
-/** Of a move that was ended when its instance was evacuated from the destination: what is left here is nobody's. */
+/** A move was ended because its instance was evacuated from the destination: what is left here is nobody's. */
 export const CLEAN_UP_SOURCE = stepList<MoveProgress>("clean_up_source", {
   accept: async ({ parts, move }) => {
     const { conductor, host, runtime } = parts.context;

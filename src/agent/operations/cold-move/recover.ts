@@ -46,7 +46,7 @@ const TASKS = RESUMES.flatMap(({ task }) => task ?? []);
 export interface StuckMove {
   readonly instanceUuid: string;
   readonly migrationId: number;
-  /** Whose the move is; null: of one that was confirmed, or began with an earlier release. */
+  /** The request that the move belongs to; null: it was confirmed, or began with an earlier release. */
   readonly requestId: string | null;
   resume(parts: OperationParts, requestId: string): Promise<void>;
 }

@@ -4,7 +4,7 @@ import type { RequestContext } from "../../../conductor/port.js";
 
 type Request<M extends keyof AgentMethods> = ParamsOf<AgentMethods, M>;
 
-/** Who waits for the answer: asked again when the instance's lock is had, before anything is done. */
+/** The caller that waits for the answer: asked again when the instance's lock is had, before anything is done. */
 export type Asker = Pick<RequestContext, "refuseGivenUp">;
 
 /** Live migrations in which the host takes part (spec 6.5): S is the source, D the destination. */

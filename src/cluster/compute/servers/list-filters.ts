@@ -17,7 +17,7 @@ import { statesOfStatus } from "./server-status.js";
 /** What a list of servers is about: what the state of record can select, and what is judged server by server. */
 export interface ServerFilters {
   readonly query: InstanceQuery;
-  /** Of the display name. */
+  /** The pattern of the display name. */
   readonly name: NamePattern | undefined;
   readonly predicates: readonly ((instance: Instance) => boolean)[];
   /** Nothing can match. */

@@ -30,7 +30,7 @@ export class NamePattern {
     return this.#expression.test(name);
   }
 
-  /** Those whose name matches, in their order. */
+  /** The members whose name matches, in their order. */
   async select<T>(members: readonly T[], nameOf: (member: T) => string, turns: Turns): Promise<readonly T[]> {
     const found: T[] = [];
     for (const member of members) {

@@ -62,7 +62,7 @@ async function secure(parts: TaskParts, move: Move): Promise<ScheduleRequest["he
   return keep.size > 0 ? "double" : "replace";
 }
 
-/** Of what is held: nodes of hosts from which the instance was evacuated, and that have not cleaned up since. */
+/** The nodes among those held of hosts from which the instance was evacuated, and that have not cleaned up since. */
 function residues(store: TaskParts["store"], { uuid, host }: Instance, held: Allocations): ReadonlySet<string> {
   const left = store.migrations
     .byFilters({ instanceUuid: uuid, migrationTypes: ["evacuation"], statuses: ["done"] })
