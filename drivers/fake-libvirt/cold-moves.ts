@@ -34,17 +34,23 @@ export class ColdMoves {
   async migrateDisk(instance: Instance, { flavor, signal }: MigrateDiskOptions): Promise<string> {
     const { store, files, watcher, config } = this.#parts;
     const { uuid } = instance;
-    if (!config.allowDiskShrink) refuseShrinking(instance, flavor);
+    if (!config.allowDiskShrink) {
+      refuseShrinking(instance, flavor);
+    }
     return watcher.own(uuid, async () => {
       await this.#guests.state(instance);
       await this.#guests.take(config.delayMigrateDisk, signal);
       // Another may have destroyed it meanwhile.
-      if ((await this.#guests.state(instance)) !== "shutoff") await store.setState(uuid, "shutoff");
+      if ((await this.#guests.state(instance)) !== "shutoff") {
+        await store.setState(uuid, "shutoff");
+      }
       const domain = await store.get(uuid);
       if (!domain?.leftBehind) {
         // These are left of a move that was confirmed, but for its files.
         await files.removeAside(uuid);
-        if (domain) await store.define({ ...domain, leftBehind: true });
+        if (domain) {
+          await store.define({ ...domain, leftBehind: true });
+        }
       }
       await files.setAside(uuid);
       return JSON.stringify({ instancesPath: files.root });
@@ -73,8 +79,11 @@ export class ColdMoves {
       await this.#guests.take(config.delayConfirmMigration, signal);
       const sameHost = migration.sourceCompute === migration.destCompute;
       if (!sameHost && (await store.exists(uuid))) {
-        if ((await store.get(uuid))?.leftBehind) await store.undefine(uuid);
-        else context.logger.warn("a guest that nobody took away is left alone", { instance: uuid });
+        if ((await store.get(uuid))?.leftBehind) {
+          await store.undefine(uuid);
+        } else {
+          context.logger.warn("a guest that nobody took away is left alone", { instance: uuid });
+        }
       }
       await files.removeAside(uuid);
     });
@@ -103,7 +112,9 @@ function refuseShrinking(instance: Instance, flavor: Flavor): void {
   const smaller =
     (hasRootDisk(instance) && flavor.rootGb < instance.rootGb && "root disk") ||
     (flavor.ephemeralGb < instance.ephemeralGb && "ephemeral disk");
-  if (!smaller) return;
+  if (!smaller) {
+    return;
+  }
   throw new InstanceFaultRollback(
     `Instance rollback performed due to: Resize error: Unable to resize disk down. The ${smaller} of flavor ` +
       `${flavor.name} is smaller than the guest's; choose a larger flavor`,
@@ -118,7 +129,9 @@ function sourceRoot(diskInfo: string): string {
     // Said below.
   }
   if (typeof parsed === "object" && parsed !== null && "instancesPath" in parsed) {
-    if (typeof parsed.instancesPath === "string") return parsed.instancesPath;
+    if (typeof parsed.instancesPath === "string") {
+      return parsed.instancesPath;
+    }
   }
   throw new DiskNotFound(
     `the source's disk information is not of fake-libvirt: expected JSON with instancesPath, found ${diskInfo.slice(0, 60)}; ` +

@@ -13,8 +13,12 @@ export function folderOfConnection(uri: string | null): string {
       `[fake_libvirt] connection_uri: found ${uri ?? "nothing"}, ${why}; expected ${SCHEME}/absolute/folder`,
     );
   };
-  if (uri === null) return wrong("and there is no default");
-  if (!uri.startsWith(SCHEME)) return wrong(`which does not begin with ${SCHEME}`);
+  if (uri === null) {
+    return wrong("and there is no default");
+  }
+  if (!uri.startsWith(SCHEME)) {
+    return wrong(`which does not begin with ${SCHEME}`);
+  }
   const rest = uri.slice(SCHEME.length);
   let path: string;
   try {
@@ -23,7 +27,9 @@ export function folderOfConnection(uri: string | null): string {
     // A plain path with a % in it.
     path = rest;
   }
-  if (!isAbsolute(path)) return wrong("whose folder is not absolute");
+  if (!isAbsolute(path)) {
+    return wrong("whose folder is not absolute");
+  }
   const folder = normalize(path).replace(/\/+$/, "");
   return folder === "" ? wrong("which is the root folder") : folder;
 }

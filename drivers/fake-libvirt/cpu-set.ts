@@ -12,7 +12,9 @@ export function parseCpuSet(text: string, option: string, hostCpus: number): Rea
         `${option}: found ${part || "nothing"} in ${text}; expected CPUs of 0 to ${hostCpus - 1} as 4-7,^6,12`,
       );
     }
-    for (let cpu = low; cpu <= high; cpu += 1) (not === "^" ? excluded : included).add(cpu);
+    for (let cpu = low; cpu <= high; cpu += 1) {
+      (not === "^" ? excluded : included).add(cpu);
+    }
   }
   return new Set([...included].filter((cpu) => !excluded.has(cpu)));
 }

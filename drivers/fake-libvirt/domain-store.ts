@@ -43,8 +43,11 @@ export class DomainStore {
     const uuids: string[] = [];
     for (const name of names) {
       const uuid = name.endsWith(".xml") ? name.slice(0, -".xml".length) : "";
-      if (UUID.test(uuid)) uuids.push(uuid);
-      else this.#warnOnce(`${this.#folder.domains}/${name} is not <uuid>.xml and is ignored`);
+      if (UUID.test(uuid)) {
+        uuids.push(uuid);
+      } else {
+        this.#warnOnce(`${this.#folder.domains}/${name} is not <uuid>.xml and is ignored`);
+      }
     }
     return uuids;
   }
@@ -57,7 +60,11 @@ export class DomainStore {
   async all(): Promise<readonly Domain[]> {
     const uuids = await this.uuids();
     const known = new Set(uuids);
-    for (const uuid of this.#parsed.keys()) if (!known.has(uuid)) this.#parsed.delete(uuid);
+    for (const uuid of this.#parsed.keys()) {
+      if (!known.has(uuid)) {
+        this.#parsed.delete(uuid);
+      }
+    }
     const domains = await Promise.all(uuids.map((uuid) => this.get(uuid)));
     return domains.filter((domain) => domain !== undefined);
   }
@@ -67,13 +74,19 @@ export class DomainStore {
     const { files, clock } = this.#doors;
     const path = this.#folder.domainFile(uuid);
     const stat = await files.stat(path);
-    if (!stat) return undefined;
+    if (!stat) {
+      return undefined;
+    }
     const known = this.#parsed.get(uuid);
     const unchanged = known && known.modified === stat.modified && known.bytes === stat.bytes;
-    if (unchanged && known.readAt - known.modified > TIME_STAMP_STEP) return known.domain;
+    if (unchanged && known.readAt - known.modified > TIME_STAMP_STEP) {
+      return known.domain;
+    }
     const readAt = clock.now();
     const text = await files.readIfPresent(path);
-    if (text === undefined) return undefined;
+    if (text === undefined) {
+      return undefined;
+    }
     const domain = this.#parse(uuid, text, path);
     this.#parsed.set(uuid, { modified: stat.modified, bytes: stat.bytes, readAt, domain });
     return domain;
@@ -105,9 +118,13 @@ export class DomainStore {
    */
   async define(domain: Domain, state?: DomainState): Promise<void> {
     const fresh = state !== undefined && !(await this.exists(domain.uuid));
-    if (fresh) await this.setState(domain.uuid, state);
+    if (fresh) {
+      await this.setState(domain.uuid, state);
+    }
     await this.#doors.files.write(this.#folder.domainFile(domain.uuid), domainToXml(domain));
-    if (state !== undefined && !fresh) await this.setState(domain.uuid, state);
+    if (state !== undefined && !fresh) {
+      await this.setState(domain.uuid, state);
+    }
   }
 
   /** Absent is fine. The XML goes first, and with it the domain. */
@@ -125,7 +142,9 @@ export class DomainStore {
     const path = this.#folder.stateFile(uuid);
     const text = (await this.#doors.files.readIfPresent(path))?.trim() ?? "shutoff";
     const state = DOMAIN_STATES.find((known) => known === text);
-    if (state) return state;
+    if (state) {
+      return state;
+    }
     this.#warnOnce(
       `${path}: expected one of ${DOMAIN_STATES.join(", ")}, found ${text.slice(0, 40) || "nothing"}; the domain ` +
         "counts as crashed until it is started or stopped",
@@ -137,7 +156,9 @@ export class DomainStore {
     try {
       return domainFromXml(text, uuid);
     } catch (error) {
-      if (!(error instanceof BrokenDomainXml)) throw error;
+      if (!(error instanceof BrokenDomainXml)) {
+        throw error;
+      }
       this.#warnOnce(`${path}: ${error.message}; the guest is left alone and its resources are not counted`, {
         instance: uuid,
       });
@@ -147,7 +168,9 @@ export class DomainStore {
 
   /** What is broken stays so for many passes: said once. */
   #warnOnce(message: string, fields: Readonly<Record<string, unknown>> = {}): void {
-    if (this.#warned.has(message)) return;
+    if (this.#warned.has(message)) {
+      return;
+    }
     this.#warned.add(message);
     this.#doors.logger.warn(message, fields);
   }

@@ -57,7 +57,9 @@ export class DomainWatcher {
 
   /** What is there now is no news. */
   async start(): Promise<void> {
-    for (const [uuid, state] of await this.#store.states()) this.#known.set(uuid, state);
+    for (const [uuid, state] of await this.#store.states()) {
+      this.#known.set(uuid, state);
+    }
     this.#stopped = false;
     const look = () => this.look();
     this.#unwatch = this.#folders.map((path) => this.#doors.files.watch(path, look));
@@ -65,8 +67,12 @@ export class DomainWatcher {
 
   stop(): void {
     this.#stopped = true;
-    for (const unwatch of this.#unwatch) unwatch();
-    for (const cancel of this.#held.values()) cancel();
+    for (const unwatch of this.#unwatch) {
+      unwatch();
+    }
+    for (const cancel of this.#held.values()) {
+      cancel();
+    }
     this.#held.clear();
   }
 
@@ -80,12 +86,16 @@ export class DomainWatcher {
     );
     this.#stamps = stamps;
     this.#stampedAt = now;
-    if (!seen) this.look();
+    if (!seen) {
+      this.look();
+    }
   }
 
   /** Looks for news soon. */
   look(): void {
-    if (this.#stopped) return;
+    if (this.#stopped) {
+      return;
+    }
     this.#again = true;
     this.#looking ??= this.#lookUntilQuiet();
   }
@@ -99,17 +109,25 @@ export class DomainWatcher {
     } finally {
       await this.#remember(uuid);
       const others = (this.#busy.get(uuid) ?? 1) - 1;
-      if (others > 0) this.#busy.set(uuid, others);
-      else this.#busy.delete(uuid);
-      if (this.#looking) this.#touched.set(uuid, this.#looks);
+      if (others > 0) {
+        this.#busy.set(uuid, others);
+      } else {
+        this.#busy.delete(uuid);
+      }
+      if (this.#looking) {
+        this.#touched.set(uuid, this.#looks);
+      }
     }
   }
 
   async #remember(uuid: string): Promise<void> {
     try {
       const state = await this.#store.state(uuid);
-      if (state) this.#known.set(uuid, state);
-      else this.#known.delete(uuid);
+      if (state) {
+        this.#known.set(uuid, state);
+      } else {
+        this.#known.delete(uuid);
+      }
     } catch (error) {
       this.#doors.logger.warn("the state of a guest cannot be read", { instance: uuid, err: error });
     }
@@ -136,23 +154,34 @@ export class DomainWatcher {
     // What an own operation changed since this look began is known better than what was read.
     const own = (uuid: string) => this.#busy.has(uuid) || this.#touched.get(uuid) === look;
     for (const uuid of new Set([...this.#known.keys(), ...now.keys()])) {
-      if (own(uuid)) continue;
+      if (own(uuid)) {
+        continue;
+      }
       const before = this.#known.get(uuid);
       const state = now.get(uuid);
-      if (before === state) continue;
-      if (state) this.#known.set(uuid, state);
-      else this.#known.delete(uuid);
+      if (before === state) {
+        continue;
+      }
+      if (state) {
+        this.#known.set(uuid, state);
+      } else {
+        this.#known.delete(uuid);
+      }
       await this.#tell(uuid, transitionOf(before, state));
     }
   }
 
   async #tell(uuid: string, transition: LifecycleTransition | undefined): Promise<void> {
     this.#release(uuid);
-    if (!transition) return;
+    if (!transition) {
+      return;
+    }
     const timestamp = this.#doors.clock.now();
     const name = (await this.#store.get(uuid))?.name ?? uuid;
     const tell = () => {
-      if (!this.#stopped) this.#doors.emitEvent({ timestamp, uuid, name, transition });
+      if (!this.#stopped) {
+        this.#doors.emitEvent({ timestamp, uuid, name, transition });
+      }
     };
     if (transition !== "stopped" || this.#stopDelay === 0) {
       tell();

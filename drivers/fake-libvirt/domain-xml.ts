@@ -112,7 +112,9 @@ export function domainFromXml(text: string, uuid: string): Domain {
     throw new BrokenDomainXml(`expected a domain with uuid ${uuid}, found ${found || "no uuid"}`);
   }
   const name = textAt(domain, "name");
-  if (name === "") throw new BrokenDomainXml("the domain has no name");
+  if (name === "") {
+    throw new BrokenDomainXml("the domain has no name");
+  }
   return {
     uuid,
     name,
@@ -143,7 +145,9 @@ function deviceFrom(device: unknown): AssignedDevice {
 }
 
 function novaFrom(instance: unknown): NovaMetadata | null {
-  if (instance === undefined) return null;
+  if (instance === undefined) {
+    return null;
+  }
   const flavor = (name: string) => count(textAt(instance, "nova:flavor", name) || "0", name);
   return {
     displayName: textAt(instance, "nova:name"),

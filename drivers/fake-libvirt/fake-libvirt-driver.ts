@@ -1,7 +1,6 @@
 import { isAbsolute } from "node:path";
 import {
   type AvailableResource,
-  type Capabilities,
   type ConfirmMigrationOptions,
   type DestroyOptions,
   type DriverContext,
@@ -28,15 +27,17 @@ import {
   type VirtDriver,
   VirtDriverNotReady,
 } from "../../src/virt/index.js";
+import { active } from "./active-state.js";
 import { availableResource } from "./available-resource.js";
 import { ColdMoves } from "./cold-moves.js";
 import { compileFakeLibvirtConfig, type FakeLibvirtConfig } from "./config.js";
 import { folderOfConnection } from "./connection-uri.js";
 import { CPU_MODELS, type CpuModel } from "./cpu-models.js";
 import { parseCpuSet } from "./cpu-set.js";
-import { type DomainState, powerStateOf } from "./domain.js";
+import { powerStateOf } from "./domain.js";
 import { DomainStore } from "./domain-store.js";
 import { DomainWatcher } from "./domain-watcher.js";
+import { CAPABILITIES } from "./driver-capabilities.js";
 import { Fence } from "./fence.js";
 import { Guests, type HypervisorParts } from "./guests.js";
 import { forget } from "./handover.js";
@@ -57,21 +58,7 @@ type Options = DriverOperationOptions;
  * order XML, state, disks: whoever is killed in between leaves a guest that is whole and in the wanted state, or none.
  */
 export class FakeLibvirtDriver implements VirtDriver {
-  readonly capabilities: Capabilities = {
-    supportsEvacuate: true,
-    supportsFencing: true,
-    supportsPcpus: true,
-    supportsAttachInterface: true,
-    supportsTaggedAttachInterface: true,
-    supportsDeviceTagging: true,
-    supportsTaggedAttachVolume: true,
-    supportsExtendVolume: true,
-    supportsMultiattach: true,
-    supportsTrustedCerts: true,
-    supportsAccelerators: true,
-    supportsImageTypeRaw: true,
-    supportsImageTypeQcow2: true,
-  };
+  readonly capabilities = CAPABILITIES;
   readonly #context: DriverContext;
   readonly #config: FakeLibvirtConfig;
   readonly #folder: HypervisorFolder;
@@ -150,7 +137,9 @@ export class FakeLibvirtDriver implements VirtDriver {
       );
     }
     // Before anything is looked at: what an earlier agent did up to now is seen, and more it does not do.
-    if (options?.epoch !== undefined) await this.#fence.raise(options.epoch);
+    if (options?.epoch !== undefined) {
+      await this.#fence.raise(options.epoch);
+    }
     await files.makeFolder(this.#folder.domains);
     await files.makeFolder(this.#folder.states);
     await this.#watcher.start();
@@ -207,7 +196,9 @@ export class FakeLibvirtDriver implements VirtDriver {
   /** What a spawn that was broken off has left: anything but a guest. */
   async failedSpawnCleanup({ uuid }: Instance): Promise<void> {
     await this.#watcher.own(uuid, async () => {
-      if (await this.#store.exists(uuid)) return;
+      if (await this.#store.exists(uuid)) {
+        return;
+      }
       await this.#store.clearState(uuid);
       await this.#files.remove(uuid);
     });
@@ -215,10 +206,14 @@ export class FakeLibvirtDriver implements VirtDriver {
 
   async destroy({ uuid }: Instance, { destroyDisks, signal }: DestroyOptions): Promise<void> {
     await this.#watcher.own(uuid, async () => {
-      if (await this.#store.exists(uuid)) await this.#guests.take(this.#config.delayDestroy, signal);
+      if (await this.#store.exists(uuid)) {
+        await this.#guests.take(this.#config.delayDestroy, signal);
+      }
       await this.#store.undefine(uuid);
       await forget(uuid, { fence: this.#fence, folder: this.#folder });
-      if (destroyDisks) await this.#files.remove(uuid);
+      if (destroyDisks) {
+        await this.#files.remove(uuid);
+      }
     });
   }
 
@@ -231,7 +226,9 @@ export class FakeLibvirtDriver implements VirtDriver {
   }
 
   async reboot(instance: Instance, type: "SOFT" | "HARD", options?: Options): Promise<void> {
-    if (type === "HARD") return this.#guests.hardReboot(instance, options);
+    if (type === "HARD") {
+      return this.#guests.hardReboot(instance, options);
+    }
     return this.#guests.change(instance, this.#config.delayReboot, options, () => "running");
   }
 
@@ -273,8 +270,9 @@ export class FakeLibvirtDriver implements VirtDriver {
 
   async resumeStateOnHostBoot(instance: Instance, options?: Options): Promise<void> {
     const state = await this.#store.state(instance.uuid);
-    if (state === undefined || state === "shutoff" || state === "crashed")
+    if (state === undefined || state === "shutoff" || state === "crashed") {
       await this.#guests.hardReboot(instance, options);
+    }
   }
 
   migrateDiskAndPowerOff(instance: Instance, options: MigrateDiskOptions): Promise<string> {
@@ -359,12 +357,16 @@ export class FakeLibvirtDriver implements VirtDriver {
 
   async checkInstanceSharedStorageCleanup(token: SharedStorageToken): Promise<void> {
     const { instanceUuid, file } = token;
-    if (typeof instanceUuid === "string" && typeof file === "string") await this.#files.removeToken(instanceUuid, file);
+    if (typeof instanceUuid === "string" && typeof file === "string") {
+      await this.#files.removeToken(instanceUuid, file);
+    }
   }
 
   async #warnOfRename(hostname: string): Promise<void> {
     const stored = (await readIdentity(this.#folder, this.#context.files))?.hostname;
-    if (stored === hostname || stored === this.#warnedOfName) return;
+    if (stored === hostname || stored === this.#warnedOfName) {
+      return;
+    }
     this.#warnedOfName = stored;
     this.#context.logger.warn(
       `${this.#folder.identityFile} says that the hypervisor is ${stored ?? "nobody"} now, but it was ${hostname} when ` +
@@ -374,22 +376,17 @@ export class FakeLibvirtDriver implements VirtDriver {
 
   /** @throws {VirtDriverNotReady} */
   #ready(): string {
-    if (this.#hostname === undefined)
+    if (this.#hostname === undefined) {
       throw new VirtDriverNotReady("fake-libvirt is not connected yet: initHost comes first");
+    }
     return this.#hostname;
   }
 
   #known(node: string): string {
     const hostname = this.#ready();
-    if (node === hostname) return hostname;
+    if (node === hostname) {
+      return hostname;
+    }
     throw new InvalidConfiguration(`fake-libvirt has one node, ${hostname}; found ${node}`);
   }
 }
-
-/** For a guest that runs, paused or not. @throws {InstanceNotRunning} */
-const active =
-  (wanted: DomainState, instance: Instance) =>
-  (state: DomainState): DomainState => {
-    if (state === "running" || state === "paused" || state === wanted) return wanted;
-    throw new InstanceNotRunning(`guest ${domainName(instance)} (${instance.uuid}) is ${state}, expected running`);
-  };

@@ -45,10 +45,14 @@ export class Fence {
       throw error;
     });
     for (const name of await this.#files.list(this.#folder)) {
-      if (name === String(epoch)) continue;
+      if (name === String(epoch)) {
+        continue;
+      }
       // A folder may be filled while it is removed; renamed, nobody finds it any more.
       const gone = EPOCH.test(name) ? `passed-${name}-${this.#random.hex(4)}` : name;
-      if (gone !== name) await this.#moved(join(this.#folder, name), join(this.#folder, gone));
+      if (gone !== name) {
+        await this.#moved(join(this.#folder, name), join(this.#folder, gone));
+      }
       await this.#files.remove(join(this.#folder, gone));
     }
   }
@@ -85,10 +89,14 @@ export class Fence {
   /** @throws {HostEpochOutdated} */
   async #refuse(): Promise<void> {
     const epoch = this.#epoch;
-    if (epoch === undefined) return;
+    if (epoch === undefined) {
+      return;
+    }
     const names = await this.#files.list(this.#folder);
     const highest = Math.max(...names.filter((name) => EPOCH.test(name)).map(Number));
-    if (highest === epoch) return;
+    if (highest === epoch) {
+      return;
+    }
     throw new HostEpochOutdated(
       `the hypervisor refuses what an agent of host ${this.#host} asks in epoch ${epoch}: it has heard of epoch ` +
         `${Number.isFinite(highest) ? highest : "none"} (${this.#folder}), so that another agent has the host now; ` +
@@ -97,7 +105,9 @@ export class Fence {
   }
 
   async #put(path: string, text: string): Promise<void> {
-    if (this.#epoch === undefined) return this.#files.write(path, text);
+    if (this.#epoch === undefined) {
+      return this.#files.write(path, text);
+    }
     const name = `${basename(path)}-${this.#random.hex(4)}`;
     // Written elsewhere first: to write into the own folder would make it anew.
     const written = join(this.#folder, WRITTEN, name);
@@ -113,8 +123,12 @@ export class Fence {
   }
 
   async #take(path: string): Promise<void> {
-    if (this.#epoch === undefined) return this.#files.remove(path);
-    if (!(await this.#files.stat(path))) return;
+    if (this.#epoch === undefined) {
+      return this.#files.remove(path);
+    }
+    if (!(await this.#files.stat(path))) {
+      return;
+    }
     const taken = join(this.#own, `${basename(path)}-${this.#random.hex(4)}`);
     await this.#rename(path, taken);
     await this.#files.remove(taken);
@@ -122,7 +136,9 @@ export class Fence {
 
   /** From or to the own folder. @throws {HostEpochOutdated} it is gone. */
   async #rename(from: string, to: string): Promise<void> {
-    if (await this.#moved(from, to)) return;
+    if (await this.#moved(from, to)) {
+      return;
+    }
     await this.#refuse();
     throw new FileFailure(from, "ENOENT", "rename");
   }
@@ -133,7 +149,9 @@ export class Fence {
       await this.#files.rename(from, to);
       return true;
     } catch (error) {
-      if (error instanceof FileFailure && error.code === "ENOENT") return false;
+      if (error instanceof FileFailure && error.code === "ENOENT") {
+        return false;
+      }
       throw error;
     }
   }

@@ -49,7 +49,9 @@ export class Guests {
   /** @throws {GuestNotFound} */
   async state(instance: Instance): Promise<DomainState> {
     const state = await this.#parts.store.state(instance.uuid);
-    if (state) return state;
+    if (state) {
+      return state;
+    }
     throw new GuestNotFound(
       `guest ${domainName(instance)} (${instance.uuid}) is not on hypervisor ${this.#parts.folder.path}`,
     );
@@ -58,7 +60,9 @@ export class Guests {
   /** Lets an operation take its time. @throws the signal's reason. */
   async take(seconds: number, signal: AbortSignal | undefined): Promise<void> {
     signal?.throwIfAborted();
-    if (seconds > 0) await this.#parts.context.timers.sleep(seconds * 1000, signal);
+    if (seconds > 0) {
+      await this.#parts.context.timers.sleep(seconds * 1000, signal);
+    }
   }
 
   /** Spawn: disks, then the state, then the XML that makes the guest. */
@@ -96,7 +100,9 @@ export class Guests {
         }),
         state,
       );
-    if (!allocations) return define((await store.get(instance.uuid))?.devices ?? []);
+    if (!allocations) {
+      return define((await store.get(instance.uuid))?.devices ?? []);
+    }
     const others = async () => (await store.all()).filter(({ uuid }) => uuid !== instance.uuid);
     await devices.assign(allocations, others, define);
   }
@@ -108,8 +114,11 @@ export class Guests {
     await watcher.own(uuid, async () => {
       await this.take(config.delayReboot, options?.signal);
       await files.make(uuid, wantedDisks(instance));
-      if (await store.get(uuid)) await store.setState(uuid, "running");
-      else await this.define(instance, { allocations: {}, state: "running" });
+      if (await store.get(uuid)) {
+        await store.setState(uuid, "running");
+      } else {
+        await this.define(instance, { allocations: {}, state: "running" });
+      }
     });
   }
 
@@ -126,7 +135,9 @@ export class Guests {
       await this.take(delay, options?.signal);
       // It may be gone, or stopped by somebody else, since the delay began.
       const before = await this.state(instance);
-      if (before !== wanted) await store.setState(instance.uuid, next(before));
+      if (before !== wanted) {
+        await store.setState(instance.uuid, next(before));
+      }
     });
   }
 

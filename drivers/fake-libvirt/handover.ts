@@ -62,10 +62,14 @@ export class Handover {
   /** What a killed agent was about. Undefined: nothing. */
   static async leftOver(uuid: string, parts: HypervisorParts): Promise<Handover | undefined> {
     const text = await parts.context.files.readIfPresent(parts.folder.migrationFile(uuid));
-    if (text === undefined) return undefined;
+    if (text === undefined) {
+      return undefined;
+    }
     const stored = storedMigration(text);
     // Whether the killed agent had paused the guest is unknown.
-    if (stored) return new Handover(uuid, stored, parts, true);
+    if (stored) {
+      return new Handover(uuid, stored, parts, true);
+    }
     parts.context.logger.warn("the record of an interrupted live migration cannot be read and is dropped", {
       instance: uuid,
     });
@@ -111,9 +115,13 @@ export class Handover {
 
   /** Removes the disks that were made there. */
   async removeFilesThere(): Promise<void> {
-    if (this.#stored.sharedInstanceFiles) return;
+    if (this.#stored.sharedInstanceFiles) {
+      return;
+    }
     const { instancesPath } = this.#stored.destination;
-    if (instancesPath === this.#parts.files.root) return;
+    if (instancesPath === this.#parts.files.root) {
+      return;
+    }
     await new InstanceFiles(instancesPath, this.#parts.fence.disks).remove(this.#uuid);
   }
 }
@@ -127,7 +135,9 @@ export async function forget(
 
 /** Undefined: not one. */
 export function destinationIn(value: unknown): Destination | undefined {
-  if (typeof value !== "object" || value === null || !("uri" in value) || !("instancesPath" in value)) return undefined;
+  if (typeof value !== "object" || value === null || !("uri" in value) || !("instancesPath" in value)) {
+    return undefined;
+  }
   const { uri, instancesPath } = value;
   return typeof uri === "string" && typeof instancesPath === "string" ? { uri, instancesPath } : undefined;
 }
@@ -139,10 +149,16 @@ function storedMigration(text: string): StoredMigration | undefined {
   } catch {
     return undefined;
   }
-  if (typeof parsed !== "object" || parsed === null) return undefined;
+  if (typeof parsed !== "object" || parsed === null) {
+    return undefined;
+  }
   const { destination, sharedInstanceFiles, state, xml } = parsed as Record<string, unknown>;
   const found = destinationIn(destination);
-  if (!found || typeof sharedInstanceFiles !== "boolean" || typeof xml !== "string") return undefined;
-  if (state !== "running" && state !== "paused") return undefined;
+  if (!found || typeof sharedInstanceFiles !== "boolean" || typeof xml !== "string") {
+    return undefined;
+  }
+  if (state !== "running" && state !== "paused") {
+    return undefined;
+  }
   return { destination: found, sharedInstanceFiles, state, xml };
 }

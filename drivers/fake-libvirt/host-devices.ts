@@ -61,7 +61,9 @@ export class DeviceAssigner {
     }
     for (const device of this.#devices) {
       const provider = tree.find(deviceProviderName(node, device));
-      if (provider) this.#providers.set(provider.uuid, [device]);
+      if (provider) {
+        this.#providers.set(provider.uuid, [device]);
+      }
     }
   }
 
@@ -76,7 +78,9 @@ export class DeviceAssigner {
     define: (devices: readonly AssignedDevice[]) => Promise<void>,
   ): Promise<void> {
     const wanted = this.#wanted(allocations);
-    if (wanted.length === 0) return define([]);
+    if (wanted.length === 0) {
+      return define([]);
+    }
     const mine = this.#turn.then(async () => {
       const used = new Set((await domains()).flatMap((domain) => domain.devices.map(keyOf)));
       await define(wanted.flatMap((want) => pick(want, used)));
@@ -118,7 +122,9 @@ function pick({ resourceClass, amount, devices }: Want, used: Set<string>): read
     );
   }
   const picked = free.slice(0, amount);
-  for (const part of picked) used.add(keyOf(part));
+  for (const part of picked) {
+    used.add(keyOf(part));
+  }
   return picked;
 }
 

@@ -64,12 +64,16 @@ export async function openHypervisor(
     await files.create(folder.identityFile, text);
     return identity;
   } catch (error) {
-    if (!(error instanceof FileFailure && error.code === "EEXIST")) throw error;
+    if (!(error instanceof FileFailure && error.code === "EEXIST")) {
+      throw error;
+    }
   }
   // Another agent may have made the file and not written it yet.
   for (let tries = 0; tries < 20; tries += 1) {
     const stored = await files.readIfPresent(folder.identityFile);
-    if (stored) return parseIdentity(stored, folder.identityFile);
+    if (stored) {
+      return parseIdentity(stored, folder.identityFile);
+    }
     await timers.sleep(50);
   }
   // Nobody is still writing it: its writer was killed.
@@ -96,7 +100,9 @@ function parseIdentity(text: string, path: string): HypervisorIdentity {
   }
   if (typeof stored === "object" && stored !== null && "hostname" in stored && "uuid" in stored) {
     const { hostname, uuid } = stored;
-    if (typeof hostname === "string" && hostname !== "" && typeof uuid === "string") return { hostname, uuid };
+    if (typeof hostname === "string" && hostname !== "" && typeof uuid === "string") {
+      return { hostname, uuid };
+    }
   }
   throw new InvalidConfiguration(
     `${path}: expected JSON with hostname and uuid of the hypervisor, found ${text.slice(0, 60)}; mend it, or remove ` +

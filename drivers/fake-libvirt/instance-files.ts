@@ -55,15 +55,21 @@ export class InstanceFiles {
     const whole = !(await this.exists(uuid));
     const made: string[] = [];
     const undo = async () => {
-      for (const path of whole ? [this.folder(uuid)] : made) await this.#files.remove(path);
+      for (const path of whole ? [this.folder(uuid)] : made) {
+        await this.#files.remove(path);
+      }
     };
     try {
       await this.#files.makeFolder(this.folder(uuid));
       for (const { name, gib } of disks) {
         const path = this.disk(uuid, name);
         const found = await this.#files.stat(path);
-        if (!found) made.push(path);
-        if (!found || found.bytes < gib * GIB) await this.#files.truncate(path, gib * GIB);
+        if (!found) {
+          made.push(path);
+        }
+        if (!found || found.bytes < gib * GIB) {
+          await this.#files.truncate(path, gib * GIB);
+        }
       }
       return undo;
     } catch (error) {
@@ -79,7 +85,9 @@ export class InstanceFiles {
    */
   async setAside(uuid: string): Promise<void> {
     const aside = asideOf(this.#root, uuid);
-    if (!(await this.exists(uuid)) || (await this.#files.stat(aside))) return;
+    if (!(await this.exists(uuid)) || (await this.#files.stat(aside))) {
+      return;
+    }
     await this.#files.rename(this.folder(uuid), aside);
   }
 
@@ -89,7 +97,9 @@ export class InstanceFiles {
     const disks: WantedDisk[] = [];
     for (const name of await this.#files.list(aside)) {
       const found = DISK.test(name) ? await this.#files.stat(join(aside, name)) : undefined;
-      if (found) disks.push({ name, gib: found.bytes / GIB });
+      if (found) {
+        disks.push({ name, gib: found.bytes / GIB });
+      }
     }
     return disks;
   }
@@ -97,7 +107,9 @@ export class InstanceFiles {
   /** Undoes {@link setAside}, dropping what was made since; nothing set aside is success. */
   async bringBack(uuid: string): Promise<void> {
     const aside = asideOf(this.#root, uuid);
-    if (!(await this.#files.stat(aside))) return;
+    if (!(await this.#files.stat(aside))) {
+      return;
+    }
     await this.#files.remove(this.folder(uuid));
     await this.#files.rename(aside, this.folder(uuid));
   }
@@ -115,7 +127,9 @@ export class InstanceFiles {
 
   /** A file that another host sees if it has the same storage. Null: there is no instance directory here. */
   async makeToken(uuid: string, random: Random): Promise<string | null> {
-    if (!(await this.exists(uuid))) return null;
+    if (!(await this.exists(uuid))) {
+      return null;
+    }
     const name = `${TOKEN_PREFIX}${random.hex(8)}`;
     await this.#files.create(this.disk(uuid, name), "");
     return name;
@@ -133,7 +147,9 @@ export class InstanceFiles {
   }
 
   async removeRootToken(name: unknown): Promise<void> {
-    if (isName(name)) await this.#files.remove(join(this.#root, name));
+    if (isName(name)) {
+      await this.#files.remove(join(this.#root, name));
+    }
   }
 
   async seesToken(uuid: string, name: string): Promise<boolean> {
@@ -141,7 +157,9 @@ export class InstanceFiles {
   }
 
   async removeToken(uuid: string, name: string): Promise<void> {
-    if (isToken(uuid, name)) await this.#files.remove(this.disk(uuid, name));
+    if (isToken(uuid, name)) {
+      await this.#files.remove(this.disk(uuid, name));
+    }
   }
 }
 

@@ -51,9 +51,13 @@ export class LiveChecks {
     const { store, files } = this.#parts;
     await this.#guests.state(instance);
     const domain = await store.get(instance.uuid);
-    if (!domain) return refuse(instance, "its XML cannot be read; reboot it hard, which makes it anew");
+    if (!domain) {
+      return refuse(instance, "its XML cannot be read; reboot it hard, which makes it anew");
+    }
     await this.#refuseUnreachable(instance, data);
-    if (domain.devices.length > 0) refuse(instance, "it has devices of this host; migrate it cold");
+    if (domain.devices.length > 0) {
+      refuse(instance, "it has devices of this host; migrate it cold");
+    }
     refuseOtherCpu(instance, domain.cpuModel, data);
     const sharedInstanceFiles = await files.seesRootToken(data.sharedStorageFile);
     const hasDisks = wantedDisks(instance).length > 0;
@@ -86,7 +90,9 @@ export class LiveChecks {
   /** The folder may be of the same name, and of another machine. */
   async #refuseUnreachable(instance: Instance, { destination }: LiveMigrateData): Promise<void> {
     const found = destinationIn(destination);
-    if (!found) return refuse(instance, "the destination names no hypervisor: both hosts must have this driver");
+    if (!found) {
+      return refuse(instance, "the destination names no hypervisor: both hosts must have this driver");
+    }
     const folder = new HypervisorFolder(folderOfConnection(found.uri));
     const identity = await readIdentity(folder, this.#parts.context.files);
     const { hypervisor } = destination as { readonly hypervisor?: unknown };

@@ -39,7 +39,9 @@ export class LiveMigrationJob {
 
   /** False: it is too late, the guest is on its way. */
   cancel(): boolean {
-    if (!this.#stoppable) return false;
+    if (!this.#stoppable) {
+      return false;
+    }
     this.#cancelled = true;
     this.#wake.abort();
     return true;
@@ -73,11 +75,19 @@ export class LiveMigrationJob {
     signal?.addEventListener("abort", wake, { once: true });
     try {
       for (;;) {
-        if (this.#cancelled && this.#stoppable) return "cancelled";
-        if (signal?.aborted && this.#stoppable) return "failed";
-        if (this.#stoppable && !(await isHere())) return "failed";
+        if (this.#cancelled && this.#stoppable) {
+          return "cancelled";
+        }
+        if (signal?.aborted && this.#stoppable) {
+          return "failed";
+        }
+        if (this.#stoppable && !(await isHere())) {
+          return "failed";
+        }
         this.#tell();
-        if (this.#elapsed >= milliseconds || enough()) return "copied";
+        if (this.#elapsed >= milliseconds || enough()) {
+          return "copied";
+        }
         const step = Math.min(TICK * speed, milliseconds - this.#elapsed);
         await this.#sleep(step / speed);
         this.#elapsed += step;
@@ -88,12 +98,16 @@ export class LiveMigrationJob {
   }
 
   async #sleep(milliseconds: number): Promise<void> {
-    if (this.#wake.signal.aborted) this.#wake = new AbortController();
+    if (this.#wake.signal.aborted) {
+      this.#wake = new AbortController();
+    }
     const asleep = this.#wake.signal;
     try {
       await this.#options.timers.sleep(milliseconds, asleep);
     } catch (error) {
-      if (!asleep.aborted) throw error;
+      if (!asleep.aborted) {
+        throw error;
+      }
     }
   }
 

@@ -39,8 +39,9 @@ export class LiveMoves {
         throw new InstanceExists(`guest ${domainName(instance)} (${uuid}) is on hypervisor ${folder.path} already`);
       }
       const wanted = wantedDisks(instance);
-      if (!data.sharedInstanceFiles) await files.make(uuid, wanted);
-      else if (wanted.some(({ name }) => name === "disk") && !(await files.hasDisk(uuid))) {
+      if (!data.sharedInstanceFiles) {
+        await files.make(uuid, wanted);
+      } else if (wanted.some(({ name }) => name === "disk") && !(await files.hasDisk(uuid))) {
         throw new DiskNotFound(`the disk of guest ${uuid} is not in ${files.folder(uuid)}, though both hosts share it`);
       }
       return { ...data, destination };
@@ -52,7 +53,9 @@ export class LiveMoves {
     const { uuid } = instance;
     const state = await this.#guests.state(instance);
     const domain = await this.#parts.store.get(uuid);
-    if (this.#jobs.has(uuid)) throw new InstanceExists(`a live migration of guest ${uuid} is under way already`);
+    if (this.#jobs.has(uuid)) {
+      throw new InstanceExists(`a live migration of guest ${uuid} is under way already`);
+    }
     if (!domain || !isActive(state)) {
       this.#warn(instance, `the guest is ${state} and cannot be migrated live`);
       await options.recoverMethod({ status: "failed" });
@@ -61,8 +64,11 @@ export class LiveMoves {
     const job = this.#newJob(instance, domain, options);
     this.#jobs.set(uuid, job);
     const ended = await this.#move(instance, domain, state, job, options).finally(() => this.#jobs.delete(uuid));
-    if (ended === "moved") await options.postMethod();
-    else await options.recoverMethod({ status: ended });
+    if (ended === "moved") {
+      await options.postMethod();
+    } else {
+      await options.recoverMethod({ status: ended });
+    }
   }
 
   /** S. @throws {InstanceNotRunning} no migration is. */
@@ -79,7 +85,9 @@ export class LiveMoves {
     const { uuid } = instance;
     const job = this.#jobs.get(uuid);
     if (job) {
-      if (job.cancel()) return;
+      if (job.cancel()) {
+        return;
+      }
       throw new InstanceNotRunning(
         `the live migration of guest ${domainName(instance)} (${uuid}) cannot be stopped any more: the guest is on its way`,
       );
@@ -103,7 +111,9 @@ export class LiveMoves {
         );
       }
       await store.undefine(uuid);
-      if (destroyDisks) await files.remove(uuid);
+      if (destroyDisks) {
+        await files.remove(uuid);
+      }
     });
   }
 
@@ -137,7 +147,9 @@ export class LiveMoves {
     try {
       const copied = await job.copy();
       const outcome = await this.#parts.watcher.own(instance.uuid, () => this.#end(domain, copied, job, handover));
-      if (outcome === "moved") return "moved";
+      if (outcome === "moved") {
+        return "moved";
+      }
       await this.#parts.watcher.own(instance.uuid, () => handover.takeBack());
       return outcome;
     } catch (error) {
@@ -153,17 +165,23 @@ export class LiveMoves {
     job: LiveMigrationJob,
     handover: Handover,
   ): Promise<"moved" | "failed" | "cancelled"> {
-    if (copied === "cancelled" || copied === "failed") return copied;
+    if (copied === "cancelled" || copied === "failed") {
+      return copied;
+    }
     const postCopy = copied === "forced" && this.#parts.config.liveMigrationPermitPostCopy;
     await handover.pauseHere();
     if (copied === "forced" && !postCopy) {
       const rest = await job.copyRest();
-      if (rest === "cancelled" || rest === "failed") return rest;
+      if (rest === "cancelled" || rest === "failed") {
+        return rest;
+      }
     }
     job.commit();
     this.#tell(domain, postCopy ? "postcopy_started" : "migration_completed");
     await handover.appearThere();
-    if (postCopy) await job.copyRest();
+    if (postCopy) {
+      await job.copyRest();
+    }
     await handover.vanishHere();
     await handover.finish();
     return "moved";

@@ -16,7 +16,9 @@ export function wantedDisks(instance: Instance, minDisk = 0): readonly WantedDis
 
 /** @throws {BuildAbortException} no host could ever run this image. */
 export function refuseImage({ name, id, diskFormat }: ImageMeta): void {
-  if (diskFormat === "raw" || diskFormat === "qcow2" || id === "") return;
+  if (diskFormat === "raw" || diskFormat === "qcow2" || id === "") {
+    return;
+  }
   throw new BuildAbortException(
     `image ${name} (${id}) has disk format ${diskFormat}; fake-libvirt takes raw and qcow2`,
   );

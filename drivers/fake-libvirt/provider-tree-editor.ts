@@ -45,8 +45,12 @@ export class ProviderTreeEditor {
     if (flat.length > 0 && !allocations) {
       throw new ReshapeNeeded(`${flat.join(", ")} must move from provider ${node} to its devices' own providers`);
     }
-    if (nested) this.#updateChildren(tree, node);
-    if (allocations && flat.length > 0) await this.#moveAllocations(tree, node, allocations, new Set(flat));
+    if (nested) {
+      this.#updateChildren(tree, node);
+    }
+    if (allocations && flat.length > 0) {
+      await this.#moveAllocations(tree, node, allocations, new Set(flat));
+    }
     tree.updateInventory(node, this.#rootInventory(tree, node, nested));
     const traits = cpuTraits(this.#parts.cpu);
     tree.removeTraits(node, ...OWNED_CPU_TRAITS.filter((trait) => !traits.includes(trait)));
@@ -74,9 +78,15 @@ export class ProviderTreeEditor {
 
   #updateChildren(tree: ProviderTree, node: string): void {
     const wanted = new Map(this.#parts.devices.map((device) => [deviceProviderName(node, device), device]));
-    for (const name of ownChildren(tree, node)) if (!wanted.has(name)) tree.remove(name);
+    for (const name of ownChildren(tree, node)) {
+      if (!wanted.has(name)) {
+        tree.remove(name);
+      }
+    }
     for (const [name, { resourceClass, parts }] of wanted) {
-      if (!tree.exists(name)) tree.newChild(name, node, this.#parts.random.uuid());
+      if (!tree.exists(name)) {
+        tree.newChild(name, node, this.#parts.random.uuid());
+      }
       tree.updateInventory(name, { [resourceClass]: whole(parts) });
       tree.addTraits(name, "OWNER_NOVA");
     }
@@ -98,12 +108,16 @@ export class ProviderTreeEditor {
     const movers: Mover[] = [];
     for (const [consumer, held] of allocations) {
       const wanted = Object.entries(held.get(root) ?? {}).filter(([name]) => classes.has(name));
-      if (wanted.length > 0) movers.push({ consumer, held, wanted, assigned: await this.#parts.assigned(consumer) });
+      if (wanted.length > 0) {
+        movers.push({ consumer, held, wanted, assigned: await this.#parts.assigned(consumer) });
+      }
     }
     const free = new Map(this.#parts.devices.map((device) => [device.address, device.parts]));
     // Guests that have devices keep them; then those that only hold the amounts take what is left.
     movers.sort((left, right) => right.assigned.length - left.assigned.length);
-    for (const mover of movers) this.#moveOne(tree, node, root, mover, free);
+    for (const mover of movers) {
+      this.#moveOne(tree, node, root, mover, free);
+    }
   }
 
   #moveOne(tree: ProviderTree, node: string, root: string, mover: Mover, free: Map<string, number>): void {
@@ -115,15 +129,21 @@ export class ProviderTreeEditor {
       const take = (device: HostDevice, most: number) => {
         const room = free.get(device.address) ?? 0;
         const taken = Math.min(left, room, most);
-        if (taken === 0) return;
+        if (taken === 0) {
+          return;
+        }
         const child = tree.data(deviceProviderName(node, device)).uuid;
         const before = held.get(child) ?? {};
         held.set(child, { ...before, [resourceClass]: (before[resourceClass] ?? 0) + taken });
         free.set(device.address, room - taken);
         left -= taken;
       };
-      for (const device of devices) take(device, uses(assigned, device));
-      for (const device of devices) take(device, left);
+      for (const device of devices) {
+        take(device, uses(assigned, device));
+      }
+      for (const device of devices) {
+        take(device, left);
+      }
       if (left > 0) {
         throw new ReshapeFailed(
           `consumer ${consumer} holds ${amount} ${resourceClass} of ${node}, but the devices of this configuration have ` +
@@ -132,8 +152,11 @@ export class ProviderTreeEditor {
       }
       delete kept[resourceClass];
     }
-    if (Object.keys(kept).length > 0) held.set(root, kept);
-    else held.delete(root);
+    if (Object.keys(kept).length > 0) {
+      held.set(root, kept);
+    } else {
+      held.delete(root);
+    }
   }
 }
 

@@ -48,7 +48,9 @@ export class Rescue {
       await this.#guests.take(config.delayUnrescue, options?.signal);
       await this.#guests.state(instance);
       const xml = await fence.disks.readIfPresent(original);
-      if (xml === undefined) return;
+      if (xml === undefined) {
+        return;
+      }
       await store.setState(uuid, "shutoff");
       await store.define(domainFromXml(xml, uuid), "running");
       await fence.disks.remove(files.disk(uuid, RESCUE_DISK));

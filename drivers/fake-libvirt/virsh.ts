@@ -47,7 +47,9 @@ export class Virsh {
     }
     const rows: VirshRow[] = [];
     for (const [uuid, state] of await this.#store.states()) {
-      if (!options.all && !isActive(state)) continue;
+      if (!options.all && !isActive(state)) {
+        continue;
+      }
       const domain = await this.#store.get(uuid);
       rows.push({ id: idOf(domain, state), name: domain?.name ?? uuid, uuid, state: STATE_TEXTS[state] });
     }
@@ -103,8 +105,9 @@ export class Virsh {
   async #change(domain: string, wanted: DomainState, from: readonly DomainState[], otherwise: string): Promise<string> {
     const uuid = await this.#find(domain);
     const state = (await this.#store.state(uuid)) ?? this.#missing(domain);
-    if (!from.includes(state))
+    if (!from.includes(state)) {
       throw new VirshError(`Requested operation is not valid: ${otherwise} (${STATE_TEXTS[state]})`);
+    }
     await this.#store.setState(uuid, wanted);
     return uuid;
   }

@@ -17,10 +17,14 @@ const CLAIMS = 2;
 export async function claimNode(parts: IronicParts, instance: Instance, options: CallOptions = {}): Promise<void> {
   const { api, quirks } = parts;
   const uuid = instance.node;
-  if (uuid === null) throw new ComputeResourcesUnavailable(`instance ${instance.uuid} was given no node`);
+  if (uuid === null) {
+    throw new ComputeResourcesUnavailable(`instance ${instance.uuid} was given no node`);
+  }
   for (let claim = 1; ; claim += 1) {
     const node = await readFree(parts, uuid, instance, options);
-    if (node.instanceUuid === instance.uuid) return;
+    if (node.instanceUuid === instance.uuid) {
+      return;
+    }
     try {
       await api.patchNode(uuid, claimPatch(instance.uuid), { ...options, claim: true });
       return parts.cache.forget(uuid);
@@ -30,10 +34,14 @@ export async function claimNode(parts: IronicParts, instance: Instance, options:
           cause: error,
         });
       }
-      if (means(error, "instance-elsewhere")) throw await hasAnother(parts, instance, error, options);
+      if (means(error, "instance-elsewhere")) {
+        throw await hasAnother(parts, instance, error, options);
+      }
       // Locked or lost: who has the node is read, and a node that is still free is claimed once more.
       const open = means(error, "locked", "transition", "unreachable") && claim < CLAIMS;
-      if (!open) throw unavailable(uuid, instance, error);
+      if (!open) {
+        throw unavailable(uuid, instance, error);
+      }
     }
   }
 }

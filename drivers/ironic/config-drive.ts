@@ -7,7 +7,9 @@ import { atLeast, CONFIG_DRIVE_OBJECTS } from "./client/api-version.js";
  * @throws {BuildAbortException} Ironic is too old for it.
  */
 export function configDrive(instance: Instance, version: string): unknown {
-  if (!instance.configDrive) return undefined;
+  if (!instance.configDrive) {
+    return undefined;
+  }
   if (!atLeast(version, CONFIG_DRIVE_OBJECTS)) {
     throw new BuildAbortException(
       `instance ${instance.uuid} wants a config drive, for which Ironic must offer API version ${CONFIG_DRIVE_OBJECTS}, but it offers ${version}`,

@@ -48,10 +48,14 @@ export async function rebuild(parts: IronicParts, instance: Instance, options: S
 }
 
 async function claimedNode(parts: IronicParts, instance: Instance, { signal }: SpawnOptions): Promise<IronicNode> {
-  if (instance.node === null) throw new GuestNotFound(`instance ${instance.uuid} was given no node`);
+  if (instance.node === null) {
+    throw new GuestNotFound(`instance ${instance.uuid} was given no node`);
+  }
   const { node: uuid } = instance;
   const node = await patiently(parts, { signal }, () => readNodeNow(parts, uuid, { signal }));
-  if (node.instanceUuid === instance.uuid) return node;
+  if (node.instanceUuid === instance.uuid) {
+    return node;
+  }
   throw new InstanceDeployFailure(
     `node ${node.uuid} was claimed for instance ${instance.uuid}, but Ironic says that it has ${node.instanceUuid ?? "none"}`,
   );
@@ -63,7 +67,9 @@ async function attachVifs(
   network: readonly NetworkInfo[],
   signal: AbortSignal | undefined,
 ): Promise<void> {
-  for (const { id } of network) await api.attachVif(node, id, { signal });
+  for (const { id } of network) {
+    await api.attachVif(node, id, { signal });
+  }
 }
 
 async function prepare(
@@ -77,7 +83,9 @@ async function prepare(
   await patiently(parts, { signal }, () => api.patchNode(node.uuid, info, { signal }));
   const results = await patiently(parts, { signal }, () => api.validate(node.uuid, { signal }));
   const failed = VALIDATED.filter((name) => results[name]?.result !== true);
-  if (failed.length === 0) return;
+  if (failed.length === 0) {
+    return;
+  }
   const reasons = failed.map((name) => `${name}: ${results[name]?.reason ?? "no answer"}`);
   throw new InstanceDeployFailure(
     `Ironic node ${node.uuid} did not pass validation for instance ${instance.uuid}: ${reasons.join("; ")}`,
@@ -125,7 +133,9 @@ async function undoAfter(
   cause: unknown,
 ): Promise<void> {
   // The request to deploy may have been taken: only who reads the node can tell, which the agent's destroy does.
-  if (signal?.aborted || means(cause, "unreachable")) return;
+  if (signal?.aborted || means(cause, "unreachable")) {
+    return;
+  }
   try {
     await undoClaim(parts, node.uuid, instance, { network });
   } catch (error) {
@@ -141,9 +151,13 @@ async function undoAfter(
 async function waitForActive(parts: IronicParts, instance: Instance, signal: AbortSignal | undefined): Promise<void> {
   await pollInstance(parts, instance, { waitingFor: "an active node", signal }, async (node) => {
     await refuseUnwanted(parts, instance);
-    if (!node) throw new GuestNotFound(`Instance ${instance.uuid} could not be found: its node was given back`);
+    if (!node) {
+      throw new GuestNotFound(`Instance ${instance.uuid} could not be found: its node was given back`);
+    }
     const { provisionState, targetProvisionState } = node;
-    if (provisionState === "active") return true;
+    if (provisionState === "active") {
+      return true;
+    }
     if (isAvailable(provisionState) || ["deleted", "available"].includes(targetProvisionState ?? "")) {
       throw new GuestNotFound(`Instance ${instance.uuid} could not be found: node ${node.uuid} is being torn down`);
     }
@@ -158,7 +172,9 @@ async function waitForActive(parts: IronicParts, instance: Instance, signal: Abo
 
 async function refuseUnwanted({ context }: IronicParts, { uuid }: Instance): Promise<void> {
   const states = await context.virtApi.instanceStates(uuid);
-  if (states && states.taskState !== "deleting" && !["error", "deleted"].includes(states.vmState)) return;
+  if (states && states.taskState !== "deleting" && !["error", "deleted"].includes(states.vmState)) {
+    return;
+  }
   throw new InstanceDeployFailure(
     `Instance ${uuid} provisioning was aborted: it is ${states ? `${states.vmState}, ${states.taskState}` : "deleted"}`,
   );

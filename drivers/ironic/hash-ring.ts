@@ -24,8 +24,11 @@ export class HashRing {
     let high = this.#points.length;
     while (low < high) {
       const middle = (low + high) >> 1;
-      if ((this.#points[middle]?.[0] ?? "") > hash) high = middle;
-      else low = middle + 1;
+      if ((this.#points[middle]?.[0] ?? "") > hash) {
+        high = middle;
+      } else {
+        low = middle + 1;
+      }
     }
     return (this.#points[low] ?? this.#points[0])?.[1];
   }

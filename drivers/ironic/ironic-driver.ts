@@ -57,7 +57,9 @@ export class IronicDriver implements VirtDriver {
     try {
       await this.#parts.api.version();
     } catch (error) {
-      if (!(error instanceof IronicError)) throw error;
+      if (!(error instanceof IronicError)) {
+        throw error;
+      }
       this.#parts.context.logger.warn("Ironic does not answer yet; its nodes are not reported", { err: error });
     }
   }
@@ -85,12 +87,16 @@ export class IronicDriver implements VirtDriver {
 
   /** Only if Ironic says so: a node may be missing from the list for many reasons. */
   async isNodeDeleted(node: string, options: Options = {}): Promise<boolean> {
-    if (this.#parts.quirks.has("ironic-unlisted-is-deleted")) return true;
+    if (this.#parts.quirks.has("ironic-unlisted-is-deleted")) {
+      return true;
+    }
     try {
       await this.#parts.api.getNode(node, options);
       return false;
     } catch (error) {
-      if (means(error, "not-found")) return true;
+      if (means(error, "not-found")) {
+        return true;
+      }
       throw new VirtDriverNotReady(`whether node ${node} still is in Ironic is not known: ${messageOf(error)}`, {
         cause: error,
       });
@@ -109,7 +115,9 @@ export class IronicDriver implements VirtDriver {
 
   async getInfo(instance: Instance, options: Options = {}): Promise<GuestInfo> {
     const node = this.#parts.cache.withInstance(instance.uuid) ?? (await findNode(this.#parts, instance, options));
-    if (!node) throw new GuestNotFound(`Instance ${instance.uuid} could not be found: no node of Ironic has it`);
+    if (!node) {
+      throw new GuestNotFound(`Instance ${instance.uuid} could not be found: no node of Ironic has it`);
+    }
     return { state: powerStateOf(node) };
   }
 
@@ -155,7 +163,9 @@ export class IronicDriver implements VirtDriver {
 
   async #managed(options: Options, refresh = false): Promise<ReadonlySet<string>> {
     const { cache } = this.#parts;
-    if (refresh || cache.managed === null) await refreshNodes(this.#parts, options);
+    if (refresh || cache.managed === null) {
+      await refreshNodes(this.#parts, options);
+    }
     return cache.managed ?? new Set();
   }
 

@@ -26,7 +26,11 @@ export class NodeCache {
 
   /** A managed node that the instance has. */
   withInstance(instance: string): IronicNode | undefined {
-    for (const node of this.#nodes.values()) if (node.instanceUuid === instance) return node;
+    for (const node of this.#nodes.values()) {
+      if (node.instanceUuid === instance) {
+        return node;
+      }
+    }
     return undefined;
   }
 
@@ -42,7 +46,9 @@ export class NodeCache {
 
   abandon(): void {
     this.#listings -= 1;
-    if (this.#listings === 0) this.#touched.clear();
+    if (this.#listings === 0) {
+      this.#touched.clear();
+    }
   }
 
   replace(began: CacheMoment, nodes: readonly IronicNode[]): void {
@@ -50,7 +56,9 @@ export class NodeCache {
     for (const node of nodes) {
       const newer = (this.#touched.get(node.uuid) ?? -1) >= began;
       const known = newer ? this.#nodes.get(node.uuid) : node;
-      if (known) next.set(node.uuid, known);
+      if (known) {
+        next.set(node.uuid, known);
+      }
     }
     this.#nodes = next;
     this.#managed = new Set(nodes.map(({ uuid }) => uuid));
@@ -59,7 +67,9 @@ export class NodeCache {
 
   /** A node as it was read just now. Nodes of others are not kept. */
   see(node: IronicNode): void {
-    if (!this.#managed?.has(node.uuid)) return;
+    if (!this.#managed?.has(node.uuid)) {
+      return;
+    }
     this.#touch(node.uuid);
     this.#nodes.set(node.uuid, node);
   }
@@ -71,7 +81,9 @@ export class NodeCache {
   }
 
   #touch(uuid: string): void {
-    if (this.#listings > 0) this.#touched.set(uuid, this.#moment);
+    if (this.#listings > 0) {
+      this.#touched.set(uuid, this.#moment);
+    }
     this.#moment += 1;
   }
 }

@@ -21,7 +21,9 @@ export function inventoryOf(
   node: IronicNode,
   options: { readonly skipReserveInUse: boolean },
 ): Readonly<Record<string, InventoryRecord>> {
-  if (node.resourceClass === null || node.resourceClass === "") throw new NoResourceClass(node.uuid);
+  if (node.resourceClass === null || node.resourceClass === "") {
+    throw new NoResourceClass(node.uuid);
+  }
   const reserved = isUsed(node) ? !options.skipReserveInUse : isBad(node);
   return {
     [resourceClassOf(node.resourceClass)]: {

@@ -37,9 +37,13 @@ function isMine(node: IronicNode, own: ReadonlySet<string>, inRing: (uuid: strin
 
 /** Hosts of enabled services that are up and have nodes; with a conductor group those of its peers, with a shard none; and this one. */
 async function hashRing({ context, config }: IronicParts, options: DriverOperationOptions): Promise<HashRing> {
-  if (config.shard !== null) return new HashRing([context.host]);
+  if (config.shard !== null) {
+    return new HashRing([context.host]);
+  }
   const hosts = await context.virtApi.liveHosts(HYPERVISOR_TYPE, options);
-  if (config.conductorGroup === null) return new HashRing([...hosts, context.host]);
+  if (config.conductorGroup === null) {
+    return new HashRing([...hosts, context.host]);
+  }
   const peers = new Set(config.peerList.map((peer) => peer.toLowerCase()));
   return new HashRing([...hosts.filter((host) => peers.has(host.toLowerCase())), context.host]);
 }
@@ -57,14 +61,18 @@ async function listed(
   try {
     return await api.listNodes(query, options);
   } catch (error) {
-    if (error instanceof IronicError && quirks.has("ironic-empty-list-on-error")) return [];
+    if (error instanceof IronicError && quirks.has("ironic-empty-list-on-error")) {
+      return [];
+    }
     throw error;
   }
 }
 
 /** A conductor that does not answer must not look as if there were no nodes. */
 export function notReady(error: unknown, { signal }: DriverOperationOptions = {}): Error {
-  if (signal?.aborted && error === signal.reason) return error as Error;
+  if (signal?.aborted && error === signal.reason) {
+    return error as Error;
+  }
   const why = error instanceof Error ? error.message : String(error);
   return new VirtDriverNotReady(`the nodes of Ironic could not be listed: ${why}`, { cause: error });
 }

@@ -13,8 +13,12 @@ const ARCHITECTURES: ReadonlySet<string> = new Set(
 /** Null: Nova would not know it either. */
 export function architectureOf(raw: string | null): string | null {
   const name = raw?.toLowerCase() ?? "";
-  if (/^i[3-6]86$/.test(name)) return "i686";
-  if (name === "amd64") return "x86_64";
+  if (/^i[3-6]86$/.test(name)) {
+    return "i686";
+  }
+  if (name === "amd64") {
+    return "x86_64";
+  }
   return ARCHITECTURES.has(name) ? name : null;
 }
 

@@ -42,7 +42,9 @@ export function isTornDown(provisionState: string | null): boolean {
 }
 
 export function powerStateOf({ powerState }: Pick<State, "powerState">): PowerState {
-  if (powerState === "power on") return POWER_STATES.running;
+  if (powerState === "power on") {
+    return POWER_STATES.running;
+  }
   return powerState === "power off" ? POWER_STATES.shutdown : POWER_STATES.nostate;
 }
 

@@ -32,6 +32,8 @@ export async function findNode(
   options: CallOptions = {},
 ): Promise<IronicNode | null> {
   const node = await api.findByInstance(instance.uuid, options);
-  if (node) cache.see(node);
+  if (node) {
+    cache.see(node);
+  }
   return node;
 }

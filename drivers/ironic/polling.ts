@@ -30,7 +30,9 @@ export async function pollInstance(
 ): Promise<void> {
   for (let poll = 1; ; poll += 1) {
     const node = await patiently(parts, { signal }, () => findNode(parts, instance, { signal }));
-    if (await judge(node)) return;
+    if (await judge(node)) {
+      return;
+    }
     if (poll >= polls) {
       throw new InstanceDeployFailure(`instance ${instance.uuid}: still waiting for ${waitingFor} after ${poll} polls`);
     }
@@ -48,8 +50,12 @@ export async function patiently<T>(
     try {
       return await action();
     } catch (error) {
-      if (!means(error, "unreachable", "no-worker") || failures >= config.apiMaxRetries) throw error;
-      if (failures === 0) context.logger.warn("Ironic does not answer; it is asked again and again", { err: error });
+      if (!means(error, "unreachable", "no-worker") || failures >= config.apiMaxRetries) {
+        throw error;
+      }
+      if (failures === 0) {
+        context.logger.warn("Ironic does not answer; it is asked again and again", { err: error });
+      }
       await context.timers.sleep(config.apiRetryInterval * 1000, signal);
     }
   }
@@ -76,7 +82,9 @@ export async function sendOnce(
       return await send();
     } catch (error) {
       const refused = write > 1 && means(error, "wrong-state", "locked", "transition", "associated");
-      if (!refused && !means(error, "unreachable")) throw error;
+      if (!refused && !means(error, "unreachable")) {
+        throw error;
+      }
       failure = error;
     }
     const now = await patiently(parts, options, () => readNodeNow(parts, node, options));
@@ -84,7 +92,9 @@ export async function sendOnce(
       parts.context.logger.info("Ironic had accepted a request whose answer was lost", { node, err: failure });
       return;
     }
-    if (write === WRITES) throw failure;
+    if (write === WRITES) {
+      throw failure;
+    }
   }
 }
 
@@ -95,6 +105,8 @@ export async function nodeOf(
   options: CallOptions = {},
 ): Promise<IronicNode> {
   const node = await findNode(parts, instance, options);
-  if (!node) throw new GuestNotFound(`Instance ${instance.uuid} could not be found: no node of Ironic has it`);
+  if (!node) {
+    throw new GuestNotFound(`Instance ${instance.uuid} could not be found: no node of Ironic has it`);
+  }
   return node;
 }

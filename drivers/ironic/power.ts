@@ -18,9 +18,13 @@ export async function powerOff(
   if (timeout > 0) {
     try {
       const node = await switchPower(parts, instance, "soft power off", { ...options, timeout });
-      if (node?.powerState === "power off") return;
+      if (node?.powerState === "power off") {
+        return;
+      }
     } catch (error) {
-      if (!isRefusal(error)) throw error;
+      if (!isRefusal(error)) {
+        throw error;
+      }
     }
     parts.context.logger.info("node did not shut down by itself: it is switched off", { instance: instance.uuid });
   }
@@ -38,7 +42,9 @@ export async function reboot(
       await switchPower(parts, instance, "soft rebooting", options);
       return;
     } catch (error) {
-      if (!isRefusal(error)) throw error;
+      if (!isRefusal(error)) {
+        throw error;
+      }
       parts.context.logger.info("node cannot be rebooted softly: it is rebooted hard", { instance: instance.uuid });
     }
   }

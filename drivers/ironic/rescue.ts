@@ -12,7 +12,9 @@ export async function rescue(parts: IronicParts, instance: Instance, options: Ca
 /** A node that is not rescued is success. */
 export async function unrescue(parts: IronicParts, instance: Instance, options: CallOptions): Promise<void> {
   const node = await nodeOf(parts, instance, options);
-  if (node.provisionState === "active") return;
+  if (node.provisionState === "active") {
+    return;
+  }
   await change(parts, instance, { target: "unrescue" }, ["active", "unrescue failed"], options);
 }
 
@@ -32,8 +34,12 @@ async function change(
     (now) => now.provisionState === done || now.targetProvisionState === done,
   );
   await pollInstance(parts, instance, { waitingFor: `${done} after ${request.target}`, signal }, (node) => {
-    if (node?.provisionState === done) return true;
-    if (node && node.provisionState !== failed) return false;
+    if (node?.provisionState === done) {
+      return true;
+    }
+    if (node && node.provisionState !== failed) {
+      return false;
+    }
     throw new InstanceDeployFailure(
       `Failed to ${request.target} instance ${instance.uuid}: ${node ? (node.lastError ?? "Ironic does not say why") : "its node was given back"}`,
     );

@@ -19,8 +19,11 @@ export async function destroy(parts: IronicParts, instance: Instance, options: D
     return;
   }
   try {
-    if (needsTearDown(node.provisionState)) await tearDown(parts, node, instance, { signal });
-    else await undoClaim(parts, node.uuid, instance, options);
+    if (needsTearDown(node.provisionState)) {
+      await tearDown(parts, node, instance, { signal });
+    } else {
+      await undoClaim(parts, node.uuid, instance, options);
+    }
   } finally {
     // The next inventory is made of what the node is then.
     parts.cache.forget(node.uuid);
@@ -68,8 +71,12 @@ export async function undoClaim(
 ): Promise<void> {
   const { api } = parts;
   await patiently(parts, { signal }, async () => {
-    for (const target of await api.volumeTargets(node, { signal })) await api.deleteVolumeTarget(target, { signal });
-    for (const { id } of network) await api.detachVif(node, id, { signal });
+    for (const target of await api.volumeTargets(node, { signal })) {
+      await api.deleteVolumeTarget(target, { signal });
+    }
+    for (const { id } of network) {
+      await api.detachVif(node, id, { signal });
+    }
   });
   try {
     await sendOnce(
@@ -91,5 +98,7 @@ export async function cleanUpFailedSpawn(
   options: CallOptions = {},
 ): Promise<void> {
   const node = await patiently(parts, options, () => findNode(parts, instance, options));
-  if (node && !needsTearDown(node.provisionState)) await undoClaim(parts, node.uuid, instance, options);
+  if (node && !needsTearDown(node.provisionState)) {
+    await undoClaim(parts, node.uuid, instance, options);
+  }
 }

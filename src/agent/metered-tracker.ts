@@ -23,7 +23,9 @@ export function meteredTracker(tracker: ResourceTracker, metrics: AgentMetrics):
       return withAbort(claim, () => metrics.claim(kind, "aborted"));
     } catch (error) {
       // What else fails (a lost conductor, Placement) says nothing of the host's resources.
-      if (error instanceof ComputeResourcesUnavailable) metrics.claim(kind, "refused");
+      if (error instanceof ComputeResourcesUnavailable) {
+        metrics.claim(kind, "refused");
+      }
       throw error;
     }
   }
@@ -31,8 +33,12 @@ export function meteredTracker(tracker: ResourceTracker, metrics: AgentMetrics):
   return new Proxy(tracker, {
     get: (target, name) => {
       const value: unknown = Reflect.get(target, name, target);
-      if (typeof value !== "function") return value;
-      if (!isClaimMethod(name)) return value.bind(target);
+      if (typeof value !== "function") {
+        return value;
+      }
+      if (!isClaimMethod(name)) {
+        return value.bind(target);
+      }
       return (...args: readonly unknown[]) => counted(KINDS[name], () => Reflect.apply(value, target, args));
     },
   });

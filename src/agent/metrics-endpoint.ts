@@ -14,8 +14,12 @@ export function serveMetrics(servers: Servers, registry: MetricsRegistry, port: 
 export const metricsHandler =
   (registry: MetricsRegistry): ServiceHandler =>
   async ({ method, path }) => {
-    if (path !== "" && path !== "/") return plain(404, "the metrics are at /metrics\n");
-    if (method !== "GET" && method !== "HEAD") return plain(405, "use GET\n", { allow: "GET, HEAD" });
+    if (path !== "" && path !== "/") {
+      return plain(404, "the metrics are at /metrics\n");
+    }
+    if (method !== "GET" && method !== "HEAD") {
+      return plain(405, "use GET\n", { allow: "GET, HEAD" });
+    }
     return {
       status: 200,
       headers: { "content-type": registry.contentType },

@@ -42,7 +42,9 @@ export async function createMetricsRegistry(sources: MetricsSources): Promise<Me
     labelNames: ["host"],
     registers,
     collect() {
-      for (const [host, held] of sources.leases()) this.set({ host }, held ? 1 : 0);
+      for (const [host, held] of sources.leases()) {
+        this.set({ host }, held ? 1 : 0);
+      }
     },
   });
   new Gauge({
@@ -117,14 +119,19 @@ function hostMetrics(host: string, to: Instruments): AgentMetrics {
       to.taskFailures.inc({ host, task }, failed ? 1 : 0);
     },
     claim: (kind, outcome) => {
-      if (outcome === "aborted") to.claimAborts.inc({ host, kind });
-      else to.claims.inc({ host, kind, outcome });
+      if (outcome === "aborted") {
+        to.claimAborts.inc({ host, kind });
+      } else {
+        to.claims.inc({ host, kind, outcome });
+      }
     },
     heartbeat: (reported) => to.heartbeats.inc({ host, outcome: reported ? "reported" : "failed" }),
     placementRequest: ({ method, route, status, milliseconds }) => {
       to.requests.inc({ host, method, route, status: status === null ? "none" : String(status) });
       to.requestDuration.observe({ host, method, route }, milliseconds / 1000);
-      if (status === 409) to.conflicts.inc({ host, method, route });
+      if (status === 409) {
+        to.conflicts.inc({ host, method, route });
+      }
     },
     driverCall: (method, milliseconds, outcome) => {
       to.driverCalls.inc({ host, method, outcome });

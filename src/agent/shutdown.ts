@@ -66,7 +66,9 @@ async function forgetEnded({ conductor, operations: { incoming } }: AgentParts):
   for (const id of incoming.migrations) {
     const migration = await conductor.call("migration_get", { id });
     const goesOn = migration?.deleted === 0 && !FINAL_MIGRATION_STATUSES.includes(migration.status);
-    if (!goesOn) incoming.end(id);
+    if (!goesOn) {
+      incoming.end(id);
+    }
   }
 }
 

@@ -55,7 +55,9 @@ async function detailsFor(
 ): Promise<ReadonlyMap<string, ProviderDetails>> {
   const details = new Map<string, ProviderDetails>();
   for (const remedy of findings.flatMap(({ remedies }) => remedies)) {
-    if (remedy.kind === "delete-provider") details.set(remedy.uuid, await readDetails(placement, remedy.uuid));
+    if (remedy.kind === "delete-provider") {
+      details.set(remedy.uuid, await readDetails(placement, remedy.uuid));
+    }
   }
   return details;
 }

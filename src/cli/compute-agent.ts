@@ -4,8 +4,12 @@ import { endProcess } from "./ui/end-process.js";
 import { runProgram } from "./ui/run-program.js";
 
 async function run(options: AgentCommandOptions): Promise<number> {
-  if (options.showConfig === true) return (await import("./agent/show-config.js")).printConfig(options);
-  if (options.dryRun === true) return (await import("./agent/dry-run.js")).printDryRun(options);
+  if (options.showConfig === true) {
+    return (await import("./agent/show-config.js")).printConfig(options);
+  }
+  if (options.dryRun === true) {
+    return (await import("./agent/dry-run.js")).printDryRun(options);
+  }
   if (options.watch === true) {
     return (await import("./agent/watch.js")).serveAndWatch(options, process.argv.slice(2));
   }

@@ -35,7 +35,9 @@ async function parse(): Promise<void> {
 
 /** Subcommands of subcommands, too, end with this program's exit codes. */
 function inheriting(command: Command, parent: Command): Command {
-  for (const child of command.copyInheritedSettings(parent).commands) inheriting(child, command);
+  for (const child of command.copyInheritedSettings(parent).commands) {
+    inheriting(child, command);
+  }
   return command;
 }
 

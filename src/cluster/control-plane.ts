@@ -206,7 +206,9 @@ async function tellWhere(url: string, identity: Identity, { runtime, directory }
 /** @throws {ServiceTooOld} */
 function refuseOldServices(store: Store, oldest = 0): void {
   const minimum = store.services.minimumVersion("nova-compute");
-  if (minimum === 0 || minimum >= oldest) return;
+  if (minimum === 0 || minimum >= oldest) {
+    return;
+  }
   throw new ServiceTooOld(
     `a nova-compute of this deployment has service version ${minimum}, this control plane works with ${oldest} and later: ` +
       "upgrade the old agents or delete their services, or, for a deployment that mixes releases on purpose, set " +

@@ -11,7 +11,9 @@ const FLAVORS = [
 
 /** A cloud without any flavor gets these. */
 export function ensureDefaultFlavors(store: Store): void {
-  if (store.flavors.list().length > 0) return;
+  if (store.flavors.list().length > 0) {
+    return;
+  }
   store.transaction(() => {
     for (const [flavorid, name, vcpus, memoryMb, rootGb] of FLAVORS) {
       store.flavors.create({
@@ -35,7 +37,9 @@ export function ensureDefaultFlavors(store: Store): void {
 /** For the nodes that the embedded Ironic enrols: one of their resource class, and nothing else. */
 export function ensureBaremetalFlavor(store: Store): void {
   const flavors = store.flavors.list();
-  if (flavors.some(({ flavorid, name }) => flavorid === "baremetal" || name === "baremetal")) return;
+  if (flavors.some(({ flavorid, name }) => flavorid === "baremetal" || name === "baremetal")) {
+    return;
+  }
   store.flavors.create({
     flavorid: "baremetal",
     name: "baremetal",

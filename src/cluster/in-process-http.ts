@@ -9,9 +9,13 @@ import type { Turns } from "./turns.js";
 export function inProcessHttp(endpoint: string, handler: ServiceHandler, turns: Turns): HttpClient {
   return {
     request: async ({ method, url, headers = {}, body = "" }) => {
-      if (!url.startsWith(`${endpoint}/`) && url !== endpoint) throw new Error(`${url} is not below ${endpoint}`);
+      if (!url.startsWith(`${endpoint}/`) && url !== endpoint) {
+        throw new Error(`${url} is not below ${endpoint}`);
+      }
       const [path = "", query = ""] = splitOnce(url.slice(endpoint.length), "?");
-      if (turns.due) await turns.give();
+      if (turns.due) {
+        await turns.give();
+      }
       return handler({ method, path, query, headers, body, baseUrl: endpoint });
     },
     close: async () => undefined,

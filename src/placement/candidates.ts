@@ -35,10 +35,16 @@ export async function readCandidates(
 
 function queryString({ groups, groupPolicy, rootRequired, inTree, limit }: CandidatesQuery): string {
   const parameters: (readonly [string, string])[] = groups.flatMap(groupParameters);
-  if (groupPolicy !== undefined) parameters.push(["group_policy", groupPolicy]);
-  if (inTree !== undefined) parameters.push([`in_tree${groups[0]?.suffix ?? ""}`, inTree]);
+  if (groupPolicy !== undefined) {
+    parameters.push(["group_policy", groupPolicy]);
+  }
+  if (inTree !== undefined) {
+    parameters.push([`in_tree${groups[0]?.suffix ?? ""}`, inTree]);
+  }
   parameters.push(["limit", String(limit)]);
-  if (rootRequired.length > 0) parameters.push(["root_required", rootRequired.join(",")]);
+  if (rootRequired.length > 0) {
+    parameters.push(["root_required", rootRequired.join(",")]);
+  }
   return parameters
     .map(([name, value]) => `${name}=${encodeURIComponent(value)}`)
     .sort()

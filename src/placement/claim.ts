@@ -43,13 +43,17 @@ export class Claimer {
 
   /** @throws AllocationUpdateFailed on a consumer generation conflict: trying again would overwrite somebody's claim */
   #judge(consumer: string, answer: PlacementAnswer): boolean | typeof AGAIN {
-    if (answer.ok) return true;
+    if (answer.ok) {
+      return true;
+    }
     if (answer.isConsumerConflict) {
       const reason =
         "another process changed the consumer after its allocations were read; ask for the operation again";
       throw new AllocationUpdateFailed(consumer, reason, answer);
     }
-    if (answer.isConcurrentUpdate) return AGAIN;
+    if (answer.isConcurrentUpdate) {
+      return AGAIN;
+    }
     this.#logger.warn("allocations were refused", { consumer, answer: answer.describe() });
     return false;
   }
@@ -61,7 +65,9 @@ export class Claimer {
  */
 function wanted({ request, held }: Claim, current: ConsumerAllocations): Allocations {
   const requested = onlyResources(request.allocations);
-  if (held === "replace" || holdsNothing(current)) return requested;
+  if (held === "replace" || holdsNothing(current)) {
+    return requested;
+  }
   const kept = onlyResources(current.allocations);
   return { ...kept, ...requested, ...kept };
 }

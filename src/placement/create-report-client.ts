@@ -101,7 +101,9 @@ export function createReportClient(options: ReportClientOptions): ReportClient {
 
     getAllocationsForProvider: async (uuid, { pass, ...context } = {}) => {
       const known = pass && cache.allocations.recall(uuid, pass);
-      if (known) return known;
+      if (known) {
+        return known;
+      }
       const read = await readProviderAllocations(http, uuid, context);
       cache.allocations.remember(uuid, read);
       return read;
@@ -142,7 +144,9 @@ async function consumersOfTree(
   for (const uuid of cache.tree.providerUuidsInTree(root)) {
     const { consumers: holders } = await readProviderAllocations(http, uuid, context);
     for (const consumer of holders.keys()) {
-      if (!consumers.has(consumer)) consumers.set(consumer, await readConsumer(http, consumer, context));
+      if (!consumers.has(consumer)) {
+        consumers.set(consumer, await readConsumer(http, consumer, context));
+      }
     }
   }
   return consumers;

@@ -21,26 +21,34 @@ export class AllocationDeleter {
   async delete(consumer: string, force: boolean, context: RequestContext): Promise<boolean> {
     const deleted = force ? await this.#force(consumer, context) : await this.#guarded(consumer, context);
     this.#memory.forgetConsumer(consumer);
-    if (deleted) this.#logger.info("deleted the allocations of a consumer", { consumer, ...requestField(context) });
+    if (deleted) {
+      this.#logger.info("deleted the allocations of a consumer", { consumer, ...requestField(context) });
+    }
     return deleted;
   }
 
   async #force(consumer: string, context: RequestContext): Promise<boolean> {
     const answer = await this.#http.delete(`/allocations/${consumer}`, context);
-    if (answer.status === 404) return false;
+    if (answer.status === 404) {
+      return false;
+    }
     return expectDeleted(consumer, answer);
   }
 
   /** Refused when somebody wrote the consumer since it was read. */
   async #guarded(consumer: string, context: RequestContext): Promise<boolean> {
     const held = await readConsumer(this.#http, consumer, context);
-    if (holdsNothing(held)) return false;
+    if (holdsNothing(held)) {
+      return false;
+    }
     return expectDeleted(consumer, await writeConsumer(this.#http, consumer, rewriteOf(held, {}), context));
   }
 }
 
 function expectDeleted(consumer: string, answer: PlacementAnswer): true {
-  if (answer.ok) return true;
+  if (answer.ok) {
+    return true;
+  }
   throw new AllocationDeleteFailed(
     consumer,
     `they were not deleted; try again, or use "openstack resource provider allocation delete ${consumer}"`,

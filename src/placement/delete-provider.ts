@@ -35,7 +35,9 @@ export class ProviderDeleter {
     cascade: DeletionCascade | undefined,
     context: RequestContext,
   ): Promise<{ readonly remaining: readonly string[] }> {
-    for (const instance of cascade?.instances ?? []) await this.#deleter.delete(instance, true, context);
+    for (const instance of cascade?.instances ?? []) {
+      await this.#deleter.delete(instance, true, context);
+    }
     for (const instance of cascade?.evacuated ?? []) {
       if (!(await this.#editor.removeTree(instance, root, false, context))) {
         this.#logger.error("the allocation of an evacuated instance could not be removed", {
@@ -50,12 +52,16 @@ export class ProviderDeleter {
         await deleteProvider(this.#http, uuid, context);
         this.#cache.invalidateProvider(uuid);
       } catch (error) {
-        if (!(error instanceof ResourceProviderInUse || error instanceof ResourceProviderDeletionFailed)) throw error;
+        if (!(error instanceof ResourceProviderInUse || error instanceof ResourceProviderDeletionFailed)) {
+          throw error;
+        }
         this.#logger.error("the resource provider stays", { provider: uuid, err: error });
         remaining.push(uuid);
       }
     }
-    if (remaining.length === 0) this.#cache.invalidateProvider(root);
+    if (remaining.length === 0) {
+      this.#cache.invalidateProvider(root);
+    }
     return { remaining };
   }
 }

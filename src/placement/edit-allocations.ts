@@ -37,8 +37,12 @@ export class AllocationEditor {
       }
       const write = rewriteOf(current, edit(current.allocations));
       const answer = await writeConsumer(this.#http, consumer, write, context);
-      if (answer.isConcurrentUpdate) return AGAIN;
-      if (!answer.ok) throw new AllocationUpdateFailed(consumer, "the change was refused", answer);
+      if (answer.isConcurrentUpdate) {
+        return AGAIN;
+      }
+      if (!answer.ok) {
+        throw new AllocationUpdateFailed(consumer, "the change was refused", answer);
+      }
       return true;
     }, context.signal);
     if (!done) {
@@ -69,7 +73,9 @@ export class AllocationEditor {
       }
       const write = rewriteOf(current, Object.fromEntries(others));
       const answer = await writeConsumer(this.#http, consumer, write, context);
-      if (answer.isConcurrentUpdate) return AGAIN;
+      if (answer.isConcurrentUpdate) {
+        return AGAIN;
+      }
       if (answer.ok) {
         this.#forget(tree, consumer);
         this.#logger.info("took a provider and those below it from the allocations of a consumer", fields);
@@ -86,7 +92,9 @@ export class AllocationEditor {
   }
 
   #forget(tree: ReadonlySet<string>, consumer: string): void {
-    for (const provider of tree) this.#memory.forget(provider, consumer);
+    for (const provider of tree) {
+      this.#memory.forget(provider, consumer);
+    }
   }
 }
 

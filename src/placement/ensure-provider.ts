@@ -34,7 +34,9 @@ export class ProviderEnsurer {
 
   async #listed(roots: readonly string[], context: RequestContext): Promise<readonly ProviderListing[]> {
     const [only] = roots;
-    if (only === undefined) return [];
+    if (only === undefined) {
+      return [];
+    }
     return roots.length === 1 ? listTree(this.#http, only, context) : listProviders(this.#http, "", context);
   }
 
@@ -84,13 +86,18 @@ export class ProviderEnsurer {
 
   async #adopt(listed: readonly ProviderListing[], context: RequestContext): Promise<void> {
     this.#cache.tree.populate(listed);
-    for (const { uuid } of listed) await this.#associations.refresh(uuid, { force: true }, context);
+    for (const { uuid } of listed) {
+      await this.#associations.refresh(uuid, { force: true }, context);
+    }
   }
 
   #insert({ uuid, name, parentUuid, generation }: ProviderListing): void {
     const { tree } = this.#cache;
-    if (parentUuid === null) tree.newRoot(name, uuid, generation);
-    else tree.newChild(name, parentUuid, uuid, generation);
+    if (parentUuid === null) {
+      tree.newRoot(name, uuid, generation);
+    } else {
+      tree.newChild(name, parentUuid, uuid, generation);
+    }
   }
 
   #sameMembers(root: string, members: readonly ProviderListing[]): boolean {

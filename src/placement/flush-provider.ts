@@ -37,7 +37,9 @@ export class ProviderWriter {
     inventory: Readonly<Record<string, InventoryRecord>>,
     context: RequestContext,
   ): Promise<void> {
-    if (!this.#cache.tree.hasInventoryChanged(uuid, inventory)) return;
+    if (!this.#cache.tree.hasInventoryChanged(uuid, inventory)) {
+      return;
+    }
     await this.ensureClasses(Object.keys(inventory), context);
     const { generation } = this.#cache.tree.data(uuid);
     const inventories = Object.fromEntries(
@@ -60,7 +62,9 @@ export class ProviderWriter {
   }
 
   async setAggregates(uuid: string, aggregates: ReadonlySet<string>, context: RequestContext): Promise<void> {
-    if (!this.#cache.tree.haveAggregatesChanged(uuid, aggregates)) return;
+    if (!this.#cache.tree.haveAggregatesChanged(uuid, aggregates)) {
+      return;
+    }
     const { generation } = this.#cache.tree.data(uuid);
     const answer = await this.#http.put(`/resource_providers/${uuid}/aggregates`, {
       ...context,
@@ -73,7 +77,9 @@ export class ProviderWriter {
   }
 
   async setTraits(uuid: string, traits: ReadonlySet<string>, context: RequestContext): Promise<void> {
-    if (!this.#cache.tree.haveTraitsChanged(uuid, traits)) return;
+    if (!this.#cache.tree.haveTraitsChanged(uuid, traits)) {
+      return;
+    }
     const { generation } = this.#cache.tree.data(uuid);
     await this.putTraits(uuid, { traits: [...traits], generation: generation ?? 0 }, context);
   }
@@ -88,11 +94,15 @@ export class ProviderWriter {
     });
     if (answer.status === 400) {
       // One of them was deleted meanwhile; the next try asks for them again.
-      for (const trait of traits) this.#knownTraits.delete(trait);
+      for (const trait of traits) {
+        this.#knownTraits.delete(trait);
+      }
     }
     const after = this.#generationAfter(answer, `the traits of provider ${uuid}`);
     const known = this.#cache.tree.find(uuid);
-    if (known === undefined) return;
+    if (known === undefined) {
+      return;
+    }
     // With another generation than the one we knew, there are changes of inventory or aggregates that we have not seen.
     this.#cache.tree.updateTraits(uuid, traits, known.generation === generation ? after : known.generation);
     this.#cache.allocations.advance(uuid, generation, after);
@@ -101,7 +111,9 @@ export class ProviderWriter {
   /** Custom classes are made; standard ones are Placement's own. @throws InvalidResourceClass */
   async ensureClasses(names: readonly string[], context: RequestContext): Promise<void> {
     for (const name of names) {
-      if (!name.startsWith("CUSTOM_") || this.#knownClasses.has(name)) continue;
+      if (!name.startsWith("CUSTOM_") || this.#knownClasses.has(name)) {
+        continue;
+      }
       const answer = await this.#http.put(`/resource_classes/${encodeURIComponent(name)}`, {
         ...context,
         version: "1.7",
@@ -118,13 +130,19 @@ export class ProviderWriter {
 
   async #ensureTraits(traits: readonly string[], context: RequestContext): Promise<void> {
     const unknown = traits.filter((trait) => !this.#knownTraits.has(trait));
-    if (unknown.length === 0) return;
+    if (unknown.length === 0) {
+      return;
+    }
     const query = unknown.map(encodeURIComponent).join(",");
     const answer = await this.#http.get(`/traits?name=in:${query}`, { ...context, version: "1.6" });
-    if (!answer.ok) throw new TraitRetrievalFailed("asking which traits exist failed", answer);
+    if (!answer.ok) {
+      throw new TraitRetrievalFailed("asking which traits exist failed", answer);
+    }
     const existing = new Set(answer.read(({ traits: known }) => asArray(known).map(asString)));
     for (const trait of unknown) {
-      if (!existing.has(trait)) await this.#createTrait(trait, context);
+      if (!existing.has(trait)) {
+        await this.#createTrait(trait, context);
+      }
       this.#knownTraits.add(trait);
     }
   }
@@ -144,8 +162,12 @@ export class ProviderWriter {
     if (answer.status === 409) {
       throw new ResourceProviderUpdateConflict(`${what} changed meanwhile; it is read again and tried again`, answer);
     }
-    if (answer.status === 400) this.#knownClasses.clear();
-    if (!answer.ok) throw new ResourceProviderUpdateFailed(`${what} could not be written`, answer);
+    if (answer.status === 400) {
+      this.#knownClasses.clear();
+    }
+    if (!answer.ok) {
+      throw new ResourceProviderUpdateFailed(`${what} could not be written`, answer);
+    }
     return answer.read(generationIn);
   }
 }

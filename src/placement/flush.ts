@@ -51,7 +51,9 @@ export class TreeFlusher {
     const failures: Failure[] = [];
     const removed = this.#removedFrom(tree);
     await this.#createMissing(tree, failures, context);
-    if (reshape) await this.#reshape(tree, removed, reshape, failures, context);
+    if (reshape) {
+      await this.#reshape(tree, removed, reshape, failures, context);
+    }
     await this.#deleteRemoved(tree, removed, failures, context);
     await this.#writeChanged(tree, failures, context);
     this.#copyGenerations(tree);
@@ -68,7 +70,9 @@ export class TreeFlusher {
 
   async #createMissing(tree: ProviderTree, failures: Failure[], context: RequestContext): Promise<void> {
     for (const uuid of tree.providerUuids()) {
-      if (this.#cache.tree.exists(uuid)) continue;
+      if (this.#cache.tree.exists(uuid)) {
+        continue;
+      }
       await this.#guard(tree, uuid, failures, () => this.#ensurer.load(tree.data(uuid), undefined, context));
     }
   }
@@ -81,11 +85,15 @@ export class TreeFlusher {
     context: RequestContext,
   ): Promise<void> {
     const [first] = failures;
-    if (first) throw new ReshapeFailed("a provider of the new tree could not be made", { cause: first.error });
+    if (first) {
+      throw new ReshapeFailed("a provider of the new tree could not be made", { cause: first.error });
+    }
     try {
       await this.#reshaper.reshape(tree, removed, consumers, context);
     } catch (error) {
-      if (error instanceof PlacementReshapeConflict) this.#cache.clear();
+      if (error instanceof PlacementReshapeConflict) {
+        this.#cache.clear();
+      }
       throw error;
     }
   }
@@ -106,7 +114,9 @@ export class TreeFlusher {
 
   async #writeChanged(tree: ProviderTree, failures: Failure[], context: RequestContext): Promise<void> {
     for (const uuid of tree.providerUuidsBottomUp()) {
-      if (!this.#cache.tree.exists(uuid)) continue;
+      if (!this.#cache.tree.exists(uuid)) {
+        continue;
+      }
       const { inventory, aggregates, traits } = tree.data(uuid);
       await this.#guard(tree, uuid, failures, async () => {
         await this.#writer.setInventory(uuid, inventory, context);
@@ -120,12 +130,16 @@ export class TreeFlusher {
   #copyGenerations(tree: ProviderTree): void {
     for (const uuid of tree.providerUuids()) {
       const written = this.#cache.tree.find(uuid);
-      if (written === undefined) continue;
+      if (written === undefined) {
+        continue;
+      }
       const { generation, resources } = tree.data(uuid);
       if (written.generation !== null && written.generation !== generation) {
         tree.updateGeneration(uuid, written.generation);
       }
-      if (written.resources !== resources) this.#cache.tree.updateResources(uuid, resources);
+      if (written.resources !== resources) {
+        this.#cache.tree.updateResources(uuid, resources);
+      }
     }
   }
 
@@ -138,8 +152,12 @@ export class TreeFlusher {
         this.#invalidate(tree, uuid);
         throw error;
       }
-      if (error instanceof InventoryInUse) throw new PlacementPciException(error.message, undefined, { cause: error });
-      if (!(error instanceof PlacementError) || error instanceof PlacementAPIConnectFailure) throw error;
+      if (error instanceof InventoryInUse) {
+        throw new PlacementPciException(error.message, undefined, { cause: error });
+      }
+      if (!(error instanceof PlacementError) || error instanceof PlacementAPIConnectFailure) {
+        throw error;
+      }
       this.#logger.error("resource provider could not be written", { provider: uuid, err: error });
       failures.push({ uuid, error });
     }
@@ -149,13 +167,19 @@ export class TreeFlusher {
   #invalidate(tree: ProviderTree, uuid: string): void {
     this.#cache.invalidateTree(uuid);
     const [node] = tree.roots;
-    if (node !== undefined) this.#cache.invalidateTree(node);
+    if (node !== undefined) {
+      this.#cache.invalidateTree(node);
+    }
   }
 
   #raise(tree: ProviderTree, failures: readonly Failure[]): void {
     const [first] = failures;
-    if (!first) return;
-    for (const { uuid } of failures) this.#invalidate(tree, uuid);
+    if (!first) {
+      return;
+    }
+    for (const { uuid } of failures) {
+      this.#invalidate(tree, uuid);
+    }
     throw new ResourceProviderSyncFailed(
       `${failures.length} of the providers could not be written, first ${first.uuid}: ${first.error.message}`,
       undefined,

@@ -22,7 +22,9 @@ export class HostAggregates {
     try {
       await this.#edit(providerName, (known) => new Set(known.filter((uuid) => uuid !== aggregate)), context);
     } catch (error) {
-      if (!(error instanceof ResourceProviderNotFound)) throw error;
+      if (!(error instanceof ResourceProviderNotFound)) {
+        throw error;
+      }
     }
   }
 
@@ -35,24 +37,32 @@ export class HostAggregates {
     const done = await this.#retries.run(async () => {
       const { value, generation } = await readAggregates(this.#http, uuid, context);
       const aggregates = edit(value);
-      if (aggregates.size === value.length) return true;
+      if (aggregates.size === value.length) {
+        return true;
+      }
       const answer = await this.#http.put(`/resource_providers/${uuid}/aggregates`, {
         ...context,
         version: "1.19",
         body: { aggregates: [...aggregates], resource_provider_generation: generation },
       });
-      if (answer.status === 409) return AGAIN;
-      if (!answer.ok)
+      if (answer.status === 409) {
+        return AGAIN;
+      }
+      if (!answer.ok) {
         throw new ResourceProviderUpdateFailed(`the aggregates of provider ${name} could not be written`, answer);
+      }
       return true;
     }, context.signal);
-    if (!done)
+    if (!done) {
       throw new ResourceProviderUpdateConflict(`the aggregates of provider ${name} kept changing; try again later`);
+    }
   }
 
   async #uuidOf(name: string, context: RequestContext): Promise<string> {
     const [found] = await listProviders(this.#http, `name=${encodeURIComponent(name)}`, context);
-    if (found) return found.uuid;
+    if (found) {
+      return found.uuid;
+    }
     throw new ResourceProviderNotFound(
       `there is no resource provider named ${name}; its compute service makes it when it starts`,
     );

@@ -13,17 +13,23 @@ export function parseJson(text: string): unknown {
 }
 
 export function asRecord(value: unknown): Readonly<Record<string, unknown>> {
-  if (isRecord(value)) return value;
+  if (isRecord(value)) {
+    return value;
+  }
   throw unexpected("an object", value);
 }
 
 export function asArray(value: unknown): readonly unknown[] {
-  if (Array.isArray(value)) return value;
+  if (Array.isArray(value)) {
+    return value;
+  }
   throw unexpected("a list", value);
 }
 
 export function asString(value: unknown): string {
-  if (typeof value === "string") return value;
+  if (typeof value === "string") {
+    return value;
+  }
   throw unexpected("a string", value);
 }
 
@@ -32,7 +38,9 @@ export function asStringOrNull(value: unknown): string | null {
 }
 
 export function asNumber(value: unknown): number {
-  if (typeof value === "number") return value;
+  if (typeof value === "number") {
+    return value;
+  }
   throw unexpected("a number", value);
 }
 

@@ -73,7 +73,9 @@ export class AllocationMover {
     if (answer.isConsumerConflict) {
       throw new AllocationMoveFailed(source, target, "another process changed one of them meanwhile", answer);
     }
-    if (answer.isConcurrentUpdate) return AGAIN;
+    if (answer.isConcurrentUpdate) {
+      return AGAIN;
+    }
     this.#logger.warn("allocations could not be moved", { source, target, answer: answer.describe() });
     return false;
   }

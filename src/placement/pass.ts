@@ -7,7 +7,9 @@ export class PlacementPass {
 
   /** @param roots what the pass is about: a root that is not listed does not exist. */
   constructor(roots: readonly string[], listed: readonly ProviderListing[]) {
-    for (const root of roots) this.#trees.set(root, []);
+    for (const root of roots) {
+      this.#trees.set(root, []);
+    }
     for (const provider of listed) {
       this.#trees.get(provider.rootUuid)?.push(provider);
       this.#generations.set(provider.uuid, provider.generation);

@@ -142,7 +142,9 @@ export class PlacementAnswer {
     try {
       return reader(asRecord(parseJson(this.#body)));
     } catch (error) {
-      if (!(error instanceof DiscoveryFailure)) throw error;
+      if (!(error instanceof DiscoveryFailure)) {
+        throw error;
+      }
       throw new DiscoveryFailure(`${this.#request} was not answered by a Placement: ${error.message}`, undefined, {
         cause: error,
       });
@@ -203,6 +205,8 @@ const PLACES: Readonly<Record<string, string>> = {
 
 function routeOf(path: string): string {
   const [, collection = "", member, ...rest] = path.split(/[/?]/);
-  if (member === undefined || path.includes("?")) return `/${collection}`;
+  if (member === undefined || path.includes("?")) {
+    return `/${collection}`;
+  }
   return ["", collection, PLACES[collection] ?? member, ...rest].join("/");
 }

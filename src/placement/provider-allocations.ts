@@ -43,12 +43,16 @@ export class ProviderAllocationMemory {
   /** Our own write took the provider from one generation to the next: nobody else's came between. */
   advance(uuid: string, from: number | null, to: number): void {
     const known = this.#read.get(uuid);
-    if (known?.generation === from) known.generation = to;
+    if (known?.generation === from) {
+      known.generation = to;
+    }
   }
 
   /** The consumer was seen to hold nothing anywhere any more. */
   forgetConsumer(consumer: string): void {
-    for (const { consumers } of this.#read.values()) consumers.delete(consumer);
+    for (const { consumers } of this.#read.values()) {
+      consumers.delete(consumer);
+    }
   }
 
   /** The consumer was seen to hold nothing on this provider any more. */

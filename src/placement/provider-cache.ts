@@ -63,7 +63,9 @@ export class ProviderCache {
       this.#sharing.delete(gone);
       this.allocations.forgetProvider(gone);
     }
-    if (known) this.#tree.remove(uuid);
+    if (known) {
+      this.#tree.remove(uuid);
+    }
   }
 
   /** Forgets the whole tree that holds the provider. */

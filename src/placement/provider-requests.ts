@@ -26,7 +26,9 @@ export async function listProviders(
   version = "1.14",
 ): Promise<ProviderListing[]> {
   const answer = await http.get(`/resource_providers${query && `?${query}`}`, { ...context, version });
-  if (!answer.ok) throw new ResourceProviderRetrievalFailed(`listing resource providers (${query}) failed`, answer);
+  if (!answer.ok) {
+    throw new ResourceProviderRetrievalFailed(`listing resource providers (${query}) failed`, answer);
+  }
   return answer.read(({ resource_providers }) => asArray(resource_providers).map(readProvider));
 }
 
@@ -47,10 +49,14 @@ export async function createProvider(
   const { uuid, name, parentUuid } = provider;
   const body = { uuid, name, ...(parentUuid === null ? {} : { parent_provider_uuid: parentUuid }) };
   const answer = await http.post("/resource_providers", { ...context, version: "1.20", body });
-  if (answer.ok) return { provider: answer.read(readProvider), created: true };
+  if (answer.ok) {
+    return { provider: answer.read(readProvider), created: true };
+  }
   if (answer.status === 409 && !answer.detail.includes("Conflicting resource provider name:")) {
     const existing = await http.get(`/resource_providers/${uuid}`, { ...context, version: "1.14" });
-    if (existing.ok) return { provider: existing.read(readProvider), created: false };
+    if (existing.ok) {
+      return { provider: existing.read(readProvider), created: false };
+    }
   }
   throw new ResourceProviderCreationFailed(
     `resource provider ${name} (${uuid}) could not be made; a name that is taken belongs to a provider with another uuid: ` +
@@ -62,7 +68,9 @@ export async function createProvider(
 /** An absent provider is success. @throws ResourceProviderInUse (allocations or children), ResourceProviderDeletionFailed */
 export async function deleteProvider(http: PlacementHttp, uuid: string, context: RequestContext): Promise<void> {
   const answer = await http.delete(`/resource_providers/${uuid}`, context);
-  if (answer.ok || answer.status === 404) return;
+  if (answer.ok || answer.status === 404) {
+    return;
+  }
   if (answer.status === 409) {
     throw new ResourceProviderInUse(
       `resource provider ${uuid} is in use; see "openstack resource provider show --allocations ${uuid}"`,
@@ -79,7 +87,9 @@ export async function readInventory(
   context: RequestContext,
 ): Promise<Association<Record<string, InventoryRecord>>> {
   const answer = await http.get(`/resource_providers/${uuid}/inventories`, context);
-  if (!answer.ok) throw new ResourceProviderRetrievalFailed(`reading the inventory of ${uuid} failed`, answer);
+  if (!answer.ok) {
+    throw new ResourceProviderRetrievalFailed(`reading the inventory of ${uuid} failed`, answer);
+  }
   return answer.read((body) => ({
     value: mapRecord(body.inventories, inventoryFromWire),
     generation: generationIn(body),
@@ -93,8 +103,9 @@ export async function readAggregates(
   context: RequestContext,
 ): Promise<Association<string[]>> {
   const answer = await http.get(`/resource_providers/${uuid}/aggregates`, { ...context, version: "1.19" });
-  if (!answer.ok)
+  if (!answer.ok) {
     throw new ResourceProviderAggregateRetrievalFailed(`reading the aggregates of ${uuid} failed`, answer);
+  }
   return answer.read((body) => ({ value: asArray(body.aggregates).map(asString), generation: generationIn(body) }));
 }
 
@@ -105,7 +116,9 @@ export async function readTraits(
   context: RequestContext,
 ): Promise<Association<string[]>> {
   const answer = await http.get(`/resource_providers/${uuid}/traits`, { ...context, version: "1.6" });
-  if (!answer.ok) throw new ResourceProviderTraitRetrievalFailed(`reading the traits of ${uuid} failed`, answer);
+  if (!answer.ok) {
+    throw new ResourceProviderTraitRetrievalFailed(`reading the traits of ${uuid} failed`, answer);
+  }
   return answer.read((body) => ({ value: asArray(body.traits).map(asString), generation: generationIn(body) }));
 }
 

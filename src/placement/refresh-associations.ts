@@ -18,7 +18,9 @@ export class AssociationRefresher {
 
   /** Refreshes the provider if it is stale, or if `force`. */
   async refresh(uuid: string, options: { readonly force: boolean }, context: RequestContext): Promise<void> {
-    if (!options.force && !this.#cache.isStale(uuid)) return;
+    if (!options.force && !this.#cache.isStale(uuid)) {
+      return;
+    }
     const aggregates = await this.#read(uuid, context);
     for (const sharing of await this.#sharingVia(aggregates, context)) {
       await this.#refreshSharing(sharing, context);
@@ -47,8 +49,9 @@ export class AssociationRefresher {
     for (let start = 0; start < aggregates.length; start += this.#uuidsPerRequest) {
       const some = aggregates.slice(start, start + this.#uuidsPerRequest).join(",");
       const query = `member_of=in:${some}&required=MISC_SHARES_VIA_AGGREGATE`;
-      for (const provider of await listProviders(this.#http, query, context, "1.18"))
+      for (const provider of await listProviders(this.#http, query, context, "1.18")) {
         found.set(provider.uuid, provider);
+      }
     }
     return [...found.values()];
   }
@@ -56,8 +59,12 @@ export class AssociationRefresher {
   /** Not its own sharers; and not again for every node that it shares with. */
   async #refreshSharing(sharing: ProviderListing, context: RequestContext): Promise<void> {
     const { uuid, name, generation } = sharing;
-    if (!this.#cache.tree.exists(uuid)) this.#cache.tree.newRoot(name, uuid, generation);
+    if (!this.#cache.tree.exists(uuid)) {
+      this.#cache.tree.newRoot(name, uuid, generation);
+    }
     this.#cache.markSharing(uuid);
-    if (this.#cache.isStale(uuid)) await this.#read(uuid, context);
+    if (this.#cache.isStale(uuid)) {
+      await this.#read(uuid, context);
+    }
   }
 }

@@ -19,9 +19,13 @@ export class ConflictRetries {
 
   async run<T>(attempt: () => Promise<T | typeof AGAIN>, signal?: AbortSignal): Promise<T | undefined> {
     for (let tried = 0; tried < MAX_TRIES; tried += 1) {
-      if (tried > 0) await this.#timers.sleep(this.#random.next() * 2000 * tried, signal);
+      if (tried > 0) {
+        await this.#timers.sleep(this.#random.next() * 2000 * tried, signal);
+      }
       const result = await attempt();
-      if (result !== AGAIN) return result;
+      if (result !== AGAIN) {
+        return result;
+      }
     }
     return undefined;
   }

@@ -16,9 +16,12 @@ export class SafeConnect {
     try {
       return await action();
     } catch (error) {
-      if (!(error instanceof PlacementAPIConnectFailure)) throw error;
-      if (this.#failures % WARN_EVERY === 0)
+      if (!(error instanceof PlacementAPIConnectFailure)) {
+        throw error;
+      }
+      if (this.#failures % WARN_EVERY === 0) {
         this.#logger.warn(`Placement cannot be asked: ${error.message}`, { err: error });
+      }
       this.#failures += 1;
       return null;
     }

@@ -165,12 +165,18 @@ function faultySockets(sockets: Sockets, faults: ChangingFaults): Sockets {
   const open = new Set<Socket>();
   const isCut = () => faults.peek(CONDUCTOR_POINT)?.kind === "partition";
   const cut = () => {
-    if (isCut()) for (const socket of [...open]) socket.terminate();
+    if (isCut()) {
+      for (const socket of [...open]) {
+        socket.terminate();
+      }
+    }
   };
   faults.onChange(cut);
   return {
     connect: async (url, options) => {
-      if (isCut()) throw new HttpConnectFailure(url, "ECONNREFUSED");
+      if (isCut()) {
+        throw new HttpConnectFailure(url, "ECONNREFUSED");
+      }
       const socket = await sockets.connect(url, options);
       open.add(socket);
       socket.onClose(() => open.delete(socket));

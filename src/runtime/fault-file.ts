@@ -57,13 +57,17 @@ export class FaultFile {
   }
 
   async #read(): Promise<void> {
-    if (this.#stopped) return;
+    if (this.#stopped) {
+      return;
+    }
     try {
       const found = await readFaults(this.#folder, this.#table, this.#doors);
       const before = this.faults.faults.map(({ id }) => id);
       this.faults.replace(found);
       for (const fault of this.faults.faults) {
-        if (!before.includes(fault.id)) this.#doors.logger.warn(`a fault is set on purpose: ${formatKnob(fault)}`);
+        if (!before.includes(fault.id)) {
+          this.#doors.logger.warn(`a fault is set on purpose: ${formatKnob(fault)}`);
+        }
       }
     } catch (err) {
       this.#doors.logger.warn("the faults that are set cannot be read; those known before stay", { err });
@@ -74,7 +78,9 @@ export class FaultFile {
   #noteUses(): void {
     const uses = Object.fromEntries(this.faults.known.map(({ id, used }) => [id, used]));
     const text = `${JSON.stringify(uses)}\n`;
-    if (text === this.#written) return;
+    if (text === this.#written) {
+      return;
+    }
     this.#written = text;
     this.#writing = this.#writing
       .then(() => this.#doors.files.write(join(this.#folder, USED), text))
@@ -139,9 +145,13 @@ function writeWanted(folder: string, wanted: readonly WantedFault[], files: Door
 async function readWanted(folder: string, files: Doors["files"]): Promise<readonly WantedFault[]> {
   const path = join(folder, WANTED);
   const text = await files.readIfPresent(path);
-  if (text === undefined) return [];
+  if (text === undefined) {
+    return [];
+  }
   const parsed = parseJson(text);
-  if (Array.isArray(parsed) && parsed.every(isWanted)) return parsed;
+  if (Array.isArray(parsed) && parsed.every(isWanted)) {
+    return parsed;
+  }
   throw new InvalidFault(`${path} is not what compute-cluster fault writes; remove it, and set the faults again`);
 }
 

@@ -50,7 +50,9 @@ export function faultTable(points: readonly FaultPoint[]): FaultTable {
 export function parseKnob(text: string, table: FaultTable): FaultKnob {
   const [point = "", setting, ...more] = text.split("=");
   const known = table.get(point);
-  if (!known) throw unknownPoint(point, table);
+  if (!known) {
+    throw unknownPoint(point, table);
+  }
   const fail = (): never => {
     throw new InvalidFault(
       `${point} cannot be ${setting ? `set to ${setting}` : "set to nothing"}; expected ${point}=` +
@@ -58,13 +60,19 @@ export function parseKnob(text: string, table: FaultTable): FaultKnob {
         (known.errors && known.kinds.includes("fail") ? `; Error is one of ${known.errors.join(", ")}` : ""),
     );
   };
-  if (!setting || more.length > 0) return fail();
+  if (!setting || more.length > 0) {
+    return fail();
+  }
   const words = setting.split(":");
   const action = actionOf(words, known);
-  if (!action || !known.kinds.includes(action.kind)) return fail();
+  if (!action || !known.kinds.includes(action.kind)) {
+    return fail();
+  }
   const [times, ...rest] = words;
   const count = times === undefined ? null : timesOf(times);
-  if (count === undefined || rest.length > 0 || (action.kind === "partition" && times !== undefined)) return fail();
+  if (count === undefined || rest.length > 0 || (action.kind === "partition" && times !== undefined)) {
+    return fail();
+  }
   return { point, action, times: count };
 }
 
@@ -100,8 +108,11 @@ function wrapped(words: readonly string[]): string {
   const lines: string[] = [];
   for (const word of words) {
     const longer = `${lines.at(-1)} ${word}`;
-    if (lines.length > 0 && longer.length <= COLUMNS) lines[lines.length - 1] = longer;
-    else lines.push(`  ${word}`);
+    if (lines.length > 0 && longer.length <= COLUMNS) {
+      lines[lines.length - 1] = longer;
+    } else {
+      lines.push(`  ${word}`);
+    }
   }
   return lines.join("\n");
 }
@@ -123,7 +134,9 @@ export function pointsOf(table: FaultTable): string {
 function actionOf(words: string[], { errors = [] }: FaultPoint): FaultAction | undefined {
   const kind = words.shift() ?? "";
   const duration = words[0] === undefined ? undefined : durationOf(words[0]);
-  if (["hang", "slow", "partition"].includes(kind) && duration !== undefined) words.shift();
+  if (["hang", "slow", "partition"].includes(kind) && duration !== undefined) {
+    words.shift();
+  }
   switch (kind) {
     case "fail": {
       const error = words[0] !== undefined && errors.includes(words[0]) ? words.shift() : undefined;
@@ -156,7 +169,11 @@ function formatDuration(milliseconds: number): string {
 
 /** Undefined: not a number of times. */
 function timesOf(text: string): number | null | undefined {
-  if (text === "always") return null;
-  if (text === "once") return 1;
+  if (text === "always") {
+    return null;
+  }
+  if (text === "once") {
+    return 1;
+  }
   return /^[1-9]\d{0,8}$/.test(text) ? Number(text) : undefined;
 }

@@ -70,7 +70,9 @@ export class FaultSet implements ChangingFaults {
 
   decide(point: string): FaultAction | undefined {
     const found = this.#find(point);
-    if (!found) return undefined;
+    if (!found) {
+      return undefined;
+    }
     if (found.times !== null) {
       this.#faults = this.#faults.map((fault) => (fault === found ? { ...fault, used: fault.used + 1 } : fault));
       this.#changed();
@@ -81,7 +83,9 @@ export class FaultSet implements ChangingFaults {
   async hit(point: string, signal?: AbortSignal): Promise<void> {
     const { id } = this.#find(point) ?? {};
     const action = this.decide(point);
-    if (id === undefined || !action) return;
+    if (id === undefined || !action) {
+      return;
+    }
     switch (action.kind) {
       case "fail":
         throw new FaultInjected(point, action.error);
@@ -109,7 +113,9 @@ export class FaultSet implements ChangingFaults {
       const aborted = end(() => reject(signal?.reason));
       const cancel = milliseconds === null ? () => {} : this.#doors.timers.after(milliseconds, over);
       const stop = this.onChange(() => {
-        if (!this.#faults.some((fault) => fault.id === id)) over();
+        if (!this.#faults.some((fault) => fault.id === id)) {
+          over();
+        }
       });
       signal?.addEventListener("abort", aborted, { once: true });
     });
@@ -120,12 +126,16 @@ export class FaultSet implements ChangingFaults {
   }
 
   #changed(): void {
-    for (const listener of [...this.#listeners]) listener();
+    for (const listener of [...this.#listeners]) {
+      listener();
+    }
   }
 }
 
 /** It may still act. */
 export function isLive({ action, times, used, setAt }: Omit<SetFault, "id" | "point">, now: number): boolean {
-  if (action.kind === "partition" && action.milliseconds !== null) return now < setAt + action.milliseconds;
+  if (action.kind === "partition" && action.milliseconds !== null) {
+    return now < setAt + action.milliseconds;
+  }
   return times === null || used < times;
 }

@@ -30,7 +30,9 @@ export async function checkDriver(
   const results: CaseResult[] = [];
   for (const each of CONTRACT_CASES) {
     const result = await checkCase(definition, each, options, signal);
-    if (signal?.aborted) break;
+    if (signal?.aborted) {
+      break;
+    }
     results.push(result);
     onResult(result);
   }
@@ -56,7 +58,9 @@ export async function checkCase(
   const { code, section, rule } = each;
   const base = { code, section, rule };
   const waiver = options.waive?.[code];
-  if (waiver !== undefined) return { ...base, verdict: "waived", message: waiver };
+  if (waiver !== undefined) {
+    return { ...base, verdict: "waived", message: waiver };
+  }
   if (each.option !== undefined && options[each.option] === undefined) {
     return { ...base, verdict: "skipped", message: `option ${each.option} is not given` };
   }
@@ -65,7 +69,9 @@ export async function checkCase(
       const lab = new DriverLab(definition, doors, folder, options);
       try {
         const missing = await missingFor(each, lab);
-        if (missing !== null) return { ...base, verdict: "skipped", message: missing };
+        if (missing !== null) {
+          return { ...base, verdict: "skipped", message: missing };
+        }
         await orAborted(each.run(lab), signal);
         return { ...base, verdict: "passed" };
       } catch (error) {
@@ -82,10 +88,14 @@ export async function checkCase(
 
 /** @throws the signal's reason, at once. */
 async function orAborted(work: Promise<void>, signal: AbortSignal | undefined): Promise<void> {
-  if (signal === undefined) return work;
+  if (signal === undefined) {
+    return work;
+  }
   await new Promise<void>((resolve, reject) => {
     const abort = () => reject(signal.reason);
-    if (signal.aborted) abort();
+    if (signal.aborted) {
+      abort();
+    }
     signal.addEventListener("abort", abort);
     work.then(resolve, reject).finally(() => signal.removeEventListener("abort", abort));
   });
@@ -93,9 +103,13 @@ async function orAborted(work: Promise<void>, signal: AbortSignal | undefined): 
 
 /** Why a case does not concern the driver; null: it does. */
 async function missingFor({ needs = [], capability }: ContractCase, lab: DriverLab): Promise<string | null> {
-  if (needs.length === 0 && capability === undefined) return null;
+  if (needs.length === 0 && capability === undefined) {
+    return null;
+  }
   const { host } = await lab.connect();
-  if (capability !== undefined && !host.capabilities[capability]) return `the driver does not say ${capability}`;
+  if (capability !== undefined && !host.capabilities[capability]) {
+    return `the driver does not say ${capability}`;
+  }
   const left = needs.filter((method) => !host.supports(method));
   return left.length === 0 ? null : `the driver has no ${left.join(", ")}`;
 }

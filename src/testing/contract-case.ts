@@ -32,7 +32,9 @@ export class ContractViolation extends Error {
 
 /** @throws {ContractViolation} */
 export function must(holds: boolean, method: DriverMethod, rule: string, found: string): void {
-  if (!holds) throw new ContractViolation(method, rule, found);
+  if (!holds) {
+    throw new ContractViolation(method, rule, found);
+  }
 }
 
 /** The call succeeds. @throws {ContractViolation} */
@@ -56,7 +58,9 @@ export async function failsWith(
     () => undefined,
     (error: unknown) => ({ error }),
   );
-  if (outcome === undefined) throw new ContractViolation(method, rule, "it succeeded");
+  if (outcome === undefined) {
+    throw new ContractViolation(method, rule, "it succeeded");
+  }
   if (!(outcome.error instanceof Error) || !names.includes(outcome.error.name)) {
     throw new ContractViolation(method, rule, `it threw ${textOf(outcome.error)}`, { cause: outcome.error });
   }

@@ -103,7 +103,9 @@ export class DriverLab {
       ...(await this.#setUp).context?.(place),
     };
     const host = await createDriverHost(definition, context, { epoch: () => epoch });
-    if (bare === undefined) throw new Error("create returned no driver");
+    if (bare === undefined) {
+      throw new Error("create returned no driver");
+    }
     host.setLifecycleListener(async (event) => void this.events.push(event));
     await host.initHost();
     const connected = {
@@ -185,7 +187,9 @@ export class DriverLab {
   async allocations({ host }: CheckedHost, { node, flavor }: Instance): Promise<Allocations> {
     const names = await host.getNodenamesByUuid();
     const root = [...names].find(([, name]) => name === node)?.[0];
-    if (root === undefined) return {};
+    if (root === undefined) {
+      return {};
+    }
     return frozen({
       [root]: { resources: { VCPU: flavor.vcpus, MEMORY_MB: flavor.memoryMb, DISK_GB: flavor.rootGb } },
     });
@@ -194,7 +198,9 @@ export class DriverLab {
   /** A provider tree that has the roots of the host's nodes and nothing else, as at the first pass. */
   async emptyTree({ host }: CheckedHost): Promise<ProviderTree> {
     const tree = new ProviderTree();
-    for (const [uuid, name] of await host.getNodenamesByUuid()) tree.newRoot(name, uuid, 0);
+    for (const [uuid, name] of await host.getNodenamesByUuid()) {
+      tree.newRoot(name, uuid, 0);
+    }
     return tree;
   }
 
@@ -227,28 +233,38 @@ export class DriverLab {
    * broken do not matter any more.
    */
   async close(): Promise<void> {
-    for (const { sabotage } of this.#connected) sabotage.disarm();
+    for (const { sabotage } of this.#connected) {
+      sabotage.disarm();
+    }
     const last = new Map(this.#connected.map((connected) => [connected.name, connected]));
     for (const { host } of last.values()) {
       for (const uuid of await host.listInstanceUuids().catch(() => [])) {
         const instance = this.#instances.get(uuid);
-        if (instance !== undefined) await host.destroy(instance, { ...DEVICES, destroyDisks: true }).catch(() => {});
+        if (instance !== undefined) {
+          await host.destroy(instance, { ...DEVICES, destroyDisks: true }).catch(() => {});
+        }
       }
     }
-    for (const { host } of this.#connected) await host.cleanupHost().catch(() => {});
+    for (const { host } of this.#connected) {
+      await host.cleanupHost().catch(() => {});
+    }
     await (await this.#setUp).close?.();
   }
 
   /** Notes which method threw what. */
   #watched(host: DriverHost): DriverHost {
     const note = (method: string, error: unknown): never => {
-      if (typeof error === "object" && error !== null && !this.#blamed.has(error)) this.#blamed.set(error, method);
+      if (typeof error === "object" && error !== null && !this.#blamed.has(error)) {
+        this.#blamed.set(error, method);
+      }
       throw error;
     };
     return new Proxy(host, {
       get: (target, name) => {
         const member: unknown = Reflect.get(target, name, target);
-        if (typeof member !== "function") return member;
+        if (typeof member !== "function") {
+          return member;
+        }
         return (...args: unknown[]): unknown => {
           const outcome: unknown = Reflect.apply(member, target, args);
           return outcome instanceof Promise ? outcome.catch((error: unknown) => note(String(name), error)) : outcome;
@@ -259,7 +275,9 @@ export class DriverLab {
 
   #context(name: HostName): Omit<DriverContext, "emitEvent"> {
     const logger = new VirtualLogger((level, message) => {
-      if (level === "warn" || level === "error" || level === "fatal") this.complaints.push(message);
+      if (level === "warn" || level === "error" || level === "fatal") {
+        this.complaints.push(message);
+      }
     });
     return {
       host: name,

@@ -14,7 +14,9 @@ export class Leavings {
 
   over(context: DriverContext): DriverContext {
     const emitEvent = (event: LifecycleEvent): void => {
-      if (this.#ended) this.events.push(event);
+      if (this.#ended) {
+        this.events.push(event);
+      }
       context.emitEvent(event);
     };
     return { ...context, emitEvent, timers: this.#counted(context.timers) };
@@ -31,7 +33,9 @@ export class Leavings {
       after: (milliseconds, action): CancelTimer => {
         let over = false;
         const end = () => {
-          if (!over) this.timers -= 1;
+          if (!over) {
+            this.timers -= 1;
+          }
           over = true;
         };
         this.timers += 1;

@@ -6,7 +6,9 @@ import type { BlockDeviceInfo, Flavor, ImageMeta, Instance, Migration } from "..
 export function frozen<T>(value: T): T {
   if (typeof value === "object" && value !== null && !Object.isFrozen(value)) {
     Object.freeze(value);
-    for (const member of Object.values(value)) frozen(member);
+    for (const member of Object.values(value)) {
+      frozen(member);
+    }
   }
   return value;
 }

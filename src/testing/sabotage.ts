@@ -33,11 +33,19 @@ export class Sabotage {
     return new Proxy(door, {
       get: (target, name) => {
         const member: unknown = Reflect.get(target, name, target);
-        if (typeof member !== "function") return member;
-        if (name === "watch") return member.bind(target);
+        if (typeof member !== "function") {
+          return member;
+        }
+        if (name === "watch") {
+          return member.bind(target);
+        }
         return (...args: unknown[]) => {
-          if (!this.struck && !CHANGES_NOTHING.has(name)) this.calls += 1;
-          if (this.struck) return Promise.reject(new Error("sabotage: the agent was killed here"));
+          if (!this.struck && !CHANGES_NOTHING.has(name)) {
+            this.calls += 1;
+          }
+          if (this.struck) {
+            return Promise.reject(new Error("sabotage: the agent was killed here"));
+          }
           return Reflect.apply(member, target, args);
         };
       },

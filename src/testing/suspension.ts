@@ -35,10 +35,16 @@ export class Suspension {
     return new Proxy(door, {
       get: (target, name) => {
         const member: unknown = Reflect.get(target, name, target);
-        if (typeof member !== "function") return member;
-        if (name === "watch") return member.bind(target);
+        if (typeof member !== "function") {
+          return member;
+        }
+        if (name === "watch") {
+          return member.bind(target);
+        }
         return async (...args: unknown[]) => {
-          if (!CHANGES_NOTHING.has(name)) this.#left -= 1;
+          if (!CHANGES_NOTHING.has(name)) {
+            this.#left -= 1;
+          }
           if (this.#left <= 0) {
             this.#reach();
             await this.#resumed;

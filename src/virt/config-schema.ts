@@ -82,7 +82,9 @@ function compile(section: string, name: string, option: DriverOption, value: unk
   switch (option.type) {
     case "boolean": {
       const text = String(value).toLowerCase();
-      if (["true", "1", "yes", "on"].includes(text)) return true;
+      if (["true", "1", "yes", "on"].includes(text)) {
+        return true;
+      }
       return ["false", "0", "no", "off"].includes(text) ? false : fail("true or false");
     }
     case "integer":
@@ -90,7 +92,9 @@ function compile(section: string, name: string, option: DriverOption, value: unk
       const number = typeof value === "string" && value.trim() !== "" ? Number(value) : value;
       const { min = Number.NEGATIVE_INFINITY, max = Number.POSITIVE_INFINITY } = option;
       const kind = option.type === "integer" ? Number.isSafeInteger(number) : Number.isFinite(number);
-      if (kind && Number(number) >= min && Number(number) <= max) return number;
+      if (kind && Number(number) >= min && Number(number) <= max) {
+        return number;
+      }
       const what = option.type === "integer" ? "a whole number" : "a number";
       const range = [
         ...(option.min === undefined ? [] : [`at least ${option.min}`]),
@@ -99,12 +103,18 @@ function compile(section: string, name: string, option: DriverOption, value: unk
       return fail(range === "" ? what : `${what}, ${range}`);
     }
     case "text":
-      if (typeof value !== "string") return fail("a text");
-      if (option.choices && !option.choices.includes(value)) return fail(`one of ${option.choices.join(", ")}`);
+      if (typeof value !== "string") {
+        return fail("a text");
+      }
+      if (option.choices && !option.choices.includes(value)) {
+        return fail(`one of ${option.choices.join(", ")}`);
+      }
       return value;
     case "list": {
       const items: unknown = typeof value === "string" ? value.split(",").map((item) => item.trim()) : value;
-      if (!Array.isArray(items) || items.some((item) => typeof item !== "string")) return fail("a list of texts");
+      if (!Array.isArray(items) || items.some((item) => typeof item !== "string")) {
+        return fail("a list of texts");
+      }
       return items.filter((item) => item !== "");
     }
     default:

@@ -89,9 +89,13 @@ export class DriverCaller {
       outcome = "success";
       return result;
     } catch (error) {
-      if (error instanceof VirtDriverTimeout) outcome = "timeout";
-      else if (error instanceof VirtDriverMisbehaved) outcome = "misbehaved";
-      else if (signal?.aborted && error === signal.reason) outcome = "aborted";
+      if (error instanceof VirtDriverTimeout) {
+        outcome = "timeout";
+      } else if (error instanceof VirtDriverMisbehaved) {
+        outcome = "misbehaved";
+      } else if (signal?.aborted && error === signal.reason) {
+        outcome = "aborted";
+      }
       throw error;
     } finally {
       this.#observe(call, this.#doors.clock.monotonic() - started, outcome);
@@ -111,7 +115,9 @@ export class DriverCaller {
     return new Promise((resolve, reject) => {
       let cancelGrace: () => void = () => {};
       const stop = (reason: Error) => {
-        if (controller.signal.aborted || settled) return;
+        if (controller.signal.aborted || settled) {
+          return;
+        }
         controller.abort(reason);
         cancelGrace = timers.after(this.#options.grace ?? DEFAULT_GRACE, () => {
           abandoned = true;
@@ -121,7 +127,9 @@ export class DriverCaller {
       const stopForCaller = () => stop(signal?.reason);
       const cancelTimeout = timers.after(timeout, () => stop(new VirtDriverTimeout(this.#driver, method, timeout)));
       const finish = (settle: () => void) => {
-        if (settled) return;
+        if (settled) {
+          return;
+        }
         settled = true;
         cancelTimeout();
         cancelGrace();
@@ -131,11 +139,15 @@ export class DriverCaller {
       signal?.addEventListener("abort", stopForCaller, { once: true });
       this.#invoke(method, () => this.#withPoints(method, invoke, controller.signal)).then(
         (value) => {
-          if (abandoned) this.#tellLate(call, "succeeded");
+          if (abandoned) {
+            this.#tellLate(call, "succeeded");
+          }
           finish(() => resolve(value));
         },
         (error: unknown) => {
-          if (abandoned) this.#tellLate(call, "failed", error);
+          if (abandoned) {
+            this.#tellLate(call, "failed", error);
+          }
           // A driver that heeds its signal fails with the reason, or with an error of its own that came of it.
           finish(() => reject(controller.signal.aborted ? controller.signal.reason : error));
         },

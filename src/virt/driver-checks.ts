@@ -36,7 +36,9 @@ export class DriverChecks {
   readonly uuids = (method: DriverMethod, value: unknown): readonly string[] => {
     const list = this.#uniqueTexts(method, "uuids", value);
     const wrong = list.find((uuid) => !UUID_PATTERN.test(uuid));
-    if (wrong === undefined) return list;
+    if (wrong === undefined) {
+      return list;
+    }
     return this.#fail(method, "return uuids in lower case with hyphens", wrong, "in the list it returned");
   };
 
@@ -45,7 +47,9 @@ export class DriverChecks {
 
   /** uuid → name, as a Map. */
   readonly namesByUuid = (method: DriverMethod, value: unknown): ReadonlyMap<string, string> => {
-    if (!(value instanceof Map)) return this.#fail(method, "return a Map of uuid to node name", value);
+    if (!(value instanceof Map)) {
+      return this.#fail(method, "return a Map of uuid to node name", value);
+    }
     const names = new Map<string, string>();
     for (const [uuid, name] of value) {
       if (typeof uuid !== "string" || !UUID_PATTERN.test(uuid)) {
@@ -61,29 +65,42 @@ export class DriverChecks {
   };
 
   readonly guestInfo = (method: DriverMethod, value: unknown): GuestInfo => {
-    if (!isRecord(value)) return this.#fail(method, "return an object with the guest's state", value);
+    if (!isRecord(value)) {
+      return this.#fail(method, "return an object with the guest's state", value);
+    }
     const { state, internalId } = value;
     if (!isPowerState(state)) {
       const states = Object.values(POWER_STATES).join(", ");
       return this.#fail(method, `return one of Nova's power states (${states}) as state`, state);
     }
-    if (internalId === undefined) return { state };
-    if (typeof internalId === "string") return { state, internalId };
+    if (internalId === undefined) {
+      return { state };
+    }
+    if (typeof internalId === "string") {
+      return { state, internalId };
+    }
     return this.#fail(method, "return a text as internalId, if any", internalId);
   };
 
   readonly token = (method: DriverMethod, value: unknown): SharedStorageToken | null => {
-    if (value === null) return null;
-    if (!isRecord(value)) return this.#fail(method, "return a token (an object) or null", value);
+    if (value === null) {
+      return null;
+    }
+    if (!isRecord(value)) {
+      return this.#fail(method, "return a token (an object) or null", value);
+    }
     return this.#plain(method, "a token", value);
   };
 
   readonly liveMigrateData = (method: DriverMethod, value: unknown): LiveMigrateData => {
-    if (!isRecord(value)) return this.#fail(method, "return the migration's data (an object)", value);
+    if (!isRecord(value)) {
+      return this.#fail(method, "return the migration's data (an object)", value);
+    }
     const { blockMigration, sharedInstanceFiles } = value;
     for (const [name, flag] of Object.entries({ blockMigration, sharedInstanceFiles })) {
-      if (typeof flag !== "boolean")
+      if (typeof flag !== "boolean") {
         this.#fail(method, `return true or false as ${name} of the migration's data`, flag);
+      }
     }
     return this.#plain(method, "data", value);
   };
@@ -91,12 +108,16 @@ export class DriverChecks {
   /** Some of `given`, told by their uuids. */
   someOf<T extends { readonly uuid: string }>(method: DriverMethod, value: unknown, given: readonly T[]): readonly T[] {
     const rule = "return a list of some of the instances that it was given, each once";
-    if (!Array.isArray(value)) return this.#fail(method, rule, value);
+    if (!Array.isArray(value)) {
+      return this.#fail(method, rule, value);
+    }
     const left = new Map(given.map((instance) => [instance.uuid, instance]));
     return value.map((item: unknown) => {
       const uuid = isRecord(item) ? item.uuid : undefined;
       const instance = typeof uuid === "string" ? left.get(uuid) : undefined;
-      if (!instance) return this.#fail(method, rule, uuid ?? item, "in the list it returned");
+      if (!instance) {
+        return this.#fail(method, rule, uuid ?? item, "in the list it returned");
+      }
       left.delete(instance.uuid);
       return instance;
     });
@@ -104,13 +125,19 @@ export class DriverChecks {
 
   /** Spec 4.4 step 1. */
   readonly availableResource = (method: DriverMethod, value: unknown): AvailableResource => {
-    if (!isRecord(value)) return this.#fail(method, "return an object with the node's resources", value);
+    if (!isRecord(value)) {
+      return this.#fail(method, "return an object with the node's resources", value);
+    }
     for (const [key, [rule, holds]] of Object.entries(RESOURCE_RULES)) {
       if (!(key in value)) {
-        if (key === "uuid" || key === "stats") continue;
+        if (key === "uuid" || key === "stats") {
+          continue;
+        }
         throw new VirtDriverMisbehaved(this.#driver, method, `return ${key} (${rule})`, "the key is missing");
       }
-      if (!holds(value[key])) this.#fail(method, `return ${rule} as ${key}`, value[key]);
+      if (!holds(value[key])) {
+        this.#fail(method, `return ${rule} as ${key}`, value[key]);
+      }
     }
     return value as unknown as AvailableResource;
   };
@@ -125,13 +152,17 @@ export class DriverChecks {
   }
 
   #uniqueTexts(method: DriverMethod, what: string, value: unknown): readonly string[] {
-    if (!Array.isArray(value)) return this.#fail(method, `return a list of ${what}`, value);
+    if (!Array.isArray(value)) {
+      return this.#fail(method, `return a list of ${what}`, value);
+    }
     const seen = new Set<string>();
     for (const item of value as unknown[]) {
       if (typeof item !== "string" || item === "") {
         return this.#fail(method, `return a list of ${what}`, item, "in the list it returned");
       }
-      if (seen.has(item)) return this.#fail(method, `return unique ${what}`, item, "twice");
+      if (seen.has(item)) {
+        return this.#fail(method, `return unique ${what}`, item, "twice");
+      }
       seen.add(item);
     }
     return [...seen];

@@ -27,7 +27,9 @@ export const DRIVER_ERRORS: readonly string[] = [...BY_NAME.keys()];
 
 /** What a driver threw as an error that the core knows: the contract's own by class or by name, others as they are. */
 export function asDriverError(thrown: unknown, driver: string, method: string): Error {
-  if (thrown instanceof errors.VirtError) return thrown;
+  if (thrown instanceof errors.VirtError) {
+    return thrown;
+  }
   if (!(thrown instanceof Error)) {
     return new errors.VirtDriverMisbehaved(driver, method, "throw Errors only", `it threw ${describe(thrown)}`, {
       cause: thrown,
@@ -39,9 +41,15 @@ export function asDriverError(thrown: unknown, driver: string, method: string): 
 
 /** A value in a message: short, and never throws. */
 export function describe(value: unknown): string {
-  if (value === null || value === undefined) return String(value);
-  if (typeof value === "function") return "a function";
-  if (typeof value === "bigint" || typeof value === "symbol") return String(value);
+  if (value === null || value === undefined) {
+    return String(value);
+  }
+  if (typeof value === "function") {
+    return "a function";
+  }
+  if (typeof value === "bigint" || typeof value === "symbol") {
+    return String(value);
+  }
   try {
     const text = JSON.stringify(value) ?? typeof value;
     return text.length > 100 ? `${text.slice(0, 100)}…` : text;

@@ -21,7 +21,9 @@ export function driverFaults(faults: ChangingFaults): NonNullable<DriverCallOpti
   return async (method, when, signal) => {
     const point = pointOf(method);
     if (when === "after") {
-      if (losing.has(signal)) throw new FaultInjected(point);
+      if (losing.has(signal)) {
+        throw new FaultInjected(point);
+      }
     } else if (faults.peek(point)?.kind === "lose-answer") {
       faults.decide(point);
       losing.add(signal);

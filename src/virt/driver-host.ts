@@ -97,7 +97,9 @@ export class DriverHost extends HostedMoves {
 
   /** Does nothing the second time. No event comes after it. */
   async cleanupHost(options?: Options): Promise<void> {
-    if (this.#cleanedUp) return;
+    if (this.#cleanedUp) {
+      return;
+    }
     this.#cleanedUp = true;
     this.#events.setListener(null);
     await this.invoker.run("cleanupHost", options);
@@ -105,7 +107,9 @@ export class DriverHost extends HostedMoves {
 
   async processInstancesAtStartup(instances: readonly Instance[], options?: Options): Promise<readonly Instance[]> {
     const method = "processInstancesAtStartup";
-    if (!this.invoker.supports(method)) return instances;
+    if (!this.invoker.supports(method)) {
+      return instances;
+    }
     const check = (_: DriverMethod, value: unknown) => this.invoker.checks.someOf(method, value, instances);
     return this.invoker.ask(method, check, instances, options);
   }
@@ -120,7 +124,9 @@ export class DriverHost extends HostedMoves {
 
   /** In the list of nodes, if need be in a fresh one (spec 8.1 `node_is_available`). @throws {VirtDriverNotReady} */
   async nodeIsAvailable(node: string, options?: Options): Promise<boolean> {
-    if ((await this.getAvailableNodes(options)).includes(node)) return true;
+    if ((await this.getAvailableNodes(options)).includes(node)) {
+      return true;
+    }
     return (await this.getAvailableNodes({ ...options, refresh: true })).includes(node);
   }
 
@@ -151,7 +157,9 @@ export class DriverHost extends HostedMoves {
   ): Promise<void> {
     const root = tree.find(node)?.uuid;
     const rootKept = (method: DriverMethod) => {
-      if (root === undefined || tree.find(root)?.name === node) return;
+      if (root === undefined || tree.find(root)?.name === node) {
+        return;
+      }
       throw new VirtDriverMisbehaved(this.name, method, "never remove or rename the root provider", `${node} is gone`);
     };
     return this.invoker.ask("updateProviderTree", rootKept, tree, node, options);
@@ -169,7 +177,9 @@ export class DriverHost extends HostedMoves {
   }
 
   async setHostEnabled(enabled: boolean, options?: Options): Promise<void> {
-    if (this.invoker.supports("setHostEnabled")) await this.invoker.run("setHostEnabled", enabled, options);
+    if (this.invoker.supports("setHostEnabled")) {
+      await this.invoker.run("setHostEnabled", enabled, options);
+    }
   }
 
   /** @throws {GuestNotFound} */
@@ -182,7 +192,9 @@ export class DriverHost extends HostedMoves {
     try {
       return (await this.getInfo(instance, options)).state;
     } catch (error) {
-      if (error instanceof GuestNotFound) return POWER_STATES.nostate;
+      if (error instanceof GuestNotFound) {
+        return POWER_STATES.nostate;
+      }
       throw error;
     }
   }
@@ -195,7 +207,9 @@ export class DriverHost extends HostedMoves {
   }
 
   async prepareForSpawn(instance: Instance, options?: Options): Promise<void> {
-    if (this.invoker.supports("prepareForSpawn")) await this.invoker.run("prepareForSpawn", instance, options);
+    if (this.invoker.supports("prepareForSpawn")) {
+      await this.invoker.run("prepareForSpawn", instance, options);
+    }
   }
 
   spawn(instance: Instance, options: SpawnOptions): Promise<void> {
@@ -209,7 +223,9 @@ export class DriverHost extends HostedMoves {
   }
 
   async failedSpawnCleanup(instance: Instance, options?: Options): Promise<void> {
-    if (this.invoker.supports("failedSpawnCleanup")) await this.invoker.run("failedSpawnCleanup", instance, options);
+    if (this.invoker.supports("failedSpawnCleanup")) {
+      await this.invoker.run("failedSpawnCleanup", instance, options);
+    }
   }
 
   destroy(instance: Instance, options: DestroyOptions): Promise<void> {
@@ -267,16 +283,21 @@ export class DriverHost extends HostedMoves {
   }
 
   async plugVifs(instance: Instance, options?: Options): Promise<void> {
-    if (this.invoker.supports("plugVifs")) await this.invoker.run("plugVifs", instance, options);
+    if (this.invoker.supports("plugVifs")) {
+      await this.invoker.run("plugVifs", instance, options);
+    }
   }
 
   async unplugVifs(instance: Instance, options?: Options): Promise<void> {
-    if (this.invoker.supports("unplugVifs")) await this.invoker.run("unplugVifs", instance, options);
+    if (this.invoker.supports("unplugVifs")) {
+      await this.invoker.run("unplugVifs", instance, options);
+    }
   }
 
   async resumeStateOnHostBoot(instance: Instance, options?: Options): Promise<void> {
-    if (this.invoker.supports("resumeStateOnHostBoot"))
+    if (this.invoker.supports("resumeStateOnHostBoot")) {
       await this.invoker.run("resumeStateOnHostBoot", instance, options);
+    }
   }
 
   async instanceOnDisk(instance: Instance, options?: Options): Promise<boolean> {
@@ -312,7 +333,9 @@ export class DriverHost extends HostedMoves {
 
   async checkInstanceSharedStorageCleanup(token: SharedStorageToken, options?: Options): Promise<void> {
     const method = "checkInstanceSharedStorageCleanup";
-    if (this.invoker.supports(method)) await this.invoker.run(method, token, options);
+    if (this.invoker.supports(method)) {
+      await this.invoker.run(method, token, options);
+    }
   }
 }
 

@@ -33,7 +33,9 @@ export class DriverInvoker {
 
   /** @throws {NotImplemented} */
   need(method: DriverMethod): void {
-    if (this.supports(method)) return;
+    if (this.supports(method)) {
+      return;
+    }
     throw new NotImplemented(
       `driver ${this.name} has no ${method}: use a driver that has it, or add the method to this one`,
     );

@@ -93,7 +93,9 @@ export abstract class HostedMoves {
 
   async cleanupLiveMigrationDestinationCheck(data: LiveMigrateData, options?: Options): Promise<void> {
     const method = "cleanupLiveMigrationDestinationCheck";
-    if (this.invoker.supports(method)) await this.invoker.run(method, data, options);
+    if (this.invoker.supports(method)) {
+      await this.invoker.run(method, data, options);
+    }
   }
 
   /** @throws {NotImplemented} */
@@ -134,34 +136,47 @@ export abstract class HostedMoves {
   }
 
   async postLiveMigration(instance: Instance, options: PostLiveMigrationOptions): Promise<void> {
-    if (this.invoker.supports("postLiveMigration")) await this.invoker.run("postLiveMigration", instance, options);
+    if (this.invoker.supports("postLiveMigration")) {
+      await this.invoker.run("postLiveMigration", instance, options);
+    }
   }
 
   async postLiveMigrationAtSource(instance: Instance, options: PostLiveMigrationOptions): Promise<void> {
     const method = "postLiveMigrationAtSource";
-    if (this.invoker.supports(method)) await this.invoker.run(method, instance, options);
+    if (this.invoker.supports(method)) {
+      await this.invoker.run(method, instance, options);
+    }
   }
 
   async postLiveMigrationAtDestination(instance: Instance, options: PostLiveMigrationOptions): Promise<void> {
     const method = "postLiveMigrationAtDestination";
-    if (this.invoker.supports(method)) await this.invoker.run(method, instance, options);
+    if (this.invoker.supports(method)) {
+      await this.invoker.run(method, instance, options);
+    }
   }
 
   async rollbackLiveMigrationAtSource(instance: Instance, options: PostLiveMigrationOptions): Promise<void> {
     const method = "rollbackLiveMigrationAtSource";
-    if (this.invoker.supports(method)) await this.invoker.run(method, instance, options);
+    if (this.invoker.supports(method)) {
+      await this.invoker.run(method, instance, options);
+    }
   }
 
   async rollbackLiveMigrationAtDestination(instance: Instance, options: RollbackAtDestinationOptions): Promise<void> {
     const method = "rollbackLiveMigrationAtDestination";
-    if (this.invoker.supports(method)) return this.invoker.run(method, instance, options);
+    if (this.invoker.supports(method)) {
+      return this.invoker.run(method, instance, options);
+    }
     const { data: _, ...destroyOptions } = options;
     await this.cleanup(instance, destroyOptions);
   }
 
   /** @throws {InstanceExists} */
   async cleanup(instance: Instance, options: DestroyOptions): Promise<void> {
-    if (this.invoker.supports("cleanup")) await this.invoker.run("cleanup", instance, options);
-    else await this.destroy(instance, options);
+    if (this.invoker.supports("cleanup")) {
+      await this.invoker.run("cleanup", instance, options);
+    } else {
+      await this.destroy(instance, options);
+    }
   }
 }

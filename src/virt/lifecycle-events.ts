@@ -54,12 +54,22 @@ export class LifecycleEvents {
 
 /** Takes anything, since drivers may be plain JavaScript. */
 function brokenRule(event: unknown): string | undefined {
-  if (typeof event !== "object" || event === null) return "a lifecycle event";
+  if (typeof event !== "object" || event === null) {
+    return "a lifecycle event";
+  }
   const { timestamp, uuid, name, transition } = event as Record<string, unknown>;
-  if (typeof timestamp !== "number" || !Number.isFinite(timestamp)) return "a timestamp in milliseconds";
-  if (typeof uuid !== "string" || !UUID_PATTERN.test(uuid)) return "the guest's uuid in lower case with hyphens";
-  if (typeof name !== "string") return "the guest's name";
+  if (typeof timestamp !== "number" || !Number.isFinite(timestamp)) {
+    return "a timestamp in milliseconds";
+  }
+  if (typeof uuid !== "string" || !UUID_PATTERN.test(uuid)) {
+    return "the guest's uuid in lower case with hyphens";
+  }
+  if (typeof name !== "string") {
+    return "the guest's name";
+  }
   const transitions: readonly unknown[] = LIFECYCLE_TRANSITIONS;
-  if (!transitions.includes(transition)) return `a transition of ${LIFECYCLE_TRANSITIONS.join(", ")}`;
+  if (!transitions.includes(transition)) {
+    return `a transition of ${LIFECYCLE_TRANSITIONS.join(", ")}`;
+  }
   return undefined;
 }

@@ -57,11 +57,15 @@ export class LiveMigrationHandover {
   async called(work: Promise<unknown>): Promise<void> {
     const done = work.then(
       () => {
-        if (this.#first) return;
+        if (this.#first) {
+          return;
+        }
         throw this.#misbehaved("it returned and had called neither");
       },
       async (error: unknown) => {
-        if (!this.#first) throw error;
+        if (!this.#first) {
+          throw error;
+        }
         await this.#tellFailed(error);
       },
     );
@@ -84,8 +88,12 @@ export class LiveMigrationHandover {
   }
 
   async #callBack(name: CallBack, call: () => Promise<void>): Promise<void> {
-    if (this.#first) throw this.#refuse(`it called ${name} after ${this.#first.name}`);
-    if (this.#closed) throw this.#refuse(`it called ${name} after it had been given up`);
+    if (this.#first) {
+      throw this.#refuse(`it called ${name} after ${this.#first.name}`);
+    }
+    if (this.#closed) {
+      throw this.#refuse(`it called ${name} after it had been given up`);
+    }
     // Nobody but the driver may be waiting when it rejects.
     const outcome = Promise.resolve().then(call);
     outcome.catch(() => {});
@@ -95,10 +103,14 @@ export class LiveMigrationHandover {
   }
 
   #tellProgress(progress: LiveMigrationProgress): void {
-    if (this.#closed || this.#first) return;
+    if (this.#closed || this.#first) {
+      return;
+    }
     try {
       const wrong = Object.values(progress).find((bytes) => !Number.isFinite(bytes) || bytes < 0);
-      if (wrong !== undefined) throw new Error(`expected amounts of bytes, found ${describe(wrong)}`);
+      if (wrong !== undefined) {
+        throw new Error(`expected amounts of bytes, found ${describe(wrong)}`);
+      }
       this.#options.onProgress(progress);
     } catch (error) {
       this.#log(`driver ${this.#driver}: news of a live migration's progress is dropped`, error);
@@ -110,7 +122,9 @@ export class LiveMigrationHandover {
       () => undefined,
       (reason: unknown) => reason,
     );
-    if (error === own || error instanceof VirtDriverMisbehaved) return;
+    if (error === own || error instanceof VirtDriverMisbehaved) {
+      return;
+    }
     this.#log(`driver ${this.#driver}: liveMigration failed after its ${this.#first?.name}, which stands`, error);
   }
 

@@ -42,7 +42,9 @@ type Way = readonly [what: string, load: () => Promise<unknown>];
 
 function ways(name: string, { builtIns, cwd }: LoadDriverOptions): readonly Way[] {
   const builtIn = Object.hasOwn(builtIns, name) ? builtIns[name] : undefined;
-  if (builtIn) return [[`built-in driver ${name}`, builtIn]];
+  if (builtIn) {
+    return [[`built-in driver ${name}`, builtIn]];
+  }
   const here = createRequire(join(cwd, "noop.js"));
   const resolved = async (id: string): Promise<unknown> => import(pathToFileURL(here.resolve(id)).href);
   if (isAbsolute(name) || name.startsWith("./") || name.startsWith("../")) {
@@ -70,8 +72,12 @@ function definitionIn(loaded: unknown, where: string): DriverDefinition {
 
 /** A CommonJS module may hide its names behind `default`. */
 function exported(loaded: unknown): unknown {
-  if (typeof loaded !== "object" || loaded === null) return undefined;
-  if ("driver" in loaded) return loaded.driver;
+  if (typeof loaded !== "object" || loaded === null) {
+    return undefined;
+  }
+  if ("driver" in loaded) {
+    return loaded.driver;
+  }
   return "default" in loaded ? exported(loaded.default) : undefined;
 }
 
@@ -92,7 +98,9 @@ function isDefinition(value: unknown): value is DriverDefinition {
 function refuseOtherContract({ name, apiVersion }: DriverDefinition, where: string): void {
   const wanted = majorOf(apiVersion);
   const offered = majorOf(VIRT_API_VERSION);
-  if (wanted === offered) return;
+  if (wanted === offered) {
+    return;
+  }
   const what = `${where}: driver ${name} was written for version ${apiVersion} of the driver contract, but this compute-agent has ${VIRT_API_VERSION}`;
   if (Number.isNaN(wanted)) {
     throw new InvalidDriver(`${what}: apiVersion must look like ${VIRT_API_VERSION}`);
@@ -108,13 +116,17 @@ const majorOf = (version: string): number => Number(/^(\d+)\.\d+(\.\d+)?$/.exec(
 
 /** What went wrong, and where in the plugin, if that is known. */
 function reasonOf(error: unknown): string {
-  if (!(error instanceof Error)) return describe(error);
+  if (!(error instanceof Error)) {
+    return describe(error);
+  }
   const [message = error.name] = error.message.split("\n");
   if (/^Cannot find /.test(message)) {
     return /'[^']*\bdist\b[^']*'/.test(message) ? `${message}; has it been built? (npm run build)` : message;
   }
   // Node keeps the line of a syntax error to itself.
-  if (error instanceof SyntaxError) return `SyntaxError: ${message} (node --check FILE shows the line)`;
+  if (error instanceof SyntaxError) {
+    return `SyntaxError: ${message} (node --check FILE shows the line)`;
+  }
   const place = /^ +at .*?\(?(?:file:\/\/)?(\/[^()]+:\d+:\d+)\)?$/m.exec(error.stack ?? "")?.[1];
   return place === undefined ? message : `${message} (${place})`;
 }

@@ -98,9 +98,13 @@ export class ProviderTree {
   /** Whether the set of classes differs, or a value that `inventory` gives; values that it leaves out are not compared. */
   hasInventoryChanged(provider: string, inventory: Readonly<Record<string, InventoryRecord>>): boolean {
     const known = this.#find(provider).inventory;
-    if (known === inventory) return false;
+    if (known === inventory) {
+      return false;
+    }
     const classes = Object.keys(inventory);
-    if (classes.length !== Object.keys(known).length) return true;
+    if (classes.length !== Object.keys(known).length) {
+      return true;
+    }
     return classes.some((name) => {
       const before = known[name];
       const after = inventory[name];
@@ -184,16 +188,25 @@ export class ProviderTree {
     const known = new Map<string, Node>();
     for (const { uuid } of listed) {
       const node = this.#nodes.get(uuid);
-      if (!node) continue;
-      for (const member of this.#below(node.rootUuid)) known.set(member, this.#find(member));
+      if (!node) {
+        continue;
+      }
+      for (const member of this.#below(node.rootUuid)) {
+        known.set(member, this.#find(member));
+      }
       this.remove(node.rootUuid);
     }
     for (const { uuid, name, parentUuid, generation } of parentsFirst(listed)) {
       // A name that a provider outside of these trees had is this one's now: Placement never has it twice.
       const namesake = this.#uuids.get(name);
-      if (namesake !== undefined) this.remove(namesake);
-      if (parentUuid === null) this.newRoot(name, uuid, generation);
-      else this.newChild(name, parentUuid, uuid, generation);
+      if (namesake !== undefined) {
+        this.remove(namesake);
+      }
+      if (parentUuid === null) {
+        this.newRoot(name, uuid, generation);
+      } else {
+        this.newChild(name, parentUuid, uuid, generation);
+      }
       const before = known.get(uuid);
       if (before) {
         const { inventory, traits, aggregates, resources } = before;
@@ -208,7 +221,9 @@ export class ProviderTree {
     for (const provider of providers) {
       const { rootUuid } = this.#find(provider);
       copy.#roots.add(rootUuid);
-      for (const uuid of this.#below(rootUuid)) copy.#adopt(this.#find(uuid));
+      for (const uuid of this.#below(rootUuid)) {
+        copy.#adopt(this.#find(uuid));
+      }
     }
     return copy;
   }
@@ -216,8 +231,12 @@ export class ProviderTree {
   /** A copy of all trees. */
   copy(): ProviderTree {
     const copy = new ProviderTree();
-    for (const root of this.#roots) copy.#roots.add(root);
-    for (const node of this.#nodes.values()) copy.#adopt(node);
+    for (const root of this.#roots) {
+      copy.#roots.add(root);
+    }
+    for (const node of this.#nodes.values()) {
+      copy.#adopt(node);
+    }
     return copy;
   }
 
@@ -228,7 +247,9 @@ export class ProviderTree {
 
   #find(provider: string): Node {
     const node = this.#nodes.get(provider) ?? this.#nodes.get(this.#uuids.get(provider) ?? "");
-    if (!node) throw new NoSuchProvider(provider);
+    if (!node) {
+      throw new NoSuchProvider(provider);
+    }
     return node;
   }
 
@@ -242,8 +263,12 @@ export class ProviderTree {
 
   #insert(name: string, uuid: string, parentUuid: string | null, rootUuid: string, generation: number | null): void {
     const clash = this.find(uuid) ?? this.find(name);
-    if (clash) throw new ProviderExists(name, uuid, clash);
-    if (parentUuid === null) this.#roots.add(uuid);
+    if (clash) {
+      throw new ProviderExists(name, uuid, clash);
+    }
+    if (parentUuid === null) {
+      this.#roots.add(uuid);
+    }
     this.#adopt({
       uuid,
       name,
@@ -266,7 +291,9 @@ export class ProviderTree {
   ): void {
     const node = this.#find(provider);
     const given = Object.entries(changes).filter(([, value]) => value !== undefined);
-    if (given.length > 0) this.#nodes.set(node.uuid, { ...node, ...Object.fromEntries(given) });
+    if (given.length > 0) {
+      this.#nodes.set(node.uuid, { ...node, ...Object.fromEntries(given) });
+    }
   }
 }
 
@@ -284,9 +311,17 @@ function without(from: ReadonlySet<string>, some: readonly string[]): string[] {
 
 function equalSets(known: ReadonlySet<string>, given: Iterable<string>): boolean {
   const members = given instanceof Set ? given : new Set(given);
-  if (members === known) return true;
-  if (members.size !== known.size) return false;
-  for (const member of members) if (!known.has(member)) return false;
+  if (members === known) {
+    return true;
+  }
+  if (members.size !== known.size) {
+    return false;
+  }
+  for (const member of members) {
+    if (!known.has(member)) {
+      return false;
+    }
+  }
   return true;
 }
 
@@ -294,8 +329,11 @@ function parentsFirst(listed: readonly ListedProvider[]): ListedProvider[] {
   const children = new Map<string | null, ListedProvider[]>();
   for (const provider of listed) {
     const siblings = children.get(provider.parentUuid);
-    if (siblings) siblings.push(provider);
-    else children.set(provider.parentUuid, [provider]);
+    if (siblings) {
+      siblings.push(provider);
+    } else {
+      children.set(provider.parentUuid, [provider]);
+    }
   }
   const ordered = [...(children.get(null) ?? [])];
   for (let index = 0; index < ordered.length; index += 1) {

@@ -11,8 +11,11 @@ export class RequestsUnderWay {
     } finally {
       const left = [...(this.#byInstance.get(instanceUuid) ?? [])];
       left.splice(left.lastIndexOf(requestId), 1);
-      if (left.length > 0) this.#byInstance.set(instanceUuid, left);
-      else this.#byInstance.delete(instanceUuid);
+      if (left.length > 0) {
+        this.#byInstance.set(instanceUuid, left);
+      } else {
+        this.#byInstance.delete(instanceUuid);
+      }
     }
   }
 

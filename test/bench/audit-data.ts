@@ -87,7 +87,9 @@ async function fillPlacement(store: Store, { hosts, servers, orphans }: Size): P
     };
     const request = { method, path, query: "", headers, body: JSON.stringify(body), baseUrl: "" };
     const answer = placement.handle(request);
-    if (answer.status >= 300) throw new Error(`${method} ${path}: ${answer.status} ${answer.body}`);
+    if (answer.status >= 300) {
+      throw new Error(`${method} ${path}: ${answer.status} ${answer.body}`);
+    }
   };
   const inventories = Object.fromEntries(
     Object.entries({ VCPU: RESOURCES.vcpus, MEMORY_MB: RESOURCES.memoryMb, DISK_GB: RESOURCES.localGb }).map(

@@ -28,7 +28,9 @@ async function audit(stateDir: string, { orphans }: Size, more: readonly string[
   const program = new Program("compute-cluster", ["audit", "--state-dir", stateDir, "--json", ...more]);
   const { code } = await program.exited;
   const seconds = (performance.now() - start) / 1000;
-  if (code !== (orphans === 0 ? 0 : 3)) throw new Error(`the audit ended with ${code}: ${program.stderr}`);
+  if (code !== (orphans === 0 ? 0 : 3)) {
+    throw new Error(`the audit ended with ${code}: ${program.stderr}`);
+  }
   return seconds;
 }
 
@@ -45,7 +47,9 @@ async function measure(size: Size): Promise<Row[]> {
       ["audit --thorough", ["--thorough"]],
     ] as const) {
       const seconds: number[] = [];
-      for (let run = 0; run < RUNS; run += 1) seconds.push(await audit(stateDir, size, more));
+      for (let run = 0; run < RUNS; run += 1) {
+        seconds.push(await audit(stateDir, size, more));
+      }
       rows.push({ ...size, what, seconds });
     }
     return rows;
@@ -56,7 +60,9 @@ async function measure(size: Size): Promise<Row[]> {
 }
 
 const rows: Row[] = [];
-for (const size of SIZES) rows.push(...(await measure(size)));
+for (const size of SIZES) {
+  rows.push(...(await measure(size)));
+}
 const count = (value: number): string => value.toLocaleString("en");
 const table = renderTable<Row>(
   [

@@ -65,7 +65,9 @@ const rows: Row[] = [];
 try {
   const world = await openDoors(folder);
   for (const each of doorCases()) {
-    if (only === undefined || each.door === only) rows.push(await measure(world, each));
+    if (only === undefined || each.door === only) {
+      rows.push(await measure(world, each));
+    }
   }
   await world.stop();
 } finally {

@@ -16,11 +16,15 @@ export async function bareWrites(url: string, providers: number, width: number):
   const connections = Array.from({ length: width }, () => new Connection(url));
   const uuids = Array.from({ length: providers }, () => randomUUID());
   const [first] = connections;
-  if (first) await need(first, "PUT", `/resource_classes/${CLASS}`);
+  if (first) {
+    await need(first, "PUT", `/resource_classes/${CLASS}`);
+  }
   const all = async (work: (connection: Connection, uuid: string) => Promise<void>) => {
     const left = [...uuids];
     const worker = async (connection: Connection) => {
-      for (let uuid = left.pop(); uuid !== undefined; uuid = left.pop()) await work(connection, uuid);
+      for (let uuid = left.pop(); uuid !== undefined; uuid = left.pop()) {
+        await work(connection, uuid);
+      }
     };
     await Promise.all(connections.map(worker));
   };
@@ -28,7 +32,9 @@ export async function bareWrites(url: string, providers: number, width: number):
   await all(makeProvider);
   const seconds = (performance.now() - start) / 1000;
   await all((connection, uuid) => need(connection, "DELETE", `/resource_providers/${uuid}`));
-  for (const connection of connections) connection.close();
+  for (const connection of connections) {
+    connection.close();
+  }
   return seconds / providers;
 }
 
@@ -44,5 +50,7 @@ async function makeProvider(connection: Connection, uuid: string): Promise<void>
 
 async function need(connection: Connection, method: string, path: string, body?: unknown): Promise<void> {
   const answer = await connection.send(method, path, body);
-  if (answer.status >= 300) throw new Error(`${method} ${path}: ${answer.status} ${answer.body}`);
+  if (answer.status >= 300) {
+    throw new Error(`${method} ${path}: ${answer.status} ${answer.body}`);
+  }
 }

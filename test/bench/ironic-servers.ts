@@ -81,7 +81,9 @@ async function makeTemplate(url: string): Promise<string> {
 }
 
 async function until(url: string, path: string, holds: (node: Answer) => boolean): Promise<void> {
-  while (!holds(await send(url, "GET", path))) await pause(50);
+  while (!holds(await send(url, "GET", path))) {
+    await pause(50);
+  }
 }
 
 type Answer = Readonly<Record<string, unknown>>;
@@ -93,6 +95,8 @@ async function send(url: string, method: string, path: string, body?: unknown): 
     ...(body === undefined ? {} : { body: JSON.stringify(body) }),
   });
   const text = await response.text();
-  if (!response.ok) throw new Error(`${method} ${path}: ${response.status} ${text}`);
+  if (!response.ok) {
+    throw new Error(`${method} ${path}: ${response.status} ${text}`);
+  }
   return text === "" ? {} : (JSON.parse(text) as Answer);
 }

@@ -68,8 +68,12 @@ async function measure(ironic: string, placement: string, nodes: number): Promis
   };
   const refuse = (): void => {
     const failed = world.runtime.logs.find(({ level }) => level === "error");
-    if (failed) throw new Error(`a pass failed: ${failed.message} ${String(failed.fields.err)}`);
-    if (agent.tracker.nodes().size !== nodes) throw new Error(`${agent.tracker.nodes().size} nodes are tracked`);
+    if (failed) {
+      throw new Error(`a pass failed: ${failed.message} ${String(failed.fields.err)}`);
+    }
+    if (agent.tracker.nodes().size !== nodes) {
+      throw new Error(`${agent.tracker.nodes().size} nodes are tracked`);
+    }
   };
 
   const bareFirst = async () => (await bareWrites(placement, SAMPLE, CONNECTIONS)) * nodes;
@@ -82,10 +86,14 @@ async function measure(ironic: string, placement: string, nodes: number): Promis
   for (let turn = 0; turn < REPEATS; turn += 1) {
     bare = Math.min(bare, await timed(() => bareListing(ironic)));
     const measured = await pass(false);
-    if (!unchanged || measured.seconds < unchanged.seconds) unchanged = measured;
+    if (!unchanged || measured.seconds < unchanged.seconds) {
+      unchanged = measured;
+    }
   }
   refuse();
-  if (unchanged) rows.push({ ...unchanged, pass: "unchanged", bare });
+  if (unchanged) {
+    rows.push({ ...unchanged, pass: "unchanged", bare });
+  }
   await http.close();
   return rows;
 }
@@ -114,7 +122,9 @@ function show({ nodes, pass, seconds, own, placement, ironic, bare, kilobytes }:
 function against(rows: readonly Row[], nova: readonly (NovaPass | undefined)[], whence: string): void {
   for (const [at, row] of rows.filter(({ nodes }) => nodes === RECORDED.nodes).entries()) {
     const theirs = nova[at];
-    if (!theirs) continue;
+    if (!theirs) {
+      continue;
+    }
     print(
       `nova 26.2, ${row.nodes} nodes, ${row.pass} pass, ${whence}: ${theirs.seconds} s, ${theirs.requests} requests to Placement: ` +
         `${(theirs.seconds / row.seconds).toFixed(0)} times our seconds, ${(theirs.requests / row.placement).toFixed(1)} times our requests`,
@@ -144,7 +154,9 @@ async function main(): Promise<void> {
       const placement = await startReal(database, { providers: 0, consumers: 0 });
       try {
         const measured = await measure(ironic.url, placement.url, nodes);
-        for (const row of measured) show(row);
+        for (const row of measured) {
+          show(row);
+        }
         rows.push(...measured);
       } finally {
         await placement.stop();
@@ -155,7 +167,9 @@ async function main(): Promise<void> {
         `listing and ${AIM.requests} requests to Placement; under ${AIM.kilobytes} KB a node. Load ${loadavg()[0]?.toFixed(1)}`,
     );
     against(rows, [RECORDED.first, RECORDED.unchanged], "recorded");
-    if (process.argv.includes("--with-nova")) await beside(ironic, rows, database);
+    if (process.argv.includes("--with-nova")) {
+      await beside(ironic, rows, database);
+    }
   } finally {
     await ironic.stop();
   }
@@ -166,7 +180,9 @@ async function beside(
   rows: readonly Row[],
   database: "sqlite" | "mariadb",
 ): Promise<void> {
-  if (!novaIsHere()) return print("nova's own pass is not here: it needs ../shared/peers/ironic and python3-nova");
+  if (!novaIsHere()) {
+    return print("nova's own pass is not here: it needs ../shared/peers/ironic and python3-nova");
+  }
   const placement = await startReal(database, { providers: 0, consumers: 0 });
   try {
     const passes = await novaPasses(ironic.state, ironic.url, placement.url, RECORDED.nodes);

@@ -82,16 +82,22 @@ class MovesBench {
   }
 
   async #all(servers: readonly string[], body: object, version?: string): Promise<void> {
-    for (const id of servers) await this.#ask("POST", `/servers/${id}/action`, body, version);
+    for (const id of servers) {
+      await this.#ask("POST", `/servers/${id}/action`, body, version);
+    }
   }
 
   async #delete(servers: readonly string[]): Promise<void> {
-    for (const id of servers) await this.#ask("DELETE", `/servers/${id}`);
+    for (const id of servers) {
+      await this.#ask("DELETE", `/servers/${id}`);
+    }
   }
 
   async #ask(method: string, path: string, body?: object, version?: string): Promise<void> {
     const answer = await this.#cloud.compute(method, path, body, version);
-    if (answer.status >= 300) throw new Error(`${method} ${path}: ${answer.status} ${JSON.stringify(answer.body)}`);
+    if (answer.status >= 300) {
+      throw new Error(`${method} ${path}: ${answer.status} ${JSON.stringify(answer.body)}`);
+    }
   }
 }
 

@@ -66,7 +66,9 @@ export const CASES: readonly Case[] = [
         const generation = generations.get(n) ?? 0;
         const body = allocation(n, world, generation, 1 + (turn % 3));
         const answer = await connection.send("PUT", `/allocations/${consumerUuid(n)}`, body);
-        if (answer.status === 204) generations.set(n, generation + 1);
+        if (answer.status === 204) {
+          generations.set(n, generation + 1);
+        }
         return answer;
       };
     },
@@ -92,7 +94,9 @@ export const CASES: readonly Case[] = [
         const generation = generations.get(n) ?? 0;
         const body = { resource_provider_generation: generation, inventories: inventories(turn % 7) };
         const answer = await connection.send("PUT", `/resource_providers/${providerUuid(n)}/inventories`, body);
-        if (answer.status === 200) generations.set(n, generation + 1);
+        if (answer.status === 200) {
+          generations.set(n, generation + 1);
+        }
         return answer;
       };
     },

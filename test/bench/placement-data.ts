@@ -50,7 +50,9 @@ export async function populate(url: string, world: World): Promise<void> {
   const connection = new Connection(url);
   const need = async (method: string, path: string, body: unknown) => {
     const answer = await connection.send(method, path, body);
-    if (answer.status >= 300) throw new Error(`${method} ${path}: ${answer.status} ${answer.body}`);
+    if (answer.status >= 300) {
+      throw new Error(`${method} ${path}: ${answer.status} ${answer.body}`);
+    }
   };
   for (let n = 0; n < world.providers; n += 1) {
     const path = `/resource_providers/${providerUuid(n)}`;

@@ -43,7 +43,9 @@ export class Connection {
   }
 
   async #open(): Promise<Socket> {
-    if (this.#socket !== undefined) return this.#socket;
+    if (this.#socket !== undefined) {
+      return this.#socket;
+    }
     const socket = connect(this.#port, "127.0.0.1");
     socket.setNoDelay(true);
     await new Promise<void>((resolve, reject) => socket.once("connect", resolve).once("error", reject));
@@ -52,7 +54,9 @@ export class Connection {
       this.#read();
     });
     const gone = () => {
-      if (this.#socket === socket) this.#socket = undefined;
+      if (this.#socket === socket) {
+        this.#socket = undefined;
+      }
       this.#waiting?.reject(new Error("the connection was closed"));
     };
     socket.on("close", gone).on("error", gone);
@@ -62,17 +66,25 @@ export class Connection {
 
   #read(): void {
     const first = this.#chunks[0];
-    if (first === undefined) return;
+    if (first === undefined) {
+      return;
+    }
     const end = first.indexOf("\r\n\r\n");
     if (end < 0) {
-      if (this.#chunks.length > 1) this.#chunks = [Buffer.concat(this.#chunks)];
+      if (this.#chunks.length > 1) {
+        this.#chunks = [Buffer.concat(this.#chunks)];
+      }
       return;
     }
     const head = first.toString("latin1", 0, end);
     const length = Number(/\r\ncontent-length: *(\d+)/i.exec(head)?.[1] ?? 0);
     let bytes = 0;
-    for (const chunk of this.#chunks) bytes += chunk.length;
-    if (bytes < end + 4 + length) return;
+    for (const chunk of this.#chunks) {
+      bytes += chunk.length;
+    }
+    if (bytes < end + 4 + length) {
+      return;
+    }
     const all = this.#chunks.length === 1 ? first : Buffer.concat(this.#chunks);
     this.#chunks = [];
     const waiting = this.#waiting;
@@ -123,7 +135,9 @@ export async function measure(url: string, width: number, shot: Shot, effort: Ef
   const start = performance.now();
   const answers = await round(effort.requests, effort.seconds);
   const seconds = (performance.now() - start) / 1000;
-  for (const connection of connections) connection.close();
+  for (const connection of connections) {
+    connection.close();
+  }
   const times = answers.map(({ milliseconds }) => milliseconds).sort((a, b) => a - b);
   return {
     perSecond: answers.length / seconds,

@@ -29,7 +29,9 @@ async function node(args: readonly string[], ready: RegExp): Promise<Server> {
     child.stdout.on("data", (data: Buffer) => {
       text += data.toString();
       const match = ready.exec(text);
-      if (match?.[1] !== undefined) resolve(match[1]);
+      if (match?.[1] !== undefined) {
+        resolve(match[1]);
+      }
     });
     child.once("exit", () => reject(new Error(`ended without ${ready}: ${text}`)));
   });
@@ -38,7 +40,9 @@ async function node(args: readonly string[], ready: RegExp): Promise<Server> {
 }
 
 async function end(child: ChildProcess): Promise<void> {
-  if (child.exitCode !== null || child.signalCode !== null) return;
+  if (child.exitCode !== null || child.signalCode !== null) {
+    return;
+  }
   const ended = new Promise((resolve) => child.once("exit", resolve));
   child.kill("SIGTERM");
   await ended;
@@ -67,7 +71,9 @@ export async function startCeiling(): Promise<Server> {
 export type RealDatabase = "sqlite" | "mariadb";
 
 export function realDatabase(): RealDatabase | undefined {
-  if (!existsSync("/usr/bin/gunicorn") || !existsSync("/usr/lib/python3/dist-packages/placement")) return undefined;
+  if (!existsSync("/usr/bin/gunicorn") || !existsSync("/usr/lib/python3/dist-packages/placement")) {
+    return undefined;
+  }
   return existsSync("/usr/sbin/mariadbd") ? "mariadb" : "sqlite";
 }
 

@@ -86,7 +86,9 @@ async function measureWorld(world: World, ceiling: Server): Promise<Row[]> {
 }
 
 function rate(measured: Measured | undefined): string {
-  if (measured === undefined) return "-";
+  if (measured === undefined) {
+    return "-";
+  }
   const digits = measured.perSecond < 100 ? 1 : 0;
   return measured.perSecond.toFixed(digits) + (measured.failed > 0 ? ` (${measured.failed} failed)` : "");
 }
@@ -147,7 +149,9 @@ function inProcess(): void {
       body: body === undefined ? "" : JSON.stringify(body),
       baseUrl: "http://127.0.0.1",
     });
-    if (answer.status >= 300) throw new Error(`${method} ${path}: ${answer.status} ${answer.body}`);
+    if (answer.status >= 300) {
+      throw new Error(`${method} ${path}: ${answer.status} ${answer.body}`);
+    }
     // V8 joins the pieces of a text when somebody looks at it; that is part of the answer's cost.
     Buffer.byteLength(answer.body);
     return answer.body;
@@ -193,7 +197,9 @@ function times(count: number, work: () => unknown): string {
       cpu = process.cpuUsage();
       rest();
     }
-    if (i < 20) continue;
+    if (i < 20) {
+      continue;
+    }
     wall.push(performance.now() - start);
     const used = process.cpuUsage(cpu);
     computed.push((used.user + used.system) / 1000);
@@ -233,7 +239,9 @@ await coldStart();
 const ceiling = await startCeiling();
 const rows: Row[] = [];
 try {
-  for (const world of WORLDS) rows.push(...(await measureWorld(world, ceiling)));
+  for (const world of WORLDS) {
+    rows.push(...(await measureWorld(world, ceiling)));
+  }
 } finally {
   await ceiling.stop();
 }

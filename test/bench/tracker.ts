@@ -55,10 +55,14 @@ async function run(nodes: number, endpoint?: string): Promise<Row[]> {
   rows.push(await measure(agent, nodes, "second", before));
   rows.push(await measure(agent, nodes, "unchanged", before));
   const [changed] = hypervisor.nodes.values();
-  if (changed) changed.vcpus += 1;
+  if (changed) {
+    changed.vcpus += 1;
+  }
   rows.push(await measure(agent, nodes, "one changed", before));
   const failed = world.runtime.logs.find(({ level }) => level === "error");
-  if (failed) throw new Error(`a pass failed: ${failed.message} ${String(failed.fields.err)}`);
+  if (failed) {
+    throw new Error(`a pass failed: ${failed.message} ${String(failed.fields.err)}`);
+  }
   return rows;
 }
 
@@ -82,10 +86,13 @@ async function onRealPlacement(): Promise<void> {
   const given = process.argv.includes("--placement")
     ? process.argv[process.argv.indexOf("--placement") + 1]
     : undefined;
-  if (given !== undefined) return table(given, sizes, given);
+  if (given !== undefined) {
+    return table(given, sizes, given);
+  }
   const database = realDatabase();
-  if (database === undefined)
+  if (database === undefined) {
     return print("the real Placement is not installed: apt-get install placement-api gunicorn");
+  }
   const real = await startReal(database, { providers: 0, consumers: 0 });
   try {
     await table(`the real one, 2 workers, ${database}`, sizes, real.url);

@@ -44,20 +44,30 @@ export class Adversary {
     const underWay: Promise<void>[] = [];
     while (!until.aborted) {
       await this.#dice.pause(200, 1_500, until);
-      if (until.aborted) break;
-      if (this.#dice.chance(0.45)) await this.#setFault();
-      else if (this.#dice.chance(0.15)) underWay.push(this.#harmControlPlane(until));
-      else underWay.push(this.#harmHost(until));
+      if (until.aborted) {
+        break;
+      }
+      if (this.#dice.chance(0.45)) {
+        await this.#setFault();
+      } else if (this.#dice.chance(0.15)) {
+        underWay.push(this.#harmControlPlane(until));
+      } else {
+        underWay.push(this.#harmHost(until));
+      }
     }
     await Promise.all(underWay);
   }
 
   async #harmHost(until: AbortSignal): Promise<void> {
     const { hosts } = this.#world;
-    if (hosts.filter(({ harmed }) => harmed).length >= AT_ONCE) return;
+    if (hosts.filter(({ harmed }) => harmed).length >= AT_ONCE) {
+      return;
+    }
     const host = this.#dice.pick(hosts.filter(({ harmed }) => !harmed));
     const harm = this.#dice.weighted(this.#harms);
-    if (host === undefined || harm === undefined) return;
+    if (host === undefined || harm === undefined) {
+      return;
+    }
     host.harmed = true;
     this.#note(harm.name, host.name);
     await harm.run(host, until);
@@ -67,7 +77,9 @@ export class Adversary {
   async #kill(host: Host, until: AbortSignal): Promise<void> {
     await host.kill();
     await this.#dice.pause(0, 9_000, until);
-    if (host.agent === undefined) host.start();
+    if (host.agent === undefined) {
+      host.start();
+    }
   }
 
   /** Waits for an operation to come to its middle, for as long as it is worth, and kills its agent there. */
@@ -80,7 +92,9 @@ export class Adversary {
     await host.kill();
     await host.clearFaults();
     await this.#dice.pause(0, 6_000, until);
-    if (host.agent === undefined) host.start();
+    if (host.agent === undefined) {
+      host.start();
+    }
   }
 
   async #restart(host: Host, until: AbortSignal): Promise<void> {
@@ -103,9 +117,13 @@ export class Adversary {
     const { agent } = host;
     agent?.freeze();
     await this.#dice.pause(LEASE, LEASE + 3_000, until);
-    if (agent?.frozen) host.start();
+    if (agent?.frozen) {
+      host.start();
+    }
     await this.#dice.pause(0, 5_000, until);
-    if (agent?.frozen) agent.thaw();
+    if (agent?.frozen) {
+      agent.thaw();
+    }
   }
 
   async #partition(host: Host, until: AbortSignal): Promise<void> {
@@ -117,16 +135,22 @@ export class Adversary {
   async #setFault(): Promise<void> {
     const host = this.#dice.pick(this.#world.hosts);
     const knob = drawFault(this.#options.faults, this.#dice);
-    if (host === undefined || knob === undefined) return;
+    if (host === undefined || knob === undefined) {
+      return;
+    }
     this.#note("fault", `${host.name} ${formatKnob(knob)}`);
     await host.setFaults(knob);
   }
 
   async #harmControlPlane(until: AbortSignal): Promise<void> {
     const { controlPlane } = this.#world;
-    if (controlPlane.harmed) return;
+    if (controlPlane.harmed) {
+      return;
+    }
     const name = this.#dice.chance(0.6) ? KILL_CONTROL_PLANE : "freeze control plane";
-    if (this.#options.without.includes(name)) return;
+    if (this.#options.without.includes(name)) {
+      return;
+    }
     controlPlane.harmed = true;
     this.#note(name, "");
     if (name === KILL_CONTROL_PLANE) {

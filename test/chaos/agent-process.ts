@@ -71,11 +71,19 @@ export class AgentProcess {
   /** When it has ended: why that must not be. Null: it is explained. */
   async unexplainedEnd(): Promise<string | null> {
     const { code, signal } = await this.#program.exited;
-    if (this.#asked === "SIGKILL") return null;
+    if (this.#asked === "SIGKILL") {
+      return null;
+    }
     // A process that has just begun does not listen for signals yet.
-    if (this.#asked === "SIGTERM" && (code === 0 || signal === "SIGTERM")) return null;
-    if (this.superseded && code === LEASE_LOST) return null;
-    if (this.successor && code === REFUSED && /another agent acts for host/.test(this.output)) return null;
+    if (this.#asked === "SIGTERM" && (code === 0 || signal === "SIGTERM")) {
+      return null;
+    }
+    if (this.superseded && code === LEASE_LOST) {
+      return null;
+    }
+    if (this.successor && code === REFUSED && /another agent acts for host/.test(this.output)) {
+      return null;
+    }
     const asked = this.#asked === null ? "by itself" : `after ${this.#asked}`;
     return `agent ${this.pid} ended ${asked} with ${code ?? signal}: ${lastLines(this.output)}`;
   }

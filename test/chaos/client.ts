@@ -45,7 +45,9 @@ export class Client {
   /** A request to the Compute API. Null: there was no answer. */
   async ask(method: string, path: string, body?: unknown, version = "2.94"): Promise<Answer | null> {
     try {
-      if (this.#token === "") await this.#authenticate();
+      if (this.#token === "") {
+        await this.#authenticate();
+      }
       const answer = await this.#send(method, `${this.#url}/compute/v2.1${path}`, body, {
         "x-auth-token": this.#token,
         "openstack-api-version": `compute ${version}`,
@@ -68,7 +70,9 @@ export class Client {
     server?: string,
   ): Promise<Answer | null> {
     const { journal, without } = this.#doors;
-    if (without.includes(operation)) return null;
+    if (without.includes(operation)) {
+      return null;
+    }
     const { method, path, body, version } = request;
     const answer = await this.ask(method, path, body, version);
     const outcome = outcomeOf(answer);
@@ -82,7 +86,9 @@ export class Client {
   async #authenticate(): Promise<void> {
     const clouds = parse(await readFile(join(this.#doors.stateDir, "clouds.yaml"), "utf8")) as Json;
     const auth = clouds.clouds?.[this.#cloud]?.auth;
-    if (auth === undefined) throw new Error(`clouds.yaml has no cloud ${this.#cloud}`);
+    if (auth === undefined) {
+      throw new Error(`clouds.yaml has no cloud ${this.#cloud}`);
+    }
     const domain = { id: "default" };
     const user = { name: auth.username, domain, password: auth.password };
     const identity = String(auth.auth_url);
@@ -97,7 +103,9 @@ export class Client {
       }),
       signal: AbortSignal.timeout(PATIENCE),
     });
-    if (response.status !== 201) throw new Error(`no token: ${response.status}`);
+    if (response.status !== 201) {
+      throw new Error(`no token: ${response.status}`);
+    }
     this.#url = identity.replace(/\/identity\/v3$/, "");
     this.#token = response.headers.get("x-subject-token") ?? "";
   }
@@ -115,8 +123,12 @@ export class Client {
 }
 
 function outcomeOf(answer: Answer | null): Outcome {
-  if (answer === null) return "unanswered";
-  if (answer.status >= 500) return "failed";
+  if (answer === null) {
+    return "unanswered";
+  }
+  if (answer.status >= 500) {
+    return "failed";
+  }
   return answer.status >= 400 ? "refused" : "done";
 }
 

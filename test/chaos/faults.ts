@@ -52,7 +52,9 @@ const FAILING: readonly (readonly [readonly string[], readonly string[]])[] = [
 
 /** Undefined: none. */
 export function drawFault(mood: FaultMood, dice: Dice): FaultKnob | undefined {
-  if (mood === "none") return undefined;
+  if (mood === "none") {
+    return undefined;
+  }
   const kinds = mood === "slow" ? SLOW : [...SLOW, ...FAILING];
   const [points = [], settings = []] = dice.pick(kinds) ?? [];
   return parseKnob(`${dice.pick(points)}=${dice.pick(settings)}`, AGENT_FAULTS);

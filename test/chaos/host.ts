@@ -59,7 +59,9 @@ export class Host {
 
   start(): AgentProcess {
     const rivals = this.#living;
-    for (const rival of rivals) rival.superseded = true;
+    for (const rival of rivals) {
+      rival.superseded = true;
+    }
     const { directory, journal, onUnexplained } = this.#parts;
     const options = this.#options.flatMap((option) => ["-o", option]);
     const args = ["--host", this.name, "--state-dir", directory.root, "--debug", ...options];
@@ -71,7 +73,9 @@ export class Host {
         "world",
         `${this.name}: agent ${agent.pid} has ended${text === null ? "" : `, UNEXPLAINED: ${text}`}`,
       );
-      if (text !== null) onUnexplained(this.name, text);
+      if (text !== null) {
+        onUnexplained(this.name, text);
+      }
     });
     return agent;
   }
@@ -82,13 +86,17 @@ export class Host {
 
   /** Everything that was frozen goes on. */
   thaw(): void {
-    for (const agent of this.#living.filter(({ frozen }) => frozen)) agent.thaw();
+    for (const agent of this.#living.filter(({ frozen }) => frozen)) {
+      agent.thaw();
+    }
   }
 
   /** Returns the ids of the faults. */
   async setFaults(...knobs: readonly FaultKnob[]): Promise<readonly string[]> {
     for (const { action } of knobs) {
-      if (action.kind === "partition") this.#partitionedUntil = performance.now() + (action.milliseconds ?? 0);
+      if (action.kind === "partition") {
+        this.#partitionedUntil = performance.now() + (action.milliseconds ?? 0);
+      }
     }
     const { directory, runtime } = this.#parts;
     return setFaults(directory.agent(this.name), knobs, runtime);

@@ -22,7 +22,9 @@ export class Journal {
     const seconds = ((performance.now() - this.#start) / 1000).toFixed(3).padStart(8);
     const line = `${seconds} ${new Date().toISOString().slice(11, 23)} ${who.padEnd(10)} ${what}`;
     appendFileSync(this.path, `${line}${server === undefined ? "" : ` [${server}]`}\n`);
-    if (server !== undefined) this.#histories.set(server, [...this.historyOf(server), line]);
+    if (server !== undefined) {
+      this.#histories.set(server, [...this.historyOf(server), line]);
+    }
   }
 
   count(operation: string, outcome: Outcome): void {

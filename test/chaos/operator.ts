@@ -35,14 +35,18 @@ export class Operator {
   async run(until: AbortSignal): Promise<void> {
     while (!until.aborted) {
       await this.#dice.pause(300, 2_000, until);
-      if (!until.aborted) await this.#dice.weighted(this.#chores)?.run();
+      if (!until.aborted) {
+        await this.#dice.weighted(this.#chores)?.run();
+      }
     }
   }
 
   /** As {@link run}'s chore; true: it is up. */
   async setForcedDown(host: Host, forcedDown: boolean): Promise<boolean> {
     const id = await this.#serviceId(host);
-    if (id === null) return false;
+    if (id === null) {
+      return false;
+    }
     const operation = forcedDown ? "force down" : "force up";
     const path = `/os-services/${id}`;
     const answer = await this.#client.act(operation, { method: "PUT", path, body: { forced_down: forcedDown } });
@@ -57,12 +61,20 @@ export class Operator {
   /** A host that does not answer is made sure to be dead, most of the time, before its servers go elsewhere. */
   async #fence(): Promise<void> {
     const host = this.#dice.pick(this.#world.hosts.filter(({ lost, fenced }) => lost && !fenced));
-    if (host === undefined) return;
+    if (host === undefined) {
+      return;
+    }
     host.fenced = true;
-    if (this.#dice.chance(0.7)) await host.kill();
-    if (!(await this.setForcedDown(host, true))) return;
+    if (this.#dice.chance(0.7)) {
+      await host.kill();
+    }
+    if (!(await this.setForcedDown(host, true))) {
+      return;
+    }
     for (const id of await this.#serversOn(host)) {
-      if (this.#dice.chance(0.8)) await this.#evacuate(id);
+      if (this.#dice.chance(0.8)) {
+        await this.#evacuate(id);
+      }
     }
   }
 
@@ -70,7 +82,9 @@ export class Operator {
   async #evacuateMore(): Promise<void> {
     const host = this.#dice.pick(this.#world.hosts.filter(({ fenced }) => fenced));
     const id = host && this.#dice.pick(await this.#serversOn(host));
-    if (id !== undefined) await this.#evacuate(id);
+    if (id !== undefined) {
+      await this.#evacuate(id);
+    }
   }
 
   async #evacuate(id: string): Promise<void> {
@@ -84,14 +98,17 @@ export class Operator {
 
   async #forceUp(): Promise<void> {
     const host = this.#dice.pick(this.#world.hosts.filter(({ fenced, lost }) => fenced && !lost));
-    if (host !== undefined) await this.setForcedDown(host, false);
+    if (host !== undefined) {
+      await this.setForcedDown(host, false);
+    }
   }
 
   async #setStatus(status: "enabled" | "disabled"): Promise<void> {
     const host = this.#dice.pick(this.#world.hosts);
     const id = host && (await this.#serviceId(host));
-    if (id !== undefined)
+    if (id !== undefined) {
       await this.#client.act(status, { method: "PUT", path: `/os-services/${id}`, body: { status } });
+    }
   }
 
   async #auditAndApply(): Promise<void> {

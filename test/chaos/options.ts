@@ -37,7 +37,9 @@ export function readOptions(args: readonly string[], environment: NodeJS.Process
     },
   });
   const faults = FAULT_MOODS.find((mood) => mood === values.faults);
-  if (faults === undefined) throw new Error(`--faults ${values.faults}: expected ${FAULT_MOODS.join(", ")}`);
+  if (faults === undefined) {
+    throw new Error(`--faults ${values.faults}: expected ${FAULT_MOODS.join(", ")}`);
+  }
   return {
     seed: values.seed,
     minutes: number("--minutes", values.minutes, 0.1),
@@ -51,6 +53,8 @@ export function readOptions(args: readonly string[], environment: NodeJS.Process
 
 function number(name: string, text: string, least: number): number {
   const value = Number(text);
-  if (!(value >= least)) throw new Error(`${name} ${text}: expected a number of at least ${least}`);
+  if (!(value >= least)) {
+    throw new Error(`${name} ${text}: expected a number of at least ${least}`);
+  }
   return value;
 }

@@ -88,5 +88,8 @@ async function chaos(world: World, dice: Dice, options: ChaosOptions, end: Abort
   return points;
 }
 
-if (process.argv.includes("--help")) print(USAGE);
-else process.exitCode = await main();
+if (process.argv.includes("--help")) {
+  print(USAGE);
+} else {
+  process.exitCode = await main();
+}

@@ -46,9 +46,13 @@ export class Settler {
       const failed = this.#fresh(findings);
       const now = performance.now();
       const text = JSON.stringify(failed);
-      if (text !== last.text) last = { text, at: now };
+      if (text !== last.text) {
+        last = { text, at: now };
+      }
       const hopeless = now > last.at + NO_HOPE && failed.every(({ check }) => check !== "nothing is stuck");
-      if (failed.length === 0 || hopeless || now > started + PATIENCE) return this.#end((now - started) / 1000, failed);
+      if (failed.length === 0 || hopeless || now > started + PATIENCE) {
+        return this.#end((now - started) / 1000, failed);
+      }
       await timer(LOOK_EVERY);
     }
   }
@@ -56,7 +60,9 @@ export class Settler {
   /** Asks for the end of all servers. */
   async deleteAll(): Promise<void> {
     const answer = await this.#client.ask("GET", "/servers?all_tenants=1");
-    for (const { id } of Object.values(answer?.body.servers ?? {})) await this.#delete(String(id));
+    for (const { id } of Object.values(answer?.body.servers ?? {})) {
+      await this.#delete(String(id));
+    }
   }
 
   async #bringBack(deadline: number): Promise<void> {
@@ -66,12 +72,22 @@ export class Settler {
       host.thaw();
     }
     controlPlane.thaw();
-    if (!controlPlane.running) await controlPlane.start();
-    for (const host of hosts) if (host.agent === undefined) host.start();
+    if (!controlPlane.running) {
+      await controlPlane.start();
+    }
+    for (const host of hosts) {
+      if (host.agent === undefined) {
+        host.start();
+      }
+    }
     const fenced = hosts.filter(({ fenced }) => fenced);
-    while (performance.now() < deadline && (await this.#evacuating(fenced))) await timer(LOOK_EVERY);
+    while (performance.now() < deadline && (await this.#evacuating(fenced))) {
+      await timer(LOOK_EVERY);
+    }
     await Promise.all(hosts.map((host) => this.#serve(host, deadline)));
-    for (const host of hosts) await this.#operator.enable(host);
+    for (const host of hosts) {
+      await this.#operator.enable(host);
+    }
   }
 
   /** A host that was fenced starts anew, which cleans up what was evacuated from it, before it is forced up. */
@@ -80,10 +96,15 @@ export class Settler {
       host.agent?.stop();
       await Promise.race([host.agent?.ended, timer(deadline - performance.now(), undefined, { ref: false })]);
       await host.kill();
-      if ((await host.start().serves()) && (await this.#operator.setForcedDown(host, false))) host.fenced = false;
-      else await timer(LOOK_EVERY);
+      if ((await host.start().serves()) && (await this.#operator.setForcedDown(host, false))) {
+        host.fenced = false;
+      } else {
+        await timer(LOOK_EVERY);
+      }
     }
-    if (host.agent === undefined) host.start();
+    if (host.agent === undefined) {
+      host.start();
+    }
     await host.agent?.serves();
   }
 
@@ -127,11 +148,15 @@ export class Settler {
   #deleteAgain(uuid: string, retried: Map<string, number>): void {
     const times = (retried.get(uuid) ?? 0) + 1;
     retried.set(uuid, times);
-    if (times <= RETRIES) void this.#delete(uuid);
+    if (times <= RETRIES) {
+      void this.#delete(uuid);
+    }
   }
 
   async #delete(id: string): Promise<void> {
     const answer = await this.#client.act("delete", { method: "DELETE", path: `/servers/${id}` }, id);
-    if (answer?.status === 204) this.#world.journal.deleteAcknowledged(id);
+    if (answer?.status === 204) {
+      this.#world.journal.deleteAcknowledged(id);
+    }
   }
 }

@@ -29,16 +29,22 @@ export class User {
     while (!until.aborted) {
       await dice.pause(50, 900, until);
       const answer = await client.ask("GET", `/servers/detail${this.#parts.admin ? "?all_tenants=1" : ""}`);
-      if (answer?.status !== 200) continue;
+      if (answer?.status !== 200) {
+        continue;
+      }
       const servers = Object.values(answer.body.servers ?? {});
       const server = this.#choose(servers);
       if (server === undefined || (servers.length < ENOUGH && dice.chance(0.4))) {
         const id = await this.#create();
         // The worst moment to delete something is soon after it was asked for.
-        if (id !== null && dice.chance(0.1)) regrets.push(this.#regret(id, until));
+        if (id !== null && dice.chance(0.1)) {
+          regrets.push(this.#regret(id, until));
+        }
       } else {
         await this.#act(server);
-        if (dice.chance(0.03)) regrets.push(this.#regret(String(server.id), until));
+        if (dice.chance(0.03)) {
+          regrets.push(this.#regret(String(server.id), until));
+        }
       }
     }
     await Promise.all(regrets);
@@ -64,7 +70,9 @@ export class User {
     };
     const answer = await client.act("create", { method: "POST", path: "/servers", body: { server } });
     const id = answer?.body.server?.id;
-    if (id === undefined) return null;
+    if (id === undefined) {
+      return null;
+    }
     journal.note(client.who, `created ${server.name}`, String(id));
     return String(id);
   }
@@ -74,12 +82,16 @@ export class User {
     const allowed = OPERATIONS.filter((operation) => admin || operation.admin !== true);
     const fitting = allowed.filter(({ statuses }) => statuses.includes(String(status)));
     const operation = dice.weighted(fitting.length > 0 && dice.chance(0.9) ? fitting : allowed);
-    if (operation !== undefined) await this.#carryOut(operation, String(id));
+    if (operation !== undefined) {
+      await this.#carryOut(operation, String(id));
+    }
   }
 
   async #carryOut({ name, body, version }: Operation, id: string): Promise<void> {
     const { client, dice, hosts } = this.#parts;
-    if (body === null) return this.#delete(id);
+    if (body === null) {
+      return this.#delete(id);
+    }
     const request = {
       method: "POST",
       path: `/servers/${id}/action`,
@@ -97,6 +109,8 @@ export class User {
   async #delete(id: string): Promise<void> {
     const { client, journal } = this.#parts;
     const answer = await client.act("delete", { method: "DELETE", path: `/servers/${id}` }, id);
-    if (answer?.status === 204) journal.deleteAcknowledged(id);
+    if (answer?.status === 204) {
+      journal.deleteAcknowledged(id);
+    }
   }
 }

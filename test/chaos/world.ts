@@ -63,12 +63,16 @@ export class World {
     await Promise.all([this.controlPlane.kill(), ...this.hosts.map((host) => host.kill())]);
     this.saveLogs();
     await this.runtime.http.close();
-    if (!keep) await rm(this.directory.root, { recursive: true, force: true });
+    if (!keep) {
+      await rm(this.directory.root, { recursive: true, force: true });
+    }
   }
 
   saveLogs(): void {
     this.controlPlane.saveLog();
-    for (const host of this.hosts) host.saveLog();
+    for (const host of this.hosts) {
+      host.saveLog();
+    }
   }
 }
 

@@ -90,7 +90,9 @@ const LEAKS: readonly Leak[] = [
       let reached = false;
       let goOn: () => void = () => {};
       matrix.onStep = async (_, point) => {
-        if (point !== "agent.evacuate_instance.spawn") return;
+        if (point !== "agent.evacuate_instance.spawn") {
+          return;
+        }
         reached = true;
         await new Promise<void>((resolve) => {
           goOn = resolve;
@@ -112,7 +114,9 @@ const LEAKS: readonly Leak[] = [
 
 async function outcomeOf(leak: Leak, upstream: boolean): Promise<MatrixLab> {
   const flow = FLOWS.find(({ name }) => name === leak.flow);
-  if (!flow) throw new Error(`no flow ${leak.flow}`);
+  if (!flow) {
+    throw new Error(`no flow ${leak.flow}`);
+  }
   const matrix = await MatrixLab.create({ ...flow.lab, upstream, breaks: upstream ? (leak.breaks ?? []) : [] });
   await leak.happens(matrix, await flow.prepare(matrix));
   await matrix.lab.world.advance(20 * 60_000);
@@ -143,7 +147,9 @@ describe.each(LEAKS)("9.3 $row", (leak) => {
 
 test("9.3 an orphan provider after service delete: upstream leaves it with what is held in it", async () => {
   const [leak] = LEAKS;
-  if (!leak) throw new Error("no leaks");
+  if (!leak) {
+    throw new Error("no leaks");
+  }
   const matrix = await outcomeOf(leak, true);
   const { lab, controlPlane } = matrix;
   const { d } = nodes(matrix);
@@ -164,7 +170,9 @@ test("9.3 I holds H when Placement was down at a local delete, until the tracker
     const begin = await FLOWS.find(({ name }) => name === "delete")?.prepare(matrix);
     matrix.kill("devstack1");
     const service = lab.store.services.getByHost("devstack1", "nova-compute");
-    if (service) lab.store.services.update(service.id, { forcedDown: true });
+    if (service) {
+      lab.store.services.update(service.id, { forcedDown: true });
+    }
     const lift = lab.world.network.inject({ fault: { kind: "refuse" }, match: ({ from }) => from === CONTROL_PLANE });
     await begin?.();
     await lab.world.advance(30_000);

@@ -20,7 +20,9 @@ const recording = JSON.parse(
 /** The last answer of that kind which the recorded nova-compute got. */
 function recorded(phase: string, end: string): Readonly<Record<string, unknown>> {
   const found = recording.requests[phase]?.findLast(({ src, path }) => src === "rec1" && path.endsWith(end));
-  if (!found?.response_body) throw new TypeError(`the recording has no …${end} in ${phase}`);
+  if (!found?.response_body) {
+    throw new TypeError(`the recording has no …${end} in ${phase}`);
+  }
   return found.response_body;
 }
 
@@ -39,7 +41,9 @@ describe("the agent's binary and Debian's real Placement, beside a recorded nova
 
   beforeAll(async () => {
     folder = await mkdtemp(join(tmpdir(), "agent-binary-"));
-    if (isInstalled()) real = await startRealPlacement();
+    if (isInstalled()) {
+      real = await startRealPlacement();
+    }
   });
   afterAll(async () => {
     await real?.stop();
@@ -47,7 +51,9 @@ describe("the agent's binary and Debian's real Placement, beside a recorded nova
   });
   beforeEach(async (context) => {
     if (real === undefined) {
-      if (process.env.CI === "true") expect.fail(HOW_TO_INSTALL);
+      if (process.env.CI === "true") {
+        expect.fail(HOW_TO_INSTALL);
+      }
       context.skip(HOW_TO_INSTALL);
     }
     await real?.reset();

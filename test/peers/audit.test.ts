@@ -17,7 +17,9 @@ describe("the audit and Debian's real Placement", () => {
   };
 
   beforeAll(async () => {
-    if (isInstalled()) real = await startRealPlacement();
+    if (isInstalled()) {
+      real = await startRealPlacement();
+    }
   }, 60_000);
 
   afterAll(async () => {
@@ -27,7 +29,9 @@ describe("the audit and Debian's real Placement", () => {
 
   beforeEach(async (context) => {
     if (real === undefined) {
-      if (process.env.CI === "true") expect.fail(HOW_TO_INSTALL);
+      if (process.env.CI === "true") {
+        expect.fail(HOW_TO_INSTALL);
+      }
       context.skip(HOW_TO_INSTALL);
       return;
     }

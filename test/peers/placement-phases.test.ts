@@ -42,7 +42,9 @@ function expectAtMost(requests: readonly string[], allowed: readonly string[], p
   const left = [...allowed];
   const more = requests.filter((request) => {
     const at = left.indexOf(request);
-    if (at >= 0) left.splice(at, 1);
+    if (at >= 0) {
+      left.splice(at, 1);
+    }
     return at < 0;
   });
   expect(more, `${phase}: requests that nova-compute does not send, or not so often`).toEqual([]);
@@ -50,7 +52,9 @@ function expectAtMost(requests: readonly string[], allowed: readonly string[], p
 
 function responseOf(phase: Phase, end: string) {
   const found = recorded(phase, "rec1").findLast(({ path }) => path.endsWith(end))?.response_body;
-  if (!found) throw new TypeError(`the recording has no …${end} in ${phase}`);
+  if (!found) {
+    throw new TypeError(`the recording has no …${end} in ${phase}`);
+  }
   return found;
 }
 
@@ -67,7 +71,9 @@ describe.each([
   };
 
   beforeAll(async () => {
-    if (isInstalled()) real = await startRealPlacement();
+    if (isInstalled()) {
+      real = await startRealPlacement();
+    }
   }, 60_000);
   afterAll(async () => {
     await http.close();
@@ -75,7 +81,9 @@ describe.each([
   });
   beforeEach(async (context) => {
     if (!real) {
-      if (process.env.CI === "true") expect.fail(HOW_TO_INSTALL);
+      if (process.env.CI === "true") {
+        expect.fail(HOW_TO_INSTALL);
+      }
       context.skip(HOW_TO_INSTALL);
       return;
     }
@@ -180,7 +188,9 @@ describe.each([
     const { world, start, get } = await setUp();
     const source = await start("rec1", new StubHypervisor("rec1"));
     const agent = await start("rec2", new StubHypervisor("rec2"));
-    for (const one of [source, agent]) await one.tracker.updateAvailableResource({ startup: true });
+    for (const one of [source, agent]) {
+      await one.tracker.updateAvailableResource({ startup: true });
+    }
     const vm = await world.placed(source, { taskState: "rebuilding" });
     await world.claim(vm, agent.nodeUuid);
     const migration = world.store.migrations.create({

@@ -33,7 +33,9 @@ describe("report client and Debian's real Placement", () => {
   let sent: PlacementRequestEvent[] = [];
 
   beforeAll(async () => {
-    if (isInstalled()) real = await startRealPlacement();
+    if (isInstalled()) {
+      real = await startRealPlacement();
+    }
   }, 60_000);
 
   afterAll(async () => {
@@ -43,7 +45,9 @@ describe("report client and Debian's real Placement", () => {
 
   beforeEach(async (context) => {
     if (real === undefined) {
-      if (process.env.CI === "true") expect.fail(HOW_TO_INSTALL);
+      if (process.env.CI === "true") {
+        expect.fail(HOW_TO_INSTALL);
+      }
       context.skip(HOW_TO_INSTALL);
       return;
     }

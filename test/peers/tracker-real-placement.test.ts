@@ -14,7 +14,9 @@ describe("tracker and Debian's real Placement", () => {
   let seed = 0;
 
   beforeAll(async () => {
-    if (isInstalled()) real = await startRealPlacement();
+    if (isInstalled()) {
+      real = await startRealPlacement();
+    }
   }, 60_000);
 
   afterAll(async () => {
@@ -24,7 +26,9 @@ describe("tracker and Debian's real Placement", () => {
 
   beforeEach(async (context) => {
     if (real === undefined) {
-      if (process.env.CI === "true") expect.fail(HOW_TO_INSTALL);
+      if (process.env.CI === "true") {
+        expect.fail(HOW_TO_INSTALL);
+      }
       context.skip(HOW_TO_INSTALL);
       return;
     }
@@ -106,7 +110,9 @@ describe("tracker and Debian's real Placement", () => {
     const { world, hypervisor, at, grow } = await setUp();
     const agent = await world.startedAgent("h1", hypervisor, at);
     const operator = (async () => {
-      for (let index = 0; index < 15; index += 1) await editTraits(world, agent.nodeUuid, `CUSTOM_N${index}`);
+      for (let index = 0; index < 15; index += 1) {
+        await editTraits(world, agent.nodeUuid, `CUSTOM_N${index}`);
+      }
     })();
     let vcpus = 0;
     for (let index = 0; index < 15; index += 1) {

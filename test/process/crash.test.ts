@@ -39,7 +39,9 @@ describe("kill -9 of the control plane in the middle of 200 concurrent builds an
       for (const request of [...builds, ...deletes]) {
         void request.then(() => {
           answered += 1;
-          if (answered === 66) resolve();
+          if (answered === 66) {
+            resolve();
+          }
         });
       }
     });
@@ -49,7 +51,9 @@ describe("kill -9 of the control plane in the middle of 200 concurrent builds an
     expect(built.length).toBeGreaterThan(0);
 
     await cloud.startControlPlane();
-    for (const answer of built) await operator.serverIn(String(answer?.body.server?.id), "ACTIVE");
+    for (const answer of built) {
+      await operator.serverIn(String(answer?.body.server?.id), "ACTIVE");
+    }
     for (const [index, id] of first.entries()) {
       if (deleteAnswers[index]?.status === 204) {
         await cloud.eventually(

@@ -46,7 +46,9 @@ describe("a host dies, its guest is evacuated, the host comes back (seed 001)", 
 
     // forced_down can't be lifted while the evacuation is not cleaned up
     expect(await operator.forceDown("devstack1", false)).toBe(400);
-    if (wiped) await rm(hypervisor("devstack1"), { recursive: true });
+    if (wiped) {
+      await rm(hypervisor("devstack1"), { recursive: true });
+    }
     await cloud.startAgent("devstack1");
 
     expect(await exists(domain)).toBe(false);

@@ -91,7 +91,9 @@ it("moves, is cleaned up and healed as the real Nova was recorded to be, a01 to 
   await act(vm1, { migrate: null });
   await golden.reaches("a13");
 
-  for (const host of HOSTS) await setStatus(host, "enabled");
+  for (const host of HOSTS) {
+    await setStatus(host, "enabled");
+  }
   await act(vm1, { "os-migrateLive": { host: "devstack2", block_migration: "auto" } }, 202, "2.56");
   await golden.reaches("a14");
   await golden.reaches("a15");

@@ -49,7 +49,9 @@ describe("the ownership guard, as processes", () => {
     const agent = await cloud.startAgent(host, { args, wait: false });
     const { code } = await agent.exited;
     expect(code, agent.stderr).toBe(REFUSED);
-    for (const word of words) expect(agent.stderr).toMatch(word);
+    for (const word of words) {
+      expect(agent.stderr).toMatch(word);
+    }
     expect(agent.stderr).not.toMatch(/^\s+at /m);
     expect(await world()).toEqual(before);
   };

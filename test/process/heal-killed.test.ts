@@ -18,10 +18,14 @@ let held: (when: "before" | "after") => boolean = () => false;
 /** Placement, behind a gate that keeps a request, or its answer, for ever. */
 async function forward(method: string, path: string, text: string, headers: Headers, response: ServerResponse) {
   const writes = method === "PUT" && path.startsWith("/allocations/");
-  if (writes && held("before")) return;
+  if (writes && held("before")) {
+    return;
+  }
   const body = text === "" ? {} : { body: text };
   const answer = await fetch(`${cloud.url}/placement${path}`, { method, headers, ...body });
-  if (writes && held("after")) return;
+  if (writes && held("after")) {
+    return;
+  }
   response.writeHead(answer.status, Object.fromEntries(answer.headers)).end(await answer.text());
 }
 
@@ -31,11 +35,15 @@ beforeAll(async () => {
   await cloud.startAgent("devstack1");
   gate = createServer(async (request, response) => {
     let text = "";
-    for await (const chunk of request) text += String(chunk);
+    for await (const chunk of request) {
+      text += String(chunk);
+    }
     const headers = new Headers();
     for (const name of ["x-auth-token", "content-type", "openstack-api-version"]) {
       const value = request.headers[name];
-      if (value !== undefined) headers.set(name, String(value));
+      if (value !== undefined) {
+        headers.set(name, String(value));
+      }
     }
     await forward(request.method ?? "", request.url ?? "", text, headers, response);
   });
@@ -76,9 +84,13 @@ it.each(["before", "after"] as const)(
     let writes = 0;
     const reached = new Promise<void>((resolve) => {
       held = (now) => {
-        if (now === "before") writes += 1;
+        if (now === "before") {
+          writes += 1;
+        }
         const holds = writes === 2 && now === when;
-        if (holds) resolve();
+        if (holds) {
+          resolve();
+        }
         return holds;
       };
     });

@@ -161,7 +161,9 @@ async function act(id: string, action: object): Promise<void> {
 async function bootFor({ from, resized }: Move): Promise<string> {
   const id = await operator.boot("vm", { host: from ?? "devstack1" });
   await operator.serverIn(id, "ACTIVE");
-  if (!resized) return id;
+  if (!resized) {
+    return id;
+  }
   await act(id, RESIZE);
   await operator.serverIn(id, "VERIFY_RESIZE");
   return id;
@@ -176,7 +178,9 @@ async function hold(moves: readonly Move[]): Promise<readonly string[]> {
   }
   for (const host of HOSTS) {
     const knobs = moves.filter(({ at }) => at[0] === host).map(({ at }) => `${at[1]}=hang:once`);
-    if (knobs.length > 0) await command("fault", "set", host, ...knobs);
+    if (knobs.length > 0) {
+      await command("fault", "set", host, ...knobs);
+    }
   }
   await Promise.all(moves.map((move, index) => act(servers[index] ?? "", move.action)));
   await cloud.eventually(
@@ -224,7 +228,9 @@ async function restartControlPlane(): Promise<void> {
   await cloud.controlPlane.kill();
   await cloud.startControlPlane();
   // What hung meanwhile goes on.
-  for (const host of HOSTS) await command("fault", "clear", host);
+  for (const host of HOSTS) {
+    await command("fault", "clear", host);
+  }
 }
 
 for (const [victim, moves, kill] of [

@@ -35,7 +35,9 @@ describe("writers racing on the same providers and consumers", () => {
       const last = own.find((each) => (each.generation ?? 0) === own.length - 1);
       expect(generation).toBe(own.length === 0 ? null : own.length);
       expect(amounts).toEqual(last?.amounts ?? {});
-      for (const [uuid, amount] of Object.entries(amounts)) total[uuid] = (total[uuid] ?? 0) + amount;
+      for (const [uuid, amount] of Object.entries(amounts)) {
+        total[uuid] = (total[uuid] ?? 0) + amount;
+      }
     }
     for (const uuid of PROVIDERS) {
       const used = await usage(client, uuid);

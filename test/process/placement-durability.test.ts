@@ -52,7 +52,9 @@ async function writeUntilKilled(server: PlacementServer, ledger: Ledger, writes:
   );
   const ends = Promise.allSettled(writers);
   const client = new PlacementClient(server.url);
-  while (ledger.acknowledged < writes) await client.send("GET", "/");
+  while (ledger.acknowledged < writes) {
+    await client.send("GET", "/");
+  }
   client.close();
   await server.program.kill();
   const outcomes = await ends;
@@ -72,7 +74,11 @@ async function verify(client: PlacementClient, ledger: Ledger): Promise<void> {
       const winner = candidates.find((each) => each.acknowledged);
       expect(winner === undefined ? candidates.map((each) => each.amounts) : [winner.amounts]).toContainEqual(amounts);
     }
-    for (const [uuid, amount] of Object.entries(amounts)) total[uuid] = (total[uuid] ?? 0) + amount;
+    for (const [uuid, amount] of Object.entries(amounts)) {
+      total[uuid] = (total[uuid] ?? 0) + amount;
+    }
   }
-  for (const uuid of PROVIDERS) expect(await usage(client, uuid)).toBe(total[uuid]);
+  for (const uuid of PROVIDERS) {
+    expect(await usage(client, uuid)).toBe(total[uuid]);
+  }
 }

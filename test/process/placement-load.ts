@@ -37,7 +37,9 @@ export class Ledger {
       answer.status === 409 &&
       (code === "placement.concurrent_update" ||
         (code === "placement.undefined_code" && detail.includes("would exceed the capacity")));
-    if (!fits) this.surprises.push(answer);
+    if (!fits) {
+      this.surprises.push(answer);
+    }
     this.refusals.set(code, (this.refusals.get(code) ?? 0) + 1);
   }
 }
@@ -62,8 +64,11 @@ export async function write(url: string, ledger: Ledger, writer: number, turns: 
   };
   try {
     for (let turn = 0; turn < turns; turn += 1) {
-      if (choose([0, 1, 2, 3, 4]) === 0) await changeInventory(client, ledger, choose(PROVIDERS), 1 + choose([19, 23]));
-      else await allocate(client, ledger, choose(CONSUMERS), choose(PROVIDERS), choose(PROVIDERS), choose([1, 2, 5]));
+      if (choose([0, 1, 2, 3, 4]) === 0) {
+        await changeInventory(client, ledger, choose(PROVIDERS), 1 + choose([19, 23]));
+      } else {
+        await allocate(client, ledger, choose(CONSUMERS), choose(PROVIDERS), choose(PROVIDERS), choose([1, 2, 5]));
+      }
     }
   } finally {
     client.close();
@@ -90,8 +95,11 @@ async function allocate(
     consumer_generation: generation,
     consumer_type: "INSTANCE",
   });
-  if (answer.status === 204) entry.acknowledged = true;
-  else ledger.refused(answer);
+  if (answer.status === 204) {
+    entry.acknowledged = true;
+  } else {
+    ledger.refused(answer);
+  }
 }
 
 async function changeInventory(client: PlacementClient, ledger: Ledger, uuid: string, maxUnit: number): Promise<void> {
@@ -100,8 +108,11 @@ async function changeInventory(client: PlacementClient, ledger: Ledger, uuid: st
     resource_provider_generation: at(known.body, "generation"),
     inventories: { VCPU: { ...INVENTORY, max_unit: maxUnit } },
   });
-  if (answer.status === 200) ledger.inventories.set(uuid, (ledger.inventories.get(uuid) ?? 0) + 1);
-  else ledger.refused(answer);
+  if (answer.status === 200) {
+    ledger.inventories.set(uuid, (ledger.inventories.get(uuid) ?? 0) + 1);
+  } else {
+    ledger.refused(answer);
+  }
 }
 
 /** What a consumer holds, and its generation; null when it is unknown. */

@@ -74,8 +74,11 @@ async function written(): Promise<ReadonlyMap<string, string>> {
   const entries = await readdir(cloud.stateDir, { recursive: true, withFileTypes: true });
   for (const entry of entries.filter((each) => each.isFile() && !/disk/.test(each.name))) {
     const path = join(entry.parentPath, entry.name);
-    if (KEEPERS.includes(entry.name)) expect((await stat(path)).mode & 0o777, entry.name).toBe(0o600);
-    else texts.set(entry.name, await readFile(path, "latin1"));
+    if (KEEPERS.includes(entry.name)) {
+      expect((await stat(path)).mode & 0o777, entry.name).toBe(0o600);
+    } else {
+      texts.set(entry.name, await readFile(path, "latin1"));
+    }
   }
   return texts;
 }

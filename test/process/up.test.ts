@@ -86,7 +86,9 @@ describe("compute-cluster up", () => {
     await ready(cluster);
     const pids = ["control-plane", "devstack1", "devstack2"].map((name) => pidOf(cluster, name));
     await cluster.kill();
-    while (pids.some(alive)) await new Promise((resolve) => setImmediate(resolve));
+    while (pids.some(alive)) {
+      await new Promise((resolve) => setImmediate(resolve));
+    }
   });
 
   it("refuses a state directory that another control plane uses", async () => {

@@ -75,19 +75,26 @@ describe("6.1 build, rows 4-7", () => {
 
   test.each(["deleting", "gone"])("6.1 row 4 %s: FAILED, {}", async (how) => {
     const { world, agent, vm } = await setUp();
-    if (how === "gone") world.store.instances.destroy(vm.uuid);
-    else world.store.instances.save(vm.uuid, { taskState: "deleting" });
+    if (how === "gone") {
+      world.store.instances.destroy(vm.uuid);
+    } else {
+      world.store.instances.save(vm.uuid, { taskState: "deleting" });
+    }
     await world.build(agent, vm);
     expect(agent.hypervisor.guests.size).toBe(0);
     expect(await world.held(vm.uuid)).toEqual({});
-    if (how === "deleting") expect(world.stored(vm.uuid).taskState).toBe("deleting");
+    if (how === "deleting") {
+      expect(world.stored(vm.uuid).taskState).toBe("deleting");
+    }
   });
 
   const deletedWhileSpawning = async (seed?: string) => {
     const cluster = await setUp(seed);
     const { world, agent, vm } = cluster;
     agent.hypervisor.fail = (method) => {
-      if (method === "spawn") world.store.instances.save(vm.uuid, { taskState: "deleting" });
+      if (method === "spawn") {
+        world.store.instances.save(vm.uuid, { taskState: "deleting" });
+      }
       return undefined;
     };
     return cluster;
@@ -125,7 +132,9 @@ describe("6.1 build, rows 4-7", () => {
     const { world, agent } = await setUp("queue", { config: { defaults: { maxConcurrentBuilds: 2 } } });
     let [running, most] = [0, 0];
     agent.hypervisor.fail = async (method) => {
-      if (method !== "spawn") return undefined;
+      if (method !== "spawn") {
+        return undefined;
+      }
       running += 1;
       most = Math.max(most, running);
       await new Promise((resolve) => setImmediate(resolve));
@@ -133,7 +142,9 @@ describe("6.1 build, rows 4-7", () => {
       return undefined;
     };
     const vms = Array.from({ length: 6 }, () => world.instance());
-    for (const vm of vms) await world.claim(vm, agent.nodeUuid);
+    for (const vm of vms) {
+      await world.claim(vm, agent.nodeUuid);
+    }
     const builds = vms.map((vm) => world.build(agent, vm));
     const last = vms.at(-1);
     expect(agent.operations.active).toBe(6);
@@ -207,7 +218,9 @@ describe("6.1 build, failures", () => {
   test("6.1 abort class: somebody sets its state while it is claimed, and does not delete it", async () => {
     const { world, agent, vm } = await setUp();
     agent.hypervisor.fail = (method) => {
-      if (method === "getAvailableNodes") world.store.instances.save(vm.uuid, { taskState: "scheduling" });
+      if (method === "getAvailableNodes") {
+        world.store.instances.save(vm.uuid, { taskState: "scheduling" });
+      }
       return undefined;
     };
     await expect(world.build(agent, vm, { retry: RETRY })).rejects.toThrow(/found task_state scheduling/);
@@ -298,7 +311,9 @@ describe("6.1 the agent is killed before each step of a build", () => {
       expect(Object.keys(await world.held(vm.uuid)), "it holds its claim, whoever owns it").toEqual([agent.nodeUuid]);
       const again = await world.startedAgent("h1", agent.hypervisor);
       // 2.6 where the instance owns a host, else 2.7; both to error.
-      if (!active) world.store.instances.save(vm.uuid, { vmState: "error", taskState: null });
+      if (!active) {
+        world.store.instances.save(vm.uuid, { vmState: "error", taskState: null });
+      }
       checkPersistedUsage(world, again);
       world.store.instances.save(vm.uuid, { taskState: "deleting" });
       await again.operations.terminateInstance(vm, "req-delete");

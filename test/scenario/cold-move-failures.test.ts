@@ -92,7 +92,9 @@ for (const quirk of [false, true]) {
   scenario(`6.3 row 6 the message to D cannot be sent after the host changed: ${what}`, async (lab) => {
     await startHosts(lab, { config: { quirks: quirk ? ["undo-resize-after-host-flip"] : [] } });
     lab.beforeCall = (_host, method) => {
-      if (method === "finish_resize") throw new Error("no such exchange");
+      if (method === "finish_resize") {
+        throw new Error("no such exchange");
+      }
     };
     const move = await prepareMove(lab);
     castPrep(move);
@@ -110,10 +112,14 @@ async function refusedClaim(lab: Lab, options: MoveOptions, cast = true) {
   await startHosts(lab);
   lab.beforeCall = (host, method, params) => {
     const claims = method === "save_together" && JSON.stringify(params).includes("destComputeId");
-    if (host === "devstack2" && claims) throw new ComputeResourcesUnavailable("no room");
+    if (host === "devstack2" && claims) {
+      throw new ComputeResourcesUnavailable("no room");
+    }
   };
   const move = await prepareMove(lab, options);
-  if (cast) castPrep(move);
+  if (cast) {
+    castPrep(move);
+  }
   return move;
 }
 
@@ -162,7 +168,9 @@ for (const [row, method, name, taken] of [
     const move = await prepareMove(lab);
     const event = recordRequest(lab, name);
     lab.beforeCall = (_, called) => {
-      if (called === method) lab.store.instances.save(VM, taken);
+      if (called === method) {
+        lab.store.instances.save(VM, taken);
+      }
     };
     castPrep(move);
     await lab.world.runUntil(() => event()?.finishTime != null);
@@ -195,7 +203,9 @@ scenario("6.3 row 4: when nobody knows whether the conductor took it, nothing mo
   let asked = false;
   lab.beforeCall = async (host, method, params) => {
     await inner(host, method, params);
-    if (method !== "migrate_server") return;
+    if (method !== "migrate_server") {
+      return;
+    }
     asked = true;
     throw new MessagingTimeout("no answer");
   };
@@ -219,7 +229,9 @@ scenario("6.3 row 4 with retry: allocations back first, then the conductor is as
   const inner = lab.beforeCall;
   lab.beforeCall = async (host, method, params) => {
     await inner(host, method, params);
-    if (method === "migrate_server") asked.push(await heldBy(move));
+    if (method === "migrate_server") {
+      asked.push(await heldBy(move));
+    }
   };
   await lab.world.runUntil(() => asked.length > 0);
   await lab.world.advance(1_000);
@@ -276,7 +288,9 @@ scenario("9.2 1848343 deleted while its allocations went back: they are deleted 
   await startHosts(lab);
   const move = await resized(lab);
   lab.afterPlacement = (host, request) => {
-    if (host === "devstack1" && request === "POST /allocations") lab.store.instances.destroy(VM);
+    if (host === "devstack1" && request === "POST /allocations") {
+      lab.store.instances.destroy(VM);
+    }
   };
   castRevert(move);
   await lab.world.advance(60_000);
@@ -288,7 +302,9 @@ scenario(
   async (lab) => {
     const move = await refusedClaim(lab, {}, false);
     lab.beforePlacement = async (host, request) => {
-      if (host !== "devstack2" || request !== "POST /allocations" || lab.instance(VM).deleted !== 0) return;
+      if (host !== "devstack2" || request !== "POST /allocations" || lab.instance(VM).deleted !== 0) {
+        return;
+      }
       // As an agent deletes (V23): what the instance holds, then its row.
       lab.store.instances.save(VM, { vmState: "deleted", taskState: null });
       await lab.hold(VM, {});

@@ -63,7 +63,9 @@ scenario(
     const move = await resized(lab);
     const { network } = lab.world;
     const unlisten = lab.store.onChange(() => {
-      if (statusOf(move) === "confirmed") network.partition("agent-devstack1", "control-plane");
+      if (statusOf(move) === "confirmed") {
+        network.partition("agent-devstack1", "control-plane");
+      }
     });
     castConfirm(move);
     await lab.world.runUntil(() => statusOf(move) === "confirmed");
@@ -128,7 +130,9 @@ for (const strategy of ["split", "doubled"] as const) {
         },
       });
       await lab.hold(VM, strategy === "split" ? onD : { ...onS, ...onD });
-      if (strategy === "split") await lab.hold(migration.uuid, onS);
+      if (strategy === "split") {
+        await lab.hold(migration.uuid, onS);
+      }
       const move: ColdMove = { lab, options: { strategy }, s, d, migration, newFlavor: GPU };
       castPrep(move);
       await lab.world.runUntil(() => lab.instance(VM).vmState === "resized");
@@ -146,7 +150,9 @@ async function halfOn(lab: Lab, host: string): Promise<Record<string, Resources>
   const { options } = await lab.prepare(host, { process: "observer" });
   const pass = await lab.world.runUntil(options.placement.beginPass([root]));
   const child = (pass.members(root) ?? []).find(({ parentUuid }) => parentUuid === root);
-  if (!child) throw new Error(`${host} has no device provider`);
+  if (!child) {
+    throw new Error(`${host} has no device provider`);
+  }
   return { [root]: AMOUNTS, [child.uuid]: { VGPU: 1 } };
 }
 

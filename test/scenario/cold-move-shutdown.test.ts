@@ -107,7 +107,9 @@ scenario("2.8 a destination that stops while it prepares a resize finishes that 
   await lab.start("devstack1", { operations: "real" });
   const destination = await lab.start("devstack2", { operations: "real" });
   lab.beforeCall = (host, method) => {
-    if (host !== "devstack2" || method !== "save_together") return;
+    if (host !== "devstack2" || method !== "save_together") {
+      return;
+    }
     lab.beforeCall = () => {};
     void destination.agent.stop();
   };

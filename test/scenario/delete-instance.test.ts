@@ -21,7 +21,9 @@ async function setUp(seed = "delete", options: AgentOptions = {}) {
   agent.http.take();
   const remove = async () => {
     // As the API does, each time it is asked.
-    if (world.stored(vm.uuid).deleted === 0) world.store.instances.save(vm.uuid, { taskState: "deleting" });
+    if (world.stored(vm.uuid).deleted === 0) {
+      world.store.instances.save(vm.uuid, { taskState: "deleting" });
+    }
     await agent.operations.terminateInstance(vm, "req-d");
   };
   return { world, agent, vm, remove };
@@ -154,8 +156,11 @@ describe("2.6 a delete that died", () => {
       const again = await world.startedAgent("h1", agent.hypervisor);
       const found = world.store.instances.get(vm.uuid);
       // Spec 2.6: task deleting runs the whole delete again, vm deleted completes the partial one.
-      if (found?.vmState === "deleted") await again.operations.completePartialDeletion(found);
-      else if (found) await again.operations.terminateInstance(found, "req-again");
+      if (found?.vmState === "deleted") {
+        await again.operations.completePartialDeletion(found);
+      } else if (found) {
+        await again.operations.terminateInstance(found, "req-again");
+      }
       expect(world.store.instances.get(vm.uuid), `killed before step ${step}`).toBeNull();
       expect(again.hypervisor.guests.size).toBe(0);
       await again.tracker.updateAvailableResource({ startup: false });

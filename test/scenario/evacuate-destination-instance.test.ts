@@ -93,8 +93,12 @@ describe("6.7 evacuation on the destination, rows 3-6", () => {
     ["6.7 row 4 spawn fails", "Error", null],
   ])("%s: failed, D stripped, vm error, host S", async (_, name, onSharedStorage) => {
     const { world, agent, vm, evacuate, onlySource, status, migration } = await setUp();
-    if (name === "InstanceExists") agent.hypervisor.guests.set(vm.uuid, 1);
-    if (name === "Error") agent.hypervisor.fail = (method) => (method === "spawn" ? new Error("qemu died") : undefined);
+    if (name === "InstanceExists") {
+      agent.hypervisor.guests.set(vm.uuid, 1);
+    }
+    if (name === "Error") {
+      agent.hypervisor.fail = (method) => (method === "spawn" ? new Error("qemu died") : undefined);
+    }
     let tested = { agent, evacuate };
     if (name === "InstanceRecreateNotSupported") {
       agent.hypervisor.capabilities = { supportsEvacuate: false };
@@ -139,7 +143,9 @@ describe("6.7 evacuation on the destination, rows 3-6", () => {
   test("6.7 row 4 deleted meanwhile: failed, the guest is taken back, D stripped, the state is the delete's", async () => {
     const { world, agent, vm, evacuate, onlySource, status } = await setUp();
     agent.hypervisor.fail = (method) => {
-      if (method === "spawn") world.store.instances.save(vm.uuid, { taskState: "deleting" });
+      if (method === "spawn") {
+        world.store.instances.save(vm.uuid, { taskState: "deleting" });
+      }
       return undefined;
     };
     await evacuate();
@@ -153,7 +159,9 @@ describe("6.7 evacuation on the destination, rows 3-6", () => {
   test("6.7 row 4 destroyed meanwhile (local delete while S is down): {}, no guest", async () => {
     const { world, agent, vm, evacuate } = await setUp();
     agent.hypervisor.fail = async (method) => {
-      if (method !== "spawn") return undefined;
+      if (method !== "spawn") {
+        return undefined;
+      }
       await world.admin.deleteAllocation(vm.uuid, { force: true });
       world.store.instances.destroy(vm.uuid);
       return undefined;
@@ -167,7 +175,9 @@ describe("6.7 evacuation on the destination, rows 3-6", () => {
   test("3.4 the source completed the record meanwhile: D finishes, and says done again", async () => {
     const { world, source, agent, vm, migration, evacuate, status } = await setUp();
     agent.hypervisor.fail = async (method) => {
-      if (method !== "spawn") return undefined;
+      if (method !== "spawn") {
+        return undefined;
+      }
       const root = source.nodeUuid;
       await world.admin.removeProviderTreeFromInstanceAllocation(vm.uuid, root, { retry: false });
       world.store.migrations.save(migration.id, { status: "completed" });
@@ -215,7 +225,9 @@ describe("6.7 evacuation on the destination, rows 3-6", () => {
   test("a later evacuation takes the instance while its guest is made: the first takes it back", async () => {
     const { world, agent, vm, evacuate, both, status } = await setUp();
     agent.hypervisor.fail = (method) => {
-      if (method !== "spawn") return undefined;
+      if (method !== "spawn") {
+        return undefined;
+      }
       world.store.migrations.create({
         instanceUuid: vm.uuid,
         migrationType: "evacuation",
@@ -250,7 +262,9 @@ describe("6.7 evacuation on the destination, rows 3-6", () => {
     let written = false;
     agent.session.done = ({ params }) => {
       written ||= JSON.stringify(params).includes(`"status":"done"`);
-      if (written) throw timeout;
+      if (written) {
+        throw timeout;
+      }
     };
     await expect(evacuate()).rejects.toThrow(timeout);
     expect(agent.hypervisor.guests.has(vm.uuid)).toBe(true);

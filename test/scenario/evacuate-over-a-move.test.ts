@@ -20,7 +20,9 @@ async function traces(): Promise<string[]> {
   for (const host of HOSTS) {
     for (const part of ["domains", "instances"]) {
       const names = await cloud.runtime.files.list(`/hypervisors/${host}/${part}`);
-      if (names.some((name) => name.startsWith(id))) found.push(`${host}/${part}`);
+      if (names.some((name) => name.startsWith(id))) {
+        found.push(`${host}/${part}`);
+      }
     }
   }
   return found;
@@ -64,7 +66,9 @@ async function isWhole(host: string): Promise<void> {
 
 beforeEach(async () => {
   cloud = await VirtualCloud.open();
-  for (const host of HOSTS) await start(host);
+  for (const host of HOSTS) {
+    await start(host);
+  }
   const server = { name: "vm1", flavorRef: "1", imageRef: await cloud.image(), networks: "none", host: "devstack1" };
   id = String(((await cloud.compute("POST", "/servers", { server })).json.server as { id: string }).id);
   await cloud.serverIs(id, (found) => found?.status === "ACTIVE");
@@ -101,10 +105,14 @@ describe("6.7 an evacuation over a running move ends it", () => {
     await act({ migrate: { host: "devstack2" } });
     await reaches("post-migrating");
     await dies("devstack2");
-    if (away) await dies("devstack1");
+    if (away) {
+      await dies("devstack1");
+    }
     expect(instance()?.host).toBe("devstack2");
     await evacuated();
-    if (away) await start("devstack1");
+    if (away) {
+      await start("devstack1");
+    }
     await start("devstack2");
     await cloud.world.advance(120_000);
     await isWhole("devstack3");

@@ -20,7 +20,9 @@ for (const wiped of [false, true]) {
     expect(await lab.held(VM)).toEqual({ [s.uuid]: AMOUNTS, [d.uuid]: AMOUNTS });
     expect(await guestsOf(lab, "devstack1")).toEqual([VM]);
     expect(await guestsOf(lab, "devstack2")).toEqual([VM]);
-    if (wiped) await lab.remove("/hypervisors/devstack1/domains");
+    if (wiped) {
+      await lab.remove("/hypervisors/devstack1/domains");
+    }
     const generations = [await lab.generation(s), await lab.generation(d)] as const;
 
     const planned = await lab.dryRun("devstack1", libvirt("devstack1"));
@@ -64,7 +66,9 @@ scenario("6.7 repeated evacuation S→D→E: each source cleans its own part whe
     runs.push(await lab.start(host, libvirt(host)));
   }
   const [one, two, three] = ["devstack1", "devstack2", "devstack3"].map((host) => nodeOf(lab, host));
-  if (!one || !two || !three || !runs[0] || !runs[1]) throw new Error("three hosts");
+  if (!one || !two || !three || !runs[0] || !runs[1]) {
+    throw new Error("three hosts");
+  }
   await boot(lab, VM, one);
   lab.kill(runs[0]);
   await evacuate(lab, VM, one, two);

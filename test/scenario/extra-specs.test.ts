@@ -62,7 +62,9 @@ beforeEach(async () => {
   await cloud.placement("PUT", "/traits/CUSTOM_QUICK");
   const { resource_providers: providers } = (await cloud.placement("GET", "/resource_providers")).json;
   for (const { uuid, name, generation } of providers as { uuid: string; name: string; generation: number }[]) {
-    if (!name.endsWith("81_00_0")) continue;
+    if (!name.endsWith("81_00_0")) {
+      continue;
+    }
     await cloud.placement("PUT", `/resource_providers/${uuid}/traits`, {
       traits: ["CUSTOM_QUICK"],
       resource_provider_generation: generation,

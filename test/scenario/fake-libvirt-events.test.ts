@@ -41,7 +41,9 @@ beforeEach(async () => {
   virsh = new Virsh(connectionUri, runtime);
 });
 afterEach(async () => {
-  for (const each of hosts) await each.cleanupHost();
+  for (const each of hosts) {
+    await each.cleanupHost();
+  }
   expect(runtime.logs.filter(({ level }) => level !== "debug")).toEqual([]);
 });
 

@@ -16,7 +16,9 @@ function guests() {
   return Promise.all(
     HOSTS.map(async (name) => {
       const folder = `/hypervisors/${name}`;
-      if ((await files().stat(`${folder}/domains/${id}.xml`)) === undefined) return "none";
+      if ((await files().stat(`${folder}/domains/${id}.xml`)) === undefined) {
+        return "none";
+      }
       return (await files().readIfPresent(`${folder}/state/${id}`))?.trim() ?? "shutoff";
     }),
   );
@@ -25,14 +27,18 @@ function guests() {
 async function left(name: string) {
   const found: string[] = [];
   for (const part of ["domains", "state", "migrations", "instances"]) {
-    for (const file of await files().list(`/hypervisors/${name}/${part}`)) found.push(`${part}/${file}`);
+    for (const file of await files().list(`/hypervisors/${name}/${part}`)) {
+      found.push(`${part}/${file}`);
+    }
   }
   return found;
 }
 
 beforeEach(async () => {
   cloud = await VirtualCloud.open();
-  for (const name of HOSTS) await cloud.agent(name);
+  for (const name of HOSTS) {
+    await cloud.agent(name);
+  }
   const { server } = (
     await cloud.compute("POST", "/servers", {
       server: { name: "vm1", flavorRef: "1", imageRef: await cloud.image(), networks: "none", host: "devstack1" },

@@ -137,7 +137,9 @@ export class IronicCloud {
   async until<T>(probe: () => Promise<T>, holds: (found: T) => boolean): Promise<T> {
     for (let seconds = 0; seconds < 600; seconds += 1) {
       const found = await probe();
-      if (holds(found)) return found;
+      if (holds(found)) {
+        return found;
+      }
       await this.world.advance(1_000);
     }
     throw new Error(`still ${JSON.stringify(await probe())}`);
@@ -182,7 +184,9 @@ export class IronicCloud {
         ...(body === undefined ? {} : { body: JSON.stringify(body) }),
       }),
     );
-    if (reply.status >= 400) throw new Error(`${method} ${path}: ${reply.status} ${reply.body}`);
+    if (reply.status >= 400) {
+      throw new Error(`${method} ${path}: ${reply.status} ${reply.body}`);
+    }
     return reply.body === "" ? {} : (JSON.parse(reply.body) as Json);
   }
 }

@@ -35,9 +35,13 @@ test("4.3 an unchanged pass lists the providers once, while Ironic lists its nod
   agent.http.take();
   let asked: readonly string[] = [];
   world.ironic.fault = async ({ path }) => {
-    if (!path.startsWith("/v1/nodes?")) return undefined;
+    if (!path.startsWith("/v1/nodes?")) {
+      return undefined;
+    }
     // Placement has all the time to be asked before Ironic answers.
-    for (let turn = 0; turn < 100; turn += 1) await new Promise((resolve) => setImmediate(resolve));
+    for (let turn = 0; turn < 100; turn += 1) {
+      await new Promise((resolve) => setImmediate(resolve));
+    }
     asked = agent.http.seen.map(({ method, path: sent }) => `${method} ${sent}`);
     return undefined;
   };

@@ -48,7 +48,9 @@ test("7.6 a node and its instance move from a host that is down to another, whic
   await cloud.agent("bm2");
   const hosts = await hostsOf();
   expect(hosts.size).toBe(4);
-  for (const [uuid, host] of hosts) expect(host, uuid).toBe(uuid === node ? "bm1" : "bm2");
+  for (const [uuid, host] of hosts) {
+    expect(host, uuid).toBe(uuid === node ? "bm1" : "bm2");
+  }
   const before = await providersOf();
 
   expect(await cloud.moveNode(node, "bm2")).toBe(0);

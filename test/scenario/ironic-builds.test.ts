@@ -10,7 +10,9 @@ async function started(count: number) {
   const nodes = world.nodes(count);
   const agent = await world.agent("h1");
   const [node] = nodes;
-  if (!node) throw new TypeError("a node");
+  if (!node) {
+    throw new TypeError("a node");
+  }
   return { world, nodes, node, agent };
 }
 
@@ -45,7 +47,9 @@ describe("6.1 building on bare metal", () => {
     const { uuid } = world.instance();
     const winner = "99999999-2222-4333-8444-555555555555";
     world.ironic.fault = ({ method }) => {
-      if (method === "PATCH") node.instance_uuid = winner;
+      if (method === "PATCH") {
+        node.instance_uuid = winner;
+      }
       return undefined;
     };
     await world.build(agent, uuid, node);
@@ -69,7 +73,9 @@ describe("6.1 building on bare metal", () => {
     const { world, node, agent } = await started(1);
     const { uuid } = world.instance();
     world.ironic.done = ({ method, path }) => {
-      if (method !== "PUT" || !path.endsWith("/provision")) return;
+      if (method !== "PUT" || !path.endsWith("/provision")) {
+        return;
+      }
       world.ironic.done = () => undefined;
       world.world.store.instances.save(uuid, { taskState: "deleting" });
     };

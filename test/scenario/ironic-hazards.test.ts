@@ -13,7 +13,9 @@ async function lost(world: IronicWorld, nodes: readonly FakeNode[]): Promise<num
 /** Runs once, at the next request to Ironic that lists nodes, before it is answered. */
 function whileListing(world: IronicWorld, action: () => Promise<void>): void {
   world.ironic.fault = async ({ path }) => {
-    if (!path.startsWith("/v1/nodes?") || path.includes("instance_uuid=")) return undefined;
+    if (!path.startsWith("/v1/nodes?") || path.includes("instance_uuid=")) {
+      return undefined;
+    }
     world.ironic.fault = () => undefined;
     await action();
     return undefined;
@@ -47,7 +49,9 @@ describe("bug 1839560: a node is deleted, and enrolled again under its uuid", ()
   const afterwards = async (quirks: readonly QuirkName[]) => {
     const world = await IronicWorld.create({ judged: quirks.length === 0 });
     const [node, other] = world.nodes(2);
-    if (!node || !other) throw new TypeError("two nodes");
+    if (!node || !other) {
+      throw new TypeError("two nodes");
+    }
     const agent = await world.agent("h1", quirks);
     world.ironic.nodes.delete(node.uuid);
     await world.pass(agent);
@@ -71,7 +75,9 @@ describe("bug 1841481: an instance lands on a node while the nodes are listed", 
   const meanwhile = async (quirks: readonly QuirkName[]) => {
     const world = await IronicWorld.create({ judged: quirks.length < 2 });
     const [node] = world.nodes(3);
-    if (!node) throw new TypeError("three nodes");
+    if (!node) {
+      throw new TypeError("three nodes");
+    }
     const agent = await world.agent("h1", quirks);
     const { uuid } = world.instance();
     whileListing(world, () => world.build(agent, uuid, node));
@@ -123,12 +129,16 @@ describe("bug 1853009: another host takes a node between this one's look at the 
     const first = await world.agent("h1", quirks);
     const second = await started(world, "h2", quirks);
     first.session.done = async ({ method }) => {
-      if (method !== "compute_nodes_by_host") return;
+      if (method !== "compute_nodes_by_host") {
+        return;
+      }
       first.session.done = () => undefined;
       await world.pass(second);
     };
     await world.pass(first);
-    for (const agent of [first, second, first, second]) await world.pass(agent);
+    for (const agent of [first, second, first, second]) {
+      await world.pass(agent);
+    }
     return { world, nodes };
   };
 
@@ -136,7 +146,9 @@ describe("bug 1853009: another host takes a node between this one's look at the 
   const started = async (world: IronicWorld, host: string, quirks: readonly QuirkName[]): Promise<TestAgent> => {
     const agent = await world.registered(host, quirks);
     const [some] = world.world.store.computeNodes.list();
-    if (!some) throw new TypeError("there are nodes");
+    if (!some) {
+      throw new TypeError("there are nodes");
+    }
     world.world.store.computeNodes.save(some.id, { host });
     return agent;
   };
@@ -162,7 +174,9 @@ describe("nodes that are not listed but there (the family of bug 1853009)", () =
     const nodes = world.nodes(4, { shard: "s1" });
     const agent = await world.agent("h1", quirks, { shard: "s1" });
     const [moved] = nodes;
-    if (!moved) throw new TypeError("four nodes");
+    if (!moved) {
+      throw new TypeError("four nodes");
+    }
     moved.shard = "s2";
     await world.pass(agent);
     return { world, agent, moved };
@@ -189,7 +203,9 @@ test("a host that is gone: another one takes its free nodes, providers and gener
   const nodes = world.nodes(20);
   const first = await world.agent("h1");
   const [taken] = nodes;
-  if (!taken) throw new TypeError("twenty nodes");
+  if (!taken) {
+    throw new TypeError("twenty nodes");
+  }
   const { uuid } = world.instance();
   await world.build(first, uuid, taken);
   await world.pass(first);
@@ -209,7 +225,9 @@ test("a host that is gone: another one takes its free nodes, providers and gener
 test("4.3 step 4: a node deleted in Ironic loses its row first, then its provider", async () => {
   const world = await IronicWorld.create();
   const [gone, kept] = world.nodes(2);
-  if (!gone || !kept) throw new TypeError("two nodes");
+  if (!gone || !kept) {
+    throw new TypeError("two nodes");
+  }
   const agent = await world.agent("h1");
   world.ironic.nodes.delete(gone.uuid);
   await world.pass(agent);

@@ -31,7 +31,9 @@ class IronicHypervisor extends StubHypervisor {
       getAvailableNodes: async (options) => {
         const listed = await driver.getAvailableNodes(options);
         this.nodes.clear();
-        for (const uuid of listed) this.nodes.set(uuid, { vcpus: 0, memoryMb: 0, localGb: 0, uuid });
+        for (const uuid of listed) {
+          this.nodes.set(uuid, { vcpus: 0, memoryMb: 0, localGb: 0, uuid });
+        }
         return listed;
       },
       spawn: async (instance, options) => {
@@ -50,7 +52,9 @@ class IronicHypervisor extends StubHypervisor {
     return new Proxy(driver, {
       get(target, name) {
         const own = watched[name as keyof VirtDriver];
-        if (own !== undefined) return own;
+        if (own !== undefined) {
+          return own;
+        }
         const value: unknown = Reflect.get(target, name, target);
         return typeof value === "function" ? value.bind(target) : value;
       },
@@ -125,7 +129,9 @@ export class IronicWorld {
       body: "",
       baseUrl: "http://placement",
     });
-    if (status === 404) return undefined;
+    if (status === 404) {
+      return undefined;
+    }
     const { inventories } = JSON.parse(String(body)) as { inventories: Record<string, { reserved: number }> };
     return inventories.CUSTOM_BAREMETAL?.reserved;
   }

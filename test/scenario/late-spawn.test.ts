@@ -13,7 +13,9 @@ afterEach(() => cloud.close());
 async function left() {
   const found: string[] = [];
   for (const part of ["domains", "state", "instances"]) {
-    for (const file of await cloud.runtime.files.list(`/hypervisors/${HOST}/${part}`)) found.push(`${part}/${file}`);
+    for (const file of await cloud.runtime.files.list(`/hypervisors/${HOST}/${part}`)) {
+      found.push(`${part}/${file}`);
+    }
   }
   return found;
 }
@@ -26,7 +28,9 @@ describe("2.4 G6 an agent that lost its host in the middle of a driver's method"
   test("makes no guest of what it had begun: the next agent has undone it, and the hypervisor refuses the rest", async () => {
     const first = await cloud.agent(HOST, { libvirt: { delay_spawn: 60 }, process: "first" });
     const id = await boot("vm1");
-    while (!(await left()).includes(`instances/${id}`)) await cloud.world.advance(1_000);
+    while (!(await left()).includes(`instances/${id}`)) {
+      await cloud.world.advance(1_000);
+    }
     // It hears and says nothing, but its driver goes on.
     cloud.world.network.partition("first", "control-plane");
     await cloud.world.advance(15_000);

@@ -39,7 +39,9 @@ beforeEach(async () => {
   const slow = { kind: "slow", milliseconds: 4_000 } as const;
   destination.set({ point: "agent.post_live_migration_at_destination.take_over", action: slow, times: 1 });
   await act({ "os-migrateLive": { host: "devstack2", block_migration: "auto" } });
-  while (!(await guestOn("devstack2"))) await cloud.world.advance(100);
+  while (!(await guestOn("devstack2"))) {
+    await cloud.world.advance(100);
+  }
 });
 afterEach(() => cloud.close());
 

@@ -144,7 +144,9 @@ describe("6.5 failures", () => {
     const { destination } = await live.start();
     const move = await chosen(lab);
     lab.afterCall = (host, method) => {
-      if (host === "devstack2" && method === "save_together") lab.kill(destination);
+      if (host === "devstack2" && method === "save_together") {
+        lab.kill(destination);
+      }
     };
     castLive(move);
     await ended(move);

@@ -7,7 +7,9 @@ import { scenario } from "../unit/agent/support/scenario.js";
 /** A booted instance, checked by D and S, and handed to S with what they said (spec 6.5 rows 1-4). */
 async function migrateLive(lab: Lab): Promise<LiveMove> {
   const config = { sections: { fake_libvirt: { delay_live_migration: 10 } } };
-  for (const host of ["devstack1", "devstack2"]) await lab.start(host, libvirt(host, { config }));
+  for (const host of ["devstack1", "devstack2"]) {
+    await lab.start(host, libvirt(host, { config }));
+  }
   const [s, d] = [nodeOf(lab, "devstack1"), nodeOf(lab, "devstack2")];
   await boot(lab, VM, s);
   lab.store.instances.save(VM, { taskState: "migrating" });

@@ -33,8 +33,12 @@ async function killedAt({ victim, ending }: Case, at: number): Promise<{ step: s
   point.arm(victim === "devstack1" ? source : destination);
   castLive(move);
   await lab.world.runUntil(() => point.struck !== null || FINAL.includes(statusOf(move) ?? ""));
-  if (point.struck === null) await lab.world.advance(1_000);
-  if (point.struck === null) return null;
+  if (point.struck === null) {
+    await lab.world.advance(1_000);
+  }
+  if (point.struck === null) {
+    return null;
+  }
   await lab.world.advance(2_000);
   await lab.start(victim, live.options(victim, PERIODIC));
   await lab.world.runUntil(() => FINAL.includes(statusOf(move) ?? "") && lab.instance(VM).taskState === null);
@@ -69,7 +73,9 @@ for (const [{ victim, ending }, ends] of CASES) {
     let steps = 0;
     for (; ; steps += 1) {
       const killed = await killedAt({ victim, ending }, steps);
-      if (killed === null) break;
+      if (killed === null) {
+        break;
+      }
       found.add(await restOf(killed.move, `killed ${killed.step}`));
     }
     expect([...found].sort()).toEqual(ends);

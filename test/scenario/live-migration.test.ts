@@ -25,7 +25,9 @@ describe("6.5 live migration", () => {
       const move = await chosen(lab, strategy);
       const states: (string | undefined)[] = [];
       lab.afterCall = (_, method) => {
-        if (method.startsWith("migration_save") && states.at(-1) !== statusOf(move)) states.push(statusOf(move));
+        if (method.startsWith("migration_save") && states.at(-1) !== statusOf(move)) {
+          states.push(statusOf(move));
+        }
       };
       castLive(move);
       await reached(move, "running");

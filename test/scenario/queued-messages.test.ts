@@ -26,7 +26,9 @@ function guests() {
     HOSTS.map(async (name) => {
       const folder = `/hypervisors/${name}`;
       const { files } = cloud.runtime;
-      if ((await files.stat(`${folder}/domains/${id}.xml`)) === undefined) return "none";
+      if ((await files.stat(`${folder}/domains/${id}.xml`)) === undefined) {
+        return "none";
+      }
       return (await files.readIfPresent(`${folder}/state/${id}`))?.trim() ?? "shutoff";
     }),
   );

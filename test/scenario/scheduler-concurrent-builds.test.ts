@@ -4,7 +4,9 @@ import { ConductorBench } from "../unit/cluster/conductor/tasks/bench.js";
 describe("many builds at a time", () => {
   it("V17 as many as fit are built, each on one host; the others end in cell0 and hold nothing", async () => {
     const bench = await ConductorBench.open();
-    for (const host of ["devstack1", "devstack2", "devstack3"]) await bench.host(host, { vcpus: 5 });
+    for (const host of ["devstack1", "devstack2", "devstack3"]) {
+      await bench.host(host, { vcpus: 5 });
+    }
     const uuids = Array.from({ length: 20 }, () => bench.request());
     await bench.run();
 
@@ -12,7 +14,9 @@ describe("many builds at a time", () => {
       ({ host, params }) => [(params as { instanceUuid: string }).instanceUuid, host] as const,
     );
     expect(built).toHaveLength(15);
-    for (const [uuid, host] of built) expect(Object.keys(await bench.held(uuid))).toEqual([host]);
+    for (const [uuid, host] of built) {
+      expect(Object.keys(await bench.held(uuid))).toEqual([host]);
+    }
     for (const host of ["devstack1", "devstack2", "devstack3"]) {
       expect(built.filter(([, on]) => on === host)).toHaveLength(5);
     }

@@ -21,7 +21,9 @@ const FAULTS: Readonly<Record<string, Pick<Fault, "does" | "times">>> = {
 function isSettled(bench: ConductorBench, uuid: string): void {
   expect(bench.store.tasks.pending()).toEqual([]);
   const instance = bench.store.instances.get(uuid);
-  if (instance !== null && bench.casts.length === 0) expect(instance.taskState).toBeNull();
+  if (instance !== null && bench.casts.length === 0) {
+    expect(instance.taskState).toBeNull();
+  }
   expect(bench.casts.length).toBeLessThanOrEqual(1);
   expect(bench.placementBench.sent.length).toBeLessThan(60);
 }

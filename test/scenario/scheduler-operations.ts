@@ -89,7 +89,9 @@ export const OPERATIONS: Readonly<Record<string, Operation>> = {
 
 export async function prepared(operation: Operation) {
   const bench = await ConductorBench.open();
-  for (const host of ["devstack1", "devstack2", "devstack3"]) await bench.host(host);
+  for (const host of ["devstack1", "devstack2", "devstack3"]) {
+    await bench.host(host);
+  }
   const { uuid, task, holds } = await operation(bench);
   bench.placementBench.mark();
   return { bench, uuid, task, holds };

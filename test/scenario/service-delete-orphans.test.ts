@@ -120,7 +120,9 @@ describe("vm1 was evacuated from devstack1 to devstack2, and holds both", () => 
       `7.7 OA-11, 7.7 OA-12: devstack1 comes back${wiped ? ", its hypervisor wiped" : ""}, and may serve only then`,
       async () => {
         await expect(lab.forceDown("devstack1", false)).rejects.toThrow("400");
-        if (wiped) await lab.cloud.runtime.files.remove("/hypervisors/devstack1/domains");
+        if (wiped) {
+          await lab.cloud.runtime.files.remove("/hypervisors/devstack1/domains");
+        }
         await lab.start("devstack1");
         expect([await lab.guests("devstack1"), await lab.guests("devstack2")]).toEqual([[], [lab.vm1]]);
         expect([await lab.held(), await lab.usage("devstack1")]).toEqual([HERE, { VCPU: 0, MEMORY_MB: 0, DISK_GB: 0 }]);
@@ -220,7 +222,9 @@ async function meddleUntil(
     expect((await lab.audit({ delete: true })).rc).toBeOneOf(codes);
     expect((await lab.heal()).rc).toBe(4);
     rounds += 1;
-    if (rounds > 500) throw new Error(JSON.stringify(await lab.cloud.server(lab.vm1)));
+    if (rounds > 500) {
+      throw new Error(JSON.stringify(await lab.cloud.server(lab.vm1)));
+    }
   }
   return rounds;
 }

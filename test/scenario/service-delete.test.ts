@@ -19,7 +19,9 @@ it("7.1, 7.2 a service whose provider is held by a stranger is kept, and deleted
   const { agent } = await cloud.agent("devstack1");
   await cloud.world.runUntil(agent.stop());
   const [provider] = await providers();
-  if (!provider) throw new Error("no provider");
+  if (!provider) {
+    throw new Error("no provider");
+  }
   const stranger = "f0000000-0000-4000-8000-000000000001";
   await cloud.placement("PUT", `/allocations/${stranger}`, {
     allocations: { [provider.uuid]: { resources: { VCPU: 1 } } },

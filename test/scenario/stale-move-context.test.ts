@@ -90,7 +90,9 @@ for (const left of [false, true]) {
       await lab.world.runUntil(() => lab.instance(VM).vmState === "error");
       lab.hypervisor("devstack2").addGuest(VM);
       lab.hypervisor("devstack1").guests.delete(VM);
-      if (left) leaveContext(lab, failed);
+      if (left) {
+        leaveContext(lab, failed);
+      }
       // os-resetState, then os-migrateLive to devstack3.
       lab.store.instances.save(VM, { vmState: "active", taskState: null });
       const { d: from } = failed;

@@ -43,7 +43,9 @@ for (const outage of [2_000, 20_000]) {
       expect(await lab.held(VM)).toEqual({ [evacuation.d.uuid]: AMOUNTS });
       expect(statusOf(lab, evacuation)).toBe("completed");
       expect(lab.store.services.getByHost("devstack1", "nova-compute")?.reportCount).toBeGreaterThan(0);
-      if (!struck) break;
+      if (!struck) {
+        break;
+      }
       steps += 1;
     }
     expect(steps).toBeGreaterThan(8);

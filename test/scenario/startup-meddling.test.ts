@@ -30,10 +30,13 @@ for (const offset of [0, 1, 3, 5, 8, 12]) {
     const second: { outcome: Promise<unknown> | null } = { outcome: null };
     const other = await lab.launch("standby", { hypervisor: shared });
     lab.beforeCall = (host) => {
-      if (host !== "devstack1") return;
+      if (host !== "devstack1") {
+        return;
+      }
       steps += 1;
-      if (steps > offset && second.outcome === null)
+      if (steps > offset && second.outcome === null) {
         second.outcome = other.agent.start().catch((error: Error) => error);
+      }
     };
     const first = await lab.launch("devstack1");
     await lab.world.runUntil(first.agent.start().catch(() => undefined));

@@ -62,7 +62,9 @@ scenario("6.2 a stop whose instance is deleted meanwhile: the delete has it, and
   await placeVm(lab);
   lab.store.instances.save(VM, { taskState: "powering-off" });
   lab.beforeCall = (_, method) => {
-    if (method === "instance_save") lab.store.instances.save(VM, { taskState: "deleting" });
+    if (method === "instance_save") {
+      lab.store.instances.save(VM, { taskState: "deleting" });
+    }
   };
   lab.controlPlane.conductor.bus.cast("devstack1", "stop_instance", { instanceUuid: VM, requestId: REQUEST }, REQUEST);
   await lab.world.runUntil(() => runtime.logs.some(({ message }) => message.startsWith("stop_instance")));
@@ -82,8 +84,9 @@ scenario("6.6 shelve, shelved_offload_time 0: snapshot, shelved, offloaded at on
   await shelving(lab);
   lab.beforeCall = async (_host, method, params) => {
     const { changes } = params as { readonly changes?: { readonly vmState?: string } };
-    if (method === "instance_save" && changes?.vmState)
+    if (method === "instance_save" && changes?.vmState) {
       seen.push([changes.vmState, Object.keys(await lab.held(VM)).length]);
+    }
   };
   cast(lab, "shelve_instance", { imageId: VM });
   await lab.world.runUntil(() => lab.instance(VM).vmState === "shelved_offloaded");

@@ -55,7 +55,9 @@ describe("4.2 instance_claim", () => {
     const hypervisor = new StubHypervisor("n1");
     hypervisor.editTree = (tree, node) => {
       for (const name of ["n1_pci_0", "n1_pci_1"]) {
-        if (!tree.find(name)) tree.newChild(name, node, world.runtime.random.uuid());
+        if (!tree.find(name)) {
+          tree.newChild(name, node, world.runtime.random.uuid());
+        }
         const unit = { reserved: 0, minUnit: 1, stepSize: 1, allocationRatio: 1 };
         tree.updateInventory(name, { CUSTOM_PCI_10DE_1DB4: { ...unit, total: 1, maxUnit: 1 } });
       }
@@ -212,8 +214,9 @@ describe("4.2 instance_claim", () => {
     const instance = world.instance();
     let claimed: Promise<unknown> | undefined;
     hypervisor.fail = (method, subject) => {
-      if (method === "getAvailableResource" && subject === "n2")
+      if (method === "getAvailableResource" && subject === "n2") {
         claimed ??= agent.tracker.instanceClaim(instance, "n3", {});
+      }
       return undefined;
     };
     await agent.tracker.updateAvailableResource({ startup: false });

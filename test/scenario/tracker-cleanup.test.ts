@@ -27,7 +27,9 @@ describe("4.6 _remove_deleted_instances_allocations, through Placement", () => {
     });
     await world.claim({ ...migrating, uuid: migration.uuid }, agent.nodeUuid);
     await world.claim({ ...migrating, uuid: USER }, agent.nodeUuid);
-    for (let index = 0; index < 3; index += 1) await pass(agent);
+    for (let index = 0; index < 3; index += 1) {
+      await pass(agent);
+    }
     checkUntouched(agent, [tracked.uuid, unplaced.uuid, migration.uuid, USER]);
     expect(writes(agent)).toEqual([]);
     expect(world.logged("info", "no known instance"), "row 3, each pass").toBe(3);

@@ -27,7 +27,9 @@ const PASSES = {
     const vm = await world.placed(agent);
     world.store.instances.destroy(vm.uuid);
     const node = hypervisor.nodes.get("n1");
-    if (node) node.vcpus += 8;
+    if (node) {
+      node.vcpus += 8;
+    }
     return { agent, run: () => pass(agent) };
   },
 } as const;
@@ -62,7 +64,9 @@ describe.each(Object.keys(PASSES) as (keyof typeof PASSES)[])("9.4 faults at eac
         const { agent, run } = await PASSES[kind](world);
         let left = times;
         agent.http.fault = (_request, index) => {
-          if (index < at || left <= 0) return undefined;
+          if (index < at || left <= 0) {
+            return undefined;
+          }
           left -= 1;
           return fault;
         };
@@ -92,15 +96,21 @@ async function isRight(world: TrackerWorld, agent: TestAgent, step: string): Pro
 /** What happens before one step of a pass: of its requests, its calls to the conductor and to the driver. */
 const MEDDLING: Readonly<Record<string, (world: TrackerWorld, agent: TestAgent) => void | Promise<void>>> = {
   "the node's row is deleted": (world, { host }) => {
-    for (const { id } of world.store.computeNodes.byHost(host)) world.store.computeNodes.destroy(id, host);
+    for (const { id } of world.store.computeNodes.byHost(host)) {
+      world.store.computeNodes.destroy(id, host);
+    }
   },
   "the provider is deleted": async (world, { nodeUuid }) => {
-    for (const instance of world.store.instances.list({})) await release(world, instance.uuid);
+    for (const instance of world.store.instances.list({})) {
+      await release(world, instance.uuid);
+    }
     await world.admin.deleteResourceProvider(nodeUuid).catch(() => undefined);
   },
   "an operator edits the traits": async (world, { nodeUuid }) => {
     const found = await world.admin.getProviderTraits(nodeUuid).catch(() => null);
-    if (found) await world.admin.setTraitsForProvider(nodeUuid, { ...found, traits: [...found.traits, "CUSTOM_GOLD"] });
+    if (found) {
+      await world.admin.setTraitsForProvider(nodeUuid, { ...found, traits: [...found.traits, "CUSTOM_GOLD"] });
+    }
   },
   "the instances are deleted": async (world) => {
     for (const { uuid } of world.store.instances.list({})) {
@@ -125,14 +135,20 @@ describe.each(Object.keys(PASSES) as (keyof typeof PASSES)[])("9.4 others meddle
         let seen = 0;
         let meddling = false;
         const step = async (): Promise<void> => {
-          if (meddling) return;
+          if (meddling) {
+            return;
+          }
           seen += 1;
-          if (seen - 1 !== at) return;
+          if (seen - 1 !== at) {
+            return;
+          }
           meddling = true;
           await meddle(world, agent);
           meddling = false;
         };
-        if (what !== "the driver raises") agent.http.note = agent.session.note = step;
+        if (what !== "the driver raises") {
+          agent.http.note = agent.session.note = step;
+        }
         agent.hypervisor.note = step;
         await run().catch((error: unknown) => expect(error, `step ${at}`).toBeInstanceOf(TypeError));
         const steps = seen;
@@ -168,7 +184,9 @@ describe("4.7 redrive", () => {
     const world = await TrackerWorld.create();
     const agent = await world.startedAgent("h1", new StubHypervisor("n1"));
     const node = agent.hypervisor.nodes.get("n1");
-    if (node) node.vcpus = 7;
+    if (node) {
+      node.vcpus = 7;
+    }
     return { world, agent };
   };
   const attempts = (agent: TestAgent) =>
@@ -238,13 +256,19 @@ describe("4.7 reshape", () => {
     const child = world.runtime.random.uuid();
     hypervisor.editTree = (tree, node, allocations) => {
       const nested = tree.find(`${node}_vgpu`)?.inventory.VGPU !== undefined;
-      if (!nested && !allocations) throw new ReshapeNeeded("VGPU moves to a child");
-      if (!tree.exists(`${node}_vgpu`)) tree.newChild(`${node}_vgpu`, node, child);
+      if (!nested && !allocations) {
+        throw new ReshapeNeeded("VGPU moves to a child");
+      }
+      if (!tree.exists(`${node}_vgpu`)) {
+        tree.newChild(`${node}_vgpu`, node, child);
+      }
       tree.updateInventory(`${node}_vgpu`, { VGPU: { total: 4 } });
       for (const held of allocations?.values() ?? []) {
         const { VGPU: vgpus, ...rest } = held.get(first.nodeUuid) ?? {};
         held.set(first.nodeUuid, rest);
-        if (vgpus) held.set(child, { VGPU: vgpus });
+        if (vgpus) {
+          held.set(child, { VGPU: vgpus });
+        }
       }
     };
     return { world, hypervisor, vm, child, root: first.nodeUuid };

@@ -77,7 +77,9 @@ describe("4.4 the steps of one node's pass", () => {
     await world.placed(agent);
     const listed = hypervisor.nodes.get("n1");
     hypervisor.fail = (method) => {
-      if (method === "getAvailableNodes" && listed) listed.deleted = true;
+      if (method === "getAvailableNodes" && listed) {
+        listed.deleted = true;
+      }
       return undefined;
     };
     agent.http.take();
@@ -89,7 +91,9 @@ describe("4.4 the steps of one node's pass", () => {
   test("4.4 step 4 instances and migrations of this host and node only, deleted and ended ones left out", async () => {
     const world = await TrackerWorld.create();
     const hypervisor = new StubHypervisor();
-    for (const name of ["a", "b"]) hypervisor.nodes.set(name, { ...FAKE_NODE, uuid: world.runtime.random.uuid() });
+    for (const name of ["a", "b"]) {
+      hypervisor.nodes.set(name, { ...FAKE_NODE, uuid: world.runtime.random.uuid() });
+    }
     const agent = await world.startedAgent("h1", hypervisor);
     const [a, b] = world.store.computeNodes.byHost("h1");
     const here = { node: a?.hypervisorHostname ?? null, computeId: a?.id ?? null };

@@ -12,7 +12,9 @@ function paths(agent: TestAgent) {
 }
 function node(world: TrackerWorld, host: string) {
   const [row] = world.store.computeNodes.byHost(host);
-  if (!row) throw new TypeError(`no node of ${host}`);
+  if (!row) {
+    throw new TypeError(`no node of ${host}`);
+  }
   return row;
 }
 
@@ -64,7 +66,9 @@ describe("4.3 update_available_resource", () => {
     const hypervisor = new StubHypervisor("n1");
     const agent = await world.startedAgent("h1", hypervisor);
     const vm = await world.placed(agent);
-    for (const [, stub] of hypervisor.nodes) stub.deleted = true;
+    for (const [, stub] of hypervisor.nodes) {
+      stub.deleted = true;
+    }
     await pass(agent);
     expect(world.store.computeNodes.byHost("h1")).toEqual([]);
     expect(agent.tracker.nodes().size).toBe(0);
@@ -83,10 +87,14 @@ describe("4.3 update_available_resource", () => {
     const world = await TrackerWorld.create();
     const hypervisor = new StubHypervisor("n1");
     const agent = await world.startedAgent("h1", hypervisor);
-    for (const [, stub] of hypervisor.nodes) stub.deleted = true;
+    for (const [, stub] of hypervisor.nodes) {
+      stub.deleted = true;
+    }
     const { id } = node(world, "h1");
     agent.session.fail = ({ method }) => {
-      if (method === "compute_node_destroy") world.store.computeNodes.save(id, { host: "h2" });
+      if (method === "compute_node_destroy") {
+        world.store.computeNodes.save(id, { host: "h2" });
+      }
       return undefined;
     };
     await pass(agent);
@@ -98,7 +106,9 @@ describe("4.3 update_available_resource", () => {
   test("4.3 step 5, V22 one node fails: the others are updated", async () => {
     const world = await TrackerWorld.create();
     const hypervisor = new StubHypervisor();
-    for (const name of ["a", "b", "c"]) hypervisor.nodes.set(name, { ...FAKE_NODE, uuid: world.runtime.random.uuid() });
+    for (const name of ["a", "b", "c"]) {
+      hypervisor.nodes.set(name, { ...FAKE_NODE, uuid: world.runtime.random.uuid() });
+    }
     hypervisor.fail = (method, subject) =>
       method === "getAvailableResource" && subject === "b" ? new TypeError("broken node") : undefined;
     const agent = await world.startedAgent("h1", hypervisor);
@@ -284,7 +294,9 @@ describe("4.4 the pass of one node, and 5.2 its requests", () => {
     await pass(agent);
     expect(agent.http.take()).toHaveLength(1);
     const empty = hypervisor.nodes.get("n9");
-    if (empty) empty.vcpus += 1;
+    if (empty) {
+      empty.vcpus += 1;
+    }
     await pass(agent);
     expect(agent.http.take().map(({ method }) => method)).toEqual(["GET", "PUT"]);
   });
@@ -358,7 +370,9 @@ describe("2.1 step 5 binding", () => {
     const world = await TrackerWorld.create();
     const agent = await world.startedAgent("h1", new StubHypervisor("n1"));
     const service = world.store.services.getByHost("h1", "nova-compute");
-    if (!service) throw new TypeError("no service");
+    if (!service) {
+      throw new TypeError("no service");
+    }
     agent.tracker.bindService(service);
     expect(() => agent.tracker.bindService({ ...service, id: 99 })).toThrow("restart the agent");
     expect(() => agent.tracker.bindService({ ...service, host: "h2" })).toThrow(

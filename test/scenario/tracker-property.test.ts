@@ -57,17 +57,23 @@ class Run {
     } else if (kind === "claim") {
       const vm = await this.#new();
       const claim = await agent.tracker.instanceClaim(vm, "n1", {}).catch(() => null);
-      if (claim) this.claims.push(claim);
+      if (claim) {
+        this.claims.push(claim);
+      }
     } else if (kind === "abort") {
       const [claim] = this.claims.splice(choice % Math.max(1, this.claims.length), 1);
       await claim?.abort({ instance: { vmState: "error", taskState: null } });
     } else if (kind === "delete") {
       const vm = this.#alive(choice);
-      if (vm) await this.delete(vm).catch(() => undefined);
+      if (vm) {
+        await this.delete(vm).catch(() => undefined);
+      }
     } else if (kind === "local delete") {
       // As the API with the host down and Placement gone: the row goes, the allocation leaks until 4.6 row 4.
       const vm = this.#alive(choice);
-      if (vm) world.store.instances.destroy(vm.uuid);
+      if (vm) {
+        world.store.instances.destroy(vm.uuid);
+      }
     } else if (kind === "restart") {
       this.claims.length = 0;
       this.agent = await world.agent("h1", agent.hypervisor);
@@ -113,8 +119,12 @@ describe("V19 for any sequence of builds, deletes, claims, aborts and passes, in
           return count % every === 0 ? fault : undefined;
         };
         await run.step(kind, choice);
-        if (kind !== "local delete" && kind !== "restart") checkUsage(world, run.agent);
-        if (kind === "local delete") await run.step("pass", 0);
+        if (kind !== "local delete" && kind !== "restart") {
+          checkUsage(world, run.agent);
+        }
+        if (kind === "local delete") {
+          await run.step("pass", 0);
+        }
       }
       checkReschedules(world);
       run.agent.http.fault = () => undefined;
@@ -123,7 +133,9 @@ describe("V19 for any sequence of builds, deletes, claims, aborts and passes, in
       await run.agent.tracker.updateAvailableResource({ startup: false });
       checkPersistedUsage(world, run.agent);
       // Claims that nobody finished keep what the scheduler claimed, until the user's delete.
-      for (const { instance } of run.claims) await run.delete(instance);
+      for (const { instance } of run.claims) {
+        await run.delete(instance);
+      }
       const settled = run.instances.filter(({ uuid }) => {
         const { deleted, host, vmState } = world.stored(uuid);
         // A delete whose answer was lost leaves an instance in error that may hold nothing; it waits for another delete.

@@ -70,7 +70,9 @@ function referenceOf(members: readonly Member[], tree: readonly Omit<Member, "ca
   const methods = members.filter(({ name }) => isMethod(name));
   const row = ({ name, calledBy }: Member) => {
     const rule = isMethod(name) ? DRIVER_METHODS[name] : undefined;
-    if (rule === undefined) return "";
+    if (rule === undefined) {
+      return "";
+    }
     const changes = rule.changesGuests ? "yes" : "";
     return `| [\`${name}\`](#${name.toLowerCase()}) | ${rule.required ? "yes" : ""} | ${changes} | ${minutes(rule.timeout)} | ${calledBy} |`;
   };

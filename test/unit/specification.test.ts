@@ -16,14 +16,18 @@ function idsIn(text: string): readonly string[] {
   const [, section = "", rest = ""] = /^(\d+\.\d+)?\s*(.*)$/.exec(text) ?? [];
   const [, unit, list] = /^(row|step)s? (\d.*)$/.exec(rest) ?? /^(dut(?:y|ies)) (\d.*)$/.exec(rest) ?? ["", "", rest];
   const items = (list ?? "").split(/,\s*/).filter((item) => item !== "");
-  if (items.length === 0) return [section];
+  if (items.length === 0) {
+    return [section];
+  }
   const word = unit?.startsWith("dut") ? "duty" : unit;
   return items.flatMap(expand).map((item) => [section, word, item].filter(Boolean).join(" "));
 }
 
 function expand(item: string): readonly string[] {
   const [, letter = "", from, to] = /^([A-Z]?)(\d+)-\1(\d+)$/.exec(item) ?? [];
-  if (from === undefined || to === undefined) return [item];
+  if (from === undefined || to === undefined) {
+    return [item];
+  }
   return Array.from({ length: Number(to) - Number(from) + 1 }, (_, index) => `${letter}${Number(from) + index}`);
 }
 

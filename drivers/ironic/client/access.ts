@@ -50,7 +50,9 @@ const OPTION_NAMES = {
 
 function needed(config: IronicConfig, name: keyof typeof OPTION_NAMES): string {
   const value = config[name];
-  if (value !== null && value !== "") return value;
+  if (value !== null && value !== "") {
+    return value;
+  }
   throw new InvalidConfiguration(
     `[ironic] ${OPTION_NAMES[name]} is unset, but auth_type = ${config.authType ?? "none"} needs it`,
   );
@@ -90,14 +92,20 @@ class KeystoneAccess implements IronicAccess {
   async admission(): Promise<Admission> {
     const held = this.#token;
     const known = await held;
-    if (known && known.expiresAt - EARLY > this.#doors.clock.now()) return known.admission;
+    if (known && known.expiresAt - EARLY > this.#doors.clock.now()) {
+      return known.admission;
+    }
     // The first request asks; the others wait for the same token.
-    if (this.#token === null || this.#token === held) this.#token = this.#ask();
+    if (this.#token === null || this.#token === held) {
+      this.#token = this.#ask();
+    }
     const asked = this.#token;
     try {
       return (await asked).admission;
     } catch (error) {
-      if (this.#token === asked) this.#token = null;
+      if (this.#token === asked) {
+        this.#token = null;
+      }
       throw error;
     }
   }

@@ -39,9 +39,13 @@ function offered(root: unknown): { readonly oldest: string; readonly newest: str
     ? [root.default_version, ...(Array.isArray(root.versions) ? (root.versions as unknown[]) : [])]
     : [];
   for (const candidate of candidates) {
-    if (!isRecord(candidate) || candidate.id !== "v1") continue;
+    if (!isRecord(candidate) || candidate.id !== "v1") {
+      continue;
+    }
     const { min_version: oldest, version: newest } = candidate;
-    if (typeof oldest === "string" && typeof newest === "string") return { oldest, newest };
+    if (typeof oldest === "string" && typeof newest === "string") {
+      return { oldest, newest };
+    }
   }
   throw new IronicError("malformed", 200, "what answers GET / is no Ironic: it names no range of API versions of v1");
 }

@@ -8,15 +8,21 @@ export function catalogEndpoint(
 ): { readonly endpoint: string; readonly expiresAt: number } {
   const token = tokenIn(body);
   const expiresAt = Date.parse(String(token.expires_at));
-  if (Number.isNaN(expiresAt)) throw unusable(`the token ends at ${String(token.expires_at)}, which is no time`);
-  if (endpointOverride !== null) return { endpoint: endpointOverride, expiresAt };
+  if (Number.isNaN(expiresAt)) {
+    throw unusable(`the token ends at ${String(token.expires_at)}, which is no time`);
+  }
+  if (endpointOverride !== null) {
+    return { endpoint: endpointOverride, expiresAt };
+  }
   const services = records(token.catalog).filter(({ type }) => type === "baremetal");
   const endpoints = services
     .flatMap((service) => records(service.endpoints))
     .filter(({ region, region_id }) => regionName === null || region === regionName || region_id === regionName);
   for (const wanted of validInterfaces) {
     const found = endpoints.find((endpoint) => endpoint.interface === wanted);
-    if (typeof found?.url === "string") return { endpoint: found.url, expiresAt };
+    if (typeof found?.url === "string") {
+      return { endpoint: found.url, expiresAt };
+    }
   }
   throw unusable(
     `the catalog has no baremetal endpoint with interface ${validInterfaces.join(" or ")}` +
@@ -27,7 +33,9 @@ export function catalogEndpoint(
 function tokenIn(body: string): Readonly<Record<string, unknown>> {
   try {
     const parsed: unknown = JSON.parse(body);
-    if (isRecord(parsed) && isRecord(parsed.token)) return parsed.token;
+    if (isRecord(parsed) && isRecord(parsed.token)) {
+      return parsed.token;
+    }
   } catch {
     // Told below.
   }

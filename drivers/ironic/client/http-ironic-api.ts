@@ -41,12 +41,18 @@ export class HttpIronicApi implements IronicApi {
   async findByInstance(instance: string, { signal }: CallOptions = {}): Promise<IronicNode | null> {
     const path = `/v1/nodes?fields=${NODE_FIELDS}&instance_uuid=${instance}`;
     const body = await this.#requests.sendJson({ method: "GET", path, signal });
-    if (!isRecord(body) || !Array.isArray(body.nodes)) throw malformed(path, "there is no list of nodes");
+    if (!isRecord(body) || !Array.isArray(body.nodes)) {
+      throw malformed(path, "there is no list of nodes");
+    }
     const nodes = (body.nodes as unknown[]).map((node) => readNode(node, path));
     // An Ironic that does not know the filter would list everything.
-    if (nodes.length > 1) throw malformed(path, `${nodes.length} nodes are said to have one instance`);
+    if (nodes.length > 1) {
+      throw malformed(path, `${nodes.length} nodes are said to have one instance`);
+    }
     const [node] = nodes;
-    if (node && node.instanceUuid !== instance) throw malformed(path, `node ${node.uuid} has another instance`);
+    if (node && node.instanceUuid !== instance) {
+      throw malformed(path, `node ${node.uuid} has another instance`);
+    }
     return node ?? null;
   }
 
@@ -67,7 +73,9 @@ export class HttpIronicApi implements IronicApi {
   async validate(uuid: string, { signal }: CallOptions = {}): Promise<Readonly<Record<string, ValidationResult>>> {
     const path = `${nodePath(uuid)}/validate`;
     const body = await this.#requests.sendJson({ method: "GET", path, signal });
-    if (!isRecord(body)) throw malformed(path, "there are no results");
+    if (!isRecord(body)) {
+      throw malformed(path, "there are no results");
+    }
     return Object.fromEntries(
       Object.entries(body).map(([name, value]) => {
         const { result, reason } = isRecord(value) ? value : {};
@@ -99,7 +107,9 @@ export class HttpIronicApi implements IronicApi {
     try {
       await this.#requests.send({ method: "POST", path, body: { id: port }, signal });
     } catch (error) {
-      if (!means(error, "other", "associated", "instance-elsewhere") || error.status !== 409) throw error;
+      if (!means(error, "other", "associated", "instance-elsewhere") || error.status !== 409) {
+        throw error;
+      }
     }
   }
 
@@ -107,8 +117,9 @@ export class HttpIronicApi implements IronicApi {
     try {
       await this.#requests.send({ method: "DELETE", path: `${nodePath(uuid)}/vifs/${port}`, signal });
     } catch (error) {
-      if (!means(error, "not-found", "other", "wrong-state", "maintenance") || (error.status ?? 500) >= 500)
+      if (!means(error, "not-found", "other", "wrong-state", "maintenance") || (error.status ?? 500) >= 500) {
         throw error;
+      }
     }
   }
 
@@ -123,7 +134,9 @@ export class HttpIronicApi implements IronicApi {
     try {
       await this.#requests.send({ method: "DELETE", path, version: VOLUME_VERSION, signal });
     } catch (error) {
-      if (!means(error, "not-found")) throw error;
+      if (!means(error, "not-found")) {
+        throw error;
+      }
     }
   }
 }
@@ -132,7 +145,9 @@ const nodePath = (uuid: string): string => `/v1/nodes/${uuid}`;
 
 function textsOf(body: unknown, list: string, key: string): readonly string[] {
   const items = isRecord(body) ? body[list] : undefined;
-  if (!Array.isArray(items)) return [];
+  if (!Array.isArray(items)) {
+    return [];
+  }
   return (items as unknown[]).flatMap((item) => {
     const text = isRecord(item) ? item[key] : undefined;
     return typeof text === "string" ? [text] : [];

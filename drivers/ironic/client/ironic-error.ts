@@ -51,7 +51,9 @@ export function faultText(body: string): string {
   const inner = typeof message === "string" ? (parsed(message) ?? message) : message;
   if (isRecord(inner)) {
     const text = inner.faultstring ?? inner.description ?? inner.message ?? inner.title;
-    if (typeof text === "string") return text;
+    if (typeof text === "string") {
+      return text;
+    }
   }
   return typeof inner === "string" ? inner : body.slice(0, 200);
 }
@@ -68,7 +70,9 @@ function meaningOf(status: number, text: string): IronicMeaning {
     case 409:
       return conflictMeaning(text);
     case 400:
-      if (text.includes("while it is in state")) return "wrong-state";
+      if (text.includes("while it is in state")) {
+        return "wrong-state";
+      }
       return text.includes("in maintenance mode") ? "maintenance" : "other";
     case 503:
       return "no-worker";
@@ -81,9 +85,15 @@ function meaningOf(status: number, text: string): IronicMeaning {
 }
 
 function conflictMeaning(text: string): IronicMeaning {
-  if (text.includes("is locked by host")) return "locked";
-  if (text.includes("while a state transition is in progress")) return "transition";
-  if (text.includes("is already associated with")) return "instance-elsewhere";
+  if (text.includes("is locked by host")) {
+    return "locked";
+  }
+  if (text.includes("while a state transition is in progress")) {
+    return "transition";
+  }
+  if (text.includes("is already associated with")) {
+    return "instance-elsewhere";
+  }
   return text.includes("is associated with instance") ? "associated" : "other";
 }
 

@@ -30,13 +30,20 @@ export interface NodeProperties {
 
 /** @throws {IronicError} `malformed` */
 export function readNode(value: unknown, where: string): IronicNode {
-  if (!isRecord(value)) throw malformed(where, "a node was expected");
+  if (!isRecord(value)) {
+    throw malformed(where, "a node was expected");
+  }
   const { uuid, maintenance, traits } = value;
-  if (typeof uuid !== "string" || uuid === "") throw malformed(where, "a node has no uuid");
-  if (typeof maintenance !== "boolean")
+  if (typeof uuid !== "string" || uuid === "") {
+    throw malformed(where, "a node has no uuid");
+  }
+  if (typeof maintenance !== "boolean") {
     throw malformed(where, `node ${uuid} does not say whether it is in maintenance`);
+  }
   for (const field of ["provision_state", "instance_uuid", "power_state"]) {
-    if (value[field] === undefined) throw malformed(where, `node ${uuid} has no ${field}`);
+    if (value[field] === undefined) {
+      throw malformed(where, `node ${uuid} has no ${field}`);
+    }
   }
   return {
     uuid,

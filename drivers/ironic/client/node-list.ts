@@ -25,7 +25,9 @@ export async function listNodes(
       return await listOnce(requests, query, signal);
     } catch (error) {
       // The marker's node is gone.
-      if (!means(error, "not-found") || listing === LISTINGS) throw error;
+      if (!means(error, "not-found") || listing === LISTINGS) {
+        throw error;
+      }
     }
   }
 }
@@ -45,12 +47,18 @@ async function listOnce(
     const path = pathOf(query, marker);
     const page = readPage(await requests.sendJson({ method: "GET", path, signal }), path);
     for (const node of page.nodes) {
-      if (found.has(node.uuid)) throw malformed(path, `node ${node.uuid} is listed twice`);
+      if (found.has(node.uuid)) {
+        throw malformed(path, `node ${node.uuid} is listed twice`);
+      }
       found.set(node.uuid, node);
     }
-    if (!page.more) return [...found.values()];
+    if (!page.more) {
+      return [...found.values()];
+    }
     const last = page.nodes.at(-1);
-    if (!last) throw malformed(path, "it says that there are more nodes and lists none");
+    if (!last) {
+      throw malformed(path, "it says that there are more nodes and lists none");
+    }
     marker = last.uuid;
   }
 }
@@ -66,7 +74,9 @@ function pathOf({ conductorGroup, shard }: NodeQuery, marker: string | null): st
 }
 
 function readPage(body: unknown, path: string): Page {
-  if (!isRecord(body) || !Array.isArray(body.nodes)) throw malformed(path, "there is no list of nodes");
+  if (!isRecord(body) || !Array.isArray(body.nodes)) {
+    throw malformed(path, "there is no list of nodes");
+  }
   const nodes = (body.nodes as unknown[]).map((node) => readNode(node, path));
   return { nodes, more: typeof body.next === "string" && body.next !== "" };
 }

@@ -49,12 +49,16 @@ export class IronicRequests {
 
   /** Asked once, and anew after Ironic refused it: it may have been upgraded. */
   async version(): Promise<string> {
-    if (this.#version === null) this.#version = this.#negotiate();
+    if (this.#version === null) {
+      this.#version = this.#negotiate();
+    }
     const asked = this.#version;
     try {
       return await asked;
     } catch (error) {
-      if (this.#version === asked) this.#version = null;
+      if (this.#version === asked) {
+        this.#version = null;
+      }
       throw error;
     }
   }
@@ -72,7 +76,9 @@ export class IronicRequests {
           renewed = true;
           continue;
         }
-        if (attempt >= statusCodeRetries || !means(error, ...retryOn)) throw error;
+        if (attempt >= statusCodeRetries || !means(error, ...retryOn)) {
+          throw error;
+        }
         await this.#doors.timers.sleep(statusCodeRetryDelay * 1000 * 2 ** attempt, signal);
         attempt += 1;
       }
@@ -136,10 +142,14 @@ export class IronicRequests {
         ...(signal ? { signal } : {}),
       });
     } catch (error) {
-      if (!(error instanceof HttpConnectFailure || error instanceof HttpTimeout)) throw error;
+      if (!(error instanceof HttpConnectFailure || error instanceof HttpTimeout)) {
+        throw error;
+      }
       throw new IronicError("unreachable", null, `Ironic did not answer ${method}: ${error.message}`, { cause: error });
     }
-    if (answer.status >= 200 && answer.status < 300) return answer;
+    if (answer.status >= 200 && answer.status < 300) {
+      return answer;
+    }
     throw errorOfAnswer(method, url, answer.status, answer.body);
   }
 

@@ -29,7 +29,9 @@ export async function cleanUpEvacuated(
     if (guest.action === "destroy") {
       await destroyGuest(parts, guest, request);
     } else if (!progress.kept.has(uuid)) {
-      if (await stopGuest(parts, guest, request)) progress.stopped.add(uuid);
+      if (await stopGuest(parts, guest, request)) {
+        progress.stopped.add(uuid);
+      }
       progress.kept.add(uuid);
     }
   }

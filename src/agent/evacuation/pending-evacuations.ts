@@ -26,7 +26,9 @@ export class PendingEvacuations {
   /** What start-up has left; the first look after it is at every record. */
   begin(plan: EvacuationPlan, stopped: ReadonlySet<string>): void {
     this.#mayBeMore = true;
-    for (const uuid of stopped) this.#pending.set(uuid, true);
+    for (const uuid of stopped) {
+      this.#pending.set(uuid, true);
+    }
     this.#remember(plan);
   }
 
@@ -52,7 +54,9 @@ export class PendingEvacuations {
     try {
       await cleanUpEvacuated(parts, plan, progress);
     } finally {
-      for (const uuid of progress.stopped) this.#pending.set(uuid, true);
+      for (const uuid of progress.stopped) {
+        this.#pending.set(uuid, true);
+      }
     }
     this.#mayBeMore = false;
     for (const [uuid, wasRunning] of this.#pending) {

@@ -50,7 +50,9 @@ export async function admit(
     : null;
   const instance = await conductor.call("instance_get", { uuid, readDeleted: true }, options);
   const kind = judge(rule, host, requestId, instance, migration);
-  if (kind === null && instance) return { admitted: { instance, migration } };
+  if (kind === null && instance) {
+    return { admitted: { instance, migration } };
+  }
   const found = instance && (migration || !rule.migration) ? { instance, migration } : null;
   const text = `${method} for instance ${uuid} is not carried out on host ${host}: ${tell(instance, migration)}; expected ${expectation(rule, requestId)}`;
   return { refused: { kind: kind ?? "gone", found, error: errorFor(instance, text) } };
@@ -65,7 +67,9 @@ export async function demand(
   message: Message,
 ): Promise<Found> {
   const verdict = await admit(context, method, message);
-  if ("refused" in verdict) throw verdict.refused.error;
+  if ("refused" in verdict) {
+    throw verdict.refused.error;
+  }
   return verdict.admitted;
 }
 
@@ -76,14 +80,24 @@ function judge(
   instance: Instance | null,
   migration: Migration | null,
 ): Refusal["kind"] | null {
-  if (rule.migration && !isAtStep(rule.migration, host, instance, migration)) return "ended";
-  if (!instance || (instance.deleted !== 0 && !rule.deleted)) return "gone";
+  if (rule.migration && !isAtStep(rule.migration, host, instance, migration)) {
+    return "ended";
+  }
+  if (!instance || (instance.deleted !== 0 && !rule.deleted)) {
+    return "gone";
+  }
   const held =
     (rule.tasks === "any" || holdsTask(instance, requestId, rule.tasks)) &&
     (rule.vmStates?.includes(instance.vmState) ?? true);
-  if (!held) return instance.taskState === null && !rule.migration ? "ended" : "taken";
-  if (isInPlace(rule.instance, host, instance)) return null;
-  if (rule.migration || rule.instance === "nowhere" || instance.host === null) return "ended";
+  if (!held) {
+    return instance.taskState === null && !rule.migration ? "ended" : "taken";
+  }
+  if (isInPlace(rule.instance, host, instance)) {
+    return null;
+  }
+  if (rule.migration || rule.instance === "nowhere" || instance.host === null) {
+    return "ended";
+  }
   // By a state's name alone nothing is sent after an instance.
   return rule.tasks === "any" || instance.taskRequestId === requestId ? "moved" : "taken";
 }
@@ -94,7 +108,9 @@ function isAtStep(
   instance: Instance | null,
   migration: Migration | null,
 ): boolean {
-  if (!migration || (instance && migration.instanceUuid !== instance.uuid)) return false;
+  if (!migration || (instance && migration.instanceUuid !== instance.uuid)) {
+    return false;
+  }
   const ours = part === "source" ? migration.sourceCompute : migration.destCompute;
   return ours === host && (statuses === "any" || statuses.includes(migration.status));
 }
@@ -118,7 +134,9 @@ function tell(instance: Instance | null, migration: Migration | null): string {
   const move = migration
     ? `, its ${migration.migrationType} ${migration.id} from ${migration.sourceCompute} to ${migration.destCompute} is ${migration.status}`
     : "";
-  if (!instance) return `found no such instance${move}`;
+  if (!instance) {
+    return `found no such instance${move}`;
+  }
   const { host, vmState, taskState, taskRequestId, deleted } = instance;
   const task =
     taskState === null ? "no task_state" : `task_state ${taskState} of ${taskRequestId ?? "an unknown request"}`;
@@ -136,6 +154,8 @@ function expectation({ instance, tasks, vmStates, migration }: AdmissionRule, re
 }
 
 function errorFor(instance: Instance | null, text: string): Refusal["error"] {
-  if (instance?.deleted !== 0) return new InstanceNotFound(text);
+  if (instance?.deleted !== 0) {
+    return new InstanceNotFound(text);
+  }
   return instance.taskState === "deleting" ? new UnexpectedDeletingTaskState(text) : new UnexpectedTaskState(text);
 }

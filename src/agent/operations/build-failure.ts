@@ -32,9 +32,13 @@ const HOPELESS: ReadonlySet<string> = new Set([
 ]);
 
 export function classifyBuildFailure(error: unknown): BuildFailureKind {
-  if (error instanceof InstanceNotFound || error instanceof UnexpectedDeletingTaskState) return "gone";
+  if (error instanceof InstanceNotFound || error instanceof UnexpectedDeletingTaskState) {
+    return "gone";
+  }
   // Not deleted: somebody has reset its state, and has to be told what became of it.
-  if (error instanceof UnexpectedTaskState) return "abort";
+  if (error instanceof UnexpectedTaskState) {
+    return "abort";
+  }
   return error instanceof Error && HOPELESS.has(error.name) ? "abort" : "reschedule";
 }
 
@@ -59,7 +63,9 @@ export async function buildFailed(
     return null;
   }
   parts.tracker.noteBuild(node, "failed");
-  if (kind === "abort" || !retry) return setError(parts, request, progress, error);
+  if (kind === "abort" || !retry) {
+    return setError(parts, request, progress, error);
+  }
   return reschedule(parts, { ...request, retry }, progress, error);
 }
 
@@ -75,7 +81,9 @@ async function cleanUpGuest(
   { instance, driverAsked }: BuildProgress,
   cause: unknown,
 ): Promise<Error | null> {
-  if (!driverAsked) return null;
+  if (!driverAsked) {
+    return null;
+  }
   try {
     await context.driver.destroy(instance, destroyOptions(true));
     await context.driver.unplugVifs(instance);
@@ -94,7 +102,9 @@ async function cleanUpGuest(
 async function forget(parts: OperationParts, request: BuildRequestOptions, progress: BuildProgress): Promise<void> {
   const { instanceUuid: uuid, requestId } = request;
   const instance = await parts.context.conductor.call("instance_get", { uuid });
-  if (instance?.host === parts.context.host) return;
+  if (instance?.host === parts.context.host) {
+    return;
+  }
   await unplace(parts, uuid, progress, {});
   await releaseAllocations(parts, uuid, { force: true, requestId });
 }
@@ -142,7 +152,10 @@ async function unplace(
 ): Promise<void> {
   await attempt(context, uuid, "take the instance off the host", async () => {
     const unplaced = { ...UNPLACED, launchedOn: null, ...changes };
-    if (claim) await claim.abort({ instance: unplaced });
-    else await context.conductor.call("instance_save", { uuid, changes: unplaced });
+    if (claim) {
+      await claim.abort({ instance: unplaced });
+    } else {
+      await context.conductor.call("instance_save", { uuid, changes: unplaced });
+    }
   });
 }

@@ -59,7 +59,9 @@ export const BUILD_INSTANCE = stepList<RunningBuild>("build_and_run_instance", {
 /** Spec 6.1, rows 4 to 7. The rows before are the API's, the scheduler's and the conductor's. */
 export async function buildInstance(parts: OperationParts, request: BuildRequestOptions): Promise<void> {
   const instance = await acceptBuild(parts, request); // 4
-  if (!instance) return;
+  if (!instance) {
+    return;
+  }
   const progress: RunningBuild = { parts, request, instance, claim: null, driverAsked: false };
   const { instanceUuid, requestId, node } = request;
   const failed = await withActionEvent(
@@ -71,13 +73,17 @@ export async function buildInstance(parts: OperationParts, request: BuildRequest
         parts.tracker.noteBuild(node, "succeeded");
         return null;
       } catch (error) {
-        if (mustNotUndo(error)) throw error;
+        if (mustNotUndo(error)) {
+          throw error;
+        }
         return await buildFailed(parts, request, progress, error);
       }
     },
   );
   // Nova's event has succeeded when the build has come to an end, whichever; the instance's fault tells of a failure.
-  if (failed) throw failed.error;
+  if (failed) {
+    throw failed.error;
+  }
 }
 
 /** Row 4. Null: it is not to be built any more. */
@@ -92,7 +98,9 @@ async function acceptBuild(parts: OperationParts, request: BuildRequestOptions):
   } catch (error) {
     const gone =
       error instanceof InstanceNotFound || error instanceof UnexpectedTaskState || error instanceof UnexpectedVmState;
-    if (!gone) throw error;
+    if (!gone) {
+      throw error;
+    }
     parts.context.runtime.logger.info("instance is not to be built any more: its allocations are removed", {
       instance: request.instanceUuid,
       err: error,
@@ -109,7 +117,9 @@ export async function buildRefused(
   { found }: Refusal,
 ): Promise<void> {
   const host = found?.instance.host ?? null;
-  if (host === null) await releaseAllocations(parts, instanceUuid, { force: true, requestId });
+  if (host === null) {
+    await releaseAllocations(parts, instanceUuid, { force: true, requestId });
+  }
 }
 
 async function advance(

@@ -15,7 +15,9 @@ interface DeleteProgress {
 export const TERMINATE_INSTANCE = stepList<DeleteProgress>("terminate_instance", {
   // One that no host has has no guest either.
   destroy: async ({ parts, instance }) => {
-    if (instance.host !== null) await parts.context.driver.destroy(instance, destroyOptions(true));
+    if (instance.host !== null) {
+      await parts.context.driver.destroy(instance, destroyOptions(true));
+    }
   },
   record: async ({ parts, instance }) => {
     const terminatedAt = parts.context.runtime.clock.now();
@@ -39,7 +41,9 @@ export async function deleteInstance(parts: OperationParts, instance: Instance, 
     try {
       await runSteps(parts, TERMINATE_INSTANCE, { parts, instance, requestId });
     } catch (error) {
-      if (!isLeaseLost(error)) await deleteFailed(parts, instance, error);
+      if (!isLeaseLost(error)) {
+        await deleteFailed(parts, instance, error);
+      }
       throw error;
     }
   });
@@ -52,7 +56,9 @@ const ATTEMPTS = 4;
 async function removeAllocations({ context }: OperationParts, uuid: string, requestId: string): Promise<void> {
   const options = { force: forcesDelete(context), requestId };
   for (let attempt = 0; attempt < ATTEMPTS; attempt += 1) {
-    if ((await context.placement.deleteAllocation(uuid, options)) !== null) return;
+    if ((await context.placement.deleteAllocation(uuid, options)) !== null) {
+      return;
+    }
   }
   throw new AllocationDeleteFailed(uuid, "Placement cannot be reached; delete the instance again");
 }
@@ -76,6 +82,8 @@ export async function completePartialDeletion(
 ): Promise<void> {
   const { context, tracker } = parts;
   const destroyed = await context.conductor.call("instance_destroy", { uuid: instance.uuid });
-  if (destroyed.node !== null) await tracker.updateUsage(destroyed, destroyed.node);
+  if (destroyed.node !== null) {
+    await tracker.updateUsage(destroyed, destroyed.node);
+  }
   await context.placement.deleteAllocation(instance.uuid, { force: forcesDelete(context), requestId });
 }

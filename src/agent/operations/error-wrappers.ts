@@ -79,7 +79,9 @@ export async function revertingTaskState<T>(
   try {
     return await body();
   } catch (error) {
-    if (!(error instanceof UnexpectedTaskState)) await write(context, instanceUuid, requestId, { taskState: null });
+    if (!(error instanceof UnexpectedTaskState)) {
+      await write(context, instanceUuid, requestId, { taskState: null });
+    }
     throw error;
   }
 }
@@ -93,7 +95,9 @@ export async function recordingFault<T>(
   try {
     return await body();
   } catch (error) {
-    if (!(error instanceof InstanceNotFound)) await addFault(context, instanceUuid, error);
+    if (!(error instanceof InstanceNotFound)) {
+      await addFault(context, instanceUuid, error);
+    }
     throw error;
   }
 }
@@ -112,7 +116,9 @@ export async function erroringOut<T>(
   try {
     return await body();
   } catch (error) {
-    if (error instanceof InstanceNotFound || error instanceof UnexpectedDeletingTaskState) throw error;
+    if (error instanceof InstanceNotFound || error instanceof UnexpectedDeletingTaskState) {
+      throw error;
+    }
     const nothingHappened = error instanceof InstanceFaultRollback || error instanceof NotImplemented;
     const changes = { vmState: nothingHappened ? instance.vmState : "error", taskState: null } as const;
     await write(context, instance.uuid, requestId, changes);
@@ -165,7 +171,9 @@ async function write(context: AgentContext, uuid: string, ofRequest: string, cha
     try {
       await context.conductor.call("instance_save", { uuid, changes, ofRequest });
     } catch (err) {
-      if (!(err instanceof UnexpectedTaskState)) throw err;
+      if (!(err instanceof UnexpectedTaskState)) {
+        throw err;
+      }
       context.runtime.logger.info("the state after the error is not written: another request has the instance", {
         instance: uuid,
         err,
@@ -184,7 +192,9 @@ export async function attempt(
   try {
     await action();
   } catch (err) {
-    if (err instanceof InstanceNotFound || err instanceof MigrationNotFound) return;
+    if (err instanceof InstanceNotFound || err instanceof MigrationNotFound) {
+      return;
+    }
     context.runtime.logger.error(`could not ${what}`, { instance: instanceUuid, err });
   }
 }

@@ -38,13 +38,17 @@ export async function evacuationFailed(
   await removeGuest(parts, progress);
   await removeAllocations(parts, request, progress);
   await attempt(context, instance.uuid, "give up the evacuation", () => giveUp(parts, progress, CHANGES[outcome]));
-  if (outcome === "taken") return;
+  if (outcome === "taken") {
+    return;
+  }
   await addFault(context, instance.uuid, error);
   throw error;
 }
 
 function outcomeOf({ phase }: EvacuationProgress, error: unknown): Outcome {
-  if (error instanceof InstanceNotFound || error instanceof UnexpectedTaskState) return "taken";
+  if (error instanceof InstanceNotFound || error instanceof UnexpectedTaskState) {
+    return "taken";
+  }
   const refused = error instanceof Error && REFUSALS.has(error.name);
   return phase === "claiming" && refused ? "refused" : "broken";
 }
@@ -58,7 +62,9 @@ const REFUSALS: ReadonlySet<string> = new Set([
 
 /** Only a guest that this evacuation made, and no disk that the source shares. */
 async function removeGuest({ context }: OperationParts, progress: EvacuationProgress): Promise<void> {
-  if (!progress.spawned) return;
+  if (!progress.spawned) {
+    return;
+  }
   const { instance, diskReused } = progress;
   await attempt(context, instance.uuid, "remove the guest of the failed evacuation", () =>
     context.driver.destroy(instance, destroyOptions(!diskReused)),
@@ -70,12 +76,18 @@ async function removeAllocations(
   { node, requestId }: RebuildOptions,
   { instance, migration }: EvacuationProgress,
 ): Promise<void> {
-  if (await isAwaited(context, migration)) return;
+  if (await isAwaited(context, migration)) {
+    return;
+  }
   const root = tracker.nodes().get(node)?.uuid ?? (await rootOf(context, node));
-  if (root === undefined) return;
+  if (root === undefined) {
+    return;
+  }
   await attempt(context, instance.uuid, "remove the destination's allocations", async () => {
     const options = { retry: true, requestId };
-    if (await context.placement.removeProviderTreeFromInstanceAllocation(instance.uuid, root, options)) return;
+    if (await context.placement.removeProviderTreeFromInstanceAllocation(instance.uuid, root, options)) {
+      return;
+    }
     context.runtime.logger.warn("the instance had no allocations to remove from this host", {
       instance: instance.uuid,
       node,

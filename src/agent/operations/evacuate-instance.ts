@@ -62,7 +62,9 @@ export async function evacuateInstance(parts: OperationParts, request: RebuildOp
       await runSteps(parts, EVACUATE_INSTANCE, progress);
     } catch (error) {
       // Another agent may be acting for the host: what is left is as after a crash.
-      if (mustNotUndo(error)) throw error;
+      if (mustNotUndo(error)) {
+        throw error;
+      }
       await evacuationFailed(parts, request, progress, error);
     }
   });
@@ -75,7 +77,9 @@ export async function evacuationRefused(
   move: Move,
   { kind, error }: Refusal,
 ): Promise<void> {
-  if (kind !== "ended") await evacuationFailed(parts, request, notBegun(move), error);
+  if (kind !== "ended") {
+    await evacuationFailed(parts, request, notBegun(move), error);
+  }
 }
 
 function notBegun({ instance, migration }: Move): EvacuationProgress {

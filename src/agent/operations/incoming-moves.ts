@@ -22,15 +22,21 @@ export class IncomingMoves {
   /** Nothing happens for one that is not under way. */
   end(migrationId: number): void {
     this.#open.delete(migrationId);
-    if (this.#open.size > 0) return;
+    if (this.#open.size > 0) {
+      return;
+    }
     const waiting = this.#waiting;
     this.#waiting = [];
-    for (const resolve of waiting) resolve();
+    for (const resolve of waiting) {
+      resolve();
+    }
   }
 
   /** Resolves when none is left. */
   async idle(): Promise<void> {
-    if (this.#open.size === 0) return;
+    if (this.#open.size === 0) {
+      return;
+    }
     await new Promise<void>((resolve) => {
       this.#waiting.push(resolve);
     });

@@ -36,7 +36,9 @@ export type AllocationParts = Pick<OperationParts, "context">;
  * @throws AllocationDeleteFailed, AllocationUpdateFailed
  */
 export async function finishSource(parts: AllocationParts, move: Move, context: RequestContext): Promise<void> {
-  if (await deleteMigration(parts, move.migration, context)) return;
+  if (await deleteMigration(parts, move.migration, context)) {
+    return;
+  }
   await strip(parts, move, "source", context);
 }
 
@@ -56,7 +58,9 @@ export async function revertToSource(parts: AllocationParts, move: Move, context
     return;
   }
   const moved = await insist(() => moveBack(parts, move, context));
-  if (moved) return;
+  if (moved) {
+    return;
+  }
   // It may have been deleted since it was looked at: its record in Placement changed then, which refuses the move.
   if (await isDeleted(parts, instance.uuid)) {
     await deleteMigration(parts, migration, context);
@@ -77,7 +81,9 @@ async function moveBack(
   try {
     return await parts.context.placement.moveAllocations(migration.uuid, instance.uuid, options);
   } catch (error) {
-    if (!(error instanceof AllocationMoveFailed)) throw error;
+    if (!(error instanceof AllocationMoveFailed)) {
+      throw error;
+    }
     parts.context.runtime.logger.warn("the allocations of a move could not be given back to its instance", {
       instance: instance.uuid,
       migration: migration.uuid,
@@ -92,7 +98,9 @@ async function moveBack(
  * @throws AllocationUpdateFailed, ConsumerAllocationRetrievalFailed
  */
 export async function dropDestination(parts: AllocationParts, move: Move, context: RequestContext): Promise<void> {
-  if (await holdsAnything(parts, move.migration.uuid, context)) return;
+  if (await holdsAnything(parts, move.migration.uuid, context)) {
+    return;
+  }
   await strip(parts, move, "destination", context);
 }
 
@@ -106,7 +114,9 @@ export async function deleteMigration(
   options: RequestContext,
 ): Promise<boolean> {
   const deleted = await insist(() => context.placement.deleteAllocation(migration.uuid, { ...options, force: false }));
-  if (deleted !== null) return deleted;
+  if (deleted !== null) {
+    return deleted;
+  }
   throw new AllocationDeleteFailed(migration.uuid, "Placement cannot be reached");
 }
 
@@ -137,7 +147,9 @@ export async function onTree(
   node: ComputeNode | undefined,
   context: RequestContext,
 ): Promise<Allocations> {
-  if (!node || Object.keys(allocations).length < 2) return allocations;
+  if (!node || Object.keys(allocations).length < 2) {
+    return allocations;
+  }
   const providers = await placement.getProviderTreeAndEnsureRoot(node.uuid, node.hypervisorHostname, context);
   const tree = new Set(providers.providerUuidsInTree(node.uuid));
   return Object.fromEntries(Object.entries(allocations).filter(([provider]) => tree.has(provider)));
@@ -150,7 +162,9 @@ const ATTEMPTS = 4;
 async function insist(write: () => Promise<boolean | null>): Promise<boolean | null> {
   for (let attempt = 0; attempt < ATTEMPTS; attempt += 1) {
     const answer = await write();
-    if (answer !== null) return answer;
+    if (answer !== null) {
+      return answer;
+    }
   }
   return null;
 }
@@ -165,7 +179,9 @@ async function strip(parts: AllocationParts, move: Move, half: Half, context: Re
       await stripOnce(parts, move, half, context);
       return;
     } catch (error) {
-      if (!(error instanceof PlacementAPIConnectFailure) || attempt === ATTEMPTS) throw error;
+      if (!(error instanceof PlacementAPIConnectFailure) || attempt === ATTEMPTS) {
+        throw error;
+      }
     }
   }
 }
@@ -180,21 +196,31 @@ async function stripOnce(parts: AllocationParts, move: Move, half: Half, context
     rootOf(parts, migration.sourceCompute, migration.sourceNode, allocations),
     rootOf(parts, migration.destCompute, migration.destNode, allocations),
   ]);
-  if (source === null || destination === null) return;
+  if (source === null || destination === null) {
+    return;
+  }
   if (source !== destination) {
-    if (!(source in allocations) || !(destination in allocations)) return;
+    if (!(source in allocations) || !(destination in allocations)) {
+      return;
+    }
     const root = half === "source" ? source : destination;
     const options = { ...context, retry: true };
-    if (await placement.removeProviderTreeFromInstanceAllocation(instance.uuid, root, options)) return;
+    if (await placement.removeProviderTreeFromInstanceAllocation(instance.uuid, root, options)) {
+      return;
+    }
     throw new AllocationUpdateFailed(instance.uuid, `Placement refused to remove the ${half}'s half`);
   }
   if (half === "destination" && !knowsNewFlavor(move)) {
     const resources = surplus(allocations, source, instanceResources(instance));
-    if (resources) await placement.removeResources(instance.uuid, { [source]: { resources } }, context);
+    if (resources) {
+      await placement.removeResources(instance.uuid, { [source]: { resources } }, context);
+    }
     return;
   }
   const { oldFlavor, newFlavor } = flavorsOf(instance, migration);
-  if (!isSum(allocations, source, instance, [oldFlavor, newFlavor])) return;
+  if (!isSum(allocations, source, instance, [oldFlavor, newFlavor])) {
+    return;
+  }
   const resources = instanceResources(instance, half === "source" ? oldFlavor : newFlavor);
   await placement.removeResources(instance.uuid, { [source]: { resources } }, context);
 }
@@ -211,8 +237,12 @@ function knowsNewFlavor({ instance, migration }: Move): boolean {
 /** What a single record holds beyond the need; null: nothing, or it does not cover the need. */
 function surplus(allocations: Allocations, provider: string, need: Resources): Resources | null {
   const held = allocations[provider]?.resources ?? {};
-  if (Object.keys(allocations).length !== 1) return null;
-  if (Object.entries(need).some(([name, amount]) => (held[name] ?? 0) < amount)) return null;
+  if (Object.keys(allocations).length !== 1) {
+    return null;
+  }
+  if (Object.entries(need).some(([name, amount]) => (held[name] ?? 0) < amount)) {
+    return null;
+  }
   const more = Object.entries(held)
     .map(([name, amount]) => [name, amount - (need[name] ?? 0)] as const)
     .filter(([, amount]) => amount > 0);
@@ -222,7 +252,9 @@ function surplus(allocations: Allocations, provider: string, need: Resources): R
 /** Only a record that is the sum of both may be split; any other is one half, or somebody else's work. */
 function isSum(allocations: Allocations, provider: string, instance: Instance, flavors: readonly Flavor[]): boolean {
   const held = allocations[provider]?.resources ?? {};
-  if (Object.keys(allocations).length !== 1) return false;
+  if (Object.keys(allocations).length !== 1) {
+    return false;
+  }
   const sum: Record<string, number> = {};
   for (const flavor of flavors) {
     for (const [name, amount] of Object.entries(instanceResources(instance, flavor))) {
@@ -238,7 +270,9 @@ export function flavorsOf(
   instance: Instance,
   migration: Migration,
 ): { readonly oldFlavor: Flavor; readonly newFlavor: Flavor } {
-  if (migration.migrationType !== "resize") return { oldFlavor: instance.flavor, newFlavor: instance.flavor };
+  if (migration.migrationType !== "resize") {
+    return { oldFlavor: instance.flavor, newFlavor: instance.flavor };
+  }
   return { oldFlavor: instance.oldFlavor ?? instance.flavor, newFlavor: instance.newFlavor ?? instance.flavor };
 }
 
@@ -249,8 +283,12 @@ async function rootOf(
   node: string | null,
   held: Allocations,
 ): Promise<string | null> {
-  if (host === null) return null;
-  if (node !== null) return (await conductor.call("compute_node_get_by_host_and_node", { host, node }))?.uuid ?? null;
+  if (host === null) {
+    return null;
+  }
+  if (node !== null) {
+    return (await conductor.call("compute_node_get_by_host_and_node", { host, node }))?.uuid ?? null;
+  }
   const nodes = await conductor.call("compute_nodes_by_host", { host });
   return nodes.find(({ uuid }) => uuid in held)?.uuid ?? null;
 }

@@ -139,7 +139,9 @@ export class InstanceOperations implements Operations {
     try {
       await this.#move("confirm_resize", request, confirmResize);
     } catch (error) {
-      if (mustNotUndo(error)) this.#unsettledSince = this.#parts.context.runtime.clock.now();
+      if (mustNotUndo(error)) {
+        this.#unsettledSince = this.#parts.context.runtime.clock.now();
+      }
       throw error;
     }
   }
@@ -157,7 +159,9 @@ export class InstanceOperations implements Operations {
     const since = this.#unsettledSince;
     const confirmed = options.confirmed || since !== null;
     const found = await findStuckMoves(context, { ...options, confirmed });
-    if (since !== null && since <= options.before) this.#unsettledSince = null;
+    if (since !== null && since <= options.before) {
+      this.#unsettledSince = null;
+    }
     for (const move of found) {
       const { instanceUuid, migrationId } = move;
       const requestId = move.requestId ?? newRequestId(context);
@@ -167,7 +171,9 @@ export class InstanceOperations implements Operations {
         await this.#serial(instanceUuid, () => move.resume(this.#for(requestId), requestId));
       } catch (err) {
         this.#unsettledSince = context.runtime.clock.now();
-        if (isLeaseLost(err)) throw err;
+        if (isLeaseLost(err)) {
+          throw err;
+        }
         context.runtime.logger.error("a move that was interrupted could not be put right", { ...fields, err });
       }
     }
@@ -247,7 +253,9 @@ export class InstanceOperations implements Operations {
         {
           giveBack: async (parts, refusal) => {
             const { instance, migration } = refusal.found ?? {};
-            if (instance && migration) await refused?.(parts, request, { instance, migration }, refusal);
+            if (instance && migration) {
+              await refused?.(parts, request, { instance, migration }, refusal);
+            }
           },
         },
       ),
@@ -263,8 +271,11 @@ export class InstanceOperations implements Operations {
   ): Promise<void> {
     const parts = this.#for(message.requestId);
     const verdict = await admit(parts.context, method, message);
-    if ("refused" in verdict) await refuseMessage(parts, method, message, verdict.refused, leftovers);
-    else await flow(parts, verdict.admitted);
+    if ("refused" in verdict) {
+      await refuseMessage(parts, method, message, verdict.refused, leftovers);
+    } else {
+      await flow(parts, verdict.admitted);
+    }
   }
 
   /** Everything that the operation logs carries its request id. */

@@ -28,7 +28,9 @@ export async function releaseAllocations(
 ): Promise<boolean> {
   try {
     // False means that there was nothing; null that Placement could not be asked.
-    if ((await context.placement.deleteAllocation(instanceUuid, options)) !== null) return true;
+    if ((await context.placement.deleteAllocation(instanceUuid, options)) !== null) {
+      return true;
+    }
     context.runtime.logger.error("allocations could not be removed: Placement cannot be reached", {
       instance: instanceUuid,
     });

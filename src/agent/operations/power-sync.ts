@@ -8,7 +8,9 @@ import type { OperationParts } from "./parts.js";
 export async function syncInstancePowerState(parts: OperationParts, uuid: string): Promise<void> {
   const { conductor, driver, host, runtime } = parts.context;
   const instance = await conductor.call("instance_get", { uuid });
-  if (!instance || instance.host !== host) return;
+  if (!instance || instance.host !== host) {
+    return;
+  }
   if (instance.taskState !== null) {
     runtime.logger.debug("instance has a task: its power state is not synchronised", { instance: uuid });
     return;

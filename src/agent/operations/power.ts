@@ -15,7 +15,9 @@ export const START_INSTANCE = stepList<PowerProgress>("start_instance", {
     try {
       await driver.powerOn(instance);
     } catch (error) {
-      if (!(error instanceof GuestNotFound)) throw error;
+      if (!(error instanceof GuestNotFound)) {
+        throw error;
+      }
       // A hard reboot makes the guest anew from what the conductor knows of it (spec 8.2).
       await driver.reboot(instance, "HARD");
     }

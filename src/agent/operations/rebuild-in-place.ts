@@ -33,7 +33,9 @@ export const REBUILD_INSTANCE = stepList<RebuildProgress>("rebuild_instance", {
   // A node of Ironic is never given back in between: others could take it.
   destroy: async ({ parts, instance }) => {
     const { driver } = parts.context;
-    if (!driver.supports("rebuild")) await driver.destroy(instance, destroyOptions(true));
+    if (!driver.supports("rebuild")) {
+      await driver.destroy(instance, destroyOptions(true));
+    }
   },
   spawn: async (progress) => {
     const { parts, allocations, stopped } = progress;
@@ -83,7 +85,9 @@ export async function rebuildInPlace(
       try {
         await erroringOut(context, instance, requestId, () => runSteps(parts, REBUILD_INSTANCE, progress));
       } catch (error) {
-        if (error instanceof UnexpectedDeletingTaskState) return;
+        if (error instanceof UnexpectedDeletingTaskState) {
+          return;
+        }
         await stripHostAllocations(parts, instance, requestId, error);
         throw error;
       }
@@ -98,10 +102,16 @@ async function stripHostAllocations(
   requestId: string,
   error: unknown,
 ) {
-  if (!context.config.workarounds.upstreamQuirks.has("rebuild-strips-allocations")) return;
-  if (error instanceof UnexpectedTaskState) return;
+  if (!context.config.workarounds.upstreamQuirks.has("rebuild-strips-allocations")) {
+    return;
+  }
+  if (error instanceof UnexpectedTaskState) {
+    return;
+  }
   const root = tracker.nodes().get(instance.node ?? "")?.uuid;
-  if (root === undefined) return;
+  if (root === undefined) {
+    return;
+  }
   await attempt(context, instance.uuid, "strip the host's allocations", () =>
     context.placement.removeProviderTreeFromInstanceAllocation(instance.uuid, root, { retry: false, requestId }),
   );

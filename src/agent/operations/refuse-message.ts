@@ -41,12 +41,16 @@ export async function refuseMessage(
       throw error;
     });
   } catch (thrown) {
-    if (thrown !== error) throw thrown;
+    if (thrown !== error) {
+      throw thrown;
+    }
   }
 }
 
 /** As the operation itself would name it. */
 function eventOf(method: GatedMethod): string {
-  if (method === "build_and_run_instance") return "compute__do_build_and_run_instance";
+  if (method === "build_and_run_instance") {
+    return "compute__do_build_and_run_instance";
+  }
   return `compute_${method === "evacuate_instance" ? "rebuild_instance" : method}`;
 }

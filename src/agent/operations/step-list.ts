@@ -32,7 +32,9 @@ export async function runSteps<P>(
 ): Promise<boolean> {
   for (const [name, step] of Object.entries(list.steps)) {
     await faults?.hit(faultPoint(list.operation, name));
-    if ((await step(progress)) === STOP) return false;
+    if ((await step(progress)) === STOP) {
+      return false;
+    }
   }
   return true;
 }

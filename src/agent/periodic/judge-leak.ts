@@ -50,10 +50,16 @@ function judgeMigration(facts: LeakFacts, migration: Migration): LeakVerdict {
     const left = `${migrationType} ${id} was left ${status}, and its instance is deleted`;
     return { action: "end", kind: "migration", reason: left };
   }
-  if (isUnderWay(migration) || moves.some(isUnderWay)) return KEEP;
+  if (isUnderWay(migration) || moves.some(isUnderWay)) {
+    return KEEP;
+  }
   const reason = `${migrationType} ${id} has ended (${status})`;
-  if (gone) return { action: "free", kind: "migration", reason };
-  if (instance.taskState !== null || isUnsure(facts)) return KEEP;
+  if (gone) {
+    return { action: "free", kind: "migration", reason };
+  }
+  if (instance.taskState !== null || isUnsure(facts)) {
+    return KEEP;
+  }
   // A revert that could not give the allocations back: without them the guest here would be on nobody's account.
   return instance.host === host && !instanceHoldsTree
     ? { action: "give-back", kind: "migration", reason: `${reason}, and holds what its instance on this host needs` }
@@ -63,11 +69,17 @@ function judgeMigration(facts: LeakFacts, migration: Migration): LeakVerdict {
 /** Row 7 of spec 4.6, and what a same-host move has left. Rows of deleted instances are the tracker's. */
 function judgeInstance(facts: LeakFacts): LeakVerdict {
   const { host, instance, moves, instanceHoldsElsewhere, instanceHoldsMore, guestIsHere } = facts;
-  if (instance === null || instance.deleted !== 0 || instance.host === null) return KEEP;
-  if (instance.taskState !== null || moves.some(isUnderWay)) return KEEP;
+  if (instance === null || instance.deleted !== 0 || instance.host === null) {
+    return KEEP;
+  }
+  if (instance.taskState !== null || moves.some(isUnderWay)) {
+    return KEEP;
+  }
   if (instance.host === host) {
     const stayed = moves.filter((move) => isOnOneHost(move, host)).at(-1);
-    if (!stayed || !instanceHoldsMore) return KEEP;
+    if (!stayed || !instanceHoldsMore) {
+      return KEEP;
+    }
     const reason = `${stayed.migrationType} ${stayed.id} on this host has ended (${stayed.status})`;
     return { action: "trim", kind: "instance", reason };
   }

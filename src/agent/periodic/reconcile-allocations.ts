@@ -36,11 +36,16 @@ export async function reconcileAllocations(parts: AgentParts): Promise<void> {
     let repaired = false;
     for (const consumer of await suspects(parts, tree)) {
       const leak = await settle(parts, tree, consumer, request);
-      if (leak === "repaired") repaired = true;
-      else if (leak !== null) left[leak.kind] += 1;
+      if (leak === "repaired") {
+        repaired = true;
+      } else if (leak !== null) {
+        left[leak.kind] += 1;
+      }
     }
     // A dropped allocation raises no generation (5.4): what is remembered of the providers has to be read anew.
-    if (repaired) await readTree(parts, node, request);
+    if (repaired) {
+      await readTree(parts, node, request);
+    }
   }
   parts.metrics.leakedAllocations("migration", left.migration);
   parts.metrics.leakedAllocations("instance", left.instance);
@@ -52,14 +57,18 @@ async function readTree({ placement }: AgentParts, node: ComputeNode, request: s
   const total = new Map<string, Resources>();
   for (const provider of providers) {
     const { consumers } = await placement.getAllocationsForProvider(provider, { requestId: request });
-    for (const [consumer, resources] of consumers) total.set(consumer, sum(total.get(consumer) ?? {}, resources));
+    for (const [consumer, resources] of consumers) {
+      total.set(consumer, sum(total.get(consumer) ?? {}, resources));
+    }
   }
   return { node, providers: new Set(providers), held: total };
 }
 
 /** Consumers that are not plainly this host's own instances, in one question each for instances and migrations. */
 async function suspects({ conductor, host }: AgentParts, { held }: Tree): Promise<readonly string[]> {
-  if (held.size === 0) return [];
+  if (held.size === 0) {
+    return [];
+  }
   const uuids = [...held.keys()].sort();
   const instances = await conductor.call("instances_by_filters", { filters: { uuids } });
   const migrations = await conductor.call("migrations_by_filters", { filters: { uuids, readDeleted: true } });
@@ -84,7 +93,9 @@ async function settle(
   const held = await parts.placement.getAllocationsForConsumer(consumer, { requestId: request });
   const facts = await readFacts(parts, tree, consumer, held, request);
   const verdict = judgeLeak(facts);
-  if (verdict.action === "keep") return null;
+  if (verdict.action === "keep") {
+    return null;
+  }
   const fields = {
     consumer,
     node: tree.node.hypervisorHostname,
@@ -96,12 +107,20 @@ async function settle(
     `allocations on this host that should not be: ${verdict.reason}; they ${repairs ? DEEDS[verdict.action] : "are left"}`,
     fields,
   );
-  if (!repairs) return verdict;
+  if (!repairs) {
+    return verdict;
+  }
   requireHostLease(parts, `take this host out of the allocations of consumer ${consumer}`);
-  if (verdict.action === "end" && !(await endMove(parts, facts, request))) return verdict;
-  if (verdict.action === "give-back") return (await giveBack(parts, facts, request)) ? "repaired" : verdict;
+  if (verdict.action === "end" && !(await endMove(parts, facts, request))) {
+    return verdict;
+  }
+  if (verdict.action === "give-back") {
+    return (await giveBack(parts, facts, request)) ? "repaired" : verdict;
+  }
   const left = verdict.action === "trim" ? trimmed(facts, held.allocations) : without(tree, held.allocations);
-  if (left === null) return verdict;
+  if (left === null) {
+    return verdict;
+  }
   return (await rewrite(parts, tree, consumer, { ...held, allocations: left }, request)) ? "repaired" : verdict;
 }
 
@@ -114,14 +133,18 @@ const DEEDS: Readonly<Record<Leak["action"], string>> = {
 
 /** Its status says that it is over before what it holds goes (V13). False: an agent works on it after all. */
 async function endMove({ conductor, logger }: AgentParts, { migration }: LeakFacts, request: string): Promise<boolean> {
-  if (!migration) return false;
+  if (!migration) {
+    return false;
+  }
   const { id, status } = migration;
   try {
     const changes = { status: "error" } as const;
     await conductor.call("migration_save", { id, changes, expectedStatus: [status] }, { requestId: request });
     return true;
   } catch (err) {
-    if (!(err instanceof InvalidMigrationState)) throw err;
+    if (!(err instanceof InvalidMigrationState)) {
+      throw err;
+    }
     logger.info("the migration of a deleted instance goes on; it is left until the next look", { migration: id, err });
     return false;
   }
@@ -129,7 +152,9 @@ async function endMove({ conductor, logger }: AgentParts, { migration }: LeakFac
 
 /** What the failed revert of spec 6.3 did not do; false: it fails still. */
 async function giveBack(parts: AgentParts, { instance, migration }: LeakFacts, request: string): Promise<boolean> {
-  if (!instance || !migration) return false;
+  if (!instance || !migration) {
+    return false;
+  }
   try {
     await revertToSource({ context: parts }, { instance, migration }, { requestId: request });
     return true;
@@ -208,7 +233,9 @@ function coversMore(instance: Instance, held: Resources): boolean {
 
 function sum(left: Resources, right: Resources): Resources {
   const total: Record<string, number> = { ...left };
-  for (const [name, amount] of Object.entries(right)) total[name] = (total[name] ?? 0) + amount;
+  for (const [name, amount] of Object.entries(right)) {
+    total[name] = (total[name] ?? 0) + amount;
+  }
   return total;
 }
 
@@ -221,7 +248,9 @@ function without({ providers }: Tree, held: Allocations): Allocations {
 /** Null: not on one provider alone, so that it cannot be told where there is too much. */
 function trimmed({ instance }: LeakFacts, held: Allocations): Allocations | null {
   const [only, more] = Object.entries(held);
-  if (instance === null || only === undefined || more !== undefined) return null;
+  if (instance === null || only === undefined || more !== undefined) {
+    return null;
+  }
   const [provider, { resources }] = only;
   return coversMore(instance, resources) ? { [provider]: { resources: instanceResources(instance) } } : null;
 }
@@ -242,9 +271,13 @@ async function rewrite(
     consumerGeneration: held.consumerGeneration,
   };
   try {
-    if (await placement.putAllocations(consumer, write, { requestId: request })) return true;
+    if (await placement.putAllocations(consumer, write, { requestId: request })) {
+      return true;
+    }
   } catch (error) {
-    if (!(error instanceof AllocationUpdateFailed)) throw error;
+    if (!(error instanceof AllocationUpdateFailed)) {
+      throw error;
+    }
   }
   logger.warn("the allocations of a consumer changed while they were looked at; they are left until the next look", {
     consumer,

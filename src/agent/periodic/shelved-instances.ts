@@ -8,7 +8,9 @@ export async function pollShelvedInstances(parts: AgentParts): Promise<void> {
     filters: { vmStates: ["shelved"], taskStates: [null], host: parts.host, deleted: false },
   });
   for (const instance of instances) {
-    if (shelvedAt(instance) > latest) continue;
+    if (shelvedAt(instance) > latest) {
+      continue;
+    }
     const request = requestId(parts);
     try {
       const offloading = await parts.conductor.call("instance_save", {

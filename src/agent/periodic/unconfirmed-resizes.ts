@@ -41,11 +41,19 @@ async function poll(parts: AgentParts, migration: Migration): Promise<void> {
 }
 
 function judge(instance: Instance | null): "confirm" | "skip" | { readonly why: string } {
-  if (instance === null) return { why: "the instance does not exist" };
+  if (instance === null) {
+    return { why: "the instance does not exist" };
+  }
   const { vmState, taskState } = instance;
-  if (vmState === "error") return { why: "the instance is in error" };
-  if (taskState === "deleting" || taskState === "soft-deleting" || taskState === "resize_finish") return "skip";
-  if (vmState === "resized" && taskState === null) return "confirm";
+  if (vmState === "error") {
+    return { why: "the instance is in error" };
+  }
+  if (taskState === "deleting" || taskState === "soft-deleting" || taskState === "resize_finish") {
+    return "skip";
+  }
+  if (vmState === "resized" && taskState === null) {
+    return "confirm";
+  }
   return { why: `the instance is ${vmState}, task ${taskState}` };
 }
 

@@ -31,10 +31,14 @@ export async function awaitPlacement<T>(
       try {
         return await work();
       } catch (error) {
-        if (!(error instanceof ConnectFailure)) throw error;
+        if (!(error instanceof ConnectFailure)) {
+          throw error;
+        }
         const first = reason === null;
         reason = error.message;
-        if (first) tell();
+        if (first) {
+          tell();
+        }
       }
       await timers.sleep(PAUSE, signal);
     }

@@ -35,7 +35,9 @@ async function initialise(parts: AgentParts, found: Instance): Promise<void> {
   let instance = acts ? await requireAsFound(parts, found) : found;
   for (const { row, action } of steps) {
     if (action.kind === "plug-vifs") {
-      if (await plugVifs(parts, instance)) continue;
+      if (await plugVifs(parts, instance)) {
+        continue;
+      }
       return;
     }
     parts.logger.info(`start-up finds an instance in the middle of something: ${row}`, {
@@ -44,8 +46,11 @@ async function initialise(parts: AgentParts, found: Instance): Promise<void> {
       task_state: instance.taskState,
       action: action.kind,
     });
-    if (action.kind === "save") instance = await saveAsFound(parts, instance, action.changes, requestId(parts));
-    else await carryOut(parts, instance, action, power);
+    if (action.kind === "save") {
+      instance = await saveAsFound(parts, instance, action.changes, requestId(parts));
+    } else {
+      await carryOut(parts, instance, action, power);
+    }
   }
 }
 
@@ -57,7 +62,9 @@ async function plugVifs(parts: AgentParts, instance: Instance): Promise<boolean>
     return true;
   } catch (error) {
     rethrowLostLease(error);
-    if (error instanceof NotImplemented) return true;
+    if (error instanceof NotImplemented) {
+      return true;
+    }
     parts.logger.error("could not plug the ports of the guest", { ...fields, err: error });
     if (!(error instanceof PciDeviceNotFound)) {
       const changes = { vmState: "error" } as const;

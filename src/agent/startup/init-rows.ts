@@ -249,8 +249,11 @@ export function planInitInstance(facts: InitFacts): readonly InitStep[] {
     if (next === "stop") {
       break;
     }
-    if (action.kind === "save") instance = { ...instance, ...action.changes };
-    else if (action.kind !== "plug-vifs") instance = { ...instance, taskState: null };
+    if (action.kind === "save") {
+      instance = { ...instance, ...action.changes };
+    } else if (action.kind !== "plug-vifs") {
+      instance = { ...instance, taskState: null };
+    }
   }
   return steps;
 }

@@ -17,7 +17,9 @@ export async function findInterruptedBuilds(
   const request = requestId(view);
   for (const node of nodes) {
     // A node of Ironic that comes from another agent: that one may be building there now.
-    if (node.host !== view.host) continue;
+    if (node.host !== view.host) {
+      continue;
+    }
     for (const instance of await buildingOn(view, node, handled, request)) {
       found.set(instance.uuid, instance);
     }
@@ -82,7 +84,9 @@ async function buildingOn(
         ).filter(isInterrupted);
   } catch (error) {
     // Without a provider nothing was claimed on it.
-    if (isProviderMissing(error)) return [];
+    if (isProviderMissing(error)) {
+      return [];
+    }
     view.logger.error("interrupted builds on a node could not be looked for", {
       node: node.hypervisorHostname,
       err: error,

@@ -31,14 +31,20 @@ export async function findInterruptedEvacuations(
   const request = requestId(view);
   for (const migration of migrations) {
     const instance = await view.conductor.call("instance_get", { uuid: migration.instanceUuid });
-    if (instance === null || instance.host === view.host) continue;
+    if (instance === null || instance.host === view.host) {
+      continue;
+    }
     if (migration.status === "accepted") {
       const node = await nodeHeld(view, nodesByName.values(), instance, request);
-      if (node) found.push({ migration, instance, node, changes: { taskState: null }, claimed: false });
+      if (node) {
+        found.push({ migration, instance, node, changes: { taskState: null }, claimed: false });
+      }
     } else {
       const node = nodesByName.get(migration.destNode ?? "");
       const changes = { vmState: "error", taskState: null } as const;
-      if (node) found.push({ migration, instance, node, changes, claimed: true });
+      if (node) {
+        found.push({ migration, instance, node, changes, claimed: true });
+      }
     }
   }
   return found;
@@ -55,7 +61,9 @@ async function nodeHeld(
     const { allocations } = await view.placement.getAllocationsForConsumer(uuid, { requestId: request });
     return [...nodes].find((node) => node.uuid in allocations);
   } catch (err) {
-    if (err instanceof ConnectFailure) throw err;
+    if (err instanceof ConnectFailure) {
+      throw err;
+    }
     view.logger.error("whether an evacuation to this host was interrupted could not be found out", {
       instance: uuid,
       err,
@@ -80,7 +88,9 @@ export async function failInterruptedEvacuation(parts: AgentParts, found: Interr
 /** @throws InvalidMigrationState: the conductor has ended the evacuation, or goes on with it */
 async function requireUnended({ conductor }: AgentParts, { id, status }: Migration): Promise<void> {
   const now = await conductor.call("migration_get", { id });
-  if (now?.status === status) return;
+  if (now?.status === status) {
+    return;
+  }
   throw new InvalidMigrationState(`migration ${id}: found status ${now?.status ?? "none"}, expected ${status}`);
 }
 

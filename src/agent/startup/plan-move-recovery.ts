@@ -129,6 +129,8 @@ export async function planLiveMigrationRecovery(
       unclear: `the guest is not on this host any more: ${dest} is asked for it when this host serves`,
     };
   }
-  if (migration === null) return { ...base, allocations: "none", failsMigration: false };
+  if (migration === null) {
+    return { ...base, allocations: "none", failsMigration: false };
+  }
   return { ...base, allocations: "give-back", failsMigration: true, destination: migration.destCompute };
 }

@@ -73,7 +73,9 @@ async function onDestination(
   { migration, destination }: MoveRecovery,
   requestId: string,
 ): Promise<void> {
-  if (!migration || !destination) return;
+  if (!migration || !destination) {
+    return;
+  }
   const sharedInstanceFiles = await storageShared(parts, instance, destination, requestId);
   await parts.conductor.castAgent(destination, "rollback_live_migration_at_destination", {
     instanceUuid: instance.uuid,

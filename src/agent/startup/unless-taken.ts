@@ -24,7 +24,9 @@ export async function unlessTaken(
   try {
     await work();
   } catch (err) {
-    if (!isTaken(err)) throw err;
+    if (!isTaken(err)) {
+      throw err;
+    }
     logger.info("somebody else has the instance by now: start-up leaves it", { ...fields, err });
   }
 }
@@ -39,7 +41,9 @@ export async function requireAsFound(
   { uuid, host, vmState, taskState }: Instance,
 ): Promise<Instance> {
   const now = await conductor.call("instance_get", { uuid });
-  if (now === null) throw new InstanceNotFound(`instance ${uuid} was deleted`, { uuid });
+  if (now === null) {
+    throw new InstanceNotFound(`instance ${uuid} was deleted`, { uuid });
+  }
   if (now.host !== host) {
     const text = `instance ${uuid}: host changed: found ${now.host ?? "none"}, expected ${host ?? "none"}`;
     throw new ObjectActionError(text, { uuid, reason: "host changed" });
@@ -69,7 +73,9 @@ export async function endMove(
   try {
     await conductor.call("save_together", writes, { requestId });
   } catch (err) {
-    if (!migration || !isTaken(err) || err instanceof InvalidMigrationState) throw err;
+    if (!migration || !isTaken(err) || err instanceof InvalidMigrationState) {
+      throw err;
+    }
     const fields = { instance: instance?.uuid, migration: migration.id, request_id: requestId };
     logger.info("somebody else has the instance by now: only its move is ended", { ...fields, err });
     await conductor.call("migration_save", migration, { requestId });

@@ -24,7 +24,9 @@ export async function removeDeletedInstancesAllocations(
   options: CleanerOptions,
 ): Promise<void> {
   const allocations = await consumersOf(parts, node, options);
-  if (!allocations) return;
+  if (!allocations) {
+    return;
+  }
   const known = (uuid: string) => node.account.hasInstance(uuid) || migrationUuids.has(uuid);
   const instances = await lookUp(
     parts,
@@ -67,7 +69,9 @@ async function consumersOf(
 }
 
 async function lookUp(parts: TrackerParts, uuids: readonly string[]): Promise<ReadonlyMap<string, Instance>> {
-  if (uuids.length === 0) return new Map();
+  if (uuids.length === 0) {
+    return new Map();
+  }
   const found = await parts.context.conductor.call("instances_by_filters", { filters: { uuids } });
   return new Map(found.map((instance) => [instance.uuid, instance]));
 }
@@ -81,18 +85,24 @@ async function carryOut(
 ): Promise<void> {
   const { placement, runtime } = parts.context;
   const fields = { node: facts.where.node, instance: facts.uuid, row };
-  if (action === "delete") await placement.deleteAllocation(facts.uuid, { force: false, ...request });
+  if (action === "delete") {
+    await placement.deleteAllocation(facts.uuid, { force: false, ...request });
+  }
   if (action === "report-moved" && (await isHealable(parts, facts.instance))) {
     runtime.logger.warn("instance is at rest on another host: its allocations here are removed", fields);
     await placement.removeProviderTreeFromInstanceAllocation(facts.uuid, node.row.uuid, { retry: true, ...request });
     return;
   }
-  if (log) runtime.logger[log.level](log.message, fields);
+  if (log) {
+    runtime.logger[log.level](log.message, fields);
+  }
 }
 
 /** The OPT of row 7, `heal_moved_allocations`: only for an instance that nothing moves now. */
 async function isHealable(parts: TrackerParts, instance: Instance | null): Promise<boolean> {
-  if (!parts.options.healMovedAllocations || !instance || instance.taskState !== null) return false;
+  if (!parts.options.healMovedAllocations || !instance || instance.taskState !== null) {
+    return false;
+  }
   const migrations = await parts.context.conductor.call("migrations_by_filters", {
     filters: { instanceUuid: instance.uuid },
   });

@@ -71,7 +71,9 @@ const ROWS: readonly CleanupRow[] = [
 /** What becomes of the consumer's allocations (spec 4.6). */
 export function judgeConsumer(facts: ConsumerFacts): CleanupVerdict {
   for (const { row, when, action, log } of ROWS) {
-    if (!when(facts)) continue;
+    if (!when(facts)) {
+      continue;
+    }
     const entry = log?.(facts);
     return entry ? { row, action, log: entry } : { row, action };
   }

@@ -21,7 +21,9 @@ export function takeResources(node: TrackedNode, allocations: Allocations): read
     const pools = node.tree?.find(providerUuid)?.resources ?? {};
     for (const [resourceClass, amount] of Object.entries(resources)) {
       const pool = pools[resourceClass];
-      if (!pool) continue;
+      if (!pool) {
+        continue;
+      }
       const free = pool
         .map((identifier) => ({ providerUuid, resourceClass, identifier }))
         .filter((resource) => !taken.has(keyOf(resource)));
@@ -42,7 +44,9 @@ export function checkAssignedResources(parts: TrackerParts, node: TrackedNode): 
     ({ providerUuid, resourceClass, identifier }) =>
       !node.tree?.find(providerUuid)?.resources[resourceClass]?.includes(identifier),
   );
-  if (missing.length === 0) return;
+  if (missing.length === 0) {
+    return;
+  }
   const names = missing.map(keyOf).join(", ");
   const err = new AssignedResourceNotFound(
     `assigned resources are not on node ${node.row.hypervisorHostname}: ${names}`,

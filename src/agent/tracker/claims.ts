@@ -41,7 +41,9 @@ export async function instanceClaim(
       try {
         return await conductor.call("instance_save", { uuid: saved.uuid, changes: { ...UNPLACED, ...changes } });
       } catch (error) {
-        if (error instanceof InstanceNotFound) return saved;
+        if (error instanceof InstanceNotFound) {
+          return saved;
+        }
         throw error;
       }
     };
@@ -98,7 +100,9 @@ export async function rebuildClaim(
         );
       } catch (error) {
         // Deleted meanwhile; its migrations went with it.
-        if (error instanceof InstanceNotFound) return moved;
+        if (error instanceof InstanceNotFound) {
+          return moved;
+        }
         throw error;
       }
     };
@@ -110,7 +114,9 @@ export async function rebuildClaim(
 /** @throws {ComputeResourcesUnavailable} */
 export async function claimableNode(parts: TrackerParts, name: string): Promise<TrackedNode> {
   const node = parts.nodes.get(name);
-  if (node && (await parts.context.driver.nodeIsAvailable(name))) return node;
+  if (node && (await parts.context.driver.nodeIsAvailable(name))) {
+    return node;
+  }
   throw new ComputeResourcesUnavailable(
     `node ${name} is ${node ? "not available" : "not known"} on host ${parts.context.host}: it can take no instance now`,
   );

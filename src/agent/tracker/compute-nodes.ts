@@ -34,7 +34,9 @@ export async function initComputeNode(
   if (found && found.deleted !== 0 && parts.options.noNodeUndelete) {
     throw new DuplicateRecord(`compute node ${uuid} cannot be made: its deleted row has the uuid`, { uuid });
   }
-  if (found) return { node: await adopt(parts, found, resources), isNew: false };
+  if (found) {
+    return { node: await adopt(parts, found, resources), isNew: false };
+  }
   const node = new TrackedNode(await create(parts, name, uuid, resources));
   parts.nodes.set(name, node);
   copyResources(parts, node, resources);
@@ -87,7 +89,9 @@ async function create(
       exclusive: options.exclusiveNames && !driver.rebalancesNodes,
     });
   } catch (error) {
-    if (!(error instanceof DuplicateRecord)) throw error;
+    if (!(error instanceof DuplicateRecord)) {
+      throw error;
+    }
     const { takenBy } = error.data;
     if (typeof takenBy === "string") {
       throw new InvalidConfiguration(
@@ -115,6 +119,8 @@ function copyResources(parts: TrackerParts, node: TrackedNode, resources: Availa
 
 function boundService(parts: TrackerParts): number {
   const { serviceId } = parts.binding;
-  if (serviceId === null) throw new TypeError("bindService() comes before the first pass");
+  if (serviceId === null) {
+    throw new TypeError("bindService() comes before the first pass");
+  }
   return serviceId;
 }

@@ -34,14 +34,17 @@ export async function countRecords(
   const all = await withMissing(parts, instances, [...latest.keys()]);
   for (const [uuid, migration] of latest) {
     const instance = all.get(uuid);
-    if (instance && countsMigration(instance, migration, ignoreErrored))
+    if (instance && countsMigration(instance, migration, ignoreErrored)) {
       await countOne(parts, node, where, instance, migration);
+    }
   }
 }
 
 async function withComputeId(parts: TrackerParts, instance: Instance, computeId: number): Promise<Instance> {
   const { uuid, host, node } = instance;
-  if (instance.computeId === computeId) return instance;
+  if (instance.computeId === computeId) {
+    return instance;
+  }
   return parts.context.conductor.call("instance_save", { uuid, changes: { host, node, computeId } });
 }
 
@@ -52,7 +55,9 @@ async function withMissing(
   wanted: readonly string[],
 ): Promise<ReadonlyMap<string, Instance>> {
   const uuids = wanted.filter((uuid) => !instances.has(uuid));
-  if (uuids.length === 0) return instances;
+  if (uuids.length === 0) {
+    return instances;
+  }
   const others = await parts.context.conductor.call("instances_by_filters", { filters: { uuids } });
   return new Map([...instances, ...others.map((instance) => [instance.uuid, instance] as const)]);
 }
@@ -85,7 +90,9 @@ export function contextResources(
   where: NodeName,
 ): readonly AssignedResource[] {
   const context = instance.migrationContext;
-  if (!context) return [];
+  if (!context) {
+    return [];
+  }
   const incoming = migration.destCompute === where.host && migration.destNode === where.node;
   return incoming ? context.newResources : context.oldResources;
 }

@@ -10,6 +10,8 @@ export function refreshDevices(parts: TrackerParts, node: TrackedNode, allocatio
   const below = new Set(node.tree?.exists(node.row.uuid) ? node.tree.providerUuids(node.row.uuid) : []);
   below.delete(node.row.uuid);
   for (const provider of Object.keys(allocations)) {
-    if (below.has(provider)) parts.context.placement.invalidateAssociations(provider);
+    if (below.has(provider)) {
+      parts.context.placement.invalidateAssociations(provider);
+    }
   }
 }

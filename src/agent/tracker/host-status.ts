@@ -16,7 +16,9 @@ export async function setHostEnabled(parts: TrackerParts, enabled: boolean, requ
   for (const [name, { row }] of parts.nodes) {
     try {
       const { traits, generation } = await placement.getProviderTraits(row.uuid, request);
-      if (traits.includes(DISABLED_TRAIT) === !enabled) continue;
+      if (traits.includes(DISABLED_TRAIT) === !enabled) {
+        continue;
+      }
       const wanted = enabled ? traits.filter((trait) => trait !== DISABLED_TRAIT) : [...traits, DISABLED_TRAIT];
       await placement.setTraitsForProvider(row.uuid, { traits: wanted, generation }, request);
     } catch (err) {

@@ -64,9 +64,17 @@ export async function saveMove(parts: TrackerParts, write: MoveWrite): Promise<M
 function touchedNodes(parts: TrackerParts, before: Instance, { instance, migration }: Moved): readonly TrackedNode[] {
   const { host } = parts.context;
   const names = new Set<string | null>();
-  for (const row of [before, instance]) if (row.host === host) names.add(row.node);
-  if (migration.sourceCompute === host) names.add(migration.sourceNode);
-  if (migration.destCompute === host) names.add(migration.destNode);
+  for (const row of [before, instance]) {
+    if (row.host === host) {
+      names.add(row.node);
+    }
+  }
+  if (migration.sourceCompute === host) {
+    names.add(migration.sourceNode);
+  }
+  if (migration.destCompute === host) {
+    names.add(migration.destNode);
+  }
   return [...names].flatMap((name) => parts.nodes.get(name ?? "") ?? []);
 }
 
@@ -74,10 +82,17 @@ function recountMove(parts: TrackerParts, node: TrackedNode, { instance, migrati
   const where = { host: parts.context.host, node: node.row.hypervisorHostname };
   const { account } = node;
   account.forgetMigration(instance.uuid);
-  if (!leaves && instance.host === where.host && instance.node === where.node) account.countInstance(instance);
-  else account.forgetInstance(instance.uuid);
-  if (FINAL_MIGRATION_STATUSES.includes(migration.status)) return;
-  if (!countsMigration(instance, migration, parts.options.ignoreErroredEvacuations)) return;
+  if (!leaves && instance.host === where.host && instance.node === where.node) {
+    account.countInstance(instance);
+  } else {
+    account.forgetInstance(instance.uuid);
+  }
+  if (FINAL_MIGRATION_STATUSES.includes(migration.status)) {
+    return;
+  }
+  if (!countsMigration(instance, migration, parts.options.ignoreErroredEvacuations)) {
+    return;
+  }
   const flavor = flavorOfMigration(migration, instance, where, account.hasInstance(instance.uuid));
   account.countMigration(migration, flavor && flavorUsage(flavor, isVolumeBacked(instance)));
   account.assign(instance.uuid, contextResources(instance, migration, where));

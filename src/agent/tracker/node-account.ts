@@ -64,7 +64,9 @@ export class NodeAccount {
   }
 
   assign(consumer: string, resources: readonly AssignedResource[]): void {
-    if (resources.length > 0) this.#assigned.set(consumer, resources);
+    if (resources.length > 0) {
+      this.#assigned.set(consumer, resources);
+    }
   }
 
   forgetInstance(uuid: string): void {

@@ -36,7 +36,9 @@ export async function countAndUpdate(
   const uuid = resources.uuid ?? (await parts.context.localNodeUuid());
   const where = { host: parts.context.host, node: name };
   const { node, isNew } = await initComputeNode(parts, name, uuid, resources); // 2
-  if (!available) return; // 3
+  if (!available) {
+    return; // 3
+  }
   const records = await reader.read(name); // 4
   await countRecords(parts, node, where, records); // 5-8, 10
   if (!isNew) {
@@ -44,5 +46,7 @@ export async function countAndUpdate(
     await removeDeletedInstancesAllocations(parts, node, where, migrations, { ...request, pass }); // 9
   }
   await updateNode(parts, node, { startup, pass, ...request }); // 11
-  if (startup) checkAssignedResources(parts, node); // 12
+  if (startup) {
+    checkAssignedResources(parts, node); // 12
+  }
 }

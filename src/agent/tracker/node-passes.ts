@@ -30,7 +30,9 @@ async function passTogether(parts: TrackerParts, names: readonly string[], optio
     const failed = await guardNode(parts, name, startup, async () => {
       seen.push([name, await parts.context.driver.getAvailableResource(name)]);
     });
-    if (failed) failures += 1;
+    if (failed) {
+      failures += 1;
+    }
   }
   const errors: (readonly [string, unknown])[] = [];
   const turns = seen.values();
@@ -40,7 +42,9 @@ async function passTogether(parts: TrackerParts, names: readonly string[], optio
     }
   };
   await parts.lock.run(() => Promise.all(Array.from({ length: NODES_AT_A_TIME }, work)));
-  for (const [name, error] of errors) report(parts, name, startup, error);
+  for (const [name, error] of errors) {
+    report(parts, name, startup, error);
+  }
   return failures + errors.length;
 }
 
@@ -62,7 +66,9 @@ export async function guardNode(
 
 function report(parts: TrackerParts, node: string, startup: boolean, err: unknown): void {
   const effect = nodeErrorEffect(err, startup);
-  if (effect === "propagate") throw err;
+  if (effect === "propagate") {
+    throw err;
+  }
   parts.context.runtime.logger[effect === "warn" ? "warn" : "error"]("resources of the node could not be updated", {
     node,
     err,

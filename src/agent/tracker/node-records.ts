@@ -69,21 +69,33 @@ export class BatchReader implements RecordReader {
     for (const instance of instances) {
       const name = instance.node ?? "";
       const known = this.#instances.get(name);
-      if (known) known.push(instance);
-      else this.#instances.set(name, [instance]);
+      if (known) {
+        known.push(instance);
+      } else {
+        this.#instances.set(name, [instance]);
+      }
     }
     for (const migration of migrations) {
-      if (migration.sourceCompute === host) this.#add(migration.sourceNode, migration);
-      if (migration.destCompute === host) this.#add(migration.destNode, migration);
+      if (migration.sourceCompute === host) {
+        this.#add(migration.sourceNode, migration);
+      }
+      if (migration.destCompute === host) {
+        this.#add(migration.destNode, migration);
+      }
     }
     this.#epoch = this.#parts.binding.epoch;
   }
 
   #add(node: string | null, migration: Migration): void {
-    if (node === null) return;
+    if (node === null) {
+      return;
+    }
     const known = this.#migrations.get(node);
-    if (known) known.add(migration);
-    else this.#migrations.set(node, new Set([migration]));
+    if (known) {
+      known.add(migration);
+    } else {
+      this.#migrations.set(node, new Set([migration]));
+    }
   }
 }
 

@@ -19,7 +19,9 @@ export async function updateNode(parts: TrackerParts, node: TrackedNode, options
 
 export async function saveNode(parts: TrackerParts, node: TrackedNode): Promise<void> {
   const changes = node.changes();
-  if (changes === null) return;
+  if (changes === null) {
+    return;
+  }
   node.persisted(await parts.context.conductor.call("compute_node_save", { id: node.row.id, changes }));
 }
 

@@ -4,9 +4,15 @@ import type { TrackerParts } from "./parts.js";
 
 /** Forgets nodes whose row is gone, so that row and provider are made again (spec 4.3 step 3, bug 1853009). */
 export function forgetNodesWithoutRow(parts: TrackerParts, rows: readonly ComputeNode[]): void {
-  if (parts.options.unguardedNodeDelete) return;
+  if (parts.options.unguardedNodeDelete) {
+    return;
+  }
   const alive = new Set(rows.map(({ hypervisorHostname }) => hypervisorHostname));
-  for (const name of parts.nodes.keys()) if (!alive.has(name)) forgetNode(parts, name);
+  for (const name of parts.nodes.keys()) {
+    if (!alive.has(name)) {
+      forgetNode(parts, name);
+    }
+  }
 }
 
 /** Spec 4.3 step 4: rows of nodes that the driver does not list. Kept unless the driver is sure that they are deleted. */
@@ -18,7 +24,9 @@ export async function removeOrphans(
 ): Promise<void> {
   for (const row of rows) {
     const node = row.hypervisorHostname;
-    if (listed.has(node)) continue;
+    if (listed.has(node)) {
+      continue;
+    }
     try {
       await removeOrphan(parts, row, request);
     } catch (err) {
@@ -82,7 +90,9 @@ async function deleteProvider(parts: TrackerParts, row: ComputeNode, request: Re
 
 function forgetNode(parts: TrackerParts, name: string): void {
   const node = parts.nodes.get(name);
-  if (!node) return;
+  if (!node) {
+    return;
+  }
   parts.nodes.delete(name);
   parts.context.placement.invalidateResourceProvider(node.row.uuid);
 }

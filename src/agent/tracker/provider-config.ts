@@ -41,7 +41,9 @@ export async function loadProviderConfigs(
   const loaded: ProviderConfig[] = [];
   const seen = new Map<string, string>();
   for (const name of await doors.files.list(folder)) {
-    if (!name.endsWith(".yaml")) continue;
+    if (!name.endsWith(".yaml")) {
+      continue;
+    }
     const file = `${folder.replace(/\/$/, "")}/${name}`;
     for (const config of parseProviderConfig(file, await doors.files.read(file), doors.logger)) {
       const id = "uuid" in config.identification ? config.identification.uuid : config.identification.name;
@@ -64,7 +66,9 @@ export function parseProviderConfig(file: string, text: string, logger: Logger):
   return entries.flatMap((entry, index) => {
     const where = `providers[${index}]`;
     const config = providerConfig(file, where, mapping(file, where, entry));
-    if (Object.keys(config.inventories).length > 0 || config.traits.length > 0) return [config];
+    if (Object.keys(config.inventories).length > 0 || config.traits.length > 0) {
+      return [config];
+    }
     logger.warn("provider has neither additional inventories nor additional traits; the entry is ignored", {
       file,
       entry: where,
@@ -77,7 +81,9 @@ function read(file: string, text: string): unknown {
   try {
     return parse(text);
   } catch (error) {
-    if (error instanceof YAMLParseError) throw broken(file, `it is no valid YAML: ${error.message}`);
+    if (error instanceof YAMLParseError) {
+      throw broken(file, `it is no valid YAML: ${error.message}`);
+    }
     throw error;
   }
 }
@@ -120,9 +126,15 @@ function identification(file: string, where: string, value: unknown): ProviderCo
   if ((uuid === undefined) === (name === undefined) || Object.keys(others).length > 0) {
     throw broken(file, `${where} must have exactly one of uuid and name, found ${shown(Object.keys(value ?? {}))}`);
   }
-  if (typeof name === "string" && name !== "") return { name };
-  if (uuid === EVERY_COMPUTE_NODE) return { uuid };
-  if (typeof uuid === "string" && UUID.test(uuid)) return { uuid: uuid.toLowerCase() };
+  if (typeof name === "string" && name !== "") {
+    return { name };
+  }
+  if (uuid === EVERY_COMPUTE_NODE) {
+    return { uuid };
+  }
+  if (typeof uuid === "string" && UUID.test(uuid)) {
+    return { uuid: uuid.toLowerCase() };
+  }
   throw broken(file, `${where} must be a uuid, '${EVERY_COMPUTE_NODE}' or a name, found ${shown(uuid ?? name)}`);
 }
 
@@ -142,17 +154,23 @@ function inventory(file: string, where: string, values: Record<string, unknown>)
     record[rule.key] = value;
   }
   const { total, ...others } = record;
-  if (total === undefined) throw broken(file, `${where} must have a total`);
+  if (total === undefined) {
+    throw broken(file, `${where} must have a total`);
+  }
   return { total, ...others };
 }
 
 function additional(file: string, where: string, value: unknown): readonly unknown[] {
-  if (value === undefined || value === null) return [];
+  if (value === undefined || value === null) {
+    return [];
+  }
   return list(file, `${where}.additional`, mapping(file, where, value).additional);
 }
 
 function custom(file: string, where: string, value: unknown, what: string): string {
-  if (typeof value === "string" && CUSTOM.test(value) && value.length <= 255) return value;
+  if (typeof value === "string" && CUSTOM.test(value) && value.length <= 255) {
+    return value;
+  }
   throw broken(
     file,
     `${where}: ${what} must start with CUSTOM_ and go on with A-Z, 0-9 or _, at most 255 characters; found ${shown(value)}`,
@@ -160,13 +178,19 @@ function custom(file: string, where: string, value: unknown, what: string): stri
 }
 
 function mapping(file: string, where: string, value: unknown): Record<string, unknown> {
-  if (typeof value === "object" && value !== null && !Array.isArray(value)) return { ...value };
+  if (typeof value === "object" && value !== null && !Array.isArray(value)) {
+    return { ...value };
+  }
   throw broken(file, `${where} must be a mapping, found ${shown(value)}`);
 }
 
 function list(file: string, where: string, value: unknown): readonly unknown[] {
-  if (value === undefined || value === null) return [];
-  if (Array.isArray(value)) return value;
+  if (value === undefined || value === null) {
+    return [];
+  }
+  if (Array.isArray(value)) {
+    return value;
+  }
   throw broken(file, `${where} must be a list, found ${shown(value)}`);
 }
 

@@ -19,15 +19,21 @@ export class ProviderMerge {
 
   /** @throws {ProviderConfigConflict} one provider named twice, or an inventory that the driver sets. */
   apply(tree: ProviderTree): void {
-    if (this.#configs.length === 0) return;
+    if (this.#configs.length === 0) {
+      return;
+    }
     const chosen = this.#explicit(tree);
     const general = this.#configs.find(isGeneral);
     if (general) {
       for (const root of tree.roots) {
-        if (!chosen.has(root) && tree.data(root).traits.has("COMPUTE_NODE")) chosen.set(root, general);
+        if (!chosen.has(root) && tree.data(root).traits.has("COMPUTE_NODE")) {
+          chosen.set(root, general);
+        }
       }
     }
-    for (const [uuid, config] of chosen) merge(tree, uuid, config);
+    for (const [uuid, config] of chosen) {
+      merge(tree, uuid, config);
+    }
   }
 
   /** To be called when every node of the agent went through {@link apply}: warns of entries that no tree has. */
@@ -49,11 +55,15 @@ export class ProviderMerge {
   #explicit(tree: ProviderTree): Map<string, ProviderConfig> {
     const chosen = new Map<string, ProviderConfig>();
     for (const config of this.#configs) {
-      if (isGeneral(config)) continue;
+      if (isGeneral(config)) {
+        continue;
+      }
       const id = idOf(config);
       const provider = tree.find(id);
       // A name could look like a uuid: only the kind of identification that the entry gives may match.
-      if (!provider || ("uuid" in config.identification ? provider.uuid : provider.name) !== id) continue;
+      if (!provider || ("uuid" in config.identification ? provider.uuid : provider.name) !== id) {
+        continue;
+      }
       this.#met.add(config);
       const other = chosen.get(provider.uuid);
       if (other) {

@@ -30,7 +30,9 @@ export async function updateToPlacement(parts: TrackerParts, node: TrackedNode, 
       return await updateOnce(parts, node, options);
     } catch (error) {
       const conflict = error instanceof ResourceProviderUpdateConflict || error instanceof PlacementReshapeConflict;
-      if (!conflict || attempt === ATTEMPTS) throw error;
+      if (!conflict || attempt === ATTEMPTS) {
+        throw error;
+      }
       parts.context.runtime.logger.debug("provider changed meanwhile: the update is tried again", {
         node: node.row.hypervisorHostname,
         attempt,
@@ -50,7 +52,9 @@ async function updateOnce(
   const tree = await placement.getProviderTreeAndEnsureRoot(uuid, name, pass ? { ...request, pass } : request);
   const reshape = await fillTree(parts, tree, node, { startup, request });
   // Nova asks each time who holds what, for its PCI devices.
-  if (!reshape && !parts.options.leanTracking) await placement.getAllocationsForProviderTree(uuid, request);
+  if (!reshape && !parts.options.leanTracking) {
+    await placement.getAllocationsForProviderTree(uuid, request);
+  }
   syncRootTraits(
     tree,
     uuid,
@@ -75,7 +79,9 @@ async function fillTree(
     await driver.updateProviderTree(tree, name);
     return null;
   } catch (error) {
-    if (!(error instanceof ReshapeNeeded) || !startup) throw error;
+    if (!(error instanceof ReshapeNeeded) || !startup) {
+      throw error;
+    }
     runtime.logger.info("the driver moves inventory between providers of the node", { node: name });
     const consumers = await placement.getAllocationsForProviderTree(uuid, request);
     const allocations = reshapeAllocations(consumers);

@@ -59,7 +59,9 @@ export async function resizeClaim(
         return after.instance ?? moved;
       } catch (error) {
         // Deleted meanwhile; its migrations went with it.
-        if (error instanceof InstanceNotFound) return moved;
+        if (error instanceof InstanceNotFound) {
+          return moved;
+        }
         throw error;
       }
     };

@@ -90,7 +90,9 @@ export class NodeResourceTracker implements ResourceTracker {
     const request = { requestId: `req-${context.runtime.random.uuid()}` };
     const providers = this.#listProviders(request);
     const listed = await this.#listedNodes(); // 1
-    if (!listed) return;
+    if (!listed) {
+      return;
+    }
     const rows = await context.conductor.call("compute_nodes_by_host", { host: context.host }); // 2
     if (rows.length === 0 && listed.size > 0) {
       context.runtime.logger[startup ? "warn" : "error"]("the host has no compute node yet", { host: context.host });
@@ -103,7 +105,9 @@ export class NodeResourceTracker implements ResourceTracker {
     const pass = await this.#beginPass(rows, listed, providers, request);
     const reader = listed.size > 1 ? new BatchReader(this.#parts) : new SingleReader(this.#parts);
     const failures = await runNodePasses(this.#parts, [...listed], { startup, reader, available: true, pass, request }); // 5
-    if (failures === 0) this.#parts.merge.endPass();
+    if (failures === 0) {
+      this.#parts.merge.endPass();
+    }
   }
 
   async updateAvailableResourceForNode(node: string): Promise<void> {
@@ -193,7 +197,9 @@ export class NodeResourceTracker implements ResourceTracker {
     const { lock, binding, nodes } = this.#parts;
     await lock.run(async () => {
       const tracked = nodes.get(node);
-      if (!tracked) return;
+      if (!tracked) {
+        return;
+      }
       binding.epoch += 1;
       this.#count(instance, tracked);
       await readDisabled(this.#parts);
@@ -252,7 +258,9 @@ export class NodeResourceTracker implements ResourceTracker {
 
   noteBuild(node: string, result: "succeeded" | "failed"): void {
     const tracked = this.#parts.nodes.get(node);
-    if (!tracked || this.#parts.options.consecutiveBuildServiceDisableThreshold === 0) return;
+    if (!tracked || this.#parts.options.consecutiveBuildServiceDisableThreshold === 0) {
+      return;
+    }
     tracked.failedBuilds = result === "failed" ? tracked.failedBuilds + 1 : 0;
   }
 
@@ -268,11 +276,16 @@ export class NodeResourceTracker implements ResourceTracker {
 
   #count(instance: Instance, node: TrackedNode): void {
     const here = instance.host === this.#parts.context.host && instance.node === node.row.hypervisorHostname;
-    if (here) node.account.countInstance(instance);
-    else node.account.forgetInstance(instance.uuid);
+    if (here) {
+      node.account.countInstance(instance);
+    } else {
+      node.account.forgetInstance(instance.uuid);
+    }
     const migration = node.account.migrationOf(instance.uuid);
     const moves = migration && countsMigration(instance, migration, this.#parts.options.ignoreErroredEvacuations);
-    if (!moves) node.account.stopCountingMigration(instance.uuid);
+    if (!moves) {
+      node.account.stopCountingMigration(instance.uuid);
+    }
   }
 
   async #listedNodes(): Promise<ReadonlySet<string> | null> {
@@ -280,7 +293,9 @@ export class NodeResourceTracker implements ResourceTracker {
     try {
       return new Set(await driver.getAvailableNodes({ refresh: true }));
     } catch (err) {
-      if (!(err instanceof VirtDriverNotReady)) throw err;
+      if (!(err instanceof VirtDriverNotReady)) {
+        throw err;
+      }
       runtime.logger.warn("the hypervisor is not ready: this pass is skipped", { err });
       return null;
     }
@@ -289,7 +304,9 @@ export class NodeResourceTracker implements ResourceTracker {
   /** The providers of many nodes, listed by Placement while the hypervisor lists the nodes. Undefined: the pass lists what it needs itself. */
   async #listProviders(request: RequestContext): Promise<readonly ProviderListing[] | undefined> {
     const { options, nodes, context } = this.#parts;
-    if (!options.leanTracking || nodes.size < 2) return undefined;
+    if (!options.leanTracking || nodes.size < 2) {
+      return undefined;
+    }
     return context.placement.listProviders(request).catch(() => undefined);
   }
 
@@ -301,10 +318,14 @@ export class NodeResourceTracker implements ResourceTracker {
     request: RequestContext,
   ): Promise<PlacementPass | undefined> {
     const { options, context } = this.#parts;
-    if (!options.leanTracking) return undefined;
+    if (!options.leanTracking) {
+      return undefined;
+    }
     try {
       const roots = await this.#roots(rows, listed);
-      if (roots.length === 0) return undefined;
+      if (roots.length === 0) {
+        return undefined;
+      }
       return await context.placement.beginPass(roots, { ...request, listed: await providers });
     } catch (err) {
       context.runtime.logger.warn("the providers of the host could not be listed", { err });
@@ -319,7 +340,9 @@ export class NodeResourceTracker implements ResourceTracker {
     const known = rows.filter((row) => listed.has(row.hypervisorHostname)).map(({ uuid }) => uuid);
     // Without the guard nobody looks for nodes whose row somebody else deleted (bug 1853009).
     const all = known.length === listed.size || options.unguardedNodeDelete;
-    if (all || !driver.supports("getNodenamesByUuid")) return known;
+    if (all || !driver.supports("getNodenamesByUuid")) {
+      return known;
+    }
     const named = [...(await driver.getNodenamesByUuid())].filter(([, name]) => listed.has(name));
     return [...new Set([...known, ...named.map(([uuid]) => uuid)])];
   }

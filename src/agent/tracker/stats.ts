@@ -31,7 +31,9 @@ export function nodeStats(
     count(`num_task_${instance.taskState ?? "None"}`);
     count(`num_os_type_${instance.systemMetadata.os_type ?? "None"}`);
     count(`num_proj_${instance.projectId}`);
-    if (instance.vmState === "building" || IO_TASKS.includes(instance.taskState)) count("io_workload");
+    if (instance.vmState === "building" || IO_TASKS.includes(instance.taskState)) {
+      count("io_workload");
+    }
   }
   const entries: [string, string][] = [...counts].map(([key, value]) => [key, String(value)]);
   entries.push(["failed_builds", String(failedBuilds)], ...Object.entries(driverStats));

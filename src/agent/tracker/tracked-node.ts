@@ -61,7 +61,9 @@ export class TrackedNode {
   /** What differs from the last persisted row; null: nothing does. */
   changes(): ComputeNodeChanges | null {
     const changed = SAVED.filter((column) => !sameValue(this.#row[column], this.#persisted[column]));
-    if (changed.length === 0) return null;
+    if (changed.length === 0) {
+      return null;
+    }
     return Object.fromEntries(changed.map((column) => [column, this.#row[column]]));
   }
 

@@ -17,10 +17,17 @@ export function syncRootTraits(
 ): void {
   const traits = new Set([...tree.data(root).traits, ...ALWAYS]);
   for (const [trait, supported] of capabilities) {
-    if (supported) traits.add(trait);
-    else traits.delete(trait);
+    if (supported) {
+      traits.add(trait);
+    } else {
+      traits.delete(trait);
+    }
   }
-  if (disabled === true) traits.add(DISABLED_TRAIT);
-  if (disabled === false) traits.delete(DISABLED_TRAIT);
+  if (disabled === true) {
+    traits.add(DISABLED_TRAIT);
+  }
+  if (disabled === false) {
+    traits.delete(DISABLED_TRAIT);
+  }
   tree.updateTraits(root, traits);
 }

@@ -107,8 +107,12 @@ export function flavorOfMigration(
   if (incoming && outgoing) {
     return instance.instanceTypeId === migration.oldInstanceTypeId ? newFlavor : oldFlavor;
   }
-  if (instanceCounted) return null;
-  if (incoming) return newFlavor;
+  if (instanceCounted) {
+    return null;
+  }
+  if (incoming) {
+    return newFlavor;
+  }
   // Without an old flavor the confirm is about to finish.
   return outgoing ? oldFlavor : null;
 }
@@ -118,7 +122,9 @@ export function latestPerInstance(migrations: readonly Migration[]): Map<string,
   const latest = new Map<string, Migration>();
   for (const migration of migrations) {
     const known = latest.get(migration.instanceUuid);
-    if (!known || touched(migration) >= touched(known)) latest.set(migration.instanceUuid, migration);
+    if (!known || touched(migration) >= touched(known)) {
+      latest.set(migration.instanceUuid, migration);
+    }
   }
   return latest;
 }

@@ -13,13 +13,19 @@ const WITHOUT_TYPES = 36;
 /** Writes what the consumers are to hold, if each still is as the plan assumes. @throws {CloudError} */
 export async function changeAllocations(placement: ServiceClient, { consumers }: AllocationsAction): Promise<Outcome> {
   const found = await Promise.all(consumers.map(({ uuid }) => readConsumer(placement, uuid)));
-  if (consumers.every(({ after }, index) => isAt(found[index], after))) return ALREADY;
+  if (consumers.every(({ after }, index) => isAt(found[index], after))) {
+    return ALREADY;
+  }
   for (const [index, change] of consumers.entries()) {
     const problem = changedSince(change, found[index]);
-    if (problem !== undefined) return refused(problem);
+    if (problem !== undefined) {
+      return refused(problem);
+    }
   }
   const version = versionFor(placement, consumers);
-  if (version === undefined) return refused("some of its consumers have a type and some have none; edit them by hand");
+  if (version === undefined) {
+    return refused("some of its consumers have a type and some have none; edit them by hand");
+  }
   const bodies = consumers.map((change, index) => [change.uuid, bodyOf(change, found[index], version)] as const);
   const [only, more] = bodies;
   const answer =
@@ -41,8 +47,12 @@ function changedSince(
 }
 
 function isAt(found: ConsumerRecord | undefined, state: ConsumerState): boolean {
-  if (!found || !isDeepStrictEqual(found.held, state.allocations)) return false;
-  if (Object.keys(state.allocations).length === 0) return true;
+  if (!found || !isDeepStrictEqual(found.held, state.allocations)) {
+    return false;
+  }
+  if (Object.keys(state.allocations).length === 0) {
+    return true;
+  }
   const sameType = found.type === null || state.consumer_type === null || found.type === state.consumer_type;
   return found.projectId === state.project_id && found.userId === state.user_id && sameType;
 }
@@ -53,7 +63,9 @@ const isTyped = ({ consumer_type }: ConsumerState): boolean => consumer_type !==
 function versionFor(placement: ServiceClient, consumers: readonly ConsumerChange[]): number | undefined {
   const kept = consumers.map(({ after }) => after).filter(({ allocations }) => Object.keys(allocations).length > 0);
   const typed = kept.filter(isTyped).length;
-  if (typed === 0 || placement.version < CONSUMER_TYPES) return Math.min(placement.version, WITHOUT_TYPES);
+  if (typed === 0 || placement.version < CONSUMER_TYPES) {
+    return Math.min(placement.version, WITHOUT_TYPES);
+  }
   return typed === kept.length ? placement.version : undefined;
 }
 

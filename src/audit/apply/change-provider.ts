@@ -9,24 +9,35 @@ import { readInventories } from "./provider-parts.js";
 
 /** Does one thing to a provider, if it still is as the plan assumes. @throws {CloudError} */
 export async function changeProvider(placement: ServiceClient, action: ProviderAction): Promise<Outcome> {
-  if (action.kind === "create-provider") return createProvider(placement, action.provider);
+  if (action.kind === "create-provider") {
+    return createProvider(placement, action.provider);
+  }
   const uuid = action.kind === "delete-provider" ? action.provider.uuid : action.uuid;
   const path = `/resource_providers/${uuid}`;
   const found = await placement.find(path);
-  if (!found) return action.kind === "delete-provider" ? ALREADY : refused(`provider ${uuid} is gone`);
+  if (!found) {
+    return action.kind === "delete-provider" ? ALREADY : refused(`provider ${uuid} is gone`);
+  }
   const [generation, name] = [asNumber(found.generation), asString(found.name)];
   switch (action.kind) {
     case "delete-provider":
       return newerThan(uuid, action.generation, generation) ?? write(placement, "DELETE", path);
     case "rename-provider":
-      if (name === action.after) return ALREADY;
-      if (name !== action.before) return refused(`provider ${uuid} is named ${name} by now`);
+      if (name === action.after) {
+        return ALREADY;
+      }
+      if (name !== action.before) {
+        return refused(`provider ${uuid} is named ${name} by now`);
+      }
       return newerThan(uuid, action.generation, generation) ?? write(placement, "PUT", path, { name: action.after });
     case "set-inventories": {
       const is = await readInventories(placement, uuid);
-      if (isDeepStrictEqual(is, action.after)) return ALREADY;
-      if (!isDeepStrictEqual(is, action.before))
+      if (isDeepStrictEqual(is, action.after)) {
+        return ALREADY;
+      }
+      if (!isDeepStrictEqual(is, action.before)) {
         return refused(`the inventories of provider ${uuid} have changed since`);
+      }
       const body = { resource_provider_generation: generation, inventories: action.after };
       return newerThan(uuid, action.generation, generation) ?? write(placement, "PUT", `${path}/inventories`, body);
     }

@@ -11,11 +11,15 @@ export async function createProvider(placement: ServiceClient, provider: Provide
   const found = await placement.find(`/resource_providers/${uuid}`);
   if (found) {
     const is = { name: asString(found.name), parent: asStringOrNull(found.parent_provider_uuid) };
-    if (!isDeepStrictEqual(is, { name, parent })) return refused(`provider ${uuid} is there, as ${is.name}`);
+    if (!isDeepStrictEqual(is, { name, parent })) {
+      return refused(`provider ${uuid} is there, as ${is.name}`);
+    }
   } else {
     const body = { uuid, name, ...(parent === null ? {} : { parent_provider_uuid: parent }) };
     const answer = await placement.request("POST", "/resource_providers", { body });
-    if (answer.status >= 300) return refused(`Placement answered ${answer.status}${detail(answer.body)}`);
+    if (answer.status >= 300) {
+      return refused(`Placement answered ${answer.status}${detail(answer.body)}`);
+    }
   }
   const filled = await fill(placement, provider);
   return filled.state === "already" && !found ? DONE : filled;
@@ -33,11 +37,15 @@ async function fill(placement: ServiceClient, provider: ProviderState): Promise<
   // An agent that has filled in a provider since knows better.
   const missing = parts.filter(({ is, wanted }) => !isDeepStrictEqual(is, wanted) && Object.keys(wanted).length > 0);
   for (const { path, is, body } of missing) {
-    if (Object.keys(is).length > 0) return refused(`the ${path} of provider ${uuid} have changed since`);
+    if (Object.keys(is).length > 0) {
+      return refused(`the ${path} of provider ${uuid} have changed since`);
+    }
     const { generation } = await placement.get(`/resource_providers/${uuid}`);
     const guarded = { resource_provider_generation: asNumber(generation), ...body };
     const answer = await placement.request("PUT", `/resource_providers/${uuid}/${path}`, { body: guarded });
-    if (answer.status >= 300) return refused(`Placement answered ${answer.status}${detail(answer.body)}`);
+    if (answer.status >= 300) {
+      return refused(`Placement answered ${answer.status}${detail(answer.body)}`);
+    }
   }
   return missing.length === 0 ? ALREADY : DONE;
 }

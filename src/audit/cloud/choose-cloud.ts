@@ -38,7 +38,9 @@ export async function chooseCloud(files: Files, choice: CloudChoice): Promise<Cl
 async function chooseSettings(files: Files, choice: CloudChoice): Promise<Settings> {
   const { environment, cwd, home, local } = choice;
   const variable = (name: string): string | undefined => environment[name] || undefined;
-  if (choice.cloud === undefined && local.asked === true) return localSettings(files, local);
+  if (choice.cloud === undefined && local.asked === true) {
+    return localSettings(files, local);
+  }
   const cloud = choice.cloud ?? variable("OS_CLOUD");
   if (cloud !== undefined) {
     const given = variable("OS_CLIENT_CONFIG_FILE");
@@ -56,7 +58,9 @@ async function chooseSettings(files: Files, choice: CloudChoice): Promise<Settin
 }
 
 async function localSettings(files: Files, { file, cloud, asked }: CloudChoice["local"]): Promise<Settings> {
-  if ((await files.readIfPresent(file)) !== undefined) return readCloudsFile(files, [file], cloud);
+  if ((await files.readIfPresent(file)) !== undefined) {
+    return readCloudsFile(files, [file], cloud);
+  }
   throw new CloudConfigInvalid(
     asked === true ? `${file}: there is no local cluster; start one with "compute-cluster up"` : NO_CLOUD,
   );

@@ -30,14 +30,18 @@ export async function readCloudsFile(
     throw new CloudConfigInvalid(`no clouds.yaml was found; looked for ${paths.join(", ")}`);
   }
   const { path, clouds, lineOf } = main;
-  if (clouds === undefined) throw new CloudConfigInvalid(`${path}:1: expected a mapping "clouds:" with named clouds`);
+  if (clouds === undefined) {
+    throw new CloudConfigInvalid(`${path}:1: expected a mapping "clouds:" with named clouds`);
+  }
   const names = clouds.items.map(({ key }) => String(key));
   const wanted = name ?? (names.length === 1 ? names[0] : undefined);
   if (wanted === undefined) {
     throw new CloudConfigInvalid(`${path}: holds the clouds ${names.join(", ")}; name one with --os-cloud`);
   }
   const pair = clouds.items.find(({ key }) => String(key) === wanted);
-  if (!pair) throw new CloudConfigInvalid(`${path}: expected a cloud ${wanted}, found ${names.join(", ") || "none"}`);
+  if (!pair) {
+    throw new CloudConfigInvalid(`${path}: expected a cloud ${wanted}, found ${names.join(", ") || "none"}`);
+  }
   const secure = await firstPresent(files, paths.map(securePath));
   const values = new Map([...settingsIn(main, pair), ...settingsOf(secure, wanted)]);
   const line = lineOf(rangeOf(pair));
@@ -59,7 +63,9 @@ const securePath = (path: string): string => path.replace(/clouds(\.ya?ml)$/, "s
 async function firstPresent(files: Files, paths: readonly string[]): Promise<Parsed | undefined> {
   for (const path of paths) {
     const text = await files.readIfPresent(path);
-    if (text !== undefined) return parse(path, text);
+    if (text !== undefined) {
+      return parse(path, text);
+    }
   }
   return undefined;
 }
@@ -70,7 +76,9 @@ function parse(path: string, text: string): Parsed {
   const document = parseDocument(text, { lineCounter: lines, prettyErrors: false });
   const lineOf = (offset: number | undefined): number => (offset === undefined ? 1 : lines.linePos(offset).line);
   const [error] = document.errors;
-  if (error) throw new CloudConfigInvalid(`${path}:${lineOf(error.pos[0])}: not YAML (${error.code})`);
+  if (error) {
+    throw new CloudConfigInvalid(`${path}:${lineOf(error.pos[0])}: not YAML (${error.code})`);
+  }
   const clouds: unknown = isMap(document.contents) ? document.contents.get("clouds") : undefined;
   return { path, clouds: isMap(clouds) ? (clouds as YAMLMap) : undefined, lineOf };
 }
@@ -92,14 +100,20 @@ function settingsIn(parsed: Parsed, pair: Pair): ReadonlyMap<string, Setting> {
     const place = `${path}:${lineOf(rangeOf(item))}`;
     if (key !== "auth") {
       const value = scalar(item);
-      if (value !== undefined) found.set(key, { value, place });
+      if (value !== undefined) {
+        found.set(key, { value, place });
+      }
       continue;
     }
-    if (!isMap(item.value)) throw new CloudConfigInvalid(`${place}: expected a mapping below auth`);
+    if (!isMap(item.value)) {
+      throw new CloudConfigInvalid(`${place}: expected a mapping below auth`);
+    }
     for (const inner of item.value.items) {
       const at = `${path}:${lineOf(rangeOf(inner))}`;
       const value = scalar(inner);
-      if (value === undefined) throw new CloudConfigInvalid(`${at}: expected text as auth.${String(inner.key)}`);
+      if (value === undefined) {
+        throw new CloudConfigInvalid(`${at}: expected text as auth.${String(inner.key)}`);
+      }
       found.set(String(inner.key), { value, place: at });
     }
   }
@@ -108,10 +122,14 @@ function settingsIn(parsed: Parsed, pair: Pair): ReadonlyMap<string, Setting> {
 
 /** As it is written, so that a password of digits keeps its zeros. */
 function scalar({ value }: Pair): string | undefined {
-  if (typeof value !== "object" || value === null || !("value" in value)) return undefined;
+  if (typeof value !== "object" || value === null || !("value" in value)) {
+    return undefined;
+  }
   const source = "source" in value && typeof value.source === "string" ? value.source : undefined;
   const content: unknown = value.value;
-  if (content === null || typeof content === "object") return undefined;
+  if (content === null || typeof content === "object") {
+    return undefined;
+  }
   return typeof content === "string" ? content : (source ?? String(content));
 }
 

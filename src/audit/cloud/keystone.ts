@@ -28,7 +28,9 @@ export async function logIn(http: HttpClient, config: CloudConfig): Promise<Logi
     `Identity of cloud ${config.name}; check auth_url`,
   );
   const token = answer.headers["x-subject-token"];
-  if (answer.status === 401) throw new CloudRefused(401, `Identity at ${url} ${REFUSED[config.credentials.kind]}`);
+  if (answer.status === 401) {
+    throw new CloudRefused(401, `Identity at ${url} ${REFUSED[config.credentials.kind]}`);
+  }
   if (answer.status === 404) {
     throw new CloudRefused(404, `${url} answered 404: no Identity v3 there; check auth_url of cloud ${config.name}`);
   }
@@ -68,7 +70,9 @@ function identityOf(credentials: Credentials): unknown {
 }
 
 function scopeOf(scope: Scope): unknown {
-  if (scope.kind === "system") return { system: { all: true } };
+  if (scope.kind === "system") {
+    return { system: { all: true } };
+  }
   const { kind, ...shown } = scope;
   return kind === "domain" ? shown : { project: shown };
 }
@@ -79,14 +83,18 @@ function endpointsIn(body: string, config: CloudConfig, url: string): Login["end
     const [compute, placement] = SERVICES.map((service) => endpointOf(catalog, service, config));
     return { compute: compute ?? "", placement: placement ?? "" };
   } catch (error) {
-    if (error instanceof EndpointNotFound) throw error;
+    if (error instanceof EndpointNotFound) {
+      throw error;
+    }
     throw new UnexpectedAnswer(`Identity at ${url} answered no token that can be read`, { cause: error });
   }
 }
 
 function endpointOf(catalog: unknown, service: ServiceType, config: CloudConfig): string {
   const given = config.endpoints[service];
-  if (given !== undefined) return withoutTrailingSlash(given);
+  if (given !== undefined) {
+    return withoutTrailingSlash(given);
+  }
   if (catalog === undefined && config.credentials.kind !== "application_credential" && config.scope === undefined) {
     throw new EndpointNotFound(
       `cloud ${config.name}: the token has no catalog, as it is scoped to nothing; set project_name, or system_scope to all`,
@@ -95,7 +103,9 @@ function endpointOf(catalog: unknown, service: ServiceType, config: CloudConfig)
   const endpoints = catalogEndpoints(catalog, service);
   const here = endpoints.filter((endpoint) => isInRegion(endpoint, config.region));
   const found = here.find((endpoint) => endpoint.interface === config.interface);
-  if (found) return withoutTrailingSlash(asString(found.url));
+  if (found) {
+    return withoutTrailingSlash(asString(found.url));
+  }
   const offered = endpoints.map((each) => `${String(each.interface)} in ${String(each.region ?? each.region_id)}`);
   throw new EndpointNotFound(
     `cloud ${config.name}: the catalog has no ${service} endpoint with interface ${config.interface}` +

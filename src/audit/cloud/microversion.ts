@@ -17,7 +17,9 @@ export interface Knows {
 /** @throws {UnexpectedAnswer} the service is too old */
 export function negotiate(service: string, major: number, range: Range, knows: Knows): number {
   const agreed = Math.min(range.maximum, knows.most);
-  if (agreed >= knows.least && range.minimum <= agreed) return agreed;
+  if (agreed >= knows.least && range.minimum <= agreed) {
+    return agreed;
+  }
   throw new UnexpectedAnswer(
     `${service} offers microversions ${major}.${range.minimum} to ${major}.${range.maximum}; ` +
       `at least ${major}.${knows.least} is needed (${knows.because})`,

@@ -69,11 +69,17 @@ class Session {
   readonly send: Send = async (service, request) => {
     const login = this.#current();
     const answer = await this.#ask(await login, service, request);
-    if (answer.status !== 401) return answer;
+    if (answer.status !== 401) {
+      return answer;
+    }
     // The first request that is refused logs in again for all.
-    if (this.#login === login) this.#login = undefined;
+    if (this.#login === login) {
+      this.#login = undefined;
+    }
     const again = await this.#ask(await this.#current(), service, request);
-    if (again.status !== 401) return again;
+    if (again.status !== 401) {
+      return again;
+    }
     throw new CloudRefused(
       401,
       `the ${service} service does not accept the token of cloud ${this.#config.name} (401), though Identity gave it`,

@@ -41,15 +41,21 @@ export class ServiceClient {
   /** The body of a success. @throws {CloudError} */
   async get(path: string, options: Options = {}): Promise<Readonly<Record<string, unknown>>> {
     const answer = await this.request("GET", path, options);
-    if (answer.status >= 300) throw refusal(this.type, "GET", path, answer);
+    if (answer.status >= 300) {
+      throw refusal(this.type, "GET", path, answer);
+    }
     return bodyOf(this.type, path, answer);
   }
 
   /** As {@link get}; undefined for 404. */
   async find(path: string, options: Options = {}): Promise<Readonly<Record<string, unknown>> | undefined> {
     const answer = await this.request("GET", path, options);
-    if (answer.status === 404) return undefined;
-    if (answer.status >= 300) throw refusal(this.type, "GET", path, answer);
+    if (answer.status === 404) {
+      return undefined;
+    }
+    if (answer.status >= 300) {
+      throw refusal(this.type, "GET", path, answer);
+    }
     return bodyOf(this.type, path, answer);
   }
 }

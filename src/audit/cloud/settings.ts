@@ -46,7 +46,9 @@ function override(settings: Settings, service: ServiceType): CloudConfig["endpoi
 
 function required(settings: Settings, key: string): string {
   const value = settings.get(key);
-  if (value === undefined || value === "") throw new CloudConfigInvalid(`${settings.place(key)}: ${key} is missing`);
+  if (value === undefined || value === "") {
+    throw new CloudConfigInvalid(`${settings.place(key)}: ${key} is missing`);
+  }
   return value;
 }
 
@@ -61,16 +63,24 @@ function credentialsKind(settings: Settings): Credentials["kind"] {
     }
     return kind;
   }
-  if (settings.get("application_credential_secret") !== undefined) return "application_credential";
+  if (settings.get("application_credential_secret") !== undefined) {
+    return "application_credential";
+  }
   return settings.get("token") !== undefined && settings.get("password") === undefined ? "token" : "password";
 }
 
 function readCredentials(settings: Settings, kind: Credentials["kind"]): Credentials {
-  if (kind === "token") return { kind, token: required(settings, "token") };
-  if (kind === "password") return { kind, user: readUser(settings), password: required(settings, "password") };
+  if (kind === "token") {
+    return { kind, token: required(settings, "token") };
+  }
+  if (kind === "password") {
+    return { kind, user: readUser(settings), password: required(settings, "password") };
+  }
   const secret = required(settings, "application_credential_secret");
   const id = settings.get("application_credential_id");
-  if (id !== undefined) return { kind, id, secret };
+  if (id !== undefined) {
+    return { kind, id, secret };
+  }
   const name = settings.get("application_credential_name");
   if (name === undefined) {
     throw new CloudConfigInvalid(
@@ -83,7 +93,9 @@ function readCredentials(settings: Settings, kind: Credentials["kind"]): Credent
 
 function readUser(settings: Settings): UserReference {
   const id = settings.get("user_id");
-  if (id !== undefined) return { id };
+  if (id !== undefined) {
+    return { id };
+  }
   return { name: required(settings, "username"), domain: readDomain(settings, "user") };
 }
 
@@ -91,7 +103,9 @@ function readUser(settings: Settings): UserReference {
 function readDomain(settings: Settings, whose: "user" | "project"): DomainReference {
   const id = settings.get(`${whose}_domain_id`);
   const name = settings.get(`${whose}_domain_name`);
-  if (id !== undefined) return { id };
+  if (id !== undefined) {
+    return { id };
+  }
   return name === undefined ? { id: settings.get("default_domain") ?? "default" } : { name };
 }
 
@@ -104,10 +118,16 @@ function readScope(settings: Settings): Scope | undefined {
     return { kind: "system" };
   }
   const id = settings.get("project_id") ?? settings.get("tenant_id");
-  if (id !== undefined) return { kind: "project", id };
+  if (id !== undefined) {
+    return { kind: "project", id };
+  }
   const name = settings.get("project_name") ?? settings.get("tenant_name");
-  if (name !== undefined) return { kind: "project", name, domain: readDomain(settings, "project") };
+  if (name !== undefined) {
+    return { kind: "project", name, domain: readDomain(settings, "project") };
+  }
   const [domainId, domainName] = [settings.get("domain_id"), settings.get("domain_name")];
-  if (domainId !== undefined) return { kind: "domain", domain: { id: domainId } };
+  if (domainId !== undefined) {
+    return { kind: "domain", domain: { id: domainId } };
+  }
   return domainName === undefined ? undefined : { kind: "domain", domain: { name: domainName } };
 }

@@ -32,14 +32,20 @@ export class Facts {
     this.snapshot = snapshot;
     this.#nodes = new Map(snapshot.hypervisors.map((node) => [node.uuid, node]));
     this.#nodesByHost = new Map(snapshot.hypervisors.map((node) => [`${node.host} ${node.name}`, node]));
-    for (const { uuid, root } of snapshot.providers.values()) add(this.#trees, root, uuid);
+    for (const { uuid, root } of snapshot.providers.values()) {
+      add(this.#trees, root, uuid);
+    }
     this.#sharing = [...snapshot.providers.values()].filter(({ sharedWith }) => sharedWith !== undefined);
     for (const migration of snapshot.migrations) {
-      if (migration.uuid !== null) this.#migrations.set(migration.uuid, migration);
+      if (migration.uuid !== null) {
+        this.#migrations.set(migration.uuid, migration);
+      }
       append(this.#moves, migration.server, migration);
     }
     for (const consumer of snapshot.consumers.values()) {
-      for (const uuid of Object.keys(consumer.held)) append(this.#holders, uuid, consumer);
+      for (const uuid of Object.keys(consumer.held)) {
+        append(this.#holders, uuid, consumer);
+      }
     }
   }
 
@@ -77,7 +83,9 @@ export class Facts {
   /** Providers that share with anything in the tree. */
   sharersOf(root: string): readonly string[] {
     const known = this.#sharers.get(root);
-    if (known) return known;
+    if (known) {
+      return known;
+    }
     const tree = this.treeOf(root);
     const found = this.#sharing
       .filter(({ uuid, sharedWith }) => !tree.has(uuid) && [...tree].some((member) => sharedWith?.has(member)))
@@ -88,9 +96,13 @@ export class Facts {
 
   kindOf(uuid: string): ProviderKind {
     const root = this.rootOf(uuid);
-    if (this.#nodes.has(root)) return "compute";
+    if (this.#nodes.has(root)) {
+      return "compute";
+    }
     const top = this.provider(root);
-    if (this.provider(uuid)?.sharedWith || top?.sharedWith) return "sharing";
+    if (this.provider(uuid)?.sharedWith || top?.sharedWith) {
+      return "sharing";
+    }
     const counts = ["VCPU", "PCPU", "MEMORY_MB"].some((name) => name in (top?.inventories ?? {}));
     return top && (top.isNovas || counts) ? "nodeless" : "foreign";
   }
@@ -129,7 +141,9 @@ export class Facts {
 
   /** Nothing is judged while something builds, moves or deletes the server, or when its cell does not answer. */
   isAtRest(server: Server): boolean {
-    if (server.taskState !== null || server.status === "UNKNOWN" || server.vmState === "building") return false;
+    if (server.taskState !== null || server.status === "UNKNOWN" || server.vmState === "building") {
+      return false;
+    }
     const resting = this.unconfirmed(server);
     return this.movesOf(server).every(
       (move) => (hasEnded(move) || move === resting) && this.snapshot.now - move.changedAt > SETTLES,
@@ -141,12 +155,18 @@ const NONE: ReadonlySet<string> = new Set();
 
 function add<K, V>(groups: Map<K, Set<V>>, key: K, value: V): void {
   const group = groups.get(key);
-  if (group) group.add(value);
-  else groups.set(key, new Set([value]));
+  if (group) {
+    group.add(value);
+  } else {
+    groups.set(key, new Set([value]));
+  }
 }
 
 function append<K, V>(groups: Map<K, V[]>, key: K, value: V): void {
   const group = groups.get(key);
-  if (group) group.push(value);
-  else groups.set(key, [value]);
+  if (group) {
+    group.push(value);
+  } else {
+    groups.set(key, [value]);
+  }
 }

@@ -25,7 +25,9 @@ function misnamed(facts: Facts): Finding[] {
   const names = byName(facts);
   return facts.snapshot.hypervisors.flatMap((node) => {
     const provider = facts.provider(node.uuid);
-    if (!provider || provider.name === node.name) return [];
+    if (!provider || provider.name === node.name) {
+      return [];
+    }
     const taken = names.get(node.name);
     return {
       code: "identity-clash" as const,
@@ -43,7 +45,9 @@ function mistaken(facts: Facts): Finding[] {
   const names = byName(facts);
   return facts.snapshot.hypervisors.flatMap((node) => {
     const uuid = names.get(node.name);
-    if (facts.provider(node.uuid) || uuid === undefined) return [];
+    if (facts.provider(node.uuid) || uuid === undefined) {
+      return [];
+    }
     const used = facts.holdersIn(facts.rootOf(uuid)).length;
     const alone = facts.treeOf(uuid).size === 1 && facts.node(uuid) === undefined;
     return {
@@ -68,7 +72,9 @@ function mistaken(facts: Facts): Finding[] {
 /** Two hosts have a compute node for what seems to be one hypervisor. */
 function sameNames(facts: Facts): Finding[] {
   const groups = new Map<string, Hypervisor[]>();
-  for (const node of facts.snapshot.hypervisors) groups.set(node.name, [...(groups.get(node.name) ?? []), node]);
+  for (const node of facts.snapshot.hypervisors) {
+    groups.set(node.name, [...(groups.get(node.name) ?? []), node]);
+  }
   return [...groups.values()]
     .filter((nodes) => nodes.length > 1)
     .flatMap(([first, ...others]) =>

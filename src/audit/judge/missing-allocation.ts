@@ -17,7 +17,9 @@ export function missingAllocations(facts: Facts, placed: readonly Whereabouts[])
 function missingOwn(facts: Facts, { server, root, own, elsewhere, owedBy }: Whereabouts): Finding[] {
   const explained = elsewhere.every(({ explainedBy }) => explainedBy !== undefined);
   const { amounts } = needOf(server);
-  if (Object.keys(own).length > 0 || !explained || owedBy || Object.keys(amounts).length === 0) return [];
+  if (Object.keys(own).length > 0 || !explained || owedBy || Object.keys(amounts).length === 0) {
+    return [];
+  }
   return [
     finding(facts, {
       subject: serverSubject(server),
@@ -33,10 +35,14 @@ function missingOwn(facts: Facts, { server, root, own, elsewhere, owedBy }: Wher
 function missingSource(facts: Facts, { server, root, own, elsewhere }: Whereabouts): Finding[] {
   const move = facts.unconfirmed(server);
   const source = move && facts.sourceOf(move);
-  if (!move || move.uuid === null || !source || !facts.provider(source.uuid)) return [];
+  if (!move || move.uuid === null || !source || !facts.provider(source.uuid)) {
+    return [];
+  }
   const held = Object.keys(facts.heldBy(move.uuid)).length > 0 || elsewhere.some((tree) => tree.root === source.uuid);
   // On one host both halves may be one sum of the server's own (6.0).
-  if (held || source.uuid === root || Object.keys(own).length === 0) return [];
+  if (held || source.uuid === root || Object.keys(own).length === 0) {
+    return [];
+  }
   const what = `${move.type} ${move.id} of server ${server.name} waits for its confirmation, and nothing is held on its source ${source.name}`;
   return [
     finding(facts, {

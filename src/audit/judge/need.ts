@@ -39,9 +39,13 @@ export function differences(held: Amounts, need: Need): Difference[] {
   const together = need.mixedCpus || need.spareCpus > 0 || (held.PCPU ?? 0) > 0 !== (need.amounts.PCPU ?? 0) > 0;
   const found: Difference[] = [];
   for (const resourceClass of names) {
-    if (together && CPUS.has(resourceClass)) continue;
+    if (together && CPUS.has(resourceClass)) {
+      continue;
+    }
     const [is, needed] = [held[resourceClass] ?? 0, need.amounts[resourceClass] ?? 0];
-    if (is !== needed) found.push({ resourceClass, held: is, needed });
+    if (is !== needed) {
+      found.push({ resourceClass, held: is, needed });
+    }
   }
   const cpus = { held: cpusOf(held), needed: cpusOf(need.amounts) };
   if (together && (cpus.held < cpus.needed || cpus.held > cpus.needed + need.spareCpus)) {

@@ -16,7 +16,9 @@ export function overcommittedInventories(facts: Facts): Finding[] {
         usedOf(facts, uuid, name) > capacity(inventory) &&
         usedOf(facts, uuid, name) > capacity(offered[name] ?? inventory),
     );
-    if (over.length === 0) return [];
+    if (over.length === 0) {
+      return [];
+    }
     const told = over.map(([name, inventory]) => `${usedOf(facts, uuid, name)} ${name} of ${capacity(inventory)}`);
     return {
       code: "overcommitted-inventory" as const,

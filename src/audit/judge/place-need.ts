@@ -8,11 +8,15 @@ import { needOf } from "./need.js";
  */
 export function placeNeed(facts: Facts, server: Server, root: string): Held | undefined {
   const { amounts, mixedCpus } = needOf(server);
-  if (mixedCpus) return undefined;
+  if (mixedCpus) {
+    return undefined;
+  }
   const placed: Record<string, Record<string, number>> = {};
   for (const [resourceClass, amount] of Object.entries(amounts)) {
     const uuid = offering(facts, root, resourceClass);
-    if (uuid === undefined) return undefined;
+    if (uuid === undefined) {
+      return undefined;
+    }
     placed[uuid] = { ...placed[uuid], [resourceClass]: amount };
   }
   return placed;
@@ -21,7 +25,9 @@ export function placeNeed(facts: Facts, server: Server, root: string): Held | un
 /** The one provider that offers the class: the root, else of its tree, else of what is shared with it. */
 export function offering(facts: Facts, root: string, resourceClass: string): string | undefined {
   const offers = (uuid: string): boolean => resourceClass in (facts.provider(uuid)?.inventories ?? {});
-  if (offers(root)) return root;
+  if (offers(root)) {
+    return root;
+  }
   const below = [...facts.treeOf(root)].filter(offers);
   const candidates = below.length > 0 ? below : facts.sharersOf(root).filter(offers);
   return candidates.length === 1 ? candidates[0] : undefined;

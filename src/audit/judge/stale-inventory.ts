@@ -9,7 +9,9 @@ export function staleInventories(facts: Facts): Finding[] {
   return facts.snapshot.hypervisors.flatMap((node) => {
     const provider = facts.provider(node.uuid);
     const fresh = provider && refreshed(node, provider);
-    if (!provider || !fresh) return [];
+    if (!provider || !fresh) {
+      return [];
+    }
     const changes = Object.entries(fresh)
       .filter(([name, { total }]) => total !== provider.inventories[name]?.total)
       .map(([name, { total }]) => `${name} ${provider.inventories[name]?.total} instead of ${total}`);
@@ -34,12 +36,16 @@ export function refreshed(
   { totals, type }: Hypervisor,
   { inventories }: Provider,
 ): Readonly<Record<string, Inventory>> | undefined {
-  if (totals === null || type === "ironic") return undefined;
+  if (totals === null || type === "ironic") {
+    return undefined;
+  }
   const changed = Object.entries(totals).flatMap(([name, total]) => {
     const inventory = inventories[name];
     // CPUs that are set apart for dedicated use are counted with the others.
     const expected = name === "VCPU" ? total - (inventories.PCPU?.total ?? 0) : total;
-    if (!inventory || expected <= 0 || inventory.total === expected) return [];
+    if (!inventory || expected <= 0 || inventory.total === expected) {
+      return [];
+    }
     const max_unit = inventory.max_unit === inventory.total ? expected : inventory.max_unit;
     return [[name, { ...inventory, total: expected, max_unit }] as const];
   });

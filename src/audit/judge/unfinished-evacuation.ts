@@ -7,7 +7,9 @@ import type { Whereabouts } from "./whereabouts.js";
 export function unfinishedEvacuations(facts: Facts, placed: readonly Whereabouts[]): Finding[] {
   return placed.flatMap(({ server, elsewhere }) =>
     elsewhere.flatMap(({ root, providers, explainedBy }) => {
-      if (explainedBy?.type !== "evacuation") return [];
+      if (explainedBy?.type !== "evacuation") {
+        return [];
+      }
       const host = explainedBy.sourceHost;
       const isUp = facts.node(root)?.serviceUp === true;
       return {

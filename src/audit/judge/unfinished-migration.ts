@@ -12,7 +12,9 @@ export function unfinishedMigrations(facts: Facts, placed: readonly Whereabouts[
   const owed = new Map(placed.flatMap(({ server, owedBy }) => (owedBy ? [[owedBy, server] as const] : [])));
   return facts.snapshot.migrations.flatMap((migration) => {
     const server = facts.snapshot.servers.get(migration.server);
-    if (server) return [...leaked(facts, migration, server, owed.get(migration)), ...stuck(facts, migration, server)];
+    if (server) {
+      return [...leaked(facts, migration, server, owed.get(migration)), ...stuck(facts, migration, server)];
+    }
     return hasEnded(migration) ? leaked(facts, migration, undefined, undefined) : [];
   });
 }
@@ -26,7 +28,9 @@ function leaked(
 ): Finding[] {
   const { uuid, id, type, status } = migration;
   const [first] = uuid === null ? [] : Object.keys(facts.heldBy(uuid));
-  if (uuid === null || first === undefined || !hasEnded(migration) || (server && !facts.isAtRest(server))) return [];
+  if (uuid === null || first === undefined || !hasEnded(migration) || (server && !facts.isAtRest(server))) {
+    return [];
+  }
   const whose = server ? `of server ${server.name}` : "of a server that is gone";
   return [
     {
@@ -48,8 +52,12 @@ function leaked(
 function stuck(facts: Facts, migration: Migration, server: Server): Finding[] {
   const { id, type, status, changedAt } = migration;
   const rests = server.taskState === null && server.status !== "UNKNOWN" && server.vmState !== "building";
-  if (hasEnded(migration) || !rests || facts.unconfirmed(server) === migration) return [];
-  if (facts.snapshot.now - changedAt <= STUCK) return [];
+  if (hasEnded(migration) || !rests || facts.unconfirmed(server) === migration) {
+    return [];
+  }
+  if (facts.snapshot.now - changedAt <= STUCK) {
+    return [];
+  }
   const subject = migration.uuid === null ? serverSubject(server) : migrationSubject(migration.uuid, migration);
   return [
     {

@@ -53,19 +53,27 @@ function findSuspects(facts: Facts): Suspect[] {
   const deafCell = [...servers.values()].some(({ status }) => status === "UNKNOWN");
   return [...consumers.values()].flatMap((consumer): Suspect[] => {
     const { uuid, held } = consumer;
-    if (servers.has(uuid) || facts.migration(uuid) || !NOVAS_TYPES.has(facts.record(uuid)?.type)) return [];
+    if (servers.has(uuid) || facts.migration(uuid) || !NOVAS_TYPES.has(facts.record(uuid)?.type)) {
+      return [];
+    }
     const kinds = Object.keys(held).map((each) => ({ root: facts.rootOf(each), kind: facts.kindOf(each) }));
     const roots = [...new Set(kinds.filter(({ kind }) => kind === "compute").map(({ root }) => root))];
     const classes = Object.keys(total(held));
     const bare = classes.every((name) => name.startsWith("CUSTOM_"));
-    if (roots.length === 0 || !(bare || classes.some((name) => NOVAS_CLASS.test(name)))) return [];
+    if (roots.length === 0 || !(bare || classes.some((name) => NOVAS_CLASS.test(name)))) {
+      return [];
+    }
     const stranger = kinds.find(({ kind }) => kind !== "compute" && kind !== "sharing");
     let doubt: string | undefined;
-    if (!knowsMigrationConsumers) doubt = "this Compute API (below 2.59) does not tell the uuids of migrations";
-    else if (deafCell) doubt = "a cell does not answer, and its migrations are not known; look again when it does";
-    else if (stranger) doubt = `it holds something on ${facts.name(stranger.root)}, which has no compute node, too`;
-    else if (roots.some((root) => doubtful.has(root))) doubt = "the identity of the compute node is in doubt";
-    else if (bare && !roots.every((root) => isBareMetal(facts, root))) {
+    if (!knowsMigrationConsumers) {
+      doubt = "this Compute API (below 2.59) does not tell the uuids of migrations";
+    } else if (deafCell) {
+      doubt = "a cell does not answer, and its migrations are not known; look again when it does";
+    } else if (stranger) {
+      doubt = `it holds something on ${facts.name(stranger.root)}, which has no compute node, too`;
+    } else if (roots.some((root) => doubtful.has(root))) {
+      doubt = "the identity of the compute node is in doubt";
+    } else if (bare && !roots.every((root) => isBareMetal(facts, root))) {
       doubt = "it holds custom resources only, and not of a bare metal node: another service may hold them";
     }
     return [{ consumer, roots, code: bare ? "baremetal-leftover" : "orphaned-consumer", doubt }];
@@ -93,7 +101,9 @@ function tooMany(
     for (const root of roots) {
       const here = suspects.filter((each) => each.roots.includes(root)).length;
       const ratio = here / facts.holdersIn(root).length;
-      if (here > 1 && ratio > maxShare) return `${percent(ratio)} of the provider's consumers are unknown, ${advice}`;
+      if (here > 1 && ratio > maxShare) {
+        return `${percent(ratio)} of the provider's consumers are unknown, ${advice}`;
+      }
     }
     return undefined;
   };

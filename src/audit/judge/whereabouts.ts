@@ -67,7 +67,9 @@ function explains(facts: Facts, server: Server, move: Migration, root: string): 
 /** The ended migration that kept what its server needs at home: a revert or a roll-back that could not give it back. */
 function creditor(facts: Facts, server: Server, home: ReadonlySet<string>): Migration | undefined {
   return facts.movesOf(server).find(({ uuid, status }) => {
-    if (uuid === null || status === "finished") return false;
+    if (uuid === null || status === "finished") {
+      return false;
+    }
     const held = facts.heldBy(uuid);
     const uuids = Object.keys(held);
     return (
@@ -80,7 +82,9 @@ function creditor(facts: Facts, server: Server, home: ReadonlySet<string>): Migr
 export function total(held: Held): Amounts {
   const sums: Record<string, number> = {};
   for (const amounts of Object.values(held)) {
-    for (const [name, amount] of Object.entries(amounts)) sums[name] = (sums[name] ?? 0) + amount;
+    for (const [name, amount] of Object.entries(amounts)) {
+      sums[name] = (sums[name] ?? 0) + amount;
+    }
   }
   return sums;
 }

@@ -9,9 +9,13 @@ import { total, type Whereabouts } from "./whereabouts.js";
 export function wrongAmounts(facts: Facts, placed: readonly Whereabouts[]): Finding[] {
   return placed.flatMap((where) => {
     const { server, root, own } = where;
-    if (Object.keys(own).length === 0 || mayBeTwoFlavors(facts, where)) return [];
+    if (Object.keys(own).length === 0 || mayBeTwoFlavors(facts, where)) {
+      return [];
+    }
     const wrong = differences(total(own), needOf(server));
-    if (wrong.length === 0) return [];
+    if (wrong.length === 0) {
+      return [];
+    }
     const remedies = wrong.map((difference) => remedyOf(facts, where, difference));
     const possible = remedies.filter((remedy) => remedy !== undefined);
     const all = possible.length === remedies.length;
@@ -45,6 +49,8 @@ function remedyOf(
   const holding = Object.entries(own).filter(([, amounts]) => resourceClass in amounts);
   const [only, more] = holding.map(([uuid]) => uuid);
   const provider = only ?? offering(facts, root, resourceClass);
-  if (more !== undefined || provider === undefined) return undefined;
+  if (more !== undefined || provider === undefined) {
+    return undefined;
+  }
   return { kind: "hold", consumer: server.id, provider, amounts: { [resourceClass]: needed } };
 }

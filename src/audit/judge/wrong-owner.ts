@@ -7,13 +7,17 @@ export function wrongOwners(facts: Facts): Finding[] {
   return [...facts.snapshot.records.values()].flatMap((record) => {
     const move = facts.migration(record.uuid);
     const server = facts.snapshot.servers.get(move?.server ?? record.uuid);
-    if (!server || server.userId === null || record.generation === null || !facts.isAtRest(server)) return [];
+    if (!server || server.userId === null || record.generation === null || !facts.isAtRest(server)) {
+      return [];
+    }
     const { projectId, userId } = server;
     const wrong = [
       record.projectId === projectId ? [] : [`project ${record.projectId} instead of ${projectId}`],
       record.userId === userId ? [] : [`user ${record.userId} instead of ${userId}`],
     ].flat();
-    if (wrong.length === 0) return [];
+    if (wrong.length === 0) {
+      return [];
+    }
     return {
       code: "wrong-owner" as const,
       subject: move ? migrationSubject(record.uuid, move) : serverSubject(server),

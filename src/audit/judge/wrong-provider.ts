@@ -13,7 +13,9 @@ function misplaced(facts: Facts, where: Whereabouts): Finding[] {
   const { server, root, own, owedBy } = where;
   const strange = where.elsewhere.filter(({ explainedBy }) => explainedBy === undefined);
   const [first] = strange;
-  if (!first || Object.keys(own).length > 0 || owedBy) return [];
+  if (!first || Object.keys(own).length > 0 || owedBy) {
+    return [];
+  }
   const need = placeNeed(facts, server, root);
   const names = strange.map((each) => facts.name(each.root)).join(", ");
   return [
@@ -44,7 +46,9 @@ function unplaced(facts: Facts): Finding[] {
     .flatMap((server) => {
       const trees = elsewhere(facts, server, new Set());
       const [first] = trees;
-      if (!first) return [];
+      if (!first) {
+        return [];
+      }
       return {
         code: "wrong-provider" as const,
         subject: serverSubject(server),

@@ -15,12 +15,16 @@ export function editConsumers(findings: readonly Finding[], { records }: Snapsho
   return [...new Set(groups.values())].flatMap((wishes) => {
     const consumers = [...new Set(wishes.flatMap(({ remedy }) => consumersOf(remedy)))];
     const read = consumers.flatMap((uuid) => records.get(uuid) ?? []);
-    if (read.length < consumers.length) return [];
+    if (read.length < consumers.length) {
+      return [];
+    }
     const changes = changesOf(
       read,
       wishes.map(({ remedy }) => remedy),
     ).filter(({ before, after }) => JSON.stringify(before) !== JSON.stringify(after));
-    if (changes.length === 0) return [];
+    if (changes.length === 0) {
+      return [];
+    }
     const inverse = changes.map(({ uuid, generation, before, after }) => ({
       uuid,
       generation: holdsNothing(after) ? null : (generation ?? 0) + 1,
@@ -45,11 +49,17 @@ function groupWishes(findings: readonly Finding[]): ReadonlyMap<string, Wish[]> 
   const groups = new Map<string, Wish[]>();
   for (const finding of findings) {
     for (const remedy of finding.remedies) {
-      if (!("consumer" in remedy)) continue;
+      if (!("consumer" in remedy)) {
+        continue;
+      }
       const uuids = consumersOf(remedy);
       const joined = [...new Set(uuids.map((uuid) => groups.get(uuid) ?? []))].flat();
       joined.push({ finding, remedy });
-      for (const { remedy: each } of joined) for (const uuid of consumersOf(each)) groups.set(uuid, joined);
+      for (const { remedy: each } of joined) {
+        for (const uuid of consumersOf(each)) {
+          groups.set(uuid, joined);
+        }
+      }
     }
   }
   return groups;
@@ -68,7 +78,9 @@ function changesOf(records: readonly ConsumerRecord[], remedies: readonly Consum
   const order = ["take-over", "clear", "drop", "hold", "own"];
   for (const remedy of remedies.toSorted((a, b) => order.indexOf(a.kind) - order.indexOf(b.kind))) {
     const draft = drafts.get(remedy.consumer);
-    if (draft) edit(draft, remedy, drafts);
+    if (draft) {
+      edit(draft, remedy, drafts);
+    }
   }
   return records.map((record) => ({
     uuid: record.uuid,
@@ -82,7 +94,9 @@ function edit(draft: Draft, remedy: ConsumerRemedy, drafts: ReadonlyMap<string, 
   switch (remedy.kind) {
     case "take-over": {
       const from = drafts.get(remedy.from);
-      if (!from) return;
+      if (!from) {
+        return;
+      }
       const { held, projectId, userId } = from;
       const type = from.type === "MIGRATION" ? "INSTANCE" : from.type;
       Object.assign(draft, { projectId, userId, type: draft.type ?? type, held });
@@ -93,13 +107,18 @@ function edit(draft: Draft, remedy: ConsumerRemedy, drafts: ReadonlyMap<string, 
       draft.held = {};
       return;
     case "drop":
-      for (const uuid of remedy.providers) delete draft.held[uuid];
+      for (const uuid of remedy.providers) {
+        delete draft.held[uuid];
+      }
       return;
     case "hold": {
       const amounts = { ...draft.held[remedy.provider], ...remedy.amounts };
       const left = Object.entries(amounts).filter(([, amount]) => amount > 0);
-      if (left.length > 0) draft.held[remedy.provider] = Object.fromEntries(left);
-      else delete draft.held[remedy.provider];
+      if (left.length > 0) {
+        draft.held[remedy.provider] = Object.fromEntries(left);
+      } else {
+        delete draft.held[remedy.provider];
+      }
       return;
     }
     case "own":

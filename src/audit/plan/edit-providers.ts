@@ -24,7 +24,9 @@ export function editProvider(
     };
   }
   const provider = providers.get(uuid);
-  if (!provider) return undefined;
+  if (!provider) {
+    return undefined;
+  }
   const { generation, name, inventories } = provider;
   switch (remedy.kind) {
     case "rename-provider":

@@ -58,7 +58,9 @@ const isProviderRemedy = (remedy: ConsumerRemedy | ProviderRemedy): remedy is Pr
 
 /** A provider that is to be deleted, and that somebody would hold something of after all other edits. */
 function stillHeld(remedy: ProviderRemedy, { consumers }: Snapshot, edits: readonly DraftEdit[]): boolean {
-  if (remedy.kind !== "delete-provider") return false;
+  if (remedy.kind !== "delete-provider") {
+    return false;
+  }
   const after = new Map(
     edits.flatMap(({ action }) =>
       action.kind === "allocations"
@@ -73,10 +75,16 @@ function stillHeld(remedy: ProviderRemedy, { consumers }: Snapshot, edits: reado
 function countWipes(edits: readonly DraftEdit[]): ReadonlyMap<string, number> {
   const wipes = new Map<string, number>();
   for (const { action } of edits) {
-    if (action.kind !== "allocations") continue;
+    if (action.kind !== "allocations") {
+      continue;
+    }
     for (const { before, after } of action.consumers) {
-      if (Object.keys(after.allocations).length > 0) continue;
-      for (const uuid of Object.keys(before.allocations)) wipes.set(uuid, (wipes.get(uuid) ?? 0) + 1);
+      if (Object.keys(after.allocations).length > 0) {
+        continue;
+      }
+      for (const uuid of Object.keys(before.allocations)) {
+        wipes.set(uuid, (wipes.get(uuid) ?? 0) + 1);
+      }
     }
   }
   return wipes;

@@ -16,7 +16,9 @@ export function writePlan(files: Files, path: string, plan: Plan): Promise<void>
 /** @param cloud that it is to be applied to, as the audit called it @throws {PlanUnreadable} */
 export async function readPlan(files: Files, path: string, cloud: string): Promise<Plan> {
   const text = await files.readIfPresent(path);
-  if (text === undefined) throw new PlanUnreadable(`${path}: there is no such file; write one with audit --plan`);
+  if (text === undefined) {
+    throw new PlanUnreadable(`${path}: there is no such file; write one with audit --plan`);
+  }
   let value: unknown;
   try {
     value = JSON.parse(text);

@@ -97,6 +97,8 @@ export function describeAction(action: Action): string {
 
 function describeChange({ uuid, before, after }: ConsumerChange): string {
   const [had, gets] = [Object.keys(before.allocations).length, Object.keys(after.allocations).length];
-  if (gets === 0) return `remove all allocations of ${uuid}`;
+  if (gets === 0) {
+    return `remove all allocations of ${uuid}`;
+  }
   return `${had === 0 ? "create" : "rewrite"} the allocations of ${uuid}`;
 }

@@ -26,7 +26,9 @@ export async function listAll(client: ServiceClient, list: List, onProgress: OnP
       return await readPages(client, list, onProgress);
     } catch (error) {
       const markerGone = error instanceof CloudRefused && error.status === 400 && /marker/i.test(error.message);
-      if (!markerGone || attempt === ATTEMPTS) throw error;
+      if (!markerGone || attempt === ATTEMPTS) {
+        throw error;
+      }
     }
   }
 }
@@ -40,11 +42,15 @@ async function readPages(client: ServiceClient, list: List, onProgress: OnProgre
     const place = marker === undefined ? "" : `&marker=${encodeURIComponent(marker)}`;
     const body = await client.get(`${path}${joint}limit=${PAGE}${place}`);
     const page = asArray(body[key]).map(asRecord);
-    for (const entry of page) found.set(markerOf(entry), entry);
+    for (const entry of page) {
+      found.set(markerOf(entry), entry);
+    }
     onProgress(what, found.size, 0);
     const last = page.at(-1);
     const next = last && markerOf(last);
-    if (body[`${key}_links`] === undefined || next === undefined || next === marker) return [...found.values()];
+    if (body[`${key}_links`] === undefined || next === undefined || next === marker) {
+      return [...found.values()];
+    }
     marker = next;
   }
 }

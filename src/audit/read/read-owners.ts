@@ -49,8 +49,9 @@ function groupByOwner({ servers, migrations, consumers }: Pick<Snapshot, "server
   const strangers: Consumer[] = [];
   for (const consumer of consumers.values()) {
     const server = servers.get(consumer.uuid) ?? servers.get(serverOf.get(consumer.uuid) ?? "");
-    if (server === undefined) strangers.push(consumer);
-    else if (server.userId !== null) {
+    if (server === undefined) {
+      strangers.push(consumer);
+    } else if (server.userId !== null) {
       const { projectId, userId } = server;
       const key = `${projectId}/${userId}`;
       const owner = owners.get(key) ?? { projectId, userId, consumers: [] };
@@ -86,7 +87,9 @@ function amountsIn(usages: Readonly<Record<string, unknown>>): Amounts[] {
 function sum(parts: readonly Amounts[]): Map<string, number> {
   const sums = new Map<string, number>();
   for (const part of parts) {
-    for (const [name, amount] of Object.entries(part)) sums.set(name, (sums.get(name) ?? 0) + amount);
+    for (const [name, amount] of Object.entries(part)) {
+      sums.set(name, (sums.get(name) ?? 0) + amount);
+    }
   }
   return sums;
 }

@@ -49,7 +49,9 @@ async function withTrait(placement: ServiceClient, trait: string): Promise<reado
   try {
     return uuidsIn(await placement.get(`/resource_providers?required=${trait}`));
   } catch (error) {
-    if (error instanceof CloudRefused && error.status === 400) return [];
+    if (error instanceof CloudRefused && error.status === 400) {
+      return [];
+    }
     throw error;
   }
 }
@@ -62,7 +64,9 @@ function uuidsIn(body: unknown): readonly string[] {
 async function usersOf(placement: ServiceClient, uuid: string): Promise<ReadonlySet<string>> {
   const { aggregates } = await placement.get(`/resource_providers/${uuid}/aggregates`);
   const members = asArray(aggregates).map(asString).join(",");
-  if (members === "") return new Set();
+  if (members === "") {
+    return new Set();
+  }
   return new Set(uuidsIn(await placement.get(`/resource_providers?member_of=in:${members}`)));
 }
 
@@ -75,7 +79,9 @@ export async function readProvider(
     placement.find(`/resource_providers/${bare.uuid}/inventories`),
     placement.find(`/resource_providers/${bare.uuid}/allocations`),
   ]);
-  if (!inventories || !allocations) return undefined;
+  if (!inventories || !allocations) {
+    return undefined;
+  }
   const provider = {
     ...bare,
     generation: asNumber(inventories.resource_provider_generation),

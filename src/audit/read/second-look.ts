@@ -62,7 +62,9 @@ export async function lookAgain(
 function withTheirMoves(consumers: ReadonlySet<string>, migrations: Snapshot["migrations"]): readonly string[] {
   const all = new Set(consumers);
   for (const { uuid, server } of migrations) {
-    if (uuid === null || !(consumers.has(uuid) || consumers.has(server))) continue;
+    if (uuid === null || !(consumers.has(uuid) || consumers.has(server))) {
+      continue;
+    }
     all.add(uuid);
     all.add(server);
   }
@@ -75,8 +77,11 @@ function replaced<T>(
 ): Map<string, T> {
   const after = new Map(before);
   for (const [key, value] of changes) {
-    if (value === undefined) after.delete(key);
-    else after.set(key, value);
+    if (value === undefined) {
+      after.delete(key);
+    } else {
+      after.set(key, value);
+    }
   }
   return after;
 }
@@ -90,7 +95,9 @@ async function providersAgain(
 ): Promise<Map<string, Provider>> {
   const providers = await mapConcurrently([...bare.values()], CONCURRENCY, async (each) => {
     const known = first.providers.get(each.uuid);
-    if (known && !suspects.has(each.uuid)) return { ...each, inventories: known.inventories };
+    if (known && !suspects.has(each.uuid)) {
+      return { ...each, inventories: known.inventories };
+    }
     return (await readProvider(placement, each))?.provider;
   });
   return new Map(providers.flatMap((provider) => (provider ? [[provider.uuid, provider] as const] : [])));

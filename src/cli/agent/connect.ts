@@ -20,7 +20,9 @@ export async function connect(
   const { host } = config.defaults;
   let told = false;
   const tell = (reason: string): void => {
-    if (told) return;
+    if (told) {
+      return;
+    }
     told = true;
     runtime.logger.warn(`no control plane: ${reason}. ${waysOut(host, directory)}`);
     tellParent({ type: "component", state: "waiting", detail: `no control plane: ${reason}` });
@@ -28,7 +30,9 @@ export async function connect(
   const { url, joinToken } = await locate(config, directory, runtime, tell, signal);
   const connection = connectToConductor({ url, joinToken, runtime, version: version() });
   connection.onState((state, detail) => {
-    if (state === "waiting") tell(detail);
+    if (state === "waiting") {
+      tell(detail);
+    }
     if (state === "connected" && told) {
       told = false;
       runtime.logger.info(`connected to the control plane at ${url}`);
@@ -58,7 +62,9 @@ async function locate(
     const info = config.conductor.url === null ? await readClusterInfo(files, directory) : undefined;
     const url = config.conductor.url ?? (info && conductorUrl(info));
     const joinToken = (await files.readIfPresent(config.conductor.joinTokenFile))?.trim();
-    if (url !== undefined && joinToken !== undefined && joinToken !== "") return { url, joinToken };
+    if (url !== undefined && joinToken !== undefined && joinToken !== "") {
+      return { url, joinToken };
+    }
     tell(
       url === undefined
         ? `${directory.clusterFile} does not name one`

@@ -29,7 +29,9 @@ export async function traceDriver(
     ...metrics,
     driverCall: (method, milliseconds, outcome, instance) => {
       metrics.driverCall(method, milliseconds, outcome, instance);
-      if (instance === undefined) return;
+      if (instance === undefined) {
+        return;
+      }
       const call: TracedCall = { at: clock.now() - milliseconds, method, instance, milliseconds, outcome };
       written = written
         .then(() => files.append(file, `${JSON.stringify(call)}\n`))

@@ -17,7 +17,9 @@ export async function printDryRun(options: AgentCommandOptions): Promise<number>
   const logger = createNodeLogger({ level: options.debug === true ? "debug" : "warn", format: options.logFormat });
   const runtime = createNodeRuntime({ logger });
   const { compiled, driver, driverConfig, configFiles, directory } = await loadConfig(options, runtime.files);
-  for (const { message } of compiled.warnings) terminal.complain(`warning: ${message}`);
+  for (const { message } of compiled.warnings) {
+    terminal.complain(`warning: ${message}`);
+  }
   const { config } = compiled;
   const abort = new AbortController();
   process.once("SIGINT", () => abort.abort());
@@ -34,8 +36,11 @@ export async function printDryRun(options: AgentCommandOptions): Promise<number>
       driverConfig,
       placement: reportClient(config, runtime, session, NO_METRICS),
     });
-    if (options.json === true) terminal.print(JSON.stringify(report, null, 2));
-    else printReport(report, terminal);
+    if (options.json === true) {
+      terminal.print(JSON.stringify(report, null, 2));
+    } else {
+      printReport(report, terminal);
+    }
     return report.refusal === null ? ExitCode.ok : ExitCode.refused;
   } finally {
     await connection.close();
@@ -56,7 +61,9 @@ function printReport(report: DryRunReport, terminal: Terminal): void {
   }
   if (refusal !== null) {
     terminal.complain(`${report.host} would refuse to start (${refusal.code}): ${refusal.found}.`);
-    if (refusal.mend !== "") terminal.complain(`To mend it: ${refusal.mend}`);
+    if (refusal.mend !== "") {
+      terminal.complain(`To mend it: ${refusal.mend}`);
+    }
     return;
   }
   if (guests.length + allocations.length + instances.length + migrations.length === 0) {
@@ -95,7 +102,9 @@ function section<Row>(
   rows: readonly Row[],
   columns: Parameters<typeof renderTable<Row>>[0],
 ): void {
-  if (rows.length === 0) return;
+  if (rows.length === 0) {
+    return;
+  }
   terminal.print(`\n${terminal.colors.bold(title)}`);
   terminal.print(renderTable(columns, rows, terminal.columns));
 }

@@ -27,7 +27,9 @@ export async function openMetrics(
   host: string,
   runtime: Pick<Runtime, "servers">,
 ): Promise<MetricsOutlet> {
-  if (port === undefined) return NO_OUTLET;
+  if (port === undefined) {
+    return NO_OUTLET;
+  }
   let watched: { readonly connection: ConductorConnection; readonly session: HostSession } | undefined;
   const registry = await createMetricsRegistry({
     leases: () => new Map([[host, watched?.session.leaseHeld ?? false]]),

@@ -42,10 +42,14 @@ async function serveWith(options: AgentCommandOptions, opened: Opened): Promise<
   const loaded = await loadConfig(options, new NodeFiles());
   const runtime = createNodeRuntime({ logger, connections: loaded.compiled.config.placement.maxConnections });
   opened.add(() => runtime.http.close());
-  for (const warning of loaded.compiled.warnings) logger.warn(warning.message);
+  for (const warning of loaded.compiled.warnings) {
+    logger.warn(warning.message);
+  }
   const outlet = await openMetrics(options.metricsPort, loaded.compiled.config.defaults.host, runtime);
   opened.add(() => outlet.close());
-  if (outlet.url !== null) terminal.print(`metrics on ${outlet.url}`);
+  if (outlet.url !== null) {
+    terminal.print(`metrics on ${outlet.url}`);
+  }
   const metrics = await metricsFor(options, outlet, loaded, runtime);
   const faultFile = await openFaults(loaded.compiled.config.defaults.statePath, runtime);
   opened.add(() => faultFile.close());
@@ -57,7 +61,9 @@ async function serveWith(options: AgentCommandOptions, opened: Opened): Promise<
   const stop = () => {
     asked += 1;
     // The second time the person means it; a half-done operation is what the next start mends.
-    if (asked > 1) process.exit(ExitCode.failure);
+    if (asked > 1) {
+      process.exit(ExitCode.failure);
+    }
     abort.abort();
     tellParent({ type: "component", state: "stopping", detail: "" });
     void agent?.stop();
@@ -74,7 +80,9 @@ async function serveWith(options: AgentCommandOptions, opened: Opened): Promise<
     try {
       agent = await start(loaded, connection, { runtime: doors, faults, outlet, metrics }, serviceVersionOf(options));
       process.on("SIGHUP", () => agent?.reset());
-      if (abort.signal.aborted) void agent.stop();
+      if (abort.signal.aborted) {
+        void agent.stop();
+      }
       return await run(agent, runtime);
     } finally {
       await connection.close();
@@ -137,17 +145,23 @@ async function run(agent: Agent, runtime: Runtime): Promise<number> {
         runtime.logger.debug(`host ${agent.host} is ${state}`);
         tellParent({ type: "component", state: "starting", detail: state });
       }
-      if (state === "stopped" || state === "failed") resolve();
+      if (state === "stopped" || state === "failed") {
+        resolve();
+      }
     });
   });
   await agent.start();
   await ended;
-  if (agent.failure !== null) throw agent.failure;
+  if (agent.failure !== null) {
+    throw agent.failure;
+  }
   return ExitCode.ok;
 }
 
 function failed(error: unknown, asked: boolean, complain: (text: string) => void): number {
-  if (error instanceof AgentStopped || asked) return ExitCode.ok;
+  if (error instanceof AgentStopped || asked) {
+    return ExitCode.ok;
+  }
   const message = error instanceof Error ? error.message : String(error);
   tellParent({ type: "component", state: "failed", detail: message });
   const refusal = refusalOf(error);
@@ -161,6 +175,8 @@ function failed(error: unknown, asked: boolean, complain: (text: string) => void
     return ExitCode.refused;
   }
   complain(`compute-agent: ${message}`);
-  if (process.env.DEBUG !== undefined && error instanceof Error) complain(error.stack ?? "");
+  if (process.env.DEBUG !== undefined && error instanceof Error) {
+    complain(error.stack ?? "");
+  }
   return exitCodeOf(error);
 }

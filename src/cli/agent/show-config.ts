@@ -16,7 +16,9 @@ const COLUMNS: readonly Column<ConfigRow>[] = [
 export async function printConfig(options: AgentCommandOptions): Promise<number> {
   const terminal = createTerminal();
   const { compiled } = await loadConfig(options, new NodeFiles());
-  for (const warning of compiled.warnings) terminal.complain(`warning: ${warning.message}`);
+  for (const warning of compiled.warnings) {
+    terminal.complain(`warning: ${warning.message}`);
+  }
   const rows = showConfig(compiled);
   terminal.print(options.json === true ? JSON.stringify(rows, null, 2) : renderTable(COLUMNS, rows, terminal.columns));
   return ExitCode.ok;

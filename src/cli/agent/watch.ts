@@ -34,8 +34,11 @@ export async function serveAndWatch(options: AgentCommandOptions, args: readonly
       );
       child.once("exit", (code) => {
         child = undefined;
-        if (stopping) finish(code ?? ExitCode.failure);
-        else terminal.complain(`compute-agent: ended (${code}); it starts again when ${folder} changes`);
+        if (stopping) {
+          finish(code ?? ExitCode.failure);
+        } else {
+          terminal.complain(`compute-agent: ended (${code}); it starts again when ${folder} changes`);
+        }
       });
     };
     const watcher = watch(folder, { recursive: true }, () => {
@@ -43,14 +46,21 @@ export async function serveAndWatch(options: AgentCommandOptions, args: readonly
       cancelReload = timers.after(QUIET, reload);
     });
     const reload = () => {
-      if (stopping) return;
+      if (stopping) {
+        return;
+      }
       terminal.complain(`compute-agent: ${folder} has changed, the driver is loaded again`);
-      if (child === undefined) return start();
+      if (child === undefined) {
+        return start();
+      }
       child.removeAllListeners("exit");
       child.once("exit", () => {
         child = undefined;
-        if (stopping) finish(ExitCode.ok);
-        else start();
+        if (stopping) {
+          finish(ExitCode.ok);
+        } else {
+          start();
+        }
       });
       child.kill("SIGTERM");
     };
@@ -61,10 +71,15 @@ export async function serveAndWatch(options: AgentCommandOptions, args: readonly
     };
     for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) {
       process.on(signal, () => {
-        if (signal === "SIGHUP") return void child?.kill(signal);
+        if (signal === "SIGHUP") {
+          return void child?.kill(signal);
+        }
         stopping = true;
-        if (child === undefined) finish(ExitCode.ok);
-        else child.kill(signal);
+        if (child === undefined) {
+          finish(ExitCode.ok);
+        } else {
+          child.kill(signal);
+        }
       });
     }
     start();

@@ -24,7 +24,9 @@ export function applyCommand(): Command {
     .argument("<plan>", "the file")
     .option("--undo", "take the edits back: every allocation as it was")
     .option("--json", "the outcome of each edit as JSON");
-  for (const option of cloudOptions()) command.addOption(option);
+  for (const option of cloudOptions()) {
+    command.addOption(option);
+  }
   return command.action(async (plan: string, options: ApplyOptions) => {
     process.exitCode = await run(plan, options);
   });
@@ -41,7 +43,9 @@ function run(file: string, options: ApplyOptions): Promise<number> {
       onLine: () => bar.update("edits", ++done, plan.edits.length),
     }).finally(() => bar.clear());
     terminal.print(options.json === true ? asJson(lines) : asText(lines, terminal.columns));
-    if (lines.some(({ outcome }) => outcome.state === "refused")) return AuditExitCode.failed;
+    if (lines.some(({ outcome }) => outcome.state === "refused")) {
+      return AuditExitCode.failed;
+    }
     return lines.some(({ outcome }) => outcome.state === "done") ? AuditExitCode.applied : AuditExitCode.none;
   });
 }

@@ -58,7 +58,9 @@ export async function withCloud(
     });
     return await work(await openCloud(runtime.http, config), runtime);
   } catch (error) {
-    if (!(error instanceof CloudError || error instanceof PlanUnreadable)) throw error;
+    if (!(error instanceof CloudError || error instanceof PlanUnreadable)) {
+      throw error;
+    }
     process.stderr.write(`${terminalText(`${program}: ${error.message}`)}\n`);
     const usage = error instanceof CloudConfigInvalid || error instanceof PlanUnreadable;
     return usage ? ExitCode.usage : AuditExitCode.failed;

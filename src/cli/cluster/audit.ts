@@ -27,7 +27,9 @@ export function auditCommand(): Command {
     .option("--json", "the findings as JSON")
     .option("--max-share <share>", "call at most this share of a provider's consumers orphaned", share, 0.5)
     .option("--thorough", "ask for the owner of every consumer, not for sums");
-  for (const option of cloudOptions()) command.addOption(option);
+  for (const option of cloudOptions()) {
+    command.addOption(option);
+  }
   return command.action(async (options: AuditCommandOptions) => {
     process.exitCode = await run(options);
   });
@@ -51,7 +53,9 @@ function run(options: AuditCommandOptions): Promise<number> {
       thorough: options.thorough === true,
       onProgress: (what, done, total) => bar.update(what, done, total),
     }).finally(() => bar.clear());
-    if (options.plan !== undefined) await writePlan(files, resolve(options.plan), result.plan);
+    if (options.plan !== undefined) {
+      await writePlan(files, resolve(options.plan), result.plan);
+    }
     terminal.print(options.json === true ? asJson(result) : asText(result, terminal.columns, options.plan));
     return result.findings.length === 0 ? AuditExitCode.none : AuditExitCode.found;
   });
@@ -73,7 +77,9 @@ function asJson({ findings, plan, seen }: Audit): string {
 function asText({ findings, plan, seen }: Audit, width: number, file: string | undefined): string {
   const left = seen.notJudged === 0 ? "" : ` (${seen.notJudged} not judged: ${NOT_JUDGED})`;
   const looked = `${counted(seen.servers, "server")}${left}, ${counted(seen.providers, "provider")} and ${counted(seen.consumers, "consumer")} looked at`;
-  if (findings.length === 0) return `nothing wrong; ${looked}`;
+  if (findings.length === 0) {
+    return `nothing wrong; ${looked}`;
+  }
   const summary = `${counted(findings.length, "finding")}; ${looked}\n${nextStep(plan.edits.length, file)}`;
   return `${renderTable(COLUMNS, findings, width)}\n${summary}`;
 }
@@ -81,7 +87,9 @@ function asText({ findings, plan, seen }: Audit, width: number, file: string | u
 const NOT_JUDGED = "they build, move or have changed within the last minute, or their host is not known";
 
 function nextStep(edits: number, file: string | undefined): string {
-  if (edits === 0) return "no edit would put any of it right";
+  if (edits === 0) {
+    return "no edit would put any of it right";
+  }
   const told = `${counted(edits, "edit")} would put right what can be`;
   return file === undefined ? `${told}; write them with --plan FILE` : `${told}: compute-cluster apply ${file}`;
 }

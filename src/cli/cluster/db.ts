@@ -34,7 +34,9 @@ export function dbCommand(): Command {
 
 function count(text: string): number {
   const value = Number(text);
-  if (!Number.isSafeInteger(value) || value < 1) throw new InvalidArgumentError("expected a number of at least 1.");
+  if (!Number.isSafeInteger(value) || value < 1) {
+    throw new InvalidArgumentError("expected a number of at least 1.");
+  }
   return value;
 }
 
@@ -56,7 +58,9 @@ async function migrateAll(conductor: Conductor, maxCount?: number): Promise<read
       total.set(name, { name, needed: before?.needed ?? needed, completed: (before?.completed ?? 0) + completed });
     }
     const most = Math.max(...done.map(({ completed }) => completed));
-    if (most === 0) break;
+    if (most === 0) {
+      break;
+    }
     left -= most;
   }
   return [...total.values()];

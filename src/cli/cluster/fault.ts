@@ -70,7 +70,9 @@ export function faultCommand(): Command {
       try {
         process.exitCode = await work(bench, ...(rest as unknown as Arguments));
       } catch (error) {
-        if (!(error instanceof InvalidFault)) throw error;
+        if (!(error instanceof InvalidFault)) {
+          throw error;
+        }
         bench.terminal.complain(`compute-cluster fault: ${error.message}`);
         process.exitCode = ExitCode.usage;
       } finally {
@@ -118,8 +120,9 @@ function benchOf({ stateDir: given, statePath }: FaultOptions): Bench {
     hosts,
     refuseUnknown: async (host) => {
       const known = await hosts();
-      if (statePath === undefined && !known.includes(host))
+      if (statePath === undefined && !known.includes(host)) {
         throw new InvalidFault(unknownHost(host, directory.root, known));
+      }
     },
   };
 }
@@ -134,13 +137,19 @@ async function set(
   const { folder, table } = target(host);
   const parsed = knobs.map((knob) => parseKnob(knob, table));
   const ids = await setFaults(folder, parsed, runtime);
-  for (const knob of parsed) terminal.print(`${host}: ${formatKnob(knob)}`);
+  for (const knob of parsed) {
+    terminal.print(`${host}: ${formatKnob(knob)}`);
+  }
   for (let waited = 0; waited < NOTICE_TIME; waited += NOTICE_STEP) {
-    if (await areNoticed(folder, ids, runtime)) return ExitCode.ok;
+    if (await areNoticed(folder, ids, runtime)) {
+      return ExitCode.ok;
+    }
     await runtime.timers.sleep(NOTICE_STEP);
   }
   terminal.print(`No agent of ${host} has read this from ${folder} yet; one that is started will`);
-  if (isNew) terminal.print(`There never was one; there are ${known.join(", ")}`);
+  if (isNew) {
+    terminal.print(`There never was one; there are ${known.join(", ")}`);
+  }
   return ExitCode.ok;
 }
 
@@ -165,7 +174,9 @@ const COLUMNS: readonly Column<Row>[] = [
 
 async function list(bench: Bench, host: string | undefined, options: { readonly json?: true }): Promise<number> {
   const { runtime, terminal } = bench;
-  if (host !== undefined) await bench.refuseUnknown(host);
+  if (host !== undefined) {
+    await bench.refuseUnknown(host);
+  }
   const rows: Row[] = [];
   for (const name of host === undefined ? await bench.hosts() : [host]) {
     const { folder, table } = bench.target(name);
@@ -190,7 +201,9 @@ async function clear(bench: Bench, host: string, points: readonly string[]): Pro
   const { folder, table } = target(host);
   await bench.refuseUnknown(host);
   const wrong = points.find((point) => !table.has(point));
-  if (wrong !== undefined) throw unknownPoint(wrong, table);
+  if (wrong !== undefined) {
+    throw unknownPoint(wrong, table);
+  }
   const cleared = await clearFaults(folder, points, runtime);
   terminal.print(cleared.length === 0 ? `Nothing was set for ${host}` : `${host}: cleared ${cleared.join(", ")}`);
   return ExitCode.ok;

@@ -2,7 +2,9 @@ import type { HostStatus } from "../../cluster/local/cluster-status.js";
 
 /** `2 running, 1 shut off (1 stale)`; `-` without a hypervisor. */
 export function guestSummary({ guests }: Pick<HostStatus, "guests">): string {
-  if (guests === null) return "-";
+  if (guests === null) {
+    return "-";
+  }
   const states = counts(guests.map(({ state }) => state));
   const strange = counts(guests.flatMap(({ record }) => (record === "here" ? [] : [record])));
   return `${states || "none"}${strange && ` (${strange})`}`;

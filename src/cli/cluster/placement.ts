@@ -69,7 +69,9 @@ async function serve({ host, port, database, configFile, ...options }: Placement
     },
   });
   const terminal = createTerminal();
-  if (placement.token !== undefined) terminal.print(`token of the administrator: ${placement.token}`);
+  if (placement.token !== undefined) {
+    terminal.print(`token of the administrator: ${placement.token}`);
+  }
   terminal.print(`placement ready at ${placement.url}`);
   await told;
   await placement.close();

@@ -63,16 +63,24 @@ function usage(row: HostStatus, resourceClass: string): string {
 }
 
 function service(row: HostStatus): string {
-  if (row.service === null) return row.provider === null && row.host === null ? "-" : "none";
+  if (row.service === null) {
+    return row.provider === null && row.host === null ? "-" : "none";
+  }
   const marks = [row.service.forcedDown ? "forced down" : row.service.state];
-  if (row.service.status === "disabled") marks.push("disabled");
+  if (row.service.status === "disabled") {
+    marks.push("disabled");
+  }
   return marks.join(", ");
 }
 
 /** The resource provider's generation, and its name where that is not the host's. */
 function provider(row: TableRow): string {
-  if (row.provider === null) return "-";
-  if (row.nodes > 1) return `${row.nodes} nodes`;
+  if (row.provider === null) {
+    return "-";
+  }
+  if (row.nodes > 1) {
+    return `${row.nodes} nodes`;
+  }
   const { name, generation } = row.provider;
   return name === row.host ? String(generation) : `${name} ${generation}`;
 }

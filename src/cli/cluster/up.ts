@@ -55,14 +55,18 @@ const collect = (value: string, before: readonly string[]): readonly string[] =>
 
 function count(text: string): number {
   const value = Number(text);
-  if (!Number.isInteger(value) || value < 0 || value > 200) throw new InvalidArgumentError("expected 0 to 200.");
+  if (!Number.isInteger(value) || value < 0 || value > 200) {
+    throw new InvalidArgumentError("expected 0 to 200.");
+  }
   return value;
 }
 
 function releases(text: string): readonly Release[] {
   const names = text.split(",").map((name) => name.trim());
   const wrong = names.find((name) => !isRelease(name));
-  if (wrong !== undefined) throw new InvalidArgumentError(`${wrong} is none of ${RELEASE_NAMES.join(", ")}.`);
+  if (wrong !== undefined) {
+    throw new InvalidArgumentError(`${wrong} is none of ${RELEASE_NAMES.join(", ")}.`);
+  }
   return names.filter(isRelease).toSorted((left, right) => RELEASES[left] - RELEASES[right]);
 }
 
@@ -76,8 +80,12 @@ async function up(options: UpOptions, terminal: Terminal): Promise<number> {
   const directory = stateDir(options.stateDir, process.cwd());
   await ensureUsable(new NodeFiles(), directory);
   const warnings = await checkAgents(["--state-dir", directory.root, ...agentArguments(options)]);
-  for (const warning of warnings) terminal.complain(`compute-cluster: warning: ${warning}`);
-  if (interrupt.aborted) return ExitCode.ok;
+  for (const warning of warnings) {
+    terminal.complain(`compute-cluster: warning: ${warning}`);
+  }
+  if (interrupt.aborted) {
+    return ExitCode.ok;
+  }
   const lines = new StatusLines(terminal);
   const supervisor = new Supervisor({
     ...upChildren(options, directory),
@@ -89,7 +97,9 @@ async function up(options: UpOptions, terminal: Terminal): Promise<number> {
     clock: nodeClock(),
   });
   const running = supervisor.start().then(async () => {
-    if (supervisor.isStopping || supervisor.url === undefined) return;
+    if (supervisor.isStopping || supervisor.url === undefined) {
+      return;
+    }
     // A cluster that is kept elsewhere leaves the working directory alone.
     const here = options.stateDir === DEFAULT_STATE_DIR && (await linkCloudsFile(process.cwd(), directory.cloudsFile));
     const missing = supervisor.statuses.filter(({ state }) => state !== "ready");
@@ -102,7 +112,9 @@ async function up(options: UpOptions, terminal: Terminal): Promise<number> {
   try {
     // A start that fails ends the wait; one that succeeds does not.
     const end = await Promise.race([told, supervisor.controlPlaneEnded(), running.then(() => told)]);
-    if (end === "told") return ExitCode.ok;
+    if (end === "told") {
+      return ExitCode.ok;
+    }
     terminal.complain(`compute-cluster: the control plane has ended: ${end.detail}`);
     return end.exitCode ?? ExitCode.failure;
   } finally {

@@ -32,7 +32,9 @@ export function virshCommand(): Command {
         await work(await open(command.opts<VirshOptions>()), terminal, ...(rest as unknown as Arguments));
         process.exitCode = ExitCode.ok;
       } catch (error) {
-        if (!(error instanceof VirshError)) throw error;
+        if (!(error instanceof VirshError)) {
+          throw error;
+        }
         terminal.complain(`error: ${error.message}`);
         process.exitCode = ExitCode.failure;
       }
@@ -81,9 +83,13 @@ async function open({ connect, host, stateDir: given }: VirshOptions): Promise<V
   const files = new NodeFiles();
   const directory = stateDir(given, process.cwd());
   const doors = { files, clock: nodeClock(), logger: createNodeLogger({ level: "warn" }) };
-  if (connect !== undefined) return new Virsh(connect, doors);
+  if (connect !== undefined) {
+    return new Virsh(connect, doors);
+  }
   const hosts = await files.list(directory.hypervisors);
-  if (!hosts.includes(host)) throw new VirshError(`${NOT_CONNECTED}: ${unknownHost(host, directory.root, hosts)}`);
+  if (!hosts.includes(host)) {
+    throw new VirshError(`${NOT_CONNECTED}: ${unknownHost(host, directory.root, hosts)}`);
+  }
   return new Virsh(connectionTo(directory.hypervisor(host)), doors);
 }
 

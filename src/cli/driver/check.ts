@@ -37,7 +37,9 @@ export async function checkCommand(name: string, given: CheckCommandOptions): Pr
     refuseUnknownWaivers(options);
     refuseWrongOptions(driver, config({ host: "check-host-1", folder: "/driver-check" }));
   } catch (error) {
-    if (!(error instanceof UnknownWaiver || error instanceof InvalidConfiguration)) throw error;
+    if (!(error instanceof UnknownWaiver || error instanceof InvalidConfiguration)) {
+      throw error;
+    }
     terminal.complain(`compute-agent: ${error.message}`);
     return ExitCode.usage;
   }
@@ -49,8 +51,9 @@ export async function checkCommand(name: string, given: CheckCommandOptions): Pr
     return ExitCode.failure;
   }
   const broken = countOf(report, "failed");
-  if (given.json === true) terminal.print(JSON.stringify(report, null, 2));
-  else {
+  if (given.json === true) {
+    terminal.print(JSON.stringify(report, null, 2));
+  } else {
     const { green, red } = terminal.colors;
     const verdict = broken === 0 ? green("keeps the contract") : red("breaks the contract");
     terminal.print(`\n${driver.name} ${verdict}: ${summaryOf(report)}`);
@@ -66,7 +69,9 @@ function refuseWrongOptions({ name, configSchema }: DriverDefinition, given: Rea
     const there = known.length === 0 ? "it has none" : `it has ${known.join(", ")}`;
     throw new InvalidConfiguration(`driver ${name} has no option ${unknown}; ${there}`);
   }
-  if (configSchema) compileDriverConfig(configSchema, given);
+  if (configSchema) {
+    compileDriverConfig(configSchema, given);
+  }
 }
 
 const WORDS: Readonly<Record<Verdict, string>> = {
@@ -79,7 +84,9 @@ const WORDS: Readonly<Record<Verdict, string>> = {
 function lineOf({ code, section, rule, verdict, message = "" }: CaseResult, { colors, columns }: Terminal): string {
   const paint = { passed: colors.green, failed: colors.red, skipped: colors.dim, waived: colors.yellow }[verdict];
   const line = `${paint(WORDS[verdict].padEnd(7))} ${section.padEnd(4)} ${code}`;
-  if (verdict === "passed") return line;
+  if (verdict === "passed") {
+    return line;
+  }
   if (verdict === "failed") {
     return `${line}\n${indented("rule:  ", rule, columns)}\n${indented("found: ", message, columns)}`;
   }

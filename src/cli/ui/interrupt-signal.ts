@@ -5,7 +5,9 @@ export function interruptSignal(): AbortSignal {
   const controller = new AbortController();
   for (const name of ["SIGINT", "SIGTERM"] as const) {
     process.on(name, () => {
-      if (controller.signal.aborted) process.exit(ExitCode.failure);
+      if (controller.signal.aborted) {
+        process.exit(ExitCode.failure);
+      }
       controller.abort(new Error("interrupted"));
     });
   }

@@ -12,19 +12,25 @@ export class ProgressBar {
 
   /** @param total 0: not known */
   update(what: string, done: number, total: number): void {
-    if (this.#stream.isTTY !== true) return;
+    if (this.#stream.isTTY !== true) {
+      return;
+    }
     const share = total === 0 ? 0 : done / total;
     const bar = total === 0 ? "" : `[${"#".repeat(Math.floor(share * WIDTH)).padEnd(WIDTH)}] `;
     const line = `${bar}${what}: ${done}${total === 0 ? "" : ` of ${total}`}`;
     // A terminal that draws each of ten thousand steps is slower than the work.
     const step = `${what} ${Math.floor(share * 100)} ${total === 0 ? done : ""}`;
-    if (step === this.#drawn) return;
+    if (step === this.#drawn) {
+      return;
+    }
     this.#drawn = step;
     this.#stream.write(`\r\u001b[2K${line}`);
   }
 
   clear(): void {
-    if (this.#drawn !== "") this.#stream.write("\r\u001b[2K");
+    if (this.#drawn !== "") {
+      this.#stream.write("\r\u001b[2K");
+    }
     this.#drawn = "";
   }
 }

@@ -19,8 +19,11 @@ export class StatusLines {
   update(status: ComponentStatus): void {
     const before = this.#statuses.get(status.name);
     this.#statuses.set(status.name, status);
-    if (this.#terminal.interactive && this.#statuses.size < this.#terminal.rows) this.#redraw();
-    else if (before?.state !== status.state) this.#terminal.print(this.#text(status));
+    if (this.#terminal.interactive && this.#statuses.size < this.#terminal.rows) {
+      this.#redraw();
+    } else if (before?.state !== status.state) {
+      this.#terminal.print(this.#text(status));
+    }
   }
 
   /** Further updates start a new block below what is printed next. */
@@ -50,8 +53,12 @@ export class StatusLines {
 
   #color(state: ComponentState): (text: string) => string {
     const { green, red, yellow, dim } = this.#terminal.colors;
-    if (state === "ready") return green;
-    if (state === "failed" || state === "killed") return red;
+    if (state === "ready") {
+      return green;
+    }
+    if (state === "failed" || state === "killed") {
+      return red;
+    }
     return state === "stopped" ? dim : yellow;
   }
 }

@@ -90,7 +90,9 @@ function shrink(
         const candidates = widths.map((width, index) => (eligible(index) && width > (least[index] ?? 0) ? width : 0));
         const widest = candidates.indexOf(Math.max(...candidates));
         const current = candidates[widest] ?? 0;
-        if (current === 0) break;
+        if (current === 0) {
+          break;
+        }
         widths[widest] = current - 1;
         over -= 1;
       }

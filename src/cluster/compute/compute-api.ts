@@ -48,17 +48,25 @@ class ComputeApi {
     }
     const discovery = path === "" && request.method === "GET";
     const credentials = this.#deps.validate(request.headers["x-auth-token"] ?? "");
-    if (!credentials && !discovery) return authenticationRequired(request);
+    if (!credentials && !discovery) {
+      return authenticationRequired(request);
+    }
     const legacy = version === "v2.0";
     const agreed = legacy ? ({ kind: "agreed", minor: MIN_MICROVERSION } as const) : negotiate(request.headers, RANGE);
-    if (agreed.kind !== "agreed") return versionFault(agreed.kind, agreed.version).toResponse();
+    if (agreed.kind !== "agreed") {
+      return versionFault(agreed.kind, agreed.version).toResponse();
+    }
     const headers = legacy ? {} : versionHeaders(agreed.minor);
     if (discovery || !credentials) {
       return withHeaders(json(200, versionDocument(request.baseUrl, version)), headers);
     }
     const match = this.#router.match(request.method, withoutProject(path, credentials.projectId));
-    if (match.kind === "unknown") return webobError(404);
-    if (match.kind === "wrong-method") return webobError(405, request.method, match.allowed);
+    if (match.kind === "unknown") {
+      return webobError(404);
+    }
+    if (match.kind === "wrong-method") {
+      return webobError(405, request.method, match.allowed);
+    }
     const { route, params } = match;
     const query = new Query(request.query);
     const validator = this.#validator;
@@ -68,11 +76,15 @@ class ComputeApi {
 
   async #run(route: ComputeRoute, call: Call): Promise<ServiceResponse> {
     try {
-      if (call.version < (route.from ?? 0) || call.version > (route.until ?? MAX_MICROVERSION)) throw notFound();
+      if (call.version < (route.from ?? 0) || call.version > (route.until ?? MAX_MICROVERSION)) {
+        throw notFound();
+      }
       return answered(await route.answer(this.#deps, call), call.request.method === "HEAD");
     } catch (error) {
       const fault = error instanceof Fault ? error : storeFault(error);
-      if (fault) return fault.toResponse();
+      if (fault) {
+        return fault.toResponse();
+      }
       this.#deps.logger.error("Unexpected exception in API method", {
         err: error,
         request_id: call.requestId,
@@ -91,7 +103,9 @@ class ComputeApi {
 /** `/v2.1/servers` → v2.1 and `/servers`. */
 function splitVersion(path: string): [ApiVersion | undefined, string] {
   const match = /^\/(v2\.1|v2|v2\.0)(?:\/(.*))?$/.exec(path);
-  if (!match) return [undefined, path === "/" ? "" : path];
+  if (!match) {
+    return [undefined, path === "/" ? "" : path];
+  }
   const rest = match[2] ?? "";
   return [match[1] === "v2.1" ? "v2.1" : "v2.0", rest === "" ? "" : `/${rest}`];
 }

@@ -27,11 +27,17 @@ export class MoveEnds {
   /** The migration was written, or deleted with its instance. */
   changed(id: number): void {
     const migration = this.#store.migrations.get(id);
-    if (!migration || !MOVES.includes(migration.migrationType)) return;
-    if (migration.deleted === 0 && !FINAL_MIGRATION_STATUSES.includes(migration.status)) return;
+    if (!migration || !MOVES.includes(migration.migrationType)) {
+      return;
+    }
+    if (migration.deleted === 0 && !FINAL_MIGRATION_STATUSES.includes(migration.status)) {
+      return;
+    }
     const { instanceUuid, destCompute: host } = migration;
     const session = host === null ? undefined : this.#outbox.server(host);
-    if (host === null || !session) return;
+    if (host === null || !session) {
+      return;
+    }
     session
       .ask("migration_ended", { params: { instanceUuid, migrationId: id }, meta: { host, timeout: TIMEOUT } })
       .catch((err: unknown) => this.#logger.debug("a destination was not told that a move ended", { err, host }));

@@ -53,7 +53,9 @@ export class OwnServices {
         this.#arrived.set(id, true);
       } catch (err) {
         // Told once: it fails again at every further heartbeat, for as long as this process runs.
-        if (arrived) this.#runtime.logger.error("a service of the control plane could not be reported", { id, err });
+        if (arrived) {
+          this.#runtime.logger.error("a service of the control plane could not be reported", { id, err });
+        }
         this.#arrived.set(id, false);
       }
     }

@@ -79,7 +79,9 @@ export async function deleteTrees(
       const { remaining } = await placement.deleteResourceProvider(node.uuid, { ...contextOf(requestId), cascade });
       return remaining.map((provider) => ({ node, provider }));
     } catch (error) {
-      if (!(error instanceof PlacementError)) throw error;
+      if (!(error instanceof PlacementError)) {
+        throw error;
+      }
       logger.error("the resource provider of a compute node could not be deleted", {
         node: node.hypervisorHostname,
         provider: node.uuid,
@@ -102,7 +104,9 @@ async function consumersOf(
   try {
     return [...(await placement.getAllocationsForProvider(provider, contextOf(requestId))).consumers.keys()].sort();
   } catch (error) {
-    if (!(error instanceof PlacementError)) throw error;
+    if (!(error instanceof PlacementError)) {
+      throw error;
+    }
     return null;
   }
 }

@@ -105,7 +105,9 @@ async function deleteOrOrphan(deletion: Deletion): Promise<readonly Holding[]> {
   const byNode = new Map<string, string[]>();
   for (const { sourceNode, instanceUuid } of evacuationsFrom(deletion)) {
     const instances = byNode.get(sourceNode ?? "") ?? [];
-    if (!instances.includes(instanceUuid)) byNode.set(sourceNode ?? "", [...instances, instanceUuid]);
+    if (!instances.includes(instanceUuid)) {
+      byNode.set(sourceNode ?? "", [...instances, instanceUuid]);
+    }
   }
   const providers = providersOf(deletion);
   await leave(deletion);
@@ -119,14 +121,20 @@ async function deleteOrRefuse(deletion: Deletion): Promise<readonly Holding[]> {
   const left = await settled(async () => {
     const holdings = await readHoldings(providers);
     const residues = holdings.map((holding) => without(holding, evacuated)).filter(isHeld);
-    if (residues.length > 0 && !deletion.removes) throw refusedFor(residues, deletion.parts.policy);
+    if (residues.length > 0 && !deletion.removes) {
+      throw refusedFor(residues, deletion.parts.policy);
+    }
     await leave(deletion);
     await stripHoldings(providers, holdings);
     return deleteTrees(providers);
   });
   const held = left.filter(isHeld);
-  if (held.length > 0) throw refusedFor(held, deletion.parts.policy);
-  if (left.length > 0) throw unsettled("it did not delete all of them");
+  if (held.length > 0) {
+    throw refusedFor(held, deletion.parts.policy);
+  }
+  if (left.length > 0) {
+    throw unsettled("it did not delete all of them");
+  }
   return [];
 }
 
@@ -158,7 +166,9 @@ async function settled<T>(work: () => Promise<T>): Promise<T> {
   try {
     return await work();
   } catch (error) {
-    if (!(error instanceof PlacementError)) throw error;
+    if (!(error instanceof PlacementError)) {
+      throw error;
+    }
     throw unsettled(error.message);
   }
 }

@@ -67,7 +67,9 @@ export function createTaskRunner(options: {
 
   /** Never throws: it runs in callbacks, where nobody could catch it. */
   function pump(): void {
-    if (state !== "serving") return;
+    if (state !== "serving") {
+      return;
+    }
     try {
       turn();
     } catch (error) {
@@ -85,13 +87,18 @@ export function createTaskRunner(options: {
     const left: StoredTask[] = [];
     for (const stored of waiting) {
       const { instanceUuid } = stored.task;
-      if (running.size < concurrency && !passed.has(instanceUuid) && !othersAreDue()) begin(stored);
-      else left.push(stored);
+      if (running.size < concurrency && !passed.has(instanceUuid) && !othersAreDue()) {
+        begin(stored);
+      } else {
+        left.push(stored);
+      }
       passed.add(instanceUuid);
     }
     waiting = left;
     if (running.size === 0 && !yielding && waiting.length === 0 && !stale) {
-      for (const idler of idlers) idler();
+      for (const idler of idlers) {
+        idler();
+      }
       idlers = [];
     }
   }
@@ -130,7 +137,9 @@ export function createTaskRunner(options: {
     const context: TaskContext = { requestId: task.requestId, restarted: inherited.has(id), finish };
     try {
       await flowOf(table, task).run(context);
-      if (!finished) finish();
+      if (!finished) {
+        finish();
+      }
     } catch (error) {
       logger.error(`${task.kind} failed`, { err: error, instance: task.instanceUuid, request_id: task.requestId });
       giveUp(stored, error, context);
@@ -162,7 +171,9 @@ export function createTaskRunner(options: {
     },
     wake: () => {
       stale = true;
-      if (woken) return;
+      if (woken) {
+        return;
+      }
       woken = true;
       // Not at once: whoever wakes may still be inside the transaction that stores the task.
       void Promise.resolve().then(() => {
@@ -171,7 +182,9 @@ export function createTaskRunner(options: {
       });
     },
     idle: async () => {
-      if (running.size === 0 && waiting.length === 0 && !stale) return;
+      if (running.size === 0 && waiting.length === 0 && !stale) {
+        return;
+      }
       await new Promise<void>((resolve) => idlers.push(resolve));
     },
     stop: async () => {

@@ -12,11 +12,19 @@ export type JsonBody =
 export function readJson(request: Pick<ServiceRequest, "body" | "headers">): JsonBody {
   const { body } = request;
   const excess = excessOf(body, DOOR_LIMITS.nova);
-  if (excess === "bytes" || excess === "members") return { kind: "too-large" };
-  if (body === "") return { kind: "empty" };
+  if (excess === "bytes" || excess === "members") {
+    return { kind: "too-large" };
+  }
+  if (body === "") {
+    return { kind: "empty" };
+  }
   const contentType = (request.headers["content-type"] ?? "application/json").split(";")[0]?.trim().toLowerCase() ?? "";
-  if (contentType !== "application/json") return { kind: "other-type", contentType };
-  if (excess === "depth") return { kind: "not-json" };
+  if (contentType !== "application/json") {
+    return { kind: "other-type", contentType };
+  }
+  if (excess === "depth") {
+    return { kind: "not-json" };
+  }
   try {
     return { kind: "json", value: JSON.parse(body) };
   } catch {

@@ -23,12 +23,16 @@ export class Router<R extends RoutePattern> {
   readonly #root: Node<R> = newNode();
 
   constructor(routes: readonly R[]) {
-    for (const route of routes) this.#add(route);
+    for (const route of routes) {
+      this.#add(route);
+    }
   }
 
   match(method: ServiceRequest["method"], path: string): RouteMatch<R> {
     const values = segments(path).map(decode);
-    if (values.includes(undefined)) return { kind: "unknown" };
+    if (values.includes(undefined)) {
+      return { kind: "unknown" };
+    }
     const nodes = candidates(this.#root, values as string[], []);
     for (const { node, captured } of nodes) {
       const found = node.routes.get(method) ?? (method === "HEAD" ? node.routes.get("GET") : undefined);
@@ -55,7 +59,9 @@ export class Router<R extends RoutePattern> {
         node = next;
       }
     }
-    if (node.routes.has(route.method)) throw new Error(`two routes for ${route.method} ${route.path}`);
+    if (node.routes.has(route.method)) {
+      throw new Error(`two routes for ${route.method} ${route.path}`);
+    }
     node.routes.set(route.method, { route, names });
   }
 }
@@ -79,7 +85,9 @@ function candidates<R>(
   captured: readonly string[],
 ): { readonly node: Node<R>; readonly captured: readonly string[] }[] {
   const [segment, ...others] = rest;
-  if (segment === undefined) return node.routes.size > 0 ? [{ node, captured }] : [];
+  if (segment === undefined) {
+    return node.routes.size > 0 ? [{ node, captured }] : [];
+  }
   const fixed = node.fixed.get(segment);
   return [
     ...(fixed ? candidates(fixed, others, captured) : []),

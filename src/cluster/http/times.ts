@@ -9,7 +9,9 @@ export function parseIsoTime(text: string): number | undefined {
   const match = /^(\d{4}-\d{2}-\d{2})(?:[T ](\d{2}:\d{2}(?::\d{2}(?:[.,]\d+)?)?)\s*(Z|[+-]\d{2}(?::?\d{2})?)?)?$/i.exec(
     text.trim(),
   );
-  if (!match) return undefined;
+  if (!match) {
+    return undefined;
+  }
   const [, day = "", time = "00:00", zone = "Z"] = match;
   const offset = /^[+-]\d{2}$/.test(zone) ? `${zone}:00` : zone.replace(/^([+-]\d{2})(\d{2})$/, "$1:$2").toUpperCase();
   const parsed = Date.parse(`${day}T${time.replace(",", ".")}${offset}`);

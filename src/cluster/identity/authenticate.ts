@@ -23,11 +23,17 @@ export function authenticate(
     throw new IdentityError(401, "Attempted to authenticate with an unsupported method.");
   }
   const parent = request.token === undefined ? undefined : tokens.find(request.token);
-  if (methods.includes("token") && !parent) throw unauthorized();
+  if (methods.includes("token") && !parent) {
+    throw unauthorized();
+  }
   const user = findUser(directory, request.user);
-  if (methods.includes("password") && !passwords.matches(user?.id, request.password ?? "")) throw unauthorized();
+  if (methods.includes("password") && !passwords.matches(user?.id, request.password ?? "")) {
+    throw unauthorized();
+  }
   const userId = user?.id ?? parent?.userId;
-  if (userId === undefined || (parent && parent.userId !== userId)) throw unauthorized();
+  if (userId === undefined || (parent && parent.userId !== userId)) {
+    throw unauthorized();
+  }
   return tokens.issue(userId, grantScope(directory, userId, request.scope, parent), methods, parent);
 }
 
@@ -53,7 +59,9 @@ function grantScope(
     case "unscoped":
       return { projectId: null, system: false };
     case "system":
-      if (directory.rolesInSystem(userId).length === 0) throw unauthorized();
+      if (directory.rolesInSystem(userId).length === 0) {
+        throw unauthorized();
+      }
       return { projectId: null, system: true };
     case "domain":
       throw unauthorized();
@@ -61,7 +69,9 @@ function grantScope(
       const project = directory.projects.find(
         ({ id, name }) => id === scope.id || (name === scope.name && isOurs(directory, scope.domain)),
       );
-      if (!project || directory.rolesInProject(userId, project.id).length === 0) throw unauthorized();
+      if (!project || directory.rolesInProject(userId, project.id).length === 0) {
+        throw unauthorized();
+      }
       return { projectId: project.id, system: false };
     }
   }

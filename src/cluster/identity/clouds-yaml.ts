@@ -47,7 +47,9 @@ export async function readPasswords(files: Files, path: string): Promise<Readonl
   for (const [name, { user }] of Object.entries(CLOUDS)) {
     const cloud = clouds[name];
     const auth = isObject(cloud) && isObject(cloud.auth) ? cloud.auth : {};
-    if (typeof auth.password === "string" && !found.has(user)) found.set(user, auth.password);
+    if (typeof auth.password === "string" && !found.has(user)) {
+      found.set(user, auth.password);
+    }
   }
   return found;
 }

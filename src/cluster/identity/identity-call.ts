@@ -42,14 +42,18 @@ export function catalogOf({ services, request }: IdentityCall): readonly Catalog
 /** The token's owner. @throws {IdentityError} 401 */
 export function caller({ services, request }: IdentityCall): TokenRecord {
   const record = services.tokens.find(request.headers["x-auth-token"] ?? "");
-  if (!record) throw unauthorized();
+  if (!record) {
+    throw unauthorized();
+  }
   return record;
 }
 
 /** @throws {IdentityError} 401, 403 */
 export function requireRole(call: IdentityCall, roles: readonly string[], rule: string): void {
   const held = tokenRoles(call.services.directory, caller(call));
-  if (!held.some(({ name }) => roles.includes(name))) throw forbidden(rule);
+  if (!held.some(({ name }) => roles.includes(name))) {
+    throw forbidden(rule);
+  }
 }
 
 export function listOf({ request }: IdentityCall, plural: string, members: Json): Json {

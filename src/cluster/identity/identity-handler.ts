@@ -16,7 +16,9 @@ export function identityHandler(services: IdentityServices): ServiceHandler {
       try {
         return respond(services, router, request);
       } catch (error) {
-        if (error instanceof IdentityError) return challenge(error, request);
+        if (error instanceof IdentityError) {
+          return challenge(error, request);
+        }
         return new IdentityError(
           500,
           "An unexpected error prevented the server from fulfilling your request.",
@@ -39,7 +41,9 @@ function respond(services: IdentityServices, router: Router<IdentityRoute>, requ
       "The requested URL was not found on the server. If you entered the URL manually please check your spelling and try again.",
     );
   }
-  if (match.kind === "wrong-method") throw new IdentityError(405, "The method is not allowed for the requested URL.");
+  if (match.kind === "wrong-method") {
+    throw new IdentityError(405, "The method is not allowed for the requested URL.");
+  }
   const call = { services, request, params: match.params, query: new Query(request.query) };
   const { status = 200, headers = {}, body } = match.route.answer(call);
   const text = body === undefined || request.method === "HEAD" ? "" : JSON.stringify(body);
@@ -52,7 +56,9 @@ function respond(services: IdentityServices, router: Router<IdentityRoute>, requ
 
 function challenge(error: IdentityError, request: ServiceRequest): ServiceResponse {
   const response = error.toResponse();
-  if (error.status !== 401) return response;
+  if (error.status !== 401) {
+    return response;
+  }
   return { ...response, headers: { ...response.headers, "www-authenticate": `Keystone uri="${request.baseUrl}"` } };
 }
 

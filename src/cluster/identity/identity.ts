@@ -42,7 +42,9 @@ export function createIdentity(options: IdentityOptions): Identity {
   const passwords = new PasswordStore(sql, options);
   const idOf = (list: readonly { readonly id: string; readonly name: string }[], wanted: string): string => {
     const found = list.find(({ name }) => name === wanted);
-    if (!found) throw new Error(`Identity has no ${wanted}`);
+    if (!found) {
+      throw new Error(`Identity has no ${wanted}`);
+    }
     return found.id;
   };
   return {
@@ -59,7 +61,9 @@ export function createIdentity(options: IdentityOptions): Identity {
     },
     ensurePassword: (user, remembered) => {
       const userId = idOf(directory.users, user);
-      if (remembered !== undefined && passwords.matches(userId, remembered)) return remembered;
+      if (remembered !== undefined && passwords.matches(userId, remembered)) {
+        return remembered;
+      }
       return sql.transaction(() => {
         tokens.revokeAll(userId);
         return passwords.generate(userId);

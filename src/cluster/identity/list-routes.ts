@@ -23,9 +23,13 @@ function collectionRoutes(plural: string, singular: string): readonly IdentityRo
       answer: (call) => {
         const { id = "" } = call.params;
         const own = caller(call);
-        if (id !== own.userId && id !== own.projectId) requireRole(call, ["admin"], `identity:get_${singular}`);
+        if (id !== own.userId && id !== own.projectId) {
+          requireRole(call, ["admin"], `identity:get_${singular}`);
+        }
         const found = members(call).find((member) => member.id === id);
-        if (!found) throw new IdentityError(404, `Could not find ${singular}: ${id}.`);
+        if (!found) {
+          throw new IdentityError(404, `Could not find ${singular}: ${id}.`);
+        }
         return { body: { [singular]: found } };
       },
     },

@@ -9,7 +9,9 @@ export function openrc(cloudsYaml: string, cloudName: string): string | undefine
   const file: unknown = parse(cloudsYaml);
   const clouds = isObject(file) && isObject(file.clouds) ? file.clouds : {};
   const cloud = Object.hasOwn(clouds, cloudName) ? clouds[cloudName] : undefined;
-  if (!isObject(cloud) || !isObject(cloud.auth)) return undefined;
+  if (!isObject(cloud) || !isObject(cloud.auth)) {
+    return undefined;
+  }
   const { region_name, identity_api_version, auth } = cloud;
   const variables = { auth_type: "password", ...auth, region_name, identity_api_version };
   return [

@@ -55,16 +55,30 @@ export function readTokenRequest(body: unknown): TokenRequest {
 }
 
 function scope(value: unknown): ScopeRef {
-  if (value === undefined || value === null) return { kind: "none" };
-  if (value === "unscoped") return { kind: "unscoped" };
-  if (!isObject(value)) throw wrongType("scope", "object");
-  if (isObject(value.project)) return { kind: "project", ...reference(value.project, "scope/project") };
+  if (value === undefined || value === null) {
+    return { kind: "none" };
+  }
+  if (value === "unscoped") {
+    return { kind: "unscoped" };
+  }
+  if (!isObject(value)) {
+    throw wrongType("scope", "object");
+  }
+  if (isObject(value.project)) {
+    return { kind: "project", ...reference(value.project, "scope/project") };
+  }
   if (value.system !== undefined) {
-    if (!isObject(value.system) || value.system.all !== true) throw expecting("all", "system");
+    if (!isObject(value.system) || value.system.all !== true) {
+      throw expecting("all", "system");
+    }
     return { kind: "system" };
   }
-  if (value.domain !== undefined) return { kind: "domain" };
-  if (value.unscoped !== undefined) return { kind: "unscoped" };
+  if (value.domain !== undefined) {
+    return { kind: "domain" };
+  }
+  if (value.unscoped !== undefined) {
+    return { kind: "unscoped" };
+  }
   throw expecting("project, domain or system", "scope");
 }
 
@@ -79,7 +93,9 @@ function reference(value: Readonly<Record<string, unknown>>, path: string): User
 }
 
 function domainReference(value: unknown, path: string): DomainRef {
-  if (!isObject(value)) throw wrongType(path, "object");
+  if (!isObject(value)) {
+    throw wrongType(path, "object");
+  }
   const id = optionalText(value, "id", path);
   const name = optionalText(value, "name", path);
   if (id === undefined && name === undefined) {
@@ -89,20 +105,28 @@ function domainReference(value: unknown, path: string): DomainRef {
 }
 
 function object(value: unknown, attribute: string, target: string): Readonly<Record<string, unknown>> {
-  if (value === undefined || value === null) throw expecting(attribute, target);
-  if (!isObject(value)) throw wrongType(attribute, "object");
+  if (value === undefined || value === null) {
+    throw expecting(attribute, target);
+  }
+  if (!isObject(value)) {
+    throw wrongType(attribute, "object");
+  }
   return value;
 }
 
 function text(value: Readonly<Record<string, unknown>>, key: string, path: string): string {
   const found = optionalText(value, key, path);
-  if (found === undefined) throw expecting(key, path.split("/").at(-1) ?? path);
+  if (found === undefined) {
+    throw expecting(key, path.split("/").at(-1) ?? path);
+  }
   return found;
 }
 
 function optionalText(value: Readonly<Record<string, unknown>>, key: string, path: string): string | undefined {
   const found = value[key];
-  if (found !== undefined && typeof found !== "string") throw wrongType(`${path}/${key}`, "string");
+  if (found !== undefined && typeof found !== "string") {
+    throw wrongType(`${path}/${key}`, "string");
+  }
   return found;
 }
 

@@ -8,9 +8,15 @@ import { tokenRoles, tokenView } from "./token-view.js";
 
 function issueToken(call: IdentityCall): IdentityAnswer {
   const body = readJson(call.request);
-  if (body.kind === "too-large") throw new IdentityError(413, "Request is too large.");
-  if (body.kind === "empty") throw expecting("auth", "request body");
-  if (body.kind !== "json") throw expecting("valid JSON", "request body");
+  if (body.kind === "too-large") {
+    throw new IdentityError(413, "Request is too large.");
+  }
+  if (body.kind === "empty") {
+    throw expecting("auth", "request body");
+  }
+  if (body.kind !== "json") {
+    throw expecting("valid JSON", "request body");
+  }
   const { token, record } = authenticate(call.services, readTokenRequest(body.value));
   return tokenAnswer(call, token, record, 201);
 }
@@ -28,8 +34,12 @@ function subject(call: IdentityCall, rule: string): { readonly token: string; re
   const token = call.request.headers["x-subject-token"] ?? "";
   const record = tokens.find(token);
   const powerful = tokenRoles(directory, asking).some(({ name }) => name === "admin" || name === "service");
-  if (record && !powerful && record.userId !== asking.userId) throw forbidden(rule);
-  if (!record) throw new IdentityError(404, "Failed to validate token");
+  if (record && !powerful && record.userId !== asking.userId) {
+    throw forbidden(rule);
+  }
+  if (!record) {
+    throw new IdentityError(404, "Failed to validate token");
+  }
   return { token, record };
 }
 

@@ -83,10 +83,14 @@ export class TokenStore {
 
   /** Undefined: unknown, revoked or expired. */
   find(token: string): TokenRecord | undefined {
-    if (token === "" || token.length > MAX_TOKEN_LENGTH) return undefined;
+    if (token === "" || token.length > MAX_TOKEN_LENGTH) {
+      return undefined;
+    }
     const digest = this.#digests.sha256(token);
     const row = this.#sql.get(`SELECT digest, ${COLUMNS} FROM identity_tokens WHERE digest = ?`, digest);
-    if (!row || !equalInConstantTime(String(row[0]), digest)) return undefined;
+    if (!row || !equalInConstantTime(String(row[0]), digest)) {
+      return undefined;
+    }
     const record = toRecord(row.slice(1));
     return record.expiresAt > this.#clock.now() ? record : undefined;
   }

@@ -35,7 +35,9 @@ export function tokenView(
 }
 
 export function tokenRoles(directory: Directory, record: TokenRecord): readonly NamedEntity[] {
-  if (record.system) return directory.rolesInSystem(record.userId);
+  if (record.system) {
+    return directory.rolesInSystem(record.userId);
+  }
   return record.projectId === null ? [] : directory.rolesInProject(record.userId, record.projectId);
 }
 

@@ -78,21 +78,31 @@ function list(all: readonly Image[], query: Query): unknown {
 
 function respond(options: ImageOptions, router: Router<Route>, request: ServiceRequest): ServiceResponse {
   const discovery = versions(request);
-  if (discovery) return discovery;
+  if (discovery) {
+    return discovery;
+  }
   const caller = options.validate(request.headers["x-auth-token"] ?? "");
-  if (!caller) return unauthorized(request);
+  if (!caller) {
+    return unauthorized(request);
+  }
   const match = router.match(request.method, request.path);
-  if (match.kind === "unknown") return html(404, "Not Found", "The resource could not be found.");
+  if (match.kind === "unknown") {
+    return html(404, "Not Found", "The resource could not be found.");
+  }
   if (match.kind === "wrong-method") {
     return html(405, "Method Not Allowed", "The images of this cloud can be read, not changed.");
   }
   const body = match.route.answer(visible(options, caller), match.params, new Query(request.query));
-  if (body === undefined) return html(404, "Not Found", `No image found with ID ${match.params.id}`);
+  if (body === undefined) {
+    return html(404, "Not Found", `No image found with ID ${match.params.id}`);
+  }
   return json(200, body);
 }
 
 function versions({ method, path, baseUrl }: ServiceRequest): ServiceResponse | undefined {
-  if (method !== "GET" || !["", "/", "/versions", "/v2", "/v2/"].includes(path)) return undefined;
+  if (method !== "GET" || !["", "/", "/versions", "/v2", "/v2/"].includes(path)) {
+    return undefined;
+  }
   const links = [{ rel: "self", href: `${baseUrl}/v2/` }];
   return json(path === "/versions" ? 200 : 300, { versions: [{ id: "v2.9", status: "CURRENT", links }] });
 }

@@ -14,7 +14,9 @@ export function shelvedSnapshots(store: Pick<Store, "instances">): readonly Imag
 function snapshotOf(instance: Instance): readonly Image[] {
   const { uuid, displayName, imageRef, projectId, userId, flavor, systemMetadata, createdAt } = instance;
   const { shelved_image_id: id, shelved_at: at } = systemMetadata;
-  if (id === undefined) return [];
+  if (id === undefined) {
+    return [];
+  }
   return [
     {
       id,

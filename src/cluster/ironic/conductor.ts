@@ -31,7 +31,9 @@ export class IronicConductor {
     return this.#locked(uuid, async () => {
       await this.#parts.timers.sleep(UPDATE_TIME);
       const node = this.#parts.nodes.get(uuid);
-      if (changes.instance_uuid && node.instance_uuid !== null) throw nodeAssociated(uuid, node.instance_uuid);
+      if (changes.instance_uuid && node.instance_uuid !== null) {
+        throw nodeAssociated(uuid, node.instance_uuid);
+      }
       if (
         changes.resource_class !== undefined &&
         node.resource_class !== null &&
@@ -51,8 +53,12 @@ export class IronicConductor {
   destroy(uuid: string): Promise<void> {
     const { nodes, ports } = this.#parts;
     return this.#locked(uuid, (node) => {
-      if (!node.maintenance && node.instance_uuid !== null) throw nodeAssociated(uuid, node.instance_uuid);
-      if (node.protected) throw nodeProtected(uuid);
+      if (!node.maintenance && node.instance_uuid !== null) {
+        throw nodeAssociated(uuid, node.instance_uuid);
+      }
+      if (node.protected) {
+        throw nodeProtected(uuid);
+      }
       if (!node.maintenance && !DELETE_ALLOWED.includes(node.provision_state)) {
         const states = DELETE_ALLOWED.map((state) => `'${state}'`).join(", ");
         throw new IronicError(
@@ -83,14 +89,22 @@ export class IronicConductor {
   async provision(uuid: string, event: string, changes: NodeChanges = {}): Promise<void> {
     const { nodes, hardware } = this.#parts;
     await this.#begin(uuid, (node) => {
-      if (["deploy", "rebuild"].includes(event) && node.maintenance) throw inMaintenance("provisioning", uuid);
-      if (event === "provide" && node.maintenance) throw inMaintenance("providing", uuid);
+      if (["deploy", "rebuild"].includes(event) && node.maintenance) {
+        throw inMaintenance("provisioning", uuid);
+      }
+      if (event === "provide" && node.maintenance) {
+        throw inMaintenance("providing", uuid);
+      }
       if (event === "provide" && node.retired) {
         throw new IronicError(400, `The providing operation can't be performed on node ${uuid} because it is retired.`);
       }
-      if (["delete", "rebuild"].includes(event) && node.protected) throw nodeProtected(uuid);
+      if (["delete", "rebuild"].includes(event) && node.protected) {
+        throw nodeProtected(uuid);
+      }
       const state = nextState(node.provision_state, event);
-      if (state === undefined) throw invalidState(event, uuid, node.provision_state);
+      if (state === undefined) {
+        throw invalidState(event, uuid, node.provision_state);
+      }
       if (state === "manageable") {
         nodes.save(uuid, { provision_state: state, target_provision_state: null });
         return false;
@@ -112,7 +126,9 @@ export class IronicConductor {
         );
       }
       const free = own.find((port) => port.vif === null);
-      if (!free) throw new IronicError(400, `Unable to attach VIF ${vif}, not enough free physical ports.`);
+      if (!free) {
+        throw new IronicError(400, `Unable to attach VIF ${vif}, not enough free physical ports.`);
+      }
       ports.setVif(free.uuid, vif);
     });
   }
@@ -151,7 +167,9 @@ export class IronicConductor {
     try {
       kept = work(nodes.get(uuid));
     } finally {
-      if (!kept) locks.release(uuid);
+      if (!kept) {
+        locks.release(uuid);
+      }
     }
   }
 }

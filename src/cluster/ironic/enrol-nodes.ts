@@ -20,7 +20,9 @@ const ENROLLED_PROPERTIES = { cpus: 48, memory_mb: 196_608, local_gb: 960, cpu_a
 export function enrolNodes(nodes: NodeStore, ports: PortStore, count: number): void {
   for (let index = 0; index < count; index += 1) {
     const { name, uuid, port } = enrolledNode(index);
-    if (nodes.find(uuid) || nodes.findByName(name)) continue;
+    if (nodes.find(uuid) || nodes.findByName(name)) {
+      continue;
+    }
     const node = nodes.create({
       uuid,
       name,

@@ -45,7 +45,9 @@ export class Hardware {
 
   stop(): void {
     this.#stopping.abort(new Error("the embedded Ironic stops"));
-    for (const cancel of this.#timers.values()) cancel();
+    for (const cancel of this.#timers.values()) {
+      cancel();
+    }
     this.#timers.clear();
   }
 
@@ -93,8 +95,12 @@ export class Hardware {
         () => undefined,
         (error: Error) => error.message,
       );
-      if (signal.aborted) return;
-      if (this.#finish(node, work, failure)) return;
+      if (signal.aborted) {
+        return;
+      }
+      if (this.#finish(node, work, failure)) {
+        return;
+      }
     } catch (err) {
       logger.error("what a node's hardware has done cannot be stored; it is tried again at the next start", {
         err,
@@ -117,7 +123,11 @@ export class Hardware {
       ...(work === "tear-down" ? RELEASED : {}),
       ...(failure === undefined ? AFTER_SUCCESS[work]?.(node) : afterFailure(work, failure)),
     };
-    if (work === "tear-down") for (const port of ports.of(node.uuid)) ports.setVif(port.uuid, null);
+    if (work === "tear-down") {
+      for (const port of ports.of(node.uuid)) {
+        ports.setVif(port.uuid, null);
+      }
+    }
     if (event === "clean") {
       this.begin(node.uuid, state, changes);
       return true;
@@ -134,7 +144,9 @@ export class Hardware {
 
 function workOf(state: string) {
   const found = WORK_OF_STATE[state];
-  if (!found) throw new Error(`nothing ends the state ${state}`);
+  if (!found) {
+    throw new Error(`nothing ends the state ${state}`);
+  }
   return found;
 }
 

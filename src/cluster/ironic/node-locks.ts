@@ -25,14 +25,20 @@ export class NodeLocks {
   /** @throws {IronicError} 409 after three tries */
   async acquire(uuid: string): Promise<void> {
     for (let attempt = 1; ; attempt += 1) {
-      if (this.tryAcquire(uuid)) return;
-      if (attempt === ATTEMPTS) throw nodeLocked(uuid, CONDUCTOR_HOST);
+      if (this.tryAcquire(uuid)) {
+        return;
+      }
+      if (attempt === ATTEMPTS) {
+        throw nodeLocked(uuid, CONDUCTOR_HOST);
+      }
       await this.#timers.sleep(INTERVAL);
     }
   }
 
   tryAcquire(uuid: string): boolean {
-    if (this.#held.has(uuid)) return false;
+    if (this.#held.has(uuid)) {
+      return false;
+    }
     this.#held.add(uuid);
     return true;
   }

@@ -38,13 +38,17 @@ export class NodeStore {
   /** @throws {IronicError} 404 */
   get(uuid: string): IronicNode {
     const node = this.find(uuid);
-    if (!node) throw nodeNotFound(uuid);
+    if (!node) {
+      throw nodeNotFound(uuid);
+    }
     return node;
   }
 
   /** @throws {IronicError} 409: uuid, name or instance are taken */
   create(given: NewNode): IronicNode {
-    if (this.#byUuid.has(given.uuid)) throw new IronicError(409, `A node with UUID ${given.uuid} already exists.`);
+    if (this.#byUuid.has(given.uuid)) {
+      throw new IronicError(409, `A node with UUID ${given.uuid} already exists.`);
+    }
     this.#refuseTaken(given.uuid, given);
     const draft = newNode(given, 0, isoTime(this.#clock.now()));
     const { id } = this.#sql.run(
@@ -96,12 +100,20 @@ export class NodeStore {
 
   #remember(node: IronicNode): void {
     this.#byUuid.set(node.uuid, node);
-    if (node.name !== null) this.#byName.set(node.name, node.uuid);
-    if (node.instance_uuid !== null) this.#byInstance.set(node.instance_uuid, node.uuid);
+    if (node.name !== null) {
+      this.#byName.set(node.name, node.uuid);
+    }
+    if (node.instance_uuid !== null) {
+      this.#byInstance.set(node.instance_uuid, node.uuid);
+    }
   }
 
   #forgetNames(node: IronicNode): void {
-    if (node.name !== null) this.#byName.delete(node.name);
-    if (node.instance_uuid !== null) this.#byInstance.delete(node.instance_uuid);
+    if (node.name !== null) {
+      this.#byName.delete(node.name);
+    }
+    if (node.instance_uuid !== null) {
+      this.#byInstance.delete(node.instance_uuid);
+    }
   }
 }

@@ -43,7 +43,9 @@ export class PortStore {
     given: Pick<IronicPort, "uuid" | "address"> & Partial<IronicPort>,
     node: { readonly id: number; readonly uuid: string },
   ): IronicPort {
-    if (this.#ports.has(given.uuid)) throw new IronicError(409, `A port with UUID ${given.uuid} already exists.`);
+    if (this.#ports.has(given.uuid)) {
+      throw new IronicError(409, `A port with UUID ${given.uuid} already exists.`);
+    }
     if (this.#addresses.has(given.address)) {
       throw new IronicError(409, `A port with MAC address ${given.address} already exists.`);
     }
@@ -68,7 +70,9 @@ export class PortStore {
 
   setVif(uuid: string, vif: string | null): void {
     const before = this.#ports.get(uuid);
-    if (!before) return;
+    if (!before) {
+      return;
+    }
     const port = { ...before, vif };
     this.#sql.run("UPDATE ironic_ports SET record = ? WHERE uuid = ?", JSON.stringify(port), uuid);
     this.#ports.set(uuid, port);

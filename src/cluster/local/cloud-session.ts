@@ -84,7 +84,9 @@ export async function openCloudSession(files: Files, http: HttpClient, directory
         },
         ...(body === undefined ? {} : { body: JSON.stringify(body) }),
       });
-      if (response.status >= 300) throw new CloudRequestFailed(method, url, response.status, response.body);
+      if (response.status >= 300) {
+        throw new CloudRequestFailed(method, url, response.status, response.body);
+      }
       return response.body === "" ? null : JSON.parse(response.body);
     },
   };

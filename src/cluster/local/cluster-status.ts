@@ -103,7 +103,9 @@ export async function clusterStatus(
     .map((host): HostStatus => ({ ...EMPTY, host }));
   const all = [...rows, ...without];
   const counts = new Map<string | null, number>();
-  for (const { host } of all) counts.set(host, (counts.get(host) ?? 0) + 1);
+  for (const { host } of all) {
+    counts.set(host, (counts.get(host) ?? 0) + 1);
+  }
   const homeless = servers.filter((server) => !server["OS-EXT-SRV-ATTR:host"]).map(serverView);
   const hostless = homeless.length === 0 ? [] : [{ ...EMPTY, servers: homeless, guests: [] }];
   const known = all
@@ -128,7 +130,9 @@ async function allServers(compute: (path: string) => Promise<unknown>): Promise<
       servers: ServerView[];
     };
     all.push(...servers);
-    if (servers.length < PAGE) return all;
+    if (servers.length < PAGE) {
+      return all;
+    }
   }
 }
 
@@ -138,7 +142,9 @@ function guestsOf(
   host: string | null,
 ): HostStatus["guests"] {
   const found = host === null ? undefined : guests.get(host);
-  if (found === undefined) return null;
+  if (found === undefined) {
+    return null;
+  }
   const recorded = new Map(servers.map((server) => [server.id, server["OS-EXT-SRV-ATTR:host"]]));
   return found.map((guest) => {
     const where = recorded.get(guest.uuid);

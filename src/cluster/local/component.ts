@@ -95,7 +95,9 @@ export class Component {
     this.#readySince = undefined;
     this.#set("starting", why === undefined ? `pid ${child.pid}` : `pid ${child.pid}; ${why}`);
     child.onMessage((message) => {
-      if (this.#child === child) this.#hear(message);
+      if (this.#child === child) {
+        this.#hear(message);
+      }
     });
     void child.exited.then((exit) => this.#ended(child, exit));
   }
@@ -107,7 +109,9 @@ export class Component {
       this.#set("stopped", "");
     }
     const child = this.#child;
-    if (child === undefined) return;
+    if (child === undefined) {
+      return;
+    }
     this.#set("stopping", "");
     child.signal("SIGTERM");
     const waiting = new AbortController();
@@ -124,7 +128,9 @@ export class Component {
   servedBy(pid: number | null): void {
     const before = this.#substitute;
     this.#substitute = pid === this.#child?.pid ? null : pid;
-    if (this.#child !== undefined) return;
+    if (this.#child !== undefined) {
+      return;
+    }
     if (this.#substitute !== null) {
       this.#giveUpRestart();
       this.#showSubstitute();
@@ -135,7 +141,9 @@ export class Component {
 
   #hear(message: unknown): void {
     this.#listener.told(message);
-    if (!isComponentReport(message)) return;
+    if (!isComponentReport(message)) {
+      return;
+    }
     if (message.state === "failed") {
       // It says why, and ends.
       this.#reason = message.detail;
@@ -149,14 +157,18 @@ export class Component {
   }
 
   #ended(child: Child, exit: ChildExit): void {
-    if (this.#child !== child) return;
+    if (this.#child !== child) {
+      return;
+    }
     this.#child = undefined;
     if (this.#status.state === "stopping" || exit.code === 0) {
       this.#set("stopped", "");
     } else {
       this.#endedByItself(exit);
     }
-    if (this.#substitute !== null) this.#showSubstitute();
+    if (this.#substitute !== null) {
+      this.#showSubstitute();
+    }
   }
 
   #endedByItself(exit: ChildExit): void {

@@ -62,7 +62,9 @@ export class InvalidHostName extends Error {
 }
 
 function checked(host: string): string {
-  if (!isHostName(host)) throw new InvalidHostName(host);
+  if (!isHostName(host)) {
+    throw new InvalidHostName(host);
+  }
   return host;
 }
 
@@ -79,7 +81,9 @@ export const conductorUrl = (info: Pick<ClusterInfo, "url">): string => `${info.
 /** Undefined when there is none, or it is not readable as one. */
 export async function readClusterInfo(files: Files, directory: StateDir): Promise<ClusterInfo | undefined> {
   const text = await files.readIfPresent(directory.clusterFile);
-  if (text === undefined) return undefined;
+  if (text === undefined) {
+    return undefined;
+  }
   try {
     const info = JSON.parse(text) as Partial<ClusterInfo>;
     return typeof info.url === "string" &&

@@ -37,7 +37,9 @@ export class Supervisor {
     const doors = { children: options.children, timers: options.timers, clock: options.clock };
     const changed = (status: ComponentStatus) => {
       options.onStatus(status);
-      for (const wake of [...this.#waiters]) wake();
+      for (const wake of [...this.#waiters]) {
+        wake();
+      }
     };
     this.#controlPlane = new Component(
       {
@@ -96,11 +98,17 @@ export class Supervisor {
    */
   async start(): Promise<boolean> {
     this.#controlPlane.start();
-    if (!(await this.#settled(this.#controlPlane))) return false;
+    if (!(await this.#settled(this.#controlPlane))) {
+      return false;
+    }
     for (const agent of this.#agents) {
-      if (this.#stopping) return false;
+      if (this.#stopping) {
+        return false;
+      }
       agent.start();
-      if (this.#inOrder) await this.#settled(agent);
+      if (this.#inOrder) {
+        await this.#settled(agent);
+      }
     }
     const settled = await Promise.all(this.#agents.map((agent) => this.#settled(agent)));
     return settled.every(Boolean);
@@ -109,7 +117,9 @@ export class Supervisor {
   /** Agents first, so that they can give back their leases. */
   async stop(grace = 10_000): Promise<void> {
     this.#stopping = true;
-    for (const wake of [...this.#waiters]) wake();
+    for (const wake of [...this.#waiters]) {
+      wake();
+    }
     await Promise.all(this.#agents.map((agent) => agent.stop(grace)));
     await this.#controlPlane.stop(grace);
   }
@@ -121,8 +131,12 @@ export class Supervisor {
   }
 
   #told(message: unknown): void {
-    if (isComponentReport(message) && message.url !== undefined) this.#url = message.url;
-    if (isHostReport(message)) this.#agents.find(({ name }) => name === message.host)?.servedBy(message.pid);
+    if (isComponentReport(message) && message.url !== undefined) {
+      this.#url = message.url;
+    }
+    if (isHostReport(message)) {
+      this.#agents.find(({ name }) => name === message.host)?.servedBy(message.pid);
+    }
   }
 
   async #settled(component: Component): Promise<boolean> {

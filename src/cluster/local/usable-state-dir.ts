@@ -16,7 +16,9 @@ export async function ensureUsable(files: Files, { root }: Pick<StateDir, "root"
   const trial = join(root, ".trial");
   try {
     const found = await files.stat(root);
-    if (found !== undefined && found.kind !== "folder") throw new StateDirUnusable(root, "it is not a folder");
+    if (found !== undefined && found.kind !== "folder") {
+      throw new StateDirUnusable(root, "it is not a folder");
+    }
     await files.makeFolder(root);
     await files.write(trial, "trial\n");
     await files.remove(trial);

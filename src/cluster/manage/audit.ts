@@ -23,8 +23,11 @@ export async function audit(parts: ManageParts, options: AuditOptions): Promise<
     let faults = 0;
     for (const orphan of await finder.on(provider)) {
       const dealtWith = await report(parts, say, orphan, options.delete);
-      if (dealtWith) processed += 1;
-      else faults += 1;
+      if (dealtWith) {
+        processed += 1;
+      } else {
+        faults += 1;
+      }
     }
     if (faults > 0) {
       throw new ManageFailure(
@@ -34,7 +37,9 @@ export async function audit(parts: ManageParts, options: AuditOptions): Promise<
       );
     }
   }
-  if (processed === 0) return AUDIT_CODES.clean;
+  if (processed === 0) {
+    return AUDIT_CODES.clean;
+  }
   say(`Processed ${processed} allocation${processed > 1 ? "s" : ""}.`);
   return options.delete ? AUDIT_CODES.deleted : AUDIT_CODES.found;
 }
@@ -66,13 +71,19 @@ async function report(
 
 async function providersOf(parts: ManageParts, uuid: string | undefined): Promise<readonly ProviderListing[]> {
   const { placement, context } = parts;
-  if (uuid === undefined) return listProviders(placement, "", context);
+  if (uuid === undefined) {
+    return listProviders(placement, "", context);
+  }
   try {
     const found = await listProviders(placement, `uuid=${encodeURIComponent(uuid)}`, context);
-    if (found.length > 0) return found;
+    if (found.length > 0) {
+      return found;
+    }
   } catch (error) {
     // What is no uuid at all is refused by Placement.
-    if (!(error instanceof ResourceProviderRetrievalFailed) || error.status !== 400) throw error;
+    if (!(error instanceof ResourceProviderRetrievalFailed) || error.status !== 400) {
+      throw error;
+    }
   }
   throw new ManageFailure(INVALID_INPUT, `Resource provider with UUID ${uuid} does not exist.`);
 }

@@ -32,7 +32,9 @@ export async function healAllocations(parts: ManageParts, options: HealOptions):
     throw invalid("The --instance flag is required when using --force flag.");
   }
   const most = instance === undefined ? mostOf(options.maxCount) : undefined;
-  if (instance === undefined && most === undefined) say(`Running batches of ${BATCH} until complete`);
+  if (instance === undefined && most === undefined) {
+    say(`Running batches of ${BATCH} until complete`);
+  }
   const heal = { parts, say, dryRun, force, nodes: new Map<string, string>() };
   const found = instance === undefined ? cellOf(cell) : await cellOfInstance(parts, instance);
   const processed = found === "cell0" ? 0 : await healCell(heal, instance === undefined ? undefined : [instance], most);
@@ -48,21 +50,31 @@ const invalid = (message: string): ManageFailure => new ManageFailure(INVALID_IN
 
 /** Undefined: all. */
 function mostOf(maxCount: string | undefined): number | undefined {
-  if (maxCount === undefined) return undefined;
+  if (maxCount === undefined) {
+    return undefined;
+  }
   const most = /^\s*\+?\d+\s*$/.test(maxCount) ? Number(maxCount) : 0;
-  if (most < 1) throw invalid("Must supply a positive integer for --max-count.");
+  if (most < 1) {
+    throw invalid("Must supply a positive integer for --max-count.");
+  }
   return most;
 }
 
 function cellOf(cell: string | undefined): "cell0" | "cell1" {
-  if (cell === undefined || cell === CELL1.uuid) return "cell1";
-  if (cell === CELL0_UUID) return "cell0";
+  if (cell === undefined || cell === CELL1.uuid) {
+    return "cell1";
+  }
+  if (cell === CELL0_UUID) {
+    return "cell0";
+  }
   throw invalid(`Cell with uuid ${cell} was not found.`);
 }
 
 async function cellOfInstance({ conductor }: ManageParts, uuid: string): Promise<"cell0" | "cell1"> {
   const cell = UUID.test(uuid) ? await conductor.call("instance_mapping", { uuid }) : null;
-  if (cell !== null) return cell;
+  if (cell !== null) {
+    return cell;
+  }
   throw invalid(
     `Unable to find cell for instance ${uuid}, is it mapped? Try running "nova-manage cell_v2 verify_instance" or ` +
       `"nova-manage cell_v2 map_instances".`,
@@ -79,10 +91,16 @@ async function healCell(heal: HealContext, only: readonly string[] | undefined, 
   let processed = 0;
   for (const batch of chunks(uuids, most ?? BATCH)) {
     const instances = await load(parts, batch);
-    if (instances.length > 0) say(`Found ${instances.length} candidate instances.`);
+    if (instances.length > 0) {
+      say(`Found ${instances.length} candidate instances.`);
+    }
     for (const instance of instances) {
-      if (await healInstance(heal, instance)) processed += 1;
-      if (processed === most) return processed;
+      if (await healInstance(heal, instance)) {
+        processed += 1;
+      }
+      if (processed === most) {
+        return processed;
+      }
     }
   }
   return processed;
@@ -93,7 +111,11 @@ async function load({ conductor }: ManageParts, uuids: readonly string[]): Promi
   const loaded = new Map<string, Instance>();
   for (const page of chunks(uuids, PAGE)) {
     const found = await conductor.call("instances_by_filters", { filters: { uuids: page, deleted: false } });
-    for (const instance of found) if (instance.vmState !== "soft-delete") loaded.set(instance.uuid, instance);
+    for (const instance of found) {
+      if (instance.vmState !== "soft-delete") {
+        loaded.set(instance.uuid, instance);
+      }
+    }
   }
   return uuids.flatMap((uuid) => loaded.get(uuid) ?? []);
 }

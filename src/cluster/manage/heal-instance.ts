@@ -50,15 +50,21 @@ export async function healInstance(heal: HealContext, instance: Instance): Promi
     return false;
   }
   const refusal = await putAllocations(parts, uuid, healing.write);
-  if (refusal !== undefined) throw new ManageFailure(HEAL_CODES.notWritten, refusal);
-  if (healing.kind === "create") await takeBackOfDeleted(parts, uuid);
+  if (refusal !== undefined) {
+    throw new ManageFailure(HEAL_CODES.notWritten, refusal);
+  }
+  if (healing.kind === "create") {
+    await takeBackOfDeleted(parts, uuid);
+  }
   say(`Successfully ${healing.kind}d allocations for instance ${uuid}.`);
   return true;
 }
 
 /** Why the instance is passed over. */
 function obstacleOf({ uuid, taskState, node }: Instance): string | undefined {
-  if (taskState !== null) return `Instance ${uuid} is undergoing a task state transition: ${taskState}`;
+  if (taskState !== null) {
+    return `Instance ${uuid} is undergoing a task state transition: ${taskState}`;
+  }
   return node === null ? `Instance ${uuid} is not on a host.` : undefined;
 }
 
@@ -69,7 +75,9 @@ function refuseUnsupported(instance: Instance): void {
   const asks = instanceResources(instance).VGPU
     ? "vGPU resource"
     : extraSpecs["accel:device_profile"] && "Cyborg device profile";
-  if (!asks) return;
+  if (!asks) {
+    return;
+  }
   throw new ManageFailure(
     HEAL_CODES.notSupported,
     `Healing allocation for instance ${uuid} with ${asks} request is not supported.`,
@@ -80,7 +88,9 @@ async function read({ placement, context }: ManageParts, uuid: string): Promise<
   try {
     return await readConsumer(placement, uuid, context);
   } catch (error) {
-    if (!(error instanceof PlacementError)) throw error;
+    if (!(error instanceof PlacementError)) {
+      throw error;
+    }
     throw new ManageFailure(
       HEAL_CODES.notWritten,
       updateFailed(
@@ -102,8 +112,12 @@ async function healingOf(
     const fresh = await freshOf(heal, instance);
     return { kind: "update", write: { ...fresh, consumerGeneration: held.consumerGeneration } };
   }
-  if (holdsNothing(held)) return { kind: "create", write: await freshOf(heal, instance) };
-  if (held.projectId === projectId && held.userId === userId) return undefined;
+  if (holdsNothing(held)) {
+    return { kind: "create", write: await freshOf(heal, instance) };
+  }
+  if (held.projectId === projectId && held.userId === userId) {
+    return undefined;
+  }
   return { kind: "update", write: { ...rewriteOf(held, held.allocations), projectId, userId } };
 }
 
@@ -118,12 +132,16 @@ async function freshOf(heal: HealContext, instance: Instance): Promise<Allocatio
 async function nodeUuid({ nodes, parts }: HealContext, { host, node }: Instance): Promise<string> {
   const place = JSON.stringify([host, node]);
   const known = nodes.get(place);
-  if (known !== undefined) return known;
+  if (known !== undefined) {
+    return known;
+  }
   const found =
     host === null || node === null
       ? null
       : await parts.conductor.call("compute_node_get_by_host_and_node", { host, node });
-  if (!found) throw new ManageFailure(HEAL_CODES.nodeNotFound, `Compute host ${host} could not be found.`);
+  if (!found) {
+    throw new ManageFailure(HEAL_CODES.nodeNotFound, `Compute host ${host} could not be found.`);
+  }
   nodes.set(place, found.uuid);
   return found.uuid;
 }
@@ -132,7 +150,9 @@ async function nodeUuid({ nodes, parts }: HealContext, { host, node }: Instance)
 async function changeOf({ conductor }: ManageParts, listed: Instance): Promise<string | undefined> {
   const { uuid, host, node } = listed;
   const now = await conductor.call("instance_get", { uuid });
-  if (!now) return `Instance ${uuid} was deleted meanwhile.`;
+  if (!now) {
+    return `Instance ${uuid} was deleted meanwhile.`;
+  }
   const moved = now.host !== host || now.node !== node ? `Instance ${uuid} was moved meanwhile.` : undefined;
   return obstacleOf(now) ?? moved;
 }
@@ -140,5 +160,7 @@ async function changeOf({ conductor }: ManageParts, listed: Instance): Promise<s
 /** A delete that ran beside the write has taken away the instance's allocations already. */
 async function takeBackOfDeleted({ conductor, placement, context }: ManageParts, uuid: string): Promise<void> {
   const now = await conductor.call("instance_get", { uuid });
-  if (!now || now.taskState === "deleting") await placement.delete(`/allocations/${uuid}`, context);
+  if (!now || now.taskState === "deleting") {
+    await placement.delete(`/allocations/${uuid}`, context);
+  }
 }

@@ -70,19 +70,25 @@ export class OrphanFinder {
 
   /** The consumers that still hold what they were seen with, and whose records will not explain it in a moment. */
   async #confirmed(suspects: readonly Orphan[]): Promise<readonly Orphan[]> {
-    if (suspects.length === 0) return [];
+    if (suspects.length === 0) {
+      return [];
+    }
     const { conductor, placement, context } = this.#parts;
     const uuids = suspects.map(({ consumer }) => consumer);
     const underWay = new Set<string>();
     for (let from = 0; from < uuids.length; from += MOST_CONSUMERS) {
       const some = { uuids: uuids.slice(from, from + MOST_CONSUMERS) };
-      for (const uuid of await conductor.call("consumers_under_way", some)) underWay.add(uuid);
+      for (const uuid of await conductor.call("consumers_under_way", some)) {
+        underWay.add(uuid);
+      }
     }
     const orphans: Orphan[] = [];
     for (const suspect of suspects.filter(({ consumer }) => !underWay.has(consumer))) {
       const held = await readConsumer(placement, suspect.consumer, context);
       const resources = held.allocations[suspect.provider]?.resources;
-      if (resources) orphans.push({ ...suspect, resources: byName(resources), held });
+      if (resources) {
+        orphans.push({ ...suspect, resources: byName(resources), held });
+      }
     }
     return orphans;
   }
@@ -93,13 +99,17 @@ export class OrphanFinder {
       [node = null] = await this.#parts.conductor.call("compute_nodes_by_uuids", { uuids: [uuid] });
       this.#nodes.set(uuid, node);
     }
-    if (!node) this.#say(`The compute node for UUID ${uuid} can not be found`);
+    if (!node) {
+      this.#say(`The compute node for UUID ${uuid} can not be found`);
+    }
     return node;
   }
 
   /** Instances of the node, and migrations that are in progress there. */
   async #consumersOf(node: Node | null): Promise<ReadonlySet<string>> {
-    if (!node) return new Set();
+    if (!node) {
+      return new Set();
+    }
     const { conductor } = this.#parts;
     const place = { host: node.host, node: node.hypervisorHostname };
     const migrations = await conductor.call("migrations_in_progress", place);
@@ -112,7 +122,9 @@ export class OrphanFinder {
     try {
       return await readProviderAllocations(placement, uuid, context);
     } catch (error) {
-      if (error instanceof PlacementError) print(`Not able to find allocations for resource provider ${uuid}.`);
+      if (error instanceof PlacementError) {
+        print(`Not able to find allocations for resource provider ${uuid}.`);
+      }
       throw error;
     }
   }

@@ -14,13 +14,17 @@ export async function putAllocations(
   try {
     const written = await retries.run(async () => {
       const answer = await writeConsumer(placement, consumer, write, context);
-      if (answer.ok) return true;
+      if (answer.ok) {
+        return true;
+      }
       refusal = answer.detail;
       return answer.isConcurrentUpdate && !answer.isConsumerConflict ? AGAIN : false;
     });
     return written === true ? undefined : updateFailed(consumer, refusal);
   } catch (error) {
-    if (!(error instanceof PlacementAPIConnectFailure)) throw error;
+    if (!(error instanceof PlacementAPIConnectFailure)) {
+      throw error;
+    }
     return NO_PLACEMENT;
   }
 }

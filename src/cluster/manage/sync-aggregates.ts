@@ -37,7 +37,9 @@ export async function syncAggregates(parts: ManageParts, { verbose }: SyncOption
     for (const host of aggregate.hosts) {
       say(`Processing host: ${host}`);
       const provider = known.get(host) ?? (await providerOf(parts, host, missing));
-      if (provider === undefined) continue;
+      if (provider === undefined) {
+        continue;
+      }
       known.set(host, provider);
       if (await addToAggregate(parts, { host, provider, aggregate: aggregate.uuid })) {
         say(`Successfully added host (${host}) and provider (${provider}) to aggregate (${aggregate.uuid}).`);
@@ -62,7 +64,9 @@ async function providerOf({ conductor }: ManageParts, host: string, missing: Mis
       `Unexpected number of compute node records (${nodes.length}) found for host ${host}. There should only be a one-to-one mapping.`,
     );
   }
-  if (nodes.length === 0) missing.nodes.add(host);
+  if (nodes.length === 0) {
+    missing.nodes.add(host);
+  }
   return nodes[0]?.uuid;
 }
 
@@ -77,12 +81,20 @@ async function addToAggregate(parts: ManageParts, membership: Membership): Promi
   const { provider } = membership;
   try {
     const refusal = await write(parts, membership);
-    if (refusal !== undefined) throw notWritten(membership, refusal);
+    if (refusal !== undefined) {
+      throw notWritten(membership, refusal);
+    }
     return true;
   } catch (error) {
-    if (error instanceof PlacementAPIConnectFailure) throw notWritten(membership, NO_PLACEMENT);
-    if (!(error instanceof ResourceProviderAggregateRetrievalFailed)) throw error;
-    if (error.status === 404) return false;
+    if (error instanceof PlacementAPIConnectFailure) {
+      throw notWritten(membership, NO_PLACEMENT);
+    }
+    if (!(error instanceof ResourceProviderAggregateRetrievalFailed)) {
+      throw error;
+    }
+    if (error.status === 404) {
+      return false;
+    }
     throw new ManageFailure(SYNC_CODES.notRead, `Failed to get aggregates for resource provider with UUID ${provider}`);
   }
 }
@@ -96,10 +108,14 @@ async function write(
   let refusal = "";
   const done = await retries.run(async () => {
     const { value, generation } = await readAggregates(placement, provider, context);
-    if (value.includes(aggregate)) return true;
+    if (value.includes(aggregate)) {
+      return true;
+    }
     const body = { aggregates: [...value, aggregate], resource_provider_generation: generation };
     const answer = await placement.put(url, { ...context, version: "1.19", body });
-    if (answer.ok) return true;
+    if (answer.ok) {
+      return true;
+    }
     if (answer.status !== 409) {
       refusal = `Failed to update resource provider via URL ${url}: ${answer.detail}`;
       return false;

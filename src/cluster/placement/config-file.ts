@@ -66,7 +66,9 @@ const NO_ID = "00000000-0000-0000-0000-000000000000";
 export function parseConfig(text: string, path: string): ConfigValues {
   const { assignments, problems } = parseIni(text, path);
   const [problem] = problems;
-  if (problem !== undefined) throw new ConfigFileParseError(problem);
+  if (problem !== undefined) {
+    throw new ConfigFileParseError(problem);
+  }
   const sections = new Map<string, Map<string, string>>();
   for (const { section, option, value } of assignments) {
     const known = sections.get(section) ?? new Map<string, string>();
@@ -95,7 +97,9 @@ class Reader {
 
   list(section: string, option: string, otherwise: readonly string[]): readonly string[] {
     const text = this.text(section, option);
-    if (text === undefined) return otherwise;
+    if (text === undefined) {
+      return otherwise;
+    }
     return text
       .split(",")
       .map((item) => item.trim())
@@ -104,23 +108,35 @@ class Reader {
 
   boolean(section: string, option: string, otherwise: boolean): boolean {
     const text = this.text(section, option);
-    if (text === undefined) return otherwise;
-    if (/^(?:true|1|on|yes)$/i.test(text)) return true;
-    if (/^(?:false|0|off|no)$/i.test(text)) return false;
+    if (text === undefined) {
+      return otherwise;
+    }
+    if (/^(?:true|1|on|yes)$/i.test(text)) {
+      return true;
+    }
+    if (/^(?:false|0|off|no)$/i.test(text)) {
+      return false;
+    }
     throw new ConfigFileValueError(section, option, text, "true or false");
   }
 
   integer(section: string, option: string, otherwise: number): number {
     const text = this.text(section, option);
-    if (text === undefined) return otherwise;
-    if (/^-?[0-9]+$/.test(text)) return Number(text);
+    if (text === undefined) {
+      return otherwise;
+    }
+    if (/^-?[0-9]+$/.test(text)) {
+      return Number(text);
+    }
     throw new ConfigFileValueError(section, option, text, "an integer");
   }
 }
 
 function cors(read: Reader): CorsOptions | undefined {
   const allowedOrigin = read.list("cors", "allowed_origin", []);
-  if (allowedOrigin.length === 0) return undefined;
+  if (allowedOrigin.length === 0) {
+    return undefined;
+  }
   const methods = ["OPTIONS", "GET", "HEAD", "POST", "PUT", "DELETE", "TRACE", "PATCH"];
   return {
     allowedOrigin,
@@ -135,13 +151,19 @@ function cors(read: Reader): CorsOptions | undefined {
 function strategy(read: Reader): PlacementTuning["generationStrategy"] {
   const option = "allocation_candidates_generation_strategy";
   const text = read.text("placement", option) ?? "depth-first";
-  if (text === "depth-first" || text === "breadth-first") return text;
+  if (text === "depth-first" || text === "breadth-first") {
+    return text;
+  }
   throw new ConfigFileValueError("placement", option, text, "depth-first or breadth-first");
 }
 
 function databasePath(connection: string | undefined): string | undefined {
-  if (connection === undefined || connection === "") return undefined;
+  if (connection === undefined || connection === "") {
+    return undefined;
+  }
   const [, path] = /^sqlite:\/\/\/?(.*)$/.exec(connection) ?? [];
-  if (path !== undefined) return path === "" ? undefined : path;
+  if (path !== undefined) {
+    return path === "" ? undefined : path;
+  }
   throw new ConfigFileValueError("placement_database", "connection", connection, "sqlite:///PATH");
 }

@@ -41,7 +41,9 @@ export function createPlacement(options: PlacementOptions): PlacementService {
     handle: (request) => {
       const requestId = `req-${random.uuid()}`;
       const response = new Exchange(surface, request, requestId).answer();
-      if (cors === undefined) return response;
+      if (cors === undefined) {
+        return response;
+      }
       const decorated = applyCors(cors, request, response);
       return { ...decorated, headers: { ...decorated.headers, "x-openstack-request-id": requestId } };
     },

@@ -86,10 +86,14 @@ async function readPolicy(
   file: string | undefined,
   configFile: string | undefined,
 ): Promise<Readonly<Record<string, PolicyRule>>> {
-  if (file === undefined) return {};
+  if (file === undefined) {
+    return {};
+  }
   const folder = configFile?.replace(/[^/]*$/, "") ?? "";
   const text = (await files.readIfPresent(file.startsWith("/") ? file : `${folder}${file}`)) ?? "";
-  if (text.trim() === "") return {};
+  if (text.trim() === "") {
+    return {};
+  }
   // A parser for YAML is not worth its loading time where there is nothing to parse.
   const { parse } = await import("yaml");
   return policyRules(parse(text));

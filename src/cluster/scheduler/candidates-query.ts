@@ -50,7 +50,9 @@ export function candidatesGroups(
       required: [...[...requiredTraits].sort(), ...[...forbiddenTraits].sort().map((trait) => `!${trait}`)],
     }),
   );
-  if (first === undefined) throw new NoValidHost("The flavor asks for no resources at all.");
+  if (first === undefined) {
+    throw new NoValidHost("The flavor asks for no resources at all.");
+  }
   const memberOf = rules.limitTenants ? aggregatesOfProject(projectId, aggregates, rules) : [];
   const required = new Set(groups.flatMap(({ requiredTraits }) => [...requiredTraits]));
   const notMemberOf = rules.isolate ? isolatedAggregates(required, aggregates) : [];
@@ -65,7 +67,9 @@ function aggregatesOfProject(
   const own = aggregates.filter(({ metadata }) =>
     Object.entries(metadata).some(([key, value]) => key.startsWith(TENANT_KEY) && value === projectId),
   );
-  if (own.length === 0 && rules.aggregateRequired) throw new NoValidHost("No hosts available for tenant");
+  if (own.length === 0 && rules.aggregateRequired) {
+    throw new NoValidHost("No hosts available for tenant");
+  }
   return own.map(({ uuid }) => uuid);
 }
 

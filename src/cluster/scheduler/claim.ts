@@ -27,7 +27,9 @@ export async function claimSelection(
   const { held, ...consumer } = claim;
   if (held === "sum") {
     const summed = await claimSum(placement, selection.allocationRequest, claim, requestId);
-    if (summed !== undefined) return summed;
+    if (summed !== undefined) {
+      return summed;
+    }
   }
   const request = { allocations: selection.allocationRequest };
   const kept = held === "sum" ? "double" : held;
@@ -47,7 +49,9 @@ async function claimSum(
   requestId: string,
 ): Promise<boolean | undefined> {
   const current = await placement.getAllocationsForConsumer(consumer, { requestId });
-  if (Object.keys(request).every((uuid) => current.allocations[uuid] === undefined)) return undefined;
+  if (Object.keys(request).every((uuid) => current.allocations[uuid] === undefined)) {
+    return undefined;
+  }
   const allocations: Record<string, { readonly resources: Readonly<Record<string, number>> }> = {};
   for (const uuid of new Set([...Object.keys(current.allocations), ...Object.keys(request)])) {
     const total: Record<string, number> = { ...current.allocations[uuid]?.resources };

@@ -26,9 +26,15 @@ const requestedDestination: Filter = ({ node }, { requestedHost, requestedNode }
     : null;
 
 const computeService: Filter = ({ service }, _request, context) => {
-  if (service === null) return "without a compute service";
-  if (service.disabled) return "disabled";
-  if (service.forcedDown) return "forced down";
+  if (service === null) {
+    return "without a compute service";
+  }
+  if (service.disabled) {
+    return "disabled";
+  }
+  if (service.forcedDown) {
+    return "forced down";
+  }
   return isUp(service, context) ? null : "down (no heartbeat)";
 };
 

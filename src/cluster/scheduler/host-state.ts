@@ -26,14 +26,19 @@ export function hostStates(store: Store, candidates: AllocationCandidates): Offe
   for (const request of allocationRequests) {
     for (const root of rootsOf(request.allocations, candidates)) {
       const requests = byRoot.get(root);
-      if (requests) requests.push(request);
-      else byRoot.set(root, [request]);
+      if (requests) {
+        requests.push(request);
+      } else {
+        byRoot.set(root, [request]);
+      }
     }
   }
   const nodes = store.computeNodes.byUuids([...byRoot.keys()]);
   const services = new Map<string, Service | null>();
   for (const { host } of nodes) {
-    if (!services.has(host)) services.set(host, store.services.getByHost(host, "nova-compute"));
+    if (!services.has(host)) {
+      services.set(host, store.services.getByHost(host, "nova-compute"));
+    }
   }
   const hosts = nodes.map((node) => ({
     node,

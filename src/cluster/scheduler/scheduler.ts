@@ -70,7 +70,9 @@ export function createScheduler(parts: {
         }
         return destinations;
       } catch (error) {
-        if (request.held === "replace") await release(claimed, request);
+        if (request.held === "replace") {
+          await release(claimed, request);
+        }
         throw error;
       }
     },
@@ -89,7 +91,9 @@ export function createScheduler(parts: {
       },
       request,
     );
-    if (answer === null) throw new NoValidHost("Placement could not be asked.");
+    if (answer === null) {
+      throw new NoValidHost("Placement could not be asked.");
+    }
     const { hosts, unknown } = hostStates(store, answer);
     if (hosts.length === 0) {
       const strangers = unknown > 0 ? `; ${unknown} resource providers fit, but no compute node belongs to them` : "";
@@ -105,7 +109,9 @@ export function createScheduler(parts: {
   }
 
   function requestedProvider({ requestedHost, requestedNode }: ScheduleRequest): string | undefined {
-    if (requestedHost === undefined && requestedNode === undefined) return undefined;
+    if (requestedHost === undefined && requestedNode === undefined) {
+      return undefined;
+    }
     const nodes = (
       requestedNode === undefined
         ? store.computeNodes.byHost(requestedHost ?? "")
@@ -127,8 +133,12 @@ export function createScheduler(parts: {
     const claim = { consumer: instance, projectId, userId, held: request.held };
     for (const chosen of sorted) {
       const won = await claimSelection(placement, selectionOf(chosen, offer.version), claim, request.requestId);
-      if (won === null) throw new NoValidHost("Placement could not be asked.");
-      if (won) return { sorted, chosen };
+      if (won === null) {
+        throw new NoValidHost("Placement could not be asked.");
+      }
+      if (won) {
+        return { sorted, chosen };
+      }
       logger.info("the host was full when it was claimed", {
         instance,
         host: chosen.node.host,
@@ -146,7 +156,9 @@ export function createScheduler(parts: {
   }
 
   async function release(claimed: readonly string[], { requestId }: ScheduleRequest): Promise<void> {
-    for (const instance of claimed) await placement.deleteAllocation(instance, { force: true, requestId });
+    for (const instance of claimed) {
+      await placement.deleteAllocation(instance, { force: true, requestId });
+    }
   }
 }
 

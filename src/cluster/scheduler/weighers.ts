@@ -15,7 +15,9 @@ export function weighHosts(hosts: readonly HostState[], random: Random): HostSta
     const values = hosts.map(weigh);
     const least = Math.min(...values);
     const span = Math.max(...values) - least;
-    if (span <= 0) continue;
+    if (span <= 0) {
+      continue;
+    }
     hosts.forEach((host, index) => {
       weights.set(host, (weights.get(host) ?? 0) + (multiplier * ((values[index] ?? 0) - least)) / span);
     });

@@ -26,7 +26,9 @@ export function refreshZones(sql: Sql, hosts: readonly string[]): number[] {
         host,
         zone,
       ) ?? [];
-    if (id === undefined) continue;
+    if (id === undefined) {
+      continue;
+    }
     sql.run("UPDATE services SET availability_zone = ? WHERE id = ?", zone, id);
     changed.push(Number(id));
   }

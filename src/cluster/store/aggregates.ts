@@ -51,8 +51,11 @@ export class Aggregates implements AggregateStore {
     return sql.transaction(() => {
       const { hosts } = this.#existing(id);
       const updatedAt = clock.now();
-      if (name === undefined) this.#table.update(id, { updatedAt });
-      else this.#named(name, () => this.#table.update(id, { name, updatedAt }));
+      if (name === undefined) {
+        this.#table.update(id, { updatedAt });
+      } else {
+        this.#named(name, () => this.#table.update(id, { name, updatedAt }));
+      }
       this.#writeMetadata(id, metadata);
       return this.#changed(id, hosts);
     });
@@ -76,7 +79,9 @@ export class Aggregates implements AggregateStore {
     return sql.transaction(() => {
       this.#existing(id);
       const { changes } = sql.run("DELETE FROM aggregate_hosts WHERE aggregate_id = ? AND host = ?", id, host);
-      if (changes === 0) throw new AggregateHostNotFound(`Aggregate ${id} has no host ${host}.`, { id, host });
+      if (changes === 0) {
+        throw new AggregateHostNotFound(`Aggregate ${id} has no host ${host}.`, { id, host });
+      }
       this.#table.update(id, { updatedAt: clock.now() });
       return this.#changed(id, [host]);
     });
@@ -100,7 +105,9 @@ export class Aggregates implements AggregateStore {
 
   #refreshZones(hosts: readonly string[]): void {
     const { sql, changes } = this.#context;
-    for (const service of refreshZones(sql, hosts)) changes.changed("service", service);
+    for (const service of refreshZones(sql, hosts)) {
+      changes.changed("service", service);
+    }
   }
 
   #writeMetadata(id: number, metadata: AggregateChanges["metadata"] & object): void {
@@ -108,7 +115,9 @@ export class Aggregates implements AggregateStore {
     metadataShape(metadata, "metadata");
     for (const [key, value] of Object.entries(metadata)) {
       sql.run("DELETE FROM aggregate_metadata WHERE aggregate_id = ? AND key = ?", id, key);
-      if (value !== null) sql.run("INSERT INTO aggregate_metadata VALUES (?, ?, ?)", id, key, value);
+      if (value !== null) {
+        sql.run("INSERT INTO aggregate_metadata VALUES (?, ?, ?)", id, key, value);
+      }
     }
   }
 
@@ -125,7 +134,9 @@ export class Aggregates implements AggregateStore {
 
   #existing(id: number): Aggregate {
     const aggregate = this.get(id);
-    if (!aggregate) throw new AggregateNotFound(`Aggregate ${id} could not be found.`, { id });
+    if (!aggregate) {
+      throw new AggregateNotFound(`Aggregate ${id} could not be found.`, { id });
+    }
     return aggregate;
   }
 
@@ -133,7 +144,9 @@ export class Aggregates implements AggregateStore {
     try {
       return write();
     } catch (error) {
-      if (!(error instanceof DuplicateRecord)) throw error;
+      if (!(error instanceof DuplicateRecord)) {
+        throw error;
+      }
       throw new AggregateNameExists(`Aggregate ${name} already exists.`, { name });
     }
   }

@@ -66,7 +66,9 @@ export class ComputeNodes implements ComputeNodeStore {
     const { sql, clock, changes } = this.#context;
     const { resources, ...identity } = node;
     return sql.transaction(() => {
-      if (exclusive) this.#refuseNameOfOtherHost(node);
+      if (exclusive) {
+        this.#refuseNameOfOtherHost(node);
+      }
       const known = this.getByUuid(node.uuid, { readDeleted: true });
       if (known) {
         return this.save(
@@ -137,7 +139,9 @@ export class ComputeNodes implements ComputeNodeStore {
 
   #refuseNameOfOtherHost({ host, hypervisorHostname }: Parameters<ComputeNodeStore["create"]>[0]): void {
     const other = this.byHypervisorHostname(hypervisorHostname).find((node) => node.host !== host);
-    if (!other) return;
+    if (!other) {
+      return;
+    }
     throw new DuplicateRecord(
       `hypervisor ${hypervisorHostname} is compute node ${other.uuid} of host ${other.host}; host ${host} can not have it too`,
       { host, hypervisorHostname, uuid: other.uuid, takenBy: other.host },

@@ -99,7 +99,9 @@ export class Instances implements InstanceStore {
 
   /** The availability zone changes in the write that changes the host, whoever moves the instance and wherever it fails. */
   #zoneOfNewHost(found: Instance, { host }: InstanceChanges): Pick<InstanceChanges, "availabilityZone"> {
-    if (host === undefined || host === found.host) return {};
+    if (host === undefined || host === found.host) {
+      return {};
+    }
     return { availabilityZone: host === null ? null : availabilityZoneOf(this.#context.sql, host) };
   }
 
@@ -119,7 +121,9 @@ export class Instances implements InstanceStore {
       sql.run("UPDATE migrations SET deleted = id, deleted_at = ? WHERE instance_uuid = ? AND deleted = 0", now, uuid);
       sql.run("DELETE FROM request_specs WHERE instance_uuid = ?", uuid);
       changes.changed("instance", uuid);
-      for (const [migrationId] of migrations) changes.changed("migration", Number(migrationId));
+      for (const [migrationId] of migrations) {
+        changes.changed("migration", Number(migrationId));
+      }
       return this.#existing(uuid, true);
     });
   }

@@ -108,7 +108,9 @@ export class Migrations implements MigrationStore {
         );
       }
       this.#table.update(id, { ...values, updatedAt: clock.now() });
-      if (values.status && FINAL_MIGRATION_STATUSES.includes(values.status)) this.#dropContext(instanceUuid, id);
+      if (values.status && FINAL_MIGRATION_STATUSES.includes(values.status)) {
+        this.#dropContext(instanceUuid, id);
+      }
       changes.changed("migration", id);
       return this.#existing(id);
     });
@@ -119,7 +121,9 @@ export class Migrations implements MigrationStore {
     return sql.transaction(() => {
       const [needed] = sql.get("SELECT count(*) FROM migrations WHERE uuid IS NULL") ?? [];
       const rows = this.#table.many("uuid IS NULL ORDER BY id LIMIT ?", limit);
-      for (const row of rows) this.#withUuid(row);
+      for (const row of rows) {
+        this.#withUuid(row);
+      }
       return { needed: Number(needed ?? 0), completed: rows.length };
     });
   }
@@ -141,7 +145,9 @@ export class Migrations implements MigrationStore {
       migrationId ?? null,
       migrationId ?? null,
     );
-    if (dropped.changes > 0) changes.changed("instance", instanceUuid);
+    if (dropped.changes > 0) {
+      changes.changed("instance", instanceUuid);
+    }
   }
 
   #existing(id: number): Migration {

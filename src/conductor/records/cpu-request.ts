@@ -32,7 +32,9 @@ export function threadPolicy(extraSpecs: Flavor["extraSpecs"], image: ImagePrope
 }
 
 function cpus(vcpus: number, extraSpecs: Flavor["extraSpecs"], policy: string | undefined): Resources {
-  if (policy !== "dedicated" && policy !== "mixed") return {};
+  if (policy !== "dedicated" && policy !== "mixed") {
+    return {};
+  }
   const pinned = policy === "dedicated" ? vcpus : dedicatedCpus(vcpus, extraSpecs["hw:cpu_dedicated_mask"] ?? "").size;
   const emulator = extraSpecs["hw:emulator_threads_policy"] === "isolate" ? 1 : 0;
   return { ...(policy === "mixed" ? { VCPU: vcpus - pinned } : {}), PCPU: pinned + emulator };

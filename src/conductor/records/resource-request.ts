@@ -48,8 +48,11 @@ export function resourceRequest(flavor: FlavorNeed, need: ServerNeed = {}): Reso
   draftOf(drafts, "");
   for (const [key, value] of Object.entries(flavor.extraSpecs)) {
     const [, kind, suffix = "", name = ""] = GROUPED.exec(key) ?? [];
-    if (kind === "resources") addResource(drafts, suffix, name, value);
-    else if (kind === "trait") addTrait(drafts, suffix, name, value);
+    if (kind === "resources") {
+      addResource(drafts, suffix, name, value);
+    } else if (kind === "trait") {
+      addTrait(drafts, suffix, name, value);
+    }
   }
   const imageProperties = need.imageProperties ?? {};
   for (const [name, value] of Object.entries(imageProperties)) {
@@ -59,8 +62,12 @@ export function resourceRequest(flavor: FlavorNeed, need: ServerNeed = {}): Reso
     }
   }
   const cpus = cpuRequest(flavor, imageProperties);
-  for (const [name, amount] of Object.entries(cpus.resources)) draftOf(drafts, "").resources.set(name, amount);
-  if (cpus.hyperthreading !== null) addTrait(drafts, "", "HW_CPU_HYPERTHREADING", cpus.hyperthreading);
+  for (const [name, amount] of Object.entries(cpus.resources)) {
+    draftOf(drafts, "").resources.set(name, amount);
+  }
+  if (cpus.hyperthreading !== null) {
+    addTrait(drafts, "", "HW_CPU_HYPERTHREADING", cpus.hyperthreading);
+  }
   addFlavorsOwn(drafts, flavor, need.volumeBacked ?? false);
   const policy = flavor.extraSpecs.group_policy;
   return {
@@ -73,8 +80,12 @@ export function resourceRequest(flavor: FlavorNeed, need: ServerNeed = {}): Reso
 function addFlavorsOwn(drafts: Map<string, Draft>, flavor: FlavorNeed, volumeBacked: boolean): void {
   const named = new Set([...drafts.values()].flatMap(({ resources }) => [...resources.keys()]));
   const { resources } = draftOf(drafts, "");
-  if (!named.has("VCPU") && !named.has("PCPU")) resources.set("VCPU", flavor.vcpus);
-  if (!named.has("MEMORY_MB")) resources.set("MEMORY_MB", flavor.memoryMb);
+  if (!named.has("VCPU") && !named.has("PCPU")) {
+    resources.set("VCPU", flavor.vcpus);
+  }
+  if (!named.has("MEMORY_MB")) {
+    resources.set("MEMORY_MB", flavor.memoryMb);
+  }
   if (!named.has("DISK_GB")) {
     const rootGb = volumeBacked ? 0 : flavor.rootGb;
     resources.set("DISK_GB", rootGb + flavor.ephemeralGb + Math.ceil(flavor.swap / 1024));
@@ -85,7 +96,9 @@ function addFlavorsOwn(drafts: Map<string, Draft>, flavor: FlavorNeed, volumeBac
 export function mergedResources({ groups }: ResourceRequest): Resources {
   const amounts: Record<string, number> = {};
   for (const { resources } of groups) {
-    for (const [name, amount] of Object.entries(resources)) amounts[name] = (amounts[name] ?? 0) + amount;
+    for (const [name, amount] of Object.entries(resources)) {
+      amounts[name] = (amounts[name] ?? 0) + amount;
+    }
   }
   return amounts;
 }
@@ -97,18 +110,27 @@ export function flavorResources(flavor: FlavorNeed, need: ServerNeed = {}): Reso
 
 /** Nova warns of a class that cannot be and of an amount that is none, and goes on without them. */
 function addResource(drafts: Map<string, Draft>, suffix: string, name: string, value: string): void {
-  if (!name.startsWith("CUSTOM_") && !STANDARD_RESOURCE_CLASSES.includes(name)) return;
-  if (AMOUNT.test(value)) draftOf(drafts, suffix).resources.set(name, Number(value));
+  if (!name.startsWith("CUSTOM_") && !STANDARD_RESOURCE_CLASSES.includes(name)) {
+    return;
+  }
+  if (AMOUNT.test(value)) {
+    draftOf(drafts, suffix).resources.set(name, Number(value));
+  }
 }
 
 function addTrait(drafts: Map<string, Draft>, suffix: string, name: string, value: string): void {
-  if (value === "required") draftOf(drafts, suffix).requiredTraits.add(name);
-  else if (value === "forbidden") draftOf(drafts, suffix).forbiddenTraits.add(name);
+  if (value === "required") {
+    draftOf(drafts, suffix).requiredTraits.add(name);
+  } else if (value === "forbidden") {
+    draftOf(drafts, suffix).forbiddenTraits.add(name);
+  }
 }
 
 function draftOf(drafts: Map<string, Draft>, suffix: string): Draft {
   const known = drafts.get(suffix);
-  if (known !== undefined) return known;
+  if (known !== undefined) {
+    return known;
+  }
   const made: Draft = { resources: new Map(), requiredTraits: new Set(), forbiddenTraits: new Set() };
   drafts.set(suffix, made);
   return made;

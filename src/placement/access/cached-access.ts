@@ -29,7 +29,9 @@ export class CachedAccess implements PlacementAccess {
       try {
         this.#expiresAt = (await lease).expiresAt;
       } catch (error) {
-        if (this.#lease === lease) this.#lease = undefined;
+        if (this.#lease === lease) {
+          this.#lease = undefined;
+        }
         throw error;
       }
     }

@@ -101,7 +101,9 @@ function placementIn(catalog: unknown, { validInterfaces, regionName }: Keystone
   const endpoints = catalogEndpoints(catalog, "placement").filter((endpoint) => isInRegion(endpoint, regionName));
   for (const wanted of validInterfaces) {
     const found = endpoints.find((endpoint) => endpoint.interface === wanted);
-    if (found) return asString(found.url);
+    if (found) {
+      return asString(found.url);
+    }
   }
   throw new EndpointNotFound(
     `the catalog has no placement endpoint with interface ${validInterfaces.join(" or ")}` +

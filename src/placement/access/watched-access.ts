@@ -15,7 +15,9 @@ export class WatchedAccess implements PlacementAccess {
     try {
       return await this.#access.credentials(signal);
     } catch (error) {
-      if (error instanceof EndpointNotFound) this.#onEndpointLost();
+      if (error instanceof EndpointNotFound) {
+        this.#onEndpointLost();
+      }
       throw error;
     }
   }

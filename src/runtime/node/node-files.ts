@@ -136,9 +136,13 @@ async function makeFolders(path: string, mode: number): Promise<void> {
   try {
     await makeFolder(path, mode);
   } catch (error) {
-    if (codeOf(error) !== "ENOENT") throw error;
+    if (codeOf(error) !== "ENOENT") {
+      throw error;
+    }
     const above = dirname(path);
-    if (!(await isFolder(above))) await makeFolders(above, mode);
+    if (!(await isFolder(above))) {
+      await makeFolders(above, mode);
+    }
     // Where the one above is there now, another process may have made it since.
     await makeFolder(path, mode);
   }
@@ -149,7 +153,9 @@ async function makeFolder(path: string, mode: number): Promise<void> {
   try {
     await mkdir(path, { mode });
   } catch (error) {
-    if (codeOf(error) !== "EEXIST" || !(await stat(path)).isDirectory()) throw error;
+    if (codeOf(error) !== "EEXIST" || !(await stat(path)).isDirectory()) {
+      throw error;
+    }
   }
 }
 

@@ -31,7 +31,9 @@ export class VirtualDisk {
     if (node?.kind === "folder") {
       throw new FileFailure(path, "EISDIR", "read");
     }
-    if (node && node.bytes > MOST_READ) throw new FileFailure(path, "EFBIG", "read");
+    if (node && node.bytes > MOST_READ) {
+      throw new FileFailure(path, "EFBIG", "read");
+    }
     return node?.text.padEnd(node.text.length + Math.max(0, node.bytes - Buffer.byteLength(node.text)), "\0");
   }
 

@@ -133,7 +133,9 @@ export const COLD_MOVE_CASES: readonly ContractCase[] = [
         await mustBe(next, moved, "absent", "destroy", killed);
         await succeeds(back(source, instance), "finishRevertMigration", `bring the guest back ${killed}`);
         await mustBe(source, instance, "running", "finishRevertMigration", killed);
-        if (!struck) break;
+        if (!struck) {
+          break;
+        }
       }
     },
   },
@@ -154,7 +156,9 @@ export const COLD_MOVE_CASES: readonly ContractCase[] = [
         const rule = `bring the guest back when migrateDiskAndPowerOff was killed at call ${call}`;
         await succeeds(back(next, instance), "finishRevertMigration", rule);
         await mustBe(next, instance, "running", "finishRevertMigration", `when it was killed at call ${call}`);
-        if (!struck) break;
+        if (!struck) {
+          break;
+        }
       }
     },
   },
@@ -202,7 +206,9 @@ export const COLD_MOVE_CASES: readonly ContractCase[] = [
         () => null,
         (error: unknown) => error,
       );
-      if (refusal === null) return;
+      if (refusal === null) {
+        return;
+      }
       const named = refusal instanceof Error && ["InstanceFaultRollback", "NotImplementedError"].includes(refusal.name);
       const rule = "throw InstanceFaultRollback for a flavor that it refuses";
       must(named, "migrateDiskAndPowerOff", rule, `it threw ${textOf(refusal)}`);

@@ -57,7 +57,9 @@ export const DESTRUCTION_CASES: readonly ContractCase[] = [
     run: async (lab) => {
       for (const [method, change] of STATES) {
         const on = await lab.connect();
-        if (!on.host.supports(method)) continue;
+        if (!on.host.supports(method)) {
+          continue;
+        }
         const instance = await lab.spawned(on);
         await change(on.host, instance);
         await succeeds(on.host.destroy(instance, DESTROY), "destroy", `remove a guest after ${method}`);
@@ -73,8 +75,12 @@ export const DESTRUCTION_CASES: readonly ContractCase[] = [
       const on = await lab.connect();
       const [kept, gone] = [await lab.spawned(on), await lab.instance(on)];
       // A host whose nodes take one guest each may have one node only.
-      if (gone.node === kept.node && (await lab.spawn(on, gone).then(() => false, isFull))) return;
-      if (gone.node !== kept.node) await lab.spawn(on, gone);
+      if (gone.node === kept.node && (await lab.spawn(on, gone).then(() => false, isFull))) {
+        return;
+      }
+      if (gone.node !== kept.node) {
+        await lab.spawn(on, gone);
+      }
       await on.host.destroy(gone, DESTROY);
       await mustBe(on, kept, "running", "destroy", "that it was not asked to destroy");
     },
@@ -98,7 +104,9 @@ export const DESTRUCTION_CASES: readonly ContractCase[] = [
           `succeed after one that broke off (call ${call})`,
         );
         await mustBe(next, instance, "absent", "destroy", `that was repeated (call ${call})`);
-        if (!struck) break;
+        if (!struck) {
+          break;
+        }
       }
     },
   },
@@ -110,7 +118,9 @@ export const DESTRUCTION_CASES: readonly ContractCase[] = [
     run: async (lab) => {
       const on = await lab.connect();
       const instance = await lab.spawned(on);
-      if (!(await on.host.instanceOnDisk(instance))) return;
+      if (!(await on.host.instanceOnDisk(instance))) {
+        return;
+      }
       await on.host.destroy(instance, { ...DEVICES, destroyDisks: false });
       const rule = "keep the files with destroyDisks false";
       must(await on.host.instanceOnDisk(instance), "destroy", rule, "they are gone");

@@ -44,7 +44,9 @@ export const FENCING_CASES: readonly ContractCase[] = [
       for (const late of LATE) {
         for (let call = 1; call <= 60; call += 1) {
           epoch += 2;
-          if (!(await suspended(lab, late, call, epoch))) break;
+          if (!(await suspended(lab, late, call, epoch))) {
+            break;
+          }
         }
       }
     },

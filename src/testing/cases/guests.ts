@@ -70,7 +70,9 @@ export const GUEST_CASES: readonly ContractCase[] = [
         await succeeds(next.host.destroy(instance, DESTROY), "destroy", `remove what a spawn left (call ${call})`);
         await next.host.failedSpawnCleanup(instance);
         await mustBe(next, instance, "absent", "destroy", "of a spawn that broke off");
-        if (!(failed && struck)) break;
+        if (!(failed && struck)) {
+          break;
+        }
       }
     },
   },
@@ -85,13 +87,17 @@ export const GUEST_CASES: readonly ContractCase[] = [
       // Nodes that take one guest each are not asked for more.
       const own = nodes.size === 1 ? instances : instances.slice(0, nodes.size);
       await succeeds(Promise.all(own.map((each) => lab.spawn(on, each))), "spawn", "work for several guests at once");
-      for (const each of own) await mustBe(on, each, "running", "spawn", "beside others");
+      for (const each of own) {
+        await mustBe(on, each, "running", "spawn", "beside others");
+      }
       await succeeds(
         Promise.all(own.map((each) => on.host.destroy(each, DESTROY))),
         "destroy",
         "work for several guests at once",
       );
-      for (const each of own) await mustBe(on, each, "absent", "destroy", "beside others");
+      for (const each of own) {
+        await mustBe(on, each, "absent", "destroy", "beside others");
+      }
     },
   },
   {

@@ -81,7 +81,11 @@ async function mustRunOnOne(
   when: string,
 ): Promise<void> {
   const running = [];
-  for (const on of [source, destination]) if ((await guestOn(on, instance)) === 1) running.push(on.name);
+  for (const on of [source, destination]) {
+    if ((await guestOn(on, instance)) === 1) {
+      running.push(on.name);
+    }
+  }
   const found = running.length === 0 ? "it runs on none" : `it runs on ${running.join(" and ")}`;
   must(running.length === 1, "liveMigration", `leave the guest running on exactly one host ${when}`, found);
 }
@@ -189,7 +193,9 @@ export const LIVE_MIGRATION_CASES: readonly ContractCase[] = [
         const back = calls.filter((each) => !each.startsWith("threw"));
         const held = back.length === 1 || (back.length === 0 && calls.length === 1);
         must(held, "liveMigration", RULE, `found ${calls.join(", ") || "no call"} when it failed at call ${call}`);
-        if (!struck) break;
+        if (!struck) {
+          break;
+        }
       }
     },
   },
@@ -221,7 +227,9 @@ export const LIVE_MIGRATION_CASES: readonly ContractCase[] = [
         const next = await lab.connect("check-host-1");
         await next.host.liveMigrationAbort(instance).catch(() => {});
         await mustRunOnOne([next, destination], instance, `when it was killed at call ${call}`);
-        if (!struck) break;
+        if (!struck) {
+          break;
+        }
       }
     },
   },

@@ -43,7 +43,9 @@ export const OTHER_CASES: readonly ContractCase[] = [
         const missing = group.filter((method) => !host.supports(method));
         const [first] = group;
         const whole = missing.length === 0 || missing.length === group.length;
-        if (first) must(whole, first, `come with ${group.join(", ")}`, `${missing.join(", ")} is left out`);
+        if (first) {
+          must(whole, first, `come with ${group.join(", ")}`, `${missing.join(", ")} is left out`);
+        }
       }
     },
   },
@@ -115,7 +117,9 @@ export const OTHER_CASES: readonly ContractCase[] = [
       const [here, there] = await lab.connectBoth();
       const instance = await lab.spawned(here);
       const token = await here.host.checkInstanceSharedStorageLocal(instance);
-      if (token === null) return;
+      if (token === null) {
+        return;
+      }
       const sees = await here.host.checkInstanceSharedStorageRemote(token);
       must(sees, "checkInstanceSharedStorageRemote", "be true for a token of the same storage", "it is false");
       const wrong = await there.host.checkInstanceSharedStorageRemote(token);

@@ -39,14 +39,24 @@ async function childrenOf(lab: DriverLab, on: CheckedHost): Promise<readonly Pro
 
 function brokenInventory(resourceClass: string, record: InventoryRecord): string | null {
   const { total, minUnit = 1, maxUnit = total, stepSize = 1, allocationRatio = 1, reserved = 0 } = record;
-  if (!CLASS.test(resourceClass)) return `${resourceClass} is no resource class (upper case, digits, _)`;
-  if (!(Number.isInteger(total) && total >= 1)) return `${resourceClass} has total ${total}: leave the class out`;
+  if (!CLASS.test(resourceClass)) {
+    return `${resourceClass} is no resource class (upper case, digits, _)`;
+  }
+  if (!(Number.isInteger(total) && total >= 1)) {
+    return `${resourceClass} has total ${total}: leave the class out`;
+  }
   if (!(minUnit >= 1 && maxUnit >= minUnit && maxUnit <= total)) {
     return `${resourceClass} has min_unit ${minUnit}, max_unit ${maxUnit}, total ${total}`;
   }
-  if (!(stepSize >= 1)) return `${resourceClass} has step_size ${stepSize}`;
-  if (!(allocationRatio > 0)) return `${resourceClass} has allocation_ratio ${allocationRatio}`;
-  if (!(reserved >= 0 && reserved <= total)) return `${resourceClass} has reserved ${reserved} of ${total}`;
+  if (!(stepSize >= 1)) {
+    return `${resourceClass} has step_size ${stepSize}`;
+  }
+  if (!(allocationRatio > 0)) {
+    return `${resourceClass} has allocation_ratio ${allocationRatio}`;
+  }
+  if (!(reserved >= 0 && reserved <= total)) {
+    return `${resourceClass} has reserved ${reserved} of ${total}`;
+  }
   return null;
 }
 
@@ -80,7 +90,9 @@ export const PROVIDER_TREE_CASES: readonly ContractCase[] = [
       const on = await lab.connect();
       const tree = await updated(lab, on);
       const before = pictureOf(tree);
-      for (const node of await on.host.getAvailableNodes()) await on.host.updateProviderTree(tree, node);
+      for (const node of await on.host.getAvailableNodes()) {
+        await on.host.updateProviderTree(tree, node);
+      }
       must(
         pictureOf(tree) === before,
         METHOD,
@@ -99,7 +111,9 @@ export const PROVIDER_TREE_CASES: readonly ContractCase[] = [
       const before = pictureOf(tree);
       await first.host.cleanupHost();
       const next = await lab.connect();
-      for (const node of await next.host.getAvailableNodes()) await next.host.updateProviderTree(tree, node);
+      for (const node of await next.host.getAvailableNodes()) {
+        await next.host.updateProviderTree(tree, node);
+      }
       must(
         pictureOf(tree) === before,
         METHOD,
@@ -202,7 +216,9 @@ export const PROVIDER_TREE_CASES: readonly ContractCase[] = [
       const on = await lab.connect();
       const tree = await updated(lab, on);
       for (const [uuid, name] of await on.host.getNodenamesByUuid()) {
-        if (!(await on.host.getAvailableNodes()).includes(name)) continue;
+        if (!(await on.host.getAvailableNodes()).includes(name)) {
+          continue;
+        }
         const found = tree.find(uuid)?.name;
         must(found === name, METHOD, `keep the provider of ${name}`, `found ${found ?? "none"} by its uuid`);
       }

@@ -13,7 +13,9 @@ export const RESHAPE_CASES: readonly ContractCase[] = [
     option: "reshape",
     run: async (lab) => {
       const { reshape } = lab.options;
-      if (!reshape) return;
+      if (!reshape) {
+        return;
+      }
       const old = await lab.connect("check-host-1", reshape.before);
       const tree = await updated(lab, old);
       await old.host.cleanupHost();

@@ -24,9 +24,13 @@ export function wrongAllocations({ store, held }: Snapshot): Violation[] {
   return [...new Set([...expected.keys(), ...held.keys()])].flatMap((consumer) => {
     const wanted = expected.get(consumer);
     const found = show(held.get(consumer) ?? {});
-    if (found === (wanted?.what ?? "{}") || (wanted && isUnfinishedBuild(wanted.of, held.get(consumer)))) return [];
+    if (found === (wanted?.what ?? "{}") || (wanted && isUnfinishedBuild(wanted.of, held.get(consumer)))) {
+      return [];
+    }
     const migration = store.migrations.getByUuid(consumer);
-    if (migration !== null && isLeftByDelete(store, migration)) return [];
+    if (migration !== null && isLeftByDelete(store, migration)) {
+      return [];
+    }
     const subject = wanted?.of.uuid ?? migration?.instanceUuid ?? consumer;
     const whose = migration === null ? "it" : `its ${migration.migrationType} ${consumer} (${migration.status})`;
     const state =
@@ -96,7 +100,9 @@ function half(
   node: string | null,
   flavor: Flavor,
 ): Record<string, Amounts> {
-  if (host === null || node === null) return {};
+  if (host === null || node === null) {
+    return {};
+  }
   const provider = store.computeNodes.getByHostAndNode(host, node)?.uuid ?? `a provider of ${host}`;
   return { [provider]: amountsOf(flavor) };
 }
@@ -106,7 +112,9 @@ function amountsOf({ vcpus, memoryMb, rootGb, ephemeralGb, swap }: Flavor): Amou
 }
 
 function stateOf(instance: Instance | null): string {
-  if (instance === null) return "not known";
+  if (instance === null) {
+    return "not known";
+  }
   return instance.deleted === 0 ? `${instance.vmState} on ${instance.host}` : "deleted";
 }
 

@@ -12,7 +12,9 @@ export function lostDeletes(
 ): Violation[] {
   return [...deleted].flatMap((uuid) => {
     const instance = store.instances.get(uuid, { readDeleted: true });
-    if (instance === null || instance.deleted !== 0) return [];
+    if (instance === null || instance.deleted !== 0) {
+      return [];
+    }
     const { vmState, taskState, host } = instance;
     if (vmState === "error" && taskState === null && failedItself(store, uuid)) {
       again(uuid);

@@ -31,10 +31,18 @@ export function wrongGuests(snapshot: Snapshot): Violation[] {
 function strayGuest({ store }: Snapshot, { host, uuid, state, leftBehind }: Guest): Violation[] {
   const guest = `its guest (${state}${leftBehind ? ", left behind" : ""}) is on ${host}`;
   const instance = store.instances.get(uuid, { readDeleted: true });
-  if (instance === null) return [{ subject: uuid, what: `${guest}; there is no such server` }];
-  if (instance.deleted !== 0) return [{ subject: uuid, what: `${guest}; the server is deleted` }];
-  if (instance.host === host) return [];
-  if (leftBehind && waitsAtSource(store, instance, host)) return [];
+  if (instance === null) {
+    return [{ subject: uuid, what: `${guest}; there is no such server` }];
+  }
+  if (instance.deleted !== 0) {
+    return [{ subject: uuid, what: `${guest}; the server is deleted` }];
+  }
+  if (instance.host === host) {
+    return [];
+  }
+  if (leftBehind && waitsAtSource(store, instance, host)) {
+    return [];
+  }
   return [{ subject: uuid, what: `${guest}; the server is ${instance.vmState} on ${instance.host}` }];
 }
 
@@ -50,10 +58,18 @@ function waitsAtSource(store: Snapshot["store"], { uuid, vmState }: Instance, ho
 
 function wrongGuest({ uuid, host, vmState, powerState }: Instance, guest: Guest | undefined): Violation[] {
   const powers = POWER[vmState];
-  if (powers === undefined) return [];
-  if (guest === undefined) return [{ subject: uuid, what: `it is ${vmState} on ${host}, and has no guest there` }];
-  if (guest.leftBehind) return [{ subject: uuid, what: `it is ${vmState} on ${host}, where its guest is left behind` }];
-  if (powers.includes(guest.power) && powerState === guest.power) return [];
+  if (powers === undefined) {
+    return [];
+  }
+  if (guest === undefined) {
+    return [{ subject: uuid, what: `it is ${vmState} on ${host}, and has no guest there` }];
+  }
+  if (guest.leftBehind) {
+    return [{ subject: uuid, what: `it is ${vmState} on ${host}, where its guest is left behind` }];
+  }
+  if (powers.includes(guest.power) && powerState === guest.power) {
+    return [];
+  }
   return [
     { subject: uuid, what: `it is ${vmState} on ${host} with power state ${powerState}; its guest is ${guest.state}` },
   ];

@@ -33,7 +33,9 @@ export function notAtRest({ store }: Snapshot): Violation[] {
 export function missingServices({ store }: Snapshot, hosts: readonly string[]): Violation[] {
   return hosts.flatMap((host) => {
     const service = store.services.getByHost(host, "nova-compute");
-    if (service === null) return [{ subject: host, what: `${host} has no compute service` }];
+    if (service === null) {
+      return [{ subject: host, what: `${host} has no compute service` }];
+    }
     return service.forcedDown ? [{ subject: host, what: `${host} cannot be forced up` }] : [];
   });
 }

@@ -51,7 +51,9 @@ export class BaremetalLab {
 
   /** @throws when the real Ironic is not installed. */
   static async open(nodes: number, options: RealIronicOptions): Promise<BaremetalLab> {
-    if (!isInstalled()) throw new Error(HOW_TO_INSTALL);
+    if (!isInstalled()) {
+      throw new Error(HOW_TO_INSTALL);
+    }
     const ironic = await startRealIronic(options);
     try {
       await ironic.enrol(nodes);
@@ -99,7 +101,9 @@ export class BaremetalLab {
 
   async #passes(host: string): Promise<number> {
     const agent = this.#agents.get(host);
-    if (!agent) throw new Error(`no agent ${host}`);
+    if (!agent) {
+      throw new Error(`no agent ${host}`);
+    }
     const [, url = ""] = await agent.printed(/metrics on (http:\S+)/);
     const text = await (await fetch(url)).text();
     const line = text
@@ -123,7 +127,9 @@ export class BaremetalLab {
   async destroy(id: string): Promise<void> {
     this.watch.released(id);
     const { status } = await this.cloud.compute("DELETE", `/servers/${id}`);
-    if (status !== 204) throw new Error(`DELETE ${id}: ${status}`);
+    if (status !== 204) {
+      throw new Error(`DELETE ${id}: ${status}`);
+    }
     await this.cloud.eventually(
       () => this.cloud.compute("GET", `/servers/${id}`),
       (answer) => answer.status === 404,
@@ -159,14 +165,18 @@ export class BaremetalLab {
   async nodeIs(uuid: string, wanted: Readonly<Record<string, unknown>>): Promise<void> {
     for (;;) {
       const node = await this.node(uuid);
-      if (Object.entries(wanted).every(([name, value]) => node[name] === value)) return;
+      if (Object.entries(wanted).every(([name, value]) => node[name] === value)) {
+        return;
+      }
       await pause(50);
     }
   }
 
   async provision(uuid: string, target: string): Promise<void> {
     const { status, fault } = await put(this.ironic, `/v1/nodes/${uuid}/states/provision`, { target });
-    if (status !== 202) throw new Error(`${target} ${uuid}: ${status} ${fault}`);
+    if (status !== 202) {
+      throw new Error(`${target} ${uuid}: ${status} ${fault}`);
+    }
   }
 
   async maintenance(uuid: string, on: boolean): Promise<void> {

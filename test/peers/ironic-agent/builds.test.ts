@@ -39,8 +39,9 @@ async function expectAccounted(servers: readonly Json[]): Promise<void> {
   for (const server of servers) {
     const held = await lab.held(String(server.id));
     const node = nodeOf(server);
-    if (!isActive(server)) expect(held, JSON.stringify(server.fault)).toEqual({});
-    else {
+    if (!isActive(server)) {
+      expect(held, JSON.stringify(server.fault)).toEqual({});
+    } else {
       expect(Object.keys(held)).toEqual([node]);
       expect(await lab.node(node)).toMatchObject({ instance_uuid: server.id, provision_state: "active" });
     }

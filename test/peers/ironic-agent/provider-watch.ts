@@ -49,7 +49,9 @@ export class ProviderWatch {
   /** A whole look that began after this call. */
   async looked(): Promise<void> {
     const from = this.looks;
-    while (this.looks < from + 2) await pause(20);
+    while (this.looks < from + 2) {
+      await pause(20);
+    }
   }
 
   async #loop(): Promise<void> {
@@ -66,28 +68,42 @@ export class ProviderWatch {
     const { body } = await this.#cloud.placement("GET", "/resource_providers");
     const providers = new Map(listOf(body.resource_providers).map((provider) => [String(provider.uuid), provider]));
     for (const [uuid, generation] of known) {
-      if (this.#released.has(uuid)) continue;
+      if (this.#released.has(uuid)) {
+        continue;
+      }
       const provider = providers.get(uuid);
-      if (!provider) this.breaches.add(`V10, V16: the provider of node ${uuid} was deleted`);
-      else if (Number(provider.generation) < generation)
+      if (!provider) {
+        this.breaches.add(`V10, V16: the provider of node ${uuid} was deleted`);
+      } else if (Number(provider.generation) < generation) {
         this.breaches.add(`V9, V16: the provider of node ${uuid} was made anew`);
+      }
     }
     for (const [uuid, { name, generation }] of providers) {
-      if (String(name) !== uuid) this.breaches.add(`V8: provider ${uuid} is called ${name}`);
-      if (!this.#released.has(uuid)) this.#generations.set(uuid, Number(generation));
+      if (String(name) !== uuid) {
+        this.breaches.add(`V8: provider ${uuid} is called ${name}`);
+      }
+      if (!this.#released.has(uuid)) {
+        this.#generations.set(uuid, Number(generation));
+      }
     }
     const hypervisors = listOf((await this.#cloud.compute("GET", "/os-hypervisors")).body.hypervisors);
     const names = hypervisors.map(({ hypervisor_hostname: name }) => String(name));
-    if (new Set(names).size < names.length) this.breaches.add("V7: a node has two compute nodes");
+    if (new Set(names).size < names.length) {
+      this.breaches.add("V7: a node has two compute nodes");
+    }
   }
 
   async #lookAtServers(): Promise<void> {
     const settled = [...this.#active];
-    for (const [id, node] of settled) await this.#lookAtServer(id, node);
+    for (const [id, node] of settled) {
+      await this.#lookAtServer(id, node);
+    }
     const servers = listOf((await this.#cloud.compute("GET", "/servers/detail")).body.servers);
     for (const server of servers) {
       const id = String(server.id);
-      if (String(server.status) !== "ACTIVE" || this.#released.has(id)) continue;
+      if (String(server.status) !== "ACTIVE" || this.#released.has(id)) {
+        continue;
+      }
       this.#active.set(id, String(server["OS-EXT-SRV-ATTR:hypervisor_hostname"]));
     }
   }
@@ -96,13 +112,21 @@ export class ProviderWatch {
     const { body } = await this.#cloud.placement("GET", `/allocations/${id}`);
     const there = await get(this.#ironic, `/v1/nodes/${node}?fields=instance_uuid,provision_state`).catch(() => null);
     // It may have been released while it was looked at, and Ironic may be away.
-    if (this.#released.has(id)) return;
+    if (this.#released.has(id)) {
+      return;
+    }
     const held = Object.entries(body.allocations ?? {}).map(([uuid, { resources }]) => [uuid, resources]);
     const wanted = JSON.stringify([[node, { CUSTOM_BAREMETAL: 1 }]]);
-    if (JSON.stringify(held) !== wanted) this.breaches.add(`V11, V15: ${id} on ${node} holds ${JSON.stringify(held)}`);
-    if (there?.status !== 200) return;
+    if (JSON.stringify(held) !== wanted) {
+      this.breaches.add(`V11, V15: ${id} on ${node} holds ${JSON.stringify(held)}`);
+    }
+    if (there?.status !== 200) {
+      return;
+    }
     const { instance_uuid: instance, provision_state: state } = there.body;
-    if (instance !== id || state !== "active") this.breaches.add(`V1: node ${node} of ${id} has ${instance}, ${state}`);
+    if (instance !== id || state !== "active") {
+      this.breaches.add(`V1: node ${node} of ${id} has ${instance}, ${state}`);
+    }
   }
 }
 

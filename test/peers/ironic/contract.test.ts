@@ -5,7 +5,9 @@ import { HOW_TO_INSTALL, isInstalled, type RealIronic, startRealIronic } from ".
 let ironic: RealIronic;
 
 beforeAll(async () => {
-  if (!isInstalled()) throw new Error(HOW_TO_INSTALL);
+  if (!isInstalled()) {
+    throw new Error(HOW_TO_INSTALL);
+  }
   ironic = await startRealIronic({ deployDelay: 1, powerDelay: 1, cleanDelay: 1 });
 });
 

@@ -6,7 +6,9 @@ import { HOW_TO_INSTALL, isInstalled, type RealIronic, startRealIronic } from ".
 let ironic: RealIronic;
 
 beforeAll(async () => {
-  if (!isInstalled()) throw new Error(HOW_TO_INSTALL);
+  if (!isInstalled()) {
+    throw new Error(HOW_TO_INSTALL);
+  }
   ironic = await startRealIronic({ deployDelay: 30 });
   await ironic.enrol(1_200, ["CUSTOM_BM"]);
 });
@@ -42,7 +44,9 @@ describe("the real Ironic, started and filled by our scripts", () => {
     await ironic.restart();
     for (;;) {
       const { provision_state: state, reservation } = (await get(ironic, path)).body;
-      if (state !== "deploying" && reservation === null) break;
+      if (state !== "deploying" && reservation === null) {
+        break;
+      }
       await ironic.wait();
     }
     expect((await get(ironic, path)).body.provision_state).toBe("deploy failed");

@@ -89,7 +89,9 @@ export async function startRealIronic(options: RealIronicOptions = {}): Promise<
     ...client,
     enrol: async (count, traits = []) => {
       const template = await available(client);
-      if (traits.length > 0) await put(client, `${template.path}/traits`, { traits });
+      if (traits.length > 0) {
+        await put(client, `${template.path}/traits`, { traits });
+      }
       await run(script("enrol-real.sh"), [state, template.uuid, "0", String(count)]);
       await remove(client, template.path);
     },

@@ -32,7 +32,9 @@ const remember = (name: string) => (printed: string) => {
 
 async function follow([command, expected = /(?:)/]: Step): Promise<void> {
   const printed = await output(filled(command));
-  if (typeof expected === "function") return expected(printed);
+  if (typeof expected === "function") {
+    return expected(printed);
+  }
   if (expected instanceof RegExp) {
     expect(printed).toMatch(new RegExp(filled(expected.source), expected.flags));
     return;

@@ -18,7 +18,9 @@ const HOW_TO_INSTALL =
 
 /** @throws Error that says how to install them */
 export function requireClients(): void {
-  if (!NEEDED.every((path) => existsSync(path))) throw new Error(HOW_TO_INSTALL);
+  if (!NEEDED.every((path) => existsSync(path))) {
+    throw new Error(HOW_TO_INSTALL);
+  }
 }
 
 /** Debian's `openstack` (with osc-placement) and `nova`, as they are, for a cloud of the environment. */
@@ -41,7 +43,9 @@ export class Clients {
       createInterface(this.#process.stdout).on("line", (line) => this.#waiting.shift()?.(JSON.parse(line) as Outcome));
     }
     this.#process.once("exit", () => {
-      for (const answer of this.#waiting.splice(0)) answer({ rc: -1, stdout: "", stderr: this.#complaints });
+      for (const answer of this.#waiting.splice(0)) {
+        answer({ rc: -1, stdout: "", stderr: this.#complaints });
+      }
     });
   }
 
@@ -56,12 +60,16 @@ export class Clients {
   /** The output of a command that has to succeed. */
   async output(command: string): Promise<string> {
     const { rc, stdout, stderr } = await this.run(command);
-    if (rc !== 0) throw new Error(`${command}: exit code ${rc}\n${stdout}\n${stderr}`);
+    if (rc !== 0) {
+      throw new Error(`${command}: exit code ${rc}\n${stdout}\n${stderr}`);
+    }
     return stdout.trim();
   }
 
   async stop(): Promise<void> {
-    if (this.#process.exitCode !== null) return;
+    if (this.#process.exitCode !== null) {
+      return;
+    }
     const ended = new Promise((resolve) => this.#process.once("exit", resolve));
     this.#process.stdin?.end();
     await ended;

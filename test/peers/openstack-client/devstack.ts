@@ -50,7 +50,9 @@ export class Devstack {
   async serverIn(name: string, status: string): Promise<void> {
     const [field, wanted] = status.includes("=") ? (status.split("=") as [string, string]) : ["status", status];
     const found = await this.shows(`server show ${name} -f value -c ${field}`, new RegExp(`^(${wanted}|ERROR)$`));
-    if (found !== wanted) throw new Error(await this.clients.output(`openstack server show ${name}`));
+    if (found !== wanted) {
+      throw new Error(await this.clients.output(`openstack server show ${name}`));
+    }
   }
 
   /** Waits until every service has sent a heartbeat. */
@@ -62,7 +64,9 @@ export class Devstack {
   async shows(command: string, pattern: RegExp): Promise<string> {
     for (;;) {
       const found = await this.clients.output(`openstack ${command}`);
-      if (pattern.test(found)) return found;
+      if (pattern.test(found)) {
+        return found;
+      }
       await pause(100);
     }
   }

@@ -17,23 +17,30 @@ export class Likeness {
   /** What is different, each in words; columns and fields that only ours has are those of newer clients. */
   differences(theirs: string, ours: string): readonly string[] {
     const table = parseTable(theirs);
-    if (!table) return this.#textDifferences(theirs, ours);
+    if (!table) {
+      return this.#textDifferences(theirs, ours);
+    }
     const found = parseTable(ours);
     return found ? this.#tableDifferences(table, found) : [`no table, but: ${ours}`];
   }
 
   #textDifferences(theirs: string, ours: string): readonly string[] {
     const [left, right] = [theirs, ours].map((text) => text.trim().replaceAll(ID, "<id>"));
-    if (left !== right) return [`${ours.trim()} instead of ${theirs.trim()}`];
+    if (left !== right) {
+      return [`${ours.trim()} instead of ${theirs.trim()}`];
+    }
     const [before, now] = [theirs, ours].map((text) => [...text.matchAll(ID)].map(([id]) => id));
     return before?.flatMap((id, index) => this.#sameId(id, now?.[index] ?? "")) ?? [];
   }
 
   #tableDifferences(theirs: Table, ours: Table): readonly string[] {
     const missing = theirs.header.filter((name) => !ours.header.includes(name));
-    if (missing.length > 0) return [`no columns ${missing.join(", ")}`];
-    if (!isRecord(theirs) && theirs.rows.length !== ours.rows.length)
+    if (missing.length > 0) {
+      return [`no columns ${missing.join(", ")}`];
+    }
+    if (!isRecord(theirs) && theirs.rows.length !== ours.rows.length) {
       return [`${ours.rows.length} rows instead of ${theirs.rows.length}`];
+    }
     const records = this.#inOneOrder(theirs, ours).map(recordsOf);
     return (records[0] ?? []).flatMap((record, index) => this.#recordDifferences(record, records[1]?.[index] ?? {}));
   }
@@ -45,22 +52,32 @@ export class Likeness {
       rows: table.rows.toSorted((a, b) => (key(a) < key(b) ? -1 : 1)),
     });
     const host = (table: Table) => (row: readonly string[]) => row[table.header.indexOf("Host")] ?? "";
-    if (theirs.header.includes("Host")) return [sorted(theirs, host(theirs)), sorted(ours, host(ours))];
-    if (!theirs.rows.every(([first = ""]) => this.#ours.has(first))) return [theirs, ours];
+    if (theirs.header.includes("Host")) {
+      return [sorted(theirs, host(theirs)), sorted(ours, host(ours))];
+    }
+    if (!theirs.rows.every(([first = ""]) => this.#ours.has(first))) {
+      return [theirs, ours];
+    }
     return [sorted(theirs, ([first = ""]) => this.translate(first)), sorted(ours, ([first = ""]) => first)];
   }
 
   #recordDifferences(theirs: Row, ours: Row): readonly string[] {
     return Object.entries(theirs).flatMap(([name, cell]) => {
       const found = ours[name];
-      if (found === undefined) return [`no field ${name}`];
-      if (name === "generation") return this.#sameDistance(providerOf(ours), Number(cell), Number(found));
+      if (found === undefined) {
+        return [`no field ${name}`];
+      }
+      if (name === "generation") {
+        return this.#sameDistance(providerOf(ours), Number(cell), Number(found));
+      }
       return this.#cellDifferences(name, cell, found);
     });
   }
 
   #cellDifferences(name: string, theirs: string, ours: string): readonly string[] {
-    if (VARIABLE.has(name) || [theirs, ours].every((cell) => TIME.test(cell) || ADDRESS.test(cell))) return [];
+    if (VARIABLE.has(name) || [theirs, ours].every((cell) => TIME.test(cell) || ADDRESS.test(cell))) {
+      return [];
+    }
     const [left, right] = [pythonValue(theirs), pythonValue(ours)];
     if (typeof left === "object" && typeof right === "object") {
       return this.#textDifferences(canonical(left), canonical(right));
@@ -70,8 +87,9 @@ export class Likeness {
 
   #sameId(theirs: string, ours: string): readonly string[] {
     const [known, reverse] = [this.#ours.get(theirs), this.#theirs.get(ours)];
-    if ((known ?? ours) !== ours || (reverse ?? theirs) !== theirs)
+    if ((known ?? ours) !== ours || (reverse ?? theirs) !== theirs) {
       return [`${theirs} was ${known}, now it is ${ours}`];
+    }
     this.#ours.set(theirs, ours);
     this.#theirs.set(ours, theirs);
     return [];
@@ -97,7 +115,9 @@ const isRecord = ({ header }: Table): boolean => header.join() === "Field,Value"
 /** A list has a record a row; a table of fields and values is one record. */
 function recordsOf(table: Table): readonly Row[] {
   const { header, rows } = table;
-  if (isRecord(table)) return [Object.fromEntries(rows.map(([name, value]) => [name, value]))];
+  if (isRecord(table)) {
+    return [Object.fromEntries(rows.map(([name, value]) => [name, value]))];
+  }
   return rows.map((row) => Object.fromEntries(header.map((name, column) => [name, row[column] ?? ""])));
 }
 
@@ -106,8 +126,12 @@ const providerOf = (row: Row): string => row.resource_provider ?? row.uuid ?? ""
 /** JSON whose members are in one order, without what only newer clients show: they ask for Placement's latest microversion. */
 function canonical(value: unknown): string {
   return JSON.stringify(value, (name, item: unknown) => {
-    if (name === "consumer_generation") return undefined;
-    if (typeof item !== "object" || item === null || Array.isArray(item)) return item;
+    if (name === "consumer_generation") {
+      return undefined;
+    }
+    if (typeof item !== "object" || item === null || Array.isArray(item)) {
+      return item;
+    }
     return Object.fromEntries(Object.entries(item).sort(([a], [b]) => (a < b ? -1 : 1)));
   });
 }

@@ -45,11 +45,15 @@ const BEFORE: Readonly<Record<string, () => Promise<unknown>>> = {
   },
   "server-live-migrate": async () => {
     const hosts = ["devstack1", "devstack2", "devstack3"];
-    for (const host of hosts) await output(`compute service set --disable ${host} nova-compute`);
+    for (const host of hosts) {
+      await output(`compute service set --disable ${host} nova-compute`);
+    }
     await output("server migrate vm1");
     await devstack.shows("server migration list -f value -c Status", /error/);
     await devstack.serverIn("vm1", "OS-EXT-STS:task_state=None");
-    for (const host of hosts) await output(`compute service set --enable ${host} nova-compute`);
+    for (const host of hosts) {
+      await output(`compute service set --enable ${host} nova-compute`);
+    }
   },
   "compute-service-delete-unconfirmed": async () => {
     const create = "server create --flavor m1.tiny --image cirros --nic none --host devstack2 vm2";

@@ -29,7 +29,9 @@ afterAll(() => devstack?.stop());
 /** A command as our shell runs it: `nova-manage` is `compute-cluster manage`. */
 async function run(command: string): Promise<Outcome> {
   const words = likeness.translate(command.replaceAll(/\$(\w+)/g, (_, name: string) => variables.get(name) ?? ""));
-  if (!words.startsWith("nova-manage ")) return devstack.clients.run(words);
+  if (!words.startsWith("nova-manage ")) {
+    return devstack.clients.run(words);
+  }
   const { rc, stdout } = await devstack.command("manage", ...words.split(" ").slice(1));
   return { rc: rc ?? -1, stdout, stderr: "" };
 }
@@ -37,12 +39,17 @@ async function run(command: string): Promise<Outcome> {
 async function follow({ command, output }: DocumentStep): Promise<void> {
   const [, name, inner] = /^(\w+)=\$\((.*)\)$/.exec(command) ?? [];
   const { rc, stdout, stderr } = await run(inner ?? command);
-  if (name !== undefined) variables.set(name, stdout.trim());
+  if (name !== undefined) {
+    variables.set(name, stdout.trim());
+  }
   const refused = output.startsWith("Unable to ");
   expect(rc, stderr).toBe(refused ? 1 : 0);
   // What an assignment, and a command that says nothing, is to print is not shown.
-  if (output !== "") expect(likeness.differences(output, refused ? stderr : stdout)).toEqual([]);
-  else if (name === undefined && / delete /.test(command)) expect(stdout.trim()).toBe("");
+  if (output !== "") {
+    expect(likeness.differences(output, refused ? stderr : stdout)).toEqual([]);
+  } else if (name === undefined && / delete /.test(command)) {
+    expect(stdout.trim()).toBe("");
+  }
 }
 
 describe("the troubleshooting document for orphaned allocations, command by command", () => {

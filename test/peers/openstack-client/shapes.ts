@@ -14,7 +14,9 @@ export function shapeOf(output: string, inFlux: readonly string[] = []): unknown
         )
       : Object.fromEntries(header.map((name, column) => [name, kindsOf(rows.map((row) => row[column] ?? ""))]));
   }
-  if (/^\s*[[{]/.test(output)) return jsonShape(JSON.parse(output));
+  if (/^\s*[[{]/.test(output)) {
+    return jsonShape(JSON.parse(output));
+  }
   return output.trim().split("\n").map(kindOf);
 }
 
@@ -22,8 +24,12 @@ export function shapeOf(output: string, inFlux: readonly string[] = []): unknown
 const kindsOf = (cells: readonly string[]): readonly string[] => [...new Set(cells.map(kindOf))].toSorted();
 
 function jsonShape(value: unknown): unknown {
-  if (Array.isArray(value)) return [...new Set(value.map((item) => JSON.stringify(jsonShape(item))))].toSorted();
-  if (typeof value !== "object" || value === null) return value === null ? "None" : kindOf(String(value));
+  if (Array.isArray(value)) {
+    return [...new Set(value.map((item) => JSON.stringify(jsonShape(item))))].toSorted();
+  }
+  if (typeof value !== "object" || value === null) {
+    return value === null ? "None" : kindOf(String(value));
+  }
   return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, jsonShape(item)]));
 }
 

@@ -8,7 +8,9 @@ export interface Table {
 export function parseTable(output: string): Table | undefined {
   const lines = output.split("\n").filter((line) => /^[|+]/.test(line));
   const [rule = "", names, , ...rest] = lines;
-  if (!rule.startsWith("+") || names === undefined) return undefined;
+  if (!rule.startsWith("+") || names === undefined) {
+    return undefined;
+  }
   const edges = [...rule.matchAll(/\+/g)].map(({ index }) => index);
   const cells = (line: string): string[] =>
     edges.slice(1).map((edge, column) => line.slice((edges[column] ?? 0) + 1, edge).trim());
@@ -21,13 +23,15 @@ export function parseTable(output: string): Table | undefined {
     const row = cells(line);
     const before = rows.at(-1);
     // The first column is filled in the first line of a row only.
-    if (row[0] === "" && before)
+    if (row[0] === "" && before) {
       rows.splice(
         -1,
         1,
         before.map((cell, column) => join(cell, row[column])),
       );
-    else rows.push(row);
+    } else {
+      rows.push(row);
+    }
   }
   return { header, rows };
 }
@@ -36,14 +40,30 @@ const join = (cell: string, more = ""): string => (more === "" ? cell : `${cell}
 
 /** What a cell looks like, whatever it says: two clouds can't have the same ids and times. */
 export function kindOf(cell: string): string {
-  if (cell === "") return "nothing";
-  if (cell === "None") return "None";
-  if (/^(True|False)$/.test(cell)) return "flag";
-  if (/^-?\d+(\.\d+)?$/.test(cell)) return "number";
-  if (/^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/.test(cell)) return "uuid";
-  if (/^[0-9a-f]{32,}$/.test(cell)) return "id";
-  if (/^\d{4}-\d\d-\d\dT[\d:]+(\.\d{6}|Z|\+0000)?$/.test(cell)) return `time${cell.slice(19).replace(/\d{6}/, "6")}`;
-  if (/^[{[]/.test(cell)) return "structure";
+  if (cell === "") {
+    return "nothing";
+  }
+  if (cell === "None") {
+    return "None";
+  }
+  if (/^(True|False)$/.test(cell)) {
+    return "flag";
+  }
+  if (/^-?\d+(\.\d+)?$/.test(cell)) {
+    return "number";
+  }
+  if (/^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/.test(cell)) {
+    return "uuid";
+  }
+  if (/^[0-9a-f]{32,}$/.test(cell)) {
+    return "id";
+  }
+  if (/^\d{4}-\d\d-\d\dT[\d:]+(\.\d{6}|Z|\+0000)?$/.test(cell)) {
+    return `time${cell.slice(19).replace(/\d{6}/, "6")}`;
+  }
+  if (/^[{[]/.test(cell)) {
+    return "structure";
+  }
   return "text";
 }
 

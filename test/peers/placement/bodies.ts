@@ -53,12 +53,20 @@ const allocationList: fc.Arbitrary<Json> = fc.array(
 
 /** The body of a consumer's allocations as a microversion takes it. */
 export function allocations(consumer: string, minor: number): fc.Arbitrary<Body> {
-  if (minor < 8) return fc.record({ allocations: allocationList });
-  if (minor < 12) return fc.record({ allocations: allocationList, project_id: ownerId, user_id: ownerId });
+  if (minor < 8) {
+    return fc.record({ allocations: allocationList });
+  }
+  if (minor < 12) {
+    return fc.record({ allocations: allocationList, project_id: ownerId, user_id: ownerId });
+  }
   const base = { allocations: allocationDict, project_id: ownerId, user_id: ownerId };
-  if (minor < 28) return fc.record(base);
+  if (minor < 28) {
+    return fc.record(base);
+  }
   const guarded = { ...base, consumer_generation: generation(consumer) };
-  if (minor < 38) return fc.record(guarded);
+  if (minor < 38) {
+    return fc.record(guarded);
+  }
   return fc.record({ ...guarded, consumer_type: consumerType });
 }
 

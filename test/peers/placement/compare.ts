@@ -22,11 +22,17 @@ export async function compareSequence(steps: readonly Step[], client: RealClient
     const theirs = normalize(await client.send(request));
     before.push(`${line} -> ${theirs.status}`);
     compared += 1;
-    if (isDeepStrictEqual(mine, theirs)) continue;
+    if (isDeepStrictEqual(mine, theirs)) {
+      continue;
+    }
     const comparison = { step, sent: request.body, embedded: mine, real: theirs };
     const intended = INTENDED_DIFFERENCES.find((difference) => difference.holds(comparison));
-    if (intended === undefined) throw new Error(report(before, mine, theirs));
-    if (intended.parts === true) return compared;
+    if (intended === undefined) {
+      throw new Error(report(before, mine, theirs));
+    }
+    if (intended.parts === true) {
+      return compared;
+    }
   }
   return compared;
 }

@@ -14,12 +14,18 @@ describe("embedded Placement beside Debian's real one", () => {
   const client = new RealClient();
 
   beforeAll(async () => {
-    if (isInstalled()) real = await startRealPlacement();
+    if (isInstalled()) {
+      real = await startRealPlacement();
+    }
   }, 60_000);
 
   beforeEach((context) => {
-    if (real !== undefined) return;
-    if (process.env.CI === "true") expect.fail(HOW_TO_INSTALL);
+    if (real !== undefined) {
+      return;
+    }
+    if (process.env.CI === "true") {
+      expect.fail(HOW_TO_INSTALL);
+    }
     context.skip(HOW_TO_INSTALL);
   });
 
@@ -33,7 +39,9 @@ describe("embedded Placement beside Debian's real one", () => {
     { what: "searches for candidates in random worlds", steps: searches, share: 0.5 },
     { what: "searches of several groups for one class in trees", steps: treeSearches, share: 0.5 },
   ])("answers $what with the same status, headers and body", async ({ steps: arbitrary, share }) => {
-    if (real === undefined) throw new Error(HOW_TO_INSTALL);
+    if (real === undefined) {
+      throw new Error(HOW_TO_INSTALL);
+    }
     const { url, reset } = real;
     const numRuns = Math.ceil(RUNS * share);
     let compared = 0;

@@ -33,7 +33,9 @@ export const INTENDED_DIFFERENCES: readonly IntendedDifference[] = [
   {
     what: "os-traits of 8.0.0 is older: GET /traits lists fewer standard traits",
     holds: ({ step, embedded, real }) => {
-      if (step.path !== "/traits" || embedded.status !== 200 || real.status !== 200) return false;
+      if (step.path !== "/traits" || embedded.status !== 200 || real.status !== 200) {
+        return false;
+      }
       const known = new Set(list(real, "traits"));
       const newer = list(embedded, "traits").filter((name) => !known.has(name));
       const gone = [...known].filter((name) => !list(embedded, "traits").includes(name));
@@ -74,7 +76,9 @@ export const INTENDED_DIFFERENCES: readonly IntendedDifference[] = [
   {
     what: "bug not copied: candidates' amounts are wrong when two groups ask for one class without group_policy=none",
     holds: ({ step, embedded, real }) => {
-      if (!areCandidates(step, embedded, real) || step.query.some(([, value]) => value === "none")) return false;
+      if (!areCandidates(step, embedded, real) || step.query.some(([, value]) => value === "none")) {
+        return false;
+      }
       const classes = groups(step).flatMap(([, value]) => [
         ...new Set(value.split(",").map((each) => each.split(":")[0] ?? "")),
       ]);
@@ -100,7 +104,9 @@ export const INTENDED_DIFFERENCES: readonly IntendedDifference[] = [
   {
     what: "of equal requests of the unsuffixed group for several trees one is kept; for which tree is not defined",
     holds: ({ step, embedded, real }) => {
-      if (!areCandidates(step, embedded, real)) return false;
+      if (!areCandidates(step, embedded, real)) {
+        return false;
+      }
       const suffixes = new Set(step.query.map(([key]) => /^(?:resources|required)(.*)$/.exec(key)?.[1]));
       suffixes.delete(undefined);
       const [found, known] = [new Set(requests(embedded)), new Set(requests(real))];
@@ -148,7 +154,9 @@ function summariesWithin(some: Normalized, all: Normalized): boolean {
 
 /** Whether two are the same, but for amounts of some classes, of which the first has as much or more. */
 function isInflated(wrong: unknown, right: unknown, classes: ReadonlySet<string>, key = ""): boolean {
-  if (classes.has(key) && typeof wrong === "number" && typeof right === "number") return wrong >= right;
+  if (classes.has(key) && typeof wrong === "number" && typeof right === "number") {
+    return wrong >= right;
+  }
   if (typeof wrong !== "object" || wrong === null || typeof right !== "object" || right === null) {
     return wrong === right;
   }

@@ -31,12 +31,16 @@ export class GenerationOf {
 
 /** `generation` tells a generation; null when there is no such thing. */
 export function writeJson(value: Json, generation: (uuid: string) => number | null): string {
-  if (value instanceof Spelled) return value.text;
+  if (value instanceof Spelled) {
+    return value.text;
+  }
   if (value instanceof GenerationOf) {
     const found = generation(value.uuid);
     return found === null ? "null" : String(found + value.offset);
   }
-  if (Array.isArray(value)) return `[${value.map((item) => writeJson(item, generation)).join(", ")}]`;
+  if (Array.isArray(value)) {
+    return `[${value.map((item) => writeJson(item, generation)).join(", ")}]`;
+  }
   if (typeof value === "object" && value !== null) {
     const members = Object.entries(value as Record<string, Json>);
     return `{${members.map(([key, item]) => `${JSON.stringify(key)}: ${writeJson(item, generation)}`).join(", ")}}`;
@@ -60,7 +64,9 @@ function isContainer(value: Json): value is readonly Json[] | { readonly [key: s
 }
 
 function pathsOf(value: Json): Path[] {
-  if (!isContainer(value)) return [[]];
+  if (!isContainer(value)) {
+    return [[]];
+  }
   const entries: [string | number, Json][] = Array.isArray(value) ? [...value.entries()] : Object.entries(value);
   return [[], ...entries.flatMap(([key, item]) => pathsOf(item).map((path) => [key, ...path]))];
 }
@@ -68,15 +74,21 @@ function pathsOf(value: Json): Path[] {
 function alter(value: Json, path: Path, change: Mutation): Json {
   const [key, ...rest] = path;
   if (key === undefined) {
-    if (change.kind === "replace") return change.junk;
+    if (change.kind === "replace") {
+      return change.junk;
+    }
     if (change.kind === "add" && isContainer(value)) {
       return Array.isArray(value) ? [...value, change.junk] : { ...value, extra: change.junk };
     }
     return value;
   }
-  if (!isContainer(value)) return value;
+  if (!isContainer(value)) {
+    return value;
+  }
   if (Array.isArray(value)) {
-    if (change.kind === "remove" && rest.length === 0) return value.filter((_, index) => index !== key);
+    if (change.kind === "remove" && rest.length === 0) {
+      return value.filter((_, index) => index !== key);
+    }
     return value.map((item, index) => (index === key ? alter(item, rest, change) : item));
   }
   const entries = Object.entries(value);

@@ -25,9 +25,16 @@ const CHOSEN = /[0-9a-f]{8}-(?!([0-9a-f])\1{3}-)[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][
 
 export function normalize({ status, headers, body }: ServiceResponse): Normalized {
   const compared: Record<string, string> = {};
-  for (const name of COMPARED)
-    if (headers[name] !== undefined) compared[name] = headers[name].replace(CHOSEN, "uuid-…");
-  for (const name of PRESENT) if (headers[name] !== undefined) compared[name] = "present";
+  for (const name of COMPARED) {
+    if (headers[name] !== undefined) {
+      compared[name] = headers[name].replace(CHOSEN, "uuid-…");
+    }
+  }
+  for (const name of PRESENT) {
+    if (headers[name] !== undefined) {
+      compared[name] = "present";
+    }
+  }
   return { status, headers: compared, body: parse(body.replace(CHOSEN, "uuid-…")) };
 }
 
@@ -51,15 +58,23 @@ const UNORDERED = new Set([
 ]);
 
 function ordered(value: unknown, key: string): unknown {
-  if (key === "request_id") return "req-…";
-  if (key === "detail" && typeof value === "string") return withoutOrder(value);
+  if (key === "request_id") {
+    return "req-…";
+  }
+  if (key === "detail" && typeof value === "string") {
+    return withoutOrder(value);
+  }
   if (Array.isArray(value)) {
     const items = value.map((item) => ordered(item, ""));
     return UNORDERED.has(key) ? items.sort((a, b) => compare(JSON.stringify(a), JSON.stringify(b))) : items;
   }
   // The same number, however it was spelled.
-  if (Object.is(value, -0)) return 0;
-  if (typeof value !== "object" || value === null) return value;
+  if (Object.is(value, -0)) {
+    return 0;
+  }
+  if (typeof value !== "object" || value === null) {
+    return value;
+  }
   const entries = Object.entries(value).map(([name, item]): [string, unknown] => [
     name,
     ordered(item, key === "mappings" ? "mapping" : name),

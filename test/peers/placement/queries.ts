@@ -111,7 +111,9 @@ function fitting(texts: fc.Arbitrary<string>, fits: (text: string) => boolean): 
 
 /** A parameter that some requests have, from a microversion on; very few before. */
 function since(minor: number, first: number, parameter: fc.Arbitrary<Parameter>): fc.Arbitrary<Parameter | null> {
-  if (minor >= first) return sometimes(parameter);
+  if (minor >= first) {
+    return sometimes(parameter);
+  }
   return fc.oneof({ weight: 50, arbitrary: never }, { weight: 1, arbitrary: parameter });
 }
 

@@ -19,7 +19,9 @@ export class RealClient {
           incoming.on("error", reject);
           incoming.on("end", () => {
             const headers: Record<string, string> = {};
-            for (const [name, value] of Object.entries(incoming.headers)) headers[name] = String(value);
+            for (const [name, value] of Object.entries(incoming.headers)) {
+              headers[name] = String(value);
+            }
             resolve({ status: incoming.statusCode ?? 0, headers, body });
           });
         },

@@ -55,7 +55,9 @@ export async function startRealPlacement(options: RealPlacementOptions = {}): Pr
     let pid = await start(database);
     const reset = async () => {
       const response = await fetch(`${url}/__reset__`, { method: "POST" });
-      if (response.status !== 204) throw new Error(`the real Placement could not be emptied: ${response.status}`);
+      if (response.status !== 204) {
+        throw new Error(`the real Placement could not be emptied: ${response.status}`);
+      }
     };
     const restart = async () => {
       pid = await start("kept");

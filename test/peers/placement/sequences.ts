@@ -224,7 +224,9 @@ function step(minorVersion: fc.Arbitrary<number>): fc.Arbitrary<Step> {
       .map(({ draft, change, mutation: altered, mutated, broken }) => {
         const headers = { "x-auth-token": "admin", "openstack-api-version": `placement 1.${at}`, ...change };
         const { method, path, query = [], body } = draft;
-        if (body === undefined) return { method, path, query, headers };
+        if (body === undefined) {
+          return { method, path, query, headers };
+        }
         const sent = altered !== null && mutated === 0 ? mutate(body, altered[0], altered[1]) : body;
         return { method, path, query, headers, body: sent, ...(broken === null ? {} : { broken }) };
       }),

@@ -93,7 +93,9 @@ export const clusterSnapshot = async (cloud: LocalCloud): Promise<Snapshot> => {
   for (const { uuid, name } of providers) {
     const { body } = await cloud.placement("GET", `/resource_providers/${uuid}/allocations`);
     generations[String(name)] = Number(body.resource_provider_generation);
-    for (const [consumer] of entries(body.allocations)) consumers.add(consumer);
+    for (const [consumer] of entries(body.allocations)) {
+      consumers.add(consumer);
+    }
   }
   const held: Record<string, Record<string, unknown>> = {};
   for (const consumer of consumers) {

@@ -57,6 +57,8 @@ const isDeepEqual = (left: unknown, right: unknown): boolean => {
 
 const recording = (step: string): Json => {
   const file = readdirSync(FOLDER).find((name) => name.startsWith(`${step}-`));
-  if (file === undefined) throw new Error(`there is no recording ${step}`);
+  if (file === undefined) {
+    throw new Error(`there is no recording ${step}`);
+  }
   return JSON.parse(readFileSync(join(FOLDER, file), "utf8")) as Json;
 };

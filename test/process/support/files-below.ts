@@ -6,7 +6,9 @@ export async function filesBelow(folder: string): Promise<Record<string, string>
   const found: Record<string, string> = {};
   const entries = await readdir(folder, { recursive: true, withFileTypes: true }).catch(() => []);
   for (const entry of entries) {
-    if (!entry.isFile()) continue;
+    if (!entry.isFile()) {
+      continue;
+    }
     const path = join(entry.parentPath, entry.name);
     found[relative(folder, path)] = /disk/.test(entry.name) ? "a disk" : await readFile(path, "utf8");
   }

@@ -53,7 +53,9 @@ export class LocalCloud {
     return this.#url;
   }
   get controlPlane(): Program {
-    if (this.#controlPlane === undefined) throw new Error("the control plane was not started");
+    if (this.#controlPlane === undefined) {
+      throw new Error("the control plane was not started");
+    }
     return this.#controlPlane;
   }
 
@@ -73,7 +75,9 @@ export class LocalCloud {
   /** Starts an agent and, unless told otherwise, waits until it serves. */
   async startAgent(host: string, options: { args?: readonly string[]; wait?: boolean } = {}): Promise<Program> {
     const agent = this.#run("compute-agent", ["--host", host, "--state-dir", this.stateDir, ...(options.args ?? [])]);
-    if (options.wait !== false) await agent.printed(/\bserving\b/);
+    if (options.wait !== false) {
+      await agent.printed(/\bserving\b/);
+    }
     return agent;
   }
 
@@ -97,7 +101,9 @@ export class LocalCloud {
 
   /** An administrator's token. */
   async token(): Promise<string> {
-    if (this.#token === "") await this.authenticate();
+    if (this.#token === "") {
+      await this.authenticate();
+    }
     return this.#token;
   }
 
@@ -118,7 +124,9 @@ export class LocalCloud {
       clouds: Record<string, { auth: { username: string; password: string; project_name: string } }>;
     };
     const auth = clouds.clouds.devstack?.auth;
-    if (auth === undefined) throw new Error("clouds.yaml has no cloud devstack");
+    if (auth === undefined) {
+      throw new Error("clouds.yaml has no cloud devstack");
+    }
     const domain = { id: "default" };
     const response = await fetch(`${this.#url}/identity/v3/auth/tokens`, {
       method: "POST",
@@ -133,7 +141,9 @@ export class LocalCloud {
         },
       }),
     });
-    if (response.status !== 201) throw new Error(`no token: ${response.status} ${await response.text()}`);
+    if (response.status !== 201) {
+      throw new Error(`no token: ${response.status} ${await response.text()}`);
+    }
     this.#token = response.headers.get("x-subject-token") ?? "";
   }
 
@@ -141,7 +151,9 @@ export class LocalCloud {
   async eventually<T>(probe: () => Promise<T>, holds: (value: T) => boolean): Promise<T> {
     for (;;) {
       const value = await probe();
-      if (holds(value)) return value;
+      if (holds(value)) {
+        return value;
+      }
       await pause(20);
     }
   }

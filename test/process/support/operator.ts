@@ -18,7 +18,9 @@ export class Operator {
         ...(options.host === undefined ? {} : { host: options.host }),
       },
     });
-    if (answer.status !== 202) throw new Error(`boot: ${answer.status} ${JSON.stringify(answer.body)}`);
+    if (answer.status !== 202) {
+      throw new Error(`boot: ${answer.status} ${JSON.stringify(answer.body)}`);
+    }
     return String(answer.body.server?.id);
   }
 
@@ -38,7 +40,9 @@ export class Operator {
       () => this.server(id),
       (found) => found.status === (status as unknown) || found.status === ("ERROR" as unknown),
     );
-    if (String(server.status) !== status) throw new Error(`${id} is ${server.status}: ${JSON.stringify(server.fault)}`);
+    if (String(server.status) !== status) {
+      throw new Error(`${id} is ${server.status}: ${JSON.stringify(server.fault)}`);
+    }
     return server;
   }
 
@@ -61,7 +65,9 @@ export class Operator {
   /** At 2.94: from 2.95 on the server is left stopped. */
   async evacuate(id: string, host: string): Promise<void> {
     const answer = await this.#cloud.compute("POST", `/servers/${id}/action`, { evacuate: { host } }, "2.94");
-    if (answer.status !== 200) throw new Error(`evacuate: ${answer.status} ${JSON.stringify(answer.body)}`);
+    if (answer.status !== 200) {
+      throw new Error(`evacuate: ${answer.status} ${JSON.stringify(answer.body)}`);
+    }
   }
 
   /** The provider of a host: uuid and generation. */

@@ -58,12 +58,16 @@ export class Program {
 
   /** `kill -9`, and waits for its end. */
   async kill(): Promise<void> {
-    if (this.running) this.signal("SIGKILL");
+    if (this.running) {
+      this.signal("SIGKILL");
+    }
     await this.exited;
   }
 
   async stop(): Promise<void> {
-    if (this.running) this.signal("SIGTERM");
+    if (this.running) {
+      this.signal("SIGTERM");
+    }
     await this.exited;
   }
 
@@ -71,8 +75,12 @@ export class Program {
   async printed(pattern: RegExp): Promise<RegExpMatchArray> {
     for (;;) {
       const match = `${this.#stdout}\n${this.#stderr}`.match(pattern);
-      if (match !== null) return match;
-      if (!this.running) throw new Error(`ended without printing ${pattern}:\n${this.#stdout}\n${this.#stderr}`);
+      if (match !== null) {
+        return match;
+      }
+      if (!this.running) {
+        throw new Error(`ended without printing ${pattern}:\n${this.#stdout}\n${this.#stderr}`);
+      }
       await new Promise<void>((resolve) => {
         const listener = () => {
           this.#listeners.delete(listener);
@@ -84,6 +92,8 @@ export class Program {
   }
 
   #wake(): void {
-    for (const listener of [...this.#listeners]) listener();
+    for (const listener of [...this.#listeners]) {
+      listener();
+    }
   }
 }

@@ -78,7 +78,9 @@ describe("the metrics of an agent", () => {
     const calls: string[] = [];
     const tracker = {
       instanceClaim: async (): Promise<Claim> => {
-        if (refuse) throw new ComputeResourcesUnavailable("full");
+        if (refuse) {
+          throw new ComputeResourcesUnavailable("full");
+        }
         return { instance: {}, migration: null, abort: async () => ({}) } as unknown as Claim;
       },
       rebuildClaim: async () => {

@@ -8,7 +8,9 @@ const VM = uuidOf(1);
 
 scenario("2.1 row 4 a sibling made the service meanwhile: it is taken", async (lab) => {
   lab.beforeCall = (host, method) => {
-    if (method === "service_create") lab.addService(host);
+    if (method === "service_create") {
+      lab.addService(host);
+    }
   };
   const run = await lab.start("devstack1");
   expect(run.agent.state).toBe("serving");

@@ -13,7 +13,9 @@ describe("carrying a plan out", () => {
 
   beforeEach(async () => {
     at = await PlantedWorld.open();
-    for (const plant of Object.values(FAULTS)) await plant(at);
+    for (const plant of Object.values(FAULTS)) {
+      await plant(at);
+    }
     await at.ready();
     ({ plan } = await at.world.audit());
   });
@@ -66,15 +68,23 @@ describe("carrying a plan out", () => {
     { undo: true, sent: false },
     { undo: true, sent: true },
   ])("goes on where it was killed, at any write ($undo, the write was sent: $sent)", async ({ undo, sent }) => {
-    if (undo) await run();
+    if (undo) {
+      await run();
+    }
     const before = await at.world.everything();
     let writes = 0;
     let doomed = 0;
     at.world.meddle = (method, path) => {
-      if (method === "GET" || !path.startsWith("/placement")) return undefined;
+      if (method === "GET" || !path.startsWith("/placement")) {
+        return undefined;
+      }
       writes += 1;
-      if (writes !== doomed) return undefined;
-      if (sent) return "lose";
+      if (writes !== doomed) {
+        return undefined;
+      }
+      if (sent) {
+        return "lose";
+      }
       throw new HttpConnectFailure(path, "ECONNREFUSED");
     };
     let deaths = 0;
@@ -93,8 +103,11 @@ describe("carrying a plan out", () => {
     expect(deaths).toBeGreaterThan(10);
     expect(await at.world.everything()).not.toEqual(before);
     at.world.meddle = () => undefined;
-    if (undo) expect((await at.world.audit()).plan.edits).toHaveLength(plan.edits.length);
-    else expect(await at.world.found()).toEqual([]);
+    if (undo) {
+      expect((await at.world.audit()).plan.edits).toHaveLength(plan.edits.length);
+    } else {
+      expect(await at.world.found()).toEqual([]);
+    }
   });
 });
 
@@ -103,7 +116,9 @@ describe("the plan's file", () => {
 
   it("is for its owner only, and reads as it was written", async () => {
     const at = await PlantedWorld.open();
-    for (const plant of Object.values(FAULTS)) await plant(at);
+    for (const plant of Object.values(FAULTS)) {
+      await plant(at);
+    }
     await at.ready();
     const { plan } = await at.world.audit();
     await writePlan(files, "/plan.json", plan);
@@ -123,7 +138,9 @@ describe("the plan's file", () => {
     ],
   ])("says what is wrong with %j", async (text, message) => {
     await files.remove("/bad.json");
-    if (text !== undefined) await files.write("/bad.json", text);
+    if (text !== undefined) {
+      await files.write("/bad.json", text);
+    }
     await expect(readPlan(files, "/bad.json", "x")).rejects.toThrow(message);
     await expect(readPlan(files, "/bad.json", "x")).rejects.toBeInstanceOf(PlanUnreadable);
   });

@@ -65,7 +65,9 @@ export class AuditWorld {
       this.sent.push(`${request.method} ${path}`);
       const fate = await this.meddle(request.method, path);
       const answer = await this.#route(request, path);
-      if (fate === "lose") throw new HttpConnectFailure(request.url, "ECONNRESET");
+      if (fate === "lose") {
+        throw new HttpConnectFailure(request.url, "ECONNRESET");
+      }
       return answer;
     },
     close: async () => undefined,
@@ -135,7 +137,9 @@ export class AuditWorld {
   /** Every host but those has just reported. */
   reportAll(...down: readonly string[]): void {
     for (const service of this.api.store.services.list({ binary: "nova-compute" })) {
-      if (!down.includes(service.host)) this.api.store.services.reportState(service.id);
+      if (!down.includes(service.host)) {
+        this.api.store.services.reportState(service.id);
+      }
     }
   }
 
@@ -146,10 +150,14 @@ export class AuditWorld {
   ): Promise<string> {
     this.api.host(name);
     const [node] = this.api.store.computeNodes.byHost(name);
-    if (!node) throw new Error(`no node of ${name}`);
+    if (!node) {
+      throw new Error(`no node of ${name}`);
+    }
     this.api.store.computeNodes.save(node.id, { hypervisorType: type });
     const stock = Object.fromEntries(Object.entries(TOTALS).map(([each, total]) => [each, inventory(total)]));
-    if (inventories !== null) await this.provider(node.uuid, name, inventories ?? stock, { traits });
+    if (inventories !== null) {
+      await this.provider(node.uuid, name, inventories ?? stock, { traits });
+    }
     return node.uuid;
   }
 
@@ -166,7 +174,9 @@ export class AuditWorld {
     const { parent, traits = [], aggregates = [] } = more;
     const path = `/resource_providers/${uuid}`;
     await this.ask("POST", "/resource_providers", { uuid, name, ...(parent ? { parent_provider_uuid: parent } : {}) });
-    for (const trait of traits.filter((each) => each.startsWith("CUSTOM_"))) await this.ask("PUT", `/traits/${trait}`);
+    for (const trait of traits.filter((each) => each.startsWith("CUSTOM_"))) {
+      await this.ask("PUT", `/traits/${trait}`);
+    }
     for (const each of Object.keys(inventories).filter((one) => one.startsWith("CUSTOM_"))) {
       await this.ask("PUT", `/resource_classes/${each}`);
     }
@@ -214,7 +224,9 @@ export class AuditWorld {
       },
       path,
     );
-    if (answer.status >= 300) throw new Error(`${method} ${path}: ${answer.status} ${answer.body}`);
+    if (answer.status >= 300) {
+      throw new Error(`${method} ${path}: ${answer.status} ${answer.body}`);
+    }
     return answer.body === "" ? {} : JSON.parse(answer.body);
   }
 
@@ -296,7 +308,9 @@ export class AuditWorld {
         const [{ inventories }, { traits }, { aggregates }, { allocations }] = (await Promise.all(
           parts,
         )) as unknown as Four;
-        for (const consumer of Object.keys(allocations as object)) consumers.add(consumer);
+        for (const consumer of Object.keys(allocations as object)) {
+          consumers.add(consumer);
+        }
         const sorted = { traits: (traits as string[]).toSorted(), aggregates: (aggregates as string[]).toSorted() };
         return [uuid, { name, parent_provider_uuid, inventories, ...sorted }] as const;
       }),

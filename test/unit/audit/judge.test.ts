@@ -136,7 +136,9 @@ describe("what the audit calls wrong, and what it leaves alone", () => {
     });
 
     it("when more than a share of the provider would go: a database restored from an old copy", async () => {
-      for (let n = 0; n < 4; n += 1) await world.healthy("one", `old${n}`);
+      for (let n = 0; n < 4; n += 1) {
+        await world.healthy("one", `old${n}`);
+      }
       await orphan({ [two]: NEED });
       expect(await left({ maxShare: 0.5 })).toEqual(["orphaned-consumer: null"]);
       await orphan({ [two]: NEED });
@@ -153,7 +155,9 @@ describe("what the audit calls wrong, and what it leaves alone", () => {
     const meanwhile = (change: () => void | Promise<void>): void => {
       let done = false;
       world.meddle = async (method, path) => {
-        if (done || method !== "GET" || !path.startsWith("/placement/usages")) return undefined;
+        if (done || method !== "GET" || !path.startsWith("/placement/usages")) {
+          return undefined;
+        }
         done = true;
         await change();
         return undefined;
@@ -164,8 +168,9 @@ describe("what the audit calls wrong, and what it leaves alone", () => {
       const uuid = world.uuid();
       let listed = false;
       world.meddle = async (_method, path) => {
-        if (path.startsWith("/compute/v2.1/servers/detail")) listed = true;
-        else if (listed && path.startsWith(`/placement/resource_providers/${two}/allocations`)) {
+        if (path.startsWith("/compute/v2.1/servers/detail")) {
+          listed = true;
+        } else if (listed && path.startsWith(`/placement/resource_providers/${two}/allocations`)) {
           listed = false;
           world.meddle = () => undefined;
           const changes = { uuid, vmState: "building", taskState: "scheduling" } as const;

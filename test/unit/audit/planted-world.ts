@@ -23,7 +23,9 @@ export class PlantedWorld {
 
   static async open(placement?: SomePlacement): Promise<PlantedWorld> {
     const world = await AuditWorld.open(placement);
-    for (const name of ["one", "two", "three", "down"]) await world.host(name);
+    for (const name of ["one", "two", "three", "down"]) {
+      await world.host(name);
+    }
     const nested = await world.host("nested");
     await world.provider(
       SHARER,
@@ -70,7 +72,9 @@ export class PlantedWorld {
     more: Parameters<AuditWorld["allocate"]>[2] = {},
   ): Promise<Instance> {
     const server = this.world.server(host, this.next("vm"), changes);
-    if (Object.keys(held).length > 0) await this.world.allocate(server.uuid, held, more);
+    if (Object.keys(held).length > 0) {
+      await this.world.allocate(server.uuid, held, more);
+    }
     return server;
   }
 
@@ -87,7 +91,9 @@ type Plant<T> = (at: PlantedWorld) => Promise<T>;
 
 function flavorOf(at: PlantedWorld, flavorid: string): Instance["flavor"] {
   const flavor = at.world.api.store.flavors.getByFlavorid(flavorid);
-  if (!flavor) throw new Error(`no flavor ${flavorid}`);
+  if (!flavor) {
+    throw new Error(`no flavor ${flavorid}`);
+  }
   return flavor;
 }
 

@@ -18,10 +18,14 @@ export async function holds({ faults, healthy }: Planting, placement?: SomePlace
   const at = await PlantedWorld.open(placement);
   const { world } = at;
   const planted: Planted[] = [];
-  for (const name of healthy) await HEALTHY[name]?.(at);
+  for (const name of healthy) {
+    await HEALTHY[name]?.(at);
+  }
   for (const name of faults) {
     const fault = await FAULTS[name]?.(at);
-    if (fault) planted.push(fault);
+    if (fault) {
+      planted.push(fault);
+    }
   }
   await at.ready();
   const before = await world.everything();

@@ -35,15 +35,21 @@ describe("reading a cloud", () => {
     let asked = 0;
     const client = pages(ids, () => {
       asked += 1;
-      if (asked === 1) queueMicrotask(() => ids.splice(1, 1));
+      if (asked === 1) {
+        queueMicrotask(() => ids.splice(1, 1));
+      }
     });
     expect((await listAll(client, LIST, () => undefined)).map(({ id }) => id)).toEqual(["a", "c", "d"]);
   });
 
   it("sends two requests a provider, and none a server, while nothing is wrong", async () => {
     const world = await AuditWorld.open();
-    for (const name of ["a", "b", "c"]) await world.host(name);
-    for (let n = 0; n < 20; n += 1) await world.healthy("a", `vm${n}`);
+    for (const name of ["a", "b", "c"]) {
+      await world.host(name);
+    }
+    for (let n = 0; n < 20; n += 1) {
+      await world.healthy("a", `vm${n}`);
+    }
     await world.cloud();
     world.sent.length = 0;
     const told: string[] = [];

@@ -66,7 +66,9 @@ describe("a control plane that starts", () => {
       if (!(outcome instanceof Error)) {
         expect(await isListening(runtime)).toBe(true);
         await world.runUntil(outcome.stop());
-        if (full.failed.length === 0) break;
+        if (full.failed.length === 0) {
+          break;
+        }
         continue;
       }
       failed.push(...full.failed);

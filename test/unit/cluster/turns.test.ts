@@ -14,7 +14,9 @@ test("others are due after 20 ms of work, and again after 20 ms more", async () 
   const due: boolean[] = [];
   for (let step = 0; step < 6; step += 1) {
     due.push(turns.due);
-    if (turns.due) await turns.give();
+    if (turns.due) {
+      await turns.give();
+    }
     now += 8;
   }
   expect(due).toEqual([false, false, false, true, false, false]);

@@ -84,10 +84,16 @@ describe("the samples together", () => {
     for (const [name, quirk] of Object.entries<Quirk>(QUIRKS)) {
       expect(text).toContain(`#   ${name} (${quirk.source}): `);
       const told = table.slice(table.indexOf(` ${name} (`)).split(/ [a-z-]+ \((?:bug )?\d/)[1];
-      if (quirk.fixed !== undefined) expect(told, name).toContain(`before Nova ${quirk.fixed}.0`);
-      if (quirk.since !== undefined) expect(told, name).toContain(`Nova ${quirk.since}.0`);
+      if (quirk.fixed !== undefined) {
+        expect(told, name).toContain(`before Nova ${quirk.fixed}.0`);
+      }
+      if (quirk.since !== undefined) {
+        expect(told, name).toContain(`Nova ${quirk.since}.0`);
+      }
     }
-    for (const release of Object.keys(RELEASES)) expect(table).toContain(release);
+    for (const release of Object.keys(RELEASES)) {
+      expect(table).toContain(release);
+    }
   });
 });
 

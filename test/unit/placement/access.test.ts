@@ -16,7 +16,9 @@ function httpOf(answer: (request: HttpRequest, index: number) => Partial<HttpRes
     request: async (request) => {
       asked.push(request);
       const given = answer(request, asked.length - 1);
-      if (given === "refuse") throw new HttpConnectFailure(request.url, "ECONNREFUSED");
+      if (given === "refuse") {
+        throw new HttpConnectFailure(request.url, "ECONNREFUSED");
+      }
       return { status: 200, headers: {}, body: "{}", ...given };
     },
   };
@@ -145,7 +147,9 @@ describe("placement_access of the conductor", () => {
       clock: { now: () => NOW, monotonic: () => 0 },
       ask: async () => {
         asked += 1;
-        if (asked === 1) throw new Error("MessagingTimeout");
+        if (asked === 1) {
+          throw new Error("MessagingTimeout");
+        }
         return { endpoint: "http://127.0.0.1:8780/placement/", token: "t", expiresAt: NOW + HOUR };
       },
     });

@@ -151,8 +151,9 @@ describe("5.5 allocation calls", () => {
     });
 
     it("the last tree of a consumer takes the consumer with it", async () => {
-      for (const root of [S, D, NFS])
+      for (const root of [S, D, NFS]) {
         await hosts.client.removeProviderTreeFromInstanceAllocation(I, root, { retry: false });
+      }
       expect(await hosts.client.getAllocationsForConsumer(I)).toEqual({
         allocations: {},
         projectId: null,

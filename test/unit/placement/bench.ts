@@ -114,7 +114,9 @@ export class PlacementBench {
       },
       ...(body === undefined ? {} : { body: JSON.stringify(body) }),
     });
-    if (answer.status >= 400) throw new Error(`${method} ${path}: ${answer.status} ${answer.body}`);
+    if (answer.status >= 400) {
+      throw new Error(`${method} ${path}: ${answer.status} ${answer.body}`);
+    }
     return answer.body === "" ? null : JSON.parse(answer.body);
   }
 
@@ -123,20 +125,32 @@ export class PlacementBench {
     request: async (request) => {
       const path = request.url.slice(ENDPOINT.length);
       const does = this.#strike(request.method, path);
-      if (does === "hang") return new Promise(() => undefined);
-      if (does === "refuse") throw new HttpConnectFailure(request.url, "ECONNREFUSED");
-      if (typeof does === "function") await does();
+      if (does === "hang") {
+        return new Promise(() => undefined);
+      }
+      if (does === "refuse") {
+        throw new HttpConnectFailure(request.url, "ECONNREFUSED");
+      }
+      if (typeof does === "function") {
+        await does();
+      }
       const answer = typeof does === "object" ? { headers: {}, ...does } : await this.#serve(request);
       this.sent.push(sent(request, path, answer.status));
-      if (does === "hang-after") return new Promise(() => undefined);
-      if (does === "lose") throw new HttpConnectFailure(request.url, "ECONNRESET");
+      if (does === "hang-after") {
+        return new Promise(() => undefined);
+      }
+      if (does === "lose") {
+        throw new HttpConnectFailure(request.url, "ECONNRESET");
+      }
       return answer;
     },
   };
 
   #strike(method: string, path: string): Fault["does"] | undefined {
     const entry = this.#faults.find(({ fault, left }) => left > 0 && matches(fault.on, method, path));
-    if (!entry) return undefined;
+    if (!entry) {
+      return undefined;
+    }
     if (entry.skip > 0) {
       entry.skip -= 1;
       return undefined;
@@ -160,7 +174,9 @@ export class PlacementBench {
 }
 
 function matches(on: string, method: string, path: string): boolean {
-  if (on === "*") return true;
+  if (on === "*") {
+    return true;
+  }
   const [wanted = "", part = ""] = on.split(" ");
   return method === wanted && path.includes(part);
 }

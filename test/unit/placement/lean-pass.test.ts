@@ -22,7 +22,9 @@ describe("lean tracking", () => {
     await node(client, U, "devstack1");
     expect(bench.requests(NAMES)).toEqual(["GET /resource_providers?in_tree=U 1.14"]);
     client.clearProviderCache();
-    for (let pass = 0; pass < 2; pass += 1) await node(client, U, "devstack1");
+    for (let pass = 0; pass < 2; pass += 1) {
+      await node(client, U, "devstack1");
+    }
     bench.mark();
     await node(client, U, "devstack1");
     expect(bench.requests(NAMES)).toEqual(["GET /resource_providers?in_tree=U 1.14"]);

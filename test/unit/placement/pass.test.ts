@@ -68,7 +68,9 @@ describe("5.2 request sequences of one node pass", () => {
       {},
       {
         credentials: async () => {
-          if (lost) throw new EndpointNotFound("no placement in the catalogue");
+          if (lost) {
+            throw new EndpointNotFound("no placement in the catalogue");
+          }
           return { endpoint: ENDPOINT, headers: { "x-auth-token": "admin" } };
         },
         expire: () => undefined,

@@ -53,7 +53,9 @@ function setUp(...knobs: readonly string[]) {
     },
     faults,
   );
-  for (const text of knobs) faults.set(parseKnob(text, faultTable(DOOR_POINTS)));
+  for (const text of knobs) {
+    faults.set(parseKnob(text, faultTable(DOOR_POINTS)));
+  }
   return { runtime, doors, faults, sent, sockets };
 }
 
@@ -91,7 +93,9 @@ describe("9.4 Placement as the faults make it", () => {
   test("409 four times, then it works; nothing was sent before", async () => {
     const { doors, sent } = setUp("placement.put=409:4");
     const statuses: number[] = [];
-    for (let turn = 0; turn < 5; turn += 1) statuses.push((await doors.http.request(request())).status);
+    for (let turn = 0; turn < 5; turn += 1) {
+      statuses.push((await doors.http.request(request())).status);
+    }
     expect(statuses).toEqual([409, 409, 409, 409, 204]);
     expect(sent).toHaveLength(1);
   });

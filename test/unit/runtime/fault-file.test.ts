@@ -42,7 +42,9 @@ describe.each(benches)("8.8 faults in a file (%s)", (_name, openBench) => {
     folder = `${bench.folder}/agents/devstack1`;
   });
   afterEach(async () => {
-    for (const file of agents.splice(0)) await bench.run(file.close());
+    for (const file of agents.splice(0)) {
+      await bench.run(file.close());
+    }
     await bench.dispose();
   });
 

@@ -26,7 +26,9 @@ describe("a driver with one flaw is caught by the rule that it breaks", () => {
 
   test("a waiver is reported with its reason, and one that names no rule is refused", async () => {
     const [first] = CONTRACT_CASES;
-    if (!first) throw new Error("there are no rules");
+    if (!first) {
+      throw new Error("there are no rules");
+    }
     const options = { ...FAKE_LIBVIRT, waive: { [first.code]: "its nodes come and go" } };
     expect(await checkCase(driver, first, options)).toMatchObject({
       verdict: "waived",

@@ -28,7 +28,9 @@ describe("defaults of move methods that a driver leaves out (spec 8.3)", () => {
           recoverMethod: async () => {},
         }),
     ];
-    for (const attempt of attempts) await expect(attempt()).rejects.toThrow(NotImplemented);
+    for (const attempt of attempts) {
+      await expect(attempt()).rejects.toThrow(NotImplemented);
+    }
   });
 
   test("what comes after a live migration: nothing", async () => {

@@ -155,22 +155,28 @@ describe("ProviderTree", () => {
       if (step.kind === "copy") {
         copies.push({ copy: tree.copy(), expected: picture(tree) });
       } else if (step.kind === "remove") {
-        if (!model.has(uuid)) expect(() => tree.remove(uuid)).toThrow(NoSuchProvider);
-        else {
+        if (!model.has(uuid)) {
+          expect(() => tree.remove(uuid)).toThrow(NoSuchProvider);
+        } else {
           tree.remove(`n-${uuid}`);
-          for (const gone of below(uuid)) model.delete(gone);
+          for (const gone of below(uuid)) {
+            model.delete(gone);
+          }
         }
       } else if (step.kind === "traits") {
         const known = model.get(uuid);
-        if (!known) continue;
+        if (!known) {
+          continue;
+        }
         known.traits = new Set(step.traits);
         tree.updateTraits(uuid, step.traits);
       } else {
         const parent = step.kind === "child" ? `u${step.parent}` : null;
         const add = () =>
           parent === null ? tree.newRoot(`n-${uuid}`, uuid) : tree.newChild(`n-${uuid}`, parent, uuid);
-        if (model.has(uuid) || (parent !== null && !model.has(parent))) expect(add).toThrow();
-        else {
+        if (model.has(uuid) || (parent !== null && !model.has(parent))) {
+          expect(add).toThrow();
+        } else {
           add();
           model.set(uuid, { parent, traits: new Set() });
         }
@@ -188,7 +194,9 @@ describe("ProviderTree", () => {
       const own = depths.filter((_, index) => rootOf[index] === root);
       expect(own).toEqual([...own].sort((left, right) => left - right));
     }
-    for (const { copy, expected } of copies) expect(picture(copy)).toBe(expected);
+    for (const { copy, expected } of copies) {
+      expect(picture(copy)).toBe(expected);
+    }
   });
 });
 

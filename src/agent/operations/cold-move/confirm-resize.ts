@@ -44,7 +44,9 @@ export const CLEAN_UP_SOURCE = stepList<MoveProgress>("clean_up_source", {
     const statuses = MIGRATION_STATUSES.filter((status) => !FINAL_MIGRATION_STATUSES.includes(status));
     const filters = { instanceUuid, destCompute: host, statuses };
     const comes = now === host || (await conductor.call("migrations_by_filters", { filters })).length > 0;
-    if (!comes) return undefined;
+    if (!comes) {
+      return undefined;
+    }
     runtime.logger.warn("what a move left here is kept: the instance is here, or on its way", {
       instance: instanceUuid,
       migration: move.migration.id,
@@ -70,18 +72,26 @@ export async function confirmResize(parts: OperationParts, request: MoveRequest,
     }
     let failure: { readonly error: unknown } | null = null;
     try {
-      if (!(await runSteps(parts, CONFIRM_RESIZE, progress))) return;
+      if (!(await runSteps(parts, CONFIRM_RESIZE, progress))) {
+        return;
+      }
     } catch (error) {
-      if (mustNotUndo(error)) throw error;
+      if (mustNotUndo(error)) {
+        throw error;
+      }
       failure = { error };
     }
     try {
       await runSteps(parts, SETTLE_CONFIRMED, progress);
     } catch (error) {
-      if (isLeaseLost(error)) throw error;
+      if (isLeaseLost(error)) {
+        throw error;
+      }
       failure ??= { error };
     }
-    if (failure) await confirmFailed(progress, failure.error);
+    if (failure) {
+      await confirmFailed(progress, failure.error);
+    }
   });
 }
 
@@ -92,7 +102,9 @@ export async function settleConfirmed(parts: OperationParts, request: MoveReques
 
 async function confirmFailed(progress: MoveProgress, error: unknown): Promise<void> {
   // Deleted meanwhile: what the source held is gone, and so is the migration.
-  if (error instanceof InstanceNotFound) return;
+  if (error instanceof InstanceNotFound) {
+    return;
+  }
   await failMove(progress, { vmState: "error", oldFlavor: null, newFlavor: null }, error);
   throw error;
 }

@@ -68,7 +68,9 @@ export async function finishResize(parts: OperationParts, request: FinishResizeR
     try {
       await runSteps(parts, FINISH_RESIZE, progress);
     } catch (error) {
-      if (mustNotUndo(error)) throw error;
+      if (mustNotUndo(error)) {
+        throw error;
+      }
       event.fail(error);
       await finishFailed(progress, error);
     } finally {
@@ -85,7 +87,9 @@ export async function finishRefused(
   { kind, error }: Refusal,
 ): Promise<void> {
   parts.incoming.end(request.migrationId);
-  if (kind !== "ended") await finishFailed({ parts, request, move }, error);
+  if (kind !== "ended") {
+    await finishFailed({ parts, request, move }, error);
+  }
 }
 
 /** The instance stays here, with what it holds here (bug 1825537); the source's half goes. */

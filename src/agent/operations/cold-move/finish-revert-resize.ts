@@ -63,7 +63,9 @@ export async function finishRevertResize(parts: OperationParts, request: MoveReq
       try {
         await runSteps(parts, FINISH_REVERT_RESIZE, progress);
       } catch (error) {
-        if (mustNotUndo(error)) throw error;
+        if (mustNotUndo(error)) {
+          throw error;
+        }
         event.fail(error);
         await attempt(parts.context, instanceUuid, "forget the flavors of the move", () =>
           parts.tracker.saveMove({ ...progress.move, changes: { oldFlavor: null, newFlavor: null } }),

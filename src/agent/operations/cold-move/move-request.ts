@@ -31,7 +31,9 @@ export async function lookUpMove(
     throw new MigrationNotFound(`move of instance ${instanceUuid} has no migration record ${migrationId}`);
   }
   const instance = await context.conductor.call("instance_get", { uuid: instanceUuid, readDeleted: true });
-  if (!instance) throw new InstanceNotFound(`instance ${instanceUuid} of migration ${migrationId} does not exist`);
+  if (!instance) {
+    throw new InstanceNotFound(`instance ${instanceUuid} of migration ${migrationId} does not exist`);
+  }
   return { instance, migration };
 }
 
@@ -82,13 +84,17 @@ export async function failMove(
   await attempt(context, request.instanceUuid, "set the migration to error", async () => {
     const migrationChanges = { status: "error" } as const;
     await orMigrationAlone(context, migration, async () => {
-      if (changes === null) return false;
+      if (changes === null) {
+        return false;
+      }
       const ended = { ...changes, migrationContext: null };
       await tracker.saveMove({ instance, changes: ended, migration, migrationChanges });
       return true;
     });
   });
-  if (changes) await addFault(context, request.instanceUuid, innerError(error));
+  if (changes) {
+    await addFault(context, request.instanceUuid, innerError(error));
+  }
 }
 
 /**
@@ -101,9 +107,13 @@ export async function orMigrationAlone(
   write: () => Promise<boolean>,
 ): Promise<void> {
   try {
-    if (await write()) return;
+    if (await write()) {
+      return;
+    }
   } catch (error) {
-    if (!(error instanceof InstanceNotFound)) throw error;
+    if (!(error instanceof InstanceNotFound)) {
+      throw error;
+    }
   }
   await conductor.call("migration_save", { id, changes: { status: "error" } });
 }

@@ -81,9 +81,13 @@ export async function prepResize(parts: OperationParts, request: PrepResizeReque
   const { migrationId } = request;
   incoming.begin(migrationId);
   try {
-    if (!(await prepare(parts, request, move))) incoming.end(migrationId);
+    if (!(await prepare(parts, request, move))) {
+      incoming.end(migrationId);
+    }
   } catch (error) {
-    if (!mustNotUndo(error)) incoming.end(migrationId);
+    if (!mustNotUndo(error)) {
+      incoming.end(migrationId);
+    }
     throw error;
   }
 }
@@ -97,7 +101,9 @@ async function prepare(parts: OperationParts, request: PrepResizeRequest, move: 
       return await runSteps(parts, PREP_RESIZE, progress);
     } catch (error) {
       // Whether the source has the message is not known: what is left is as after a crash.
-      if (mustNotUndo(error)) throw error;
+      if (mustNotUndo(error)) {
+        throw error;
+      }
       event.fail(error);
       await prepFailed(progress, error);
       return false;
@@ -114,7 +120,9 @@ export async function prepRefused(
 ): Promise<void> {
   const giveBack = () => revertToSource(parts, move, { requestId: request.requestId });
   if (kind === "ended") {
-    if (move.migration.status === "error") await giveBack();
+    if (move.migration.status === "error") {
+      await giveBack();
+    }
     return;
   }
   const progress: MoveProgress<PrepResizeRequest> = { parts, request, move };
@@ -130,12 +138,16 @@ async function prepFailed(progress: PrepProgress, error: unknown): Promise<void>
     revertToSource(parts, move, { requestId }),
   );
   if (isTaken(error)) {
-    if (claim) await attempt(parts.context, request.instanceUuid, "drop the claim", () => claim.abort());
+    if (claim) {
+      await attempt(parts.context, request.instanceUuid, "drop the claim", () => claim.abort());
+    }
     await failMove(progress, null, error);
     return;
   }
   if (retry && restored && !(error instanceof BuildAbortException)) {
-    if (await handedBack(progress, retry, error)) return;
+    if (await handedBack(progress, retry, error)) {
+      return;
+    }
   }
   const changes: InstanceChanges = {
     ...(isRollback(error) && restored ? {} : { vmState: "error" }),
@@ -169,7 +181,9 @@ async function handedBack(progress: PrepProgress, retry: RetryInfo, error: unkno
     const { parts, request } = progress;
     const { instanceUuid: instance, migrationId: migration } = request;
     parts.context.runtime.logger.error("could not ask for another host", { instance, migration, err });
-    if (!mustNotUndo(err)) return false;
+    if (!mustNotUndo(err)) {
+      return false;
+    }
     progress.event.handOver();
     throw err;
   }
@@ -205,8 +219,12 @@ async function reschedule(
 /** A cold migration to the host on which the instance is needs a driver that can do it; a resize does not (spec 6.3). */
 function refuseToMoveToSelf({ parts, move, request }: PrepProgress): void {
   const { host, driver } = parts.context;
-  if (move.migration.migrationType !== "migration" || move.instance.host !== host) return;
-  if (driver.capabilities.supportsMigrateToSameHost) return;
+  if (move.migration.migrationType !== "migration" || move.instance.host !== host) {
+    return;
+  }
+  if (driver.capabilities.supportsMigrateToSameHost) {
+    return;
+  }
   const cause = new UnableToMigrateToSelf(
     `instance ${request.instanceUuid} is on host ${host} already, and driver ${driver.name} can not migrate it to itself`,
   );

@@ -77,7 +77,9 @@ export async function findStuckMoves(
   }[] = confirming.map((migration) => ({ migration, task: null, requestId: null, written: writtenAt(migration) }));
   for (const instance of instances) {
     const migration = await latestMove(context, instance);
-    if (!migration) continue;
+    if (!migration) {
+      continue;
+    }
     const written = Math.max(writtenAt(migration), writtenAt(instance));
     moves.push({ migration, task: instance.taskState, requestId: instance.taskRequestId, written });
   }
@@ -88,14 +90,20 @@ export async function findStuckMoves(
     .filter(({ written }) => written <= before)
     .flatMap(({ migration, task, requestId: owner }) => {
       const found = resumeOf(context, migration, task);
-      if (!found) return [];
+      if (!found) {
+        return [];
+      }
       const { id: migrationId, instanceUuid } = migration;
       const resume = async (parts: OperationParts, requestId: string): Promise<void> => {
         const request = { instanceUuid, migrationId, requestId };
         // Read again under the instance's lock: an operation here may just have ended.
         const now = await lookUpMove(parts, request);
-        if (now.instance.deleted !== 0 || resumeOf(context, now.migration, now.instance.taskState) !== found) return;
-        if (now.migration.status === "confirmed" && !(await isUnsettled(context, now))) return;
+        if (now.instance.deleted !== 0 || resumeOf(context, now.migration, now.instance.taskState) !== found) {
+          return;
+        }
+        if (now.migration.status === "confirmed" && !(await isUnsettled(context, now))) {
+          return;
+        }
         await found.run(parts, request, now);
       };
       return [{ instanceUuid, migrationId, requestId: owner, resume }];
@@ -107,19 +115,25 @@ async function findUnsettled(context: AgentContext): Promise<readonly Migration[
   const ended = await conductor.call("migrations_by_filters", {
     filters: { sourceCompute: host, migrationTypes: COLD, statuses: ["confirmed"] },
   });
-  if (ended.length === 0) return [];
+  if (ended.length === 0) {
+    return [];
+  }
   const uuids = [...new Set(ended.map(({ instanceUuid }) => instanceUuid))];
   const found: Migration[] = [];
   for (const instance of await conductor.call("instances_by_filters", { filters: { uuids, deleted: false } })) {
     const migration = ended.findLast(({ instanceUuid }) => instanceUuid === instance.uuid);
-    if (migration && (await isUnsettled(context, { instance, migration }))) found.push(migration);
+    if (migration && (await isUnsettled(context, { instance, migration }))) {
+      found.push(migration);
+    }
   }
   return found;
 }
 
 /** The flavors go last of all (bug 1818914); those of a later move are its own. */
 async function isUnsettled(context: AgentContext, { instance, migration }: Move): Promise<boolean> {
-  if (instance.oldFlavor === null && instance.newFlavor === null) return false;
+  if (instance.oldFlavor === null && instance.newFlavor === null) {
+    return false;
+  }
   return (await latestMove(context, instance))?.id === migration.id;
 }
 
@@ -169,7 +183,9 @@ async function undoPrep(parts: OperationParts, request: MoveRequest, move: Move)
       migration: { ...migration, status: "error" },
     });
   } catch (error) {
-    if (!(error instanceof InvalidMigrationState || error instanceof UnexpectedTaskState)) throw error;
+    if (!(error instanceof InvalidMigrationState || error instanceof UnexpectedTaskState)) {
+      throw error;
+    }
     parts.context.runtime.logger.info("the move went on meanwhile", { instance: instance.uuid, err: error });
   }
 }

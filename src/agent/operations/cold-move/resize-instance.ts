@@ -88,10 +88,15 @@ export async function resizeInstance(parts: OperationParts, request: MoveRequest
     try {
       await runSteps(parts, RESIZE_INSTANCE, progress);
     } catch (error) {
-      if (mustNotUndo(error)) throw error;
+      if (mustNotUndo(error)) {
+        throw error;
+      }
       event.fail(error);
-      if (progress.flipped) await failedOnDestination(progress, error);
-      else await failedOnSource(progress, error);
+      if (progress.flipped) {
+        await failedOnDestination(progress, error);
+      } else {
+        await failedOnSource(progress, error);
+      }
     }
   });
 }
@@ -103,7 +108,9 @@ export async function resizeRefused(
   move: Move,
   { kind, error }: Refusal,
 ): Promise<void> {
-  if (kind !== "ended") await failedOnSource({ parts, request, move, diskInfo: "", flipped: false }, error);
+  if (kind !== "ended") {
+    await failedOnSource({ parts, request, move, diskInfo: "", flipped: false }, error);
+  }
 }
 
 /** Row 5: the instance stays here, and has its allocations again before it looks usable (spec V27). */

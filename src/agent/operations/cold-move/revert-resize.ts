@@ -36,7 +36,9 @@ export async function revertResize(parts: OperationParts, request: MoveRequest, 
     try {
       await runSteps(parts, REVERT_RESIZE, progress);
     } catch (error) {
-      if (mustNotUndo(error)) throw error;
+      if (mustNotUndo(error)) {
+        throw error;
+      }
       event.fail(error);
       await revertFailed(progress, error);
     }
@@ -52,7 +54,9 @@ export async function revertRefused(
 ): Promise<void> {
   const { instance, migration } = move;
   const atHome = migration.status === "reverted" && instance.host === migration.sourceCompute;
-  if (kind === "gone" || (kind === "taken" && !atHome)) await revertFailed({ parts, request, move }, error);
+  if (kind === "gone" || (kind === "taken" && !atHome)) {
+    await revertFailed({ parts, request, move }, error);
+  }
 }
 
 /** The instance stays where it is by its record. One that is being deleted has no use for the source's half. */
@@ -73,6 +77,8 @@ export async function revertFailed(progress: MoveProgress, error: unknown): Prom
 async function sharesStorage({ parts, move, request }: MoveProgress): Promise<boolean> {
   const { context } = parts;
   const { sourceCompute } = move.migration;
-  if (sourceCompute === context.host) return true;
+  if (sourceCompute === context.host) {
+    return true;
+  }
   return storageShared({ ...context, logger: context.runtime.logger }, move.instance, sourceCompute, request.requestId);
 }

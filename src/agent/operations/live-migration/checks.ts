@@ -39,7 +39,9 @@ export const DESTINATION_CHECK_STEPS = stepList<DestinationCheck>("check_can_liv
 
 /** Always after the checks, also when they failed. */
 export async function cleanUpChecks({ parts, instance, made }: DestinationCheck): Promise<void> {
-  if (!made) return;
+  if (!made) {
+    return;
+  }
   await attempt(parts.context, instance.uuid, "remove what the checks of a live migration made", () =>
     parts.context.driver.cleanupLiveMigrationDestinationCheck(driverData(made)),
   );
@@ -53,7 +55,9 @@ export async function preCheck<T>(parts: OperationParts, check: () => Promise<T>
   try {
     return await check();
   } catch (error) {
-    if (error instanceof InstanceNotFound || error instanceof MigrationPreCheckError) throw error;
+    if (error instanceof InstanceNotFound || error instanceof MigrationPreCheckError) {
+      throw error;
+    }
     parts.context.runtime.logger.warn("this host can not take part in the live migration", { err: error });
     throw new MigrationPreCheckError(`host ${parts.context.host}: ${messageOf(error)}`);
   }

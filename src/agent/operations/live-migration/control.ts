@@ -18,7 +18,9 @@ export const ABORT_STEPS = stepList<Control>("live_migration_abort", {
   check_state: async ({ parts, migrationId, entry }) => {
     const status = await statusOf(parts, migrationId);
     const abortable = ["queued", "preparing", "running"].includes(status ?? "");
-    if (entry && abortable && entry.phase !== "ending") return;
+    if (entry && abortable && entry.phase !== "ending") {
+      return;
+    }
     throw new InvalidMigrationState(
       `live migration ${migrationId} is ${status}${entry ? "" : ", and not under way on this host"}: ` +
         "only one that is queued, preparing or running can be aborted",
@@ -36,7 +38,9 @@ export const ABORT_STEPS = stepList<Control>("live_migration_abort", {
 export const FORCE_COMPLETE_STEPS = stepList<Control>("live_migration_force_complete", {
   check_state: async ({ parts, migrationId, entry }) => {
     const status = await statusOf(parts, migrationId);
-    if (status === "running" && entry?.phase === "running") return;
+    if (status === "running" && entry?.phase === "running") {
+      return;
+    }
     throw new InvalidMigrationState(
       `live migration ${migrationId} is ${status}: only one that is running can be forced to complete`,
     );
@@ -53,6 +57,8 @@ async function statusOf({ context }: OperationParts, id: number): Promise<string
 /** @throws {InstanceNotFound} */
 export async function findInstance({ context }: OperationParts, uuid: string): Promise<Instance> {
   const instance = await context.conductor.call("instance_get", { uuid });
-  if (!instance) throw new InstanceNotFound(`instance ${uuid} is not known, or deleted`);
+  if (!instance) {
+    throw new InstanceNotFound(`instance ${uuid} is not known, or deleted`);
+  }
   return instance;
 }

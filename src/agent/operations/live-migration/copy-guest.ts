@@ -41,7 +41,9 @@ async function saveStatus(flow: Flow, from: "queued" | "preparing", to: "prepari
 }
 
 function refuseAborted({ aborted, migrationId }: Flow["entry"]): void {
-  if (aborted) throw new LiveMigrationAborted(migrationId);
+  if (aborted) {
+    throw new LiveMigrationAborted(migrationId);
+  }
 }
 
 /** The call-backs only say what has happened; what follows from it is done when the driver has let go. */
@@ -58,7 +60,9 @@ async function copy(flow: Flow): Promise<void> {
       data,
       onProgress: (news) => {
         progress.note(news);
-        if (!entry.aborted || stopped) return;
+        if (!entry.aborted || stopped) {
+          return;
+        }
         // Asked for before the driver had begun, when there was nothing to stop.
         stopped = true;
         void attempt(parts.context, instance.uuid, "stop the live migration", () =>

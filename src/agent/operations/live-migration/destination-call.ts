@@ -53,7 +53,9 @@ export async function callReturningDestination<M extends DestinationMethod>(
       return await callDestination(flow, method, params);
     } catch (error) {
       const silent = error instanceof DestinationFailed && error.silent;
-      if (!silent || clock.monotonic() + PAUSE >= deadline) throw error;
+      if (!silent || clock.monotonic() + PAUSE >= deadline) {
+        throw error;
+      }
       await timers.sleep(PAUSE);
     }
   }

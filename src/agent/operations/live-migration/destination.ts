@@ -41,7 +41,9 @@ export const POST_AT_DESTINATION_STEPS = stepList<Incoming<"post_live_migration_
   {
     adopt_guest: async ({ parts, instance, migration, data }) => {
       const { driver, host } = parts.context;
-      if (instance.host === host) return;
+      if (instance.host === host) {
+        return;
+      }
       refuseTaken(instance, migration);
       if ((await driver.powerState(instance)) === POWER_STATES.nostate) {
         throw new ObjectActionError(`host ${host} has no guest of instance ${instance.uuid}`, { reason: NO_GUEST });
@@ -49,7 +51,9 @@ export const POST_AT_DESTINATION_STEPS = stepList<Incoming<"post_live_migration_
       await driver.postLiveMigrationAtDestination(instance, moveOptions(data));
     },
     take_over: async ({ parts, instance, migration }) => {
-      if (instance.host === parts.context.host) return;
+      if (instance.host === parts.context.host) {
+        return;
+      }
       await takeOver(parts, instance, migration);
     },
   },
@@ -57,7 +61,9 @@ export const POST_AT_DESTINATION_STEPS = stepList<Incoming<"post_live_migration_
 
 /** @throws {InvalidMigrationState} the instance has left the migration's source, so that the guest is somebody else's. */
 function refuseTaken({ uuid, host }: Instance, { id, sourceCompute }: Migration): void {
-  if (host === sourceCompute) return;
+  if (host === sourceCompute) {
+    return;
+  }
   throw new InvalidMigrationState(
     `instance ${uuid} is on host ${host}, and not on ${sourceCompute}, from which live migration ${id} brings it: ` +
       "it has moved on, and is not taken over",
@@ -73,7 +79,9 @@ async function takeOver({ context, tracker }: OperationParts, instance: Instance
     const changes = { taskState: null, powerState, progress: 0 };
     await tracker.finishLiveMigration(instance, node, changes, { source, taskState: ["migrating"] });
   } catch (error) {
-    if (!(error instanceof UnexpectedDeletingTaskState)) throw error;
+    if (!(error instanceof UnexpectedDeletingTaskState)) {
+      throw error;
+    }
     await tracker.finishLiveMigration(instance, node, { powerState }, { source, taskState: ["deleting"] });
   }
 }
@@ -106,6 +114,8 @@ export async function receive<M extends IncomingMethod>(
   request: Request<M> & Message & { readonly data?: Readonly<Record<string, unknown>> },
 ): Promise<Incoming<M>> {
   const { instance, migration } = await demand(parts.context, method, request);
-  if (!migration) throw new InvalidMigrationState(`${method} names no migration of instance ${instance.uuid}`);
+  if (!migration) {
+    throw new InvalidMigrationState(`${method} names no migration of instance ${instance.uuid}`);
+  }
   return { parts, request, instance, migration, data: driverData(request.data ?? {}) };
 }

@@ -24,10 +24,14 @@ export const POST_STEPS = stepList<Flow>("post_live_migration", {
     );
   },
   finish_destination: async (flow) => {
-    if (!flow.arrived) await finishDestination(flow);
+    if (!flow.arrived) {
+      await finishDestination(flow);
+    }
   },
   clean_source: async (flow) => {
-    if (!flow.arrived) return;
+    if (!flow.arrived) {
+      return;
+    }
     const { parts, instance } = flow;
     await attempt(parts.context, instance.uuid, "remove what the guest left here", () =>
       flow.exclusively(() => cleanSource(flow)),
@@ -39,12 +43,16 @@ export const POST_STEPS = stepList<Flow>("post_live_migration", {
     );
   },
   release_allocations: async (flow) => {
-    if (flow.error) return STOP;
+    if (flow.error) {
+      return STOP;
+    }
     try {
       await releaseSource(flow);
       return undefined;
     } catch (error) {
-      if (mustNotUndo(error)) throw error;
+      if (mustNotUndo(error)) {
+        throw error;
+      }
       flow.error = error;
       await recordError(flow);
       return STOP;
@@ -72,8 +80,11 @@ async function cleanSource({ parts, instance, migration, data }: Flow): Promise<
 /** An instance that has come back since holds this host's share by itself. */
 async function releaseSource(flow: Flow): Promise<void> {
   const { parts, instance, migration, requestId } = flow;
-  if (instance.host === parts.context.host) await deleteMigration(parts, migration, { requestId });
-  else await finishSource(parts, flow, { requestId });
+  if (instance.host === parts.context.host) {
+    await deleteMigration(parts, migration, { requestId });
+  } else {
+    await finishSource(parts, flow, { requestId });
+  }
 }
 
 /** Row 8; its failure is not the end: the guest is there, so that the records follow it. */
@@ -84,11 +95,17 @@ async function finishDestination(flow: Flow): Promise<void> {
     const call = flow.patient ? callDestination : callReturningDestination;
     await call(flow, "post_live_migration_at_destination", params);
   } catch (error) {
-    if (!(error instanceof DestinationFailed)) throw error;
+    if (!(error instanceof DestinationFailed)) {
+      throw error;
+    }
     const current = await parts.context.conductor.call("instance_get", { uuid: instance.uuid });
-    if (!current) throw new InstanceNotFound(`instance ${instance.uuid} was deleted while its guest moved to ${dest}`);
+    if (!current) {
+      throw new InstanceNotFound(`instance ${instance.uuid} was deleted while its guest moved to ${dest}`);
+    }
     if (current.host === parts.context.host && !(await isOver(flow))) {
-      if (flow.patient) throw error;
+      if (flow.patient) {
+        throw error;
+      }
       await forceToDestination(flow, error);
       return;
     }
@@ -121,7 +138,9 @@ async function forceToDestination(flow: Flow, error: DestinationFailed): Promise
     const changes: InstanceChanges = { ...host, vmState: "error", taskState: null };
     await tracker.saveMove({ ...move, changes, expectedTaskState: ["migrating"] });
   } catch (failure) {
-    if (!(failure instanceof UnexpectedTaskState)) throw failure;
+    if (!(failure instanceof UnexpectedTaskState)) {
+      throw failure;
+    }
     // It is being deleted, or an operator has reset its state: that goes on where the guest is, and keeps its task_state.
     const deleting = failure instanceof UnexpectedDeletingTaskState;
     const changes: InstanceChanges = deleting ? host : { ...host, vmState: "error" };

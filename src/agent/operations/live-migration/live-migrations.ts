@@ -172,7 +172,9 @@ export class LiveMigrations implements LiveMigrationOperations {
 
   async postCopyStarted(instanceUuid: string): Promise<void> {
     const entry = this.#of(instanceUuid);
-    if (entry?.phase !== "running") return;
+    if (entry?.phase !== "running") {
+      return;
+    }
     try {
       await this.#parts.context.conductor.call("migration_save", {
         id: entry.migrationId,
@@ -181,13 +183,17 @@ export class LiveMigrations implements LiveMigrationOperations {
       });
     } catch (error) {
       // Told twice, or too late.
-      if (!(error instanceof InvalidMigrationState)) throw error;
+      if (!(error instanceof InvalidMigrationState)) {
+        throw error;
+      }
     }
   }
 
   async settle(instanceUuid: string): Promise<boolean> {
     const entry = this.#of(instanceUuid);
-    if (!entry) return false;
+    if (!entry) {
+      return false;
+    }
     const { driver, runtime } = this.#parts.context;
     if (entry.phase === "running") {
       try {
@@ -208,16 +214,22 @@ export class LiveMigrations implements LiveMigrationOperations {
   async cancelQueued(): Promise<void> {
     this.#closed = true;
     const waiting = [...this.#outgoing.values()].filter(({ phase }) => phase === "queued");
-    for (const entry of waiting) entry.abort();
+    for (const entry of waiting) {
+      entry.abort();
+    }
     await Promise.all(waiting.map(({ done }) => done));
   }
 
   async recover(): Promise<void> {
-    if (hasQuirk(this.#parts.context, "leave-interrupted-live-migration-allocations")) return;
+    if (hasQuirk(this.#parts.context, "leave-interrupted-live-migration-allocations")) {
+      return;
+    }
     const unfinished = await unfinishedMigrations(this.#parts);
     const ids = new Set(unfinished.map(({ id }) => id));
     for (const id of this.#acceptedSince.keys()) {
-      if (!ids.has(id)) this.#acceptedSince.delete(id);
+      if (!ids.has(id)) {
+        this.#acceptedSince.delete(id);
+      }
     }
     const left = unfinished.filter((migration) => !this.#outgoing.has(migration.id) && this.#isLeft(migration));
     await Promise.all(left.map((migration) => this.#recover(migration)));
@@ -241,7 +253,9 @@ export class LiveMigrations implements LiveMigrationOperations {
 
   /** The conductor may be about to hand over one that is accepted, unless it stays so. */
   #isLeft({ id, status }: Migration): boolean {
-    if (status !== "accepted") return true;
+    if (status !== "accepted") {
+      return true;
+    }
     const now = this.#parts.context.runtime.clock.monotonic();
     const since = this.#acceptedSince.get(id) ?? now;
     this.#acceptedSince.set(id, since);
@@ -293,14 +307,18 @@ export class LiveMigrations implements LiveMigrationOperations {
       });
     };
     // Nova's pool of workers is closed: nothing waits for a process that ends.
-    if (this.#closed) return cancel("error");
+    if (this.#closed) {
+      return cancel("error");
+    }
     try {
       await this.#queue.run(async () => {
         entry.phase = "preparing";
         await migrate(flow);
       }, entry.turn);
     } catch (error) {
-      if (!entry.turn.aborted || entry.phase !== "queued") throw error;
+      if (!entry.turn.aborted || entry.phase !== "queued") {
+        throw error;
+      }
       await cancel("cancelled");
     }
   }

@@ -23,11 +23,15 @@ export async function migrate(flow: Flow): Promise<void> {
     await runSteps(flow.parts, COPY_STEPS, flow);
   } catch (error) {
     // Somebody else has ended it, or may have.
-    if (mustNotUndo(error) || error instanceof InvalidMigrationState) throw error;
+    if (mustNotUndo(error) || error instanceof InvalidMigrationState) {
+      throw error;
+    }
     flow.error = error;
   }
   await endOrAbandon(flow, () => end(flow));
-  if (flow.error && !(flow.error instanceof LiveMigrationAborted)) throw flow.error;
+  if (flow.error && !(flow.error instanceof LiveMigrationAborted)) {
+    throw flow.error;
+  }
 }
 
 async function end(flow: Flow): Promise<void> {
@@ -65,7 +69,9 @@ export async function endWhereGuestIs(flow: Flow, vmState?: "error"): Promise<vo
   try {
     await runSteps(parts, POST_STEPS, { ...flow, patient: true, error: undefined });
   } catch (error) {
-    if (!(error instanceof DestinationFailed) || !error.hasNoGuest) throw error;
+    if (!(error instanceof DestinationFailed) || !error.hasNoGuest) {
+      throw error;
+    }
     parts.context.runtime.logger.error("the guest is neither here nor on the destination", fieldsOf(flow));
     flow.end = { status: "error", vmState: "error" };
     await runSteps(parts, ROLLBACK_STEPS, flow);
@@ -77,7 +83,9 @@ export async function endOrAbandon(flow: Flow, work: () => Promise<void>): Promi
   try {
     await work();
   } catch (error) {
-    if (!(error instanceof InstanceNotFound)) throw error;
+    if (!(error instanceof InstanceNotFound)) {
+      throw error;
+    }
     await abandon(flow);
   }
 }
@@ -89,7 +97,9 @@ export async function abandon(flow: Flow): Promise<void> {
     "the instance was deleted, or is elsewhere: its live migration is given up",
     fieldsOf(flow),
   );
-  if (flow.prepared) await cleanDestination(flow, true);
+  if (flow.prepared) {
+    await cleanDestination(flow, true);
+  }
   await deleteMigration(parts, migration, { requestId });
   await parts.context.conductor.call("migration_save", { id: migration.id, changes: { status: "error" } });
 }
@@ -100,7 +110,9 @@ export async function giveBackRefused(
   { requestId }: Message,
   { kind, found }: Refusal,
 ): Promise<void> {
-  if (kind === "ended" || !found?.migration) return;
+  if (kind === "ended" || !found?.migration) {
+    return;
+  }
   const { instance, migration } = found;
   await revertToSource(parts, { instance, migration }, { requestId });
   const changes = { status: "error" } as const;

@@ -29,7 +29,9 @@ export class OutgoingMigration {
   /** Takes it out of the queue, or marks it to be stopped at the next step. True: it was waiting. */
   abort(): boolean {
     this.aborted = true;
-    if (this.phase !== "queued") return false;
+    if (this.phase !== "queued") {
+      return false;
+    }
     this.#turn.abort(new LiveMigrationAborted(this.migrationId));
     return true;
   }

@@ -20,7 +20,9 @@ export class ProgressSaver {
 
   note(progress: LiveMigrationProgress): void {
     this.#unsaved = progress;
-    if (this.#cancel) return;
+    if (this.#cancel) {
+      return;
+    }
     const { clock, timers } = this.#context.runtime;
     const wait = Math.max(0, this.#savedAt + SPACING - clock.monotonic());
     this.#cancel = timers.after(wait, () => {
@@ -39,7 +41,9 @@ export class ProgressSaver {
 
   #save(): void {
     const progress = this.#unsaved;
-    if (!progress) return;
+    if (!progress) {
+      return;
+    }
     this.#unsaved = null;
     this.#savedAt = this.#context.runtime.clock.monotonic();
     this.#saving = this.#saving.then(() => this.#write(progress));

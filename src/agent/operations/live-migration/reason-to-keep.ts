@@ -11,8 +11,12 @@ export async function reasonToKeep({ context }: OperationParts, migration: Migra
   const { conductor, host } = context;
   const { instanceUuid } = migration;
   const instance = await conductor.call("instance_get", { uuid: instanceUuid });
-  if (!instance) return null;
-  if (instance.host === host) return "the instance is here";
+  if (!instance) {
+    return null;
+  }
+  if (instance.host === host) {
+    return "the instance is here";
+  }
   const moves = await conductor.call("migrations_by_filters", { filters: { instanceUuid, statuses: UNFINISHED } });
   const other = moves.find(
     ({ id, sourceCompute, destCompute }) => id !== migration.id && (sourceCompute === host || destCompute === host),

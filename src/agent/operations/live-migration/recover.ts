@@ -43,7 +43,9 @@ export async function recoverMigration(
   const { conductor, driver, host } = parts.context;
   entry.phase = "ending";
   const instance = await conductor.call("instance_get", { uuid: migration.instanceUuid, readDeleted: true });
-  if (!instance) return;
+  if (!instance) {
+    return;
+  }
   const copying = migration.status === "running" || migration.status === "running (post-copy)";
   const dest = migration.destCompute ?? "";
   const flow: Flow = {
@@ -65,7 +67,9 @@ export async function recoverMigration(
   };
   parts.context.runtime.logger.info("a live migration that was left halfway is brought to its end", fieldsOf(flow));
   await endOrAbandon(flow, async () => {
-    if (instance.deleted !== 0 || (instance.host !== host && !copying)) return abandon(flow);
+    if (instance.deleted !== 0 || (instance.host !== host && !copying)) {
+      return abandon(flow);
+    }
     if (instance.host !== host) {
       await runSteps(parts, POST_STEPS, { ...flow, arrived: true });
       return;
@@ -75,7 +79,9 @@ export async function recoverMigration(
         try {
           await driver.liveMigrationAbort(instance);
         } catch (error) {
-          if (!(error instanceof NotImplemented)) throw error;
+          if (!(error instanceof NotImplemented)) {
+            throw error;
+          }
         }
       });
     }
@@ -91,10 +97,14 @@ async function filesAreShared(
   requestId: string,
 ): Promise<boolean> {
   const { driver, conductor, runtime } = context;
-  if (dest === "") return true;
+  if (dest === "") {
+    return true;
+  }
   try {
     const token = await driver.checkInstanceSharedStorageLocal(instance);
-    if (token === null) return true;
+    if (token === null) {
+      return true;
+    }
     try {
       const request = { instanceUuid: instance.uuid, token };
       return await conductor.callAgent(dest, "check_instance_shared_storage", request, { requestId });
@@ -102,7 +112,9 @@ async function filesAreShared(
       await driver.checkInstanceSharedStorageCleanup(token);
     }
   } catch (err) {
-    if (err instanceof NotImplemented) return false;
+    if (err instanceof NotImplemented) {
+      return false;
+    }
     runtime.logger.warn("could not find out whether the storage is shared; files are kept", {
       instance: instance.uuid,
       err,

@@ -18,7 +18,9 @@ export const ROLLBACK_STEPS = stepList<Flow>("rollback_live_migration", {
     );
   },
   clean_destination: async (flow) => {
-    if (flow.prepared) await cleanDestination(flow, !flow.data.sharedInstanceFiles);
+    if (flow.prepared) {
+      await cleanDestination(flow, !flow.data.sharedInstanceFiles);
+    }
   },
   record_end: async (flow) => {
     const { status, vmState } = flow.end;
@@ -34,7 +36,9 @@ export async function cleanDestination(flow: Flow, destroyDisks: boolean): Promi
   try {
     await callDestination(flow, method, params);
   } catch (error) {
-    if (mustNotUndo(error)) throw error;
+    if (mustNotUndo(error)) {
+      throw error;
+    }
     const silent = error instanceof DestinationFailed && error.silent;
     parts.context.runtime.logger.warn("the destination could not remove what a live migration left there", {
       instance: instance.uuid,
@@ -42,7 +46,9 @@ export async function cleanDestination(flow: Flow, destroyDisks: boolean): Promi
       later: silent,
       err: error,
     });
-    if (silent) await parts.context.conductor.castAgent(dest, method, params);
+    if (silent) {
+      await parts.context.conductor.castAgent(dest, method, params);
+    }
   }
 }
 
@@ -57,7 +63,9 @@ export async function saveEnd(flow: Flow, instance: InstanceChanges, migration: 
       migration: { id, changes: migration },
     });
   } catch (error) {
-    if (!(error instanceof UnexpectedTaskState || error instanceof InstanceNotFound)) throw error;
+    if (!(error instanceof UnexpectedTaskState || error instanceof InstanceNotFound)) {
+      throw error;
+    }
     await conductor.call("migration_save", { id, changes: migration });
   }
 }

@@ -57,7 +57,9 @@ export async function shelveInstance(
   await operation(parts.context, named, async () => {
     const progress: SnapshotProgress = { parts, instance, imageId, requestId };
     await runSteps(parts, SHELVE_INSTANCE, progress);
-    if (offloadsAtOnce(parts)) await runSteps(parts, SHELVE_OFFLOAD_INSTANCE, progress);
+    if (offloadsAtOnce(parts)) {
+      await runSteps(parts, SHELVE_OFFLOAD_INSTANCE, progress);
+    }
   });
 }
 

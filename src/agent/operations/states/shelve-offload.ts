@@ -26,7 +26,9 @@ export const SHELVE_OFFLOAD_INSTANCE = stepList<ShelveProgress>("shelve_offload_
     const { uuid } = instance;
     const options = { force: true, requestId };
     for (let attempt = 0; attempt < RELEASE_ATTEMPTS; attempt += 1) {
-      if ((await parts.context.placement.deleteAllocation(uuid, options)) !== null) return;
+      if ((await parts.context.placement.deleteAllocation(uuid, options)) !== null) {
+        return;
+      }
     }
     throw new AllocationDeleteFailed(uuid, "Placement cannot be reached; offload the instance again");
   },
@@ -76,6 +78,8 @@ export async function powerOffIfThere({ context }: OperationParts, instance: Ins
   try {
     await context.driver.powerOff(instance);
   } catch (error) {
-    if (!(error instanceof GuestNotFound)) throw error;
+    if (!(error instanceof GuestNotFound)) {
+      throw error;
+    }
   }
 }

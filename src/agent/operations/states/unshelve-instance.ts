@@ -82,7 +82,9 @@ export async function unshelveInstance(
       try {
         await runSteps(parts, UNSHELVE_INSTANCE, progress);
       } catch (error) {
-        if (mustNotUndo(error)) throw error;
+        if (mustNotUndo(error)) {
+          throw error;
+        }
         event.fail(error);
         await unshelveFailed(progress, error);
       }
@@ -98,7 +100,9 @@ export async function unshelveRefused(
 ): Promise<void> {
   const owned = found !== null && found.instance.deleted === 0 && found.instance.host !== null;
   const contested = kind === "taken" && found?.instance.taskState !== "deleting";
-  if (!owned && !contested) await releaseAllocations(parts, instanceUuid, { force: true, requestId });
+  if (!owned && !contested) {
+    await releaseAllocations(parts, instanceUuid, { force: true, requestId });
+  }
 }
 
 /** Guest, allocations, then the row, so that it looks shelved only when it holds nothing. */
@@ -116,10 +120,15 @@ async function unshelveFailed(progress: UnshelveProgress, error: unknown): Promi
   const taken = error instanceof UnexpectedTaskState;
   const changes: InstanceChanges = { launchedOn: null, availabilityZone: null, ...(taken ? {} : { taskState: null }) };
   await attempt(context, uuid, "take the instance off the host", async () => {
-    if (claim) await claim.abort({ instance: changes });
-    else if (!taken) await context.conductor.call("instance_save", { uuid, changes });
+    if (claim) {
+      await claim.abort({ instance: changes });
+    } else if (!taken) {
+      await context.conductor.call("instance_save", { uuid, changes });
+    }
   });
-  if (taken) return;
+  if (taken) {
+    return;
+  }
   await addFault(context, uuid, error);
   throw error;
 }

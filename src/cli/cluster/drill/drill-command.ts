@@ -68,7 +68,9 @@ async function drill(options: DrillCommandOptions): Promise<number> {
       callsSince: async (server, since) => callsText(await driverCalls(runtime.files, agents, server, since)),
     });
     const progress = (result: DrillResult) => {
-      if (options.json !== true && terminal.interactive) terminal.print(`${result.operation}: ${result.verdict}`);
+      if (options.json !== true && terminal.interactive) {
+        terminal.print(`${result.operation}: ${result.verdict}`);
+      }
     };
     const results = await run.run(progress);
     terminal.print(

@@ -61,9 +61,13 @@ export class Drill {
     const { only } = this.#options;
     try {
       for (const operation of DRILL_OPERATIONS) {
-        if (only !== undefined && !only.includes(operation.name)) continue;
+        if (only !== undefined && !only.includes(operation.name)) {
+          continue;
+        }
         const result = await this.#try(operation);
-        if (this.#options.signal?.aborted) break;
+        if (this.#options.signal?.aborted) {
+          break;
+        }
         results.push(result);
         onResult(result);
       }
@@ -82,18 +86,24 @@ export class Drill {
       milliseconds: 0,
       calls: "",
     });
-    if ((operation.hosts ?? 1) > hosts) return skipped("it takes two hosts that are up");
+    if ((operation.hosts ?? 1) > hosts) {
+      return skipped("it takes two hosts that are up");
+    }
     if (operation.action !== "create" && !(await this.#reach(operation.from))) {
       return skipped(`no server came to ${operation.from}`);
     }
     const since = clock.now();
     const started = clock.monotonic();
     const { verdict, reason } = await this.#attempt(operation);
-    if (verdict !== "ok") this.#broken.add(operation.name);
+    if (verdict !== "ok") {
+      this.#broken.add(operation.name);
+    }
     const milliseconds = Math.round(clock.monotonic() - started);
     const id = this.#server?.id ?? "";
     const calls = id === "" ? "" : await callsSince(id, since);
-    if (operation.action === "delete" && verdict === "ok") this.#server = undefined;
+    if (operation.action === "delete" && verdict === "ok") {
+      this.#server = undefined;
+    }
     // A driver without live migration is never asked: each host is passed over.
     const passedOver = verdict === "failed" && operation.moves === true && calls === "" && /No valid host/.test(reason);
     return { operation: operation.name, verdict: passedOver ? "unsupported" : verdict, reason, milliseconds, calls };
@@ -102,12 +112,18 @@ export class Drill {
   /** A server in this status: the one there is, or a new one that the operations before lead there. */
   async #reach(status: string): Promise<boolean> {
     const idle = this.#server?.["OS-EXT-STS:task_state"] === null;
-    if (idle && this.#server?.status === status) return true;
+    if (idle && this.#server?.status === status) {
+      return true;
+    }
     const path = pathTo(status);
-    if (path.some(({ name }) => this.#broken.has(name))) return false;
+    if (path.some(({ name }) => this.#broken.has(name))) {
+      return false;
+    }
     await this.#discard();
     for (const operation of path) {
-      if ((await this.#attempt(operation)).verdict !== "ok") return false;
+      if ((await this.#attempt(operation)).verdict !== "ok") {
+        return false;
+      }
     }
     return this.#server !== undefined;
   }
@@ -137,8 +153,11 @@ export class Drill {
       return;
     }
     const id = this.#server?.id ?? "";
-    if (action === "delete") await session.request("compute", "DELETE", `/servers/${id}`, VERSION);
-    else await session.request("compute", "POST", `/servers/${id}/action`, VERSION, action(places));
+    if (action === "delete") {
+      await session.request("compute", "DELETE", `/servers/${id}`, VERSION);
+    } else {
+      await session.request("compute", "POST", `/servers/${id}/action`, VERSION, action(places));
+    }
   }
 
   /** Waits until nothing is under way, and judges. */
@@ -161,10 +180,16 @@ export class Drill {
       if (idle) {
         const failure = await this.#failureOf(id);
         const there = server.status === status && (moves !== true || server[HOST] !== before);
-        if (failure === null && there) return { verdict: "ok", reason: "" };
-        if (failure !== null || server.status === "ERROR") return verdictOf(failure ?? server.fault?.message ?? "");
+        if (failure === null && there) {
+          return { verdict: "ok", reason: "" };
+        }
+        if (failure !== null || server.status === "ERROR") {
+          return verdictOf(failure ?? server.fault?.message ?? "");
+        }
       }
-      if (signal?.aborted && action !== "delete") return { verdict: "failed", reason: "interrupted" };
+      if (signal?.aborted && action !== "delete") {
+        return { verdict: "failed", reason: "interrupted" };
+      }
       if (clock.monotonic() > deadline) {
         const found = `${server.status}, task_state ${server["OS-EXT-STS:task_state"]}`;
         return {
@@ -181,7 +206,9 @@ export class Drill {
   /** Why the newest action failed; null: it did not. */
   async #failureOf(id: string): Promise<string | null> {
     const [newest] = await this.#actions(id);
-    if (newest?.message !== "Error") return null;
+    if (newest?.message !== "Error") {
+      return null;
+    }
     const { session } = this.#options;
     const path = `/servers/${id}/os-instance-actions/${newest.request_id}`;
     const shown = (await session.request("compute", "GET", path, "2.84")) as {
@@ -209,7 +236,9 @@ export class Drill {
     try {
       return await this.#show(id);
     } catch (error) {
-      if (error instanceof Error && "status" in error && error.status === 404) return undefined;
+      if (error instanceof Error && "status" in error && error.status === 404) {
+        return undefined;
+      }
       throw error;
     }
   }
@@ -220,9 +249,13 @@ export class Drill {
   }
 
   async #discard(): Promise<void> {
-    if (this.#server === undefined) return;
+    if (this.#server === undefined) {
+      return;
+    }
     const operation = DRILL_OPERATIONS.find(({ action }) => action === "delete");
-    if (operation !== undefined) await this.#attempt(operation);
+    if (operation !== undefined) {
+      await this.#attempt(operation);
+    }
     this.#server = undefined;
   }
 }
@@ -238,7 +271,9 @@ function pathTo(status: string): readonly DrillOperation[] {
   const path: DrillOperation[] = [];
   for (let wanted = status; wanted !== ""; ) {
     const before = DRILL_OPERATIONS.find((each) => each.status === wanted);
-    if (before === undefined) return [];
+    if (before === undefined) {
+      return [];
+    }
     path.unshift(before);
     wanted = before.from;
   }

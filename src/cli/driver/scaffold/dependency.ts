@@ -16,10 +16,16 @@ export interface DependencyOptions {
  * is never linked, since npm would then try to build it, for which it lacks the sources.
  */
 export function dependencyOn({ own, folder, version, lock }: DependencyOptions): string {
-  if (lock === undefined) return `file:${relative(folder, own)}`;
+  if (lock === undefined) {
+    return `file:${relative(folder, own)}`;
+  }
   const from = resolvedIn(lock);
-  if (from?.startsWith("git")) return from;
-  if (!from?.startsWith("file:")) return `^${version}`;
+  if (from?.startsWith("git")) {
+    return from;
+  }
+  if (!from?.startsWith("file:")) {
+    return `^${version}`;
+  }
   const project = dirname(dirname(own));
   return `file:${relative(folder, resolve(project, from.slice("file:".length)))}`;
 }

@@ -20,7 +20,9 @@ export async function aggregateAction(deps: ComputeDeps, call: Call): Promise<An
   const body = call.json();
   const [name = "", ...more] = typeof body === "object" && body !== null ? Object.keys(body) : [];
   const action = more.length === 0 && Object.hasOwn(ACTIONS, name) ? ACTIONS[name] : undefined;
-  if (!action) throw badRequest(`There is no such action: ${name}`);
+  if (!action) {
+    throw badRequest(`There is no such action: ${name}`);
+  }
   return { body: { aggregate: aggregateView(await action(deps, call), call.version) } };
 }
 
@@ -28,13 +30,19 @@ const addHost: Action = (deps, call) => {
   const { host } = call.body(ADD_HOST).add_host;
   requireAdmin(call, `${POLICY}add_host`);
   const { store } = deps;
-  if (!store.mappings.host(host)) throw notFound(`Host '${host}' is not mapped to any cell`);
-  if (!isComputeHost(deps, host)) throw notFound(`Compute host ${host} could not be found.`);
+  if (!store.mappings.host(host)) {
+    throw notFound(`Host '${host}' is not mapped to any cell`);
+  }
+  if (!isComputeHost(deps, host)) {
+    throw notFound(`Compute host ${host} could not be found.`);
+  }
   const aggregate = findAggregate(deps, call);
   const refusal =
     zoneRefusal(store, aggregate, aggregate.metadata, { hosts: [host], noInstances: false }) ??
     serversZoneRefusal(store, aggregate, host, "added to");
-  if (refusal) throw conflict(`Cannot add host to aggregate ${aggregate.id}. Reason: ${refusal}.`);
+  if (refusal) {
+    throw conflict(`Cannot add host to aggregate ${aggregate.id}. Reason: ${refusal}.`);
+  }
   return addAggregateHost(deps, aggregate, host, call.requestId);
 };
 
@@ -43,13 +51,19 @@ const removeHost: Action = async (deps, call) => {
   requireAdmin(call, `${POLICY}remove_host`);
   const missing = notFound(`Cannot remove host ${host} in aggregate ${call.param("id")}`);
   const aggregate = findAggregate(deps, call);
-  if (!aggregate.hosts.includes(host)) throw missing;
+  if (!aggregate.hosts.includes(host)) {
+    throw missing;
+  }
   const refusal = serversZoneRefusal(deps.store, aggregate, host, "removed from");
-  if (refusal) throw conflict(`Cannot remove host from aggregate ${aggregate.id}. Reason: ${refusal}.`);
+  if (refusal) {
+    throw conflict(`Cannot remove host from aggregate ${aggregate.id}. Reason: ${refusal}.`);
+  }
   try {
     return await removeAggregateHost(deps, aggregate, host, call.requestId);
   } catch (error) {
-    if (error instanceof AggregateHostNotFound) throw missing;
+    if (error instanceof AggregateHostNotFound) {
+      throw missing;
+    }
     throw error instanceof ResourceProviderUpdateConflict ? conflict(error.message) : error;
   }
 };
@@ -60,7 +74,9 @@ const setMetadata: Action = (deps, call) => {
   return deps.store.transaction(() => {
     const aggregate = findAggregate(deps, call);
     const refusal = zoneRefusal(deps.store, aggregate, metadata, { hosts: aggregate.hosts, noInstances: true });
-    if (refusal) throw badRequest(`Cannot update metadata of aggregate ${aggregate.id}. Reason: ${refusal}.`);
+    if (refusal) {
+      throw badRequest(`Cannot update metadata of aggregate ${aggregate.id}. Reason: ${refusal}.`);
+    }
     return deps.store.aggregates.update(aggregate.id, { metadata });
   });
 };

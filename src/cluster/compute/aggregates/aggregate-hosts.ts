@@ -21,7 +21,9 @@ export async function addAggregateHost(
   try {
     await placement.aggregateAddHost(uuid, providerName(store, host), { requestId });
   } catch (error) {
-    if (!(error instanceof PlacementError)) throw error;
+    if (!(error instanceof PlacementError)) {
+      throw error;
+    }
     logger.warn(
       "a host was added to an aggregate, but not its resource provider to Placement's: `manage placement sync_aggregates` will",
       { err: error, host, aggregate: uuid, request_id: requestId },

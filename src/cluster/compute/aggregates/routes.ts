@@ -39,10 +39,14 @@ export const AGGREGATE_ROUTES: readonly ComputeRoute[] = [
     answer: (deps, call) => {
       const { cache } = call.body(CACHE_IMAGES);
       requireAdmin(call, "compute:aggregates:images");
-      if (new Set(cache.map(({ id }) => id)).size < cache.length) throw badRequest("Duplicate images in request");
+      if (new Set(cache.map(({ id }) => id)).size < cache.length) {
+        throw badRequest("Duplicate images in request");
+      }
       findAggregate(deps, call);
       const unknown = cache.find(({ id }) => deps.imageProperties(id) === undefined);
-      if (unknown) throw badRequest(`Image ${unknown.id} could not be found.`);
+      if (unknown) {
+        throw badRequest(`Image ${unknown.id} could not be found.`);
+      }
       // No host keeps images: there is nothing to fetch ahead of time.
       return { status: 202 };
     },
@@ -62,7 +66,9 @@ function update(deps: ComputeDeps, call: Call): Answer {
   const changed = deps.store.transaction(() => {
     const aggregate = findAggregate(deps, call);
     const refusal = zoneRefusal(deps.store, aggregate, metadata, { hosts: aggregate.hosts, noInstances: true });
-    if (refusal) throw badRequest(`Cannot update aggregate ${aggregate.id}. Reason: ${refusal}.`);
+    if (refusal) {
+      throw badRequest(`Cannot update aggregate ${aggregate.id}. Reason: ${refusal}.`);
+    }
     const named = name === undefined ? {} : { name: name.trim() };
     return deps.store.aggregates.update(aggregate.id, { ...named, metadata });
   });

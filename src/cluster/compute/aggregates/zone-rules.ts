@@ -12,15 +12,21 @@ export function zoneRefusal(
   metadata: AggregateChanges["metadata"] & object,
   options: { readonly hosts: readonly string[]; readonly noInstances: boolean },
 ): string | undefined {
-  if (!Object.hasOwn(metadata, ZONE)) return undefined;
+  if (!Object.hasOwn(metadata, ZONE)) {
+    return undefined;
+  }
   const zone = metadata[ZONE];
-  if (!zone) return `Aggregate ${aggregate.name} does not support empty named availability zone`;
+  if (!zone) {
+    return `Aggregate ${aggregate.name} does not support empty named availability zone`;
+  }
   const others = store.aggregates
     .list()
     .filter(({ id, hosts }) => id !== aggregate.id && hosts.some((host) => options.hosts.includes(host)))
     .flatMap(({ metadata: theirs }) => theirs[ZONE] ?? [])
     .filter((theirs) => theirs !== zone);
-  if (others.length > 0) return `One or more hosts already in availability zone(s) ${pythonRepr(others)}`;
+  if (others.length > 0) {
+    return `One or more hosts already in availability zone(s) ${pythonRepr(others)}`;
+  }
   const moves = options.noInstances && aggregate.metadata[ZONE] !== zone;
   if (moves && options.hosts.some((host) => store.instances.countByHost(host) > 0)) {
     return "One or more hosts contain instances in this zone";
@@ -41,11 +47,15 @@ export function serversZoneRefusal(
 ): string | undefined {
   const zone = metadata[ZONE];
   const servers = zone ? store.instances.countByHost(host) : 0;
-  if (!zone || servers === 0) return undefined;
+  if (!zone || servers === 0) {
+    return undefined;
+  }
   const others = store.aggregates.byHost(host).filter((other) => change === "added to" || other.id !== id);
   // There is one at most: a host is in no two zones.
   const [otherwise] = others.flatMap(({ metadata: theirs }) => theirs[ZONE] ?? []);
-  if (otherwise === zone) return undefined;
+  if (otherwise === zone) {
+    return undefined;
+  }
   const [from, to] = change === "added to" ? [otherwise, zone] : [zone, otherwise];
   return (
     `The host cannot be ${change} the aggregate as the availability zone of the host would change from ` +

@@ -57,9 +57,15 @@ export class Call {
   /** The body as JSON, whatever it says. @throws {Fault} 400, 413, 415 */
   json(): unknown {
     const body = readJson(this.request);
-    if (body.kind === "json") return body.value;
-    if (body.kind === "too-large") throw new Fault(413, "Request is too large.");
-    if (body.kind === "other-type") throw new Fault(415, "Unsupported Content-Type");
+    if (body.kind === "json") {
+      return body.value;
+    }
+    if (body.kind === "too-large") {
+      throw new Fault(413, "Request is too large.");
+    }
+    if (body.kind === "other-type") {
+      throw new Fault(415, "Unsupported Content-Type");
+    }
     throw badRequest("Malformed request body");
   }
 

@@ -22,6 +22,8 @@ export function readPage({ query }: Pick<Call, "query">): Page {
 /** The members of one page of a list that is in its order. @throws {Fault} 400 the marker is not in the list */
 export function takePage<T>(members: readonly T[], { limit, marker }: Page, id: (member: T) => string): readonly T[] {
   const start = marker === undefined ? 0 : members.findIndex((member) => id(member) === marker) + 1;
-  if (marker !== undefined && start === 0) throw badRequest(`marker [${marker}] not found`);
+  if (marker !== undefined && start === 0) {
+    throw badRequest(`marker [${marker}] not found`);
+  }
   return members.slice(start, start + limit);
 }

@@ -3,7 +3,9 @@ import { Fault } from "./fault.js";
 
 /** Nova's defaults: a rule is either for administrators, or for them and the project that owns the thing. */
 export function requireAdmin(call: Call, rule: string): void {
-  if (!call.isAdmin) throw denied(rule);
+  if (!call.isAdmin) {
+    throw denied(rule);
+  }
 }
 
 /** For who may change what belongs to a project: `member`, or an administrator of the deployment. */

@@ -70,11 +70,17 @@ export class SchemaValidator {
 
   #check(value: unknown, of: SchemaVersions<unknown>, version: number, legacy: boolean, what: Input): void {
     const schema = of.versions.findLast(([from]) => from <= version)?.[1];
-    if (!schema) return;
+    if (!schema) {
+      return;
+    }
     const validate = compile(schema);
-    if (validate(value)) return;
+    if (validate(value)) {
+      return;
+    }
     const errors = (validate.errors ?? []).filter((error) => !(legacy && error.keyword === "additionalProperties"));
-    if (errors.length > 0) throw new Fault(400, describe(errors, value, what));
+    if (errors.length > 0) {
+      throw new Fault(400, describe(errors, value, what));
+    }
   }
 }
 
@@ -84,9 +90,13 @@ type Input = "field/attribute" | "query parameters";
 function describe(errors: readonly ErrorObject[], value: unknown, what: Input): string {
   const whole = errors.filter(({ schemaPath }) => !/\/(any|one)Of\/\d/.test(schemaPath));
   const best = nearest(whole.length > 0 ? whole : errors);
-  if (!best) return "Malformed request body";
+  if (!best) {
+    return "Malformed request body";
+  }
   const path = pathOf(best);
-  if (best.keyword === "format" && best.params.format === "name") return INVALID_NAME;
+  if (best.keyword === "format" && best.params.format === "name") {
+    return INVALID_NAME;
+  }
   const same = errors.filter((error) => error.keyword === best.keyword && error.instancePath === best.instancePath);
   const message = wording(best, same);
   const field = what === "field/attribute" ? path.at(-1) : path[0];
@@ -101,7 +111,9 @@ function nearest(errors: readonly ErrorObject[]): ErrorObject | undefined {
   let depth = Number.POSITIVE_INFINITY;
   for (const error of errors) {
     const { length } = pathOf(error);
-    if (length < depth) [best, depth] = [error, length];
+    if (length < depth) {
+      [best, depth] = [error, length];
+    }
   }
   return best;
 }

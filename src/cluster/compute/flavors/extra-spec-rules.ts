@@ -121,7 +121,9 @@ const NAMESPACES = new RegExp(
 
 /** Undefined: Nova knows no such spec. */
 export function ruleOf(name: string): ValueRule | undefined {
-  if (Object.hasOwn(NAMED, name)) return NAMED[name];
+  if (Object.hasOwn(NAMED, name)) {
+    return NAMED[name];
+  }
   return PATTERNED.find(([pattern]) => pattern.test(name))?.[1];
 }
 

@@ -63,7 +63,9 @@ export const EXTRA_SPEC_ROUTES: readonly ComputeRoute[] = [
       const body = call.body(UPDATE);
       requireAdmin(call, policy("update"));
       const added = asTexts(call, body);
-      if (!Object.hasOwn(body, call.param("key"))) throw badRequest("Request body and URI mismatch");
+      if (!Object.hasOwn(body, call.param("key"))) {
+        throw badRequest("Request body and URI mismatch");
+      }
       add(deps, call, added);
       return { body: added };
     },
@@ -90,7 +92,9 @@ const VALIDATED = 86;
 /** @throws {Fault} 400 */
 function asTexts({ version }: Call, given: Specs): Text {
   const texts = Object.fromEntries(Object.entries(given).map(([key, value]) => [key, String(value)]));
-  if (version >= VALIDATED) validateExtraSpecs(texts);
+  if (version >= VALIDATED) {
+    validateExtraSpecs(texts);
+  }
   return texts;
 }
 
@@ -103,6 +107,8 @@ function specValue(deps: ComputeDeps, call: Call): string {
   const { flavorid, extraSpecs } = findFlavor(deps, call);
   const key = call.param("key");
   const value = Object.hasOwn(extraSpecs, key) ? extraSpecs[key] : undefined;
-  if (value === undefined) throw notFound(`Flavor ${flavorid} has no extra specs with key ${key}.`);
+  if (value === undefined) {
+    throw notFound(`Flavor ${flavorid} has no extra specs with key ${key}.`);
+  }
   return value;
 }

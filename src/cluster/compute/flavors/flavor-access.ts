@@ -38,7 +38,9 @@ export const FLAVOR_ACCESS_ROUTES: readonly ComputeRoute[] = [
     answer: (deps, call) => {
       requireAdmin(call, "os_compute_api:os-flavor-access");
       const flavor = findFlavor(deps, call);
-      if (flavor.isPublic) throw notFound("Access list not available for public flavors.");
+      if (flavor.isPublic) {
+        throw notFound("Access list not available for public flavors.");
+      }
       return { body: accessList(deps, flavor) };
     },
   },
@@ -48,8 +50,12 @@ export const FLAVOR_ACCESS_ROUTES: readonly ComputeRoute[] = [
 function changeAccess(deps: ComputeDeps, call: Call): Answer {
   const given = call.json();
   const [action] = typeof given === "object" && given !== null ? Object.keys(given) : [];
-  if (action === "addTenantAccess") return addAccess(deps, call);
-  if (action === "removeTenantAccess") return removeAccess(deps, call);
+  if (action === "addTenantAccess") {
+    return addAccess(deps, call);
+  }
+  if (action === "removeTenantAccess") {
+    return removeAccess(deps, call);
+  }
   throw badRequest(`There is no such action: ${action ?? ""}`);
 }
 
@@ -58,7 +64,9 @@ function addAccess(deps: ComputeDeps, call: Call): Answer {
   requireAdmin(call, "os_compute_api:os-flavor-access:add_tenant_access");
   const flavor = findFlavor(deps, call);
   requireProject(deps, tenant);
-  if (call.version >= 7 && flavor.isPublic) throw conflict("Can not add access to a public flavor.");
+  if (call.version >= 7 && flavor.isPublic) {
+    throw conflict("Can not add access to a public flavor.");
+  }
   deps.store.flavors.addProject(flavor.flavorid, tenant);
   return { body: accessList(deps, flavor) };
 }
@@ -73,7 +81,9 @@ function removeAccess(deps: ComputeDeps, call: Call): Answer {
 }
 
 function requireProject({ projectExists }: ComputeDeps, id: string): void {
-  if (!projectExists(id)) throw badRequest(`Project ID ${id} is not a valid project.`);
+  if (!projectExists(id)) {
+    throw badRequest(`Project ID ${id} is not a valid project.`);
+  }
 }
 
 function accessList({ store }: ComputeDeps, { flavorid }: Flavor): Json {

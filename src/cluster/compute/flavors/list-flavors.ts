@@ -73,7 +73,9 @@ function sort(flavors: readonly Flavor[], name: string, descending: boolean): re
   const key = SORT_KEYS[name] ?? (({ flavorid }) => flavorid);
   const compare = (a: Flavor, b: Flavor): number => {
     const [left, right] = [key(a), key(b)];
-    if (left === right) return a.id - b.id;
+    if (left === right) {
+      return a.id - b.id;
+    }
     return left < right ? -1 : 1;
   };
   return flavors.toSorted((a, b) => (descending ? compare(b, a) : compare(a, b)));
@@ -81,16 +83,28 @@ function sort(flavors: readonly Flavor[], name: string, descending: boolean): re
 
 /** Undefined: both. */
 function readPublic(text: string | undefined): boolean | undefined {
-  if (text === undefined) return true;
+  if (text === undefined) {
+    return true;
+  }
   const value = text.trim().toLowerCase();
-  if (value === "none") return undefined;
-  if (["1", "t", "true", "on", "y", "yes"].includes(value)) return true;
-  if (["0", "f", "false", "off", "n", "no"].includes(value)) return false;
+  if (value === "none") {
+    return undefined;
+  }
+  if (["1", "t", "true", "on", "y", "yes"].includes(value)) {
+    return true;
+  }
+  if (["0", "f", "false", "off", "n", "no"].includes(value)) {
+    return false;
+  }
   throw badRequest(`Invalid is_public filter [${text}]`);
 }
 
 function readMinimum(name: string, text: string | undefined): number {
-  if (text === undefined) return 0;
-  if (!/^-?\d{1,12}$/.test(text)) throw badRequest(`Invalid ${name} filter [${text}]`);
+  if (text === undefined) {
+    return 0;
+  }
+  if (!/^-?\d{1,12}$/.test(text)) {
+    throw badRequest(`Invalid ${name} filter [${text}]`);
+  }
   return Number(text);
 }

@@ -12,8 +12,11 @@ const BOOLEANS = /^\s*(?:1|t|true|on|y|yes|0|f|false|off|n|no)\s*$/i;
 export function validateExtraSpecs(specs: Readonly<Record<string, string>>): void {
   for (const [name, value] of Object.entries(specs)) {
     const rule = ruleOf(name);
-    if (rule !== undefined) validateValue(rule, value);
-    else if (isInKnownNamespace(name)) throw failed(`extra spec '${name}' does not appear to be a valid extra spec.`);
+    if (rule !== undefined) {
+      validateValue(rule, value);
+    } else if (isInKnownNamespace(name)) {
+      throw failed(`extra spec '${name}' does not appear to be a valid extra spec.`);
+    }
   }
 }
 
@@ -22,13 +25,19 @@ function validateValue(rule: ValueRule, value: string): void {
     case "any":
       return;
     case "boolean":
-      if (!BOOLEANS.test(value)) throw failed(`'${value}' is not a valid boolean-like value.`);
+      if (!BOOLEANS.test(value)) {
+        throw failed(`'${value}' is not a valid boolean-like value.`);
+      }
       return;
     case "one-of":
-      if (!rule.values.includes(value)) throw failed(`'${value}' is not one of: ${rule.values.join(", ")}.`);
+      if (!rule.values.includes(value)) {
+        throw failed(`'${value}' is not one of: ${rule.values.join(", ")}.`);
+      }
       return;
     case "pattern":
-      if (!rule.matches.test(value)) throw failed(`'${value}' is not of the format '${rule.text}'.`);
+      if (!rule.matches.test(value)) {
+        throw failed(`'${value}' is not of the format '${rule.text}'.`);
+      }
       return;
     case "integer":
       validateInteger(rule, value);
@@ -36,10 +45,16 @@ function validateValue(rule: ValueRule, value: string): void {
 }
 
 function validateInteger({ min, max }: { readonly min?: number; readonly max?: number }, value: string): void {
-  if (!WHOLE.test(value)) throw failed(`'${value}' is not a valid integer value.`);
+  if (!WHOLE.test(value)) {
+    throw failed(`'${value}' is not a valid integer value.`);
+  }
   const amount = Number(value.replaceAll("_", ""));
-  if (max !== undefined && amount > max) throw failed(`'${amount}' is greater than the max value of '${max}'.`);
-  if (min !== undefined && amount < min) throw failed(`'${amount}' is less than the min value of '${min}'.`);
+  if (max !== undefined && amount > max) {
+    throw failed(`'${amount}' is greater than the max value of '${max}'.`);
+  }
+  if (min !== undefined && amount < min) {
+    throw failed(`'${amount}' is less than the min value of '${min}'.`);
+  }
 }
 
 function failed(what: string): Fault {

@@ -66,7 +66,9 @@ export function amounts(node: ComputeNode): { readonly [key: string]: number | n
 
 /** Text before 2.28, an object since. */
 function cpuInfo({ cpuInfo: text }: ComputeNode, version: number): Json {
-  if (version < 28) return text;
+  if (version < 28) {
+    return text;
+  }
   try {
     const value: unknown = JSON.parse(text);
     return isObject(value) ? (value as Json) : {};

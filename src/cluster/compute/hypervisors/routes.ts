@@ -72,7 +72,9 @@ function matching(deps: ComputeDeps, pattern: string): readonly Hypervisor[] {
   const found = hypervisors(deps).filter(({ node }) =>
     node.hypervisorHostname.toLowerCase().includes(pattern.toLowerCase()),
   );
-  if (found.length === 0) throw notFound(`No hypervisor matching '${pattern}' could be found.`);
+  if (found.length === 0) {
+    throw notFound(`No hypervisor matching '${pattern}' could be found.`);
+  }
   return found;
 }
 
@@ -94,7 +96,9 @@ function list(deps: ComputeDeps, detail: boolean, call: Call): Answer {
     }
     return { body: { hypervisors: matching(deps, pattern).map(view) } };
   }
-  if (version < 33) return { body: { hypervisors: hypervisors(deps).map(view) } };
+  if (version < 33) {
+    return { body: { hypervisors: hypervisors(deps).map(view) } };
+  }
   const page = readPage(call);
   const id = ({ node }: Hypervisor): string => (version >= 53 ? node.uuid : String(node.id));
   const found = takePage(hypervisors(deps), page, id);
@@ -112,11 +116,15 @@ function list(deps: ComputeDeps, detail: boolean, call: Call): Answer {
 /** @throws {Fault} 400, 404 */
 function find(deps: ComputeDeps, call: Call): Hypervisor {
   const id = call.param("id");
-  if (call.version >= 53 && !isUuidLike(id)) throw badRequest(`Invalid uuid ${id}`);
+  if (call.version >= 53 && !isUuidLike(id)) {
+    throw badRequest(`Invalid uuid ${id}`);
+  }
   const found = hypervisors(deps).find(({ node }) =>
     call.version >= 53 ? node.uuid === id.toLowerCase() : String(node.id) === id,
   );
-  if (!found) throw notFound(`Hypervisor with ID '${id}' could not be found.`);
+  if (!found) {
+    throw notFound(`Hypervisor with ID '${id}' could not be found.`);
+  }
   return found;
 }
 
@@ -134,7 +142,9 @@ function show(deps: ComputeDeps, call: Call): Answer {
 function uptime(deps: ComputeDeps, call: Call): Answer {
   requireAdmin(call, policy("uptime"));
   const { service } = find(deps, call);
-  if (!isUp(deps, service)) throw badRequest(`Compute service of ${service.host} is unavailable at this time.`);
+  if (!isUp(deps, service)) {
+    throw badRequest(`Compute service of ${service.host} is unavailable at this time.`);
+  }
   throw new Fault(501, "The requested functionality is not supported.");
 }
 

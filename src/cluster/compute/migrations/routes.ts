@@ -45,7 +45,9 @@ function listMigrations(deps: ComputeDeps, call: Call): Answer {
   const { version, links, query } = call;
   const found = selectMigrations(deps, call).toSorted((a, b) => a.id - b.id);
   const view = (migration: Migration) => migrationView(migration, version, links);
-  if (version < 59) return { body: { migrations: found.map(view) } };
+  if (version < 59) {
+    return { body: { migrations: found.map(view) } };
+  }
   const page = readPage(call);
   if (page.marker !== undefined && !found.some(({ uuid }) => uuid === page.marker)) {
     throw badRequest(`Marker ${page.marker} could not be found.`);
@@ -71,7 +73,9 @@ function selectMigrations({ store }: ComputeDeps, call: Call): readonly Migratio
     throw badRequest("The value of changes-since must be less than or equal to changes-before.");
   }
   const filters = readFilters(get);
-  if (!filters) return [];
+  if (!filters) {
+    return [];
+  }
   const [userId, projectId] = [get("user_id", 80), get("project_id", 80)];
   const hidden = get("hidden");
   return store.migrations.byFilters(filters).filter((migration) => {
@@ -93,7 +97,9 @@ function readFilters(get: (name: string) => string | undefined): MigrationFilter
   const [status, type] = [get("status"), get("migration_type")];
   const knownStatus = MIGRATION_STATUSES.find((known) => known === status);
   const knownType = MIGRATION_TYPES.find((known) => known === type);
-  if ((status !== undefined && !knownStatus) || (type !== undefined && !knownType)) return undefined;
+  if ((status !== undefined && !knownStatus) || (type !== undefined && !knownType)) {
+    return undefined;
+  }
   return {
     ...(host === undefined ? {} : { host }),
     ...(source === undefined ? {} : { sourceCompute: source }),

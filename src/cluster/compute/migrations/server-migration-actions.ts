@@ -59,7 +59,9 @@ function abort(deps: ComputeDeps, call: Call): Answer {
 function findMigration({ store }: ComputeDeps, call: Call, { uuid }: Instance): Migration {
   const id = call.param("migration");
   const migration = /^\d{1,15}$/.test(id) ? store.migrations.get(Number(id)) : null;
-  if (migration?.instanceUuid !== uuid) throw notFound(`Migration ${id} not found for instance ${uuid}`);
+  if (migration?.instanceUuid !== uuid) {
+    throw notFound(`Migration ${id} not found for instance ${uuid}`);
+  }
   return migration;
 }
 
@@ -70,13 +72,17 @@ function refuseStatus(
   method: string,
   allowed: readonly MigrationStatus[],
 ): void {
-  if (migrationType === "live-migration" && allowed.includes(status)) return;
+  if (migrationType === "live-migration" && allowed.includes(status)) {
+    return;
+  }
   throw badRequest(
     `Migration ${id} state of instance ${uuid} is ${status}. Cannot ${method} while the migration is in this state.`,
   );
 }
 
 function sourceOf({ sourceCompute, id }: Migration): string {
-  if (sourceCompute === null) throw conflict(`Migration ${id} has no source host`);
+  if (sourceCompute === null) {
+    throw conflict(`Migration ${id} has no source host`);
+  }
   return sourceCompute;
 }

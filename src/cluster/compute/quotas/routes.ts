@@ -35,8 +35,11 @@ export const QUOTA_ROUTES: readonly ComputeRoute[] = [
 function quotaSet(value: (name: string) => Json, rule: string, call: Call): Answer {
   const project = call.param("project");
   const policy = `os_compute_api:os-quota-sets:${rule}`;
-  if (project === call.credentials.projectId) requireReader(call, policy);
-  else requireAdmin(call, policy);
+  if (project === call.credentials.projectId) {
+    requireReader(call, policy);
+  } else {
+    requireAdmin(call, policy);
+  }
   const shown = RESOURCES.filter(([, until]) => call.version < until).map(([name]) => [name, value(name)]);
   return { body: { quota_set: { id: project, ...Object.fromEntries(shown) } } };
 }
@@ -70,7 +73,9 @@ function limits(deps: ComputeDeps, call: Call): Answer {
   const { version, query, credentials } = call;
   requireReader(call, "os_compute_api:limits");
   const other = query.get("tenant_id");
-  if (other !== undefined && other !== credentials.projectId) requireAdmin(call, "os_compute_api:limits:other_project");
+  if (other !== undefined && other !== credentials.projectId) {
+    requireAdmin(call, "os_compute_api:limits:other_project");
+  }
   const shown = new Set(RESOURCES.filter(([, until]) => version < until).map(([name]) => name));
   const names = Object.entries(LIMITS)
     .filter(([resource]) => shown.has(resource))

@@ -27,7 +27,9 @@ export function refuseCpuConflicts({ extraSpecs, vcpus }: Flavor, image: ImagePr
     );
   }
   const isolated = extraSpecs["hw:emulator_threads_policy"] === "isolate";
-  if (amounts.pcpus > 0) refusePcpuMismatch(vcpus, amounts.pcpus, isolated);
+  if (amounts.pcpus > 0) {
+    refusePcpuMismatch(vcpus, amounts.pcpus, isolated);
+  }
   const trait = Object.keys(extraSpecs).some((key) => /^trait(?:[1-9][0-9]*)?:HW_CPU_HYPERTHREADING$/.test(key));
   if (threads !== undefined && trait) {
     throw badRequest(
@@ -35,13 +37,17 @@ export function refuseCpuConflicts({ extraSpecs, vcpus }: Flavor, image: ImagePr
     );
   }
   const effective = amounts.pcpus > 0 ? "dedicated" : policy;
-  if (effective === undefined || effective === "shared") refuseForShared(threads, isolated);
+  if (effective === undefined || effective === "shared") {
+    refuseForShared(threads, isolated);
+  }
   refuseMask(vcpus, effective, extraSpecs["hw:cpu_dedicated_mask"]);
 }
 
 function refuseUnknownPolicies(extraSpecs: Flavor["extraSpecs"], image: ImageProperties): void {
   const check = (what: string, source: string, value: string | undefined, known: readonly string[]) => {
-    if (value === undefined || known.includes(value)) return;
+    if (value === undefined || known.includes(value)) {
+      return;
+    }
     const available = known.map((each) => `'${each}'`).join(", ");
     throw badRequest(
       `${what} policy requested from '${source}' is invalid, given: '${value}', available: '(${available})'.`,
@@ -94,7 +100,9 @@ function refuseForShared(threads: string | undefined, isolated: boolean): void {
 
 function refuseMask(vcpus: number, policy: string | undefined, mask: string | undefined): void {
   if (policy !== "mixed") {
-    if (mask !== undefined) throw badRequest("Cannot specify 'hw:cpu_dedicated_mask' without the 'mixed' policy.");
+    if (mask !== undefined) {
+      throw badRequest("Cannot specify 'hw:cpu_dedicated_mask' without the 'mixed' policy.");
+    }
     return;
   }
   if (mask === undefined) {

@@ -10,7 +10,9 @@ export function refuseUnsupported(call: Call, body: CreateBody, count: number): 
       "Block Device Mapping is Invalid: this cloud has no Block Storage service. Leave block devices out and boot from an image.",
     );
   }
-  if (server.key_name !== undefined) throw badRequest("Invalid key_name provided.");
+  if (server.key_name !== undefined) {
+    throw badRequest("Invalid key_name provided.");
+  }
   refuseNetworks(server.networks);
   for (const { name } of server.security_groups ?? []) {
     if (name !== undefined && name !== "default") {
@@ -18,7 +20,9 @@ export function refuseUnsupported(call: Call, body: CreateBody, count: number): 
     }
   }
   const hints = body["os:scheduler_hints"] ?? body["OS-SCH-HNT:scheduler_hints"];
-  if (hints?.group !== undefined) throw badRequest(`Instance group ${String(hints.group)} could not be found.`);
+  if (hints?.group !== undefined) {
+    throw badRequest(`Instance group ${String(hints.group)} could not be found.`);
+  }
   if (server.trusted_image_certificates && server.trusted_image_certificates.length > 0) {
     throw badRequest("Signed image verification is not available: leave trusted_image_certificates out.");
   }
@@ -29,8 +33,12 @@ export function refuseUnsupported(call: Call, body: CreateBody, count: number): 
 
 function refuseNetworks(networks: CreateBody["server"]["networks"]): void {
   const [first] = typeof networks === "string" ? [] : (networks ?? []);
-  if (!first) return;
-  if (first.port) throw badRequest(`Port id ${first.port} could not be found.`);
+  if (!first) {
+    return;
+  }
+  if (first.port) {
+    throw badRequest(`Port id ${first.port} could not be found.`);
+  }
   throw badRequest(`Network ${first.uuid ?? ""} could not be found.`);
 }
 

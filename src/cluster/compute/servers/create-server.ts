@@ -28,12 +28,16 @@ export function createServer(deps: ComputeDeps, call: Call): Answer {
   const flavor = readFlavor(deps, call, server);
   refuseUnhonoured(flavor, imageProperties);
   const projectId = call.credentials.projectId;
-  if (projectId === null) throw denied(POLICY);
+  if (projectId === null) {
+    throw denied(POLICY);
+  }
   const reservationId = `r-${randomText(deps.random, 8, LOWER)}`;
   const draft = { server, flavor, imageRef, imageProperties, projectId, reservationId, destination, count };
   const instances = Array.from({ length: count }, (_, index) => draftInstance(deps, call, draft, index));
   deps.store.transaction(() => {
-    for (const instance of instances) storeRequest(deps, call, instance, draft);
+    for (const instance of instances) {
+      storeRequest(deps, call, instance, draft);
+    }
   });
   deps.wake();
   return answer(deps, call, server, instances);
@@ -99,8 +103,12 @@ function answer(
   server: CreateBody["server"],
   [first]: readonly Instance[],
 ): Answer {
-  if (!first) throw badRequest("min_count must be > 0");
-  if (isTrue(server.return_reservation_id)) return { status: 202, body: { reservation_id: first.reservationId } };
+  if (!first) {
+    throw badRequest("min_count must be > 0");
+  }
+  if (isTrue(server.return_reservation_id)) {
+    return { status: 202, body: { reservation_id: first.reservationId } };
+  }
   const path = `servers/${first.uuid}`;
   const groups = [...new Set(server.security_groups?.map(({ name }) => name ?? "default") ?? ["default"])];
   return {
@@ -119,7 +127,9 @@ function answer(
 }
 
 function readCount({ min_count: min = 1, max_count: max = min }: CreateBody["server"]): number {
-  if (Number(min) > Number(max)) throw badRequest("min_count must be <= max_count");
+  if (Number(min) > Number(max)) {
+    throw badRequest("min_count must be <= max_count");
+  }
   if (Number(max) > MOST_AT_ONCE) {
     throw new Fault(
       403,
@@ -130,9 +140,13 @@ function readCount({ min_count: min = 1, max_count: max = min }: CreateBody["ser
 }
 
 function readImage(deps: ComputeDeps, { imageRef }: CreateBody["server"]): Pick<Draft, "imageRef" | "imageProperties"> {
-  if (imageRef === undefined || imageRef === "") throw badRequest("Missing imageRef attribute");
+  if (imageRef === undefined || imageRef === "") {
+    throw badRequest("Missing imageRef attribute");
+  }
   const imageProperties = deps.imageProperties(imageRef);
-  if (imageProperties === undefined) throw badRequest("Can not find requested image");
+  if (imageProperties === undefined) {
+    throw badRequest("Can not find requested image");
+  }
   return { imageRef, imageProperties };
 }
 
@@ -140,8 +154,9 @@ function readImage(deps: ComputeDeps, { imageRef }: CreateBody["server"]): Pick<
 function readFlavor(deps: ComputeDeps, call: Call, { flavorRef }: CreateBody["server"]): Flavor {
   const id = String(flavorRef).split("/").at(-1) ?? "";
   const flavor = deps.store.flavors.getByFlavorid(id);
-  if (!flavor || !(call.isAdmin || isOpenTo(deps, flavor, call.credentials.projectId)))
+  if (!flavor || !(call.isAdmin || isOpenTo(deps, flavor, call.credentials.projectId))) {
     throw badRequest(`Flavor ${id} could not be found.`);
+  }
   return flavor;
 }
 

@@ -34,7 +34,9 @@ export function terminate(deps: ComputeDeps, call: Call, instance: Instance): vo
   const { uuid: instanceUuid } = instance;
   const { requestId } = call;
   const agent = liveHost(deps, instance);
-  if (instance.taskState === "deleting" && (agent !== null || isQueued(deps, instanceUuid))) return;
+  if (instance.taskState === "deleting" && (agent !== null || isQueued(deps, instanceUuid))) {
+    return;
+  }
   recordDelete(deps, call, instance, "delete");
   store.instances.save(instanceUuid, { taskState: "deleting", taskRequestId: requestId, progress: 0 });
   store.mappings.queueForDelete(instanceUuid);
@@ -50,7 +52,9 @@ export function terminate(deps: ComputeDeps, call: Call, instance: Instance): vo
 
 /** Spec 6.2, row "soft delete": it can be restored until it is reclaimed. */
 function softDelete(deps: ComputeDeps, call: Call, instance: Instance): void {
-  if (instance.vmState === "soft-delete" || ["soft-deleting", "deleting"].includes(instance.taskState ?? "")) return;
+  if (instance.vmState === "soft-delete" || ["soft-deleting", "deleting"].includes(instance.taskState ?? "")) {
+    return;
+  }
   const agent = liveHost(deps, instance);
   const resize = unconfirmedResize(deps, instance);
   if (agent === null || resize !== null) {

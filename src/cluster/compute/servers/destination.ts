@@ -30,7 +30,9 @@ export function readDestination(
 ): Destination {
   const { zone, host, node } = parseZone(server.availability_zone);
   const { host: askedHost, hypervisor_hostname: askedNode } = server;
-  if (host || node) requireAdmin(call, NOT_ALLOWED);
+  if (host || node) {
+    requireAdmin(call, NOT_ALLOWED);
+  }
   if (askedHost !== undefined || askedNode !== undefined) {
     requireAdmin(call, REQUESTED);
     if (host || node) {
@@ -40,7 +42,9 @@ export function readDestination(
     }
     requireComputeNode(deps, askedHost, askedNode);
   }
-  if (zone !== null && !host && !node) requireZone(deps, zone);
+  if (zone !== null && !host && !node) {
+    requireZone(deps, zone);
+  }
   return {
     availabilityZone: zone,
     ...optional("forcedHost", host),
@@ -55,16 +59,22 @@ function parseZone(text: string | undefined): {
   readonly host?: string | undefined;
   readonly node?: string | undefined;
 } {
-  if (text === undefined) return { zone: null };
+  if (text === undefined) {
+    return { zone: null };
+  }
   const parts = text.split(":");
-  if (parts.length > 3) throw badRequest("Invalid input received: Unable to parse availability_zone");
+  if (parts.length > 3) {
+    throw badRequest("Invalid input received: Unable to parse availability_zone");
+  }
   const [zone, host, node] = parts;
   return { zone: zone || null, host: host || undefined, node: node || undefined };
 }
 
 function requireZone({ store }: Pick<ComputeDeps, "store">, zone: string): void {
   const known = store.services.list({ binary: "nova-compute" }).some((service) => service.availabilityZone === zone);
-  if (!known) throw badRequest("The requested availability zone is not available");
+  if (!known) {
+    throw badRequest("The requested availability zone is not available");
+  }
 }
 
 function requireComputeNode(
@@ -78,7 +88,9 @@ function requireComputeNode(
       : node === undefined
         ? store.computeNodes.byHost(host).length > 0
         : store.computeNodes.getByHostAndNode(host, node) !== null;
-  if (!found) throw badRequest(`Compute host ${host ?? node} could not be found.`);
+  if (!found) {
+    throw badRequest(`Compute host ${host ?? node} could not be found.`);
+  }
 }
 
 function optional<K extends string>(key: K, value: string | undefined): { readonly [P in K]?: string } {

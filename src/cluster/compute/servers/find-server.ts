@@ -19,7 +19,9 @@ export function findServer(
   options: { readonly readDeleted?: boolean } = {},
 ): FoundServer {
   const id = call.param("id");
-  if (!isUuidLike(id)) throw serverNotFound(id);
+  if (!isUuidLike(id)) {
+    throw serverNotFound(id);
+  }
   const uuid = canonicalUuid(id);
   const request = store.requests.buildRequest(uuid);
   const instance = request?.instance ?? store.instances.get(uuid, options);
@@ -32,13 +34,17 @@ export function findServer(
 /** As {@link findServer}, for what needs a server that has been handed to the scheduler. @throws {Fault} 404, 409 */
 export function findInstance(deps: Pick<ComputeDeps, "store">, call: Call): Instance {
   const { instance, building } = findServer(deps, call);
-  if (building) throw conflict(`Instance ${instance.uuid} is not ready`);
+  if (building) {
+    throw conflict(`Instance ${instance.uuid} is not ready`);
+  }
   return instance;
 }
 
 /** Locked servers are for administrators only. @throws {Fault} 409 */
 export function refuseLocked(call: Call, instance: Instance): void {
-  if (instance.locked && !call.isAdmin) throw conflict(`Instance ${instance.uuid} is locked`);
+  if (instance.locked && !call.isAdmin) {
+    throw conflict(`Instance ${instance.uuid} is locked`);
+  }
 }
 
 function canonicalUuid(text: string): string {

@@ -35,7 +35,9 @@ function listActions(deps: ComputeDeps, call: Call): Answer {
   requireReader(call, "os_compute_api:os-instance-actions:list");
   const actions = deps.store.actions.list(instance.uuid);
   const view = (action: InstanceAction) => actionView(action, call.version);
-  if (call.version < 58) return { body: { instanceActions: actions.map(view) } };
+  if (call.version < 58) {
+    return { body: { instanceActions: actions.map(view) } };
+  }
   const page = readPage(call);
   const found = takePage(changed(call, actions), page, ({ requestId }) => requestId);
   const last = found.at(-1);
@@ -66,7 +68,9 @@ function showAction(deps: ComputeDeps, call: Call): Answer {
   requireReader(call, "os_compute_api:os-instance-actions:show");
   const id = call.param("request");
   const action = deps.store.actions.get(instance.uuid, id);
-  if (!action) throw notFound(`Action ${id} not found`);
+  if (!action) {
+    throw notFound(`Action ${id} not found`);
+  }
   const events = isAdmin || version >= 51 ? deps.store.actions.events(action.id) : undefined;
   const hostId = (host: string | null): string =>
     host === null ? "" : deps.digests.sha224((action.projectId ?? instance.projectId) + host);

@@ -112,7 +112,9 @@ function readStates(call: Call, get: Get): Pick<InstanceQuery, "vmStates" | "tas
   const statuses = call.query.all("status");
   if (statuses.length > 0) {
     const states = statesOfStatus(statuses);
-    if (!states && call.version >= 38) throw badRequest("Invalid status value");
+    if (!states && call.version >= 38) {
+      throw badRequest("Invalid status value");
+    }
     return states;
   }
   const vmState = get("vm_state");
@@ -120,7 +122,9 @@ function readStates(call: Call, get: Get): Pick<InstanceQuery, "vmStates" | "tas
   const task: TaskState | null | undefined =
     taskState === "" || taskState === "None" ? null : TASK_STATES.find((state) => state === taskState);
   const vm: VmState | undefined = VM_STATES.find((state) => state === vmState);
-  if ((vmState !== undefined && !vm) || (taskState !== undefined && task === undefined)) return undefined;
+  if ((vmState !== undefined && !vm) || (taskState !== undefined && task === undefined)) {
+    return undefined;
+  }
   return { ...present("vmStates", vm && [vm]), ...present("taskStates", task === undefined ? undefined : [task]) };
 }
 
@@ -135,10 +139,16 @@ function readOwner(call: Call, get: Get, rule: string): Pick<InstanceQuery, "pro
 }
 
 function allTenants(value: string | undefined): boolean {
-  if (value === undefined) return false;
+  if (value === undefined) {
+    return false;
+  }
   const text = value.trim().toLowerCase();
-  if (["", "1", "t", "true", "on", "y", "yes"].includes(text)) return true;
-  if (["0", "f", "false", "off", "n", "no"].includes(text)) return false;
+  if (["", "1", "t", "true", "on", "y", "yes"].includes(text)) {
+    return true;
+  }
+  if (["0", "f", "false", "off", "n", "no"].includes(text)) {
+    return false;
+  }
   throw badRequest(
     `Unrecognized value '${value}', acceptable values are: '0', '1', 'f', 'false', 'n', 'no', 'off', 'on', 't', 'true', 'y', 'yes'`,
   );
@@ -148,7 +158,9 @@ function readTimes(get: Get): Pick<InstanceQuery, "changesSince" | "changesBefor
   const [since, before] = ["changes-since", "changes-before"].map((name) => {
     const text = get(name);
     const time = text === undefined ? undefined : parseIsoTime(text);
-    if (text !== undefined && time === undefined) throw badRequest(`Invalid filter field: ${name}.`);
+    if (text !== undefined && time === undefined) {
+      throw badRequest(`Invalid filter field: ${name}.`);
+    }
     return time;
   });
   if (since !== undefined && before !== undefined && since > before) {
@@ -159,11 +171,15 @@ function readTimes(get: Get): Pick<InstanceQuery, "changesSince" | "changesBefor
 
 function withDeleted(call: Call, query: InstanceQuery, get: Get): InstanceQuery {
   if (query.vmStates?.length === 1 && query.vmStates[0] === "deleted") {
-    if (!call.isAdmin) throw new Fault(403, "Only administrators may list deleted instances");
+    if (!call.isAdmin) {
+      throw new Fault(403, "Only administrators may list deleted instances");
+    }
     return { ...query, deleted: true };
   }
   const deleted = get("deleted");
-  if (deleted !== undefined) return { ...query, deleted: boolFromText(deleted) };
+  if (deleted !== undefined) {
+    return { ...query, deleted: boolFromText(deleted) };
+  }
   // A caller that asks for changes wants to hear of deletions too.
   const changes = query.changesSince !== undefined || query.changesBefore !== undefined;
   return changes ? { ...query, changesSince: query.changesSince ?? 0 } : { ...query, deleted: false };

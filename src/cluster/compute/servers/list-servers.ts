@@ -44,7 +44,9 @@ async function viewsOf(
 ): Promise<readonly Json[]> {
   const views: Json[] = [];
   for (const server of found) {
-    if (turns.due) await turns.give();
+    if (turns.due) {
+      await turns.give();
+    }
     views.push(detail ? view.detail(server, { groups: false }) : view.brief(server.instance));
   }
   return views;
@@ -96,7 +98,9 @@ async function selectPlaced(
   const named = name ? await name.select(members, ({ displayName }) => displayName, turns) : members;
   const found: Instance[] = [];
   for (let from = 0; from < named.length && found.length < limit; from += ROWS) {
-    if (turns.due) await turns.give();
+    if (turns.due) {
+      await turns.give();
+    }
     // The query once more: what has changed meanwhile is judged as it is now.
     const rows = store.instances.list({ ...query, uuids: named.slice(from, from + ROWS).map(({ uuid }) => uuid) });
     found.push(...rows.filter((instance) => predicates.every((predicate) => predicate(instance))));

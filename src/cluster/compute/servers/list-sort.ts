@@ -38,15 +38,22 @@ const FOR_ADMINISTRATORS = ["host", "node"];
 export function readSort(call: Call): InstanceQuery["sort"] | undefined {
   const keys = call.query.all("sort_key");
   const directions = call.query.all("sort_dir");
-  if (keys.length === 0) return undefined;
-  if (directions.length > keys.length) throw badRequest("Sort direction size exceeds sort key size");
+  if (keys.length === 0) {
+    return undefined;
+  }
+  if (directions.length > keys.length) {
+    throw badRequest("Sort direction size exceeds sort key size");
+  }
   return keys.flatMap((name, index) => {
     const key = Object.hasOwn(KEYS, name) ? KEYS[name] : undefined;
-    if (!key)
+    if (!key) {
       throw badRequest(
         `Invalid input for query parameters sort_key. Value: ${name}. '${name}' is not one of ${Object.keys(KEYS).join(", ")}`,
       );
-    if (FOR_ADMINISTRATORS.includes(name) && !call.isAdmin) return [];
+    }
+    if (FOR_ADMINISTRATORS.includes(name) && !call.isAdmin) {
+      return [];
+    }
     return [{ key, direction: directions[index] === "asc" ? ("asc" as const) : ("desc" as const) }];
   });
 }

@@ -72,7 +72,9 @@ export const METADATA_ROUTES: readonly ComputeRoute[] = [
     path: "/servers/:id/metadata/:key",
     answer: (deps, call) => {
       const { meta } = call.body(ONE);
-      if (!Object.hasOwn(meta, call.param("key"))) throw badRequest("Request body and URI mismatch");
+      if (!Object.hasOwn(meta, call.param("key"))) {
+        throw badRequest("Request body and URI mismatch");
+      }
       replace(deps, call, "update", ({ metadata }) => ({ ...metadata, ...meta }));
       return { body: { meta } };
     },
@@ -93,6 +95,8 @@ export const METADATA_ROUTES: readonly ComputeRoute[] = [
 
 function itemOf({ metadata }: Instance, key: string): Metadata {
   const value = Object.hasOwn(metadata, key) ? metadata[key] : undefined;
-  if (value === undefined) throw notFound("Metadata item was not found");
+  if (value === undefined) {
+    throw notFound("Metadata item was not found");
+  }
   return { [key]: value };
 }

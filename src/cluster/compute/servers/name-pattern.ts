@@ -60,11 +60,19 @@ const GROUP_NAMED_OTHERWISE = /(?<!\\)\(\?</;
 
 /** Python's dialect in RE2's words. @throws {SyntaxError} what RE2 takes and Python does not */
 function translated(pattern: string): string {
-  if (GROUP_NAMED_OTHERWISE.test(pattern)) throw new SyntaxError("unknown extension ?<");
+  if (GROUP_NAMED_OTHERWISE.test(pattern)) {
+    throw new SyntaxError("unknown extension ?<");
+  }
   return pattern.replaceAll(/\\(.)/gsu, (escaped, char: string) => {
-    if (char === "Z") return "\\z";
-    if (char > "\x7f") return char;
-    if (/[A-Za-z0-9]/.test(char) && !ESCAPES.test(char)) throw new SyntaxError(`bad escape ${escaped}`);
+    if (char === "Z") {
+      return "\\z";
+    }
+    if (char > "\x7f") {
+      return char;
+    }
+    if (/[A-Za-z0-9]/.test(char) && !ESCAPES.test(char)) {
+      throw new SyntaxError(`bad escape ${escaped}`);
+    }
     return escaped;
   });
 }

@@ -56,12 +56,16 @@ export function statesOfStatus(values: readonly string[]): StatesOfStatus | unde
   const tasks = new Set<TaskState | "default">();
   for (const [vmState, statuses] of Object.entries(STATUS) as [VmState, Statuses][]) {
     for (const [task, status] of Object.entries(statuses) as [TaskState | "default", string][]) {
-      if (!wanted.has(status)) continue;
+      if (!wanted.has(status)) {
+        continue;
+      }
       vmStates.add(vmState);
       tasks.add(task);
     }
   }
-  if (vmStates.size === 0) return undefined;
+  if (vmStates.size === 0) {
+    return undefined;
+  }
   return tasks.has("default")
     ? { vmStates: [...vmStates] }
     : { vmStates: [...vmStates], taskStates: [...tasks] as TaskState[] };

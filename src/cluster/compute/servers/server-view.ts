@@ -94,7 +94,9 @@ export class ServerView {
 
   #fault(uuid: string): JsonObject {
     const fault = this.#deps.store.instances.fault(uuid);
-    if (!fault) return {};
+    if (!fault) {
+      return {};
+    }
     const { code, message, createdAt, details } = fault;
     const shown = details !== null && details !== "" && (this.#call.isAdmin || code !== 500);
     return { fault: { code, created: isoSeconds(createdAt), message, ...(shown ? { details } : {}) } };
@@ -103,7 +105,9 @@ export class ServerView {
   #extendedAttributes(instance: Instance, building: boolean): JsonObject {
     const { version, isAdmin } = this.#call;
     const hostname = { "OS-EXT-SRV-ATTR:hostname": instance.hostname };
-    if (!isAdmin) return version >= 90 ? hostname : {};
+    if (!isAdmin) {
+      return version >= 90 ? hostname : {};
+    }
     return {
       "OS-EXT-SRV-ATTR:host": instance.host,
       "OS-EXT-SRV-ATTR:instance_name": building ? "" : `instance-${instance.id.toString(16).padStart(8, "0")}`,
@@ -123,21 +127,31 @@ export class ServerView {
   }
 
   #zone(instance: Instance): string {
-    if (instance.host === null) return instance.availabilityZone ?? "";
+    if (instance.host === null) {
+      return instance.availabilityZone ?? "";
+    }
     return this.#service(instance.host)?.availabilityZone ?? instance.availabilityZone ?? "";
   }
 
   #hostStatus({ host }: Instance): string {
     const service = host === null ? null : this.#service(host);
-    if (!service) return "";
-    if (service.forcedDown) return "DOWN";
-    if (service.disabled) return "MAINTENANCE";
+    if (!service) {
+      return "";
+    }
+    if (service.forcedDown) {
+      return "DOWN";
+    }
+    if (service.disabled) {
+      return "MAINTENANCE";
+    }
     return isUp(this.#deps, service) ? "UP" : "UNKNOWN";
   }
 
   #service(host: string): Service | null {
     const known = this.#services.get(host);
-    if (known !== undefined) return known;
+    if (known !== undefined) {
+      return known;
+    }
     const service = this.#deps.store.services.getByHost(host, "nova-compute");
     this.#services.set(host, service);
     return service;

@@ -70,7 +70,9 @@ export const TAG_ROUTES: readonly ComputeRoute[] = [
     from: 26,
     answer: (deps, call) => {
       requireReader(call, policy("show"));
-      if (!findServer(deps, call).instance.tags.includes(call.param("tag"))) throw missing(call);
+      if (!findServer(deps, call).instance.tags.includes(call.param("tag"))) {
+        throw missing(call);
+      }
       return { status: 204 };
     },
   },
@@ -80,12 +82,15 @@ export const TAG_ROUTES: readonly ComputeRoute[] = [
     from: 26,
     answer: (deps, call) => {
       const tag = call.param("tag");
-      if (tag.length > 60 || /[,/]/.test(tag))
+      if (tag.length > 60 || /[,/]/.test(tag)) {
         throw badRequest(`Invalid tag '${tag}': at most 60 characters, no ',' or '/'`);
+      }
       let known = false;
       save(deps, call, "update", (tags) => {
         known = tags.includes(tag);
-        if (!known && tags.length >= MOST) throw badRequest(`The number of tags exceeded the per-server limit ${MOST}`);
+        if (!known && tags.length >= MOST) {
+          throw badRequest(`The number of tags exceeded the per-server limit ${MOST}`);
+        }
         return [...tags, tag];
       });
       const location = call.links.self(`servers/${call.param("id")}/tags/${encodeURIComponent(tag)}`);
@@ -98,7 +103,9 @@ export const TAG_ROUTES: readonly ComputeRoute[] = [
     from: 26,
     answer: (deps, call) => {
       save(deps, call, "delete", (tags) => {
-        if (!tags.includes(call.param("tag"))) throw missing(call);
+        if (!tags.includes(call.param("tag"))) {
+          throw missing(call);
+        }
         return tags.filter((tag) => tag !== call.param("tag"));
       });
       return { status: 204 };

@@ -39,7 +39,9 @@ export function refuseUnhonoured(flavor: Flavor, imageProperties: Readonly<Recor
 function refuse(where: string, specs: Readonly<Record<string, string>>): void {
   for (const [name, value] of Object.entries(specs)) {
     const found = UNHONOURED.find(([, spec]) => spec.test(name));
-    if (found === undefined || isOff(name, value)) continue;
+    if (found === undefined || isOff(name, value)) {
+      continue;
+    }
     throw badRequest(`${where} '${name}' asks for ${found[0]}, which this cloud does not have: leave it out.`);
   }
 }

@@ -11,9 +11,15 @@ export function findService(
   missing: (id: string) => string,
 ): Service {
   const id = call.param("id");
-  if (call.version >= 53 && !isUuidLike(id)) throw badRequest(`Invalid uuid ${id}`);
-  if (call.version < 53 && !/^-?\d{1,15}$/.test(id)) throw badRequest("Invalid input received: id must be an integer");
+  if (call.version >= 53 && !isUuidLike(id)) {
+    throw badRequest(`Invalid uuid ${id}`);
+  }
+  if (call.version < 53 && !/^-?\d{1,15}$/.test(id)) {
+    throw badRequest("Invalid input received: id must be an integer");
+  }
   const service = call.version >= 53 ? store.services.getByUuid(id.toLowerCase()) : store.services.get(Number(id));
-  if (!service) throw notFound(missing(id));
+  if (!service) {
+    throw notFound(missing(id));
+  }
   return service;
 }

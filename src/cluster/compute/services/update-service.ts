@@ -80,7 +80,9 @@ async function updateByAction(deps: ComputeDeps, call: Call): Promise<Answer> {
   const [changes, shown] = legacyChanges(call, wanted);
   refuseOtherBinary(binary);
   const service = deps.store.services.getByHost(host, binary);
-  if (!service) throw notFound(`Could not find binary ${binary} on host ${host}.`);
+  if (!service) {
+    throw notFound(`Could not find binary ${binary} on host ${host}.`);
+  }
   await change(deps, call, service, changes);
   return { body: { service: { host, binary, ...shown } } };
 }
@@ -95,14 +97,20 @@ function legacyChanges(call: Call, wanted: LegacyBody): readonly [Changes, Reado
     case "disable":
       return [{ disabled: true, disabledReason: null }, { status: "disabled" }];
     case "disable-log-reason":
-      if (reason === undefined) throw badRequest("Missing disabled reason field");
+      if (reason === undefined) {
+        throw badRequest("Missing disabled reason field");
+      }
       return [
         { disabled: true, disabledReason: reason },
         { status: "disabled", disabled_reason: reason },
       ];
     case "force-down":
-      if (call.version < 11) throw notFound("Unknown action");
-      if (forced === undefined) throw badRequest("Missing forced_down field");
+      if (call.version < 11) {
+        throw notFound("Unknown action");
+      }
+      if (forced === undefined) {
+        throw badRequest("Missing forced_down field");
+      }
       return [{ forcedDown: isTrue(forced) }, { forced_down: isTrue(forced) }];
     default:
       throw notFound("Unknown action");
@@ -113,10 +121,14 @@ function legacyChanges(call: Call, wanted: LegacyBody): readonly [Changes, Reado
 async function change(deps: ComputeDeps, call: Call, service: Service, changes: Changes): Promise<Service> {
   const { store } = deps;
   const changed = store.transaction(() => {
-    if (changes.forcedDown === false) refuseUnfinishedEvacuations(deps, service.host);
+    if (changes.forcedDown === false) {
+      refuseUnfinishedEvacuations(deps, service.host);
+    }
     return store.services.update(service.id, changes);
   });
-  if (changed.disabled !== service.disabled && isUp(deps, changed)) await tellAgent(deps, call, changed);
+  if (changed.disabled !== service.disabled && isUp(deps, changed)) {
+    await tellAgent(deps, call, changed);
+  }
   return changed;
 }
 

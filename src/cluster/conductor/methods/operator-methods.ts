@@ -29,13 +29,23 @@ function instancesOfCell(store: Store): string[] {
 /** Spec 7.6, with Nova's texts. */
 function moveNode(store: Store, uuid: string, host: string): null {
   const destination = store.services.getByHost(host, "nova-compute");
-  if (!destination) throw new ComputeHostNotFound(`Compute host ${host} could not be found.`, { host });
-  if (destination.forcedDown) throw new ConductorError("Destination compute is forced down!");
+  if (!destination) {
+    throw new ComputeHostNotFound(`Compute host ${host} could not be found.`, { host });
+  }
+  if (destination.forcedDown) {
+    throw new ConductorError("Destination compute is forced down!");
+  }
   const node = store.computeNodes.getByUuid(uuid);
-  if (!node) throw new ComputeHostNotFound(`Compute host ${uuid} could not be found.`, { uuid });
+  if (!node) {
+    throw new ComputeHostNotFound(`Compute host ${uuid} could not be found.`, { uuid });
+  }
   const source = node.serviceId === null ? null : store.services.get(node.serviceId);
-  if (!source) throw new ServiceNotFound(`Service ${node.serviceId} could not be found.`, { id: node.serviceId });
-  if (!source.forcedDown) throw new ConductorError("Source service is not yet forced down!");
+  if (!source) {
+    throw new ServiceNotFound(`Service ${node.serviceId} could not be found.`, { id: node.serviceId });
+  }
+  if (!source.forcedDown) {
+    throw new ConductorError("Source service is not yet forced down!");
+  }
   const instances = store.instances.byHostAndNode(node.host, node.hypervisorHostname);
   if (instances.length > 1) {
     throw new ConductorError(

@@ -74,7 +74,9 @@ export function recordMethods(store: Store): MethodTable<ConductorMethods, Recor
     save_together: writes(({ instance, migration }) => {
       const { uuid = "", changes, ...expected } = instance ?? {};
       const saved = changes ? instances.save(uuid, changes, expected) : null;
-      if (!migration) return { instance: saved, migration: null };
+      if (!migration) {
+        return { instance: saved, migration: null };
+      }
       const { id, changes: moves, ...status } = migration;
       const moved = migrations.save(id, moves, status);
       // Read again: a move that ends takes its context from the instance.

@@ -240,8 +240,12 @@ const AGENT_ANSWERS: { readonly [M in AgentMethod]?: readonly ResultOf<AgentMeth
 /** Whether the value is an answer to the method at all. */
 export function isAgentAnswer(method: AgentMethod, value: unknown): boolean {
   const allowed = AGENT_ANSWERS[method];
-  if (allowed === undefined) return value === null;
-  if (allowed === "object") return typeof value === "object" && value !== null && !Array.isArray(value);
+  if (allowed === undefined) {
+    return value === null;
+  }
+  if (allowed === "object") {
+    return typeof value === "object" && value !== null && !Array.isArray(value);
+  }
   return allowed.some((answer) => answer === value);
 }
 

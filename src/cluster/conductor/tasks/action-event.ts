@@ -17,7 +17,9 @@ export async function withActionEvent<T>(
     failure = error instanceof Error ? error : new Error(String(error));
     throw error;
   } finally {
-    if (id !== null) finishEvent(store, id, failure);
+    if (id !== null) {
+      finishEvent(store, id, failure);
+    }
   }
 }
 

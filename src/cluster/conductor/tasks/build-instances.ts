@@ -42,12 +42,16 @@ async function scheduleAndBuild(parts: TaskParts, task: BuildTask, context: Task
     return;
   }
   const handedOver = store.transaction(() => {
-    if (!placeInCell1(parts, task, destination)) return false;
+    if (!placeInCell1(parts, task, destination)) {
+      return false;
+    }
     castBuild(parts, task, destination, firstAttempt(parts, task, destination.selection));
     context.finish();
     return true;
   });
-  if (!handedOver) await release(parts, task);
+  if (!handedOver) {
+    await release(parts, task);
+  }
 }
 
 async function selectDestination({ store, scheduler }: TaskParts, task: BuildTask): Promise<Destination> {
@@ -65,14 +69,18 @@ async function selectDestination({ store, scheduler }: TaskParts, task: BuildTas
     held: "replace",
     requestId: task.requestId,
   });
-  if (destination === undefined) throw new RecordMissing("the scheduler answered no destination");
+  if (destination === undefined) {
+    throw new RecordMissing("the scheduler answered no destination");
+  }
   return destination;
 }
 
 /** False: the user deleted the build request meanwhile. */
 function placeInCell1({ store }: TaskParts, task: BuildTask, { selection }: Destination): boolean {
   const request = store.requests.buildRequest(task.instanceUuid);
-  if (request === null || !store.requests.destroyBuildRequest(task.instanceUuid)) return false;
+  if (request === null || !store.requests.destroyBuildRequest(task.instanceUuid)) {
+    return false;
+  }
   const service = store.services.getByHost(selection.host, "nova-compute");
   createInstance(store, request, {
     vmState: "building",
@@ -88,7 +96,9 @@ function placeInCell1({ store }: TaskParts, task: BuildTask, { selection }: Dest
 /** The instance exists, in error, on no host; nothing of it is left elsewhere. */
 function buryInCell0({ store, logger }: TaskParts, task: BuildTask, error: unknown): void {
   const request = store.requests.buildRequest(task.instanceUuid);
-  if (request === null || !store.requests.destroyBuildRequest(task.instanceUuid)) return;
+  if (request === null || !store.requests.destroyBuildRequest(task.instanceUuid)) {
+    return;
+  }
   logger.warn("instance could not be scheduled", {
     instance: task.instanceUuid,
     request_id: task.requestId,
@@ -104,7 +114,9 @@ function buryInCell0({ store, logger }: TaskParts, task: BuildTask, error: unkno
     host: CONDUCTOR_HOST,
     requestId: task.requestId,
   });
-  if (event !== null) finishEvent(store, event, error instanceof Error ? error : new Error(String(error)));
+  if (event !== null) {
+    finishEvent(store, event, error instanceof Error ? error : new Error(String(error)));
+  }
 }
 
 /** An agent gave its claim back and cast the build here: try the alternates in order (spec 6.1, error table). */
@@ -177,7 +189,9 @@ async function claimNext(
 
 function exhausted({ store, config }: TaskParts, task: BuildTask, numAttempts: number): void {
   const instance = store.instances.get(task.instanceUuid);
-  if (instance === null) return;
+  if (instance === null) {
+    return;
+  }
   const { maxAttempts } = config;
   const error = retriesExceeded(instance.uuid, { numAttempts, maxAttempts, reason: task.reason });
   endOperation(store, instance, { ...task, vmState: "error" }, error);
@@ -228,7 +242,9 @@ function ensureCreateAction(
   { instanceUuid, requestId }: BuildTask,
   { instance }: BuildRequest,
 ): void {
-  if (store.actions.get(instanceUuid, requestId) !== null) return;
+  if (store.actions.get(instanceUuid, requestId) !== null) {
+    return;
+  }
   const { userId, projectId } = instance;
   store.actions.start({ action: "create", instanceUuid, requestId, userId, projectId });
 }
@@ -240,6 +256,9 @@ async function release({ placement }: TaskParts, { instanceUuid, requestId }: Bu
 
 function giveUp(parts: TaskParts, task: BuildTask, error: unknown): void {
   const instance = parts.store.instances.get(task.instanceUuid);
-  if (instance !== null) endOperation(parts.store, instance, { ...task, vmState: "error" }, error);
-  else buryInCell0(parts, task, error);
+  if (instance !== null) {
+    endOperation(parts.store, instance, { ...task, vmState: "error" }, error);
+  } else {
+    buryInCell0(parts, task, error);
+  }
 }

@@ -14,7 +14,9 @@ export function createDeleteLocal(parts: TaskParts) {
     /** The row stays, so that the user can try again. */
     fail: ({ instanceUuid, requestId }: DeleteTask, error: unknown): void => {
       const instance = parts.store.instances.get(instanceUuid);
-      if (instance !== null) endOperation(parts.store, instance, { requestId, vmState: "error" }, error);
+      if (instance !== null) {
+        endOperation(parts.store, instance, { requestId, vmState: "error" }, error);
+      }
     },
   };
 }
@@ -22,11 +24,15 @@ export function createDeleteLocal(parts: TaskParts) {
 async function deleteLocal(parts: TaskParts, task: DeleteTask, context: TaskContext): Promise<void> {
   const { store, placement, logger } = parts;
   const { instanceUuid, requestId } = task;
-  if (handOver(parts, task, context)) return;
+  if (handOver(parts, task, context)) {
+    return;
+  }
   const before = store.instances.get(instanceUuid);
   for (const consumer of [...unfinishedMoves(parts, instanceUuid).map(({ uuid }) => uuid), instanceUuid]) {
     const deleted = await placement.deleteAllocation(consumer, { force: true, requestId });
-    if (deleted !== null) continue;
+    if (deleted !== null) {
+      continue;
+    }
     logger.warn("Placement is away: the allocation leaks until the tracker of its host finds the instance deleted", {
       instance: instanceUuid,
       consumer,
@@ -35,8 +41,12 @@ async function deleteLocal(parts: TaskParts, task: DeleteTask, context: TaskCont
   }
   store.transaction(() => {
     // It was claimed meanwhile (bug 1914777): its agent has the guest.
-    if (before?.host === null && handOver(parts, task, context)) return;
-    for (const { id } of unfinishedMoves(parts, instanceUuid)) store.migrations.save(id, { status: "error" });
+    if (before?.host === null && handOver(parts, task, context)) {
+      return;
+    }
+    for (const { id } of unfinishedMoves(parts, instanceUuid)) {
+      store.migrations.save(id, { status: "error" });
+    }
     destroyRow(parts, store.instances.get(instanceUuid), instanceUuid);
     context.finish();
   });
@@ -54,7 +64,9 @@ function handOver(parts: TaskParts, { instanceUuid, requestId }: DeleteTask, con
   const { store, bus } = parts;
   return store.transaction(() => {
     const instance = store.instances.get(instanceUuid);
-    if (instance === null || !isServed(parts, instance)) return false;
+    if (instance === null || !isServed(parts, instance)) {
+      return false;
+    }
     bus.cast(instance.host, "terminate_instance", { instanceUuid, requestId }, requestId);
     context.finish();
     return true;
@@ -67,14 +79,18 @@ function destroyRow({ store, clock }: TaskParts, instance: Instance | null, inst
     store.instances.save(instanceUuid, { vmState: "deleted", taskState: null, terminatedAt: clock.now() });
     store.instances.destroy(instanceUuid, { guardHostIsNull: instance.host === null });
   }
-  if (store.mappings.instance(instanceUuid) !== null) store.mappings.queueForDelete(instanceUuid);
+  if (store.mappings.instance(instanceUuid) !== null) {
+    store.mappings.queueForDelete(instanceUuid);
+  }
 }
 
 function isServed(
   { store, clock, config }: TaskParts,
   instance: Instance,
 ): instance is Instance & { readonly host: string } {
-  if (instance.host === null) return false;
+  if (instance.host === null) {
+    return false;
+  }
   const service = store.services.getByHost(instance.host, "nova-compute");
   return service !== null && isUp(service, { now: clock.now(), serviceDownTime: config.serviceDownTime });
 }

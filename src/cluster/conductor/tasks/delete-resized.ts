@@ -16,7 +16,9 @@ export function createDeleteResized(parts: TaskParts) {
     /** The row stays, so that the user can try again. */
     fail: ({ instanceUuid, requestId }: DeleteTask, error: unknown): void => {
       const instance = parts.store.instances.get(instanceUuid);
-      if (instance !== null) endOperation(parts.store, instance, { requestId, vmState: "error" }, error);
+      if (instance !== null) {
+        endOperation(parts.store, instance, { requestId, vmState: "error" }, error);
+      }
     },
   };
 }
@@ -52,18 +54,24 @@ async function confirmOnSource(parts: TaskParts, task: DeleteTask, migration: Mi
     store.migrations.save(migration.id, { status: "confirming" });
     await bus.call(host, "confirm_resize", { instanceUuid, migrationId: migration.id, requestId }, { requestId });
   } catch (error) {
-    if (!(error instanceof ConductorError)) throw error;
+    if (!(error instanceof ConductorError)) {
+      throw error;
+    }
     logger.warn("the source could not confirm the resize of an instance that is deleted", {
       instance: instanceUuid,
       request_id: requestId,
       reason: messageOf(error),
     });
   }
-  if (store.migrations.get(migration.id)?.status === "confirmed") return;
+  if (store.migrations.get(migration.id)?.status === "confirmed") {
+    return;
+  }
   try {
     await placement.deleteAllocation(migration.uuid, { force: true, requestId });
   } catch (error) {
-    if (!(error instanceof PlacementError)) throw error;
+    if (!(error instanceof PlacementError)) {
+      throw error;
+    }
     logger.error("the source's half of a move leaks", { err: error, migration: migration.uuid });
   }
   store.migrations.save(migration.id, { status: "error" });

@@ -44,8 +44,9 @@ export async function failMove(
     if (instance !== null) {
       store.migrations.save(move.migration.id, { status: "error" });
       const vmState = usable ? (end.vmState ?? instance.vmState) : "error";
-      if (instance.taskState === end.taskState)
+      if (instance.taskState === end.taskState) {
         endOperation(store, instance, { requestId: move.requestId, vmState }, end.fault);
+      }
     }
     also(instance);
     context.finish();
@@ -57,7 +58,9 @@ async function giveBack(parts: TaskParts, move: Move): Promise<boolean> {
   try {
     return await restoreSourceHalf(parts, move);
   } catch (error) {
-    if (!(error instanceof PlacementError)) throw error;
+    if (!(error instanceof PlacementError)) {
+      throw error;
+    }
     parts.logger.error("the allocations of a failed move could not be given back", {
       err: error,
       instance: move.instance.uuid,
@@ -76,7 +79,9 @@ export async function releaseDeleted(
   { instanceUuid, requestId }: { readonly instanceUuid: string; readonly requestId: string },
   unfinished: Pick<MigrationFilters, "migrationTypes" | "statuses">,
 ): Promise<void> {
-  if (store.instances.get(instanceUuid) !== null) return;
+  if (store.instances.get(instanceUuid) !== null) {
+    return;
+  }
   const consumers = store.migrations.byFilters({ ...unfinished, instanceUuid, readDeleted: true });
   for (const consumer of [...consumers.map(({ uuid }) => uuid), instanceUuid]) {
     await placement.deleteAllocation(consumer, { force: true, requestId });

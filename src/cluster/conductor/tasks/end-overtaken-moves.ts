@@ -27,12 +27,17 @@ export async function endOvertakenMoves(parts: TaskParts, instance: Instance, re
       status: migration.status,
       request_id: requestId,
     });
-    if (arrived) await dropSource(parts, instance, migration, requestId);
-    else await takeSourceBack(parts, instance, migration, requestId);
+    if (arrived) {
+      await dropSource(parts, instance, migration, requestId);
+    } else {
+      await takeSourceBack(parts, instance, migration, requestId);
+    }
     parts.store.transaction(() => {
       parts.store.migrations.save(migration.id, { status: "error" });
       parts.store.instances.save(instance.uuid, afterMove(instance, arrived));
-      if (!arrived) restoreSpec(parts, instance);
+      if (!arrived) {
+        restoreSpec(parts, instance);
+      }
       castCleanUp(parts, migration, arrived, requestId);
     });
   }
@@ -41,18 +46,26 @@ export async function endOvertakenMoves(parts: TaskParts, instance: Instance, re
 /** `doubled`: the instance itself holds the source's half. */
 async function dropSource(parts: TaskParts, instance: Instance, migration: Migration, requestId: string) {
   const { store, placement } = parts;
-  if (await placement.deleteAllocation(migration.uuid, { force: true, requestId })) return;
+  if (await placement.deleteAllocation(migration.uuid, { force: true, requestId })) {
+    return;
+  }
   const source = store.computeNodes.getByHostAndNode(migration.sourceCompute ?? "", migration.sourceNode ?? "");
-  if (source === null) return;
+  if (source === null) {
+    return;
+  }
   const { allocations } = await placement.getAllocationsForConsumer(instance.uuid, { requestId });
-  if (allocations[source.uuid] === undefined) return;
+  if (allocations[source.uuid] === undefined) {
+    return;
+  }
   await placement.removeProviderTreeFromInstanceAllocation(instance.uuid, source.uuid, { retry: true, requestId });
 }
 
 async function takeSourceBack(parts: TaskParts, instance: Instance, migration: Migration, requestId: string) {
   const flavor = instance.newFlavor ?? instance.flavor;
   const move = { instance, migration, flavor, requestId, restarted: true, held: null };
-  if (await restoreSourceHalf(parts, move)) return;
+  if (await restoreSourceHalf(parts, move)) {
+    return;
+  }
   throw new AllocationMoveFailed(migration.uuid, instance.uuid, "Placement refused it; evacuate the server again");
 }
 
@@ -69,7 +82,9 @@ function afterMove(instance: Instance, arrived: boolean): InstanceChanges {
 
 function restoreSpec({ store }: TaskParts, { uuid, flavor }: Instance): void {
   const spec = store.requests.spec(uuid);
-  if (spec !== null) store.requests.saveSpec({ ...spec, flavor });
+  if (spec !== null) {
+    store.requests.saveSpec({ ...spec, flavor });
+  }
 }
 
 /** The other host of the move; one that is away gets it when it is back. Files that both hosts may see are kept. */
@@ -77,7 +92,9 @@ function castCleanUp({ bus }: TaskParts, migration: Migration, arrived: boolean,
   const { id: migrationId, instanceUuid, migrationType, sourceCompute, destCompute } = migration;
   const message = { instanceUuid, migrationId, requestId };
   const live = migrationType === "live-migration";
-  if (arrived && !live && sourceCompute !== null) bus.cast(sourceCompute, "confirm_resize", message, requestId);
+  if (arrived && !live && sourceCompute !== null) {
+    bus.cast(sourceCompute, "confirm_resize", message, requestId);
+  }
   if (!arrived && live && destCompute !== null) {
     const data = { sharedInstanceFiles: true };
     const params = { ...message, destroyDisks: false, data };

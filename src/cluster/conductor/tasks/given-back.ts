@@ -4,7 +4,9 @@ import type { Store } from "../../store/store.js";
 /** Another host takes a move that a destination gave back: its event has succeeded, and the instance's fault is shown. */
 export function passOn(store: Store, instance: Instance, failure: DestinationFailure): void {
   addFault(store, instance, failure);
-  if (failure.eventId !== null) store.actions.finishEvent(failure.eventId, { result: "Success" });
+  if (failure.eventId !== null) {
+    store.actions.finishEvent(failure.eventId, { result: "Success" });
+  }
 }
 
 /**
@@ -17,7 +19,9 @@ export function endGivenBack(store: Store, instance: Instance | null, failure: D
     addFault(store, instance, failure);
     store.instances.save(instance.uuid, { newFlavor: null });
   }
-  if (failure.eventId === null) return;
+  if (failure.eventId === null) {
+    return;
+  }
   const { message, traceback } = failure;
   store.actions.finishEvent(failure.eventId, {
     result: "Error",

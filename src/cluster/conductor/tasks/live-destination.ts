@@ -37,7 +37,9 @@ export async function findLiveDestination(
   const tried = instance.host === null ? [] : [instance.host];
   for (;;) {
     const spec = store.requests.spec(instance.uuid);
-    if (spec === null) throw new RecordMissing(`the request spec of instance ${instance.uuid} is gone`);
+    if (spec === null) {
+      throw new RecordMissing(`the request spec of instance ${instance.uuid} is gone`);
+    }
     const [destination] = await scheduler.selectDestinations({
       instanceUuids: [instance.uuid],
       spec: { ...spec, flavor: instance.flavor },
@@ -46,15 +48,21 @@ export async function findLiveDestination(
       held,
       requestId: task.requestId,
     });
-    if (destination === undefined) throw new RecordMissing("the scheduler answered no destination");
+    if (destination === undefined) {
+      throw new RecordMissing("the scheduler answered no destination");
+    }
     const { host, node: name, computeNodeUuid } = destination.selection;
     try {
       const node = store.computeNodes.getByHostAndNode(host, name);
-      if (node === null) throw new MigrationPreCheckError(`node ${name} of host ${host} is gone`);
+      if (node === null) {
+        throw new MigrationPreCheckError(`node ${name} of host ${host} is gone`);
+      }
       refuseIncompatible(parts, instance, node);
       return { node, data: await askDestination(parts, task, move, node) };
     } catch (error) {
-      if (!isPreCheckFailure(error)) throw error;
+      if (!isPreCheckFailure(error)) {
+        throw error;
+      }
       logger.info("the host cannot take the instance live", {
         instance: instance.uuid,
         host,
@@ -86,9 +94,13 @@ export async function claimForcedLive(
 ): Promise<LiveDestination> {
   const { store, placement } = parts;
   const { instance, migration, requestId } = move;
-  if (host === instance.host) throw new UnableToMigrateToSelf(instance.uuid, host);
+  if (host === instance.host) {
+    throw new UnableToMigrateToSelf(instance.uuid, host);
+  }
   const node = store.computeNodes.byHost(host)[0];
-  if (node === undefined || !isAlive(parts, host)) throw new ComputeServiceUnavailable(host);
+  if (node === undefined || !isAlive(parts, host)) {
+    throw new ComputeServiceUnavailable(host);
+  }
   const available = node.memoryMb * node.ramAllocationRatio - (node.memoryMb - node.freeRamMb);
   if (available <= instance.memoryMb) {
     throw new MigrationPreCheckError(
@@ -122,9 +134,15 @@ export async function claimForcedLive(
 
 function refuseIncompatible({ store }: TaskParts, instance: Instance, node: ComputeNode): void {
   const source = sourceNode(store, instance);
-  if (source === undefined) throw new ComputeServiceUnavailable(instance.host ?? "none");
-  if (source.hypervisorType !== node.hypervisorType) throw new InvalidHypervisorType();
-  if (source.hypervisorVersion > node.hypervisorVersion) throw new DestinationHypervisorTooOld();
+  if (source === undefined) {
+    throw new ComputeServiceUnavailable(instance.host ?? "none");
+  }
+  if (source.hypervisorType !== node.hypervisorType) {
+    throw new InvalidHypervisorType();
+  }
+  if (source.hypervisorVersion > node.hypervisorVersion) {
+    throw new DestinationHypervisorTooOld();
+  }
 }
 
 async function askDestination(
@@ -138,7 +156,9 @@ async function askDestination(
   try {
     return await bus.call(host, "check_can_live_migrate_destination", params, { requestId });
   } catch (error) {
-    if (error instanceof ConductorError) throw new MigrationPreCheckError(error.message);
+    if (error instanceof ConductorError) {
+      throw new MigrationPreCheckError(error.message);
+    }
     throw error;
   }
 }

@@ -41,8 +41,12 @@ export function createLiveMigrateInstance(parts: TaskParts) {
     fail: (task: LiveTask, error: unknown): void => {
       const instance = parts.store.instances.get(task.instanceUuid);
       const migration = findMigration(parts, task);
-      if (migration !== null) parts.store.migrations.save(migration.id, { status: "error" });
-      if (instance !== null) endOperation(parts.store, instance, { ...task, vmState: "error" }, error);
+      if (migration !== null) {
+        parts.store.migrations.save(migration.id, { status: "error" });
+      }
+      if (instance !== null) {
+        endOperation(parts.store, instance, { ...task, vmState: "error" }, error);
+      }
     },
   };
 }
@@ -50,7 +54,9 @@ export function createLiveMigrateInstance(parts: TaskParts) {
 async function liveMigrate(parts: TaskParts, task: LiveTask, context: TaskContext): Promise<void> {
   const { store } = parts;
   const instance = store.instances.get(task.instanceUuid);
-  if (instance === null) return releaseDeleted(parts, task, UNFINISHED);
+  if (instance === null) {
+    return releaseDeleted(parts, task, UNFINISHED);
+  }
   const migration = findMigration(parts, task) ?? createMigration(parts, task, instance);
   const { requestId } = task;
   const move: Move = {
@@ -70,7 +76,9 @@ async function liveMigrate(parts: TaskParts, task: LiveTask, context: TaskContex
         task.forced && task.host !== null
           ? await claimForcedLive(parts, task, move, task.host, held)
           : await findLiveDestination(parts, task, move, held);
-      if (handOver(parts, task, move, destination, context)) return;
+      if (handOver(parts, task, move, destination, context)) {
+        return;
+      }
       await restoreSourceHalf(parts, move);
       await releaseDeleted(parts, task, UNFINISHED);
       store.migrations.save(migration.id, { status: "error" });
@@ -88,7 +96,9 @@ function refuseUnfit(parts: TaskParts, instance: Instance): void {
   if (powerState !== POWER_STATES.running && powerState !== POWER_STATES.paused) {
     throw new InstanceInvalidState(uuid, String(powerState));
   }
-  if (host === null || !isAlive(parts, host)) throw new ComputeServiceUnavailable(host ?? "none");
+  if (host === null || !isAlive(parts, host)) {
+    throw new ComputeServiceUnavailable(host ?? "none");
+  }
 }
 
 /** False: the instance was deleted meanwhile, or is being so. */

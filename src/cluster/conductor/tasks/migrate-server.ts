@@ -35,11 +35,16 @@ export function createMigrateServer(parts: TaskParts) {
       const { failure } = task;
       const instance = store.instances.get(task.instanceUuid);
       const migration = instance === null ? null : findMigration(parts, task, instance);
-      if (migration !== null) store.migrations.save(migration.id, { status: "error" });
-      if (instance !== null)
+      if (migration !== null) {
+        store.migrations.save(migration.id, { status: "error" });
+      }
+      if (instance !== null) {
         endOperation(store, instance, { ...task, vmState: vmStateAfter(task) ?? instance.vmState }, error);
+      }
       const own = instance !== null && holdsTask(instance, task.requestId, ["resize_prep"]);
-      if (failure) endGivenBack(store, own ? instance : null, failure);
+      if (failure) {
+        endGivenBack(store, own ? instance : null, failure);
+      }
     },
   };
 }
@@ -49,7 +54,9 @@ async function migrate(parts: TaskParts, task: MigrateTask, context: TaskContext
   const instance = store.instances.get(task.instanceUuid);
   if (instance === null) {
     await releaseDeleted(parts, task, PRE_MIGRATING);
-    if (task.failure) endGivenBack(store, null, task.failure);
+    if (task.failure) {
+      endGivenBack(store, null, task.failure);
+    }
     return;
   }
   const move: Move = {
@@ -65,10 +72,14 @@ async function migrate(parts: TaskParts, task: MigrateTask, context: TaskContext
     withActionEvent(store, { ...event, event: "cold_migrate" }, async (fail) => {
       try {
         const destination = await findDestination(parts, task, move);
-        if (handOver(parts, task, move, destination, context)) return;
+        if (handOver(parts, task, move, destination, context)) {
+          return;
+        }
         await restoreSourceHalf(parts, move);
         await releaseDeleted(parts, task, PRE_MIGRATING);
-        if (task.failure) endGivenBack(store, null, task.failure);
+        if (task.failure) {
+          endGivenBack(store, null, task.failure);
+        }
       } catch (error) {
         await endFailed(parts, task, move, error, context);
         const failure = error instanceof Error ? error : new Error(String(error));
@@ -99,7 +110,9 @@ async function schedule(
 ): Promise<Chosen> {
   const { store, scheduler } = parts;
   const spec = store.requests.spec(instance.uuid);
-  if (spec === null) throw new RecordMissing(`the request spec of instance ${instance.uuid} is gone`);
+  if (spec === null) {
+    throw new RecordMissing(`the request spec of instance ${instance.uuid} is gone`);
+  }
   const [destination] = await scheduler.selectDestinations({
     instanceUuids: [instance.uuid],
     spec: { ...spec, flavor: task.flavor },
@@ -108,8 +121,12 @@ async function schedule(
     held,
     requestId: task.requestId,
   });
-  if (destination === undefined) throw new RecordMissing("the scheduler answered no destination");
-  if (task.host !== null) return { ...destination, alternates: [] };
+  if (destination === undefined) {
+    throw new RecordMissing("the scheduler answered no destination");
+  }
+  if (task.host !== null) {
+    return { ...destination, alternates: [] };
+  }
   const retry = firstRetry(parts, destination.selection);
   return retry === undefined ? destination : { ...destination, retry };
 }
@@ -120,10 +137,16 @@ async function excludedHosts(
   task: MigrateTask,
   instance: Instance,
 ): Promise<readonly string[]> {
-  if (instance.host === null) return [];
-  if (typeOf(task, instance) === "resize") return config.allowResizeToSameHost ? [] : [instance.host];
+  if (instance.host === null) {
+    return [];
+  }
+  if (typeOf(task, instance) === "resize") {
+    return config.allowResizeToSameHost ? [] : [instance.host];
+  }
   const source = sourceNode(store, instance);
-  if (source === undefined) return [instance.host];
+  if (source === undefined) {
+    return [instance.host];
+  }
   const { traits } = await placement.getProviderTraits(source.uuid, { requestId: task.requestId });
   return traits.includes(SAME_HOST_TRAIT) ? [] : [instance.host];
 }
@@ -159,9 +182,13 @@ function handOver(
 ): boolean {
   return store.transaction(() => {
     const instance = store.instances.get(task.instanceUuid);
-    if (instance === null || !holdsTask(instance, task.requestId, ["resize_prep"])) return false;
+    if (instance === null || !holdsTask(instance, task.requestId, ["resize_prep"])) {
+      return false;
+    }
     const spec = store.requests.spec(instance.uuid);
-    if (spec !== null) store.requests.saveSpec({ ...spec, flavor: task.flavor });
+    if (spec !== null) {
+      store.requests.saveSpec({ ...spec, flavor: task.flavor });
+    }
     const params = {
       instanceUuid: instance.uuid,
       migrationId: migration.id,
@@ -174,7 +201,9 @@ function handOver(
     // If the destination dies before it has taken the message, its next start finds the move by this (spec V31).
     store.migrations.save(migration.id, { destCompute: selection.host });
     bus.cast(selection.host, "prep_resize", params, task.requestId);
-    if (task.failure) passOn(store, instance, task.failure);
+    if (task.failure) {
+      passOn(store, instance, task.failure);
+    }
     context.finish();
     return true;
   });
@@ -198,10 +227,16 @@ function endFailed(
   return failMove(parts, move, error, end, context, (instance) => {
     if (instance !== null) {
       const spec = store.requests.spec(instance.uuid);
-      if (spec !== null) store.requests.saveSpec({ ...spec, flavor: instance.flavor });
+      if (spec !== null) {
+        store.requests.saveSpec({ ...spec, flavor: instance.flavor });
+      }
     }
-    if (!failure) return;
-    if (instance !== null) store.migrations.save(move.migration.id, lastDestination(store, failure));
+    if (!failure) {
+      return;
+    }
+    if (instance !== null) {
+      store.migrations.save(move.migration.id, lastDestination(store, failure));
+    }
     endGivenBack(store, instance && holdsTask(instance, task.requestId, ["resize_prep"]) ? instance : null, failure);
   });
 }
@@ -221,7 +256,9 @@ function typeOf(task: MigrateTask, instance: Instance): MigrationType {
 function findMigration({ store }: TaskParts, task: MigrateTask, instance: Instance): Migration | null {
   if (task.migrationId !== undefined) {
     const given = store.migrations.get(task.migrationId);
-    if (given !== null && !FINAL_MIGRATION_STATUSES.includes(given.status)) return given;
+    if (given !== null && !FINAL_MIGRATION_STATUSES.includes(given.status)) {
+      return given;
+    }
   }
   const [unfinished = null] = store.migrations.byFilters({
     instanceUuid: instance.uuid,

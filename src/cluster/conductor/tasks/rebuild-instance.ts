@@ -26,7 +26,9 @@ export function createRebuildInstance(parts: TaskParts) {
     fail: (task: RebuildTask, error: unknown): void => {
       const instance = parts.store.instances.get(task.instanceUuid);
       failMigration(parts, task);
-      if (instance !== null) endOperation(parts.store, instance, { ...task, vmState: "error" }, error);
+      if (instance !== null) {
+        endOperation(parts.store, instance, { ...task, vmState: "error" }, error);
+      }
     },
   };
 }
@@ -35,25 +37,35 @@ async function evacuate(parts: TaskParts, task: RebuildTask, context: TaskContex
   const { store } = parts;
   const instance = store.instances.get(task.instanceUuid);
   const migration = migrationOf(parts, task);
-  if (migration === null) return;
-  if (instance === null || !isWanted(instance, task)) return giveWay(parts, task, context);
+  if (migration === null) {
+    return;
+  }
+  if (instance === null || !isWanted(instance, task)) {
+    return giveWay(parts, task, context);
+  }
   const event = { instanceUuid: instance.uuid, event: "rebuild_server", requestId: task.requestId };
   await withActionEvent(store, event, async (fail) => {
     try {
       await endOvertakenMoves(parts, instance, task.requestId);
-      if (context.restarted) await releaseUnfinishedClaims(parts, instance, task.requestId);
+      if (context.restarted) {
+        await releaseUnfinishedClaims(parts, instance, task.requestId);
+      }
       // Its flavor may be another's than before.
       const current = store.instances.get(instance.uuid) ?? instance;
       const destination = task.forced
         ? await claimForced(parts, task, current)
         : await claimScheduled(parts, task, current);
-      if (handOver(parts, task, migration, destination, context)) return;
+      if (handOver(parts, task, migration, destination, context)) {
+        return;
+      }
       await takeBack(parts, task, instance);
       giveWay(parts, task, context);
     } catch (error) {
       await giveBack(parts, instance, task.requestId);
       const ended = endEvacuation(parts, task, error, context);
-      if (!ended) throw error;
+      if (!ended) {
+        throw error;
+      }
       fail(error instanceof Error ? error : new Error(String(error)));
     }
   });
@@ -83,7 +95,9 @@ function giveWay(parts: TaskParts, task: RebuildTask, context: TaskContext): voi
 
 /** What was claimed for an evacuation that another request has overtaken. */
 async function takeBack(parts: TaskParts, { requestId }: RebuildTask, instance: Instance): Promise<void> {
-  if (parts.store.instances.get(instance.uuid) !== null) return giveBack(parts, instance, requestId);
+  if (parts.store.instances.get(instance.uuid) !== null) {
+    return giveBack(parts, instance, requestId);
+  }
   await parts.placement.deleteAllocation(instance.uuid, { force: true, requestId });
 }
 
@@ -99,7 +113,9 @@ async function claimScheduled(
   instance: Instance,
 ): Promise<Claimed> {
   const spec = store.requests.spec(instance.uuid);
-  if (spec === null) throw new RecordMissing(`the request spec of instance ${instance.uuid} is gone`);
+  if (spec === null) {
+    throw new RecordMissing(`the request spec of instance ${instance.uuid} is gone`);
+  }
   const [destination] = await scheduler.selectDestinations({
     instanceUuids: [instance.uuid],
     // The user may have resized it since it was created.
@@ -109,7 +125,9 @@ async function claimScheduled(
     held: "double",
     requestId: task.requestId,
   });
-  if (destination === undefined) throw new RecordMissing("the scheduler answered no destination");
+  if (destination === undefined) {
+    throw new RecordMissing("the scheduler answered no destination");
+  }
   return destination.selection;
 }
 
@@ -159,7 +177,9 @@ function handOver(
 ): boolean {
   return store.transaction(() => {
     const instance = store.instances.get(task.instanceUuid);
-    if (instance === null || !isWanted(instance, task)) return false;
+    if (instance === null || !isWanted(instance, task)) {
+      return false;
+    }
     const params = {
       instanceUuid: instance.uuid,
       migrationId: migration.id,
@@ -183,7 +203,9 @@ async function giveBack(parts: TaskParts, instance: Instance, requestId: string)
   try {
     await releaseUnfinishedClaims(parts, instance, requestId);
   } catch (error) {
-    if (!(error instanceof PlacementError)) throw error;
+    if (!(error instanceof PlacementError)) {
+      throw error;
+    }
     parts.logger.warn("the claim of a failed evacuation may stand", { err: error, instance: instance.uuid });
   }
 }
@@ -193,13 +215,17 @@ function endEvacuation(parts: TaskParts, task: RebuildTask, error: unknown, cont
   const { store, logger, config } = parts;
   const instance = store.instances.get(task.instanceUuid);
   const vmState = vmStateAfter(task, instance, error);
-  if (vmState === null) return false;
+  if (vmState === null) {
+    return false;
+  }
   logger.warn("rebuild failed", { instance: task.instanceUuid, request_id: task.requestId, reason: messageOf(error) });
   store.transaction(() => {
     const forgotten = error instanceof RecordMissing && config.upstreamQuirks.has("forget-failed-forced-evacuation");
     if (!forgotten) {
       failMigration(parts, task);
-      if (instance !== null) endOperation(store, instance, { ...task, vmState }, error);
+      if (instance !== null) {
+        endOperation(store, instance, { ...task, vmState }, error);
+      }
     }
     context.finish();
   });
@@ -208,22 +234,31 @@ function endEvacuation(parts: TaskParts, task: RebuildTask, error: unknown, cont
 
 function vmStateAfter({ forced }: RebuildTask, instance: Instance | null, error: unknown): VmState | null {
   const unchanged = instance?.vmState ?? "error";
-  if (error instanceof AllocationUpdateFailed || error instanceof AllocationMoveFailed) return "error";
-  if (error instanceof NoValidHost) return forced ? unchanged : "error";
+  if (error instanceof AllocationUpdateFailed || error instanceof AllocationMoveFailed) {
+    return "error";
+  }
+  if (error instanceof NoValidHost) {
+    return forced ? unchanged : "error";
+  }
   // Upstream leaves row 2b's in `accepted` and `rebuilding` for ever, and feeds the restarted source with it (3.3 GAP-c).
-  if (error instanceof RecordMissing) return forced ? unchanged : "error";
+  if (error instanceof RecordMissing) {
+    return forced ? unchanged : "error";
+  }
   return null;
 }
 
 function failMigration(parts: TaskParts, task: RebuildTask): void {
   const migration = migrationOf(parts, task);
-  if (migration !== null) parts.store.migrations.save(migration.id, { status: "error" });
+  if (migration !== null) {
+    parts.store.migrations.save(migration.id, { status: "error" });
+  }
 }
 
 /** Upstream takes any accepted migration of the instance for the evacuation's. */
 function migrationOf({ store, config }: TaskParts, task: RebuildTask): Migration | null {
-  if (!config.upstreamQuirks.has("any-accepted-migration-for-evacuation"))
+  if (!config.upstreamQuirks.has("any-accepted-migration-for-evacuation")) {
     return store.migrations.get(task.migrationId);
+  }
   const accepted = store.migrations.byFilters({ instanceUuid: task.instanceUuid, statuses: ["accepted"] });
   return accepted[0] ?? null;
 }

@@ -16,7 +16,9 @@ export async function releaseUnfinishedClaims(
   const { allocations } = await placement.getAllocationsForConsumer(instance.uuid, { requestId });
   const accounted = accountedHosts(parts, instance, failed);
   for (const { uuid, host } of store.computeNodes.byUuids(Object.keys(allocations))) {
-    if (accounted.has(host)) continue;
+    if (accounted.has(host)) {
+      continue;
+    }
     logger.info("gives back the claim of a move that was cut off", {
       instance: instance.uuid,
       host,
@@ -36,7 +38,9 @@ function accountedHosts(
   return new Set([
     host,
     ...migrations.flatMap(({ id, migrationType, status, sourceCompute, destCompute }) => {
-      if (migrationType === "evacuation" || id === failed?.id) return [sourceCompute];
+      if (migrationType === "evacuation" || id === failed?.id) {
+        return [sourceCompute];
+      }
       return FINAL_MIGRATION_STATUSES.includes(status) ? [] : [sourceCompute, destCompute];
     }),
   ]);

@@ -38,19 +38,25 @@ async function secure(parts: TaskParts, move: Move): Promise<ScheduleRequest["he
   const ofMigration = await placement.getAllocationsForConsumer(migration.uuid, { requestId });
   if (Object.keys(ofMigration.allocations).length > 0) {
     const { allocations } = await placement.getAllocationsForConsumer(instance.uuid, { requestId });
-    if (residues(store, instance, allocations).size === 0) return "replace";
+    if (residues(store, instance, allocations).size === 0) {
+      return "replace";
+    }
     await releaseUnfinishedClaims(parts, instance, requestId, migration);
     return "double";
   }
   if (moveStrategy(store) === "doubled") {
     // What an earlier run claimed would be added to.
-    if (move.restarted) await dropDestinations(parts, move);
+    if (move.restarted) {
+      await dropDestinations(parts, move);
+    }
     return "sum";
   }
   const { allocations } = await placement.getAllocationsForConsumer(instance.uuid, { requestId });
   const source = sourceNode(store, instance);
   // Nothing to keep for the way back: created by something that does not know Placement, or healed away.
-  if (source === undefined || !holdsAnyOf(allocations, source)) return "replace";
+  if (source === undefined || !holdsAnyOf(allocations, source)) {
+    return "replace";
+  }
   const keep = residues(store, instance, allocations);
   const moved = await placement.moveAllocations(instance.uuid, migration.uuid, { requestId, keep });
   if (moved !== true) {
@@ -112,7 +118,9 @@ async function moveBack(
   try {
     return await placement.moveAllocations(migration.uuid, instance.uuid, { requestId, targetDeleted });
   } catch (error) {
-    if (!(error instanceof AllocationMoveFailed)) throw error;
+    if (!(error instanceof AllocationMoveFailed)) {
+      throw error;
+    }
     return false;
   }
 }
@@ -131,12 +139,18 @@ async function subtractSameHostClaim(
   requestId: string,
 ): Promise<void> {
   const source = sourceNode(store, instance);
-  if (source === undefined) return;
+  if (source === undefined) {
+    return;
+  }
   const { allocations } = await placement.getAllocationsForConsumer(instance.uuid, { requestId });
   const held = allocations[source.uuid]?.resources;
-  if (held === undefined) return;
+  if (held === undefined) {
+    return;
+  }
   const wanted = instanceResources(instance, flavor);
-  if (!equals(held, sum(instanceResources(instance), wanted))) return;
+  if (!equals(held, sum(instanceResources(instance), wanted))) {
+    return;
+  }
   await placement.removeResources(instance.uuid, { [source.uuid]: { resources: wanted } }, { requestId });
 }
 
@@ -152,7 +166,9 @@ const holdsAnyOf = (allocations: Allocations, { uuid }: ComputeNode): boolean =>
 
 function sum(left: ResourceAmounts, right: ResourceAmounts): ResourceAmounts {
   const total: Record<string, number> = { ...left };
-  for (const [name, amount] of Object.entries(right)) total[name] = (total[name] ?? 0) + amount;
+  for (const [name, amount] of Object.entries(right)) {
+    total[name] = (total[name] ?? 0) + amount;
+  }
   return total;
 }
 

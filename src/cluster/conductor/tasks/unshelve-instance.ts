@@ -14,7 +14,9 @@ export function createUnshelveInstance(parts: TaskParts) {
     run: (task: UnshelveTask, context: TaskContext): Promise<void> => unshelve(parts, task, context),
     fail: (task: UnshelveTask, error: unknown): void => {
       const instance = parts.store.instances.get(task.instanceUuid);
-      if (instance !== null) endOperation(parts.store, instance, { ...task, vmState: instance.vmState }, error);
+      if (instance !== null) {
+        endOperation(parts.store, instance, { ...task, vmState: instance.vmState }, error);
+      }
     },
   };
 }
@@ -22,7 +24,9 @@ export function createUnshelveInstance(parts: TaskParts) {
 async function unshelve(parts: TaskParts, task: UnshelveTask, context: TaskContext): Promise<void> {
   const { store } = parts;
   const instance = store.instances.get(task.instanceUuid);
-  if (instance === null) return release(parts, task);
+  if (instance === null) {
+    return release(parts, task);
+  }
   if (instance.vmState === "shelved") {
     startInPlace(parts, task, context);
     return;
@@ -31,7 +35,9 @@ async function unshelve(parts: TaskParts, task: UnshelveTask, context: TaskConte
   await withActionEvent(store, event, async (fail) => {
     try {
       const destination = await schedule(parts, task, instance);
-      if (!handOver(parts, task, destination, context)) await release(parts, task);
+      if (!handOver(parts, task, destination, context)) {
+        await release(parts, task);
+      }
     } catch (error) {
       await release(parts, task);
       parts.logger.warn("server could not be unshelved", {
@@ -41,8 +47,9 @@ async function unshelve(parts: TaskParts, task: UnshelveTask, context: TaskConte
       });
       store.transaction(() => {
         const current = store.instances.get(task.instanceUuid);
-        if (current?.taskState === "unshelving")
+        if (current?.taskState === "unshelving") {
           endOperation(store, current, { ...task, vmState: current.vmState }, error);
+        }
         context.finish();
       });
       fail(error instanceof Error ? error : new Error(String(error)));
@@ -67,7 +74,9 @@ function startInPlace(
 
 async function schedule({ store, scheduler }: TaskParts, task: UnshelveTask, instance: Instance): Promise<Destination> {
   const spec = store.requests.spec(instance.uuid);
-  if (spec === null) throw new RecordMissing(`the request spec of instance ${instance.uuid} is gone`);
+  if (spec === null) {
+    throw new RecordMissing(`the request spec of instance ${instance.uuid} is gone`);
+  }
   const [destination] = await scheduler.selectDestinations({
     instanceUuids: [instance.uuid],
     spec: { ...spec, flavor: instance.flavor },
@@ -76,7 +85,9 @@ async function schedule({ store, scheduler }: TaskParts, task: UnshelveTask, ins
     held: "replace",
     requestId: task.requestId,
   });
-  if (destination === undefined) throw new RecordMissing("the scheduler answered no destination");
+  if (destination === undefined) {
+    throw new RecordMissing("the scheduler answered no destination");
+  }
   return destination;
 }
 
@@ -89,7 +100,9 @@ function handOver(
 ): boolean {
   return store.transaction(() => {
     const instance = store.instances.get(instanceUuid);
-    if (instance === null || instance.taskState !== "unshelving") return false;
+    if (instance === null || instance.taskState !== "unshelving") {
+      return false;
+    }
     const service = store.services.getByHost(selection.host, "nova-compute");
     store.instances.save(instanceUuid, { availabilityZone: service?.availabilityZone ?? instance.availabilityZone });
     const params = { instanceUuid, allocations: selection.allocationRequest, node: selection.node, requestId };

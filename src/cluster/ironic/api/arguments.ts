@@ -9,10 +9,16 @@ const ACCEPTED = [...TRUE, ...FALSE].sort();
 
 /** @throws {IronicError} 400 */
 export function booleanArgument(name: string, value: unknown): boolean {
-  if (typeof value === "boolean") return value;
+  if (typeof value === "boolean") {
+    return value;
+  }
   const text = pythonStr(value).trim().toLowerCase();
-  if (TRUE.includes(text)) return true;
-  if (FALSE.includes(text)) return false;
+  if (TRUE.includes(text)) {
+    return true;
+  }
+  if (FALSE.includes(text)) {
+    return false;
+  }
   const accepted = ACCEPTED.map(pythonRepr).join(", ");
   throw new IronicError(
     400,
@@ -22,14 +28,18 @@ export function booleanArgument(name: string, value: unknown): boolean {
 
 /** @throws {IronicError} 400 */
 export function uuidArgument(name: string, value: unknown): string {
-  if (typeof value === "string" && isUuidLike(value)) return normalizeUuid(value);
+  if (typeof value === "string" && isUuidLike(value)) {
+    return normalizeUuid(value);
+  }
   throw new IronicError(400, `Expected UUID for ${name}: ${typeof value === "string" ? value : pythonRepr(value)}`);
 }
 
 /** @throws {IronicError} 400 */
 export function integerArgument(name: string, value: unknown): number {
   const text = typeof value === "number" ? String(value) : value;
-  if (typeof text === "string" && /^\s*[+-]?\d{1,15}\s*$/.test(text)) return Number(text);
+  if (typeof text === "string" && /^\s*[+-]?\d{1,15}\s*$/.test(text)) {
+    return Number(text);
+  }
   throw new IronicError(
     400,
     `Expected an integer for ${name}: ${typeof value === "string" ? value : pythonRepr(value)}`,
@@ -39,7 +49,9 @@ export function integerArgument(name: string, value: unknown): number {
 /** @throws {IronicError} 400 when the query has other parameters than these */
 export function onlyArguments(query: Query, known: readonly string[]): void {
   const unknown = query.names.filter((name) => !known.includes(name));
-  if (unknown.length > 0) throw new IronicError(400, `Unexpected arguments: ${unknown.join(", ")}`);
+  if (unknown.length > 0) {
+    throw new IronicError(400, `Unexpected arguments: ${unknown.join(", ")}`);
+  }
 }
 
 /** `uuid,name` → both; undefined when the parameter is absent. Doubles are dropped. */

@@ -114,7 +114,9 @@ function traitRoutes({ nodes, conductor }: ApiParts): readonly IronicRoute[] {
         const { trait = "" } = call.params;
         const { uuid } = nodeOf(nodes, call);
         await conductor.setTraits(uuid, (before) => {
-          if (!before.includes(trait)) throw new IronicError(404, `Node ${uuid} doesn't have a trait '${trait}'`);
+          if (!before.includes(trait)) {
+            throw new IronicError(404, `Node ${uuid} doesn't have a trait '${trait}'`);
+          }
           return before.filter((name) => name !== trait);
         });
         return { status: 204 };
@@ -128,16 +130,24 @@ const CUSTOM = /^CUSTOM_[A-Z0-9_]+$/;
 
 function traitsOf(body: unknown): readonly string[] {
   const wrong = (text: string) => new IronicError(400, `Schema error for body: ${text}`);
-  if (!isObject(body)) throw wrong(`${pythonRepr(body)} is not of type 'object'`);
+  if (!isObject(body)) {
+    throw wrong(`${pythonRepr(body)} is not of type 'object'`);
+  }
   const unknown = Object.keys(body).find((name) => name !== "traits");
-  if (unknown !== undefined) throw wrong(`Additional properties are not allowed ('${unknown}' was unexpected)`);
+  if (unknown !== undefined) {
+    throw wrong(`Additional properties are not allowed ('${unknown}' was unexpected)`);
+  }
   const { traits } = body;
-  if (!Array.isArray(traits)) throw wrong(`${pythonRepr(traits)} is not of type 'array'`);
+  if (!Array.isArray(traits)) {
+    throw wrong(`${pythonRepr(traits)} is not of type 'array'`);
+  }
   return traits.map((trait: unknown) => checkTrait(trait, "body"));
 }
 
 function checkTrait(trait: unknown, what: string): string {
-  if (typeof trait === "string" && (CUSTOM.test(trait) || STANDARD.has(trait))) return trait;
+  if (typeof trait === "string" && (CUSTOM.test(trait) || STANDARD.has(trait))) {
+    return trait;
+  }
   const found = pythonRepr(trait);
   throw new IronicError(
     400,
@@ -147,7 +157,9 @@ function checkTrait(trait: unknown, what: string): string {
 
 function vifOf(body: unknown): string {
   const id = isObject(body) ? body.id : undefined;
-  if (typeof id === "string" && id !== "") return id;
+  if (typeof id === "string" && id !== "") {
+    return id;
+  }
   throw new IronicError(400, "Schema error for vif: 'id' is a required property");
 }
 
@@ -159,9 +171,13 @@ function askedNode({ nodes }: ApiParts, query: Query): IronicNode | undefined {
 /** `detail=True`, which 1.43 brought. @throws {IronicError} 400 */
 function wholeAsked({ query, minor }: IronicCall): boolean {
   const text = query.get("detail");
-  if (text === undefined) return false;
+  if (text === undefined) {
+    return false;
+  }
   const whole = booleanArgument("detail", text);
-  if (minor < 43) throw new IronicError(400, `Invalid query parameter ?detail=${whole ? "True" : "False"} received.`);
+  if (minor < 43) {
+    throw new IronicError(400, `Invalid query parameter ?detail=${whole ? "True" : "False"} received.`);
+  }
   return whole;
 }
 
@@ -188,7 +204,9 @@ function createPort({ nodes, ports, random }: ApiParts, call: IronicCall) {
     throw new IronicError(400, `Expected valid MAC address for address: ${body.address}`);
   }
   const node = nodes.find(uuidArgument("node_uuid", body.node_uuid));
-  if (!node) throw new IronicError(400, `Node ${body.node_uuid} could not be found.`);
+  if (!node) {
+    throw new IronicError(400, `Node ${body.node_uuid} could not be found.`);
+  }
   const uuid = typeof body.uuid === "string" && isUuidLike(body.uuid) ? normalizeUuid(body.uuid) : random.uuid();
   const port = ports.create({ uuid, address }, node);
   // The node is locked for it, which shows in the time of its last change.

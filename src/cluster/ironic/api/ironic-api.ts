@@ -44,26 +44,37 @@ async function respond(
   request: ServiceRequest,
 ): Promise<ServiceResponse> {
   const root = request.baseUrl;
-  if (["", "/"].includes(request.path)) return json(200, rootDocument(root));
+  if (["", "/"].includes(request.path)) {
+    return json(200, rootDocument(root));
+  }
   const path = request.path.replace(/^\/v1(?=\/|$)/, "").replace(/\/+$/, "");
   const discovery = path === "";
   if (!discovery) {
     const refused = refusal(options, request);
-    if (refused) return refused;
+    if (refused) {
+      return refused;
+    }
   }
   const minor = negotiateIronic(request.headers[VERSION_HEADER]);
-  if (typeof minor !== "number") return minor;
+  if (typeof minor !== "number") {
+    return minor;
+  }
   if (discovery) {
     return request.method === "GET"
       ? withHeaders(json(200, v1Document(root, minor)), versionHeaders(minor))
       : webError(405, "Method Not Allowed");
   }
   const match = router.match(request.method, path);
-  if (match.kind === "unknown") return webError(404, "Not Found");
-  if (match.kind === "wrong-method")
+  if (match.kind === "unknown") {
+    return webError(404, "Not Found");
+  }
+  if (match.kind === "wrong-method") {
     return webError(405, "Method Not Allowed", "", { allow: match.allowed.join(", ") });
+  }
   const { route, params } = match;
-  if (minor < (route.from ?? 1)) return webError(404, "Not Found");
+  if (minor < (route.from ?? 1)) {
+    return webError(404, "Not Found");
+  }
   const answered = await run(options, request, async () =>
     route.answer({ request, minor, params, query: new Query(request.query), body: readBody(request.body), root }),
   );
@@ -80,7 +91,9 @@ async function run(
     const headers = location === undefined ? {} : { location };
     return body === undefined ? { status, headers, body: "" } : withHeaders(json(status, body), headers);
   } catch (error) {
-    if (error instanceof IronicError) return ironicFault(error.status, error.message);
+    if (error instanceof IronicError) {
+      return ironicFault(error.status, error.message);
+    }
     logger.error("a request failed unexpectedly", { err: error, method, path });
     return ironicFault(500, error instanceof Error ? error.message : String(error));
   }
@@ -97,15 +110,21 @@ function refusal({ validate }: IronicApiOptions, { headers, baseUrl }: ServiceRe
     const identity = baseUrl.replace(/\/baremetal$/, "/identity");
     return withHeaders(response, { "www-authenticate": `Keystone uri="${identity}"` });
   }
-  if (credentials.roles.some((role) => ADMINISTRATORS.includes(role))) return undefined;
+  if (credentials.roles.some((role) => ADMINISTRATORS.includes(role))) {
+    return undefined;
+  }
   return ironicFault(403, "Access was denied to the following resource: baremetal:node:get");
 }
 
 /** @throws {IronicError} 400, 413 */
 function readBody(text: string): unknown {
-  if (text === "") return {};
+  if (text === "") {
+    return {};
+  }
   const excess = excessOf(text, DOOR_LIMITS.ironic);
-  if (excess) throw new IronicError(excess === "depth" ? 400 : 413, excessText(excess, DOOR_LIMITS.ironic));
+  if (excess) {
+    throw new IronicError(excess === "depth" ? 400 : 413, excessText(excess, DOOR_LIMITS.ironic));
+  }
   try {
     return JSON.parse(text);
   } catch (error) {

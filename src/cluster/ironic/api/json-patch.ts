@@ -14,12 +14,18 @@ const OPERATIONS = ["add", "replace", "remove"];
 /** A request's body as operations. @throws {IronicError} 400 */
 export function readPatch(body: unknown): readonly PatchOperation[] {
   const wrong = (text: string) => new IronicError(400, `Schema error for patch: ${text}`);
-  if (!Array.isArray(body)) throw wrong(`${pythonRepr(body)} is not of type 'array'`);
+  if (!Array.isArray(body)) {
+    throw wrong(`${pythonRepr(body)} is not of type 'array'`);
+  }
   return body.map((operation: unknown) => {
-    if (!isObject(operation)) throw wrong(`${pythonRepr(operation)} is not of type 'object'`);
+    if (!isObject(operation)) {
+      throw wrong(`${pythonRepr(operation)} is not of type 'object'`);
+    }
     const { op, path } = operation;
     for (const name of ["op", "path"]) {
-      if (operation[name] === undefined) throw wrong(`'${name}' is a required property`);
+      if (operation[name] === undefined) {
+        throw wrong(`'${name}' is a required property`);
+      }
     }
     if (typeof path !== "string" || !/^(\/[\w-]+)+$/.test(path)) {
       throw wrong(`${pythonRepr(path)} does not match '^(/[\\\\w-]+)+$'`);
@@ -31,7 +37,9 @@ export function readPatch(body: unknown): readonly PatchOperation[] {
     if (extra !== undefined) {
       throw wrong(`Additional properties are not allowed ('${extra}' was unexpected)`);
     }
-    if (op !== "remove" && operation.value === undefined) throw wrong("'value' is a required property");
+    if (op !== "remove" && operation.value === undefined) {
+      throw wrong("'value' is a required property");
+    }
     return operation as unknown as PatchOperation;
   });
 }
@@ -60,7 +68,9 @@ function apply(document: Container, operation: PatchOperation): string | undefin
   let parent: Container = document;
   for (const step of keys) {
     const next: unknown = Array.isArray(parent) ? parent[Number(step)] : own(parent, step);
-    if (!Array.isArray(next) && !isObject(next)) return `member '${step}' not found in ${pythonRepr(parent)}`;
+    if (!Array.isArray(next) && !isObject(next)) {
+      return `member '${step}' not found in ${pythonRepr(parent)}`;
+    }
     parent = next as Container;
   }
   return Array.isArray(parent) ? changeArray(parent, key, operation) : changeObject(parent, key, operation);
@@ -75,19 +85,32 @@ function changeObject(
   key: string,
   { op, value = null }: PatchOperation,
 ): string | undefined {
-  if (op !== "add" && !Object.hasOwn(object, key)) return `can't ${op} a non-existent object '${key}'`;
-  if (op === "remove") delete object[key];
-  else Object.defineProperty(object, key, { value, enumerable: true, configurable: true, writable: true });
+  if (op !== "add" && !Object.hasOwn(object, key)) {
+    return `can't ${op} a non-existent object '${key}'`;
+  }
+  if (op === "remove") {
+    delete object[key];
+  } else {
+    Object.defineProperty(object, key, { value, enumerable: true, configurable: true, writable: true });
+  }
   return undefined;
 }
 
 function changeArray(array: Json[], key: string, { op, value = null }: PatchOperation): string | undefined {
   const index = key === "-" ? array.length : Number(key);
   const last = op === "add" ? array.length : array.length - 1;
-  if (!/^(-|0|[1-9]\d{0,8})$/.test(key)) return `'${key}' is not a valid sequence index`;
-  if (index > last) return op === "add" ? "can't insert outside of list" : `can't ${op} outside of list`;
-  if (op === "add") array.splice(index, 0, value);
-  else if (op === "replace") array[index] = value;
-  else array.splice(index, 1);
+  if (!/^(-|0|[1-9]\d{0,8})$/.test(key)) {
+    return `'${key}' is not a valid sequence index`;
+  }
+  if (index > last) {
+    return op === "add" ? "can't insert outside of list" : `can't ${op} outside of list`;
+  }
+  if (op === "add") {
+    array.splice(index, 0, value);
+  } else if (op === "replace") {
+    array[index] = value;
+  } else {
+    array.splice(index, 1);
+  }
   return undefined;
 }

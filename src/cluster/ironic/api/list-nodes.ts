@@ -54,7 +54,9 @@ const FILTERS: Readonly<Record<string, Filter>> = {
   provision_state: {
     from: 9,
     keep: (value) => {
-      if (!PROVISION_STATES.has(value)) throw new IronicError(400, `Provision state "${value}" is not valid`);
+      if (!PROVISION_STATES.has(value)) {
+        throw new IronicError(400, `Provision state "${value}" is not valid`);
+      }
       return (node) => node.provision_state === value;
     },
   },
@@ -112,35 +114,51 @@ function fieldsOf(query: Query, minor: number): readonly string[] | undefined {
   const fields = listArgument(query.get("fields"));
   const text = query.get("detail");
   const detail = text === undefined ? undefined : booleanArgument("detail", text);
-  if (fields) checkFields(fields, minor);
-  if (detail !== undefined && minor < 43) throw notAcceptable(43);
+  if (fields) {
+    checkFields(fields, minor);
+  }
+  if (detail !== undefined && minor < 43) {
+    throw notAcceptable(43);
+  }
   if (detail && fields) {
     throw new IronicError(400, "Can not specify ?detail=True and fields in the same request.");
   }
-  if (detail) return undefined;
+  if (detail) {
+    return undefined;
+  }
   return fields && fields.length > 0 ? fields : DEFAULT_FIELDS;
 }
 
 function filtersOf(query: Query, minor: number): readonly Keep[] {
   return Object.entries(FILTERS).flatMap(([name, { from = 1, keep }]) => {
     const value = query.get(name);
-    if (value === undefined) return [];
-    if (minor < from) throw name === "provision_state" ? notAcceptable() : notAcceptable(from);
+    if (value === undefined) {
+      return [];
+    }
+    if (minor < from) {
+      throw name === "provision_state" ? notAcceptable() : notAcceptable(from);
+    }
     return [keep(value)];
   });
 }
 
 function limitOf(text: string | undefined): number {
-  if (text === undefined) return MAX_LIMIT;
+  if (text === undefined) {
+    return MAX_LIMIT;
+  }
   const limit = integerArgument("limit", text);
-  if (limit <= 0) throw new IronicError(400, "Limit must be positive");
+  if (limit <= 0) {
+    throw new IronicError(400, "Limit must be positive");
+  }
   return Math.min(limit, MAX_LIMIT);
 }
 
 function sort(nodes: NodeStore, query: Query, minor: number): readonly IronicNode[] {
   const key = query.get("sort_key") ?? "id";
   const direction = query.get("sort_dir") ?? "asc";
-  if (minor < (firstMinorOf(key) ?? 1)) throw notAcceptable();
+  if (minor < (firstMinorOf(key) ?? 1)) {
+    throw notAcceptable();
+  }
   if (direction !== "asc" && direction !== "desc") {
     throw new IronicError(400, `Invalid sort direction: ${direction}. Acceptable values are 'asc' or 'desc'`);
   }
@@ -151,7 +169,9 @@ function sort(nodes: NodeStore, query: Query, minor: number): readonly IronicNod
     throw new IronicError(400, `The sort_key value "${key}" is an invalid field for sorting`);
   }
   const all = [...nodes.all()];
-  if (key !== "id") all.sort((left, right) => order(valueAt(left, key), valueAt(right, key)) || left.id - right.id);
+  if (key !== "id") {
+    all.sort((left, right) => order(valueAt(left, key), valueAt(right, key)) || left.id - right.id);
+  }
   return direction === "asc" ? all : all.reverse();
 }
 
@@ -165,9 +185,13 @@ function order(left: unknown, right: unknown): number {
 
 /** @throws {IronicError} 404 the marker's node is gone: the list has to be begun again */
 function afterMarker(nodes: NodeStore, sorted: readonly IronicNode[], marker: string | undefined): number {
-  if (marker === undefined) return 0;
+  if (marker === undefined) {
+    return 0;
+  }
   const uuid = uuidArgument("marker", marker);
-  if (!nodes.find(uuid)) throw nodeNotFound(uuid);
+  if (!nodes.find(uuid)) {
+    throw nodeNotFound(uuid);
+  }
   return sorted.findIndex((node) => node.uuid === uuid) + 1;
 }
 
@@ -180,7 +204,9 @@ function takePage(
   const page: IronicNode[] = [];
   for (let index = from; index < sorted.length && page.length < limit; index += 1) {
     const node = sorted[index];
-    if (node && keeps.every((keep) => keep(node))) page.push(node);
+    if (node && keeps.every((keep) => keep(node))) {
+      page.push(node);
+    }
   }
   return page;
 }

@@ -43,13 +43,21 @@ export const patchableFields = (): readonly string[] => Object.keys(PATCHABLE).s
 /** POST /nodes. @throws {IronicError} 400, 406 */
 export function readNewNode(body: unknown, minor: number): NodeChanges & { readonly uuid?: string } {
   const wrong = (text: string) => new IronicError(400, `Schema error for node: ${text}`);
-  if (!isObject(body)) throw wrong(`${pythonRepr(body)} is not of type 'object'`);
-  if (body.driver === undefined) throw wrong("'driver' is a required property");
+  if (!isObject(body)) {
+    throw wrong(`${pythonRepr(body)} is not of type 'object'`);
+  }
+  if (body.driver === undefined) {
+    throw wrong("'driver' is a required property");
+  }
   const unknown = Object.keys(body).find((name) => !Object.hasOwn(SETTABLE, name) && name !== "uuid");
-  if (unknown !== undefined) throw wrong(`Additional properties are not allowed ('${unknown}' was unexpected)`);
+  if (unknown !== undefined) {
+    throw wrong(`Additional properties are not allowed ('${unknown}' was unexpected)`);
+  }
   const { uuid, ...rest } = body;
   for (const [name, value] of Object.entries(rest)) {
-    if (value !== null && value !== "" && minor < (firstMinorOf(name) ?? 1)) throw notAcceptable();
+    if (value !== null && value !== "" && minor < (firstMinorOf(name) ?? 1)) {
+      throw notAcceptable();
+    }
   }
   return {
     ...valuesOf(rest, SETTABLE, "node"),
@@ -59,8 +67,9 @@ export function readNewNode(body: unknown, minor: number): NodeChanges & { reado
 
 /** What a patched document says otherwise than the node does. @throws {IronicError} 400 */
 export function changesOf(node: IronicNode, document: Readonly<Record<string, Json>>): NodeChanges {
-  if (document.driver === undefined)
+  if (document.driver === undefined) {
     throw new IronicError(400, "Schema error for patch: 'driver' is a required property");
+  }
   const given = Object.fromEntries(Object.keys(PATCHABLE).map((name) => [name, document[name] ?? null]));
   const values = Object.entries(valuesOf(given, PATCHABLE, "patch"));
   return Object.fromEntries(
@@ -91,8 +100,12 @@ function valuesOf(
 function readValue(name: string, value: unknown, kind: Kind, what: string): Json {
   switch (kind) {
     case "object":
-      if (value === null) return {};
-      if (!isObject(value)) throw typeError(value, ["object", "null"], what);
+      if (value === null) {
+        return {};
+      }
+      if (!isObject(value)) {
+        throw typeError(value, ["object", "null"], what);
+      }
       return value as Json;
     case "boolean":
       return value === null ? false : booleanArgument(name, value);
@@ -101,7 +114,9 @@ function readValue(name: string, value: unknown, kind: Kind, what: string): Json
     case "uuid":
       return value === null ? null : uuidArgument(name, value);
     case "driver":
-      if (typeof value !== "string") throw typeError(value, ["string"], what);
+      if (typeof value !== "string") {
+        throw typeError(value, ["string"], what);
+      }
       return value;
     case "group":
       return (text(value, what) ?? "").toLowerCase();
@@ -112,7 +127,9 @@ function readValue(name: string, value: unknown, kind: Kind, what: string): Json
 }
 
 function text(value: unknown, what: string): string | null {
-  if (value !== null && typeof value !== "string") throw typeError(value, ["string", "null"], what);
+  if (value !== null && typeof value !== "string") {
+    throw typeError(value, ["string", "null"], what);
+  }
   return value;
 }
 

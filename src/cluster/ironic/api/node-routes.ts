@@ -28,13 +28,19 @@ const LOGICAL_NAME = /^[A-Za-z0-9\-._~]{1,255}$/;
 /** The node that a path names by uuid, or since 1.5 by name. @throws {IronicError} 404, 400 */
 export function nodeOf(nodes: NodeStore, { params, minor }: Pick<IronicCall, "params" | "minor">): IronicNode {
   const { node: ident = "" } = params;
-  if (isUuidLike(ident)) return nodes.get(normalizeUuid(ident));
-  if (minor < 5) throw nodeNotFound(ident);
+  if (isUuidLike(ident)) {
+    return nodes.get(normalizeUuid(ident));
+  }
+  if (minor < 5) {
+    throw nodeNotFound(ident);
+  }
   if (!LOGICAL_NAME.test(ident)) {
     throw new IronicError(400, `Expected a logical name or UUID but received ${ident}.`);
   }
   const found = nodes.findByName(ident);
-  if (!found) throw nodeNotFound(ident);
+  if (!found) {
+    throw nodeNotFound(ident);
+  }
   return found;
 }
 
@@ -57,7 +63,9 @@ export function nodeRoutes(parts: ApiParts): readonly IronicRoute[] {
         onlyArguments(call.query, ["fields"]);
         const node = nodeOf(nodes, call);
         const fields = listArgument(call.query.get("fields"));
-        if (fields) checkFields(fields, call.minor);
+        if (fields) {
+          checkFields(fields, call.minor);
+        }
         return { body: nodeView(view(call), fields)(node) };
       },
     },
@@ -75,8 +83,9 @@ export function nodeRoutes(parts: ApiParts): readonly IronicRoute[] {
 
 function create({ nodes, random }: ApiParts, view: ViewContext, call: IronicCall): Answer {
   const { uuid = random.uuid(), ...given } = readNewNode(call.body, call.minor);
-  if (typeof given.name === "string")
+  if (typeof given.name === "string") {
     checkName(given.name, call.minor, `Cannot create node with invalid name '${given.name}'`);
+  }
   checkDriver(given.driver, given.conductor_group);
   const state = call.minor < 11 ? "available" : "enroll";
   const node = nodes.create({ ...given, uuid, provision_state: state });
@@ -84,13 +93,19 @@ function create({ nodes, random }: ApiParts, view: ViewContext, call: IronicCall
 }
 
 function checkName(name: string, minor: number, text: string): void {
-  if (minor < 5) throw notAcceptable();
-  if (!LOGICAL_NAME.test(name) || isUuidLike(name)) throw new IronicError(400, text);
+  if (minor < 5) {
+    throw notAcceptable();
+  }
+  if (!LOGICAL_NAME.test(name) || isUuidLike(name)) {
+    throw new IronicError(400, text);
+  }
 }
 
 /** Its conductor serves every conductor group, and one hardware type. */
 function checkDriver(driver = "", group = ""): void {
-  if (driver === "fake-hardware") return;
+  if (driver === "fake-hardware") {
+    return;
+  }
   throw new IronicError(
     400,
     `No valid host was found. Reason: No conductor service registered which supports driver ${driver} for conductor group "${group}".`,
@@ -105,7 +120,9 @@ async function update({ nodes, conductor }: ApiParts, view: ViewContext, call: I
     if (!fields.includes(field)) {
       throw new IronicError(400, `Cannot patch ${path}. Only the following can be updated: ${fields.join(", ")}`);
     }
-    if (op !== "remove" && call.minor < (firstMinorOf(field) ?? 1)) throw notAcceptable();
+    if (op !== "remove" && call.minor < (firstMinorOf(field) ?? 1)) {
+      throw notAcceptable();
+    }
   }
   const node = nodeOf(nodes, call);
   const isRelease = patch.length === 1 && patch[0]?.op === "remove" && patch[0].path === "/instance_uuid";
@@ -127,6 +144,8 @@ async function update({ nodes, conductor }: ApiParts, view: ViewContext, call: I
       `Node ${call.params.node}: Cannot change name to invalid name '${changes.name}'`,
     );
   }
-  if (changes.driver !== undefined) checkDriver(changes.driver, node.conductor_group);
+  if (changes.driver !== undefined) {
+    checkDriver(changes.driver, node.conductor_group);
+  }
   return { body: nodeView(view)(await conductor.update(node.uuid, changes)) };
 }

@@ -87,14 +87,20 @@ export const firstMinorOf = (field: string): number | undefined => FIRST_MINORS.
 
 /** @throws {IronicError} 406 a field is newer than the request's version, 400 it exists in none */
 export function checkFields(fields: readonly string[], minor: number): void {
-  if (minor < 8) throw notAcceptable();
+  if (minor < 8) {
+    throw notAcceptable();
+  }
   for (const field of fields) {
-    if (minor < (firstMinorOf(field) ?? 1)) throw notAcceptable();
+    if (minor < (firstMinorOf(field) ?? 1)) {
+      throw notAcceptable();
+    }
   }
   const unknown = fields.find(
     (field) => firstMinorOf(field) === undefined || field === "created_at" || field === "updated_at",
   );
-  if (unknown !== undefined) throw new IronicError(400, `Field ${unknown} is not a valid field.`);
+  if (unknown !== undefined) {
+    throw new IronicError(400, `Field ${unknown} is not a valid field.`);
+  }
 }
 
 export interface ViewContext {
@@ -113,9 +119,13 @@ export function nodeView(
   const parts = fields ? [] : Object.entries(PARTS).filter(([, from]) => minor >= from);
   return (node) => {
     const view: Record<string, unknown> = {};
-    for (const field of shown) view[field] = shownValue(node, field, minor, reservation);
+    for (const field of shown) {
+      view[field] = shownValue(node, field, minor, reservation);
+    }
     view.links = links(root, `nodes/${node.uuid}`);
-    for (const [part] of parts) view[part] = links(root, `nodes/${node.uuid}/${part}`);
+    for (const [part] of parts) {
+      view[part] = links(root, `nodes/${node.uuid}/${part}`);
+    }
     return view;
   };
 }
@@ -141,7 +151,9 @@ function shownValue(node: IronicNode, field: string, minor: number, reservation:
 
 /** Before 1.2 `available` had no name, before 1.39 `inspect wait` another one. */
 function shownState({ provision_state: state }: IronicNode, minor: number): string | null {
-  if (minor < 2 && state === "available") return null;
+  if (minor < 2 && state === "available") {
+    return null;
+  }
   return minor < 39 && state === "inspect wait" ? "inspecting" : state;
 }
 
@@ -150,11 +162,15 @@ const MASK = "******";
 
 function masked(info: JsonObject): JsonObject {
   const keys = Object.keys(info);
-  if (!keys.some((key) => SECRET.test(key) || isObject(info[key]))) return info;
+  if (!keys.some((key) => SECRET.test(key) || isObject(info[key]))) {
+    return info;
+  }
   return Object.fromEntries(
     keys.map((key): [string, Json] => {
       const value = info[key] ?? null;
-      if (SECRET.test(key) && typeof value === "string") return [key, MASK];
+      if (SECRET.test(key) && typeof value === "string") {
+        return [key, MASK];
+      }
       return [key, isObject(value) ? masked(value as JsonObject) : value];
     }),
   );

@@ -91,12 +91,18 @@ async function provision({ nodes, locks, conductor }: ApiParts, call: IronicCall
   const { minor } = call;
   const target = mandatoryText(call, "target");
   const node = nodeOf(nodes, call);
-  if (minor < (VERB_MINORS[target] ?? 1)) throw notAcceptable();
-  if (["active", "rebuild"].includes(target) && node.maintenance) throw inMaintenance("provisioning", node.uuid);
+  if (minor < (VERB_MINORS[target] ?? 1)) {
+    throw notAcceptable();
+  }
+  if (["active", "rebuild"].includes(target) && node.maintenance) {
+    throw inMaintenance("provisioning", node.uuid);
+  }
   const event = eventOf(target);
   if (nextState(node.provision_state, event) === undefined) {
     const holder = locks.holder(node.uuid);
-    if (holder !== null) throw nodeLocked(node.uuid, holder);
+    if (holder !== null) {
+      throw nodeLocked(node.uuid, holder);
+    }
     throw invalidState(target, node.uuid, node.provision_state);
   }
   if (!CLIENT_EVENTS.has(event)) {
@@ -111,7 +117,9 @@ async function provision({ nodes, locks, conductor }: ApiParts, call: IronicCall
 }
 
 function checkConfigDrive(target: string, configdrive: unknown, minor: number): void {
-  if (configdrive === undefined || configdrive === null || configdrive === "") return;
+  if (configdrive === undefined || configdrive === null || configdrive === "") {
+    return;
+  }
   const allowed = minor < 35 ? ["active"] : ["active", "rebuild"];
   if (!allowed.includes(target)) {
     const targets = allowed.join(", ");
@@ -144,10 +152,16 @@ function powerTarget(call: IronicCall, node: IronicNode): string {
   const target = mandatoryText(call, "target");
   const given = isObject(call.body) ? call.body.timeout : undefined;
   const timeout = given === undefined || given === null ? undefined : integerArgument("timeout", given);
-  if ((target.startsWith("soft ") || timeout) && call.minor < 27) throw notAcceptable();
-  if (timeout !== undefined && timeout < 1) throw new IronicError(400, "timeout has to be positive integer");
+  if ((target.startsWith("soft ") || timeout) && call.minor < 27) {
+    throw notAcceptable();
+  }
+  if (timeout !== undefined && timeout < 1) {
+    throw new IronicError(400, "timeout has to be positive integer");
+  }
   const ident = call.params.node ?? "";
-  if (!POWER_TARGETS.includes(target)) throw invalidState(target, ident, node.power_state);
+  if (!POWER_TARGETS.includes(target)) {
+    throw invalidState(target, ident, node.power_state);
+  }
   if (["cleaning", "clean wait"].includes(node.provision_state)) {
     throw invalidState(target, ident, node.provision_state);
   }
@@ -156,19 +170,27 @@ function powerTarget(call: IronicCall, node: IronicNode): string {
 
 function mandatory({ body }: IronicCall, name: string): unknown {
   const value = isObject(body) ? body[name] : undefined;
-  if (value === undefined) throw new IronicError(400, `Missing mandatory parameter: ${name}`);
+  if (value === undefined) {
+    throw new IronicError(400, `Missing mandatory parameter: ${name}`);
+  }
   return value;
 }
 
 function mandatoryText(call: IronicCall, name: string): string {
   const value = mandatory(call, name);
-  if (typeof value !== "string") throw new IronicError(400, `Expected string for ${name}: ${JSON.stringify(value)}`);
+  if (typeof value !== "string") {
+    throw new IronicError(400, `Expected string for ${name}: ${JSON.stringify(value)}`);
+  }
   return value;
 }
 
 function textField({ body }: IronicCall, name: string): string | undefined {
   const value = isObject(body) ? body[name] : undefined;
-  if (value === undefined || value === null) return undefined;
-  if (typeof value !== "string") throw new IronicError(400, `Expected string for ${name}: ${JSON.stringify(value)}`);
+  if (value === undefined || value === null) {
+    return undefined;
+  }
+  if (typeof value !== "string") {
+    throw new IronicError(400, `Expected string for ${name}: ${JSON.stringify(value)}`);
+  }
   return value;
 }

@@ -22,7 +22,9 @@ export function versionHeaders(minor: number): Readonly<Record<string, string>> 
 export function negotiateIronic(header: string | undefined): number | ServiceResponse {
   const asked = header?.toLowerCase() === "latest" ? `1.${MAX_MINOR}` : (header ?? "1.1");
   const [, major = "", minor = ""] = /^\s*([+-]?\d{1,9})\s*\.\s*([+-]?\d{1,9})\s*$/.exec(asked) ?? [];
-  if (major === "") return webError(406, "Not Acceptable", "Invalid value for X-OpenStack-Ironic-API-Version header");
+  if (major === "") {
+    return webError(406, "Not Acceptable", "Invalid value for X-OpenStack-Ironic-API-Version header");
+  }
   const version = `${Number(major)}.${Number(minor)}`;
   if (Number(major) !== 1) {
     const text = `Mutually exclusive versions requested. Version ${version} requested but not supported by this service.`;

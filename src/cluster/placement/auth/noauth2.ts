@@ -9,7 +9,9 @@ export const noauth2: AuthOptions = {
   strategy: "noauth2",
   identityUri: "",
   authenticate: (token, headers) => {
-    if (token === undefined) return undefined;
+    if (token === undefined) {
+      return undefined;
+    }
     const colon = token.indexOf(":");
     const userId = colon < 0 ? token : token.slice(0, colon);
     const own = (colon < 0 ? "" : token.slice(colon + 1)) || userId;
@@ -25,7 +27,9 @@ export const noauth2: AuthOptions = {
 };
 
 function rolesOf(userId: string, header: string | undefined): readonly string[] {
-  if (header === undefined) return userId === "admin" ? ["admin"] : [];
+  if (header === undefined) {
+    return userId === "admin" ? ["admin"] : [];
+  }
   return header
     .split(",")
     .map((role) => role.trim())

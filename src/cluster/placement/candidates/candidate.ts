@@ -18,7 +18,9 @@ export function combine(requests: readonly GroupRequest[]): Candidate | undefine
       sums.set(provider, taken);
       for (const [resourceClass, amount] of resources) {
         const total = (taken.get(resourceClass) ?? 0) + amount;
-        if (total !== amount && !fits(provider, resourceClass, total)) return undefined;
+        if (total !== amount && !fits(provider, resourceClass, total)) {
+          return undefined;
+        }
         taken.set(resourceClass, total);
       }
     }
@@ -29,7 +31,9 @@ export function combine(requests: readonly GroupRequest[]): Candidate | undefine
 
 function fits(provider: Provider, resourceClass: ResourceClass, amount: number): boolean {
   const inventory = provider.inventories.get(resourceClass);
-  if (inventory === undefined) return false;
+  if (inventory === undefined) {
+    return false;
+  }
   return inventory.used + amount <= capacityOf(inventory.amounts) && amount <= inventory.amounts.max_unit;
 }
 

@@ -33,7 +33,11 @@ export interface Surroundings {
 /** The roots of the trees with which a provider shares its inventory: those with an aggregate in common. */
 function anchorsOf(provider: Provider): ReadonlySet<Provider> {
   const anchors = new Set<Provider>();
-  for (const aggregate of provider.aggregates) for (const member of aggregate.providers) anchors.add(member.root);
+  for (const aggregate of provider.aggregates) {
+    for (const member of aggregate.providers) {
+      anchors.add(member.root);
+    }
+  }
   return anchors;
 }
 
@@ -44,10 +48,16 @@ export function* singleProviderRequests(group: Group, { anchors, sharing }: Surr
     const parts = resources.length === 0 ? [] : [{ provider, resources }];
     const providers = [provider];
     const { root } = provider;
-    if (anchors === null || anchors.has(root)) yield { suffix, anchor: root, parts, providers };
-    if (!sharing.has(provider)) continue;
+    if (anchors === null || anchors.has(root)) {
+      yield { suffix, anchor: root, parts, providers };
+    }
+    if (!sharing.has(provider)) {
+      continue;
+    }
     for (const anchor of anchorsOf(provider)) {
-      if (anchor === root || (anchors !== null && !anchors.has(anchor))) continue;
+      if (anchor === root || (anchors !== null && !anchors.has(anchor))) {
+        continue;
+      }
       yield { suffix, anchor, parts, providers };
     }
   }
@@ -55,19 +65,27 @@ export function* singleProviderRequests(group: Group, { anchors, sharing }: Surr
 
 /** The ways to serve a group from the providers of one tree and those that share with it. */
 export function* treeRequests(group: Group, around: Surroundings): Generator<GroupRequest> {
-  if (group.resources.length === 0) return;
+  if (group.resources.length === 0) {
+    return;
+  }
   const resources = [...group.resources].sort(([a], [b]) => a.id - b.id);
   const byClass = resources.map(([resourceClass, amount]) => ({
     byAnchor: suppliers(group, resourceClass, amount, around),
   }));
   const [first, ...others] = byClass;
-  if (first === undefined) return;
+  if (first === undefined) {
+    return;
+  }
   for (const anchor of first.byAnchor.keys()) {
-    if (!others.every(({ byAnchor }) => byAnchor.has(anchor))) continue;
+    if (!others.every(({ byAnchor }) => byAnchor.has(anchor))) {
+      continue;
+    }
     const choices = byClass.map(({ byAnchor }) => [...(byAnchor.get(anchor) ?? [])]);
     for (const chosen of product(choices)) {
       const providers = [...new Set(chosen)];
-      if (!traitsFit(providers, group)) continue;
+      if (!traitsFit(providers, group)) {
+        continue;
+      }
       const parts =
         providers.length === 1
           ? providers.map((provider) => ({ provider, resources }))
@@ -86,22 +104,37 @@ function suppliers(
 ): ReadonlyMap<Provider, ReadonlySet<Provider>> {
   const byAnchor = new Map<Provider, Set<Provider>>();
   const offer = (provider: Provider, anchor: Provider, member: boolean, forbidden: boolean) => {
-    if (anchors !== null && !anchors.has(anchor)) return;
+    if (anchors !== null && !anchors.has(anchor)) {
+      return;
+    }
     // A root's aggregates hold for its whole tree.
-    if (group.memberOf.length > 0 && !member && !isMember(anchor, group.memberOf)) return;
-    if (forbidden || isForbidden(anchor, group)) return;
+    if (group.memberOf.length > 0 && !member && !isMember(anchor, group.memberOf)) {
+      return;
+    }
+    if (forbidden || isForbidden(anchor, group)) {
+      return;
+    }
     const known = byAnchor.get(anchor);
-    if (known === undefined) byAnchor.set(anchor, new Set([provider]));
-    else known.add(provider);
+    if (known === undefined) {
+      byAnchor.set(anchor, new Set([provider]));
+    } else {
+      known.add(provider);
+    }
   };
   for (const inventory of resourceClass.inventories) {
     const { provider } = inventory;
-    if ((group.tree !== null && provider.root !== group.tree) || !hasRoom(inventory, amount)) continue;
+    if ((group.tree !== null && provider.root !== group.tree) || !hasRoom(inventory, amount)) {
+      continue;
+    }
     const member = group.memberOf.length > 0 && isMember(provider, group.memberOf);
     const forbidden = isForbidden(provider, group);
     offer(provider, provider.root, member, forbidden);
     const shares = group.tree === null && sharing.has(provider) && (group.memberOf.length === 0 || member);
-    if (shares) for (const anchor of anchorsOf(provider)) offer(provider, anchor, member, forbidden);
+    if (shares) {
+      for (const anchor of anchorsOf(provider)) {
+        offer(provider, anchor, member, forbidden);
+      }
+    }
   }
   return byAnchor;
 }

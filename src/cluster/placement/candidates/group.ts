@@ -22,14 +22,20 @@ export interface Group {
 export function resolveGroup(state: State, group: RequestGroup): Group | undefined {
   const resources = [...group.resources].map(([name, amount]) => [state.resourceClass(name), amount] as const);
   const memberOf = group.aggregates.required.map((any) => known(state, any));
-  if (memberOf.length > 0 && !someMember(memberOf)) return undefined;
+  if (memberOf.length > 0 && !someMember(memberOf)) {
+    return undefined;
+  }
   const required = group.traits.required.map((any) => [...any].map((name) => state.trait(name)));
   const forbidden = [...group.traits.forbidden].map((name) => state.trait(name));
   const inTree = group.inTree === null ? null : state.providers.get(group.inTree);
-  if (inTree === undefined) return undefined;
+  if (inTree === undefined) {
+    return undefined;
+  }
   const tree = inTree?.root ?? null;
   for (const [resourceClass, amount] of resources) {
-    if (!someRoom(resourceClass, amount, tree)) return undefined;
+    if (!someRoom(resourceClass, amount, tree)) {
+      return undefined;
+    }
   }
   const forbiddenAggregates = known(state, group.aggregates.forbidden);
   return { suffix: group.suffix, resources, required, forbidden, memberOf, forbiddenAggregates, tree };
@@ -41,14 +47,20 @@ function known(state: State, uuids: Iterable<string>): Aggregate[] {
 
 function someMember(memberOf: readonly (readonly Aggregate[])[]): boolean {
   for (const aggregate of memberOf[0] ?? []) {
-    for (const provider of aggregate.providers) if (isMember(provider, memberOf)) return true;
+    for (const provider of aggregate.providers) {
+      if (isMember(provider, memberOf)) {
+        return true;
+      }
+    }
   }
   return false;
 }
 
 function someRoom(resourceClass: ResourceClass, amount: number, tree: Provider | null): boolean {
   for (const inventory of resourceClass.inventories) {
-    if ((tree === null || inventory.provider.root === tree) && hasRoom(inventory, amount)) return true;
+    if ((tree === null || inventory.provider.root === tree) && hasRoom(inventory, amount)) {
+      return true;
+    }
   }
   return false;
 }
@@ -64,12 +76,20 @@ export function isForbidden({ aggregates }: Provider, group: Group): boolean {
 
 // Plain loops: these run for every provider of a search.
 function hasOneOfEach<T>(set: ReadonlySet<T>, wanted: readonly (readonly T[])[]): boolean {
-  for (const any of wanted) if (!hasAny(set, any)) return false;
+  for (const any of wanted) {
+    if (!hasAny(set, any)) {
+      return false;
+    }
+  }
   return true;
 }
 
 function hasAny<T>(set: ReadonlySet<T>, items: readonly T[]): boolean {
-  for (const item of items) if (set.has(item)) return true;
+  for (const item of items) {
+    if (set.has(item)) {
+      return true;
+    }
+  }
   return false;
 }
 
@@ -78,22 +98,36 @@ export function singleProviders(group: Group, limit = Number.POSITIVE_INFINITY):
   const { resources, tree, memberOf, required, forbidden } = group;
   const found: Provider[] = [];
   // A group without resources is served by what it names, and by nothing when it only names what is forbidden.
-  if (resources.length === 0 && required.length === 0 && memberOf.length === 0) return found;
+  if (resources.length === 0 && required.length === 0 && memberOf.length === 0) {
+    return found;
+  }
   for (const each of startingPoint(group)) {
     const provider = "provider" in each ? each.provider : each;
-    if (resources.length > 0 && tree !== null && provider.root !== tree) continue;
-    if (!hasOneOfEach(provider.traits, required) || hasAny(provider.traits, forbidden)) continue;
-    if (!isMember(provider, memberOf) || isForbidden(provider, group)) continue;
-    if (!haveRoom(provider, resources)) continue;
+    if (resources.length > 0 && tree !== null && provider.root !== tree) {
+      continue;
+    }
+    if (!hasOneOfEach(provider.traits, required) || hasAny(provider.traits, forbidden)) {
+      continue;
+    }
+    if (!isMember(provider, memberOf) || isForbidden(provider, group)) {
+      continue;
+    }
+    if (!haveRoom(provider, resources)) {
+      continue;
+    }
     found.push(provider);
-    if (found.length >= limit) break;
+    if (found.length >= limit) {
+      break;
+    }
   }
   return found;
 }
 
 function haveRoom(provider: Provider, resources: Group["resources"]): boolean {
   for (const [resourceClass, amount] of resources) {
-    if (!hasRoom(provider.inventories.get(resourceClass), amount)) return false;
+    if (!hasRoom(provider.inventories.get(resourceClass), amount)) {
+      return false;
+    }
   }
   return true;
 }
@@ -103,14 +137,18 @@ function startingPoint(group: Group): Iterable<Provider | Inventory> {
   let smallest: Iterable<Provider | Inventory> = [];
   let size = Number.POSITIVE_INFINITY;
   for (const [{ inventories }] of group.resources) {
-    if (inventories.size >= size) continue;
+    if (inventories.size >= size) {
+      continue;
+    }
     smallest = inventories;
     ({ size } = inventories);
   }
   for (const any of [...group.required, ...group.memberOf]) {
     const [only, another] = any;
     const sum = any.reduce((count, { providers }) => count + providers.size, 0);
-    if (sum >= size) continue;
+    if (sum >= size) {
+      continue;
+    }
     smallest =
       only !== undefined && another === undefined
         ? only.providers

@@ -68,7 +68,9 @@ class RequestRenderer {
     const members = parts.map(
       ({ provider, resources }) => `"${provider.uuid}":{"resources":${this.#amounts(resources)}}`,
     );
-    if (this.#minor < 34) return `{"allocations":{${members.join(",")}}}`;
+    if (this.#minor < 34) {
+      return `{"allocations":{${members.join(",")}}}`;
+    }
     const mappings = served.map(
       ({ suffix, providers }) => `"${suffix}":[${providers.map(({ uuid }) => `"${uuid}"`).join(",")}]`,
     );
@@ -89,13 +91,20 @@ class RequestRenderer {
 function summarizedProviders(candidates: readonly Candidate[], wholeTrees: boolean): readonly Provider[] {
   const taken = new Set<Provider>();
   for (const { parts } of candidates) {
-    for (const { provider } of parts) taken.add(wholeTrees ? provider.root : provider);
+    for (const { provider } of parts) {
+      taken.add(wholeTrees ? provider.root : provider);
+    }
   }
-  if (!wholeTrees) return [...taken];
+  if (!wholeTrees) {
+    return [...taken];
+  }
   const found: Provider[] = [];
   for (const root of taken) {
-    if (root.children.size === 0) found.push(root);
-    else found.push(...subtree(root));
+    if (root.children.size === 0) {
+      found.push(root);
+    } else {
+      found.push(...subtree(root));
+    }
   }
   return found;
 }
@@ -103,18 +112,24 @@ function summarizedProviders(candidates: readonly Candidate[], wholeTrees: boole
 /** A provider's member of `provider_summaries`, with a comma before it. */
 function summary(provider: Provider, minor: number, requested: ReadonlySet<string>): string {
   const make = (shown: (className: string) => boolean) => `,"${provider.uuid}":${summaryJson(provider, minor, shown)}`;
-  if (minor < 27) return make((name) => requested.has(name));
+  if (minor < 27) {
+    return make((name) => requested.has(name));
+  }
   return fragment(provider, minor < 29 ? "summary 1.27" : "summary", () => make(() => true));
 }
 
 function summaryJson(provider: Provider, minor: number, shown: (className: string) => boolean): string {
   const resources: string[] = [];
   for (const { resourceClass, amounts, used } of provider.inventories.values()) {
-    if (!shown(resourceClass.name)) continue;
+    if (!shown(resourceClass.name)) {
+      continue;
+    }
     resources.push(`"${resourceClass.name}":{"capacity":${Math.trunc(capacityOf(amounts))},"used":${used}}`);
   }
   let json = `{"resources":{${resources.join(",")}}`;
-  if (minor >= 17) json += `,"traits":${JSON.stringify([...provider.traits].map(({ name }) => name))}`;
+  if (minor >= 17) {
+    json += `,"traits":${JSON.stringify([...provider.traits].map(({ name }) => name))}`;
+  }
   if (minor >= 29) {
     const parent = provider.parent === null ? "null" : `"${provider.parent.uuid}"`;
     json += `,"parent_provider_uuid":${parent},"root_provider_uuid":"${provider.root.uuid}"`;

@@ -57,9 +57,14 @@ export function parseCandidatesRequest(call: Call): CandidatesRequest {
     return suffixes;
   });
   const groups = parseGroups(call);
-  if (call.minor >= 36) checkSubtrees(groups, sameSubtrees);
-  else checkOrphans(groups);
-  if (call.minor >= 22) checkForbidden(groups);
+  if (call.minor >= 36) {
+    checkSubtrees(groups, sameSubtrees);
+  } else {
+    checkOrphans(groups);
+  }
+  if (call.minor >= 22) {
+    checkForbidden(groups);
+  }
   if (policy === undefined && groups.filter(({ suffix }) => suffix !== "").length > 1) {
     throw badRequest(
       'The "group_policy" parameter is required when specifying more than one "resources{N}" parameter.',
@@ -79,7 +84,9 @@ function rootTraits(call: Call): TraitFilter {
   if (another !== undefined) {
     throw badRequest("Query parameter 'root_required' may be specified only once.", ErrorCode.duplicateQueryKey);
   }
-  if (text === undefined) return { required: [], forbidden: new Set() };
+  if (text === undefined) {
+    return { required: [], forbidden: new Set() };
+  }
   const parsed = parseTraits(text, true, false);
   const conflicts = parsed.required.flatMap((any) => [...any]).filter((trait) => parsed.forbidden.has(trait));
   if (conflicts.length > 0) {
@@ -102,7 +109,9 @@ function parseGroups(call: Call): RequestGroup[] {
   const groups = new Map<string, RequestGroup>();
   for (const [key, value] of call.query.entries) {
     const match = (call.minor >= 33 ? KEY_1_33 : KEY).exec(key);
-    if (match === null) continue;
+    if (match === null) {
+      continue;
+    }
     const suffix = match[2] ?? "";
     const group = groups.get(suffix) ?? { suffix, ...NOTHING };
     if (!groups.has(suffix) && groups.size === MOST_GROUPS) {
@@ -114,9 +123,15 @@ function parseGroups(call: Call): RequestGroup[] {
 }
 
 function parsePart(call: Call, kind: string, suffix: string, value: string): Partial<RequestGroup> {
-  if (kind === "resources") return { resources: resources(value) };
-  if (kind === "required") return { traits: traits(call, suffix) };
-  if (kind === "member_of") return { aggregates: memberOf(call, suffix) };
+  if (kind === "resources") {
+    return { resources: resources(value) };
+  }
+  if (kind === "required") {
+    return { traits: traits(call, suffix) };
+  }
+  if (kind === "member_of") {
+    return { aggregates: memberOf(call, suffix) };
+  }
   return { inTree: inTree(value) };
 }
 
@@ -166,7 +181,9 @@ function checkOrphans(groups: readonly RequestGroup[]): void {
       `All member_of parameters must be associated with resources. Found the following orphaned member_of keys: ${aggregateKeys}`,
     );
   }
-  if (without.length > 0) throw badRequest("All request groups must specify resources.");
+  if (without.length > 0) {
+    throw badRequest("All request groups must specify resources.");
+  }
   if (groups.length === 0) {
     throw badRequest("At least one request group (`resources` or `resources{$S}`) is required.");
   }
@@ -178,7 +195,9 @@ function checkForbidden(groups: readonly RequestGroup[]): void {
       .filter((any) => [...any].every((trait) => forbidden.has(trait)))
       .map((any) => `required${suffix}: (${[...any].sort(compareText).join(", ")})`),
   );
-  if (conflicts.length === 0) return;
+  if (conflicts.length === 0) {
+    return;
+  }
   const listed = conflicts.sort(compareText).join(", ");
   throw badRequest(`Conflicting required and forbidden traits found in the following traits keys: ${listed}`);
 }

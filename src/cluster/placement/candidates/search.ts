@@ -24,7 +24,9 @@ export function searchCandidates(
   options: SearchOptions,
 ): Iterable<Candidate> {
   const anchors = rootsWithTraits(state, request);
-  if (anchors !== null && anchors.size === 0) return [];
+  if (anchors !== null && anchors.size === 0) {
+    return [];
+  }
   const sharing = state.sharing();
   const trees = sharing.size > 0 || state.nested > 0;
   const [only, another] = request.groups;
@@ -38,7 +40,9 @@ export function searchCandidates(
 function searchFlat(state: State, wanted: RequestGroup, options: SearchOptions): Candidate[] {
   const { maxAllocationCandidates: most, limit } = options;
   const group = resolveGroup(state, wanted);
-  if (group === undefined) return [];
+  if (group === undefined) {
+    return [];
+  }
   const { suffix, resources } = group;
   const bound = Math.min(limit ?? Number.POSITIVE_INFINITY, most < 0 ? Number.POSITIVE_INFINITY : most);
   return singleProviders(group, bound).map((provider) => {
@@ -57,7 +61,9 @@ function* search(
   const found: Iterable<GroupRequest>[] = [];
   for (const each of request.groups) {
     const group = resolveGroup(state, each);
-    if (group === undefined) return;
+    if (group === undefined) {
+      return;
+    }
     const requests = group.suffix === "" && trees ? treeRequests(group, around) : singleProviderRequests(group, around);
     if (request.groups.length === 1) {
       found.push(requests);
@@ -65,7 +71,9 @@ function* search(
     }
     // Later groups are not even looked at when one cannot be served.
     const all = group.suffix === "" && around.sharing.size > 0 ? oncePerContent(requests) : [...requests];
-    if (all.length === 0) return;
+    if (all.length === 0) {
+      return;
+    }
     found.push(all);
   }
 
@@ -74,15 +82,21 @@ function* search(
   const seen = around.sharing.size > 0 ? new Set<string>() : null;
   let count = 0;
   for (const candidate of combined) {
-    if (!options.nestedAware && state.nested > 0 && !oneOfEachTree(candidate)) continue;
+    if (!options.nestedAware && state.nested > 0 && !oneOfEachTree(candidate)) {
+      continue;
+    }
     if (seen !== null) {
       const key = candidateKey(candidate);
-      if (seen.has(key)) continue;
+      if (seen.has(key)) {
+        continue;
+      }
       seen.add(key);
     }
     yield candidate;
     count += 1;
-    if (count === options.maxAllocationCandidates) return;
+    if (count === options.maxAllocationCandidates) {
+      return;
+    }
   }
 }
 
@@ -96,14 +110,18 @@ function oncePerContent(requests: Iterable<GroupRequest>): GroupRequest[] {
   for (const request of requests) {
     const key = candidateKey({ parts: request.parts, served: [request] });
     const known = kept.get(key);
-    if (known === undefined || request.anchor.id < known.anchor.id) kept.set(key, request);
+    if (known === undefined || request.anchor.id < known.anchor.id) {
+      kept.set(key, request);
+    }
   }
   return [...kept.values()];
 }
 
 /** Null when the request asks nothing of the root. */
 function rootsWithTraits(state: State, { root }: CandidatesRequest): ReadonlySet<Provider> | null {
-  if (root.required.length === 0 && root.forbidden.size === 0) return null;
+  if (root.required.length === 0 && root.forbidden.size === 0) {
+    return null;
+  }
   const required = root.required.flatMap((any) => [...any]).map((name) => state.trait(name));
   const forbidden = [...root.forbidden].map((name) => state.trait(name));
   const fits = ({ traits }: Provider) =>
@@ -114,7 +132,9 @@ function rootsWithTraits(state: State, { root }: CandidatesRequest): ReadonlySet
 }
 
 function* alone(requests: Iterable<GroupRequest>): Generator<Candidate> {
-  for (const request of requests) yield { parts: request.parts, served: [request] };
+  for (const request of requests) {
+    yield { parts: request.parts, served: [request] };
+  }
 }
 
 /** The combinations of one request of each group that have the same anchor. */
@@ -134,19 +154,27 @@ function* together(
   const generators = [...byAnchor.values()].map((lists) => product(lists));
   const combinations = options.generationStrategy === "breadth-first" ? roundRobin(generators) : chain(generators);
   for (const combination of combinations) {
-    if (!isolated(combination, request) || !inSameSubtrees(combination, request)) continue;
+    if (!isolated(combination, request) || !inSameSubtrees(combination, request)) {
+      continue;
+    }
     const candidate = combine(combination);
-    if (candidate !== undefined) yield candidate;
+    if (candidate !== undefined) {
+      yield candidate;
+    }
   }
 }
 
 function* chain<T>(generators: readonly Generator<T>[]): Generator<T> {
-  for (const generator of generators) yield* generator;
+  for (const generator of generators) {
+    yield* generator;
+  }
 }
 
 /** With group_policy=isolate each group with a suffix has a provider of its own. */
 function isolated(combination: readonly GroupRequest[], { isolate }: CandidatesRequest): boolean {
-  if (!isolate) return true;
+  if (!isolate) {
+    return true;
+  }
   const granular = combination.filter(({ suffix }) => suffix !== "");
   return new Set(granular.map(({ providers }) => providers[0])).size === granular.length;
 }
@@ -162,7 +190,11 @@ function inSameSubtrees(combination: readonly GroupRequest[], { sameSubtrees }: 
 }
 
 function isBelow(provider: Provider, top: Provider): boolean {
-  for (let each: Provider | null = provider; each !== null; each = each.parent) if (each === top) return true;
+  for (let each: Provider | null = provider; each !== null; each = each.parent) {
+    if (each === top) {
+      return true;
+    }
+  }
   return false;
 }
 

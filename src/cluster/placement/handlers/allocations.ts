@@ -30,11 +30,17 @@ export function listConsumerAllocations(call: Call): Answer {
 }
 
 function ownerJson(minor: number, consumer: Consumer): string {
-  if (minor < 12) return "";
+  if (minor < 12) {
+    return "";
+  }
   const project = JSON.stringify(consumer.project.externalId);
   let json = `,"project_id":${project},"user_id":${JSON.stringify(consumer.user.externalId)}`;
-  if (minor >= 28) json += `,"consumer_generation":${consumer.generation}`;
-  if (minor >= 38) json += `,"consumer_type":"${consumer.type?.name ?? "unknown"}"`;
+  if (minor >= 28) {
+    json += `,"consumer_generation":${consumer.generation}`;
+  }
+  if (minor >= 38) {
+    json += `,"consumer_type":"${consumer.type?.name ?? "unknown"}"`;
+  }
   return json;
 }
 
@@ -59,14 +65,19 @@ export function listProviderAllocations(call: Call): Answer {
 
 function append<K, V>(groups: Map<K, V[]>, key: K, value: V): void {
   const group = groups.get(key);
-  if (group === undefined) groups.set(key, [value]);
-  else group.push(value);
+  if (group === undefined) {
+    groups.set(key, [value]);
+  } else {
+    group.push(value);
+  }
 }
 
 export function putAllocations(call: Call): Answer {
   call.can("placement:allocations:update");
   const [given = ""] = call.params;
-  if (!isUuidLike(given)) throw badRequest(`Malformed consumer_uuid: ${given}`);
+  if (!isUuidLike(given)) {
+    throw badRequest(`Malformed consumer_uuid: ${given}`);
+  }
   const uuid = normalizeUuid(given);
   const data = readJson(call, putAllocationsSchema(call.minor));
   const body = call.minor < 12 ? fromList(data as ListBody) : (data as ConsumerBody);
@@ -95,7 +106,9 @@ function write(call: Call, consumers: readonly (readonly [EnsuredConsumer, Consu
     consumers.flatMap(([{ consumer }, body]) => wantedAllocations(call, consumer, body)),
   );
   try {
-    for (const [{ consumer, owner }] of consumers) updateConsumer(call, consumer, owner);
+    for (const [{ consumer, owner }] of consumers) {
+      updateConsumer(call, consumer, owner);
+    }
     replaceAllocations(call, wanted);
   } catch (error) {
     throw allocationProblem(error, subject);

@@ -23,7 +23,9 @@ export function listCandidates(call: Call): Answer {
     if (error instanceof ResourceClassNotFound) {
       throw badRequest(`Invalid resource class in resources parameter: ${error.message}`);
     }
-    if (error instanceof TraitNotFound) throw badRequest(error.message);
+    if (error instanceof TraitNotFound) {
+      throw badRequest(error.message);
+    }
     throw error;
   }
 }
@@ -35,14 +37,18 @@ function take(call: Call, candidates: Iterable<Candidate>, limit: number | null)
     for (let i = all.length - 1; i > 0; i -= 1) {
       const j = call.random.integer(0, i);
       const [a, b] = [all[i], all[j]];
-      if (a !== undefined && b !== undefined) [all[i], all[j]] = [b, a];
+      if (a !== undefined && b !== undefined) {
+        [all[i], all[j]] = [b, a];
+      }
     }
     return limit === null ? all : all.slice(0, limit);
   }
   const found: Candidate[] = [];
   for (const candidate of candidates) {
     found.push(candidate);
-    if (found.length === limit) break;
+    if (found.length === limit) {
+      break;
+    }
   }
   return found;
 }

@@ -58,8 +58,12 @@ function rename(call: Call): Answer {
   try {
     renameClass(call, found, name);
   } catch (error) {
-    if (error instanceof ResourceClassExists) throw conflict(`Resource class already exists: ${name}`);
-    if (error instanceof CannotChangeStandard) throw badRequest(`Cannot update standard resource class ${former}`);
+    if (error instanceof ResourceClassExists) {
+      throw conflict(`Resource class already exists: ${name}`);
+    }
+    if (error instanceof CannotChangeStandard) {
+      throw badRequest(`Cannot update standard resource class ${former}`);
+    }
     throw error;
   }
   return { body: classJson(call, found) };
@@ -70,9 +74,13 @@ function ensure(call: Call): Answer {
   call.can("placement:resource_classes:update");
   const [name = ""] = call.params;
   const problem = explain(RESOURCE_CLASS, dictOf([["name", name]]), isUuidLike);
-  if (problem !== undefined) throw badRequest(`JSON does not validate: ${problem}`);
+  if (problem !== undefined) {
+    throw badRequest(`JSON does not validate: ${problem}`);
+  }
   const known = call.state.classes.has(name);
-  if (!known) createClass(call, name);
+  if (!known) {
+    createClass(call, name);
+  }
   return { status: known ? 204 : 201, location: `/resource_classes/${name}` };
 }
 
@@ -83,8 +91,12 @@ export function removeClass(call: Call): Answer {
     deleteClass(call, found);
   } catch (error) {
     const message = error instanceof Error ? `Error in delete resource class: ${error.message}` : "";
-    if (error instanceof CannotChangeStandard) throw badRequest(message);
-    if (error instanceof InUse) throw conflict(message);
+    if (error instanceof CannotChangeStandard) {
+      throw badRequest(message);
+    }
+    if (error instanceof InUse) {
+      throw conflict(message);
+    }
     throw error;
   }
   return NO_CONTENT;

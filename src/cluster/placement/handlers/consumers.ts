@@ -33,7 +33,9 @@ export interface EnsuredConsumer {
 export function ensureConsumer(call: Call, uuid: string, body: ConsumerBody): EnsuredConsumer {
   const { tuning, state, minor } = call;
   const known = state.consumers.get(uuid);
-  if (minor >= 28) checkGeneration(known, body.consumer_generation ?? null);
+  if (minor >= 28) {
+    checkGeneration(known, body.consumer_generation ?? null);
+  }
   const project = ensureProject(call, body.project_id ?? tuning.incompleteConsumerProjectId);
   const userId = body.project_id === undefined ? tuning.incompleteConsumerUserId : body.user_id;
   const user = ensureUser(call, userId ?? tuning.incompleteConsumerUserId);
@@ -44,7 +46,9 @@ export function ensureConsumer(call: Call, uuid: string, body: ConsumerBody): En
 
 function checkGeneration(known: Consumer | undefined, generation: number | null): void {
   const expected = known?.generation ?? null;
-  if (expected === generation) return;
+  if (expected === generation) {
+    return;
+  }
   throw conflict(
     known === undefined
       ? `consumer generation conflict - expected null but got ${generation}`
@@ -70,16 +74,24 @@ export function wantedAllocations(call: Call, consumer: Consumer, body: Consumer
   }
   for (const uuid of uuids) {
     const provider = call.state.providers.get(uuid);
-    if (provider === undefined) throw badRequest(`Allocation for resource provider '${uuid}' that does not exist.`);
+    if (provider === undefined) {
+      throw badRequest(`Allocation for resource provider '${uuid}' that does not exist.`);
+    }
     const resources = body.allocations[uuid]?.resources ?? {};
-    for (const className in resources) wanted.push({ consumer, provider, className, used: resources[className] ?? 0 });
+    for (const className in resources) {
+      wanted.push({ consumer, provider, className, used: resources[className] ?? 0 });
+    }
   }
   return wanted;
 }
 
 /** The answer to allocations that cannot be made; `subject` is worded differently for one consumer and for several. */
 export function allocationProblem(error: unknown, subject: string): HttpError | unknown {
-  if (error instanceof NotFound) return badRequest(`Unable to allocate inventory ${subject}${error.message}`);
-  if (error instanceof InvalidInventory) return conflict(`Unable to allocate inventory: ${error.message}`);
+  if (error instanceof NotFound) {
+    return badRequest(`Unable to allocate inventory ${subject}${error.message}`);
+  }
+  if (error instanceof InvalidInventory) {
+    return conflict(`Unable to allocate inventory: ${error.message}`);
+  }
   return error;
 }

@@ -22,17 +22,23 @@ export interface AggregateFilter {
 export function resources(text: string): Map<string, number> {
   const form =
     "Badly formed resources parameter. Expected resources query string parameter in form: ?resources=VCPU:2,MEMORY_MB:1024. Got: ";
-  if (text.trim() === "") throw badRequest(`${form}empty string.`);
+  if (text.trim() === "") {
+    throw badRequest(`${form}empty string.`);
+  }
   const result = new Map<string, number>();
   for (const item of text.split(",")) {
     const parts = item.split(":");
     const [name, amountText] = parts;
-    if (parts.length !== 2 || name === undefined || amountText === undefined) throw badRequest(`${form}${item}.`);
+    if (parts.length !== 2 || name === undefined || amountText === undefined) {
+      throw badRequest(`${form}${item}.`);
+    }
     const amount = pythonInt(amountText);
     if (amount === undefined) {
       throw badRequest(`Requested resource ${name} expected positive integer amount. Got: ${amountText}.`);
     }
-    if (amount < 1) throw badRequest(`Requested resource ${name} requires amount >= 1. Got: ${amount}.`);
+    if (amount < 1) {
+      throw badRequest(`Requested resource ${name} requires amount >= 1. Got: ${amount}.`);
+    }
     result.set(name, amount);
   }
   return result;
@@ -47,7 +53,9 @@ export function traits(call: Call, suffix: string): TraitFilter {
   for (const text of call.minor >= 39 ? all : all.slice(-1)) {
     const parsed = parseTraits(text, call.minor >= 22, call.minor >= 39);
     required.push(...parsed.required);
-    for (const trait of parsed.forbidden) forbidden.add(trait);
+    for (const trait of parsed.forbidden) {
+      forbidden.add(trait);
+    }
   }
   return { required, forbidden };
 }
@@ -57,7 +65,9 @@ export function parseTraits(text: string, allowForbidden: boolean, allowAny: boo
   const refuse = (reason: string): HttpError => badRequest(`Invalid query string parameters: ${reason}`);
   if (text.startsWith("in:")) {
     const form = "The format 'in:HW_CPU_X86_VMX,CUSTOM_MAGIC'";
-    if (!allowAny) throw refuse(`${form} only supported since microversion 1.39. Got: ${text}`);
+    if (!allowAny) {
+      throw refuse(`${form} only supported since microversion 1.39. Got: ${text}`);
+    }
     const any = new Set(split(text.slice(3)));
     if (any.has("")) {
       const expected = "Expected 'required' parameter value of the form: in:HW_CPU_X86_VMX,CUSTOM_MAGIC.";
@@ -102,7 +112,9 @@ export function memberOf(call: Call, suffix: string): AggregateFilter {
     if (call.minor < 32) {
       throw badRequest(`Forbidden member_of${suffix} parameters are not supported in the specified microversion`);
     }
-    for (const uuid of uuids) forbidden.add(uuid);
+    for (const uuid of uuids) {
+      forbidden.add(uuid);
+    }
   }
   return { required, forbidden };
 }
@@ -133,7 +145,9 @@ function parseMemberOf(value: string): { negative: boolean; uuids: ReadonlySet<s
  */
 export function inTree(value: string): string {
   const uuid = value.trim();
-  if (isUuidLike(uuid)) return uuid;
+  if (isUuidLike(uuid)) {
+    return uuid;
+  }
   throw badRequest(
     `Invalid query string parameters: Expected 'in_tree' parameter to be a format of uuid. Got: ${value}`,
   );

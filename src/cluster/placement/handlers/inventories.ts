@@ -42,7 +42,9 @@ export function amountsByClass(inventories: Readonly<Record<string, unknown>>): 
   const amounts = new Map<string, InventoryAmounts>();
   for (const name in inventories) {
     const body = inventories[name];
-    if (!validatorFor(PUT_INVENTORY_RECORD)(body)) throw new ResourceClassNotFound(name);
+    if (!validatorFor(PUT_INVENTORY_RECORD)(body)) {
+      throw new ResourceClassNotFound(name);
+    }
     amounts.set(name, amountsOf(body as InventoryBody));
   }
   return amounts;
@@ -93,7 +95,9 @@ function found(call: Call): Provider {
   try {
     return provider(call, uuid);
   } catch (error) {
-    if (error instanceof NotFound) throw notFound(`No resource provider with uuid ${uuid} found : ${error.message}`);
+    if (error instanceof NotFound) {
+      throw notFound(`No resource provider with uuid ${uuid} found : ${error.message}`);
+    }
     throw error;
   }
 }
@@ -112,7 +116,9 @@ export function showInventory(call: Call): Answer {
   const [uuid = "", name = ""] = call.params;
   const resourceClass = call.state.classes.get(name);
   const inventory = resourceClass === undefined ? undefined : owner.inventories.get(resourceClass);
-  if (inventory === undefined) throw notFound(`No inventory of class ${name} for ${uuid}`);
+  if (inventory === undefined) {
+    throw notFound(`No inventory of class ${name} for ${uuid}`);
+  }
   return { body: inventoryJson(inventory.amounts, owner.generation), modified: latest([inventory], call.unit.now) };
 }
 
@@ -169,13 +175,17 @@ export function putInventories(call: Call): Answer {
   let wanted: ReadonlyMap<string, InventoryAmounts>;
   try {
     wanted = amountsByClass(body.inventories);
-    for (const [name, amounts] of wanted) checkCapacity(call, owner, name, amounts);
+    for (const [name, amounts] of wanted) {
+      checkCapacity(call, owner, name, amounts);
+    }
     setInventories(call, owner, wanted);
   } catch (error) {
     if (error instanceof ResourceClassNotFound) {
       throw badRequest(`Unknown resource class in inventory for resource provider ${owner.uuid}: ${error.message}`);
     }
-    if (error instanceof InventoryInUse) throw conflict(`update conflict: ${error.message}`, ErrorCode.inventoryInUse);
+    if (error instanceof InventoryInUse) {
+      throw conflict(`update conflict: ${error.message}`, ErrorCode.inventoryInUse);
+    }
     throw capacityProblem(owner, error);
   }
   return { body: inventoriesJson(owner), modified: wanted.size === 0 ? null : call.unit.now };
@@ -199,7 +209,9 @@ export function removeInventories(call: Call): Answer {
   try {
     setInventories(call, owner, new Map());
   } catch (error) {
-    if (error instanceof InventoryInUse) throw conflict(error.message, ErrorCode.inventoryInUse);
+    if (error instanceof InventoryInUse) {
+      throw conflict(error.message, ErrorCode.inventoryInUse);
+    }
     throw error;
   }
   return NO_CONTENT;

@@ -13,9 +13,13 @@ import { memberOf, resources, traits } from "./filters.js";
  */
 export function findProviders(call: Call): Provider[] {
   const { query, state } = call;
-  if (query.entries.length === 0) return [...state.providers.values()];
+  if (query.entries.length === 0) {
+    return [...state.providers.values()];
+  }
   checkQuery(call, listProvidersSchema(call.minor));
-  if (query.entries.every(([key]) => key === "name" || key === "uuid")) return preselect(call);
+  if (query.entries.every(([key]) => key === "name" || key === "uuid")) {
+    return preselect(call);
+  }
   const aggregates = memberOf(call, "");
   const wanted = traits(call, "");
   const amounts = query.has("resources") ? resources(query.get("resources") ?? "") : new Map<string, number>();
@@ -25,16 +29,22 @@ export function findProviders(call: Call): Provider[] {
     if (inTree) {
       const root = state.providers.get(inTree)?.root;
       found = found.filter((each) => each.root === root);
-      if (root === undefined) return [];
+      if (root === undefined) {
+        return [];
+      }
     }
     const required = wanted.required.map((any) => [...any].map((name) => state.trait(name)));
     found = found.filter((each) => required.every((any) => any.some((trait) => each.traits.has(trait))));
-    if (required.length > 0 && !someProviderHas(required)) return [];
+    if (required.length > 0 && !someProviderHas(required)) {
+      return [];
+    }
     const forbidden = [...wanted.forbidden].map((name) => state.trait(name));
     found = found.filter((each) => !forbidden.some((trait) => each.traits.has(trait)));
     if (aggregates.required.length > 0) {
       const sets = aggregates.required.map((any) => known(state, any));
-      if (!membersExist(sets)) return [];
+      if (!membersExist(sets)) {
+        return [];
+      }
       found = found.filter((each) => sets.every((any) => any.some((aggregate) => each.aggregates.has(aggregate))));
     }
     const excluded = known(state, aggregates.forbidden);
@@ -48,7 +58,9 @@ export function findProviders(call: Call): Provider[] {
     if (error instanceof ResourceClassNotFound) {
       throw badRequest(`Invalid resource class in resources parameter: ${error.message}`);
     }
-    if (error instanceof TraitNotFound) throw badRequest(`Invalid trait(s) in "required" parameter: ${error.message}`);
+    if (error instanceof TraitNotFound) {
+      throw badRequest(`Invalid trait(s) in "required" parameter: ${error.message}`);
+    }
     throw error;
   }
 }
@@ -57,7 +69,9 @@ export function findProviders(call: Call): Provider[] {
 function preselect({ query, state }: Call): Provider[] {
   const name = query.get("name");
   const uuid = query.get("uuid");
-  if (!name && !uuid) return [...state.providers.values()];
+  if (!name && !uuid) {
+    return [...state.providers.values()];
+  }
   const found = name ? state.providersByName.get(name) : state.providers.get(uuid ?? "");
   return found === undefined || (uuid && found.uuid !== uuid) ? [] : [found];
 }

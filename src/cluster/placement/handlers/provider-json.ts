@@ -4,11 +4,19 @@ import type { Provider } from "../model/records.js";
 export function providerJson(provider: Provider, prefix: string, minor: number): string {
   const url = JSON.stringify(`${prefix}/resource_providers/${provider.uuid}`).slice(0, -1);
   const relations = ["inventories", "usages"];
-  if (minor >= 1) relations.push("aggregates");
-  if (minor >= 6) relations.push("traits");
-  if (minor >= 11) relations.push("allocations");
+  if (minor >= 1) {
+    relations.push("aggregates");
+  }
+  if (minor >= 6) {
+    relations.push("traits");
+  }
+  if (minor >= 11) {
+    relations.push("allocations");
+  }
   let links = `{"rel":"self","href":${url}"}`;
-  for (const relation of relations) links += `,{"rel":"${relation}","href":${url}/${relation}"}`;
+  for (const relation of relations) {
+    links += `,{"rel":"${relation}","href":${url}/${relation}"}`;
+  }
   const tree =
     minor >= 14
       ? `,"parent_provider_uuid":${provider.parent === null ? "null" : `"${provider.parent.uuid}"`}` +
@@ -27,10 +35,15 @@ const MAX_FRAGMENTS = 16;
 export function fragment(provider: Provider, key: string, make: () => string): string {
   const { fragments } = provider;
   const known = fragments?.get(key);
-  if (known !== undefined) return known;
+  if (known !== undefined) {
+    return known;
+  }
   const made = flat(make());
-  if (fragments === null || fragments.size >= MAX_FRAGMENTS) provider.fragments = new Map([[key, made]]);
-  else fragments.set(key, made);
+  if (fragments === null || fragments.size >= MAX_FRAGMENTS) {
+    provider.fragments = new Map([[key, made]]);
+  } else {
+    fragments.set(key, made);
+  }
   return made;
 }
 

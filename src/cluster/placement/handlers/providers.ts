@@ -45,7 +45,9 @@ export function postProvider(call: Call): Answer {
   try {
     const created = createProvider(call, { uuid, name, parentUuid: body.parent_provider_uuid ?? null });
     const location = `/resource_providers/${created.uuid}`;
-    if (call.minor < 20) return { status: 201, location };
+    if (call.minor < 20) {
+      return { status: 201, location };
+    }
     return { location, body: providerJson(created, call.prefix, call.minor), modified: call.unit.now };
   } catch (error) {
     if (error instanceof DuplicateProvider) {
@@ -97,7 +99,9 @@ export function removeProvider(call: Call): Answer {
         ErrorCode.cannotDeleteParent,
       );
     }
-    if (error instanceof NotFound) throw notFound(`No resource provider with uuid ${uuid} found for delete`);
+    if (error instanceof NotFound) {
+      throw notFound(`No resource provider with uuid ${uuid} found for delete`);
+    }
     throw error;
   }
   return NO_CONTENT;

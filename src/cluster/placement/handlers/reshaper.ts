@@ -35,17 +35,27 @@ export function reshape(call: Call): Answer {
     consumers.flatMap(([{ consumer }, each]) => wantedAllocations(call, consumer, each)),
   );
   try {
-    for (const [{ consumer, owner }] of consumers) updateConsumer(call, consumer, owner);
+    for (const [{ consumer, owner }] of consumers) {
+      updateConsumer(call, consumer, owner);
+    }
     // Inventories with allocations cannot go, and allocations cannot come without inventory: both old and new
     // inventories exist while the allocations move.
     for (const [provider, amounts] of inventories) {
-      if (amounts.size > 0) setInventories(call, provider, new Map([...current(provider), ...amounts]));
+      if (amounts.size > 0) {
+        setInventories(call, provider, new Map([...current(provider), ...amounts]));
+      }
     }
     replaceAllocations(call, wanted);
-    for (const [provider, amounts] of inventories) setInventories(call, provider, amounts);
+    for (const [provider, amounts] of inventories) {
+      setInventories(call, provider, amounts);
+    }
   } catch (error) {
-    if (error instanceof NotFound) throw badRequest(`malformed reshaper data: ${error.message}`);
-    if (error instanceof InventoryInUse) throw conflict(`update conflict: ${error.message}`, ErrorCode.inventoryInUse);
+    if (error instanceof NotFound) {
+      throw badRequest(`malformed reshaper data: ${error.message}`);
+    }
+    if (error instanceof InventoryInUse) {
+      throw conflict(`update conflict: ${error.message}`, ErrorCode.inventoryInUse);
+    }
     throw allocationProblem(error, "");
   }
   return NO_CONTENT;

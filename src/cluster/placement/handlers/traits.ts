@@ -48,8 +48,12 @@ export function removeTrait(call: Call): Answer {
   try {
     deleteTrait(call, findTrait(call).name);
   } catch (error) {
-    if (error instanceof CannotChangeStandard) throw badRequest(error.message);
-    if (error instanceof InUse) throw conflict(error.message);
+    if (error instanceof CannotChangeStandard) {
+      throw badRequest(error.message);
+    }
+    if (error instanceof InUse) {
+      throw conflict(error.message);
+    }
     throw error;
   }
   return NO_CONTENT;
@@ -60,7 +64,9 @@ export function listTraits(call: Call): Answer {
   checkQuery(call, LIST_TRAITS);
   let found = [...call.state.traits.values()];
   const name = call.query.get("name");
-  if (name !== undefined) found = found.filter(nameFilter(name));
+  if (name !== undefined) {
+    found = found.filter(nameFilter(name));
+  }
   const associated = call.query.get("associated")?.toLowerCase();
   if (associated !== undefined) {
     if (associated !== "true" && associated !== "false") {
@@ -84,7 +90,9 @@ function nameFilter(text: string): (trait: Trait) => boolean {
     const names = new Set(value.split(","));
     return (trait) => names.has(trait.name);
   }
-  if (operator !== "startswith") return () => true;
+  if (operator !== "startswith") {
+    return () => true;
+  }
   return (trait) => beginsLike(trait.name, value);
 }
 
@@ -118,7 +126,9 @@ export function putProviderTraits(call: Call): Answer {
   }
   const names = [...new Set(body.traits)];
   const missing = names.filter((name) => !call.state.traits.has(name));
-  if (missing.length > 0) throw badRequest(`No such trait ${missing.join(", ")}`);
+  if (missing.length > 0) {
+    throw badRequest(`No such trait ${missing.join(", ")}`);
+  }
   const traits = new Set(names.map((name) => call.state.trait(name)));
   setTraits(call, owner, traits);
   return { body: traitsJson(traits, owner.generation), modified: latest(traits, call.unit.now) };

@@ -34,13 +34,20 @@ export function listTotalUsages(call: Call): Answer {
 function usagesByType(consumers: readonly Consumer[], wanted: string | undefined): string {
   const groups = new Map<string, Consumer[]>();
   for (const consumer of consumers) {
-    if (consumer.allocations.length === 0) continue;
+    if (consumer.allocations.length === 0) {
+      continue;
+    }
     const type = consumer.type?.name ?? "unknown";
-    if (wanted !== undefined && wanted !== "all" && wanted !== type) continue;
+    if (wanted !== undefined && wanted !== "all" && wanted !== type) {
+      continue;
+    }
     const key = wanted === "all" ? "all" : type;
     const group = groups.get(key);
-    if (group === undefined) groups.set(key, [consumer]);
-    else group.push(consumer);
+    if (group === undefined) {
+      groups.set(key, [consumer]);
+    } else {
+      group.push(consumer);
+    }
   }
   return jsonObject([...groups].map(([type, members]) => [type, sumsJson(members, members.length)]));
 }
@@ -54,6 +61,8 @@ function sumsJson(consumers: readonly Consumer[], count?: number): string {
     }
   }
   const members = [...sums].map(([name, used]): [string, string] => [name, String(used)]);
-  if (count !== undefined) members.push(["consumer_count", String(count)]);
+  if (count !== undefined) {
+    members.push(["consumer_count", String(count)]);
+  }
   return jsonObject(members);
 }

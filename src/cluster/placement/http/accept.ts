@@ -16,7 +16,9 @@ const QUALITY_VALUE = /^(?:0(?:\.[0-9]{0,3})?|1(?:\.0{0,3})?)$/;
  */
 export function acceptable(accept: string, offers: readonly string[]): string[] {
   const ranges = parseAccept(accept);
-  if (ranges === undefined) return [...offers];
+  if (ranges === undefined) {
+    return [...offers];
+  }
   return offers
     .map((offer, order) => ({ offer, order, q: quality(offer, ranges) }))
     .filter(({ q }) => q > 0)
@@ -29,12 +31,18 @@ function parseAccept(accept: string): Range[] | undefined {
   const ranges: Range[] = [];
   for (const part of accept.split(",")) {
     const text = part.trim();
-    if (text === "") continue;
+    if (text === "") {
+      continue;
+    }
     const match = RANGE.exec(text);
-    if (match === null) return undefined;
+    if (match === null) {
+      return undefined;
+    }
     const parameters = match[2] ?? "";
     const q = QUALITY.exec(parameters)?.[1]?.trim();
-    if (q !== undefined && !QUALITY_VALUE.test(q)) return undefined;
+    if (q !== undefined && !QUALITY_VALUE.test(q)) {
+      return undefined;
+    }
     ranges.push({
       type: (match[1] ?? "").toLowerCase(),
       parameters: parameters.replace(QUALITY, "").trim(),

@@ -63,20 +63,30 @@ const EXPLAINED = 65_536;
 export function readJson(call: Call, schema: Schema): unknown {
   const text = call.request.body;
   const excess = excessOf(text, DOOR_LIMITS.placement);
-  if (excess === "depth") throw badRequest(`Malformed JSON: ${excessText(excess, DOOR_LIMITS.placement)}`);
-  if (excess) throw new HttpError(413, excessText(excess, DOOR_LIMITS.placement));
+  if (excess === "depth") {
+    throw badRequest(`Malformed JSON: ${excessText(excess, DOOR_LIMITS.placement)}`);
+  }
+  if (excess) {
+    throw new HttpError(413, excessText(excess, DOOR_LIMITS.placement));
+  }
   const quick = parseQuickly(text);
-  if (quick !== undefined && validatorFor(schema)(quick)) return quick;
+  if (quick !== undefined && validatorFor(schema)(quick)) {
+    return quick;
+  }
   try {
     if (quick !== undefined && text.length > EXPLAINED) {
       throw badRequest("JSON does not validate: the body is too large to say where; send less of it to be told.");
     }
     const value = parsePythonJson(text);
     const problem = explain(schema, value, isUuidLike);
-    if (problem !== undefined) throw badRequest(`JSON does not validate: ${problem}`);
+    if (problem !== undefined) {
+      throw badRequest(`JSON does not validate: ${problem}`);
+    }
     return toPlain(value);
   } catch (error) {
-    if (error instanceof JsonDecodeError) throw badRequest(`Malformed JSON: ${error.message}`);
+    if (error instanceof JsonDecodeError) {
+      throw badRequest(`Malformed JSON: ${error.message}`);
+    }
     throw error;
   }
 }
@@ -93,7 +103,9 @@ function parseQuickly(text: string): unknown {
 export function checkQuery(call: Call, schema: Schema): void {
   const { entries } = call.query;
   const problem = quickQuery(schema, entries) ? undefined : explain(schema, dictOf(entries), isHyphenatedUuid);
-  if (problem !== undefined) throw badRequest(`Invalid query string parameters: ${problem}`);
+  if (problem !== undefined) {
+    throw badRequest(`Invalid query string parameters: ${problem}`);
+  }
 }
 
 function quickQuery(schema: Schema, entries: readonly (readonly [string, string])[]): boolean {
@@ -117,7 +129,9 @@ function hyphenated(schema: Schema): readonly string[] {
 /** @throws {NotFound} */
 export function provider(call: Call, uuid: string): Provider {
   const found = call.state.providers.get(uuid);
-  if (found === undefined) throw new NotFound(`No resource provider with uuid ${uuid} found`);
+  if (found === undefined) {
+    throw new NotFound(`No resource provider with uuid ${uuid} found`);
+  }
   return found;
 }
 
@@ -127,14 +141,18 @@ export function latest(
   now: number,
 ): number {
   let found = 0;
-  for (const { createdAt, updatedAt } of records) found = Math.max(found, updatedAt ?? createdAt);
+  for (const { createdAt, updatedAt } of records) {
+    found = Math.max(found, updatedAt ?? createdAt);
+  }
   return found === 0 ? now : found;
 }
 
 /** A JSON array or object from ready-made pieces. */
 export function jsonObject(members: Iterable<readonly [string, string]>): string {
   const parts: string[] = [];
-  for (const [key, value] of members) parts.push(`${JSON.stringify(key)}:${value}`);
+  for (const [key, value] of members) {
+    parts.push(`${JSON.stringify(key)}:${value}`);
+  }
   return `{${parts.join(",")}}`;
 }
 

@@ -18,7 +18,9 @@ export function applyCors(cors: CorsOptions, request: ServiceRequest, response: 
 }
 
 function allowedOrigin(cors: CorsOptions, origin: string): string | undefined {
-  if (cors.allowedOrigin.includes(origin)) return origin;
+  if (cors.allowedOrigin.includes(origin)) {
+    return origin;
+  }
   return cors.allowedOrigin.includes("*") ? "*" : undefined;
 }
 
@@ -26,13 +28,17 @@ function preflight(cors: CorsOptions, request: ServiceRequest, response: Service
   const base = response.status >= 200 && response.status < 300 ? response : { status: 200, headers: {}, body: "" };
   const origin = allowedOrigin(cors, request.headers.origin ?? "");
   const method = request.headers["access-control-request-method"];
-  if (request.headers.origin === undefined || origin === undefined || method === undefined) return base;
+  if (request.headers.origin === undefined || origin === undefined || method === undefined) {
+    return base;
+  }
   const asked = (request.headers["access-control-request-headers"] ?? "")
     .split(",")
     .map((name) => name.trim())
     .filter((name) => name !== "");
   const permitted = new Set([...cors.allowHeaders, ...SIMPLE_HEADERS].map((name) => name.toUpperCase()));
-  if (!cors.allowMethods.includes(method) || !asked.every((name) => permitted.has(name.toUpperCase()))) return base;
+  if (!cors.allowMethods.includes(method) || !asked.every((name) => permitted.has(name.toUpperCase()))) {
+    return base;
+  }
   return {
     ...base,
     headers: {
@@ -49,7 +55,9 @@ function preflight(cors: CorsOptions, request: ServiceRequest, response: Service
 
 function decorate(cors: CorsOptions, request: ServiceRequest, response: ServiceResponse): ServiceResponse {
   const origin = request.headers.origin === undefined ? undefined : allowedOrigin(cors, request.headers.origin);
-  if (origin === undefined) return response;
+  if (origin === undefined) {
+    return response;
+  }
   const vary = response.headers.vary;
   return {
     ...response,

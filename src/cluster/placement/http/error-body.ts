@@ -71,7 +71,9 @@ export function renderError(parts: ErrorParts): RenderedError {
 function message(parts: ErrorParts, explanation: string, quote: (text: string) => string): string {
   const detail = quote(parts.detail);
   const special = SPECIAL[parts.status]?.(parts, quote);
-  if (special !== undefined) return `${special}<br /><br />\n${detail}`;
+  if (special !== undefined) {
+    return `${special}<br /><br />\n${detail}`;
+  }
   return `${explanation}<br /><br />\n${detail}\n\n`;
 }
 

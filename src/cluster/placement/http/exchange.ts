@@ -56,12 +56,16 @@ export class Exchange {
 
   answer(): ServiceResponse {
     const credentials = this.#authenticate();
-    if (credentials === undefined) return this.#unauthorized();
+    if (credentials === undefined) {
+      return this.#unauthorized();
+    }
     let minor: number;
     try {
       minor = negotiate(this.#request.headers[VERSION_HEADER]);
     } catch (error) {
-      if (error instanceof HttpError) return this.#error(error);
+      if (error instanceof HttpError) {
+        return this.#error(error);
+      }
       throw error;
     }
     const headers: Headers = { [VERSION_HEADER]: VERSIONS[minor] ?? "" };
@@ -76,7 +80,9 @@ export class Exchange {
     const { auth } = this.#surface;
     const { headers } = this.#request;
     const found = auth.authenticate(headers["x-auth-token"], headers);
-    if (found !== undefined) return found;
+    if (found !== undefined) {
+      return found;
+    }
     // The version document is for everybody; the test middleware knows it by one of its two paths only.
     const open = this.#path === "/" || (this.#path === "" && auth.strategy === "keystone");
     return open ? NOBODY : undefined;
@@ -84,7 +90,9 @@ export class Exchange {
 
   #unauthorized(): ServiceResponse {
     const { auth } = this.#surface;
-    if (auth.strategy === "noauth2") return this.#error(new HttpError(401, ""), undefined, {}, false);
+    if (auth.strategy === "noauth2") {
+      return this.#error(new HttpError(401, ""), undefined, {}, false);
+    }
     const message = "The request you have made requires authentication.";
     return {
       status: 401,
@@ -100,16 +108,24 @@ export class Exchange {
   #dispatch(credentials: PlacementCredentials, minor: number, headers: Headers): ServiceResponse {
     this.#checkContent();
     const match = matchRoute(this.#path);
-    if (match === undefined) throw new HttpError(404, "");
+    if (match === undefined) {
+      throw new HttpError(404, "");
+    }
     headers.vary = VERSION_HEADER;
     const endpoint = match.route.endpoints.get(this.#request.method);
     if (endpoint === undefined) {
       const detail = "The method specified is not allowed for this resource.";
       throw new HttpError(405, detail, undefined, { allow: match.route.allow });
     }
-    if (endpoint.contentFirst) this.#negotiateContent(endpoint, minor);
-    if (minor < endpoint.since) throw new HttpError(endpoint.earlier, "");
-    if (!endpoint.contentFirst) this.#negotiateContent(endpoint, minor);
+    if (endpoint.contentFirst) {
+      this.#negotiateContent(endpoint, minor);
+    }
+    if (minor < endpoint.since) {
+      throw new HttpError(endpoint.earlier, "");
+    }
+    if (!endpoint.contentFirst) {
+      this.#negotiateContent(endpoint, minor);
+    }
     return this.#respond(this.#run(endpoint, match, credentials, minor), minor, headers);
   }
 
@@ -131,7 +147,9 @@ export class Exchange {
     if (endpoint.json === "answers" && !this.#acceptsJson()) {
       throw new HttpError(406, "Only application/json is provided");
     }
-    if (endpoint.json !== "takes" || minor >= endpoint.jsonUntil) return;
+    if (endpoint.json !== "takes" || minor >= endpoint.jsonUntil) {
+      return;
+    }
     const type = (this.#request.headers["content-type"] ?? "").split(";")[0] ?? "";
     if (type !== "application/json") {
       throw new HttpError(415, `The media type ${type || "None"} is not supported, use application/json`);
@@ -157,7 +175,9 @@ export class Exchange {
       unit,
       can: (action: Action, target) => {
         const refusal = enforcer.refusal(credentials, action, target);
-        if (refusal !== undefined) throw new PolicyNotAuthorized(refusal);
+        if (refusal !== undefined) {
+          throw new PolicyNotAuthorized(refusal);
+        }
       },
     };
     try {
@@ -172,17 +192,25 @@ export class Exchange {
 
   #respond(answer: Answer, minor: number, headers: Headers): ServiceResponse {
     headers["x-openstack-request-id"] = this.#requestId;
-    if (answer.body !== undefined) headers["content-type"] = "application/json";
-    if (answer.location !== undefined) headers.location = this.#request.baseUrl + answer.location;
+    if (answer.body !== undefined) {
+      headers["content-type"] = "application/json";
+    }
+    if (answer.location !== undefined) {
+      headers.location = this.#request.baseUrl + answer.location;
+    }
     if (answer.modified !== undefined && minor >= MODIFIED_SINCE) {
       headers["cache-control"] = "no-cache";
-      if (answer.modified !== null) headers["last-modified"] = httpDate(answer.modified);
+      if (answer.modified !== null) {
+        headers["last-modified"] = httpDate(answer.modified);
+      }
     }
     return { status: answer.status ?? 200, headers, body: answer.body ?? "" };
   }
 
   #failure(error: unknown, minor: number, headers: Headers): ServiceResponse {
-    if (error instanceof HttpError) return this.#error(error, minor, headers);
+    if (error instanceof HttpError) {
+      return this.#error(error, minor, headers);
+    }
     if (error instanceof NotFound || error instanceof PolicyNotAuthorized) {
       // These pass through upstream's handlers, which is where answers get their Vary.
       delete headers.vary;
@@ -199,7 +227,9 @@ export class Exchange {
   #error(error: HttpError, minor?: number, headers: Headers = {}, guidelines = true): ServiceResponse {
     const { status, detail } = error;
     const json: Record<string, unknown> = { request_id: this.#requestId };
-    if (minor !== undefined && minor >= ERROR_CODE_SINCE) json.code = error.code;
+    if (minor !== undefined && minor >= ERROR_CODE_SINCE) {
+      json.code = error.code;
+    }
     if (minor === undefined && status === 406) {
       json.max_version = `1.${MAX_MINOR}`;
       json.min_version = "1.0";
@@ -224,7 +254,9 @@ export class Exchange {
 const VERSIONS = Array.from({ length: MAX_MINOR + 1 }, (_, minor) => `placement 1.${minor}`);
 
 function decodePath(path: string): string {
-  if (!path.includes("%")) return path;
+  if (!path.includes("%")) {
+    return path;
+  }
   try {
     return decodeURIComponent(path);
   } catch {

@@ -10,14 +10,24 @@ const SERVICE = "placement";
  * @throws {HttpError} 400 when it cannot be parsed, 406 when there is no such version.
  */
 export function negotiate(header: string | undefined): number {
-  if (header === undefined) return 0;
+  if (header === undefined) {
+    return 0;
+  }
   const known = KNOWN.get(header);
-  if (known !== undefined) return known;
+  if (known !== undefined) {
+    return known;
+  }
   const asked = askedFor(header);
-  if (asked === undefined) return 0;
-  if (asked === "latest") return MAX_MINOR;
+  if (asked === undefined) {
+    return 0;
+  }
+  if (asked === "latest") {
+    return MAX_MINOR;
+  }
   const [major, minor] = parse(asked);
-  if (major === 1 && minor >= 0 && minor <= MAX_MINOR) return minor;
+  if (major === 1 && minor >= 0 && minor <= MAX_MINOR) {
+    return minor;
+  }
   throw new HttpError(406, `Invalid microversion: Unacceptable version header: ${asked}`);
 }
 
@@ -28,7 +38,9 @@ const KNOWN: ReadonlyMap<string, number> = new Map(
 function askedFor(header: string): string | undefined {
   for (const value of header.split(",").reverse()) {
     const match = /^(\S+)\s+(\S[\s\S]*)$/.exec(value.trim());
-    if (match?.[1]?.toLowerCase() === SERVICE) return match[2]?.trim();
+    if (match?.[1]?.toLowerCase() === SERVICE) {
+      return match[2]?.trim();
+    }
   }
   return undefined;
 }
@@ -38,7 +50,9 @@ function parse(text: string): readonly [number, number] {
   const parts = dot < 0 ? [text] : [text.slice(0, dot), text.slice(dot + 1)];
   const numbers = parts.map((part) => {
     const number = pythonInt(part);
-    if (number === undefined) throw invalid(text, `invalid literal for int() with base 10: '${part}'`);
+    if (number === undefined) {
+      throw invalid(text, `invalid literal for int() with base 10: '${part}'`);
+    }
     return number;
   });
   const [major, minor] = numbers;

@@ -17,7 +17,9 @@ export class Query {
   get(name: string): string | undefined {
     for (let i = this.entries.length - 1; i >= 0; i -= 1) {
       const entry = this.entries[i];
-      if (entry?.[0] === name) return entry[1];
+      if (entry?.[0] === name) {
+        return entry[1];
+      }
     }
     return undefined;
   }
@@ -39,7 +41,9 @@ function parse(query: string): (readonly [string, string])[] {
 
 function decode(text: string): string {
   const spaced = text.includes("+") ? text.replaceAll("+", " ") : text;
-  if (!spaced.includes("%")) return spaced;
+  if (!spaced.includes("%")) {
+    return spaced;
+  }
   // A percent sign that starts no escape stands for itself.
   const whole = spaced.replace(/%(?![0-9a-fA-F]{2})/g, "%25");
   try {
@@ -57,11 +61,17 @@ function decodeProblem(text: string): string {
   for (let at = 0; at < bytes.length; ) {
     const lead = bytes[at] ?? 0;
     const length = lead < 0x80 ? 1 : lead >= 0xc2 && lead < 0xe0 ? 2 : lead >= 0xe0 && lead < 0xf0 ? 3 : 4;
-    if (lead >= 0x80 && (lead < 0xc2 || lead > 0xf4)) return problem(lead, at, "invalid start byte");
+    if (lead >= 0x80 && (lead < 0xc2 || lead > 0xf4)) {
+      return problem(lead, at, "invalid start byte");
+    }
     for (let i = 1; i < length; i += 1) {
       const byte = bytes[at + i];
-      if (byte === undefined) return problem(lead, at, "unexpected end of data");
-      if (byte < 0x80 || byte > 0xbf) return problem(lead, at, "invalid continuation byte");
+      if (byte === undefined) {
+        return problem(lead, at, "unexpected end of data");
+      }
+      if (byte < 0x80 || byte > 0xbf) {
+        return problem(lead, at, "invalid continuation byte");
+      }
     }
     at += length;
   }

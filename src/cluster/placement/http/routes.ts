@@ -137,12 +137,20 @@ const COLLECTIONS = new Set(["resource_classes", "resource_providers", "allocati
 /** The route of a decoded path; its second and fourth segments are variable. */
 export function matchRoute(path: string): Match | undefined {
   const exact = ROUTES.get(path);
-  if (exact !== undefined) return { route: exact, params: [] };
+  if (exact !== undefined) {
+    return { route: exact, params: [] };
+  }
   const [, collection = "", id = "", sub, name, ...rest] = path.split("/");
-  if (!COLLECTIONS.has(collection) || id === "" || rest.length > 0 || name === "") return undefined;
+  if (!COLLECTIONS.has(collection) || id === "" || rest.length > 0 || name === "") {
+    return undefined;
+  }
   let pattern = `/${collection}/*`;
-  if (sub !== undefined) pattern += `/${sub}`;
-  if (name !== undefined) pattern += "/*";
+  if (sub !== undefined) {
+    pattern += `/${sub}`;
+  }
+  if (name !== undefined) {
+    pattern += "/*";
+  }
   const route = ROUTES.get(pattern);
   return route === undefined ? undefined : { route, params: name === undefined ? [id] : [id, name] };
 }

@@ -22,7 +22,9 @@ interface Failure {
  */
 export function explain(schema: Schema, value: PythonValue, uuid: UuidFormat): string | undefined {
   const best = bestMatch(failures(schema, value, uuid));
-  if (best === undefined) return undefined;
+  if (best === undefined) {
+    return undefined;
+  }
   const schemaPath = index("schema", best.schemaPath.slice(0, -1));
   return [
     best.message,
@@ -48,24 +50,40 @@ function indent(text: string): string {
 
 /** A schema as the Python object that upstream prints. */
 function pythonSchema(schema: unknown): PythonValue {
-  if (Array.isArray(schema)) return schema.map(pythonSchema);
+  if (Array.isArray(schema)) {
+    return schema.map(pythonSchema);
+  }
   if (typeof schema === "object" && schema !== null) {
     return new Map(Object.entries(schema).map(([key, value]) => [key, pythonSchema(value)]));
   }
-  if (typeof schema === "number" && schema > 1e30) return new PythonFloat(schema);
-  if (typeof schema === "boolean" || typeof schema === "number" || typeof schema === "string") return schema;
+  if (typeof schema === "number" && schema > 1e30) {
+    return new PythonFloat(schema);
+  }
+  if (typeof schema === "boolean" || typeof schema === "number" || typeof schema === "string") {
+    return schema;
+  }
   return null;
 }
 
 function bestMatch(all: readonly Failure[]): Failure | undefined {
   let best = all[0];
-  if (best === undefined) return undefined;
-  for (const failure of all) if (compare(relevance(failure), relevance(best)) > 0) best = failure;
+  if (best === undefined) {
+    return undefined;
+  }
+  for (const failure of all) {
+    if (compare(relevance(failure), relevance(best)) > 0) {
+      best = failure;
+    }
+  }
   while (best.context.length > 0) {
     const sorted: Failure[] = [...best.context].sort((a, b) => compare(relevance(a), relevance(b)));
     const [first, second] = sorted;
-    if (first === undefined) break;
-    if (second !== undefined && compare(relevance(first), relevance(second)) === 0) return best;
+    if (first === undefined) {
+      break;
+    }
+    if (second !== undefined && compare(relevance(first), relevance(second)) === 0) {
+      return best;
+    }
     best = first;
   }
   return best;
@@ -80,17 +98,29 @@ function relevance(failure: Failure): readonly number[] {
 function compare(a: readonly number[], b: readonly number[]): number {
   for (let i = 0; i < a.length; i += 1) {
     const difference = (a[i] ?? 0) - (b[i] ?? 0);
-    if (difference !== 0) return difference;
+    if (difference !== 0) {
+      return difference;
+    }
   }
   return 0;
 }
 
 function isType(value: PythonValue, type: SchemaType): boolean {
-  if (type === "object") return value instanceof Map;
-  if (type === "array") return Array.isArray(value);
-  if (type === "string") return typeof value === "string";
-  if (type === "null") return value === null;
-  if (typeof value === "number" || typeof value === "bigint") return true;
+  if (type === "object") {
+    return value instanceof Map;
+  }
+  if (type === "array") {
+    return Array.isArray(value);
+  }
+  if (type === "string") {
+    return typeof value === "string";
+  }
+  if (type === "null") {
+    return value === null;
+  }
+  if (typeof value === "number" || typeof value === "bigint") {
+    return true;
+  }
   return value instanceof PythonFloat && (type === "number" || Number.isInteger(value.value));
 }
 
@@ -131,7 +161,9 @@ function when(failed: boolean, message: () => string): readonly Found[] {
 }
 
 function numeric(value: PythonValue): number | bigint | undefined {
-  if (typeof value === "number" || typeof value === "bigint") return value;
+  if (typeof value === "number" || typeof value === "bigint") {
+    return value;
+  }
   return value instanceof PythonFloat ? value.value : undefined;
 }
 
@@ -159,7 +191,9 @@ const KEYWORDS: Readonly<Record<string, Keyword>> = {
         )
       : [],
   additionalProperties: (schema, value) => {
-    if (!(value instanceof Map)) return [];
+    if (!(value instanceof Map)) {
+      return [];
+    }
     const patterns = Object.keys(schema.patternProperties ?? {});
     const extras = [...value.keys()].filter(
       (key) =>
@@ -230,7 +264,9 @@ const KEYWORDS: Readonly<Record<string, Keyword>> = {
     ),
   anyOf: (schema, value, uuid) => {
     const branches = (schema.anyOf ?? []).map((sub, at) => ({ at, found: failures(sub, value, uuid) }));
-    if (branches.some(({ found }) => found.length === 0)) return [];
+    if (branches.some(({ found }) => found.length === 0)) {
+      return [];
+    }
     return [
       {
         message: `${repr(value)} is not valid under any of the given schemas`,

@@ -41,7 +41,9 @@ export function parsePythonJson(text: string): PythonValue {
   const parser = new Parser(text);
   const value = parser.value(parser.space(0));
   const end = parser.space(parser.end);
-  if (end !== text.length) throw new JsonDecodeError("Extra data", text, end);
+  if (end !== text.length) {
+    throw new JsonDecodeError("Extra data", text, end);
+  }
   return value;
 }
 
@@ -62,9 +64,15 @@ class Parser {
 
   value(at: number): PythonValue {
     const char = this.#text[at];
-    if (char === '"') return this.#string(at);
-    if (char === "{") return this.#object(at + 1);
-    if (char === "[") return this.#array(at + 1);
+    if (char === '"') {
+      return this.#string(at);
+    }
+    if (char === "{") {
+      return this.#object(at + 1);
+    }
+    if (char === "[") {
+      return this.#array(at + 1);
+    }
     for (const [word, value] of CONSTANTS) {
       if (this.#text.startsWith(word, at)) {
         this.end = at + word.length;
@@ -73,9 +81,13 @@ class Parser {
     }
     NUMBER.lastIndex = at;
     const match = NUMBER.exec(this.#text);
-    if (match === null) throw new JsonDecodeError("Expecting value", this.#text, at);
+    if (match === null) {
+      throw new JsonDecodeError("Expecting value", this.#text, at);
+    }
     this.end = NUMBER.lastIndex;
-    if (match[2] !== undefined || match[3] !== undefined) return new PythonFloat(Number(match[0]));
+    if (match[2] !== undefined || match[3] !== undefined) {
+      return new PythonFloat(Number(match[0]));
+    }
     const number = Number(match[0]);
     return Number.isSafeInteger(number) ? (number === 0 ? 0 : number) : BigInt(match[0]);
   }
@@ -94,11 +106,17 @@ class Parser {
       }
       const key = this.#string(at);
       at = this.space(this.end);
-      if (text[at] !== ":") throw new JsonDecodeError("Expecting ':' delimiter", text, at);
+      if (text[at] !== ":") {
+        throw new JsonDecodeError("Expecting ':' delimiter", text, at);
+      }
       dict.set(key, this.value(this.space(at + 1)));
       at = this.space(this.end);
-      if (text[at] === "}") break;
-      if (text[at] !== ",") throw new JsonDecodeError("Expecting ',' delimiter", text, at);
+      if (text[at] === "}") {
+        break;
+      }
+      if (text[at] !== ",") {
+        throw new JsonDecodeError("Expecting ',' delimiter", text, at);
+      }
       at = this.space(at + 1);
     }
     this.end = at + 1;
@@ -116,8 +134,12 @@ class Parser {
     for (;;) {
       list.push(this.value(at));
       at = this.space(this.end);
-      if (text[at] === "]") break;
-      if (text[at] !== ",") throw new JsonDecodeError("Expecting ',' delimiter", text, at);
+      if (text[at] === "]") {
+        break;
+      }
+      if (text[at] !== ",") {
+        throw new JsonDecodeError("Expecting ',' delimiter", text, at);
+      }
       at = this.space(at + 1);
     }
     this.end = at + 1;
@@ -130,25 +152,37 @@ class Parser {
     let at = start + 1;
     for (;;) {
       const char = text[at];
-      if (char === undefined) throw new JsonDecodeError("Unterminated string starting at", text, start);
-      if (char === '"') break;
-      if (char < " ") throw new JsonDecodeError("Invalid control character at", text, at);
+      if (char === undefined) {
+        throw new JsonDecodeError("Unterminated string starting at", text, start);
+      }
+      if (char === '"') {
+        break;
+      }
+      if (char < " ") {
+        throw new JsonDecodeError("Invalid control character at", text, at);
+      }
       at += 1;
       if (char !== "\\") {
         out += char;
         continue;
       }
       const escaped = text[at];
-      if (escaped === undefined) throw new JsonDecodeError("Unterminated string starting at", text, start);
+      if (escaped === undefined) {
+        throw new JsonDecodeError("Unterminated string starting at", text, start);
+      }
       if (escaped === "u") {
         const digits = text.slice(at + 1, at + 5);
-        if (!/^[0-9a-fA-F]{4}$/.test(digits)) throw new JsonDecodeError("Invalid \\uXXXX escape", text, at);
+        if (!/^[0-9a-fA-F]{4}$/.test(digits)) {
+          throw new JsonDecodeError("Invalid \\uXXXX escape", text, at);
+        }
         out += String.fromCharCode(Number.parseInt(digits, 16));
         at += 5;
         continue;
       }
       const plain = ESCAPES[escaped];
-      if (plain === undefined) throw new JsonDecodeError("Invalid \\escape", text, at - 1);
+      if (plain === undefined) {
+        throw new JsonDecodeError("Invalid \\escape", text, at - 1);
+      }
       out += plain;
       at += 1;
     }

@@ -14,15 +14,21 @@ export function pformat(value: PythonValue, width = 72): string {
 
 /** `repr` of a `float`. */
 export function reprFloat(value: number): string {
-  if (Number.isNaN(value)) return "nan";
-  if (!Number.isFinite(value)) return value > 0 ? "inf" : "-inf";
+  if (Number.isNaN(value)) {
+    return "nan";
+  }
+  if (!Number.isFinite(value)) {
+    return value > 0 ? "inf" : "-inf";
+  }
   const magnitude = Math.abs(value);
   if (magnitude !== 0 && (magnitude >= 1e16 || magnitude < 1e-4)) {
     const [digits, exponent] = value.toExponential().split("e") as [string, string];
     const sign = exponent.startsWith("-") ? "-" : "+";
     return `${digits}e${sign}${exponent.replace(/^[-+]/, "").padStart(2, "0")}`;
   }
-  if (Object.is(value, -0)) return "-0.0";
+  if (Object.is(value, -0)) {
+    return "-0.0";
+  }
   return Number.isInteger(value) ? `${value}.0` : String(value);
 }
 
@@ -31,33 +37,58 @@ const PLAIN = /^[ !#-&(-[\]-~]*$/;
 
 /** `repr` of a `str`. */
 export function reprString(text: string): string {
-  if (PLAIN.test(text)) return `'${text}'`;
+  if (PLAIN.test(text)) {
+    return `'${text}'`;
+  }
   const quote = text.includes("'") && !text.includes('"') ? '"' : "'";
   let out = quote;
   for (const char of text) {
-    if (char === "\\" || char === quote) out += `\\${char}`;
-    else if (char === "\n") out += "\\n";
-    else if (char === "\r") out += "\\r";
-    else if (char === "\t") out += "\\t";
-    else if (char === " " || !/[\p{C}\p{Z}]/u.test(char)) out += char;
-    else out += escapeCode(char.codePointAt(0) ?? 0);
+    if (char === "\\" || char === quote) {
+      out += `\\${char}`;
+    } else if (char === "\n") {
+      out += "\\n";
+    } else if (char === "\r") {
+      out += "\\r";
+    } else if (char === "\t") {
+      out += "\\t";
+    } else if (char === " " || !/[\p{C}\p{Z}]/u.test(char)) {
+      out += char;
+    } else {
+      out += escapeCode(char.codePointAt(0) ?? 0);
+    }
   }
   return out + quote;
 }
 
 function escapeCode(code: number): string {
-  if (code < 0x100) return `\\x${code.toString(16).padStart(2, "0")}`;
-  if (code < 0x10000) return `\\u${code.toString(16).padStart(4, "0")}`;
+  if (code < 0x100) {
+    return `\\x${code.toString(16).padStart(2, "0")}`;
+  }
+  if (code < 0x10000) {
+    return `\\u${code.toString(16).padStart(4, "0")}`;
+  }
   return `\\U${code.toString(16).padStart(8, "0")}`;
 }
 
 function render(value: PythonValue, sorted: boolean): string {
-  if (value === null) return "None";
-  if (value === true) return "True";
-  if (value === false) return "False";
-  if (typeof value === "string") return reprString(value);
-  if (value instanceof PythonFloat) return reprFloat(value.value);
-  if (Array.isArray(value)) return `[${value.map((item) => render(item, sorted)).join(", ")}]`;
+  if (value === null) {
+    return "None";
+  }
+  if (value === true) {
+    return "True";
+  }
+  if (value === false) {
+    return "False";
+  }
+  if (typeof value === "string") {
+    return reprString(value);
+  }
+  if (value instanceof PythonFloat) {
+    return reprFloat(value.value);
+  }
+  if (Array.isArray(value)) {
+    return `[${value.map((item) => render(item, sorted)).join(", ")}]`;
+  }
   if (value instanceof Map) {
     const entries = sorted ? sortedEntries(value) : [...value];
     return `{${entries.map(([key, item]) => `${reprString(key)}: ${render(item, sorted)}`).join(", ")}}`;
@@ -87,10 +118,15 @@ class PrettyPrinter {
   format(value: PythonValue, indent: number, allowance: number, level: number): void {
     const whole = render(value, true);
     if (longerThan(whole, this.#width - indent - allowance)) {
-      if (value instanceof Map) this.#dict(value, indent, allowance + 1, level + 1);
-      else if (Array.isArray(value)) this.#list(value, indent, allowance + 1, level + 1);
-      else if (typeof value === "string") this.#string(value, indent, allowance, level + 1);
-      else this.#out.push(whole);
+      if (value instanceof Map) {
+        this.#dict(value, indent, allowance + 1, level + 1);
+      } else if (Array.isArray(value)) {
+        this.#list(value, indent, allowance + 1, level + 1);
+      } else if (typeof value === "string") {
+        this.#string(value, indent, allowance, level + 1);
+      } else {
+        this.#out.push(whole);
+      }
       return;
     }
     this.#out.push(whole);
@@ -104,7 +140,9 @@ class PrettyPrinter {
       const name = reprString(key);
       this.#out.push(name, ": ");
       this.format(item, indent + 1 + codePoints(name) + 2, last ? allowance : 1, level);
-      if (!last) this.#out.push(`,\n${" ".repeat(indent + 1)}`);
+      if (!last) {
+        this.#out.push(`,\n${" ".repeat(indent + 1)}`);
+      }
     });
     this.#out.push("}");
   }
@@ -113,7 +151,9 @@ class PrettyPrinter {
     this.#out.push("[");
     list.forEach((item, index) => {
       const last = index === list.length - 1;
-      if (index > 0) this.#out.push(`,\n${" ".repeat(indent + 1)}`);
+      if (index > 0) {
+        this.#out.push(`,\n${" ".repeat(indent + 1)}`);
+      }
       this.format(item, indent + 1, last ? allowance : 1, level);
     });
     this.#out.push("]");
@@ -144,13 +184,17 @@ class PrettyPrinter {
         const candidate = current + part;
         const limit = room - (lastLine && at === parts.length - 1 ? allowance : 0);
         if (codePoints(reprString(candidate)) > limit) {
-          if (current !== "") chunks.push(reprString(current));
+          if (current !== "") {
+            chunks.push(reprString(current));
+          }
           current = part;
         } else {
           current = candidate;
         }
       });
-      if (current !== "") chunks.push(reprString(current));
+      if (current !== "") {
+        chunks.push(reprString(current));
+      }
     });
     return chunks;
   }
@@ -163,6 +207,8 @@ function longerThan(text: string, room: number): boolean {
 
 function codePoints(text: string): number {
   let count = 0;
-  for (const _ of text) count += 1;
+  for (const _ of text) {
+    count += 1;
+  }
   return count;
 }

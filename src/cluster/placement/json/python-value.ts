@@ -17,9 +17,15 @@ export class PythonFloat {
 
 /** The plain JavaScript value with the same content. Integers beyond 2^53 lose precision. */
 export function toPlain(value: PythonValue): unknown {
-  if (value instanceof PythonFloat) return value.value;
-  if (typeof value === "bigint") return Number(value);
-  if (Array.isArray(value)) return value.map(toPlain);
+  if (value instanceof PythonFloat) {
+    return value.value;
+  }
+  if (typeof value === "bigint") {
+    return Number(value);
+  }
+  if (Array.isArray(value)) {
+    return value.map(toPlain);
+  }
   if (value instanceof Map) {
     return Object.fromEntries([...value].map(([key, item]) => [key, toPlain(item)]));
   }

@@ -27,7 +27,9 @@ export type SchemaType = "object" | "array" | "string" | "integer" | "number" | 
 /** Python's `re.search` for the patterns in use: there `$` also matches before a newline that ends the text. */
 export function pythonPattern(pattern: string): RegExp {
   const known = PATTERNS.get(pattern);
-  if (known !== undefined) return known;
+  if (known !== undefined) {
+    return known;
+  }
   const compiled = new RegExp(pattern.replaceAll("$", "\\n?$"));
   PATTERNS.set(pattern, compiled);
   return compiled;

@@ -5,7 +5,9 @@ export function isUuidLike(text: string): boolean {
 
 /** `str(uuid.UUID(text))` for a text that {@link isUuidLike}. */
 export function normalizeUuid(text: string): string {
-  if (UUID.test(text)) return text;
+  if (UUID.test(text)) {
+    return text;
+  }
   const hex = bare(text).toLowerCase();
   return [hex.slice(0, 8), hex.slice(8, 12), hex.slice(12, 16), hex.slice(16, 20), hex.slice(20)].join("-");
 }

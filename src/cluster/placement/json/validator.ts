@@ -9,7 +9,9 @@ const COMPILED = new WeakMap<Schema, Validator>();
 /** Compiles a schema at its first use. */
 export function validatorFor(schema: Schema): Validator {
   const known = COMPILED.get(schema);
-  if (known !== undefined) return known;
+  if (known !== undefined) {
+    return known;
+  }
   const compiled = compile(schema);
   COMPILED.set(schema, compiled);
   return compiled;
@@ -21,24 +23,38 @@ export function isObject(value: unknown): value is Record<string, unknown> {
 
 function compile(schema: Schema): Validator {
   const checks: Validator[] = [];
-  if (schema.type !== undefined) checks.push(typeCheck(schema.type));
+  if (schema.type !== undefined) {
+    checks.push(typeCheck(schema.type));
+  }
   if (schema.anyOf !== undefined) {
     const any = schema.anyOf.map(compile);
     checks.push((value) => any.some((check) => check(value)));
   }
   checks.push(...objectChecks(schema), ...arrayChecks(schema), ...scalarChecks(schema));
   const [first, second, third] = checks;
-  if (first === undefined) return () => true;
-  if (second === undefined) return first;
-  if (third === undefined) return (value) => first(value) && second(value);
+  if (first === undefined) {
+    return () => true;
+  }
+  if (second === undefined) {
+    return first;
+  }
+  if (third === undefined) {
+    return (value) => first(value) && second(value);
+  }
   return (value) => {
-    for (const check of checks) if (!check(value)) return false;
+    for (const check of checks) {
+      if (!check(value)) {
+        return false;
+      }
+    }
     return true;
   };
 }
 
 function typeCheck(types: SchemaType | readonly SchemaType[]): Validator {
-  if (typeof types === "string") return TYPES[types];
+  if (typeof types === "string") {
+    return TYPES[types];
+  }
   const checks = types.map((type) => TYPES[type]);
   return (value) => checks.some((check) => check(value));
 }
@@ -61,7 +77,9 @@ function objectChecks(schema: Schema): Validator[] {
   if (minProperties !== undefined && minProperties > 0) {
     checks.push((value) => !isObject(value) || Object.keys(value).length >= minProperties);
   }
-  if (schema.properties !== undefined || schema.patternProperties !== undefined) checks.push(propertiesCheck(schema));
+  if (schema.properties !== undefined || schema.patternProperties !== undefined) {
+    checks.push(propertiesCheck(schema));
+  }
   return checks;
 }
 
@@ -72,18 +90,28 @@ function propertiesCheck(schema: Schema): Validator {
   );
   const closed = schema.additionalProperties === false;
   return (value) => {
-    if (!isObject(value)) return true;
+    if (!isObject(value)) {
+      return true;
+    }
     for (const key in value) {
       const item = value[key];
       const check = named.get(key);
       let known = check !== undefined;
-      if (check !== undefined && !check(item)) return false;
-      for (const [pattern, sub] of matched) {
-        if (!pattern.test(key)) continue;
-        known = true;
-        if (!sub(item)) return false;
+      if (check !== undefined && !check(item)) {
+        return false;
       }
-      if (!known && closed) return false;
+      for (const [pattern, sub] of matched) {
+        if (!pattern.test(key)) {
+          continue;
+        }
+        known = true;
+        if (!sub(item)) {
+          return false;
+        }
+      }
+      if (!known && closed) {
+        return false;
+      }
     }
     return true;
   };
@@ -92,13 +120,17 @@ function propertiesCheck(schema: Schema): Validator {
 function arrayChecks(schema: Schema): Validator[] {
   const { items, minItems, uniqueItems } = schema;
   const checks: Validator[] = [];
-  if (minItems !== undefined) checks.push((value) => !Array.isArray(value) || value.length >= minItems);
+  if (minItems !== undefined) {
+    checks.push((value) => !Array.isArray(value) || value.length >= minItems);
+  }
   if (items !== undefined) {
     const check = compile(items);
     checks.push((value) => !Array.isArray(value) || value.every(check));
   }
   // The schemas in use ask it of lists of strings only; other items have failed before.
-  if (uniqueItems === true) checks.push((value) => !Array.isArray(value) || new Set(value).size === value.length);
+  if (uniqueItems === true) {
+    checks.push((value) => !Array.isArray(value) || new Set(value).size === value.length);
+  }
   return checks;
 }
 
@@ -111,15 +143,25 @@ function scalarChecks(schema: Schema): Validator[] {
   const number = (check: (value: number) => boolean) => {
     checks.push((value) => typeof value !== "number" || check(value));
   };
-  if (minLength !== undefined) text((value) => characters(value) >= minLength);
-  if (maxLength !== undefined) text((value) => characters(value) <= maxLength);
+  if (minLength !== undefined) {
+    text((value) => characters(value) >= minLength);
+  }
+  if (maxLength !== undefined) {
+    text((value) => characters(value) <= maxLength);
+  }
   if (schema.pattern !== undefined) {
     const pattern = pythonPattern(schema.pattern);
     text((value) => pattern.test(value));
   }
-  if (schema.format === "uuid") text(isUuidLike);
-  if (minimum !== undefined) number((value) => value >= minimum);
-  if (maximum !== undefined) number((value) => value <= maximum);
+  if (schema.format === "uuid") {
+    text(isUuidLike);
+  }
+  if (minimum !== undefined) {
+    number((value) => value >= minimum);
+  }
+  if (maximum !== undefined) {
+    number((value) => value <= maximum);
+  }
   if (schema.enum !== undefined) {
     const allowed = new Set<unknown>(schema.enum);
     checks.push((value) => allowed.has(value));

@@ -18,7 +18,9 @@ export class Enforcer {
       this.#checks.set(name, (facts) => parsed.some((check) => check(facts)));
     }
     for (const [name, rule] of Object.entries(rules)) {
-      if (!this.#checks.has(name)) this.#checks.set(name, parseRule(rule));
+      if (!this.#checks.has(name)) {
+        this.#checks.set(name, parseRule(rule));
+      }
     }
   }
 
@@ -29,7 +31,9 @@ export class Enforcer {
     target: PolicyFacts["target"] = { project_id: credentials.projectId, user_id: credentials.userId },
   ): string | undefined {
     const scopes = DEFAULT_RULES.get(action)?.scopes;
-    if (this.#enforceScope && scopes !== undefined && !scopes.includes(scopeOf(credentials))) return action;
+    if (this.#enforceScope && scopes !== undefined && !scopes.includes(scopeOf(credentials))) {
+      return action;
+    }
     const facts: PolicyFacts = {
       credentials: {
         user_id: credentials.userId,
@@ -48,6 +52,8 @@ export class Enforcer {
 }
 
 function scopeOf(credentials: PlacementCredentials): "project" | "system" | "domain" {
-  if (credentials.systemScope !== null) return "system";
+  if (credentials.systemScope !== null) {
+    return "system";
+  }
   return credentials.domainScope == null ? "project" : "domain";
 }

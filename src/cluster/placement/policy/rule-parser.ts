@@ -20,7 +20,9 @@ export function parseRule(rule: PolicyRule): Check {
 }
 
 function parseList(rule: readonly (string | readonly string[])[]): Check {
-  if (rule.length === 0) return ALWAYS;
+  if (rule.length === 0) {
+    return ALWAYS;
+  }
   const alternatives = rule
     .filter((inner) => inner.length > 0)
     .map((inner) => and(typeof inner === "string" ? [parseCheck(inner)] : inner.map(parseCheck)));
@@ -36,7 +38,9 @@ function or(checks: readonly Check[]): Check {
 }
 
 function parseText(text: string): Check {
-  if (text === "") return ALWAYS;
+  if (text === "") {
+    return ALWAYS;
+  }
   const tokens = tokenize(text);
   let at = 0;
   const either = (): Check | undefined => {
@@ -60,12 +64,16 @@ function parseText(text: string): Check {
   const single = (): Check | undefined => {
     const token = tokens[at];
     at += 1;
-    if (typeof token === "function") return token;
+    if (typeof token === "function") {
+      return token;
+    }
     if (token === "not") {
       const check = single();
       return check === undefined ? undefined : (facts) => !check(facts);
     }
-    if (token !== "(") return undefined;
+    if (token !== "(") {
+      return undefined;
+    }
     const check = either();
     return tokens[at++] === ")" ? check : undefined;
   };
@@ -96,13 +104,21 @@ function tokenize(text: string): Token[] {
 }
 
 function parseCheck(text: string): Check {
-  if (text === "@") return ALWAYS;
-  if (text === "!") return NEVER;
+  if (text === "@") {
+    return ALWAYS;
+  }
+  if (text === "!") {
+    return NEVER;
+  }
   const colon = text.indexOf(":");
-  if (colon < 0) return NEVER;
+  if (colon < 0) {
+    return NEVER;
+  }
   const kind = text.slice(0, colon);
   const match = text.slice(colon + 1);
-  if (kind === "rule") return (facts) => facts.rule(match);
+  if (kind === "rule") {
+    return (facts) => facts.rule(match);
+  }
   if (kind === "role") {
     return (facts) => {
       const role = substitute(match, facts.target);
@@ -112,15 +128,21 @@ function parseCheck(text: string): Check {
   const literal = /^(?:'(.*)'|"(.*)"|(True|False|None|-?[0-9]+))$/.exec(kind);
   return (facts) => {
     const wanted = substitute(match, facts.target);
-    if (wanted === undefined) return false;
-    if (literal !== null) return wanted === (literal[1] ?? literal[2] ?? literal[3]);
+    if (wanted === undefined) {
+      return false;
+    }
+    if (literal !== null) {
+      return wanted === (literal[1] ?? literal[2] ?? literal[3]);
+    }
     const found = kind.split(".").reduce<unknown>(member, facts.credentials);
     return found !== undefined && (Array.isArray(found) ? found : [found]).some((item) => pythonText(item) === wanted);
   };
 }
 
 function member(value: unknown, key: string): unknown {
-  if (typeof value !== "object" || value === null || !Object.hasOwn(value, key)) return undefined;
+  if (typeof value !== "object" || value === null || !Object.hasOwn(value, key)) {
+    return undefined;
+  }
   return Reflect.get(value, key);
 }
 
@@ -128,15 +150,23 @@ function member(value: unknown, key: string): unknown {
 function substitute(text: string, target: PolicyFacts["target"]): string | undefined {
   let complete = true;
   const filled = text.replace(/%\(([^)]*)\)s/g, (_, name: string) => {
-    if (!Object.hasOwn(target, name)) complete = false;
+    if (!Object.hasOwn(target, name)) {
+      complete = false;
+    }
     return pythonText(target[name]);
   });
   return complete ? filled : undefined;
 }
 
 function pythonText(value: unknown): string {
-  if (value === null || value === undefined) return "None";
-  if (value === true) return "True";
-  if (value === false) return "False";
+  if (value === null || value === undefined) {
+    return "None";
+  }
+  if (value === true) {
+    return "True";
+  }
+  if (value === false) {
+    return "False";
+  }
   return String(value);
 }

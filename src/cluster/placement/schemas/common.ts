@@ -16,6 +16,10 @@ export const EXTERNAL_ID: Schema = { type: "string", minLength: 1, maxLength: 25
 /** The newest of several schemas by the microversion that they came with. */
 export function schemaFor(schemas: readonly (readonly [minor: number, schema: Schema])[], minor: number): Schema {
   let found: Schema = {};
-  for (const [since, schema] of schemas) if (minor >= since) found = schema;
+  for (const [since, schema] of schemas) {
+    if (minor >= since) {
+      found = schema;
+    }
+  }
   return found;
 }

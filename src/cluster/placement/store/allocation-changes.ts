@@ -24,23 +24,36 @@ export interface WantedAllocation {
  */
 export function replaceAllocations(changing: Changing, wanted: readonly WantedAllocation[]): void {
   const { state, unit } = changing;
-  for (const { className } of wanted) state.resourceClass(className);
+  for (const { className } of wanted) {
+    state.resourceClass(className);
+  }
   const before = usageBefore(changing, wanted);
   const consumers = new Set(wanted.map(({ consumer }) => consumer));
-  for (const consumer of consumers) setAllocations(changing, consumer, []);
+  for (const consumer of consumers) {
+    setAllocations(changing, consumer, []);
+  }
   const inventories = checkCapacity(changing, wanted, before);
 
   const held = new Map<Consumer, Allocation[]>();
   wanted.forEach(({ consumer, used }, index) => {
     const inventory = inventories[index];
-    if (used === 0 || inventory === undefined) return;
+    if (used === 0 || inventory === undefined) {
+      return;
+    }
     const list = held.get(consumer);
     const allocation = { consumer, inventory, used, createdAt: unit.now };
-    if (list === undefined) held.set(consumer, [allocation]);
-    else list.push(allocation);
+    if (list === undefined) {
+      held.set(consumer, [allocation]);
+    } else {
+      list.push(allocation);
+    }
   });
-  for (const [consumer, allocations] of held) setAllocations(changing, consumer, allocations);
-  for (const provider of new Set(wanted.map((each) => each.provider))) incrementGeneration(unit, provider);
+  for (const [consumer, allocations] of held) {
+    setAllocations(changing, consumer, allocations);
+  }
+  for (const provider of new Set(wanted.map((each) => each.provider))) {
+    incrementGeneration(unit, provider);
+  }
   for (const consumer of consumers) {
     consumer.generation += 1;
     unit.apply(
@@ -49,7 +62,9 @@ export function replaceAllocations(changing: Changing, wanted: readonly WantedAl
         consumer.generation -= 1;
       },
     );
-    if (!held.has(consumer)) deleteConsumer(changing, consumer);
+    if (!held.has(consumer)) {
+      deleteConsumer(changing, consumer);
+    }
   }
 }
 
@@ -63,7 +78,9 @@ function usageBefore({ state }: Changing, wanted: readonly WantedAllocation[]): 
   const before = new Map<Inventory, number>();
   for (const { provider, className } of wanted) {
     const inventory = provider.inventories.get(state.resourceClass(className));
-    if (inventory !== undefined) before.set(inventory, inventory.used);
+    if (inventory !== undefined) {
+      before.set(inventory, inventory.used);
+    }
   }
   return before;
 }
@@ -77,9 +94,13 @@ function checkCapacity(
   checkProviders({ state }, wanted);
   const sums = new Map<Inventory, number>();
   return wanted.map(({ provider, className, used: amount }) => {
-    if (amount === 0) return undefined;
+    if (amount === 0) {
+      return undefined;
+    }
     const inventory = provider.inventories.get(state.resourceClass(className));
-    if (inventory === undefined) throw new InvalidInventory(className, provider.uuid);
+    if (inventory === undefined) {
+      throw new InvalidInventory(className, provider.uuid);
+    }
     const { amounts, used } = inventory;
     if (amount < amounts.min_unit || amount > amounts.max_unit || amount % amounts.step_size !== 0) {
       throw new InvalidAllocationConstraintsViolated(className, provider.uuid);
@@ -101,17 +122,25 @@ function checkProviders({ state }: Pick<Changing, "state">, wanted: readonly Wan
   const without = new Set<Provider>();
   for (const { provider } of wanted) {
     let found = false;
-    for (const resourceClass of classes) found ||= provider.inventories.has(resourceClass);
-    if (!found) without.add(provider);
+    for (const resourceClass of classes) {
+      found ||= provider.inventories.has(resourceClass);
+    }
+    if (!found) {
+      without.add(provider);
+    }
   }
-  if (without.size === 0) return;
+  if (without.size === 0) {
+    return;
+  }
   const names = [...classes].sort((a, b) => a.id - b.id).map(({ name }) => name);
   throw new InvalidInventory(names.join(", "), [...without].map(({ uuid }) => uuid).join(", "));
 }
 
 function setAllocations({ unit }: Changing, consumer: Consumer, allocations: readonly Allocation[]): void {
   const before = consumer.allocations;
-  if (before.length === 0 && allocations.length === 0) return;
+  if (before.length === 0 && allocations.length === 0) {
+    return;
+  }
   unit.allocated(consumer, before);
   unit.apply(
     () => replace(consumer, allocations),

@@ -23,7 +23,9 @@ export class InUse extends PlacementError {
 
 /** @throws {ResourceClassExists} */
 export function createClass({ state, unit }: Changing, name: string): ResourceClass {
-  if (state.classes.has(name)) throw new ResourceClassExists(name);
+  if (state.classes.has(name)) {
+    throw new ResourceClassExists(name);
+  }
   const id = state.nextId("classes", FIRST_CUSTOM_CLASS);
   const created: ResourceClass = { id, name, createdAt: unit.now, updatedAt: null, inventories: new Set() };
   unit.apply(
@@ -37,16 +39,24 @@ export function createClass({ state, unit }: Changing, name: string): ResourceCl
 
 /** @throws {ResourceClassExists | CannotChangeStandard} */
 export function renameClass({ state, unit }: Changing, resourceClass: ResourceClass, name: string): void {
-  if (resourceClass.id < FIRST_CUSTOM_CLASS) throw new CannotChangeStandard(resourceClass.name);
+  if (resourceClass.id < FIRST_CUSTOM_CLASS) {
+    throw new CannotChangeStandard(resourceClass.name);
+  }
   const { name: before, updatedAt } = resourceClass;
-  if (name === before) return;
-  if (state.classes.has(name)) throw new ResourceClassExists(name);
+  if (name === before) {
+    return;
+  }
+  if (state.classes.has(name)) {
+    throw new ResourceClassExists(name);
+  }
   const set = (from: string, to: string, time: number | null) => {
     state.classes.delete(from);
     state.classes.set(to, resourceClass);
     resourceClass.name = to;
     resourceClass.updatedAt = time;
-    for (const { provider } of resourceClass.inventories) provider.fragments = null;
+    for (const { provider } of resourceClass.inventories) {
+      provider.fragments = null;
+    }
   };
   unit.apply(
     () => set(before, name, unit.now),
@@ -59,8 +69,12 @@ export function renameClass({ state, unit }: Changing, resourceClass: ResourceCl
 /** @throws {CannotChangeStandard | InUse} */
 export function deleteClass({ state, unit }: Changing, resourceClass: ResourceClass): void {
   const { id, name, inventories } = resourceClass;
-  if (id < FIRST_CUSTOM_CLASS) throw new CannotChangeStandard(`Cannot delete standard resource class ${name}.`);
-  if (inventories.size > 0) throw new InUse(`Cannot delete resource class ${name}. Class is in use in inventory.`);
+  if (id < FIRST_CUSTOM_CLASS) {
+    throw new CannotChangeStandard(`Cannot delete standard resource class ${name}.`);
+  }
+  if (inventories.size > 0) {
+    throw new InUse(`Cannot delete resource class ${name}. Class is in use in inventory.`);
+  }
   unit.apply(
     () => state.classes.delete(name),
     () => state.classes.set(name, resourceClass),
@@ -81,8 +95,12 @@ export function createTrait({ state, unit }: Changing, name: string): Trait {
 /** @throws {TraitNotFound | CannotChangeStandard | InUse} */
 export function deleteTrait({ state, unit }: Changing, name: string): void {
   const trait = state.trait(name);
-  if (!name.startsWith(CUSTOM)) throw new CannotChangeStandard(`Cannot delete standard trait ${name}.`);
-  if (trait.providers.size > 0) throw new InUse(`The trait ${name} is in use by a resource provider.`);
+  if (!name.startsWith(CUSTOM)) {
+    throw new CannotChangeStandard(`Cannot delete standard trait ${name}.`);
+  }
+  if (trait.providers.size > 0) {
+    throw new InUse(`The trait ${name} is in use by a resource provider.`);
+  }
   unit.apply(
     () => state.traits.delete(name),
     () => state.traits.set(name, trait),

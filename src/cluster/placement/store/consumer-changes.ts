@@ -45,7 +45,9 @@ export function deleteConsumer({ state, unit }: Changing, consumer: Consumer): v
 export function updateConsumer({ unit }: Changing, consumer: Consumer, owner: Ownership): void {
   const { project, user, type } = consumer;
   const newType = owner.type ?? type;
-  if (project === owner.project && user === owner.user && type === newType) return;
+  if (project === owner.project && user === owner.user && type === newType) {
+    return;
+  }
   const set = (next: Ownership) => {
     consumer.project.consumers.delete(consumer);
     consumer.project = next.project;
@@ -62,7 +64,9 @@ export function updateConsumer({ unit }: Changing, consumer: Consumer, owner: Ow
 
 export function ensureProject({ state, unit }: Changing, externalId: string): Project {
   const known = state.projects.get(externalId);
-  if (known !== undefined) return known;
+  if (known !== undefined) {
+    return known;
+  }
   const created: Project = { id: state.nextId("projects"), externalId, consumers: new Set() };
   unit.apply(
     () => state.projects.set(externalId, created),
@@ -74,7 +78,9 @@ export function ensureProject({ state, unit }: Changing, externalId: string): Pr
 
 export function ensureUser({ state, unit }: Changing, externalId: string): User {
   const known = state.users.get(externalId);
-  if (known !== undefined) return known;
+  if (known !== undefined) {
+    return known;
+  }
   const created: User = { id: state.nextId("users"), externalId };
   unit.apply(
     () => state.users.set(externalId, created),
@@ -86,7 +92,9 @@ export function ensureUser({ state, unit }: Changing, externalId: string): User 
 
 export function ensureConsumerType({ state, unit }: Changing, name: string): ConsumerType {
   const known = state.consumerTypes.get(name);
-  if (known !== undefined) return known;
+  if (known !== undefined) {
+    return known;
+  }
   const created: ConsumerType = { id: state.nextId("consumer_types"), name };
   unit.apply(
     () => state.consumerTypes.set(name, created),

@@ -21,7 +21,9 @@ export function addInventory(
   amounts: InventoryAmounts,
 ): Inventory {
   const resourceClass = changing.state.resourceClass(className);
-  if (provider.inventories.has(resourceClass)) throw new DuplicateInventory();
+  if (provider.inventories.has(resourceClass)) {
+    throw new DuplicateInventory();
+  }
   const inventory = insert(changing, provider, resourceClass, amounts);
   write(changing.unit, [inventory]);
   incrementGeneration(changing.unit, provider);
@@ -36,7 +38,9 @@ export function updateInventory(
   amounts: InventoryAmounts,
 ): Inventory {
   const inventory = provider.inventories.get(changing.state.resourceClass(className));
-  if (inventory === undefined) throw new InventoryWithResourceClassNotFound(className);
+  if (inventory === undefined) {
+    throw new InventoryWithResourceClassNotFound(className);
+  }
   change(changing, inventory, amounts);
   write(changing.unit, [inventory]);
   incrementGeneration(changing.unit, provider);
@@ -46,8 +50,12 @@ export function updateInventory(
 /** @throws {ResourceClassNotFound | InventoryInUse | NotFound} */
 export function deleteInventory(changing: Changing, provider: Provider, className: string): void {
   const inventory = provider.inventories.get(changing.state.resourceClass(className));
-  if (inventory === undefined) throw new NotFound(`No inventory of class ${className} found for delete`);
-  if (inventory.used > 0) throw new InventoryInUse(className, provider.uuid);
+  if (inventory === undefined) {
+    throw new NotFound(`No inventory of class ${className} found for delete`);
+  }
+  if (inventory.used > 0) {
+    throw new InventoryInUse(className, provider.uuid);
+  }
   remove(changing, inventory);
   incrementGeneration(changing.unit, provider);
 }
@@ -62,20 +70,29 @@ export function setInventories(
   inventories: ReadonlyMap<string, InventoryAmounts>,
 ): void {
   const wanted = new Map<ResourceClass, InventoryAmounts>();
-  for (const [name, amounts] of inventories) wanted.set(changing.state.resourceClass(name), amounts);
+  for (const [name, amounts] of inventories) {
+    wanted.set(changing.state.resourceClass(name), amounts);
+  }
   const unwanted = [...provider.inventories.values()].filter(({ resourceClass }) => !wanted.has(resourceClass));
   const used = unwanted.filter((inventory) => inventory.used > 0);
   if (used.length > 0) {
     const classes = used.map(({ resourceClass }) => resourceClass).sort((a, b) => a.id - b.id);
     throw new InventoryInUse(classes.map(({ name }) => name).join(", "), provider.uuid);
   }
-  for (const inventory of unwanted) remove(changing, inventory);
+  for (const inventory of unwanted) {
+    remove(changing, inventory);
+  }
   for (const [resourceClass, amounts] of wanted) {
     const present = provider.inventories.get(resourceClass);
-    if (present === undefined) insert(changing, provider, resourceClass, amounts);
-    else change(changing, present, amounts);
+    if (present === undefined) {
+      insert(changing, provider, resourceClass, amounts);
+    } else {
+      change(changing, present, amounts);
+    }
   }
-  if (wanted.size > 0) write(changing.unit, [...provider.inventories.values()]);
+  if (wanted.size > 0) {
+    write(changing.unit, [...provider.inventories.values()]);
+  }
   incrementGeneration(changing.unit, provider);
 }
 

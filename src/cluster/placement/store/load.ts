@@ -65,18 +65,24 @@ export function load(state: State, database: Database): void {
       inventories: new Set<never>(),
     }),
   );
-  for (const each of classes.values()) state.classes.set(each.name, each);
+  for (const each of classes.values()) {
+    state.classes.set(each.name, each);
+  }
   const traits = indexById(rows<{ id: number; name: string; created_at: number }>("traits"), (row) => ({
     id: row.id,
     name: row.name,
     createdAt: row.created_at,
     providers: new Set<Provider>(),
   }));
-  for (const each of traits.values()) state.traits.set(each.name, each);
+  for (const each of traits.values()) {
+    state.traits.set(each.name, each);
+  }
   const aggregates = indexById(rows<{ id: number; uuid: string }>("aggregates"), ({ id, uuid }): Aggregate => {
     return { id, uuid, providers: new Set() };
   });
-  for (const each of aggregates.values()) state.aggregates.set(each.uuid, each);
+  for (const each of aggregates.values()) {
+    state.aggregates.set(each.uuid, each);
+  }
 
   const providers = loadProviders(state, rows<ProviderRow>("resource_providers"));
   for (const row of rows<InventoryRow>("inventories")) {
@@ -108,13 +114,19 @@ export function load(state: State, database: Database): void {
   const projects = indexById(rows<{ id: number; external_id: string }>("projects"), (row): Project => {
     return { id: row.id, externalId: row.external_id, consumers: new Set() };
   });
-  for (const each of projects.values()) state.projects.set(each.externalId, each);
+  for (const each of projects.values()) {
+    state.projects.set(each.externalId, each);
+  }
   const users = indexById(rows<{ id: number; external_id: string }>("users"), (row): User => {
     return { id: row.id, externalId: row.external_id };
   });
-  for (const each of users.values()) state.users.set(each.externalId, each);
+  for (const each of users.values()) {
+    state.users.set(each.externalId, each);
+  }
   const types = indexById(rows<ConsumerType>("consumer_types"), (row): ConsumerType => row);
-  for (const each of types.values()) state.consumerTypes.set(each.name, each);
+  for (const each of types.values()) {
+    state.consumerTypes.set(each.name, each);
+  }
   const consumers = indexById(rows<ConsumerRow>("consumers"), (row): Consumer => {
     const type = row.type_id === null ? null : get(types, row.type_id);
     const owner = { project: get(projects, row.project_id), user: get(users, row.user_id), type };
@@ -146,7 +158,9 @@ export function load(state: State, database: Database): void {
 
   const tables = { classes, traits, aggregates, providers, projects, users, consumers, consumer_types: types };
   for (const [table, records] of Object.entries(tables)) {
-    for (const id of records.keys()) state.reserveId(table, id);
+    for (const id of records.keys()) {
+      state.reserveId(table, id);
+    }
   }
 }
 
@@ -162,7 +176,9 @@ function loadProviders(state: State, rows: readonly ProviderRow[]): ReadonlyMap<
     state.providers.set(row.uuid, provider);
     state.providersByName.set(row.name, provider);
     provider.root = get(providers, row.root_id);
-    if (row.parent_id === null) continue;
+    if (row.parent_id === null) {
+      continue;
+    }
     provider.parent = get(providers, row.parent_id);
     provider.parent.children.add(provider);
     state.nested += 1;
@@ -174,7 +190,9 @@ function loadProviders(state: State, rows: readonly ProviderRow[]): ReadonlyMap<
 export function addStandards(state: State, journal: Journal | undefined, now: number): void {
   const changes: Change[] = [];
   STANDARD_RESOURCE_CLASSES.forEach((name, id) => {
-    if (state.classes.has(name)) return;
+    if (state.classes.has(name)) {
+      return;
+    }
     state.classes.set(name, { id, name, createdAt: now, updatedAt: null, inventories: new Set() });
     const sql = "INSERT INTO placement_resource_classes (id, name, created_at) VALUES (?, ?, ?)";
     changes.push({ sql, values: [id, name, now] });
@@ -189,7 +207,9 @@ export function addStandards(state: State, journal: Journal | undefined, now: nu
     const rows = Array(missing.length).fill("(?, ?, ?)").join(", ");
     changes.push({ sql: `INSERT INTO placement_traits (id, name, created_at) VALUES ${rows}`, values });
   }
-  if (journal !== undefined && changes.length > 0) journal.write(changes);
+  if (journal !== undefined && changes.length > 0) {
+    journal.write(changes);
+  }
 }
 
 function indexById<R extends { readonly id: number }, T>(rows: readonly R[], make: (row: R) => T): Map<number, T> {
@@ -198,6 +218,8 @@ function indexById<R extends { readonly id: number }, T>(rows: readonly R[], mak
 
 function get<T>(records: ReadonlyMap<number, T>, id: number): T {
   const found = records.get(id);
-  if (found === undefined) throw new Error(`a row refers to the missing row ${id}; the file is damaged`);
+  if (found === undefined) {
+    throw new Error(`a row refers to the missing row ${id}; the file is damaged`);
+  }
   return found;
 }

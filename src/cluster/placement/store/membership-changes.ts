@@ -7,7 +7,9 @@ export function setTraits(changing: Changing, provider: Provider, traits: Readon
   const { unit } = changing;
   const toAdd = [...traits].filter((trait) => !provider.traits.has(trait));
   const toDelete = [...provider.traits].filter((trait) => !traits.has(trait));
-  if (toAdd.length === 0 && toDelete.length === 0) return;
+  if (toAdd.length === 0 && toDelete.length === 0) {
+    return;
+  }
   for (const trait of toDelete) {
     unit.apply(
       () => leave(provider, provider.traits, trait),
@@ -50,12 +52,16 @@ export function setAggregates(
     const sql = "INSERT INTO placement_provider_aggregates (provider_id, aggregate_id) VALUES (?, ?)";
     unit.write(sql, provider.id, aggregate.id);
   }
-  if (raiseGeneration) incrementGeneration(unit, provider);
+  if (raiseGeneration) {
+    incrementGeneration(unit, provider);
+  }
 }
 
 function ensureAggregate({ state, unit }: Changing, uuid: string): Aggregate {
   const known = state.aggregates.get(uuid);
-  if (known !== undefined) return known;
+  if (known !== undefined) {
+    return known;
+  }
   const created: Aggregate = { id: state.nextId("aggregates"), uuid, providers: new Set() };
   unit.apply(
     () => state.aggregates.set(uuid, created),

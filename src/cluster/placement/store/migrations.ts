@@ -70,15 +70,21 @@ export function migrate(database: Database): void {
   if (version > STEPS.length) {
     throw new DatabaseTooNew(database.path, "placement", version, STEPS.length);
   }
-  if (version === STEPS.length) return;
+  if (version === STEPS.length) {
+    return;
+  }
   database.exec("BEGIN IMMEDIATE");
   try {
-    for (const step of STEPS.slice(version)) database.exec(step);
+    for (const step of STEPS.slice(version)) {
+      database.exec(step);
+    }
     database.exec("DELETE FROM placement_schema");
     database.prepare("INSERT INTO placement_schema VALUES (?)").run(STEPS.length);
     database.exec("COMMIT");
   } catch (error) {
-    if (database.inTransaction) database.exec("ROLLBACK");
+    if (database.inTransaction) {
+      database.exec("ROLLBACK");
+    }
     throw error;
   }
 }

@@ -32,7 +32,9 @@ export class ProviderInUse extends Error {
 
 /** @throws {ObjectActionError | DuplicateProvider} */
 export function createProvider({ state, unit }: Changing, { uuid, name, parentUuid }: NewProvider): Provider {
-  if (name === "") throw new ObjectActionError("create", "name is required");
+  if (name === "") {
+    throw new ObjectActionError("create", "name is required");
+  }
   if (parentUuid === uuid) {
     throw new ObjectActionError(
       "create",
@@ -40,10 +42,16 @@ export function createProvider({ state, unit }: Changing, { uuid, name, parentUu
     );
   }
   const parent = parentUuid === null ? null : state.providers.get(parentUuid);
-  if (parent === undefined) throw new ObjectActionError("create", "parent provider UUID does not exist.");
+  if (parent === undefined) {
+    throw new ObjectActionError("create", "parent provider UUID does not exist.");
+  }
   // SQLite names one violated constraint only, and the UUID's is the first.
-  if (state.providers.has(uuid)) throw new DuplicateProvider(["uuid"]);
-  if (state.providersByName.has(name)) throw new DuplicateProvider(["name"]);
+  if (state.providers.has(uuid)) {
+    throw new DuplicateProvider(["uuid"]);
+  }
+  if (state.providersByName.has(name)) {
+    throw new DuplicateProvider(["name"]);
+  }
 
   const provider = newProvider(state.nextId("providers"), uuid, name, parent, unit.now);
   unit.apply(
@@ -51,13 +59,17 @@ export function createProvider({ state, unit }: Changing, { uuid, name, parentUu
       link(provider);
       state.providers.set(uuid, provider);
       state.providersByName.set(name, provider);
-      if (parent !== null) state.nested += 1;
+      if (parent !== null) {
+        state.nested += 1;
+      }
     },
     () => {
       parent?.children.delete(provider);
       state.providers.delete(uuid);
       state.providersByName.delete(name);
-      if (parent !== null) state.nested -= 1;
+      if (parent !== null) {
+        state.nested -= 1;
+      }
     },
   );
   unit.write(
@@ -110,27 +122,49 @@ function link(provider: Provider): void {
 /** @throws {NotFound | CannotDeleteParent | ProviderInUse} */
 export function deleteProvider({ state, unit }: Changing, uuid: string): void {
   const provider = state.providers.get(uuid);
-  if (provider === undefined) throw new NotFound(`No resource provider with uuid ${uuid} found`);
-  if (provider.children.size > 0) throw new CannotDeleteParent();
-  if (provider.consumers.size > 0) throw new ProviderInUse();
+  if (provider === undefined) {
+    throw new NotFound(`No resource provider with uuid ${uuid} found`);
+  }
+  if (provider.children.size > 0) {
+    throw new CannotDeleteParent();
+  }
+  if (provider.consumers.size > 0) {
+    throw new ProviderInUse();
+  }
   unit.apply(
     () => {
       state.providers.delete(uuid);
       state.providersByName.delete(provider.name);
-      if (provider.parent !== null) state.nested -= 1;
+      if (provider.parent !== null) {
+        state.nested -= 1;
+      }
       provider.parent?.children.delete(provider);
-      for (const trait of provider.traits) trait.providers.delete(provider);
-      for (const aggregate of provider.aggregates) aggregate.providers.delete(provider);
-      for (const inventory of provider.inventories.values()) inventory.resourceClass.inventories.delete(inventory);
+      for (const trait of provider.traits) {
+        trait.providers.delete(provider);
+      }
+      for (const aggregate of provider.aggregates) {
+        aggregate.providers.delete(provider);
+      }
+      for (const inventory of provider.inventories.values()) {
+        inventory.resourceClass.inventories.delete(inventory);
+      }
     },
     () => {
       state.providers.set(uuid, provider);
       state.providersByName.set(provider.name, provider);
-      if (provider.parent !== null) state.nested += 1;
+      if (provider.parent !== null) {
+        state.nested += 1;
+      }
       provider.parent?.children.add(provider);
-      for (const trait of provider.traits) trait.providers.add(provider);
-      for (const aggregate of provider.aggregates) aggregate.providers.add(provider);
-      for (const inventory of provider.inventories.values()) inventory.resourceClass.inventories.add(inventory);
+      for (const trait of provider.traits) {
+        trait.providers.add(provider);
+      }
+      for (const aggregate of provider.aggregates) {
+        aggregate.providers.add(provider);
+      }
+      for (const inventory of provider.inventories.values()) {
+        inventory.resourceClass.inventories.add(inventory);
+      }
     },
   );
   unit.gone(provider);
@@ -152,7 +186,9 @@ export function updateProvider(changing: Changing, provider: Provider, update: P
   const { state } = changing;
   const { name, parentUuid, allowReparenting } = update;
   const parent = parentUuid === null ? null : state.providers.get(parentUuid);
-  if (parent === undefined) throw new ObjectActionError("create", "parent provider UUID does not exist.");
+  if (parent === undefined) {
+    throw new ObjectActionError("create", "parent provider UUID does not exist.");
+  }
   if (parent !== null) {
     if (provider.parent !== null && provider.parent !== parent && !allowReparenting) {
       throw new ObjectActionError("update", "re-parenting a provider is not currently allowed.");
@@ -164,9 +200,15 @@ export function updateProvider(changing: Changing, provider: Provider, update: P
     throw new ObjectActionError("update", "un-parenting a provider is not currently allowed.");
   }
   const other = state.providersByName.get(name);
-  if (other !== undefined && other !== provider) throw new DuplicateProvider(["name"]);
-  if (name !== provider.name) rename(changing, provider, name);
-  if (parent !== provider.parent) reparent(changing, provider, parent);
+  if (other !== undefined && other !== provider) {
+    throw new DuplicateProvider(["name"]);
+  }
+  if (name !== provider.name) {
+    rename(changing, provider, name);
+  }
+  if (parent !== provider.parent) {
+    reparent(changing, provider, parent);
+  }
 }
 
 function rename({ state, unit }: Changing, provider: Provider, name: string): void {
@@ -199,7 +241,9 @@ function reparent({ state, unit }: Changing, provider: Provider, parent: Provide
     const { root: formerRoot } = member;
     // Their summaries tell the root's UUID, even where this row itself stays the same.
     member.fragments = null;
-    if (formerRoot === root) continue;
+    if (formerRoot === root) {
+      continue;
+    }
     member.root = root;
     unit.changed(member, "all", () => {
       member.root = formerRoot;

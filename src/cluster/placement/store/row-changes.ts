@@ -49,13 +49,17 @@ export function allocationChanges(consumer: Consumer, before: readonly Allocatio
   const { id, allocations } = consumer;
   const changes: Change[] = [];
   for (const { inventory } of before) {
-    if (allocations.some((each) => each.inventory === inventory)) continue;
+    if (allocations.some((each) => each.inventory === inventory)) {
+      continue;
+    }
     changes.push({
       sql: "DELETE FROM placement_allocations WHERE consumer_id = ? AND provider_id = ? AND class_id = ?",
       values: [id, inventory.provider.id, inventory.resourceClass.id],
     });
   }
-  if (allocations.length === 0) return changes;
+  if (allocations.length === 0) {
+    return changes;
+  }
   const values: SqlValue[] = [];
   for (const { inventory, used, createdAt } of allocations) {
     values.push(id, inventory.provider.id, inventory.resourceClass.id, used, createdAt);
@@ -91,7 +95,9 @@ class Upsert {
 
   sql(rows: number): string {
     const known = this.#known.get(rows);
-    if (known !== undefined) return known;
+    if (known !== undefined) {
+      return known;
+    }
     const row = `(${this.#columns.map(() => "?").join(", ")})`;
     const values = Array(rows).fill(row).join(", ");
     const made = `INSERT INTO ${this.#table} (${this.#columns.join(", ")}) VALUES ${values} ${this.#tail}`;

@@ -41,20 +41,26 @@ export class State {
 
   /** Tells of an id in use, so that {@link nextId} goes on above it. */
   reserveId(table: string, id: number): void {
-    if (id > (this.#ids.get(table) ?? 0)) this.#ids.set(table, id);
+    if (id > (this.#ids.get(table) ?? 0)) {
+      this.#ids.set(table, id);
+    }
   }
 
   /** @throws {ResourceClassNotFound} */
   resourceClass(name: string): ResourceClass {
     const found = this.classes.get(name);
-    if (found === undefined) throw new ResourceClassNotFound(name);
+    if (found === undefined) {
+      throw new ResourceClassNotFound(name);
+    }
     return found;
   }
 
   /** @throws {TraitNotFound} */
   trait(name: string): Trait {
     const found = this.traits.get(name);
-    if (found === undefined) throw new TraitNotFound(name);
+    if (found === undefined) {
+      throw new TraitNotFound(name);
+    }
     return found;
   }
 
@@ -67,6 +73,8 @@ export class State {
 /** A provider and everything below it. */
 export function subtree(provider: Provider): Provider[] {
   const found = [provider];
-  for (const each of found) found.push(...each.children);
+  for (const each of found) {
+    found.push(...each.children);
+  }
   return found;
 }

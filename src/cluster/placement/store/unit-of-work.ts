@@ -23,10 +23,14 @@ export class Journal {
   write(changes: readonly Change[]): void {
     this.#run("BEGIN IMMEDIATE", []);
     try {
-      for (const { sql, values } of changes) this.#run(sql, values);
+      for (const { sql, values } of changes) {
+        this.#run(sql, values);
+      }
       this.#run("COMMIT", []);
     } catch (error) {
-      if (this.#database.inTransaction) this.#database.exec("ROLLBACK");
+      if (this.#database.inTransaction) {
+        this.#database.exec("ROLLBACK");
+      }
       throw error;
     }
   }
@@ -81,20 +85,28 @@ export class UnitOfWork {
       undo();
       provider.updatedAt = updatedAt;
     });
-    if (what === "all" || !this.#providers.has(provider)) this.#providers.set(provider, what);
+    if (what === "all" || !this.#providers.has(provider)) {
+      this.#providers.set(provider, what);
+    }
   }
 
   /** Notes that a consumer's row was made, has changed or is gone. */
   consumer(consumer: Consumer, what: ConsumerChange): void {
     const before = this.#consumers.get(consumer);
-    if (before === "created" && what === "deleted") this.#consumers.delete(consumer);
-    else if (before === "created" || (before === "owner" && what === "generation")) return;
-    else this.#consumers.set(consumer, what);
+    if (before === "created" && what === "deleted") {
+      this.#consumers.delete(consumer);
+    } else if (before === "created" || (before === "owner" && what === "generation")) {
+      return;
+    } else {
+      this.#consumers.set(consumer, what);
+    }
   }
 
   /** Notes that a consumer, which has these allocations, is about to have others. */
   allocated(consumer: Consumer, before: readonly Allocation[]): void {
-    if (!this.#allocations.has(consumer)) this.#allocations.set(consumer, before);
+    if (!this.#allocations.has(consumer)) {
+      this.#allocations.set(consumer, before);
+    }
   }
 
   /** Forgets a provider whose row is deleted. */
@@ -106,7 +118,9 @@ export class UnitOfWork {
   commit(): void {
     try {
       const changes = this.#collect();
-      if (this.#journal !== undefined && changes.length > 0) this.#journal.write(changes);
+      if (this.#journal !== undefined && changes.length > 0) {
+        this.#journal.write(changes);
+      }
     } catch (error) {
       this.rollback();
       throw error;
@@ -116,7 +130,9 @@ export class UnitOfWork {
   }
 
   rollback(): void {
-    for (const undo of this.#undo.reverse()) undo();
+    for (const undo of this.#undo.reverse()) {
+      undo();
+    }
     this.#undo = [];
     this.#clear();
   }
@@ -124,9 +140,15 @@ export class UnitOfWork {
   /** In any order: references are checked at the end of the transaction. */
   #collect(): Change[] {
     const changes = this.#changes;
-    for (const [provider, what] of this.#providers) changes.push(providerChange(provider, what));
-    for (const [consumer, what] of this.#consumers) changes.push(consumerChange(consumer, what));
-    for (const [consumer, before] of this.#allocations) changes.push(...allocationChanges(consumer, before));
+    for (const [provider, what] of this.#providers) {
+      changes.push(providerChange(provider, what));
+    }
+    for (const [consumer, what] of this.#consumers) {
+      changes.push(consumerChange(consumer, what));
+    }
+    for (const [consumer, before] of this.#allocations) {
+      changes.push(...allocationChanges(consumer, before));
+    }
     return changes;
   }
 

@@ -76,7 +76,9 @@ export const CLAIM_CASES: readonly ContractCase[] = [
     run: async (client) => {
       const shard = `s-${randomUUID().slice(0, 8)}`;
       const nodes: TestNode[] = [];
-      for (let index = 0; index < 20; index += 1) nodes.push(await enrolled(client, { shard }));
+      for (let index = 0; index < 20; index += 1) {
+        nodes.push(await enrolled(client, { shard }));
+      }
       const reach = async (target: string, state: string) => {
         const asked = nodes.map(
           ({ path }) => ({ method: "PUT", path: `${path}/states/provision`, body: { target } }) as const,
@@ -85,7 +87,9 @@ export const CLAIM_CASES: readonly ContractCase[] = [
         const path = `/v1/nodes?shard=${shard}&fields=provision_state,reservation`;
         for (;;) {
           const found = (await get(client, path)).body.nodes as Readonly<Record<string, unknown>>[];
-          if (found.every((node) => node.provision_state === state && node.reservation === null)) return;
+          if (found.every((node) => node.provision_state === state && node.reservation === null)) {
+            return;
+          }
           expect(found.filter((node) => String(node.provision_state).endsWith("failed"))).toEqual([]);
           await client.wait();
         }

@@ -42,7 +42,9 @@ export function replyOf(status: number, headers: Readonly<Record<string, string>
 
 export async function ask(client: IronicClient, request: IronicRequest): Promise<IronicReply> {
   const [reply] = await client.together([request]);
-  if (!reply) throw new Error("no answer");
+  if (!reply) {
+    throw new Error("no answer");
+  }
   return reply;
 }
 
@@ -99,7 +101,9 @@ export async function until(client: IronicClient, node: TestNode, wanted: Readon
   const path = `${node.path}?fields=${Object.keys(wanted).join(",")}`;
   for (let asked = 0; asked < 600; asked += 1) {
     const { body } = await get(client, path);
-    if (Object.entries(wanted).every(([name, value]) => body[name] === value)) return;
+    if (Object.entries(wanted).every(([name, value]) => body[name] === value)) {
+      return;
+    }
     await client.wait();
   }
   expect((await get(client, path)).body).toMatchObject(wanted);

@@ -87,7 +87,9 @@ export const DISCOVERY_CASES: readonly ContractCase[] = [
         const [before, since] = [`1.${minor - 1}`, `1.${minor}`];
         expect((await get(client, node.path, before)).body, field).not.toHaveProperty(field);
         expect((await get(client, node.path, since)).body, field).toHaveProperty(field);
-        if (minor <= 8) continue;
+        if (minor <= 8) {
+          continue;
+        }
         const refused = await get(client, `${node.path}?fields=uuid,${field}`, before);
         expect([field, refused.status, refused.fault]).toEqual([field, 406, "Request not acceptable."]);
       }

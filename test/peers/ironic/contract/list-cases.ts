@@ -16,7 +16,9 @@ import {
 async function several(client: IronicClient, count: number) {
   const shard = `s-${randomUUID().slice(0, 8)}`;
   const nodes: TestNode[] = [];
-  for (let index = 0; index < count; index += 1) nodes.push(await enrolled(client, { shard, resource_class: shard }));
+  for (let index = 0; index < count; index += 1) {
+    nodes.push(await enrolled(client, { shard, resource_class: shard }));
+  }
   return { shard, nodes, uuids: nodes.map(({ uuid }) => uuid) };
 }
 

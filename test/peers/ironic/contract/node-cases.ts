@@ -7,7 +7,9 @@ const GOLDEN = new URL("../../../fixtures/golden/ironic/available.json", import.
 
 /** Names and types of everything in a value. */
 function shape(value: unknown): unknown {
-  if (Array.isArray(value)) return value.map(shape);
+  if (Array.isArray(value)) {
+    return value.map(shape);
+  }
   if (typeof value === "object" && value !== null) {
     return Object.fromEntries(Object.entries(value).map(([name, item]) => [name, shape(item)]));
   }

@@ -106,7 +106,9 @@ scenario("dry run shows what would become of instances that were in the middle o
   addInstance(lab.store, uuidOf(4), { ...values, taskState: "migrating" });
   addInstance(lab.store, uuidOf(5), { vmState: "building", taskState: "scheduling" });
   addInstance(lab.store, uuidOf(6), values);
-  for (const n of [1, 2, 4, 6]) lab.hypervisor("devstack1").addGuest(uuidOf(n));
+  for (const n of [1, 2, 4, 6]) {
+    lab.hypervisor("devstack1").addGuest(uuidOf(n));
+  }
   lab.store.instances.destroy(uuidOf(6));
   const migration = addMigration(lab.store, uuidOf(4), "live-migration", "running", {
     sourceCompute: "devstack1",

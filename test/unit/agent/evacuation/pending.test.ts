@@ -115,7 +115,9 @@ scenario("3.3 OPT an evacuation that began after start-up's look at the records 
   await lab.allocate(VM, s);
   let migration: Migration | undefined;
   lab.beforeCall = async (host, method) => {
-    if (host !== "devstack1" || method !== "host_serve") return;
+    if (host !== "devstack1" || method !== "host_serve") {
+      return;
+    }
     const ends = { sourceCompute: "devstack1", sourceNode: "devstack1", destCompute: "devstack2" };
     const dest = { destNode: "devstack2", destComputeId: d.id };
     migration = addMigration(lab.store, VM, "evacuation", "done", { ...ends, ...dest });

@@ -54,7 +54,9 @@ scenario("3.3 GAP-b no destination is recorded: nobody is asked, disks kept", as
   await evacuated(lab, "done", { dest: null });
   const asked: string[] = [];
   lab.beforeCall = (_host, method) => {
-    if (method === "check_instance_shared_storage") asked.push(method);
+    if (method === "check_instance_shared_storage") {
+      asked.push(method);
+    }
   };
   await lab.start("devstack1");
   expect(lab.hypervisor("devstack1").changes).toEqual([{ ...DESTROYED, destroyDisks: false }]);
@@ -67,7 +69,9 @@ scenario(
     await evacuated(lab, "pre-migrating", { dest: null });
     const asked: string[] = [];
     lab.beforeCall = (_host, method) => {
-      if (method === "check_instance_shared_storage") asked.push(method);
+      if (method === "check_instance_shared_storage") {
+        asked.push(method);
+      }
     };
     await lab.start("devstack1", {
       config: { quirks: ["evacuation-probe-without-destination", "destroy-pending-evacuations"] },

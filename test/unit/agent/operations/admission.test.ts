@@ -43,7 +43,9 @@ const SITUATIONS: Readonly<Record<string, (due: Due) => void>> = {
     world.store.instances.destroy(vm.uuid);
   },
   "its move has ended": ({ world, message }) => {
-    if (message.migrationId) world.store.migrations.save(message.migrationId, { status: "error" });
+    if (message.migrationId) {
+      world.store.migrations.save(message.migrationId, { status: "error" });
+    }
   },
 };
 
@@ -208,7 +210,9 @@ describe("docs/two-at-once.md: every message in every situation", () => {
       happens(due);
       const verdict = await admit(h1.context, method, due.message);
       answers[situation] = "admitted" in verdict ? "done" : WORDS[verdict.refused.kind];
-      if ("refused" in verdict && verdict.refused.kind !== "moved") await changesNothing(h1, method, due, situation);
+      if ("refused" in verdict && verdict.refused.kind !== "moved") {
+        await changesNothing(h1, method, due, situation);
+      }
     }
     const { "its move has ended": ended, ...others } = answers;
     const expected = Object.fromEntries(page.get(method) ?? []);

@@ -9,7 +9,9 @@ async function setUp(changes: Partial<NewInstance>, power?: number) {
   const world = await TrackerWorld.create();
   const agent = await world.startedAgent("h1", new StubHypervisor("n1"));
   const vm = await world.placed(agent, changes);
-  if (power !== undefined) agent.hypervisor.guests.set(vm.uuid, power as typeof running);
+  if (power !== undefined) {
+    agent.hypervisor.guests.set(vm.uuid, power as typeof running);
+  }
   return { world, agent, vm, row: () => world.stored(vm.uuid), guest: () => agent.hypervisor.guests.get(vm.uuid) };
 }
 
@@ -46,7 +48,9 @@ describe("power operations", () => {
   test("stop of an instance that is being deleted meanwhile leaves it to the delete", async () => {
     const { world, agent, vm, row } = await setUp({ taskState: "powering-off" });
     agent.hypervisor.fail = (method) => {
-      if (method === "powerOff") world.store.instances.save(vm.uuid, { taskState: "deleting" });
+      if (method === "powerOff") {
+        world.store.instances.save(vm.uuid, { taskState: "deleting" });
+      }
       return undefined;
     };
     await expect(agent.operations.stopInstance(vm, "req-1")).rejects.toMatchObject({
@@ -94,7 +98,9 @@ describe("power operations", () => {
 describe("4.10 _sync_power_states", () => {
   const sync = async (changes: Partial<NewInstance>, power: number | null) => {
     const set = await setUp(changes, power ?? running);
-    if (power === null) set.agent.hypervisor.guests.clear();
+    if (power === null) {
+      set.agent.hypervisor.guests.clear();
+    }
     await set.agent.operations.syncInstancePowerState(set.vm);
     return set;
   };

@@ -9,7 +9,9 @@ function noting(fails?: string) {
     },
     second: async (seen) => {
       seen.push("second");
-      if (fails === "second") throw new Error("second failed");
+      if (fails === "second") {
+        throw new Error("second failed");
+      }
       return fails === "stop" ? STOP : undefined;
     },
     third: async (seen) => {
@@ -39,7 +41,9 @@ describe("lists of steps", () => {
     await expect(runSteps({}, noting("second"), seen)).rejects.toThrow("second failed");
     expect(seen).toEqual(["first", "second"]);
     const hit = async (point: string) => {
-      if (point === faultPoint("move", "third")) throw new Error("set on purpose");
+      if (point === faultPoint("move", "third")) {
+        throw new Error("set on purpose");
+      }
     };
     await expect(runSteps({ faults: { hit } }, noting(), seen)).rejects.toThrow("set on purpose");
     expect(seen).toEqual(["first", "second", "first", "second"]);
@@ -47,7 +51,9 @@ describe("lists of steps", () => {
 
   it("gives every operation's list a name of its own, and names no step twice", () => {
     expect(Object.keys(STEP_NAMES)).toContain("resize_instance");
-    for (const names of Object.values(STEP_NAMES)) expect(new Set(names).size).toBe(names.length);
+    for (const names of Object.values(STEP_NAMES)) {
+      expect(new Set(names).size).toBe(names.length);
+    }
     expect(STEP_NAMES.prep_resize).toEqual(["accept", "note", "claim", "cast"]);
   });
 });

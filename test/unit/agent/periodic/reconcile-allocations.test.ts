@@ -233,7 +233,9 @@ scenario("9.3 repair: a write in between wins; the next look mends it", async (l
   const run = await lab.start("devstack1", host("repair"));
   await lab.world.advance(HOUR + 60_000);
   const left = () => run.runtime.logs.filter(({ message }) => message.includes("left until the next look")).length;
-  if (meddle) throw new Error("the second writer never came");
+  if (meddle) {
+    throw new Error("the second writer never came");
+  }
   expect(left()).toBe(1);
   await lab.world.advance(HOUR);
   expect(await lab.held(VM)).toEqual({ [d.uuid]: AMOUNTS });
@@ -244,7 +246,9 @@ scenario("9.3 repair: while the conductor cannot be asked, nothing is written", 
   const { s, d } = await leaked(lab);
   const run = await lab.start("devstack1", host("repair"));
   lab.beforeCall = (who) => {
-    if (who === "devstack1") throw new Error("the conductor cannot be reached");
+    if (who === "devstack1") {
+      throw new Error("the conductor cannot be reached");
+    }
   };
   await lab.world.advance(HOUR + 60_000);
   expect(await lab.held(VM)).toEqual({ [s.uuid]: AMOUNTS, [d.uuid]: AMOUNTS });

@@ -224,7 +224,9 @@ for (const [what, error, vmState, goesOn] of [
     const plugged: string[] = [];
     const driver = plugging(lab, async ({ uuid }) => {
       plugged.push(uuid);
-      if (error) throw error;
+      if (error) {
+        throw error;
+      }
     });
     const config = { defaults: { resume_guests_state_on_host_boot: true } };
     const run = await lab.start("devstack1", { driver, config });

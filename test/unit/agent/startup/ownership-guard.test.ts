@@ -64,7 +64,9 @@ for (const guests of ["with guests", "empty"]) {
     async (lab) => {
       await devstack1(lab);
       const hypervisor = lab.hypervisor("devstack1");
-      if (guests === "empty") hypervisor.guests.clear();
+      if (guests === "empty") {
+        hypervisor.guests.clear();
+      }
       const before = [...hypervisor.guests];
       const refusal = await lab.refusal("standby", { hypervisor });
       expect(refusal.code).toBe("hypervisor-of-other-host");
@@ -141,7 +143,9 @@ for (const inService of [true, false]) {
     `2.4 G8 a compute_id cloned from another host is refused (${inService ? "in service" : "new"} host)`,
     async (lab) => {
       const { node } = await devstack1(lab);
-      if (inService) await lab.seed("devstack2");
+      if (inService) {
+        await lab.seed("devstack2");
+      }
       await lab.write("/state/devstack2/compute_id", node.uuid);
       const refusal = await lab.refusal("devstack2");
       expect(refusal.code).toBe("hypervisor-renamed");
@@ -189,7 +193,9 @@ for (const [what, deletesService] of [
 ] as const) {
   scenario(`2.4 G11 ${what}: the return is told without an error`, async (lab) => {
     const { service } = await lab.seed("devstack1");
-    if (deletesService) lab.store.services.destroy(service.id);
+    if (deletesService) {
+      lab.store.services.destroy(service.id);
+    }
     await lab.removeProvider("devstack1");
     expect(await lab.providers()).toEqual([]);
     const run = await lab.start("devstack1");

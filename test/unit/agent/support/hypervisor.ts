@@ -71,7 +71,9 @@ export class Hypervisor {
     this.#contexts.push(context);
     const call = (method: string, instance: Instance | null, destroyDisks?: boolean): void => {
       const failure = this.failures.get(method)?.();
-      if (failure) throw failure;
+      if (failure) {
+        throw failure;
+      }
       const entry: HypervisorCall = {
         host: context.host,
         method,
@@ -83,7 +85,9 @@ export class Hypervisor {
     };
     const guest = (instance: Instance): Guest => {
       const found = this.guests.get(instance.uuid);
-      if (!found) throw new GuestNotFound(`no guest of instance ${instance.uuid}`);
+      if (!found) {
+        throw new GuestNotFound(`no guest of instance ${instance.uuid}`);
+      }
       return found;
     };
     return {
@@ -93,12 +97,16 @@ export class Hypervisor {
       cleanupHost: async () => call("cleanupHost", null),
       listInstanceUuids: async () => {
         const failure = this.failures.get("listInstanceUuids")?.();
-        if (failure) throw failure;
+        if (failure) {
+          throw failure;
+        }
         return [...this.guests.keys()];
       },
       getAvailableNodes: async () => {
         const failure = this.failures.get("getAvailableNodes")?.();
-        if (failure) throw failure;
+        if (failure) {
+          throw failure;
+        }
         return [this.name];
       },
       getAvailableResource: async () => ({
@@ -131,10 +139,14 @@ export class Hypervisor {
         this.addGuest(instance.uuid, powerOn ? POWER_STATES.running : POWER_STATES.shutdown);
       },
       destroy: async (instance, { destroyDisks }) => {
-        if (this.hang === "destroy") await new Promise(() => {});
+        if (this.hang === "destroy") {
+          await new Promise(() => {});
+        }
         call("destroy", instance, destroyDisks);
         this.guests.delete(instance.uuid);
-        if (destroyDisks) this.disks.delete(instance.uuid);
+        if (destroyDisks) {
+          this.disks.delete(instance.uuid);
+        }
       },
       powerOff: async (instance) => {
         call("powerOff", instance);
@@ -198,7 +210,9 @@ export class Hypervisor {
       },
       confirmMigration: async ({ sourceCompute, destCompute }, instance) => {
         call("confirmMigration", instance);
-        if (sourceCompute === destCompute) return;
+        if (sourceCompute === destCompute) {
+          return;
+        }
         this.guests.delete(instance.uuid);
         this.disks.delete(instance.uuid);
       },
@@ -220,7 +234,9 @@ export class Hypervisor {
     return {
       checkInstanceSharedStorageLocal: async (instance) => {
         call("probe", instance);
-        if (!this.disks.has(instance.uuid)) return null;
+        if (!this.disks.has(instance.uuid)) {
+          return null;
+        }
         this.#tokens += 1;
         const token = `${this.name}-${this.#tokens}`;
         this.tokens.add(token);

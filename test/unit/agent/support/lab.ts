@@ -149,7 +149,9 @@ export class Lab {
 
   #watchedDriver(host: string, driver: DriverDefinition, config: Readonly<Record<string, unknown>>): DriverDefinition {
     const listed = (nodes: readonly string[]) => this.#listed.set(host, nodes);
-    if (driver.name !== libvirt.name) return watchDriver(driver, { host, listed });
+    if (driver.name !== libvirt.name) {
+      return watchDriver(driver, { host, listed });
+    }
     this.#libvirt.add(host, config);
     const changes = async (call: DriverCall) => this.evidence.driverCall(call, await this.#libvirt.views(host));
     return watchDriver(driver, { host, listed, changes });
@@ -201,7 +203,9 @@ export class Lab {
   async refusal(host: string, options: HostOptions = {}): Promise<Refusal & { readonly message: string }> {
     const error = await this.failure(host, options);
     const refusal = refusalOf(error);
-    if (!refusal) throw error;
+    if (!refusal) {
+      throw error;
+    }
     return { ...refusal, message: error.message };
   }
 
@@ -235,7 +239,9 @@ export class Lab {
     run.runtime.kill();
     const service = this.store.services.getByHost(host, "nova-compute");
     const [node] = this.store.computeNodes.byHost(host);
-    if (!service || !node) throw new Error(`${host} did not register`);
+    if (!service || !node) {
+      throw new Error(`${host} did not register`);
+    }
     return { service, node };
   }
 
@@ -291,7 +297,9 @@ export class Lab {
       user_id: USER,
       consumer_generation: held.consumer_generation ?? null,
     });
-    if (answer.errors) throw new Error(JSON.stringify(answer));
+    if (answer.errors) {
+      throw new Error(JSON.stringify(answer));
+    }
     this.evidence.holds(consumer, amounts);
   }
 
@@ -324,7 +332,9 @@ export class Lab {
     const uuid = (found as { name: string; uuid: string }[]).find(({ name }) => name === providerName)?.uuid;
     await this.#ask("PUT", `/traits/${trait}`);
     const { traits, resource_provider_generation } = await this.#ask("GET", `/resource_providers/${uuid}/traits`);
-    if (!Array.isArray(traits)) return;
+    if (!Array.isArray(traits)) {
+      return;
+    }
     await this.#ask("PUT", `/resource_providers/${uuid}/traits`, {
       resource_provider_generation,
       traits: [...new Set([...traits, trait])],
@@ -333,7 +343,9 @@ export class Lab {
 
   instance(uuid: string): Instance {
     const found = this.store.instances.get(uuid, { readDeleted: true });
-    if (!found) throw new Error(`no instance ${uuid}`);
+    if (!found) {
+      throw new Error(`no instance ${uuid}`);
+    }
     return found;
   }
 

@@ -62,6 +62,8 @@ export async function evacuate(lab: Lab, uuid: string, from: ComputeNode, to: Co
 
 export function nodeOf(lab: Lab, host: string): ComputeNode {
   const [node] = lab.store.computeNodes.byHost(host);
-  if (!node) throw new Error(`${host} has no compute node`);
+  if (!node) {
+    throw new Error(`${host} has no compute node`);
+  }
   return node;
 }

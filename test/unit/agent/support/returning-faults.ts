@@ -53,7 +53,9 @@ interface Meddling {
 const MEDDLING: Readonly<Record<string, Meddling>> = {
   "the row of its node is deleted": {
     deed: (lab) => {
-      for (const { id } of lab.store.computeNodes.byHost("devstack1")) lab.store.computeNodes.destroy(id, "devstack1");
+      for (const { id } of lab.store.computeNodes.byHost("devstack1")) {
+        lab.store.computeNodes.destroy(id, "devstack1");
+      }
     },
   },
   "its provider is deleted": { deed: (lab) => lab.removeProvider("devstack1") },
@@ -67,7 +69,9 @@ const MEDDLING: Readonly<Record<string, Meddling>> = {
       // As its host does, which has it now.
       lab.hypervisor("devstack2").guests.delete(VM);
       await lab.hold(VM, {});
-      if (lab.store.instances.get(VM)) lab.store.instances.destroy(VM);
+      if (lab.store.instances.get(VM)) {
+        lab.store.instances.destroy(VM);
+      }
     },
     ends: async (lab, evacuation, at) => {
       expect(lab.hypervisor("devstack1").guests.has(VM), `step ${at}`).toBe(false);
@@ -79,7 +83,9 @@ const MEDDLING: Readonly<Record<string, Meddling>> = {
 
 function force(lab: Lab, forcedDown: boolean): void {
   const service = lab.store.services.getByHost("devstack1", "nova-compute");
-  if (service) lab.store.services.update(service.id, { forcedDown });
+  if (service) {
+    lab.store.services.update(service.id, { forcedDown });
+  }
 }
 
 const DRIVER: Readonly<Record<string, () => Promise<void>>> = {
@@ -129,7 +135,9 @@ const meddling = Object.entries(MEDDLING).map(
           const { hit, struck } = countdown(at);
           let over = false;
           const step = async (host: string): Promise<void> => {
-            if (host === "devstack1" && !over && hit()) await deed(lab);
+            if (host === "devstack1" && !over && hit()) {
+              await deed(lab);
+            }
           };
           lab.beforeCall = step;
           lab.beforePlacement = step;
@@ -159,7 +167,9 @@ const driver = Object.entries(DRIVER).map(
         arm: (lab, at) => {
           const { hit, struck } = countdown(at);
           const made = meddled(lab.hypervisor("devstack1").driver(), async () => {
-            if (hit()) await fault();
+            if (hit()) {
+              await fault();
+            }
           });
           return { struck, options: { ...PERIODIC, driver: made } };
         },

@@ -51,7 +51,9 @@ export async function atEveryStep({ arm, ends = isClean, sample = ALL }: Expecta
       await lab.world.advance(TWO_PASSES);
     }
     await (strike.struck() ? ends : isClean)(lab, evacuation, at);
-    if (!strike.struck()) return at;
+    if (!strike.struck()) {
+      return at;
+    }
   }
 }
 
@@ -72,8 +74,12 @@ async function startInTheEnd(lab: Lab, options: HostOptions, heal: Strike["heal"
     });
     await lab.world.runUntil(() => ended, { limit: WAITS }).catch(() => heal?.());
     const failure = await lab.world.runUntil(outcome, { limit: 24 * 3_600_000 });
-    if (failure === null) return run;
-    if (attempt > 0) throw failure;
+    if (failure === null) {
+      return run;
+    }
+    if (attempt > 0) {
+      throw failure;
+    }
     run.runtime.kill();
     await lab.world.advance(30_000);
     await heal?.();
@@ -121,7 +127,9 @@ export function meddled(definition: DriverDefinition, deed: (method: string) => 
       new Proxy<VirtDriver>(await definition.create(context), {
         get: (target, name) => {
           const value: unknown = Reflect.get(target, name, target);
-          if (typeof value !== "function" || name === "getHostIpAddr") return value;
+          if (typeof value !== "function" || name === "getHostIpAddr") {
+            return value;
+          }
           return async (...args: readonly unknown[]): Promise<unknown> => {
             await deed(String(name));
             return Reflect.apply(value, target, args);

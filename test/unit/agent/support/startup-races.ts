@@ -62,16 +62,22 @@ async function create(): Promise<Scene> {
   const lab = await Lab.create({ judged: false });
   const { node: s } = await lab.seed("devstack1");
   const { node: d } = await lab.seed("devstack2");
-  for (const [index, found] of FOUND.entries()) await add({ lab, s, d }, uuidOf(index + 1), found);
+  for (const [index, found] of FOUND.entries()) {
+    await add({ lab, s, d }, uuidOf(index + 1), found);
+  }
   return { lab, s, d };
 }
 
 async function add({ lab, s, d }: Scene, uuid: string, { values, move, context, on }: Found): Promise<void> {
   const place = on === null ? NOWHERE : placed(on === "devstack2" ? d : s);
   addInstance(lab.store, uuid, { ...place, ...values });
-  if (on !== null) lab.hypervisor("devstack1").addGuest(uuid, values.powerState ?? 1);
+  if (on !== null) {
+    lab.hypervisor("devstack1").addGuest(uuid, values.powerState ?? 1);
+  }
   await lab.hold(uuid, { [s.uuid]: LITTLE });
-  if (!move) return;
+  if (!move) {
+    return;
+  }
   const [end, type, status] = move;
   const [from, to] = end === "source" ? [s, d] : [d, s];
   const ends: MigrationChanges = { sourceCompute: from.host, sourceNode: from.host, destCompute: to.host };
@@ -83,7 +89,9 @@ async function add({ lab, s, d }: Scene, uuid: string, { values, move, context, 
     await lab.hold(uuid, { [to.uuid]: LITTLE });
     await lab.hold(migration.uuid, { [from.uuid]: LITTLE });
   }
-  if (!context) return;
+  if (!context) {
+    return;
+  }
   const none = { oldNumaTopology: null, newNumaTopology: null, oldPciDevices: [], newPciDevices: [] };
   const migrationContext = {
     instanceUuid: uuid,
@@ -101,7 +109,9 @@ function movesOf({ lab }: Scene, uuid: string): readonly Migration[] {
 
 /** What a move has come to when its instance is `on` a host; an evacuation that is done stays so. */
 function ended({ migrationType, status, destCompute }: Migration, on: string | null | undefined): Migration["status"] {
-  if (migrationType !== "evacuation") return "error";
+  if (migrationType !== "evacuation") {
+    return "error";
+  }
   return status === "done" || destCompute === on ? "done" : "failed";
 }
 
@@ -115,15 +125,21 @@ interface Race {
 export const RACES: Readonly<Record<string, Race>> = {
   "is deleted": {
     deed: async ({ lab }, uuid) => {
-      for (const move of movesOf({ lab } as Scene, uuid)) await lab.hold(move.uuid, {});
+      for (const move of movesOf({ lab } as Scene, uuid)) {
+        await lab.hold(move.uuid, {});
+      }
       await lab.hold(uuid, {});
-      if (lab.store.instances.get(uuid)) lab.store.instances.destroy(uuid);
+      if (lab.store.instances.get(uuid)) {
+        lab.store.instances.destroy(uuid);
+      }
     },
   },
   "is moved to another host": {
     deed: async (scene, uuid) => {
       const { lab, d } = scene;
-      if (!lab.store.instances.get(uuid)) return;
+      if (!lab.store.instances.get(uuid)) {
+        return;
+      }
       for (const move of movesOf(scene, uuid)) {
         lab.store.migrations.save(move.id, { status: ended(move, d.host) });
         await lab.hold(move.uuid, {});
@@ -134,14 +150,18 @@ export const RACES: Readonly<Record<string, Race>> = {
     },
     judge: ({ lab }, uuid) => {
       const now = lab.store.instances.get(uuid);
-      if (now?.host === "devstack2") expect(now).toMatchObject({ vmState: "active", taskState: null });
+      if (now?.host === "devstack2") {
+        expect(now).toMatchObject({ vmState: "active", taskState: null });
+      }
     },
   },
   "is evacuated": {
     deed: (scene, uuid) => {
       const { lab, s, d } = scene;
       const now = lab.store.instances.get(uuid);
-      if (now?.host !== s.host) return;
+      if (now?.host !== s.host) {
+        return;
+      }
       lab.store.instances.save(uuid, { taskState: "rebuilding" });
       addMigration(lab.store, uuid, "evacuation", "accepted", {
         sourceCompute: s.host,
@@ -152,14 +172,18 @@ export const RACES: Readonly<Record<string, Race>> = {
   },
   "is reset by an operator": {
     deed: ({ lab }, uuid) => {
-      if (lab.store.instances.get(uuid)) lab.store.instances.save(uuid, { vmState: "active", taskState: null });
+      if (lab.store.instances.get(uuid)) {
+        lab.store.instances.save(uuid, { vmState: "active", taskState: null });
+      }
     },
   },
   "has its migration ended": {
     deed: (scene, uuid) => {
       const { migrations, instances } = scene.lab.store;
       const host = instances.get(uuid)?.host;
-      for (const move of movesOf(scene, uuid)) migrations.save(move.id, { status: ended(move, host) });
+      for (const move of movesOf(scene, uuid)) {
+        migrations.save(move.id, { status: ended(move, host) });
+      }
     },
   },
 };
@@ -196,16 +220,22 @@ export async function raceBeforeEachCall(
   { first, each }: Sample = { first: 0, each: 1 },
 ): Promise<number> {
   const race = RACES[name];
-  if (!race) throw new Error(`there is no race called ${name}`);
+  if (!race) {
+    throw new Error(`there is no race called ${name}`);
+  }
   for (let at = first; ; at += each) {
     const scene = await create();
     const { lab } = scene;
     const { hit, struck } = countdown(at);
     let before = "";
     lab.beforeCall = async (host, method) => {
-      if (host !== "devstack1" || !hit()) return;
+      if (host !== "devstack1" || !hit()) {
+        return;
+      }
       before = `before call ${at}, ${method}`;
-      for (const uuid of UUIDS) await race.deed(scene, uuid);
+      for (const uuid of UUIDS) {
+        await race.deed(scene, uuid);
+      }
     };
     const run = await lab.launch("devstack1", { ...PERIODIC, operations: "real" });
     const failure = await lab.world.runUntil(
@@ -215,11 +245,15 @@ export async function raceBeforeEachCall(
       ),
     );
     expect(failure, before).toBeNull();
-    if (!struck()) return at;
+    if (!struck()) {
+      return at;
+    }
     lab.beforeCall = () => {};
     await lab.world.advance(130_000);
     expect(run.agent.state, before).toBe("serving");
-    for (const uuid of OWN) await race.judge?.(scene, uuid);
+    for (const uuid of OWN) {
+      await race.judge?.(scene, uuid);
+    }
     expect(guestBreaches(lab), before).toEqual([]);
     run.runtime.kill();
   }

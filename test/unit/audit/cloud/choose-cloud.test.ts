@@ -25,7 +25,9 @@ const CLOUDS = `clouds:
 
 async function filesOf(texts: Readonly<Record<string, string>>): Promise<Files> {
   const { files } = new VirtualWorld().spawn({ name: "client" });
-  for (const [path, text] of Object.entries(texts)) await files.write(path, text);
+  for (const [path, text] of Object.entries(texts)) {
+    await files.write(path, text);
+  }
   return files;
 }
 

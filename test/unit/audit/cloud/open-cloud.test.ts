@@ -45,7 +45,9 @@ function stub(answer: Answer = () => undefined): HttpClient & { readonly sent: H
       sent.push(request);
       const base = { status: 200, headers: {}, body: "{}" };
       const special = answer(request);
-      if (special) return { ...base, ...special };
+      if (special) {
+        return { ...base, ...special };
+      }
       if (request.url.endsWith("/auth/tokens")) {
         tokens += 1;
         const body = JSON.stringify({ token: { catalog: CATALOG } });
@@ -129,7 +131,9 @@ describe("entering a cloud", () => {
     const error = await openCloud(stub(unscoped), nowhere).catch((each: Error) => each.message);
     expect(error).toMatch(/the token has no catalog, as it is scoped to nothing; set project_name, or system_scope/);
     const refused: Answer = ({ url }) => {
-      if (url.startsWith("http://placement")) throw new HttpConnectFailure(url, "ECONNREFUSED");
+      if (url.startsWith("http://placement")) {
+        throw new HttpConnectFailure(url, "ECONNREFUSED");
+      }
       return undefined;
     };
     expect(await failure(refused)).toMatch(/no answer from http:\/\/placement\/: ECONNREFUSED.*placement service/);

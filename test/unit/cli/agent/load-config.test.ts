@@ -15,7 +15,9 @@ async function parse(...args: string[]): Promise<AgentCommandOptions> {
   });
   command.configureOutput({ writeErr: () => undefined });
   await command.parseAsync(["node", "compute-agent", ...args]);
-  if (parsed === undefined) throw new Error("the command did not run");
+  if (parsed === undefined) {
+    throw new Error("the command did not run");
+  }
   return parsed;
 }
 

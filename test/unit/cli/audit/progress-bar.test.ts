@@ -11,7 +11,9 @@ describe("the progress bar", () => {
   it("redraws one line on a terminal, once a percent, and takes it away", () => {
     const { written, stream: terminal } = stream(true);
     const bar = new ProgressBar(terminal);
-    for (let done = 0; done <= 10_000; done += 1) bar.update("resource providers", done, 10_000);
+    for (let done = 0; done <= 10_000; done += 1) {
+      bar.update("resource providers", done, 10_000);
+    }
     expect(written).toHaveLength(101);
     expect(written.at(50)).toBe(`\r\u001b[2K[${"#".repeat(15)}${" ".repeat(15)}] resource providers: 5000 of 10000`);
     bar.update("servers", 1000, 0);

@@ -6,7 +6,9 @@ async function parse(...args: string[]) {
   const printed: string[] = [];
   const command = driverCommand();
   const keep = (text: string): void => void printed.push(text);
-  for (const each of [command, ...command.commands]) each.configureOutput({ writeOut: keep, writeErr: keep });
+  for (const each of [command, ...command.commands]) {
+    each.configureOutput({ writeOut: keep, writeErr: keep });
+  }
   const error = await command.parseAsync(args, { from: "user" }).catch((thrown: unknown) => thrown);
   return { printed: printed.join(""), code: (error as { code?: string }).code };
 }

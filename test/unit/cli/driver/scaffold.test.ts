@@ -32,7 +32,9 @@ describe("scaffoldOf", () => {
     const files = scaffoldOf({ name: "mine", version: "1.2.3", dependency: "^1.2.3" });
     const declared = [...(files.get("src/index.ts") ?? "").matchAll(/^ {4}(\w+): \{ type: .*? default: (\w+),/gm)];
     expect(declared).toHaveLength(3);
-    for (const [, name, value] of declared) expect(files.get("nova.conf.sample")).toContain(`#${name} = ${value}`);
+    for (const [, name, value] of declared) {
+      expect(files.get("nova.conf.sample")).toContain(`#${name} = ${value}`);
+    }
   });
 
   test("wants this version of the contract's package from whoever installs it", () => {

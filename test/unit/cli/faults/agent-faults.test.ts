@@ -13,7 +13,9 @@ describe("everything that can fail in an agent", () => {
     expect(points).toEqual(expect.arrayContaining(["placement", "placement.put", "placement.post.allocations"]));
     expect(points).toContain("conductor");
     for (const method of Object.keys(DRIVER_METHODS)) {
-      if (method !== "getHostIpAddr") expect(points).toContain(`driver.${method}`);
+      if (method !== "getHostIpAddr") {
+        expect(points).toContain(`driver.${method}`);
+      }
     }
     const steps = Object.entries(STEP_NAMES).flatMap(([operation, names]) =>
       names.map((step) => `agent.${operation}.${step}`),
@@ -25,10 +27,14 @@ describe("everything that can fail in an agent", () => {
     const text = await readFile(new URL("../../../../docs/faults.md", import.meta.url), "utf8");
     const knobs = [...text.matchAll(/(?<=\s)(?:driver|placement|conductor|agent)[\w.]*=\S+/g)].map(([knob]) => knob);
     expect(knobs.length).toBeGreaterThan(3);
-    for (const knob of knobs) expect(() => parseKnob(knob, AGENT_FAULTS), knob).not.toThrow();
+    for (const knob of knobs) {
+      expect(() => parseKnob(knob, AGENT_FAULTS), knob).not.toThrow();
+    }
     const points = [...text.matchAll(/`((?:driver|placement|agent)\.[\w.]+)`/g)].map(([, point = ""]) => point);
     expect(points.length).toBeGreaterThan(3);
-    for (const point of points) expect([...AGENT_FAULTS.keys()]).toContain(point);
+    for (const point of points) {
+      expect([...AGENT_FAULTS.keys()]).toContain(point);
+    }
   });
 
   test("an agent follows its state_path", async () => {

@@ -170,9 +170,13 @@ describe("availability zones of aggregates", () => {
   test("each other aggregate's zone is named once, as Python writes it", async () => {
     const { post, create, addHost } = await open();
     const id = await create("all");
-    for (const host of ["devstack1", "devstack2"]) await addHost(id, host);
+    for (const host of ["devstack1", "devstack2"]) {
+      await addHost(id, host);
+    }
     const other = await create("rack1", "bob's");
-    for (const host of ["devstack1", "devstack2"]) await addHost(other, host);
+    for (const host of ["devstack1", "devstack2"]) {
+      await addHost(other, host);
+    }
     const refused = await post(`/${id}/action`, { set_metadata: { metadata: { availability_zone: "az1" } } });
     expect([refused.status, refused.message]).toEqual([
       400,

@@ -80,7 +80,9 @@ export class ApiWorld {
       },
       call: async (host, method, params) => {
         this.calls.push({ host, method, params });
-        if (!this.agentAnswers) throw new MessagingTimeout(`no agent serves ${host}`);
+        if (!this.agentAnswers) {
+          throw new MessagingTimeout(`no agent serves ${host}`);
+        }
         return "enabled" as never;
       },
       serves: () => this.agentAnswers,
@@ -137,7 +139,9 @@ export class ApiWorld {
 
   async token(user: LoginUser): Promise<string> {
     const known = this.#tokens.get(user);
-    if (known) return known;
+    if (known) {
+      return known;
+    }
     const response = await this.ask({
       method: "POST",
       url: "/identity/v3/auth/tokens",
@@ -150,7 +154,9 @@ export class ApiWorld {
   }
 
   #mirror(change: string): void {
-    if (this.mirrorFailure) throw this.mirrorFailure;
+    if (this.mirrorFailure) {
+      throw this.mirrorFailure;
+    }
     this.mirrored.push(change);
   }
 
@@ -217,7 +223,9 @@ export class Reply {
   /** The body as JSON, or what it has below the keys. */
   json(...keys: readonly (string | number)[]): unknown {
     let value: unknown = this.body === "" ? undefined : JSON.parse(this.body);
-    for (const key of keys) value = (value as Readonly<Record<string | number, unknown>> | undefined)?.[key];
+    for (const key of keys) {
+      value = (value as Readonly<Record<string | number, unknown>> | undefined)?.[key];
+    }
     return value;
   }
 

@@ -88,7 +88,9 @@ test.each(named(DOORS))("no token, a forged one, one without roles, %s", async (
     expect(reply.json("error", "message")).toBe("The request you have made requires authentication.");
   }
   const open = ["GET /flavors", "GET /flavors/detail", "GET /flavors/1"].includes(`${door.method} ${door.path}`);
-  if (!open) await refused(door, "nobody", 403, 404);
+  if (!open) {
+    await refused(door, "nobody", 403, 404);
+  }
 });
 
 test.each(named([...writing, ...administrative]))("the role reader alone, %s: 403", async (_name, door) => {
@@ -103,7 +105,9 @@ test.each(named(administrative))("a member, %s: 403", async (_name, door) => {
 
 test.each(named(ofServers))("another project's server, %s: 404", async (_name, door) => {
   const reply = await refused(door, "other", ...(door.level === "admin" ? [403, 404] : [404]));
-  if (reply.status === 404) expect(reply.message).toBe(`Instance ${names.server} could not be found.`);
+  if (reply.status === 404) {
+    expect(reply.message).toBe(`Instance ${names.server} could not be found.`);
+  }
 });
 
 describe("with a deployment of its own", () => {
@@ -113,9 +117,13 @@ describe("with a deployment of its own", () => {
     const [revoked, token] = [await world.token("demo"), await world.token("admin")];
     const headers = { "x-subject-token": revoked };
     await world.ask({ method: "DELETE", url: "/identity/v3/auth/tokens", token, headers });
-    for (const door of DOORS) await refused(door, revoked, 401);
+    for (const door of DOORS) {
+      await refused(door, revoked, 401);
+    }
     await world.world.advance(3_600_000);
-    for (const door of DOORS) await refused(door, token, 401);
+    for (const door of DOORS) {
+      await refused(door, token, 401);
+    }
   });
 
   test.each(named(DOORS))("who may, %s: neither 401 nor 403", async (_name, door) => {

@@ -111,7 +111,9 @@ describe("pages of servers", () => {
       server(name);
       await world.world.advance(1000);
     }
-    for (const name of ["d", "e"]) await ask(name);
+    for (const name of ["d", "e"]) {
+      await ask(name);
+    }
     const seen: string[] = [];
     let path: string | undefined = "?limit=2";
     while (path !== undefined) {
@@ -134,7 +136,9 @@ describe("pages of servers", () => {
   });
 
   test("with a filter that the state of record doesn't know", async () => {
-    for (let index = 0; index < 6; index += 1) server(`s${index}`, { tags: index % 2 === 0 ? ["even"] : [] });
+    for (let index = 0; index < 6; index += 1) {
+      server(`s${index}`, { tags: index % 2 === 0 ? ["even"] : [] });
+    }
     const first = await list("?tags=even&limit=2", 26);
     expect(first.json("servers")).toHaveLength(2);
     const next = String(first.json("servers_links", 0, "href"));

@@ -128,7 +128,9 @@ describe("6.3 confirm and revert", () => {
   test("revert is cast to the destination, also while the source is down; the request is for the old flavor again", async () => {
     const small = world.store.flavors.getByFlavorid("2");
     const tiny = world.store.flavors.getByFlavorid("1");
-    if (!small || !tiny) throw new Error("no flavors");
+    if (!small || !tiny) {
+      throw new Error("no flavors");
+    }
     const instance = world.server("devstack1", { vmState: "resized", flavor: small, oldFlavor: tiny });
     const { uuid: instanceUuid, projectId, userId, imageRef } = instance;
     const spec = { instanceUuid, projectId, userId, flavor: small, imageRef, isBfv: false, numInstances: 1 };

@@ -39,7 +39,9 @@ function makeFlavors(world: ApiWorld, call: RecordedCall, body: Body | undefined
   world.flavor();
   world.flavor({ flavorid: "2", name: "m1.small", memoryMb: 2048, rootGb: 20 });
   const more = list(body, "flavors").some(({ id }) => id === "42") || /flavors\/(42|m1\.rec)/.test(call.path);
-  if (more) world.flavor({ ...TINY, flavorid: "42", name: "m1.rec", vcpus: 2, memoryMb: 1024, rootGb: 10 });
+  if (more) {
+    world.flavor({ ...TINY, flavorid: "42", name: "m1.rec", vcpus: 2, memoryMb: 1024, rootGb: 10 });
+  }
 }
 
 /** Services as listed; those of the recorded hypervisors; else three hosts. */
@@ -53,9 +55,15 @@ function makeServices(world: ApiWorld, call: RecordedCall, body: Body | undefine
     const before = call.method === "PUT" ? beforeUpdate(row, call.request_body as Body) : row;
     makeService(world, before, call.method === "PUT" ? (call.path.split("/").at(-1) ?? "") : text(row.id));
   }
-  for (const row of hypervisors) makeHypervisor(world, row);
-  if (statistics) makeSum(world, statistics);
-  if (world.store.services.list().length === 0) makeHosts(world, call);
+  for (const row of hypervisors) {
+    makeHypervisor(world, row);
+  }
+  if (statistics) {
+    makeSum(world, statistics);
+  }
+  if (world.store.services.list().length === 0) {
+    makeHosts(world, call);
+  }
 }
 
 /** Nodes that together have what was summed up: all but one have nothing of what isn't equal on each. */
@@ -104,12 +112,16 @@ function makeService(world: ApiWorld, row: Body, uuid: string): Service {
   const { id } = store.services.create({ host: text(row.host), binary, topic, version: 73 });
   store.services.reportState(id);
   store.services.update(id, { disabled: row.status === "disabled", forcedDown: row.forced_down === true });
-  if (uuid.includes("-")) store.database.run("UPDATE services SET uuid = ? WHERE id = ?", uuid, id);
+  if (uuid.includes("-")) {
+    store.database.run("UPDATE services SET uuid = ? WHERE id = ?", uuid, id);
+  }
   if (row.state === "down" && row.forced_down !== true) {
     store.database.run("UPDATE services SET last_seen_up = 0 WHERE id = ?", id);
   }
   const service = store.services.get(id);
-  if (!service) throw new Error("the service was not stored");
+  if (!service) {
+    throw new Error("the service was not stored");
+  }
   return service;
 }
 
@@ -144,17 +156,23 @@ function makeNode(world: ApiWorld, service: Service, row: Body): void {
 function makeServers(world: ApiWorld, call: RecordedCall, body: Body | undefined): void {
   const shown = call.method === "GET" ? [...list(body, "servers"), ...(body?.server ? [body.server as Body] : [])] : [];
   // The newest is first in a list.
-  for (const row of shown.toReversed()) makeServer(world, row);
+  for (const row of shown.toReversed()) {
+    makeServer(world, row);
+  }
   const [, uuid] = /^\/v2\.1\/servers\/([0-9a-f-]{36})/.exec(call.path) ?? [];
   const missing = uuid !== undefined && shown.length === 0 && call.status !== 404;
   if (missing) {
     const ends = isObject(call.request_body) && ENDS_OF_RESIZES.some((name) => name in (call.request_body as Body));
     world.server("devstack1", { uuid, vmState: ends ? "resized" : "active" });
-    if (ends) makeFinishedMove(world, uuid);
+    if (ends) {
+      makeFinishedMove(world, uuid);
+    }
   }
   for (const migration of list(body, "migrations")) {
     const id = text(migration.instance_uuid);
-    if (!world.store.instances.get(id)) world.server(null, { uuid: id });
+    if (!world.store.instances.get(id)) {
+      world.server(null, { uuid: id });
+    }
   }
 }
 
@@ -176,7 +194,9 @@ function makeServer(world: ApiWorld, row: Body): void {
   const host = textOrNull(attribute("host"));
   if (host !== null && row.host_status === "DOWN") {
     const service = world.store.services.getByHost(host, "nova-compute");
-    if (service) world.store.services.update(service.id, { forcedDown: true });
+    if (service) {
+      world.store.services.update(service.id, { forcedDown: true });
+    }
   }
   const instance = world.server(host, {
     uuid: text(row.id),
@@ -190,7 +210,9 @@ function makeServer(world: ApiWorld, row: Body): void {
     launchedAt: row["OS-SRV-USG:launched_at"] ? time(row["OS-SRV-USG:launched_at"]) : null,
     imageRef: CIRROS,
   });
-  if (attribute("instance_name") === "") onlyAskedFor(world, instance);
+  if (attribute("instance_name") === "") {
+    onlyAskedFor(world, instance);
+  }
 }
 
 function onlyAskedFor({ store }: ApiWorld, instance: Instance): void {
@@ -219,7 +241,9 @@ function makeMigrations(world: ApiWorld, call: RecordedCall, body: Body | undefi
     world.store.migrations.save(id, { status: row.status as MigrationStatus });
     world.store.database.run("UPDATE migrations SET dest_node = ? WHERE id = ?", recorded("dest_node"), id);
   }
-  if (call.method === "DELETE" && call.status === 409) makeUnconfirmed(world, call);
+  if (call.method === "DELETE" && call.status === 409) {
+    makeUnconfirmed(world, call);
+  }
 }
 
 function makeUnconfirmed(world: ApiWorld, call: RecordedCall): void {

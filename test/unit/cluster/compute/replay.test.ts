@@ -27,7 +27,9 @@ function normalised(body: unknown): unknown {
 function expected(call: RecordedCall): unknown {
   const body = structuredClone(call.response_body) as Record<string, Record<string, unknown>> | null;
   // The real one was Zed.
-  if (body?.version) Object.assign(body.version, { version: "2.96" });
+  if (body?.version) {
+    Object.assign(body.version, { version: "2.96" });
+  }
   return body;
 }
 

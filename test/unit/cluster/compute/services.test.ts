@@ -67,7 +67,9 @@ describe("PUT", () => {
     expect((await put({ forced_down: true })).status).toBe(200);
     const reply = await put({ forced_down: "False" });
     expect(reply.status).toBe(expected);
-    if (expected === 400) expect(reply.message).toMatch(/^Unable to force up host devstack1 as `done` evacuation/);
+    if (expected === 400) {
+      expect(reply.message).toMatch(/^Unable to force up host devstack1 as `done` evacuation/);
+    }
     expect(stored()?.forcedDown).toBe(expected === 400);
     const legacy = await put({ host: "devstack1", binary: "nova-compute", forced_down: false }, 11, "force-down");
     expect(legacy.status).toBe(expected);

@@ -13,7 +13,9 @@ function failing<K extends keyof Store>(store: Store, part: K, method: keyof Sto
   const original = methods[method] as (...args: unknown[]) => unknown;
   Object.defineProperty(methods, method, {
     value: (...args: unknown[]) => {
-      if (broken()) throw DEFECT;
+      if (broken()) {
+        throw DEFECT;
+      }
       return original.apply(methods, args);
     },
   });
@@ -64,7 +66,9 @@ it("tasks that cannot be read are read again with the next one", async () => {
   const add = async (requestId: string) => {
     store.tasks.add({ kind: "delete_local", instanceUuid: runtime.random.uuid(), requestId });
     runner.wake();
-    for (let turn = 0; turn < 10; turn += 1) await Promise.resolve();
+    for (let turn = 0; turn < 10; turn += 1) {
+      await Promise.resolve();
+    }
   };
   broken = true;
   await add("one");

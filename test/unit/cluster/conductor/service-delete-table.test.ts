@@ -154,8 +154,12 @@ describe("7.2 rows 1-6: what pins a provider, and what each policy does about it
     expect(await bench.providers()).toEqual(deleted ? ["devstack2"] : ["devstack1", "devstack2"]);
     const elsewhere = before.map((providers) => providers.filter((uuid) => uuid !== bench.s));
     expect(await heldBefore()).toEqual(deleted ? elsewhere : before);
-    if (outcome === "orphaned") return expectToldOf(consumers);
-    if (outcome === "deleted") return expect(error).toBeUndefined();
+    if (outcome === "orphaned") {
+      return expectToldOf(consumers);
+    }
+    if (outcome === "deleted") {
+      return expect(error).toBeUndefined();
+    }
     expect(error).toBeInstanceOf(ServiceDeleteRefused);
     expect((error as Error).message).toMatch(REFUSALS[outcome]);
     if (outcome === "in use") {

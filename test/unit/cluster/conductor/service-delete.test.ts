@@ -13,7 +13,9 @@ const STRANGER = "f0000000-0000-4000-8000-000000000001";
 /** More nodes for devstack1, each with a provider. @returns their uuids */
 async function addNodes(count: number): Promise<readonly string[]> {
   const [first] = bench.store.computeNodes.byHost("devstack1");
-  if (!first?.serviceId) throw new Error("no node");
+  if (!first?.serviceId) {
+    throw new Error("no node");
+  }
   const { serviceId } = first;
   const { id: _id, uuid: _uuid, ...resources } = first;
   const uuids: string[] = [];
@@ -41,14 +43,18 @@ async function hold(provider: string, consumer: string): Promise<void> {
 
 describe("7.1 steps 2-8: what is looked at, left and deleted, and in what order", () => {
   test.each(SERVICE_DELETE_POLICIES)("3 %s: no compute node is fine", async (policy) => {
-    for (const { id, host } of bench.store.computeNodes.byHost("devstack1")) bench.store.computeNodes.destroy(id, host);
+    for (const { id, host } of bench.store.computeNodes.byHost("devstack1")) {
+      bench.store.computeNodes.destroy(id, host);
+    }
     await bench.remove(policy);
     expect(bench.serviceIsGone).toBe(true);
   });
 
   test.each(SERVICE_DELETE_POLICIES)("5 %s: the host leaves its aggregates", async (policy) => {
     const [one, two] = ["one", "two"].map((name) => bench.store.aggregates.create({ name, metadata: {} }));
-    for (const { id = 0 } of [one ?? {}, two ?? {}]) bench.store.aggregates.addHost(id, "devstack1");
+    for (const { id = 0 } of [one ?? {}, two ?? {}]) {
+      bench.store.aggregates.addHost(id, "devstack1");
+    }
     bench.store.aggregates.addHost(two?.id ?? 0, "devstack2");
     await bench.remove(policy);
     expect(bench.store.aggregates.list().map(({ hosts }) => hosts)).toEqual([[], ["devstack2"]]);
@@ -196,7 +202,9 @@ describe("7.2 several nodes", () => {
     ["upstream", 2 * 2000],
   ] as const)("%s: 2,000 nodes take %i requests", async (policy, requests) => {
     const [first] = bench.store.computeNodes.byHost("devstack1");
-    if (!first?.serviceId) throw new Error("no node");
+    if (!first?.serviceId) {
+      throw new Error("no node");
+    }
     const { id: _id, uuid: _uuid, serviceId, ...resources } = first;
     const providers = new Map([[first.uuid, "devstack1"]]);
     for (let index = 1; index < 2000; index += 1) {
@@ -222,9 +230,15 @@ describe("7.2 several nodes", () => {
 function answer(providers: Map<string, string>, method: string, url: string): string {
   const { pathname, searchParams } = new URL(url);
   const [, , uuid = "", allocations] = pathname.split("/");
-  if (method === "DELETE") providers.delete(uuid);
-  if (method === "DELETE") return "";
-  if (allocations) return JSON.stringify({ allocations: {}, resource_provider_generation: 0 });
+  if (method === "DELETE") {
+    providers.delete(uuid);
+  }
+  if (method === "DELETE") {
+    return "";
+  }
+  if (allocations) {
+    return JSON.stringify({ allocations: {}, resource_provider_generation: 0 });
+  }
   const tree = searchParams.get("in_tree");
   const listed = [...providers].filter(([root]) => tree === null || root === tree);
   const wire = listed.map(([root, name]) => ({

@@ -57,7 +57,9 @@ describe.each([
   test("without a token 401; nobody may, administrators neither: 405", async () => {
     expect((await ask("")).status).toBe(401);
     expect((await ask("gAAAAAB")).status).toBe(401);
-    for (const user of ["admin", "demo"] as const) expect((await ask(await world.token(user))).status).toBe(405);
+    for (const user of ["admin", "demo"] as const) {
+      expect((await ask(await world.token(user))).status).toBe(405);
+    }
   });
 });
 
@@ -65,7 +67,9 @@ test("images are seen with the role reader alone", async () => {
   const user = { userId: "reader", userName: "reader", domainId: "default", systemScope: null };
   const project = { projectId: world.projectId("demo"), projectName: "demo" };
   world.strangers.set("reader", { ...user, ...project, roles: ["reader"], expiresAt: Number.MAX_SAFE_INTEGER });
-  for (const path of IMAGES) expect((await get(`/image/v2/${path}`, "reader")).status, path).toBe(200);
+  for (const path of IMAGES) {
+    expect((await get(`/image/v2/${path}`, "reader")).status, path).toBe(200);
+  }
 });
 
 test("the token of somebody else is neither shown nor revoked", async () => {

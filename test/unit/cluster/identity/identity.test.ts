@@ -24,7 +24,9 @@ const REFUSED = {
 
 /** Names and types of everything in a body. */
 function shape(value: unknown): unknown {
-  if (Array.isArray(value)) return value.slice(0, 1).map(shape);
+  if (Array.isArray(value)) {
+    return value.slice(0, 1).map(shape);
+  }
   if (typeof value === "object" && value !== null) {
     return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, shape(item)]));
   }
@@ -46,7 +48,9 @@ describe("recorded calls of the real clients", () => {
       expect(reply.status).toBe(call.status);
       expect(reply.headers).toMatchObject({ "content-type": "application/json", vary: "X-Auth-Token" });
       expect(shape(reply.json())).toEqual(shape(call.response_body));
-      if (call.path !== "/v3") expect(reply.headers["x-subject-token"]).toHaveLength(183);
+      if (call.path !== "/v3") {
+        expect(reply.headers["x-subject-token"]).toHaveLength(183);
+      }
     },
   );
 });

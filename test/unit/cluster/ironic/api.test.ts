@@ -23,7 +23,9 @@ const NODES: IronicRequest = { method: "GET", path: "/v1/nodes" };
 
 describe("who may ask", () => {
   test("everybody for the versions", async () => {
-    for (const path of ["/", "/v1"]) expect((await ironic.ask({ method: "GET", path }, null)).status).toBe(200);
+    for (const path of ["/", "/v1"]) {
+      expect((await ironic.ask({ method: "GET", path }, null)).status).toBe(200);
+    }
   });
 
   test("nobody without a token for nodes", async () => {
@@ -136,7 +138,9 @@ describe("enrolment", () => {
       const page = (body.nodes as { readonly uuid: string }[]).map(({ uuid }) => uuid);
       sizes.push(page.length);
       seen.push(...page);
-      if (body.next === undefined) break;
+      if (body.next === undefined) {
+        break;
+      }
       marker = `&marker=${page.at(-1)}`;
     }
     expect(sizes).toEqual([1_000, 1_000, 500]);

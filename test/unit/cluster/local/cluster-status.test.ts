@@ -84,7 +84,9 @@ it("counts what child providers have for their root, as vGPUs", async () => {
         const child = (uuid: string) => ({ uuid, name: uuid, generation: 0, root_provider_uuid: "p1" });
         return { resource_providers: [child("gpu1"), { ...child("p1"), name: "devstack1" }, child("gpu2")] };
       }
-      if (!path.includes("/gpu")) return flat.request(service, method, path, version);
+      if (!path.includes("/gpu")) {
+        return flat.request(service, method, path, version);
+      }
       return path.endsWith("/inventories")
         ? { inventories: { VGPU: { total: 4, reserved: 0, allocation_ratio: 1 } } }
         : { usages: { VGPU: 3 } };

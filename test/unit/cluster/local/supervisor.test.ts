@@ -71,7 +71,9 @@ function lab(hosts: readonly string[] = ["h1"], options: { readonly inOrder?: bo
   });
   const of = (name: string) => {
     const found = children.findLast(({ args }) => (name === "control-plane" ? args[0] === name : args[1] === name));
-    if (found === undefined) throw new Error(`${name} was not started`);
+    if (found === undefined) {
+      throw new Error(`${name} was not started`);
+    }
     return found;
   };
   const status = (name: string) => supervisor.statuses.find((each) => each.name === name);
@@ -80,7 +82,9 @@ function lab(hosts: readonly string[] = ["h1"], options: { readonly inOrder?: bo
     const started = supervisor.start();
     of("control-plane").report("ready", "http://127.0.0.1:1", { url: "http://127.0.0.1:1" });
     await runtime.advance(0);
-    for (const host of hosts) of(host).report("ready", `pid ${of(host).pid}`);
+    for (const host of hosts) {
+      of(host).report("ready", `pid ${of(host).pid}`);
+    }
     expect(await started).toBe(true);
   };
   return { runtime, supervisor, children, seen, of, status, up };

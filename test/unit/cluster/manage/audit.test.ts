@@ -77,7 +77,9 @@ describe("7.4 who is an orphan", () => {
 
   test("without a compute node everybody", async () => {
     const { uuid } = await bench.server("devstack1");
-    for (const { id, host } of bench.store.computeNodes.byHost("devstack1")) bench.store.computeNodes.destroy(id, host);
+    for (const { id, host } of bench.store.computeNodes.byHost("devstack1")) {
+      bench.store.computeNodes.destroy(id, host);
+    }
     const { rc, stdout } = await bench.audit();
     expect(stdout).toMatch(new RegExp(`^The compute node for UUID ${d1} can not be found\nAllocations .* ${uuid} `));
     expect(rc).toBe(3);
@@ -110,7 +112,9 @@ describe("9.3 leaks that audit --delete repairs", () => {
 
   test("row 5: an orphaned provider can be deleted afterwards", async () => {
     const { uuid } = await bench.evacuated("devstack1", "devstack2");
-    for (const { id, host } of bench.store.computeNodes.byHost("devstack1")) bench.store.computeNodes.destroy(id, host);
+    for (const { id, host } of bench.store.computeNodes.byHost("devstack1")) {
+      bench.store.computeNodes.destroy(id, host);
+    }
     await expect(bench.placement.ask("DELETE", `/resource_providers/${d1}`)).rejects.toThrow("409");
     expect((await bench.audit({ delete: true })).rc).toBe(4);
     await bench.placement.ask("DELETE", `/resource_providers/${d1}`);

@@ -121,7 +121,9 @@ describe("7.3 --max-count", () => {
 
   test("is never exceeded, however the unhealed ones are spread over the batches", async () => {
     await bench.server("devstack1");
-    for (let count = 0; count < 3; count += 1) await lost();
+    for (let count = 0; count < 3; count += 1) {
+      await lost();
+    }
     expect(await bench.heal({ maxCount: "2" })).toMatchObject({ rc: 1 });
     expect((await bench.heal({ maxCount: "9" })).stdout).toMatch(/Processed 1 instances/);
   });
@@ -175,7 +177,9 @@ describe("7.3 steps", () => {
 
   test("2 a compute node that is gone is code 2", async () => {
     const uuid = await lost();
-    for (const { id, host } of bench.store.computeNodes.byHost("devstack2")) bench.store.computeNodes.destroy(id, host);
+    for (const { id, host } of bench.store.computeNodes.byHost("devstack2")) {
+      bench.store.computeNodes.destroy(id, host);
+    }
     expect(await bench.heal({ instance: uuid, verbose: false })).toEqual({
       rc: 2,
       stdout: "Compute host devstack2 could not be found.\n",

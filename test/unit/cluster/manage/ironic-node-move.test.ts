@@ -31,7 +31,9 @@ describe("7.6 ironic_compute_node_move", () => {
     ["the destination is forced down", ["ironic1", "ironic2"], "ConductorError: Destination compute is forced down!"],
     ["the source is not", [], "ConductorError: Source service is not yet forced down!"],
   ] as const)("%s", async (_what, down, message) => {
-    for (const host of down) forceDown(host);
+    for (const host of down) {
+      forceDown(host);
+    }
     expect(await bench.moveNode({ ironicNodeUuid: node, destinationHost: "ironic2" })).toEqual(failed(message));
     expect(bench.store.computeNodes.getByUuid(node)?.host).toBe("ironic1");
   });

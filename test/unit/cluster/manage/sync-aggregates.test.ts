@@ -14,7 +14,9 @@ beforeEach(async () => {
 
 function aggregate(name: string, ...hosts: readonly string[]): string {
   const { id, uuid } = bench.store.aggregates.create({ name, metadata: {} });
-  for (const host of hosts) bench.store.aggregates.addHost(id, host);
+  for (const host of hosts) {
+    bench.store.aggregates.addHost(id, host);
+  }
   return uuid;
 }
 
@@ -26,7 +28,9 @@ async function aggregatesOf(provider: string): Promise<readonly string[]> {
 }
 
 function dropNodes(host: string): void {
-  for (const { id } of bench.store.computeNodes.byHost(host)) bench.store.computeNodes.destroy(id, host);
+  for (const { id } of bench.store.computeNodes.byHost(host)) {
+    bench.store.computeNodes.destroy(id, host);
+  }
 }
 
 describe("7.5 sync_aggregates", () => {
@@ -51,7 +55,9 @@ describe("7.5 sync_aggregates", () => {
 
   test("code 1: a host with several nodes ends it", async () => {
     const [node] = bench.store.computeNodes.byHost("devstack1");
-    if (!node?.serviceId) throw new Error("no node");
+    if (!node?.serviceId) {
+      throw new Error("no node");
+    }
     const { id: _id, ...resources } = node;
     const uuid = "b0000000-0000-4000-8000-000000000001";
     bench.store.computeNodes.create({

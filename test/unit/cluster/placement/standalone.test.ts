@@ -10,7 +10,9 @@ async function start(options: Omit<Partial<StandaloneOptions>, "runtime"> & { re
   const world = new VirtualWorld();
   const runtime = world.spawn({ name: "placement" });
   const { conf, ...more } = options;
-  if (conf !== undefined) await runtime.files.write("/placement.conf", conf);
+  if (conf !== undefined) {
+    await runtime.files.write("/placement.conf", conf);
+  }
   const configFile = conf === undefined ? {} : { configFile: "/placement.conf" };
   const service = await world.runUntil(startPlacement({ port: 8778, ...configFile, ...more, runtime }));
   const ask = async (headers: Readonly<Record<string, string>>) => {

@@ -59,7 +59,9 @@ export class World {
   /** The body of an answer that must be a success. */
   json<T = Record<string, unknown>>(method: string, target: string, body?: unknown): T {
     const answer = this.send(method, target, body);
-    if (answer.status >= 300) throw new Error(`${method} ${target}: ${answer.status} ${answer.body}`);
+    if (answer.status >= 300) {
+      throw new Error(`${method} ${target}: ${answer.status} ${answer.body}`);
+    }
     return (answer.body === "" ? {} : JSON.parse(answer.body)) as T;
   }
 
@@ -75,9 +77,13 @@ export class World {
     const path = `/resource_providers/${uuid(n)}`;
     const body = { resource_provider_generation: 0, inventories: Object.fromEntries(totals) };
     this.json("PUT", `${path}/inventories`, body);
-    if (traits) this.json("PUT", `${path}/traits`, { traits, resource_provider_generation: 1 });
+    if (traits) {
+      this.json("PUT", `${path}/traits`, { traits, resource_provider_generation: 1 });
+    }
     const generation = traits ? 2 : 1;
-    if (aggregates) this.json("PUT", `${path}/aggregates`, { aggregates, resource_provider_generation: generation });
+    if (aggregates) {
+      this.json("PUT", `${path}/aggregates`, { aggregates, resource_provider_generation: generation });
+    }
   }
 
   allocate(n: number, generation: number | null, amounts: Readonly<Record<number, Record<string, number>>>): number {

@@ -23,29 +23,44 @@ class Model {
 
   used(provider: number, except?: number): number {
     let sum = 0;
-    for (const [n, { held }] of this.consumers) if (n !== except) sum += held.get(provider) ?? 0;
+    for (const [n, { held }] of this.consumers) {
+      if (n !== except) {
+        sum += held.get(provider) ?? 0;
+      }
+    }
     return sum;
   }
 
   /** The status of a PUT of allocations, which is done when that is 204. */
   allocate(n: number, generation: number | null, wanted: ReadonlyMap<number, number>): number {
     const known = this.consumers.get(n);
-    if ((known?.generation ?? null) !== generation) return 409;
+    if ((known?.generation ?? null) !== generation) {
+      return 409;
+    }
     for (const [provider, amount] of wanted) {
       const { total = 0 } = this.providers.get(provider) ?? {};
       const before = this.used(provider);
       const after = this.used(provider, n) + amount;
-      if (after > total && (before === 0 || after > before)) return 409;
+      if (after > total && (before === 0 || after > before)) {
+        return 409;
+      }
     }
-    for (const provider of wanted.size > 0 ? wanted.keys() : (known?.held.keys() ?? [])) this.#raise(provider);
-    if (wanted.size === 0) this.consumers.delete(n);
-    else this.consumers.set(n, { generation: (known?.generation ?? 0) + 1, held: wanted });
+    for (const provider of wanted.size > 0 ? wanted.keys() : (known?.held.keys() ?? [])) {
+      this.#raise(provider);
+    }
+    if (wanted.size === 0) {
+      this.consumers.delete(n);
+    } else {
+      this.consumers.set(n, { generation: (known?.generation ?? 0) + 1, held: wanted });
+    }
     return 204;
   }
 
   resize(n: number, generation: number, total: number): number {
     const found = this.providers.get(n);
-    if (found?.generation !== generation) return 409;
+    if (found?.generation !== generation) {
+      return 409;
+    }
     found.total = total;
     this.#raise(n);
     return 200;
@@ -53,7 +68,9 @@ class Model {
 
   #raise(provider: number): void {
     const found = this.providers.get(provider);
-    if (found !== undefined) found.generation += 1;
+    if (found !== undefined) {
+      found.generation += 1;
+    }
   }
 }
 
@@ -117,7 +134,9 @@ function act(world: World, model: Model, seen: Seen, each: Exclude<Turn, { kind:
   const held = new Map(wanted.filter(([, amount]) => amount > 0));
   const body = Object.fromEntries([...held].map(([n, amount]) => [n, { VCPU: amount }]));
   // What holds nothing cannot be made to hold nothing: that leaves a consumer behind which nobody sees.
-  if (held.size === 0 && !model.consumers.has(each.consumer)) return [204, 204];
+  if (held.size === 0 && !model.consumers.has(each.consumer)) {
+    return [204, 204];
+  }
   return [world.allocate(each.consumer, generation, body), model.allocate(each.consumer, generation, held)];
 }
 
@@ -127,7 +146,9 @@ describe("writers that know of each other only by generations", () => {
     fc.assert(
       fc.property(fc.array(turn, { minLength: 1, maxLength: 60, size: "max" }), (turns) => {
         const world = new World();
-        for (const n of PROVIDERS) world.provider(n, { VCPU: TOTAL });
+        for (const n of PROVIDERS) {
+          world.provider(n, { VCPU: TOTAL });
+        }
         const model = new Model();
         const views = new Map<number, Seen>();
         for (const each of turns) {
@@ -138,8 +159,11 @@ describe("writers that know of each other only by generations", () => {
           }
           const [status, expected] = act(world, model, seen, each);
           expect(status).toBe(expected);
-          if (status === 409) refused += 1;
-          else done += 1;
+          if (status === 409) {
+            refused += 1;
+          } else {
+            done += 1;
+          }
           for (const [n, { generation }] of model.providers) {
             const usages = world.json<{ resource_provider_generation: number; usages: Record<string, number> }>(
               "GET",

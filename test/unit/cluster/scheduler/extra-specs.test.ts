@@ -103,7 +103,9 @@ describe("extra specs at the scheduler", () => {
 describe("aggregates", () => {
   const open = async (rules: Partial<AggregateRules>) => {
     bench = await ConductorBench.open({ aggregates: { ...NO_RULES, ...rules } });
-    for (const host of ["devstack1", "devstack2"]) await bench.host(host);
+    for (const host of ["devstack1", "devstack2"]) {
+      await bench.host(host);
+    }
   };
   const aggregate = async (host: string, metadata: Readonly<Record<string, string>>) => {
     const { id, uuid } = bench.store.aggregates.create({ name: `of ${host}`, metadata });

@@ -60,7 +60,9 @@ describe("scheduler", () => {
     await bench.host("devstack2");
     const { traits, generation } = await bench.placement.getProviderTraits(uuid);
     await bench.placement.setTraitsForProvider(uuid, { traits: [...traits, "COMPUTE_STATUS_DISABLED"], generation });
-    for (let index = 0; index < 4; index += 1) expect(await chosen()).toBe("devstack2");
+    for (let index = 0; index < 4; index += 1) {
+      expect(await chosen()).toBe("devstack2");
+    }
   });
 
   describe("filters", () => {
@@ -118,7 +120,9 @@ describe("scheduler", () => {
     it("providers without a compute node are no hosts, and are mentioned", async () => {
       for (const host of ["devstack1", "devstack2"]) {
         const [node] = bench.store.computeNodes.byHost(host);
-        if (node) bench.store.computeNodes.destroy(node.id, host);
+        if (node) {
+          bench.store.computeNodes.destroy(node.id, host);
+        }
       }
       await expect(select()).rejects.toThrow("2 resource providers fit, but no compute node belongs to them");
     });
@@ -149,12 +153,16 @@ describe("scheduler", () => {
       await bench.host("small", { memoryMb: 1024 });
       await bench.host("large");
       const [node] = bench.store.computeNodes.byHost("large");
-      if (node) bench.store.computeNodes.save(node.id, { stats: { failed_builds: "1" } });
+      if (node) {
+        bench.store.computeNodes.save(node.id, { stats: { failed_builds: "1" } });
+      }
       expect(await chosen()).toBe("small");
     });
 
     it("chooses among equals by lot: each of them at times, the same for the same seed", async () => {
-      for (const host of ["devstack1", "devstack2", "devstack3"]) await bench.host(host);
+      for (const host of ["devstack1", "devstack2", "devstack3"]) {
+        await bench.host(host);
+      }
       const hosts = [];
       for (let index = 0; index < 20; index += 1) {
         hosts.push(await chosen());
@@ -162,7 +170,9 @@ describe("scheduler", () => {
       }
       expect(new Set(hosts).size).toBe(3);
       const other = await ConductorBench.open();
-      for (const host of ["devstack1", "devstack2", "devstack3"]) await other.host(host);
+      for (const host of ["devstack1", "devstack2", "devstack3"]) {
+        await other.host(host);
+      }
       const [first] = await other.scheduler.selectDestinations({
         instanceUuids: [I],
         spec: SPEC,

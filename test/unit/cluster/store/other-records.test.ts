@@ -198,7 +198,9 @@ describe("consumers that are under way", () => {
     const { store, runtime } = await memoryStore();
     const move = (number: number, status: "migrating" | "confirmed") =>
       store.migrations.create({ instanceUuid: uuidOf(number), migrationType: "migration", status });
-    for (const number of [1, 2, 3, 4, 5]) addInstance(store, uuidOf(number), { vmState: "active", taskState: null });
+    for (const number of [1, 2, 3, 4, 5]) {
+      addInstance(store, uuidOf(number), { vmState: "active", taskState: null });
+    }
     addInstance(store, uuidOf(6), { vmState: "building" });
     const old = move(5, "confirmed");
     await runtime.advance(60_000);

@@ -12,7 +12,9 @@ describe.each(LABS)("8.2 on %s", (_, newLab) => {
   const files = async (lab: Lab) => {
     const there: string[] = [];
     for (const folder of ["domains", "state", "instances", `instances/${UUID}`]) {
-      for (const name of await lab.files.list(`${lab.folder}/hypervisors/devstack1/${folder}`)) there.push(name);
+      for (const name of await lab.files.list(`${lab.folder}/hypervisors/devstack1/${folder}`)) {
+        there.push(name);
+      }
     }
     return there;
   };
@@ -47,7 +49,9 @@ describe.each(LABS)("8.2 on %s", (_, newLab) => {
         () => false,
         () => true,
       );
-      if (!kill && failed && act === spawn) expect(await files(lab)).toEqual([]);
+      if (!kill && failed && act === spawn) {
+        expect(await files(lab)).toEqual([]);
+      }
       saboteur.armed = false;
       await expectWholeOrAbsent(lab);
       return { failed, reached: saboteur.calls >= step };
@@ -66,18 +70,22 @@ describe.each(LABS)("8.2 on %s", (_, newLab) => {
       let failures = 0;
       for (; ; step += 1) {
         const { failed, reached } = await sabotage(step, true, prepare, act);
-        if (failed) failures += 1;
-        if (!reached) break;
+        if (failed) {
+          failures += 1;
+        }
+        if (!reached) {
+          break;
+        }
       }
       expect(failures).toBeGreaterThan(3);
     },
   );
 
   test("a spawn that fails at any one file operation leaves nothing", async () => {
-    for (let step = 1; (await sabotage(step, false, undefined, spawn)).reached; step += 1);
+    for (let step = 1; (await sabotage(step, false, undefined, spawn)).reached; step += 1) {}
   });
 
   test("a destroy that fails at any one file operation is finished by the next", async () => {
-    for (let step = 1; (await sabotage(step, false, spawn, destroy)).reached; step += 1);
+    for (let step = 1; (await sabotage(step, false, spawn, destroy)).reached; step += 1) {}
   });
 });

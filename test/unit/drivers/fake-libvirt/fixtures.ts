@@ -56,7 +56,9 @@ function labOf(folder: string, context: HostContext, close: () => Promise<void>)
       return host;
     },
     close: async () => {
-      for (const host of hosts) await host.cleanupHost();
+      for (const host of hosts) {
+        await host.cleanupHost();
+      }
       await close();
     },
   };

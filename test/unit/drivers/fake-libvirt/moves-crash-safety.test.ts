@@ -86,7 +86,9 @@ describe("V25 moves killed anywhere", () => {
           destination: await connect(lab, "devstack2", { shared }),
         };
         await expectSafe(again, look, atRest);
-        if (!reached) break;
+        if (!reached) {
+          break;
+        }
       } finally {
         await lab.close();
       }

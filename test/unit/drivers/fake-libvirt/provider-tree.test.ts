@@ -68,7 +68,9 @@ describe("8.7 duties of update_provider_tree", () => {
     const before = tree.copy();
     await update(host);
     expect(tree.providerUuids()).toEqual(before.providerUuids());
-    for (const uuid of tree.providerUuids()) expect(tree.data(uuid)).toEqual(before.data(uuid));
+    for (const uuid of tree.providerUuids()) {
+      expect(tree.data(uuid)).toEqual(before.data(uuid));
+    }
   });
 
   test("PCPU for the dedicated CPUs, VCPU for the rest", async () => {

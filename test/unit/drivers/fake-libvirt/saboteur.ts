@@ -16,7 +16,9 @@ export class Saboteur {
     const guard = async <T>(work: () => Promise<T>): Promise<T> => {
       if (this.armed) {
         this.calls += 1;
-        if (this.calls === this.#fatal || (this.#kill && this.calls > this.#fatal)) throw new Error("EIO");
+        if (this.calls === this.#fatal || (this.#kill && this.calls > this.#fatal)) {
+          throw new Error("EIO");
+        }
       }
       return work();
     };

@@ -16,7 +16,9 @@ test("a steady pass reads no XML; a changed file is read once, also when its tim
     get: (files, name: keyof Files) => {
       if (name === "readIfPresent") {
         return (path: string) => {
-          if (path.endsWith(".xml")) reads.push(path);
+          if (path.endsWith(".xml")) {
+            reads.push(path);
+          }
           return files.readIfPresent(path);
         };
       }

@@ -106,7 +106,9 @@ function failingWrites({ files }: Lab): Lab["files"] {
     read: (path) => files.read(path),
     readIfPresent: (path) => files.readIfPresent(path),
     write: async (path, text) => {
-      if (path.includes("/domains/")) throw new Error("no space left");
+      if (path.includes("/domains/")) {
+        throw new Error("no space left");
+      }
       await files.write(path, text);
     },
     create: (path, text) => files.create(path, text),

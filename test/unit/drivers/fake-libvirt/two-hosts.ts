@@ -43,7 +43,9 @@ export function connect(
 export async function lookAt(lab: Lab, shared: boolean) {
   const state = async (host: HostName) => {
     const folder = `${lab.folder}/hypervisors/${host}`;
-    if (!(await lab.files.stat(`${folder}/domains/${UUID}.xml`))) return undefined;
+    if (!(await lab.files.stat(`${folder}/domains/${UUID}.xml`))) {
+      return undefined;
+    }
     return (await lab.files.readIfPresent(`${folder}/state/${UUID}`))?.trim() ?? "shutoff";
   };
   const files = async (host: HostName) => {
@@ -51,7 +53,9 @@ export async function lookAt(lab: Lab, shared: boolean) {
     const there: string[] = [];
     const roots = ["domains", "state", "migrations", "instances"].map((name) => `${folder}/${name}`);
     for (const root of [...roots, ...(shared ? [`${lab.folder}/nfs`] : [])]) {
-      for (const name of await lab.files.list(root)) there.push(`${root.split("/").at(-1)}/${name}`);
+      for (const name of await lab.files.list(root)) {
+        there.push(`${root.split("/").at(-1)}/${name}`);
+      }
     }
     return there;
   };

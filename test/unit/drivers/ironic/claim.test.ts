@@ -44,7 +44,9 @@ describe("8.2 a claim", () => {
     const { driver, ironic, node } = await started();
     let locked = 1;
     ironic.fault = ({ method }) => {
-      if (method !== "PATCH" || locked === 0) return undefined;
+      if (method !== "PATCH" || locked === 0) {
+        return undefined;
+      }
       locked -= 1;
       return LOCKED;
     };
@@ -88,7 +90,9 @@ describe("8.2 a claim", () => {
     const outcomes = await Promise.allSettled(claims);
     expect(outcomes.filter(({ status }) => status === "fulfilled")).toHaveLength(1);
     for (const outcome of outcomes) {
-      if (outcome.status === "rejected") expect(outcome.reason.name).toBe("ComputeResourcesUnavailable");
+      if (outcome.status === "rejected") {
+        expect(outcome.reason.name).toBe("ComputeResourcesUnavailable");
+      }
     }
   });
 });

@@ -124,7 +124,9 @@ describe("authentication", () => {
     tokens = 0;
     expiresAt = "2100-01-01T00:00:00Z";
     override async request(request: HttpRequest): Promise<HttpResponse> {
-      if (!request.url.startsWith("http://identity")) return super.request(request);
+      if (!request.url.startsWith("http://identity")) {
+        return super.request(request);
+      }
       this.tokens += 1;
       const endpoints = [
         { interface: "public", url: "http://public" },
@@ -174,7 +176,9 @@ describe("retries", () => {
     ironic.add({ instance_uuid: "11111111-1111-4111-8111-111111111111", provision_state: "active" });
     let left = times;
     ironic.fault = ({ method }) => {
-      if (method !== "PUT" || left === 0) return undefined;
+      if (method !== "PUT" || left === 0) {
+        return undefined;
+      }
       left -= 1;
       return answer;
     };

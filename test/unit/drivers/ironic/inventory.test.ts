@@ -16,7 +16,9 @@ async function reported(node: Partial<FakeNode>, world: World = {}, before: (tre
   const ironic = new FakeIronic();
   const { uuid } = ironic.add(node);
   const { driver, records, runtime } = await ironicDriver({ ...world, ironic });
-  if (node.instance_uuid) records.instances = [node.instance_uuid];
+  if (node.instance_uuid) {
+    records.instances = [node.instance_uuid];
+  }
   expect(await driver.getAvailableNodes({ refresh: true })).toEqual([uuid]);
   const resource = await driver.getAvailableResource(uuid);
   const tree = new ProviderTree();
@@ -117,7 +119,9 @@ test("8.9 a node without resource class fails, the others go on", async () => {
   const { driver } = await ironicDriver({ ironic });
   expect(await driver.getAvailableNodes({ refresh: true })).toEqual([bad.uuid, good.uuid]);
   const tree = new ProviderTree();
-  for (const { uuid } of [bad, good]) tree.newRoot(uuid, uuid, 0);
+  for (const { uuid } of [bad, good]) {
+    tree.newRoot(uuid, uuid, 0);
+  }
   await expect(driver.updateProviderTree(tree, bad.uuid)).rejects.toMatchObject({ name: "NoResourceClass" });
   await driver.updateProviderTree(tree, good.uuid);
   expect(Object.keys(tree.data(good.uuid).inventory)).toEqual(["CUSTOM_BAREMETAL"]);

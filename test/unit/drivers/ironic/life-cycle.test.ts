@@ -44,7 +44,9 @@ describe("8.2 building", () => {
     await driver.prepareForSpawn(bareMetal(NODE));
     let locked = 2;
     ironic.fault = ({ method }) => {
-      if (method !== "POST" || locked === 0) return undefined;
+      if (method !== "POST" || locked === 0) {
+        return undefined;
+      }
       locked -= 1;
       return LOCKED;
     };
@@ -137,7 +139,9 @@ describe("8.2 building", () => {
     const instance = bareMetal(NODE);
     await driver.prepareForSpawn(instance);
     ironic.done = ({ method }) => {
-      if (method !== "PUT") return;
+      if (method !== "PUT") {
+        return;
+      }
       ironic.halt();
       Object.assign(node, { provision_state: "deleting", target_provision_state: "available" });
     };
@@ -160,7 +164,9 @@ describe("8.2 building", () => {
     await driver.prepareForSpawn(instance);
     let away = 30;
     ironic.fault = ({ path }) => {
-      if (!path.includes("instance_uuid=") || away === 0) return undefined;
+      if (!path.includes("instance_uuid=") || away === 0) {
+        return undefined;
+      }
       away -= 1;
       return "refused";
     };
@@ -175,7 +181,9 @@ describe("an Ironic that is away for a minute", () => {
   const away = (ironic: FakeIronic, at: number) => {
     let left = 30;
     ironic.fault = (_, index) => {
-      if (index < at || left === 0) return undefined;
+      if (index < at || left === 0) {
+        return undefined;
+      }
       left -= 1;
       return "refused";
     };
@@ -248,7 +256,9 @@ describe("8.2 destroy", () => {
     let polls = 3;
     ironic.done = () => {
       polls -= 1;
-      if (polls === 0) node.instance_uuid = null;
+      if (polls === 0) {
+        node.instance_uuid = null;
+      }
     };
     await driver.destroy(bareMetal(NODE), DESTROY);
     expect(ironic.requests().every((request) => request === BY_INSTANCE)).toBe(true);

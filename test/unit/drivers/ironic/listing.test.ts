@@ -5,7 +5,9 @@ import { FakeIronic, fault } from "./support/fake-ironic.js";
 
 function ironicWith(count: number, changes: (at: number) => Parameters<FakeIronic["add"]>[0] = () => ({})) {
   const ironic = new FakeIronic();
-  for (let at = 0; at < count; at += 1) ironic.add(changes(at));
+  for (let at = 0; at < count; at += 1) {
+    ironic.add(changes(at));
+  }
   return ironic;
 }
 
@@ -43,7 +45,9 @@ describe("paging", () => {
     ironic.maxLimit = 2;
     const [, second = ""] = [...ironic.nodes.keys()];
     ironic.done = ({ path }) => {
-      if (path.includes("/v1/nodes?")) ironic.nodes.delete(second);
+      if (path.includes("/v1/nodes?")) {
+        ironic.nodes.delete(second);
+      }
     };
     const { driver } = await ironicDriver({ ironic });
     expect(await driver.getAvailableNodes({ refresh: true })).toEqual([...ironic.nodes.keys()]);
@@ -123,7 +127,9 @@ describe("whose node it is", () => {
     const owned = (host: string) => nodes.filter(({ uuid }) => ring.ownerOf(uuid) === host);
     const [foreign] = owned("compute-2");
     const [taken] = owned("compute-1");
-    if (!foreign || !taken) throw new TypeError("the ring gives each host some");
+    if (!foreign || !taken) {
+      throw new TypeError("the ring gives each host some");
+    }
     foreign.instance_uuid = MINE;
     taken.instance_uuid = OTHERS;
     const { driver, records } = await ironicDriver({ ironic, host: "Compute-1" });
@@ -178,14 +184,18 @@ test("4.3 step 4: a node is deleted only if Ironic says 404", async () => {
 test("what an operation saw while nodes were listed is newer than the list", async () => {
   const ironic = ironicWith(1);
   const [node] = [...ironic.nodes.values()];
-  if (!node) throw new TypeError("there is one");
+  if (!node) {
+    throw new TypeError("there is one");
+  }
   node.instance_uuid = "11111111-1111-4111-8111-111111111111";
   node.provision_state = "active";
   const { driver, records } = await ironicDriver({ ironic });
   records.instances = [node.instance_uuid];
   await driver.getAvailableNodes({ refresh: true });
   ironic.done = async ({ path }) => {
-    if (!path.startsWith("/v1/nodes?fields") || path.includes("instance_uuid=")) return;
+    if (!path.startsWith("/v1/nodes?fields") || path.includes("instance_uuid=")) {
+      return;
+    }
     ironic.done = () => undefined;
     node.power_state = "power on";
     await driver.powerOn({ uuid: node.instance_uuid } as never);

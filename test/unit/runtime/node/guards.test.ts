@@ -18,7 +18,9 @@ afterEach(async () => {
 async function listen(options: Partial<ListenOptions>) {
   const errors: unknown[] = [];
   const logger = new VirtualLogger((level, _message, { err }) => {
-    if (level === "error") errors.push(err);
+    if (level === "error") {
+      errors.push(err);
+    }
   });
   const runtime = createNodeRuntime({ logger });
   const services = { "": () => ({ status: 200, headers: {}, body: "alive" }) };
@@ -56,7 +58,9 @@ it("a listener of the server that throws costs that connection, and nobody else"
     sockets: {
       "/x": (socket) => {
         socket.onMessage((text) => {
-          if (text === "bad") throw defect;
+          if (text === "bad") {
+            throw defect;
+          }
           socket.send(text);
         });
         socket.onClose((code) => {

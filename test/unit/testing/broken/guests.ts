@@ -20,7 +20,9 @@ const fussy =
   (method: "destroy" | "powerOff" | "powerOn", about: number | null): Flaw =>
   (right) => ({
     [method]: async (instance: Instance, options: DestroyOptions) => {
-      if ((await stateOf(right, instance)) === about) throw new Complaint(`the guest is in state ${about}`);
+      if ((await stateOf(right, instance)) === about) {
+        throw new Complaint(`the guest is in state ${about}`);
+      }
       await right[method](instance, options);
     },
   });
@@ -38,7 +40,9 @@ export const GUEST_FLAWS: Flaws = {
   "signal-settles": (right) => ({
     spawn: async (instance: Instance, options: SpawnOptions) => {
       await right.spawn(instance, options).catch(nothing);
-      if (options.signal?.aborted) await new Promise(() => {});
+      if (options.signal?.aborted) {
+        await new Promise(() => {});
+      }
     },
   }),
   "spawn-runs": (right) => ({
@@ -52,7 +56,9 @@ export const GUEST_FLAWS: Flaws = {
     return {
       spawn: async (instance: Instance, options: SpawnOptions) => {
         await right.destroy(instance, { ...options, destroyDisks: true });
-        if (made.has(instance.uuid)) throw new Complaint("it was there");
+        if (made.has(instance.uuid)) {
+          throw new Complaint("it was there");
+        }
         made.add(instance.uuid);
         await right.spawn(instance, options);
       },
@@ -65,7 +71,9 @@ export const GUEST_FLAWS: Flaws = {
       await files.remove(marker(host, instance));
     },
     destroy: async (instance: Instance, options: DestroyOptions) => {
-      if (await files.readIfPresent(marker(host, instance))) throw new Complaint("it is being made");
+      if (await files.readIfPresent(marker(host, instance))) {
+        throw new Complaint("it is being made");
+      }
       await right.destroy(instance, options);
     },
   }),
@@ -73,7 +81,9 @@ export const GUEST_FLAWS: Flaws = {
     let busy = false;
     return {
       spawn: async (instance: Instance, options: SpawnOptions) => {
-        if (busy) throw new Complaint("one at a time");
+        if (busy) {
+          throw new Complaint("one at a time");
+        }
         busy = true;
         await right.spawn(instance, options).finally(() => {
           busy = false;
@@ -87,12 +97,16 @@ export const GUEST_FLAWS: Flaws = {
   "destroy-any-state": fussy("destroy", POWER_STATES.paused),
   "destroy-one": (right) => ({
     destroy: async (_: Instance, options: DestroyOptions) => {
-      for (const uuid of await right.listInstanceUuids()) await right.destroy({ uuid } as Instance, options);
+      for (const uuid of await right.listInstanceUuids()) {
+        await right.destroy({ uuid } as Instance, options);
+      }
     },
   }),
   "destroy-broken-off": (right, { files, host }) => ({
     destroy: async (instance: Instance, options: DestroyOptions) => {
-      if (await files.readIfPresent(marker(host, instance))) throw new Complaint("it is being destroyed");
+      if (await files.readIfPresent(marker(host, instance))) {
+        throw new Complaint("it is being destroyed");
+      }
       await files.write(marker(host, instance), "destroying");
       await right.destroy(instance, options);
       await files.remove(marker(host, instance));
@@ -114,7 +128,9 @@ export const GUEST_FLAWS: Flaws = {
     return {
       prepareForSpawn: async ({ uuid }: Instance) => void prepared.add(uuid),
       failedSpawnCleanup: async ({ uuid }: Instance) => {
-        if (!prepared.delete(uuid)) throw new Complaint("nothing was prepared");
+        if (!prepared.delete(uuid)) {
+          throw new Complaint("nothing was prepared");
+        }
       },
     };
   },
@@ -123,7 +139,9 @@ export const GUEST_FLAWS: Flaws = {
     const plugged = new Set<string>();
     return {
       plugVifs: async ({ uuid }: Instance) => {
-        if (plugged.has(uuid)) throw new Complaint("plugged already");
+        if (plugged.has(uuid)) {
+          throw new Complaint("plugged already");
+        }
         plugged.add(uuid);
       },
       unplugVifs: nothing,
@@ -136,7 +154,9 @@ export const GUEST_FLAWS: Flaws = {
   "snapshot-absent": (right) => ({
     snapshot: (instance: Instance, id: string, options: SnapshotOptions) =>
       right.snapshot(instance, id, options).catch((error: unknown) => {
-        if (!(error instanceof InstanceNotRunning)) throw error;
+        if (!(error instanceof InstanceNotRunning)) {
+          throw error;
+        }
       }),
   }),
 };
@@ -174,7 +194,9 @@ export const POWER_FLAWS: Flaws = {
   "reboot-absent": (right) => ({ reboot: swallowing(right.reboot) }),
   "reboot-hard": (right) => ({
     reboot: async (instance: Instance, type: "SOFT" | "HARD") => {
-      if ((await stateOf(right, instance)) === POWER_STATES.shutdown) throw new Complaint("it is shut down");
+      if ((await stateOf(right, instance)) === POWER_STATES.shutdown) {
+        throw new Complaint("it is shut down");
+      }
       await right.reboot(instance, type);
     },
   }),

@@ -32,7 +32,9 @@ export const HOST_FLAWS: Flaws = {
   "info-of-absent": () => ({ getInfo: async () => ({ state: 1 }) }),
   "guests-outlive-driver": (right) => ({
     cleanupHost: async () => {
-      for (const uuid of await right.listInstanceUuids()) await right.destroy({ uuid } as Instance, EVERYTHING);
+      for (const uuid of await right.listInstanceUuids()) {
+        await right.destroy({ uuid } as Instance, EVERYTHING);
+      }
       await right.cleanupHost();
     },
   }),
@@ -55,7 +57,9 @@ export const HOST_FLAWS: Flaws = {
     let known: boolean | null = null;
     return {
       setHostEnabled: async (enabled: boolean) => {
-        if (enabled === known) throw new Complaint("it is so already");
+        if (enabled === known) {
+          throw new Complaint("it is so already");
+        }
         known = enabled;
       },
     };
@@ -142,7 +146,9 @@ export const TREE_FLAWS: Flaws = {
   "tree-children": (right) => ({
     updateProviderTree: (async (tree, node) => {
       await right.updateProviderTree(tree, node);
-      if (!tree.exists(OTHER)) tree.newChild("gpu", node, OTHER);
+      if (!tree.exists(OTHER)) {
+        tree.newChild("gpu", node, OTHER);
+      }
     }) satisfies Update,
   }),
   "tree-root-stays": (right) => ({
@@ -154,7 +160,9 @@ export const TREE_FLAWS: Flaws = {
   "tree-two-hosts": (right) => ({
     updateProviderTree: (async (tree, node) => {
       await right.updateProviderTree(tree, node);
-      if (!tree.exists(OTHER)) tree.newChild(`${node}-gpu`, node, OTHER);
+      if (!tree.exists(OTHER)) {
+        tree.newChild(`${node}-gpu`, node, OTHER);
+      }
     }) satisfies Update,
   }),
   "tree-unknown-node": () => ({

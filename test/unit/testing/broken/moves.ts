@@ -20,7 +20,9 @@ const forgetful: Flaw = (right) => {
       return disks;
     },
     finishRevertMigration: async (instance: Instance, options: FinishRevertOptions) => {
-      if (!gone.has(instance.uuid)) throw new Complaint("it was never migrated");
+      if (!gone.has(instance.uuid)) {
+        throw new Complaint("it was never migrated");
+      }
       await right.finishRevertMigration(instance, options);
     },
   };
@@ -52,7 +54,9 @@ export const MOVE_FLAWS: Flaws = {
         await files.remove(marker(instance));
       },
       destroy: async (instance: Instance, options: DestroyOptions) => {
-        if (await files.readIfPresent(marker(instance))) throw new Complaint("it is being made");
+        if (await files.readIfPresent(marker(instance))) {
+          throw new Complaint("it is being made");
+        }
         await right.destroy(instance, options);
       },
     };
@@ -66,13 +70,17 @@ export const MOVE_FLAWS: Flaws = {
       disks: string,
       options: FinishMigrationOptions,
     ) => {
-      if (options.resizeInstance) throw new Complaint("disks cannot grow");
+      if (options.resizeInstance) {
+        throw new Complaint("disks cannot grow");
+      }
       await right.finishMigration(migration, instance, disks, options);
     },
   }),
   "resize-refused": (right) => ({
     migrateDiskAndPowerOff: async (instance: Instance, options: MigrateDiskOptions) => {
-      if (options.flavor.rootGb < instance.rootGb) throw new Complaint("too small");
+      if (options.flavor.rootGb < instance.rootGb) {
+        throw new Complaint("too small");
+      }
       return right.migrateDiskAndPowerOff(instance, options);
     },
   }),
@@ -100,7 +108,9 @@ export const MOVE_FLAWS: Flaws = {
           ...options,
           postMethod: async () => {
             await options.postMethod();
-            if (forced) await options.postMethod();
+            if (forced) {
+              await options.postMethod();
+            }
           },
         }),
     };
@@ -140,7 +150,9 @@ export const MOVE_FLAWS: Flaws = {
       rollbackLiveMigrationAtDestination: async (
         ...args: Parameters<typeof right.rollbackLiveMigrationAtDestination>
       ) => {
-        if (rolled) throw new Complaint("rolled back already");
+        if (rolled) {
+          throw new Complaint("rolled back already");
+        }
         rolled = true;
         await right.rollbackLiveMigrationAtDestination(...args);
       },

@@ -20,7 +20,9 @@ export const confirmResize: ServerAction = {
     const migration = finishedMigration(deps, instance);
     const source = migration.sourceCompute ?? "";
     const service = store.services.getByHost(source, "nova-compute");
-    if (!service || !isUp(deps, service)) throw conflict("Service is unavailable at this time.");
+    if (!service || !isUp(deps, service)) {
+      throw conflict("Service is unavailable at this time.");
+    }
     store.migrations.save(migration.id, { status: "confirming" }, { expectedStatus: ["finished"] });
     recordAction(deps, call, instance, "confirmResize");
     const params = { instanceUuid: instance.uuid, migrationId: migration.id, requestId: call.requestId };
@@ -41,7 +43,9 @@ export const revertResize: ServerAction = {
     requireState(instance, "revertResize", { vm: ["resized"] });
     const migration = finishedMigration(deps, instance);
     const spec = store.requests.spec(instance.uuid);
-    if (spec !== null) store.requests.saveSpec({ ...spec, flavor: instance.oldFlavor ?? instance.flavor });
+    if (spec !== null) {
+      store.requests.saveSpec({ ...spec, flavor: instance.oldFlavor ?? instance.flavor });
+    }
     begin(deps, call, instance, { taskState: "resize_reverting" }, "revertResize");
     store.migrations.save(migration.id, { status: "reverting" }, { expectedStatus: ["finished"] });
     const params = { instanceUuid: instance.uuid, migrationId: migration.id, requestId: call.requestId };
@@ -57,6 +61,8 @@ function finishedMigration({ store }: ComputeDeps, { uuid }: Instance): Migratio
     migrationTypes: ["migration", "resize"],
   });
   const newest = found.at(-1);
-  if (newest === undefined) throw badRequest("Instance has not been resized.");
+  if (newest === undefined) {
+    throw badRequest("Instance has not been resized.");
+  }
   return newest;
 }

@@ -48,20 +48,26 @@ export const evacuate: ServerAction = {
     const { host = null } = wanted;
     const forced = isTrue(wanted.force);
     const shared = call.version < 14 ? isTrue(wanted.onSharedStorage) : null;
-    if (forced && host === null) throw badRequest("Can't force to a non-provided destination");
+    if (forced && host === null) {
+      throw badRequest("Can't force to a non-provided destination");
+    }
     if (shared && wanted.adminPass !== undefined) {
       throw badRequest("admin password can't be changed on existing disk");
     }
     if (host !== null && !store.services.getByHost(host, "nova-compute")) {
       throw notFound(`Compute host ${host} not found.`);
     }
-    if (host !== null && instance.host === host) throw badRequest("The target host can't be the same one.");
+    if (host !== null && instance.host === host) {
+      throw badRequest("The target host can't be the same one.");
+    }
     requireState(instance, "evacuate", { vm: ["active", "stopped", "error"], task: null });
     if (instance.host === null || instance.node === null) {
       throw new Fault(409, `Instance ${instance.uuid} is not ready`);
     }
     const source = store.services.getByHost(instance.host, "nova-compute");
-    if (source && isUp(deps, source)) throw badRequest(`Compute service of ${instance.host} is still in use.`);
+    if (source && isUp(deps, source)) {
+      throw badRequest(`Compute service of ${instance.host} is still in use.`);
+    }
     store.instances.save(instance.uuid, { taskState: "rebuilding", taskRequestId: call.requestId });
     recordAction(deps, call, instance, "evacuate");
     const migration = store.migrations.create({
@@ -86,7 +92,9 @@ export const evacuate: ServerAction = {
       onSharedStorage: shared,
       targetStopped: call.version >= 95,
     });
-    if (call.version >= 14) return { status: 200 };
+    if (call.version >= 14) {
+      return { status: 200 };
+    }
     const password = wanted.adminPass ?? (shared ? null : generatePassword(deps.random));
     return { status: 200, body: { adminPass: password } };
   },

@@ -54,10 +54,16 @@ const BY_NAME = new Map(ACTIONS.map((action) => [action.name, action]));
 export function runAction(deps: ComputeDeps, call: Call): Answer {
   const body = call.json();
   const [name] = isObject(body) ? Object.keys(body) : [];
-  if (name === undefined) throw badRequest("Malformed request body");
+  if (name === undefined) {
+    throw badRequest("Malformed request body");
+  }
   const action = BY_NAME.get(name);
-  if (!action) throw badRequest(`There is no such action: ${name}`);
-  if (call.version < (action.from ?? 0) || call.version > (action.until ?? MAX_MICROVERSION)) throw notFound();
+  if (!action) {
+    throw badRequest(`There is no such action: ${name}`);
+  }
+  if (call.version < (action.from ?? 0) || call.version > (action.until ?? MAX_MICROVERSION)) {
+    throw notFound();
+  }
   call.body(action.schema);
   const answer = deps.store.transaction(() => action.run(deps, call));
   deps.wake();

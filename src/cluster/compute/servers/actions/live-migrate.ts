@@ -54,7 +54,9 @@ export const liveMigrate: ServerAction = {
     const instance = findInstance(deps, call);
     requireAdmin(call, "os_compute_api:os-migrate-server:migrate_live");
     const { host } = wanted;
-    if (isTrue(wanted.force) && host === null) throw badRequest("Can't force to a non-provided destination");
+    if (isTrue(wanted.force) && host === null) {
+      throw badRequest("Can't force to a non-provided destination");
+    }
     refuseLocked(call, instance);
     requireState(instance, "os-migrateLive", { vm: ["active", "paused"] });
     if (host !== null && store.computeNodes.byHost(host).length === 0) {

@@ -41,7 +41,9 @@ export const migrate: ServerAction = {
     refuseLocked(call, instance);
     requireState(instance, "migrate", { vm: ["active", "stopped"] });
     const source = requireAgent(deps, instance);
-    if (host === source) throw badRequest("Cannot migrate to the host where the server exists.");
+    if (host === source) {
+      throw badRequest("Cannot migrate to the host where the server exists.");
+    }
     if (host !== null && store.computeNodes.byHost(host).length === 0) {
       throw badRequest(`Compute host ${host} could not be found.`);
     }

@@ -74,14 +74,18 @@ export const rebuild: ServerAction = {
     requireState(instance, "rebuild", { vm: ["active", "stopped", "error"] });
     const host = requireHost(instance);
     const properties = deps.imageProperties(wanted.imageRef);
-    if (properties === undefined) throw badRequest("Cannot find image for rebuild");
+    if (properties === undefined) {
+      throw badRequest("Cannot find image for rebuild");
+    }
     refuseUnhonoured(instance.flavor, properties);
     refuseOtherCpus(instance, properties);
     const systemMetadata = withImageProperties(instance.systemMetadata, properties);
     const begun = { taskState: "rebuilding", progress: 0, systemMetadata, ...changes(wanted) } as const;
     begin(deps, call, instance, begun, "rebuild");
     const spec = store.requests.spec(instance.uuid);
-    if (spec !== null) store.requests.saveSpec({ ...spec, imageRef: wanted.imageRef });
+    if (spec !== null) {
+      store.requests.saveSpec({ ...spec, imageRef: wanted.imageRef });
+    }
     const params = {
       instanceUuid: instance.uuid,
       migrationId: null,
@@ -107,7 +111,9 @@ export const rebuild: ServerAction = {
 function refuseOtherCpus(instance: Instance, properties: Readonly<Record<string, string>>): void {
   const { flavor } = instance;
   const asked = (image: Readonly<Record<string, string>>) => JSON.stringify(cpuRequest(flavor, image));
-  if (asked(properties) === asked(imagePropertiesOf(instance))) return;
+  if (asked(properties) === asked(imagePropertiesOf(instance))) {
+    return;
+  }
   throw badRequest(
     "An instance's NUMA topology cannot be changed as part of a rebuild. The image provided is invalid for this instance.",
   );

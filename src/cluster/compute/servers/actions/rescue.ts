@@ -38,8 +38,9 @@ export const rescue: ServerAction = {
     requireState(instance, "rescue", { vm: ["active", "stopped", "error"] });
     const host = requireHost(instance);
     const image = wanted?.rescue_image_ref;
-    if (image !== undefined && deps.imageProperties(image) === undefined)
+    if (image !== undefined && deps.imageProperties(image) === undefined) {
       throw badRequest(`Image ${image} could not be found.`);
+    }
     begin(deps, call, instance, { taskState: "rescuing" }, "rescue");
     const { requestId } = call;
     const params = {

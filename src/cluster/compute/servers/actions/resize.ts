@@ -48,11 +48,15 @@ export const resize: ServerAction = {
     const same = flavor?.id === instance.flavor.id;
     // Nova looks the flavor up as an administrator, so that others' private ones can be had; here they cannot.
     const open = flavor !== null && (call.isAdmin || isOpenTo(deps, flavor, call.credentials.projectId));
-    if (!open || (flavor.disabled && !same)) throw badRequest(`Flavor ${flavorid} could not be found.`);
+    if (!open || (flavor.disabled && !same)) {
+      throw badRequest(`Flavor ${flavorid} could not be found.`);
+    }
     if (flavor.rootGb === 0 && instance.flavor.rootGb !== 0 && instance.imageRef !== "") {
       throw badRequest("Server disk was unable to be resized because: Resize to zero disk flavor is not allowed.");
     }
-    if (same) throw badRequest("When resizing, instances must change flavor!");
+    if (same) {
+      throw badRequest("When resizing, instances must change flavor!");
+    }
     refuseUnhonoured(flavor, imagePropertiesOf(instance));
     begin(deps, call, instance, { taskState: "resize_prep", progress: 0 }, "resize");
     store.tasks.add({

@@ -45,13 +45,19 @@ export function requireState(instance: Instance, verb: string, { vm, task = [nul
   const refuse = (attribute: string, state: string | null): never => {
     throw conflict(`Cannot '${verb}' instance ${instance.uuid} while it is in ${attribute} ${state ?? "None"}`);
   };
-  if (vm && !vm.includes(instance.vmState)) refuse("vm_state", instance.vmState);
-  if (task && !task.includes(instance.taskState)) refuse("task_state", instance.taskState);
+  if (vm && !vm.includes(instance.vmState)) {
+    refuse("vm_state", instance.vmState);
+  }
+  if (task && !task.includes(instance.taskState)) {
+    refuse("task_state", instance.taskState);
+  }
 }
 
 /** The host of the instance. Its agent may be down: it is told when it is back, if the request is still wanted then. @throws {Fault} 409 */
 export function requireHost({ host, uuid }: Instance): string {
-  if (host === null) throw conflict(`Instance ${uuid} is not ready`);
+  if (host === null) {
+    throw conflict(`Instance ${uuid} is not ready`);
+  }
   return host;
 }
 
@@ -59,6 +65,8 @@ export function requireHost({ host, uuid }: Instance): string {
 export function requireAgent(deps: ComputeDeps, instance: Instance): string {
   const host = requireHost(instance);
   const service = deps.store.services.getByHost(host, "nova-compute");
-  if (!service || !isUp(deps, service)) throw conflict("Service is unavailable at this time.");
+  if (!service || !isUp(deps, service)) {
+    throw conflict("Service is unavailable at this time.");
+  }
   return host;
 }

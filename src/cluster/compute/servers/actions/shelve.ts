@@ -88,7 +88,9 @@ export const unshelve: ServerAction = {
     const wanted = (call.version >= 77 ? body.unshelve : null) ?? {};
     const instance = findInstance(deps, call);
     requireMember(call, "os_compute_api:os-shelve:unshelve");
-    if (wanted.host !== undefined) requireAdmin(call, "os_compute_api:os-shelve:unshelve_to_host");
+    if (wanted.host !== undefined) {
+      requireAdmin(call, "os_compute_api:os-shelve:unshelve_to_host");
+    }
     refuseLocked(call, instance);
     requireState(instance, "unshelve", { vm: ["shelved", "shelved_offloaded"] });
     const host = readUnshelveTarget(deps, call, instance, wanted);
@@ -110,7 +112,9 @@ function readUnshelveTarget(
   instance: Instance,
   { availability_zone: zone, host }: NonNullable<UnshelveBody["unshelve"]>,
 ): string | null {
-  if (zone === undefined && host === undefined) return null;
+  if (zone === undefined && host === undefined) {
+    return null;
+  }
   if (instance.vmState !== "shelved_offloaded") {
     const subject = call.version >= 91 ? "an availability zone or a host" : "an availability zone";
     throw conflict(
@@ -123,12 +127,16 @@ function readUnshelveTarget(
   }
   if (host !== undefined) {
     const service = services.find((candidate) => candidate.host === host);
-    if (service === undefined) throw badRequest(`Compute host ${host} could not be found.`);
+    if (service === undefined) {
+      throw badRequest(`Compute host ${host} could not be found.`);
+    }
     if (zone !== undefined && zone !== null && service.availabilityZone !== zone) {
       throw conflict(`Host "${host}" is not in the availability zone "${zone}".`);
     }
   }
   const spec = store.requests.spec(instance.uuid);
-  if (zone !== undefined && spec !== null) store.requests.saveSpec({ ...spec, availabilityZone: zone });
+  if (zone !== undefined && spec !== null) {
+    store.requests.saveSpec({ ...spec, availabilityZone: zone });
+  }
   return host ?? null;
 }

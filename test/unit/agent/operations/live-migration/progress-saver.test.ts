@@ -18,7 +18,9 @@ function saverOf(runtime: VirtualRuntime, saved: (readonly [at: number, done: nu
   const call = async (method: string, params: { readonly changes: { readonly memoryProcessed: number } }) => {
     expect(method).toBe("migration_save");
     saved.push([runtime.clock.monotonic(), params.changes.memoryProcessed]);
-    if (fail) throw new Error("no conductor");
+    if (fail) {
+      throw new Error("no conductor");
+    }
   };
   return new ProgressSaver({ context: { runtime, conductor: { call } } } as unknown as OperationParts, 7);
 }
@@ -34,7 +36,9 @@ test("6.5 row 7 progress is saved at most once a second, and the last of it alwa
   saver.note(progress(99));
   await saver.close();
   const times = saved.map(([at]) => at).slice(0, -1);
-  for (const [index, at] of times.entries()) expect(at - (times[index - 1] ?? -1_000)).toBeGreaterThanOrEqual(1_000);
+  for (const [index, at] of times.entries()) {
+    expect(at - (times[index - 1] ?? -1_000)).toBeGreaterThanOrEqual(1_000);
+  }
   expect(times.length).toBe(3);
   expect(saved.at(-1)?.[1]).toBe(99);
   await world.advance(5_000);

@@ -46,12 +46,20 @@ function cloud(changes: Readonly<Record<string, Outcome>> = {}) {
     const outcome = outcomes[action] ?? "ACTIVE";
     failure = null;
     if (typeof outcome === "string") {
-      if (action === "delete") servers.delete(server.id);
-      if (action === "os-migrateLive") server["OS-EXT-SRV-ATTR:host"] = "host2";
+      if (action === "delete") {
+        servers.delete(server.id);
+      }
+      if (action === "os-migrateLive") {
+        server["OS-EXT-SRV-ATTR:host"] = "host2";
+      }
       server.status = outcome;
-    } else if ("refused" in outcome) throw new CloudRequestFailed("POST", "/servers/action", 409, outcome.refused);
-    else if ("fails" in outcome) failure = outcome.fails;
-    else server["OS-EXT-STS:task_state"] = outcome.hangs;
+    } else if ("refused" in outcome) {
+      throw new CloudRequestFailed("POST", "/servers/action", 409, outcome.refused);
+    } else if ("fails" in outcome) {
+      failure = outcome.fails;
+    } else {
+      server["OS-EXT-STS:task_state"] = outcome.hangs;
+    }
   };
   const request: DrillOptions["session"]["request"] = async (_, method, path, __, body) => {
     const [, , id = "", more = "", action = ""] = path.split("/");
@@ -64,12 +72,21 @@ function cloud(changes: Readonly<Record<string, Outcome>> = {}) {
       return { server };
     }
     const server = servers.get(id);
-    if (server === undefined) throw new CloudRequestFailed(method, path, 404, "");
-    if (method === "DELETE") return act(server, "delete");
-    if (method === "POST") return act(server, Object.keys(body as object)[0] ?? "");
-    if (more === "") return { server: { ...server } };
-    if (action === "")
+    if (server === undefined) {
+      throw new CloudRequestFailed(method, path, 404, "");
+    }
+    if (method === "DELETE") {
+      return act(server, "delete");
+    }
+    if (method === "POST") {
+      return act(server, Object.keys(body as object)[0] ?? "");
+    }
+    if (more === "") {
+      return { server: { ...server } };
+    }
+    if (action === "") {
       return { instanceActions: [{ request_id: "req-1", message: failure === null ? null : "Error" }] };
+    }
     return { instanceAction: { events: [{ result: "Error", details: failure }] } };
   };
   return { session: { request }, servers, asked };

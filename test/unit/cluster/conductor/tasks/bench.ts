@@ -61,7 +61,9 @@ export class ConductorBench {
       },
       call: async (host, method, params) => {
         const answer = this.answers.get(method);
-        if (!answer) throw new MessagingTimeout(`no agent serves ${host}`);
+        if (!answer) {
+          throw new MessagingTimeout(`no agent serves ${host}`);
+        }
         return (await answer({ host, method, params })) as never;
       },
       serves: () => false,
@@ -147,7 +149,9 @@ export class ConductorBench {
 
   service(host: string) {
     const service = this.store.services.getByHost(host, "nova-compute");
-    if (service === null) throw new Error(`no service on ${host}`);
+    if (service === null) {
+      throw new Error(`no service on ${host}`);
+    }
     return service;
   }
 
@@ -174,7 +178,9 @@ export class ConductorBench {
 
   /** Adds a task and runs everything that there is to do. */
   async run(task?: Task): Promise<void> {
-    if (task) this.store.tasks.add(task);
+    if (task) {
+      this.store.tasks.add(task);
+    }
     this.#runner.wake();
     await this.#runner.idle();
   }
@@ -183,7 +189,9 @@ export class ConductorBench {
   async server(host: string, vmState: VmState = "active"): Promise<Instance> {
     const uuid = this.placementBench.runtime.random.uuid();
     const node = this.store.computeNodes.byHost(host)[0];
-    if (!node) throw new Error(`no node on ${host}`);
+    if (!node) {
+      throw new Error(`no node on ${host}`);
+    }
     const { id: _id, deleted: _deleted, ...draft } = this.#draft(uuid);
     const { projectId, userId } = draft;
     this.store.instances.create({
@@ -221,7 +229,9 @@ export class ConductorBench {
 
   instance(uuid: string): Instance {
     const instance = this.store.instances.get(uuid, { readDeleted: true });
-    if (instance === null) throw new Error(`no instance ${uuid}`);
+    if (instance === null) {
+      throw new Error(`no instance ${uuid}`);
+    }
     return instance;
   }
 

@@ -17,7 +17,9 @@ describe("6.1 build", () => {
   });
 
   it("row 2, 3: claims one destination, makes the instance, and casts to its agent with alternates and retry", async () => {
-    for (const host of ["devstack1", "devstack2", "devstack3", "devstack4"]) await bench.host(host);
+    for (const host of ["devstack1", "devstack2", "devstack3", "devstack4"]) {
+      await bench.host(host);
+    }
     const uuid = bench.request();
     await bench.run();
     const [cast] = bench.casts;
@@ -153,7 +155,9 @@ describe("6.1 build", () => {
   });
 
   it("conductor killed after the claim: run again, it holds one tree only and is built once", async () => {
-    for (const host of ["devstack1", "devstack2", "devstack3"]) await bench.host(host);
+    for (const host of ["devstack1", "devstack2", "devstack3"]) {
+      await bench.host(host);
+    }
     const uuid = bench.request();
     const lost = new Promise(() => undefined);
     bench.placementBench.inject({
@@ -193,7 +197,9 @@ describe("6.1 build", () => {
     let uuid: string;
 
     beforeEach(async () => {
-      for (const host of ["devstack1", "devstack2", "devstack3"]) await bench.host(host);
+      for (const host of ["devstack1", "devstack2", "devstack3"]) {
+        await bench.host(host);
+      }
       uuid = bench.request();
       await bench.run();
       const [cast] = bench.casts.splice(0);

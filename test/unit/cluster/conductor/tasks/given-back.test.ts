@@ -10,7 +10,9 @@ let instance: Instance;
 
 async function open(hosts: readonly string[] = ["devstack1", "devstack2"]): Promise<void> {
   bench = await ConductorBench.open();
-  for (const host of hosts) await bench.host(host);
+  for (const host of hosts) {
+    await bench.host(host);
+  }
   instance = await bench.server("devstack1");
   bench.store.instances.save(instance.uuid, { taskState: "resize_prep" });
   const { projectId, userId } = instance;
@@ -32,7 +34,9 @@ function task(more: Partial<MigrateTask> = {}): MigrateTask {
 const migrations = (): Migration[] => bench.store.migrations.byFilters({ instanceUuid: instance.uuid });
 function onlyMigration(): Migration {
   const [migration, second] = migrations();
-  if (migration === undefined || second !== undefined) throw new Error(`${migrations().length} migrations`);
+  if (migration === undefined || second !== undefined) {
+    throw new Error(`${migrations().length} migrations`);
+  }
   return migration;
 }
 async function held() {
@@ -72,7 +76,9 @@ describe("6.3 row 4: reschedules", () => {
     await bench.run(task());
     const params = bench.casts[0]?.params as { readonly alternates: Selection[]; readonly retry: MigrateTask["retry"] };
     const [migration] = migrations();
-    if (migration === undefined || params.retry === undefined) throw new Error("nothing was cast");
+    if (migration === undefined || params.retry === undefined) {
+      throw new Error("nothing was cast");
+    }
     // The destination could not prepare it: it has moved the allocation back, and says so.
     await bench.placement.moveAllocations(migration.uuid, instance.uuid);
     return params.alternates;
@@ -167,7 +173,9 @@ describe("bug 1848343: the instance is deleted while its allocations are given b
     [true, { devstack1: NEED }],
   ])("with quirk resurrect-deleted-allocations %s", async (quirk, left) => {
     await open();
-    if (quirk) bench.quirks.add("resurrect-deleted-allocations");
+    if (quirk) {
+      bench.quirks.add("resurrect-deleted-allocations");
+    }
     bench.store.services.update(bench.service("devstack2").id, { disabled: true });
     let moves = 0;
     bench.placementBench.inject({
@@ -175,7 +183,9 @@ describe("bug 1848343: the instance is deleted while its allocations are given b
       times: 2,
       does: () => {
         moves += 1;
-        if (moves === 2) bench.store.instances.save(instance.uuid, { vmState: "deleted", taskState: null });
+        if (moves === 2) {
+          bench.store.instances.save(instance.uuid, { vmState: "deleted", taskState: null });
+        }
       },
     });
     await bench.run(task());

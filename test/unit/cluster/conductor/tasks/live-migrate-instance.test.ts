@@ -45,7 +45,9 @@ function task(more: Partial<LiveTask> = {}): LiveTask {
 }
 function migration(): Migration {
   const [only, second] = bench.store.migrations.byFilters({ instanceUuid: instance.uuid });
-  if (only === undefined || second !== undefined) throw new Error("not one migration");
+  if (only === undefined || second !== undefined) {
+    throw new Error("not one migration");
+  }
   return only;
 }
 async function held() {
@@ -96,7 +98,9 @@ describe("6.5 live migration", () => {
   it("6.5 row 4: a host that cannot take it is tried once, then another", async () => {
     bench.answers.set(CHECK, ({ host }) => {
       asked.push(host);
-      if (asked.length === 1) throw new ConductorError("InvalidCPUInfo: the CPU lacks avx512");
+      if (asked.length === 1) {
+        throw new ConductorError("InvalidCPUInfo: the CPU lacks avx512");
+      }
       return {};
     });
     await bench.run(task());
@@ -227,7 +231,9 @@ describe("6.6 unshelve", () => {
 
   it("from offloaded, no host: task null, still offloaded, nothing held", async () => {
     await offloaded();
-    for (const { id } of bench.store.services.list({})) bench.store.services.update(id, { disabled: true });
+    for (const { id } of bench.store.services.list({})) {
+      bench.store.services.update(id, { disabled: true });
+    }
     await unshelve();
     expect(bench.instance(instance.uuid)).toMatchObject({ vmState: "shelved_offloaded", taskState: null });
     expect(await bench.held(instance.uuid)).toEqual({});

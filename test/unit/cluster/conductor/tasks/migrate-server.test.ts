@@ -46,7 +46,9 @@ function task(more: Partial<MigrateTask> = {}): MigrateTask {
 const migrations = (): Migration[] => bench.store.migrations.byFilters({ instanceUuid: instance.uuid });
 function onlyMigration(): Migration {
   const [migration, second] = migrations();
-  if (migration === undefined || second !== undefined) throw new Error(`${migrations().length} migrations`);
+  if (migration === undefined || second !== undefined) {
+    throw new Error(`${migrations().length} migrations`);
+  }
   return migration;
 }
 async function held() {
@@ -241,9 +243,13 @@ describe("a conductor that was killed anywhere", () => {
       bench.placementBench.inject({ on, does });
       bench.store.tasks.add(task());
       void bench.run();
-      for (let turn = 0; turn < 200; turn += 1) await Promise.resolve();
+      for (let turn = 0; turn < 200; turn += 1) {
+        await Promise.resolve();
+      }
       bench.placementBench.heal();
-      if (bench.casts.length === 0) await bench.restart();
+      if (bench.casts.length === 0) {
+        await bench.restart();
+      }
       expect(bench.casts.map(({ method }) => method)).toEqual(["prep_resize"]);
       expect(migrations()).toHaveLength(1);
       expect(await held()).toEqual(

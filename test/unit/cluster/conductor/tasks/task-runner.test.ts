@@ -30,7 +30,9 @@ async function bench(concurrency: number) {
       return new Promise<void>((resolve, reject) => gates.set(task.requestId, { open: resolve, fail: reject }));
     },
     fail: (task: Task) => {
-      if (task.requestId === "unstoppable") throw new Error("the store is broken");
+      if (task.requestId === "unstoppable") {
+        throw new Error("the store is broken");
+      }
       failed.push(task.requestId);
     },
   };
@@ -46,11 +48,16 @@ async function bench(concurrency: number) {
   const create = (turns?: Turns) =>
     createTaskRunner({ store, table, concurrency, logger: runtime.logger, ...(turns ? { turns } : {}) });
   const settle = async () => {
-    for (let turn = 0; turn < 10; turn += 1) await Promise.resolve();
+    for (let turn = 0; turn < 10; turn += 1) {
+      await Promise.resolve();
+    }
   };
   const end = async (requestId: string, error?: Error) => {
-    if (error) gates.get(requestId)?.fail(error);
-    else gates.get(requestId)?.open();
+    if (error) {
+      gates.get(requestId)?.fail(error);
+    } else {
+      gates.get(requestId)?.open();
+    }
     await settle();
   };
   return { store, runtime, started, failed, contexts, create, end, settle };
@@ -62,8 +69,9 @@ describe("task runner", () => {
     for (const [uuid, name] of [
       [A, "a1"],
       [B, "b1"],
-    ] as const)
+    ] as const) {
       store.tasks.add(taskOf(uuid, name));
+    }
     let now = 0;
     let resume = (): void => undefined;
     const timers = {
@@ -92,8 +100,9 @@ describe("task runner", () => {
       [A, "a2"],
       [B, "b1"],
       [C, "c1"],
-    ] as const)
+    ] as const) {
       store.tasks.add(taskOf(uuid, name));
+    }
     const runner = create();
     runner.start();
     expect(started).toEqual(["a1", "b1"]);

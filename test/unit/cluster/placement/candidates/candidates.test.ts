@@ -90,7 +90,9 @@ describe("candidates", () => {
   it("of groups that ask for one class are added up rightly, whatever the policy", () => {
     const world = new World();
     world.provider(1, {});
-    for (const n of [2, 3]) world.provider(n, { VCPU: 4 }, { parent: 1 });
+    for (const n of [2, 3]) {
+      world.provider(n, { VCPU: 4 }, { parent: 1 });
+    }
     const expected = ["2:VCPU=1 3:VCPU=2", "2:VCPU=2 3:VCPU=1"];
     expect(short(search(world, "resources1=VCPU:1&resources2=VCPU:2&group_policy=isolate"))).toEqual(expected);
     expect(short(search(world, "resources1=VCPU:1&resources2=VCPU:2&group_policy=none"))).toEqual(
@@ -104,9 +106,13 @@ describe("candidates", () => {
   it("have what only sharing providers give the unsuffixed group in one tree, the oldest", () => {
     const world = new World();
     const shared = { aggregates: [aggregate(1)] };
-    for (const n of [1, 2]) world.provider(n, { VCPU: 4 }, shared);
+    for (const n of [1, 2]) {
+      world.provider(n, { VCPU: 4 }, shared);
+    }
     world.provider(3, { VGPU: 4 }, { ...shared, traits: ["MISC_SHARES_VIA_AGGREGATE"] });
-    for (const n of [4, 5]) world.provider(n, { VGPU: 4 }, { parent: n - 3 });
+    for (const n of [4, 5]) {
+      world.provider(n, { VGPU: 4 }, { parent: n - 3 });
+    }
     const query = "resources=VGPU:2&resources1=VCPU:1&resources2=VGPU:1&group_policy=none";
     expect(short(search(world, query))).toEqual([
       "1:VCPU=1 3:VGPU=1 4:VGPU=2",
@@ -147,7 +153,9 @@ describe("candidates", () => {
   it("can be limited, shuffled and taken in turns", () => {
     const some = (options: ConstructorParameters<typeof World>[0]) => {
       const world = new World(options);
-      for (const n of [1, 2, 3]) world.provider(n, { VCPU: 4 });
+      for (const n of [1, 2, 3]) {
+        world.provider(n, { VCPU: 4 });
+      }
       return short(search(world, "resources=VCPU:1"));
     };
     expect(some({ placement: { maxAllocationCandidates: 2 } })).toHaveLength(2);

@@ -11,8 +11,11 @@ const escaped = (text: string) => text.replace(/[.*+?^${}()|[\]\\]/g, "\\$&");
 
 describe("parsePythonJson", () => {
   it.each(JSON_ERRORS)("%j: %s", (text, message) => {
-    if (message === null) expect(toPlain(parsePythonJson(text))).toEqual(JSON.parse(text));
-    else expect(() => parsePythonJson(text)).toThrow(new RegExp(`^${escaped(message)}$`));
+    if (message === null) {
+      expect(toPlain(parsePythonJson(text))).toEqual(JSON.parse(text));
+    } else {
+      expect(() => parsePythonJson(text)).toThrow(new RegExp(`^${escaped(message)}$`));
+    }
   });
 
   it("reads Python's own constants", () => {

@@ -26,8 +26,12 @@ function everything(world: World): unknown[] {
 }
 
 function sorted(value: unknown): unknown {
-  if (Array.isArray(value)) return value.map((item) => JSON.stringify(sorted(item))).sort();
-  if (typeof value !== "object" || value === null) return value;
+  if (Array.isArray(value)) {
+    return value.map((item) => JSON.stringify(sorted(item))).sort();
+  }
+  if (typeof value !== "object" || value === null) {
+    return value;
+  }
   const entries = Object.entries(value).filter(([key]) => key !== "request_id");
   return Object.fromEntries(entries.sort(([a], [b]) => (a < b ? -1 : 1)).map(([key, item]) => [key, sorted(item)]));
 }
@@ -67,7 +71,9 @@ class FailingDatabase implements Database {
     const statement = this.#inner.prepare(sql);
     return {
       run: (...values) => {
-        if (this.failing?.test(sql)) throw new Error("database or disk is full");
+        if (this.failing?.test(sql)) {
+          throw new Error("database or disk is full");
+        }
         return statement.run(...values);
       },
       all: (...values) => statement.all(...values),
@@ -102,8 +108,12 @@ describe("persistence", () => {
     const database = openDatabase(":memory:");
     const world = new World({ database });
     fill(world);
-    for (const path of [`/allocations/${consumer(1)}`, `/allocations/${consumer(2)}`]) world.json("DELETE", path);
-    for (const n of [3, 2, 1]) world.json("DELETE", `/resource_providers/${uuid(n)}`);
+    for (const path of [`/allocations/${consumer(1)}`, `/allocations/${consumer(2)}`]) {
+      world.json("DELETE", path);
+    }
+    for (const n of [3, 2, 1]) {
+      world.json("DELETE", `/resource_providers/${uuid(n)}`);
+    }
     world.json("DELETE", "/traits/CUSTOM_FAST");
     world.json("DELETE", "/resource_classes/CUSTOM_GOLD");
     const again = new World({ database });

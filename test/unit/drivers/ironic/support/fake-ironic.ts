@@ -96,11 +96,17 @@ export class FakeIronic implements HttpClient {
     const seen: SeenRequest = { method, path, headers, body: request.body ? JSON.parse(request.body) : undefined };
     const index = this.seen.push(seen) - 1;
     const fault = await this.fault(seen, index);
-    if (fault === "refused") throw new HttpConnectFailure(url, "ECONNREFUSED");
-    if (typeof fault === "object") return fault;
+    if (fault === "refused") {
+      throw new HttpConnectFailure(url, "ECONNREFUSED");
+    }
+    if (typeof fault === "object") {
+      return fault;
+    }
     const answer = this.#answer(method, new URL(url), seen);
     await this.done(seen);
-    if (fault === "answer lost") throw new HttpConnectFailure(url, "ECONNRESET");
+    if (fault === "answer lost") {
+      throw new HttpConnectFailure(url, "ECONNRESET");
+    }
     return answer;
   }
 
@@ -113,21 +119,38 @@ export class FakeIronic implements HttpClient {
 
   #answer(method: string, url: URL, { body, headers }: SeenRequest): HttpResponse {
     const [, root, collection, id, ...rest] = url.pathname.split("/");
-    if (root === "")
+    if (root === "") {
       return ok({ default_version: { id: "v1", min_version: this.versions.min, version: this.versions.max } });
-    if (collection === "") return ok({ id: "v1" });
+    }
+    if (collection === "") {
+      return ok({ id: "v1" });
+    }
     const asked = headers["x-openstack-ironic-api-version"] ?? "1.1";
     if (Number(asked.slice(2)) > Number(this.versions.max.slice(2))) {
       return fault(406, `Version ${asked} was requested but the minor version is not supported by this service.`);
     }
-    if (collection === "volume") return this.#volume(method, rest);
-    if (id === undefined) return this.#list(url.searchParams);
+    if (collection === "volume") {
+      return this.#volume(method, rest);
+    }
+    if (id === undefined) {
+      return this.#list(url.searchParams);
+    }
     const node = this.nodes.get(id);
-    if (!node) return fault(404, `Node ${id} could not be found.`);
-    if (rest[0] === "validate") return ok(this.validation);
-    if (rest[0] === "vifs") return this.#vifs(method, node, rest[1], body);
-    if (rest[0] === "states") return this.#states(rest[1] ?? "", node, body as Record<string, unknown>);
-    if (method === "PATCH") return patched(node, body as PatchStep[], [...this.nodes.values()]);
+    if (!node) {
+      return fault(404, `Node ${id} could not be found.`);
+    }
+    if (rest[0] === "validate") {
+      return ok(this.validation);
+    }
+    if (rest[0] === "vifs") {
+      return this.#vifs(method, node, rest[1], body);
+    }
+    if (rest[0] === "states") {
+      return this.#states(rest[1] ?? "", node, body as Record<string, unknown>);
+    }
+    if (method === "PATCH") {
+      return patched(node, body as PatchStep[], [...this.nodes.values()]);
+    }
     return ok(shown(node));
   }
 
@@ -135,7 +158,9 @@ export class FakeIronic implements HttpClient {
     const instance = query.get("instance_uuid");
     if (instance !== null) {
       const found = [...this.nodes.values()].filter((node) => node.instance_uuid === instance);
-      for (const node of found) this.#scripts.get(node.uuid)?.shift()?.(node);
+      for (const node of found) {
+        this.#scripts.get(node.uuid)?.shift()?.(node);
+      }
       return ok({ nodes: found.filter((node) => node.instance_uuid === instance).map(shown) });
     }
     const all = [...this.nodes.values()].filter(
@@ -144,7 +169,9 @@ export class FakeIronic implements HttpClient {
         (!query.has("conductor_group") || (node.conductor_group ?? "") === query.get("conductor_group")),
     );
     const marker = query.get("marker");
-    if (marker !== null && !this.nodes.has(marker)) return fault(404, `Node ${marker} could not be found.`);
+    if (marker !== null && !this.nodes.has(marker)) {
+      return fault(404, `Node ${marker} could not be found.`);
+    }
     const from = marker === null ? 0 : all.findIndex(({ uuid }) => uuid === marker) + 1;
     const limit = Math.min(this.maxLimit, Number(query.get("limit") ?? this.maxLimit));
     const page = all.slice(from, from + limit);
@@ -153,19 +180,27 @@ export class FakeIronic implements HttpClient {
   }
 
   #volume(method: string, [id]: readonly string[]): HttpResponse {
-    if (method === "DELETE") this.volumeTargets = this.volumeTargets.filter((target) => target !== id);
+    if (method === "DELETE") {
+      this.volumeTargets = this.volumeTargets.filter((target) => target !== id);
+    }
     return method === "DELETE" ? EMPTY : ok({ targets: this.volumeTargets.map((uuid) => ({ uuid })) });
   }
 
   #vifs(method: string, node: FakeNode, port: string | undefined, body: unknown): HttpResponse {
-    if (method === "GET") return ok({ vifs: node.vifs.map((id) => ({ id })) });
+    if (method === "GET") {
+      return ok({ vifs: node.vifs.map((id) => ({ id })) });
+    }
     if (method === "DELETE") {
-      if (!node.vifs.includes(port ?? "")) return fault(400, `VIF ${port} is not attached`);
+      if (!node.vifs.includes(port ?? "")) {
+        return fault(400, `VIF ${port} is not attached`);
+      }
       node.vifs = node.vifs.filter((vif) => vif !== port);
       return EMPTY;
     }
     const { id } = body as { id: string };
-    if (node.vifs.includes(id)) return fault(409, `Unable to attach VIF because VIF ${id} is already attached.`);
+    if (node.vifs.includes(id)) {
+      return fault(409, `Unable to attach VIF because VIF ${id} is already attached.`);
+    }
     node.vifs.push(id);
     return EMPTY;
   }
@@ -173,7 +208,9 @@ export class FakeIronic implements HttpClient {
   #states(kind: string, node: FakeNode, body: Record<string, unknown>): HttpResponse {
     const target = String(body.target);
     if (kind === "power") {
-      if (target.startsWith("soft") && node.properties.no_soft) return fault(400, `${target} is not supported`);
+      if (target.startsWith("soft") && node.properties.no_soft) {
+        return fault(400, `${target} is not supported`);
+      }
       node.target_power_state = target.endsWith("off") ? "power off" : "power on";
       this.#script(node, [
         () => {},
@@ -269,9 +306,13 @@ function patched(node: FakeNode, patch: readonly PatchStep[], all: readonly Fake
     }
   }
   for (const { path, value } of patch) {
-    if (path === "/instance_uuid") node.instance_uuid = value as string | null;
-    else if (path === "/instance_info") node.instance_info = {};
-    else node.instance_info[path.replace("/instance_info/", "")] = value;
+    if (path === "/instance_uuid") {
+      node.instance_uuid = value as string | null;
+    } else if (path === "/instance_info") {
+      node.instance_info = {};
+    } else {
+      node.instance_info[path.replace("/instance_info/", "")] = value;
+    }
   }
   return ok(shown(node));
 }
