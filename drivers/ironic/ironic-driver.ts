@@ -175,10 +175,9 @@ export class IronicDriver implements VirtDriver {
   }
 }
 
-const overHttp =
-  ({ http, clock, timers }: DriverContext) =>
-  (config: IronicConfig): IronicApi =>
-    new HttpIronicApi({ http, clock, timers }, config);
+function overHttp({ http, clock, timers }: DriverContext) {
+  return (config: IronicConfig): IronicApi => new HttpIronicApi({ http, clock, timers }, config);
+}
 
 function refuseContradictions({ shard, peerList, conductorGroup }: IronicConfig): void {
   if (shard !== null && peerList.length > 0) {

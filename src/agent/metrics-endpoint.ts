@@ -11,9 +11,8 @@ export function serveMetrics(servers: Servers, registry: MetricsRegistry, port: 
 }
 
 /** `GET` and `HEAD`; anything else is answered with 405, what is below the path with 404. */
-export const metricsHandler =
-  (registry: MetricsRegistry): ServiceHandler =>
-  async ({ method, path }) => {
+export function metricsHandler(registry: MetricsRegistry): ServiceHandler {
+  return async ({ method, path }) => {
     if (path !== "" && path !== "/") {
       return plain(404, "the metrics are at /metrics\n");
     }
@@ -26,6 +25,7 @@ export const metricsHandler =
       body: await registry.text(),
     };
   };
+}
 
 function plain(status: number, body: string, headers: Readonly<Record<string, string>> = {}) {
   return {

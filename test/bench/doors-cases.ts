@@ -103,10 +103,9 @@ const IDENTITY: readonly DoorCase[] = [
   get("image", "names", `/v2/images?name=in:${list(URL_BYTES / 2, () => "a").join(",")}`),
 ];
 
-const operations = (count: number, operation: (index: number) => object) => (): unknown => [
-  { op: "add", path: "/extra/list", value: list(count, () => 1) },
-  ...list(count, operation),
-];
+function operations(count: number, operation: (index: number) => object) {
+  return (): unknown => [{ op: "add", path: "/extra/list", value: list(count, () => 1) }, ...list(count, operation)];
+}
 
 const IRONIC: readonly DoorCase[] = [
   send("ironic", "unknown members", "POST /v1/nodes", () => members(9_900, (n) => `a${n}`, 1), ironic),

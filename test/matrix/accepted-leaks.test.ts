@@ -33,14 +33,14 @@ function conflicts({ lab }: MatrixLab, process: string): () => void {
   });
 }
 
-const whileConflicting =
-  (host: Host): Leak["happens"] =>
-  async (matrix, begin) => {
+function whileConflicting(host: Host): Leak["happens"] {
+  return async (matrix, begin) => {
     const lift = conflicts(matrix, `agent-${host}`);
     await begin();
     await matrix.lab.world.advance(30_000);
     lift();
   };
+}
 
 const LEAKS: readonly Leak[] = [
   {

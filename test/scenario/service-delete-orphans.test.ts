@@ -230,8 +230,9 @@ async function meddleUntil(
 }
 
 const actOn = (body: object) => lab.cloud.compute("POST", `/servers/${lab.vm1}/action`, body);
-const restsOn = (host: string) => (server: Record<string, unknown> | null) =>
-  server?.["OS-EXT-SRV-ATTR:host"] === host && isAtRest(server);
+function restsOn(host: string) {
+  return (server: Record<string, unknown> | null) => server?.["OS-EXT-SRV-ATTR:host"] === host && isAtRest(server);
+}
 
 it("7.3, 7.4: audit --delete and heal_allocations break nothing beside a build, migrations, a resize and an evacuation", async () => {
   lab = await OrphanLab.open();

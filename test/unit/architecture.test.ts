@@ -41,6 +41,10 @@ const GLOBAL_DOORS =
 const IMPORT =
   /(?:^|\n)\s*(?:import\s+(?:[^"';]*?\sfrom\s+)?|export\s+(?:type\s+)?[*{][^"';]*?\sfrom\s+)["']([^"'\n]+)["']|\bimport\(\s*["']([^"'\n]+)["']/g;
 
+/** A constant at the top of a file that is an arrow function of more than one line, unless its type is declared. */
+const LONG_ARROW =
+  /^(?:export )?const (\w+) =\s+(?:async )?(?:<[^=\n]*>)?\((?:[^()]|\([^()]*\))*\)(?:: [^=]+?)? =>\s*?(?:\{$|\n)/gm;
+
 const ROOT = fileURLToPath(new URL("../../", import.meta.url));
 
 interface Source {
@@ -139,6 +143,13 @@ describe("the architecture", () => {
         .map((line) => `${path}: ${line.trim()}`),
     ]);
     expect(opened).toEqual([]);
+  });
+
+  it("declares top-level functions as functions; arrows are for callbacks and one-line constants", () => {
+    const arrows = all.flatMap(({ path, text }) =>
+      [...text.matchAll(LONG_ARROW)].map(([, name]) => `${path}: ${name} is an arrow of several lines`),
+    );
+    expect(arrows).toEqual([]);
   });
 
   it("has no file of more than 400 lines", () => {

@@ -42,9 +42,8 @@ const NAMED = 20;
  * Spec 7.1 steps 2 to 8 for a nova-compute, by policy.
  * @returns what the Compute API calls. It throws {@link ServiceDeleteRefused}: the state of record is unchanged.
  */
-export const createServiceDelete =
-  (parts: ServiceDeleteParts) =>
-  async (service: Service, options: DeleteServiceOptions): Promise<void> => {
+export function createServiceDelete(parts: ServiceDeleteParts) {
+  return async (service: Service, options: DeleteServiceOptions): Promise<void> => {
     const { store, policy } = parts;
     const removes = policy === "cascade" || (policy === "strict" && options.force);
     const deletion: Deletion = { ...options, parts, service, removes };
@@ -65,6 +64,7 @@ export const createServiceDelete =
       });
     }
   };
+}
 
 /** Steps 2 and 4. @throws {ServiceDeleteRefused} */
 function refuseInUse({ parts, service, removes, requestId }: Deletion): void {

@@ -42,9 +42,8 @@ function matches({ query }: IdentityCall, { user, role, project }: Assignment): 
   );
 }
 
-const viewOf =
-  ({ services, query, request }: IdentityCall) =>
-  ({ user, role, project }: Assignment): Json => {
+function viewOf({ services, query, request }: IdentityCall) {
+  return ({ user, role, project }: Assignment): Json => {
     const names = query.get("include_names") !== undefined;
     const domain = { id: services.directory.domain.id, name: services.directory.domain.name };
     const shown = ({ id, name }: NamedEntity): Json => (names ? { id, name, domain } : { id });
@@ -59,3 +58,4 @@ const viewOf =
       links: { assignment: `${request.baseUrl}/v3/${path}/users/${user.id}/roles/${role.id}` },
     };
   };
+}

@@ -26,9 +26,11 @@ const filled = (text: string) => text.replaceAll(/\\?\{([a-z]\w+)\\?\}/g, (_, na
 type Step = readonly [command: string, expected?: RegExp | string | ((printed: string) => void)];
 
 /** The output is what `{name}` stands for from now on. */
-const remember = (name: string) => (printed: string) => {
-  names.set(name, printed);
-};
+function remember(name: string) {
+  return (printed: string) => {
+    names.set(name, printed);
+  };
+}
 
 async function follow([command, expected = /(?:)/]: Step): Promise<void> {
   const printed = await output(filled(command));

@@ -37,20 +37,24 @@ export interface Snapshot {
   readonly generations: Readonly<Record<string, number>>;
 }
 
-export const differences = (
+export function differences(
   after: Readonly<Record<string, number>>,
   before: Readonly<Record<string, number>>,
-): Record<string, number> =>
-  Object.fromEntries(Object.entries(after).map(([name, generation]) => [name, generation - (before[name] ?? 0)]));
+): Record<string, number> {
+  return Object.fromEntries(
+    Object.entries(after).map(([name, generation]) => [name, generation - (before[name] ?? 0)]),
+  );
+}
 
-const pick = (from: Json, fields: readonly string[]): Record<string, unknown> =>
-  Object.fromEntries(fields.map((field) => [field, from[field] ?? null]));
+function pick(from: Json, fields: readonly string[]): Record<string, unknown> {
+  return Object.fromEntries(fields.map((field) => [field, from[field] ?? null]));
+}
 
 const list = (json: Json | undefined): Json[] => Object.values(json ?? {});
 const entries = (json: Json | undefined): [string, Json][] => Object.entries(json ?? {});
 
 /** The state that a recorded step ended in. */
-export const recordedSnapshot = (recorded: Json): Snapshot => {
+export function recordedSnapshot(recorded: Json): Snapshot {
   const providers = entries(recorded.providers);
   const names = new Map(providers.map(([name, { uuid }]) => [String(uuid), name]));
   return {
@@ -69,10 +73,10 @@ export const recordedSnapshot = (recorded: Json): Snapshot => {
     },
     generations: Object.fromEntries(providers.map(([name, { generation }]) => [name, Number(generation)])),
   };
-};
+}
 
 /** The same of a running cluster, over its public APIs. */
-export const clusterSnapshot = async (cloud: LocalCloud): Promise<Snapshot> => {
+export async function clusterSnapshot(cloud: LocalCloud): Promise<Snapshot> {
   const [listed, servers, migrations, services] = await Promise.all([
     cloud.placement("GET", "/resource_providers"),
     cloud.compute("GET", "/servers/detail?all_tenants=1", undefined, "2.90"),
@@ -116,14 +120,16 @@ export const clusterSnapshot = async (cloud: LocalCloud): Promise<Snapshot> => {
     },
     generations,
   };
-};
+}
 
-const heldBy = (consumer: Json, names: ReadonlyMap<string, string>): Record<string, unknown> =>
-  Object.fromEntries(
+function heldBy(consumer: Json, names: ReadonlyMap<string, string>): Record<string, unknown> {
+  return Object.fromEntries(
     entries(consumer.allocations).map(([uuid, { resources }]) => [names.get(uuid) ?? uuid, resources]),
   );
+}
 
-const servicesOf = (services: readonly Json[]): Record<string, unknown> =>
-  Object.fromEntries(
+function servicesOf(services: readonly Json[]): Record<string, unknown> {
+  return Object.fromEntries(
     services.map((service) => [String(service.host), pick(service, ["status", "state", "forced_down"])]),
   );
+}

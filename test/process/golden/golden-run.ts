@@ -46,19 +46,19 @@ export class GoldenRun {
   }
 }
 
-const isDeepEqual = (left: unknown, right: unknown): boolean => {
+function isDeepEqual(left: unknown, right: unknown): boolean {
   try {
     expect(left).toEqual(right);
     return true;
   } catch {
     return false;
   }
-};
+}
 
-const recording = (step: string): Json => {
+function recording(step: string): Json {
   const file = readdirSync(FOLDER).find((name) => name.startsWith(`${step}-`));
   if (file === undefined) {
     throw new Error(`there is no recording ${step}`);
   }
   return JSON.parse(readFileSync(join(FOLDER, file), "utf8")) as Json;
-};
+}

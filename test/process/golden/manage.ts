@@ -7,20 +7,21 @@ import type { LocalCloud } from "../support/local-cloud.js";
 const PROGRAM = fileURLToPath(new URL("../../../dist/src/cli/compute-cluster.js", import.meta.url));
 
 /** `compute-cluster manage …` as a process, over the cluster's state directory. */
-export const manage = (cloud: Pick<LocalCloud, "stateDir">, ...args: readonly string[]): Promise<Outcome> =>
-  new Promise((resolve) => {
+export function manage(cloud: Pick<LocalCloud, "stateDir">, ...args: readonly string[]): Promise<Outcome> {
+  return new Promise((resolve) => {
     const child = execFile(
       process.execPath,
       [PROGRAM, "manage", ...args, "--state-dir", cloud.stateDir],
       (_error, stdout, stderr) => resolve({ rc: child.exitCode ?? -1, stdout: stdout + stderr }),
     );
   });
+}
 
 /** Runs the command and compares it with what the real nova-manage was recorded to say. */
-export const expectAsRecorded = async (
+export async function expectAsRecorded(
   cloud: Pick<LocalCloud, "stateDir">,
   name: string,
   ...args: readonly string[]
-): Promise<void> => {
+): Promise<void> {
   expect(withoutIds(await manage(cloud, "placement", ...args, "--verbose")), name).toEqual(recordedOutcome(name));
-};
+}

@@ -22,9 +22,9 @@ export interface DrillOperation {
   readonly moves?: true;
 }
 
-const on =
-  (name: string, value: unknown = null): DrillOperation["action"] =>
-  () => ({ [name]: value });
+function on(name: string, value: unknown = null): DrillOperation["action"] {
+  return () => ({ [name]: value });
+}
 
 function active(name: string, action: DrillOperation["action"], status = "ACTIVE"): DrillOperation {
   return {

@@ -7,9 +7,11 @@ import { ironicFault } from "./versions.js";
 const GATEWAY_TIMEOUT = 60_000;
 
 /** Acts out what is set for `api.<method>` or `api`, as a gateway before the service would: its answers may be lost. */
-export const gate =
-  ({ faults, timers }: { readonly faults: Faults; readonly timers: Timers }, next: ServiceHandler): ServiceHandler =>
-  async (request) => {
+export function gate(
+  { faults, timers }: { readonly faults: Faults; readonly timers: Timers },
+  next: ServiceHandler,
+): ServiceHandler {
+  return async (request) => {
     const action = decide(faults, request);
     switch (action?.kind) {
       case "status":
@@ -27,6 +29,7 @@ export const gate =
         return next(request);
     }
   };
+}
 
 function decide(faults: Faults, { method }: ServiceRequest): FaultAction | undefined {
   return faults.decide(`api.${method.toLowerCase()}`) ?? faults.decide("api");

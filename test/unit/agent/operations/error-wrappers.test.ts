@@ -22,9 +22,11 @@ async function setUp(changes: InstanceChanges = {}) {
   const events = () => world.store.actions.events(world.store.actions.list(vm.uuid)[0]?.id ?? 0);
   return { world, agent, vm, context: agent.context, row: () => world.stored(vm.uuid), events };
 }
-const failWith = (error: unknown) => async () => {
-  throw error;
-};
+function failWith(error: unknown) {
+  return async () => {
+    throw error;
+  };
+}
 
 describe("1.6 error wrappers of agent operations", () => {
   test("1.6 reverts task state: any exception except UnexpectedTaskState", async () => {

@@ -25,16 +25,20 @@ interface Residue {
 
 const always = (outcome: Outcome) => ({ strict: outcome, forced: outcome, cascade: outcome, upstream: outcome });
 
-const byMigration = (type: MigrationType, status: MigrationStatus) => async (): Promise<readonly string[]> => {
-  const { m } = await bench.moved(type, status);
-  await bench.claim(m, bench.s);
-  return [m];
-};
-const byInstance = (type: MigrationType, status: MigrationStatus) => async (): Promise<readonly string[]> => {
-  const { i } = await bench.moved(type, status);
-  await bench.claim(i, bench.s);
-  return [i];
-};
+function byMigration(type: MigrationType, status: MigrationStatus) {
+  return async (): Promise<readonly string[]> => {
+    const { m } = await bench.moved(type, status);
+    await bench.claim(m, bench.s);
+    return [m];
+  };
+}
+function byInstance(type: MigrationType, status: MigrationStatus) {
+  return async (): Promise<readonly string[]> => {
+    const { i } = await bench.moved(type, status);
+    await bench.claim(i, bench.s);
+    return [i];
+  };
+}
 
 const LEFTOVER = { strict: "in use", forced: "deleted", cascade: "deleted", upstream: "orphaned" } as const;
 const WAITING = { strict: "moving", forced: "deleted", cascade: "deleted", upstream: "moving" } as const;

@@ -39,10 +39,10 @@ function bound(target: object, name: string | symbol): unknown {
 export const nothing = async (): Promise<void> => {};
 
 /** Errors are lost. */
-export const swallowing =
-  <Args extends unknown[]>(method: (...args: Args) => Promise<unknown>) =>
-  async (...args: Args): Promise<void> => {
+export function swallowing<Args extends unknown[]>(method: (...args: Args) => Promise<unknown>) {
+  return async (...args: Args): Promise<void> => {
     await method(...args).catch(nothing);
   };
+}
 
 export class Complaint extends Error {}

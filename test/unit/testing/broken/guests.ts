@@ -16,9 +16,8 @@ async function stateOf(right: Right, instance: Instance) {
 }
 
 /** Throws where the right one does not mind. */
-const fussy =
-  (method: "destroy" | "powerOff" | "powerOn", about: number | null): Flaw =>
-  (right) => ({
+function fussy(method: "destroy" | "powerOff" | "powerOn", about: number | null): Flaw {
+  return (right) => ({
     [method]: async (instance: Instance, options: DestroyOptions) => {
       if ((await stateOf(right, instance)) === about) {
         throw new Complaint(`the guest is in state ${about}`);
@@ -26,6 +25,7 @@ const fussy =
       await right[method](instance, options);
     },
   });
+}
 
 const marker = (host: string, { uuid }: Instance) => `/markers/${host}/${uuid}`;
 
