@@ -5,7 +5,7 @@ import type { ReportClient } from "../placement/report-client.js";
 import type { ChangingFaults } from "../runtime/faults.js";
 import type { Runtime } from "../runtime/runtime.js";
 import type { DriverDefinition } from "../virt/driver.js";
-import type { AgentState } from "./contracts.js";
+import type { AgentState } from "./context.js";
 import { createParts, type PartFactories } from "./create-parts.js";
 import { PendingEvacuations } from "./evacuation/pending-evacuations.js";
 import { Heartbeat } from "./heartbeat.js";

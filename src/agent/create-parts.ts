@@ -6,15 +6,17 @@ import type { Runtime } from "../runtime/runtime.js";
 import type { DriverDefinition } from "../virt/driver.js";
 import { driverFaults } from "../virt/driver-faults.js";
 import { createDriverHost } from "../virt/driver-host.js";
-import type { AgentContext, Operations, ResourceTracker } from "./contracts.js";
+import type { AgentContext, AgentView } from "./context.js";
 import { driverContext } from "./driver-context.js";
 import { requireHostLease } from "./host-lease.js";
 import { meteredTracker } from "./metered-tracker.js";
 import type { AgentMetrics } from "./metrics.js";
+import type { Operations } from "./operations/contract.js";
 import { createOperations } from "./operations/operations.js";
 import type { StepFaults } from "./operations/parts.js";
-import type { AgentParts, AgentView } from "./parts.js";
+import type { AgentParts } from "./parts.js";
 import { IdentityFile } from "./startup/identity-file.js";
+import type { ResourceTracker } from "./tracker/contract.js";
 import { createResourceTracker } from "./tracker/resource-tracker.js";
 
 export interface ViewOptions {

@@ -1,6 +1,6 @@
 import { ServiceNotFound } from "../conductor/errors.js";
 import type { Service } from "../conductor/records/index.js";
-import type { AgentContext } from "./contracts.js";
+import type { AgentContext } from "./context.js";
 import type { AgentMetrics } from "./metrics.js";
 
 /** Milliseconds from joining the service group to the first heartbeat (spec 2.1 row 7). */

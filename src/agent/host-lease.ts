@@ -1,5 +1,5 @@
 import { HostLeaseHeld } from "../conductor/errors.js";
-import type { AgentContext } from "./contracts.js";
+import type { AgentContext } from "./context.js";
 import { RefusedLease } from "./startup/refusals.js";
 
 /** Raised instead of acting when the host's lease is gone: another agent may be acting for the host. */

@@ -1,6 +1,6 @@
 import { ComputeResourcesUnavailable } from "../virt/errors.js";
-import type { Claim, ResourceTracker } from "./contracts.js";
 import type { AgentMetrics, ClaimKind } from "./metrics.js";
+import type { Claim, ResourceTracker } from "./tracker/contract.js";
 
 /** The tracker's methods that give a claim. */
 type ClaimMethod = {

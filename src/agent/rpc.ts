@@ -1,8 +1,8 @@
 import type { InstanceParams } from "../conductor/agent-methods.js";
 import { InstanceNotFound, UnexpectedDeletingTaskState } from "../conductor/errors.js";
 import type { AgentHandlers } from "../conductor/port.js";
-import type { Operations } from "./contracts.js";
 import { liveMigrationHandlers } from "./live-migration-handlers.js";
+import type { Operations } from "./operations/contract.js";
 import type { StateChangeName } from "./operations/states/state-changes.js";
 import type { AgentParts } from "./parts.js";
 import type { TaskTracker } from "./task-tracker.js";

@@ -6,7 +6,7 @@ import { ConductorUnreachable, JoinTokenRefused, MessagingTimeout, UnsupportedPr
 import { HostLease } from "./host-lease.js";
 import { Inbound } from "./inbound.js";
 import { Link } from "./link.js";
-import type { ParamsOf, ResultOf } from "./methods.js";
+import type { ParamsOf, ResultOf } from "./method.js";
 import { conductorUrl, openSocket } from "./open-socket.js";
 import type { CallOptions, ConductorConnection, ConnectionState, HostSession } from "./port.js";
 import { UnansweredCalls } from "./unanswered-calls.js";

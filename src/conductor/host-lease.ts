@@ -3,7 +3,7 @@ import type { Logger } from "../runtime/logger.js";
 import type { Processes } from "../runtime/processes.js";
 import type { Timers } from "../runtime/timers.js";
 import { HostLeaseHeld } from "./errors.js";
-import type { ResultOf } from "./methods.js";
+import type { ResultOf } from "./method.js";
 import type { LeaseHolder, SessionMethods } from "./wire/session-methods.js";
 
 /**

@@ -1,7 +1,7 @@
 import type { Socket } from "../runtime/socket.js";
 import type { CancelTimer, Timers } from "../runtime/timers.js";
 import { MessagingTimeout } from "./errors.js";
-import type { ParamsOf, ResultOf } from "./methods.js";
+import type { ParamsOf, ResultOf } from "./method.js";
 import { decodeError } from "./wire/error-codec.js";
 import type { Meta, Outcome, RequestFrame, RpcId } from "./wire/frames.js";
 import type { SessionMethods } from "./wire/session-methods.js";

@@ -1,3 +1,4 @@
+import type { Method } from "./method.js";
 import type { OperatorMethods } from "./operator-methods.js";
 import type {
   ComputeNode,
@@ -222,12 +223,4 @@ export interface MigrationFilters {
   readonly updatedBefore?: number;
 }
 
-/** Parameters and result of one remote method, for the type system only. */
-export interface Method<P, R> {
-  readonly params: P;
-  readonly result: R;
-}
-
 export type ConductorMethod = keyof ConductorMethods;
-export type ParamsOf<T, M extends keyof T> = T[M] extends Method<infer P, unknown> ? P : never;
-export type ResultOf<T, M extends keyof T> = T[M] extends Method<unknown, infer R> ? R : never;

@@ -1,4 +1,4 @@
-import type { Method } from "./methods.js";
+import type { Method } from "./method.js";
 
 /** Consumers that `consumers_under_way` takes at a time. */
 export const MOST_CONSUMERS = 5_000;

@@ -46,7 +46,10 @@ export function compileNovaConfig(
     table[section] = { ...options, ...table[section] };
   }
   const compiled = compileConfig(table as typeof NOVA_OPTIONS, sources, place);
-  return { ...compiled, warnings: [...compiled.warnings, ...unusedOptions(compiled)] };
+  return {
+    ...compiled,
+    warnings: [...compiled.warnings, ...unusedOptions(compiled.config.placement.authType, compiled.values)],
+  };
 }
 
 /** What a configuration is made of when nobody says anything. */

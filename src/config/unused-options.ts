@@ -1,4 +1,4 @@
-import type { CompiledNovaConfig } from "./nova-config.js";
+import type { EffectiveValue } from "./compile-config.js";
 import type { ConfigWarning } from "./raw-values.js";
 
 /** Options of `[placement]` that say how to reach a Placement that runs elsewhere; `auth_type` switches all of them on. */
@@ -20,9 +20,12 @@ const ACCESS: ReadonlySet<string> = new Set([
   "region_name",
 ]);
 
-/** Options that somebody has set and that have no effect as long as another one is unset. */
-export function unusedOptions({ config, values }: Pick<CompiledNovaConfig, "config" | "values">): ConfigWarning[] {
-  if (config.placement.authType !== null) {
+/**
+ * Options that somebody has set and that have no effect as long as another one is unset.
+ * @param authType `[placement] auth_type`
+ */
+export function unusedOptions(authType: string | null, values: readonly EffectiveValue[]): ConfigWarning[] {
+  if (authType !== null) {
     return [];
   }
   return values

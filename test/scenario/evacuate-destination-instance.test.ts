@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import type { RebuildOptions } from "../../src/agent/contracts.js";
+import type { RebuildOptions } from "../../src/agent/operations/contract.js";
 import { MessagingTimeout } from "../../src/conductor/errors.js";
 import { flavorResources } from "../../src/conductor/records/index.js";
 import { ComputeResourcesUnavailable } from "../../src/virt/errors.js";

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import type { AgentView } from "../../src/agent/parts.js";
+import type { AgentView } from "../../src/agent/context.js";
 import { findInterruptedBuilds } from "../../src/agent/startup/interrupted-builds.js";
 import type { TestAgent } from "../fixtures/tracker-world.js";
 import { type FakeNode, fault } from "../unit/drivers/ironic/support/fake-ironic.js";

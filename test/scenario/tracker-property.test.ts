@@ -1,7 +1,7 @@
 import { test as propertyTest } from "@fast-check/vitest";
 import fc from "fast-check";
 import { describe, expect } from "vitest";
-import type { Claim } from "../../src/agent/contracts.js";
+import type { Claim } from "../../src/agent/tracker/contract.js";
 import type { Instance } from "../../src/conductor/records/index.js";
 import { checkAllocations, checkPersistedUsage, checkReschedules, checkUsage } from "../fixtures/invariants-tracker.js";
 import { StubHypervisor } from "../fixtures/tracker-driver.js";

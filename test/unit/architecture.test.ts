@@ -76,6 +76,29 @@ function resolve(from: string, specifier: string): string {
   return specifier.startsWith(".") ? normalize(join(dirname(from), specifier)).replace(/\.js$/, ".ts") : specifier;
 }
 
+/** Each way from a file back to itself that a walk through the imports meets. */
+function circlesOf(imports: ReadonlyMap<string, readonly string[]>): readonly string[] {
+  const left = new Set<string>();
+  const circles: string[] = [];
+  const walk = (path: string, way: readonly string[]): void => {
+    const at = way.indexOf(path);
+    if (at >= 0) {
+      circles.push([...way.slice(at), path].join(" → "));
+    }
+    if (at >= 0 || left.has(path)) {
+      return;
+    }
+    for (const target of imports.get(path) ?? []) {
+      walk(target, [...way, path]);
+    }
+    left.add(path);
+  };
+  for (const path of imports.keys()) {
+    walk(path, []);
+  }
+  return circles;
+}
+
 function roomOf(path: string): string {
   return path.startsWith("drivers/") ? "drivers" : path.split("/").slice(0, 2).join("/");
 }
@@ -110,6 +133,21 @@ describe("the architecture", () => {
         .map((target) => `${path} imports ${target}`);
     });
     expect(wrong).toEqual([]);
+  });
+
+  it("has no circles, those of types included", () => {
+    const imports = new Map(house.map((source) => [source.path, source.imports]));
+    expect(circlesOf(imports)).toEqual([]);
+    expect(
+      circlesOf(
+        new Map([
+          ["a", ["b"]],
+          ["b", ["c"]],
+          ["c", ["b"]],
+        ]),
+      ),
+      "one is noticed",
+    ).toEqual(["b → c → b"]);
   });
 
   it("lets one driver know nothing of another", () => {

@@ -1,5 +1,5 @@
 import type { ComputeNode } from "../../conductor/records/index.js";
-import { type AgentView, requestId } from "../parts.js";
+import { type AgentView, requestId } from "../context.js";
 import type { AllocationEdit } from "./report.js";
 
 /** What the consumer holds now, and without a node's tree. Null: nothing would change. */

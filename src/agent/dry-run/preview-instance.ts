@@ -1,5 +1,5 @@
 import { type Instance, type InstanceChanges, POWER_STATES } from "../../conductor/records/index.js";
-import type { AgentView } from "../parts.js";
+import type { AgentView } from "../context.js";
 import { planInit } from "../startup/init-instance.js";
 import type { InitStep } from "../startup/init-rows.js";
 import {

@@ -1,6 +1,6 @@
 import type { InstanceFilters } from "../../conductor/methods.js";
 import type { Instance } from "../../conductor/records/index.js";
-import type { AgentView } from "../parts.js";
+import type { AgentView } from "../context.js";
 
 /**
  * Spec 3.2: the instances whose guests are on the hypervisor, of any host, deleted rows included. Guests that no instance

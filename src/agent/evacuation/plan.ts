@@ -1,6 +1,6 @@
 import type { ComputeNode, Instance, Migration, MigrationStatus } from "../../conductor/records/index.js";
-import type { AgentView } from "../parts.js";
-import { hasQuirk } from "../parts.js";
+import type { AgentView } from "../context.js";
+import { hasQuirk } from "../context.js";
 import { instancesOnDriver } from "./instances-on-driver.js";
 import { type DiskPlan, planDisks } from "./shared-storage.js";
 

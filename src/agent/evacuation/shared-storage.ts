@@ -1,8 +1,8 @@
 import type { Instance, Migration } from "../../conductor/records/index.js";
 import { NotImplemented } from "../../virt/errors.js";
 import type { SharedStorageToken } from "../../virt/types.js";
-import type { AgentView } from "../parts.js";
-import { hasQuirk } from "../parts.js";
+import type { AgentView } from "../context.js";
+import { hasQuirk } from "../context.js";
 
 /** What becomes of the disks of an evacuated guest. `probe`: the storage has to be asked first, which leaves traces. */
 export type DiskPlan =

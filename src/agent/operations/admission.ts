@@ -1,6 +1,6 @@
 import { InstanceNotFound, UnexpectedDeletingTaskState, UnexpectedTaskState } from "../../conductor/errors.js";
 import { holdsTask, type Instance, type Migration } from "../../conductor/records/index.js";
-import type { AgentContext } from "../contracts.js";
+import type { AgentContext } from "../context.js";
 import { ADMISSION_RULES, type AdmissionRule, type GatedMethod } from "./admission-rules.js";
 
 /** What every message about an instance says; all else is in the state of record. */

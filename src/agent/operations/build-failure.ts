@@ -1,9 +1,9 @@
 import { InstanceNotFound, UnexpectedDeletingTaskState, UnexpectedTaskState } from "../../conductor/errors.js";
 import type { InstanceChanges, RetryInfo } from "../../conductor/records/index.js";
 import { BuildAbortException } from "../../virt/errors.js";
-import type { BuildRequestOptions } from "../contracts.js";
 import { UNPLACED } from "../unplaced.js";
-import type { BuildProgress } from "./build-instance.js";
+import type { BuildProgress } from "./build-progress.js";
+import type { BuildRequestOptions } from "./contract.js";
 import { addFault, attempt, messageOf } from "./error-wrappers.js";
 import { destroyOptions } from "./guest-options.js";
 import { type OperationParts, releaseAllocations } from "./parts.js";

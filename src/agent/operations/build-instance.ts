@@ -1,20 +1,13 @@
 import { InstanceNotFound, UnexpectedTaskState, UnexpectedVmState } from "../../conductor/errors.js";
 import type { Instance, InstanceChanges, TaskState } from "../../conductor/records/index.js";
-import type { BuildRequestOptions, Claim } from "../contracts.js";
 import type { Refusal } from "./admission.js";
 import { buildFailed } from "./build-failure.js";
+import type { BuildProgress } from "./build-progress.js";
+import type { BuildRequestOptions } from "./contract.js";
 import { mustNotUndo, withActionEvent } from "./error-wrappers.js";
 import { imageMeta, LOCAL_DISKS } from "./guest-options.js";
 import { type OperationParts, releaseAllocations } from "./parts.js";
 import { runSteps, stepList } from "./step-list.js";
-
-/** How far a build came, for what has to be undone. */
-export interface BuildProgress {
-  instance: Instance;
-  claim: Claim | null;
-  /** The driver was asked to prepare, or to spawn. */
-  driverAsked: boolean;
-}
 
 interface RunningBuild extends BuildProgress {
   readonly parts: OperationParts;

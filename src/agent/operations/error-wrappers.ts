@@ -8,7 +8,7 @@ import {
 } from "../../conductor/errors.js";
 import type { Instance, InstanceChanges } from "../../conductor/records/index.js";
 import { HostEpochOutdated, InstanceFaultRollback, NotImplemented } from "../../virt/errors.js";
-import type { AgentContext } from "../contracts.js";
+import type { AgentContext } from "../context.js";
 import { HostLeaseLost } from "../host-lease.js";
 
 /** Nova's generic wrappers of agent operations (spec 1.6). All of them rethrow. */

@@ -1,8 +1,8 @@
 import { InstanceNotFound, UnexpectedTaskState } from "../../conductor/errors.js";
 import type { InstanceChanges } from "../../conductor/records/index.js";
-import type { RebuildOptions } from "../contracts.js";
+import type { RebuildOptions } from "./contract.js";
 import { addFault, attempt } from "./error-wrappers.js";
-import type { EvacuationProgress } from "./evacuate-instance.js";
+import type { EvacuationProgress } from "./evacuation-progress.js";
 import { destroyOptions } from "./guest-options.js";
 import type { OperationParts } from "./parts.js";
 

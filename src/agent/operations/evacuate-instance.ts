@@ -1,28 +1,16 @@
-import type { Instance, Migration } from "../../conductor/records/index.js";
+import type { Instance } from "../../conductor/records/index.js";
 import { InstanceExists } from "../../virt/errors.js";
 import type { Allocations } from "../../virt/types.js";
-import type { Claim, RebuildOptions } from "../contracts.js";
 import type { Refusal } from "./admission.js";
+import type { RebuildOptions } from "./contract.js";
 import { mustNotUndo, withActionEvent } from "./error-wrappers.js";
 import { InstanceRecreateNotSupported, InvalidSharedStorage } from "./errors.js";
 import { evacuationFailed } from "./evacuate-failure.js";
+import type { EvacuationProgress } from "./evacuation-progress.js";
 import { imageMeta, LOCAL_DISKS } from "./guest-options.js";
 import { type Move, onTree } from "./move-allocations.js";
 import type { OperationParts } from "./parts.js";
 import { runSteps, stepList } from "./step-list.js";
-
-/** How far an evacuation came, for what has to be undone. */
-export interface EvacuationProgress {
-  readonly instance: Instance;
-  readonly migration: Migration;
-  claim: Claim | null;
-  /** The claim was refused, or never made: the instance keeps its vm_state. */
-  phase: "claiming" | "spawning";
-  /** The guest's files were here before: they belong to the source too. */
-  diskReused: boolean;
-  /** The driver was asked to make the guest. */
-  spawned: boolean;
-}
 
 interface RunningEvacuation extends EvacuationProgress {
   /** What the instance holds, on the source's providers too. */

@@ -13,7 +13,7 @@ import {
   PlacementAPIConnectFailure,
 } from "../../placement/errors.js";
 import type { Allocations, RequestContext } from "../../placement/types.js";
-import { hasQuirk } from "../parts.js";
+import { hasQuirk } from "../context.js";
 import type { OperationParts } from "./parts.js";
 
 /**

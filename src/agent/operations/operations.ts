@@ -1,10 +1,11 @@
 import type { AgentMethod, AgentMethods } from "../../conductor/agent-methods.js";
-import type { ParamsOf } from "../../conductor/methods.js";
+import type { ParamsOf } from "../../conductor/method.js";
 import type { Instance } from "../../conductor/records/index.js";
 import { KeyedLock } from "../../runtime/keyed-lock.js";
 import { TaskQueue } from "../../runtime/queue.js";
-import type { AgentContext, BuildRequestOptions, Operations, RebuildOptions, ResourceTracker } from "../contracts.js";
-import { requestId as newRequestId } from "../parts.js";
+import type { AgentContext } from "../context.js";
+import { requestId as newRequestId } from "../context.js";
+import type { ResourceTracker } from "../tracker/contract.js";
 import { admit, type Found, type Message, type Refusal } from "./admission.js";
 import type { GatedMethod } from "./admission-rules.js";
 import { buildInstance, buildRefused } from "./build-instance.js";
@@ -16,6 +17,7 @@ import { type PrepResizeRequest, prepRefused, prepResize } from "./cold-move/pre
 import { findStuckMoves, type StuckMoveOptions } from "./cold-move/recover.js";
 import { resizeInstance, resizeRefused } from "./cold-move/resize-instance.js";
 import { revertRefused, revertResize } from "./cold-move/revert-resize.js";
+import type { BuildRequestOptions, Operations, RebuildOptions } from "./contract.js";
 import { completePartialDeletion, deleteInstance } from "./delete-instance.js";
 import { isLeaseLost, mustNotUndo } from "./error-wrappers.js";
 import { evacuateInstance, evacuationRefused } from "./evacuate-instance.js";

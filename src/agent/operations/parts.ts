@@ -1,6 +1,7 @@
 import type { RequestContext } from "../../placement/types.js";
 import type { Faults } from "../../runtime/faults.js";
-import type { AgentContext, ResourceTracker } from "../contracts.js";
+import type { AgentContext } from "../context.js";
+import type { ResourceTracker } from "../tracker/contract.js";
 import type { IncomingMoves } from "./incoming-moves.js";
 
 /** What every operation works with. */

@@ -1,7 +1,7 @@
 import { UnexpectedDeletingTaskState, UnexpectedTaskState } from "../../conductor/errors.js";
 import type { Instance } from "../../conductor/records/index.js";
 import type { Allocations } from "../../virt/types.js";
-import type { RebuildOptions } from "../contracts.js";
+import type { RebuildOptions } from "./contract.js";
 import { attempt, erroringOut, recordingFault, withActionEvent } from "./error-wrappers.js";
 import { destroyOptions, imageMeta, LOCAL_DISKS } from "./guest-options.js";
 import type { OperationParts } from "./parts.js";

@@ -1,4 +1,5 @@
-import { type AgentParts, requestId } from "../parts.js";
+import { requestId } from "../context.js";
+import type { AgentParts } from "../parts.js";
 
 /** Spec 4.10: instances that build for more than `instance_build_timeout` seconds are set to error. */
 export async function checkInstanceBuildTime(parts: AgentParts): Promise<void> {

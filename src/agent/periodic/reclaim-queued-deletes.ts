@@ -1,4 +1,5 @@
-import { type AgentParts, requestId } from "../parts.js";
+import { requestId } from "../context.js";
+import type { AgentParts } from "../parts.js";
 
 /** Spec 4.10: deletes for good what was soft-deleted more than `reclaim_instance_interval` seconds ago. */
 export async function reclaimQueuedDeletes(parts: AgentParts): Promise<void> {

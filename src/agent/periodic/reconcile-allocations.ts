@@ -8,10 +8,11 @@ import {
 } from "../../conductor/records/index.js";
 import { AllocationUpdateFailed } from "../../placement/errors.js";
 import type { Allocations, ConsumerAllocations } from "../../placement/types.js";
+import { requestId } from "../context.js";
 import { requireHostLease } from "../host-lease.js";
 import type { LeakKind } from "../metrics.js";
 import { revertToSource } from "../operations/move-allocations.js";
-import { type AgentParts, requestId } from "../parts.js";
+import type { AgentParts } from "../parts.js";
 import { judgeLeak, type LeakFacts, type LeakVerdict } from "./judge-leak.js";
 
 /** The tree of one node, and everybody who holds something in it. */

@@ -1,5 +1,6 @@
 import type { Instance } from "../../conductor/records/index.js";
-import { type AgentParts, requestId } from "../parts.js";
+import { requestId } from "../context.js";
+import type { AgentParts } from "../parts.js";
 
 /** Spec 4.10 `_poll_shelved_instances`: offloads what has been shelved for `shelved_offload_time` seconds. */
 export async function pollShelvedInstances(parts: AgentParts): Promise<void> {

@@ -1,6 +1,7 @@
 import { effectiveDownTime, isUp } from "../../conductor/liveness.js";
 import type { Instance, Migration } from "../../conductor/records/index.js";
-import { type AgentParts, requestId } from "../parts.js";
+import { requestId } from "../context.js";
+import type { AgentParts } from "../parts.js";
 
 /** Spec 4.10 `_poll_unconfirmed_resizes`: confirms what has waited here for `resize_confirm_window` seconds. */
 export async function pollUnconfirmedResizes(parts: AgentParts): Promise<void> {

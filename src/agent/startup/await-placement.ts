@@ -1,5 +1,5 @@
 import { ConnectFailure } from "../../placement/errors.js";
-import type { AgentView } from "../parts.js";
+import type { AgentView } from "../context.js";
 
 /** Milliseconds between two tries. */
 const PAUSE = 2_000;

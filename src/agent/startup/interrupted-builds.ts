@@ -1,6 +1,7 @@
 import type { ComputeNode, Instance } from "../../conductor/records/index.js";
 import { isProviderMissing } from "../../placement/errors.js";
-import { type AgentParts, type AgentView, requestId } from "../parts.js";
+import { type AgentView, requestId } from "../context.js";
+import type { AgentParts } from "../parts.js";
 import { requireAsFound, unlessTaken } from "./unless-taken.js";
 
 /**

@@ -1,6 +1,6 @@
 import type { ComputeNode } from "../../conductor/records/index.js";
 import { VirtDriverNotReady } from "../../virt/errors.js";
-import type { AgentView } from "../parts.js";
+import type { AgentView } from "../context.js";
 import { RefusedConfiguration } from "./refusals.js";
 import { usesNodeIdentities } from "./service-identity.js";
 

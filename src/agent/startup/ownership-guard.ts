@@ -1,5 +1,5 @@
-import type { AgentView } from "../parts.js";
-import { hasQuirk } from "../parts.js";
+import type { AgentView } from "../context.js";
+import { hasQuirk } from "../context.js";
 import { RefusedConfiguration } from "./refusals.js";
 
 /**

@@ -1,7 +1,7 @@
 import type { Instance, InstanceChanges, Migration } from "../../conductor/records/index.js";
+import type { AgentView } from "../context.js";
+import { hasQuirk } from "../context.js";
 import { UNFINISHED } from "../operations/live-migration/unfinished.js";
-import type { AgentView } from "../parts.js";
-import { hasQuirk } from "../parts.js";
 
 /** How a resize or live migration that died halfway is put right (spec 2.6). Made without changing anything. */
 export interface MoveRecovery {

@@ -1,5 +1,5 @@
 import { COMPUTE_ID_SERVICE_VERSION, type Service } from "../../conductor/records/index.js";
-import type { AgentView } from "../parts.js";
+import type { AgentView } from "../context.js";
 import { RefusedConfiguration } from "./refusals.js";
 
 /**

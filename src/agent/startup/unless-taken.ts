@@ -6,9 +6,10 @@ import {
   UnexpectedTaskState,
   UnexpectedVmState,
 } from "../../conductor/errors.js";
-import type { ConductorMethods, ParamsOf } from "../../conductor/methods.js";
+import type { ParamsOf } from "../../conductor/method.js";
+import type { ConductorMethods } from "../../conductor/methods.js";
 import type { Instance } from "../../conductor/records/index.js";
-import type { AgentView } from "../parts.js";
+import type { AgentView } from "../context.js";
 
 /**
  * Does the start-up work about one instance. While a host starts, users, the conductor and other hosts go on: they may delete,

@@ -1,4 +1,4 @@
-import type { AgentView } from "../parts.js";
+import type { AgentView } from "../context.js";
 import { RefusedConfiguration } from "./refusals.js";
 
 /** Spec 2.2 step 1. @throws {RefusedConfiguration} */

@@ -2,33 +2,14 @@ import {
   FINAL_MIGRATION_STATUSES,
   type Instance,
   type InstanceChanges,
-  type Migration,
-  type MigrationChanges,
   type TaskState,
 } from "../../conductor/records/index.js";
 import { updateQuietly } from "./claims.js";
+import type { Moved, MoveWrite } from "./contract.js";
 import { contextResources } from "./count-records.js";
 import type { TrackerParts } from "./parts.js";
 import type { TrackedNode } from "./tracked-node.js";
 import { countsMigration, flavorOfMigration, flavorUsage, isVolumeBacked } from "./usage.js";
-
-/** A write that changes which nodes a moving instance counts on. */
-export interface MoveWrite {
-  /** As it was read last. */
-  readonly instance: Instance;
-  readonly changes: InstanceChanges;
-  readonly expectedHost?: string;
-  readonly expectedTaskState?: readonly (TaskState | null)[];
-  readonly migration: Migration;
-  readonly migrationChanges?: MigrationChanges;
-  /** The instance is on its way back to the source: this host counts it no more, although the row still names it. */
-  readonly leaves?: boolean;
-}
-
-export interface Moved {
-  readonly instance: Instance;
-  readonly migration: Migration;
-}
 
 /**
  * Writes both records together and recounts them on this host's nodes in the same lock section (spec V20), as a pass would.

@@ -1,5 +1,5 @@
 import type { FairLock } from "../../runtime/fair-lock.js";
-import type { AgentContext } from "../contracts.js";
+import type { AgentContext } from "../context.js";
 import type { RatioOptions } from "./driver-resources.js";
 import type { ProviderMerge } from "./provider-merge.js";
 import type { TrackedNode } from "./tracked-node.js";

@@ -5,7 +5,7 @@ import type { ConsumerAllocations, RequestContext } from "../../placement/types.
 import { capabilitiesAsTraits } from "../../virt/capabilities.js";
 import { ReshapeNeeded } from "../../virt/errors.js";
 import type { ProviderTree } from "../../virt/provider-tree.js";
-import { requestId as newRequestId } from "../parts.js";
+import { requestId as newRequestId } from "../context.js";
 import type { TrackerParts } from "./parts.js";
 import type { TrackedNode } from "./tracked-node.js";
 import { syncRootTraits } from "./traits.js";

@@ -1,9 +1,9 @@
 import { InstanceNotFound } from "../../conductor/errors.js";
 import type { Flavor, Instance, Migration } from "../../conductor/records/index.js";
 import type { Allocations } from "../../virt/types.js";
-import type { Claim, ClaimAbort } from "../contracts.js";
 import { takeResources } from "./assigned-resources.js";
 import { claimableNode, moveContext, TrackerClaim, updateOrRelease } from "./claims.js";
+import type { Claim, ClaimAbort } from "./contract.js";
 import { refreshDevices } from "./device-providers.js";
 import type { TrackerParts } from "./parts.js";
 import { flavorOfMigration, flavorUsage, isVolumeBacked } from "./usage.js";

@@ -1,4 +1,5 @@
-import type { ConductorMethods, ParamsOf } from "../../conductor/methods.js";
+import type { ParamsOf } from "../../conductor/method.js";
+import type { ConductorMethods } from "../../conductor/methods.js";
 import type {
   ComputeNode,
   Flavor,
@@ -13,18 +14,12 @@ import type { ProviderListing, RequestContext } from "../../placement/types.js";
 import { FairLock } from "../../runtime/fair-lock.js";
 import { VirtDriverNotReady } from "../../virt/errors.js";
 import type { Allocations } from "../../virt/types.js";
-import type { AgentContext, Claim, ResourceTracker } from "../contracts.js";
-
+import type { AgentContext } from "../context.js";
 import { instanceClaim, rebuildClaim, updateQuietly } from "./claims.js";
+import type { Claim, Moved, MoveWrite, ResourceTracker } from "./contract.js";
 import { ComputeServiceInUse, ServiceNotUnique } from "./errors.js";
 import { setHostEnabled } from "./host-status.js";
-import {
-  dropMoveClaimAtDestination,
-  dropMoveClaimAtSource,
-  type Moved,
-  type MoveWrite,
-  saveMove,
-} from "./move-writes.js";
+import { dropMoveClaimAtDestination, dropMoveClaimAtSource, saveMove } from "./move-writes.js";
 import { runNodePass } from "./node-pass.js";
 import { guardNode, runNodePasses } from "./node-passes.js";
 import { BatchReader, SingleReader } from "./node-records.js";

@@ -47,7 +47,7 @@ export async function controlPlaneConfig(
     commandLine: commandLine(flags),
   });
   const compiled = compileNovaConfig(sources, { stateDir: place.stateDir, hostname: hostname() });
-  for (const { message } of unusedOptions(compiled)) {
+  for (const { message } of unusedOptions(compiled.config.placement.authType, compiled.values)) {
     place.runtime.logger.warn(message);
   }
   const { config } = compiled;

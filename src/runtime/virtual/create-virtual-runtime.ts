@@ -1,4 +1,4 @@
-import type { VirtualRuntime } from "./virtual-runtime.js";
+import type { VirtualRuntime } from "./virtual-world.js";
 import { VirtualWorld, type WorldOptions } from "./virtual-world.js";
 
 /** A world with one process in it. More processes: `runtime.world.spawn()`. */

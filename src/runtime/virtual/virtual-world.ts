@@ -1,12 +1,18 @@
 import { setImmediate as nextTurn, setTimeout as realSleep } from "node:timers/promises";
+import type { LogFields } from "../logger.js";
+import type { Runtime } from "../runtime.js";
 import type { CancelTimer } from "../timers.js";
 import { Timeline } from "./timeline.js";
-import type { LogRecord } from "./virtual-logger.js";
+import { VirtualFiles } from "./virtual-files.js";
+import { VirtualHttp } from "./virtual-http.js";
+import { type LogLevel, type LogRecord, VirtualLogger } from "./virtual-logger.js";
 import { VirtualMachine } from "./virtual-machine.js";
 import { VirtualNetwork } from "./virtual-network.js";
 import { VirtualProcess } from "./virtual-process.js";
-import { createProcessRuntime, type VirtualRuntime } from "./virtual-runtime.js";
+import { VirtualRandom } from "./virtual-random.js";
 import type { VirtualListener } from "./virtual-servers.js";
+import { VirtualServers } from "./virtual-servers.js";
+import { VirtualSockets } from "./virtual-sockets.js";
 
 export interface WorldOptions {
   /** The same seed gives the same order of everything. Default 1. */
@@ -169,4 +175,65 @@ export class GoalNotReached extends Error {
         : "the goal was not reached and nothing is planned that could bring it about",
     );
   }
+}
+
+/** The runtime of one simulated process, and the controls that a test has over it. */
+export interface VirtualRuntime extends Runtime {
+  readonly name: string;
+  readonly world: VirtualWorld;
+  readonly machine: VirtualMachine;
+  /** What this process logged. */
+  readonly logs: readonly LogRecord[];
+  readonly alive: boolean;
+  /** As `kill -9`: no timer, answer or frame ever reaches it again; its sockets break with 1006; its disk stays. */
+  kill(): void;
+  /** {@link VirtualWorld.advance} */
+  advance(milliseconds: number): Promise<void>;
+  /** {@link VirtualWorld.runUntil} */
+  runUntil: VirtualWorld["runUntil"];
+}
+
+/** For {@link VirtualWorld.spawn}. */
+function createProcessRuntime(parts: {
+  readonly world: VirtualWorld;
+  readonly process: VirtualProcess;
+  readonly seed: string;
+  readonly monotonic: () => number;
+}): VirtualRuntime {
+  const { world, process, seed, monotonic } = parts;
+  const { machine } = process;
+  const logs: LogRecord[] = [];
+  const keep = (level: LogLevel, message: string, fields: LogFields) => {
+    const record = { time: world.now, process: process.name, level, message, fields };
+    logs.push(record);
+    world.logs.push(record);
+  };
+  const random = new VirtualRandom(seed);
+  const requestIds = new VirtualRandom(`${seed}/request-ids`);
+  return {
+    name: process.name,
+    world,
+    machine,
+    logs,
+    get alive() {
+      return process.alive;
+    },
+    kill: () => process.kill(),
+    advance: (milliseconds) => world.advance(milliseconds),
+    runUntil: world.runUntil.bind(world),
+    clock: { now: () => world.now, monotonic },
+    timers: process,
+    random,
+    http: new VirtualHttp(process, world.network),
+    servers: new VirtualServers(process, world.network, () => requestIds.uuid()),
+    sockets: new VirtualSockets(process, world.network),
+    files: new VirtualFiles(process, () => world.now),
+    processes: {
+      pid: process.pid,
+      machine: machine.identity,
+      hostname: machine.hostname,
+      isAlive: (pid) => machine.isAlive(pid),
+    },
+    logger: new VirtualLogger(keep),
+  };
 }

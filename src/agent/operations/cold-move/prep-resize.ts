@@ -1,6 +1,6 @@
 import type { Flavor, InstanceChanges, RetryInfo, Selection } from "../../../conductor/records/index.js";
 import { BuildAbortException, InstanceFaultRollback } from "../../../virt/errors.js";
-import type { Claim } from "../../contracts.js";
+import type { Claim } from "../../tracker/contract.js";
 import type { Refusal } from "../admission.js";
 import { addFault, attempt, messageOf, mustNotUndo, type OpenEvent, withActionEvent } from "../error-wrappers.js";
 import { UnableToMigrateToSelf } from "../errors.js";

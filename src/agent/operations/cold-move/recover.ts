@@ -6,8 +6,8 @@ import type {
   MigrationType,
   TaskState,
 } from "../../../conductor/records/index.js";
-import type { AgentContext } from "../../contracts.js";
-import { hasQuirk } from "../../parts.js";
+import type { AgentContext } from "../../context.js";
+import { hasQuirk } from "../../context.js";
 import { type Move, revertToSource } from "../move-allocations.js";
 import type { OperationParts } from "../parts.js";
 import { confirmResize, settleConfirmed } from "./confirm-resize.js";

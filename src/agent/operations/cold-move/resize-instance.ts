@@ -1,5 +1,5 @@
 import type { InstanceChanges } from "../../../conductor/records/index.js";
-import { hasQuirk } from "../../parts.js";
+import { hasQuirk } from "../../context.js";
 import type { Refusal } from "../admission.js";
 import { mustNotUndo, withActionEvent } from "../error-wrappers.js";
 import { LOCAL_DISKS } from "../guest-options.js";

@@ -1,6 +1,6 @@
 import type { AgentMethods } from "../../../conductor/agent-methods.js";
 import { InvalidMigrationState, ObjectActionError, UnexpectedDeletingTaskState } from "../../../conductor/errors.js";
-import type { ParamsOf } from "../../../conductor/methods.js";
+import type { ParamsOf } from "../../../conductor/method.js";
 import { type Instance, type Migration, POWER_STATES } from "../../../conductor/records/index.js";
 import type { LiveMigrateData } from "../../../virt/move-types.js";
 import { demand, type Message } from "../admission.js";

@@ -1,11 +1,11 @@
 import type { AgentMethods, LiveMigrateData } from "../../../conductor/agent-methods.js";
 import { InstanceNotFound, InvalidMigrationState } from "../../../conductor/errors.js";
-import type { ParamsOf } from "../../../conductor/methods.js";
+import type { ParamsOf } from "../../../conductor/method.js";
 import type { Migration } from "../../../conductor/records/index.js";
 import type { KeyedLock } from "../../../runtime/keyed-lock.js";
 import { TaskQueue } from "../../../runtime/queue.js";
 import { NotImplemented } from "../../../virt/errors.js";
-import { hasQuirk, requestId as newRequestId } from "../../parts.js";
+import { hasQuirk, requestId as newRequestId } from "../../context.js";
 import { admit, demand } from "../admission.js";
 import { recordingFault, withActionEvent } from "../error-wrappers.js";
 import type { OperationParts } from "../parts.js";

@@ -1,6 +1,6 @@
 import { InstanceNotFound, InvalidMigrationState } from "../../../conductor/errors.js";
 import { POWER_STATES } from "../../../conductor/records/index.js";
-import { hasQuirk } from "../../parts.js";
+import { hasQuirk } from "../../context.js";
 import type { Message, Refusal } from "../admission.js";
 import { attempt, mustNotUndo } from "../error-wrappers.js";
 import { deleteMigration, revertToSource } from "../move-allocations.js";

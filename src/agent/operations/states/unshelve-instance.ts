@@ -1,7 +1,7 @@
 import { UnexpectedTaskState } from "../../../conductor/errors.js";
 import type { Instance, InstanceChanges } from "../../../conductor/records/index.js";
 import type { Allocations } from "../../../virt/types.js";
-import type { Claim } from "../../contracts.js";
+import type { Claim } from "../../tracker/contract.js";
 import type { Refusal } from "../admission.js";
 import { addFault, attempt, mustNotUndo, withActionEvent } from "../error-wrappers.js";
 import { destroyOptions, imageMeta, LOCAL_DISKS } from "../guest-options.js";

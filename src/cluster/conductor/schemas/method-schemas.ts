@@ -1,5 +1,6 @@
 import type { AgentMethod, AgentMethods } from "../../../conductor/agent-methods.js";
-import type { ConductorMethod, ConductorMethods, ParamsOf, ResultOf } from "../../../conductor/methods.js";
+import type { ParamsOf, ResultOf } from "../../../conductor/method.js";
+import type { ConductorMethod, ConductorMethods } from "../../../conductor/methods.js";
 import { MOST_CONSUMERS } from "../../../conductor/operator-methods.js";
 import {
   amount,

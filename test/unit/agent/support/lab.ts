@@ -1,11 +1,12 @@
 import { driver as libvirt } from "../../../../drivers/fake-libvirt/index.js";
 import { type Agent, createAgent } from "../../../../src/agent/agent.js";
-import type { AgentState, Operations } from "../../../../src/agent/contracts.js";
+import type { AgentState } from "../../../../src/agent/context.js";
 import type { PartFactories } from "../../../../src/agent/create-parts.js";
 import { dryRun } from "../../../../src/agent/dry-run/dry-run.js";
 import type { DryRunReport } from "../../../../src/agent/dry-run/report.js";
 import type { AgentMetrics } from "../../../../src/agent/metrics.js";
 import { NO_METRICS } from "../../../../src/agent/metrics.js";
+import type { Operations } from "../../../../src/agent/operations/contract.js";
 import { type Refusal, refusalOf } from "../../../../src/agent/startup/refusals.js";
 import { createResourceTracker } from "../../../../src/agent/tracker/resource-tracker.js";
 import { createPlacement } from "../../../../src/cluster/placement/service.js";

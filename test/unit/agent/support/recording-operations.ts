@@ -1,4 +1,5 @@
-import type { AgentContext, Operations } from "../../../../src/agent/contracts.js";
+import type { AgentContext } from "../../../../src/agent/context.js";
+import type { Operations } from "../../../../src/agent/operations/contract.js";
 import { IncomingMoves } from "../../../../src/agent/operations/incoming-moves.js";
 
 /** Operations that only say that they were asked for, unless a test gives one that does something. */

@@ -1,5 +1,5 @@
 import type { AgentMethods, InstanceParams } from "../../../../conductor/agent-methods.js";
-import type { Method } from "../../../../conductor/methods.js";
+import type { Method } from "../../../../conductor/method.js";
 import type { Instance, InstanceChanges, TaskState } from "../../../../conductor/records/index.js";
 import type { Answer, Call } from "../../api/call.js";
 import type { ComputeDeps } from "../../api/deps.js";

@@ -1,0 +1,46 @@
+import type { HostSession } from "../conductor/port.js";
+import type { NovaConfig } from "../config/nova-config.js";
+import type { QuirkName } from "../config/quirks.js";
+import type { ReportClient } from "../placement/report-client.js";
+import type { Logger } from "../runtime/logger.js";
+import type { Runtime } from "../runtime/runtime.js";
+import type { DriverHost } from "../virt/driver-host.js";
+import type { IdentityFile } from "./startup/identity-file.js";
+
+/** What every part of one host's agent works with. Made once, by `createAgent`. */
+export interface AgentContext {
+  readonly host: string;
+  readonly config: NovaConfig;
+  readonly runtime: Runtime;
+  readonly conductor: HostSession;
+  readonly driver: DriverHost;
+  readonly placement: ReportClient;
+  /** Reads or makes the host's stable uuid (spec 2.3). */
+  readonly localNodeUuid: () => Promise<string>;
+}
+
+/** What decisions are made from: reading needs no more, so that a dry run can be given doors that only read. */
+export interface AgentView extends AgentContext {
+  readonly identity: IdentityFile;
+  readonly logger: Logger;
+}
+
+/** The life of an agent (spec 2.1, 2.8). */
+export type AgentState =
+  | "connecting"
+  | "starting"
+  | "guarding"
+  | "cleaning"
+  | "initializing"
+  | "registering"
+  | "tracking"
+  | "serving"
+  | "draining"
+  | "stopped"
+  | "failed";
+
+export function hasQuirk(context: Pick<AgentContext, "config">, quirk: QuirkName): boolean {
+  return context.config.workarounds.upstreamQuirks.has(quirk);
+}
+
+export const requestId = (context: Pick<AgentContext, "runtime">): string => `req-${context.runtime.random.uuid()}`;
