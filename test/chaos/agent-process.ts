@@ -81,7 +81,7 @@ export class AgentProcess {
     if (this.superseded && code === LEASE_LOST) {
       return null;
     }
-    if (this.successor && code === REFUSED && /another agent acts for host/.test(this.output)) {
+    if ((this.successor || this.superseded) && code === REFUSED && /another agent acts for host/.test(this.output)) {
       return null;
     }
     const asked = this.#asked === null ? "by itself" : `after ${this.#asked}`;

@@ -72,6 +72,21 @@ describe("evacuate", () => {
     expect(world.wakes).toBe(1);
   });
 
+  test.each([
+    ["rebuild_spawning", [], "error"],
+    ["rebuilding", [], "error"],
+    ["rebuilding", ["evacuation"], "active"],
+    ["powering-off", [], "active"],
+  ] as const)("6.7 row 1 OPT an active server taken from %s, after %j: %s", async (taskState, before, vmState) => {
+    const instance = server({ taskState });
+    for (const migrationType of before) {
+      const changes = { sourceCompute: "devstack1", sourceNode: "devstack1" };
+      world.store.migrations.create({ instanceUuid: instance.uuid, migrationType, status: "accepted", changes });
+    }
+    expect((await act(instance, { evacuate: {} }, 29)).status).toBe(200);
+    expect(world.store.instances.get(instance.uuid)).toMatchObject({ vmState, taskState: "rebuilding" });
+  });
+
   test("before 2.14 the password is in the answer, unless the disk is shared", async () => {
     const shown = async (evacuate: unknown, version: number) => (await act(server(), { evacuate }, version)).json();
     expect(await shown({ onSharedStorage: false }, 13)).toEqual({ adminPass: expect.stringMatching(/^\w{12}$/) });

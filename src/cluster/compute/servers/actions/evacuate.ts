@@ -1,3 +1,5 @@
+import type { Instance, TaskState } from "../../../../conductor/records/index.js";
+import type { Store } from "../../../store/store.js";
 import { badRequest, Fault, notFound } from "../../api/fault.js";
 import { requireAdmin } from "../../api/policy.js";
 import { ADMIN_PASSWORD, BOOLEAN, HOSTNAME, isTrue } from "../../api/schema-parts.js";
@@ -68,7 +70,11 @@ export const evacuate: ServerAction = {
     if (source && isUp(deps, source)) {
       throw badRequest(`Compute service of ${instance.host} is still in use.`);
     }
-    store.instances.save(instance.uuid, { taskState: "rebuilding", taskRequestId: call.requestId });
+    store.instances.save(instance.uuid, {
+      taskState: "rebuilding",
+      taskRequestId: call.requestId,
+      ...(isHalfRebuilt(store, instance) ? { vmState: "error" } : {}),
+    });
     recordAction(deps, call, instance, "evacuate");
     const migration = store.migrations.create({
       instanceUuid: instance.uuid,
@@ -99,3 +105,18 @@ export const evacuate: ServerAction = {
     return { status: 200, body: { adminPass: password } };
   },
 };
+
+const REBUILDS: readonly (TaskState | null)[] = ["rebuilding", "rebuild_block_device_mapping", "rebuild_spawning"];
+
+/**
+ * The evacuation overtakes a rebuild, which may have destroyed the guest already: nobody ends that any more, so that a server
+ * whose evacuation fails must not look as if it ran. An evacuation before this one has destroyed nothing.
+ */
+function isHalfRebuilt(store: Store, { uuid, vmState, taskState }: Instance): boolean {
+  const evacuations = {
+    instanceUuid: uuid,
+    migrationTypes: ["evacuation"],
+    statuses: ["accepted", "pre-migrating"],
+  } as const;
+  return vmState === "active" && REBUILDS.includes(taskState) && store.migrations.byFilters(evacuations).length === 0;
+}
