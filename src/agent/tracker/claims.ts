@@ -70,7 +70,12 @@ export async function rebuildClaim(
     const resources = takeResources(node, allocations);
     parts.binding.epoch += 1;
     const saved = await conductor.call("save_together", {
-      instance: { uuid: instance.uuid, changes: { migrationContext: moveContext(instance, migration, resources) } },
+      instance: {
+        uuid: instance.uuid,
+        changes: { migrationContext: moveContext(instance, migration, resources) },
+        // Spec 6.7 row 3: one that is being deleted by now counts nowhere.
+        expectedTaskState: ["rebuilding"],
+      },
       migration: {
         id: migration.id,
         changes: {
