@@ -197,7 +197,7 @@ describe.each([
       instanceUuid: vm.uuid,
       migrationType: "evacuation",
       status: "accepted",
-      changes: { sourceCompute: "rec1", sourceNode: "rec1" },
+      changes: { sourceCompute: "rec1", sourceNode: "rec1", destCompute: "rec2" },
     });
     sent(agent);
     const before = await get(`/allocations/${vm.uuid}`, "1.28");

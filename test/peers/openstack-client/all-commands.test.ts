@@ -166,7 +166,7 @@ describe("aggregates and availability zones", () => {
     ["aggregate remove host rack-1 devstack3", /\| hosts +\| +\|/],
     ["--os-placement-api-version 1.19 resource provider aggregate list {devstack3} -f value", /^$/],
     ["aggregate delete rack-1"],
-    ["availability zone list --compute -f value", /^nova available$/],
+    ["availability zone list --compute -f value", /^(?=[\s\S]*^internal available$)(?=[\s\S]*^nova available$)/m],
   ]);
 });
 
