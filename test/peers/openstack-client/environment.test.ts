@@ -33,7 +33,8 @@ test("OS_CLOUD=devstack openstack server list: where clouds.yaml is, it needs no
 });
 
 test("compute-cluster env, from any folder, for each cloud", async () => {
-  const services = "openstack --os-compute-api-version 2.53 compute service list --service nova-compute -f value -c Host";
+  const services =
+    "openstack --os-compute-api-version 2.53 compute service list --service nova-compute -f value -c Host";
   const hosts = (text: string) => text.split("\n").toSorted();
   const expected = ["devstack1", "devstack2", "devstack3"];
   expect(hosts(await shell(`${exports()}; cd /; ${services}`))).toEqual(expected);
