@@ -1,5 +1,5 @@
 import type { AgentView } from "./context.js";
-import type { AgentMetrics } from "./metrics.js";
+import type { AgentMetrics } from "./metrics/metrics.js";
 import type { Operations } from "./operations/contract.js";
 import type { ResourceTracker } from "./tracker/contract.js";
 

@@ -1,4 +1,4 @@
-import type { InstanceChanges } from "../conductor/records/index.js";
+import type { InstanceChanges } from "../records/index.js";
 
 /** An instance that no host has (spec 1.4); without a host it is in no availability zone. */
 export const UNPLACED = {

@@ -1,4 +1,4 @@
-import { FaultFile } from "../runtime/fault-file.js";
+import { FaultFile } from "../faults/fault-file.js";
 import type { Files } from "../runtime/files.js";
 import type { Runtime } from "../runtime/runtime.js";
 import type { ServiceHandler } from "../runtime/service.js";

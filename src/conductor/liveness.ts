@@ -1,4 +1,4 @@
-import type { Service } from "./records/index.js";
+import type { Service } from "../records/index.js";
 
 /** Whether a service counts as alive (spec 1.2). `serviceDownTime` in milliseconds, see {@link effectiveDownTime}. */
 export function isUp(

@@ -1,5 +1,3 @@
-import type { Method } from "./method.js";
-import type { OperatorMethods } from "./operator-methods.js";
 import type {
   ComputeNode,
   ComputeNodeResources,
@@ -17,7 +15,9 @@ import type {
   Service,
   TaskState,
   VmState,
-} from "./records/index.js";
+} from "../records/index.js";
+import type { Method } from "./method.js";
+import type { OperatorMethods } from "./operator-methods.js";
 import type { LeaseHolder } from "./wire/session-methods.js";
 
 /**

@@ -1,4 +1,4 @@
-import { HOST_NAME_RULE, isHostName } from "./host-name.js";
+import { HOST_NAME_RULE, isHostName } from "../records/host-name.js";
 import { strip } from "./ini-file.js";
 
 /** What values an option takes. */

@@ -1,7 +1,7 @@
 import { createNodeRuntime } from "../runtime/node/node-runtime.js";
 import { inTemporaryFolder } from "../runtime/node/temporary-folder.js";
-import { createVirtualRuntime } from "../runtime/virtual/create-virtual-runtime.js";
-import { VirtualLogger } from "../runtime/virtual/virtual-logger.js";
+import { createVirtualRuntime } from "../simulation/create-virtual-runtime.js";
+import { VirtualLogger } from "../simulation/virtual-logger.js";
 import type { DriverDefinition } from "../virt/index.js";
 import { CONTRACT_CASES } from "./cases/index.js";
 import { type ContractCase, ContractViolation, textOf } from "./contract-case.js";

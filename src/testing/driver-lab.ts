@@ -1,4 +1,4 @@
-import { VirtualLogger } from "../runtime/virtual/virtual-logger.js";
+import { VirtualLogger } from "../simulation/virtual-logger.js";
 import { createDriverHost, type DriverHost } from "../virt/driver-host.js";
 import {
   type Allocations,

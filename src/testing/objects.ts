@@ -1,5 +1,5 @@
-import { defaultsOf } from "../conductor/records/field.js";
-import { flavorColumns, MIGRATION, newInstance } from "../conductor/records/index.js";
+import { defaultsOf } from "../records/field.js";
+import { flavorColumns, MIGRATION, newInstance } from "../records/index.js";
 import type { BlockDeviceInfo, Flavor, ImageMeta, Instance, Migration } from "../virt/index.js";
 
 /** Frozen to the bottom: a driver that writes to what it is given fails. */

@@ -1,4 +1,4 @@
-import type { PowerState, Resources } from "../conductor/records/index.js";
+import type { PowerState, Resources } from "../records/index.js";
 
 export type {
   AssignedResource,
@@ -10,8 +10,8 @@ export type {
   Resources,
   TaskState,
   VmState,
-} from "../conductor/records/index.js";
-export { POWER_STATES } from "../conductor/records/index.js";
+} from "../records/index.js";
+export { POWER_STATES } from "../records/index.js";
 
 /** What the driver reports of one node; spec 4.4 step 1. Sizes: MiB for memory, GiB for disk. */
 export interface AvailableResource {

@@ -1,4 +1,4 @@
-import type { TaskState, VmState } from "../conductor/records/index.js";
+import type { TaskState, VmState } from "../records/index.js";
 import type { CallOptions } from "./types.js";
 
 /**

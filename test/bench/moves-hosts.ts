@@ -1,5 +1,5 @@
-import { createAgent } from "../../src/agent/agent.js";
-import { NO_METRICS } from "../../src/agent/metrics.js";
+import { createAgent } from "../../src/agent/life/agent.js";
+import { NO_METRICS } from "../../src/agent/metrics/metrics.js";
 import { loadConfig } from "../../src/cli/agent/load-config.js";
 import { reportClient } from "../../src/cli/agent/report-client.js";
 import { quietLogger } from "../../src/cli/ui/quiet-logger.js";

@@ -1,5 +1,5 @@
 import { setTimeout as timer } from "node:timers/promises";
-import { VirtualRandom } from "../../src/runtime/virtual/virtual-random.js";
+import { VirtualRandom } from "../../src/simulation/virtual-random.js";
 
 /** One actor's draws. Each has a stream of its own, so that what one draws does not depend on when another did. */
 export class Dice {

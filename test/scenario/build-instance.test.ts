@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { HostLeaseLost } from "../../src/agent/host-lease.js";
+import { HostLeaseLost } from "../../src/agent/life/host-lease.js";
 import { MessagingTimeout } from "../../src/conductor/errors.js";
 import { BuildAbortException, ComputeResourcesUnavailable } from "../../src/virt/errors.js";
 import { checkAllocations, checkPersistedUsage, checkReschedules, checkUsage } from "../fixtures/invariants-tracker.js";

@@ -1,5 +1,5 @@
 import { expect } from "vitest";
-import type { ComputeNode, Flavor, Resources } from "../../src/conductor/records/index.js";
+import type { ComputeNode, Flavor, Resources } from "../../src/records/index.js";
 import {
   type ColdMove,
   castConfirm,

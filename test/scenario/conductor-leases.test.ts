@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { HostLeaseHeld } from "../../src/conductor/errors.js";
-import { VirtualMachine, VirtualWorld } from "../../src/runtime/virtual/index.js";
+import { VirtualMachine, VirtualWorld } from "../../src/simulation/index.js";
 import { startInProcessConductor } from "../fixtures/in-process-conductor.js";
 
 const HOST = "devstack1";

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import type { RebuildOptions } from "../../src/agent/operations/contract.js";
 import { MessagingTimeout } from "../../src/conductor/errors.js";
-import { flavorResources } from "../../src/conductor/records/index.js";
+import { flavorResources } from "../../src/records/index.js";
 import { ComputeResourcesUnavailable } from "../../src/virt/errors.js";
 import { checkEvacuationOrder, checkPersistedUsage, checkUsage } from "../fixtures/invariants-tracker.js";
 import { StubHypervisor } from "../fixtures/tracker-driver.js";

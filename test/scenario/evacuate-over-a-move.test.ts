@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { FINAL_MIGRATION_STATUSES, type MigrationStatus } from "../../src/conductor/records/index.js";
-import type { VirtualRuntime } from "../../src/runtime/virtual/index.js";
+import { FINAL_MIGRATION_STATUSES, type MigrationStatus } from "../../src/records/index.js";
+import type { VirtualRuntime } from "../../src/simulation/index.js";
 import { VirtualCloud } from "../fixtures/virtual-cloud.js";
 
 const HOSTS = ["devstack1", "devstack2", "devstack3"];

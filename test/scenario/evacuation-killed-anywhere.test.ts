@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import type { MigrationStatus } from "../../src/conductor/records/index.js";
+import type { MigrationStatus } from "../../src/records/index.js";
 import { type EvacuatedOptions, evacuated, statusOf, VM } from "../unit/agent/support/evacuated.js";
 import { KillPoint } from "../unit/agent/support/kill-points.js";
 import { Lab } from "../unit/agent/support/lab.js";

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { driver as definition } from "../../drivers/fake-libvirt/index.js";
 import { Virsh, VirshError } from "../../drivers/fake-libvirt/virsh.js";
-import { createVirtualRuntime, type VirtualRuntime } from "../../src/runtime/virtual/index.js";
+import { createVirtualRuntime, type VirtualRuntime } from "../../src/simulation/index.js";
 import { createDriverHost, type DriverHost } from "../../src/virt/driver-host.js";
 import type { Files, LifecycleEvent } from "../../src/virt/index.js";
 import { DESTROY, SPAWN } from "../unit/drivers/fake-libvirt/fixtures.js";

@@ -1,6 +1,6 @@
 import { driver } from "../../drivers/ironic/index.js";
-import { createAgent } from "../../src/agent/agent.js";
-import { NO_METRICS } from "../../src/agent/metrics.js";
+import { createAgent } from "../../src/agent/life/agent.js";
+import { NO_METRICS } from "../../src/agent/metrics/metrics.js";
 import { reportClient } from "../../src/cli/agent/report-client.js";
 import { type ControlPlane, startControlPlane } from "../../src/cluster/control-plane.js";
 import { stateDir } from "../../src/cluster/local/state-dir.js";
@@ -14,7 +14,7 @@ import { createFixedAccess } from "../../src/placement/access/fixed-access.js";
 import { PlacementHttp } from "../../src/placement/placement-http.js";
 import { ConflictRetries } from "../../src/placement/retries.js";
 import { nodeDigests } from "../../src/runtime/node/node-digests.js";
-import { type VirtualRuntime, VirtualWorld } from "../../src/runtime/virtual/index.js";
+import { type VirtualRuntime, VirtualWorld } from "../../src/simulation/index.js";
 import { driverSections } from "../../src/virt/driver-sections.js";
 import { NO_RULES } from "../fixtures/scheduler-rules.js";
 

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import type { FaultSet } from "../../src/runtime/fault-set.js";
+import type { FaultSet } from "../../src/faults/fault-set.js";
 import { VirtualCloud } from "../fixtures/virtual-cloud.js";
 
 let cloud: VirtualCloud;

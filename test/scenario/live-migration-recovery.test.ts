@@ -1,5 +1,5 @@
 import { describe, expect } from "vitest";
-import type { MigrationStatus } from "../../src/conductor/records/index.js";
+import type { MigrationStatus } from "../../src/records/index.js";
 import type { Strategy } from "../fixtures/cold-moves.js";
 import {
   arrived,

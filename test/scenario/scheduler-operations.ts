@@ -1,6 +1,6 @@
 import { expect } from "vitest";
-import type { Task } from "../../src/cluster/conductor/task.js";
-import type { Selection } from "../../src/conductor/records/index.js";
+import type { Task } from "../../src/cluster/store/task.js";
+import type { Selection } from "../../src/records/index.js";
 import { ConductorBench, NEED } from "../unit/cluster/conductor/tasks/bench.js";
 
 /** What the conductor is in the middle of; returns what must be so after it was killed and started again. */

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import type { Instance } from "../../src/conductor/records/index.js";
+import type { Instance } from "../../src/records/index.js";
 import { KillPoint } from "../unit/agent/support/kill-points.js";
 import { Lab } from "../unit/agent/support/lab.js";
 import { boot, guestsOf, libvirt, nodeOf } from "../unit/agent/support/libvirt-hosts.js";

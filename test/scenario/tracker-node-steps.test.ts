@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import type { AssignedResource } from "../../src/conductor/records/index.js";
+import type { AssignedResource } from "../../src/records/index.js";
 import { checkPersistedUsage } from "../fixtures/invariants-tracker.js";
 import { FAKE_NODE, StubHypervisor } from "../fixtures/tracker-driver.js";
 import { type TestAgent, TrackerWorld } from "../fixtures/tracker-world.js";

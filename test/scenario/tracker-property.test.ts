@@ -2,7 +2,7 @@ import { test as propertyTest } from "@fast-check/vitest";
 import fc from "fast-check";
 import { describe, expect } from "vitest";
 import type { Claim } from "../../src/agent/tracker/contract.js";
-import type { Instance } from "../../src/conductor/records/index.js";
+import type { Instance } from "../../src/records/index.js";
 import { checkAllocations, checkPersistedUsage, checkReschedules, checkUsage } from "../fixtures/invariants-tracker.js";
 import { StubHypervisor } from "../fixtures/tracker-driver.js";
 import { CONFLICT, type RequestFault } from "../fixtures/tracker-http.js";

@@ -1,4 +1,4 @@
-import type { ComputeNode } from "../../conductor/records/index.js";
+import type { ComputeNode } from "../../records/index.js";
 import { type AgentView, requestId } from "../context.js";
 import type { AllocationEdit } from "./report.js";
 

@@ -1,4 +1,4 @@
-import { type Instance, type InstanceChanges, POWER_STATES } from "../../conductor/records/index.js";
+import { type Instance, type InstanceChanges, POWER_STATES } from "../../records/index.js";
 import type { AgentView } from "../context.js";
 import { planInit } from "../startup/init-instance.js";
 import type { InitStep } from "../startup/init-rows.js";

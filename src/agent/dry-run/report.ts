@@ -1,6 +1,6 @@
-import type { InstanceChanges, MigrationStatus } from "../../conductor/records/index.js";
 import type { LeaseHolder } from "../../conductor/wire/session-methods.js";
 import type { Allocations } from "../../placement/types.js";
+import type { InstanceChanges, MigrationStatus } from "../../records/index.js";
 import type { Refusal } from "../startup/refusals.js";
 
 /** What a start-up would do; plain data, for `--dry-run` and its `--json`. */

@@ -1,8 +1,8 @@
 import { InvalidMigrationState } from "../../conductor/errors.js";
-import { POWER_STATES } from "../../conductor/records/index.js";
+import { POWER_STATES } from "../../records/index.js";
 import { LOCAL_DISKS_ONLY } from "../block-devices.js";
 import { hasQuirk, requestId } from "../context.js";
-import { requireHostLease } from "../host-lease.js";
+import { requireHostLease } from "../life/host-lease.js";
 import type { AgentParts } from "../parts.js";
 import { type EvacuatedGuest, type EvacuationPlan, type EvacuationRecord, UNCLEANED } from "./plan.js";
 import { storageShared } from "./shared-storage.js";

@@ -1,4 +1,4 @@
-import { FINAL_MIGRATION_STATUSES, MIGRATION_STATUSES } from "../../conductor/records/index.js";
+import { FINAL_MIGRATION_STATUSES, MIGRATION_STATUSES } from "../../records/index.js";
 import { VirtDriverNotReady } from "../../virt/errors.js";
 import type { AgentParts } from "../parts.js";
 

@@ -1,5 +1,5 @@
 import type { InstanceFilters } from "../../conductor/methods.js";
-import type { Instance } from "../../conductor/records/index.js";
+import type { Instance } from "../../records/index.js";
 import type { AgentView } from "../context.js";
 
 /**

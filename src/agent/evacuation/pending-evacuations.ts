@@ -1,5 +1,5 @@
-import { POWER_STATES } from "../../conductor/records/index.js";
-import { requireHostLease } from "../host-lease.js";
+import { POWER_STATES } from "../../records/index.js";
+import { requireHostLease } from "../life/host-lease.js";
 import type { AgentParts } from "../parts.js";
 import { CleanUpProgress, cleanUpEvacuated } from "./clean-up.js";
 import { type EvacuationPlan, planEvacuatedCleanup } from "./plan.js";

@@ -1,4 +1,4 @@
-import type { ComputeNode, Instance, Migration, MigrationStatus } from "../../conductor/records/index.js";
+import type { ComputeNode, Instance, Migration, MigrationStatus } from "../../records/index.js";
 import type { AgentView } from "../context.js";
 import { hasQuirk } from "../context.js";
 import { instancesOnDriver } from "./instances-on-driver.js";

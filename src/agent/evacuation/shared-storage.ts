@@ -1,4 +1,4 @@
-import type { Instance, Migration } from "../../conductor/records/index.js";
+import type { Instance, Migration } from "../../records/index.js";
 import { NotImplemented } from "../../virt/errors.js";
 import type { SharedStorageToken } from "../../virt/types.js";
 import type { AgentView } from "../context.js";

@@ -1,4 +1,4 @@
-import type { Instance, RetryInfo, Selection } from "../../conductor/records/index.js";
+import type { Instance, RetryInfo, Selection } from "../../records/index.js";
 import type { Allocations } from "../../virt/types.js";
 import type { FinishResizeRequest } from "./cold-move/finish-resize.js";
 import type { MoveRequest } from "./cold-move/move-request.js";

@@ -1,5 +1,5 @@
-import type { Instance } from "../../conductor/records/index.js";
 import { AllocationDeleteFailed } from "../../placement/errors.js";
+import type { Instance } from "../../records/index.js";
 import { addFault, attempt, isLeaseLost, withActionEvent } from "./error-wrappers.js";
 import { destroyOptions } from "./guest-options.js";
 import { forcesDelete, type OperationParts } from "./parts.js";

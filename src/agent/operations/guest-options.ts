@@ -1,4 +1,4 @@
-import type { Instance } from "../../conductor/records/index.js";
+import type { Instance } from "../../records/index.js";
 import type { BlockDeviceInfo, DestroyOptions, ImageMeta } from "../../virt/types.js";
 
 const IMAGE_PREFIX = "image_";

@@ -1,18 +1,18 @@
 import {
-  type ComputeNode,
-  type Flavor,
-  type Instance,
-  instanceResources,
-  type Migration,
-  type Resources,
-} from "../../conductor/records/index.js";
-import {
   AllocationDeleteFailed,
   AllocationMoveFailed,
   AllocationUpdateFailed,
   PlacementAPIConnectFailure,
 } from "../../placement/errors.js";
 import type { Allocations, RequestContext } from "../../placement/types.js";
+import {
+  type ComputeNode,
+  type Flavor,
+  type Instance,
+  instanceResources,
+  type Migration,
+  type Resources,
+} from "../../records/index.js";
 import { hasQuirk } from "../context.js";
 import type { OperationParts } from "./parts.js";
 

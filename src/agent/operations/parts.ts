@@ -1,5 +1,5 @@
+import type { Faults } from "../../faults/faults.js";
 import type { RequestContext } from "../../placement/types.js";
-import type { Faults } from "../../runtime/faults.js";
 import type { AgentContext } from "../context.js";
 import type { ResourceTracker } from "../tracker/contract.js";
 import type { IncomingMoves } from "./incoming-moves.js";

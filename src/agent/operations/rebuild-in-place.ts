@@ -1,5 +1,5 @@
 import { UnexpectedDeletingTaskState, UnexpectedTaskState } from "../../conductor/errors.js";
-import type { Instance } from "../../conductor/records/index.js";
+import type { Instance } from "../../records/index.js";
 import type { Allocations } from "../../virt/types.js";
 import type { RebuildOptions } from "./contract.js";
 import { attempt, erroringOut, recordingFault, withActionEvent } from "./error-wrappers.js";

@@ -1,5 +1,5 @@
-import type { Instance, Migration } from "../../conductor/records/index.js";
-import { requireHostLease } from "../host-lease.js";
+import type { Instance, Migration } from "../../records/index.js";
+import { requireHostLease } from "../life/host-lease.js";
 import type { AgentParts } from "../parts.js";
 
 /**

@@ -1,4 +1,4 @@
-import { FINAL_MIGRATION_STATUSES, type Instance, type Migration } from "../../conductor/records/index.js";
+import { FINAL_MIGRATION_STATUSES, type Instance, type Migration } from "../../records/index.js";
 
 /** What is known of a consumer that holds something on this host's tree. */
 export interface LeakFacts {

@@ -2,7 +2,7 @@ import type { Clock } from "../../runtime/clock.js";
 import type { Logger } from "../../runtime/logger.js";
 import type { Random } from "../../runtime/random.js";
 import type { Timers } from "../../runtime/timers.js";
-import type { AgentMetrics } from "../metrics.js";
+import type { AgentMetrics } from "../metrics/metrics.js";
 
 /** Spacing in seconds of tasks whose option is 0 or unset (spec 4.10). */
 export const DEFAULT_SPACING = 60;

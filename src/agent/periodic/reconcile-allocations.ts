@@ -1,16 +1,16 @@
 import { InvalidMigrationState } from "../../conductor/errors.js";
+import { AllocationUpdateFailed } from "../../placement/errors.js";
+import type { Allocations, ConsumerAllocations } from "../../placement/types.js";
 import {
   type ComputeNode,
   type Instance,
   instanceResources,
   type Migration,
   type Resources,
-} from "../../conductor/records/index.js";
-import { AllocationUpdateFailed } from "../../placement/errors.js";
-import type { Allocations, ConsumerAllocations } from "../../placement/types.js";
+} from "../../records/index.js";
 import { requestId } from "../context.js";
-import { requireHostLease } from "../host-lease.js";
-import type { LeakKind } from "../metrics.js";
+import { requireHostLease } from "../life/host-lease.js";
+import type { LeakKind } from "../metrics/metrics.js";
 import { revertToSource } from "../operations/move-allocations.js";
 import type { AgentParts } from "../parts.js";
 import { judgeLeak, type LeakFacts, type LeakVerdict } from "./judge-leak.js";

@@ -1,10 +1,10 @@
-import type { Instance } from "../../conductor/records/index.js";
+import type { Instance } from "../../records/index.js";
 import { GuestNotFound, VirtDriverNotReady } from "../../virt/errors.js";
 import { LOCAL_DISKS_ONLY } from "../block-devices.js";
 import type { AgentView } from "../context.js";
 import { hasQuirk } from "../context.js";
 import { instancesOnDriver } from "../evacuation/instances-on-driver.js";
-import { requireHostLease } from "../host-lease.js";
+import { requireHostLease } from "../life/host-lease.js";
 import type { AgentParts } from "../parts.js";
 
 /** Spec 3.5: guests of instances that are deleted, for `running_deleted_instance_timeout` seconds at least. */

@@ -1,4 +1,4 @@
-import type { Instance } from "../../conductor/records/index.js";
+import type { Instance } from "../../records/index.js";
 import { requestId } from "../context.js";
 import type { AgentParts } from "../parts.js";
 

@@ -1,5 +1,5 @@
 import { effectiveDownTime, isUp } from "../../conductor/liveness.js";
-import type { Instance, Migration } from "../../conductor/records/index.js";
+import type { Instance, Migration } from "../../records/index.js";
 import { requestId } from "../context.js";
 import type { AgentParts } from "../parts.js";
 

@@ -1,11 +1,11 @@
-import type { Instance, Service } from "../../conductor/records/index.js";
+import type { Instance, Service } from "../../records/index.js";
 import type { AgentState, AgentView } from "../context.js";
 import { CleanUpProgress, cleanUpEvacuated } from "../evacuation/clean-up.js";
 import { countForeignGuests } from "../evacuation/foreign-guests.js";
 import type { PendingEvacuations } from "../evacuation/pending-evacuations.js";
 import { planEvacuatedCleanup } from "../evacuation/plan.js";
-import { acquireHostLease } from "../host-lease.js";
-import { registerLifecycleListener } from "../lifecycle-events.js";
+import { acquireHostLease } from "../life/host-lease.js";
+import { registerLifecycleListener } from "../life/lifecycle-events.js";
 import type { AgentParts } from "../parts.js";
 import { syncSchedulerInfo } from "../periodic/scheduler-sync.js";
 import { awaitPlacement } from "./await-placement.js";

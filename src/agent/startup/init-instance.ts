@@ -1,7 +1,7 @@
-import { type Instance, type InstanceChanges, POWER_STATES, type PowerState } from "../../conductor/records/index.js";
+import { type Instance, type InstanceChanges, POWER_STATES, type PowerState } from "../../records/index.js";
 import { NotImplemented, PciDeviceNotFound } from "../../virt/errors.js";
 import { type AgentView, requestId } from "../context.js";
-import { HostLeaseLost, requireHostLease } from "../host-lease.js";
+import { HostLeaseLost, requireHostLease } from "../life/host-lease.js";
 import type { AgentParts } from "../parts.js";
 import { type InitAction, type InitStep, planInitInstance } from "./init-rows.js";
 import {

@@ -4,7 +4,7 @@ import {
   POWER_STATES,
   type PowerState,
   type TaskState,
-} from "../../conductor/records/index.js";
+} from "../../records/index.js";
 import type { StateChangeName } from "../operations/states/state-changes.js";
 
 /** What a row looks at. */

@@ -1,5 +1,5 @@
-import type { ComputeNode, Instance } from "../../conductor/records/index.js";
 import { isProviderMissing } from "../../placement/errors.js";
+import type { ComputeNode, Instance } from "../../records/index.js";
 import { type AgentView, requestId } from "../context.js";
 import type { AgentParts } from "../parts.js";
 import { requireAsFound, unlessTaken } from "./unless-taken.js";

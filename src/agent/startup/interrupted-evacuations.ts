@@ -1,9 +1,9 @@
 import { InvalidMigrationState } from "../../conductor/errors.js";
-import type { ComputeNode, Instance, InstanceChanges, Migration } from "../../conductor/records/index.js";
 import { ConnectFailure } from "../../placement/errors.js";
+import type { ComputeNode, Instance, InstanceChanges, Migration } from "../../records/index.js";
 import { LOCAL_DISKS_ONLY } from "../block-devices.js";
 import { type AgentView, requestId } from "../context.js";
-import { requireHostLease } from "../host-lease.js";
+import { requireHostLease } from "../life/host-lease.js";
 import type { AgentParts } from "../parts.js";
 import { endMove, unlessTaken } from "./unless-taken.js";
 

@@ -1,4 +1,4 @@
-import type { ComputeNode } from "../../conductor/records/index.js";
+import type { ComputeNode } from "../../records/index.js";
 import { VirtDriverNotReady } from "../../virt/errors.js";
 import type { AgentView } from "../context.js";
 import { RefusedConfiguration } from "./refusals.js";

@@ -1,4 +1,4 @@
-import type { Instance, InstanceChanges, Migration } from "../../conductor/records/index.js";
+import type { Instance, InstanceChanges, Migration } from "../../records/index.js";
 import type { AgentView } from "../context.js";
 import { hasQuirk } from "../context.js";
 import { UNFINISHED } from "../operations/live-migration/unfinished.js";

@@ -1,4 +1,4 @@
-import type { Instance } from "../../conductor/records/index.js";
+import type { Instance } from "../../records/index.js";
 import { LOCAL_DISKS_ONLY } from "../block-devices.js";
 import { storageShared } from "../evacuation/shared-storage.js";
 import { finishSource, revertToSource } from "../operations/move-allocations.js";

@@ -1,5 +1,5 @@
 import { ServiceBinaryExists } from "../../conductor/errors.js";
-import { OLDEST_SUPPORTED_SERVICE_VERSION, SERVICE_VERSION, type Service } from "../../conductor/records/index.js";
+import { OLDEST_SUPPORTED_SERVICE_VERSION, SERVICE_VERSION, type Service } from "../../records/index.js";
 import type { AgentContext } from "../context.js";
 import { RefusedVersion } from "./refusals.js";
 

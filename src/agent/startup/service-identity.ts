@@ -1,4 +1,4 @@
-import { COMPUTE_ID_SERVICE_VERSION, type Service } from "../../conductor/records/index.js";
+import { COMPUTE_ID_SERVICE_VERSION, type Service } from "../../records/index.js";
 import type { AgentView } from "../context.js";
 import { RefusedConfiguration } from "./refusals.js";
 

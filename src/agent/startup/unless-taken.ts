@@ -8,7 +8,7 @@ import {
 } from "../../conductor/errors.js";
 import type { ParamsOf } from "../../conductor/method.js";
 import type { ConductorMethods } from "../../conductor/methods.js";
-import type { Instance } from "../../conductor/records/index.js";
+import type { Instance } from "../../records/index.js";
 import type { AgentView } from "../context.js";
 
 /**

@@ -1,7 +1,7 @@
-import type { Instance } from "../../conductor/records/index.js";
 import { isProviderMissing } from "../../placement/errors.js";
 import type { PlacementPass } from "../../placement/pass.js";
 import type { ProviderAllocations, RequestContext } from "../../placement/types.js";
+import type { Instance } from "../../records/index.js";
 import { type CleanupVerdict, type ConsumerFacts, judgeConsumer } from "./allocation-cleanup.js";
 import type { TrackerParts } from "./parts.js";
 import type { TrackedNode } from "./tracked-node.js";

@@ -1,4 +1,4 @@
-import type { Instance } from "../../conductor/records/index.js";
+import type { Instance } from "../../records/index.js";
 import type { NodeName } from "./usage.js";
 
 /** What is known of one consumer that holds something on a node's root provider. */

@@ -1,4 +1,4 @@
-import type { AssignedResource } from "../../conductor/records/index.js";
+import type { AssignedResource } from "../../records/index.js";
 import { ComputeResourcesUnavailable } from "../../virt/errors.js";
 import type { Allocations } from "../../virt/types.js";
 import { AssignedResourceNotFound } from "./errors.js";

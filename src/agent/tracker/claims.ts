@@ -1,5 +1,5 @@
 import { InstanceNotFound } from "../../conductor/errors.js";
-import type { AssignedResource, Instance, Migration, MigrationContext } from "../../conductor/records/index.js";
+import type { AssignedResource, Instance, Migration, MigrationContext } from "../../records/index.js";
 import { ComputeResourcesUnavailable } from "../../virt/errors.js";
 import type { Allocations } from "../../virt/types.js";
 import { UNPLACED } from "../unplaced.js";

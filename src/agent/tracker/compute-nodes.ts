@@ -1,5 +1,5 @@
 import { DuplicateRecord } from "../../conductor/errors.js";
-import type { ComputeNode } from "../../conductor/records/index.js";
+import type { ComputeNode } from "../../records/index.js";
 import { InvalidConfiguration } from "../../virt/errors.js";
 import type { AvailableResource } from "../../virt/types.js";
 import { driverColumns } from "./driver-resources.js";

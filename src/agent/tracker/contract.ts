@@ -8,7 +8,7 @@ import type {
   MigrationStatus,
   Service,
   TaskState,
-} from "../../conductor/records/index.js";
+} from "../../records/index.js";
 import type { Allocations } from "../../virt/types.js";
 
 /** Spec 4. One for all nodes of the agent; everything but the driver's listing runs under one fair lock. */

@@ -1,4 +1,4 @@
-import type { AssignedResource, Instance, Migration } from "../../conductor/records/index.js";
+import type { AssignedResource, Instance, Migration } from "../../records/index.js";
 import type { NodeRecords } from "./node-records.js";
 import type { TrackerParts } from "./parts.js";
 import type { TrackedNode } from "./tracked-node.js";

@@ -1,4 +1,4 @@
-import type { ComputeNode, ComputeNodeResources } from "../../conductor/records/index.js";
+import type { ComputeNode, ComputeNodeResources } from "../../records/index.js";
 import type { AvailableResource } from "../../virt/types.js";
 
 /** The allocation ratios that a node's row gets (spec 4.4 "copying"); null or 0: unset. */

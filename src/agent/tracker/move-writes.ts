@@ -1,9 +1,4 @@
-import {
-  FINAL_MIGRATION_STATUSES,
-  type Instance,
-  type InstanceChanges,
-  type TaskState,
-} from "../../conductor/records/index.js";
+import { FINAL_MIGRATION_STATUSES, type Instance, type InstanceChanges, type TaskState } from "../../records/index.js";
 import { updateQuietly } from "./claims.js";
 import type { Moved, MoveWrite } from "./contract.js";
 import { contextResources } from "./count-records.js";

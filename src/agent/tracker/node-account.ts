@@ -1,9 +1,4 @@
-import {
-  type AssignedResource,
-  allowsResourceRemoval,
-  type Instance,
-  type Migration,
-} from "../../conductor/records/index.js";
+import { type AssignedResource, allowsResourceRemoval, type Instance, type Migration } from "../../records/index.js";
 import { type CountedInstance, nodeStats } from "./stats.js";
 import { flavorUsage, type HostReservation, isVolumeBacked, reservedUsage, sumUsage, type Usage } from "./usage.js";
 

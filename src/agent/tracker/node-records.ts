@@ -1,9 +1,4 @@
-import {
-  FINAL_MIGRATION_STATUSES,
-  type Instance,
-  MIGRATION_STATUSES,
-  type Migration,
-} from "../../conductor/records/index.js";
+import { FINAL_MIGRATION_STATUSES, type Instance, MIGRATION_STATUSES, type Migration } from "../../records/index.js";
 import type { TrackerParts } from "./parts.js";
 
 export interface NodeRecords {

@@ -1,5 +1,5 @@
-import type { ComputeNode } from "../../conductor/records/index.js";
 import type { RequestContext } from "../../placement/types.js";
+import type { ComputeNode } from "../../records/index.js";
 import type { TrackerParts } from "./parts.js";
 
 /** Forgets nodes whose row is gone, so that row and provider are made again (spec 4.3 step 3, bug 1853009). */

@@ -1,5 +1,5 @@
 import { InstanceNotFound } from "../../conductor/errors.js";
-import type { Flavor, Instance, Migration } from "../../conductor/records/index.js";
+import type { Flavor, Instance, Migration } from "../../records/index.js";
 import type { Allocations } from "../../virt/types.js";
 import { takeResources } from "./assigned-resources.js";
 import { claimableNode, moveContext, TrackerClaim, updateOrRelease } from "./claims.js";

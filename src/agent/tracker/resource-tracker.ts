@@ -1,5 +1,7 @@
 import type { ParamsOf } from "../../conductor/method.js";
 import type { ConductorMethods } from "../../conductor/methods.js";
+import type { PlacementPass } from "../../placement/pass.js";
+import type { ProviderListing, RequestContext } from "../../placement/types.js";
 import type {
   ComputeNode,
   Flavor,
@@ -8,9 +10,7 @@ import type {
   Migration,
   Service,
   TaskState,
-} from "../../conductor/records/index.js";
-import type { PlacementPass } from "../../placement/pass.js";
-import type { ProviderListing, RequestContext } from "../../placement/types.js";
+} from "../../records/index.js";
 import { FairLock } from "../../runtime/fair-lock.js";
 import { VirtDriverNotReady } from "../../virt/errors.js";
 import type { Allocations } from "../../virt/types.js";

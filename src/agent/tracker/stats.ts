@@ -1,4 +1,4 @@
-import type { Instance, TaskState } from "../../conductor/records/index.js";
+import type { Instance, TaskState } from "../../records/index.js";
 
 /** What the statistics of a node are made of: one entry an instance that is counted there. */
 export type CountedInstance = Pick<Instance, "vmState" | "taskState" | "projectId" | "systemMetadata">;

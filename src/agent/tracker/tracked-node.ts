@@ -1,4 +1,4 @@
-import type { ComputeNode, ComputeNodeResources } from "../../conductor/records/index.js";
+import type { ComputeNode, ComputeNodeResources } from "../../records/index.js";
 import type { ProviderTree } from "../../virt/provider-tree.js";
 import { NodeAccount } from "./node-account.js";
 

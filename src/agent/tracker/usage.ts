@@ -1,4 +1,4 @@
-import type { Flavor, Instance, Migration, TaskState } from "../../conductor/records/index.js";
+import type { Flavor, Instance, Migration, TaskState } from "../../records/index.js";
 
 /** What one instance or migration takes of a node. MiB, GiB. */
 export interface Usage {

@@ -1,4 +1,4 @@
-import { flavorResources } from "../../conductor/records/resource-request.js";
+import { flavorResources } from "../../records/resource-request.js";
 import type { Amounts, Server } from "../read/records.js";
 
 /** What a server needs (spec 1.6), and how its CPUs may be told. */

@@ -1,5 +1,5 @@
 import { join } from "node:path";
-import type { AgentMetrics } from "../../agent/metrics.js";
+import type { AgentMetrics } from "../../agent/metrics/metrics.js";
 import type { Runtime } from "../../runtime/runtime.js";
 
 /** One call of the driver that was about a guest, as a line of the trace. */

@@ -1,6 +1,6 @@
 import { dryRun } from "../../agent/dry-run/dry-run.js";
 import type { DryRunReport } from "../../agent/dry-run/report.js";
-import { NO_METRICS } from "../../agent/metrics.js";
+import { NO_METRICS } from "../../agent/metrics/metrics.js";
 import { createNodeLogger } from "../../runtime/node/node-logger.js";
 import { createNodeRuntime } from "../../runtime/node/node-runtime.js";
 import { ExitCode } from "../ui/exit-code.js";

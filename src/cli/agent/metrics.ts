@@ -1,6 +1,6 @@
-import { type AgentMetrics, NO_METRICS } from "../../agent/metrics.js";
-import { serveMetrics } from "../../agent/metrics-endpoint.js";
-import { createMetricsRegistry } from "../../agent/metrics-registry.js";
+import { type AgentMetrics, NO_METRICS } from "../../agent/metrics/metrics.js";
+import { serveMetrics } from "../../agent/metrics/metrics-endpoint.js";
+import { createMetricsRegistry } from "../../agent/metrics/metrics-registry.js";
 import type { ConductorConnection, HostSession } from "../../conductor/port.js";
 import type { Runtime } from "../../runtime/runtime.js";
 

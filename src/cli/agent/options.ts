@@ -1,7 +1,7 @@
 import { Command, InvalidArgumentError, Option } from "commander";
 import { DEFAULT_STATE_DIR } from "../../cluster/local/state-dir.js";
-import { RELEASE_NAMES, RELEASES, type Release, SERVICE_VERSION } from "../../conductor/records/index.js";
 import type { CommandLineValue } from "../../config/config-sources.js";
+import { RELEASE_NAMES, RELEASES, type Release, SERVICE_VERSION } from "../../records/index.js";
 import { portNumber } from "../ui/port-number.js";
 import { version } from "../ui/version.js";
 

@@ -1,7 +1,7 @@
-import type { AgentMetrics } from "../../agent/metrics.js";
-import { placementAccess } from "../../agent/placement-access.js";
+import type { AgentMetrics } from "../../agent/metrics/metrics.js";
 import type { Conductor } from "../../conductor/port.js";
 import type { NovaConfig } from "../../config/nova-config.js";
+import { placementAccess } from "../../placement/access/configured-access.js";
 import { createReportClient } from "../../placement/create-report-client.js";
 import type { ReportClient } from "../../placement/report-client.js";
 import type { Runtime } from "../../runtime/runtime.js";

@@ -1,12 +1,12 @@
 import { hostname } from "node:os";
 import { resolve } from "node:path";
-import { configuredPlacementAccess } from "../../agent/placement-access.js";
 import { effectiveDownTime } from "../../cluster/conductor/liveness.js";
 import type { ControlPlaneOptions } from "../../cluster/control-plane.js";
-import { OLDEST_SUPPORTED_SERVICE_VERSION } from "../../conductor/records/index.js";
 import { type CommandLineValue, readConfigSources } from "../../config/config-sources.js";
 import { compileNovaConfig } from "../../config/nova-config.js";
 import { unusedOptions } from "../../config/unused-options.js";
+import { configuredPlacementAccess } from "../../placement/access/configured-access.js";
+import { OLDEST_SUPPORTED_SERVICE_VERSION } from "../../records/index.js";
 import type { Runtime } from "../../runtime/runtime.js";
 
 /** What nova.conf says to the control plane; flags win over files. */

@@ -2,7 +2,7 @@ import { resolve } from "node:path";
 import { Command } from "commander";
 import { IRONIC_FAULTS } from "../../cluster/ironic/fault-points.js";
 import { DEFAULT_STATE_DIR, stateDir } from "../../cluster/local/state-dir.js";
-import { areNoticed, clearFaults, readFaults, setFaults } from "../../runtime/fault-file.js";
+import { areNoticed, clearFaults, readFaults, setFaults } from "../../faults/fault-file.js";
 import {
   FAULT_LANGUAGE,
   type FaultTable,
@@ -11,11 +11,11 @@ import {
   parseKnob,
   pointsOf,
   unknownPoint,
-} from "../../runtime/fault-knobs.js";
-import { isLive } from "../../runtime/fault-set.js";
+} from "../../faults/fault-knobs.js";
+import { isLive } from "../../faults/fault-set.js";
 import { createNodeRuntime } from "../../runtime/node/node-runtime.js";
 import type { Runtime } from "../../runtime/runtime.js";
-import { AGENT_FAULTS } from "../faults/agent-faults.js";
+import { AGENT_FAULTS } from "../agent/agent-faults.js";
 import { ExitCode } from "../ui/exit-code.js";
 import { quietLogger } from "../ui/quiet-logger.js";
 import { type Column, renderTable } from "../ui/table.js";

@@ -1,6 +1,6 @@
 import type { StateDir } from "../../cluster/local/state-dir.js";
 import type { SupervisorOptions } from "../../cluster/local/supervisor.js";
-import type { Release } from "../../conductor/records/index.js";
+import type { Release } from "../../records/index.js";
 
 export interface UpOptions {
   readonly hosts: number;

@@ -3,7 +3,7 @@ import { Command, InvalidArgumentError } from "commander";
 import { DEFAULT_STATE_DIR, stateDir } from "../../cluster/local/state-dir.js";
 import { Supervisor } from "../../cluster/local/supervisor.js";
 import { ensureUsable } from "../../cluster/local/usable-state-dir.js";
-import { isRelease, RELEASE_NAMES, RELEASES, type Release } from "../../conductor/records/index.js";
+import { isRelease, RELEASE_NAMES, RELEASES, type Release } from "../../records/index.js";
 import { nodeChildren } from "../../runtime/node/node-children.js";
 import { nodeClock } from "../../runtime/node/node-clock.js";
 import { NodeFiles } from "../../runtime/node/node-files.js";

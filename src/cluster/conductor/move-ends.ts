@@ -1,4 +1,4 @@
-import { FINAL_MIGRATION_STATUSES, type MigrationType } from "../../conductor/records/index.js";
+import { FINAL_MIGRATION_STATUSES, type MigrationType } from "../../records/index.js";
 import type { Logger } from "../../runtime/logger.js";
 import type { Store } from "../store/store.js";
 import type { Outbox } from "./outbox.js";

@@ -1,4 +1,4 @@
-import { SPLIT_ALLOCATIONS_SERVICE_VERSION } from "../../conductor/records/index.js";
+import { SPLIT_ALLOCATIONS_SERVICE_VERSION } from "../../records/index.js";
 import type { Store } from "../store/store.js";
 
 /** The owner of the source's half of a move (spec 6.0): the instance itself, or the migration. */

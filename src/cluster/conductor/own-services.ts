@@ -1,4 +1,4 @@
-import { SERVICE_VERSION } from "../../conductor/records/index.js";
+import { SERVICE_VERSION } from "../../records/index.js";
 import type { Runtime } from "../../runtime/runtime.js";
 import type { CancelTimer } from "../../runtime/timers.js";
 import type { Store } from "../store/store.js";

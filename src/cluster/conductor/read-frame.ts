@@ -1,5 +1,5 @@
 import { type Meta, type Outcome, type ResponseFrame, RPC_CODES, type RpcId } from "../../conductor/wire/frames.js";
-import { isHostName } from "../../config/host-name.js";
+import { isHostName } from "../../records/host-name.js";
 import { DOOR_LIMITS, excessOf, excessText } from "../http/door-limits.js";
 import { respond } from "./session.js";
 

@@ -1,7 +1,7 @@
-import type { ComputeNode } from "../../conductor/records/index.js";
 import { PlacementError } from "../../placement/errors.js";
 import type { ReportClient } from "../../placement/report-client.js";
 import type { RequestContext } from "../../placement/types.js";
+import type { ComputeNode } from "../../records/index.js";
 import type { Logger } from "../../runtime/logger.js";
 import { mapConcurrently } from "../../runtime/queue.js";
 

@@ -1,9 +1,9 @@
-import type { Migration, Service } from "../../conductor/records/index.js";
 import { PlacementError } from "../../placement/errors.js";
 import type { ReportClient } from "../../placement/report-client.js";
+import type { Migration, Service } from "../../records/index.js";
 import type { Logger } from "../../runtime/logger.js";
-import { leaveAggregates } from "../compute/aggregates/aggregate-hosts.js";
 import { type DeleteServiceOptions, ServiceDeleteRefused } from "../compute/api/deps.js";
+import { leaveAggregates } from "../store/aggregate-hosts.js";
 import type { Store } from "../store/store.js";
 import {
   deleteTrees,

@@ -1,7 +1,7 @@
 import type { Logger } from "../../runtime/logger.js";
 import type { Store } from "../store/store.js";
+import type { StoredTask, Task } from "../store/task.js";
 import type { Turns } from "../turns.js";
-import type { StoredTask, Task } from "./task.js";
 
 /** What a task's flow is told about its run. */
 export interface TaskContext {

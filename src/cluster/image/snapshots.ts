@@ -1,4 +1,4 @@
-import { type Instance, imagePropertiesOf } from "../../conductor/records/index.js";
+import { type Instance, imagePropertiesOf } from "../../records/index.js";
 import { isoSeconds } from "../http/times.js";
 import type { Store } from "../store/store.js";
 import { BASE, type Image } from "./images.js";

@@ -1,5 +1,5 @@
+import type { Faults } from "../../faults/faults.js";
 import type { Clock } from "../../runtime/clock.js";
-import type { Faults } from "../../runtime/faults.js";
 import type { Logger } from "../../runtime/logger.js";
 import type { CancelTimer, Timers } from "../../runtime/timers.js";
 import { type HardwareDelays, hardwarePoint } from "./fault-points.js";

@@ -1,5 +1,5 @@
+import type { Faults } from "../../faults/faults.js";
 import type { Clock } from "../../runtime/clock.js";
-import type { Faults } from "../../runtime/faults.js";
 import type { Logger } from "../../runtime/logger.js";
 import type { Random } from "../../runtime/random.js";
 import type { ServiceHandler } from "../../runtime/service.js";

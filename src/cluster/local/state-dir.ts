@@ -1,5 +1,5 @@
 import { isAbsolute, join, resolve } from "node:path";
-import { HOST_NAME_RULE, isHostName } from "../../config/host-name.js";
+import { HOST_NAME_RULE, isHostName } from "../../records/host-name.js";
 import type { Files } from "../../runtime/files.js";
 
 /** Where everything of a local cluster lives. */

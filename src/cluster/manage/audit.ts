@@ -1,7 +1,7 @@
 import { ResourceProviderRetrievalFailed } from "../../placement/errors.js";
 import { listProviders } from "../../placement/provider-requests.js";
 import type { ProviderListing } from "../../placement/types.js";
-import { pythonRepr } from "../http/python-repr.js";
+import { pythonRepr } from "../python/plain-repr.js";
 import { INVALID_INPUT, ManageFailure, type ManageParts } from "./manage-parts.js";
 import { type Orphan, OrphanFinder } from "./orphans.js";
 import { removeOrphan } from "./remove-orphan.js";

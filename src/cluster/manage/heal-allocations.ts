@@ -1,4 +1,4 @@
-import type { Instance } from "../../conductor/records/index.js";
+import type { Instance } from "../../records/index.js";
 import { CELL0_UUID, CELL1 } from "./cells.js";
 import { type HealContext, healInstance } from "./heal-instance.js";
 import { INVALID_INPUT, ManageFailure, type ManageParts } from "./manage-parts.js";

@@ -1,10 +1,10 @@
-import { type Instance, instanceResources } from "../../conductor/records/index.js";
 import { consumerToWire, holdsNothing, readConsumer, rewriteOf } from "../../placement/consumer-allocations.js";
 import { PlacementError } from "../../placement/errors.js";
 import type { AllocationWrite, ConsumerAllocations } from "../../placement/types.js";
+import { type Instance, instanceResources } from "../../records/index.js";
+import { pythonJson } from "../python/plain-json.js";
 import { ManageFailure, type ManageParts } from "./manage-parts.js";
 import { putAllocations, updateFailed } from "./put-allocations.js";
-import { pythonJson } from "./python-json.js";
 
 /** Codes of `heal_allocations` that one instance decides. */
 const HEAL_CODES = { nodeNotFound: 2, notWritten: 3, notSupported: 8 } as const;

@@ -1,5 +1,5 @@
-import { imagePropertiesOf, type ResourceRequest, resourceRequest } from "../../conductor/records/index.js";
 import type { CandidatesGroup } from "../../placement/types.js";
+import { imagePropertiesOf, type ResourceRequest, resourceRequest } from "../../records/index.js";
 import type { Aggregate } from "../store/aggregate-store.js";
 import type { Store } from "../store/store.js";
 import { NoValidHost } from "./errors.js";

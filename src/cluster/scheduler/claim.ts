@@ -1,6 +1,6 @@
-import type { Selection } from "../../conductor/records/index.js";
 import type { Claim, ReportClient } from "../../placement/report-client.js";
 import type { Allocations } from "../../placement/types.js";
+import type { Selection } from "../../records/index.js";
 
 /**
  * What becomes of what the consumer holds: `replace` drops it, `double` keeps it and adds the providers that are new, `sum`

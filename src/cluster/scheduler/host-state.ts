@@ -1,5 +1,5 @@
-import type { ComputeNode, Resources, Selection, Service } from "../../conductor/records/index.js";
 import type { AllocationCandidates, Allocations } from "../../placement/types.js";
+import type { ComputeNode, Resources, Selection, Service } from "../../records/index.js";
 import type { Store } from "../store/store.js";
 
 /** A compute node that Placement offers, with what filters and weighers look at. */

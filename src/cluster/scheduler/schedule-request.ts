@@ -1,4 +1,4 @@
-import type { RequestSpec } from "../../conductor/records/index.js";
+import type { RequestSpec } from "../../records/index.js";
 import type { Held } from "./claim.js";
 
 /** What is to be placed, and where it may not or has to go. */

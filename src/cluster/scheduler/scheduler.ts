@@ -1,6 +1,6 @@
-import { mergedResources, type ResourceRequest, type Selection } from "../../conductor/records/index.js";
 import type { ReportClient } from "../../placement/report-client.js";
 import type { CandidatesGroup } from "../../placement/types.js";
+import { mergedResources, type ResourceRequest, type Selection } from "../../records/index.js";
 import type { Clock } from "../../runtime/clock.js";
 import type { Logger } from "../../runtime/logger.js";
 import type { Random } from "../../runtime/random.js";

@@ -4,7 +4,7 @@ import {
   INSTANCE_ACTION_EVENT,
   type InstanceAction,
   type InstanceActionEvent,
-} from "../../conductor/records/index.js";
+} from "../../records/index.js";
 import { refuse } from "./check.js";
 import type { ActionStore } from "./store.js";
 import type { StoreContext } from "./store-context.js";

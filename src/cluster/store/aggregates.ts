@@ -1,5 +1,5 @@
 import { DuplicateRecord } from "../../conductor/errors.js";
-import { id, mapOf, nullable, text, time, uuid } from "../../conductor/records/field.js";
+import { id, mapOf, nullable, text, time, uuid } from "../../records/field.js";
 import type { Aggregate, AggregateChanges, AggregateStore } from "./aggregate-store.js";
 import { refreshZones } from "./aggregate-zones.js";
 import { checkOf } from "./check.js";

@@ -1,5 +1,5 @@
 import { InvalidParameters } from "../../conductor/errors.js";
-import type { JsonSchema } from "../../conductor/records/field.js";
+import type { JsonSchema } from "../../records/field.js";
 
 /** Looks at a value that claims to be of a type. @throws {InvalidParameters} naming the field, what was found and what was expected. */
 export type Check = (value: unknown, field: string) => void;

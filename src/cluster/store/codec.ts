@@ -1,4 +1,4 @@
-import { type JsonSchema, LONGEST, text } from "../../conductor/records/field.js";
+import { type JsonSchema, LONGEST, text } from "../../records/field.js";
 import type { SqlValue } from "../database/database-file.js";
 import { checkOf } from "./check.js";
 

@@ -1,5 +1,5 @@
 import { ComputeHostNotFound, DuplicateRecord, InvalidNodeConfiguration } from "../../conductor/errors.js";
-import { COMPUTE_NODE, type ComputeNode, type ComputeNodeResources } from "../../conductor/records/index.js";
+import { COMPUTE_NODE, type ComputeNode, type ComputeNodeResources } from "../../records/index.js";
 import type { SqlValue } from "./codec.js";
 import type { ComputeNodeStore } from "./store.js";
 import type { StoreContext } from "./store-context.js";

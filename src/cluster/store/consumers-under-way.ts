@@ -1,4 +1,4 @@
-import { FINAL_MIGRATION_STATUSES } from "../../conductor/records/index.js";
+import { FINAL_MIGRATION_STATUSES } from "../../records/index.js";
 import type { Sql } from "./sql.js";
 
 const MOVES = "deleted = 0 AND status NOT IN (SELECT value FROM json_each(?2))";

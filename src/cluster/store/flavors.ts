@@ -1,6 +1,6 @@
 import { DuplicateRecord } from "../../conductor/errors.js";
-import { text } from "../../conductor/records/field.js";
-import { FLAVOR, type Flavor } from "../../conductor/records/index.js";
+import { text } from "../../records/field.js";
+import { FLAVOR, type Flavor } from "../../records/index.js";
 import { checkOf } from "./check.js";
 import type { FlavorStore } from "./store.js";
 import type { StoreContext } from "./store-context.js";

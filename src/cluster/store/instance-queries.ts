@@ -1,5 +1,5 @@
 import type { InstanceFilters } from "../../conductor/methods.js";
-import type { Instance } from "../../conductor/records/index.js";
+import type { Instance } from "../../records/index.js";
 import { refuse } from "./check.js";
 import { Conditions } from "./conditions.js";
 import type { Sql } from "./sql.js";

@@ -15,7 +15,7 @@ import {
   type NewInstance,
   newInstance,
   type TaskState,
-} from "../../conductor/records/index.js";
+} from "../../records/index.js";
 import { availabilityZoneOf } from "./aggregate-zones.js";
 import { refuse } from "./check.js";
 import type { SqlValue } from "./codec.js";

@@ -1,4 +1,4 @@
-import { id, text, time } from "../../conductor/records/field.js";
+import { id, text, time } from "../../records/field.js";
 import type { HostLease, LeaseStore } from "./store.js";
 import type { StoreContext } from "./store-context.js";
 import { Table, tableOf } from "./table.js";

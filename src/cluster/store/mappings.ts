@@ -1,5 +1,5 @@
 import { InstanceNotFound } from "../../conductor/errors.js";
-import { nullable, oneOf, text, uuid } from "../../conductor/records/field.js";
+import { nullable, oneOf, text, uuid } from "../../records/field.js";
 import { checkOf } from "./check.js";
 import type { MappingStore } from "./store.js";
 import type { StoreContext } from "./store-context.js";

@@ -1,13 +1,13 @@
 import { InstanceNotFound, InvalidMigrationState, MigrationNotFound } from "../../conductor/errors.js";
 import type { MigrationFilters } from "../../conductor/methods.js";
-import { nullable, text } from "../../conductor/records/field.js";
+import { nullable, text } from "../../records/field.js";
 import {
   FINAL_MIGRATION_STATUSES,
   MIGRATION,
   type Migration,
   type MigrationChanges,
   type MigrationStatus,
-} from "../../conductor/records/index.js";
+} from "../../records/index.js";
 import { refuse } from "./check.js";
 import { Conditions } from "./conditions.js";
 import type { MigrationStore } from "./store.js";

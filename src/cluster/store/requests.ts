@@ -1,4 +1,4 @@
-import { BUILD_REQUEST, type BuildRequest, REQUEST_SPEC, type RequestSpec } from "../../conductor/records/index.js";
+import { BUILD_REQUEST, type BuildRequest, REQUEST_SPEC, type RequestSpec } from "../../records/index.js";
 import { consumersUnderWay } from "./consumers-under-way.js";
 import type { RequestStore } from "./store.js";
 import type { StoreContext } from "./store-context.js";

@@ -1,5 +1,5 @@
 import { DuplicateRecord, ServiceBinaryExists, ServiceNotFound, ServiceTooOld } from "../../conductor/errors.js";
-import { SERVICE, type Service } from "../../conductor/records/index.js";
+import { SERVICE, type Service } from "../../records/index.js";
 import { availabilityZoneOf } from "./aggregate-zones.js";
 import type { ServiceStore } from "./store.js";
 import type { StoreContext } from "./store-context.js";

@@ -18,10 +18,10 @@ import type {
   Service,
   TaskState,
   VmState,
-} from "../../conductor/records/index.js";
-import type { StoredTask, Task } from "../conductor/task.js";
+} from "../../records/index.js";
 import type { AggregateStore } from "./aggregate-store.js";
 import type { Sql } from "./sql.js";
+import type { StoredTask, Task } from "./task.js";
 
 /**
  * The state of record: one SQLite file, one owner. Synchronous; every method is one transaction, and inside

@@ -1,4 +1,4 @@
-import type { FieldMap, JsonSchema, RecordOf } from "../../conductor/records/field.js";
+import type { FieldMap, JsonSchema, RecordOf } from "../../records/field.js";
 import { refuse } from "./check.js";
 import { type Codec, codecOf, type SqlValue } from "./codec.js";
 import type { Sql, SqlRow } from "./sql.js";

@@ -1,9 +1,9 @@
-import { anyObject, type Field, id, oneOf, text, time, uuid } from "../../conductor/records/field.js";
-import type { StoredTask, Task } from "../conductor/task.js";
+import { anyObject, type Field, id, oneOf, text, time, uuid } from "../../records/field.js";
 import { checkOf } from "./check.js";
 import type { TaskStore } from "./store.js";
 import type { StoreContext } from "./store-context.js";
 import { Table, tableOf } from "./table.js";
+import type { StoredTask, Task } from "./task.js";
 
 const KINDS: readonly Task["kind"][] = [
   "build_instances",

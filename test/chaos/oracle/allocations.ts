@@ -1,9 +1,4 @@
-import {
-  FINAL_MIGRATION_STATUSES,
-  type Flavor,
-  type Instance,
-  type Migration,
-} from "../../../src/conductor/records/index.js";
+import { FINAL_MIGRATION_STATUSES, type Flavor, type Instance, type Migration } from "../../../src/records/index.js";
 import { expectedUsage } from "../../fixtures/invariants/usage-model.js";
 import type { Violation } from "../violation.js";
 import type { Amounts, Snapshot } from "./snapshot.js";

@@ -1,4 +1,4 @@
-import { type Instance, POWER_STATES, type PowerState, type VmState } from "../../../src/conductor/records/index.js";
+import { type Instance, POWER_STATES, type PowerState, type VmState } from "../../../src/records/index.js";
 import type { Violation } from "../violation.js";
 import type { Guest, Snapshot } from "./snapshot.js";
 

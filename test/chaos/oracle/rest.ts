@@ -1,4 +1,4 @@
-import { FINAL_MIGRATION_STATUSES } from "../../../src/conductor/records/index.js";
+import { FINAL_MIGRATION_STATUSES } from "../../../src/records/index.js";
 import type { Violation } from "../violation.js";
 import type { Snapshot } from "./snapshot.js";
 

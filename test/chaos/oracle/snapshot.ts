@@ -7,7 +7,7 @@ import { DomainStore } from "../../../drivers/fake-libvirt/domain-store.js";
 import { HypervisorFolder } from "../../../drivers/fake-libvirt/hypervisor.js";
 import { openStore } from "../../../src/cluster/store/open-store.js";
 import type { Store } from "../../../src/cluster/store/store.js";
-import type { PowerState } from "../../../src/conductor/records/index.js";
+import type { PowerState } from "../../../src/records/index.js";
 import type { World } from "../world.js";
 
 /** A guest as its hypervisor has it. */

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
-import { virtApi } from "../../../src/agent/virt-api.js";
+import { virtApi } from "../../../src/agent/life/virt-api.js";
 import { openStore } from "../../../src/cluster/store/open-store.js";
-import { VirtualWorld } from "../../../src/runtime/virtual/virtual-world.js";
+import { VirtualWorld } from "../../../src/simulation/virtual-world.js";
 import { StoreSession } from "../../fixtures/tracker-session.js";
 
 const SIZE = {

@@ -3,7 +3,7 @@ import type { CloudConfig } from "../../../src/audit/cloud/cloud-config.js";
 import { type Cloud, openCloud } from "../../../src/audit/cloud/open-cloud.js";
 import type { Held, Inventory } from "../../../src/audit/read/records.js";
 import { createPlacement } from "../../../src/cluster/placement/service.js";
-import type { Instance, Migration, MigrationStatus, MigrationType } from "../../../src/conductor/records/index.js";
+import type { Instance, Migration, MigrationStatus, MigrationType } from "../../../src/records/index.js";
 import { type HttpClient, HttpConnectFailure, type HttpRequest, type HttpResponse } from "../../../src/runtime/http.js";
 import { ApiWorld, ROOT, type TINY } from "../cluster/compute/api-world.js";
 

@@ -1,4 +1,4 @@
-import type { Instance } from "../../../src/conductor/records/index.js";
+import type { Instance } from "../../../src/records/index.js";
 import { AuditWorld, inventory, NEED, type SomePlacement } from "./audit-world.js";
 
 /** What the audit must say of a fault, and which consumers an edit may touch for it. */

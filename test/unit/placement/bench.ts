@@ -10,7 +10,7 @@ import {
   type HttpRequest,
   type HttpResponse,
 } from "../../../src/runtime/http.js";
-import { createVirtualRuntime, type LogRecord } from "../../../src/runtime/virtual/index.js";
+import { createVirtualRuntime, type LogRecord } from "../../../src/simulation/index.js";
 
 export const ENDPOINT = "http://placement.test";
 

@@ -1,9 +1,9 @@
 import { createIronic } from "../../../src/cluster/ironic/ironic.js";
 import { openStore } from "../../../src/cluster/store/open-store.js";
-import { FaultSet } from "../../../src/runtime/fault-set.js";
+import { FaultSet } from "../../../src/faults/fault-set.js";
 import type { HttpClient } from "../../../src/runtime/http.js";
 import type { ServiceHandler } from "../../../src/runtime/service.js";
-import { VirtualLogger } from "../../../src/runtime/virtual/virtual-logger.js";
+import { VirtualLogger } from "../../../src/simulation/virtual-logger.js";
 import type { DriverCheckOptions } from "../../../src/testing/index.js";
 
 const ROOT = "http://ironic.test/baremetal";

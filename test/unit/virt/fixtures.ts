@@ -1,4 +1,4 @@
-import { createVirtualRuntime, type VirtualRuntime } from "../../../src/runtime/virtual/index.js";
+import { createVirtualRuntime, type VirtualRuntime } from "../../../src/simulation/index.js";
 import { createDriverHost, type DriverHostOptions } from "../../../src/virt/driver-host.js";
 import {
   type BlockDeviceInfo,

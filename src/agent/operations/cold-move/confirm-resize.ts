@@ -1,5 +1,5 @@
 import { InstanceNotFound } from "../../../conductor/errors.js";
-import { FINAL_MIGRATION_STATUSES, MIGRATION_STATUSES, POWER_STATES } from "../../../conductor/records/index.js";
+import { FINAL_MIGRATION_STATUSES, MIGRATION_STATUSES, POWER_STATES } from "../../../records/index.js";
 import { isLeaseLost, mustNotUndo, withActionEvent } from "../error-wrappers.js";
 import { finishSource, type Move } from "../move-allocations.js";
 import type { OperationParts } from "../parts.js";

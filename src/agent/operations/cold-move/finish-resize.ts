@@ -1,6 +1,6 @@
-import { flavorColumns, type InstanceChanges } from "../../../conductor/records/index.js";
+import { flavorColumns, type InstanceChanges } from "../../../records/index.js";
 import { hasQuirk } from "../../context.js";
-import type { Refusal } from "../admission.js";
+import type { Refusal } from "../admission/admission.js";
 import { mustNotUndo, withActionEvent } from "../error-wrappers.js";
 import { imageMeta, LOCAL_DISKS } from "../guest-options.js";
 import { finishSource, flavorsOf, type Move } from "../move-allocations.js";

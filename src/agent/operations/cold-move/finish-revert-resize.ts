@@ -1,4 +1,4 @@
-import { flavorColumns, type InstanceChanges } from "../../../conductor/records/index.js";
+import { flavorColumns, type InstanceChanges } from "../../../records/index.js";
 import { attempt, mustNotUndo, withActionEvent } from "../error-wrappers.js";
 import { LOCAL_DISKS } from "../guest-options.js";
 import { flavorsOf, type Move, revertToSource } from "../move-allocations.js";

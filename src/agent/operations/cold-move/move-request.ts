@@ -1,5 +1,5 @@
 import { InstanceNotFound, MigrationNotFound, UnexpectedTaskState } from "../../../conductor/errors.js";
-import type { InstanceChanges } from "../../../conductor/records/index.js";
+import type { InstanceChanges } from "../../../records/index.js";
 import { InstanceFaultRollback, NotImplemented } from "../../../virt/errors.js";
 import type { Allocations } from "../../../virt/types.js";
 import { addFault, attempt } from "../error-wrappers.js";

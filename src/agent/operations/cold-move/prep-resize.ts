@@ -1,7 +1,7 @@
-import type { Flavor, InstanceChanges, RetryInfo, Selection } from "../../../conductor/records/index.js";
+import type { Flavor, InstanceChanges, RetryInfo, Selection } from "../../../records/index.js";
 import { BuildAbortException, InstanceFaultRollback } from "../../../virt/errors.js";
 import type { Claim } from "../../tracker/contract.js";
-import type { Refusal } from "../admission.js";
+import type { Refusal } from "../admission/admission.js";
 import { addFault, attempt, messageOf, mustNotUndo, type OpenEvent, withActionEvent } from "../error-wrappers.js";
 import { UnableToMigrateToSelf } from "../errors.js";
 import { type Move, revertToSource } from "../move-allocations.js";

@@ -1,11 +1,5 @@
 import { InvalidMigrationState, UnexpectedTaskState } from "../../../conductor/errors.js";
-import type {
-  Instance,
-  Migration,
-  MigrationStatus,
-  MigrationType,
-  TaskState,
-} from "../../../conductor/records/index.js";
+import type { Instance, Migration, MigrationStatus, MigrationType, TaskState } from "../../../records/index.js";
 import type { AgentContext } from "../../context.js";
 import { hasQuirk } from "../../context.js";
 import { type Move, revertToSource } from "../move-allocations.js";

@@ -1,6 +1,6 @@
-import type { InstanceChanges } from "../../../conductor/records/index.js";
+import type { InstanceChanges } from "../../../records/index.js";
 import { hasQuirk } from "../../context.js";
-import type { Refusal } from "../admission.js";
+import type { Refusal } from "../admission/admission.js";
 import { mustNotUndo, withActionEvent } from "../error-wrappers.js";
 import { LOCAL_DISKS } from "../guest-options.js";
 import { finishSource, type Move, revertToSource } from "../move-allocations.js";

@@ -1,5 +1,5 @@
 import { storageShared } from "../../evacuation/shared-storage.js";
-import type { Refusal } from "../admission.js";
+import type { Refusal } from "../admission/admission.js";
 import { mustNotUndo, withActionEvent } from "../error-wrappers.js";
 import { destroyOptions } from "../guest-options.js";
 import { deleteMigration, dropDestination, type Move } from "../move-allocations.js";

@@ -1,6 +1,6 @@
 import type { LiveMigrateData } from "../../../conductor/agent-methods.js";
 import { InstanceNotFound, MigrationPreCheckError } from "../../../conductor/errors.js";
-import type { Instance } from "../../../conductor/records/index.js";
+import type { Instance } from "../../../records/index.js";
 import { attempt, messageOf } from "../error-wrappers.js";
 import type { OperationParts } from "../parts.js";
 import { stepList } from "../step-list.js";

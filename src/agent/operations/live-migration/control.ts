@@ -1,5 +1,5 @@
 import { InstanceNotFound, InvalidMigrationState } from "../../../conductor/errors.js";
-import type { Instance } from "../../../conductor/records/index.js";
+import type { Instance } from "../../../records/index.js";
 import type { OperationParts } from "../parts.js";
 import { stepList } from "../step-list.js";
 import type { OutgoingMigration } from "./outgoing-migration.js";

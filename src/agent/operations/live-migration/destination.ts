@@ -1,9 +1,9 @@
 import type { AgentMethods } from "../../../conductor/agent-methods.js";
 import { InvalidMigrationState, ObjectActionError, UnexpectedDeletingTaskState } from "../../../conductor/errors.js";
 import type { ParamsOf } from "../../../conductor/method.js";
-import { type Instance, type Migration, POWER_STATES } from "../../../conductor/records/index.js";
+import { type Instance, type Migration, POWER_STATES } from "../../../records/index.js";
 import type { LiveMigrateData } from "../../../virt/move-types.js";
-import { demand, type Message } from "../admission.js";
+import { demand, type Message } from "../admission/admission.js";
 import { LOCAL_DISKS } from "../guest-options.js";
 import type { OperationParts } from "../parts.js";
 import { stepList } from "../step-list.js";

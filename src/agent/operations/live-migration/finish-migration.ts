@@ -1,5 +1,5 @@
 import { InstanceNotFound, UnexpectedDeletingTaskState, UnexpectedTaskState } from "../../../conductor/errors.js";
-import type { InstanceChanges, TaskState } from "../../../conductor/records/index.js";
+import type { InstanceChanges, TaskState } from "../../../records/index.js";
 import { attempt, mustNotUndo } from "../error-wrappers.js";
 import { destroyOptions } from "../guest-options.js";
 import { deleteMigration, finishSource } from "../move-allocations.js";

@@ -1,4 +1,4 @@
-import type { Instance, Migration, MigrationStatus } from "../../../conductor/records/index.js";
+import type { Instance, Migration, MigrationStatus } from "../../../records/index.js";
 import type { LiveMigrateData } from "../../../virt/move-types.js";
 import { LOCAL_DISKS } from "../guest-options.js";
 import type { OperationParts } from "../parts.js";

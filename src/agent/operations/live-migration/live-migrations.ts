@@ -1,12 +1,12 @@
 import type { AgentMethods, LiveMigrateData } from "../../../conductor/agent-methods.js";
 import { InstanceNotFound, InvalidMigrationState } from "../../../conductor/errors.js";
 import type { ParamsOf } from "../../../conductor/method.js";
-import type { Migration } from "../../../conductor/records/index.js";
+import type { Migration } from "../../../records/index.js";
 import type { KeyedLock } from "../../../runtime/keyed-lock.js";
 import { TaskQueue } from "../../../runtime/queue.js";
 import { NotImplemented } from "../../../virt/errors.js";
 import { hasQuirk, requestId as newRequestId } from "../../context.js";
-import { admit, demand } from "../admission.js";
+import { admit, demand } from "../admission/admission.js";
 import { recordingFault, withActionEvent } from "../error-wrappers.js";
 import type { OperationParts } from "../parts.js";
 import { runSteps, type StepList } from "../step-list.js";

@@ -1,7 +1,7 @@
 import { InstanceNotFound, InvalidMigrationState } from "../../../conductor/errors.js";
-import { POWER_STATES } from "../../../conductor/records/index.js";
+import { POWER_STATES } from "../../../records/index.js";
 import { hasQuirk } from "../../context.js";
-import type { Message, Refusal } from "../admission.js";
+import type { Message, Refusal } from "../admission/admission.js";
 import { attempt, mustNotUndo } from "../error-wrappers.js";
 import { deleteMigration, revertToSource } from "../move-allocations.js";
 import type { OperationParts } from "../parts.js";

@@ -1,4 +1,4 @@
-import { FINAL_MIGRATION_STATUSES, MIGRATION_STATUSES, type Migration } from "../../../conductor/records/index.js";
+import { FINAL_MIGRATION_STATUSES, MIGRATION_STATUSES, type Migration } from "../../../records/index.js";
 import type { OperationParts } from "../parts.js";
 
 const UNFINISHED = MIGRATION_STATUSES.filter((status) => !FINAL_MIGRATION_STATUSES.includes(status));

@@ -1,4 +1,4 @@
-import type { Migration } from "../../../conductor/records/index.js";
+import type { Migration } from "../../../records/index.js";
 import type { KeyedLock } from "../../../runtime/keyed-lock.js";
 import { NotImplemented } from "../../../virt/errors.js";
 import { attempt } from "../error-wrappers.js";

@@ -1,5 +1,5 @@
 import { InstanceNotFound, UnexpectedTaskState } from "../../../conductor/errors.js";
-import type { InstanceChanges, MigrationChanges } from "../../../conductor/records/index.js";
+import type { InstanceChanges, MigrationChanges } from "../../../records/index.js";
 import { attempt, mustNotUndo } from "../error-wrappers.js";
 import { revertToSource } from "../move-allocations.js";
 import { stepList } from "../step-list.js";

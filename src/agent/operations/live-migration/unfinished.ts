@@ -1,4 +1,4 @@
-import type { MigrationStatus } from "../../../conductor/records/index.js";
+import type { MigrationStatus } from "../../../records/index.js";
 
 /** Statuses in which the source of a live migration may have left it (spec 1.5). */
 export const UNFINISHED = [

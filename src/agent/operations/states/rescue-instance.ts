@@ -1,4 +1,4 @@
-import type { Instance } from "../../../conductor/records/index.js";
+import type { Instance } from "../../../records/index.js";
 import { operation } from "../error-wrappers.js";
 import { imageMeta, LOCAL_DISKS } from "../guest-options.js";
 import type { OperationParts } from "../parts.js";

@@ -1,4 +1,4 @@
-import type { Instance, TaskState } from "../../../conductor/records/index.js";
+import type { Instance, TaskState } from "../../../records/index.js";
 import type { SnapshotStage } from "../../../virt/types.js";
 import { operation } from "../error-wrappers.js";
 import type { OperationParts } from "../parts.js";

@@ -1,5 +1,5 @@
-import type { Instance } from "../../../conductor/records/index.js";
 import { AllocationDeleteFailed } from "../../../placement/errors.js";
+import type { Instance } from "../../../records/index.js";
 import { GuestNotFound } from "../../../virt/errors.js";
 import { UNPLACED } from "../../unplaced.js";
 import { operation } from "../error-wrappers.js";

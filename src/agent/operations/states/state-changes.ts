@@ -1,4 +1,4 @@
-import type { Instance, TaskState, VmState } from "../../../conductor/records/index.js";
+import type { Instance, TaskState, VmState } from "../../../records/index.js";
 import type { DriverHost } from "../../../virt/driver-host.js";
 import { operation } from "../error-wrappers.js";
 import type { OperationParts } from "../parts.js";

@@ -1,8 +1,8 @@
 import { UnexpectedTaskState } from "../../../conductor/errors.js";
-import type { Instance, InstanceChanges } from "../../../conductor/records/index.js";
+import type { Instance, InstanceChanges } from "../../../records/index.js";
 import type { Allocations } from "../../../virt/types.js";
 import type { Claim } from "../../tracker/contract.js";
-import type { Refusal } from "../admission.js";
+import type { Refusal } from "../admission/admission.js";
 import { addFault, attempt, mustNotUndo, withActionEvent } from "../error-wrappers.js";
 import { destroyOptions, imageMeta, LOCAL_DISKS } from "../guest-options.js";
 import { type OperationParts, releaseAllocations } from "../parts.js";

@@ -1,13 +1,13 @@
 import { hostname } from "node:os";
 import { resolve } from "node:path";
 import type { Command } from "commander";
-import { placementAccess } from "../../../agent/placement-access.js";
 import { DEFAULT_STATE_DIR, stateDir } from "../../../cluster/local/state-dir.js";
 import type { ManageParts } from "../../../cluster/manage/manage-parts.js";
 import { runCommand } from "../../../cluster/manage/run-command.js";
 import type { Conductor } from "../../../conductor/port.js";
 import { readConfigSources } from "../../../config/config-sources.js";
 import { compileNovaConfig } from "../../../config/nova-config.js";
+import { placementAccess } from "../../../placement/access/configured-access.js";
 import { PlacementHttp } from "../../../placement/placement-http.js";
 import { ConflictRetries } from "../../../placement/retries.js";
 import { createNodeRuntime } from "../../../runtime/node/node-runtime.js";

@@ -1,11 +1,11 @@
 import { ResourceProviderUpdateConflict } from "../../../placement/errors.js";
+import { addAggregateHost, removeAggregateHost } from "../../store/aggregate-hosts.js";
 import type { Aggregate } from "../../store/aggregate-store.js";
 import { AggregateHostNotFound } from "../../store/store-errors.js";
 import type { Answer, Call } from "../api/call.js";
 import type { ComputeDeps } from "../api/deps.js";
 import { badRequest, conflict, notFound } from "../api/fault.js";
 import { requireAdmin } from "../api/policy.js";
-import { addAggregateHost, removeAggregateHost } from "./aggregate-hosts.js";
 import { aggregateView } from "./aggregate-view.js";
 import { findAggregate } from "./find-aggregate.js";
 import { ADD_HOST, REMOVE_HOST, SET_METADATA } from "./schemas.js";

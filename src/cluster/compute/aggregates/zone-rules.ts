@@ -1,4 +1,4 @@
-import { pythonRepr } from "../../http/python-repr.js";
+import { pythonRepr } from "../../python/plain-repr.js";
 import type { Aggregate, AggregateChanges } from "../../store/aggregate-store.js";
 import type { Store } from "../../store/store.js";
 

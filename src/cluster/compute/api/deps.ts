@@ -1,5 +1,5 @@
-import type { Service } from "../../../conductor/records/index.js";
 import type { ReportClient } from "../../../placement/report-client.js";
+import type { Service } from "../../../records/index.js";
 import type { Clock } from "../../../runtime/clock.js";
 import type { Digests } from "../../../runtime/digests.js";
 import type { Logger } from "../../../runtime/logger.js";

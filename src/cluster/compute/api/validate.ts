@@ -1,6 +1,6 @@
 import { Ajv, type ErrorObject, type ValidateFunction } from "ajv";
-import { pythonRepr, pythonStr } from "../../http/python-repr.js";
 import type { Query } from "../../http/query.js";
+import { pythonRepr, pythonStr } from "../../python/plain-repr.js";
 import { Fault } from "./fault.js";
 import { FORMATS, INVALID_NAME } from "./formats.js";
 

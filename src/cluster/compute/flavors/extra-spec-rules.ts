@@ -1,4 +1,4 @@
-import { STANDARD_RESOURCE_CLASSES } from "../../../conductor/records/standard-resource-classes.js";
+import { STANDARD_RESOURCE_CLASSES } from "../../../records/standard-resource-classes.js";
 import { STANDARD_TRAITS } from "../../placement/standard-traits.js";
 
 /** What the value of a known extra spec may be (Nova's `nova/api/validation/extra_specs`). */

@@ -1,4 +1,4 @@
-import type { Flavor } from "../../../conductor/records/index.js";
+import type { Flavor } from "../../../records/index.js";
 import type { Call } from "../api/call.js";
 import type { ComputeDeps } from "../api/deps.js";
 import { notFound } from "../api/fault.js";

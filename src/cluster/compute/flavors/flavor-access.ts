@@ -1,4 +1,4 @@
-import type { Flavor } from "../../../conductor/records/index.js";
+import type { Flavor } from "../../../records/index.js";
 import type { Json } from "../../http/json.js";
 import type { Answer, Call, ComputeRoute } from "../api/call.js";
 import type { ComputeDeps } from "../api/deps.js";

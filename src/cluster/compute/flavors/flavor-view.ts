@@ -1,4 +1,4 @@
-import type { Flavor } from "../../../conductor/records/index.js";
+import type { Flavor } from "../../../records/index.js";
 import type { Json } from "../../http/json.js";
 import type { Links } from "../api/links.js";
 

@@ -1,4 +1,4 @@
-import type { ComputeNode, Service } from "../../../conductor/records/index.js";
+import type { ComputeNode, Service } from "../../../records/index.js";
 import { isObject, type Json } from "../../http/json.js";
 import type { ComputeDeps } from "../api/deps.js";
 import { isUp } from "../services/service-status.js";

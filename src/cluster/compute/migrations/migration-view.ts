@@ -1,4 +1,4 @@
-import type { Migration } from "../../../conductor/records/index.js";
+import type { Migration } from "../../../records/index.js";
 import type { Json } from "../../http/json.js";
 import { isoMicroseconds } from "../../http/times.js";
 import type { Links } from "../api/links.js";

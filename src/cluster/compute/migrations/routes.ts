@@ -1,5 +1,5 @@
 import type { MigrationFilters } from "../../../conductor/methods.js";
-import { MIGRATION_STATUSES, MIGRATION_TYPES, type Migration } from "../../../conductor/records/index.js";
+import { MIGRATION_STATUSES, MIGRATION_TYPES, type Migration } from "../../../records/index.js";
 import { parseIsoTime } from "../../http/times.js";
 import type { Answer, Call, ComputeRoute } from "../api/call.js";
 import type { ComputeDeps } from "../api/deps.js";

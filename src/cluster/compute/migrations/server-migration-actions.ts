@@ -1,4 +1,4 @@
-import type { Instance, Migration, MigrationStatus } from "../../../conductor/records/index.js";
+import type { Instance, Migration, MigrationStatus } from "../../../records/index.js";
 import type { Answer, Call, ComputeRoute } from "../api/call.js";
 import type { ComputeDeps } from "../api/deps.js";
 import { badRequest, conflict, notFound } from "../api/fault.js";

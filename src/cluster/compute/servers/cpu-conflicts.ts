@@ -1,4 +1,4 @@
-import { cpuPolicy, dedicatedCpus, type Flavor, threadPolicy } from "../../../conductor/records/index.js";
+import { cpuPolicy, dedicatedCpus, type Flavor, threadPolicy } from "../../../records/index.js";
 import { badRequest } from "../api/fault.js";
 
 type ImageProperties = Readonly<Record<string, string>>;

@@ -1,4 +1,4 @@
-import { type Flavor, type Instance, newInstance, withImageProperties } from "../../../conductor/records/index.js";
+import { type Flavor, type Instance, newInstance, withImageProperties } from "../../../records/index.js";
 import type { Random } from "../../../runtime/random.js";
 import type { Answer, Call } from "../api/call.js";
 import type { ComputeDeps } from "../api/deps.js";

@@ -1,4 +1,4 @@
-import type { Instance } from "../../../conductor/records/index.js";
+import type { Instance } from "../../../records/index.js";
 import type { Call } from "../api/call.js";
 import type { ComputeDeps } from "../api/deps.js";
 import { conflict, type Fault, notFound } from "../api/fault.js";

@@ -1,4 +1,4 @@
-import type { Instance, InstanceAction, InstanceActionEvent } from "../../../conductor/records/index.js";
+import type { Instance, InstanceAction, InstanceActionEvent } from "../../../records/index.js";
 import type { Json } from "../../http/json.js";
 import { isoMicroseconds, parseIsoTime } from "../../http/times.js";
 import type { Answer, Call, ComputeRoute } from "../api/call.js";

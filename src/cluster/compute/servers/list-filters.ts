@@ -1,10 +1,4 @@
-import {
-  type Instance,
-  TASK_STATES,
-  type TaskState,
-  VM_STATES,
-  type VmState,
-} from "../../../conductor/records/index.js";
+import { type Instance, TASK_STATES, type TaskState, VM_STATES, type VmState } from "../../../records/index.js";
 import { parseIsoTime } from "../../http/times.js";
 import type { InstanceQuery } from "../../store/store.js";
 import type { Call } from "../api/call.js";

@@ -1,4 +1,4 @@
-import type { Instance } from "../../../conductor/records/index.js";
+import type { Instance } from "../../../records/index.js";
 import type { Json } from "../../http/json.js";
 import type { InstanceQuery } from "../../store/store.js";
 import { Turns } from "../../turns.js";

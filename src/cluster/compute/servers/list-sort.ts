@@ -1,4 +1,4 @@
-import type { Instance } from "../../../conductor/records/index.js";
+import type { Instance } from "../../../records/index.js";
 import type { InstanceQuery } from "../../store/store.js";
 import type { Call } from "../api/call.js";
 import { badRequest } from "../api/fault.js";

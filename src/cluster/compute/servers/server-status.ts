@@ -1,4 +1,4 @@
-import type { Instance, TaskState, VmState } from "../../../conductor/records/index.js";
+import type { Instance, TaskState, VmState } from "../../../records/index.js";
 
 type Statuses = Readonly<Partial<Record<TaskState, string>>> & { readonly default: string };
 

@@ -1,4 +1,4 @@
-import type { Instance, Service } from "../../../conductor/records/index.js";
+import type { Instance, Service } from "../../../records/index.js";
 import type { Json } from "../../http/json.js";
 import { isoMicroseconds, isoSeconds } from "../../http/times.js";
 import type { Call } from "../api/call.js";

@@ -1,4 +1,4 @@
-import type { Flavor } from "../../../conductor/records/index.js";
+import type { Flavor } from "../../../records/index.js";
 import { badRequest } from "../api/fault.js";
 import { boolFromText } from "../api/schema-parts.js";
 import { refuseCpuConflicts } from "./cpu-conflicts.js";

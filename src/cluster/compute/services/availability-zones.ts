@@ -1,4 +1,4 @@
-import type { Service } from "../../../conductor/records/index.js";
+import type { Service } from "../../../records/index.js";
 import type { Json } from "../../http/json.js";
 import { isoMicroseconds } from "../../http/times.js";
 import type { Answer, ComputeRoute } from "../api/call.js";

@@ -1,4 +1,4 @@
-import type { Service } from "../../../conductor/records/index.js";
+import type { Service } from "../../../records/index.js";
 import { isUp as isUpAt } from "../../conductor/liveness.js";
 import type { ComputeDeps } from "../api/deps.js";
 

@@ -1,4 +1,4 @@
-import type { Service } from "../../../conductor/records/index.js";
+import type { Service } from "../../../records/index.js";
 import type { Answer, Call } from "../api/call.js";
 import type { ComputeDeps } from "../api/deps.js";
 import { badRequest, notFound } from "../api/fault.js";

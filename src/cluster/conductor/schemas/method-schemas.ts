@@ -2,6 +2,7 @@ import type { AgentMethod, AgentMethods } from "../../../conductor/agent-methods
 import type { ParamsOf, ResultOf } from "../../../conductor/method.js";
 import type { ConductorMethod, ConductorMethods } from "../../../conductor/methods.js";
 import { MOST_CONSUMERS } from "../../../conductor/operator-methods.js";
+import type { SessionMethod, SessionMethods } from "../../../conductor/wire/session-methods.js";
 import {
   amount,
   anyObject,
@@ -22,7 +23,7 @@ import {
   partial,
   text,
   uuid,
-} from "../../../conductor/records/field.js";
+} from "../../../records/field.js";
 import {
   ALLOCATIONS_BY_PROVIDER,
   COMPUTE_NODE_RESOURCES,
@@ -34,8 +35,7 @@ import {
   MIGRATION_CHANGES,
   RETRY_INFO,
   SELECTION,
-} from "../../../conductor/records/index.js";
-import type { SessionMethod, SessionMethods } from "../../../conductor/wire/session-methods.js";
+} from "../../../records/index.js";
 
 /** The parameters of each method, field by field. */
 export type ParamsSchemas<T, M extends keyof T> = { readonly [K in M]: FieldsOf<ParamsOf<T, K>> };

@@ -1,6 +1,6 @@
 import { Ajv, type ErrorObject, type ValidateFunction } from "ajv";
 import { InvalidParameters } from "../../../conductor/errors.js";
-import { type FieldMap, object } from "../../../conductor/records/field.js";
+import { type FieldMap, object } from "../../../records/field.js";
 import { describe } from "../../store/check.js";
 
 /** Checks parameters against a table of schemas; each is compiled when it is first needed, which keeps the start fast. */

@@ -1,4 +1,4 @@
-import { holdsTask, type Instance } from "../../../conductor/records/index.js";
+import { holdsTask, type Instance } from "../../../records/index.js";
 import type { Store } from "../../store/store.js";
 
 /**

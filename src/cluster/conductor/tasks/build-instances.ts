@@ -1,7 +1,7 @@
-import type { BuildRequest, Instance, RetryInfo, Selection } from "../../../conductor/records/index.js";
+import type { BuildRequest, Instance, RetryInfo, Selection } from "../../../records/index.js";
 import { claimSelection } from "../../scheduler/claim.js";
 import type { Destination } from "../../scheduler/scheduler.js";
-import type { Task } from "../task.js";
+import type { Task } from "../../store/task.js";
 import type { TaskContext } from "../task-runner.js";
 import { carryOutDelete } from "./acknowledged-delete.js";
 import { finishEvent } from "./action-event.js";

@@ -1,7 +1,7 @@
 import { ConductorError } from "../../../conductor/errors.js";
-import type { Migration } from "../../../conductor/records/index.js";
 import { PlacementError } from "../../../placement/errors.js";
-import type { Task } from "../task.js";
+import type { Migration } from "../../../records/index.js";
+import type { Task } from "../../store/task.js";
 import type { TaskContext } from "../task-runner.js";
 import { endOperation, messageOf } from "./faults.js";
 import { isAlive } from "./live-destination.js";

@@ -1,6 +1,6 @@
 import type { MigrationFilters } from "../../../conductor/methods.js";
-import type { Instance, Migration, TaskState, VmState } from "../../../conductor/records/index.js";
 import { PlacementError } from "../../../placement/errors.js";
+import type { Instance, Migration, TaskState, VmState } from "../../../records/index.js";
 import type { TaskContext } from "../task-runner.js";
 import { endOperation, messageOf } from "./faults.js";
 import { type Move, restoreSourceHalf } from "./source-half.js";

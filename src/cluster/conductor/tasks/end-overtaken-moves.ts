@@ -1,11 +1,11 @@
+import { AllocationMoveFailed } from "../../../placement/errors.js";
 import {
   FINAL_MIGRATION_STATUSES,
   flavorColumns,
   type Instance,
   type InstanceChanges,
   type Migration,
-} from "../../../conductor/records/index.js";
-import { AllocationMoveFailed } from "../../../placement/errors.js";
+} from "../../../records/index.js";
 import { restoreSourceHalf } from "./source-half.js";
 import type { TaskParts } from "./task-parts.js";
 

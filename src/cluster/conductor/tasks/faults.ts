@@ -1,4 +1,4 @@
-import { holdsTask, type Instance, type VmState } from "../../../conductor/records/index.js";
+import { holdsTask, type Instance, type VmState } from "../../../records/index.js";
 import type { Store } from "../../store/store.js";
 import { CONDUCTOR_HOST } from "./task-parts.js";
 

@@ -1,4 +1,4 @@
-import type { RetryInfo, Selection } from "../../../conductor/records/index.js";
+import type { RetryInfo, Selection } from "../../../records/index.js";
 import type { TaskParts } from "./task-parts.js";
 
 /**

@@ -1,4 +1,4 @@
-import type { DestinationFailure, Instance, MigrationChanges } from "../../../conductor/records/index.js";
+import type { DestinationFailure, Instance, MigrationChanges } from "../../../records/index.js";
 import type { Store } from "../../store/store.js";
 
 /** Another host takes a move that a destination gave back: its event has succeeded, and the instance's fault is shown. */

@@ -1,4 +1,4 @@
-import { holdsTask, type Instance, type Migration, POWER_STATES } from "../../../conductor/records/index.js";
+import { holdsTask, type Instance, type Migration, POWER_STATES } from "../../../records/index.js";
 import { NoValidHost } from "../../scheduler/errors.js";
 import type { TaskContext } from "../task-runner.js";
 import { withActionEvent } from "./action-event.js";

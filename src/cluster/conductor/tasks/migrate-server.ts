@@ -7,11 +7,11 @@ import {
   type RetryInfo,
   type Selection,
   type VmState,
-} from "../../../conductor/records/index.js";
+} from "../../../records/index.js";
 import { claimSelection } from "../../scheduler/claim.js";
 import type { ScheduleRequest } from "../../scheduler/schedule-request.js";
 import type { Destination } from "../../scheduler/scheduler.js";
-import type { Task } from "../task.js";
+import type { Task } from "../../store/task.js";
 import type { TaskContext } from "../task-runner.js";
 import { withActionEvent } from "./action-event.js";
 import { failMove, migrationOf, releaseDeleted } from "./end-move.js";

@@ -1,14 +1,8 @@
-import {
-  type ComputeNode,
-  holdsTask,
-  type Instance,
-  type Migration,
-  type VmState,
-} from "../../../conductor/records/index.js";
 import { AllocationMoveFailed, AllocationUpdateFailed, PlacementError } from "../../../placement/errors.js";
+import { type ComputeNode, holdsTask, type Instance, type Migration, type VmState } from "../../../records/index.js";
 import { claimSelection } from "../../scheduler/claim.js";
 import { NoValidHost } from "../../scheduler/errors.js";
-import type { Task } from "../task.js";
+import type { Task } from "../../store/task.js";
 import type { TaskContext } from "../task-runner.js";
 import { carryOutDelete } from "./acknowledged-delete.js";
 import { withActionEvent } from "./action-event.js";

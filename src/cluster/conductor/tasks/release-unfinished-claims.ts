@@ -1,4 +1,4 @@
-import { FINAL_MIGRATION_STATUSES, type Instance, type Migration } from "../../../conductor/records/index.js";
+import { FINAL_MIGRATION_STATUSES, type Instance, type Migration } from "../../../records/index.js";
 import type { TaskParts } from "./task-parts.js";
 
 /**

@@ -1,7 +1,7 @@
-import type { ComputeNode, Flavor, Instance, Migration } from "../../../conductor/records/index.js";
-import { instanceResources } from "../../../conductor/records/index.js";
 import { AllocationMoveFailed } from "../../../placement/errors.js";
 import type { Allocations, ResourceAmounts } from "../../../placement/types.js";
+import type { ComputeNode, Flavor, Instance, Migration } from "../../../records/index.js";
+import { instanceResources } from "../../../records/index.js";
 import { NoValidHost } from "../../scheduler/errors.js";
 import type { ScheduleRequest } from "../../scheduler/schedule-request.js";
 import { moveStrategy } from "../move-strategy.js";

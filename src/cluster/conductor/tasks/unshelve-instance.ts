@@ -1,6 +1,6 @@
-import type { Instance } from "../../../conductor/records/index.js";
+import type { Instance } from "../../../records/index.js";
 import type { Destination } from "../../scheduler/scheduler.js";
-import type { Task } from "../task.js";
+import type { Task } from "../../store/task.js";
 import type { TaskContext } from "../task-runner.js";
 import { withActionEvent } from "./action-event.js";
 import { endOperation, messageOf, RecordMissing } from "./faults.js";

@@ -1,6 +1,6 @@
-import { pythonRepr, pythonStr } from "../../http/python-repr.js";
 import type { Query } from "../../http/query.js";
 import { isUuidLike, normalizeUuid } from "../../placement/json/uuid.js";
+import { pythonRepr, pythonStr } from "../../python/plain-repr.js";
 import { IronicError } from "../ironic-error.js";
 
 const TRUE = ["1", "on", "t", "true", "y", "yes"];

@@ -1,8 +1,8 @@
 import { isObject } from "../../http/json.js";
-import { pythonRepr } from "../../http/python-repr.js";
 import type { Query } from "../../http/query.js";
 import { isUuidLike, normalizeUuid } from "../../placement/json/uuid.js";
 import { STANDARD_TRAITS } from "../../placement/standard-traits.js";
+import { pythonRepr } from "../../python/plain-repr.js";
 import { IronicError } from "../ironic-error.js";
 import type { IronicNode } from "../node.js";
 import type { IronicPort } from "../port-store.js";

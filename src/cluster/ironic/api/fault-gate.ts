@@ -1,4 +1,4 @@
-import type { FaultAction, Faults } from "../../../runtime/faults.js";
+import type { FaultAction, Faults } from "../../../faults/faults.js";
 import type { ServiceHandler, ServiceRequest, ServiceResponse } from "../../../runtime/service.js";
 import type { Timers } from "../../../runtime/timers.js";
 import { ironicFault } from "./versions.js";

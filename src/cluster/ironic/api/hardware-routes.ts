@@ -1,4 +1,4 @@
-import type { Faults } from "../../../runtime/faults.js";
+import type { Faults } from "../../../faults/faults.js";
 import { hardwarePoint } from "../fault-points.js";
 import { CONDUCTOR_HOST } from "../node-locks.js";
 import { type IronicRoute, links } from "./call.js";

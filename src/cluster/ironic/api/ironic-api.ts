@@ -1,4 +1,4 @@
-import type { Faults } from "../../../runtime/faults.js";
+import type { Faults } from "../../../faults/faults.js";
 import type { Logger } from "../../../runtime/logger.js";
 import type { ServiceHandler, ServiceRequest, ServiceResponse } from "../../../runtime/service.js";
 import type { Timers } from "../../../runtime/timers.js";

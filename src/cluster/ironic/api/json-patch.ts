@@ -1,5 +1,5 @@
 import { isObject, type Json } from "../../http/json.js";
-import { pythonRepr } from "../../http/python-repr.js";
+import { pythonRepr } from "../../python/plain-repr.js";
 import { IronicError } from "../ironic-error.js";
 
 export interface PatchOperation {

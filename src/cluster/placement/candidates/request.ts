@@ -1,4 +1,5 @@
 import { MOST_GROUPS } from "../../http/door-limits.js";
+import { compareText, repr } from "../../python/repr.js";
 import {
   type AggregateFilter,
   inTree,
@@ -10,7 +11,6 @@ import {
 } from "../handlers/filters.js";
 import type { Call } from "../http/call.js";
 import { badRequest, ErrorCode } from "../http/http-error.js";
-import { compareText, repr } from "../json/python-repr.js";
 import { GROUP_PATTERN, GROUP_PATTERN_1_33 } from "../schemas/common.js";
 
 /** What one group of parameters, told apart by their suffix, asks for. */

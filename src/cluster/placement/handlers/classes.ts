@@ -1,7 +1,7 @@
+import { dictOf } from "../../python/value.js";
 import { type Answer, type Call, latest, NO_CONTENT, readJson } from "../http/call.js";
 import { badRequest, conflict } from "../http/http-error.js";
 import { explain } from "../json/explain.js";
-import { dictOf } from "../json/python-value.js";
 import { isUuidLike } from "../json/uuid.js";
 import type { ResourceClass } from "../model/records.js";
 import { RESOURCE_CLASS } from "../schemas/membership.js";

@@ -1,6 +1,6 @@
+import { reprFloat } from "../../python/repr.js";
 import { type Answer, type Call, latest, NO_CONTENT, provider, readJson } from "../http/call.js";
 import { badRequest, conflict, ErrorCode, notFound } from "../http/http-error.js";
-import { reprFloat } from "../json/python-repr.js";
 import { validatorFor } from "../json/validator.js";
 import {
   InvalidInventoryCapacity,

@@ -1,9 +1,9 @@
 import type { Random } from "../../../runtime/random.js";
 import type { ServiceRequest } from "../../../runtime/service.js";
 import { DOOR_LIMITS, excessOf, excessText } from "../../http/door-limits.js";
+import { JsonDecodeError, parsePythonJson } from "../../python/json.js";
+import { dictOf, toPlain } from "../../python/value.js";
 import { explain } from "../json/explain.js";
-import { JsonDecodeError, parsePythonJson } from "../json/python-json.js";
-import { dictOf, toPlain } from "../json/python-value.js";
 import type { Schema } from "../json/schema.js";
 import { isHyphenatedUuid, isUuidLike } from "../json/uuid.js";
 import { validatorFor } from "../json/validator.js";

@@ -1,4 +1,4 @@
-import { STANDARD_RESOURCE_CLASSES } from "../../../conductor/records/standard-resource-classes.js";
+import { STANDARD_RESOURCE_CLASSES } from "../../../records/standard-resource-classes.js";
 import type { Aggregate, Allocation, Consumer, ConsumerType, Project, Provider, User } from "../model/records.js";
 import { STANDARD_TRAITS } from "../standard-traits.js";
 import type { Database } from "./database.js";

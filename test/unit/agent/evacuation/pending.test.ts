@@ -1,5 +1,5 @@
 import { expect } from "vitest";
-import type { Migration } from "../../../../src/conductor/records/index.js";
+import type { Migration } from "../../../../src/records/index.js";
 import { evacuated, statusOf, VM } from "../support/evacuated.js";
 import { AMOUNTS, addInstance, addMigration, placed } from "../support/records.js";
 import { scenario } from "../support/scenario.js";

@@ -8,7 +8,7 @@ import {
   withActionEvent,
 } from "../../../../src/agent/operations/error-wrappers.js";
 import { InstanceNotFound, UnexpectedTaskState } from "../../../../src/conductor/errors.js";
-import type { InstanceChanges } from "../../../../src/conductor/records/index.js";
+import type { InstanceChanges } from "../../../../src/records/index.js";
 import { InstanceFaultRollback, NotImplemented } from "../../../../src/virt/errors.js";
 import { StubHypervisor } from "../../../fixtures/tracker-driver.js";
 import { TrackerWorld } from "../../../fixtures/tracker-world.js";

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
-import type { NewInstance } from "../../../../src/conductor/records/index.js";
 import type { QuirkName } from "../../../../src/config/quirks.js";
+import type { NewInstance } from "../../../../src/records/index.js";
 import { StubHypervisor } from "../../../fixtures/tracker-driver.js";
 import { TrackerWorld } from "../../../fixtures/tracker-world.js";
 

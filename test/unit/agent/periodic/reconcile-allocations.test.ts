@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
-import { NO_METRICS } from "../../../../src/agent/metrics.js";
+import { NO_METRICS } from "../../../../src/agent/metrics/metrics.js";
 import { judgeLeak, type LeakFacts } from "../../../../src/agent/periodic/judge-leak.js";
-import type { Instance, Migration, MigrationStatus } from "../../../../src/conductor/records/index.js";
-import { FINAL_MIGRATION_STATUSES, MIGRATION_STATUSES } from "../../../../src/conductor/records/index.js";
+import type { Instance, Migration, MigrationStatus } from "../../../../src/records/index.js";
+import { FINAL_MIGRATION_STATUSES, MIGRATION_STATUSES } from "../../../../src/records/index.js";
 import type { HostOptions, Lab } from "../support/lab.js";
 import { AMOUNTS, addInstance, addMigration, placed, uuidOf } from "../support/records.js";
 import { scenario } from "../support/scenario.js";

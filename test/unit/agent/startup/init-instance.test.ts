@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { type InitFacts, planInitInstance } from "../../../../src/agent/startup/init-rows.js";
-import type { Instance, PowerState, TaskState, VmState } from "../../../../src/conductor/records/index.js";
-import { VM_STATES } from "../../../../src/conductor/records/index.js";
+import type { Instance, PowerState, TaskState, VmState } from "../../../../src/records/index.js";
+import { VM_STATES } from "../../../../src/records/index.js";
 import {
   type DriverDefinition,
   defineDriver,

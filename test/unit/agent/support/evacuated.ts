@@ -1,4 +1,4 @@
-import type { ComputeNode, Migration, MigrationStatus } from "../../../../src/conductor/records/index.js";
+import type { ComputeNode, Migration, MigrationStatus } from "../../../../src/records/index.js";
 import { Hypervisor } from "./hypervisor.js";
 import type { Lab } from "./lab.js";
 import { addInstance, addMigration, placed, uuidOf } from "./records.js";

@@ -1,5 +1,5 @@
-import type { Instance, PowerState } from "../../../../src/conductor/records/index.js";
-import { POWER_STATES } from "../../../../src/conductor/records/index.js";
+import type { Instance, PowerState } from "../../../../src/records/index.js";
+import { POWER_STATES } from "../../../../src/records/index.js";
 import {
   type Capabilities,
   type DriverContext,

@@ -1,5 +1,5 @@
 import { driver } from "../../../../drivers/fake-libvirt/index.js";
-import type { ComputeNode } from "../../../../src/conductor/records/index.js";
+import type { ComputeNode } from "../../../../src/records/index.js";
 import type { ConfigChanges } from "./config.js";
 import type { HostOptions, Lab } from "./lab.js";
 import { AMOUNTS, addInstance } from "./records.js";

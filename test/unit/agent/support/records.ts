@@ -9,7 +9,7 @@ import type {
   MigrationStatus,
   MigrationType,
   NewInstance,
-} from "../../../../src/conductor/records/index.js";
+} from "../../../../src/records/index.js";
 import { aFlavor, nodeResources } from "../../../fixtures/records.js";
 
 export const NODE_RESOURCES: ComputeNodeResources = nodeResources();

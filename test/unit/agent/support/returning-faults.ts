@@ -1,5 +1,5 @@
 import { expect } from "vitest";
-import type { FaultRule } from "../../../../src/runtime/virtual/virtual-network.js";
+import type { FaultRule } from "../../../../src/simulation/virtual-network.js";
 import { VM } from "./evacuated.js";
 import type { Lab } from "./lab.js";
 import {

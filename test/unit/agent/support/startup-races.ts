@@ -1,11 +1,5 @@
 import { expect } from "vitest";
-import type {
-  ComputeNode,
-  Instance,
-  Migration,
-  MigrationChanges,
-  TaskState,
-} from "../../../../src/conductor/records/index.js";
+import type { ComputeNode, Instance, Migration, MigrationChanges, TaskState } from "../../../../src/records/index.js";
 import { Lab } from "./lab.js";
 import { addInstance, addMigration, placed, uuidOf } from "./records.js";
 import { countdown, PERIODIC, type Sample } from "./returning-host.js";

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { loadProviderConfigs, parseProviderConfig } from "../../../../src/agent/tracker/provider-config.js";
-import { VirtualWorld } from "../../../../src/runtime/virtual/virtual-world.js";
+import { VirtualWorld } from "../../../../src/simulation/virtual-world.js";
 
 const UUID = "11111111-2222-4333-8444-555555555555";
 const file = (providers: string, version = "'1.0'") => `meta:\n  schema_version: ${version}\nproviders:\n${providers}`;

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import type { ProviderConfig } from "../../../../src/agent/tracker/provider-config.js";
 import { ProviderMerge } from "../../../../src/agent/tracker/provider-merge.js";
-import { VirtualWorld } from "../../../../src/runtime/virtual/virtual-world.js";
+import { VirtualWorld } from "../../../../src/simulation/virtual-world.js";
 import { ProviderTree } from "../../../../src/virt/provider-tree.js";
 
 const ROOT = "11111111-2222-4333-8444-555555555555";

@@ -9,7 +9,7 @@ import {
   reservedUsage,
   sumUsage,
 } from "../../../../src/agent/tracker/usage.js";
-import { TASK_STATES, VM_STATES } from "../../../../src/conductor/records/index.js";
+import { TASK_STATES, VM_STATES } from "../../../../src/records/index.js";
 import { aFlavor, aMigration, anInstance } from "../../../fixtures/records.js";
 
 const HERE = { host: "here", node: "node" };

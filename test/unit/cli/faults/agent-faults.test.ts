@@ -1,10 +1,10 @@
 import { readFile } from "node:fs/promises";
 import { describe, expect, test } from "vitest";
 import { STEP_NAMES } from "../../../../src/agent/operations/step-names.js";
-import { AGENT_FAULTS, openFaults } from "../../../../src/cli/faults/agent-faults.js";
-import { setFaults } from "../../../../src/runtime/fault-file.js";
-import { parseKnob } from "../../../../src/runtime/fault-knobs.js";
-import { createVirtualRuntime } from "../../../../src/runtime/virtual/index.js";
+import { AGENT_FAULTS, openFaults } from "../../../../src/cli/agent/agent-faults.js";
+import { setFaults } from "../../../../src/faults/fault-file.js";
+import { parseKnob } from "../../../../src/faults/fault-knobs.js";
+import { createVirtualRuntime } from "../../../../src/simulation/index.js";
 import { DRIVER_METHODS } from "../../../../src/virt/driver-methods.js";
 
 describe("everything that can fail in an agent", () => {

@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, test } from "vitest";
-import type { Instance, NewInstance, TaskState, VmState } from "../../../../src/conductor/records/index.js";
+import type { Instance, NewInstance, TaskState, VmState } from "../../../../src/records/index.js";
 import { ApiWorld } from "./api-world.js";
 
 let world: ApiWorld;

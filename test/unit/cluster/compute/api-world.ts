@@ -7,16 +7,10 @@ import { createIdentity } from "../../../../src/cluster/identity/identity.js";
 import { openStore } from "../../../../src/cluster/store/open-store.js";
 import type { Store } from "../../../../src/cluster/store/store.js";
 import { MessagingTimeout } from "../../../../src/conductor/errors.js";
-import type {
-  ComputeNodeResources,
-  Flavor,
-  Instance,
-  NewInstance,
-  Service,
-} from "../../../../src/conductor/records/index.js";
+import type { ComputeNodeResources, Flavor, Instance, NewInstance, Service } from "../../../../src/records/index.js";
 import { nodeDigests } from "../../../../src/runtime/node/node-digests.js";
 import type { ServiceResponse } from "../../../../src/runtime/service.js";
-import { VirtualWorld } from "../../../../src/runtime/virtual/index.js";
+import { VirtualWorld } from "../../../../src/simulation/index.js";
 
 export const ROOT = "http://127.0.0.1:8774";
 export const CIRROS = "c0ffee00-0000-4000-8000-000000000001";

@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, test } from "vitest";
-import { imagePropertiesOf, withImageProperties } from "../../../../src/conductor/records/index.js";
+import { imagePropertiesOf, withImageProperties } from "../../../../src/records/index.js";
 import { ApiWorld, CIRROS } from "./api-world.js";
 
 const SNAPSHOT = "5a000000-0000-4000-8000-000000000001";

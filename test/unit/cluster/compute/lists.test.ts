@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, test } from "vitest";
-import type { NewInstance } from "../../../../src/conductor/records/index.js";
+import type { NewInstance } from "../../../../src/records/index.js";
 import { ApiWorld, CIRROS } from "./api-world.js";
 
 let world: ApiWorld;

@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, test } from "vitest";
-import type { Instance, MigrationStatus, MigrationType, NewInstance } from "../../../../src/conductor/records/index.js";
+import type { Instance, MigrationStatus, MigrationType, NewInstance } from "../../../../src/records/index.js";
 import { ApiWorld, CIRROS, TINY } from "./api-world.js";
 
 let world: ApiWorld;

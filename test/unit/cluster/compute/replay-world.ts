@@ -9,7 +9,7 @@ import type {
   Service,
   TaskState,
   VmState,
-} from "../../../../src/conductor/records/index.js";
+} from "../../../../src/records/index.js";
 import { ApiWorld, CIRROS, RESOURCES, TINY } from "./api-world.js";
 import type { Body, RecordedCall } from "./recorded-calls.js";
 

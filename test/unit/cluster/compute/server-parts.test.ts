@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, test } from "vitest";
 import { serverStatus, statesOfStatus } from "../../../../src/cluster/compute/servers/server-status.js";
-import type { Instance } from "../../../../src/conductor/records/index.js";
-import { TASK_STATES, VM_STATES } from "../../../../src/conductor/records/index.js";
+import type { Instance } from "../../../../src/records/index.js";
+import { TASK_STATES, VM_STATES } from "../../../../src/records/index.js";
 import { ApiWorld } from "./api-world.js";
 
 let world: ApiWorld;

@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, test } from "vitest";
 import { ServiceDeleteRefused } from "../../../../src/cluster/compute/api/deps.js";
-import type { MigrationStatus, Service } from "../../../../src/conductor/records/index.js";
+import type { MigrationStatus, Service } from "../../../../src/records/index.js";
 import { ApiWorld } from "./api-world.js";
 
 let world: ApiWorld;

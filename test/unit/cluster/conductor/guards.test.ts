@@ -2,7 +2,7 @@ import { expect, it } from "vitest";
 import { createTaskRunner, type TaskTable } from "../../../../src/cluster/conductor/task-runner.js";
 import { openStore } from "../../../../src/cluster/store/open-store.js";
 import type { Store } from "../../../../src/cluster/store/store.js";
-import { createVirtualRuntime, VirtualWorld } from "../../../../src/runtime/virtual/index.js";
+import { createVirtualRuntime, VirtualWorld } from "../../../../src/simulation/index.js";
 import { startInProcessConductor } from "../../../fixtures/in-process-conductor.js";
 
 const DEFECT = new Error("disk I/O error");

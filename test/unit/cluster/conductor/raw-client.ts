@@ -1,6 +1,6 @@
 import { CONDUCTOR_PATH } from "../../../../src/conductor/wire/frames.js";
 import type { Socket } from "../../../../src/runtime/socket.js";
-import { VirtualWorld } from "../../../../src/runtime/virtual/index.js";
+import { VirtualWorld } from "../../../../src/simulation/index.js";
 import {
   type InProcessConductor,
   type InProcessConductorOptions,

@@ -5,7 +5,7 @@ import {
   CONDUCTOR_PARAMS,
   SESSION_PARAMS,
 } from "../../../../src/cluster/conductor/schemas/method-schemas.js";
-import { type FieldMap, object } from "../../../../src/conductor/records/field.js";
+import { type FieldMap, object } from "../../../../src/records/field.js";
 
 const TABLES: Readonly<Record<string, FieldMap>> = { ...CONDUCTOR_PARAMS, ...SESSION_PARAMS, ...AGENT_PARAMS };
 

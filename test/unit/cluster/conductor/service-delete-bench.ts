@@ -1,5 +1,5 @@
 import { createServiceDelete, type ServiceDeletePolicy } from "../../../../src/cluster/conductor/service-delete.js";
-import type { MigrationStatus, MigrationType } from "../../../../src/conductor/records/index.js";
+import type { MigrationStatus, MigrationType } from "../../../../src/records/index.js";
 import { ConductorBench, NEED } from "./tasks/bench.js";
 
 /** devstack1, whose service is deleted, and devstack2. */

@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, test } from "vitest";
 import { ServiceDeleteRefused } from "../../../../src/cluster/compute/api/deps.js";
 import { SERVICE_DELETE_POLICIES, type ServiceDeletePolicy } from "../../../../src/cluster/conductor/service-delete.js";
-import type { MigrationStatus, MigrationType } from "../../../../src/conductor/records/index.js";
+import type { MigrationStatus, MigrationType } from "../../../../src/records/index.js";
 import { ServiceDeleteBench } from "./service-delete-bench.js";
 
 let bench: ServiceDeleteBench;

@@ -2,11 +2,11 @@ import { fc, test as property } from "@fast-check/vitest";
 import { describe, expect, test } from "vitest";
 import { DOOR_LIMITS } from "../../../../src/cluster/http/door-limits.js";
 import { negotiate } from "../../../../src/cluster/http/microversion.js";
-import { pythonRepr, pythonStr } from "../../../../src/cluster/http/python-repr.js";
 import { Query } from "../../../../src/cluster/http/query.js";
 import { readJson } from "../../../../src/cluster/http/read-json.js";
 import { Router } from "../../../../src/cluster/http/router.js";
 import { isoMicroseconds, isoSeconds, parseIsoTime } from "../../../../src/cluster/http/times.js";
+import { pythonRepr, pythonStr } from "../../../../src/cluster/python/plain-repr.js";
 
 describe("Router", () => {
   const router = new Router([

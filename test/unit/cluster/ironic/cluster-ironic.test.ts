@@ -6,7 +6,7 @@ import { stateDir } from "../../../../src/cluster/local/state-dir.js";
 import { openStore } from "../../../../src/cluster/store/open-store.js";
 import type { Store } from "../../../../src/cluster/store/store.js";
 import { nodeDigests } from "../../../../src/runtime/node/node-digests.js";
-import { type VirtualRuntime, VirtualWorld } from "../../../../src/runtime/virtual/index.js";
+import { type VirtualRuntime, VirtualWorld } from "../../../../src/simulation/index.js";
 
 const DIRECTORY = stateDir("/cluster", "/");
 

@@ -2,10 +2,10 @@ import { IRONIC_FAULTS } from "../../../../src/cluster/ironic/fault-points.js";
 import { createIronic, type IronicService } from "../../../../src/cluster/ironic/ironic.js";
 import { openStore } from "../../../../src/cluster/store/open-store.js";
 import type { Store } from "../../../../src/cluster/store/store.js";
-import { parseKnob } from "../../../../src/runtime/fault-knobs.js";
-import { FaultSet } from "../../../../src/runtime/fault-set.js";
+import { parseKnob } from "../../../../src/faults/fault-knobs.js";
+import { FaultSet } from "../../../../src/faults/fault-set.js";
 import type { ServiceResponse } from "../../../../src/runtime/service.js";
-import { type VirtualRuntime, VirtualWorld } from "../../../../src/runtime/virtual/index.js";
+import { type VirtualRuntime, VirtualWorld } from "../../../../src/simulation/index.js";
 import {
   type IronicClient,
   type IronicReply,

@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, test } from "vitest";
-import type { MigrationStatus, MigrationType } from "../../../../src/conductor/records/index.js";
+import type { MigrationStatus, MigrationType } from "../../../../src/records/index.js";
 import { inventoryOf, refusal } from "../../placement/bench.js";
 import { NEED } from "../conductor/tasks/bench.js";
 import { ManageBench } from "./bench.js";

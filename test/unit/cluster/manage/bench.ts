@@ -7,10 +7,10 @@ import { ironicNodeMove } from "../../../../src/cluster/manage/ironic-node-move.
 import type { ManageParts } from "../../../../src/cluster/manage/manage-parts.js";
 import { runCommand } from "../../../../src/cluster/manage/run-command.js";
 import { syncAggregates } from "../../../../src/cluster/manage/sync-aggregates.js";
-import type { Instance, Migration, MigrationStatus, MigrationType } from "../../../../src/conductor/records/index.js";
 import { createFixedAccess } from "../../../../src/placement/access/fixed-access.js";
 import { PlacementHttp } from "../../../../src/placement/placement-http.js";
 import { ConflictRetries } from "../../../../src/placement/retries.js";
+import type { Instance, Migration, MigrationStatus, MigrationType } from "../../../../src/records/index.js";
 import type { Outcome } from "../../../fixtures/golden-manage.js";
 import { ENDPOINT } from "../../placement/bench.js";
 import { ConductorBench, NEED } from "../conductor/tasks/bench.js";

@@ -4,7 +4,7 @@ import {
   startPlacement,
   UnsupportedConfiguration,
 } from "../../../../src/cluster/placement/standalone.js";
-import { VirtualWorld } from "../../../../src/runtime/virtual/index.js";
+import { VirtualWorld } from "../../../../src/simulation/index.js";
 
 async function start(options: Omit<Partial<StandaloneOptions>, "runtime"> & { readonly conf?: string } = {}) {
   const world = new VirtualWorld();

@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, it } from "vitest";
 import type { ScheduleRequest } from "../../../../src/cluster/scheduler/schedule-request.js";
-import type { RequestSpec } from "../../../../src/conductor/records/index.js";
+import type { RequestSpec } from "../../../../src/records/index.js";
 import { refusal } from "../../placement/bench.js";
 import { ConductorBench, DOWN_TIME, FLAVOR, NEED } from "../conductor/tasks/bench.js";
 

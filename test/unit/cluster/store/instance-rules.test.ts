@@ -11,7 +11,7 @@ import {
   UnexpectedTaskState,
   UnexpectedVmState,
 } from "../../../../src/conductor/errors.js";
-import type { InstanceChanges, Migration } from "../../../../src/conductor/records/index.js";
+import type { InstanceChanges, Migration } from "../../../../src/records/index.js";
 import {
   addInstance,
   addNode,

@@ -2,7 +2,7 @@ import { fc, test } from "@fast-check/vitest";
 import { describe, expect } from "vitest";
 import type { Store } from "../../../../src/cluster/store/store.js";
 import { ConductorError } from "../../../../src/conductor/errors.js";
-import type { TaskState } from "../../../../src/conductor/records/index.js";
+import type { TaskState } from "../../../../src/records/index.js";
 import { addService, memoryStore, newInstance, RESOURCES, uuidOf } from "./support.js";
 
 /** What the store should hold, kept in plain maps, with the rules of spec 1.1 and 1.4 written out once more. */

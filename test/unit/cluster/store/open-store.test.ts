@@ -8,7 +8,7 @@ import { applySchema } from "../../../../src/cluster/store/schema/apply-schema.j
 import { STORE_SCHEMA } from "../../../../src/cluster/store/schema/index.js";
 import type { StoreChange } from "../../../../src/cluster/store/store.js";
 import { NodeFiles } from "../../../../src/runtime/node/node-files.js";
-import { createVirtualRuntime } from "../../../../src/runtime/virtual/index.js";
+import { createVirtualRuntime } from "../../../../src/simulation/index.js";
 import { addInstance, addService, errorOf, memoryStore, uuidOf } from "./support.js";
 
 describe("the file", () => {

@@ -8,8 +8,8 @@ import type {
   Instance,
   NewInstance,
   Service,
-} from "../../../../src/conductor/records/index.js";
-import { createVirtualRuntime, type VirtualRuntime } from "../../../../src/runtime/virtual/index.js";
+} from "../../../../src/records/index.js";
+import { createVirtualRuntime, type VirtualRuntime } from "../../../../src/simulation/index.js";
 import { aFlavor, nodeResources } from "../../../fixtures/records.js";
 
 export const UNKNOWN_UUID = "ffffffff-ffff-4fff-8fff-ffffffffffff";

@@ -4,7 +4,7 @@ import type { Runtime } from "../../../../src/runtime/runtime.js";
 import type { Listener, ListenOptions } from "../../../../src/runtime/server.js";
 import type { Socket } from "../../../../src/runtime/socket.js";
 import { UpgradeRefused } from "../../../../src/runtime/socket.js";
-import { VirtualLogger } from "../../../../src/runtime/virtual/virtual-logger.js";
+import { VirtualLogger } from "../../../../src/simulation/virtual-logger.js";
 
 const open: { readonly runtime: Runtime; readonly listener: Listener }[] = [];
 

@@ -5,7 +5,7 @@ import { HttpConnectFailure, HttpTimeout } from "../../../../src/runtime/http.js
 import { createNodeRuntime } from "../../../../src/runtime/node/index.js";
 import { AddressInUse, type Listener, type ListenOptions } from "../../../../src/runtime/server.js";
 import type { ServiceRequest } from "../../../../src/runtime/service.js";
-import { createVirtualRuntime } from "../../../../src/runtime/virtual/index.js";
+import { createVirtualRuntime } from "../../../../src/simulation/index.js";
 
 const { logger } = createVirtualRuntime();
 const runtime = createNodeRuntime({ logger });

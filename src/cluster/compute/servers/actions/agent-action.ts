@@ -1,6 +1,6 @@
 import type { AgentMethods, InstanceParams } from "../../../../conductor/agent-methods.js";
 import type { Method } from "../../../../conductor/method.js";
-import type { Instance, InstanceChanges, TaskState } from "../../../../conductor/records/index.js";
+import type { Instance, InstanceChanges, TaskState } from "../../../../records/index.js";
 import type { Answer, Call } from "../../api/call.js";
 import type { ComputeDeps } from "../../api/deps.js";
 import { requireMember } from "../../api/policy.js";

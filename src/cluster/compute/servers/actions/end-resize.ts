@@ -1,4 +1,4 @@
-import type { Instance, Migration } from "../../../../conductor/records/index.js";
+import type { Instance, Migration } from "../../../../records/index.js";
 import type { ComputeDeps } from "../../api/deps.js";
 import { badRequest, conflict } from "../../api/fault.js";
 import { requireMember } from "../../api/policy.js";

@@ -1,4 +1,4 @@
-import type { Instance, TaskState } from "../../../../conductor/records/index.js";
+import type { Instance, TaskState } from "../../../../records/index.js";
 import type { Store } from "../../../store/store.js";
 import { badRequest, Fault, notFound } from "../../api/fault.js";
 import { requireAdmin } from "../../api/policy.js";

@@ -4,7 +4,7 @@ import {
   type InstanceChanges,
   imagePropertiesOf,
   withImageProperties,
-} from "../../../../conductor/records/index.js";
+} from "../../../../records/index.js";
 import { badRequest } from "../../api/fault.js";
 import { requireMember } from "../../api/policy.js";
 import {

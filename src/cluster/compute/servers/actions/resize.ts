@@ -1,4 +1,4 @@
-import { imagePropertiesOf } from "../../../../conductor/records/index.js";
+import { imagePropertiesOf } from "../../../../records/index.js";
 import { badRequest } from "../../api/fault.js";
 import { requireMember } from "../../api/policy.js";
 import { DISK_CONFIG } from "../../api/schema-parts.js";

@@ -1,4 +1,4 @@
-import type { Instance, TaskState, VmState } from "../../../../conductor/records/index.js";
+import type { Instance, TaskState, VmState } from "../../../../records/index.js";
 import type { Answer, Call } from "../../api/call.js";
 import type { ComputeDeps } from "../../api/deps.js";
 import { conflict } from "../../api/fault.js";

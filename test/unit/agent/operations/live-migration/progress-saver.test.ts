@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { ProgressSaver } from "../../../../../src/agent/operations/live-migration/progress-saver.js";
 import type { OperationParts } from "../../../../../src/agent/operations/parts.js";
-import { type VirtualRuntime, VirtualWorld } from "../../../../../src/runtime/virtual/index.js";
+import { type VirtualRuntime, VirtualWorld } from "../../../../../src/simulation/index.js";
 
 function progress(done: number) {
   return {

@@ -1,5 +1,4 @@
 import type { AgentBus } from "../../../../../src/cluster/conductor/agent-bus.js";
-import type { Task } from "../../../../../src/cluster/conductor/task.js";
 import { createTaskRunner, type TaskRunner } from "../../../../../src/cluster/conductor/task-runner.js";
 import { createTaskTable } from "../../../../../src/cluster/conductor/tasks/task-table.js";
 import type { AggregateRules } from "../../../../../src/cluster/scheduler/candidates-query.js";
@@ -7,9 +6,10 @@ import type { Scheduler } from "../../../../../src/cluster/scheduler/scheduler.j
 import { createScheduler } from "../../../../../src/cluster/scheduler/scheduler.js";
 import { openStore } from "../../../../../src/cluster/store/open-store.js";
 import type { Store } from "../../../../../src/cluster/store/store.js";
+import type { Task } from "../../../../../src/cluster/store/task.js";
 import { MessagingTimeout } from "../../../../../src/conductor/errors.js";
-import type { Flavor, Instance, VmState } from "../../../../../src/conductor/records/index.js";
 import type { ReportClient } from "../../../../../src/placement/report-client.js";
+import type { Flavor, Instance, VmState } from "../../../../../src/records/index.js";
 import { aFlavor, anInstance, nodeResources } from "../../../../fixtures/records.js";
 import { NO_RULES } from "../../../../fixtures/scheduler-rules.js";
 import { inventoryOf, PlacementBench } from "../../../placement/bench.js";

@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, it } from "vitest";
-import type { Selection } from "../../../../../src/conductor/records/index.js";
+import type { Selection } from "../../../../../src/records/index.js";
 import { refusal } from "../../../placement/bench.js";
 import { type Cast, ConductorBench, NEED } from "./bench.js";
 

@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, it } from "vitest";
-import type { Instance } from "../../../../../src/conductor/records/index.js";
+import type { Instance } from "../../../../../src/records/index.js";
 import { refusal } from "../../../placement/bench.js";
 import { ConductorBench } from "./bench.js";
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import type { Task } from "../../../../../src/cluster/conductor/task.js";
-import type { DestinationFailure, Instance, Migration, Selection } from "../../../../../src/conductor/records/index.js";
+import type { Task } from "../../../../../src/cluster/store/task.js";
+import type { DestinationFailure, Instance, Migration, Selection } from "../../../../../src/records/index.js";
 import { ConductorBench, FLAVOR, NEED } from "./bench.js";
 
 type MigrateTask = Extract<Task, { kind: "migrate_server" }>;

@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, it } from "vitest";
-import type { Task } from "../../../../../src/cluster/conductor/task.js";
+import type { Task } from "../../../../../src/cluster/store/task.js";
 import { ConductorError } from "../../../../../src/conductor/errors.js";
-import type { Instance, Migration } from "../../../../../src/conductor/records/index.js";
+import type { Instance, Migration } from "../../../../../src/records/index.js";
 import { refusal } from "../../../placement/bench.js";
 import { type Cast, ConductorBench, NEED } from "./bench.js";
 

@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, it } from "vitest";
-import type { Task } from "../../../../../src/cluster/conductor/task.js";
-import type { Flavor, Instance, Migration } from "../../../../../src/conductor/records/index.js";
+import type { Task } from "../../../../../src/cluster/store/task.js";
+import type { Flavor, Instance, Migration } from "../../../../../src/records/index.js";
 import { refusal } from "../../../placement/bench.js";
 import { ConductorBench, FLAVOR, NEED } from "./bench.js";
 

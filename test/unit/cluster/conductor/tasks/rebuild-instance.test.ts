@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, it } from "vitest";
-import type { Instance, Migration } from "../../../../../src/conductor/records/index.js";
+import type { Instance, Migration } from "../../../../../src/records/index.js";
 import { refusal } from "../../../placement/bench.js";
 import { ConductorBench, NEED } from "./bench.js";
 

@@ -1,13 +1,13 @@
 import { describe, expect, it } from "vitest";
-import type { Task } from "../../../../../src/cluster/conductor/task.js";
 import {
   createTaskRunner,
   type TaskContext,
   type TaskTable,
 } from "../../../../../src/cluster/conductor/task-runner.js";
 import { openStore } from "../../../../../src/cluster/store/open-store.js";
+import type { Task } from "../../../../../src/cluster/store/task.js";
 import { Turns } from "../../../../../src/cluster/turns.js";
-import { createVirtualRuntime } from "../../../../../src/runtime/virtual/index.js";
+import { createVirtualRuntime } from "../../../../../src/simulation/index.js";
 
 const A = "aaaaaaaa-0000-4000-8000-000000000001";
 const B = "bbbbbbbb-0000-4000-8000-000000000001";

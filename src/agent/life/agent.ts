@@ -1,0 +1,259 @@
+import type { HostSession } from "../../conductor/port.js";
+import type { NovaConfig } from "../../config/nova-config.js";
+import type { ChangingFaults } from "../../faults/faults.js";
+import type { ReportClient } from "../../placement/report-client.js";
+import type { Service } from "../../records/index.js";
+import type { Runtime } from "../../runtime/runtime.js";
+import type { DriverDefinition } from "../../virt/driver.js";
+import type { AgentState } from "../context.js";
+import { PendingEvacuations } from "../evacuation/pending-evacuations.js";
+import { type AgentMetrics, NO_METRICS } from "../metrics/metrics.js";
+import type { AgentParts } from "../parts.js";
+import { PeriodicLoop } from "../periodic/loop.js";
+import { periodicTasks } from "../periodic/tasks.js";
+import { initHost } from "../startup/init-host.js";
+import { lookUpService, registerService } from "../startup/register-service.js";
+import { agentHandlers } from "./agent-handlers.js";
+import { createParts, type PartFactories } from "./create-parts.js";
+import { Heartbeat } from "./heartbeat.js";
+import { HostLeaseLost } from "./host-lease.js";
+import { drain } from "./shutdown.js";
+import { TaskTracker } from "./task-tracker.js";
+
+export interface AgentOptions {
+  /** `--host` */
+  readonly host: string;
+  readonly config: NovaConfig;
+  /** Every configuration file in use; their folders are searched for `compute_id` (spec 2.3). */
+  readonly configFiles: readonly string[];
+  /** The driver's own section of nova.conf, compiled; names in camelCase. */
+  readonly driverConfig: Readonly<Record<string, unknown>>;
+  readonly runtime: Runtime;
+  /** Made with `lease: false` for quirk `no-host-lease`. */
+  readonly session: HostSession;
+  readonly driver: DriverDefinition;
+  readonly placement: ReportClient;
+  readonly metrics?: AgentMetrics;
+  /** Set from outside while it runs; default: there are none. */
+  readonly faults?: ChangingFaults;
+  /** What the agent says it is (spec 1.2); default: what this build is. */
+  readonly serviceVersion?: number;
+  /** Other trackers and operations than the agent's own; for tests. */
+  readonly factories?: Partial<PartFactories>;
+}
+
+/** One host's agent. Many may live in one process. */
+export interface Agent {
+  readonly host: string;
+  readonly state: AgentState;
+  /** Why the state is `failed`. */
+  readonly failure: Error | null;
+  /** Called with each change; returns what stops that. */
+  onState(listener: (state: AgentState) => void): () => void;
+  /**
+   * Spec 2.1; resolves when the agent serves. Rejects with the refusal ({@link refusalOf}), another error, or
+   * {@link AgentStopped}; the agent is then at an end.
+   */
+  start(): Promise<void>;
+  /** Drains and lets go (spec 2.8, SIGTERM); guests run on. Resolves when the state is `stopped` or `failed`. */
+  stop(): Promise<void>;
+  /** SIGHUP: forgets what is remembered of Placement; the next pass reads all of it again. */
+  reset(): void;
+}
+
+export class AgentStopped extends Error {
+  override readonly name = "AgentStopped";
+
+  constructor(host: string) {
+    super(`the agent of ${host} was stopped before it served`);
+  }
+}
+
+export const createAgent = (options: AgentOptions): Agent => new HostAgent(options);
+
+class HostAgent implements Agent {
+  readonly host: string;
+  readonly #options: AgentOptions;
+  readonly #listeners = new Set<(state: AgentState) => void>();
+  readonly #tasks = new TaskTracker();
+  readonly #pending = new PendingEvacuations();
+  /** Ends what start-up waits for. */
+  readonly #ended = new AbortController();
+  #state: AgentState = "connecting";
+  #failure: Error | null = null;
+  #stopping = false;
+  /** Rejects when a start that is under way has no point any more. */
+  readonly #interrupted: Promise<never>;
+  #interrupt: (reason: Error) => void = () => {};
+  #starting: Promise<void> | null = null;
+  #stopped: Promise<void> | null = null;
+  #parts: AgentParts | null = null;
+  #heartbeat: Heartbeat | null = null;
+  #periodics: PeriodicLoop | null = null;
+
+  constructor(options: AgentOptions) {
+    this.host = options.host;
+    this.#options = options;
+    this.#interrupted = new Promise((_resolve, reject) => {
+      this.#interrupt = reject;
+    });
+    this.#interrupted.catch(() => {});
+  }
+
+  get state(): AgentState {
+    return this.#state;
+  }
+
+  get failure(): Error | null {
+    return this.#failure;
+  }
+
+  onState(listener: (state: AgentState) => void): () => void {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
+  }
+
+  start(): Promise<void> {
+    this.#starting ??= this.#start();
+    return this.#starting;
+  }
+
+  /** Spec 2.1. */
+  async #start(): Promise<void> {
+    const { session, serviceVersion } = this.#options;
+    session.leaseLost.then((reason) => this.#loseLease(reason));
+    try {
+      const parts = await this.#step(() => this.#createParts()); // row 1
+      const service = await this.#step(() => lookUpService(parts, serviceVersion)); // row 2
+      this.#enter("starting");
+      const enter = (to: AgentState) => this.#enter(to);
+      const { signal } = this.#ended;
+      await this.#step(() => initHost(parts, { service, pending: this.#pending, enter, signal })); // row 3
+      this.#enter("registering");
+      const own = await this.#step(() => registerService(parts, service, serviceVersion)); // row 4
+      this.#enter("tracking");
+      await this.#step(() => preStart(parts, own)); // row 5
+      await this.#step(() => session.serve(agentHandlers(parts, this.#tasks))); // row 6
+      await this.#step(async () => this.#joinServiceGroup(parts, own)); // row 7
+      await this.#step(async () => this.#startPeriodics(parts)); // row 8
+      this.#enter("serving");
+    } catch (error) {
+      throw await this.#end(error);
+    }
+  }
+
+  stop(): Promise<void> {
+    this.#stopped ??= this.#stop();
+    return this.#stopped;
+  }
+
+  async #stop(): Promise<void> {
+    if (this.#state === "failed") {
+      return;
+    }
+    this.#stopping = true;
+    if (this.#state !== "serving" || !this.#parts || !this.#heartbeat) {
+      // Start-up is left where it is: each of its steps may die (spec 2.1), and without the lease it does no harm.
+      this.#interrupt(new AgentStopped(this.host));
+      this.#ended.abort();
+      await this.#starting?.catch(() => {});
+      this.#enter("stopped");
+      return;
+    }
+    this.#enter("draining");
+    await drain({ parts: this.#parts, tasks: this.#tasks, periodics: this.#periodics, heartbeat: this.#heartbeat });
+    await this.#options.session.close();
+    this.#enter("stopped");
+  }
+
+  reset(): void {
+    this.#options.placement.clearProviderCache();
+  }
+
+  async #createParts(): Promise<AgentParts> {
+    this.#parts = await createParts({ ...this.#options, metrics: this.#options.metrics ?? NO_METRICS });
+    return this.#parts;
+  }
+
+  #joinServiceGroup(parts: AgentParts, service: Service): void {
+    this.#heartbeat = new Heartbeat(parts, service);
+    this.#heartbeat.start();
+  }
+
+  #startPeriodics(parts: AgentParts): void {
+    const { clock, timers, random } = parts.runtime;
+    const { periodicEnable, periodicFuzzyDelay } = parts.config.defaults;
+    if (!periodicEnable) {
+      return;
+    }
+    this.#periodics = new PeriodicLoop({
+      tasks: periodicTasks(parts, this.#pending),
+      clock,
+      timers,
+      random,
+      logger: parts.logger,
+      metrics: parts.metrics,
+      fuzzyDelay: periodicFuzzyDelay,
+    });
+    this.#periodics.start();
+  }
+
+  #step<T>(step: () => Promise<T>): Promise<T> {
+    return Promise.race([this.#interrupted, step()]);
+  }
+
+  #enter(state: AgentState): void {
+    if (this.#state === state || this.#state === "failed" || this.#state === "stopped") {
+      return;
+    }
+    this.#state = state;
+    for (const listener of [...this.#listeners]) {
+      listener(state);
+    }
+  }
+
+  /** Start-up ended early: lets go of everything, and leaves what was written as it is. @returns the reason. */
+  async #end(thrown: unknown): Promise<Error> {
+    const error = thrown instanceof Error ? thrown : new Error(String(thrown));
+    if (error instanceof AgentStopped) {
+      await this.#letGo();
+      this.#enter("stopped");
+      return error;
+    }
+    this.#failure ??= error;
+    await this.#letGo();
+    this.#enter("failed");
+    return this.#failure;
+  }
+
+  /** Another agent may act for the host now: nothing is drained and nothing is touched. */
+  #loseLease(reason: string): void {
+    if (this.#stopping || this.#state === "failed" || this.#state === "stopped") {
+      return;
+    }
+    this.#failure = new HostLeaseLost(this.host, reason);
+    this.#options.runtime.logger.fatal(this.#failure.message, { host: this.host });
+    this.#interrupt(this.#failure);
+    this.#ended.abort();
+    void this.#letGo();
+    this.#enter("failed");
+  }
+
+  async #letGo(): Promise<void> {
+    this.#heartbeat?.stop();
+    void this.#periodics?.stop();
+    this.#parts?.driver.setLifecycleListener(null);
+    const released = [this.#parts?.driver.cleanupHost(), this.#options.session.close()];
+    for (const result of await Promise.allSettled(released)) {
+      if (result.status === "rejected") {
+        this.#options.runtime.logger.debug("something could not be let go of", { host: this.host, err: result.reason });
+      }
+    }
+  }
+}
+
+/** Spec 2.1 row 5. */
+async function preStart(parts: AgentParts, service: Service): Promise<void> {
+  parts.tracker.bindService(service);
+  await parts.tracker.updateAvailableResource({ startup: true });
+}

@@ -1,0 +1,95 @@
+import type { HostSession } from "../../conductor/port.js";
+import type { NovaConfig } from "../../config/nova-config.js";
+import { driverFaults } from "../../faults/driver-faults.js";
+import type { ChangingFaults } from "../../faults/faults.js";
+import type { ReportClient } from "../../placement/report-client.js";
+import type { Runtime } from "../../runtime/runtime.js";
+import type { DriverDefinition } from "../../virt/driver.js";
+import { createDriverHost } from "../../virt/driver-host.js";
+import type { AgentContext, AgentView } from "../context.js";
+import { meteredTracker } from "../metrics/metered-tracker.js";
+import type { AgentMetrics } from "../metrics/metrics.js";
+import type { Operations } from "../operations/contract.js";
+import { createOperations } from "../operations/operations.js";
+import type { StepFaults } from "../operations/parts.js";
+import type { AgentParts } from "../parts.js";
+import { IdentityFile } from "../startup/identity-file.js";
+import type { ResourceTracker } from "../tracker/contract.js";
+import { createResourceTracker } from "../tracker/resource-tracker.js";
+import { driverContext } from "./driver-context.js";
+import { requireHostLease } from "./host-lease.js";
+
+export interface ViewOptions {
+  readonly host: string;
+  readonly config: NovaConfig;
+  readonly configFiles: readonly string[];
+  readonly driverConfig: Readonly<Record<string, unknown>>;
+  readonly runtime: Runtime;
+  readonly session: HostSession;
+  readonly driver: DriverDefinition;
+  readonly placement: ReportClient;
+  /** Asked before the driver changes a guest; throws to forbid it. Default: the host's lease must be held. */
+  readonly permit?: (purpose: string) => void;
+  readonly metrics?: AgentMetrics;
+  /** Asked before each call of the driver and each step of an operation. */
+  readonly faults?: ChangingFaults;
+}
+
+/** Makes the parts with which an agent acts. */
+export interface PartFactories {
+  readonly tracker: (context: AgentContext) => ResourceTracker | Promise<ResourceTracker>;
+  readonly operations: (context: AgentContext, tracker: ResourceTracker, faults?: StepFaults) => Operations;
+}
+
+/** What an agent can see with; the driver is made, and not yet connected. */
+export async function createView(options: ViewOptions): Promise<AgentView> {
+  const { host, config, runtime, session, placement } = options;
+  const logger = runtime.logger.child({ host });
+  const identity = new IdentityFile({
+    files: runtime.files,
+    random: runtime.random,
+    configFiles: options.configFiles,
+    statePath: config.defaults.statePath,
+  });
+  const localNodeUuid = () => identity.localNodeUuid();
+  const permit = options.permit ?? ((purpose: string) => requireHostLease({ host, conductor: session }, purpose));
+  const driver = await createDriverHost(
+    options.driver,
+    driverContext({
+      host,
+      config,
+      driverConfig: options.driverConfig,
+      runtime: { ...runtime, logger },
+      conductor: session,
+      localNodeUuid,
+    }),
+    {
+      permit: (method, instance) => permit(instance ? `${method} the guest of instance ${instance}` : method),
+      epoch: () => session.leaseEpoch,
+      observe: (...call) => options.metrics?.driverCall(...call),
+      ...(options.faults ? { point: driverFaults(options.faults) } : {}),
+    },
+  );
+  return {
+    host,
+    config,
+    runtime: { ...runtime, logger },
+    conductor: session,
+    driver,
+    placement,
+    localNodeUuid,
+    identity,
+    logger,
+  };
+}
+
+/** Spec 2.1 row 1. */
+export async function createParts(
+  options: ViewOptions & { readonly metrics: AgentMetrics; readonly factories?: Partial<PartFactories> },
+): Promise<AgentParts> {
+  const view = await createView(options);
+  const { tracker: makeTracker = createResourceTracker, operations: makeOperations = createOperations } =
+    options.factories ?? {};
+  const tracker = meteredTracker(await makeTracker(view), options.metrics);
+  return { ...view, tracker, operations: makeOperations(view, tracker, options.faults), metrics: options.metrics };
+}

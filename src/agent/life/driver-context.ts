@@ -1,0 +1,50 @@
+import { effectiveDownTime } from "../../conductor/liveness.js";
+import type { Conductor } from "../../conductor/port.js";
+import type { NovaConfig } from "../../config/nova-config.js";
+import type { Runtime } from "../../runtime/runtime.js";
+import type { DriverContext } from "../../virt/context.js";
+import { virtApi } from "./virt-api.js";
+
+/** The doors and options that a driver is given. */
+export function driverContext(options: {
+  readonly host: string;
+  readonly config: NovaConfig;
+  readonly driverConfig: Readonly<Record<string, unknown>>;
+  readonly runtime: Runtime;
+  readonly conductor: Conductor;
+  readonly localNodeUuid: () => Promise<string>;
+}): Omit<DriverContext, "emitEvent"> {
+  const { host, config, driverConfig, runtime, conductor, localNodeUuid } = options;
+  const { defaults } = config;
+  return {
+    host,
+    clock: runtime.clock,
+    timers: runtime.timers,
+    random: runtime.random,
+    http: runtime.http,
+    files: runtime.files,
+    logger: runtime.logger,
+    config: driverConfig,
+    inventory: {
+      cpuAllocationRatio: defaults.cpuAllocationRatio,
+      ramAllocationRatio: defaults.ramAllocationRatio,
+      diskAllocationRatio: defaults.diskAllocationRatio,
+      initialCpuAllocationRatio: defaults.initialCpuAllocationRatio,
+      initialRamAllocationRatio: defaults.initialRamAllocationRatio,
+      initialDiskAllocationRatio: defaults.initialDiskAllocationRatio,
+      reservedHostCpus: defaults.reservedHostCpus,
+      reservedHostMemoryMb: defaults.reservedHostMemoryMb,
+      reservedHostDiskMb: defaults.reservedHostDiskMb,
+    },
+    workarounds: config.workarounds,
+    virtApi: virtApi({
+      host,
+      conductor,
+      clock: runtime.clock,
+      serviceDownTime: effectiveDownTime(defaults.serviceDownTime, defaults.reportInterval) * 1000,
+    }),
+    stateFolder: `${defaults.statePath}/driver`,
+    myIp: defaults.myIp,
+    localNodeUuid,
+  };
+}

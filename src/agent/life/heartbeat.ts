@@ -1,0 +1,74 @@
+import { ServiceNotFound } from "../../conductor/errors.js";
+import type { Service } from "../../records/index.js";
+import type { AgentContext } from "../context.js";
+import type { AgentMetrics } from "../metrics/metrics.js";
+
+/** Milliseconds from joining the service group to the first heartbeat (spec 2.1 row 7). */
+const FIRST_HEARTBEAT_DELAY = 5_000;
+
+/** Spec 2.5: reports the service as alive every `report_interval` seconds. Never dies, never recreates the service. */
+export class Heartbeat {
+  readonly #context: AgentContext & { readonly metrics: AgentMetrics };
+  readonly #service: Service;
+  #stopped = new AbortController();
+  #connected = true;
+
+  constructor(context: AgentContext & { readonly metrics: AgentMetrics }, service: Service) {
+    this.#context = context;
+    this.#service = service;
+  }
+
+  /** False after a heartbeat that failed. */
+  get connected(): boolean {
+    return this.#connected;
+  }
+
+  start(): void {
+    this.#stopped = new AbortController();
+    void this.#beat(this.#stopped.signal);
+  }
+
+  stop(): void {
+    this.#stopped.abort();
+  }
+
+  async #beat(signal: AbortSignal): Promise<void> {
+    const { config, runtime } = this.#context;
+    try {
+      await runtime.timers.sleep(FIRST_HEARTBEAT_DELAY, signal);
+      while (!signal.aborted) {
+        await this.#report(signal);
+        await runtime.timers.sleep(config.defaults.reportInterval * 1000, signal);
+      }
+    } catch (error) {
+      if (!signal.aborted) {
+        throw error;
+      }
+    }
+  }
+
+  async #report(signal: AbortSignal): Promise<void> {
+    const { conductor, config, runtime, metrics } = this.#context;
+    const interval = config.defaults.reportInterval * 1000;
+    try {
+      // A heartbeat that took longer than an interval is worthless: the next one says the same.
+      await conductor.call("service_report_state", { id: this.#service.id }, { timeout: interval, signal });
+      if (!this.#connected) {
+        runtime.logger.info("heartbeats arrive again", { host: this.#context.host });
+      }
+      this.#connected = true;
+      metrics.heartbeat(true);
+    } catch (error) {
+      if (signal.aborted) {
+        return;
+      }
+      this.#connected = false;
+      metrics.heartbeat(false);
+      const what =
+        error instanceof ServiceNotFound
+          ? "the service of this host is not on record any more; it is not made again while the agent runs"
+          : "the heartbeat could not be reported";
+      runtime.logger.error(what, { host: this.#context.host, err: error });
+    }
+  }
+}

@@ -1,0 +1,98 @@
+import { FINAL_MIGRATION_STATUSES } from "../../records/index.js";
+import type { Timers } from "../../runtime/timers.js";
+import type { AgentParts } from "../parts.js";
+import type { PeriodicLoop } from "../periodic/loop.js";
+import { agentHandlers } from "./agent-handlers.js";
+import { drainingHandlers } from "./draining-handlers.js";
+import type { Heartbeat } from "./heartbeat.js";
+import type { TaskTracker } from "./task-tracker.js";
+
+/** Seconds of `manager_shutdown_timeout` that are kept for what comes after the waiting. */
+const RESERVE = 20;
+
+export interface RunningAgent {
+  readonly parts: AgentParts;
+  readonly tasks: TaskTracker;
+  /** Null where `periodic_enable` is off. */
+  readonly periodics: PeriodicLoop | null;
+  readonly heartbeat: Heartbeat;
+}
+
+/**
+ * Spec 2.8: takes nothing new, waits for what is under way at most `manager_shutdown_timeout` less a reserve, then lets go
+ * of the hypervisor. What has not ended by then is found by the next start. Guests run on.
+ */
+export async function drain({ parts, tasks, periodics, heartbeat }: RunningAgent): Promise<void> {
+  const { timers } = parts.runtime;
+  const { managerShutdownTimeout, gracefulShutdownTimeout } = parts.config.defaults;
+  const timeout = Math.min(managerShutdownTimeout, gracefulShutdownTimeout) * 1000;
+  const reserve = Math.min(RESERVE * 1000, timeout / 4);
+  await endsWithin(timers, reserve, logged(parts, "stop taking requests", stopTaking(parts, tasks)));
+  const cancelled = parts.operations.liveMigrations.cancelQueued();
+  await endsWithin(timers, reserve, logged(parts, "cancel live migrations that wait", cancelled));
+  const { incoming } = parts.operations;
+  void logged(parts, "look at the moves that are on their way here", forgetEnded(parts));
+  const idle = Promise.all([periodics?.stop(), allEnded(parts, tasks)]);
+  if (!(await endsWithin(timers, timeout - reserve, idle))) {
+    const left = tasks.size + incoming.size;
+    parts.logger.warn(`${left} operations did not end in time; the next start deals with them`);
+  }
+  parts.driver.setLifecycleListener(null);
+  heartbeat.stop();
+  await endsWithin(timers, reserve, logged(parts, "let go of the hypervisor", parts.driver.cleanupHost()));
+}
+
+/** The other host of a move must still be able to end it. */
+async function stopTaking(parts: AgentParts, tasks: TaskTracker): Promise<void> {
+  const { incoming, liveMigrations } = parts.operations;
+  if (incoming.size > 0 || liveMigrations.underWay) {
+    await parts.conductor.serve(drainingHandlers(agentHandlers(parts, tasks)));
+  } else {
+    await parts.conductor.stopServing();
+  }
+}
+
+/** What runs, and the guests that are on their way: each may lead to the other. */
+async function allEnded(parts: AgentParts, tasks: TaskTracker): Promise<void> {
+  const { incoming } = parts.operations;
+  while (tasks.size > 0 || incoming.size > 0) {
+    await tasks.idle();
+    await incoming.idle();
+  }
+}
+
+/** The conductor tells of a move's end; of one that ended while it could not be told here, the record says so. */
+async function forgetEnded({ conductor, operations: { incoming } }: AgentParts): Promise<void> {
+  for (const id of incoming.migrations) {
+    const migration = await conductor.call("migration_get", { id });
+    const goesOn = migration?.deleted === 0 && !FINAL_MIGRATION_STATUSES.includes(migration.status);
+    if (!goesOn) {
+      incoming.end(id);
+    }
+  }
+}
+
+async function logged(parts: AgentParts, purpose: string, work: Promise<void>): Promise<void> {
+  try {
+    await work;
+  } catch (error) {
+    parts.logger.warn(`could not ${purpose}`, { err: error });
+  }
+}
+
+/** False when `milliseconds` passed first. */
+async function endsWithin(timers: Timers, milliseconds: number, work: Promise<unknown>): Promise<boolean> {
+  return new Promise((resolve, reject) => {
+    const cancel = timers.after(milliseconds, () => resolve(false));
+    work.then(
+      () => {
+        cancel();
+        resolve(true);
+      },
+      (error: unknown) => {
+        cancel();
+        reject(error);
+      },
+    );
+  });
+}

@@ -1,0 +1,58 @@
+import { ComputeResourcesUnavailable } from "../../virt/errors.js";
+import type { Claim, ResourceTracker } from "../tracker/contract.js";
+import type { AgentMetrics, ClaimKind } from "./metrics.js";
+
+/** The tracker's methods that give a claim. */
+type ClaimMethod = {
+  [M in keyof ResourceTracker]: ResourceTracker[M] extends (...args: never) => Promise<Claim> ? M : never;
+}[keyof ResourceTracker];
+
+/** Every one of them, or this does not compile. */
+const KINDS: Readonly<Record<ClaimMethod, ClaimKind>> = {
+  instanceClaim: "instance",
+  rebuildClaim: "move",
+  resizeClaim: "move",
+};
+
+/** Counts a tracker's claims, and those that are taken back; all else is the tracker's own. */
+export function meteredTracker(tracker: ResourceTracker, metrics: AgentMetrics): ResourceTracker {
+  async function counted(kind: ClaimKind, take: () => Promise<Claim>): Promise<Claim> {
+    try {
+      const claim = await take();
+      metrics.claim(kind, "succeeded");
+      return withAbort(claim, () => metrics.claim(kind, "aborted"));
+    } catch (error) {
+      // What else fails (a lost conductor, Placement) says nothing of the host's resources.
+      if (error instanceof ComputeResourcesUnavailable) {
+        metrics.claim(kind, "refused");
+      }
+      throw error;
+    }
+  }
+
+  return new Proxy(tracker, {
+    get: (target, name) => {
+      const value: unknown = Reflect.get(target, name, target);
+      if (typeof value !== "function") {
+        return value;
+      }
+      if (!isClaimMethod(name)) {
+        return value.bind(target);
+      }
+      return (...args: readonly unknown[]) => counted(KINDS[name], () => Reflect.apply(value, target, args));
+    },
+  });
+}
+
+const isClaimMethod = (name: PropertyKey): name is ClaimMethod => Object.hasOwn(KINDS, name);
+
+function withAbort(claim: Claim, aborted: () => void): Claim {
+  return {
+    instance: claim.instance,
+    migration: claim.migration,
+    abort: (options) => {
+      aborted();
+      return claim.abort(options);
+    },
+  };
+}

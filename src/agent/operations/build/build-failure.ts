@@ -1,0 +1,161 @@
+import { InstanceNotFound, UnexpectedDeletingTaskState, UnexpectedTaskState } from "../../../conductor/errors.js";
+import type { InstanceChanges, RetryInfo } from "../../../records/index.js";
+import { BuildAbortException } from "../../../virt/errors.js";
+import { UNPLACED } from "../../unplaced.js";
+import type { BuildRequestOptions } from "../contract.js";
+import { addFault, attempt, messageOf } from "../error-wrappers.js";
+import { destroyOptions } from "../guest-options.js";
+import { type OperationParts, releaseAllocations } from "../parts.js";
+import type { BuildProgress } from "./build-progress.js";
+
+/** What an error of a build leads to (spec 6.1, second table). */
+export type BuildFailureKind = "reschedule" | "abort" | "gone";
+
+/** A build that no other host is asked for. */
+export interface FailedBuild {
+  readonly error: unknown;
+}
+
+/** Errors that no other host would spare the instance, by their names in OpenStack. */
+const HOPELESS: ReadonlySet<string> = new Set([
+  "BuildAbortException",
+  "FlavorDiskTooSmall",
+  "FlavorMemoryTooSmall",
+  "ImageNotActive",
+  "ImageUnacceptable",
+  "InvalidDiskInfo",
+  "InvalidDiskFormat",
+  "InvalidInput",
+  "InvalidBDM",
+  "NoMoreNetworks",
+  "NoMoreFixedIps",
+]);
+
+export function classifyBuildFailure(error: unknown): BuildFailureKind {
+  if (error instanceof InstanceNotFound || error instanceof UnexpectedDeletingTaskState) {
+    return "gone";
+  }
+  // Not deleted: somebody has reset its state, and has to be told what became of it.
+  if (error instanceof UnexpectedTaskState) {
+    return "abort";
+  }
+  return error instanceof Error && HOPELESS.has(error.name) ? "abort" : "reschedule";
+}
+
+/**
+ * Undoes a build that failed and decides what becomes of the instance: tried on another host, set to error, or forgotten
+ * because it was deleted meanwhile.
+ * @returns the error; null: the build was handed back, or nobody wants it any more.
+ */
+export async function buildFailed(
+  parts: OperationParts,
+  request: BuildRequestOptions,
+  progress: BuildProgress,
+  cause: unknown,
+): Promise<FailedBuild | null> {
+  const { instanceUuid, node, retry } = request;
+  const error = (await cleanUpGuest(parts, progress, cause)) ?? cause;
+  const cleaned = error === cause;
+  const kind = cleaned && (await isUnwanted(parts, instanceUuid)) ? "gone" : classifyBuildFailure(error);
+  parts.context.runtime.logger.warn("build failed", { instance: instanceUuid, node, kind, err: error });
+  if (kind === "gone") {
+    await forget(parts, request, progress);
+    return null;
+  }
+  parts.tracker.noteBuild(node, "failed");
+  if (kind === "abort" || !retry) {
+    return setError(parts, request, progress, error);
+  }
+  return reschedule(parts, { ...request, retry }, progress, error);
+}
+
+/** Somebody deletes it: a driver that noticed says so in its own words, and no other host is to be tried. */
+async function isUnwanted({ context }: OperationParts, uuid: string): Promise<boolean> {
+  const instance = await context.conductor.call("instance_get", { uuid });
+  return instance === null || instance.taskState === "deleting";
+}
+
+/** The guest first; a clean-up that fails makes the build hopeless, as the guest may still run here. */
+async function cleanUpGuest(
+  { context }: OperationParts,
+  { instance, driverAsked }: BuildProgress,
+  cause: unknown,
+): Promise<Error | null> {
+  if (!driverAsked) {
+    return null;
+  }
+  try {
+    await context.driver.destroy(instance, destroyOptions(true));
+    await context.driver.unplugVifs(instance);
+    await context.driver.failedSpawnCleanup(instance);
+    return null;
+  } catch (error) {
+    const message = `what a failed build left behind could not be removed: ${messageOf(error)} (after: ${messageOf(cause)})`;
+    return new BuildAbortException(message, { cause: error });
+  }
+}
+
+/**
+ * Deleted meanwhile: its state belongs to the delete, which waits for the lock and gives everything back. It must find the
+ * instance here: taken off the host, it would be nobody's if this agent died before the delete has its turn.
+ */
+async function forget(parts: OperationParts, request: BuildRequestOptions, progress: BuildProgress): Promise<void> {
+  const { instanceUuid: uuid, requestId } = request;
+  const instance = await parts.context.conductor.call("instance_get", { uuid });
+  if (instance?.host === parts.context.host) {
+    return;
+  }
+  await unplace(parts, uuid, progress, {});
+  await releaseAllocations(parts, uuid, { force: true, requestId });
+}
+
+async function setError(
+  parts: OperationParts,
+  { instanceUuid, requestId }: BuildRequestOptions,
+  progress: BuildProgress,
+  error: unknown,
+): Promise<FailedBuild> {
+  // Before the state: who sees the error can read why.
+  await addFault(parts.context, instanceUuid, error);
+  await unplace(parts, instanceUuid, progress, { vmState: "error", taskState: null });
+  await releaseAllocations(parts, instanceUuid, { force: true, requestId });
+  return { error };
+}
+
+/** The allocations go before the message, so that the next host's claim does not find them (spec V25). */
+async function reschedule(
+  parts: OperationParts,
+  request: BuildRequestOptions & { readonly retry: RetryInfo },
+  progress: BuildProgress,
+  error: unknown,
+): Promise<FailedBuild | null> {
+  const { instanceUuid, alternates, retry, requestId } = request;
+  await unplace(parts, instanceUuid, progress, { taskState: "scheduling", taskRequestId: requestId });
+  if (!(await releaseAllocations(parts, instanceUuid, { force: true, requestId }))) {
+    return setError(parts, request, { ...progress, claim: null }, error);
+  }
+  await parts.context.conductor.call("build_instances", {
+    instanceUuid,
+    alternates: [...alternates],
+    retry,
+    reason: messageOf(error),
+    requestId,
+  });
+  return null;
+}
+
+async function unplace(
+  { context }: OperationParts,
+  uuid: string,
+  { claim }: BuildProgress,
+  changes: InstanceChanges,
+): Promise<void> {
+  await attempt(context, uuid, "take the instance off the host", async () => {
+    const unplaced = { ...UNPLACED, launchedOn: null, ...changes };
+    if (claim) {
+      await claim.abort({ instance: unplaced });
+    } else {
+      await context.conductor.call("instance_save", { uuid, changes: unplaced });
+    }
+  });
+}

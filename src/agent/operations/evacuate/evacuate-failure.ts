@@ -1,0 +1,132 @@
+import { InstanceNotFound, UnexpectedTaskState } from "../../../conductor/errors.js";
+import type { InstanceChanges } from "../../../records/index.js";
+import type { RebuildOptions } from "../contract.js";
+import { addFault, attempt } from "../error-wrappers.js";
+import { destroyOptions } from "../guest-options.js";
+import type { OperationParts } from "../parts.js";
+import type { EvacuationProgress } from "./evacuation-progress.js";
+
+type Outcome = "taken" | "refused" | "broken";
+
+/** What the instance's row gets, by how the evacuation failed (spec 6.7 rows 3 and 4); one that is deleted, or another request's by now, keeps what it has. */
+const CHANGES: Readonly<Record<Outcome, InstanceChanges>> = {
+  taken: {},
+  refused: { taskState: null },
+  broken: { vmState: "error", taskState: null },
+};
+
+/**
+ * Takes an evacuation back: guest, then the destination's allocations, then what the claim wrote with status `failed`. The
+ * source keeps what it has.
+ * @throws the error, unless the instance was deleted or taken meanwhile.
+ */
+export async function evacuationFailed(
+  parts: OperationParts,
+  request: RebuildOptions,
+  progress: EvacuationProgress,
+  error: unknown,
+): Promise<void> {
+  const { context } = parts;
+  const { instance, migration } = progress;
+  const outcome = outcomeOf(progress, error);
+  context.runtime.logger.warn("evacuation to this host failed", {
+    instance: instance.uuid,
+    migration: migration.id,
+    outcome,
+    err: error,
+  });
+  await removeGuest(parts, progress);
+  await removeAllocations(parts, request, progress);
+  await attempt(context, instance.uuid, "give up the evacuation", () => giveUp(parts, progress, CHANGES[outcome]));
+  if (outcome === "taken") {
+    return;
+  }
+  await addFault(context, instance.uuid, error);
+  throw error;
+}
+
+function outcomeOf({ phase }: EvacuationProgress, error: unknown): Outcome {
+  if (error instanceof InstanceNotFound || error instanceof UnexpectedTaskState) {
+    return "taken";
+  }
+  const refused = error instanceof Error && REFUSALS.has(error.name);
+  return phase === "claiming" && refused ? "refused" : "broken";
+}
+
+/** Errors of the claim and of a late check of the server group: nothing happened to the instance. */
+const REFUSALS: ReadonlySet<string> = new Set([
+  "ComputeResourcesUnavailable",
+  "ComputeHostNotFound",
+  "GroupAffinityViolation",
+]);
+
+/** Only a guest that this evacuation made, and no disk that the source shares. */
+async function removeGuest({ context }: OperationParts, progress: EvacuationProgress): Promise<void> {
+  if (!progress.spawned) {
+    return;
+  }
+  const { instance, diskReused } = progress;
+  await attempt(context, instance.uuid, "remove the guest of the failed evacuation", () =>
+    context.driver.destroy(instance, destroyOptions(!diskReused)),
+  );
+}
+
+async function removeAllocations(
+  { context, tracker }: OperationParts,
+  { node, requestId }: RebuildOptions,
+  { instance, migration }: EvacuationProgress,
+): Promise<void> {
+  if (await isAwaited(context, migration)) {
+    return;
+  }
+  const root = tracker.nodes().get(node)?.uuid ?? (await rootOf(context, node));
+  if (root === undefined) {
+    return;
+  }
+  await attempt(context, instance.uuid, "remove the destination's allocations", async () => {
+    const options = { retry: true, requestId };
+    if (await context.placement.removeProviderTreeFromInstanceAllocation(instance.uuid, root, options)) {
+      return;
+    }
+    context.runtime.logger.warn("the instance had no allocations to remove from this host", {
+      instance: instance.uuid,
+      node,
+    });
+  });
+}
+
+/** A later evacuation to this host needs what was claimed here. */
+async function isAwaited(
+  { conductor, host }: OperationParts["context"],
+  { id, instanceUuid }: EvacuationProgress["migration"],
+): Promise<boolean> {
+  const found = await conductor.call("migrations_by_filters", {
+    filters: {
+      instanceUuid,
+      destCompute: host,
+      migrationTypes: ["evacuation"],
+      statuses: ["accepted", "pre-migrating"],
+    },
+  });
+  return found.some((other) => other.id !== id);
+}
+
+/** A node that the tracker does not know may have a row, and the scheduler may have claimed it. */
+async function rootOf({ conductor, host }: OperationParts["context"], node: string): Promise<string | undefined> {
+  return (await conductor.call("compute_node_get_by_host_and_node", { host, node }))?.uuid;
+}
+
+async function giveUp(
+  { context }: OperationParts,
+  { claim, instance, migration }: EvacuationProgress,
+  changes: InstanceChanges,
+): Promise<void> {
+  if (claim) {
+    await claim.abort({ migrationStatus: "failed", instance: changes });
+    return;
+  }
+  await context.conductor.call("migration_save", { id: migration.id, changes: { status: "failed" } });
+  if (Object.keys(changes).length > 0) {
+    await context.conductor.call("instance_save", { uuid: instance.uuid, changes });
+  }
+}

@@ -1,0 +1,153 @@
+import type { Instance } from "../../../records/index.js";
+import { InstanceExists } from "../../../virt/errors.js";
+import type { Allocations } from "../../../virt/types.js";
+import type { Refusal } from "../admission/admission.js";
+import type { RebuildOptions } from "../contract.js";
+import { mustNotUndo, withActionEvent } from "../error-wrappers.js";
+import { InstanceRecreateNotSupported, InvalidSharedStorage } from "../errors.js";
+import { imageMeta, LOCAL_DISKS } from "../guest-options.js";
+import { type Move, onTree } from "../move-allocations.js";
+import type { OperationParts } from "../parts.js";
+import { runSteps, stepList } from "../step-list.js";
+import { evacuationFailed } from "./evacuate-failure.js";
+import type { EvacuationProgress } from "./evacuation-progress.js";
+
+interface RunningEvacuation extends EvacuationProgress {
+  /** What the instance holds, on the source's providers too. */
+  held: Allocations;
+  readonly parts: OperationParts;
+  readonly request: RebuildOptions;
+}
+
+/** Spec 6.7, rows 3 to 6. */
+export const EVACUATE_INSTANCE = stepList<RunningEvacuation>("evacuate_instance", {
+  claim: async (progress) => {
+    const { parts, request, instance, migration } = progress;
+    const { node, requestId } = request;
+    const held = await parts.context.placement.getAllocationsForConsumer(instance.uuid, { requestId });
+    progress.held = held.allocations;
+    progress.claim = await parts.tracker.rebuildClaim(instance, node, migration, held.allocations, requestId);
+    progress.phase = "spawning";
+  },
+  probe: async (progress) => {
+    progress.diskReused = await probe(progress.parts, progress.request, progress.instance);
+  },
+  spawn: async (progress) => {
+    const { parts, request } = progress;
+    const node = parts.tracker.nodes().get(request.node);
+    const allocations = await onTree(parts, progress.held, node, { requestId: request.requestId });
+    await spawn(parts, request, progress, allocations);
+  },
+  record: (progress) => finish(progress.parts, progress.request, progress),
+});
+
+/** The destination's part of an evacuation. */
+export async function evacuateInstance(parts: OperationParts, request: RebuildOptions, move: Move): Promise<void> {
+  const progress: RunningEvacuation = { parts, request, held: {}, ...notBegun(move) };
+  const { instanceUuid, requestId } = request;
+  await withActionEvent(parts.context, { instanceUuid, requestId, event: "compute_rebuild_instance" }, async () => {
+    try {
+      await runSteps(parts, EVACUATE_INSTANCE, progress);
+    } catch (error) {
+      // Another agent may be acting for the host: what is left is as after a crash.
+      if (mustNotUndo(error)) {
+        throw error;
+      }
+      await evacuationFailed(parts, request, progress, error);
+    }
+  });
+}
+
+/** Somebody else has the instance: what the scheduler claimed here goes. */
+export async function evacuationRefused(
+  parts: OperationParts,
+  request: RebuildOptions,
+  move: Move,
+  { kind, error }: Refusal,
+): Promise<void> {
+  if (kind !== "ended") {
+    await evacuationFailed(parts, request, notBegun(move), error);
+  }
+}
+
+function notBegun({ instance, migration }: Move): EvacuationProgress {
+  return {
+    instance,
+    migration,
+    claim: null,
+    phase: "claiming",
+    diskReused: false,
+    spawned: false,
+  };
+}
+
+/**
+ * Row 4: whether the guest can be made here, and whether its disk is here already.
+ * @throws InstanceRecreateNotSupported, {@link InstanceExists}, InvalidSharedStorage
+ */
+async function probe(
+  { context }: OperationParts,
+  { onSharedStorage }: RebuildOptions,
+  instance: Instance,
+): Promise<boolean> {
+  const { driver, host } = context;
+  if (!driver.capabilities.supportsEvacuate) {
+    throw new InstanceRecreateNotSupported(`driver ${driver.name} of host ${host} can not take evacuated instances`);
+  }
+  if (await driver.instanceExists(instance)) {
+    throw new InstanceExists(
+      `a guest of instance ${instance.uuid} is on host ${host} already: find out who started it before evacuating to here`,
+    );
+  }
+  const onDisk = await driver.instanceOnDisk(instance);
+  if (onSharedStorage !== null && onSharedStorage !== onDisk) {
+    throw new InvalidSharedStorage(
+      `the request says that storage of instance ${instance.uuid} is ${onSharedStorage ? "" : "not "}shared, but its ` +
+        `files are ${onDisk ? "" : "not "}on host ${host}: leave onSharedStorage out (API 2.14), or correct it`,
+    );
+  }
+  return onDisk;
+}
+
+/** Rows 4 and 5; the guest is left shut down where it was, or where the request wants it so. */
+async function spawn(
+  { context }: OperationParts,
+  request: RebuildOptions,
+  progress: EvacuationProgress,
+  allocations: Allocations,
+): Promise<void> {
+  const { conductor, driver } = context;
+  const { uuid } = progress.instance;
+  await conductor.call("instance_save", {
+    uuid,
+    changes: { taskState: "rebuild_block_device_mapping" },
+    expectedTaskState: ["rebuilding"],
+  });
+  const spawning = await conductor.call("instance_save", {
+    uuid,
+    changes: { taskState: "rebuild_spawning" },
+    expectedTaskState: ["rebuild_block_device_mapping"],
+  });
+  progress.spawned = true;
+  await driver.spawn(spawning, {
+    image: imageMeta(spawning, request.imageRef),
+    allocations,
+    network: [],
+    blockDevices: LOCAL_DISKS,
+    powerOn: !staysStopped(request, progress.instance),
+  });
+}
+
+function staysStopped({ targetStopped }: RebuildOptions, { vmState }: Instance): boolean {
+  return vmState === "stopped" || (targetStopped && vmState !== "error");
+}
+
+/** Row 6; host and state first, then the status, in one write (spec V28). */
+async function finish(parts: OperationParts, request: RebuildOptions, progress: EvacuationProgress): Promise<void> {
+  const { driver, runtime } = parts.context;
+  const { instance, migration } = progress;
+  const powerState = await driver.powerState(instance);
+  const vmState = staysStopped(request, instance) ? "stopped" : "active";
+  const changes = { vmState, taskState: null, powerState, launchedAt: runtime.clock.now() } as const;
+  await parts.tracker.finishEvacuation(instance, request.node, migration, changes, ["rebuild_spawning"]);
+}

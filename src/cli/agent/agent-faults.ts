@@ -1,0 +1,22 @@
+import { faultPoint } from "../../agent/operations/step-list.js";
+import { STEP_NAMES } from "../../agent/operations/step-names.js";
+import { DRIVER_POINTS } from "../../faults/driver-faults.js";
+import { DOOR_POINTS } from "../../faults/fault-doors.js";
+import { FaultFile } from "../../faults/fault-file.js";
+import { type FaultPoint, faultTable } from "../../faults/fault-knobs.js";
+import type { Runtime } from "../../runtime/runtime.js";
+
+/** `agent.prep_resize.claim` and so on: before the step. */
+const STEP_POINTS: readonly FaultPoint[] = Object.entries(STEP_NAMES).flatMap(([operation, names]) =>
+  names.map((step) => ({ point: faultPoint(operation, step), kinds: ["fail", "hang", "slow"] })),
+);
+
+/** Everything that can be made to fail in an agent. */
+export const AGENT_FAULTS = faultTable([...DRIVER_POINTS, ...DOOR_POINTS, ...STEP_POINTS]);
+
+/** Follows the faults that are set in the agent's `state_path`. */
+export async function openFaults(statePath: string, runtime: Runtime): Promise<FaultFile> {
+  const file = new FaultFile(statePath, AGENT_FAULTS, runtime);
+  await file.open();
+  return file;
+}

@@ -1,0 +1,192 @@
+import { type PythonDict, PythonFloat, type PythonValue } from "./value.js";
+
+/** Words its message as Python's `json.JSONDecodeError` does. */
+export class JsonDecodeError extends Error {
+  override readonly name = "JsonDecodeError";
+
+  constructor(message: string, text: string, at: number) {
+    const before = text.slice(0, at);
+    const line = before.split("\n").length;
+    const column = at - before.lastIndexOf("\n");
+    super(`${message}: line ${line} column ${column} (char ${at})`);
+  }
+}
+
+const NUMBER = /(-?(?:0|[1-9][0-9]*))(\.[0-9]+)?([eE][-+]?[0-9]+)?/y;
+const SPACE = /[ \t\n\r]*/y;
+const ESCAPES: Readonly<Record<string, string>> = {
+  '"': '"',
+  "\\": "\\",
+  "/": "/",
+  b: "\b",
+  f: "\f",
+  n: "\n",
+  r: "\r",
+  t: "\t",
+};
+const CONSTANTS: readonly (readonly [string, PythonValue])[] = [
+  ["null", null],
+  ["true", true],
+  ["false", false],
+  ["NaN", new PythonFloat(Number.NaN)],
+  ["Infinity", new PythonFloat(Number.POSITIVE_INFINITY)],
+  ["-Infinity", new PythonFloat(Number.NEGATIVE_INFINITY)],
+];
+
+/**
+ * Parses as CPython's `json.loads` does: the same dialect (`NaN`, `Infinity`), the same errors at the same places.
+ * @throws {JsonDecodeError}
+ */
+export function parsePythonJson(text: string): PythonValue {
+  const parser = new Parser(text);
+  const value = parser.value(parser.space(0));
+  const end = parser.space(parser.end);
+  if (end !== text.length) {
+    throw new JsonDecodeError("Extra data", text, end);
+  }
+  return value;
+}
+
+class Parser {
+  readonly #text: string;
+  /** Where the value read last ended. */
+  end = 0;
+
+  constructor(text: string) {
+    this.#text = text;
+  }
+
+  space(at: number): number {
+    SPACE.lastIndex = at;
+    SPACE.test(this.#text);
+    return SPACE.lastIndex;
+  }
+
+  value(at: number): PythonValue {
+    const char = this.#text[at];
+    if (char === '"') {
+      return this.#string(at);
+    }
+    if (char === "{") {
+      return this.#object(at + 1);
+    }
+    if (char === "[") {
+      return this.#array(at + 1);
+    }
+    for (const [word, value] of CONSTANTS) {
+      if (this.#text.startsWith(word, at)) {
+        this.end = at + word.length;
+        return value;
+      }
+    }
+    NUMBER.lastIndex = at;
+    const match = NUMBER.exec(this.#text);
+    if (match === null) {
+      throw new JsonDecodeError("Expecting value", this.#text, at);
+    }
+    this.end = NUMBER.lastIndex;
+    if (match[2] !== undefined || match[3] !== undefined) {
+      return new PythonFloat(Number(match[0]));
+    }
+    const number = Number(match[0]);
+    return Number.isSafeInteger(number) ? (number === 0 ? 0 : number) : BigInt(match[0]);
+  }
+
+  #object(start: number): PythonDict {
+    const text = this.#text;
+    const dict: PythonDict = new Map();
+    let at = this.space(start);
+    if (text[at] === "}") {
+      this.end = at + 1;
+      return dict;
+    }
+    for (;;) {
+      if (text[at] !== '"') {
+        throw new JsonDecodeError("Expecting property name enclosed in double quotes", text, at);
+      }
+      const key = this.#string(at);
+      at = this.space(this.end);
+      if (text[at] !== ":") {
+        throw new JsonDecodeError("Expecting ':' delimiter", text, at);
+      }
+      dict.set(key, this.value(this.space(at + 1)));
+      at = this.space(this.end);
+      if (text[at] === "}") {
+        break;
+      }
+      if (text[at] !== ",") {
+        throw new JsonDecodeError("Expecting ',' delimiter", text, at);
+      }
+      at = this.space(at + 1);
+    }
+    this.end = at + 1;
+    return dict;
+  }
+
+  #array(start: number): PythonValue[] {
+    const text = this.#text;
+    const list: PythonValue[] = [];
+    let at = this.space(start);
+    if (text[at] === "]") {
+      this.end = at + 1;
+      return list;
+    }
+    for (;;) {
+      list.push(this.value(at));
+      at = this.space(this.end);
+      if (text[at] === "]") {
+        break;
+      }
+      if (text[at] !== ",") {
+        throw new JsonDecodeError("Expecting ',' delimiter", text, at);
+      }
+      at = this.space(at + 1);
+    }
+    this.end = at + 1;
+    return list;
+  }
+
+  #string(start: number): string {
+    const text = this.#text;
+    let out = "";
+    let at = start + 1;
+    for (;;) {
+      const char = text[at];
+      if (char === undefined) {
+        throw new JsonDecodeError("Unterminated string starting at", text, start);
+      }
+      if (char === '"') {
+        break;
+      }
+      if (char < " ") {
+        throw new JsonDecodeError("Invalid control character at", text, at);
+      }
+      at += 1;
+      if (char !== "\\") {
+        out += char;
+        continue;
+      }
+      const escaped = text[at];
+      if (escaped === undefined) {
+        throw new JsonDecodeError("Unterminated string starting at", text, start);
+      }
+      if (escaped === "u") {
+        const digits = text.slice(at + 1, at + 5);
+        if (!/^[0-9a-fA-F]{4}$/.test(digits)) {
+          throw new JsonDecodeError("Invalid \\uXXXX escape", text, at);
+        }
+        out += String.fromCharCode(Number.parseInt(digits, 16));
+        at += 5;
+        continue;
+      }
+      const plain = ESCAPES[escaped];
+      if (plain === undefined) {
+        throw new JsonDecodeError("Invalid \\escape", text, at - 1);
+      }
+      out += plain;
+      at += 1;
+    }
+    this.end = at + 1;
+    return out;
+  }
+}

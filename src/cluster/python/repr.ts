@@ -1,0 +1,214 @@
+import { PythonFloat, type PythonValue } from "./value.js";
+
+/** `repr(value)`. */
+export function repr(value: PythonValue): string {
+  return render(value, false);
+}
+
+/** `pprint.pformat(value, width=width)`: dictionaries sorted by key, broken over lines where they do not fit. */
+export function pformat(value: PythonValue, width = 72): string {
+  const out: string[] = [];
+  new PrettyPrinter(width, out).format(value, 0, 0, 0);
+  return out.join("");
+}
+
+/** `repr` of a `float`. */
+export function reprFloat(value: number): string {
+  if (Number.isNaN(value)) {
+    return "nan";
+  }
+  if (!Number.isFinite(value)) {
+    return value > 0 ? "inf" : "-inf";
+  }
+  const magnitude = Math.abs(value);
+  if (magnitude !== 0 && (magnitude >= 1e16 || magnitude < 1e-4)) {
+    const [digits, exponent] = value.toExponential().split("e") as [string, string];
+    const sign = exponent.startsWith("-") ? "-" : "+";
+    return `${digits}e${sign}${exponent.replace(/^[-+]/, "").padStart(2, "0")}`;
+  }
+  if (Object.is(value, -0)) {
+    return "-0.0";
+  }
+  return Number.isInteger(value) ? `${value}.0` : String(value);
+}
+
+/** Printable ASCII without quotes and backslashes: most of what there is. */
+const PLAIN = /^[ !#-&(-[\]-~]*$/;
+
+/** `repr` of a `str`. */
+export function reprString(text: string): string {
+  if (PLAIN.test(text)) {
+    return `'${text}'`;
+  }
+  const quote = text.includes("'") && !text.includes('"') ? '"' : "'";
+  let out = quote;
+  for (const char of text) {
+    if (char === "\\" || char === quote) {
+      out += `\\${char}`;
+    } else if (char === "\n") {
+      out += "\\n";
+    } else if (char === "\r") {
+      out += "\\r";
+    } else if (char === "\t") {
+      out += "\\t";
+    } else if (char === " " || !/[\p{C}\p{Z}]/u.test(char)) {
+      out += char;
+    } else {
+      out += escapeCode(char.codePointAt(0) ?? 0);
+    }
+  }
+  return out + quote;
+}
+
+function escapeCode(code: number): string {
+  if (code < 0x100) {
+    return `\\x${code.toString(16).padStart(2, "0")}`;
+  }
+  if (code < 0x10000) {
+    return `\\u${code.toString(16).padStart(4, "0")}`;
+  }
+  return `\\U${code.toString(16).padStart(8, "0")}`;
+}
+
+function render(value: PythonValue, sorted: boolean): string {
+  if (value === null) {
+    return "None";
+  }
+  if (value === true) {
+    return "True";
+  }
+  if (value === false) {
+    return "False";
+  }
+  if (typeof value === "string") {
+    return reprString(value);
+  }
+  if (value instanceof PythonFloat) {
+    return reprFloat(value.value);
+  }
+  if (Array.isArray(value)) {
+    return `[${value.map((item) => render(item, sorted)).join(", ")}]`;
+  }
+  if (value instanceof Map) {
+    const entries = sorted ? sortedEntries(value) : [...value];
+    return `{${entries.map(([key, item]) => `${reprString(key)}: ${render(item, sorted)}`).join(", ")}}`;
+  }
+  return String(value);
+}
+
+function sortedEntries(dict: ReadonlyMap<string, PythonValue>): [string, PythonValue][] {
+  return [...dict].sort(([a], [b]) => compareText(a, b));
+}
+
+/** Orders as Python orders `str`: by code point. */
+export function compareText(a: string, b: string): number {
+  return a < b ? -1 : a > b ? 1 : 0;
+}
+
+/** Follows CPython's pprint: what fits stays on one line, long strings are cut at white space. */
+class PrettyPrinter {
+  readonly #width: number;
+  readonly #out: string[];
+
+  constructor(width: number, out: string[]) {
+    this.#width = width;
+    this.#out = out;
+  }
+
+  format(value: PythonValue, indent: number, allowance: number, level: number): void {
+    const whole = render(value, true);
+    if (longerThan(whole, this.#width - indent - allowance)) {
+      if (value instanceof Map) {
+        this.#dict(value, indent, allowance + 1, level + 1);
+      } else if (Array.isArray(value)) {
+        this.#list(value, indent, allowance + 1, level + 1);
+      } else if (typeof value === "string") {
+        this.#string(value, indent, allowance, level + 1);
+      } else {
+        this.#out.push(whole);
+      }
+      return;
+    }
+    this.#out.push(whole);
+  }
+
+  #dict(dict: ReadonlyMap<string, PythonValue>, indent: number, allowance: number, level: number): void {
+    const entries = sortedEntries(dict);
+    this.#out.push("{");
+    entries.forEach(([key, item], index) => {
+      const last = index === entries.length - 1;
+      const name = reprString(key);
+      this.#out.push(name, ": ");
+      this.format(item, indent + 1 + codePoints(name) + 2, last ? allowance : 1, level);
+      if (!last) {
+        this.#out.push(`,\n${" ".repeat(indent + 1)}`);
+      }
+    });
+    this.#out.push("}");
+  }
+
+  #list(list: readonly PythonValue[], indent: number, allowance: number, level: number): void {
+    this.#out.push("[");
+    list.forEach((item, index) => {
+      const last = index === list.length - 1;
+      if (index > 0) {
+        this.#out.push(`,\n${" ".repeat(indent + 1)}`);
+      }
+      this.format(item, indent + 1, last ? allowance : 1, level);
+    });
+    this.#out.push("]");
+  }
+
+  #string(text: string, startIndent: number, startAllowance: number, level: number): void {
+    const indent = level === 1 ? startIndent + 1 : startIndent;
+    const allowance = level === 1 ? startAllowance + 1 : startAllowance;
+    const chunks = this.#chunks(text, indent, allowance);
+    const body = chunks.join(`\n${" ".repeat(indent)}`);
+    this.#out.push(level === 1 && chunks.length > 1 ? `(${body})` : body);
+  }
+
+  #chunks(text: string, indent: number, allowance: number): string[] {
+    const room = this.#width - indent;
+    const chunks: string[] = [];
+    const lines = text.match(/[^\n]*\n|[^\n]+$/g) ?? [];
+    lines.forEach((line, index) => {
+      const lastLine = index === lines.length - 1;
+      const whole = reprString(line);
+      if (codePoints(whole) <= room - (lastLine ? allowance : 0)) {
+        chunks.push(whole);
+        return;
+      }
+      const parts = line.match(/\S+\s*|^\s+/g) ?? [];
+      let current = "";
+      parts.forEach((part, at) => {
+        const candidate = current + part;
+        const limit = room - (lastLine && at === parts.length - 1 ? allowance : 0);
+        if (codePoints(reprString(candidate)) > limit) {
+          if (current !== "") {
+            chunks.push(reprString(current));
+          }
+          current = part;
+        } else {
+          current = candidate;
+        }
+      });
+      if (current !== "") {
+        chunks.push(reprString(current));
+      }
+    });
+    return chunks;
+  }
+}
+
+/** Counts no further than it has to: a character has one unit or two. */
+function longerThan(text: string, room: number): boolean {
+  return text.length > 2 * Math.max(room, 0) || codePoints(text) > room;
+}
+
+function codePoints(text: string): number {
+  let count = 0;
+  for (const _ of text) {
+    count += 1;
+  }
+  return count;
+}

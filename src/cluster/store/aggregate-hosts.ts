@@ -1,0 +1,56 @@
+import { PlacementError } from "../../placement/errors.js";
+import type { ReportClient } from "../../placement/report-client.js";
+import type { Logger } from "../../runtime/logger.js";
+import type { Aggregate } from "./aggregate-store.js";
+import type { Store } from "./store.js";
+
+export interface AggregateHostParts {
+  readonly store: Pick<Store, "aggregates" | "computeNodes">;
+  readonly placement: Pick<ReportClient, "aggregateAddHost" | "aggregateRemoveHost">;
+  readonly logger: Logger;
+}
+
+/** Mirrored in Placement afterwards; a mirror that fails is only logged: `sync_aggregates` makes up for it (spec 5.9). */
+export async function addAggregateHost(
+  { store, placement, logger }: AggregateHostParts,
+  { id, uuid }: Aggregate,
+  host: string,
+  requestId: string,
+): Promise<Aggregate> {
+  const changed = store.aggregates.addHost(id, host);
+  try {
+    await placement.aggregateAddHost(uuid, providerName(store, host), { requestId });
+  } catch (error) {
+    if (!(error instanceof PlacementError)) {
+      throw error;
+    }
+    logger.warn(
+      "a host was added to an aggregate, but not its resource provider to Placement's: `manage placement sync_aggregates` will",
+      { err: error, host, aggregate: uuid, request_id: requestId },
+    );
+  }
+  return changed;
+}
+
+/** Placement first: what fails there leaves the host in the aggregate, so that it can be tried again. @throws {PlacementError} */
+export async function removeAggregateHost(
+  { store, placement }: AggregateHostParts,
+  { id, uuid }: Aggregate,
+  host: string,
+  requestId: string,
+): Promise<Aggregate> {
+  await placement.aggregateRemoveHost(uuid, providerName(store, host), { requestId });
+  return store.aggregates.removeHost(id, host);
+}
+
+/** Takes the host out of every aggregate (spec 7.1 step 5). @throws {PlacementError} */
+export async function leaveAggregates(parts: AggregateHostParts, host: string, requestId: string): Promise<void> {
+  for (const aggregate of parts.store.aggregates.byHost(host)) {
+    await removeAggregateHost(parts, aggregate, host, requestId);
+  }
+}
+
+/** The provider is found by the name of the host's first node. */
+function providerName({ computeNodes }: AggregateHostParts["store"], host: string): string {
+  return computeNodes.byHost(host)[0]?.hypervisorHostname ?? host;
+}

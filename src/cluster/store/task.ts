@@ -1,0 +1,84 @@
+import type { DestinationFailure, Flavor, RetryInfo, Selection } from "../../records/index.js";
+
+/**
+ * Work that the API, or an agent, has handed to the conductor. Stored in the transaction that acknowledges the request and
+ * removed in the transaction that ends the work, so that `kill -9` loses none; each kind can be run again from the start.
+ */
+export type Task =
+  /** Spec 6.1 rows 2-4; `alternates` absent: the scheduler is asked. */
+  | {
+      readonly kind: "build_instances";
+      readonly instanceUuid: string;
+      readonly requestId: string;
+      /** `zone:host:node`: taken without asking the scheduler's filters, and never another one. */
+      readonly forcedHost?: string;
+      readonly forcedNode?: string;
+      /** API 2.74: only this one, if it passes the filters. */
+      readonly requestedHost?: string;
+      readonly requestedNode?: string;
+      readonly alternates?: readonly Selection[];
+      readonly retry?: RetryInfo;
+      readonly reason?: string;
+    }
+  /** Spec 6.7 rows 2a, 2b. */
+  | {
+      readonly kind: "rebuild_instance";
+      readonly instanceUuid: string;
+      readonly migrationId: number;
+      readonly requestId: string;
+      readonly host: string | null;
+      /** API 2.29 to 2.67 with `force`. */
+      readonly forced: boolean;
+      readonly onSharedStorage: boolean | null;
+      readonly targetStopped: boolean;
+    }
+  /** Spec 6.3 rows 2, 3; `alternates` absent: the scheduler is asked. */
+  | {
+      readonly kind: "migrate_server";
+      readonly instanceUuid: string;
+      readonly requestId: string;
+      /** The new one: its id tells a resize from a cold migration. */
+      readonly flavor: Flavor;
+      /** The operator's word (2.56); then there is no reschedule. */
+      readonly host: string | null;
+      /** Given by a reschedule. */
+      readonly migrationId?: number;
+      readonly alternates?: readonly Selection[];
+      readonly retry?: RetryInfo;
+      readonly failure?: DestinationFailure;
+    }
+  /** Spec 6.5 rows 2-4f. */
+  | {
+      readonly kind: "live_migrate_instance";
+      readonly instanceUuid: string;
+      readonly requestId: string;
+      readonly host: string | null;
+      /** API up to 2.67: by `force` (2.30), or by any host before that. */
+      readonly forced: boolean;
+      /** Null: `auto` (2.25). */
+      readonly blockMigration: boolean | null;
+      readonly diskOverCommit: boolean;
+    }
+  /** Spec 6.6. */
+  | {
+      readonly kind: "unshelve_instance";
+      readonly instanceUuid: string;
+      readonly requestId: string;
+      /** API 2.91. */
+      readonly host: string | null;
+    }
+  /** Spec 6.2, row "vm resized": confirmed on the source first. */
+  | {
+      readonly kind: "delete_resized";
+      readonly instanceUuid: string;
+      readonly migrationId: number;
+      readonly requestId: string;
+    }
+  /** Spec 6.2, rows "local delete" and "no host". */
+  | { readonly kind: "delete_local"; readonly instanceUuid: string; readonly requestId: string };
+
+export interface StoredTask {
+  readonly id: number;
+  readonly task: Task;
+  readonly createdAt: number;
+}

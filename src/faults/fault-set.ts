@@ -1,0 +1,141 @@
+import type { Clock } from "../runtime/clock.js";
+import type { Timers } from "../runtime/timers.js";
+import type { FaultKnob } from "./fault-knobs.js";
+import { type ChangingFaults, type FaultAction, FaultInjected } from "./faults.js";
+
+/** A knob that somebody has set. */
+export interface SetFault extends FaultKnob {
+  readonly id: string;
+  /** When, in milliseconds since the epoch: partitions are counted from then. */
+  readonly setAt: number;
+  /** How often it has acted. */
+  readonly used: number;
+}
+
+export interface FaultSetDoors {
+  readonly clock: Clock;
+  readonly timers: Timers;
+}
+
+/** The faults of one process. */
+export class FaultSet implements ChangingFaults {
+  readonly #doors: FaultSetDoors;
+  readonly #listeners = new Set<() => void>();
+  #faults: readonly SetFault[] = [];
+  #sequence = 0;
+
+  constructor(doors: FaultSetDoors) {
+    this.#doors = doors;
+  }
+
+  /** What is set and may still act. */
+  get faults(): readonly SetFault[] {
+    return this.#faults.filter((fault) => isLive(fault, this.#doors.clock.now()));
+  }
+
+  /** All knobs, those included that have acted as often as they may. */
+  get known(): readonly SetFault[] {
+    return this.#faults;
+  }
+
+  /** In place of what is set for the same point. Returns its id. */
+  set(knob: FaultKnob): string {
+    this.#sequence += 1;
+    const id = `${this.#doors.clock.now()}-${this.#sequence}`;
+    const others = this.#faults.filter(({ point }) => point !== knob.point);
+    this.replace([...others, { ...knob, id, setAt: this.#doors.clock.now(), used: 0 }]);
+    return id;
+  }
+
+  /** Left out: all. */
+  clear(point?: string): void {
+    this.replace(point === undefined ? [] : this.#faults.filter((fault) => fault.point !== point));
+  }
+
+  /** Sets these and no others; what is known of a fault's use is kept. */
+  replace(faults: readonly SetFault[]): void {
+    const known = new Map(this.#faults.map(({ id, used }) => [id, used]));
+    this.#faults = faults.map((fault) => ({ ...fault, used: Math.max(fault.used, known.get(fault.id) ?? 0) }));
+    this.#changed();
+  }
+
+  onChange(listener: () => void): () => void {
+    this.#listeners.add(listener);
+    return () => void this.#listeners.delete(listener);
+  }
+
+  peek(point: string): FaultAction | undefined {
+    return this.#find(point)?.action;
+  }
+
+  decide(point: string): FaultAction | undefined {
+    const found = this.#find(point);
+    if (!found) {
+      return undefined;
+    }
+    if (found.times !== null) {
+      this.#faults = this.#faults.map((fault) => (fault === found ? { ...fault, used: fault.used + 1 } : fault));
+      this.#changed();
+    }
+    return found.action;
+  }
+
+  async hit(point: string, signal?: AbortSignal): Promise<void> {
+    const { id } = this.#find(point) ?? {};
+    const action = this.decide(point);
+    if (id === undefined || !action) {
+      return;
+    }
+    switch (action.kind) {
+      case "fail":
+        throw new FaultInjected(point, action.error);
+      case "slow":
+        return this.#doors.timers.sleep(action.milliseconds, signal);
+      case "hang":
+        return this.#hang(id, action.milliseconds, signal);
+      default:
+        // The others are not acted out at a point alone.
+        return;
+    }
+  }
+
+  /** Ends early when the fault is cleared. */
+  async #hang(id: string, milliseconds: number | null, signal: AbortSignal | undefined): Promise<void> {
+    signal?.throwIfAborted();
+    await new Promise<void>((resolve, reject) => {
+      const end = (settle: () => void) => () => {
+        cancel();
+        stop();
+        signal?.removeEventListener("abort", aborted);
+        settle();
+      };
+      const over = end(resolve);
+      const aborted = end(() => reject(signal?.reason));
+      const cancel = milliseconds === null ? () => {} : this.#doors.timers.after(milliseconds, over);
+      const stop = this.onChange(() => {
+        if (!this.#faults.some((fault) => fault.id === id)) {
+          over();
+        }
+      });
+      signal?.addEventListener("abort", aborted, { once: true });
+    });
+  }
+
+  #find(point: string): SetFault | undefined {
+    return this.#faults.find((fault) => fault.point === point && isLive(fault, this.#doors.clock.now()));
+  }
+
+  #changed(): void {
+    for (const listener of [...this.#listeners]) {
+      listener();
+    }
+  }
+}
+
+/** It may still act. */
+export function isLive({ action, times, used, setAt }: Omit<SetFault, "id" | "point">, now: number): boolean {
+  if (action.kind === "partition" && action.milliseconds !== null) {
+    return now < setAt + action.milliseconds;
+  }
+  return times === null || used < times;
+}

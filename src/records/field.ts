@@ -1,0 +1,134 @@
+import {
+  Boolean as BooleanSchema,
+  Integer,
+  Number as NumberSchema,
+  Object as ObjectSchema,
+  Optional,
+  type Static,
+  String as StringSchema,
+  type TObject,
+  type TOptional,
+  type TSchema,
+  type TUnsafe,
+  Unsafe,
+} from "typebox";
+import { HOST_NAME_PATTERN, HOST_NAME_RULE } from "./host-name.js";
+
+/**
+ * How the fields of records are described, once: the description is a JSON Schema, of which come the TypeScript type
+ * ({@link RecordOf}), what the wire takes, the store's column and the value that a new record has.
+ */
+export type Field<T> = TUnsafe<T> & JsonSchema;
+/** A field that may be left out of an object. */
+export type OptionalField<T> = TOptional<Field<T>>;
+/** A field that a new record has even if nobody gave it. */
+export type FieldWithDefault<T> = Field<T> & { readonly default: T };
+
+export interface JsonSchema {
+  readonly type: string | readonly string[];
+  readonly [keyword: string]: unknown;
+}
+
+export type FieldMap = Readonly<Record<string, TSchema>>;
+
+/** The record that has these fields. */
+export type RecordOf<F extends FieldMap> = { readonly [K in keyof F]: Static<F[K]> };
+
+/** Largest value of Nova's integer columns. */
+export const MOST = 2 ** 31 - 1;
+/** Longest value of Nova's TEXT columns, in characters. */
+export const LONG = 65_535;
+/** Longest text that is taken for anything: tracebacks, JSON. */
+export const LONGEST = 1024 * 1024;
+
+function field<T>(schema: TSchema): Field<T> {
+  return schema as Field<T>;
+}
+
+export function text(maxLength = 255): Field<string> {
+  return field(StringSchema({ maxLength }));
+}
+
+export function integer(minimum: number, maximum: number): Field<number> {
+  return field(Integer({ minimum, maximum }));
+}
+
+/** A name that is used as a key: never empty. */
+export const name: Field<string> = field(StringSchema({ minLength: 1, maxLength: 255 }));
+export const uuid: Field<string> = field(
+  StringSchema({ pattern: "^[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$", description: "a UUID" }),
+);
+/** What a compute host may be called. */
+export const hostName: Field<string> = field(StringSchema({ pattern: HOST_NAME_PATTERN, description: HOST_NAME_RULE }));
+export const flag: Field<boolean> = field(BooleanSchema());
+/** The id of a row. */
+export const id = integer(0, Number.MAX_SAFE_INTEGER);
+/** Milliseconds since the epoch. */
+export const time = integer(0, Number.MAX_SAFE_INTEGER);
+export const amount = integer(0, MOST);
+export const signed = integer(-MOST, MOST);
+export const ratio: Field<number> = field(NumberSchema({ minimum: 0 }));
+
+export function oneOf<const T extends string>(values: readonly T[]): Field<T> {
+  return field(Unsafe({ type: "string", enum: values }));
+}
+
+export function oneOfNumbers<const T extends number>(values: readonly T[]): Field<T> {
+  return field(Unsafe({ type: "integer", enum: values }));
+}
+
+export function nullable<T>(inner: Field<T>): Field<T | null> {
+  const withNull = Array.isArray(inner.enum) ? { enum: [...inner.enum, null] } : {};
+  return field(Unsafe({ ...inner, ...withNull, type: [...[inner.type].flat(), "null"] }));
+}
+
+/** @param maxItems where each costs more than its reading; `DOOR_LIMITS.wire` bounds every list */
+export function listOf<T>(items: Field<T>, maxItems?: number): Field<readonly T[]> {
+  return field(Unsafe({ type: "array", items, ...(maxItems === undefined ? {} : { maxItems }) }));
+}
+
+/** Any keys, values of one kind. */
+export function mapOf<T>(values: Field<T>): Field<Readonly<Record<string, T>>> {
+  return field(Unsafe({ type: "object", additionalProperties: values }));
+}
+
+/** Any object. */
+export const anyObject: Field<Readonly<Record<string, unknown>>> = field(Unsafe({ type: "object" }));
+
+export function optional<T>(inner: Field<T>): OptionalField<T> {
+  return Optional(inner) as unknown as OptionalField<T>;
+}
+
+/** These fields and no others. */
+export function object<const F extends FieldMap>(fields: F): Field<Static<TObject<F>>> {
+  return field(ObjectSchema({ ...fields }, { additionalProperties: false }));
+}
+
+/** The same fields, each of which may be left out. */
+export function partial<const F extends FieldMap>(fields: F): { readonly [K in keyof F]: OptionalField<Static<F[K]>> } {
+  const entries = Object.entries(fields).map(([key, inner]) => [key, Optional(inner)]);
+  return Object.fromEntries(entries) as { readonly [K in keyof F]: OptionalField<Static<F[K]>> };
+}
+
+/** What a record has in this field while nobody gave it anything else. */
+export function withDefault<T, D extends T>(inner: Field<T>, value: D): FieldWithDefault<T> {
+  return { ...inner, default: value } as unknown as FieldWithDefault<T>;
+}
+
+export type DefaultsOf<F extends FieldMap> = {
+  readonly [K in keyof F as F[K] extends { readonly default: unknown } ? K : never]: Static<F[K]>;
+};
+
+/** The fields that a new record has if nobody gave them. */
+export function defaultsOf<F extends FieldMap>(fields: F): DefaultsOf<F> {
+  const entries = Object.entries(fields).flatMap(([key, inner]) =>
+    "default" in inner ? [[key, structuredClone(inner.default)] as const] : [],
+  );
+  return Object.fromEntries(entries) as DefaultsOf<F>;
+}
+
+/** The fields of these names only. */
+export function without<F extends FieldMap, K extends keyof F>(fields: F, ...names: readonly K[]): Omit<F, K> {
+  const entries = Object.entries(fields).filter(([key]) => !names.some((left) => left === key));
+  return Object.fromEntries(entries) as Omit<F, K>;
+}

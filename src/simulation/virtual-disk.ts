@@ -1,0 +1,176 @@
+import { FileFailure, type FileStat } from "../runtime/files.js";
+
+interface FileNode {
+  readonly kind: "file";
+  text: string;
+  /** Size in bytes; more than the text when the file is sparse. */
+  bytes: number;
+  mode: number;
+  modified: number;
+}
+
+interface FolderNode {
+  readonly kind: "folder";
+  readonly entries: Map<string, TreeNode>;
+  mode: number;
+  modified: number;
+}
+
+type TreeNode = FileNode | FolderNode;
+
+/** What a string holds, and more than anybody reads at once. */
+const MOST_READ = 256 * 1024 ** 2;
+
+/** A file tree in memory, shared by all processes that are given it. Tells watchers of a folder what changes in it. */
+export class VirtualDisk {
+  readonly #root: FolderNode = { kind: "folder", entries: new Map(), mode: 0o755, modified: 0 };
+  readonly #watchers = new Map<string, Set<() => void>>();
+
+  read(path: string): string | undefined {
+    const node = this.#find(path);
+    if (node?.kind === "folder") {
+      throw new FileFailure(path, "EISDIR", "read");
+    }
+    if (node && node.bytes > MOST_READ) {
+      throw new FileFailure(path, "EFBIG", "read");
+    }
+    return node?.text.padEnd(node.text.length + Math.max(0, node.bytes - Buffer.byteLength(node.text)), "\0");
+  }
+
+  /** Creates or replaces; folders above are made. */
+  write(path: string, text: string, mode: number, now: number, operation: string): void {
+    const { folder, name } = this.#parent(path, now, operation);
+    if (folder.entries.get(name)?.kind === "folder") {
+      throw new FileFailure(path, "EISDIR", operation);
+    }
+    folder.entries.set(name, { kind: "file", text, bytes: Buffer.byteLength(text), mode, modified: now });
+    this.#changed(path, folder, now);
+  }
+
+  resize(path: string, bytes: number, now: number): void {
+    const found = this.#find(path);
+    const text = found?.kind === "file" ? found.text : "";
+    const kept = Buffer.byteLength(text) > bytes ? Buffer.from(text).subarray(0, bytes).toString() : text;
+    this.write(path, kept, found?.mode ?? 0o644, now, "truncate");
+    const node = this.#find(path);
+    if (node?.kind === "file") {
+      node.bytes = bytes;
+    }
+  }
+
+  rename(from: string, to: string, now: number): void {
+    const node = this.#find(from);
+    const source = this.#find(folderOf(from));
+    const target = this.#find(folderOf(to));
+    if (!node || source?.kind !== "folder" || target?.kind !== "folder") {
+      throw new FileFailure(node ? to : from, "ENOENT", "rename");
+    }
+    const replaced = target.entries.get(nameOf(to));
+    if (replaced?.kind === "folder" && (node.kind === "file" || replaced.entries.size > 0)) {
+      throw new FileFailure(to, node.kind === "file" ? "EISDIR" : "ENOTEMPTY", "rename");
+    }
+    if (replaced?.kind === "file" && node.kind === "folder") {
+      throw new FileFailure(to, "ENOTDIR", "rename");
+    }
+    source.entries.delete(nameOf(from));
+    target.entries.set(nameOf(to), node);
+    this.#changed(from, source, now);
+    this.#changed(to, target, now);
+  }
+
+  remove(path: string, now: number): void {
+    const folder = this.#find(folderOf(path));
+    if (folder?.kind === "folder" && folder.entries.delete(nameOf(path))) {
+      this.#changed(path, folder, now);
+    }
+  }
+
+  makeFolder(path: string, mode: number, now: number): void {
+    this.#folder(segmentsOf(path), mode, now, path, "mkdir");
+  }
+
+  list(path: string): string[] {
+    const node = this.#find(path);
+    if (node?.kind === "file") {
+      throw new FileFailure(path, "ENOTDIR", "list");
+    }
+    return node ? [...node.entries.keys()].sort() : [];
+  }
+
+  stat(path: string): FileStat | undefined {
+    const node = this.#find(path);
+    return (
+      node && {
+        kind: node.kind,
+        bytes: node.kind === "file" ? node.bytes : 0,
+        modified: node.modified,
+        mode: node.mode,
+      }
+    );
+  }
+
+  watch(folder: string, listener: () => void): () => void {
+    if (this.#find(folder)?.kind !== "folder") {
+      throw new FileFailure(folder, "ENOENT", "watch");
+    }
+    const key = keyOf(folder);
+    const watchers = this.#watchers.get(key) ?? new Set();
+    this.#watchers.set(key, watchers.add(listener));
+    return () => watchers.delete(listener);
+  }
+
+  #changed(path: string, folder: FolderNode, now: number): void {
+    folder.modified = now;
+    for (const listener of [...(this.#watchers.get(keyOf(folderOf(path))) ?? [])]) {
+      listener();
+    }
+  }
+
+  #find(path: string): TreeNode | undefined {
+    let node: TreeNode | undefined = this.#root;
+    for (const segment of segmentsOf(path)) {
+      node = node?.kind === "folder" ? node.entries.get(segment) : undefined;
+    }
+    return node;
+  }
+
+  #parent(path: string, now: number, operation: string): { folder: FolderNode; name: string } {
+    const folder = this.#folder(segmentsOf(folderOf(path)), 0o755, now, path, operation);
+    return { folder, name: nameOf(path) };
+  }
+
+  #folder(segments: readonly string[], mode: number, now: number, path: string, operation: string): FolderNode {
+    let folder = this.#root;
+    let reached = "";
+    for (const segment of segments) {
+      reached += `/${segment}`;
+      let next = folder.entries.get(segment);
+      if (!next) {
+        next = { kind: "folder", entries: new Map(), mode, modified: now };
+        folder.entries.set(segment, next);
+        this.#changed(reached, folder, now);
+      }
+      if (next.kind === "file") {
+        throw new FileFailure(path, operation === "mkdir" && reached === keyOf(path) ? "EEXIST" : "ENOTDIR", operation);
+      }
+      folder = next;
+    }
+    return folder;
+  }
+}
+
+function segmentsOf(path: string): string[] {
+  return path.split("/").filter((segment) => segment !== "");
+}
+
+function keyOf(path: string): string {
+  return `/${segmentsOf(path).join("/")}`;
+}
+
+function folderOf(path: string): string {
+  return `/${segmentsOf(path).slice(0, -1).join("/")}`;
+}
+
+function nameOf(path: string): string {
+  return segmentsOf(path).at(-1) ?? "";
+}

@@ -1,0 +1,102 @@
+import { FileFailure, type FileStat, type Files } from "../runtime/files.js";
+import type { VirtualProcess } from "./virtual-process.js";
+
+/** The files of one process, on its machine's disk. An operation is done when it is called; its answer comes as a promise. */
+export class VirtualFiles implements Files {
+  readonly #process: VirtualProcess;
+  readonly #now: () => number;
+
+  constructor(process: VirtualProcess, now: () => number) {
+    this.#process = process;
+    this.#now = now;
+  }
+
+  async read(path: string): Promise<string> {
+    return this.#do(() => {
+      const text = this.#disk.read(path);
+      if (text === undefined) {
+        throw new FileFailure(path, "ENOENT", "read");
+      }
+      return text;
+    });
+  }
+
+  async readIfPresent(path: string): Promise<string | undefined> {
+    return this.#do(() => this.#disk.read(path));
+  }
+
+  async write(path: string, text: string, options?: { readonly mode?: number }): Promise<void> {
+    return this.#do(() => this.#disk.write(path, text, options?.mode ?? 0o644, this.#now(), "write"));
+  }
+
+  async create(path: string, text: string, options?: { readonly mode?: number }): Promise<void> {
+    return this.#do(() => {
+      if (this.#disk.stat(path)) {
+        throw new FileFailure(path, "EEXIST", "create");
+      }
+      this.#disk.write(path, text, options?.mode ?? 0o644, this.#now(), "create");
+    });
+  }
+
+  async append(path: string, text: string): Promise<void> {
+    return this.#do(() => {
+      const mode = this.#disk.stat(path)?.mode ?? 0o644;
+      this.#disk.write(path, (this.#disk.read(path) ?? "") + text, mode, this.#now(), "append");
+    });
+  }
+
+  async truncate(path: string, bytes: number): Promise<void> {
+    return this.#do(() => this.#disk.resize(path, bytes, this.#now()));
+  }
+
+  async rename(from: string, to: string): Promise<void> {
+    return this.#do(() => this.#disk.rename(from, to, this.#now()));
+  }
+
+  async remove(path: string): Promise<void> {
+    return this.#do(() => this.#disk.remove(path, this.#now()));
+  }
+
+  async makeFolder(path: string, options?: { readonly mode?: number }): Promise<void> {
+    return this.#do(() => this.#disk.makeFolder(path, options?.mode ?? 0o755, this.#now()));
+  }
+
+  async list(path: string): Promise<string[]> {
+    return this.#do(() => this.#disk.list(path));
+  }
+
+  async stat(path: string): Promise<FileStat | undefined> {
+    return this.#do(() => this.#disk.stat(path));
+  }
+
+  watch(folder: string, listener: () => void): () => void {
+    let told = false;
+    let stopped = false;
+    const stop = this.#disk.watch(folder, () => {
+      if (told) {
+        return;
+      }
+      told = true;
+      this.#process.after(0, () => {
+        told = false;
+        if (!stopped) {
+          listener();
+        }
+      });
+    });
+    const forget = this.#process.onKill(stop);
+    return () => {
+      stopped = true;
+      forget();
+      stop();
+    };
+  }
+
+  get #disk() {
+    return this.#process.machine.disk;
+  }
+
+  #do<T>(work: () => T): Promise<T> {
+    return this.#process.whileAlive(work);
+  }
+}

@@ -1,0 +1,178 @@
+import type { HttpResponse } from "../runtime/http.js";
+import { AddressInUse } from "../runtime/server.js";
+import type { CancelTimer } from "../runtime/timers.js";
+import type { VirtualProcess } from "./virtual-process.js";
+
+/** What a fault does to the HTTP requests and WebSocket openings it matches. */
+export type NetworkFault =
+  /** Milliseconds more for the answer. */
+  | { readonly kind: "latency"; readonly milliseconds: number }
+  /** No connection; `code` defaults to `ECONNREFUSED`. */
+  | { readonly kind: "refuse"; readonly code?: string }
+  /** The server does all of it; the client sees the connection break with `ECONNRESET`. */
+  | { readonly kind: "lose-answer" }
+  /** The server never sees it; the client gets this answer. */
+  | { readonly kind: "answer"; readonly response: HttpResponse };
+
+export interface FaultRule {
+  readonly fault: NetworkFault;
+  /** Default: every request. */
+  readonly match?: (request: { readonly from: string; readonly method: string; readonly url: string }) => boolean;
+  /** How many requests it strikes; default: all until it is removed. */
+  readonly times?: number;
+}
+
+/** Something that listens in the virtual network. */
+export interface Endpoint {
+  readonly process: VirtualProcess;
+}
+
+/** Addresses, faults and partitions of one virtual world. */
+export class VirtualNetwork<E extends Endpoint> {
+  /** Milliseconds that everything takes from one process to another. */
+  latency = 0;
+  readonly #plan: (milliseconds: number, action: () => void) => CancelTimer;
+  readonly #now: () => number;
+  readonly #endpoints = new Map<string, E>();
+  readonly #faults: { readonly rule: FaultRule; left: number }[] = [];
+  readonly #cuts = new Set<string>();
+  readonly #blocked = new Set<Wire>();
+  #lastPort = 20_000;
+
+  constructor(plan: (milliseconds: number, action: () => void) => CancelTimer, now: () => number) {
+    this.#plan = plan;
+    this.#now = now;
+  }
+
+  /** Takes an address for an endpoint; port 0 takes a free one. Returns the port. @throws {AddressInUse} */
+  bind(address: string, port: number, endpoint: E): number {
+    let taken = port;
+    if (port === 0) {
+      do {
+        this.#lastPort += 1;
+      } while (this.#endpoints.has(`${address}:${this.#lastPort}`));
+      taken = this.#lastPort;
+    }
+    const key = `${address}:${taken}`;
+    if (this.#endpoints.has(key)) {
+      throw new AddressInUse(address, port);
+    }
+    this.#endpoints.set(key, endpoint);
+    return taken;
+  }
+
+  unbind(address: string, port: number): void {
+    this.#endpoints.delete(`${address}:${port}`);
+  }
+
+  /** The listener at the host and port of an absolute URL. */
+  find(url: URL): E | undefined {
+    const port = url.port || (url.protocol === "https:" || url.protocol === "wss:" ? "443" : "80");
+    const host = url.hostname === "localhost" ? "127.0.0.1" : url.hostname;
+    return this.#endpoints.get(`${host}:${port}`) ?? this.#endpoints.get(`0.0.0.0:${port}`);
+  }
+
+  /** Adds a fault; the first rule that matches strikes. Returns what removes it. */
+  inject(rule: FaultRule): () => void {
+    const entry = { rule, left: rule.times ?? Number.POSITIVE_INFINITY };
+    this.#faults.push(entry);
+    return () => {
+      entry.left = 0;
+    };
+  }
+
+  /** The fault that strikes this request, counted. */
+  strike(request: { readonly from: string; readonly method: string; readonly url: string }): NetworkFault | undefined {
+    const entry = this.#faults.find(({ rule, left }) => left > 0 && (rule.match?.(request) ?? true));
+    if (entry) {
+      entry.left -= 1;
+    }
+    return entry?.rule.fault;
+  }
+
+  /** Nothing passes between two processes, named, until {@link heal}; then what was sent arrives, as with TCP. */
+  partition(one: string, other: string): void {
+    this.#cuts.add(pairOf(one, other));
+  }
+
+  heal(one: string, other: string): void {
+    this.#cuts.delete(pairOf(one, other));
+    for (const wire of [...this.#blocked]) {
+      if (!this.isCut(wire)) {
+        this.#blocked.delete(wire);
+        wire.flush();
+      }
+    }
+  }
+
+  isCut(wire: { readonly from: string; readonly to: string }): boolean {
+    return this.#cuts.has(pairOf(wire.from, wire.to));
+  }
+
+  /** One direction of a connection. */
+  wire(from: VirtualProcess, to: VirtualProcess): Wire {
+    return new Wire(from.name, to.name, {
+      plan: this.#plan,
+      now: this.#now,
+      latency: () => this.latency,
+      isCut: (wire) => this.isCut(wire),
+      block: (wire) => this.#blocked.add(wire),
+    });
+  }
+}
+
+interface WireContext {
+  readonly plan: (milliseconds: number, action: () => void) => CancelTimer;
+  readonly now: () => number;
+  readonly latency: () => number;
+  readonly isCut: (wire: Wire) => boolean;
+  readonly block: (wire: Wire) => void;
+}
+
+/** Delivers in the order of sending; holds everything back while the two ends are partitioned. */
+export class Wire {
+  readonly from: string;
+  readonly to: string;
+  readonly #context: WireContext;
+  readonly #queue: (() => void)[] = [];
+  /** Deliveries that were due while the ends were partitioned. */
+  #overdue = 0;
+  #lastArrival = 0;
+
+  constructor(from: string, to: string, context: WireContext) {
+    this.from = from;
+    this.to = to;
+    this.#context = context;
+  }
+
+  /** Calls `arrive` at the other end. */
+  send(arrive: () => void, extraLatency = 0): void {
+    this.#queue.push(arrive);
+    const now = this.#context.now();
+    this.#lastArrival = Math.max(this.#lastArrival, now + this.#context.latency() + extraLatency);
+    this.#context.plan(this.#lastArrival - now, () => this.#deliverNext());
+  }
+
+  /** The partition healed: what was held arrives now. */
+  flush(): void {
+    const overdue = this.#overdue;
+    this.#overdue = 0;
+    for (let index = 0; index < overdue; index += 1) {
+      this.#context.plan(0, () => this.#deliverNext());
+    }
+  }
+
+  // Each planned delivery takes the oldest thing on the wire, so that nothing overtakes what a partition held back.
+  #deliverNext(): void {
+    if (this.#context.isCut(this)) {
+      this.#overdue += 1;
+      this.#context.block(this);
+    } else {
+      this.#queue.shift()?.();
+    }
+  }
+}
+
+function pairOf(one: string, other: string): string {
+  return JSON.stringify([one, other].sort());
+}

@@ -1,0 +1,95 @@
+import type { CancelTimer, Timers } from "../runtime/timers.js";
+import type { VirtualMachine } from "./virtual-machine.js";
+
+/** What plans events: the world. */
+export interface Planner {
+  plan(milliseconds: number, action: () => void): CancelTimer;
+}
+
+/** A simulated process. Once killed, nothing it waits for ever comes: no timer, no answer, no frame. */
+export class VirtualProcess implements Timers {
+  readonly name: string;
+  readonly pid: number;
+  readonly machine: VirtualMachine;
+  readonly #planner: Planner;
+  readonly #onKill = new Set<() => void>();
+  #alive = true;
+
+  constructor(name: string, machine: VirtualMachine, planner: Planner) {
+    this.name = name;
+    this.machine = machine;
+    this.#planner = planner;
+    this.pid = machine.startProcess();
+  }
+
+  get alive(): boolean {
+    return this.#alive;
+  }
+
+  /** As `kill -9`. What others see of it (broken connections, a dead pid) happens at once. */
+  kill(): void {
+    if (!this.#alive) {
+      return;
+    }
+    this.#alive = false;
+    this.machine.endProcess(this.pid);
+    for (const action of [...this.#onKill]) {
+      action();
+    }
+    this.#onKill.clear();
+  }
+
+  /** Calls `action` when the process is killed; returns what forgets it. */
+  onKill(action: () => void): () => void {
+    this.#onKill.add(action);
+    return () => this.#onKill.delete(action);
+  }
+
+  /** The result of `work` if the process lives when it begins and when it ends; otherwise a promise that never settles. */
+  async whileAlive<T>(work: () => T | Promise<T>): Promise<T> {
+    if (!this.#alive) {
+      return never();
+    }
+    try {
+      const result = await work();
+      return this.#alive ? result : await never();
+    } catch (error) {
+      if (this.#alive) {
+        throw error;
+      }
+      return never();
+    }
+  }
+
+  after(milliseconds: number, action: () => void): CancelTimer {
+    if (!this.#alive) {
+      return () => {};
+    }
+    return this.#planner.plan(milliseconds, () => {
+      if (this.#alive) {
+        action();
+      }
+    });
+  }
+
+  async sleep(milliseconds: number, signal?: AbortSignal): Promise<void> {
+    return this.whileAlive(() => {
+      signal?.throwIfAborted();
+      return new Promise<void>((resolve, reject) => {
+        const abort = () => {
+          cancel();
+          reject(signal?.reason);
+        };
+        const cancel = this.after(milliseconds, () => {
+          signal?.removeEventListener("abort", abort);
+          resolve();
+        });
+        signal?.addEventListener("abort", abort, { once: true });
+      });
+    });
+  }
+}
+
+function never<T>(): Promise<T> {
+  return new Promise(() => {});
+}

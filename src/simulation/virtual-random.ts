@@ -1,0 +1,67 @@
+import type { Random } from "../runtime/random.js";
+
+const UINT32 = 2 ** 32;
+
+/** Draws everything from one seed. Not for secrets. The generator is sfc32, seeded by a hash of the seed's text. */
+export class VirtualRandom implements Random {
+  readonly #state: Uint32Array;
+
+  constructor(seed: string) {
+    this.#state = hash(seed);
+    for (let round = 0; round < 12; round += 1) {
+      this.#uint32();
+    }
+  }
+
+  next(): number {
+    return ((this.#uint32() >>> 5) * 2 ** 26 + (this.#uint32() >>> 6)) / 2 ** 53;
+  }
+
+  integer(low: number, high: number): number {
+    return low + Math.floor(this.next() * (high - low + 1));
+  }
+
+  uuid(): string {
+    const hex = this.hex(16);
+    const variant = "89ab"[Number.parseInt(hex.charAt(16), 16) % 4];
+    return [
+      hex.slice(0, 8),
+      hex.slice(8, 12),
+      `4${hex.slice(13, 16)}`,
+      `${variant}${hex.slice(17, 20)}`,
+      hex.slice(20),
+    ].join("-");
+  }
+
+  hex(bytes: number): string {
+    let text = "";
+    while (text.length < bytes * 2) {
+      text += this.#uint32().toString(16).padStart(8, "0");
+    }
+    return text.slice(0, bytes * 2);
+  }
+
+  #uint32(): number {
+    const [a = 0, b = 0, c = 0, count = 0] = this.#state;
+    const result = (a + b + count) >>> 0;
+    this.#state[0] = b ^ (b >>> 9);
+    this.#state[1] = c + (c << 3);
+    this.#state[2] = ((c << 21) | (c >>> 11)) + result;
+    this.#state[3] = count + 1;
+    return result;
+  }
+}
+
+/** Four words from a text, by FNV-1a with four offsets. */
+function hash(text: string): Uint32Array {
+  const words = new Uint32Array(4);
+  for (let word = 0; word < 4; word += 1) {
+    let value = (0x811c9dc5 + word * 0x9e3779b9) % UINT32;
+    for (let index = 0; index < text.length; index += 1) {
+      value = Math.imul(value ^ text.charCodeAt(index), 0x01000193);
+    }
+    words[word] = value;
+  }
+  words[3] = 1;
+  return words;
+}

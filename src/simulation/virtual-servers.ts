@@ -1,0 +1,131 @@
+import type { HttpRequest, HttpResponse } from "../runtime/http.js";
+import { DEFAULT_CLOSE_GRACE, DEFAULT_LISTEN_LIMITS } from "../runtime/listen-defaults.js";
+import { Mounts } from "../runtime/mounts.js";
+import { openstackError } from "../runtime/openstack-error.js";
+import type { Listener, ListenLimits, ListenOptions, Servers, SocketAcceptor } from "../runtime/server.js";
+import type { VirtualNetwork } from "./virtual-network.js";
+import type { VirtualProcess } from "./virtual-process.js";
+import type { VirtualSocket } from "./virtual-socket.js";
+
+/** What listens at one address of the virtual network. */
+export class VirtualListener implements Listener {
+  readonly process: VirtualProcess;
+  readonly address: string;
+  readonly port: number;
+  readonly limits: ListenLimits;
+  readonly acceptors: Readonly<Record<string, SocketAcceptor>>;
+  readonly #mounts: Mounts;
+  readonly #network: VirtualNetwork<VirtualListener>;
+  readonly #requestId: () => string;
+  readonly #sockets = new Set<VirtualSocket>();
+  readonly #onIdle = new Set<() => void>();
+  #running = 0;
+
+  constructor(
+    process: VirtualProcess,
+    network: VirtualNetwork<VirtualListener>,
+    options: ListenOptions,
+    requestId: () => string,
+  ) {
+    this.process = process;
+    this.address = options.address ?? "127.0.0.1";
+    this.limits = { ...DEFAULT_LISTEN_LIMITS, ...options.limits };
+    this.acceptors = options.sockets ?? {};
+    this.#mounts = new Mounts(options.services);
+    this.#network = network;
+    this.#requestId = requestId;
+    this.port = network.bind(this.address, options.port, this);
+    process.onKill(() => this.#unbind());
+  }
+
+  get url(): string {
+    return `http://${this.address}:${this.port}`;
+  }
+
+  /** Serves one request as the process would; never settles when it is killed meanwhile. */
+  async serve(request: HttpRequest): Promise<HttpResponse> {
+    this.#running += 1;
+    return this.process.whileAlive(async () => {
+      try {
+        return await this.#answer(request);
+      } finally {
+        this.#running -= 1;
+        if (this.#running === 0) {
+          for (const idle of this.#onIdle) {
+            idle();
+          }
+        }
+      }
+    });
+  }
+
+  /** Counts a connected socket towards the limit. */
+  track(socket: VirtualSocket): void {
+    this.#sockets.add(socket);
+    socket.onClose(() => this.#sockets.delete(socket));
+  }
+
+  async close(grace = DEFAULT_CLOSE_GRACE): Promise<void> {
+    this.#unbind();
+    for (const socket of this.#sockets) {
+      socket.close(1001, "server is going away");
+    }
+    if (this.#running > 0) {
+      await new Promise<void>((resolve) => {
+        this.#onIdle.add(resolve);
+        this.process.after(grace, resolve);
+      });
+    }
+    for (const socket of this.#sockets) {
+      socket.terminate();
+    }
+  }
+
+  async #answer({ method, url, headers = {}, body = "" }: HttpRequest): Promise<HttpResponse> {
+    const requestId = `req-${this.#requestId()}`;
+    const route = this.#mounts.match(url);
+    if (!route) {
+      return openstackError(404, "nothing is served at this path", requestId);
+    }
+    if (Buffer.byteLength(body) > this.limits.bodyBytes) {
+      return openstackError(413, `the body is larger than ${this.limits.bodyBytes} bytes`, requestId);
+    }
+    const { handler, mount, path, query } = route;
+    const { host } = new URL(url);
+    const length = body === "" ? {} : { "content-length": String(Buffer.byteLength(body)) };
+    try {
+      const response = await handler({
+        method,
+        path,
+        query,
+        headers: { host, ...length, ...headers },
+        body,
+        baseUrl: `http://${host}${mount}`,
+      });
+      return method === "HEAD" ? { ...response, body: "" } : response;
+    } catch {
+      return openstackError(500, "an unexpected error prevented the server from answering", requestId);
+    }
+  }
+
+  #unbind(): void {
+    this.#network.unbind(this.address, this.port);
+  }
+}
+
+/** Listens in the virtual network. */
+export class VirtualServers implements Servers {
+  readonly #process: VirtualProcess;
+  readonly #network: VirtualNetwork<VirtualListener>;
+  readonly #requestId: () => string;
+
+  constructor(process: VirtualProcess, network: VirtualNetwork<VirtualListener>, requestId: () => string) {
+    this.#process = process;
+    this.#network = network;
+    this.#requestId = requestId;
+  }
+
+  async listen(options: ListenOptions): Promise<Listener> {
+    return this.#process.whileAlive(() => new VirtualListener(this.#process, this.#network, options, this.#requestId));
+  }
+}

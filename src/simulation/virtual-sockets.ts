@@ -1,0 +1,94 @@
+import { HttpConnectFailure } from "../runtime/http.js";
+import { CLIENT_FRAME_BYTES } from "../runtime/listen-defaults.js";
+import { type Socket, type Sockets, UpgradeRefused } from "../runtime/socket.js";
+import type { VirtualNetwork } from "./virtual-network.js";
+import type { VirtualProcess } from "./virtual-process.js";
+import type { VirtualListener } from "./virtual-servers.js";
+import { VirtualSocket } from "./virtual-socket.js";
+
+interface Outcome {
+  readonly resolve: (socket: Socket) => void;
+  readonly reject: (error: unknown) => void;
+}
+
+/** Opens WebSockets to the listeners of the same virtual world. */
+export class VirtualSockets implements Sockets {
+  readonly #process: VirtualProcess;
+  readonly #network: VirtualNetwork<VirtualListener>;
+
+  constructor(process: VirtualProcess, network: VirtualNetwork<VirtualListener>) {
+    this.#process = process;
+    this.#network = network;
+  }
+
+  async connect(
+    url: string,
+    options: { readonly headers?: Readonly<Record<string, string>>; readonly signal?: AbortSignal } = {},
+  ): Promise<Socket> {
+    const { headers = {}, signal } = options;
+    return this.#process.whileAlive(() => {
+      signal?.throwIfAborted();
+      return new Promise<Socket>((resolve, reject) => {
+        const abort = () => reject(signal?.reason);
+        signal?.addEventListener("abort", abort, { once: true });
+        this.#open(url, headers, {
+          resolve: (socket) => {
+            if (signal?.aborted) {
+              socket.terminate();
+            }
+            signal?.removeEventListener("abort", abort);
+            resolve(socket);
+          },
+          reject: (error) => {
+            signal?.removeEventListener("abort", abort);
+            reject(error);
+          },
+        });
+      });
+    });
+  }
+
+  #open(url: string, headers: Readonly<Record<string, string>>, outcome: Outcome): void {
+    const target = new URL(url);
+    const fault = this.#network.strike({ from: this.#process.name, method: "GET", url });
+    const listener = this.#network.find(target);
+    if (fault?.kind === "answer") {
+      const { status, body } = fault.response;
+      this.#process.after(this.#network.latency, () => outcome.reject(new UpgradeRefused(url, status, body)));
+      return;
+    }
+    if (fault?.kind === "refuse" || !listener) {
+      const code = (fault?.kind === "refuse" ? fault.code : undefined) ?? "ECONNREFUSED";
+      this.#process.after(this.#network.latency, () => outcome.reject(new HttpConnectFailure(url, code)));
+      return;
+    }
+    const server = listener.process;
+    const [there, back] = [this.#network.wire(this.#process, server), this.#network.wire(server, this.#process)];
+    const breakOff = () => back.send(() => outcome.reject(new HttpConnectFailure(url, "ECONNRESET")));
+    const forget = server.onKill(breakOff);
+    there.send(() => {
+      forget();
+      if (!server.alive) {
+        return;
+      }
+      const acceptor = listener.acceptors[target.pathname];
+      const accepted = new VirtualSocket(server, back, listener.limits.frameBytes);
+      const refusal = acceptor ? acceptor(accepted, { headers, query: target.search.slice(1) }) : "not found";
+      if (refusal !== undefined) {
+        accepted.abandon();
+        const status = acceptor ? 401 : 404;
+        back.send(() => outcome.reject(new UpgradeRefused(url, status, refusal)));
+        return;
+      }
+      const opened = new VirtualSocket(this.#process, there, CLIENT_FRAME_BYTES);
+      VirtualSocket.pair(accepted, opened);
+      listener.track(accepted);
+      if (fault?.kind === "lose-answer") {
+        accepted.terminate();
+        breakOff();
+        return;
+      }
+      back.send(() => outcome.resolve(opened), fault?.kind === "latency" ? fault.milliseconds : 0);
+    });
+  }
+}

@@ -1,0 +1,232 @@
+import { readFileSync } from "node:fs";
+import { describe, expect, test } from "vitest";
+import { admit, type Message } from "../../../../../src/agent/operations/admission/admission.js";
+import { ADMISSION_RULES, type GatedMethod } from "../../../../../src/agent/operations/admission/admission-rules.js";
+import type { Instance, InstanceChanges, TaskState } from "../../../../../src/records/index.js";
+import { StubHypervisor } from "../../../../fixtures/tracker-driver.js";
+import { type TestAgent, TrackerWorld } from "../../../../fixtures/tracker-world.js";
+
+const OURS = "req-ours";
+const WAITS = { refuseGivenUp: () => {} };
+const THEIRS = "req-theirs";
+
+interface Due {
+  readonly world: TrackerWorld;
+  readonly vm: Instance;
+  readonly task: TaskState | null;
+  readonly message: Message;
+  readonly home: InstanceChanges;
+  readonly away: InstanceChanges;
+}
+
+/** What became of the instance between the message and its arrival on h1, by the columns of docs/two-at-once.md. */
+const SITUATIONS: Readonly<Record<string, (due: Due) => void>> = {
+  "as it was": () => {},
+  "back, at rest": ({ world, vm, home }) => {
+    save(world, vm, { taskState: null });
+    save(world, vm, home);
+  },
+  "same task, another request": ({ world, vm, task }) => save(world, vm, { taskState: task, taskRequestId: THEIRS }),
+  "elsewhere, still asked for": ({ world, vm, away }) => {
+    // An operator's move of its node; no move of the instance.
+    save(world, vm, { taskState: null });
+    save(world, vm, away);
+    save(world, vm, { taskState: vm.taskState, taskRequestId: OURS });
+  },
+  "elsewhere, at rest": ({ world, vm, away }) => {
+    save(world, vm, { taskState: null });
+    save(world, vm, away);
+  },
+  "moved by another": ({ world, vm }) => save(world, vm, { taskState: "migrating", taskRequestId: THEIRS }),
+  "being deleted": ({ world, vm }) => save(world, vm, { taskState: "deleting", taskRequestId: THEIRS }),
+  deleted: ({ world, vm }) => {
+    world.store.instances.destroy(vm.uuid);
+  },
+  "its move has ended": ({ world, message }) => {
+    if (message.migrationId) {
+      world.store.migrations.save(message.migrationId, { status: "error" });
+    }
+  },
+};
+
+function save(world: TrackerWorld, { uuid }: Instance, changes: InstanceChanges): void {
+  world.store.instances.save(uuid, changes);
+}
+
+const METHODS = Object.keys(ADMISSION_RULES) as GatedMethod[];
+const WORDS = { ended: "nothing", taken: "refused", moved: "follows", gone: "gone" } as const;
+
+/** Two hosts; what is done to the records between them is no agent's doing, and is judged by no invariant. */
+async function openWorld(seed: string) {
+  const world = await TrackerWorld.create(seed);
+  const h1 = await world.startedAgent("h1", new StubHypervisor("n1"), { watched: false });
+  const h2 = await world.startedAgent("h2", new StubHypervisor("n2"), { watched: false });
+  return { world, h1, h2 };
+}
+
+/** An instance about which h1 has been sent a message, where and as the operation needs it. */
+async function sent(world: TrackerWorld, method: GatedMethod, { h1, h2 }: { h1: TestAgent; h2: TestAgent }) {
+  const { instance: place, tasks, vmStates, migration: step } = ADMISSION_RULES[method];
+  const [task = null] = tasks === "any" ? [method === "terminate_instance" ? ("deleting" as const) : null] : tasks;
+  const onSource = step?.part !== "destination" || place === "here";
+  const vm = await world.placed(place === "elsewhere" || !onSource ? h2 : h1, {
+    vmState: vmStates?.[0] ?? "active",
+    taskState: task,
+    taskRequestId: OURS,
+    ...(place === "nowhere" ? { host: null, node: null, computeId: null } : {}),
+  });
+  const [sourceCompute, destCompute] = step?.part === "source" ? (["h1", "h2"] as const) : (["h2", "h1"] as const);
+  const [status = "running"] = step?.statuses === "any" ? [] : (step?.statuses ?? []);
+  const migration = step
+    ? world.store.migrations.create({
+        instanceUuid: vm.uuid,
+        migrationType: method.includes("live") ? "live-migration" : "resize",
+        status,
+        changes: {
+          sourceCompute,
+          sourceNode: placeOf(world, sourceCompute).node,
+          destCompute,
+          destNode: placeOf(world, destCompute).node,
+          destComputeId: placeOf(world, destCompute).computeId,
+        },
+      })
+    : null;
+  const message: Message = {
+    instanceUuid: vm.uuid,
+    requestId: OURS,
+    ...(migration ? { migrationId: migration.id } : {}),
+  };
+  const due: Due = { world, vm, task, message, home: placeOf(world, "h1"), away: placeOf(world, "h2") };
+  return due;
+}
+
+function placeOf(world: TrackerWorld, host: string) {
+  const [node] = world.store.computeNodes.byHost(host);
+  return { host, node: node?.hypervisorHostname ?? "", computeId: node?.id ?? 0 };
+}
+
+/** By message and situation, what the page says. */
+function readPage(): ReadonlyMap<string, ReadonlyMap<string, string>> {
+  const [head = [], , ...rows] = readFileSync("docs/two-at-once.md", "utf8")
+    .split("\n")
+    .filter((line) => line.startsWith("|"))
+    .map((line) => line.split("|").slice(1, -1))
+    .map((cells) => cells.map((cell) => cell.trim().replaceAll("`", "")));
+  return new Map(
+    rows.map(([method = "", ...cells]) => [method, new Map(cells.map((cell, at) => [head[at + 1] ?? "", cell]))]),
+  );
+}
+
+/** Hands the message to the agent as the wire does. */
+function deliver({ operations }: TestAgent, method: GatedMethod, { message, vm }: Due): Promise<unknown> {
+  const { instanceUuid, requestId } = message;
+  const move = { instanceUuid, requestId, migrationId: message.migrationId ?? 0 };
+  const allocations = {};
+  const named = { uuid: instanceUuid };
+  const rebuild = { onSharedStorage: null, node: "n1", imageRef: vm.imageRef, targetStopped: false };
+  const { liveMigrations: live } = operations;
+  switch (method) {
+    case "build_and_run_instance":
+      return operations.buildAndRunInstance({ instanceUuid, requestId, allocations, node: "n1", alternates: [] });
+    case "terminate_instance":
+      return operations.terminateInstance(named, requestId);
+    case "rebuild_instance":
+      return operations.rebuildInstance({ instanceUuid, requestId, migrationId: null, recreate: false, ...rebuild });
+    case "evacuate_instance":
+      return operations.rebuildInstance({ ...move, recreate: true, ...rebuild });
+    case "start_instance":
+      return operations.startInstance(named, requestId);
+    case "stop_instance":
+      return operations.stopInstance(named, requestId);
+    case "reboot_instance":
+      return operations.rebootInstance(named, "HARD", requestId);
+    case "pause_instance":
+      return operations.changeState("pause", named, requestId);
+    case "unpause_instance":
+      return operations.changeState("unpause", named, requestId);
+    case "suspend_instance":
+      return operations.changeState("suspend", named, requestId);
+    case "resume_instance":
+      return operations.changeState("resume", named, requestId);
+    case "unrescue_instance":
+      return operations.changeState("unrescue", named, requestId);
+    case "soft_delete_instance":
+      return operations.changeState("softDelete", named, requestId);
+    case "restore_instance":
+      return operations.changeState("restore", named, requestId);
+    case "rescue_instance":
+      return operations.rescueInstance(named, undefined, requestId);
+    case "shelve_instance":
+      return operations.shelveInstance(named, vm.uuid, requestId);
+    case "shelve_offload_instance":
+      return operations.shelveOffloadInstance(named, requestId);
+    case "unshelve_instance":
+      return operations.unshelveInstance({ instanceUuid, requestId, allocations, node: "n1" });
+    case "prep_resize":
+      return operations.prepResize({ ...move, flavor: vm.flavor, node: "n1", alternates: [] });
+    case "resize_instance":
+      return operations.resizeInstance(move);
+    case "finish_resize":
+      return operations.finishResize({ ...move, diskInfo: "" });
+    case "confirm_resize":
+      return operations.confirmResize(move);
+    case "revert_resize":
+      return operations.revertResize(move);
+    case "finish_revert_resize":
+      return operations.finishRevertResize(move);
+    case "check_can_live_migrate_destination":
+      return live.checkDestination({ ...move, blockMigration: null, diskOverCommit: false });
+    case "check_can_live_migrate_source":
+      return live.checkSource({ instanceUuid, requestId, data: {} });
+    case "live_migration":
+      return live.liveMigration({ ...move, dest: "h2", blockMigration: null, data: {} });
+    case "pre_live_migration":
+      return live.preLiveMigration({ ...move, blockMigration: null, data: {} }, WAITS);
+    case "post_live_migration_at_destination":
+      return live.postAtDestination(move, WAITS);
+    case "rollback_live_migration_at_destination":
+      return live.rollBackAtDestination({ ...move, destroyDisks: true, data: {} }, WAITS);
+    case "live_migration_abort":
+      return live.abort(move);
+    case "live_migration_force_complete":
+      return live.forceComplete(move);
+  }
+}
+
+describe("docs/two-at-once.md: every message in every situation", () => {
+  const page = readPage();
+
+  test("the page has a row for each message, and a cell for each situation", () => {
+    for (const method of METHODS) {
+      expect([...(page.get(method)?.keys() ?? [])], method).toEqual(Object.keys(SITUATIONS));
+    }
+  });
+
+  test.each(METHODS)("%s", async (method) => {
+    const { world, h1, h2 } = await openWorld(method);
+    const answers: Record<string, string> = {};
+    for (const [situation, happens] of Object.entries(SITUATIONS)) {
+      const due = await sent(world, method, { h1, h2 });
+      happens(due);
+      const verdict = await admit(h1.context, method, due.message);
+      answers[situation] = "admitted" in verdict ? "done" : WORDS[verdict.refused.kind];
+      if ("refused" in verdict && verdict.refused.kind !== "moved") {
+        await changesNothing(h1, method, due, situation);
+      }
+    }
+    const { "its move has ended": ended, ...others } = answers;
+    const expected = Object.fromEntries(page.get(method) ?? []);
+    expect({ ...others, "its move has ended": ADMISSION_RULES[method].migration ? ended : "–" }).toEqual(expected);
+  });
+});
+
+/** Neither the guest nor the row. */
+async function changesNothing(h1: TestAgent, method: GatedMethod, due: Due, situation: string): Promise<void> {
+  const { world, vm } = due;
+  const before = world.stored(vm.uuid);
+  h1.hypervisor.calls.length = 0;
+  await deliver(h1, method, due).catch(() => {});
+  const touched = h1.hypervisor.calls.filter((call) => call.includes(vm.uuid));
+  expect(touched, `${method}, ${situation}: the guest is left alone`).toEqual([]);
+  expect(world.stored(vm.uuid), `${method}, ${situation}: the row is as it was`).toEqual(before);
+}

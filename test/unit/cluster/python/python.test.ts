@@ -1,0 +1,61 @@
+import { describe, expect, it } from "vitest";
+import { explain } from "../../../../src/cluster/placement/json/explain.js";
+import { isHyphenatedUuid, isUuidLike, normalizeUuid } from "../../../../src/cluster/placement/json/uuid.js";
+import { validatorFor } from "../../../../src/cluster/placement/json/validator.js";
+import { parsePythonJson } from "../../../../src/cluster/python/json.js";
+import { pformat, repr } from "../../../../src/cluster/python/repr.js";
+import { toPlain } from "../../../../src/cluster/python/value.js";
+import { JSON_ERRORS, REPRESENTATIONS, VALIDATIONS } from "./python-examples.js";
+
+const escaped = (text: string) => text.replace(/[.*+?^${}()|[\]\\]/g, "\\$&");
+
+describe("parsePythonJson", () => {
+  it.each(JSON_ERRORS)("%j: %s", (text, message) => {
+    if (message === null) {
+      expect(toPlain(parsePythonJson(text))).toEqual(JSON.parse(text));
+    } else {
+      expect(() => parsePythonJson(text)).toThrow(new RegExp(`^${escaped(message)}$`));
+    }
+  });
+
+  it("reads Python's own constants", () => {
+    expect(toPlain(parsePythonJson("[NaN, Infinity, -Infinity]"))).toEqual([Number.NaN, Infinity, -Infinity]);
+  });
+});
+
+describe("repr and pformat", () => {
+  it.each(REPRESENTATIONS)("%j", (text, shown, pretty) => {
+    const value = parsePythonJson(text);
+    expect(repr(value)).toBe(shown);
+    expect(pformat(value, 72)).toBe(pretty);
+  });
+});
+
+describe("explain", () => {
+  it.each(VALIDATIONS)("%j of %s", (schema, text, message) => {
+    const value = parsePythonJson(text);
+    expect(explain(schema, value, isUuidLike) ?? null).toBe(message);
+    expect(validatorFor(schema)(toPlain(value))).toBe(message === null);
+  });
+});
+
+describe("UUIDs", () => {
+  const plain = "4fb6b1cc-0d4c-4fb6-b1cc-0d4c4fb6b1cc";
+
+  it.each([plain, plain.toUpperCase(), plain.replaceAll("-", ""), `{${plain}}`, `urn:uuid:${plain}`])(
+    "%s is one",
+    (text) => {
+      expect(isUuidLike(text)).toBe(true);
+      expect(normalizeUuid(text)).toBe(plain);
+    },
+  );
+
+  it.each(["", "x", `${plain}0`, plain.replace("4", "g"), `${plain.slice(1)}_`])("%s is none", (text) => {
+    expect(isUuidLike(text)).toBe(false);
+  });
+
+  it("needs its hyphens in query strings", () => {
+    expect(isHyphenatedUuid(plain)).toBe(true);
+    expect(isHyphenatedUuid(plain.replaceAll("-", ""))).toBe(false);
+  });
+});

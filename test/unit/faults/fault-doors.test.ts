@@ -1,0 +1,190 @@
+import { describe, expect, test } from "vitest";
+import { createFaultDoors, DOOR_POINTS } from "../../../src/faults/fault-doors.js";
+import { faultTable, parseKnob } from "../../../src/faults/fault-knobs.js";
+import { FaultSet } from "../../../src/faults/fault-set.js";
+import { HttpConnectFailure, type HttpRequest, HttpTimeout } from "../../../src/runtime/http.js";
+import type { Socket } from "../../../src/runtime/socket.js";
+import { createVirtualRuntime } from "../../../src/simulation/index.js";
+
+const PROVIDER = "11111111-1111-4111-8111-111111111111";
+const PLACEMENT = { "openstack-api-version": "placement 1.39" };
+function request(changes: Partial<HttpRequest> = {}): HttpRequest {
+  return {
+    method: "PUT",
+    url: `http://127.0.0.1:8778/placement/allocations/${PROVIDER}`,
+    headers: PLACEMENT,
+    ...changes,
+  };
+}
+
+function setUp(...knobs: readonly string[]) {
+  const runtime = createVirtualRuntime();
+  const faults = new FaultSet(runtime);
+  const sent: HttpRequest[] = [];
+  const sockets: { readonly socket: Socket; broken: boolean; close: () => void }[] = [];
+  const doors = createFaultDoors(
+    {
+      ...runtime,
+      http: {
+        request: async (given) => {
+          sent.push(given);
+          return { status: 204, headers: {}, body: "" };
+        },
+        close: async () => {},
+      },
+      sockets: {
+        connect: async () => {
+          const made: (typeof sockets)[number] = {
+            socket: {
+              terminate: () => {
+                made.broken = true;
+              },
+              onClose: (listener: () => void) => {
+                made.close = listener;
+              },
+            } as Socket,
+            broken: false,
+            close: () => {},
+          };
+          sockets.push(made);
+          return made.socket;
+        },
+      },
+    },
+    faults,
+  );
+  for (const text of knobs) {
+    faults.set(parseKnob(text, faultTable(DOOR_POINTS)));
+  }
+  return { runtime, doors, faults, sent, sockets };
+}
+
+describe("Ironic as the faults make it", () => {
+  const NODE = `http://127.0.0.1:6385/v1/nodes/${PROVIDER}`;
+  const ironic = (changes: Partial<HttpRequest> = {}): HttpRequest =>
+    request({ method: "PATCH", url: NODE, headers: { "x-openstack-ironic-api-version": "1.82" }, ...changes });
+
+  test("a status is told as Ironic tells it: text in JSON in JSON", async () => {
+    const { doors, sent } = setUp("ironic.patch.nodes=409:once");
+    const { status, body } = await doors.http.request(ironic());
+    const told = JSON.parse(JSON.parse(body).error_message) as { faultstring: string };
+    expect([status, told.faultstring]).toEqual([409, expect.stringContaining("is locked by host")]);
+    expect((await doors.http.request(ironic())).status).toBe(204);
+    expect(sent).toHaveLength(1);
+  });
+
+  test("the last word of the path says what a request is about; Placement's requests are not Ironic's", async () => {
+    const { doors } = setUp("ironic.put.provision=refuse", "ironic.get=lose-answer");
+    const provision = ironic({ method: "PUT", url: `${NODE}/states/provision` });
+    await expect(doors.http.request(provision)).rejects.toThrow(HttpConnectFailure);
+    expect((await doors.http.request(ironic({ method: "PUT", url: `${NODE}/states/power` }))).status).toBe(204);
+    await expect(doors.http.request(ironic({ method: "GET" }))).rejects.toThrow(HttpConnectFailure);
+    expect((await doors.http.request(request({ method: "GET" }))).status).toBe(204);
+  });
+});
+
+describe("9.4 Placement as the faults make it", () => {
+  test("nothing set: requests go through", async () => {
+    const { doors, sent } = setUp();
+    expect(await doors.http.request(request())).toMatchObject({ status: 204 });
+    expect(sent).toHaveLength(1);
+  });
+
+  test("409 four times, then it works; nothing was sent before", async () => {
+    const { doors, sent } = setUp("placement.put=409:4");
+    const statuses: number[] = [];
+    for (let turn = 0; turn < 5; turn += 1) {
+      statuses.push((await doors.http.request(request())).status);
+    }
+    expect(statuses).toEqual([409, 409, 409, 409, 204]);
+    expect(sent).toHaveLength(1);
+  });
+
+  test("a conflict is one of generations, as Placement says it", async () => {
+    const { doors } = setUp("placement.put=409");
+    const { body } = await doors.http.request(request());
+    expect(JSON.parse(body)).toMatchObject({ errors: [{ status: 409, code: "placement.concurrent_update" }] });
+  });
+
+  test("other methods, and other services, are left alone", async () => {
+    const { doors } = setUp("placement.put=500", "placement.get=500");
+    expect(await doors.http.request(request({ method: "DELETE" }))).toMatchObject({ status: 204 });
+    expect(await doors.http.request(request({ headers: {} }))).toMatchObject({ status: 204 });
+    expect(await doors.http.request(request({ headers: { "openstack-api-version": "baremetal 1.80" } }))).toMatchObject(
+      {
+        status: 204,
+      },
+    );
+  });
+
+  test("a resource is that of the end of the path, and goes before the method, which goes before all", async () => {
+    const { doors } = setUp("placement=503", "placement.put=500", "placement.put.inventories=409:once");
+    const url = `http://127.0.0.1:8778/resource_providers/${PROVIDER}/inventories`;
+    const statuses = [
+      await doors.http.request(request()),
+      await doors.http.request(request({ url })),
+      await doors.http.request(request({ url })),
+      await doors.http.request(request({ method: "POST" })),
+    ].map(({ status }) => status);
+    expect(statuses).toEqual([500, 409, 500, 503]);
+  });
+
+  test("a lost answer: the server acted, the client hears nothing", async () => {
+    const { doors, sent } = setUp("placement.put=lose-answer:once");
+    await expect(doors.http.request(request())).rejects.toThrow(HttpConnectFailure);
+    expect(sent).toHaveLength(1);
+    expect(await doors.http.request(request())).toMatchObject({ status: 204 });
+  });
+
+  test("refused: nothing was sent", async () => {
+    const { doors, sent } = setUp("placement=refuse");
+    await expect(doors.http.request(request())).rejects.toMatchObject({ code: "ECONNREFUSED" });
+    expect(sent).toEqual([]);
+  });
+
+  test("slow: sent later, with what is left of the time; slower than the caller waits: HttpTimeout", async () => {
+    const { runtime, doors, sent } = setUp("placement.put=slow:2s");
+    const answered = doors.http.request(request({ timeout: 5_000 }));
+    await runtime.advance(1_999);
+    expect(sent).toEqual([]);
+    await runtime.runUntil(answered);
+    expect(sent).toMatchObject([{ timeout: 3_000 }]);
+    const late = doors.http.request(request({ timeout: 1_000 })).catch((error: unknown) => error);
+    await runtime.advance(1_000);
+    expect(await late).toBeInstanceOf(HttpTimeout);
+    expect(sent).toHaveLength(1);
+  });
+
+  test("hang: the caller's time-out, which is a minute if it has none", async () => {
+    const { runtime, doors } = setUp("placement.put=hang");
+    const late = doors.http.request(request()).catch((error: unknown) => error);
+    await runtime.advance(60_000);
+    expect(await late).toMatchObject({ name: "HttpTimeout", milliseconds: 60_000 });
+  });
+});
+
+describe("9.4 a partition from the conductor", () => {
+  const PARTITION = { point: "conductor", action: { kind: "partition", milliseconds: 30_000 }, times: null } as const;
+
+  test("breaks what is open, refuses what is new, and ends", async () => {
+    const { runtime, doors, faults, sockets } = setUp();
+    await doors.sockets.connect("ws://a");
+    await doors.sockets.connect("ws://b");
+    sockets[1]?.close();
+    faults.set(PARTITION);
+    expect(sockets.map(({ broken }) => broken)).toEqual([true, false]);
+    await expect(doors.sockets.connect("ws://a")).rejects.toMatchObject({ code: "ECONNREFUSED" });
+    expect(sockets).toHaveLength(2);
+    await runtime.advance(30_000);
+    await expect(doors.sockets.connect("ws://a")).resolves.toBeDefined();
+    expect(sockets[2]?.broken).toBe(false);
+  });
+
+  test("catches a connection that was being made", async () => {
+    const { doors, faults, sockets } = setUp();
+    const connecting = doors.sockets.connect("ws://a");
+    faults.set(PARTITION);
+    await connecting;
+    expect(sockets.map(({ broken }) => broken)).toEqual([true]);
+  });
+});

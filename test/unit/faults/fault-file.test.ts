@@ -1,0 +1,107 @@
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { areNoticed, clearFaults, FaultFile, readFaults, setFaults } from "../../../src/faults/fault-file.js";
+import { type FaultKnob, faultTable, parseKnob } from "../../../src/faults/fault-knobs.js";
+import { type Bench, benches } from "../runtime/both-runtimes.js";
+
+const TABLE = faultTable([
+  { point: "driver.spawn", kinds: ["fail", "hang"] },
+  { point: "driver.destroy", kinds: ["fail"] },
+]);
+const knob = (text: string): FaultKnob => parseKnob(text, TABLE);
+
+describe.each(benches)("8.8 faults in a file (%s)", (_name, openBench) => {
+  let bench: Bench;
+  let folder: string;
+  const agents: FaultFile[] = [];
+
+  /** An agent that starts. */
+  const agent = async () => {
+    const file = new FaultFile(folder, TABLE, bench.runtime);
+    await bench.run(file.open());
+    agents.push(file);
+    return file;
+  };
+  const set = (...texts: string[]) => setFaults(folder, texts.map(knob), bench.runtime);
+  /** Resolves when the agent's faults have changed. */
+  const heard = (file: FaultFile, change: () => Promise<unknown>) =>
+    bench.run(
+      (async () => {
+        const changed = new Promise<void>((resolve) => {
+          const stop = file.faults.onChange(() => {
+            stop();
+            resolve();
+          });
+        });
+        await change();
+        await changed;
+      })(),
+    );
+
+  beforeEach(async () => {
+    bench = await openBench();
+    folder = `${bench.folder}/agents/devstack1`;
+  });
+  afterEach(async () => {
+    for (const file of agents.splice(0)) {
+      await bench.run(file.close());
+    }
+    await bench.dispose();
+  });
+
+  it("what was set before the start is known at once", async () => {
+    await set("driver.spawn=fail:once");
+    const { faults } = await agent();
+    expect(faults.peek("driver.spawn")).toEqual({ kind: "fail" });
+  });
+
+  it("what is set and cleared while it runs is heard of, and noticed", async () => {
+    const file = await agent();
+    let ids: readonly string[] = [];
+    await heard(file, async () => {
+      ids = await set("driver.spawn=fail", "driver.destroy=fail:2");
+    });
+    expect(file.faults.faults).toHaveLength(2);
+    await bench.run(file.close());
+    expect(await areNoticed(folder, ids, bench.runtime)).toBe(true);
+    expect(await areNoticed(folder, [...ids, "other"], bench.runtime)).toBe(false);
+
+    const next = await agent();
+    await heard(next, () => clearFaults(folder, ["driver.spawn"], bench.runtime));
+    expect(next.faults.faults.map(({ point }) => point)).toEqual(["driver.destroy"]);
+  });
+
+  it("a fault that has acted does not come back with a restart, nor with another one", async () => {
+    await set("driver.spawn=fail:once", "driver.destroy=fail:3");
+    const first = await agent();
+    first.faults.decide("driver.spawn");
+    first.faults.decide("driver.destroy");
+    await bench.run(first.close());
+
+    const second = await agent();
+    expect(second.faults.peek("driver.spawn")).toBeUndefined();
+    expect(await readFaults(folder, TABLE, bench.runtime)).toMatchObject([
+      { point: "driver.spawn", times: 1, used: 1 },
+      { point: "driver.destroy", times: 3, used: 1 },
+    ]);
+    await heard(second, () => set("driver.destroy=fail:once"));
+    expect(second.faults.peek("driver.spawn")).toBeUndefined();
+    await heard(second, () => set("driver.spawn=fail:once"));
+    expect(second.faults.peek("driver.spawn")).toEqual({ kind: "fail" });
+  });
+
+  it("clearing says what was set; without a point it is all", async () => {
+    await set("driver.spawn=fail:once", "driver.destroy=fail");
+    expect(await clearFaults(folder, ["driver.destroy"], bench.runtime)).toEqual(["driver.destroy=fail"]);
+    expect(await clearFaults(folder, [], bench.runtime)).toEqual(["driver.spawn=fail:once"]);
+    expect(await clearFaults(folder, [], bench.runtime)).toEqual([]);
+  });
+
+  it("a file that is none is refused by name; an agent starts without faults", async () => {
+    await bench.runtime.files.write(`${folder}/faults.json`, "[1]");
+    await expect(readFaults(folder, TABLE, bench.runtime)).rejects.toThrow(
+      /faults.json is not what .* writes; remove it/,
+    );
+    const file = await agent();
+    expect(file.faults.faults).toEqual([]);
+  });
+});

@@ -1,0 +1,128 @@
+import { describe, expect, test } from "vitest";
+import { FaultSet } from "../../../src/faults/fault-set.js";
+import { FaultInjected } from "../../../src/faults/faults.js";
+import { createVirtualRuntime } from "../../../src/simulation/index.js";
+
+function setUp() {
+  const runtime = createVirtualRuntime();
+  return { runtime, faults: new FaultSet(runtime) };
+}
+
+describe("a set of faults", () => {
+  test("a point for which nothing is set does nothing", async () => {
+    const { faults } = setUp();
+    await expect(faults.hit("driver.spawn")).resolves.toBeUndefined();
+    expect(faults.decide("driver.spawn")).toBeUndefined();
+  });
+
+  test("once is consumed, a number is counted, always stays", async () => {
+    const { faults } = setUp();
+    faults.set({ point: "a", action: { kind: "fail" }, times: 1 });
+    faults.set({ point: "b", action: { kind: "fail" }, times: 2 });
+    faults.set({ point: "c", action: { kind: "fail" }, times: null });
+    const outcome = async (point: string) => {
+      const outcomes: string[] = [];
+      for (let turn = 0; turn < 3; turn += 1) {
+        outcomes.push(
+          await faults.hit(point).then(
+            () => "ok",
+            (error: unknown) => (error instanceof FaultInjected ? "fault" : "other"),
+          ),
+        );
+      }
+      return outcomes;
+    };
+    expect(await outcome("a")).toEqual(["fault", "ok", "ok"]);
+    expect(await outcome("b")).toEqual(["fault", "fault", "ok"]);
+    expect(await outcome("c")).toEqual(["fault", "fault", "fault"]);
+    expect(faults.faults.map(({ point }) => point)).toEqual(["c"]);
+    expect(faults.known).toHaveLength(3);
+  });
+
+  test("the message names the point; the error has the name that was asked for", async () => {
+    const { faults } = setUp();
+    faults.set({ point: "driver.spawn", action: { kind: "fail", error: "BuildAbortException" }, times: null });
+    const error = await faults.hit("driver.spawn").catch((thrown: unknown) => thrown);
+    expect(error).toMatchObject({ name: "BuildAbortException", point: "driver.spawn" });
+    expect(String(error)).toContain("driver.spawn fails because a fault is set for it");
+  });
+
+  test("setting a point again takes the place of what was set", () => {
+    const { faults } = setUp();
+    faults.set({ point: "a", action: { kind: "fail" }, times: 1 });
+    faults.decide("a");
+    faults.set({ point: "a", action: { kind: "fail" }, times: 1 });
+    expect(faults.decide("a")).toEqual({ kind: "fail" });
+    expect(faults.known).toHaveLength(1);
+  });
+
+  test("slow waits, then goes on; an aborted signal ends the wait", async () => {
+    const { runtime, faults } = setUp();
+    faults.set({ point: "a", action: { kind: "slow", milliseconds: 2_000 }, times: null });
+    let over = false;
+    const hit = faults.hit("a").then(() => {
+      over = true;
+    });
+    await runtime.advance(1_999);
+    expect(over).toBe(false);
+    await runtime.advance(1);
+    await hit;
+    const controller = new AbortController();
+    const aborted = faults.hit("a", controller.signal).catch((error: unknown) => error);
+    controller.abort(new Error("too late"));
+    expect(await aborted).toMatchObject({ message: "too late" });
+  });
+
+  test("hang for a time goes on after it; for ever, until it is cleared or the signal is aborted", async () => {
+    const { runtime, faults } = setUp();
+    const told: string[] = [];
+    const hang = (milliseconds: number | null, signal?: AbortSignal) => {
+      faults.set({ point: "a", action: { kind: "hang", milliseconds }, times: 1 });
+      return faults.hit("a", signal).then(
+        () => void told.push("on"),
+        (error: unknown) => void told.push(String(error)),
+      );
+    };
+    const first = hang(30_000);
+    await runtime.advance(30_000);
+    await first;
+    const second = hang(null);
+    await runtime.advance(10_000_000);
+    expect(told).toEqual(["on"]);
+    faults.clear("a");
+    await second;
+    const controller = new AbortController();
+    const third = hang(null, controller.signal);
+    controller.abort(new Error("too late"));
+    await third;
+    expect(told).toEqual(["on", "on", "Error: too late"]);
+    expect(runtime.world.planned).toBe(0);
+  });
+
+  test("a partition ends by itself, and peeking uses nothing", async () => {
+    const { runtime, faults } = setUp();
+    faults.set({ point: "conductor", action: { kind: "partition", milliseconds: 30_000 }, times: null });
+    faults.set({ point: "a", action: { kind: "fail" }, times: 1 });
+    expect(faults.peek("conductor")).toEqual({ kind: "partition", milliseconds: 30_000 });
+    expect(faults.peek("a")).toEqual({ kind: "fail" });
+    expect(faults.decide("a")).toEqual({ kind: "fail" });
+    await runtime.advance(30_000);
+    expect(faults.peek("conductor")).toBeUndefined();
+    expect(faults.faults).toEqual([]);
+  });
+
+  test("listeners hear of changes until they stop", () => {
+    const { faults } = setUp();
+    let heard = 0;
+    const stop = faults.onChange(() => {
+      heard += 1;
+    });
+    faults.set({ point: "a", action: { kind: "fail" }, times: 1 });
+    faults.decide("a");
+    faults.clear();
+    expect(heard).toBe(3);
+    stop();
+    faults.clear();
+    expect(heard).toBe(3);
+  });
+});

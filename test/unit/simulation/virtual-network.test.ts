@@ -1,0 +1,181 @@
+import { beforeEach, describe, expect, it } from "vitest";
+import { HttpConnectFailure, HttpTimeout } from "../../../src/runtime/http.js";
+import type { Socket } from "../../../src/runtime/socket.js";
+import { type VirtualRuntime, VirtualWorld } from "../../../src/simulation/index.js";
+
+let world: VirtualWorld;
+let server: VirtualRuntime;
+let client: VirtualRuntime;
+let served: string[];
+let url: string;
+
+beforeEach(async () => {
+  world = new VirtualWorld();
+  server = world.spawn({ name: "server" });
+  client = world.spawn({ name: "client" });
+  served = [];
+  const listener = await server.servers.listen({
+    port: 0,
+    services: {
+      "/echo": ({ path, body }) => {
+        served.push(path);
+        return { status: 200, headers: { "x-service": "echo" }, body };
+      },
+      "/slow": async ({ path }) => {
+        served.push(path);
+        await server.timers.sleep(5_000);
+        return { status: 200, headers: {}, body: "slow" };
+      },
+    },
+  });
+  url = listener.url;
+});
+
+function get(path: string, options: { timeout?: number; signal?: AbortSignal } = {}) {
+  return client.http.request({ method: "GET", url: url + path, ...options });
+}
+
+describe("HTTP in the virtual network", () => {
+  it("reaches handlers without sockets, and takes the time that the network takes", async () => {
+    world.network.latency = 7;
+    const answer = await world.runUntil(client.http.request({ method: "PUT", url: `${url}/echo/a?b`, body: "text" }));
+    expect(answer).toEqual({ status: 200, headers: { "x-service": "echo" }, body: "text" });
+    expect(client.clock.monotonic()).toBe(14);
+  });
+
+  it("times out, and lets the server finish nevertheless", async () => {
+    await expect(world.runUntil(get("/slow/x", { timeout: 1_000 }))).rejects.toThrow(HttpTimeout);
+    expect(client.clock.monotonic()).toBe(1_000);
+    expect(served).toEqual(["/x"]);
+  });
+
+  it("can be aborted", async () => {
+    const controller = new AbortController();
+    const request = expect(get("/slow", { signal: controller.signal })).rejects.toThrow("stop");
+    await world.advance(10);
+    controller.abort(new Error("stop"));
+    await request;
+  });
+
+  it("fails with ECONNREFUSED where nobody listens, and after the listener's process is killed", async () => {
+    const other = client.http.request({ method: "GET", url: "http://127.0.0.1:1/" });
+    await expect(world.runUntil(other)).rejects.toMatchObject({ code: "ECONNREFUSED" });
+    server.kill();
+    await expect(world.runUntil(get("/echo"))).rejects.toMatchObject({ code: "ECONNREFUSED" });
+  });
+
+  it("fails with ECONNRESET when the server is killed while it works", async () => {
+    const request = expect(get("/slow")).rejects.toMatchObject({ name: "HttpConnectFailure", code: "ECONNRESET" });
+    await world.advance(10);
+    server.kill();
+    await world.advance(0);
+    await request;
+  });
+
+  it("never answers a client that was killed", async () => {
+    let answered = false;
+    void get("/slow").then(() => {
+      answered = true;
+    });
+    await world.advance(10);
+    client.kill();
+    await world.advance(10_000);
+    expect([served.length, answered]).toEqual([1, false]);
+  });
+
+  it("loses an answer after the server has done its work", async () => {
+    world.network.inject({ fault: { kind: "lose-answer" }, times: 1 });
+    await expect(world.runUntil(get("/echo/1"))).rejects.toThrow(HttpConnectFailure);
+    expect(served).toEqual(["/1"]);
+    expect((await world.runUntil(get("/echo/2"))).status).toBe(200);
+  });
+
+  it("refuses, delays or answers the requests that a rule matches, until the rule is removed", async () => {
+    const remove = world.network.inject({
+      fault: { kind: "answer", response: { status: 503, headers: {}, body: "" } },
+      match: ({ from, method, url: target }) => from === "client" && method === "GET" && target.endsWith("/down"),
+    });
+    expect((await world.runUntil(get("/echo/down"))).status).toBe(503);
+    expect((await world.runUntil(get("/echo/up"))).status).toBe(200);
+    remove();
+    expect((await world.runUntil(get("/echo/down"))).status).toBe(200);
+    world.network.inject({ fault: { kind: "refuse" }, times: 1 });
+    await expect(world.runUntil(get("/echo"))).rejects.toMatchObject({ code: "ECONNREFUSED" });
+    world.network.inject({ fault: { kind: "latency", milliseconds: 300 } });
+    const before = client.clock.monotonic();
+    await world.runUntil(get("/echo"));
+    expect(client.clock.monotonic() - before).toBe(300);
+  });
+});
+
+describe("a partition", () => {
+  it("holds requests back until it heals", async () => {
+    world.network.partition("client", "server");
+    await expect(world.runUntil(get("/echo/a", { timeout: 500 }))).rejects.toThrow(HttpTimeout);
+    expect(served).toEqual([]);
+    world.network.heal("server", "client");
+    await world.advance(0);
+    expect(served).toEqual(["/a"]);
+  });
+
+  it("holds frames back and delivers them in order, before later ones", async () => {
+    const accepted: Socket[] = [];
+    const listener = await server.servers.listen({
+      port: 0,
+      services: {},
+      sockets: { "/ws": (socket) => void accepted.push(socket) },
+    });
+    const socket = await world.runUntil(client.sockets.connect(`${listener.url.replace("http", "ws")}/ws`));
+    const seen: string[] = [];
+    accepted[0]?.onMessage((text) => seen.push(text));
+    world.network.latency = 10;
+    world.network.partition("client", "server");
+    socket.send("1");
+    await world.advance(100);
+    socket.send("2");
+    expect([seen, socket.bufferedBytes]).toEqual([[], 2]);
+    world.network.heal("client", "server");
+    socket.send("3");
+    await world.advance(20);
+    expect([seen, socket.bufferedBytes]).toEqual([["1", "2", "3"], 0]);
+  });
+
+  it("hides from one end that the other is gone, until it heals", async () => {
+    const ends: number[] = [];
+    const listener = await server.servers.listen({
+      port: 0,
+      services: {},
+      sockets: { "/ws": (socket) => void socket.onClose((code) => ends.push(code)) },
+    });
+    const socket = await world.runUntil(client.sockets.connect(`${listener.url.replace("http", "ws")}/ws`));
+    world.network.partition("client", "server");
+    socket.terminate();
+    await world.advance(60_000);
+    expect(ends).toEqual([]);
+    world.network.heal("client", "server");
+    await world.advance(0);
+    expect(ends).toEqual([1006]);
+  });
+});
+
+describe("the sockets of a killed process", () => {
+  it("break with 1006 at the other end, and tell the killed one nothing", async () => {
+    const told: string[] = [];
+    const listener = await server.servers.listen({
+      port: 0,
+      services: {},
+      sockets: {
+        "/ws": (socket) => {
+          socket.onClose((code) => told.push(`server ${code}`));
+          return undefined;
+        },
+      },
+    });
+    const socket = await world.runUntil(client.sockets.connect(`${listener.url.replace("http", "ws")}/ws`));
+    socket.onClose((code) => told.push(`client ${code}`));
+    client.kill();
+    socket.send("from the grave");
+    await world.advance(60_000);
+    expect(told).toEqual(["server 1006"]);
+  });
+});
