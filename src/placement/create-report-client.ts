@@ -116,8 +116,7 @@ export function createReportClient(options: ReportClientOptions): ReportClient {
     putAllocations: (consumer, write, context = {}) => claimer.put(consumer, write, context),
     addResources: (consumer, amounts, context = {}) => editor.add(consumer, amounts, context),
     removeResources: (consumer, amounts, context = {}) => editor.remove(consumer, amounts, context),
-    removeProviderTreeFromInstanceAllocation: (consumer, root, { retry, ...context }) =>
-      editor.removeTree(consumer, root, retry, context),
+    removeProviderTreeFromInstanceAllocation: (consumer, root, options) => editor.removeTree(consumer, root, options),
     deleteAllocation: (consumer, { force, ...context }) => safe.run(() => deleter.delete(consumer, force, context)),
     moveAllocations: (source, target, { targetDeleted, keep = new Set<string>(), ...context } = {}) =>
       safe.run(() => mover.move({ source, target, keep }, targetDeleted, context)),

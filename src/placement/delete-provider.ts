@@ -39,7 +39,7 @@ export class ProviderDeleter {
       await this.#deleter.delete(instance, true, context);
     }
     for (const instance of cascade?.evacuated ?? []) {
-      if (!(await this.#editor.removeTree(instance, root, false, context))) {
+      if (!(await this.#editor.removeTree(instance, root, { retry: false, ...context }))) {
         this.#logger.error("the allocation of an evacuated instance could not be removed", {
           instance,
           provider: root,

@@ -53,9 +53,17 @@ export class AllocationEditor {
 
   /**
    * Takes the tree of `root` away from the consumer. False: it holds nothing, or the write was refused.
-   * `retry`: a conflict is tried again after a fresh read (spec 3.3 GAP-a OPT).
+   * `retry`: a conflict is tried again after a fresh read (spec 3.3 GAP-a OPT). `unless` is asked between read and write.
    */
-  async removeTree(consumer: string, root: string, retry: boolean, context: RequestContext): Promise<boolean> {
+  async removeTree(
+    consumer: string,
+    root: string,
+    {
+      retry,
+      unless,
+      ...context
+    }: RequestContext & { readonly retry: boolean; readonly unless?: () => Promise<boolean> },
+  ): Promise<boolean> {
     const fields = { consumer, provider: root, ...requestField(context) };
     const attempt = async () => {
       const current = await readConsumer(this.#http, consumer, context);
@@ -69,6 +77,10 @@ export class AllocationEditor {
       if (others.length === Object.keys(current.allocations).length) {
         this.#forget(tree, consumer);
         this.#logger.warn("a consumer holds nothing on the providers that are to be taken from it", fields);
+        return true;
+      }
+      if (await unless?.()) {
+        this.#logger.info("what a consumer holds on a provider is needed after all: it is left", fields);
         return true;
       }
       const write = rewriteOf(current, Object.fromEntries(others));

@@ -108,12 +108,13 @@ export interface ReportClient {
   /**
    * Strips the tree of `root` from what the consumer holds. False: the consumer holds nothing, or the write was refused.
    * `retry`: a generation conflict is tried again after a fresh read, 4 times in all (spec 3.3 GAP-a OPT); upstream never does.
+   * `unless` is asked between the read and the write that it guards; true: nothing is taken away, and the answer is true.
    * @throws ConsumerAllocationRetrievalFailed, ResourceProviderRetrievalFailed
    */
   removeProviderTreeFromInstanceAllocation(
     consumer: string,
     root: string,
-    options: RequestContext & { readonly retry: boolean },
+    options: RequestContext & { readonly retry: boolean; readonly unless?: () => Promise<boolean> },
   ): Promise<boolean>;
   /**
    * *Safe.* Everything the consumer holds, on all providers. False: it held nothing. `force` asks no generation.

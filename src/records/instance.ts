@@ -196,6 +196,13 @@ export function holdsTask(
   return tasks.includes(taskState) && (taskRequestId === null || taskRequestId === requestId);
 }
 
+/** Of a rebuild, and of an evacuation. */
+export const REBUILD_TASK_STATES: readonly TaskState[] = [
+  "rebuilding",
+  "rebuild_block_device_mapping",
+  "rebuild_spawning",
+];
+
 /** Resources of the instance are not counted on a node (spec 1.4). */
 export function allowsResourceRemoval(instance: Pick<Instance, "vmState" | "taskState">): boolean {
   return (

@@ -77,6 +77,7 @@ export class PendingEvacuations {
     requireHostLease(parts, `start the guest of instance ${uuid}`);
     parts.logger.info("the evacuation failed and the instance stays: its guest is started again", { instance: uuid });
     await parts.driver.powerOn(instance);
-    await parts.conductor.call("instance_save", { uuid, changes: { powerState: POWER_STATES.running } });
+    const changes = { powerState: POWER_STATES.running };
+    await parts.conductor.call("instance_save", { uuid, changes, expectedHost: parts.host });
   }
 }

@@ -3,6 +3,7 @@ import {
   InstanceNotFound,
   MessagingTimeout,
   MigrationNotFound,
+  ObjectActionError,
   UnexpectedDeletingTaskState,
   UnexpectedTaskState,
 } from "../../conductor/errors.js";
@@ -80,7 +81,7 @@ export async function revertingTaskState<T>(
     return await body();
   } catch (error) {
     if (!(error instanceof UnexpectedTaskState)) {
-      await write(context, instanceUuid, requestId, { taskState: null });
+      await write(context, instanceUuid, { ofRequest: requestId }, { taskState: null });
     }
     throw error;
   }
@@ -121,7 +122,8 @@ export async function erroringOut<T>(
     }
     const nothingHappened = error instanceof InstanceFaultRollback || error instanceof NotImplemented;
     const changes = { vmState: nothingHappened ? instance.vmState : "error", taskState: null } as const;
-    await write(context, instance.uuid, requestId, changes);
+    const here = instance.host === context.host ? { expectedHost: context.host } : {};
+    await write(context, instance.uuid, { ofRequest: requestId, ...here }, changes);
     throw error instanceof InstanceFaultRollback ? (error.cause ?? error) : error;
   }
 }
@@ -166,15 +168,20 @@ export function messageOf(error: unknown): string {
   return error instanceof Error ? error.message || error.name : String(error);
 }
 
-async function write(context: AgentContext, uuid: string, ofRequest: string, changes: InstanceChanges): Promise<void> {
+async function write(
+  context: AgentContext,
+  uuid: string,
+  expected: { readonly ofRequest: string; readonly expectedHost?: string },
+  changes: InstanceChanges,
+): Promise<void> {
   await attempt(context, uuid, "write the state after the error", async () => {
     try {
-      await context.conductor.call("instance_save", { uuid, changes, ofRequest });
+      await context.conductor.call("instance_save", { uuid, changes, ...expected });
     } catch (err) {
-      if (!(err instanceof UnexpectedTaskState)) {
+      if (!(err instanceof UnexpectedTaskState || err instanceof ObjectActionError)) {
         throw err;
       }
-      context.runtime.logger.info("the state after the error is not written: another request has the instance", {
+      context.runtime.logger.info("the state after the error is not written: somebody else has the instance", {
         instance: uuid,
         err,
       });

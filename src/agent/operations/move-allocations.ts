@@ -7,10 +7,12 @@ import {
 import type { Allocations, RequestContext } from "../../placement/types.js";
 import {
   type ComputeNode,
+  FINAL_MIGRATION_STATUSES,
   type Flavor,
   type Instance,
   instanceResources,
   type Migration,
+  type MigrationStatus,
   type Resources,
 } from "../../records/index.js";
 import { hasQuirk } from "../context.js";
@@ -64,6 +66,10 @@ export async function revertToSource(parts: AllocationParts, move: Move, context
   // It may have been deleted since it was looked at: its record in Placement changed then, which refuses the move.
   if (await isDeleted(parts, instance.uuid)) {
     await deleteMigration(parts, migration, context);
+    return;
+  }
+  // An evacuation that ends the move gives the half back, too; the later of the two writes is refused.
+  if (moved === false && !(await holdsAnything(parts, migration.uuid, context))) {
     return;
   }
   const reason = moved === null ? "Placement cannot be reached" : "Placement refused it";
@@ -203,8 +209,8 @@ async function stripOnce(parts: AllocationParts, move: Move, half: Half, context
     if (!(source in allocations) || !(destination in allocations)) {
       return;
     }
-    const root = half === "source" ? source : destination;
-    const options = { ...context, retry: true };
+    const [root, host] = half === "source" ? [source, migration.sourceCompute] : [destination, migration.destCompute];
+    const options = { ...context, retry: true, unless: () => isClaimedAnew(parts, migration, host) };
     if (await placement.removeProviderTreeFromInstanceAllocation(instance.uuid, root, options)) {
       return;
     }
@@ -224,6 +230,26 @@ async function stripOnce(parts: AllocationParts, move: Move, half: Half, context
   const resources = instanceResources(instance, half === "source" ? oldFlavor : newFlavor);
   await placement.removeResources(instance.uuid, { [source]: { resources } }, context);
 }
+
+/**
+ * A later migration has the host as its destination, or may get it: an evacuation that has overtaken the move, above all. What
+ * the instance holds there is then that one's.
+ */
+async function isClaimedAnew(
+  { context: { conductor } }: AllocationParts,
+  { id, instanceUuid }: Migration,
+  host: string | null,
+): Promise<boolean> {
+  const migrations = await conductor.call("migrations_by_filters", { filters: { instanceUuid } });
+  return migrations.some(
+    ({ id: other, status, destCompute }) =>
+      other > id &&
+      !GONE_NOWHERE.includes(status) &&
+      (destCompute === host || (destCompute === null && !FINAL_MIGRATION_STATUSES.includes(status))),
+  );
+}
+
+const GONE_NOWHERE: readonly MigrationStatus[] = ["error", "failed", "cancelled"];
 
 /** The destination notes the new flavor first of all; one that died before that has left what it was to claim. */
 function knowsNewFlavor({ instance, migration }: Move): boolean {

@@ -28,6 +28,7 @@ export const REBUILD_INSTANCE = stepList<RebuildProgress>("rebuild_instance", {
       uuid: instance.uuid,
       changes: { taskState: "rebuild_block_device_mapping", imageRef: request.imageRef },
       expectedTaskState: ["rebuilding"],
+      ofRequest: request.requestId,
     });
   },
   // A node of Ironic is never given back in between: others could take it.
@@ -38,12 +39,13 @@ export const REBUILD_INSTANCE = stepList<RebuildProgress>("rebuild_instance", {
     }
   },
   spawn: async (progress) => {
-    const { parts, allocations, stopped } = progress;
+    const { parts, request, allocations, stopped } = progress;
     const { conductor, driver } = parts.context;
     progress.instance = await conductor.call("instance_save", {
       uuid: progress.instance.uuid,
       changes: { taskState: "rebuild_spawning" },
       expectedTaskState: ["rebuild_block_device_mapping"],
+      ofRequest: request.requestId,
     });
     const { instance } = progress;
     const options = {
@@ -55,7 +57,7 @@ export const REBUILD_INSTANCE = stepList<RebuildProgress>("rebuild_instance", {
     };
     await (driver.supports("rebuild") ? driver.rebuild(instance, options) : driver.spawn(instance, options));
   },
-  record: async ({ parts, instance, stopped }) => {
+  record: async ({ parts, request, instance, stopped }) => {
     const { conductor, driver, runtime } = parts.context;
     const powerState = await driver.powerState(instance);
     const vmState = stopped ? "stopped" : "active";
@@ -63,6 +65,7 @@ export const REBUILD_INSTANCE = stepList<RebuildProgress>("rebuild_instance", {
       uuid: instance.uuid,
       changes: { vmState, taskState: null, powerState, launchedAt: runtime.clock.now() },
       expectedTaskState: ["rebuild_spawning"],
+      ofRequest: request.requestId,
     });
   },
 });

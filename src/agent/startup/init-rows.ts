@@ -3,6 +3,7 @@ import {
   type InstanceChanges,
   POWER_STATES,
   type PowerState,
+  REBUILD_TASK_STATES,
   type TaskState,
 } from "../../records/index.js";
 import type { StateChangeName } from "../operations/states/state-changes.js";
@@ -42,7 +43,6 @@ export interface InitRow {
 }
 
 const BUILD_TASKS: readonly TaskState[] = ["scheduling", "block_device_mapping", "networking", "spawning"];
-const REBUILD_TASKS: readonly TaskState[] = ["rebuilding", "rebuild_block_device_mapping", "rebuild_spawning"];
 const SNAPSHOT_TASKS: readonly TaskState[] = [
   "image_snapshot_pending",
   "image_pending_upload",
@@ -56,9 +56,21 @@ const STARTED_REBOOT_TASKS: readonly TaskState[] = [
   "reboot_started",
   "reboot_started_hard",
 ];
-const HARD_REBOOT_STATES = ["active", "stopped", "paused", "suspended"];
+const HARD_REBOOT_STATES = ["active", "stopped", "paused", "suspended", "error"];
 
 const SHELVE_TASKS: readonly TaskState[] = ["shelving", "shelving_image_pending_upload", "shelving_image_uploading"];
+
+/** What a server in error was in the middle of; upstream goes on with the first two alone (spec V31). */
+const TASKS_IN_ERROR: readonly TaskState[] = [
+  "resize_migrating",
+  "deleting",
+  "powering-off",
+  "rescuing",
+  ...REBUILD_TASK_STATES,
+  "rebooting_hard",
+  "reboot_pending_hard",
+  "reboot_started_hard",
+];
 
 /** What is done again; an unpause that was interrupted has rows of its own. */
 const CHANGES: Readonly<Partial<Record<TaskState, StateChangeName>>> = {
@@ -107,7 +119,7 @@ export const INIT_ROWS: readonly InitRow[] = [
     row: "soft-deleted, or in error",
     when: (facts) =>
       (facts.instance.vmState === "soft-delete" && !taskIn(facts, ["restoring"])) ||
-      (facts.instance.vmState === "error" && !taskIn(facts, ["resize_migrating", "deleting"])),
+      (facts.instance.vmState === "error" && !taskIn(facts, TASKS_IN_ERROR)),
     act: () => ({ kind: "leave" }),
     next: "stop",
   },
@@ -125,7 +137,8 @@ export const INIT_ROWS: readonly InitRow[] = [
   },
   {
     row: "interrupted rebuild",
-    when: (facts) => ["active", "stopped"].includes(facts.instance.vmState) && taskIn(facts, REBUILD_TASKS),
+    when: (facts) =>
+      ["active", "stopped", "error"].includes(facts.instance.vmState) && taskIn(facts, REBUILD_TASK_STATES),
     act: () => toError,
     next: "stop",
   },

@@ -1,5 +1,12 @@
-import { InstanceNotFound } from "../../conductor/errors.js";
-import type { AssignedResource, Instance, Migration, MigrationContext } from "../../records/index.js";
+import { InstanceNotFound, UnexpectedTaskState } from "../../conductor/errors.js";
+import {
+  type AssignedResource,
+  type Instance,
+  type Migration,
+  type MigrationChanges,
+  type MigrationContext,
+  REBUILD_TASK_STATES,
+} from "../../records/index.js";
 import { ComputeResourcesUnavailable } from "../../virt/errors.js";
 import type { Allocations } from "../../virt/types.js";
 import { UNPLACED } from "../unplaced.js";
@@ -95,25 +102,48 @@ export async function rebuildClaim(
     const release = async ({ migrationStatus, instance: changes }: ClaimAbort = {}): Promise<Instance> => {
       parts.binding.epoch += 1;
       node.account.forgetMigration(moved.uuid);
-      const migrationChange = migrationStatus
+      const migrationChange: { migration?: MigrationEnd } = migrationStatus
         ? { migration: { id: move.id, changes: { status: migrationStatus } } }
         : {};
-      try {
-        const instanceChange = { uuid: moved.uuid, changes: { migrationContext: null, ...changes } };
-        return (
-          (await conductor.call("save_together", { instance: instanceChange, ...migrationChange })).instance ?? moved
-        );
-      } catch (error) {
-        // Deleted meanwhile; its migrations went with it.
-        if (error instanceof InstanceNotFound) {
-          return moved;
-        }
-        throw error;
-      }
+      const instanceChange = {
+        uuid: moved.uuid,
+        changes: { migrationContext: null, ...changes },
+        expectedTaskState: REBUILD_TASK_STATES,
+      };
+      return unlessTaken(parts, { instance: moved, migration: migrationChange.migration }, () =>
+        conductor.call("save_together", { instance: instanceChange, ...migrationChange }),
+      );
     };
     await updateOrRelease(parts, node, release, requestId);
     return new TrackerClaim(parts, node, moved, move, release);
   });
+}
+
+/**
+ * Takes back what a move claim wrote into both records. An instance that another request has by now keeps what it has, and the
+ * migration ends alone; one that is deleted has taken its migrations along.
+ */
+export async function unlessTaken(
+  { context: { conductor } }: TrackerParts,
+  { instance, migration }: { readonly instance: Instance; readonly migration: MigrationEnd | undefined },
+  write: () => Promise<{ readonly instance: Instance | null }>,
+): Promise<Instance> {
+  try {
+    return (await write()).instance ?? instance;
+  } catch (error) {
+    if (!(error instanceof InstanceNotFound || error instanceof UnexpectedTaskState)) {
+      throw error;
+    }
+    if (error instanceof UnexpectedTaskState && migration) {
+      await conductor.call("migration_save", migration);
+    }
+    return instance;
+  }
+}
+
+interface MigrationEnd {
+  readonly id: number;
+  readonly changes: MigrationChanges;
 }
 
 /** @throws {ComputeResourcesUnavailable} */

@@ -1,8 +1,7 @@
-import { InstanceNotFound } from "../../conductor/errors.js";
 import type { Flavor, Instance, Migration } from "../../records/index.js";
 import type { Allocations } from "../../virt/types.js";
 import { takeResources } from "./assigned-resources.js";
-import { claimableNode, moveContext, TrackerClaim, updateOrRelease } from "./claims.js";
+import { claimableNode, moveContext, TrackerClaim, unlessTaken, updateOrRelease } from "./claims.js";
 import type { Claim, ClaimAbort } from "./contract.js";
 import { refreshDevices } from "./device-providers.js";
 import type { TrackerParts } from "./parts.js";
@@ -51,19 +50,15 @@ export async function resizeClaim(
     const release = async ({ migrationStatus, instance: changes }: ClaimAbort = {}): Promise<Instance> => {
       parts.binding.epoch += 1;
       node.account.forgetMigration(moved.uuid);
-      try {
-        const after = await conductor.call("save_together", {
-          instance: { uuid: moved.uuid, changes: { migrationContext: null, newFlavor: null, ...changes } },
-          ...(migrationStatus ? { migration: { id: move.id, changes: { status: migrationStatus } } } : {}),
-        });
-        return after.instance ?? moved;
-      } catch (error) {
-        // Deleted meanwhile; its migrations went with it.
-        if (error instanceof InstanceNotFound) {
-          return moved;
-        }
-        throw error;
-      }
+      const end = migrationStatus && { id: move.id, changes: { status: migrationStatus } };
+      const instanceChange = {
+        uuid: moved.uuid,
+        changes: { migrationContext: null, newFlavor: null, ...changes },
+        expectedTaskState: ["resize_prep"] as const,
+      };
+      return unlessTaken(parts, { instance: moved, migration: end }, () =>
+        conductor.call("save_together", { instance: instanceChange, ...(end ? { migration: end } : {}) }),
+      );
     };
     await updateOrRelease(parts, node, release, requestId);
     return new TrackerClaim(parts, node, moved, move, release);

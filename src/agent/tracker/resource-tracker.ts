@@ -213,7 +213,7 @@ export class NodeResourceTracker implements ResourceTracker {
       const saved = await context.conductor.call("instance_save", {
         uuid: instance.uuid,
         changes,
-        ...(expectedTaskState ? { expectedTaskState: [...expectedTaskState] } : {}),
+        ...(expectedTaskState ? { expectedTaskState: [...expectedTaskState], expectedHost: instance.host } : {}),
       });
       const node = instance.host === context.host ? nodes.get(instance.node ?? "") : undefined;
       if (node) {

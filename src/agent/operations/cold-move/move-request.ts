@@ -1,5 +1,5 @@
 import { InstanceNotFound, MigrationNotFound, UnexpectedTaskState } from "../../../conductor/errors.js";
-import type { InstanceChanges } from "../../../records/index.js";
+import type { InstanceChanges, TaskState } from "../../../records/index.js";
 import { InstanceFaultRollback, NotImplemented } from "../../../virt/errors.js";
 import type { Allocations } from "../../../virt/types.js";
 import { addFault, attempt } from "../error-wrappers.js";
@@ -69,9 +69,21 @@ export function heldByGuest({ parts, request: { requestId }, move: { instance } 
   return heldHere(parts, instance, parts.tracker.nodes().get(instance.node ?? ""), { requestId });
 }
 
+const TASKS: readonly TaskState[] = [
+  "resize_prep",
+  "resize_migrating",
+  "resize_migrated",
+  "resize_finish",
+  "resize_reverting",
+];
+
+/** The task_states of an instance that is the move's still; a confirmation has none. */
+const tasksOf = ({ status }: Move["migration"]): readonly (TaskState | null)[] =>
+  status === "confirming" || status === "confirmed" ? [null] : TASKS;
+
 /**
  * Status `error`, what the instance's row gets with it, and the fault; the context goes with the move that it belongs to.
- * Null: the row is somebody else's.
+ * Null: the row is somebody else's; it may have become so at any moment, and is then left, too.
  */
 export async function failMove(
   { parts, move, request }: MoveProgress,
@@ -88,7 +100,13 @@ export async function failMove(
         return false;
       }
       const ended = { ...changes, migrationContext: null };
-      await tracker.saveMove({ instance, changes: ended, migration, migrationChanges });
+      await tracker.saveMove({
+        instance,
+        changes: ended,
+        expectedTaskState: tasksOf(migration),
+        migration,
+        migrationChanges,
+      });
       return true;
     });
   });
@@ -98,8 +116,8 @@ export async function failMove(
 }
 
 /**
- * Sets the migration to error where `write` does not: it says so by false, or the instance has been deleted since, and its
- * move ends all the same.
+ * Sets the migration to error where `write` does not: it says so by false, or the instance has been deleted or taken by somebody
+ * else since, and its move ends all the same.
  */
 export async function orMigrationAlone(
   { conductor }: Pick<OperationParts["context"], "conductor">,
@@ -111,7 +129,7 @@ export async function orMigrationAlone(
       return;
     }
   } catch (error) {
-    if (!(error instanceof InstanceNotFound)) {
+    if (!isTaken(error)) {
       throw error;
     }
   }

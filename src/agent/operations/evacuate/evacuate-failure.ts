@@ -1,5 +1,10 @@
 import { InstanceNotFound, UnexpectedTaskState } from "../../../conductor/errors.js";
-import type { InstanceChanges } from "../../../records/index.js";
+import {
+  FINAL_MIGRATION_STATUSES,
+  type InstanceChanges,
+  MIGRATION_STATUSES,
+  REBUILD_TASK_STATES,
+} from "../../../records/index.js";
 import type { RebuildOptions } from "../contract.js";
 import { addFault, attempt } from "../error-wrappers.js";
 import { destroyOptions } from "../guest-options.js";
@@ -37,7 +42,9 @@ export async function evacuationFailed(
   });
   await removeGuest(parts, progress);
   await removeAllocations(parts, request, progress);
-  await attempt(context, instance.uuid, "give up the evacuation", () => giveUp(parts, progress, CHANGES[outcome]));
+  await attempt(context, instance.uuid, "give up the evacuation", () =>
+    giveUp(parts, request, progress, CHANGES[outcome]),
+  );
   if (outcome === "taken") {
     return;
   }
@@ -76,7 +83,7 @@ async function removeAllocations(
   { node, requestId }: RebuildOptions,
   { instance, migration }: EvacuationProgress,
 ): Promise<void> {
-  if (await isAwaited(context, migration)) {
+  if (await isWantedHere(context, migration)) {
     return;
   }
   const root = tracker.nodes().get(node)?.uuid ?? (await rootOf(context, node));
@@ -95,21 +102,22 @@ async function removeAllocations(
   });
 }
 
-/** A later evacuation to this host needs what was claimed here. */
-async function isAwaited(
+/** The instance has come here another way since, or is on its way: it needs what was claimed here. */
+async function isWantedHere(
   { conductor, host }: OperationParts["context"],
   { id, instanceUuid }: EvacuationProgress["migration"],
 ): Promise<boolean> {
+  const instance = await conductor.call("instance_get", { uuid: instanceUuid });
+  if (instance?.host === host) {
+    return true;
+  }
   const found = await conductor.call("migrations_by_filters", {
-    filters: {
-      instanceUuid,
-      destCompute: host,
-      migrationTypes: ["evacuation"],
-      statuses: ["accepted", "pre-migrating"],
-    },
+    filters: { instanceUuid, destCompute: host, statuses: UNFINISHED },
   });
   return found.some((other) => other.id !== id);
 }
+
+const UNFINISHED = MIGRATION_STATUSES.filter((status) => !FINAL_MIGRATION_STATUSES.includes(status));
 
 /** A node that the tracker does not know may have a row, and the scheduler may have claimed it. */
 async function rootOf({ conductor, host }: OperationParts["context"], node: string): Promise<string | undefined> {
@@ -118,6 +126,7 @@ async function rootOf({ conductor, host }: OperationParts["context"], node: stri
 
 async function giveUp(
   { context }: OperationParts,
+  { requestId }: RebuildOptions,
   { claim, instance, migration }: EvacuationProgress,
   changes: InstanceChanges,
 ): Promise<void> {
@@ -127,6 +136,7 @@ async function giveUp(
   }
   await context.conductor.call("migration_save", { id: migration.id, changes: { status: "failed" } });
   if (Object.keys(changes).length > 0) {
-    await context.conductor.call("instance_save", { uuid: instance.uuid, changes });
+    const expected = { expectedTaskState: REBUILD_TASK_STATES, ofRequest: requestId };
+    await context.conductor.call("instance_save", { uuid: instance.uuid, changes, ...expected });
   }
 }

@@ -122,11 +122,13 @@ async function spawn(
     uuid,
     changes: { taskState: "rebuild_block_device_mapping" },
     expectedTaskState: ["rebuilding"],
+    ofRequest: request.requestId,
   });
   const spawning = await conductor.call("instance_save", {
     uuid,
     changes: { taskState: "rebuild_spawning" },
     expectedTaskState: ["rebuild_block_device_mapping"],
+    ofRequest: request.requestId,
   });
   progress.spawned = true;
   await driver.spawn(spawning, {

@@ -19,7 +19,11 @@ export async function reasonToKeep({ context }: OperationParts, migration: Migra
   }
   const moves = await conductor.call("migrations_by_filters", { filters: { instanceUuid, statuses: UNFINISHED } });
   const other = moves.find(
-    ({ id, sourceCompute, destCompute }) => id !== migration.id && (sourceCompute === host || destCompute === host),
+    ({ id, sourceCompute, destCompute, migrationType, status }) =>
+      id !== migration.id &&
+      (sourceCompute === host || destCompute === host) &&
+      // One to here has made nothing yet, and is refused while there is a guest.
+      !(migrationType === "evacuation" && status === "accepted" && destCompute === host),
   );
   return other ? `this host takes part in ${other.migrationType} ${other.id}, which is ${other.status}` : null;
 }

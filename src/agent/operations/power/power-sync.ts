@@ -18,7 +18,12 @@ export async function syncInstancePowerState(parts: OperationParts, uuid: string
   const powerState = await driver.powerState(instance);
   if (powerState !== instance.powerState) {
     // Not if a task began meanwhile: it sets the power state when it is done.
-    await conductor.call("instance_save", { uuid, changes: { powerState }, expectedTaskState: [null] });
+    await conductor.call("instance_save", {
+      uuid,
+      changes: { powerState },
+      expectedTaskState: [null],
+      expectedHost: host,
+    });
   }
   await react(parts, { ...instance, powerState });
 }
@@ -27,8 +32,8 @@ async function react({ context }: OperationParts, { uuid, vmState, powerState }:
   const { conductor, runtime } = context;
   const down = powerState === POWER_STATES.shutdown || powerState === POWER_STATES.crashed;
   const fields = { instance: uuid, vm_state: vmState, power_state: powerState };
-  if (vmState === "active" && down) {
-    runtime.logger.warn("guest of an active instance is shut down: the instance is stopped", fields);
+  if ((vmState === "active" || vmState === "paused") && down) {
+    runtime.logger.warn(`guest of an ${vmState} instance is shut down: the instance is stopped`, fields);
     await conductor.call("stop_instance", { instanceUuid: uuid });
   } else if (vmState === "stopped" && powerState === POWER_STATES.running) {
     runtime.logger.warn("guest of a stopped instance is running: it is stopped", fields);

@@ -1,6 +1,6 @@
 import { type Instance, type InstanceChanges, POWER_STATES, type TaskState } from "../../../records/index.js";
 import { GuestNotFound } from "../../../virt/errors.js";
-import { operation } from "../error-wrappers.js";
+import { attempt, operation } from "../error-wrappers.js";
 import type { OperationParts } from "../parts.js";
 import { runSteps, type StepList, stepList } from "../step-list.js";
 
@@ -50,22 +50,27 @@ interface RebootProgress extends PowerProgress {
 
 /** A reboot that fails and leaves no running guest sets the instance to error. */
 export const REBOOT_INSTANCE = stepList<RebootProgress>("reboot_instance", {
-  pending: async ({ parts, instance: { uuid }, type }) => {
+  pending: async ({ parts: { context }, instance: { uuid }, type }) => {
     const changes = { taskState: REBOOT_TASKS[type].pending };
-    await parts.context.conductor.call("instance_save", { uuid, changes, expectedTaskState: ANY_REBOOT });
+    const expected = { expectedTaskState: ANY_REBOOT, expectedHost: context.host };
+    await context.conductor.call("instance_save", { uuid, changes, ...expected });
   },
-  started: async ({ parts, instance: { uuid }, type }) => {
+  started: async ({ parts: { context }, instance: { uuid }, type }) => {
     const { pending, started } = REBOOT_TASKS[type];
-    const changes = { taskState: started };
-    await parts.context.conductor.call("instance_save", { uuid, changes, expectedTaskState: [pending] });
+    const expected = { expectedTaskState: [pending], expectedHost: context.host };
+    await context.conductor.call("instance_save", { uuid, changes: { taskState: started }, ...expected });
   },
   reboot: async ({ parts, instance, type }) => {
-    const { conductor, driver } = parts.context;
+    const { conductor, driver, host } = parts.context;
+    const { uuid } = instance;
     try {
       await driver.reboot(instance, type);
     } catch (error) {
       if ((await driver.powerState(instance)) !== POWER_STATES.running) {
-        await conductor.call("instance_save", { uuid: instance.uuid, changes: { vmState: "error" } });
+        const expected = { expectedTaskState: [REBOOT_TASKS[type].started], expectedHost: host };
+        await attempt(parts.context, uuid, "set the instance to error", () =>
+          conductor.call("instance_save", { uuid, changes: { vmState: "error" }, ...expected }),
+        );
       }
       throw error;
     }
@@ -112,5 +117,6 @@ async function settle(
     uuid: instance.uuid,
     changes: { ...changes, powerState, taskState: null },
     expectedTaskState,
+    expectedHost: context.host,
   });
 }

@@ -18,7 +18,7 @@ const STAGES: Readonly<Record<SnapshotStage, { readonly task: TaskState; readonl
 export const SHELVE_INSTANCE = stepList<SnapshotProgress>("shelve_instance", {
   power_off: ({ parts, instance }) => powerOffIfThere(parts, instance),
   snapshot: async ({ parts, instance, imageId }) => {
-    const { conductor, driver } = parts.context;
+    const { conductor, driver, host } = parts.context;
     await driver.snapshot(instance, imageId, {
       updateTaskState: async (stage) => {
         const { task, from } = STAGES[stage];
@@ -26,6 +26,7 @@ export const SHELVE_INSTANCE = stepList<SnapshotProgress>("shelve_instance", {
           uuid: instance.uuid,
           changes: { taskState: task },
           expectedTaskState: [from],
+          expectedHost: host,
         });
       },
     });

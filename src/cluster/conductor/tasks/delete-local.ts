@@ -28,7 +28,10 @@ async function deleteLocal(parts: TaskParts, task: DeleteTask, context: TaskCont
     return;
   }
   const before = store.instances.get(instanceUuid);
-  for (const consumer of [...unfinishedMoves(parts, instanceUuid).map(({ uuid }) => uuid), instanceUuid]) {
+  const moves = store.migrations
+    .byFilters({ instanceUuid })
+    .filter((move) => isUnfinished(move) || move.status === "error");
+  for (const consumer of [...moves.map(({ uuid }) => uuid), instanceUuid]) {
     const deleted = await placement.deleteAllocation(consumer, { force: true, requestId });
     if (deleted !== null) {
       continue;
@@ -54,10 +57,10 @@ async function deleteLocal(parts: TaskParts, task: DeleteTask, context: TaskCont
 
 /** What moves it comes too late: its migrations end with it. */
 function unfinishedMoves({ store }: TaskParts, instanceUuid: string): readonly Migration[] {
-  return store.migrations
-    .byFilters({ instanceUuid })
-    .filter(({ status }) => !FINAL_MIGRATION_STATUSES.includes(status));
+  return store.migrations.byFilters({ instanceUuid }).filter(isUnfinished);
 }
+
+const isUnfinished = ({ status }: Migration): boolean => !FINAL_MIGRATION_STATUSES.includes(status);
 
 /** A host that is up, or has come back, has the guest: its agent deletes. */
 function handOver(parts: TaskParts, { instanceUuid, requestId }: DeleteTask, context: TaskContext): boolean {

@@ -16,11 +16,8 @@ import type { TaskParts } from "./task-parts.js";
  * @throws {AllocationMoveFailed} the source's half could not be given back
  */
 export async function endOvertakenMoves(parts: TaskParts, instance: Instance, requestId: string): Promise<void> {
-  const moves = parts.store.migrations
-    .byFilters({ instanceUuid: instance.uuid, migrationTypes: ["migration", "resize", "live-migration"] })
-    .filter(({ status }) => !FINAL_MIGRATION_STATUSES.includes(status));
-  for (const migration of moves) {
-    const arrived = migration.destCompute === instance.host && migration.sourceCompute !== instance.host;
+  for (const migration of await unsettledMoves(parts, instance, requestId)) {
+    const arrived = migration.sourceCompute !== instance.host;
     parts.logger.warn(`${migration.migrationType} ${migration.id} is ended: its instance is evacuated`, {
       instance: instance.uuid,
       host: instance.host,
@@ -38,9 +35,29 @@ export async function endOvertakenMoves(parts: TaskParts, instance: Instance, re
       if (!arrived) {
         restoreSpec(parts, instance);
       }
-      castCleanUp(parts, migration, arrived, requestId);
+      if (isUnderWay(migration)) {
+        castCleanUp(parts, migration, arrived, requestId);
+      }
     });
   }
+}
+
+const isUnderWay = ({ status }: Migration): boolean => !FINAL_MIGRATION_STATUSES.includes(status);
+
+/** An agent that noticed the evacuation first may have set its move to error, and not have come to its allocations yet. */
+async function unsettledMoves(
+  { store, placement }: TaskParts,
+  { uuid: instanceUuid, newFlavor }: Instance,
+  requestId: string,
+): Promise<readonly Migration[]> {
+  const moves = store.migrations.byFilters({ instanceUuid, migrationTypes: ["migration", "resize", "live-migration"] });
+  const underWay = moves.filter(isUnderWay);
+  const last = moves.at(-1);
+  if (last?.status !== "error") {
+    return underWay;
+  }
+  const { allocations } = await placement.getAllocationsForConsumer(last.uuid, { requestId });
+  return newFlavor !== null || Object.keys(allocations).length > 0 ? [...underWay, last] : underWay;
 }
 
 /** `doubled`: the instance itself holds the source's half. */
@@ -60,11 +77,16 @@ async function dropSource(parts: TaskParts, instance: Instance, migration: Migra
   await placement.removeProviderTreeFromInstanceAllocation(instance.uuid, source.uuid, { retry: true, requestId });
 }
 
+/** An agent that gives the move up may write at the same moment, which refuses one of the two. */
+const ATTEMPTS = 3;
+
 async function takeSourceBack(parts: TaskParts, instance: Instance, migration: Migration, requestId: string) {
   const flavor = instance.newFlavor ?? instance.flavor;
   const move = { instance, migration, flavor, requestId, restarted: true, held: null };
-  if (await restoreSourceHalf(parts, move)) {
-    return;
+  for (let attempt = 0; attempt < ATTEMPTS; attempt += 1) {
+    if (await restoreSourceHalf(parts, move)) {
+      return;
+    }
   }
   throw new AllocationMoveFailed(migration.uuid, instance.uuid, "Placement refused it; evacuate the server again");
 }

@@ -59,6 +59,9 @@ async function migrate(parts: TaskParts, task: MigrateTask, context: TaskContext
     }
     return;
   }
+  if (!holdsTask(instance, task.requestId, ["resize_prep"])) {
+    return giveWay(parts, task, instance, findMigration(parts, task, instance), context);
+  }
   const move: Move = {
     instance,
     migration: findMigration(parts, task, instance) ?? createMigration(parts, task, instance),
@@ -75,11 +78,7 @@ async function migrate(parts: TaskParts, task: MigrateTask, context: TaskContext
         if (handOver(parts, task, move, destination, context)) {
           return;
         }
-        await restoreSourceHalf(parts, move);
-        await releaseDeleted(parts, task, PRE_MIGRATING);
-        if (task.failure) {
-          endGivenBack(store, null, task.failure);
-        }
+        await giveWay(parts, task, instance, move.migration, context);
       } catch (error) {
         await endFailed(parts, task, move, error, context);
         const failure = error instanceof Error ? error : new Error(String(error));
@@ -88,6 +87,35 @@ async function migrate(parts: TaskParts, task: MigrateTask, context: TaskContext
       }
     }),
   );
+}
+
+/** Another request has the instance, an evacuation or a delete: the move ends here, and that one goes on from the source's half. */
+async function giveWay(
+  parts: TaskParts,
+  task: MigrateTask,
+  instance: Instance,
+  migration: Migration | null,
+  context: TaskContext,
+): Promise<void> {
+  const { store, logger } = parts;
+  const { flavor, requestId, failure } = task;
+  logger.warn("the instance is not moved: another request has it, or it is deleted", {
+    instance: instance.uuid,
+    request_id: requestId,
+  });
+  if (migration !== null) {
+    await restoreSourceHalf(parts, { instance, migration, flavor, requestId, restarted: true, held: null });
+    await releaseDeleted(parts, task, PRE_MIGRATING);
+  }
+  store.transaction(() => {
+    if (migration !== null && store.instances.get(instance.uuid) !== null) {
+      store.migrations.save(migration.id, { status: "error" });
+    }
+    if (failure) {
+      endGivenBack(store, null, failure);
+    }
+    context.finish();
+  });
 }
 
 interface Chosen extends Destination {

@@ -42,7 +42,7 @@ async function evacuate(parts: TaskParts, task: RebuildTask, context: TaskContex
     try {
       await endOvertakenMoves(parts, instance, task.requestId);
       if (context.restarted) {
-        await releaseUnfinishedClaims(parts, instance, task.requestId);
+        await releaseUnfinishedClaims(parts, instance, task.requestId, migration);
       }
       // Its flavor may be another's than before.
       const current = store.instances.get(instance.uuid) ?? instance;
@@ -52,10 +52,10 @@ async function evacuate(parts: TaskParts, task: RebuildTask, context: TaskContex
       if (handOver(parts, task, migration, destination, context)) {
         return;
       }
-      await takeBack(parts, task, instance);
+      await takeBack(parts, task, instance, migration);
       giveWay(parts, task, context);
     } catch (error) {
-      await giveBack(parts, instance, task.requestId);
+      await giveBack(parts, instance, task.requestId, migration);
       const ended = endEvacuation(parts, task, error, context);
       if (!ended) {
         throw error;
@@ -88,9 +88,14 @@ function giveWay(parts: TaskParts, task: RebuildTask, context: TaskContext): voi
 }
 
 /** What was claimed for an evacuation that another request has overtaken. */
-async function takeBack(parts: TaskParts, { requestId }: RebuildTask, instance: Instance): Promise<void> {
+async function takeBack(
+  parts: TaskParts,
+  { requestId }: RebuildTask,
+  instance: Instance,
+  migration: Migration,
+): Promise<void> {
   if (parts.store.instances.get(instance.uuid) !== null) {
-    return giveBack(parts, instance, requestId);
+    return giveBack(parts, instance, requestId, migration);
   }
   await parts.placement.deleteAllocation(instance.uuid, { force: true, requestId });
 }
@@ -193,9 +198,9 @@ function handOver(
 }
 
 /** A claim whose answer was lost may stand; what cannot be given back now is found by reconcile_allocations (9.3). */
-async function giveBack(parts: TaskParts, instance: Instance, requestId: string): Promise<void> {
+async function giveBack(parts: TaskParts, instance: Instance, requestId: string, migration: Migration): Promise<void> {
   try {
-    await releaseUnfinishedClaims(parts, instance, requestId);
+    await releaseUnfinishedClaims(parts, instance, requestId, migration);
   } catch (error) {
     if (!(error instanceof PlacementError)) {
       throw error;

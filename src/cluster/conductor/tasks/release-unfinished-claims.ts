@@ -28,7 +28,7 @@ export async function releaseUnfinishedClaims(
   }
 }
 
-/** Its own host, the sources of its evacuations (they keep theirs until they come back), both ends of any other move. */
+/** Its own host, the sources of its evacuations (they keep theirs until they come back), both ends of any move under way. */
 function accountedHosts(
   { store }: TaskParts,
   { uuid, host }: Instance,
@@ -38,10 +38,11 @@ function accountedHosts(
   return new Set([
     host,
     ...migrations.flatMap(({ id, migrationType, status, sourceCompute, destCompute }) => {
-      if (migrationType === "evacuation" || id === failed?.id) {
-        return [sourceCompute];
-      }
-      return FINAL_MIGRATION_STATUSES.includes(status) ? [] : [sourceCompute, destCompute];
+      const underWay = id !== failed?.id && !FINAL_MIGRATION_STATUSES.includes(status);
+      return [
+        ...(underWay || migrationType === "evacuation" || id === failed?.id ? [sourceCompute] : []),
+        ...(underWay ? [destCompute] : []),
+      ];
     }),
   ]);
 }

@@ -1,4 +1,4 @@
-import type { Instance, TaskState } from "../../../../records/index.js";
+import { type Instance, REBUILD_TASK_STATES, type TaskState } from "../../../../records/index.js";
 import type { Store } from "../../../store/store.js";
 import { badRequest, Fault, notFound } from "../../api/fault.js";
 import { requireAdmin } from "../../api/policy.js";
@@ -106,7 +106,7 @@ export const evacuate: ServerAction = {
   },
 };
 
-const REBUILDS: readonly (TaskState | null)[] = ["rebuilding", "rebuild_block_device_mapping", "rebuild_spawning"];
+const isRebuilding = (task: TaskState | null): boolean => task !== null && REBUILD_TASK_STATES.includes(task);
 
 /**
  * The evacuation overtakes a rebuild, which may have destroyed the guest already: nobody ends that any more, so that a server
@@ -118,5 +118,5 @@ function isHalfRebuilt(store: Store, { uuid, vmState, taskState }: Instance): bo
     migrationTypes: ["evacuation"],
     statuses: ["accepted", "pre-migrating"],
   } as const;
-  return vmState === "active" && REBUILDS.includes(taskState) && store.migrations.byFilters(evacuations).length === 0;
+  return vmState === "active" && isRebuilding(taskState) && store.migrations.byFilters(evacuations).length === 0;
 }
