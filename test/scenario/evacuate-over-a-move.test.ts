@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import type { FaultSet } from "../../src/faults/fault-set.js";
 import { FINAL_MIGRATION_STATUSES, type MigrationStatus } from "../../src/records/index.js";
 import type { VirtualRuntime } from "../../src/simulation/index.js";
 import { VirtualCloud } from "../fixtures/virtual-cloud.js";
@@ -8,6 +9,7 @@ const HOSTS = ["devstack1", "devstack2", "devstack3"];
 let cloud: VirtualCloud;
 let id: string;
 const processes = new Map<string, VirtualRuntime>();
+const faultsOf = new Map<string, FaultSet>();
 
 const act = (body: object) => cloud.compute("POST", `/servers/${id}/action`, body, "2.79");
 const instance = () => cloud.store.instances.get(id);
@@ -41,7 +43,9 @@ async function service(host: string, down: boolean): Promise<void> {
 }
 
 async function start(host: string): Promise<void> {
-  processes.set(host, (await cloud.agent(host)).runtime);
+  const { runtime, faults } = await cloud.agent(host);
+  processes.set(host, runtime);
+  faultsOf.set(host, faults);
 }
 
 async function dies(host: string): Promise<void> {
@@ -49,14 +53,18 @@ async function dies(host: string): Promise<void> {
   await service(host, true);
 }
 
-async function evacuated(): Promise<void> {
-  await act({ evacuate: { host: "devstack3" } });
-  await cloud.serverIs(id, (server) => server?.["OS-EXT-SRV-ATTR:host"] === "devstack3" && server.status === "ACTIVE");
+async function evacuated(host = "devstack3"): Promise<void> {
+  await act({ evacuate: { host } });
+  await cloud.serverIs(id, (server) => server?.["OS-EXT-SRV-ATTR:host"] === host && server.status === "ACTIVE");
 }
 
 /** One guest, one allocation, no move that has not ended. */
 async function isWhole(host: string): Promise<void> {
   expect(await traces()).toEqual([`${host}/domains`, `${host}/instances`]);
+  await hasEnded(host);
+}
+
+async function hasEnded(host: string): Promise<void> {
   expect(await held(id)).toEqual([host]);
   for (const { uuid, status } of moves()) {
     expect(FINAL_MIGRATION_STATUSES).toContain(status);
@@ -117,6 +125,59 @@ describe("6.7 an evacuation over a running move ends it", () => {
     await cloud.world.advance(120_000);
     await isWhole("devstack3");
   });
+});
+
+describe("6.7 an evacuation to the destination of the move that it has overtaken keeps what it has claimed there", () => {
+  test.each([
+    ["cold migration", { migrate: { host: "devstack2" } }],
+    ["resize", { resize: { flavorRef: "2" } }],
+  ])("%s: the destination hears of both at a time", async (_, body) => {
+    await act(body);
+    await cloud.world.runUntil(() => latest()?.destCompute !== null);
+    const to = latest()?.destCompute ?? "";
+    cloud.world.network.partition(`agent-${to}`, "control-plane");
+    expect(latest()?.status).toBe("pre-migrating");
+    await dies("devstack1");
+    await act({ evacuate: { host: to } });
+    await cloud.world.advance(2_000);
+    expect(await held(id)).toEqual(["devstack1", to]);
+    cloud.world.network.heal(`agent-${to}`, "control-plane");
+    await cloud.serverIs(id, (server) => server?.["OS-EXT-SRV-ATTR:host"] === to && server.status === "ACTIVE");
+    await start("devstack1");
+    await cloud.world.advance(120_000);
+    await isWhole(to);
+  });
+
+  test.each(["note", "claim", "cast"])("cold migration: the destination is held at %s", async (step) => {
+    const slow = { kind: "slow", milliseconds: 30_000 } as const;
+    faultsOf.get("devstack2")?.set({ point: `agent.prep_resize.${step}`, action: slow, times: 1 });
+    await act({ migrate: { host: "devstack2" } });
+    await cloud.world.advance(10_000);
+    expect(latest()?.status).toBe("pre-migrating");
+    await dies("devstack1");
+    await evacuated("devstack2");
+    await start("devstack1");
+    await cloud.world.advance(120_000);
+    await isWhole("devstack2");
+  });
+
+  test.each(["devstack2", "devstack3"])(
+    "live migration: the guest runs on devstack2, its source dies before it has said so; to %s",
+    async (to) => {
+      const slow = { kind: "slow", milliseconds: 60_000 } as const;
+      faultsOf.get("devstack1")?.set({ point: "agent.post_live_migration.let_go", action: slow, times: 1 });
+      await act({ "os-migrateLive": { host: "devstack2", block_migration: "auto" } });
+      await cloud.world.advance(30_000);
+      expect(await traces()).toContain("devstack2/domains");
+      expect(instance()?.host).toBe("devstack1");
+      await dies("devstack1");
+      await evacuated(to);
+      await start("devstack1");
+      await cloud.world.advance(120_000);
+      expect((await traces()).filter((trace) => trace.endsWith("domains"))).toEqual([`${to}/domains`]);
+      await hasEnded(to);
+    },
+  );
 });
 
 test("V12 a server that was evacuated and is resized before the dead host is back: that host keeps its own part", async () => {

@@ -137,8 +137,7 @@ export const INIT_ROWS: readonly InitRow[] = [
   },
   {
     row: "interrupted rebuild",
-    when: (facts) =>
-      ["active", "stopped", "error"].includes(facts.instance.vmState) && taskIn(facts, REBUILD_TASK_STATES),
+    when: (facts) => taskIn(facts, REBUILD_TASK_STATES),
     act: () => toError,
     next: "stop",
   },

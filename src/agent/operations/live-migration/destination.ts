@@ -2,9 +2,10 @@ import type { AgentMethods } from "../../../conductor/agent-methods.js";
 import { InvalidMigrationState, ObjectActionError, UnexpectedDeletingTaskState } from "../../../conductor/errors.js";
 import type { ParamsOf } from "../../../conductor/method.js";
 import { type Instance, type Migration, POWER_STATES } from "../../../records/index.js";
+import { InstanceExists } from "../../../virt/errors.js";
 import type { LiveMigrateData } from "../../../virt/move-types.js";
 import { demand, type Message } from "../admission/admission.js";
-import { LOCAL_DISKS } from "../guest-options.js";
+import { destroyOptions, LOCAL_DISKS } from "../guest-options.js";
 import type { OperationParts } from "../parts.js";
 import { stepList } from "../step-list.js";
 import { NO_GUEST } from "./destination-call.js";
@@ -102,10 +103,27 @@ export const ROLLBACK_AT_DESTINATION_STEPS = stepList<Incoming<"rollback_live_mi
       }
       const { destroyDisks } = request;
       const options = { network: [], blockDevices: LOCAL_DISKS, destroyDisks, data };
-      await context.driver.rollbackLiveMigrationAtDestination(instance, options);
+      try {
+        await context.driver.rollbackLiveMigrationAtDestination(instance, options);
+      } catch (error) {
+        if (!(error instanceof InstanceExists && (await isEvacuated(parts, migration)))) {
+          throw error;
+        }
+        context.runtime.logger.warn("the guest of a live migration runs here, and its instance is evacuated: it goes", {
+          instance: instance.uuid,
+          migration: migration.id,
+        });
+        await context.driver.destroy(instance, destroyOptions(destroyDisks));
+      }
     },
   },
 );
+
+/** The operators have given the source up before the guest was this host's by the records: it is made anew elsewhere. */
+async function isEvacuated({ context }: OperationParts, { id, instanceUuid }: Migration): Promise<boolean> {
+  const filters = { instanceUuid, migrationTypes: ["evacuation"] } as const;
+  return (await context.conductor.call("migrations_by_filters", { filters })).some((evacuation) => evacuation.id > id);
+}
 
 /** @throws InstanceNotFound, UnexpectedTaskState: it is not for this host to carry out, or not any more. */
 export async function receive<M extends IncomingMethod>(

@@ -38,12 +38,20 @@ test("2.6 row 1 another host's instance: nothing", () => {
   expect(plan("active", "deleting", RUNNING, { host: "devstack2" })).toMatchObject([{ kind: "leave" }]);
 });
 
-test("2.6 row 2 soft-deleted, or in error with any task but resize_migrating and deleting: nothing", () => {
+test("2.6 row 2 soft-deleted, or in error with no task that a server in error has: nothing", () => {
   expect(plan("soft-delete", null, SHUTDOWN)).toEqual([{ kind: "leave" }]);
   expect(plan("error", null, SHUTDOWN)).toEqual([{ kind: "leave" }]);
   expect(plan("error", "spawning", SHUTDOWN)).toEqual([{ kind: "leave" }]);
   expect(plan("error", "deleting")).toEqual([{ kind: "terminate" }]);
   expect(plan("error", "resize_migrating")[0]).toEqual({ kind: "revert-resize" });
+});
+
+test("2.6 row 2, V31 in error, and in the middle of what a server in error may be asked for: it ends, or goes on", () => {
+  expect(plan("error", "powering-off")).toEqual([{ kind: "stop" }]);
+  expect(plan("error", "rescuing", SHUTDOWN)[0]).toEqual(CLEAR);
+  for (const task of ["rebooting_hard", "reboot_pending_hard", "reboot_started_hard"] as const) {
+    expect(plan("error", task, SHUTDOWN)).toEqual([{ kind: "reboot", type: "HARD", pendingHard: false }]);
+  }
 });
 
 test("2.6 row 3 vm deleted: the deletion is completed", () => {
@@ -62,7 +70,9 @@ for (const task of ["rebuilding", "rebuild_block_device_mapping", "rebuild_spawn
   test(`2.6 row 5 task ${task}: an interrupted rebuild becomes an error`, () => {
     expect(plan("active", task)).toEqual([ERROR]);
     expect(plan("stopped", task)).toEqual([ERROR]);
-    expect(plan("paused", task)).toEqual([]);
+    // Upstream leaves these.
+    expect(plan("paused", task)).toEqual([ERROR]);
+    expect(plan("error", task)).toEqual([ERROR]);
   });
 }
 
