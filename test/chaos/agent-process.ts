@@ -7,13 +7,16 @@ export class AgentProcess {
   readonly #log: LogReader;
   #asked: "SIGTERM" | "SIGKILL" | null = null;
   #frozen = false;
-  /** Another agent was started for its host while this one was alive. */
-  superseded = false;
-  /** It was started while another agent of its host was alive. */
-  readonly successor: boolean;
+  /** Agents of its host that were alive when it was started. */
+  readonly #predecessors: readonly AgentProcess[];
+  /** Agents that were started for its host while it was alive. */
+  readonly #successors: AgentProcess[] = [];
 
-  constructor(args: readonly string[], { successor }: { readonly successor: boolean }) {
-    this.successor = successor;
+  constructor(args: readonly string[], predecessors: readonly AgentProcess[]) {
+    this.#predecessors = predecessors;
+    for (const predecessor of predecessors) {
+      predecessor.#successors.push(this);
+    }
     this.#program = new Program("compute-agent", args);
     this.#log = new LogReader(this.#program);
   }
@@ -30,6 +33,14 @@ export class AgentProcess {
   }
   get output(): string {
     return `${this.#program.stdout}${this.#program.stderr}`;
+  }
+  get #hasServed(): boolean {
+    return / is serving\b/.test(this.output);
+  }
+  /** The process id of the agent that had the host when this one wanted it. Null: it was not refused. */
+  get refusedFor(): number | null {
+    const [, pid] = /another agent acts for host .*?\bpid (\d+)/.exec(this.output) ?? [];
+    return pid === undefined ? null : Number(pid);
   }
   /** Lines of its log that were not asked for before. */
   newLines(): string {
@@ -78,10 +89,12 @@ export class AgentProcess {
     if (this.#asked === "SIGTERM" && (code === 0 || signal === "SIGTERM")) {
       return null;
     }
-    if (this.superseded && code === LEASE_LOST) {
+    if (code === LEASE_LOST && this.#successors.some(({ refusedFor }) => refusedFor === null)) {
       return null;
     }
-    if ((this.successor || this.superseded) && code === REFUSED && /another agent acts for host/.test(this.output)) {
+    // Also of one that was frozen before it had the host; from then on it loses the lease.
+    const rivals = [...this.#predecessors, ...this.#successors];
+    if (code === REFUSED && !this.#hasServed && rivals.some(({ pid }) => pid === this.refusedFor)) {
       return null;
     }
     const asked = this.#asked === null ? "by itself" : `after ${this.#asked}`;

@@ -58,14 +58,10 @@ export class Host {
   }
 
   start(): AgentProcess {
-    const rivals = this.#living;
-    for (const rival of rivals) {
-      rival.superseded = true;
-    }
     const { directory, journal, onUnexplained } = this.#parts;
     const options = this.#options.flatMap((option) => ["-o", option]);
     const args = ["--host", this.name, "--state-dir", directory.root, "--debug", ...options];
-    const agent = new AgentProcess(args, { successor: rivals.length > 0 });
+    const agent = new AgentProcess(args, this.#living);
     this.#agents.push(agent);
     journal.note("world", `${this.name}: agent ${agent.pid} starts`);
     void agent.unexplainedEnd().then((text) => {

@@ -179,6 +179,46 @@ for (const [row, method, name, taken] of [
   });
 }
 
+/** What an evacuation to the move's destination writes before its agent hears of it. */
+function evacuates(lab: Lab): void {
+  lab.store.instances.save(VM, { taskState: "rebuilding", taskRequestId: "req-evacuate" });
+  lab.store.migrations.create({
+    instanceUuid: VM,
+    migrationType: "evacuation",
+    status: "accepted",
+    changes: { sourceCompute: "devstack1", sourceNode: "devstack1", destCompute: "devstack2" },
+  });
+}
+
+for (const [row, host, step] of [
+  ["4 before its claim", "devstack2", "resize_claim"],
+  ["4 after its claim", "devstack2", "resize_instance"],
+  ["5", "devstack1", "migrateDiskAndPowerOff"],
+  ["7", "devstack2", "finishMigration"],
+] as const) {
+  scenario(`6.3 row ${row}: what fails while the instance is evacuated leaves it to the evacuation`, async (lab) => {
+    await startHosts(lab);
+    const fail = () => {
+      evacuates(lab);
+      return broken;
+    };
+    lab.hypervisor(host).failures.set(step, fail);
+    lab.beforeCall = (caller, method, params) => {
+      const claims = method === "save_together" && JSON.stringify(params).includes("destComputeId");
+      if (caller === host && step === (claims ? "resize_claim" : method) && statusOf(move) === "pre-migrating") {
+        throw fail();
+      }
+    };
+    // What the instance itself holds on the destination is the evacuation's by then.
+    const move = await prepareMove(lab, { strategy: "doubled" });
+    castPrep(move);
+    await lab.world.runUntil(() => statusOf(move) === "error");
+    await lab.world.advance(1_000);
+    expect(lab.instance(VM)).toMatchObject({ vmState: "active", taskState: "rebuilding" });
+    expect(Object.keys((await heldBy(move)).instance)).toContain(move.d.uuid);
+  });
+}
+
 scenario("6.3 row 4: the conductor takes it and has this host's word on how it ends", async (lab) => {
   const move = await refusedClaim(lab, { retry: RETRY }, false);
   const event = recordRequest(lab);

@@ -118,7 +118,7 @@ export const INIT_ROWS: readonly InitRow[] = [
   {
     row: "soft-deleted, or in error",
     when: (facts) =>
-      (facts.instance.vmState === "soft-delete" && !taskIn(facts, ["restoring"])) ||
+      (facts.instance.vmState === "soft-delete" && !taskIn(facts, ["restoring", "deleting"])) ||
       (facts.instance.vmState === "error" && !taskIn(facts, TASKS_IN_ERROR)),
     act: () => ({ kind: "leave" }),
     next: "stop",
@@ -131,7 +131,9 @@ export const INIT_ROWS: readonly InitRow[] = [
   },
   {
     row: "interrupted build",
-    when: (facts) => facts.instance.vmState === "building" || taskIn(facts, BUILD_TASKS),
+    // Upstream fails one that is being deleted, too, and forgets the delete.
+    when: (facts) =>
+      (facts.instance.vmState === "building" && !taskIn(facts, ["deleting"])) || taskIn(facts, BUILD_TASKS),
     act: ({ instance }) => (instance.vmState === "building" ? { kind: "fail-build", changes: ERROR } : toError),
     next: "stop",
   },

@@ -16,7 +16,7 @@ import { refreshDevices } from "./device-providers.js";
 import { readDisabled, recount, updateNode } from "./node-update.js";
 import type { TrackerParts } from "./parts.js";
 import type { TrackedNode } from "./tracked-node.js";
-import { flavorOfMigration, flavorUsage, isVolumeBacked } from "./usage.js";
+import { countsMigration, flavorOfMigration, flavorUsage, isVolumeBacked } from "./usage.js";
 
 /**
  * Spec 4.2, build and unshelve. Processors, memory and disk are not tested: Placement did that.
@@ -95,8 +95,7 @@ export async function rebuildClaim(
       },
     });
     const [moved, move] = [saved.instance ?? instance, saved.migration ?? migration];
-    const flavor = flavorOfMigration(move, moved, { host, node: nodeName }, node.account.hasInstance(moved.uuid));
-    node.account.countMigration(move, flavor && flavorUsage(flavor, isVolumeBacked(moved)));
+    countMove(parts, node, moved, move);
     node.account.assign(moved.uuid, resources);
     refreshDevices(parts, node, allocations);
     const release = async ({ migrationStatus, instance: changes }: ClaimAbort = {}): Promise<Instance> => {
@@ -110,7 +109,7 @@ export async function rebuildClaim(
         changes: { migrationContext: null, ...changes },
         expectedTaskState: REBUILD_TASK_STATES,
       };
-      return unlessTaken(parts, { instance: moved, migration: migrationChange.migration }, () =>
+      return unlessTaken(parts, node, { instance: moved, migration: move, end: migrationChange.migration }, () =>
         conductor.call("save_together", { instance: instanceChange, ...migrationChange }),
       );
     };
@@ -119,25 +118,48 @@ export async function rebuildClaim(
   });
 }
 
+/** Counts the move on the node as a pass would. */
+export function countMove(parts: TrackerParts, node: TrackedNode, instance: Instance, migration: Migration): void {
+  const where = { host: parts.context.host, node: node.row.hypervisorHostname };
+  const flavor = flavorOfMigration(migration, instance, where, node.account.hasInstance(instance.uuid));
+  node.account.countMigration(migration, flavor && flavorUsage(flavor, isVolumeBacked(instance)));
+}
+
+interface Claimed {
+  readonly instance: Instance;
+  readonly migration: Migration;
+  /** How the migration ends; undefined: it goes on elsewhere. */
+  readonly end: MigrationEnd | undefined;
+}
+
 /**
  * Takes back what a move claim wrote into both records. An instance that another request has by now keeps what it has, and the
  * migration ends alone; one that is deleted has taken its migrations along.
  */
 export async function unlessTaken(
-  { context: { conductor } }: TrackerParts,
-  { instance, migration }: { readonly instance: Instance; readonly migration: MigrationEnd | undefined },
+  parts: TrackerParts,
+  node: TrackedNode,
+  { instance, migration, end }: Claimed,
   write: () => Promise<{ readonly instance: Instance | null }>,
 ): Promise<Instance> {
+  const { conductor } = parts.context;
   try {
     return (await write()).instance ?? instance;
   } catch (error) {
     if (!(error instanceof InstanceNotFound || error instanceof UnexpectedTaskState)) {
       throw error;
     }
-    if (error instanceof UnexpectedTaskState && migration) {
-      await conductor.call("migration_save", migration);
+    if (error instanceof InstanceNotFound) {
+      return instance;
     }
-    return instance;
+    const saved = end ? await conductor.call("save_together", { migration: end }) : null;
+    const now = await conductor.call("instance_get", { uuid: instance.uuid });
+    const ended = saved?.migration ?? migration;
+    // An evacuation's instance counts wherever a move leads that is not over, or has failed (spec 4.5).
+    if (now && countsMigration(now, ended, parts.options.ignoreErroredEvacuations)) {
+      countMove(parts, node, now, ended);
+    }
+    return now ?? instance;
   }
 }
 

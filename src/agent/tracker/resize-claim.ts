@@ -1,11 +1,10 @@
 import type { Flavor, Instance, Migration } from "../../records/index.js";
 import type { Allocations } from "../../virt/types.js";
 import { takeResources } from "./assigned-resources.js";
-import { claimableNode, moveContext, TrackerClaim, unlessTaken, updateOrRelease } from "./claims.js";
+import { claimableNode, countMove, moveContext, TrackerClaim, unlessTaken, updateOrRelease } from "./claims.js";
 import type { Claim, ClaimAbort } from "./contract.js";
 import { refreshDevices } from "./device-providers.js";
 import type { TrackerParts } from "./parts.js";
-import { flavorOfMigration, flavorUsage, isVolumeBacked } from "./usage.js";
 
 /**
  * Spec 4.2, prep_resize on its destination: a move claim with the new flavor, which is counted beside the instances.
@@ -43,20 +42,19 @@ export async function resizeClaim(
       },
     });
     const [moved, move] = [saved.instance ?? instance, saved.migration ?? migration];
-    const flavor = flavorOfMigration(move, moved, { host, node: nodeName }, node.account.hasInstance(moved.uuid));
-    node.account.countMigration(move, flavor && flavorUsage(flavor, isVolumeBacked(moved)));
+    countMove(parts, node, moved, move);
     node.account.assign(moved.uuid, resources);
     refreshDevices(parts, node, allocations);
     const release = async ({ migrationStatus, instance: changes }: ClaimAbort = {}): Promise<Instance> => {
       parts.binding.epoch += 1;
       node.account.forgetMigration(moved.uuid);
-      const end = migrationStatus && { id: move.id, changes: { status: migrationStatus } };
+      const end = migrationStatus ? { id: move.id, changes: { status: migrationStatus } } : undefined;
       const instanceChange = {
         uuid: moved.uuid,
         changes: { migrationContext: null, newFlavor: null, ...changes },
         expectedTaskState: ["resize_prep"] as const,
       };
-      return unlessTaken(parts, { instance: moved, migration: end }, () =>
+      return unlessTaken(parts, node, { instance: moved, migration: move, end }, () =>
         conductor.call("save_together", { instance: instanceChange, ...(end ? { migration: end } : {}) }),
       );
     };

@@ -115,6 +115,9 @@ test("2.6, V31 a shelving starts from the beginning, an offload goes on", () => 
 test("2.6 row 8 task deleting: the whole delete again", () => {
   expect(plan("active", "deleting")).toEqual([{ kind: "terminate" }]);
   expect(plan("stopped", "deleting", SHUTDOWN)).toEqual([{ kind: "terminate" }]);
+  // Upstream fails the build, and leaves the other.
+  expect(plan("building", "deleting")).toEqual([{ kind: "terminate" }]);
+  expect(plan("soft-delete", "deleting", SHUTDOWN)).toEqual([{ kind: "terminate" }]);
 });
 
 test("2.6 row 9 reboot retry", () => {

@@ -115,6 +115,8 @@ describe("4.10 _sync_power_states", () => {
     ["stopped", shutdown, null],
     ["error", shutdown, null],
     ["suspended", running, null],
+    ["paused", shutdown, "powering-off"],
+    ["paused", paused, null],
   ] as const)("4.10 vm %s, guest %s: task %s; power_state follows the driver", async (vmState, power, taskState) => {
     const { row } = await sync({ vmState }, power);
     expect(row()).toMatchObject({ vmState, taskState, powerState: power ?? nostate });

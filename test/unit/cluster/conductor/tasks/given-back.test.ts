@@ -156,6 +156,34 @@ describe("6.3 row 4: reschedules", () => {
     expect(prepEvent()?.result).toBe("Error");
   });
 
+  it("does nothing to an instance that was evacuated meanwhile, whose evacuation has ended the move", async () => {
+    const left = await alternates();
+    const { id: migrationId } = onlyMigration();
+    bench.store.migrations.save(migrationId, { status: "error", destCompute: null });
+    const evacuation = bench.store.migrations.create({
+      instanceUuid: instance.uuid,
+      migrationType: "evacuation",
+      status: "accepted",
+      changes: { sourceCompute: "devstack1", sourceNode: "devstack1", destCompute: "devstack3" },
+    });
+    bench.store.instances.save(instance.uuid, { taskState: "rebuilding", taskRequestId: "req-evacuate" });
+    const { projectId, userId } = instance;
+    const [there] = bench.store.computeNodes.byHost("devstack3");
+    const request = { allocations: { [there?.uuid ?? ""]: { resources: NEED } } };
+    const claim = { consumer: instance.uuid, projectId, userId, request, version: "1.36", held: "double" } as const;
+    await bench.placement.claimResources(claim);
+    const retry = { numAttempts: 1, hosts: [] };
+    const casts = bench.casts.length;
+    await bench.run(task({ migrationId, alternates: left, retry, failure: failure() }));
+    expect(migrations().map(({ id, status }) => [id, status])).toEqual([
+      [migrationId, "error"],
+      [evacuation.id, "accepted"],
+    ]);
+    expect(await bench.held(instance.uuid)).toEqual({ devstack1: NEED, devstack3: NEED });
+    expect(bench.casts).toHaveLength(casts);
+    expect(prepEvent()?.result).toBe("Error");
+  });
+
   it("ends the destination's event when the instance was deleted meanwhile", async () => {
     await alternates();
     const event = failure();

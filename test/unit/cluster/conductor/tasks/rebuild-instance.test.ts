@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, it } from "vitest";
 import type { Instance, Migration } from "../../../../../src/records/index.js";
 import { refusal } from "../../../placement/bench.js";
-import { ConductorBench, NEED } from "./bench.js";
+import { ConductorBench, FLAVOR, NEED } from "./bench.js";
 
 const CONSUMER_CONFLICT = refusal(
   409,
@@ -90,6 +90,38 @@ describe("6.7 evacuate", () => {
       },
     ]);
     expect(events()).toEqual([["rebuild_server", "Success"]]);
+  });
+
+  it.each(["pre-migrating", "error"] as const)(
+    "takes the source's half back from a move in %s that it has overtaken, also when its agent is slower",
+    async (status) => {
+      const move = bench.store.migrations.create({
+        instanceUuid: instance.uuid,
+        migrationType: "resize",
+        status,
+        changes: { sourceCompute: "devstack1", sourceNode: "devstack1", destCompute: "devstack2" },
+      });
+      await bench.placement.moveAllocations(instance.uuid, move.uuid);
+      bench.store.instances.save(instance.uuid, { newFlavor: FLAVOR });
+      await evacuate();
+      expect(await state()).toMatchObject({ taskState: "rebuilding", status: "accepted", held: ON_BOTH });
+      expect(await bench.held(move.uuid)).toEqual({});
+      expect(bench.store.migrations.get(move.id)?.status).toBe("error");
+      expect(bench.instance(instance.uuid).newFlavor).toBeNull();
+    },
+  );
+
+  it("tries again when the move's agent gives the same half back at the same moment", async () => {
+    const move = bench.store.migrations.create({
+      instanceUuid: instance.uuid,
+      migrationType: "resize",
+      status: "pre-migrating",
+      changes: { sourceCompute: "devstack1", sourceNode: "devstack1", destCompute: "devstack2" },
+    });
+    await bench.placement.moveAllocations(instance.uuid, move.uuid);
+    bench.placementBench.inject({ on: "POST /allocations", does: CONSUMER_CONFLICT, times: 1 });
+    await evacuate();
+    expect(await state()).toMatchObject({ taskState: "rebuilding", status: "accepted", held: ON_BOTH });
   });
 
   it("row 2a, requested host: only that one is considered", async () => {
