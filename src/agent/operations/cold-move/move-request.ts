@@ -78,8 +78,9 @@ const TASKS: readonly TaskState[] = [
 ];
 
 /** The task_states of an instance that is the move's still; a confirmation has none. */
-const tasksOf = ({ status }: Move["migration"]): readonly (TaskState | null)[] =>
-  status === "confirming" || status === "confirmed" ? [null] : TASKS;
+function tasksOf({ status }: Move["migration"]): readonly (TaskState | null)[] {
+  return status === "confirming" || status === "confirmed" ? [null] : TASKS;
+}
 
 /**
  * Status `error`, what the instance's row gets with it, and the fault; the context goes with the move that it belongs to.

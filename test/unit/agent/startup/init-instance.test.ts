@@ -70,7 +70,6 @@ for (const task of ["rebuilding", "rebuild_block_device_mapping", "rebuild_spawn
   test(`2.6 row 5 task ${task}: an interrupted rebuild becomes an error`, () => {
     expect(plan("active", task)).toEqual([ERROR]);
     expect(plan("stopped", task)).toEqual([ERROR]);
-    // Upstream leaves these.
     expect(plan("paused", task)).toEqual([ERROR]);
     expect(plan("error", task)).toEqual([ERROR]);
   });
@@ -115,7 +114,6 @@ test("2.6, V31 a shelving starts from the beginning, an offload goes on", () => 
 test("2.6 row 8 task deleting: the whole delete again", () => {
   expect(plan("active", "deleting")).toEqual([{ kind: "terminate" }]);
   expect(plan("stopped", "deleting", SHUTDOWN)).toEqual([{ kind: "terminate" }]);
-  // Upstream fails the build, and leaves the other.
   expect(plan("building", "deleting")).toEqual([{ kind: "terminate" }]);
   expect(plan("soft-delete", "deleting", SHUTDOWN)).toEqual([{ kind: "terminate" }]);
 });
