@@ -1,0 +1,40 @@
+import { join } from "node:path";
+import { afterEach, expect, it } from "vitest";
+import { filesBelow } from "./support/files-below.js";
+import { LocalCloud } from "./support/local-cloud.js";
+import { Operator } from "./support/operator.js";
+
+/** Exit code of an agent that has lost its host to another; see the README. */
+const LEASE_LOST = 5;
+
+let cloud: LocalCloud;
+afterEach(() => cloud.dispose());
+
+it("2.4 G6: an agent that was suspended while it made a guest makes none when another one has had its host", async () => {
+  cloud = await LocalCloud.start();
+  const operator = new Operator(cloud);
+  const first = await cloud.startAgent("devstack1", { args: ["-o", "fake_libvirt.delay_spawn=6"] });
+  const id = await operator.boot("vm1");
+  const guests = async () => Object.keys(await filesBelow(join(cloud.stateDir, "hypervisors/devstack1/domains")));
+  await cloud.eventually(
+    () => operator.server(id),
+    (server) => String(server["OS-EXT-STS:task_state"]) === "spawning",
+  );
+  first.signal("SIGSTOP");
+  // It waits until the lease of the one that is silent has run out.
+  let second = await cloud.startAgent("devstack1", { wait: false });
+  while (
+    !(await second.printed(/\bserving\b/).then(
+      () => true,
+      () => false,
+    ))
+  ) {
+    second = await cloud.startAgent("devstack1", { wait: false });
+  }
+  await operator.serverIn(id, "ERROR");
+  expect(await guests()).toEqual([]);
+  first.signal("SIGCONT");
+  expect(await first.exited).toMatchObject({ code: LEASE_LOST });
+  expect(await guests()).toEqual([]);
+  expect(second.running).toBe(true);
+});
