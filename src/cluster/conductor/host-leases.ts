@@ -1,7 +1,8 @@
 import { HostLeaseHeld } from "../../conductor/errors.js";
 import { LEASE_LOST, type LeaseHolder } from "../../conductor/wire/session-methods.js";
 import type { Clock } from "../../runtime/clock.js";
-import type { HostLease, Store } from "../store/store.js";
+import type { HostLease } from "../store/leases.js";
+import type { Store } from "../store/store.js";
 import type { AgentIdentity, Session } from "./session.js";
 
 /** Told who holds a host now: the pid of the agent, or null when none that is connected does. */

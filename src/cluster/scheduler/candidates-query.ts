@@ -1,6 +1,6 @@
 import type { CandidatesGroup } from "../../placement/types.js";
 import { imagePropertiesOf, type ResourceRequest, resourceRequest } from "../../records/index.js";
-import type { Aggregate } from "../store/aggregate-store.js";
+import type { Aggregate } from "../store/aggregates.js";
 import type { Store } from "../store/store.js";
 import { NoValidHost } from "./errors.js";
 import type { ScheduleRequest } from "./schedule-request.js";

@@ -6,15 +6,35 @@ import {
   type InstanceActionEvent,
 } from "../../records/index.js";
 import { refuse } from "./check.js";
-import type { ActionStore } from "./store.js";
 import type { StoreContext } from "./store-context.js";
 import { Table, tableOf } from "./table.js";
 
 const ACTIONS = tableOf("instance_actions", INSTANCE_ACTION);
 const EVENTS = tableOf("instance_action_events", INSTANCE_ACTION_EVENT);
 
+export interface ActionStart {
+  readonly action: string;
+  readonly instanceUuid: string;
+  readonly requestId: string;
+  readonly userId: string | null;
+  readonly projectId: string | null;
+}
+
+export interface EventStart {
+  readonly instanceUuid: string;
+  readonly event: string;
+  readonly host: string | null;
+  readonly requestId: string;
+}
+
+export interface EventOutcome {
+  readonly result: "Success" | "Error";
+  readonly details?: string;
+  readonly traceback?: string;
+}
+
 /** Tables `instance_actions` and `instance_action_events` (spec 1.6). */
-export class Actions implements ActionStore {
+export class Actions {
   readonly #context: StoreContext;
   readonly #actions: Table<InstanceAction>;
   readonly #events: Table<InstanceActionEvent>;
@@ -25,7 +45,7 @@ export class Actions implements ActionStore {
     this.#events = new Table(context.sql, EVENTS);
   }
 
-  start(action: Parameters<ActionStore["start"]>[0]): InstanceAction {
+  start(action: ActionStart): InstanceAction {
     const { sql, clock } = this.#context;
     return sql.transaction(() => {
       if (!sql.get("SELECT 1 FROM instances WHERE uuid = ?", action.instanceUuid)) {
@@ -39,7 +59,8 @@ export class Actions implements ActionStore {
     });
   }
 
-  startEvent(event: Parameters<ActionStore["startEvent"]>[0]): number | null {
+  /** Joins the action of that request id, else the newest; null when the instance has none. */
+  startEvent(event: EventStart): number | null {
     return this.#context.sql.transaction(() => {
       const action = this.get(event.instanceUuid, event.requestId) ?? this.list(event.instanceUuid)[0];
       if (!action) {
@@ -51,7 +72,7 @@ export class Actions implements ActionStore {
     });
   }
 
-  finishEvent(eventId: number, outcome: Parameters<ActionStore["finishEvent"]>[1]): void {
+  finishEvent(eventId: number, outcome: EventOutcome): void {
     this.#context.sql.transaction(() => {
       const event = this.#events.one("id = ?", eventId) ?? refuse("eventId", eventId, "the id of a started event");
       const now = this.#context.clock.now();

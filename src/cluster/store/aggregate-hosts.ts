@@ -1,7 +1,7 @@
 import { PlacementError } from "../../placement/errors.js";
 import type { ReportClient } from "../../placement/report-client.js";
 import type { Logger } from "../../runtime/logger.js";
-import type { Aggregate } from "./aggregate-store.js";
+import type { Aggregate } from "./aggregates.js";
 import type { Store } from "./store.js";
 
 export interface AggregateHostParts {

@@ -1,11 +1,30 @@
 import { DuplicateRecord } from "../../conductor/errors.js";
 import { id, mapOf, nullable, text, time, uuid } from "../../records/field.js";
-import type { Aggregate, AggregateChanges, AggregateStore } from "./aggregate-store.js";
 import { refreshZones } from "./aggregate-zones.js";
 import { checkOf } from "./check.js";
 import type { StoreContext } from "./store-context.js";
 import { AggregateHostExists, AggregateHostNotFound, AggregateNameExists, AggregateNotFound } from "./store-errors.js";
 import { Table, tableOf } from "./table.js";
+
+/** A group of hosts, which its metadata says something about. */
+export interface Aggregate {
+  readonly id: number;
+  /** The uuid of its mirror among Placement's aggregates, too. */
+  readonly uuid: string;
+  readonly name: string;
+  /** In the order in which they were added. */
+  readonly hosts: readonly string[];
+  /** `availability_zone` is one of the keys. */
+  readonly metadata: Readonly<Record<string, string>>;
+  /** Milliseconds since the epoch. */
+  readonly createdAt: number;
+  readonly updatedAt: number | null;
+}
+
+export interface AggregateChanges {
+  readonly name?: string;
+  readonly metadata?: Readonly<Record<string, string | null>>;
+}
 
 type Row = Omit<Aggregate, "hosts" | "metadata">;
 
@@ -13,8 +32,11 @@ const AGGREGATES = tableOf("aggregates", { id, uuid, name: text(), createdAt: ti
 const anyText = checkOf(text());
 const metadataShape = checkOf(mapOf(nullable(text())));
 
-/** Tables `aggregates`, `aggregate_hosts` and `aggregate_metadata`. Deleted for good. */
-export class Aggregates implements AggregateStore {
+/**
+ * Tables `aggregates`, `aggregate_hosts` and `aggregate_metadata`. Deleted for good. The availability zone of each
+ * nova-compute service (`Service.availabilityZone`) follows from them, in the same transaction.
+ */
+export class Aggregates {
   readonly #context: StoreContext;
   readonly #table: Table<Row>;
 
@@ -28,15 +50,18 @@ export class Aggregates implements AggregateStore {
     return row && this.#complete(row);
   }
 
+  /** By id. */
   list(): Aggregate[] {
     return this.#table.many("1 ORDER BY id").map((row) => this.#complete(row));
   }
 
+  /** The aggregates that the host is in, by id. */
   byHost(host: string): Aggregate[] {
     const rows = this.#table.many("id IN (SELECT aggregate_id FROM aggregate_hosts WHERE host = ?) ORDER BY id", host);
     return rows.map((row) => this.#complete(row));
   }
 
+  /** @throws AggregateNameExists */
   create({ name, metadata }: Pick<Aggregate, "name" | "metadata">): Aggregate {
     const { sql, clock, random } = this.#context;
     return sql.transaction(() => {
@@ -46,6 +71,7 @@ export class Aggregates implements AggregateStore {
     });
   }
 
+  /** The keys of `metadata` are added or changed, those with null removed. @throws AggregateNotFound, AggregateNameExists */
   update(id: number, { name, metadata = {} }: AggregateChanges): Aggregate {
     const { sql, clock } = this.#context;
     return sql.transaction(() => {
@@ -61,6 +87,7 @@ export class Aggregates implements AggregateStore {
     });
   }
 
+  /** @throws AggregateNotFound, AggregateHostExists */
   addHost(id: number, host: string): Aggregate {
     const { sql, clock } = this.#context;
     anyText(host, "host");
@@ -74,6 +101,7 @@ export class Aggregates implements AggregateStore {
     });
   }
 
+  /** @throws AggregateNotFound, AggregateHostNotFound */
   removeHost(id: number, host: string): Aggregate {
     const { sql, clock } = this.#context;
     return sql.transaction(() => {
@@ -87,6 +115,7 @@ export class Aggregates implements AggregateStore {
     });
   }
 
+  /** @throws AggregateNotFound */
   destroy(id: number): void {
     const { sql, changes } = this.#context;
     sql.transaction(() => {

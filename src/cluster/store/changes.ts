@@ -1,6 +1,11 @@
 import type { Logger } from "../../runtime/logger.js";
 import type { Sql } from "./sql.js";
-import type { StoreChange } from "./store.js";
+
+/** What changed; the id is the row's, for instances the uuid, for messages the host. */
+export interface StoreChange {
+  readonly kind: "service" | "compute_node" | "instance" | "migration" | "flavor" | "aggregate" | "message" | "task";
+  readonly id: number | string;
+}
 
 /** Tells listeners of changes, once they are committed. */
 export class Changes {

@@ -1,7 +1,6 @@
 import { ComputeHostNotFound, DuplicateRecord, InvalidNodeConfiguration } from "../../conductor/errors.js";
 import { COMPUTE_NODE, type ComputeNode, type ComputeNodeResources } from "../../records/index.js";
 import type { SqlValue } from "./codec.js";
-import type { ComputeNodeStore } from "./store.js";
 import type { StoreContext } from "./store-context.js";
 import { Table, tableOf } from "./table.js";
 
@@ -10,10 +9,20 @@ export type DefaultRatios = Readonly<
   Pick<ComputeNodeResources, "cpuAllocationRatio" | "ramAllocationRatio" | "diskAllocationRatio">
 >;
 
+interface NewComputeNode {
+  readonly host: string;
+  readonly serviceId: number;
+  readonly uuid: string;
+  readonly hypervisorHostname: string;
+  readonly resources: ComputeNodeResources;
+}
+
+type ComputeNodeChanges = Partial<ComputeNodeResources & { readonly host: string; readonly serviceId: number }>;
+
 const COMPUTE_NODES = tableOf("compute_nodes", COMPUTE_NODE);
 
 /** Table `compute_nodes` (spec 1.3). */
-export class ComputeNodes implements ComputeNodeStore {
+export class ComputeNodes {
   readonly #context: StoreContext;
   readonly #table: Table<ComputeNode>;
   readonly #ratios: DefaultRatios;
@@ -48,6 +57,7 @@ export class ComputeNodes implements ComputeNodeStore {
     return this.#read("hypervisor_hostname = ? AND deleted = 0 ORDER BY id", name);
   }
 
+  /** Hosts with an alive node of this hypervisor type, each once. */
   hostsOfType(hypervisorType: string): string[] {
     const { sql } = this.#context;
     return sql
@@ -55,14 +65,12 @@ export class ComputeNodes implements ComputeNodeStore {
       .map(([host]) => String(host));
   }
 
+  /** Alive, by id; paging for os-hypervisors. */
   list(): ComputeNode[] {
     return this.#read("deleted = 0 ORDER BY id");
   }
 
-  create(
-    node: Parameters<ComputeNodeStore["create"]>[0],
-    { exclusive = false }: { readonly exclusive?: boolean } = {},
-  ): ComputeNode {
+  create(node: NewComputeNode, { exclusive = false }: { readonly exclusive?: boolean } = {}): ComputeNode {
     const { sql, clock, changes } = this.#context;
     const { resources, ...identity } = node;
     return sql.transaction(() => {
@@ -87,7 +95,7 @@ export class ComputeNodes implements ComputeNodeStore {
 
   save(
     id: number,
-    values: Parameters<ComputeNodeStore["save"]>[1],
+    values: ComputeNodeChanges,
     options: { readonly undelete?: boolean; readonly hypervisorHostname?: string } = {},
   ): ComputeNode {
     const { sql, clock, changes } = this.#context;
@@ -137,7 +145,7 @@ export class ComputeNodes implements ComputeNodeStore {
     return node;
   }
 
-  #refuseNameOfOtherHost({ host, hypervisorHostname }: Parameters<ComputeNodeStore["create"]>[0]): void {
+  #refuseNameOfOtherHost({ host, hypervisorHostname }: NewComputeNode): void {
     const other = this.byHypervisorHostname(hypervisorHostname).find((node) => node.host !== host);
     if (!other) {
       return;

@@ -2,7 +2,6 @@ import { DuplicateRecord } from "../../conductor/errors.js";
 import { text } from "../../records/field.js";
 import { FLAVOR, type Flavor } from "../../records/index.js";
 import { checkOf } from "./check.js";
-import type { FlavorStore } from "./store.js";
 import type { StoreContext } from "./store-context.js";
 import {
   FlavorAccessExists,
@@ -17,7 +16,7 @@ const FLAVORS = tableOf("flavors", FLAVOR);
 const projectText = checkOf(text());
 
 /** Table `flavors` (spec 1.6). Deleted for good: instances carry copies. */
-export class Flavors implements FlavorStore {
+export class Flavors {
   readonly #context: StoreContext;
   readonly #table: Table<Flavor>;
 
@@ -34,6 +33,7 @@ export class Flavors implements FlavorStore {
     return this.#table.many("1 ORDER BY id");
   }
 
+  /** @throws FlavorExists, FlavorIdExists */
   create(flavor: Omit<Flavor, "id">): Flavor {
     return this.#context.sql.transaction(() => {
       try {
@@ -61,6 +61,7 @@ export class Flavors implements FlavorStore {
     });
   }
 
+  /** Ids of the projects that see the flavor although it is not public. */
   projects(flavorid: string): string[] {
     const rows = this.#context.sql.all(
       "SELECT project_id FROM flavor_projects JOIN flavors ON id = flavor_id WHERE flavorid = ? ORDER BY project_id",
@@ -69,6 +70,7 @@ export class Flavors implements FlavorStore {
     return rows.map(([project]) => String(project));
   }
 
+  /** @throws FlavorNotFound, FlavorAccessExists */
   addProject(flavorid: string, projectId: string): void {
     projectText(projectId, "projectId");
     this.#context.sql.transaction(() => {
@@ -84,6 +86,7 @@ export class Flavors implements FlavorStore {
     });
   }
 
+  /** @throws FlavorNotFound, FlavorAccessNotFound */
   removeProject(flavorid: string, projectId: string): void {
     this.#context.sql.transaction(() => {
       const { id } = this.#existing(flavorid);

@@ -1,10 +1,33 @@
 import type { InstanceFilters } from "../../conductor/methods.js";
-import type { Instance } from "../../records/index.js";
+import type { Instance, TaskState, VmState } from "../../records/index.js";
 import { refuse } from "./check.js";
 import { Conditions } from "./conditions.js";
 import type { Sql } from "./sql.js";
-import type { InstanceQuery } from "./store.js";
 import type { Table } from "./table.js";
+
+export interface InstanceQuery {
+  /** Absent: all projects. */
+  readonly projectId?: string;
+  readonly userId?: string;
+  readonly host?: string;
+  readonly node?: string;
+  readonly vmStates?: readonly VmState[];
+  readonly taskStates?: readonly (TaskState | null)[];
+  readonly flavorId?: string;
+  readonly imageRef?: string;
+  readonly uuids?: readonly string[];
+  readonly changesSince?: number;
+  readonly changesBefore?: number;
+  readonly deleted?: boolean;
+  readonly sort?: readonly { readonly key: keyof Instance; readonly direction: "asc" | "desc" }[];
+  readonly limit?: number;
+  readonly marker?: string;
+}
+
+export interface InstanceName {
+  readonly uuid: string;
+  readonly displayName: string;
+}
 
 const SORT_KEYS: ReadonlySet<string> = new Set<keyof Instance>([
   "id",
@@ -75,11 +98,7 @@ export function queryInstances(table: Table<Instance>, sql: Sql, query: Instance
 }
 
 /** The members of that list, in its order; marker and limit are not looked at. @throws {InvalidParameters} an unknown sort key. */
-export function queryNames(
-  table: Table<Instance>,
-  sql: Sql,
-  query: InstanceQuery,
-): { readonly uuid: string; readonly displayName: string }[] {
+export function queryNames(table: Table<Instance>, sql: Sql, query: InstanceQuery): InstanceName[] {
   const conditions = conditionsOf(query);
   const order = orderOf(table, query.sort);
   return sql

@@ -5,6 +5,7 @@ import {
   UnexpectedTaskState,
   UnexpectedVmState,
 } from "../../conductor/errors.js";
+import type { InstanceFilters } from "../../conductor/methods.js";
 import {
   holdsTask,
   INSTANCE,
@@ -15,26 +16,38 @@ import {
   type NewInstance,
   newInstance,
   type TaskState,
+  type VmState,
 } from "../../records/index.js";
 import { availabilityZoneOf } from "./aggregate-zones.js";
 import { refuse } from "./check.js";
 import type { SqlValue } from "./codec.js";
-import { filterInstances, queryInstances, queryNames } from "./instance-queries.js";
-import type { InstanceQuery, InstanceStore } from "./store.js";
+import {
+  filterInstances,
+  type InstanceName,
+  type InstanceQuery,
+  queryInstances,
+  queryNames,
+} from "./instance-queries.js";
 import type { StoreContext } from "./store-context.js";
 import { Table, tableOf } from "./table.js";
 
 const INSTANCES = tableOf("instances", INSTANCE);
 const FAULTS = tableOf("instance_faults", INSTANCE_FAULT);
 
-type SaveOptions = NonNullable<Parameters<InstanceStore["save"]>[2]>;
+interface SaveOptions {
+  /** Null: none. */
+  readonly expectedHost?: string | null;
+  readonly expectedTaskState?: readonly (TaskState | null)[];
+  readonly expectedVmState?: readonly VmState[];
+  readonly ofRequest?: string;
+}
 
 const PLACEMENT_FIELDS = ["host", "node", "computeId"] as const;
 /** What may still be written when the row is deleted: the removal of files that were left behind (spec 3.7). */
 const AFTER_DELETE: readonly string[] = ["cleaned", "systemMetadata"];
 
 /** Table `instances` (spec 1.4). */
-export class Instances implements InstanceStore {
+export class Instances {
   readonly #context: StoreContext;
   readonly #table: Table<Instance>;
   readonly #faults: Table<InstanceFault>;
@@ -57,15 +70,17 @@ export class Instances implements InstanceStore {
     return this.#table.many("host = ? AND node = ? AND deleted = 0 ORDER BY id", host, node);
   }
 
-  byFilters(filters: Parameters<InstanceStore["byFilters"]>[0]): Instance[] {
+  byFilters(filters: InstanceFilters): Instance[] {
     return filterInstances(this.#table, filters);
   }
 
+  /** For the Compute API; newest first; soft-deleted rows only when asked for. */
   list(query: InstanceQuery): Instance[] {
     return queryInstances(this.#table, this.#context.sql, query);
   }
 
-  names(query: InstanceQuery): ReturnType<InstanceStore["names"]> {
+  /** The same list without marker and limit, in its order: for filters that SQL cannot judge. */
+  names(query: InstanceQuery): InstanceName[] {
     return queryNames(this.#table, this.#context.sql, query);
   }
 
@@ -136,6 +151,7 @@ export class Instances implements InstanceStore {
     });
   }
 
+  /** The newest one. */
   fault(uuid: string): InstanceFault | null {
     return this.#faults.one("instance_uuid = ? ORDER BY id DESC LIMIT 1", uuid);
   }

@@ -1,7 +1,18 @@
 import { id, text, time } from "../../records/field.js";
-import type { HostLease, LeaseStore } from "./store.js";
 import type { StoreContext } from "./store-context.js";
 import { Table, tableOf } from "./table.js";
+
+export interface HostLease {
+  readonly host: string;
+  /** One life of one agent process. */
+  readonly bootId: string;
+  readonly pid: number;
+  /** See `Processes.machine`. */
+  readonly machine: string;
+  readonly acquiredAt: number;
+  /** When the control plane last heard of the holder, ms; exact when the connection has ended. */
+  readonly seenAt: number;
+}
 
 const LEASES = tableOf("host_leases", {
   host: text(),
@@ -12,8 +23,8 @@ const LEASES = tableOf("host_leases", {
   seenAt: time,
 });
 
-/** Tables `host_leases` and `host_epochs` (spec 2.4 G6). */
-export class Leases implements LeaseStore {
+/** Tables `host_leases` and `host_epochs` (spec 2.4 G6). Kept so that a restart of the control plane gives no host away early. */
+export class Leases {
   readonly #context: StoreContext;
   readonly #table: Table<HostLease>;
 
@@ -30,6 +41,7 @@ export class Leases implements LeaseStore {
     return this.#table.many("1 ORDER BY host");
   }
 
+  /** Gives the host to this holder, whoever had it. */
   put(lease: HostLease): void {
     const { sql } = this.#context;
     sql.transaction(() => {
@@ -38,11 +50,13 @@ export class Leases implements LeaseStore {
     });
   }
 
+  /** The epoch of the present holder, or the last one; 0 before the first. */
   epoch(host: string): number {
     const [epoch] = this.#context.sql.get("SELECT epoch FROM host_epochs WHERE host = ?", host) ?? [];
     return Number(epoch ?? 0);
   }
 
+  /** For the next holder: greater than any before, also than those that a lost or older state of record gave. */
   nextEpoch(host: string): number {
     const { sql, clock } = this.#context;
     return sql.transaction(() => {
@@ -58,6 +72,7 @@ export class Leases implements LeaseStore {
     });
   }
 
+  /** False when that boot did not hold it. */
   remove(host: string, bootId: string): boolean {
     const { sql } = this.#context;
     return sql.run("DELETE FROM host_leases WHERE host = ? AND boot_id = ?", host, bootId).changes > 0;

@@ -1,7 +1,6 @@
 import { InstanceNotFound } from "../../conductor/errors.js";
 import { nullable, oneOf, text, uuid } from "../../records/field.js";
 import { checkOf } from "./check.js";
-import type { MappingStore } from "./store.js";
 import type { StoreContext } from "./store-context.js";
 
 type Cell = "cell0" | "cell1" | null;
@@ -10,8 +9,11 @@ const anyUuid = checkOf(uuid);
 const anyText = checkOf(text());
 const anyCell = checkOf(nullable(oneOf(["cell0", "cell1"])));
 
-/** Tables `instance_mappings` and `host_mappings`. */
-export class Mappings implements MappingStore {
+/**
+ * Tables `instance_mappings` and `host_mappings`: which cell an instance or host is in; `cell` null until mapped. A host is
+ * mapped when it gets a compute node.
+ */
+export class Mappings {
   readonly #sql: StoreContext["sql"];
 
   constructor(context: StoreContext) {
@@ -31,7 +33,7 @@ export class Mappings implements MappingStore {
     );
   }
 
-  instance(instanceUuid: string): ReturnType<MappingStore["instance"]> {
+  instance(instanceUuid: string): { readonly cell: Cell; readonly queuedForDelete: boolean } | null {
     const row = this.#sql.get(
       "SELECT cell, queued_for_delete FROM instance_mappings WHERE instance_uuid = ?",
       instanceUuid,

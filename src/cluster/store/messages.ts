@@ -1,8 +1,14 @@
 import { id, text, time } from "../../records/field.js";
 import { checkOf } from "./check.js";
-import type { MessageStore, QueuedMessage } from "./store.js";
 import type { StoreContext } from "./store-context.js";
 import { Table, tableOf } from "./table.js";
+
+export interface QueuedMessage {
+  readonly id: number;
+  readonly method: string;
+  readonly params: string;
+  readonly requestId: string;
+}
 
 interface MessageRow extends QueuedMessage {
   readonly host: string;
@@ -20,8 +26,11 @@ const MESSAGES = tableOf("messages", {
 const anyText = checkOf(text());
 const anyId = checkOf(id);
 
-/** Tables `messages` and `answers`: what makes casts and calls exactly-once. */
-export class Messages implements MessageStore {
+/**
+ * Tables `messages` and `answers`: casts that agents have not taken yet, and the answers of calls. They make both
+ * exactly-once.
+ */
+export class Messages {
   readonly #context: StoreContext;
   readonly #table: Table<MessageRow>;
 
@@ -30,7 +39,8 @@ export class Messages implements MessageStore {
     this.#table = new Table(context.sql, MESSAGES);
   }
 
-  enqueue(message: Parameters<MessageStore["enqueue"]>[0]): number {
+  /** `params` is JSON text. */
+  enqueue(message: Omit<MessageRow, "id" | "createdAt">): number {
     const { sql, clock, changes } = this.#context;
     return sql.transaction(() => {
       const id = this.#table.insert({ ...message, createdAt: clock.now() });
@@ -39,6 +49,7 @@ export class Messages implements MessageStore {
     });
   }
 
+  /** Oldest first. */
   pending(host: string, options: { readonly after?: number; readonly limit?: number } = {}): QueuedMessage[] {
     const { after = 0, limit = Number.MAX_SAFE_INTEGER } = options;
     return this.#table
@@ -50,6 +61,7 @@ export class Messages implements MessageStore {
     this.#context.sql.run("DELETE FROM messages WHERE id = ?", id);
   }
 
+  /** The stored answer (JSON text) of a call of that agent boot, if it was carried out. */
   answer(bootId: string, callId: number): string | null {
     const row = this.#context.sql.get("SELECT answer FROM answers WHERE boot_id = ? AND call_id = ?", bootId, callId);
     return row ? String(row[0]) : null;
@@ -67,10 +79,12 @@ export class Messages implements MessageStore {
     );
   }
 
+  /** The agent has seen every answer up to `callId`. */
   forgetAnswers(bootId: string, callId: number): void {
     this.#context.sql.run("DELETE FROM answers WHERE boot_id = ? AND call_id <= ?", bootId, callId);
   }
 
+  /** Drops what was recorded before that time (ms): the agents of those boots have long given up. */
   forgetAnswersBefore(time: number): void {
     this.#context.sql.run("DELETE FROM answers WHERE created_at < ?", time);
   }

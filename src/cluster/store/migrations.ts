@@ -7,20 +7,27 @@ import {
   type Migration,
   type MigrationChanges,
   type MigrationStatus,
+  type MigrationType,
 } from "../../records/index.js";
 import { refuse } from "./check.js";
 import { Conditions } from "./conditions.js";
-import type { MigrationStore } from "./store.js";
 import type { StoreContext } from "./store-context.js";
 import { Table, tableOf } from "./table.js";
 
 /** Only rows that another program wrote can lack the uuid. */
 type Row = Omit<Migration, "uuid"> & { readonly uuid: string | null };
 
+interface NewMigration {
+  readonly instanceUuid: string;
+  readonly migrationType: MigrationType;
+  readonly status: MigrationStatus;
+  readonly changes?: MigrationChanges;
+}
+
 const MIGRATIONS = tableOf("migrations", { ...MIGRATION, uuid: nullable(text(36)) });
 
 /** Table `migrations` (spec 1.5). */
-export class Migrations implements MigrationStore {
+export class Migrations {
   readonly #context: StoreContext;
   readonly #table: Table<Row>;
 
@@ -67,7 +74,7 @@ export class Migrations implements MigrationStore {
     return this.#many(conditions);
   }
 
-  create(migration: Parameters<MigrationStore["create"]>[0]): Migration {
+  create(migration: NewMigration): Migration {
     const { sql, clock, random, changes } = this.#context;
     const { instanceUuid, migrationType, status, changes: values = {} } = migration;
     if (typeof values.destNode === "string" && typeof values.destComputeId !== "number") {
@@ -116,6 +123,7 @@ export class Migrations implements MigrationStore {
     });
   }
 
+  /** Gives rows without one a uuid, deleted rows too, oldest first (spec 1.5). */
   fillUuids(limit: number): { readonly needed: number; readonly completed: number } {
     const { sql } = this.#context;
     return sql.transaction(() => {

@@ -4,23 +4,11 @@ import type { Logger } from "../../runtime/logger.js";
 import type { Random } from "../../runtime/random.js";
 import { DatabaseUnusable, fileFailure } from "../database/database-errors.js";
 import { DatabaseFile } from "../database/database-file.js";
-import { Actions } from "./actions.js";
-import { Aggregates } from "./aggregates.js";
-import { Changes } from "./changes.js";
-import { ComputeNodes, type DefaultRatios } from "./compute-nodes.js";
-import { Flavors } from "./flavors.js";
-import { Instances } from "./instances.js";
-import { Leases } from "./leases.js";
-import { Mappings } from "./mappings.js";
-import { Messages } from "./messages.js";
-import { Migrations } from "./migrations.js";
-import { Requests } from "./requests.js";
+import type { DefaultRatios } from "./compute-nodes.js";
 import { applySchema } from "./schema/apply-schema.js";
 import { STORE_SCHEMA } from "./schema/index.js";
-import { Services } from "./services.js";
 import { Sql } from "./sql.js";
-import type { Store } from "./store.js";
-import { Tasks } from "./tasks.js";
+import { type Store, storeOn } from "./store.js";
 
 export interface StoreOptions {
   /** A file (created with mode 0600), or `:memory:`. */
@@ -34,8 +22,6 @@ export interface StoreOptions {
   /** Default: Nova's `initial_{cpu,ram,disk}_allocation_ratio`, 4.0 / 1.0 / 1.0. */
   readonly ratios?: Partial<DefaultRatios>;
 }
-
-const INITIAL_RATIOS: DefaultRatios = { cpuAllocationRatio: 4, ramAllocationRatio: 1, diskAllocationRatio: 1 };
 
 const PRAGMAS = ["PRAGMA journal_mode = WAL", "PRAGMA synchronous = NORMAL", "PRAGMA foreign_keys = ON"];
 
@@ -63,34 +49,11 @@ export async function openStore(options: StoreOptions): Promise<Store> {
     file = new DatabaseFile(path, PRAGMAS);
     const sql = new Sql(file);
     applySchema(sql, "conductor", STORE_SCHEMA, runtime.clock.now());
-    return assemble(sql, options, close);
+    return storeOn(sql, options, close);
   } catch (error) {
     close();
     throw error;
   }
-}
-
-function assemble(sql: Sql, { runtime, ratios }: StoreOptions, close: () => void): Store {
-  const changes = new Changes(sql, runtime.logger);
-  const context = { sql, clock: runtime.clock, random: runtime.random, changes };
-  return {
-    services: new Services(context),
-    computeNodes: new ComputeNodes(context, { ...INITIAL_RATIOS, ...ratios }),
-    instances: new Instances(context),
-    migrations: new Migrations(context),
-    flavors: new Flavors(context),
-    aggregates: new Aggregates(context),
-    actions: new Actions(context),
-    requests: new Requests(context),
-    mappings: new Mappings(context),
-    tasks: new Tasks(context),
-    messages: new Messages(context),
-    leases: new Leases(context),
-    database: sql,
-    transaction: (work) => sql.transaction(work),
-    onChange: (listener) => changes.listen(listener),
-    close,
-  };
 }
 
 /** The engine would create the file readable for everyone; its companions (-wal, -shm) take over the mode. */

@@ -1,6 +1,5 @@
 import { BUILD_REQUEST, type BuildRequest, REQUEST_SPEC, type RequestSpec } from "../../records/index.js";
 import { consumersUnderWay } from "./consumers-under-way.js";
-import type { RequestStore } from "./store.js";
 import type { StoreContext } from "./store-context.js";
 import { Table, tableOf } from "./table.js";
 
@@ -8,7 +7,7 @@ const SPECS = tableOf("request_specs", REQUEST_SPEC);
 const BUILDS = tableOf("build_requests", BUILD_REQUEST);
 
 /** Tables `request_specs` and `build_requests` (spec 1.6). */
-export class Requests implements RequestStore {
+export class Requests {
   readonly #context: StoreContext;
   readonly #specs: Table<RequestSpec>;
   readonly #builds: Table<BuildRequest>;
@@ -47,10 +46,15 @@ export class Requests implements RequestStore {
     return this.#builds.many("?1 IS NULL OR project_id = ?1 ORDER BY id DESC", projectId ?? null);
   }
 
+  /**
+   * Consumers of allocations that a build or a move still works on.
+   * @param endedAfter a migration that ended later counts; ms
+   */
   consumersUnderWay(consumers: readonly string[], endedAfter: number): string[] {
     return consumersUnderWay(this.#context.sql, consumers, endedAfter);
   }
 
+  /** False when it was not there: the build was cancelled (or is under way). */
   destroyBuildRequest(instanceUuid: string): boolean {
     return this.#context.sql.run("DELETE FROM build_requests WHERE instance_uuid = ?", instanceUuid).changes > 0;
   }

@@ -1,16 +1,22 @@
 import { DuplicateRecord, ServiceBinaryExists, ServiceNotFound, ServiceTooOld } from "../../conductor/errors.js";
 import { SERVICE, type Service } from "../../records/index.js";
 import { availabilityZoneOf } from "./aggregate-zones.js";
-import type { ServiceStore } from "./store.js";
 import type { StoreContext } from "./store-context.js";
 import { Table, tableOf } from "./table.js";
 
 const COMPUTE_BINARY = "nova-compute";
 
+interface NewService extends Pick<Service, "host" | "binary" | "topic" | "version"> {
+  readonly disabled?: boolean;
+  readonly disabledReason?: string | null;
+}
+
+type ServiceChanges = Partial<Pick<Service, "version" | "disabled" | "disabledReason" | "forcedDown">>;
+
 const SERVICES = tableOf("services", SERVICE);
 
 /** Table `services` (spec 1.2). */
-export class Services implements ServiceStore {
+export class Services {
   readonly #context: StoreContext;
   readonly #table: Table<Service>;
 
@@ -31,7 +37,7 @@ export class Services implements ServiceStore {
     return this.#table.one("host = ? AND binary = ? AND deleted = 0", host, binary);
   }
 
-  list(filter: Parameters<ServiceStore["list"]>[0] = {}): Service[] {
+  list(filter: { readonly host?: string; readonly binary?: string } = {}): Service[] {
     const { host = null, binary = null } = filter;
     return this.#table.many(
       "deleted = 0 AND (?1 IS NULL OR host = ?1) AND (?2 IS NULL OR binary = ?2) ORDER BY id",
@@ -40,7 +46,7 @@ export class Services implements ServiceStore {
     );
   }
 
-  create(service: Parameters<ServiceStore["create"]>[0]): Service {
+  create(service: NewService): Service {
     const { sql, clock, random, changes } = this.#context;
     return sql.transaction(() => {
       this.#refuseTooOld(service.binary, service.version);
@@ -60,7 +66,7 @@ export class Services implements ServiceStore {
     });
   }
 
-  update(id: number, values: Parameters<ServiceStore["update"]>[1]): Service {
+  update(id: number, values: ServiceChanges): Service {
     const { sql, clock, changes } = this.#context;
     return sql.transaction(() => {
       const { binary } = this.#existing(id);
@@ -90,6 +96,7 @@ export class Services implements ServiceStore {
     return Number(version ?? 0);
   }
 
+  /** Soft-deletes; for nova-compute also its compute nodes (by service id or host), with mapped = 0 (spec 7.1 step 8). */
   destroy(id: number): void {
     const { sql, clock, changes } = this.#context;
     sql.transaction(() => {

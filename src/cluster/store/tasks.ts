@@ -1,6 +1,5 @@
 import { anyObject, type Field, id, oneOf, text, time, uuid } from "../../records/field.js";
 import { checkOf } from "./check.js";
-import type { TaskStore } from "./store.js";
 import type { StoreContext } from "./store-context.js";
 import { Table, tableOf } from "./table.js";
 import type { StoredTask, Task } from "./task.js";
@@ -21,8 +20,8 @@ const head = Object.entries(HEAD).map(([field, schema]) => [field, checkOf(schem
 
 const TASKS = tableOf("tasks", { id, task: anyObject as unknown as Field<Task>, createdAt: time });
 
-/** Table `tasks`: the conductor's own work. */
-export class Tasks implements TaskStore {
+/** Table `tasks`: what the conductor still has to do, oldest first. */
+export class Tasks {
   readonly #context: StoreContext;
   readonly #table: Table<StoredTask>;
 

@@ -1,6 +1,6 @@
 import { ResourceProviderUpdateConflict } from "../../../placement/errors.js";
 import { addAggregateHost, removeAggregateHost } from "../../store/aggregate-hosts.js";
-import type { Aggregate } from "../../store/aggregate-store.js";
+import type { Aggregate } from "../../store/aggregates.js";
 import { AggregateHostNotFound } from "../../store/store-errors.js";
 import type { Answer, Call } from "../api/call.js";
 import type { ComputeDeps } from "../api/deps.js";

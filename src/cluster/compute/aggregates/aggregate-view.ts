@@ -1,6 +1,6 @@
 import type { Json } from "../../http/json.js";
 import { isoMicroseconds } from "../../http/times.js";
-import type { Aggregate } from "../../store/aggregate-store.js";
+import type { Aggregate } from "../../store/aggregates.js";
 
 type View = { readonly [key: string]: Json };
 

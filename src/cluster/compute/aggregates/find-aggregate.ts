@@ -1,4 +1,4 @@
-import type { Aggregate } from "../../store/aggregate-store.js";
+import type { Aggregate } from "../../store/aggregates.js";
 import type { Call } from "../api/call.js";
 import type { ComputeDeps } from "../api/deps.js";
 import { badRequest, notFound } from "../api/fault.js";

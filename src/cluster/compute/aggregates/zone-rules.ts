@@ -1,5 +1,5 @@
 import { pythonRepr } from "../../python/plain-repr.js";
-import type { Aggregate, AggregateChanges } from "../../store/aggregate-store.js";
+import type { Aggregate, AggregateChanges } from "../../store/aggregates.js";
 import type { Store } from "../../store/store.js";
 
 /**

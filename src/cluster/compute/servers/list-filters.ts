@@ -1,6 +1,6 @@
 import { type Instance, TASK_STATES, type TaskState, VM_STATES, type VmState } from "../../../records/index.js";
 import { parseIsoTime } from "../../http/times.js";
-import type { InstanceQuery } from "../../store/store.js";
+import type { InstanceQuery } from "../../store/instance-queries.js";
 import type { Call } from "../api/call.js";
 import { badRequest, Fault } from "../api/fault.js";
 import { requireAdmin } from "../api/policy.js";

@@ -1,6 +1,6 @@
 import type { Instance } from "../../../records/index.js";
 import type { Json } from "../../http/json.js";
-import type { InstanceQuery } from "../../store/store.js";
+import type { InstanceQuery } from "../../store/instance-queries.js";
 import { Turns } from "../../turns.js";
 import type { Answer, Call } from "../api/call.js";
 import type { ComputeDeps } from "../api/deps.js";

@@ -1,5 +1,5 @@
 import type { Instance } from "../../../records/index.js";
-import type { InstanceQuery } from "../../store/store.js";
+import type { InstanceQuery } from "../../store/instance-queries.js";
 import type { Call } from "../api/call.js";
 import { badRequest } from "../api/fault.js";
 

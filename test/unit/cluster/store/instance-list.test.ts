@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import type { InstanceQuery } from "../../../../src/cluster/store/store.js";
+import type { InstanceQuery } from "../../../../src/cluster/store/instance-queries.js";
 import { InvalidParameters } from "../../../../src/conductor/errors.js";
 import { addInstance, errorOf, FLAVOR, memoryStore, uuidOf } from "./support.js";
 
