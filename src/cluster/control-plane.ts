@@ -1,6 +1,6 @@
 import { ServiceTooOld } from "../conductor/errors.js";
 import type { PlacementAccess } from "../placement/access/placement-access.js";
-import { createReportClient } from "../placement/create-report-client.js";
+import { ReportClient } from "../placement/report-client.js";
 import type { Digests } from "../runtime/digests.js";
 import { Opened } from "../runtime/opened.js";
 import type { Runtime } from "../runtime/runtime.js";
@@ -108,7 +108,7 @@ async function open(options: ControlPlaneOptions, opened: Opened): Promise<Contr
   const placement = options.placement
     ? outsidePlacement(runtime, options.placement)
     : embeddedPlacement({ runtime, store, identity, rootUrl: () => url });
-  const reports = createReportClient({
+  const reports = new ReportClient({
     http: placement.http,
     access: placement.access,
     config: { userAgent: "nova-conductor" },

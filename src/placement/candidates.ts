@@ -1,7 +1,6 @@
-import type { Logger } from "../runtime/logger.js";
+import type { ClientContext } from "./client-context.js";
 import { readAllocation } from "./consumer-allocations.js";
 import { asArray, asNumber, asRecord, asString, asStringOrNull, mapRecord } from "./json.js";
-import type { PlacementHttp } from "./placement-http.js";
 import type {
   AllocationCandidates,
   CandidatesGroup,
@@ -14,9 +13,8 @@ const VERSION = "1.36";
 
 /** `GET /allocation_candidates`; null when Placement answers with an error (spec 5.5). */
 export async function readCandidates(
-  http: PlacementHttp,
+  { http, logger }: ClientContext,
   query: CandidatesQuery,
-  logger: Logger,
   context: RequestContext,
 ): Promise<AllocationCandidates | null> {
   const answer = await http.get(`/allocation_candidates?${queryString(query)}`, { ...context, version: VERSION });

@@ -1,69 +1,45 @@
-import type { Logger } from "../runtime/logger.js";
-import type { AllocationDeleter } from "./delete-allocation.js";
-import type { AllocationEditor } from "./edit-allocations.js";
+import type { ClientContext } from "./client-context.js";
+import { deleteAllocation } from "./delete-allocation.js";
+import { removeProviderTree } from "./edit-allocations.js";
 import { ResourceProviderDeletionFailed, ResourceProviderInUse } from "./errors.js";
-import type { PlacementHttp } from "./placement-http.js";
-import type { ProviderCache } from "./provider-cache.js";
 import { deleteProvider, listTree } from "./provider-requests.js";
-import type { DeletionCascade } from "./report-client.js";
-import type { ProviderListing, RequestContext } from "./types.js";
+import type { DeletionCascade, ProviderListing, RequestContext } from "./types.js";
 
 /** Deletes a node's providers and, before, the allocations that upstream knows to be left over (spec 5.8). */
-export class ProviderDeleter {
-  readonly #http: PlacementHttp;
-  readonly #cache: ProviderCache;
-  readonly #deleter: AllocationDeleter;
-  readonly #editor: AllocationEditor;
-  readonly #logger: Logger;
-
-  constructor(parts: {
-    readonly http: PlacementHttp;
-    readonly cache: ProviderCache;
-    readonly deleter: AllocationDeleter;
-    readonly editor: AllocationEditor;
-    readonly logger: Logger;
-  }) {
-    this.#http = parts.http;
-    this.#cache = parts.cache;
-    this.#deleter = parts.deleter;
-    this.#editor = parts.editor;
-    this.#logger = parts.logger;
+export async function deleteProviderTree(
+  client: ClientContext,
+  root: string,
+  cascade: DeletionCascade | undefined,
+  context: RequestContext,
+): Promise<{ readonly remaining: readonly string[] }> {
+  for (const instance of cascade?.instances ?? []) {
+    await deleteAllocation(client, instance, true, context);
   }
-
-  async delete(
-    root: string,
-    cascade: DeletionCascade | undefined,
-    context: RequestContext,
-  ): Promise<{ readonly remaining: readonly string[] }> {
-    for (const instance of cascade?.instances ?? []) {
-      await this.#deleter.delete(instance, true, context);
+  for (const instance of cascade?.evacuated ?? []) {
+    if (!(await removeProviderTree(client, instance, root, { retry: false, ...context }))) {
+      client.logger.error("the allocation of an evacuated instance could not be removed", {
+        instance,
+        provider: root,
+      });
     }
-    for (const instance of cascade?.evacuated ?? []) {
-      if (!(await this.#editor.removeTree(instance, root, { retry: false, ...context }))) {
-        this.#logger.error("the allocation of an evacuated instance could not be removed", {
-          instance,
-          provider: root,
-        });
-      }
-    }
-    const remaining: string[] = [];
-    for (const { uuid } of childrenFirst(await listTree(this.#http, root, context))) {
-      try {
-        await deleteProvider(this.#http, uuid, context);
-        this.#cache.invalidateProvider(uuid);
-      } catch (error) {
-        if (!(error instanceof ResourceProviderInUse || error instanceof ResourceProviderDeletionFailed)) {
-          throw error;
-        }
-        this.#logger.error("the resource provider stays", { provider: uuid, err: error });
-        remaining.push(uuid);
-      }
-    }
-    if (remaining.length === 0) {
-      this.#cache.invalidateProvider(root);
-    }
-    return { remaining };
   }
+  const remaining: string[] = [];
+  for (const { uuid } of childrenFirst(await listTree(client.http, root, context))) {
+    try {
+      await deleteProvider(client.http, uuid, context);
+      client.cache.invalidateProvider(uuid);
+    } catch (error) {
+      if (!(error instanceof ResourceProviderInUse || error instanceof ResourceProviderDeletionFailed)) {
+        throw error;
+      }
+      client.logger.error("the resource provider stays", { provider: uuid, err: error });
+      remaining.push(uuid);
+    }
+  }
+  if (remaining.length === 0) {
+    client.cache.invalidateProvider(root);
+  }
+  return { remaining };
 }
 
 function childrenFirst(providers: readonly ProviderListing[]): ProviderListing[] {

@@ -8,25 +8,19 @@ export const AGAIN = Symbol("again");
 const MAX_TRIES = 4;
 
 /** Tries up to four times, before try k (from 0) waiting uniform(0, 2k) seconds; undefined when all tries were in vain. */
-export class ConflictRetries {
-  readonly #timers: Timers;
-  readonly #random: Random;
-
-  constructor(timers: Timers, random: Random) {
-    this.#timers = timers;
-    this.#random = random;
-  }
-
-  async run<T>(attempt: () => Promise<T | typeof AGAIN>, signal?: AbortSignal): Promise<T | undefined> {
-    for (let tried = 0; tried < MAX_TRIES; tried += 1) {
-      if (tried > 0) {
-        await this.#timers.sleep(this.#random.next() * 2000 * tried, signal);
-      }
-      const result = await attempt();
-      if (result !== AGAIN) {
-        return result;
-      }
+export async function retryConflicts<T>(
+  { timers, random }: { readonly timers: Pick<Timers, "sleep">; readonly random: Random },
+  attempt: () => Promise<T | typeof AGAIN>,
+  signal?: AbortSignal,
+): Promise<T | undefined> {
+  for (let tried = 0; tried < MAX_TRIES; tried += 1) {
+    if (tried > 0) {
+      await timers.sleep(random.next() * 2000 * tried, signal);
     }
-    return undefined;
+    const result = await attempt();
+    if (result !== AGAIN) {
+      return result;
+    }
   }
+  return undefined;
 }

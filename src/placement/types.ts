@@ -98,3 +98,26 @@ export interface WireInventory {
   step_size?: number;
   allocation_ratio?: number;
 }
+
+export interface Claim {
+  readonly consumer: string;
+  readonly request: { readonly allocations: Allocations };
+  readonly projectId: string;
+  readonly userId: string;
+  /** Microversion that the candidates came with. */
+  readonly version: string;
+  readonly held: "double" | "replace";
+}
+
+export interface ProviderTraits {
+  readonly traits: readonly string[];
+  /** The provider's generation that goes with them. */
+  readonly generation: number;
+}
+
+export interface DeletionCascade {
+  /** Instances on the node: their whole allocations go. */
+  readonly instances: readonly string[];
+  /** Instances evacuated from the node (status `done`): only this tree goes. */
+  readonly evacuated: readonly string[];
+}

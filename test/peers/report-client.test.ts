@@ -1,13 +1,12 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { createFixedAccess } from "../../src/placement/access/fixed-access.js";
-import { createReportClient } from "../../src/placement/create-report-client.js";
 import {
   PlacementPciException,
   ResourceProviderCreationFailed,
   ResourceProviderUpdateConflict,
 } from "../../src/placement/errors.js";
 import type { PlacementRequestEvent } from "../../src/placement/placement-http.js";
-import type { ReportClient } from "../../src/placement/report-client.js";
+import { ReportClient } from "../../src/placement/report-client.js";
 import { editedAllocations, reshapeAllocations } from "../../src/placement/reshape.js";
 import { createNodeRuntime } from "../../src/runtime/node/index.js";
 import { quietLogger } from "./placement/quiet-logger.js";
@@ -56,7 +55,7 @@ describe("report client and Debian's real Placement", () => {
   });
 
   const newClient = (): ReportClient =>
-    createReportClient({
+    new ReportClient({
       ...runtime,
       access: createFixedAccess({ endpoint: real?.url ?? "", token: "admin" }),
       config: {},

@@ -12,7 +12,6 @@ import { parseIni } from "../../src/config/ini-file.js";
 import { compileNovaConfig } from "../../src/config/nova-config.js";
 import { createFixedAccess } from "../../src/placement/access/fixed-access.js";
 import { PlacementHttp } from "../../src/placement/placement-http.js";
-import { ConflictRetries } from "../../src/placement/retries.js";
 import { nodeDigests } from "../../src/runtime/node/node-digests.js";
 import { type VirtualRuntime, VirtualWorld } from "../../src/simulation/index.js";
 import { driverSections } from "../../src/virt/driver-sections.js";
@@ -94,7 +93,8 @@ export class IronicCloud {
     const parts = {
       conductor: connection.host("manage", { lease: false }),
       placement: new PlacementHttp({ ...runtime, access, userAgent: "nova-manage" }),
-      retries: new ConflictRetries(runtime.timers, runtime.random),
+      timers: runtime.timers,
+      random: runtime.random,
       quirks: new Set<string>(),
       context: { requestId: "req-move" },
       print,

@@ -2,8 +2,7 @@ import type { AgentMetrics } from "../../agent/metrics/metrics.js";
 import type { Conductor } from "../../conductor/port.js";
 import type { NovaConfig } from "../../config/nova-config.js";
 import { placementAccess } from "../../placement/access/configured-access.js";
-import { createReportClient } from "../../placement/create-report-client.js";
-import type { ReportClient } from "../../placement/report-client.js";
+import { ReportClient } from "../../placement/report-client.js";
 import type { Runtime } from "../../runtime/runtime.js";
 
 /** The agent's Placement client, as nova.conf has it. */
@@ -13,7 +12,7 @@ export function reportClient(
   conductor: Conductor,
   metrics: AgentMetrics,
 ): ReportClient {
-  return createReportClient({
+  return new ReportClient({
     http: runtime.http,
     access: placementAccess(config, runtime, conductor),
     config: {

@@ -1,13 +1,15 @@
 import type { Conductor } from "../../conductor/port.js";
 import type { PlacementHttp } from "../../placement/placement-http.js";
-import type { ConflictRetries } from "../../placement/retries.js";
 import type { RequestContext } from "../../placement/types.js";
+import type { Random } from "../../runtime/random.js";
+import type { Timers } from "../../runtime/timers.js";
 
 /** What the commands of nova-manage work with: the state of record, Placement, and a place for their output. */
 export interface ManageParts {
   readonly conductor: Pick<Conductor, "call">;
   readonly placement: PlacementHttp;
-  readonly retries: ConflictRetries;
+  readonly timers: Pick<Timers, "sleep">;
+  readonly random: Random;
   /** `[workarounds] upstream_quirks` */
   readonly quirks: ReadonlySet<string>;
   /** The id of all requests of this run. */

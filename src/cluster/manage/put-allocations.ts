@@ -1,18 +1,18 @@
 import { writeConsumer } from "../../placement/consumer-allocations.js";
 import { PlacementAPIConnectFailure } from "../../placement/errors.js";
-import { AGAIN } from "../../placement/retries.js";
+import { AGAIN, retryConflicts } from "../../placement/retries.js";
 import type { AllocationWrite } from "../../placement/types.js";
 import type { ManageParts } from "./manage-parts.js";
 
 /** Undefined when they were written, else why not, in the words of Nova's errors. Conflicts of providers are tried again. */
 export async function putAllocations(
-  { placement, retries, context }: ManageParts,
+  { placement, timers, random, context }: ManageParts,
   consumer: string,
   write: AllocationWrite,
 ): Promise<string | undefined> {
   let refusal = "";
   try {
-    const written = await retries.run(async () => {
+    const written = await retryConflicts({ timers, random }, async () => {
       const answer = await writeConsumer(placement, consumer, write, context);
       if (answer.ok) {
         return true;

@@ -1,6 +1,6 @@
 import { PlacementAPIConnectFailure, ResourceProviderAggregateRetrievalFailed } from "../../placement/errors.js";
 import { readAggregates } from "../../placement/provider-requests.js";
-import { AGAIN } from "../../placement/retries.js";
+import { AGAIN, retryConflicts } from "../../placement/retries.js";
 import { ManageFailure, type ManageParts } from "./manage-parts.js";
 import { NO_PLACEMENT } from "./put-allocations.js";
 
@@ -101,12 +101,12 @@ async function addToAggregate(parts: ManageParts, membership: Membership): Promi
 
 /** Undefined: the provider is in the aggregate; else why it could not be put there. */
 async function write(
-  { placement, retries, context }: ManageParts,
+  { placement, timers, random, context }: ManageParts,
   { provider, aggregate }: Membership,
 ): Promise<string | undefined> {
   const url = `/resource_providers/${provider}/aggregates`;
   let refusal = "";
-  const done = await retries.run(async () => {
+  const done = await retryConflicts({ timers, random }, async () => {
     const { value, generation } = await readAggregates(placement, provider, context);
     if (value.includes(aggregate)) {
       return true;

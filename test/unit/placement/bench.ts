@@ -1,8 +1,7 @@
 import { createPlacement } from "../../../src/cluster/placement/service.js";
 import { createFixedAccess } from "../../../src/placement/access/fixed-access.js";
 import type { PlacementAccess } from "../../../src/placement/access/placement-access.js";
-import { createReportClient, type ReportClientConfig } from "../../../src/placement/create-report-client.js";
-import type { ReportClient } from "../../../src/placement/report-client.js";
+import { ReportClient, type ReportClientConfig } from "../../../src/placement/report-client.js";
 import {
   type HttpClient,
   HttpConnectFailure,
@@ -86,7 +85,7 @@ export class PlacementBench {
 
   client(config: ReportClientConfig = {}, access?: PlacementAccess): ReportClient {
     const { random, logger, clock } = this.runtime;
-    return createReportClient({
+    return new ReportClient({
       http: this.http,
       access: access ?? createFixedAccess({ endpoint: `${ENDPOINT}/`, token: "admin" }),
       config,

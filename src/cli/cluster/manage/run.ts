@@ -9,7 +9,6 @@ import { readConfigSources } from "../../../config/config-sources.js";
 import { compileNovaConfig } from "../../../config/nova-config.js";
 import { placementAccess } from "../../../placement/access/configured-access.js";
 import { PlacementHttp } from "../../../placement/placement-http.js";
-import { ConflictRetries } from "../../../placement/retries.js";
 import { createNodeRuntime } from "../../../runtime/node/node-runtime.js";
 import type { Runtime } from "../../../runtime/runtime.js";
 import { quietLogger } from "../../ui/quiet-logger.js";
@@ -81,7 +80,8 @@ async function partsOf(flags: ManageFlags, { runtime, conductor, stateDir: root,
       access: placementAccess(config, runtime, conductor),
       userAgent: "nova-manage",
     }),
-    retries: new ConflictRetries(runtime.timers, runtime.random),
+    timers: runtime.timers,
+    random: runtime.random,
     quirks: config.workarounds.upstreamQuirks,
     context: { requestId: `req-${runtime.random.uuid()}` },
     print,

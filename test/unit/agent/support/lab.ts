@@ -12,8 +12,7 @@ import { createResourceTracker } from "../../../../src/agent/tracker/resource-tr
 import { createPlacement } from "../../../../src/cluster/placement/service.js";
 import type { Store } from "../../../../src/cluster/store/store.js";
 import { createFixedAccess } from "../../../../src/placement/access/fixed-access.js";
-import { createReportClient } from "../../../../src/placement/create-report-client.js";
-import type { ReportClient } from "../../../../src/placement/report-client.js";
+import { ReportClient } from "../../../../src/placement/report-client.js";
 import type { ComputeNode, Instance, Resources, Service } from "../../../../src/records/index.js";
 import { SERVICE_VERSION } from "../../../../src/records/index.js";
 import type { ServiceHandler } from "../../../../src/runtime/service.js";
@@ -355,7 +354,7 @@ export class Lab {
     const endpoint = await this.#endpoint(name);
     const access = createFixedAccess({ endpoint, token: "admin" });
     const watched = watchHttp(http, (request, status) => this.evidence.placementAnswered(name, request, status));
-    return createReportClient({ http: watched, access, config: {}, clock, timers, random, logger });
+    return new ReportClient({ http: watched, access, config: {}, clock, timers, random, logger });
   }
 
   async #endpoint(host: string): Promise<string> {

@@ -9,7 +9,6 @@ import { runCommand } from "../../../../src/cluster/manage/run-command.js";
 import { syncAggregates } from "../../../../src/cluster/manage/sync-aggregates.js";
 import { createFixedAccess } from "../../../../src/placement/access/fixed-access.js";
 import { PlacementHttp } from "../../../../src/placement/placement-http.js";
-import { ConflictRetries } from "../../../../src/placement/retries.js";
 import type { Instance, Migration, MigrationStatus, MigrationType } from "../../../../src/records/index.js";
 import type { Outcome } from "../../../fixtures/golden-manage.js";
 import { ENDPOINT } from "../../placement/bench.js";
@@ -150,7 +149,8 @@ export class ManageBench {
         access: createFixedAccess({ endpoint: `${ENDPOINT}/`, token: "admin" }),
         userAgent: "nova-manage",
       }),
-      retries: new ConflictRetries({ sleep: async () => undefined, after: () => () => undefined }, runtime.random),
+      timers: { sleep: async () => undefined },
+      random: runtime.random,
       quirks: this.quirks,
       context: {},
       print,
