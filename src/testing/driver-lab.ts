@@ -1,5 +1,6 @@
 import { VirtualLogger } from "../simulation/virtual-logger.js";
-import { createDriverHost, type DriverHost } from "../virt/driver-host.js";
+import { createDriverHost } from "../virt/create-driver-host.js";
+import type { DriverHost } from "../virt/driver-host.js";
 import {
   type Allocations,
   compileDriverConfig,

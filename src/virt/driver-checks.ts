@@ -2,6 +2,7 @@ import { describe } from "./driver-error.js";
 import type { DriverMethod } from "./driver-methods.js";
 import { VirtDriverMisbehaved } from "./errors.js";
 import type { LiveMigrateData } from "./move-types.js";
+import type { ProviderTree } from "./provider-tree.js";
 import {
   type AvailableResource,
   type GuestInfo,
@@ -32,6 +33,22 @@ export class DriverChecks {
   /** Any text, the empty one included. */
   readonly anyText = (method: DriverMethod, value: unknown): string =>
     typeof value === "string" ? value : this.#fail(method, "return a text", value);
+
+  /** The root that the tree has for the node before the call is in it after the call, under that name. */
+  readonly keepsRoot = (tree: ProviderTree, node: string): ((method: DriverMethod) => void) => {
+    const root = tree.find(node)?.uuid;
+    return (method) => {
+      if (root === undefined || tree.find(root)?.name === node) {
+        return;
+      }
+      throw new VirtDriverMisbehaved(
+        this.#driver,
+        method,
+        "never remove or rename the root provider",
+        `${node} is gone`,
+      );
+    };
+  };
 
   readonly uuids = (method: DriverMethod, value: unknown): readonly string[] => {
     const list = this.#uniqueTexts(method, "uuids", value);

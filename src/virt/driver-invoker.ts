@@ -1,9 +1,10 @@
 import type { DriverOperationOptions, VirtDriver } from "./driver.js";
-import type { DriverCaller } from "./driver-call.js";
+import { DEFAULT_GRACE, type DriverCallDoors, DriverCaller, type DriverCallOptions } from "./driver-call.js";
 import { DriverChecks } from "./driver-checks.js";
 import type { DriverMethod } from "./driver-methods.js";
 import { NotImplemented } from "./errors.js";
-import type { LiveMigrationHandover } from "./live-migration-handover.js";
+import { LiveMigrationHandover } from "./live-migration-handover.js";
+import type { LiveMigrationOptions } from "./move-types.js";
 import type { Instance } from "./types.js";
 
 /** What a method of the contract is given, its options last. */
@@ -18,12 +19,17 @@ export class DriverInvoker {
   readonly checks: DriverChecks;
   readonly #driver: VirtDriver;
   readonly #caller: DriverCaller;
+  readonly #doors: DriverCallDoors;
+  /** Milliseconds that a driver has to return from a live migration after its call-back. */
+  readonly #grace: number;
 
-  constructor(name: string, driver: VirtDriver, caller: DriverCaller) {
+  constructor(name: string, driver: VirtDriver, doors: DriverCallDoors, options: DriverCallOptions) {
     this.name = name;
     this.checks = new DriverChecks(name);
     this.#driver = driver;
-    this.#caller = caller;
+    this.#caller = new DriverCaller(name, doors, options);
+    this.#doors = doors;
+    this.#grace = options.grace ?? DEFAULT_GRACE;
   }
 
   /** The author wrote this method; where it matters which default applies. */
@@ -31,8 +37,7 @@ export class DriverInvoker {
     return typeof this.#driver[method] === "function";
   }
 
-  /** @throws {NotImplemented} */
-  need(method: DriverMethod): void {
+  #need(method: DriverMethod): void {
     if (this.supports(method)) {
       return;
     }
@@ -49,6 +54,39 @@ export class DriverInvoker {
   /** For methods that return nothing. */
   run<M extends DriverMethod>(method: M, ...args: DriverArguments<M>): Promise<void> {
     return this.ask(method, this.checks.nothing, ...args);
+  }
+
+  /** @throws {NotImplemented} */
+  async runNeeded<M extends DriverMethod>(method: M, ...args: DriverArguments<M>): Promise<void> {
+    this.#need(method);
+    await this.run(method, ...args);
+  }
+
+  /** Does nothing where the author left the method out. */
+  async runIfThere<M extends DriverMethod>(method: M, ...args: DriverArguments<M>): Promise<void> {
+    if (this.supports(method)) {
+      await this.run(method, ...args);
+    }
+  }
+
+  /** @throws {NotImplemented} */
+  async askNeeded<M extends DriverMethod, R>(
+    method: M,
+    check: (method: DriverMethod, value: unknown) => R,
+    ...args: DriverArguments<M>
+  ): Promise<R> {
+    this.#need(method);
+    return this.ask(method, check, ...args);
+  }
+
+  /** Answers `otherwise` where the author left the method out. */
+  async askOr<M extends DriverMethod, R>(
+    otherwise: R,
+    method: M,
+    check: (method: DriverMethod, value: unknown) => R,
+    ...args: DriverArguments<M>
+  ): Promise<R> {
+    return this.supports(method) ? this.ask(method, check, ...args) : otherwise;
   }
 
   /** Calls the author's method; its last argument is always the options, which get the signal of the time-out too. */
@@ -74,25 +112,28 @@ export class DriverInvoker {
     });
   }
 
-  /** Returns when the driver has called back. */
-  callLiveMigration(
-    handover: LiveMigrationHandover,
-    instance: Instance,
-    dest: string,
-    signal: AbortSignal | undefined,
-  ): Promise<void> {
+  /** Returns when what the core does in the driver's call-back has ended. @throws {NotImplemented} */
+  async liveMigration(instance: Instance, dest: string, options: LiveMigrationOptions): Promise<void> {
+    this.#need("liveMigration");
+    const handover = new LiveMigrationHandover(this.name, options, this.#grace, this.#doors);
     const behalf = this.#caller.behalfOf(instance.uuid);
-    return this.#caller.call({
-      method: "liveMigration",
-      instanceUuid: instance.uuid,
-      requestId: behalf.requestId,
-      signal,
-      invoke: (stop) =>
-        handover.called(
-          (async () => this.#driver.liveMigration?.(instance, dest, { ...handover.optionsFor(stop), ...behalf }))(),
-        ),
-      check: this.checks.nothing,
-    });
+    try {
+      await this.#caller.call({
+        method: "liveMigration",
+        instanceUuid: instance.uuid,
+        requestId: behalf.requestId,
+        signal: options.signal,
+        invoke: (stop) =>
+          handover.called(
+            (async () => this.#driver.liveMigration?.(instance, dest, { ...handover.optionsFor(stop), ...behalf }))(),
+          ),
+        check: this.checks.nothing,
+      });
+    } catch (error) {
+      handover.close();
+      throw error;
+    }
+    await handover.finished();
   }
 }
 

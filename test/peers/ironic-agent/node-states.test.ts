@@ -3,7 +3,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 import { driver as definition } from "../../../drivers/ironic/index.js";
 import { quietLogger } from "../../../src/cli/ui/quiet-logger.js";
 import { createNodeRuntime } from "../../../src/runtime/node/node-runtime.js";
-import { createDriverHost } from "../../../src/virt/driver-host.js";
+import { createDriverHost } from "../../../src/virt/create-driver-host.js";
 import { contextOf, instanceOf } from "../../unit/virt/fixtures.js";
 import { enrolled, post, put, remove } from "../ironic/contract/client.js";
 import { BaremetalLab, nodeUuid } from "./baremetal-lab.js";

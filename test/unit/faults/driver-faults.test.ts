@@ -4,7 +4,7 @@ import { faultTable, parseKnob } from "../../../src/faults/fault-knobs.js";
 import { FaultSet } from "../../../src/faults/fault-set.js";
 import { FaultInjected } from "../../../src/faults/faults.js";
 import { createVirtualRuntime } from "../../../src/simulation/index.js";
-import { createDriverHost } from "../../../src/virt/driver-host.js";
+import { createDriverHost } from "../../../src/virt/create-driver-host.js";
 import { DRIVER_METHODS } from "../../../src/virt/driver-methods.js";
 import { BuildAbortException, defineDriver, VirtDriverTimeout } from "../../../src/virt/index.js";
 import { contextOf, driverWith, instanceOf, spawnOptions } from "../virt/fixtures.js";

@@ -1,7 +1,8 @@
 import { describe, expect, test } from "vitest";
+import { createDriverHost } from "../../../src/virt/create-driver-host.js";
 import type { DriverOutcome } from "../../../src/virt/driver-call.js";
 import { DRIVER_ERRORS } from "../../../src/virt/driver-error.js";
-import { createDriverHost, type DriverHost } from "../../../src/virt/driver-host.js";
+import type { DriverHost } from "../../../src/virt/driver-host.js";
 import * as errors from "../../../src/virt/errors.js";
 import { VirtDriverNotReady } from "../../../src/virt/index.js";
 import { driverWith, hostOf, instanceOf, UUID, virtualContext } from "./fixtures.js";

@@ -1,5 +1,6 @@
 import { createVirtualRuntime, type VirtualRuntime } from "../../../src/simulation/index.js";
-import { createDriverHost, type DriverHostOptions } from "../../../src/virt/driver-host.js";
+import { createDriverHost } from "../../../src/virt/create-driver-host.js";
+import type { DriverHostOptions } from "../../../src/virt/driver-host.js";
 import {
   type BlockDeviceInfo,
   type DriverContext,

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { driver as definition } from "../../../../drivers/fake-libvirt/index.js";
+import { createDriverHost } from "../../../../src/virt/create-driver-host.js";
 import type { DriverHost } from "../../../../src/virt/driver-host.js";
-import { createDriverHost } from "../../../../src/virt/driver-host.js";
 import { capabilitiesAsTraits, InvalidConfiguration, VirtDriverNotReady } from "../../../../src/virt/index.js";
 import { instanceOf, NODE_UUID, OTHER_UUID, UUID, virtualContext } from "../../virt/fixtures.js";
 import { DESTROY, LABS, type Lab, SPAWN } from "./fixtures.js";

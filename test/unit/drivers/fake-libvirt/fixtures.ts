@@ -5,7 +5,8 @@ import { driver as definition } from "../../../../drivers/fake-libvirt/index.js"
 import { createNodeRuntime } from "../../../../src/runtime/node/index.js";
 import { createVirtualRuntime } from "../../../../src/simulation/index.js";
 import { VirtualLogger } from "../../../../src/simulation/virtual-logger.js";
-import { createDriverHost, type DriverHost } from "../../../../src/virt/driver-host.js";
+import { createDriverHost } from "../../../../src/virt/create-driver-host.js";
+import type { DriverHost } from "../../../../src/virt/driver-host.js";
 import type { ImageMeta, SpawnOptions } from "../../../../src/virt/index.js";
 import { contextOf, type HostContext } from "../../virt/fixtures.js";
 

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { driver as definition } from "../../../../drivers/fake-libvirt/index.js";
 import { createVirtualRuntime } from "../../../../src/simulation/index.js";
-import { createDriverHost } from "../../../../src/virt/driver-host.js";
+import { createDriverHost } from "../../../../src/virt/create-driver-host.js";
 import {
   GuestNotFound,
   InstanceExists,
