@@ -1,8 +1,8 @@
 import type { ServiceHandler, ServiceRequest, ServiceResponse } from "../../runtime/service.js";
+import type { Credentials } from "../credentials.js";
 import { type MicroversionRange, negotiate } from "../http/microversion.js";
-import { Query } from "../http/query.js";
-import { newRequestId } from "../http/request-id.js";
-import { Router } from "../http/router.js";
+import { authenticationRequired, json, withHeaders } from "../http/responses.js";
+import { serve } from "../http/serve.js";
 import { type Answer, Call, type ComputeRoute } from "./api/call.js";
 import type { ComputeDeps } from "./api/deps.js";
 import { Fault, notFound } from "./api/fault.js";
@@ -18,77 +18,40 @@ const RANGE: MicroversionRange = {
   maximum: MAX_MICROVERSION,
 };
 
-/** Nova's API; mount it at `/compute`. */
-export function createComputeApi(deps: ComputeDeps): ServiceHandler {
-  const api = new ComputeApi(deps);
-  return (request) => api.handle(request);
+/** What the way to a route found out. */
+interface Caller {
+  readonly path: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly version: number;
+  readonly credentials: Credentials;
+  readonly legacy: boolean;
 }
 
-class ComputeApi {
-  readonly #deps: ComputeDeps;
-  readonly #router: Router<ComputeRoute>;
-  readonly #validator = new SchemaValidator();
-
-  constructor(deps: ComputeDeps) {
-    this.#deps = deps;
-    this.#router = new Router(COMPUTE_ROUTES);
-  }
-
-  async handle(request: ServiceRequest): Promise<ServiceResponse> {
-    const requestId = newRequestId(this.#deps.random);
-    const response = await this.#respond(request, requestId);
-    const ids = { "x-openstack-request-id": requestId, "x-compute-request-id": requestId };
-    return { ...response, headers: { ...response.headers, ...ids } };
-  }
-
-  async #respond(request: ServiceRequest, requestId: string): Promise<ServiceResponse> {
-    const [version, path] = splitVersion(request.path);
-    if (version === undefined) {
-      return path === "" && request.method === "GET" ? json(200, versionList(request.baseUrl)) : webobError(404);
-    }
-    const discovery = path === "" && request.method === "GET";
-    const credentials = this.#deps.validate(request.headers["x-auth-token"] ?? "");
-    if (!credentials && !discovery) {
-      return authenticationRequired(request);
-    }
-    const legacy = version === "v2.0";
-    const agreed = legacy ? ({ kind: "agreed", minor: MIN_MICROVERSION } as const) : negotiate(request.headers, RANGE);
-    if (agreed.kind !== "agreed") {
-      return versionFault(agreed.kind, agreed.version).toResponse();
-    }
-    const headers = legacy ? {} : versionHeaders(agreed.minor);
-    if (discovery || !credentials) {
-      return withHeaders(json(200, versionDocument(request.baseUrl, version)), headers);
-    }
-    const match = this.#router.match(request.method, withoutProject(path, credentials.projectId));
-    if (match.kind === "unknown") {
-      return webobError(404);
-    }
-    if (match.kind === "wrong-method") {
-      return webobError(405, request.method, match.allowed);
-    }
-    const { route, params } = match;
-    const query = new Query(request.query);
-    const validator = this.#validator;
-    const call = new Call({ request, requestId, version: agreed.minor, credentials, params, query, legacy, validator });
-    return withHeaders(await this.#run(route, call), headers);
-  }
-
-  async #run(route: ComputeRoute, call: Call): Promise<ServiceResponse> {
-    try {
+/** Nova's API; mount it at `/compute`. */
+export function createComputeApi(deps: ComputeDeps): ServiceHandler {
+  const validator = new SchemaValidator();
+  return serve<ComputeRoute, Caller>({
+    routes: COMPUTE_ROUTES,
+    random: deps.random,
+    headers: (requestId) => ({ "x-openstack-request-id": requestId, "x-compute-request-id": requestId }),
+    admit: (request) => admit(deps, request),
+    unrouted: ({ method }, match) =>
+      match.kind === "unknown" ? webobError(404) : webobError(405, method, match.allowed),
+    answer: async (route, call) => {
       if (call.version < (route.from ?? 0) || call.version > (route.until ?? MAX_MICROVERSION)) {
         throw notFound();
       }
-      return answered(await route.answer(this.#deps, call), call.request.method === "HEAD");
-    } catch (error) {
+      return answered(await route.answer(deps, new Call({ ...call, validator })), call.request.method === "HEAD");
+    },
+    failed: (error, { request, requestId }, route) => {
       const fault = error instanceof Fault ? error : storeFault(error);
       if (fault) {
         return fault.toResponse();
       }
-      this.#deps.logger.error("Unexpected exception in API method", {
+      deps.logger.error("Unexpected exception in API method", {
         err: error,
-        request_id: call.requestId,
-        method: call.request.method,
+        request_id: requestId,
+        method: request.method,
         route: route.path,
       });
       return new Fault(
@@ -96,8 +59,30 @@ class ComputeApi {
         "Unexpected API Error. Please report this, with the request id, to those who run this cloud.\n" +
           `${error instanceof Error ? `<class '${error.name}'>` : ""}`,
       ).toResponse();
-    }
+    },
+  });
+}
+
+function admit({ validate }: ComputeDeps, request: ServiceRequest): Caller | { readonly answer: ServiceResponse } {
+  const [api, path] = splitVersion(request.path);
+  const discovery = path === "" && request.method === "GET";
+  if (api === undefined) {
+    return { answer: discovery ? json(200, versionList(request.baseUrl)) : webobError(404) };
   }
+  const credentials = validate(request.headers["x-auth-token"] ?? "");
+  if (!credentials && !discovery) {
+    return { answer: authenticationRequired(request, "/compute") };
+  }
+  const legacy = api === "v2.0";
+  const agreed = legacy ? ({ kind: "agreed", minor: MIN_MICROVERSION } as const) : negotiate(request.headers, RANGE);
+  if (agreed.kind !== "agreed") {
+    return { answer: versionFault(agreed.kind, agreed.version).toResponse() };
+  }
+  const headers = legacy ? {} : versionHeaders(agreed.minor);
+  if (discovery || !credentials) {
+    return { answer: withHeaders(json(200, versionDocument(request.baseUrl, api)), headers) };
+  }
+  return { path: withoutProject(path, credentials.projectId), headers, version: agreed.minor, credentials, legacy };
 }
 
 /** `/v2.1/servers` → v2.1 and `/servers`. */
@@ -132,36 +117,12 @@ function versionFault(kind: "malformed" | "unsupported", version: string): Fault
       );
 }
 
-function json(status: number, body: unknown): ServiceResponse {
-  return {
-    status,
-    headers: { "content-type": "application/json" },
-    body: JSON.stringify(body),
-  };
-}
-
 function answered({ status = 200, headers = {}, body }: Answer, head: boolean): ServiceResponse {
   return {
     status,
     headers: { "content-type": "application/json", ...headers },
     body: body === undefined || head ? "" : JSON.stringify(body),
   };
-}
-
-function withHeaders(response: ServiceResponse, headers: Readonly<Record<string, string>>): ServiceResponse {
-  return {
-    ...response,
-    headers: { ...response.headers, ...headers },
-  };
-}
-
-/** What keystonemiddleware answers in front of the API. */
-function authenticationRequired(request: ServiceRequest): ServiceResponse {
-  const message = "The request you have made requires authentication.";
-  const identity = request.baseUrl.replace(/\/compute$/, "/identity");
-  return withHeaders(json(401, { error: { code: 401, title: "Unauthorized", message } }), {
-    "www-authenticate": `Keystone uri="${identity}"`,
-  });
 }
 
 /** What the web framework answers for what isn't routed. */

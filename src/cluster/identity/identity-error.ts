@@ -1,4 +1,5 @@
 import type { ServiceResponse } from "../../runtime/service.js";
+import { json } from "../http/responses.js";
 
 const TITLES: Readonly<Record<number, string>> = {
   400: "Bad Request",
@@ -22,7 +23,7 @@ export class IdentityError extends Error {
 
   toResponse(): ServiceResponse {
     const error = { code: this.status, message: this.message, title: TITLES[this.status] ?? "Error" };
-    return { status: this.status, headers: { "content-type": "application/json" }, body: JSON.stringify({ error }) };
+    return json(this.status, { error });
   }
 }
 

@@ -1,56 +1,39 @@
 import type { ServiceHandler, ServiceRequest, ServiceResponse } from "../../runtime/service.js";
 import type { Json } from "../http/json.js";
-import { Query } from "../http/query.js";
-import { newRequestId } from "../http/request-id.js";
-import { Router } from "../http/router.js";
-import type { IdentityCall, IdentityRoute, IdentityServices } from "./identity-call.js";
+import { withHeaders } from "../http/responses.js";
+import { type Admission, serve } from "../http/serve.js";
+import type { IdentityAnswer, IdentityCall, IdentityRoute, IdentityServices } from "./identity-call.js";
 import { IdentityError } from "./identity-error.js";
 import { LIST_ROUTES } from "./list-routes.js";
 import { ROLE_ASSIGNMENT_ROUTES } from "./role-assignments.js";
 import { TOKEN_ROUTES } from "./token-routes.js";
 
 export function identityHandler(services: IdentityServices): ServiceHandler {
-  const router = new Router(ROUTES);
-  return (request) => {
-    const answer = (): ServiceResponse => {
-      try {
-        return respond(services, router, request);
-      } catch (error) {
-        if (error instanceof IdentityError) {
-          return challenge(error, request);
-        }
-        return new IdentityError(
-          500,
-          "An unexpected error prevented the server from fulfilling your request.",
-        ).toResponse();
-      }
-    };
-    const response = answer();
-    return {
-      ...response,
-      headers: { ...response.headers, vary: "X-Auth-Token", "x-openstack-request-id": newRequestId(services.random) },
-    };
-  };
+  return serve<IdentityRoute, Admission>({
+    routes: ROUTES,
+    random: services.random,
+    headers: (requestId) => ({ vary: "X-Auth-Token", "x-openstack-request-id": requestId }),
+    // Tokens are asked for here: each route says itself what a caller needs.
+    admit: ({ path }) => ({ path }),
+    unrouted: (_, { kind }) => (kind === "unknown" ? NO_ROUTE : NO_METHOD).toResponse(),
+    answer: (route, call) => answered(route.answer({ ...call, services }), call.request.method === "HEAD"),
+    failed: (error, { request }) =>
+      error instanceof IdentityError ? challenge(error, request) : UNEXPECTED.toResponse(),
+  });
 }
 
-function respond(services: IdentityServices, router: Router<IdentityRoute>, request: ServiceRequest): ServiceResponse {
-  const match = router.match(request.method, request.path);
-  if (match.kind === "unknown") {
-    throw new IdentityError(
-      404,
-      "The requested URL was not found on the server. If you entered the URL manually please check your spelling and try again.",
-    );
-  }
-  if (match.kind === "wrong-method") {
-    throw new IdentityError(405, "The method is not allowed for the requested URL.");
-  }
-  const call = { services, request, params: match.params, query: new Query(request.query) };
-  const { status = 200, headers = {}, body } = match.route.answer(call);
-  const text = body === undefined || request.method === "HEAD" ? "" : JSON.stringify(body);
+const NO_ROUTE = new IdentityError(
+  404,
+  "The requested URL was not found on the server. If you entered the URL manually please check your spelling and try again.",
+);
+const NO_METHOD = new IdentityError(405, "The method is not allowed for the requested URL.");
+const UNEXPECTED = new IdentityError(500, "An unexpected error prevented the server from fulfilling your request.");
+
+function answered({ status = 200, headers = {}, body }: IdentityAnswer, head: boolean): ServiceResponse {
   return {
     status,
     headers: { ...(body === undefined ? {} : { "content-type": "application/json" }), ...headers },
-    body: text,
+    body: body === undefined || head ? "" : JSON.stringify(body),
   };
 }
 
@@ -59,7 +42,7 @@ function challenge(error: IdentityError, request: ServiceRequest): ServiceRespon
   if (error.status !== 401) {
     return response;
   }
-  return { ...response, headers: { ...response.headers, "www-authenticate": `Keystone uri="${request.baseUrl}"` } };
+  return withHeaders(response, { "www-authenticate": `Keystone uri="${request.baseUrl}"` });
 }
 
 function version({ request }: IdentityCall): Json {

@@ -1,9 +1,9 @@
 import type { Random } from "../../runtime/random.js";
 import type { ServiceHandler, ServiceRequest, ServiceResponse } from "../../runtime/service.js";
 import type { Credentials, ValidateToken } from "../credentials.js";
-import { Query } from "../http/query.js";
-import { newRequestId } from "../http/request-id.js";
-import { Router } from "../http/router.js";
+import type { Query } from "../http/query.js";
+import { authenticationRequired, json } from "../http/responses.js";
+import { serve } from "../http/serve.js";
 import type { Store } from "../store/store.js";
 import { BASE, type Image, imageView } from "./images.js";
 import { IMAGE_SCHEMA, IMAGES_SCHEMA } from "./schemas.js";
@@ -23,15 +23,28 @@ export interface ImageService {
 }
 
 export function createImageApi(options: ImageOptions): ImageService {
-  const router = new Router(ROUTES);
   return {
     properties: (id) => find([BASE, ...shelvedSnapshots(options.store)], id)?.properties,
-    handle: (request) => {
-      const response = respond(options, router, request);
-      const headers = { ...response.headers, "x-openstack-request-id": newRequestId(options.random) };
-      return { ...response, headers };
-    },
+    handle: serve<Route, Caller>({
+      routes: ROUTES,
+      random: options.random,
+      headers: (requestId) => ({ "x-openstack-request-id": requestId }),
+      admit: (request) => admit(options, request),
+      unrouted: (_, { kind }) =>
+        kind === "unknown"
+          ? html(404, "Not Found", "The resource could not be found.")
+          : html(405, "Method Not Allowed", "The images of this cloud can be read, not changed."),
+      answer: (route, { caller, params, query }) => {
+        const body = route.answer(visible(options, caller), params, query);
+        return body === undefined ? html(404, "Not Found", `No image found with ID ${params.id}`) : json(200, body);
+      },
+    }),
   };
+}
+
+interface Caller {
+  readonly path: string;
+  readonly caller: Credentials;
 }
 
 interface Route {
@@ -76,27 +89,13 @@ function list(all: readonly Image[], query: Query): unknown {
   return { images: page.map(imageView), schema: "/v2/schemas/images", first: "/v2/images" };
 }
 
-function respond(options: ImageOptions, router: Router<Route>, request: ServiceRequest): ServiceResponse {
+function admit({ validate }: ImageOptions, request: ServiceRequest): Caller | { readonly answer: ServiceResponse } {
   const discovery = versions(request);
   if (discovery) {
-    return discovery;
+    return { answer: discovery };
   }
-  const caller = options.validate(request.headers["x-auth-token"] ?? "");
-  if (!caller) {
-    return unauthorized(request);
-  }
-  const match = router.match(request.method, request.path);
-  if (match.kind === "unknown") {
-    return html(404, "Not Found", "The resource could not be found.");
-  }
-  if (match.kind === "wrong-method") {
-    return html(405, "Method Not Allowed", "The images of this cloud can be read, not changed.");
-  }
-  const body = match.route.answer(visible(options, caller), match.params, new Query(request.query));
-  if (body === undefined) {
-    return html(404, "Not Found", `No image found with ID ${match.params.id}`);
-  }
-  return json(200, body);
+  const caller = validate(request.headers["x-auth-token"] ?? "");
+  return caller ? { path: request.path, caller } : { answer: authenticationRequired(request, "/image") };
 }
 
 function versions({ method, path, baseUrl }: ServiceRequest): ServiceResponse | undefined {
@@ -105,21 +104,6 @@ function versions({ method, path, baseUrl }: ServiceRequest): ServiceResponse | 
   }
   const links = [{ rel: "self", href: `${baseUrl}/v2/` }];
   return json(path === "/versions" ? 200 : 300, { versions: [{ id: "v2.9", status: "CURRENT", links }] });
-}
-
-function unauthorized({ baseUrl }: ServiceRequest): ServiceResponse {
-  const message = "The request you have made requires authentication.";
-  const response = json(401, { error: { code: 401, title: "Unauthorized", message } });
-  const identity = baseUrl.replace(/\/image$/, "/identity");
-  return { ...response, headers: { ...response.headers, "www-authenticate": `Keystone uri="${identity}"` } };
-}
-
-function json(status: number, body: unknown): ServiceResponse {
-  return {
-    status,
-    headers: { "content-type": "application/json" },
-    body: JSON.stringify(body),
-  };
 }
 
 /** Glance answers errors as pages. */

@@ -4,12 +4,11 @@ import type { ServiceHandler, ServiceRequest, ServiceResponse } from "../../../r
 import type { Timers } from "../../../runtime/timers.js";
 import type { ValidateToken } from "../../credentials.js";
 import { DOOR_LIMITS, excessOf, excessText } from "../../http/door-limits.js";
-import { Query } from "../../http/query.js";
-import { newRequestId } from "../../http/request-id.js";
-import { Router } from "../../http/router.js";
+import { authenticationRequired, json, withHeaders } from "../../http/responses.js";
+import { serve } from "../../http/serve.js";
 import { IronicError } from "../ironic-error.js";
 import { attachmentRoutes } from "./attachment-routes.js";
-import type { Answer, IronicRoute } from "./call.js";
+import type { Answer, IronicCall, IronicRoute } from "./call.js";
 import { rootDocument, v1Document } from "./discovery.js";
 import { gate } from "./fault-gate.js";
 import { hardwareRoutes } from "./hardware-routes.js";
@@ -26,89 +25,78 @@ export interface IronicApiOptions extends ApiParts {
 
 /** Ironic's API v1; mount it at `/baremetal`. */
 export function createIronicApi(options: IronicApiOptions): ServiceHandler {
-  const router = new Router([
-    ...nodeRoutes(options),
-    ...stateRoutes(options),
-    ...attachmentRoutes(options),
-    ...hardwareRoutes(options, options.faults),
-  ]);
-  return gate(options, async (request) => {
-    const response = await respond(options, router, request);
-    return { ...response, headers: { ...response.headers, "openstack-request-id": newRequestId(options.random) } };
+  const handler = serve<IronicRoute, Caller>({
+    routes: [
+      ...nodeRoutes(options),
+      ...stateRoutes(options),
+      ...attachmentRoutes(options),
+      ...hardwareRoutes(options, options.faults),
+    ],
+    random: options.random,
+    headers: (requestId) => ({ "openstack-request-id": requestId }),
+    admit: (request) => admit(options, request),
+    lacks: ({ from = 1 }, { minor }) => minor < from,
+    unrouted: (_, match) =>
+      match.kind === "unknown"
+        ? webError(404, "Not Found")
+        : webError(405, "Method Not Allowed", "", { allow: match.allowed.join(", ") }),
+    answer: async (route, call) => answered(await route.answer({ ...call, body: readBody(call.request.body) })),
+    failed: (error, { request: { method, path } }) => {
+      if (error instanceof IronicError) {
+        return ironicFault(error.status, error.message);
+      }
+      options.logger.error("a request failed unexpectedly", { err: error, method, path });
+      return ironicFault(500, error instanceof Error ? error.message : String(error));
+    },
   });
+  return gate(options, handler);
 }
 
-async function respond(
-  options: IronicApiOptions,
-  router: Router<IronicRoute>,
-  request: ServiceRequest,
-): Promise<ServiceResponse> {
+/** What the way to a route found out. */
+interface Caller extends Pick<IronicCall, "minor" | "root"> {
+  readonly path: string;
+  readonly headers: Readonly<Record<string, string>>;
+}
+
+function admit(options: IronicApiOptions, request: ServiceRequest): Caller | { readonly answer: ServiceResponse } {
   const root = request.baseUrl;
   if (["", "/"].includes(request.path)) {
-    return json(200, rootDocument(root));
+    return { answer: json(200, rootDocument(root)) };
   }
   const path = request.path.replace(/^\/v1(?=\/|$)/, "").replace(/\/+$/, "");
   const discovery = path === "";
-  if (!discovery) {
-    const refused = refusal(options, request);
-    if (refused) {
-      return refused;
-    }
+  const refused = discovery ? undefined : refusal(options, request);
+  if (refused) {
+    return { answer: refused };
   }
   const minor = negotiateIronic(request.headers[VERSION_HEADER]);
   if (typeof minor !== "number") {
-    return minor;
+    return { answer: minor };
   }
-  if (discovery) {
-    return request.method === "GET"
-      ? withHeaders(json(200, v1Document(root, minor)), versionHeaders(minor))
-      : webError(405, "Method Not Allowed");
+  const headers = versionHeaders(minor);
+  if (!discovery) {
+    return { path, headers, minor, root };
   }
-  const match = router.match(request.method, path);
-  if (match.kind === "unknown") {
-    return webError(404, "Not Found");
-  }
-  if (match.kind === "wrong-method") {
-    return webError(405, "Method Not Allowed", "", { allow: match.allowed.join(", ") });
-  }
-  const { route, params } = match;
-  if (minor < (route.from ?? 1)) {
-    return webError(404, "Not Found");
-  }
-  const answered = await run(options, request, async () =>
-    route.answer({ request, minor, params, query: new Query(request.query), body: readBody(request.body), root }),
-  );
-  return withHeaders(answered, versionHeaders(minor));
+  return {
+    answer:
+      request.method === "GET"
+        ? withHeaders(json(200, v1Document(root, minor)), headers)
+        : webError(405, "Method Not Allowed"),
+  };
 }
 
-async function run(
-  { logger }: IronicApiOptions,
-  { method, path }: ServiceRequest,
-  work: () => Promise<Answer>,
-): Promise<ServiceResponse> {
-  try {
-    const { status = 200, body, location } = await work();
-    const headers = location === undefined ? {} : { location };
-    return body === undefined ? { status, headers, body: "" } : withHeaders(json(status, body), headers);
-  } catch (error) {
-    if (error instanceof IronicError) {
-      return ironicFault(error.status, error.message);
-    }
-    logger.error("a request failed unexpectedly", { err: error, method, path });
-    return ironicFault(500, error instanceof Error ? error.message : String(error));
-  }
+function answered({ status = 200, body, location }: Answer): ServiceResponse {
+  const headers = location === undefined ? {} : { location };
+  return body === undefined ? { status, headers, body: "" } : withHeaders(json(status, body), headers);
 }
 
 const ADMINISTRATORS = ["admin", "service"];
 
 /** Bare metal is for administrators and services. */
-function refusal({ validate }: IronicApiOptions, { headers, baseUrl }: ServiceRequest): ServiceResponse | undefined {
-  const credentials = validate(headers["x-auth-token"] ?? "");
+function refusal({ validate }: IronicApiOptions, request: ServiceRequest): ServiceResponse | undefined {
+  const credentials = validate(request.headers["x-auth-token"] ?? "");
   if (!credentials) {
-    const message = "The request you have made requires authentication.";
-    const response = json(401, { error: { code: 401, title: "Unauthorized", message } });
-    const identity = baseUrl.replace(/\/baremetal$/, "/identity");
-    return withHeaders(response, { "www-authenticate": `Keystone uri="${identity}"` });
+    return authenticationRequired(request, "/baremetal");
   }
   if (credentials.roles.some((role) => ADMINISTRATORS.includes(role))) {
     return undefined;
@@ -130,19 +118,4 @@ function readBody(text: string): unknown {
   } catch (error) {
     throw new IronicError(400, `The body is not JSON: ${error instanceof Error ? error.message : error}`);
   }
-}
-
-function withHeaders(response: ServiceResponse, headers: Readonly<Record<string, string>>): ServiceResponse {
-  return {
-    ...response,
-    headers: { ...response.headers, ...headers },
-  };
-}
-
-function json(status: number, body: unknown): ServiceResponse {
-  return {
-    status,
-    headers: { "content-type": "application/json" },
-    body: JSON.stringify(body),
-  };
 }

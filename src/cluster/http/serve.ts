@@ -1,0 +1,76 @@
+import type { Random } from "../../runtime/random.js";
+import type { ServiceHandler, ServiceRequest, ServiceResponse } from "../../runtime/service.js";
+import { Query } from "./query.js";
+import { newRequestId } from "./request-id.js";
+import { withHeaders } from "./responses.js";
+import { type RouteMatch, type RoutePattern, Router } from "./router.js";
+
+/** A request on its way to a route. */
+export interface RoutedRequest {
+  readonly request: ServiceRequest;
+  readonly requestId: string;
+  readonly params: Readonly<Record<string, string>>;
+  readonly query: Query;
+}
+
+/** What a service found out of a request before its route: the caller, the version to answer in. */
+export interface Admission {
+  /** Below the version's prefix. */
+  readonly path: string;
+  /** Of everything that a route answers. */
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+/** What is a service's own in the way of a request through it. */
+export interface Service<R extends RoutePattern, A extends Admission> {
+  readonly routes: readonly R[];
+  readonly random: Random;
+  /** The headers of every answer. */
+  readonly headers: (requestId: string) => Readonly<Record<string, string>>;
+  /** Who asks, and in which version? What needs no route, or is refused, is answered here. */
+  readonly admit: (request: ServiceRequest) => { readonly answer: ServiceResponse } | A;
+  /** This version does not have the route: it counts as unknown. */
+  readonly lacks?: (route: R, admission: A) => boolean;
+  readonly unrouted: (request: ServiceRequest, match: Exclude<RouteMatch<R>, { kind: "found" }>) => ServiceResponse;
+  readonly answer: (route: R, call: RoutedRequest & A) => ServiceResponse | Promise<ServiceResponse>;
+  /** A route threw; absent: the server's own answer to an error. */
+  readonly failed?: (error: unknown, call: RoutedRequest & A, route: R) => ServiceResponse;
+}
+
+/** Serves the requests of one service: discovery, authentication and version, then the route, then what it throws. */
+export function serve<R extends RoutePattern, A extends Admission>(service: Service<R, A>): ServiceHandler {
+  const router = new Router(service.routes);
+
+  async function respond(request: ServiceRequest, requestId: string): Promise<ServiceResponse> {
+    const admission = service.admit(request);
+    if ("answer" in admission) {
+      return admission.answer;
+    }
+    const match = router.match(request.method, admission.path);
+    if (match.kind !== "found") {
+      return service.unrouted(request, match);
+    }
+    const { route, params } = match;
+    if (service.lacks?.(route, admission)) {
+      return service.unrouted(request, { kind: "unknown" });
+    }
+    const call = { ...admission, request, requestId, params, query: new Query(request.query) };
+    return withHeaders(await answer(route, call), admission.headers ?? {});
+  }
+
+  async function answer(route: R, call: RoutedRequest & A): Promise<ServiceResponse> {
+    try {
+      return await service.answer(route, call);
+    } catch (error) {
+      if (!service.failed) {
+        throw error;
+      }
+      return service.failed(error, call, route);
+    }
+  }
+
+  return async (request) => {
+    const requestId = newRequestId(service.random);
+    return withHeaders(await respond(request, requestId), service.headers(requestId));
+  };
+}
