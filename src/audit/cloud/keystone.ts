@@ -1,8 +1,8 @@
-import { catalogEndpoints, isInRegion, tokensUrl } from "../../placement/access/identity-v3.js";
+import { type Credentials, catalogEndpoints, isInRegion, requestToken } from "../../placement/access/identity-v3.js";
 import { withoutTrailingSlash } from "../../placement/access/placement-access.js";
 import { asRecord, asString, parseJson } from "../../placement/json.js";
 import type { HttpClient } from "../../runtime/http.js";
-import type { CloudConfig, Credentials, Scope, ServiceType } from "./cloud-config.js";
+import type { CloudConfig, ServiceType } from "./cloud-config.js";
 import { CloudRefused, EndpointNotFound, UnexpectedAnswer } from "./errors.js";
 import { reachable } from "./reachable.js";
 
@@ -17,30 +17,24 @@ const SERVICES = ["compute", "placement"] as const satisfies readonly ServiceTyp
 
 /** Identity v3. @throws {CloudError} */
 export async function logIn(http: HttpClient, config: CloudConfig): Promise<Login> {
-  const url = tokensUrl(config.authUrl);
-  const answer = await reachable(
-    http.request({
-      method: "POST",
-      url,
-      headers: { accept: "application/json", "content-type": "application/json" },
-      body: JSON.stringify(tokenRequest(config)),
-    }),
+  const { credentials, scope } = config;
+  const { url, status, token, body } = await reachable(
+    requestToken(http, config.authUrl, credentials, scope),
     `Identity of cloud ${config.name}; check auth_url`,
   );
-  const token = answer.headers["x-subject-token"];
-  if (answer.status === 401) {
-    throw new CloudRefused(401, `Identity at ${url} ${REFUSED[config.credentials.kind]}`);
+  if (status === 401) {
+    throw new CloudRefused(401, `Identity at ${url} ${REFUSED[credentials.kind]}`);
   }
-  if (answer.status === 404) {
+  if (status === 404) {
     throw new CloudRefused(404, `${url} answered 404: no Identity v3 there; check auth_url of cloud ${config.name}`);
   }
-  if (answer.status === 403) {
+  if (status === 403) {
     throw new CloudRefused(403, `Identity at ${url} refuses a token (403) to these credentials; ask whoever runs it`);
   }
-  if (answer.status !== 201 || token === undefined) {
-    throw new UnexpectedAnswer(`Identity at ${url} answered ${answer.status} where 201 with a token was expected`);
+  if (token === undefined) {
+    throw new UnexpectedAnswer(`Identity at ${url} answered ${status} where 201 with a token was expected`);
   }
-  return { token, endpoints: endpointsIn(answer.body, config, url) };
+  return { token, endpoints: endpointsIn(body, config, url) };
 }
 
 const REFUSED: Readonly<Record<Credentials["kind"], string>> = {
@@ -49,33 +43,6 @@ const REFUSED: Readonly<Record<Credentials["kind"], string>> = {
   application_credential:
     "refused the application credential (401); check its id and secret, and whether it has expired",
 };
-
-function tokenRequest({ credentials, scope }: CloudConfig): unknown {
-  return {
-    auth: { identity: identityOf(credentials), ...(scope ? { scope: scopeOf(scope) } : {}) },
-  };
-}
-
-function identityOf(credentials: Credentials): unknown {
-  switch (credentials.kind) {
-    case "password":
-      return { methods: ["password"], password: { user: { ...credentials.user, password: credentials.password } } };
-    case "token":
-      return { methods: ["token"], token: { id: credentials.token } };
-    case "application_credential": {
-      const { kind, ...shown } = credentials;
-      return { methods: [kind], [kind]: shown };
-    }
-  }
-}
-
-function scopeOf(scope: Scope): unknown {
-  if (scope.kind === "system") {
-    return { system: { all: true } };
-  }
-  const { kind, ...shown } = scope;
-  return kind === "domain" ? shown : { project: shown };
-}
 
 function endpointsIn(body: string, config: CloudConfig, url: string): Login["endpoints"] {
   try {

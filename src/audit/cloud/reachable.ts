@@ -1,8 +1,8 @@
-import { HttpConnectFailure, type HttpResponse, HttpTimeout } from "../../runtime/http.js";
+import { HttpConnectFailure, HttpTimeout } from "../../runtime/http.js";
 import { CloudUnreachable } from "./errors.js";
 
 /** @param whose what was asked, and what to check. @throws {CloudUnreachable} */
-export async function reachable(answer: Promise<HttpResponse>, whose: string): Promise<HttpResponse> {
+export async function reachable<T>(answer: Promise<T>, whose: string): Promise<T> {
   try {
     return await answer;
   } catch (error) {

@@ -1,4 +1,5 @@
-import type { CloudConfig, Credentials, DomainReference, Scope, ServiceType, UserReference } from "./cloud-config.js";
+import type { Credentials, DomainReference, Scope, UserReference } from "../../placement/access/identity-v3.js";
+import type { CloudConfig, ServiceType } from "./cloud-config.js";
 import { CloudConfigInvalid } from "./errors.js";
 
 /** Settings under the names that clouds.yaml gives them, wherever they came from. */

@@ -1,5 +1,5 @@
 import { parse } from "yaml";
-import { tokensUrl } from "../../placement/access/identity-v3.js";
+import { requestToken } from "../../placement/access/identity-v3.js";
 import type { Files } from "../../runtime/files.js";
 import type { HttpClient, HttpMethod } from "../../runtime/http.js";
 import type { StateDir } from "./state-dir.js";
@@ -48,27 +48,18 @@ export async function openCloudSession(files: Files, http: HttpClient, directory
       `${directory.cloudsFile} holds no cloud; start one with "compute-cluster up", or name another --state-dir`,
     );
   }
+  const { auth_url: authUrl, username = "", password = "", project_name: project = "" } = auth;
   const domain = { id: "default" };
-  const identity = tokensUrl(auth.auth_url);
-  const answer = await http.request({
-    method: "POST",
-    url: identity,
-    headers: { "content-type": "application/json" },
-    body: JSON.stringify({
-      auth: {
-        identity: {
-          methods: ["password"],
-          password: { user: { name: auth.username, domain, password: auth.password } },
-        },
-        scope: { project: { name: auth.project_name, domain } },
-      },
-    }),
-  });
-  const token = answer.headers["x-subject-token"];
-  if (answer.status !== 201 || token === undefined) {
-    throw new CloudRequestFailed("POST", identity, answer.status, answer.body);
+  const { url, status, token, body } = await requestToken(
+    http,
+    authUrl,
+    { kind: "password", user: { name: username, domain }, password },
+    { kind: "project", name: project, domain },
+  );
+  if (token === undefined) {
+    throw new CloudRequestFailed("POST", url, status, body);
   }
-  const base = auth.auth_url.replace(/\/identity(\/v3)?\/?$/, "");
+  const base = authUrl.replace(/\/identity(\/v3)?\/?$/, "");
   const endpoints = { compute: `${base}/compute/v2.1`, placement: `${base}/placement`, image: `${base}/image` };
   return {
     request: async (service, method, path, version, body) => {

@@ -4,7 +4,8 @@ import type { Runtime } from "../../runtime/runtime.js";
 import { InvalidConfiguration } from "../../virt/errors.js";
 import { createConductorAccess } from "./conductor-access.js";
 import { createFixedAccess } from "./fixed-access.js";
-import { createKeystoneAccess, type Domain } from "./keystone-access.js";
+import type { DomainReference, Scope } from "./identity-v3.js";
+import { createKeystoneAccess } from "./keystone-access.js";
 import type { PlacementAccess } from "./placement-access.js";
 
 /**
@@ -52,16 +53,17 @@ export function configuredPlacementAccess(
   }
 }
 
-function scope({ placement }: NovaConfig): Parameters<typeof createKeystoneAccess>[1]["scope"] {
+function scope({ placement }: NovaConfig): Scope {
   if (placement.systemScope === "all") {
-    return { system: "all" };
+    return { kind: "system" };
   }
   if (placement.projectId !== null) {
-    return { projectId: placement.projectId };
+    return { kind: "project", id: placement.projectId };
   }
   return {
-    projectName: needed(placement.projectName, "project_name", "password"),
-    projectDomain: domain(placement.projectDomainId, placement.projectDomainName),
+    kind: "project",
+    name: needed(placement.projectName, "project_name", "password"),
+    domain: domain(placement.projectDomainId, placement.projectDomainName),
   };
 }
 
@@ -69,7 +71,7 @@ function endpoint({ placement }: NovaConfig): string {
   return needed(placement.endpointOverride ?? placement.endpoint, "endpoint", placement.authType ?? "");
 }
 
-function domain(id: string | null, name: string | null): Domain {
+function domain(id: string | null, name: string | null): DomainReference {
   return id !== null ? { id } : name !== null ? { name } : { id: "default" };
 }
 

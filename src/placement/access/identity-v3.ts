@@ -1,9 +1,90 @@
+import type { HttpClient } from "../../runtime/http.js";
 import { asArray, asRecord } from "../json.js";
 import { withoutTrailingSlash } from "./placement-access.js";
 
-/** Where Identity v3 gives tokens. @param authUrl with or without `/v3` */
-export function tokensUrl(authUrl: string): string {
-  return `${withoutTrailingSlash(authUrl).replace(/\/v3$/, "")}/v3/auth/tokens`;
+export type Credentials =
+  | { readonly kind: "password"; readonly user: UserReference; readonly password: string }
+  | { readonly kind: "token"; readonly token: string }
+  | {
+      readonly kind: "application_credential";
+      /** Its id, or its name with its user. */
+      readonly id?: string;
+      readonly name?: string;
+      readonly user?: UserReference;
+      readonly secret: string;
+    };
+
+export interface DomainReference {
+  readonly id?: string;
+  readonly name?: string;
+}
+
+/** An id, or a name with its domain. */
+export interface UserReference {
+  readonly id?: string;
+  readonly name?: string;
+  readonly domain?: DomainReference;
+}
+
+export type Scope =
+  | { readonly kind: "project"; readonly id?: string; readonly name?: string; readonly domain?: DomainReference }
+  | { readonly kind: "domain"; readonly domain: DomainReference }
+  | { readonly kind: "system" };
+
+/** What Identity v3 answered when it was asked for a token. */
+export interface TokenAnswer {
+  readonly url: string;
+  readonly status: number;
+  /** Absent: it gave none. */
+  readonly token: string | undefined;
+  readonly body: string;
+}
+
+/**
+ * Asks for a token.
+ * @param authUrl with or without `/v3`
+ * @param scope absent: the one that the credentials bring along
+ * @throws {HttpConnectFailure} {@link HttpTimeout}
+ */
+export async function requestToken(
+  http: HttpClient,
+  authUrl: string,
+  credentials: Credentials,
+  scope?: Scope,
+): Promise<TokenAnswer> {
+  const url = `${withoutTrailingSlash(authUrl).replace(/\/v3$/, "")}/v3/auth/tokens`;
+  const headers = { accept: "application/json", "content-type": "application/json" };
+  const body = JSON.stringify(tokenRequest(credentials, scope));
+  const answer = await http.request({ method: "POST", url, headers, body });
+  const token = answer.status === 201 ? answer.headers["x-subject-token"] : undefined;
+  return { url, status: answer.status, token, body: answer.body };
+}
+
+function tokenRequest(credentials: Credentials, scope: Scope | undefined): unknown {
+  return {
+    auth: { identity: identityOf(credentials), ...(scope ? { scope: scopeOf(scope) } : {}) },
+  };
+}
+
+function identityOf(credentials: Credentials): unknown {
+  switch (credentials.kind) {
+    case "password":
+      return { methods: ["password"], password: { user: { ...credentials.user, password: credentials.password } } };
+    case "token":
+      return { methods: ["token"], token: { id: credentials.token } };
+    case "application_credential": {
+      const { kind, ...shown } = credentials;
+      return { methods: [kind], [kind]: shown };
+    }
+  }
+}
+
+function scopeOf(scope: Scope): unknown {
+  if (scope.kind === "system") {
+    return { system: { all: true } };
+  }
+  const { kind, ...shown } = scope;
+  return kind === "domain" ? shown : { project: shown };
 }
 
 /**

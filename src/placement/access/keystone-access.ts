@@ -1,9 +1,16 @@
 import type { Clock } from "../../runtime/clock.js";
-import { type HttpClient, HttpConnectFailure, type HttpResponse, HttpTimeout } from "../../runtime/http.js";
+import { type HttpClient, HttpConnectFailure, HttpTimeout } from "../../runtime/http.js";
 import { ConnectFailure, DiscoveryFailure, EndpointNotFound, Unauthorized } from "../errors.js";
 import { asRecord, asString, parseJson } from "../json.js";
 import { CachedAccess, type Lease } from "./cached-access.js";
-import { catalogEndpoints, isInRegion, tokensUrl } from "./identity-v3.js";
+import {
+  catalogEndpoints,
+  type DomainReference,
+  isInRegion,
+  requestToken,
+  type Scope,
+  type TokenAnswer,
+} from "./identity-v3.js";
 import { type PlacementAccess, withoutTrailingSlash } from "./placement-access.js";
 
 /** The options of a `[placement]` section with `auth_type = password`. */
@@ -12,11 +19,8 @@ export interface KeystoneOptions {
   readonly authUrl: string;
   readonly username: string;
   readonly password: string;
-  readonly userDomain: Domain;
-  readonly scope:
-    | { readonly projectName: string; readonly projectDomain: Domain }
-    | { readonly projectId: string }
-    | { readonly system: "all" };
+  readonly userDomain: DomainReference;
+  readonly scope: Scope;
   /** Tried in this order; Nova's default is internal, then public. */
   readonly validInterfaces: readonly string[];
   readonly regionName?: string;
@@ -24,59 +28,38 @@ export interface KeystoneOptions {
   readonly endpointOverride?: string;
 }
 
-export type Domain = { readonly id: string } | { readonly name: string };
-
 /** Identity v3 password tokens, and the endpoint from the token's catalog. */
 export function createKeystoneAccess(
   doors: { readonly http: HttpClient; readonly clock: Clock },
   options: KeystoneOptions,
 ): PlacementAccess {
   return new CachedAccess(doors.clock, async () => {
-    const url = tokensUrl(options.authUrl);
-    const answer = await post(doors.http, url, JSON.stringify(tokenRequest(options)));
-    if (answer.status === 401) {
+    const { url, status, token, body } = await askForToken(doors.http, options);
+    if (status === 401) {
       throw new Unauthorized(
         `Identity at ${url} refused user ${options.username}; check username, password, project_name and the domains in [placement]`,
       );
     }
-    const token = answer.headers["x-subject-token"];
-    if (answer.status !== 201 || token === undefined) {
+    if (token === undefined) {
       throw new DiscoveryFailure(
-        `Identity at ${url} answered ${answer.status} where 201 with a token was expected; check auth_url in [placement]`,
+        `Identity at ${url} answered ${status} where 201 with a token was expected; check auth_url in [placement]`,
       );
     }
-    return readToken(answer.body, token, options);
+    return readToken(body, token, options);
   });
 }
 
-async function post(http: HttpClient, url: string, body: string): Promise<HttpResponse> {
+async function askForToken(http: HttpClient, options: KeystoneOptions): Promise<TokenAnswer> {
+  const { authUrl, username, password, userDomain, scope } = options;
+  const user = { name: username, domain: userDomain };
   try {
-    const headers = { accept: "application/json", "content-type": "application/json" };
-    return await http.request({ method: "POST", url, headers, body });
+    return await requestToken(http, authUrl, { kind: "password", user, password }, scope);
   } catch (error) {
     if (error instanceof HttpConnectFailure || error instanceof HttpTimeout) {
       throw new ConnectFailure(`no token from Identity: ${error.message}`, undefined, { cause: error });
     }
     throw error;
   }
-}
-
-function tokenRequest(options: KeystoneOptions): unknown {
-  const { username, password, userDomain, scope } = options;
-  return {
-    auth: {
-      identity: { methods: ["password"], password: { user: { name: username, password, domain: userDomain } } },
-      scope:
-        "system" in scope
-          ? { system: { all: true } }
-          : {
-              project:
-                "projectId" in scope
-                  ? { id: scope.projectId }
-                  : { name: scope.projectName, domain: scope.projectDomain },
-            },
-    },
-  };
 }
 
 function readToken(body: string, value: string, options: KeystoneOptions): Lease {

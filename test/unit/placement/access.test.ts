@@ -30,7 +30,7 @@ const OPTIONS: KeystoneOptions = {
   username: "nova",
   password: "secret",
   userDomain: { name: "Default" },
-  scope: { projectName: "service", projectDomain: { id: "default" } },
+  scope: { kind: "project", name: "service", domain: { id: "default" } },
   validInterfaces: ["internal", "public"],
 };
 
