@@ -1,20 +1,11 @@
-import { requireMember } from "../../api/policy.js";
-import { findInstance, refuseLocked } from "../find-server.js";
-import { begin } from "./agent-action.js";
-import { anyBody, requireHost, requireState, type ServerAction } from "./server-action.js";
+import { agentAction } from "./agent-action.js";
 
-export const stop: ServerAction = {
+export const stop = agentAction({
   name: "os-stop",
-  schema: anyBody("os-stop"),
-  run: (deps, call) => {
-    const { bus } = deps;
-    const instance = findInstance(deps, call);
-    requireMember(call, "os_compute_api:servers:stop");
-    refuseLocked(call, instance);
-    requireState(instance, "stop", { vm: ["active", "error"] });
-    const host = requireHost(instance);
-    begin(deps, call, instance, { taskState: "powering-off", progress: 0 }, "stop");
-    bus.cast(host, "stop_instance", { instanceUuid: instance.uuid, requestId: call.requestId }, call.requestId);
-    return { status: 202 };
-  },
-};
+  verb: "stop",
+  policy: "os_compute_api:servers:stop",
+  states: { vm: ["active", "error"] },
+  taskState: "powering-off",
+  changes: { progress: 0 },
+  method: "stop_instance",
+});
