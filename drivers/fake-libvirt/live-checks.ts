@@ -64,7 +64,7 @@ export class LiveChecks {
     const blockMigration =
       typeof data.wantedBlockMigration === "boolean" ? data.wantedBlockMigration : hasDisks && !sharedInstanceFiles;
     if (blockMigration && sharedInstanceFiles) {
-      refuse(instance, "block migration can not be used with shared storage; leave block_migration to be found out");
+      refuse(instance, "block migration cannot be used with shared storage; leave block_migration to be found out");
     }
     if (!blockMigration && !sharedInstanceFiles && hasDisks) {
       refuse(instance, "its disks are on no storage that both hosts share; migrate it with block migration");

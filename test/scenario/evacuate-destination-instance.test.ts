@@ -87,7 +87,7 @@ describe("6.7 evacuation on the destination, rows 3-6", () => {
   });
 
   test.each([
-    ["6.7 row 4 the driver can not evacuate", "InstanceRecreateNotSupported", null],
+    ["6.7 row 4 the driver cannot evacuate", "InstanceRecreateNotSupported", null],
     ["6.7 row 4 the guest exists on D", "InstanceExists", null],
     ["3.3 the hint says shared, the files are not here", "InvalidSharedStorage", true],
     ["6.7 row 4 spawn fails", "Error", null],
@@ -131,7 +131,7 @@ describe("6.7 evacuation on the destination, rows 3-6", () => {
     expect(status()).toBe("failed");
   });
 
-  test("6.7 row 4 the allocations can not be read: failed, vm error, nothing was claimed", async () => {
+  test("6.7 row 4 the allocations cannot be read: failed, vm error, nothing was claimed", async () => {
     const { world, agent, vm, evacuate, status } = await setUp();
     agent.http.fault = ({ path }) => (path === `/allocations/${vm.uuid}` ? { status: 500 } : undefined);
     await expect(evacuate()).rejects.toMatchObject({ name: "ConsumerAllocationRetrievalFailed" });

@@ -151,7 +151,7 @@ export class ComputeNodes {
       return;
     }
     throw new DuplicateRecord(
-      `hypervisor ${hypervisorHostname} is compute node ${other.uuid} of host ${other.host}; host ${host} can not have it too`,
+      `hypervisor ${hypervisorHostname} is compute node ${other.uuid} of host ${other.host}; host ${host} cannot have it too`,
       { host, hypervisorHostname, uuid: other.uuid, takenBy: other.host },
     );
   }

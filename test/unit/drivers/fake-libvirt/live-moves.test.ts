@@ -248,7 +248,7 @@ describe("8.3 checks, and what they leave", () => {
   test("the storage decides, unless the API was told", async () => {
     expect(await check(await twoHosts())).toMatchObject({ blockMigration: true, sharedInstanceFiles: false });
     expect(await check(await twoHosts({ shared: true }))).toMatchObject({ blockMigration: false });
-    expect(await refusal(await twoHosts({ shared: true }), true)).toContain("can not be used with shared storage");
+    expect(await refusal(await twoHosts({ shared: true }), true)).toContain("cannot be used with shared storage");
     expect(await refusal(await twoHosts(), false)).toContain("on no storage that both hosts share");
   });
 
