@@ -10,7 +10,7 @@ import {
 } from "./errors.js";
 import { asArray, asString } from "./json.js";
 import type { PlacementAnswer } from "./placement-http.js";
-import { generationIn, inventoryToWire } from "./provider-requests.js";
+import { generationIn, inventoryToWire, putAggregates } from "./provider-requests.js";
 import type { ProviderTraits, RequestContext } from "./types.js";
 
 export async function setInventory(
@@ -53,11 +53,7 @@ export async function setAggregates(
     return;
   }
   const { generation } = client.cache.tree.data(uuid);
-  const answer = await client.http.put(`/resource_providers/${uuid}/aggregates`, {
-    ...context,
-    version: "1.19",
-    body: { aggregates: [...aggregates], resource_provider_generation: generation },
-  });
+  const answer = await putAggregates(client.http, uuid, { aggregates, generation }, context);
   const after = generationAfter(client, answer, `the aggregates of provider ${uuid}`);
   client.cache.tree.updateAggregates(uuid, aggregates, after);
   client.cache.allocations.advance(uuid, generation, after);

@@ -1,6 +1,6 @@
 import type { ClientContext } from "./client-context.js";
 import { ResourceProviderNotFound, ResourceProviderUpdateConflict, ResourceProviderUpdateFailed } from "./errors.js";
-import { listProviders, readAggregates } from "./provider-requests.js";
+import { listProviders, putAggregates, readAggregates } from "./provider-requests.js";
 import { AGAIN, retryConflicts } from "./retries.js";
 import type { RequestContext } from "./types.js";
 
@@ -44,11 +44,7 @@ async function edit(
       if (aggregates.size === value.length) {
         return true;
       }
-      const answer = await client.http.put(`/resource_providers/${uuid}/aggregates`, {
-        ...context,
-        version: "1.19",
-        body: { aggregates: [...aggregates], resource_provider_generation: generation },
-      });
+      const answer = await putAggregates(client.http, uuid, { aggregates, generation }, context);
       if (answer.status === 409) {
         return AGAIN;
       }

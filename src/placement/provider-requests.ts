@@ -8,7 +8,7 @@ import {
   ResourceProviderTraitRetrievalFailed,
 } from "./errors.js";
 import { asArray, asNumber, asRecord, asString, asStringOrNull, mapRecord } from "./json.js";
-import type { PlacementHttp } from "./placement-http.js";
+import type { PlacementAnswer, PlacementHttp } from "./placement-http.js";
 import type { ProviderListing, RequestContext, WireInventory } from "./types.js";
 
 /** Answer to one read of a provider's inventory, aggregates or traits. */
@@ -107,6 +107,19 @@ export async function readAggregates(
     throw new ResourceProviderAggregateRetrievalFailed(`reading the aggregates of ${uuid} failed`, answer);
   }
   return answer.read((body) => ({ value: asArray(body.aggregates).map(asString), generation: generationIn(body) }));
+}
+
+export function putAggregates(
+  http: PlacementHttp,
+  uuid: string,
+  { aggregates, generation }: { readonly aggregates: ReadonlySet<string>; readonly generation: number | null },
+  context: RequestContext,
+): Promise<PlacementAnswer> {
+  return http.put(`/resource_providers/${uuid}/aggregates`, {
+    ...context,
+    version: "1.19",
+    body: { aggregates: [...aggregates], resource_provider_generation: generation },
+  });
 }
 
 /** @throws ResourceProviderTraitRetrievalFailed */

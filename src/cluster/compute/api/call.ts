@@ -9,16 +9,10 @@ import { badRequest, Fault } from "./fault.js";
 import { Links } from "./links.js";
 import type { SchemaValidator, SchemaVersions } from "./validate.js";
 
-export interface CallOptions {
-  readonly request: ServiceRequest;
-  readonly requestId: string;
-  readonly version: number;
-  readonly credentials: Credentials;
-  readonly params: Readonly<Record<string, string>>;
-  readonly query: Query;
-  readonly legacy: boolean;
-  readonly validator: SchemaValidator;
-}
+export type CallOptions = Pick<
+  Call,
+  "request" | "requestId" | "version" | "credentials" | "params" | "query" | "legacy"
+> & { readonly validator: SchemaValidator };
 
 /** One request to the Compute API, after authentication and negotiation. */
 export class Call {
