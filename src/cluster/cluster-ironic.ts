@@ -1,7 +1,6 @@
 import { FaultFile } from "../faults/fault-file.js";
 import type { Files } from "../runtime/files.js";
 import type { Runtime } from "../runtime/runtime.js";
-import type { ServiceHandler } from "../runtime/service.js";
 import { ensureBaremetalFlavor } from "./default-flavors.js";
 import { REGION } from "./identity/catalog.js";
 import { readPasswords } from "./identity/clouds-yaml.js";
@@ -11,13 +10,6 @@ import { createIronic } from "./ironic/ironic.js";
 import type { StateDir } from "./local/state-dir.js";
 import type { Store } from "./store/store.js";
 
-export interface ClusterIronic {
-  /** Mount it at `/baremetal`. */
-  readonly handle: ServiceHandler;
-  start(): void;
-  stop(): Promise<void>;
-}
-
 /** The embedded Ironic, which follows the faults in its folder of the state directory. @param options.nodes that there are at least */
 export async function openClusterIronic(options: {
   readonly runtime: Runtime;
@@ -25,7 +17,7 @@ export async function openClusterIronic(options: {
   readonly identity: Identity;
   readonly directory: StateDir;
   readonly nodes: number;
-}): Promise<ClusterIronic> {
+}) {
   const { runtime, store, identity, directory, nodes } = options;
   const logger = runtime.logger.child({ service: "ironic" });
   const faults = new FaultFile(directory.ironic, IRONIC_FAULTS, { ...runtime, logger });
@@ -42,9 +34,10 @@ export async function openClusterIronic(options: {
     ensureBaremetalFlavor(store);
   }
   return {
+    /** Mount it at `/baremetal`. */
     handle: ironic.handle,
     start: ironic.start,
-    stop: async () => {
+    stop: async (): Promise<void> => {
       ironic.stop();
       await faults.close();
     },

@@ -52,14 +52,7 @@ export interface ControlPlaneOptions {
   readonly onHolder?: HolderListener;
 }
 
-export interface ControlPlane {
-  /** `http://127.0.0.1:8774` */
-  readonly url: string;
-  /** The state of record, for those that live in the same process. */
-  readonly store: Store;
-  /** Takes no more requests, lets those that run end, closes the store. What is left to do is done at the next start. */
-  stop(): Promise<void>;
-}
+export type ControlPlane = Awaited<ReturnType<typeof startControlPlane>>;
 
 /** Seconds between two heartbeats. */
 const REPORT_INTERVAL = 10;
@@ -73,7 +66,7 @@ const CONCURRENT_TASKS = 32;
  * @throws {StateDirUnusable} @throws {DatabaseUnusable} another control plane has the state directory. @throws {AddressInUse}
  * @throws {ServiceTooOld}
  */
-export async function startControlPlane(options: ControlPlaneOptions): Promise<ControlPlane> {
+export async function startControlPlane(options: ControlPlaneOptions) {
   const opened = new Opened();
   try {
     return await open(options, opened);
@@ -84,7 +77,7 @@ export async function startControlPlane(options: ControlPlaneOptions): Promise<C
 }
 
 /** @param opened takes what is to be closed, also when a later step fails. */
-async function open(options: ControlPlaneOptions, opened: Opened): Promise<ControlPlane> {
+async function open(options: ControlPlaneOptions, opened: Opened) {
   const { runtime, digests, directory } = options;
   const { clock, random, files } = runtime;
   const logger = runtime.logger;
@@ -189,7 +182,14 @@ async function open(options: ControlPlaneOptions, opened: Opened): Promise<Contr
   tasks.start();
   ironic.start();
   services.start();
-  return { url, store, stop: () => opened.close() };
+  return {
+    /** `http://127.0.0.1:8774` */
+    url,
+    /** The state of record, for those that live in the same process. */
+    store,
+    /** Takes no more requests, lets those that run end, closes the store. What is left to do is done at the next start. */
+    stop: () => opened.close(),
+  };
 }
 
 /** Writes the files by which clients, agents and commands find the control plane. */

@@ -14,12 +14,11 @@ import {
 } from "../../faults/fault-knobs.js";
 import { isLive } from "../../faults/fault-set.js";
 import { createNodeRuntime } from "../../runtime/node/node-runtime.js";
-import type { Runtime } from "../../runtime/runtime.js";
 import { AGENT_FAULTS } from "../agent/agent-faults.js";
 import { ExitCode } from "../ui/exit-code.js";
 import { quietLogger } from "../ui/quiet-logger.js";
 import { type Column, renderTable } from "../ui/table.js";
-import { createTerminal, type Terminal } from "../ui/terminal.js";
+import { createTerminal } from "../ui/terminal.js";
 import { unknownHost } from "./unknown-host.js";
 
 interface FaultOptions {
@@ -27,16 +26,7 @@ interface FaultOptions {
   readonly statePath?: string;
 }
 
-interface Bench {
-  readonly runtime: Runtime;
-  readonly terminal: Terminal;
-  /** @param host of an agent, or {@link IRONIC} */
-  target(host: string): Target;
-  /** Hosts of the state directory, and the embedded Ironic. */
-  hosts(): Promise<readonly string[]>;
-  /** @throws {InvalidFault} there never was an agent of the host, and its `state_path` was not named. */
-  refuseUnknown(host: string): Promise<void>;
-}
+type Bench = ReturnType<typeof benchOf>;
 
 /** Where faults are kept, and what there is to set. */
 interface Target {
@@ -106,19 +96,22 @@ export function faultCommand(): Command {
   return command;
 }
 
-function benchOf({ stateDir: given, statePath }: FaultOptions): Bench {
+function benchOf({ stateDir: given, statePath }: FaultOptions) {
   const directory = stateDir(given, process.cwd());
   const runtime = createNodeRuntime({ logger: quietLogger });
-  const hosts = async () => [...(await runtime.files.list(directory.agents)), IRONIC];
+  /** Hosts of the state directory, and the embedded Ironic. */
+  const hosts = async (): Promise<readonly string[]> => [...(await runtime.files.list(directory.agents)), IRONIC];
   return {
     runtime,
     terminal: createTerminal(),
-    target: (host) =>
+    /** @param host of an agent, or {@link IRONIC} */
+    target: (host: string): Target =>
       host === IRONIC && statePath === undefined
         ? { folder: directory.ironic, table: IRONIC_FAULTS }
         : { folder: statePath === undefined ? directory.agent(host) : resolve(statePath), table: AGENT_FAULTS },
     hosts,
-    refuseUnknown: async (host) => {
+    /** @throws {InvalidFault} there never was an agent of the host, and its `state_path` was not named. */
+    refuseUnknown: async (host: string): Promise<void> => {
       const known = await hosts();
       if (statePath === undefined && !known.includes(host)) {
         throw new InvalidFault(unknownHost(host, directory.root, known));

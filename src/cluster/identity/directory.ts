@@ -1,14 +1,7 @@
 import type { Digests } from "../../runtime/digests.js";
 
 /** The users, projects and roles that the embedded Identity knows. Fixed; ids are derived from names, so that they survive everything. */
-export interface Directory {
-  readonly domain: { readonly id: "default"; readonly name: "Default" };
-  readonly users: readonly NamedEntity[];
-  readonly projects: readonly NamedEntity[];
-  readonly roles: readonly NamedEntity[];
-  rolesInProject(userId: string, projectId: string): readonly NamedEntity[];
-  rolesInSystem(userId: string): readonly NamedEntity[];
-}
+export type Directory = ReturnType<typeof createDirectory>;
 
 export interface NamedEntity {
   /** 32 hex digits. */
@@ -34,7 +27,7 @@ const ASSIGNMENTS: Readonly<Record<LoginUser | ServiceUser, Readonly<Record<stri
   placement: { service: ["admin", "service"] },
 };
 
-export function createDirectory(digests: Pick<Digests, "sha256">): Directory {
+export function createDirectory(digests: Pick<Digests, "sha256">) {
   const entity = (kind: string, name: string, description = ""): NamedEntity =>
     Object.freeze({ id: stableId(digests, `${kind}/${name}`), name, description });
   const users = Object.keys(ASSIGNMENTS).map((name) => entity("user", name));
@@ -46,12 +39,13 @@ export function createDirectory(digests: Pick<Digests, "sha256">): Directory {
     return roles.filter(({ name }) => names.includes(name));
   };
   return {
-    domain: { id: "default", name: "Default" },
+    domain: { id: "default", name: "Default" } as const,
     users,
     projects,
     roles,
-    rolesInProject: (userId, projectId) => assigned(userId, projects.find(({ id }) => id === projectId)?.name),
-    rolesInSystem: (userId) => assigned(userId, "system"),
+    rolesInProject: (userId: string, projectId: string): readonly NamedEntity[] =>
+      assigned(userId, projects.find(({ id }) => id === projectId)?.name),
+    rolesInSystem: (userId: string): readonly NamedEntity[] => assigned(userId, "system"),
   };
 }
 

@@ -1,8 +1,7 @@
 import type { Clock } from "../../runtime/clock.js";
 import type { Digests } from "../../runtime/digests.js";
 import type { Random } from "../../runtime/random.js";
-import type { ServiceHandler } from "../../runtime/service.js";
-import type { ValidateToken } from "../credentials.js";
+import type { Credentials } from "../credentials.js";
 import { applySchema } from "../store/schema/apply-schema.js";
 import type { Sql } from "../store/sql.js";
 import { createDirectory, type LoginUser, type ServiceUser } from "./directory.js";
@@ -20,21 +19,9 @@ export interface IdentityOptions {
   readonly digests: Digests;
 }
 
-export interface Identity {
-  /** Keystone's API v3; mount it at `/identity`. */
-  readonly handle: ServiceHandler;
-  readonly validate: ValidateToken;
-  hasProject(id: string): boolean;
-  /** A token of project `service` with the roles `admin` and `service`. */
-  issueServiceToken(user: ServiceUser): { readonly token: string; readonly expiresAt: number };
-  /**
-   * The password of a user: the one given if it is theirs, else a new one that replaces it (and ends the user's tokens).
-   * Only digests are kept: who wants to know it again has to remember it.
-   */
-  ensurePassword(user: LoginUser, remembered?: string): string;
-}
+export type Identity = ReturnType<typeof createIdentity>;
 
-export function createIdentity(options: IdentityOptions): Identity {
+export function createIdentity(options: IdentityOptions) {
   const { sql, clock, digests } = options;
   applySchema(sql, "identity", IDENTITY_SCHEMA, clock.now());
   const directory = createDirectory(digests);
@@ -48,18 +35,24 @@ export function createIdentity(options: IdentityOptions): Identity {
     return found.id;
   };
   return {
+    /** Keystone's API v3; mount it at `/identity`. */
     handle: identityHandler({ directory, tokens, passwords, digests, random: options.random }),
-    validate: (token) => {
+    validate: (token: string): Credentials | undefined => {
       const record = tokens.find(token);
       return record && toCredentials(directory, record);
     },
-    hasProject: (id) => directory.projects.some((project) => project.id === id),
-    issueServiceToken: (user) => {
+    hasProject: (id: string): boolean => directory.projects.some((project) => project.id === id),
+    /** A token of project `service` with the roles `admin` and `service`. */
+    issueServiceToken: (user: ServiceUser): { readonly token: string; readonly expiresAt: number } => {
       const scope = { projectId: idOf(directory.projects, "service"), system: false };
       const { token, record } = tokens.issue(idOf(directory.users, user), scope, ["password"]);
       return { token, expiresAt: record.expiresAt };
     },
-    ensurePassword: (user, remembered) => {
+    /**
+     * The password of a user: the one given if it is theirs, else a new one that replaces it (and ends the user's tokens).
+     * Only digests are kept: who wants to know it again has to remember it.
+     */
+    ensurePassword: (user: LoginUser, remembered?: string): string => {
       const userId = idOf(directory.users, user);
       if (remembered !== undefined && passwords.matches(userId, remembered)) {
         return remembered;

@@ -1,5 +1,5 @@
 import type { Random } from "../../runtime/random.js";
-import type { ServiceHandler, ServiceRequest, ServiceResponse } from "../../runtime/service.js";
+import type { ServiceRequest, ServiceResponse } from "../../runtime/service.js";
 import type { Credentials, ValidateToken } from "../credentials.js";
 import type { Query } from "../http/query.js";
 import { authenticationRequired, json } from "../http/responses.js";
@@ -15,16 +15,12 @@ export interface ImageOptions {
   readonly store: Pick<Store, "instances">;
 }
 
-export interface ImageService {
-  /** Glance's API v2, to read; mount it at `/image`. */
-  readonly handle: ServiceHandler;
-  /** Undefined: there is no such image. */
-  readonly properties: (id: string) => Readonly<Record<string, string>> | undefined;
-}
-
-export function createImageApi(options: ImageOptions): ImageService {
+export function createImageApi(options: ImageOptions) {
   return {
-    properties: (id) => find([BASE, ...shelvedSnapshots(options.store)], id)?.properties,
+    /** Undefined: there is no such image. */
+    properties: (id: string): Readonly<Record<string, string>> | undefined =>
+      find([BASE, ...shelvedSnapshots(options.store)], id)?.properties,
+    /** Glance's API v2, to read; mount it at `/image`. */
     handle: serve<Route, Caller>({
       routes: ROUTES,
       random: options.random,

@@ -2,7 +2,6 @@ import type { Faults } from "../../faults/faults.js";
 import type { Clock } from "../../runtime/clock.js";
 import type { Logger } from "../../runtime/logger.js";
 import type { Random } from "../../runtime/random.js";
-import type { ServiceHandler } from "../../runtime/service.js";
 import type { Timers } from "../../runtime/timers.js";
 import type { ValidateToken } from "../credentials.js";
 import { applySchema } from "../store/schema/apply-schema.js";
@@ -31,18 +30,9 @@ export interface IronicOptions {
 }
 
 /** An emulated Ironic with hardware that is not there. */
-export interface IronicService {
-  /** Ironic's API v1; mount it at `/baremetal`. */
-  readonly handle: ServiceHandler;
-  /** See {@link enrolNodes}. */
-  enrol(count: number): void;
-  /** Hardware goes on with what it was at when an earlier process ended. */
-  start(): void;
-  /** Nothing changes any more; what hardware is at is taken up at the next start. */
-  stop(): void;
-}
+export type IronicService = ReturnType<typeof createIronic>;
 
-export function createIronic(options: IronicOptions): IronicService {
+export function createIronic(options: IronicOptions) {
   const { sql, clock, timers, faults, logger } = options;
   applySchema(sql, "ironic", IRONIC_SCHEMA, clock.now());
   const nodes = new NodeStore(sql, clock);
@@ -52,9 +42,13 @@ export function createIronic(options: IronicOptions): IronicService {
   const hardware = new Hardware({ nodes, ports, locks, clock, timers, faults, delays, logger });
   const conductor = new IronicConductor({ nodes, ports, locks, hardware, timers });
   return {
+    /** Ironic's API v1; mount it at `/baremetal`. */
     handle: createIronicApi({ ...options, nodes, ports, locks, conductor }),
-    enrol: (count) => sql.transaction(() => enrolNodes(nodes, ports, count)),
-    start: () => hardware.resume(),
-    stop: () => hardware.stop(),
+    /** See {@link enrolNodes}. */
+    enrol: (count: number): void => sql.transaction(() => enrolNodes(nodes, ports, count)),
+    /** Hardware goes on with what it was at when an earlier process ended. */
+    start: (): void => hardware.resume(),
+    /** Nothing changes any more; what hardware is at is taken up at the next start. */
+    stop: (): void => hardware.stop(),
   };
 }

@@ -10,13 +10,10 @@ import { State } from "./store/state.js";
 import { Journal } from "./store/unit-of-work.js";
 
 /** The Placement API without a socket. */
-export interface PlacementService {
-  /** Answers at once. What it acknowledges is in the database. */
-  handle(request: ServiceRequest): ServiceResponse;
-}
+export type PlacementService = ReturnType<typeof createPlacement>;
 
 /** Opens Placement over a database, or in memory when none is given. */
-export function createPlacement(options: PlacementOptions): PlacementService {
+export function createPlacement(options: PlacementOptions) {
   const { clock, random, logger, database, cors } = options;
   const state = new State();
   let journal: Journal | undefined;
@@ -38,7 +35,8 @@ export function createPlacement(options: PlacementOptions): PlacementService {
     tuning: { ...DEFAULT_TUNING, ...options.placement },
   };
   return {
-    handle: (request) => {
+    /** Answers at once. What it acknowledges is in the database. */
+    handle: (request: ServiceRequest): ServiceResponse => {
       const requestId = `req-${random.uuid()}`;
       const response = new Exchange(surface, request, requestId).answer();
       if (cors === undefined) {

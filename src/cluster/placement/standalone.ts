@@ -28,16 +28,8 @@ export class UnsupportedConfiguration extends Error {
   override readonly name = "UnsupportedConfiguration";
 }
 
-export interface StandalonePlacement {
-  readonly url: string;
-  /** What the administrator shows as X-Auth-Token; absent with `noauth2`, where any user's name will do. */
-  readonly token?: string;
-  /** Lets running requests end, and closes the database. */
-  close(): Promise<void>;
-}
-
 /** Serves Placement alone, without Identity: by a token of its own, or, asked for by name, as with `auth_strategy = noauth2`. */
-export async function startPlacement(options: StandaloneOptions): Promise<StandalonePlacement> {
+export async function startPlacement(options: StandaloneOptions) {
   const { runtime, configFile } = options;
   const values: ConfigValues =
     configFile === undefined ? new Map() : parseConfig(await runtime.files.read(configFile), configFile);
@@ -69,7 +61,13 @@ export async function startPlacement(options: StandaloneOptions): Promise<Standa
       port: options.port,
       services: { "": onlyForKnownHosts(placement.handle, names, () => `req-${runtime.random.uuid()}`) },
     });
-    return { url: listener.url, ...(token === undefined ? {} : { token }), close: () => close(listener, database) };
+    return {
+      url: listener.url,
+      /** What the administrator shows as X-Auth-Token; undefined with `noauth2`, where any user's name will do. */
+      token,
+      /** Lets running requests end, and closes the database. */
+      close: () => close(listener, database),
+    };
   } catch (error) {
     database?.close();
     throw error;

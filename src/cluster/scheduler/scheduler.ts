@@ -34,13 +34,7 @@ export interface Destination {
 }
 
 /** Finds and claims destinations (spec 6.1 row 2, 6.7 row 2a). */
-export interface Scheduler {
-  /**
-   * One destination for each instance, claimed in Placement. When one finds none, the claims of the others are released.
-   * @throws {NoValidHost}, {AllocationUpdateFailed} somebody else wrote the allocations of the instance
-   */
-  selectDestinations(request: ScheduleRequest): Promise<readonly Destination[]>;
-}
+export type Scheduler = ReturnType<typeof createScheduler>;
 
 export function createScheduler(parts: {
   readonly store: Store;
@@ -49,11 +43,15 @@ export function createScheduler(parts: {
   readonly clock: Clock;
   readonly random: Random;
   readonly logger: Logger;
-}): Scheduler {
+}) {
   const { store, placement, config, clock, random, logger } = parts;
 
   return {
-    selectDestinations: async (request) => {
+    /**
+     * One destination for each instance, claimed in Placement. When one finds none, the claims of the others are released.
+     * @throws {NoValidHost}, {AllocationUpdateFailed} somebody else wrote the allocations of the instance
+     */
+    selectDestinations: async (request: ScheduleRequest): Promise<readonly Destination[]> => {
       const wanted = requestedResources(store, request);
       const offer = await candidates(request, wanted);
       const claimed: string[] = [];
