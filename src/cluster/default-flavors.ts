@@ -16,20 +16,7 @@ export function ensureDefaultFlavors(store: Store): void {
   }
   store.transaction(() => {
     for (const [flavorid, name, vcpus, memoryMb, rootGb] of FLAVORS) {
-      store.flavors.create({
-        flavorid,
-        name,
-        vcpus,
-        memoryMb,
-        rootGb,
-        ephemeralGb: 0,
-        swap: 0,
-        rxtxFactor: 1,
-        disabled: false,
-        isPublic: true,
-        extraSpecs: {},
-        description: null,
-      });
+      store.flavors.create({ flavorid, name, vcpus, memoryMb, rootGb });
     }
   });
 }
@@ -46,17 +33,11 @@ export function ensureBaremetalFlavor(store: Store): void {
     vcpus: 48,
     memoryMb: 196_608,
     rootGb: 960,
-    ephemeralGb: 0,
-    swap: 0,
-    rxtxFactor: 1,
-    disabled: false,
-    isPublic: true,
     extraSpecs: {
       "resources:CUSTOM_BAREMETAL": "1",
       "resources:VCPU": "0",
       "resources:MEMORY_MB": "0",
       "resources:DISK_GB": "0",
     },
-    description: null,
   });
 }

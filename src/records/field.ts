@@ -82,6 +82,11 @@ export function nullable<T>(inner: Field<T>): Field<T | null> {
   return field(Unsafe({ ...inner, ...withNull, type: [...[inner.type].flat(), "null"] }));
 }
 
+/** Neither a list nor an object. */
+export function hasOneValue({ type }: JsonSchema): boolean {
+  return ![type].flat().some((name) => name === "array" || name === "object");
+}
+
 /** @param maxItems where each costs more than its reading; `DOOR_LIMITS.wire` bounds every list */
 export function listOf<T>(items: Field<T>, maxItems?: number): Field<readonly T[]> {
   return field(Unsafe({ type: "array", items, ...(maxItems === undefined ? {} : { maxItems }) }));
@@ -127,7 +132,13 @@ export function defaultsOf<F extends FieldMap>(fields: F): DefaultsOf<F> {
   return Object.fromEntries(entries) as DefaultsOf<F>;
 }
 
-/** The fields of these names only. */
+/** What a record has in these fields. */
+export function pick<F extends FieldMap>(record: RecordOf<F>, fields: F): RecordOf<F> {
+  const entries = Object.keys(fields).map((key) => [key, record[key]]);
+  return Object.fromEntries(entries) as RecordOf<F>;
+}
+
+/** The fields of other names only. */
 export function without<F extends FieldMap, K extends keyof F>(fields: F, ...names: readonly K[]): Omit<F, K> {
   const entries = Object.entries(fields).filter(([key]) => !names.some((left) => left === key));
   return Object.fromEntries(entries) as Omit<F, K>;

@@ -1,11 +1,24 @@
-import { amount, flag, id, LONG, mapOf, nullable, type RecordOf, ratio, text } from "./field.js";
+import {
+  amount,
+  defaultsOf,
+  flag,
+  id,
+  LONG,
+  mapOf,
+  nullable,
+  pick,
+  type RecordOf,
+  ratio,
+  text,
+  withDefault,
+} from "./field.js";
 
 /** What an instance has of its flavor in columns of its own, too. */
 export const FLAVOR_AMOUNTS = {
   vcpus: amount,
   memoryMb: amount,
   rootGb: amount,
-  ephemeralGb: amount,
+  ephemeralGb: withDefault(amount, 0),
 };
 
 /** A flavor, or the copy of one embedded in an instance (spec 1.6). */
@@ -15,23 +28,72 @@ export const FLAVOR = {
   name: text(),
   ...FLAVOR_AMOUNTS,
   /** MB */
-  swap: amount,
-  rxtxFactor: ratio,
-  disabled: flag,
-  isPublic: flag,
-  extraSpecs: mapOf(text()),
-  description: nullable(text(LONG)),
+  swap: withDefault(amount, 0),
+  rxtxFactor: withDefault(ratio, 1),
+  disabled: withDefault(flag, false),
+  isPublic: withDefault(flag, true),
+  extraSpecs: withDefault(mapOf(text()), {}),
+  description: withDefault(nullable(text(LONG)), null),
 };
 
 export type Flavor = RecordOf<typeof FLAVOR>;
 
+type FlavorAmounts = RecordOf<typeof FLAVOR_AMOUNTS>;
+
+/** What a new flavor must be given. */
+export type NewFlavor = Pick<Flavor, "flavorid" | "name" | "vcpus" | "memoryMb" | "rootGb"> &
+  Partial<Omit<Flavor, "id">>;
+
+/** A flavor with what the caller left out as Nova has it for a new one. */
+export function newFlavor(given: NewFlavor): Omit<Flavor, "id"> {
+  return { ...defaultsOf(FLAVOR), ...given };
+}
+
 /** The columns of an instance that follow its flavor. */
-export function flavorColumns(flavor: Flavor): RecordOf<typeof FLAVOR_AMOUNTS> & {
+export function flavorColumns(flavor: Flavor): FlavorAmounts & {
   readonly flavor: Flavor;
   readonly instanceTypeId: number;
 } {
-  const { vcpus, memoryMb, rootGb, ephemeralGb } = flavor;
-  return { flavor, instanceTypeId: flavor.id, vcpus, memoryMb, rootGb, ephemeralGb };
+  return { flavor, instanceTypeId: flavor.id, ...pick(flavor, FLAVOR_AMOUNTS) };
+}
+
+/** The names that the Compute API gives the sizes of a flavor within a server. */
+const FLAVOR_API_NAMES = {
+  vcpus: "vcpus",
+  memoryMb: "ram",
+  rootGb: "disk",
+  ephemeralGb: "ephemeral",
+  swap: "swap",
+} as const satisfies { readonly [K in keyof Flavor]?: string };
+
+type SizedField = keyof typeof FLAVOR_API_NAMES;
+
+/** What a flavor gives a server, in the fields of the record. */
+export type FlavorSizes = Pick<Flavor, SizedField>;
+
+/** The sizes as a server of the Compute API shows them. */
+export function sizesForApi(flavor: FlavorSizes): Readonly<Record<(typeof FLAVOR_API_NAMES)[SizedField], number>> {
+  const entries = Object.entries(FLAVOR_API_NAMES).map(([field, name]) => [name, flavor[field as SizedField]]);
+  return Object.fromEntries(entries) as ReturnType<typeof sizesForApi>;
+}
+
+/** @param read gives the number that the Compute API shows under a name. */
+export function sizesFromApi(read: (name: string) => number): FlavorSizes {
+  const entries = Object.entries(FLAVOR_API_NAMES).map(([field, name]) => [field, read(name)]);
+  return Object.fromEntries(entries) as FlavorSizes;
+}
+
+/** What decides the local disks of a server: its root disk, its ephemeral disk and its swap disk. */
+type LocalDisks = Pick<Flavor, "rootGb" | "ephemeralGb" | "swap">;
+
+/** GB of local disk that a server of this flavor takes; with a volume as its root disk, the flavor's root disk is none of it. */
+export function localDiskGb({ rootGb, ephemeralGb, swap }: LocalDisks, volumeBacked: boolean): number {
+  return (volumeBacked ? 0 : rootGb) + ephemeralGb + Math.ceil(swap / 1024);
+}
+
+/** Whether a server has the same local disks with either flavor. */
+export function hasSameDisks(one: LocalDisks, other: LocalDisks): boolean {
+  return one.rootGb === other.rootGb && one.ephemeralGb === other.ephemeralGb && one.swap === other.swap;
 }
 
 /** Amounts by resource class: `{ VCPU: 1, MEMORY_MB: 512, DISK_GB: 1 }`. */

@@ -1,9 +1,9 @@
 import { cpuRequest } from "./cpu-request.js";
-import type { Flavor, Resources } from "./flavor.js";
+import { type Flavor, type FlavorSizes, localDiskGb, type Resources } from "./flavor.js";
 import { STANDARD_RESOURCE_CLASSES } from "./standard-resource-classes.js";
 
 /** The part of a flavor that says what a server takes. */
-export type FlavorNeed = Pick<Flavor, "vcpus" | "memoryMb" | "rootGb" | "ephemeralGb" | "swap" | "extraSpecs">;
+export type FlavorNeed = FlavorSizes & Pick<Flavor, "extraSpecs">;
 
 /** What a server takes beside its flavor. */
 export interface ServerNeed {
@@ -87,8 +87,7 @@ function addFlavorsOwn(drafts: Map<string, Draft>, flavor: FlavorNeed, volumeBac
     resources.set("MEMORY_MB", flavor.memoryMb);
   }
   if (!named.has("DISK_GB")) {
-    const rootGb = volumeBacked ? 0 : flavor.rootGb;
-    resources.set("DISK_GB", rootGb + flavor.ephemeralGb + Math.ceil(flavor.swap / 1024));
+    resources.set("DISK_GB", localDiskGb(flavor, volumeBacked));
   }
 }
 

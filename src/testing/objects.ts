@@ -1,5 +1,5 @@
 import { defaultsOf } from "../records/field.js";
-import { flavorColumns, MIGRATION, newInstance } from "../records/index.js";
+import { flavorColumns, MIGRATION, newFlavor, newInstance } from "../records/index.js";
 import type { BlockDeviceInfo, Flavor, ImageMeta, Instance, Migration } from "../virt/index.js";
 
 /** Frozen to the bottom: a driver that writes to what it is given fails. */
@@ -14,22 +14,8 @@ export function frozen<T>(value: T): T {
 }
 
 export function flavorOf(changes: Partial<Flavor> = {}): Flavor {
-  return {
-    id: 1,
-    flavorid: "check.small",
-    name: "check.small",
-    vcpus: 1,
-    memoryMb: 512,
-    rootGb: 1,
-    ephemeralGb: 0,
-    swap: 0,
-    rxtxFactor: 1,
-    disabled: false,
-    isPublic: true,
-    extraSpecs: {},
-    description: null,
-    ...changes,
-  };
+  const small = { flavorid: "check.small", name: "check.small", vcpus: 1, memoryMb: 512, rootGb: 1 };
+  return { id: 1, ...newFlavor(small), ...changes };
 }
 
 const IMAGE_ID = "33333333-3333-4333-8333-333333333333";
@@ -70,8 +56,6 @@ export function instanceOf(
     launchedOn: place.host,
     vmState: "active",
     taskState: null,
-    taskRequestId: null,
-    deleteRequestId: null,
     powerState: 1,
     createdAt: 0,
     ...changes,

@@ -1,4 +1,4 @@
-import type { Flavor, Instance, Migration, TaskState } from "../../records/index.js";
+import { type Flavor, type Instance, localDiskGb, type Migration, type TaskState } from "../../records/index.js";
 
 /** What one instance or migration takes of a node. MiB, GiB. */
 export interface Usage {
@@ -26,11 +26,7 @@ export function reservedUsage(reservation: HostReservation): Usage {
 
 /** What an instance of this flavor takes (spec 4.5): the same amounts that it holds in Placement. */
 export function flavorUsage(flavor: Flavor, volumeBacked: boolean): Usage {
-  return {
-    vcpus: flavor.vcpus,
-    memoryMb: flavor.memoryMb,
-    localGb: (volumeBacked ? 0 : flavor.rootGb) + flavor.ephemeralGb + Math.ceil(flavor.swap / 1024),
-  };
+  return { vcpus: flavor.vcpus, memoryMb: flavor.memoryMb, localGb: localDiskGb(flavor, volumeBacked) };
 }
 
 export const isVolumeBacked = (instance: Pick<Instance, "imageRef">): boolean => instance.imageRef === "";

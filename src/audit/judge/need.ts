@@ -11,8 +11,8 @@ export interface Need {
 }
 
 export function needOf({ flavor, volumeBacked }: Pick<Server, "flavor" | "volumeBacked">): Need {
-  const { vcpus, ram: memoryMb, disk: rootGb, ephemeral: ephemeralGb, swap, extraSpecs } = flavor;
-  const amounts = flavorResources({ vcpus, memoryMb, rootGb, ephemeralGb, swap, extraSpecs }, { volumeBacked });
+  const { extraSpecs } = flavor;
+  const amounts = flavorResources(flavor, { volumeBacked });
   const isolated = extraSpecs["hw:emulator_threads_policy"] === "isolate";
   return {
     amounts,

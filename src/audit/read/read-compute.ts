@@ -1,8 +1,10 @@
+import { sizesFromApi } from "../../records/flavor.js";
+import type { FlavorNeed } from "../../records/resource-request.js";
 import { UnexpectedAnswer } from "../cloud/errors.js";
 import type { ServiceClient } from "../cloud/service-client.js";
 import { asArray, asNumber, asRecord, asString, asStringOrNull, mapRecord, numberOr, timeOf } from "./fields.js";
 import { listAll } from "./list-all.js";
-import type { ComputeService, Flavor, Hypervisor, Migration, OnProgress, Server } from "./records.js";
+import type { ComputeService, Hypervisor, Migration, OnProgress, Server } from "./records.js";
 
 type Entry = Readonly<Record<string, unknown>>;
 
@@ -47,13 +49,9 @@ function serverOf(entry: Entry): Server {
   };
 }
 
-function flavorOf(flavor: Entry): Flavor {
+function flavorOf(flavor: Entry): FlavorNeed {
   return {
-    vcpus: numberOr(flavor.vcpus, 0),
-    ram: numberOr(flavor.ram, 0),
-    disk: numberOr(flavor.disk, 0),
-    ephemeral: numberOr(flavor.ephemeral, 0),
-    swap: numberOr(flavor.swap, 0),
+    ...sizesFromApi((name) => numberOr(flavor[name], 0)),
     extraSpecs: mapRecord(flavor.extra_specs ?? {}, asString),
   };
 }

@@ -1,3 +1,5 @@
+import type { FlavorNeed } from "../../records/resource-request.js";
+
 /** Amounts by resource class. */
 export type Amounts = Readonly<Record<string, number>>;
 
@@ -19,19 +21,8 @@ export interface Server {
   readonly vmState: string;
   readonly taskState: string | null;
   readonly volumeBacked: boolean;
-  readonly flavor: Flavor;
-}
-
-/** The copy that a server carries of its flavor. */
-export interface Flavor {
-  readonly vcpus: number;
-  readonly ram: number;
-  /** GiB */
-  readonly disk: number;
-  readonly ephemeral: number;
-  /** MiB */
-  readonly swap: number;
-  readonly extraSpecs: Readonly<Record<string, string>>;
+  /** The copy that the server carries of its flavor. */
+  readonly flavor: FlavorNeed;
 }
 
 export interface Migration {

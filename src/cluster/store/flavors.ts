@@ -1,6 +1,6 @@
 import { DuplicateRecord } from "../../conductor/errors.js";
 import { text } from "../../records/field.js";
-import { FLAVOR, type Flavor } from "../../records/index.js";
+import { FLAVOR, type Flavor, type NewFlavor, newFlavor } from "../../records/index.js";
 import { checkOf } from "./check.js";
 import type { StoreContext } from "./store-context.js";
 import {
@@ -37,9 +37,9 @@ export class Flavors {
   create(flavor: Omit<Flavor, "id">): Flavor {
     return this.#context.sql.transaction(() => {
       try {
-        this.#context.changes.changed("flavor", this.#table.insert(flavor));
+        this.#context.changes.changed("flavor", this.#table.insert(created));
       } catch (error) {
-        throw error instanceof DuplicateRecord ? duplicate(flavor, error) : error;
+        throw error instanceof DuplicateRecord ? duplicate(created, error) : error;
       }
       return this.#existing(flavor.flavorid);
     });

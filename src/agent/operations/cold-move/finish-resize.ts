@@ -1,4 +1,4 @@
-import { flavorColumns, type InstanceChanges } from "../../../records/index.js";
+import { flavorColumns, hasSameDisks, type InstanceChanges } from "../../../records/index.js";
 import { hasQuirk } from "../../context.js";
 import type { Refusal } from "../admission/admission.js";
 import { mustNotUndo, withActionEvent } from "../error-wrappers.js";
@@ -37,12 +37,13 @@ export const FINISH_RESIZE = stepList<FinishProgress>("finish_resize", {
   finish_migration: async (progress) => {
     const { parts, request, move } = progress;
     const { instance, migration } = move;
+    const { oldFlavor, newFlavor } = flavorsOf(instance, migration);
     const allocations = await heldByGuest(progress);
     await parts.context.driver.finishMigration(migration, instance, request.diskInfo, {
       network: [],
       allocations,
       image: imageMeta(instance),
-      resizeInstance: diskSizeChanges(move),
+      resizeInstance: !hasSameDisks(oldFlavor, newFlavor),
       blockDevices: LOCAL_DISKS,
       powerOn: !wasStopped(move),
     });
@@ -111,9 +112,4 @@ export async function finishFailed(progress: MoveProgress, error: unknown): Prom
   };
   await failMove(progress, changes, error);
   throw error;
-}
-
-function diskSizeChanges({ instance, migration }: MoveProgress["move"]): boolean {
-  const { oldFlavor, newFlavor } = flavorsOf(instance, migration);
-  return (["rootGb", "ephemeralGb", "swap"] as const).some((size) => oldFlavor[size] !== newFlavor[size]);
 }

@@ -82,9 +82,7 @@ export function createFlavor(deps: ComputeDeps, call: Call): Answer {
     ephemeralGb: Number(wanted["OS-FLV-EXT-DATA:ephemeral"] ?? 0),
     swap: Number(wanted.swap ?? 0),
     rxtxFactor: Number(wanted.rxtx_factor ?? 1),
-    disabled: false,
     isPublic: isPublic === undefined || isTrue(isPublic),
-    extraSpecs: {},
     description: wanted.description ?? null,
   });
   return { body: { flavor: flavorDetail(flavor, call.version, call.links) } };

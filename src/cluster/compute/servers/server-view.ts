@@ -1,4 +1,4 @@
-import type { Instance, Service } from "../../../records/index.js";
+import { type Instance, type Service, sizesForApi } from "../../../records/index.js";
 import type { Json } from "../../http/json.js";
 import { isoMicroseconds, isoSeconds } from "../../http/times.js";
 import type { Call } from "../api/call.js";
@@ -82,11 +82,7 @@ export class ServerView {
       return { id: flavor.flavorid, links: this.#call.links.bookmarkOnly(`flavors/${flavor.flavorid}`) };
     }
     return {
-      vcpus: flavor.vcpus,
-      ram: flavor.memoryMb,
-      disk: flavor.rootGb,
-      ephemeral: flavor.ephemeralGb,
-      swap: flavor.swap,
+      ...sizesForApi(flavor),
       original_name: flavor.name,
       extra_specs: flavor.extraSpecs,
     };

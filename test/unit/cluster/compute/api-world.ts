@@ -7,10 +7,18 @@ import { createIdentity } from "../../../../src/cluster/identity/identity.js";
 import { openStore } from "../../../../src/cluster/store/open-store.js";
 import type { Store } from "../../../../src/cluster/store/store.js";
 import { MessagingTimeout } from "../../../../src/conductor/errors.js";
-import type { ComputeNodeResources, Flavor, Instance, NewInstance, Service } from "../../../../src/records/index.js";
+import {
+  type ComputeNodeResources,
+  type Flavor,
+  type Instance,
+  type NewInstance,
+  newFlavor,
+  type Service,
+} from "../../../../src/records/index.js";
 import { nodeDigests } from "../../../../src/runtime/node/node-digests.js";
 import type { ServiceResponse } from "../../../../src/runtime/service.js";
 import { VirtualWorld } from "../../../../src/simulation/index.js";
+import { nodeResources } from "../../../fixtures/records.js";
 
 export const ROOT = "http://127.0.0.1:8774";
 export const CIRROS = "c0ffee00-0000-4000-8000-000000000001";
@@ -240,43 +248,16 @@ export function passwordAuth(name: string, password: string, scope?: unknown): u
   };
 }
 
-export const TINY: Omit<Flavor, "id"> = {
-  flavorid: "1",
-  name: "m1.tiny",
-  vcpus: 1,
-  memoryMb: 512,
-  rootGb: 1,
-  ephemeralGb: 0,
-  swap: 0,
-  rxtxFactor: 1,
-  disabled: false,
-  isPublic: true,
-  extraSpecs: {},
-  description: null,
-};
+export const TINY = newFlavor({ flavorid: "1", name: "m1.tiny", vcpus: 1, memoryMb: 512, rootGb: 1 });
 
-export const RESOURCES: ComputeNodeResources = {
-  hostIp: "127.0.0.1",
+export const RESOURCES: ComputeNodeResources = nodeResources({
   vcpus: 1000,
   memoryMb: 800_000,
   localGb: 600_000,
-  vcpusUsed: 0,
   memoryMbUsed: 512,
-  localGbUsed: 0,
   freeRamMb: 799_488,
   freeDiskGb: 600_000,
-  runningVms: 0,
-  currentWorkload: 0,
   diskAvailableLeast: 0,
-  hypervisorType: "fake",
   hypervisorVersion: 1000,
   cpuInfo: '{"arch": "x86_64", "model": "Nehalem"}',
-  supportedHvSpecs: [],
-  cpuAllocationRatio: 4,
-  ramAllocationRatio: 1,
-  diskAllocationRatio: 1,
-  stats: {},
-  metrics: "[]",
-  numaTopology: null,
-  pciDevicePools: [],
-};
+});

@@ -3,6 +3,7 @@ import { CONDUCTOR_PATH } from "../../../../src/conductor/wire/frames.js";
 import { UpgradeRefused } from "../../../../src/runtime/socket.js";
 import { VirtualWorld } from "../../../../src/simulation/index.js";
 import { startInProcessConductor } from "../../../fixtures/in-process-conductor.js";
+import { aFlavor } from "../../../fixtures/records.js";
 import { rawClient } from "./raw-client.js";
 
 function error(id: unknown, code: number, message: unknown = expect.any(String)) {
@@ -156,7 +157,6 @@ describe("exactly once", () => {
   test("save_together writes both or none", async () => {
     const { call, cluster } = await rawClient();
     const { store } = cluster;
-    const flavor = { id: 1, flavorid: "1", name: "f", vcpus: 1, memoryMb: 1, rootGb: 1, ephemeralGb: 0, swap: 0 };
     const uuid = "00000000-0000-4000-8000-000000000001";
     store.instances.create({
       uuid,
@@ -166,7 +166,7 @@ describe("exactly once", () => {
       hostname: "vm",
       reservationId: "r",
       imageRef: "",
-      flavor: { ...flavor, rxtxFactor: 1, disabled: false, isPublic: true, extraSpecs: {}, description: null },
+      flavor: aFlavor(),
     });
     const instance = { uuid, changes: { vmState: "active" } };
     const failed = await call(1, "save_together", { instance, migration: { id: 9, changes: { status: "done" } } });
