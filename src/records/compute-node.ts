@@ -2,6 +2,7 @@ import {
   amount,
   anyObject,
   type Field,
+  hostName,
   id,
   integer,
   LONG,
@@ -52,6 +53,11 @@ export const COMPUTE_NODE_RESOURCES = {
 };
 
 export type ComputeNodeResources = RecordOf<typeof COMPUTE_NODE_RESOURCES>;
+
+/** What an agent may change of its node. */
+export const COMPUTE_NODE_CHANGES = { ...COMPUTE_NODE_RESOURCES, host: hostName, serviceId: id };
+
+export type ComputeNodeChanges = Partial<RecordOf<typeof COMPUTE_NODE_CHANGES>>;
 
 /** A row of `compute_nodes` (spec 1.3). The provider in Placement has this uuid, and `hypervisorHostname` as its name. */
 export const COMPUTE_NODE = {

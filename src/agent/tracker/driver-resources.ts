@@ -1,5 +1,6 @@
 import type { ComputeNode, ComputeNodeResources } from "../../records/index.js";
 import type { AvailableResource } from "../../virt/types.js";
+import type { UsedResources } from "./node-account.js";
 
 /** The allocation ratios that a node's row gets (spec 4.4 "copying"); null or 0: unset. */
 export interface RatioOptions {
@@ -12,19 +13,7 @@ export interface RatioOptions {
 }
 
 /** The columns that come from the driver; the used ones come from the account. */
-export type DriverColumns = Omit<
-  ComputeNodeResources,
-  | "vcpusUsed"
-  | "memoryMbUsed"
-  | "localGbUsed"
-  | "freeRamMb"
-  | "freeDiskGb"
-  | "runningVms"
-  | "currentWorkload"
-  | "stats"
-  | "metrics"
-  | "pciDevicePools"
->;
+export type DriverColumns = Omit<ComputeNodeResources, keyof UsedResources | "metrics" | "pciDevicePools">;
 
 /** @param row what is known of the node; null for a new one, whose ratios are the initial ones. */
 export function driverColumns(

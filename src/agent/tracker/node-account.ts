@@ -1,4 +1,10 @@
-import { type AssignedResource, allowsResourceRemoval, type Instance, type Migration } from "../../records/index.js";
+import {
+  type AssignedResource,
+  allowsResourceRemoval,
+  type ComputeNodeResources,
+  type Instance,
+  type Migration,
+} from "../../records/index.js";
 import { type CountedInstance, nodeStats } from "./stats.js";
 import { flavorUsage, type HostReservation, isVolumeBacked, reservedUsage, sumUsage, type Usage } from "./usage.js";
 
@@ -14,16 +20,10 @@ interface MigrationEntry {
 }
 
 /** The columns of a compute node that are derived from who is on it. */
-export interface UsedResources {
-  readonly vcpusUsed: number;
-  readonly memoryMbUsed: number;
-  readonly localGbUsed: number;
-  readonly freeRamMb: number;
-  readonly freeDiskGb: number;
-  readonly runningVms: number;
-  readonly currentWorkload: number;
-  readonly stats: Readonly<Record<string, string>>;
-}
+export type UsedResources = Pick<
+  ComputeNodeResources,
+  "vcpusUsed" | "memoryMbUsed" | "localGbUsed" | "freeRamMb" | "freeDiskGb" | "runningVms" | "currentWorkload" | "stats"
+>;
 
 /**
  * Holds what counts on one node, and how much (spec 4.5). What is used is always the sum of the entries (spec V19), never a

@@ -1,36 +1,8 @@
-import type { ComputeNode, ComputeNodeResources } from "../../records/index.js";
+import { COMPUTE_NODE_CHANGES, type ComputeNode, type ComputeNodeChanges } from "../../records/index.js";
 import type { ProviderTree } from "../../virt/provider-tree.js";
 import { NodeAccount } from "./node-account.js";
 
-export type ComputeNodeChanges = Partial<ComputeNodeResources & { host: string; serviceId: number }>;
-
-const SAVED = [
-  "host",
-  "serviceId",
-  "hostIp",
-  "vcpus",
-  "memoryMb",
-  "localGb",
-  "vcpusUsed",
-  "memoryMbUsed",
-  "localGbUsed",
-  "freeRamMb",
-  "freeDiskGb",
-  "runningVms",
-  "currentWorkload",
-  "diskAvailableLeast",
-  "hypervisorType",
-  "hypervisorVersion",
-  "cpuInfo",
-  "supportedHvSpecs",
-  "cpuAllocationRatio",
-  "ramAllocationRatio",
-  "diskAllocationRatio",
-  "stats",
-  "metrics",
-  "numaTopology",
-  "pciDevicePools",
-] as const satisfies readonly (keyof ComputeNode)[];
+const SAVED = Object.keys(COMPUTE_NODE_CHANGES) as readonly (keyof ComputeNodeChanges)[];
 
 /** All that the tracker knows of one node; forgotten as a whole together with the node (bugs 1784705, 1784874). */
 export class TrackedNode {

@@ -1,4 +1,4 @@
-import { type JsonSchema, LONGEST, text } from "../../records/field.js";
+import { hasOneValue, type JsonSchema, LONGEST, text } from "../../records/field.js";
 import type { SqlValue } from "../database/database-file.js";
 import { checkOf } from "./check.js";
 
@@ -16,8 +16,7 @@ const jsonText = checkOf(text(LONGEST));
 /** How a field is kept, of its description: lists and objects as JSON, true and false as 1 and 0, everything else as it is. */
 export function codecOf(schema: JsonSchema): Codec<unknown> {
   const verify = checkOf(schema);
-  const types = [schema.type].flat();
-  if (types.includes("boolean")) {
+  if ([schema.type].flat().includes("boolean")) {
     return {
       encode(value, field) {
         verify(value, field);
@@ -26,7 +25,7 @@ export function codecOf(schema: JsonSchema): Codec<unknown> {
       decode: (raw) => raw === 1,
     };
   }
-  if (types.includes("object") || types.includes("array")) {
+  if (!hasOneValue(schema)) {
     return {
       encode(value, field) {
         verify(value, field);
