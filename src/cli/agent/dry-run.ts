@@ -1,8 +1,8 @@
 import { dryRun } from "../../agent/dry-run/dry-run.js";
 import type { DryRunReport } from "../../agent/dry-run/report.js";
 import { NO_METRICS } from "../../agent/metrics/metrics.js";
-import { createNodeLogger } from "../../runtime/node/node-logger.js";
 import { createNodeRuntime } from "../../runtime/node/node-runtime.js";
+import { createLogger } from "../ui/create-logger.js";
 import { ExitCode } from "../ui/exit-code.js";
 import { renderTable } from "../ui/table.js";
 import { createTerminal, type Terminal } from "../ui/terminal.js";
@@ -14,7 +14,7 @@ import { reportClient } from "./report-client.js";
 /** Prints what start-up would do; exit code 3 when it would refuse. */
 export async function printDryRun(options: AgentCommandOptions): Promise<number> {
   const terminal = createTerminal();
-  const logger = createNodeLogger({ level: options.debug === true ? "debug" : "warn", format: options.logFormat });
+  const logger = createLogger({ level: options.debug === true ? "debug" : "warn", format: options.logFormat });
   const runtime = createNodeRuntime({ logger });
   const { compiled, driver, driverConfig, configFiles, directory } = await loadConfig(options, runtime.files);
   for (const { message } of compiled.warnings) {

@@ -4,10 +4,10 @@ import { refusalOf } from "../../agent/startup/refusals.js";
 import { createFaultDoors } from "../../faults/fault-doors.js";
 import type { ChangingFaults } from "../../faults/faults.js";
 import { NodeFiles } from "../../runtime/node/node-files.js";
-import { createNodeLogger } from "../../runtime/node/node-logger.js";
 import { createNodeRuntime } from "../../runtime/node/node-runtime.js";
 import { Opened } from "../../runtime/opened.js";
 import type { Runtime } from "../../runtime/runtime.js";
+import { createLogger } from "../ui/create-logger.js";
 import { ExitCode } from "../ui/exit-code.js";
 import { leaveParent, onParentGone, tellParent } from "../ui/parent.js";
 import { exitCodeOf } from "../ui/report-failure.js";
@@ -34,7 +34,7 @@ export async function serve(options: AgentCommandOptions): Promise<number> {
 /** @param opened takes what is to be closed at the end, however it comes. */
 async function serveWith(options: AgentCommandOptions, opened: Opened): Promise<number> {
   const terminal = createTerminal();
-  const logger = createNodeLogger({
+  const logger = createLogger({
     level: options.debug === true ? "debug" : "info",
     format: options.logFormat,
     colour: terminal.interactive && process.env.NO_COLOR === undefined,

@@ -2,8 +2,8 @@ import { Command, Option } from "commander";
 import { startControlPlane } from "../../cluster/control-plane.js";
 import { DEFAULT_STATE_DIR, readClusterInfo, stateDir } from "../../cluster/local/state-dir.js";
 import { nodeDigests } from "../../runtime/node/node-digests.js";
-import { createNodeLogger } from "../../runtime/node/node-logger.js";
 import { createNodeRuntime } from "../../runtime/node/node-runtime.js";
+import { createLogger } from "../ui/create-logger.js";
 import { leaveParent, tellParent } from "../ui/parent.js";
 import { portNumber } from "../ui/port-number.js";
 import { createTerminal } from "../ui/terminal.js";
@@ -42,7 +42,7 @@ interface ControlPlaneCommandOptions extends ControlPlaneFlags {
 }
 
 async function serve(options: ControlPlaneCommandOptions): Promise<void> {
-  const runtime = createNodeRuntime({ logger: createNodeLogger({ format: options.logFormat }) });
+  const runtime = createNodeRuntime({ logger: createLogger({ format: options.logFormat }) });
   const directory = stateDir(options.stateDir, process.cwd());
   const before = await readClusterInfo(runtime.files, directory);
   const config = await controlPlaneConfig(options, {

@@ -5,9 +5,9 @@ import { Command, Option } from "commander";
 import { startPlacement } from "../../cluster/placement/standalone.js";
 import { nodeClock } from "../../runtime/node/node-clock.js";
 import { NodeFiles } from "../../runtime/node/node-files.js";
-import { createNodeLogger } from "../../runtime/node/node-logger.js";
 import { nodeRandom } from "../../runtime/node/node-random.js";
 import { NodeServers } from "../../runtime/node/node-servers.js";
+import { createLogger } from "../ui/create-logger.js";
 import { portNumber } from "../ui/port-number.js";
 import { createTerminal } from "../ui/terminal.js";
 import { untilTold } from "../ui/until-told.js";
@@ -52,7 +52,7 @@ const collect = (value: string, before: readonly string[]): readonly string[] =>
 
 async function serve({ host, port, database, configFile, ...options }: PlacementCommandOptions): Promise<void> {
   const told = untilTold();
-  const logger = createNodeLogger({ level: "warn" });
+  const logger = createLogger({ level: "warn" });
   const placement = await startPlacement({
     host,
     port,

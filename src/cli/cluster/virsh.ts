@@ -4,7 +4,7 @@ import { NOT_CONNECTED, Virsh, VirshError, type VirshRow } from "../../../driver
 import { DEFAULT_STATE_DIR, stateDir } from "../../cluster/local/state-dir.js";
 import { nodeClock } from "../../runtime/node/node-clock.js";
 import { NodeFiles } from "../../runtime/node/node-files.js";
-import { createNodeLogger } from "../../runtime/node/node-logger.js";
+import { createLogger } from "../ui/create-logger.js";
 import { ExitCode } from "../ui/exit-code.js";
 import { type Column, renderTable } from "../ui/table.js";
 import { createTerminal, type Terminal } from "../ui/terminal.js";
@@ -82,7 +82,7 @@ const COLUMNS: readonly Column<VirshRow>[] = [
 async function open({ connect, host, stateDir: given }: VirshOptions): Promise<Virsh> {
   const files = new NodeFiles();
   const directory = stateDir(given, process.cwd());
-  const doors = { files, clock: nodeClock(), logger: createNodeLogger({ level: "warn" }) };
+  const doors = { files, clock: nodeClock(), logger: createLogger({ level: "warn" }) };
   if (connect !== undefined) {
     return new Virsh(connect, doors);
   }

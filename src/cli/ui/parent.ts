@@ -1,4 +1,4 @@
-import type { ComponentReport, HostReport } from "../../runtime/children.js";
+import type { ComponentReport, HostReport } from "../../cluster/local/reports.js";
 
 /** True: `compute-cluster up` has started this process, and may have ended since. */
 const isChild = (): boolean => process.send !== undefined;

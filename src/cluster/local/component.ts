@@ -1,7 +1,7 @@
 import type { Child, ChildExit, Children } from "../../runtime/children.js";
-import { isComponentReport } from "../../runtime/children.js";
 import type { Clock } from "../../runtime/clock.js";
 import type { CancelTimer, Timers } from "../../runtime/timers.js";
+import { isComponentReport } from "./reports.js";
 
 export type ComponentState =
   | "starting"

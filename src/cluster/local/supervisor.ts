@@ -1,7 +1,8 @@
-import { type Children, isComponentReport, isHostReport } from "../../runtime/children.js";
+import type { Children } from "../../runtime/children.js";
 import type { Clock } from "../../runtime/clock.js";
 import type { Timers } from "../../runtime/timers.js";
 import { Component, type ComponentStatus } from "./component.js";
+import { isComponentReport, isHostReport } from "./reports.js";
 import { agentRestart, controlPlaneRestart } from "./restart-policy.js";
 import type { StateDir } from "./state-dir.js";
 

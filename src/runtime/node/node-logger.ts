@@ -1,16 +1,27 @@
 import { pino } from "pino";
 import type { LogFields, Logger } from "../logger.js";
-import { prettyStream } from "./pretty-stream.js";
 
 export interface NodeLoggerOptions {
   /** The least level that is written. Default `info`. */
   readonly level?: "trace" | "debug" | "info" | "warn" | "error" | "fatal" | "silent";
-  /** `pretty` is the line format of OpenStack's services; `json` is one object a line. Default `pretty`. */
-  readonly format?: "pretty" | "json";
-  /** Colours in `pretty`. Default: none. */
-  readonly colour?: boolean;
+  /** Writes an entry as text, one or more lines. Default: one JSON object a line. */
+  readonly format?: (entry: LogEntry) => string;
   /** Default: standard error. */
   readonly destination?: { write(line: string): void };
+}
+
+/** What is logged, with the fields of the logger and those of its parents; secrets are left out. */
+export interface LogEntry {
+  /** pino's: 10 trace, 20 debug, 30 info, 40 warn, 50 error, 60 fatal. */
+  readonly level: number;
+  /** Milliseconds since the epoch. */
+  readonly time: number;
+  readonly pid?: number;
+  readonly message?: string;
+  readonly request_id?: string;
+  readonly instance?: string;
+  readonly err?: { readonly type?: string; readonly message?: string; readonly stack?: string };
+  readonly [field: string]: unknown;
 }
 
 /** Names whose values never reach a log, at the top of the fields and one level down. */
@@ -28,7 +39,7 @@ const SECRETS = [
 
 /** A logger on pino; writes synchronously, so that nothing is lost when the process dies. */
 export function createNodeLogger(options: NodeLoggerOptions = {}): Logger {
-  const { level = "info", format = "pretty", colour = false } = options;
+  const { level = "info", format } = options;
   const destination = options.destination ?? standardError();
   const quoted = SECRETS.map((name) => `["${name}"]`);
   return new NodeLogger(
@@ -40,9 +51,16 @@ export function createNodeLogger(options: NodeLoggerOptions = {}): Logger {
         errorKey: "err",
         redact: { paths: [...quoted, ...quoted.map((name) => `*${name}`)], censor: "****" },
       },
-      format === "pretty" ? prettyStream(destination, colour) : destination,
+      format === undefined ? destination : formatted(destination, format),
     ),
   );
+}
+
+function formatted(
+  destination: { write(line: string): void },
+  format: (entry: LogEntry) => string,
+): { write(json: string): void } {
+  return { write: (json) => destination.write(`${format(JSON.parse(json) as LogEntry)}\n`) };
 }
 
 /** Bytes of lines that wait for a disk that is full; later ones are dropped. */

@@ -9,49 +9,17 @@ function capture(options: NodeLoggerOptions) {
 
 describe("the logger", () => {
   it("writes one JSON object a line, with the fields of its parents", () => {
-    const { logger, lines } = capture({ format: "json" });
+    const { logger, lines } = capture({});
     logger.child({ host: "devstack1" }).info("evacuated", { instance: "uuid" });
     const [line = ""] = lines;
     expect(line.endsWith("\n")).toBe(true);
     expect(JSON.parse(line)).toMatchObject({ level: 30, host: "devstack1", instance: "uuid", message: "evacuated" });
   });
 
-  it("writes lines as OpenStack's services do", () => {
-    const { logger, lines } = capture({ format: "pretty" });
-    logger.warn("guest is gone", {
-      request_id: "req-1",
-      instance: "i-1",
-      host: "devstack1",
-      note: "two words",
-      count: 3,
-    });
-    expect(lines[0]).toMatch(
-      /^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\.\d{3} \d+ WARNING \[req-1\] \[instance: i-1\] guest is gone host=devstack1 note="two words" count=3\n$/,
-    );
-  });
-
-  it("writes nothing that a terminal would act on, and no line more than there are", () => {
-    const { logger, lines } = capture({ format: "pretty" });
-    const evil = "x\u001b[2J\n2026-01-01 INFO all is well\u009b1A";
-    logger.warn(`about ${evil}`, {
-      request_id: evil,
-      instance: evil,
-      host: evil,
-      list: [evil],
-      err: new RangeError(evil),
-    });
-    logger.error(evil, { err: new RangeError(evil) });
-    expect(lines[0]).toMatch(/^[ -~]*\n$/);
-    expect(lines[0]).toContain("about x\\u001b[2J\\n2026-01-01 INFO all is well\\u009b1A");
-    expect(lines[1]).toMatch(/^[ -~\n]*$/);
-  });
-
-  it("writes the stack of an error only where it helps", () => {
-    const { logger, lines } = capture({ format: "pretty" });
-    logger.warn("first", { err: new RangeError("too far") });
-    logger.error("second", { err: new RangeError("too far") });
-    expect(lines[0]).toMatch(/ WARNING first RangeError: too far\n$/);
-    expect(lines[1]).toMatch(/ ERROR second RangeError: too far\nRangeError: too far\n {4}at /);
+  it("writes what its format makes of an entry, without secrets", () => {
+    const { logger, lines } = capture({ format: ({ message, token }) => `${message} ${token}` });
+    logger.info("x", { token: "hunter2" });
+    expect(lines).toEqual(["x ****\n"]);
   });
 
   it("leaves out what is below its level", () => {
@@ -59,19 +27,5 @@ describe("the logger", () => {
     logger.info("no");
     logger.warn("yes");
     expect(lines).toHaveLength(1);
-  });
-
-  it.each(["json", "pretty"] as const)("never writes secrets (%s)", (format) => {
-    const { logger, lines } = capture({ format });
-    const secret = "hunter2";
-    logger.info("x", {
-      password: secret,
-      token: secret,
-      headers: { "x-auth-token": secret },
-      auth: { password: secret },
-    });
-    logger.child({ join_token: secret }).info("y");
-    expect(lines.join("")).not.toContain(secret);
-    expect(lines[0]).toContain("****");
   });
 });

@@ -1,16 +1,6 @@
 import { createColors } from "picocolors";
-import { terminalText, terminalValue } from "../terminal-text.js";
-
-interface Line {
-  readonly level: number;
-  readonly time: number;
-  readonly pid?: number;
-  readonly message?: string;
-  readonly request_id?: string;
-  readonly instance?: string;
-  readonly err?: { readonly type?: string; readonly message?: string; readonly stack?: string };
-  readonly [field: string]: unknown;
-}
+import type { LogEntry } from "../../runtime/node/node-logger.js";
+import { terminalText, terminalValue } from "../../runtime/terminal-text.js";
 
 const LEVELS: Readonly<Record<number, string>> = {
   10: "TRACE",
@@ -21,16 +11,9 @@ const LEVELS: Readonly<Record<number, string>> = {
   60: "CRITICAL",
 };
 
-/** Turns pino's JSON lines into the line format of OpenStack's services. */
-export function prettyStream(
-  destination: { write(line: string): void },
-  colour: boolean,
-): { write(json: string): void } {
-  return { write: (json) => destination.write(`${prettyLine(JSON.parse(json) as Line, colour)}\n`) };
-}
-
-function prettyLine(line: Line, colour: boolean): string {
-  const { level, time, pid, message, request_id, instance, err, ...fields } = line;
+/** A log entry in the line format of OpenStack's services. */
+export function logLine(entry: LogEntry, colour: boolean): string {
+  const { level, time, pid, message, request_id, instance, err, ...fields } = entry;
   const paint = createColors(colour);
   const name = LEVELS[level] ?? String(level);
   const painted = level >= 50 ? paint.red(name) : level >= 40 ? paint.yellow(name) : name;

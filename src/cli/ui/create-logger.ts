@@ -1,0 +1,15 @@
+import type { Logger } from "../../runtime/logger.js";
+import { createNodeLogger, type NodeLoggerOptions } from "../../runtime/node/node-logger.js";
+import { logLine } from "./log-line.js";
+
+export interface LoggerOptions extends Omit<NodeLoggerOptions, "format"> {
+  /** `pretty` is the line format of OpenStack's services; `json` is one object a line. Default `pretty`. */
+  readonly format?: "pretty" | "json";
+  /** Colours in `pretty`. Default: none. */
+  readonly colour?: boolean;
+}
+
+/** The logger of a program. */
+export function createLogger({ format = "pretty", colour = false, ...options }: LoggerOptions = {}): Logger {
+  return createNodeLogger(format === "json" ? options : { ...options, format: (entry) => logLine(entry, colour) });
+}
