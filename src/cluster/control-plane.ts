@@ -14,6 +14,7 @@ import { createTaskRunner, type TaskRunner } from "./conductor/task-runner.js";
 import { createTaskTable } from "./conductor/tasks/task-table.js";
 import { createApis } from "./create-apis.js";
 import { ensureDefaultFlavors } from "./default-flavors.js";
+import { openstackError } from "./http/openstack-error.js";
 import { writeCloudsYaml } from "./identity/clouds-yaml.js";
 import { createIdentity, type Identity } from "./identity/identity.js";
 import { ensureJoinToken } from "./local/join-token.js";
@@ -173,6 +174,7 @@ async function open(options: ControlPlaneOptions, opened: Opened) {
     port: options.port,
     services: { ...apis.services, "/baremetal": ironic.handle, ...placement.services },
     sockets: conductor.sockets,
+    refuse: openstackError,
   });
   opened.add(() => listener.close());
   opened.add(() => conductor.stop());

@@ -3,7 +3,7 @@ import type { ServiceHandler } from "./service.js";
 /** A request target, matched to the service that serves it. */
 export interface Route {
   readonly handler: ServiceHandler;
-  /** The mount point: `""`, `/placement` … */
+  /** The mount point: `""`, `/api` … */
   readonly mount: string;
   /** The path below the mount point. */
   readonly path: string;

@@ -4,7 +4,7 @@ import PQueue from "p-queue";
 export class TaskQueue {
   readonly #queue: PQueue;
 
-  /** @param concurrency tasks that run at a time; 0 means unlimited, as in Nova's `max_concurrent_*` options. */
+  /** @param concurrency tasks that run at a time; 0 means unlimited. */
   constructor(concurrency: number) {
     this.#queue = new PQueue({ concurrency: concurrency === 0 ? Number.POSITIVE_INFINITY : concurrency });
   }

@@ -1,3 +1,4 @@
+import type { Refuse } from "./refusal.js";
 import type { ServiceHandler } from "./service.js";
 import type { Socket } from "./socket.js";
 
@@ -12,11 +13,13 @@ export interface ListenOptions {
   readonly address?: string;
   /** 0 takes a free one. */
   readonly port: number;
-  /** Mount points (`""`, `/placement`, `/compute` …), longest match first; the rest of the path goes to the handler. */
+  /** Mount points (`""`, `/api`, `/api/old` …), longest match first; the rest of the path goes to the handler. */
   readonly services: Readonly<Record<string, ServiceHandler>>;
   /** Paths that take WebSockets. Any other path is answered with 404. */
   readonly sockets?: Readonly<Record<string, SocketAcceptor>>;
   readonly limits?: Partial<ListenLimits>;
+  /** Default: {@link plainRefusal}. */
+  readonly refuse?: Refuse;
 }
 
 export interface ListenLimits {

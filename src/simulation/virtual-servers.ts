@@ -1,7 +1,7 @@
 import type { HttpRequest, HttpResponse } from "../runtime/http.js";
 import { DEFAULT_CLOSE_GRACE, DEFAULT_LISTEN_LIMITS } from "../runtime/listen-defaults.js";
 import { Mounts } from "../runtime/mounts.js";
-import { openstackError } from "../runtime/openstack-error.js";
+import { plainRefusal, type Refuse } from "../runtime/refusal.js";
 import type { Listener, ListenLimits, ListenOptions, Servers, SocketAcceptor } from "../runtime/server.js";
 import type { VirtualNetwork } from "./virtual-network.js";
 import type { VirtualProcess } from "./virtual-process.js";
@@ -17,6 +17,7 @@ export class VirtualListener implements Listener {
   readonly #mounts: Mounts;
   readonly #network: VirtualNetwork<VirtualListener>;
   readonly #requestId: () => string;
+  readonly #refuse: Refuse;
   readonly #sockets = new Set<VirtualSocket>();
   readonly #onIdle = new Set<() => void>();
   #running = 0;
@@ -31,6 +32,7 @@ export class VirtualListener implements Listener {
     this.address = options.address ?? "127.0.0.1";
     this.limits = { ...DEFAULT_LISTEN_LIMITS, ...options.limits };
     this.acceptors = options.sockets ?? {};
+    this.#refuse = options.refuse ?? plainRefusal;
     this.#mounts = new Mounts(options.services);
     this.#network = network;
     this.#requestId = requestId;
@@ -85,10 +87,11 @@ export class VirtualListener implements Listener {
     const requestId = `req-${this.#requestId()}`;
     const route = this.#mounts.match(url);
     if (!route) {
-      return openstackError(404, "nothing is served at this path", requestId);
+      return this.#refuse({ status: 404, reason: "nothing is served at this path", requestId });
     }
     if (Buffer.byteLength(body) > this.limits.bodyBytes) {
-      return openstackError(413, `the body is larger than ${this.limits.bodyBytes} bytes`, requestId);
+      const reason = `the body is larger than ${this.limits.bodyBytes} bytes`;
+      return this.#refuse({ status: 413, reason, requestId });
     }
     const { handler, mount, path, query } = route;
     const { host } = new URL(url);
@@ -104,7 +107,8 @@ export class VirtualListener implements Listener {
       });
       return method === "HEAD" ? { ...response, body: "" } : response;
     } catch {
-      return openstackError(500, "an unexpected error prevented the server from answering", requestId);
+      const reason = "an unexpected error prevented the server from answering";
+      return this.#refuse({ status: 500, reason, requestId });
     }
   }
 

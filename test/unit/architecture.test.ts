@@ -200,6 +200,13 @@ describe("the architecture", () => {
     expect(opened).toEqual([]);
   });
 
+  it("knows nothing of OpenStack in src/runtime and src/simulation", () => {
+    const general = all.filter(({ path }) => isIn(path, "src/runtime") || isIn(path, "src/simulation"));
+    const known = general.filter(({ text }) => /openstack|nova|placement|ironic|keystone/i.test(text));
+    expect(general.length).toBeGreaterThan(20);
+    expect(known.map(({ path }) => path)).toEqual([]);
+  });
+
   it("declares top-level functions as functions; arrows are for callbacks and one-line constants", () => {
     const arrows = all.flatMap(({ path, text }) =>
       [...text.matchAll(LONG_ARROW)].map(([, name]) => `${path}: ${name} is an arrow of several lines`),

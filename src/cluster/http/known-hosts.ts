@@ -1,5 +1,5 @@
-import { openstackError } from "../../runtime/openstack-error.js";
 import type { ServiceHandler } from "../../runtime/service.js";
+import { openstackError } from "./openstack-error.js";
 
 const ADDRESS = /^(?:\d{1,3}(?:\.\d{1,3}){3}|\[[0-9a-f:.]+\])$/;
 
@@ -21,6 +21,7 @@ export function onlyForKnownHosts(
       return handler(request);
     }
     const expected = `found ${JSON.stringify(host)}, expected an address, ${[...known].join(", ")} or a name given with --server-name`;
-    return openstackError(403, `the Host header names no host of this service: ${expected}`, newRequestId());
+    const reason = `the Host header names no host of this service: ${expected}`;
+    return openstackError({ status: 403, reason, requestId: newRequestId() });
   };
 }

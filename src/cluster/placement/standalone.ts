@@ -1,6 +1,7 @@
 import type { Runtime } from "../../runtime/runtime.js";
 import type { Listener } from "../../runtime/server.js";
 import { onlyForKnownHosts } from "../http/known-hosts.js";
+import { openstackError } from "../http/openstack-error.js";
 import { ownToken } from "./auth/own-token.js";
 import { type ConfigValues, parseConfig, placementConfig, policyRules } from "./config-file.js";
 import type { PolicyRule } from "./options.js";
@@ -59,6 +60,7 @@ export async function startPlacement(options: StandaloneOptions) {
     const listener = await runtime.servers.listen({
       ...(options.host === undefined ? {} : { address: options.host }),
       port: options.port,
+      refuse: openstackError,
       services: { "": onlyForKnownHosts(placement.handle, names, () => `req-${runtime.random.uuid()}`) },
     });
     return {

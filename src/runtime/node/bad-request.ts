@@ -1,23 +1,23 @@
 import { randomUUID } from "node:crypto";
 import { STATUS_CODES } from "node:http";
 import type { Duplex } from "node:stream";
-import { openstackError } from "../openstack-error.js";
+import type { Refuse } from "../refusal.js";
 
 /** What a client is told whose request could not even be parsed, by Node's error code; anything else is a plain 400. */
-const ANSWERS: Readonly<Record<string, readonly [status: number, detail: string]>> = {
+const ANSWERS: Readonly<Record<string, readonly [status: number, reason: string]>> = {
   HPE_INVALID_CONTENT_LENGTH: [400, "content-length header must be an integer"],
   HPE_HEADER_OVERFLOW: [431, "the header fields are too large"],
   ERR_HTTP_REQUEST_TIMEOUT: [408, "the request was not sent in time"],
 };
 
-/** Answers Node's `clientError` with JSON and closes the connection. */
-export function answerBadRequest(error: NodeJS.ErrnoException, connection: Duplex): void {
+/** Answers Node's `clientError` and closes the connection. */
+export function answerBadRequest(refuse: Refuse, error: NodeJS.ErrnoException, connection: Duplex): void {
   if (error.code === "ECONNRESET" || !connection.writable) {
     connection.destroy();
     return;
   }
-  const [status, detail] = ANSWERS[error.code ?? ""] ?? [400, "the request is not well-formed HTTP"];
-  const { headers, body } = openstackError(status, detail, `req-${randomUUID()}`);
+  const [status, reason] = ANSWERS[error.code ?? ""] ?? [400, "the request is not well-formed HTTP"];
+  const { headers, body } = refuse({ status, reason, requestId: `req-${randomUUID()}` });
   const lines = Object.entries({ ...headers, "content-length": Buffer.byteLength(body), connection: "close" });
   const head = [`HTTP/1.1 ${status} ${STATUS_CODES[status]}`, ...lines.map(([name, value]) => `${name}: ${value}`)];
   connection.end(`${head.join("\r\n")}\r\n\r\n${body}`, () => connection.destroy());

@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from "node:http";
 import type { Logger } from "../logger.js";
 import { Mounts, type Route } from "../mounts.js";
-import { openstackError } from "../openstack-error.js";
+import type { Refuse } from "../refusal.js";
 import type { ServiceHandler, ServiceResponse } from "../service.js";
 
 /** A body that is too large is read and dropped up to this many times the limit, so that the client sees the 413. */
@@ -17,12 +17,14 @@ type Body = { readonly text: string } | "too large" | "broken off";
 export class HttpExchange {
   readonly #mounts: Mounts;
   readonly #bodyBytes: number;
+  readonly #refuse: Refuse;
   readonly #logger: Logger;
   #draining = false;
 
-  constructor(services: Readonly<Record<string, ServiceHandler>>, bodyBytes: number, logger: Logger) {
+  constructor(services: Readonly<Record<string, ServiceHandler>>, bodyBytes: number, refuse: Refuse, logger: Logger) {
     this.#mounts = new Mounts(services);
     this.#bodyBytes = bodyBytes;
+    this.#refuse = refuse;
     this.#logger = logger;
   }
 
@@ -40,9 +42,9 @@ export class HttpExchange {
       if (body === "broken off") {
         response.destroy();
       } else if (body === "too large") {
-        const detail = `the body is larger than ${this.#bodyBytes} bytes`;
+        const reason = `the body is larger than ${this.#bodyBytes} bytes`;
         response.setHeader("connection", "close");
-        this.#send(response, openstackError(413, detail, newRequestId()));
+        this.#send(response, this.#refuse({ status: 413, reason, requestId: newRequestId() }));
       } else {
         this.#reply(request, response, body.text, listenerUrl);
       }
@@ -53,7 +55,8 @@ export class HttpExchange {
   #reply(request: IncomingMessage, response: ServerResponse, body: string, listenerUrl: string): void {
     const route = this.#mounts.match(request.url ?? "/");
     if (!route) {
-      this.#send(response, openstackError(404, "nothing is served at this path", newRequestId()));
+      const reason = "nothing is served at this path";
+      this.#send(response, this.#refuse({ status: 404, reason, requestId: newRequestId() }));
       return;
     }
     let answer: ServiceResponse | Promise<ServiceResponse>;
@@ -75,7 +78,8 @@ export class HttpExchange {
   #failure(request: IncomingMessage, error: unknown): ServiceResponse {
     const requestId = newRequestId();
     this.#logger.error("a request failed unexpectedly", { err: error, method: request.method, request_id: requestId });
-    return openstackError(500, "an unexpected error prevented the server from answering", requestId);
+    const reason = "an unexpected error prevented the server from answering";
+    return this.#refuse({ status: 500, reason, requestId });
   }
 
   #handle(

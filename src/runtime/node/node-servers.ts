@@ -4,6 +4,7 @@ import { WebSocketServer } from "ws";
 import { DEFAULT_CLOSE_GRACE, DEFAULT_LISTEN_LIMITS } from "../listen-defaults.js";
 import type { Logger } from "../logger.js";
 import { splitTarget } from "../mounts.js";
+import { plainRefusal } from "../refusal.js";
 import {
   AddressInUse,
   AddressUnusable,
@@ -49,7 +50,8 @@ class NodeListener implements Listener {
     this.#wantedPort = options.port;
     this.#acceptors = options.sockets ?? {};
     this.#logger = logger;
-    this.#exchange = new HttpExchange(options.services, limits.bodyBytes, logger);
+    const { refuse = plainRefusal } = options;
+    this.#exchange = new HttpExchange(options.services, limits.bodyBytes, refuse, logger);
     // Node looks for slow clients only once in this interval.
     const connectionsCheckingInterval = Math.max(1, Math.min(1_000, Math.floor(limits.headersTimeout / 2)));
     this.#server = createServer({
@@ -68,10 +70,10 @@ class NodeListener implements Listener {
         this.#upgrade(request, socket, head);
       } catch (error) {
         this.#logger.error("a WebSocket could not be accepted", { err: error });
-        refuse(socket, 500, "Internal Server Error", "an unexpected error prevented the server from answering");
+        refuseUpgrade(socket, 500, "Internal Server Error", "an unexpected error prevented the server from answering");
       }
     });
-    this.#server.on("clientError", answerBadRequest);
+    this.#server.on("clientError", (error, connection) => answerBadRequest(refuse, error, connection));
   }
 
   get port(): number {
@@ -121,14 +123,14 @@ class NodeListener implements Listener {
     const { path, query } = splitTarget(request.url ?? "/");
     const acceptor = this.#acceptors[path];
     if (!acceptor || request.headers.upgrade?.toLowerCase() !== "websocket") {
-      refuse(connection, 404, "Not Found", "no WebSocket is served at this path");
+      refuseUpgrade(connection, 404, "Not Found", "no WebSocket is served at this path");
       return;
     }
     const socket = new NodeSocket(this.#logger);
     const refusal = acceptor(socket, { headers: flattenHeaders(request.headers), query });
     if (refusal !== undefined) {
       socket.abandon();
-      refuse(connection, 401, "Unauthorized", refusal);
+      refuseUpgrade(connection, 401, "Unauthorized", refusal);
       return;
     }
     let opened = false;
@@ -143,7 +145,7 @@ class NodeListener implements Listener {
   }
 }
 
-function refuse(connection: Duplex, status: number, title: string, reason: string): void {
+function refuseUpgrade(connection: Duplex, status: number, title: string, reason: string): void {
   const body = `${reason}\n`;
   const head = [
     `HTTP/1.1 ${status} ${title}`,

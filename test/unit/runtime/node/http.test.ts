@@ -1,6 +1,7 @@
 import { once } from "node:events";
 import { connect } from "node:net";
 import { afterEach, describe, expect, it } from "vitest";
+import { openstackError } from "../../../../src/cluster/http/openstack-error.js";
 import { HttpConnectFailure, HttpTimeout } from "../../../../src/runtime/http.js";
 import { createNodeRuntime } from "../../../../src/runtime/node/index.js";
 import { AddressInUse, type Listener, type ListenOptions } from "../../../../src/runtime/server.js";
@@ -12,7 +13,7 @@ const runtime = createNodeRuntime({ logger });
 const listeners: Listener[] = [];
 
 async function listen(options: Partial<ListenOptions>): Promise<Listener> {
-  const listener = await runtime.servers.listen({ port: 0, services: {}, ...options });
+  const listener = await runtime.servers.listen({ port: 0, services: {}, refuse: openstackError, ...options });
   listeners.push(listener);
   return listener;
 }
@@ -83,6 +84,15 @@ describe("requests", () => {
     expect(errorOf((await get("/broken")).body)).toMatchObject({ status: 500, title: "Internal Server Error" });
     const empty = await get("/empty");
     expect([empty.status, empty.body, empty.headers["content-length"]]).toEqual([204, "", undefined]);
+  });
+
+  it("get the reason as text from a listener without a shape of its own", async () => {
+    const listener = await runtime.servers.listen({ port: 0, services: {} });
+    listeners.push(listener);
+    const { url } = listener;
+    const answer = await runtime.http.request({ method: "GET", url });
+    expect([answer.status, answer.headers["content-type"]]).toEqual([404, "text/plain; charset=utf-8"]);
+    expect(answer.body).toBe("nothing is served at this path\n");
   });
 
   it("are refused with 413 when their body is too large, and the service never sees them", async () => {

@@ -1,4 +1,5 @@
-import type { ServiceResponse } from "./service.js";
+import type { Refusal } from "../../runtime/refusal.js";
+import type { ServiceResponse } from "../../runtime/service.js";
 
 /** What OpenStack's web framework says of each status before the detail. */
 const EXPLANATIONS: Readonly<Record<number, readonly [title: string, explanation: string]>> = {
@@ -14,10 +15,10 @@ const EXPLANATIONS: Readonly<Record<number, readonly [title: string, explanation
   500: ["Internal Server Error", "The server has either erred or is incapable of performing the requested operation."],
 };
 
-/** An error that no service could answer itself, in the shape that OpenStack's Placement gives its errors. */
-export function openstackError(status: number, detail: string, requestId: string): ServiceResponse {
+/** Answers a request that reaches no service, in the shape that OpenStack's Placement gives its errors. */
+export function openstackError({ status, reason, requestId }: Refusal): ServiceResponse {
   const [title, explanation] = EXPLANATIONS[status] ?? ["Error", ""];
-  const error = { status, title, detail: `${explanation}\n\n ${detail}  `, request_id: requestId };
+  const error = { status, title, detail: `${explanation}\n\n ${reason}  `, request_id: requestId };
   return {
     status,
     headers: { "content-type": "application/json", "x-openstack-request-id": requestId },

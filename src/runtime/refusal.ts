@@ -1,0 +1,18 @@
+import type { ServiceResponse } from "./service.js";
+
+/** Why a listener answers a request itself. */
+export interface Refusal {
+  /** 400, 404, 408, 413, 431 or 500. */
+  readonly status: number;
+  readonly reason: string;
+  /** `req-<uuid>`; a failure is logged with it. */
+  readonly requestId: string;
+}
+
+/** The answer to a request that no service takes, or whose service fails, in the shape of the listener's owner. */
+export type Refuse = (refusal: Refusal) => ServiceResponse;
+
+/** The reason as a line of text, where the owner has no shape of its own. */
+export function plainRefusal({ status, reason }: Refusal): ServiceResponse {
+  return { status, headers: { "content-type": "text/plain; charset=utf-8" }, body: `${reason}\n` };
+}
