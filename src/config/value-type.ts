@@ -32,7 +32,7 @@ export const hostName: ValueType<string> = {
 /** One of the given words. */
 export function choice<const C extends string>(choices: readonly C[]): ValueType<C> {
   return {
-    expected: `one of ${choices.join(", ")}`,
+    expected: choices.length === 2 ? choices.join(" or ") : `one of ${choices.join(", ")}`,
     parse: (texts) => choices.find((word) => word === last(texts)),
     format: (value) => value,
   };

@@ -1,4 +1,6 @@
 import { parseIni, type SyntaxProblem } from "../../config/ini-file.js";
+import { type Compiled, camel, type Option, type OptionTable, sectionKey } from "../../config/option.js";
+import { PLACEMENT_SERVICE_OPTIONS } from "../../config/sections/placement-service-options.js";
 import type { CorsOptions, PlacementTuning, PolicyOptions, PolicyRule } from "./options.js";
 
 /** The options of placement.conf that the stand-alone server knows. */
@@ -37,27 +39,42 @@ export type ConfigValues = ReadonlyMap<string, ReadonlyMap<string, string>>;
 
 /** @throws {ConfigFileValueError} */
 export function placementConfig(values: ConfigValues): PlacementConfig {
-  const read = new Reader(values);
+  const { api, placementDatabase, placement, osloPolicy, cors } = compile(values);
   return {
-    authStrategy: read.text("api", "auth_strategy"),
-    databasePath: databasePath(read.text("placement_database", "connection")),
-    policyFile: read.text("oslo_policy", "policy_file"),
-    policy: {
-      enforceScope: read.boolean("oslo_policy", "enforce_scope", true),
-      enforceNewDefaults: read.boolean("oslo_policy", "enforce_new_defaults", false),
-    },
-    cors: cors(read),
+    authStrategy: api.authStrategy ?? undefined,
+    databasePath: databasePath(placementDatabase.connection),
+    policyFile: osloPolicy.policyFile ?? undefined,
+    policy: { enforceScope: osloPolicy.enforceScope, enforceNewDefaults: osloPolicy.enforceNewDefaults },
+    cors: cors.allowedOrigin.length === 0 ? undefined : cors,
     placement: {
-      incompleteConsumerProjectId: read.text("placement", "incomplete_consumer_project_id") ?? NO_ID,
-      incompleteConsumerUserId: read.text("placement", "incomplete_consumer_user_id") ?? NO_ID,
-      randomizeAllocationCandidates: read.boolean("placement", "randomize_allocation_candidates", false),
-      maxAllocationCandidates: read.integer("placement", "max_allocation_candidates", -1),
-      generationStrategy: strategy(read),
+      incompleteConsumerProjectId: placement.incompleteConsumerProjectId,
+      incompleteConsumerUserId: placement.incompleteConsumerUserId,
+      randomizeAllocationCandidates: placement.randomizeAllocationCandidates,
+      maxAllocationCandidates: placement.maxAllocationCandidates,
+      generationStrategy: placement.allocationCandidatesGenerationStrategy,
     },
   };
 }
 
-const NO_ID = "00000000-0000-0000-0000-000000000000";
+/** What the file says of each option of the table, else its default. */
+function compile(values: ConfigValues): Compiled<typeof PLACEMENT_SERVICE_OPTIONS> {
+  const sections = Object.entries<OptionTable>(PLACEMENT_SERVICE_OPTIONS).map(([section, options]) => {
+    const compiled = Object.entries(options).map(([name, definition]) => {
+      const text = values.get(section)?.get(name);
+      return [camel(name), text === undefined ? definition.default : parse(section, name, definition, text)];
+    });
+    return [sectionKey(section), Object.fromEntries(compiled)];
+  });
+  return Object.fromEntries(sections);
+}
+
+function parse(section: string, name: string, { type }: Option<unknown>, text: string): unknown {
+  const value = type.parse([text]);
+  if (value === undefined) {
+    throw new ConfigFileValueError(section, name, text, type.expected);
+  }
+  return value;
+}
 
 /**
  * Reads a file of oslo.config's format.
@@ -84,81 +101,8 @@ export function policyRules(parsed: unknown): Readonly<Record<string, PolicyRule
     : {};
 }
 
-class Reader {
-  readonly #values: ConfigValues;
-
-  constructor(values: ConfigValues) {
-    this.#values = values;
-  }
-
-  text(section: string, option: string): string | undefined {
-    return this.#values.get(section)?.get(option);
-  }
-
-  list(section: string, option: string, otherwise: readonly string[]): readonly string[] {
-    const text = this.text(section, option);
-    if (text === undefined) {
-      return otherwise;
-    }
-    return text
-      .split(",")
-      .map((item) => item.trim())
-      .filter((item) => item !== "");
-  }
-
-  boolean(section: string, option: string, otherwise: boolean): boolean {
-    const text = this.text(section, option);
-    if (text === undefined) {
-      return otherwise;
-    }
-    if (/^(?:true|1|on|yes)$/i.test(text)) {
-      return true;
-    }
-    if (/^(?:false|0|off|no)$/i.test(text)) {
-      return false;
-    }
-    throw new ConfigFileValueError(section, option, text, "true or false");
-  }
-
-  integer(section: string, option: string, otherwise: number): number {
-    const text = this.text(section, option);
-    if (text === undefined) {
-      return otherwise;
-    }
-    if (/^-?[0-9]+$/.test(text)) {
-      return Number(text);
-    }
-    throw new ConfigFileValueError(section, option, text, "an integer");
-  }
-}
-
-function cors(read: Reader): CorsOptions | undefined {
-  const allowedOrigin = read.list("cors", "allowed_origin", []);
-  if (allowedOrigin.length === 0) {
-    return undefined;
-  }
-  const methods = ["OPTIONS", "GET", "HEAD", "POST", "PUT", "DELETE", "TRACE", "PATCH"];
-  return {
-    allowedOrigin,
-    allowCredentials: read.boolean("cors", "allow_credentials", true),
-    exposeHeaders: read.list("cors", "expose_headers", []),
-    maxAge: read.integer("cors", "max_age", 3600),
-    allowMethods: read.list("cors", "allow_methods", methods),
-    allowHeaders: read.list("cors", "allow_headers", []),
-  };
-}
-
-function strategy(read: Reader): PlacementTuning["generationStrategy"] {
-  const option = "allocation_candidates_generation_strategy";
-  const text = read.text("placement", option) ?? "depth-first";
-  if (text === "depth-first" || text === "breadth-first") {
-    return text;
-  }
-  throw new ConfigFileValueError("placement", option, text, "depth-first or breadth-first");
-}
-
-function databasePath(connection: string | undefined): string | undefined {
-  if (connection === undefined || connection === "") {
+function databasePath(connection: string | null): string | undefined {
+  if (connection === null) {
     return undefined;
   }
   const [, path] = /^sqlite:\/\/\/?(.*)$/.exec(connection) ?? [];

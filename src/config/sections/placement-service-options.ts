@@ -6,10 +6,10 @@ const NO_ID = "00000000-0000-0000-0000-000000000000";
 /** placement.conf: the options of the embedded Placement service when it runs alone. Names and defaults are Placement's. */
 export const PLACEMENT_SERVICE_OPTIONS = {
   api: {
-    auth_strategy: option(
+    auth_strategy: unset(
       choice(["noauth2", "keystone"]),
-      "noauth2",
-      "How clients prove who they are: noauth2 believes any token, keystone asks Identity.",
+      "How clients prove who they are: noauth2 believes any token, keystone asks Identity, which the service has not when it " +
+        "runs alone; unset makes a token at each start.",
     ),
   },
   placement_database: {
