@@ -56,8 +56,8 @@ function judge(client: ClientContext, consumer: string, answer: PlacementAnswer)
 }
 
 /**
- * Providers that the consumer holds already stay as they are: shared ones are not claimed twice. They come first, as those
- * of an evacuation's source do in what Nova writes.
+ * Providers that the consumer holds already stay as they are: shared ones are not claimed twice. They come first: Nova,
+ * too, writes those of an evacuation's source first.
  */
 function wanted({ request, held }: Claim, current: ConsumerAllocations): Allocations {
   const requested = onlyResources(request.allocations);

@@ -67,7 +67,7 @@ export function isProviderMissing(error: unknown): boolean {
   return error instanceof ResourceProviderAllocationRetrievalFailed && error.status === 404;
 }
 
-/** Somebody else changed the provider: read again and try again. */
+/** Another client changed the provider: read it again, then try again. */
 export class ResourceProviderUpdateConflict extends PlacementError {
   override readonly name = "ResourceProviderUpdateConflict";
 }

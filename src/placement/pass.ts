@@ -26,7 +26,7 @@ export class PlacementPass {
     return this.#trees.get(root);
   }
 
-  /** As {@link members}, but once only: whoever asks again does so because the tree changed meanwhile. */
+  /** As {@link members}, but once only: a caller that asks again does so because the tree changed meanwhile. */
   takeMembers(root: string): readonly ProviderListing[] | undefined {
     const members = this.#trees.get(root);
     this.#trees.delete(root);

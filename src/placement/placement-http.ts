@@ -165,7 +165,7 @@ export class PlacementAnswer {
     return this.status === 409 && this.code === "placement.concurrent_update";
   }
 
-  /** Somebody else wrote the consumer between our read and our write. */
+  /** Another client wrote the consumer between our read and our write. */
   get isConsumerConflict(): boolean {
     return this.isConcurrentUpdate && this.detail.includes("consumer generation conflict");
   }

@@ -22,8 +22,9 @@ export async function readProviderAllocations(
 }
 
 /**
- * Remembers who held what when the provider's allocations were last read. Every new allocation raises the provider's generation, so
- * while that stands still the memory lacks nobody; it may hold consumers that have gone (spec 5.4).
+ * Remembers the consumers and what they held when the provider's allocations were last read. Every new allocation
+ * raises the provider's generation: while the generation stands still, the memory lacks no consumer; it may hold
+ * consumers that have gone (spec 5.4).
  */
 export class ProviderAllocationMemory {
   readonly #read = new Map<string, { consumers: Map<string, ResourceAmounts>; generation: number }>();
@@ -40,7 +41,7 @@ export class ProviderAllocationMemory {
     this.#read.set(uuid, { consumers: new Map(consumers), generation });
   }
 
-  /** Our own write took the provider from one generation to the next: nobody else's came between. */
+  /** Our own write took the provider from one generation to the next: no other write came between. */
   advance(uuid: string, from: number | null, to: number): void {
     const known = this.#read.get(uuid);
     if (known?.generation === from) {

@@ -38,7 +38,7 @@ export function listTree(http: PlacementHttp, uuid: string, context: RequestCont
 }
 
 /**
- * Makes a provider; one that somebody made with the same uuid meanwhile is taken over (spec 5.3).
+ * Makes a provider, or takes over the one that another client made with the same uuid meanwhile (spec 5.3).
  * @throws ResourceProviderCreationFailed
  */
 export async function createProvider(

@@ -67,7 +67,7 @@ const WARN_EVERY = 10;
 /**
  * What agent, scheduler and conductor ask of Placement (spec 5). One client serves every node of a process: it caches
  * the provider trees, sends nothing that could not change anything, and names every failure as OpenStack does
- * (errors.ts). Every method may reject with {@link PlacementAPIConnectFailure} (nobody there, no endpoint, no valid token)
+ * (errors.ts). Every method may reject with {@link PlacementAPIConnectFailure} (no answer, no endpoint, no valid token)
  * unless it is marked *safe*: those answer null instead and warn at most every 10th time.
  */
 export class ReportClient {
@@ -164,8 +164,9 @@ export class ReportClient {
 
   // ── reading allocations ──────────────────────────────────────────────────────────────────────────────────────────
   /**
-   * Lists who holds what on one provider (4.6). With a pass that proves that nothing was added since, what was read last is
-   * answered without a request; a consumer in it may have gone meanwhile (a dropped allocation bumps no generation, 5.4).
+   * Lists the consumers of one provider and what they hold (4.6). With a pass that proves that nothing was added since,
+   * what was read last is answered without a request; a consumer in it may have gone meanwhile (a dropped allocation
+   * bumps no generation, 5.4).
    * @throws ResourceProviderAllocationRetrievalFailed
    */
   async getAllocationsForProvider(
@@ -205,10 +206,10 @@ export class ReportClient {
   }
 
   /**
-   * *Safe.* Claims `request` for the consumer. False: it does not fit any more. `held`: what becomes of what the consumer
-   * holds already: `double` keeps it and adds the providers that are new (moves), `replace` drops it (builds: a run that
-   * was killed after its claim starts again).
-   * @throws AllocationUpdateFailed (somebody else wrote this consumer), ConsumerAllocationRetrievalFailed
+   * *Safe.* Claims `request` for the consumer. False: it does not fit any more. `held`: what becomes of what the
+   * consumer holds already: `double` keeps it and adds the providers that are new (moves), `replace` drops it (builds:
+   * a run that was killed after its claim starts again).
+   * @throws AllocationUpdateFailed (another client wrote this consumer), ConsumerAllocationRetrievalFailed
    */
   claimResources(claim: Claim, context: RequestContext = {}): Promise<boolean | null> {
     return this.#safe(() => claimResources(this.#client, claim, context));

@@ -3,7 +3,10 @@ import { ConnectFailure } from "../errors.js";
 import { CachedAccess } from "./cached-access.js";
 import { type PlacementAccess, withoutTrailingSlash } from "./placement-access.js";
 
-/** For agents without a `[placement]` section of their own: the conductor's `placement_access` says where and with what. */
+/**
+ * The access of agents without a `[placement]` section of their own: the conductor's `placement_access` gives endpoint
+ * and token.
+ */
 export function createConductorAccess(options: {
   readonly clock: Clock;
   /** `expiresAt` in milliseconds since the epoch. */

@@ -71,7 +71,7 @@ function readToken(body: string, value: string, options: KeystoneOptions): Lease
   };
 }
 
-/** Only parses: what time it is, the clock says. */
+/** Date only parses here; the clock says what time it is. */
 function timeIn(value: unknown): number {
   const milliseconds = Date.parse(asString(value));
   if (Number.isNaN(milliseconds)) {
