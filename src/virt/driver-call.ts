@@ -24,7 +24,7 @@ export interface DriverCallOptions {
   readonly epoch?: () => number | null;
   /** Fault points, within the call's time-out: an error takes the driver's place, waiting is the driver's delay. */
   readonly point?: (method: DriverMethod, when: "before" | "after", signal: AbortSignal) => void | Promise<void>;
-  /** Told how each call ended, and after how many milliseconds; of which guest it was, if it was of one. */
+  /** Hears how each call ended, after how many milliseconds, and which guest it was about, if any. */
   readonly observe?: (
     method: DriverMethod,
     milliseconds: number,
@@ -43,7 +43,7 @@ export interface DriverCallDoors {
 export interface DriverCall<R> {
   readonly method: DriverMethod;
   readonly instanceUuid?: string | undefined;
-  /** On whose behalf; undefined: the agent's own. */
+  /** The request that the call is made for; undefined: the agent calls by itself. */
   readonly requestId?: string | undefined;
   readonly signal?: AbortSignal | undefined;
   readonly invoke: (signal: AbortSignal) => unknown;
@@ -105,7 +105,7 @@ export class DriverCaller {
   /** Runs the author's method until it settles, or until it was told to stop and the grace is over. */
   async #bounded<R>(call: DriverCall<R>): Promise<unknown> {
     const { method, signal, invoke } = call;
-    // It may have been aborted while the permit was waited for.
+    // The caller may have aborted it while it waited for the permit.
     signal?.throwIfAborted();
     const { timers } = this.#doors;
     const timeout = this.#options.timeouts?.[method] ?? DRIVER_METHODS[method].timeout;

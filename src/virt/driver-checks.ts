@@ -21,7 +21,7 @@ export class DriverChecks {
     this.#driver = driver;
   }
 
-  /** For methods that return nothing. */
+  /** Accepts the answer of methods that return nothing, whatever it is. */
   readonly nothing = (): void => {};
 
   readonly boolean = (method: DriverMethod, value: unknown): boolean =>
@@ -122,7 +122,7 @@ export class DriverChecks {
     return this.#plain(method, "data", value);
   };
 
-  /** Some of `given`, told by their uuids. */
+  /** Some of `given`, by their uuids. */
   someOf<T extends { readonly uuid: string }>(method: DriverMethod, value: unknown, given: readonly T[]): readonly T[] {
     const rule = "return a list of some of the instances that it was given, each once";
     if (!Array.isArray(value)) {
@@ -159,7 +159,7 @@ export class DriverChecks {
     return value as unknown as AvailableResource;
   };
 
-  /** As it arrives on another host. */
+  /** The form in which it arrives on another host. */
   #plain<T>(method: DriverMethod, what: string, value: unknown): T {
     try {
       return JSON.parse(JSON.stringify(value));

@@ -22,7 +22,7 @@ const BY_NAME: ReadonlyMap<string, VirtErrorClass> = new Map<string, VirtErrorCl
   ["ReshapeFailed", errors.ReshapeFailed],
 ]);
 
-/** Names of those errors. */
+/** The names of the errors that the contract allows. */
 export const DRIVER_ERRORS: readonly string[] = [...BY_NAME.keys()];
 
 /** What a driver threw as an error that the core knows: the contract's own by class or by name, others as they are. */

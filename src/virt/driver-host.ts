@@ -118,7 +118,10 @@ export class DriverHost {
     return this.#invoker.ask("getAvailableNodes", this.#checks.names, options);
   }
 
-  /** In the list of nodes, if need be in a fresh one (spec 8.1 `node_is_available`). @throws {VirtDriverNotReady} */
+  /**
+   * Whether the list of nodes, if need be a fresh one, has the node (spec 8.1 `node_is_available`). @throws
+   * {VirtDriverNotReady}
+   */
   async nodeIsAvailable(node: string, options?: Options): Promise<boolean> {
     if ((await this.getAvailableNodes(options)).includes(node)) {
       return true;

@@ -55,9 +55,9 @@ export interface VirtDriver extends MoveMethods {
   ): Promise<readonly Instance[]>;
 
   /**
-   * Uuids of all guests, also of those that nobody knows. @throws {VirtDriverNotReady}
-   * @calledBy start-up's check of a new host (2.2), the clean-up of evacuated guests (3.2), the periodic power sync.
-   * No lock.
+   * Uuids of all guests, those without an instance included. @throws {VirtDriverNotReady}
+   * @calledBy start-up's check of a new host (2.2), the clean-up of evacuated guests (3.2), the periodic power sync. No
+   * lock.
    */
   listInstanceUuids(options?: DriverOperationOptions): Promise<readonly string[]>;
   /**

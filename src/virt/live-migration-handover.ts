@@ -94,7 +94,7 @@ export class LiveMigrationHandover {
     if (this.#closed) {
       throw this.#refuse(`it called ${name} after it had been given up`);
     }
-    // Nobody but the driver may be waiting when it rejects.
+    // The driver alone may be waiting when it rejects: without this, Node would report an unhandled rejection.
     const outcome = Promise.resolve().then(call);
     outcome.catch(() => {});
     this.#first = { name, outcome };

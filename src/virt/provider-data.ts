@@ -14,7 +14,7 @@ export interface ProviderData {
   readonly rootUuid: string;
   /** Placement's generation of the provider; null until it is made there. */
   readonly generation: number | null;
-  /** By resource class. */
+  /** Inventories by resource class. */
   readonly inventory: Readonly<Record<string, InventoryRecord>>;
   readonly traits: ReadonlySet<string>;
   /** Uuids of Placement aggregates. */

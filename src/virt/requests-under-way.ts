@@ -2,7 +2,7 @@
 export class RequestsUnderWay {
   readonly #byInstance = new Map<string, string[]>();
 
-  /** Until `work` ends, what is done for this instance is done for this request. */
+  /** Until `work` ends, the agent acts on this instance for this request. */
   async during<T>(instanceUuid: string, requestId: string, work: () => Promise<T>): Promise<T> {
     const requests = this.#byInstance.get(instanceUuid) ?? [];
     this.#byInstance.set(instanceUuid, [...requests, requestId]);

@@ -69,7 +69,7 @@ export type Allocations = Readonly<Record<string, { readonly resources: Resource
 export interface CallOptions {
   /** Aborted when the caller gives up, or when the method's time is over. */
   readonly signal?: AbortSignal;
-  /** `req-…` of the API's request on whose behalf the agent acts; left out where it acts by itself. */
+  /** `req-…` of the API's request that the agent acts for; left out where it acts by itself. */
   readonly requestId?: string;
   /**
    * Number of the host's lease under which the agent acts, greater than that of every agent that had the host before. It does

@@ -10,7 +10,7 @@ export interface VirtApi {
   instanceUuidsOfHost(options?: CallOptions): Promise<readonly string[]>;
   /** Hosts of the compute services that are enabled and up and have a compute node of this `hypervisorType`. */
   liveHosts(hypervisorType: string, options?: CallOptions): Promise<readonly string[]>;
-  /** What somebody may have done to an instance meanwhile; null: it is not there, or deleted. */
+  /** What other requests may have changed of an instance meanwhile; null: it is not there, or deleted. */
   instanceStates(uuid: string, options?: CallOptions): Promise<InstanceStates | null>;
 }
 
