@@ -25,7 +25,7 @@ export interface Seen {
 }
 
 /**
- * Looks twice: what is wrong at both looks is told, with the edits that would put it right. Changes nothing.
+ * Reads the cloud twice and reports what is wrong both times, with the edits that would put it right. Changes nothing.
  * @throws {CloudError}
  */
 export async function audit(cloud: Cloud, options: AuditOptions): Promise<Audit> {

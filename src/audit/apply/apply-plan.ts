@@ -14,7 +14,7 @@ export interface Line {
 /**
  * Carries a plan out, one line after the other; `undo` takes it back, from the last line to the first. A line that is
  * refused stops no other. Each is done or not when the process dies, so it may be run again.
- * @throws {CloudError} Placement does not answer any more, or lets nobody in
+ * @throws {CloudError} Placement does not answer any more, or refuses the token
  */
 export async function applyPlan(
   placement: ServiceClient,

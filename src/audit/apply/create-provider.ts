@@ -25,7 +25,7 @@ export async function createProvider(placement: ServiceClient, provider: Provide
   return filled.state === "already" && !found ? DONE : filled;
 }
 
-/** Adds what is missing; what is there and differs is somebody else's. */
+/** Adds what is missing; what is there and differs belongs to another client. */
 async function fill(placement: ServiceClient, provider: ProviderState): Promise<Outcome> {
   const { uuid, inventories, traits, aggregates } = provider;
   const [stock, details] = await Promise.all([readInventories(placement, uuid), readDetails(placement, uuid)]);

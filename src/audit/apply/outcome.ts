@@ -1,9 +1,9 @@
 /** How one line of a plan went. */
 export type Outcome =
   | { readonly state: "done" }
-  /** It was as wanted before. */
+  /** It was as the plan wants it already. */
   | { readonly state: "already" }
-  /** Somebody changed it since the audit, or Placement does not take it; nothing was changed. */
+  /** Another client changed it since the audit, or Placement refuses it; nothing was changed. */
   | { readonly state: "refused"; readonly why: string };
 
 export const DONE: Outcome = { state: "done" };

@@ -13,7 +13,7 @@ export interface CloudChoice {
   readonly environment: Readonly<Record<string, string | undefined>>;
   readonly cwd: string;
   readonly home?: string;
-  /** clouds.yaml of the local cluster, and its cloud: for who names none at all, or `asked` for this one. */
+  /** clouds.yaml of the local cluster, and its cloud: for a command that names none, or that `asked` for this one. */
   readonly local: { readonly file: string; readonly cloud: string; readonly asked?: boolean };
 }
 

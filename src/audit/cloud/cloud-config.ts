@@ -2,7 +2,7 @@ import type { Credentials, Scope } from "../../placement/access/identity-v3.js";
 
 /** Where a cloud's Identity is, who asks, and which of its endpoints are used. */
 export interface CloudConfig {
-  /** As the person calls it: the name in clouds.yaml, or `OS_* variables`. */
+  /** The name by which the person knows it: that of clouds.yaml, or `OS_* variables`. */
   readonly name: string;
   /** With or without `/v3`. */
   readonly authUrl: string;

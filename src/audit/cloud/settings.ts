@@ -4,11 +4,11 @@ import { CloudConfigInvalid } from "./errors.js";
 
 /** Settings under the names that clouds.yaml gives them, wherever they came from. */
 export interface Settings {
-  /** As the person calls the cloud. */
+  /** The name by which the person knows the cloud. */
   readonly name: string;
   /** Absent: not set. */
   get(key: string): string | undefined;
-  /** For messages: where the key is, or should be. */
+  /** Where the key is, or should be; for messages. */
   place(key: string): string;
 }
 

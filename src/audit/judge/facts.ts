@@ -112,7 +112,7 @@ export class Facts {
     return this.#holders.get(uuid) ?? [];
   }
 
-  /** Everybody who holds something in the tree, once. */
+  /** Every consumer that holds something in the tree, once. */
   holdersIn(root: string): readonly Consumer[] {
     return [...new Set([...this.treeOf(root)].flatMap((uuid) => this.holders(uuid)))];
   }

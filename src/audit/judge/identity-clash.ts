@@ -11,7 +11,7 @@ export function identityClashes(facts: Facts): Finding[] {
   return [...misnamed(facts), ...mistaken(facts), ...sameNames(facts)];
 }
 
-/** Roots whose identity is in doubt: nothing that they hold is called orphaned. */
+/** Roots whose identity is in doubt: the audit calls nothing that they hold orphaned. */
 export function doubtfulRoots(facts: Facts): ReadonlySet<string> {
   return new Set(identityClashes(facts).flatMap(({ subject, provider }) => [subject.uuid, provider?.uuid ?? ""]));
 }

@@ -1,7 +1,7 @@
 import { flavorResources } from "../../records/resource-request.js";
 import type { Amounts, Server } from "../read/records.js";
 
-/** What a server needs (spec 1.6), and how its CPUs may be told. */
+/** What a server needs (spec 1.6), and which classes its CPUs may have. */
 export interface Need {
   readonly amounts: Amounts;
   /** CPUs may be VCPU or PCPU in any mixture (`hw:cpu_policy`): only their sum is known. */

@@ -3,8 +3,8 @@ import type { Facts } from "./facts.js";
 import { needOf } from "./need.js";
 
 /**
- * Which provider of a tree, or of what is shared with it, the server's resources are to be taken from. Undefined: it
- * cannot be told without the scheduler, for a class is offered by several providers or by none.
+ * Which provider of a tree, or of what is shared with it, the server's resources are to be taken from. Undefined: only
+ * the scheduler knows, since several providers offer a class, or none does.
  */
 export function placeNeed(facts: Facts, server: Server, root: string): Held | undefined {
   const { amounts, mixedCpus } = needOf(server);

@@ -31,7 +31,7 @@ export function staleInventories(facts: Facts): Finding[] {
   });
 }
 
-/** The inventories with the compute node's totals; undefined: nothing differs, or it cannot be told. */
+/** The inventories with the compute node's totals; undefined: nothing differs, or the totals are not known. */
 export function refreshed(
   { totals, type }: Hypervisor,
   { inventories }: Provider,

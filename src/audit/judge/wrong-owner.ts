@@ -2,7 +2,7 @@ import type { Facts } from "./facts.js";
 import type { Finding } from "./finding.js";
 import { migrationSubject, serverSubject } from "./subjects.js";
 
-/** A consumer whose project or user is not its server's: somebody else's quota pays for it. */
+/** A consumer whose project or user is not its server's: another project's quota pays for it. */
 export function wrongOwners(facts: Facts): Finding[] {
   return [...facts.snapshot.records.values()].flatMap((record) => {
     const move = facts.migration(record.uuid);

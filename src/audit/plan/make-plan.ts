@@ -5,7 +5,7 @@ import { editProvider, type ProviderDetails } from "./edit-providers.js";
 import type { Action, Edit, Plan } from "./plan.js";
 
 export interface PlannedAudit {
-  /** As judged; where the plan could not do what was judged right, `left` says why. */
+  /** The findings; where the plan cannot make an edit that is right, `left` says why. */
   readonly findings: readonly Finding[];
   readonly plan: Plan;
 }
@@ -56,7 +56,7 @@ function settle(finding: Finding, kept: ReadonlySet<Finding>, done: ReadonlySet<
 
 const isProviderRemedy = (remedy: ConsumerRemedy | ProviderRemedy): remedy is ProviderRemedy => !("consumer" in remedy);
 
-/** A provider that is to be deleted, and that somebody would hold something of after all other edits. */
+/** A provider that is to be deleted, although a consumer would still hold something of it after all other edits. */
 function stillHeld(remedy: ProviderRemedy, { consumers }: Snapshot, edits: readonly DraftEdit[]): boolean {
   if (remedy.kind !== "delete-provider") {
     return false;

@@ -8,7 +8,7 @@ export class PlanUnreadable extends Error {
   override readonly name = "PlanUnreadable";
 }
 
-/** For the owner's eyes only: it names projects and users. Replaces the file as a whole. */
+/** Writes a file that its owner alone can read: it names projects and users. Replaces the file as a whole. */
 export function writePlan(files: Files, path: string, plan: Plan): Promise<void> {
   return files.write(path, `${JSON.stringify(plan, null, 2)}\n`, { mode: 0o600 });
 }

@@ -3,9 +3,9 @@ import type { Held, Inventory } from "../read/records.js";
 /** What `audit --plan` writes and `apply` carries out. */
 export interface Plan {
   readonly version: 1;
-  /** As the audit called it; it is applied to no other. */
+  /** The name by which the audit knew it; `apply` takes the plan to no other. */
   readonly cloud: string;
-  /** In the order in which they can be done; undone from the last to the first. */
+  /** The lines in the order in which they can be done; `--undo` goes from the last to the first. */
   readonly edits: readonly Edit[];
 }
 

@@ -70,7 +70,7 @@ async function usersOf(placement: ServiceClient, uuid: string): Promise<Readonly
   return new Set(uuidsIn(await placement.get(`/resource_providers?member_of=in:${members}`)));
 }
 
-/** What a provider has, and who holds what of it; undefined: it is gone. @throws {CloudError} */
+/** What a provider has, and what each consumer holds of it; undefined: it is gone. @throws {CloudError} */
 export async function readProvider(
   placement: ServiceClient,
   bare: BareProvider,

@@ -27,7 +27,7 @@ export interface Server {
 
 export interface Migration {
   readonly id: number;
-  /** Null below 2.59: its allocations cannot be told from others. */
+  /** Null below 2.59: its allocations look like any other consumer's. */
   readonly uuid: string | null;
   readonly server: string;
   /** `migration`, `resize`, `live-migration`, `evacuation` */
@@ -111,7 +111,7 @@ export interface Snapshot {
   readonly records: ReadonlyMap<string, ConsumerRecord>;
 }
 
-/** Told while something long is read: `done` of `total`; 0 of 0 when it is not known. */
+/** Called while something long is read: `done` of `total`; 0 of 0 when it is not known. */
 export type OnProgress = (what: string, done: number, total: number) => void;
 
 /** The first status classes of Nova's migrations: everything else is under way. */

@@ -31,7 +31,7 @@ export async function lookAgain(
   const records: readonly ConsumerRecord[] = await mapConcurrently(uuids, CONCURRENCY, (uuid) =>
     readConsumer(placement, uuid),
   );
-  // After their allocations: who is known by now was known, or on its way, when it held them.
+  // Reads them after the allocations: a consumer that is known by now was known, or on its way, when it held them.
   let done = 0;
   const servers = await mapConcurrently(uuids, CONCURRENCY, async (uuid) => {
     const server = await findServer(compute, uuid);
@@ -86,7 +86,7 @@ function replaced<T>(
   return after;
 }
 
-/** Names and trees of all as they are now; inventories of the suspects, and of those that are new. */
+/** Names and trees of all providers as they are now; inventories of the suspects and of new providers. */
 async function providersAgain(
   placement: Cloud["placement"],
   first: Snapshot,
