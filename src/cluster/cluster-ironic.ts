@@ -45,7 +45,7 @@ export async function openClusterIronic(options: {
 }
 
 /**
- * How an agent logs in to the embedded Ironic, as nova.conf.
+ * The options of nova.conf with which an agent logs in to the embedded Ironic.
  * @param authUrl `http://host:port/identity/v3`
  */
 export async function writeIronicConfig(files: Files, directory: StateDir, authUrl: string): Promise<void> {

@@ -9,7 +9,7 @@ import { createPlacement } from "./placement/service.js";
 import type { Store } from "./store/store.js";
 import { Turns } from "./turns.js";
 
-/** The Placement of a cluster, as conductor and scheduler reach it, and how agents are told to. */
+/** The Placement of a cluster: the access of conductor and scheduler, and the access that agents get. */
 export interface ClusterPlacement {
   readonly http: HttpClient;
   readonly access: PlacementAccess;

@@ -49,7 +49,7 @@ export interface ControlPlaneOptions {
   readonly ironicNodes?: number;
   /** A Placement that runs elsewhere. Default: the embedded one. */
   readonly placement?: PlacementAccess;
-  /** Told of each agent that takes or leaves a host. */
+  /** Hears of each agent that takes or leaves a host. */
   readonly onHolder?: HolderListener;
 }
 

@@ -9,7 +9,7 @@ import { createImageApi } from "./image/image-api.js";
 import type { Store } from "./store/store.js";
 
 export interface ApisOptions {
-  /** Default: a new one over the store; for who needs it before the others. */
+  /** Default: a new one over the store; the control plane makes it before the others. */
   readonly identity?: Identity;
   readonly runtime: Pick<Runtime, "clock" | "timers" | "random" | "logger">;
   readonly digests: Digests;

@@ -21,7 +21,7 @@ export function ensureDefaultFlavors(store: Store): void {
   });
 }
 
-/** For the nodes that the embedded Ironic enrols: one of their resource class, and nothing else. */
+/** The flavor of the nodes that the embedded Ironic enrols: one of their resource class, and nothing else. */
 export function ensureBaremetalFlavor(store: Store): void {
   const flavors = store.flavors.list();
   if (flavors.some(({ flavorid, name }) => flavorid === "baremetal" || name === "baremetal")) {

@@ -3,8 +3,9 @@ import type { ServiceHandler } from "../runtime/service.js";
 import type { Turns } from "./turns.js";
 
 /**
- * An HTTP client whose only server is a handler in this process: the control plane needs no socket to reach its Placement.
- * @param turns where there is no socket to wait for, a thousand builds would go on and on while everybody else waits
+ * An HTTP client whose only server is a handler in this process: the control plane needs no socket to reach its
+ * Placement.
+ * @param turns where there is no socket to wait for, a thousand builds would run on while all other requests wait
  */
 export function inProcessHttp(endpoint: string, handler: ServiceHandler, turns: Turns): HttpClient {
   return {

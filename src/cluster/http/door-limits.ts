@@ -39,8 +39,8 @@ const OPENING = new Set([91, 123]);
 const CLOSING = new Set([93, 125]);
 
 /**
- * Which limit a JSON text passes, told before it is parsed, in one walk without recursion. Of a text that is no JSON it
- * says nothing to rely on.
+ * Finds the limit that a JSON text passes, before it is parsed, in one walk without recursion. The answer for a text
+ * that is no JSON means nothing.
  */
 export function excessOf(text: string, limits: DoorLimits): Excess | undefined {
   if (text.length > limits.bytes || Buffer.byteLength(text) > limits.bytes) {
@@ -83,7 +83,7 @@ function endOfString(text: string, start: number): number {
   return at;
 }
 
-/** For people: what is too much, and how much there may be. @param what has come: `body`, `frame` */
+/** Tells a person what is too much, and how much there may be. @param what has come: `body`, `frame` */
 export function excessText(excess: Excess, limits: DoorLimits, what = "body"): string {
   switch (excess) {
     case "bytes":

@@ -11,8 +11,8 @@ export interface Authenticator {
 }
 
 /**
- * A token for who proves to be who they say, in the scope that they ask for.
- * @throws {IdentityError} 401, whatever was wrong: nobody learns here which users or projects there are
+ * A token for a user who proves who they are, in the scope that they ask for.
+ * @throws {IdentityError} 401, whatever was wrong: the answer does not show which users or projects there are
  */
 export function authenticate(
   { directory, passwords, tokens }: Authenticator,

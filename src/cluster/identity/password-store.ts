@@ -4,8 +4,7 @@ import { equalInConstantTime } from "../constant-time.js";
 import type { Sql } from "../store/sql.js";
 
 /**
- * Passwords of those who log in, as salted digests. A fast digest is enough: they are never chosen by people, each has
- * 128 random bits.
+ * Passwords of users, as salted digests. A fast digest is enough: people never choose them, each has 128 random bits.
  */
 export class PasswordStore {
   readonly #sql: Sql;

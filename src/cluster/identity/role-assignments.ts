@@ -2,7 +2,7 @@ import type { Json } from "../http/json.js";
 import type { Directory, NamedEntity } from "./directory.js";
 import { type IdentityCall, type IdentityRoute, listOf, requireRole } from "./identity-call.js";
 
-/** GET /v3/role_assignments: who has which role where. */
+/** GET /v3/role_assignments: the roles of each user in each project. */
 export const ROLE_ASSIGNMENT_ROUTES: readonly IdentityRoute[] = [
   {
     method: "GET",

@@ -46,7 +46,7 @@ interface Caller {
 interface Route {
   readonly method: "GET";
   readonly path: string;
-  /** @param images those that the caller sees */
+  /** @param images the images that the caller may see */
   readonly answer: (images: readonly Image[], params: Readonly<Record<string, string>>, query: Query) => unknown;
 }
 

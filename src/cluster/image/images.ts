@@ -10,7 +10,7 @@ export interface Image {
   readonly minDisk: number;
   /** ISO 8601, in seconds. */
   readonly createdAt: string;
-  /** The project that alone sees it; null: everybody does, and nobody may delete it. */
+  /** The project that alone sees it; null: every project sees it, and none may delete it. */
   readonly owner: string | null;
   /** Further members. */
   readonly properties: Readonly<Record<string, string>>;

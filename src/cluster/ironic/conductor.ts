@@ -144,7 +144,7 @@ export class IronicConductor {
     });
   }
 
-  /** Interrupts the machine, which nobody sees. */
+  /** Interrupts the machine: no client of the API sees it. */
   injectNmi(uuid: string): Promise<void> {
     return this.#locked(uuid, () => undefined);
   }

@@ -1,7 +1,7 @@
 import type { NodeStore } from "./node-store.js";
 import type { PortStore } from "./port-store.js";
 
-/** Everything about node number `index` can be told beforehand. */
+/** Everything about node number `index` follows from its number. */
 function enrolledNode(index: number) {
   const digits = String(index).padStart(12, "0");
   return {

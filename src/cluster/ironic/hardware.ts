@@ -184,7 +184,7 @@ const FAILURES: Readonly<Record<HardwareWork, string>> = {
   power: "Failed to change power state",
 };
 
-/** A node whose cleaning has failed is not touched any more until somebody has looked. */
+/** The hardware leaves a node whose cleaning has failed alone until an operator has looked at it. */
 function afterFailure(work: HardwareWork, failure: string): NodeChanges {
   const last_error = `${FAILURES[work]}: ${failure}`;
   return work === "clean"

@@ -23,9 +23,9 @@ export interface ComponentStatus {
   readonly exitCode: number | null;
 }
 
-/** How a component's process ended, for those who decide whether it starts again. */
+/** How a component's process ended; the restart policy decides by it. */
 export interface ComponentEnd extends ChildExit {
-  /** It was ready once, this time or before. */
+  /** The component was ready once, this time or before. */
   readonly wasReady: boolean;
   /** From 1: how often it has ended since it last was ready for a minute. */
   readonly times: number;
@@ -34,17 +34,17 @@ export interface ComponentEnd extends ChildExit {
 export interface ComponentOptions {
   readonly name: string;
   readonly module: string;
-  /** Asked at each start. */
+  /** Called at each start. */
   readonly args: () => readonly string[];
   readonly logFile: string;
-  /** Milliseconds until it starts again after an end that nobody asked for; null: it stays ended. */
+  /** Milliseconds until it starts again after an end that `stop` did not ask for; null: it stays ended. */
   readonly restartIn: (end: ComponentEnd) => number | null;
 }
 
-/** What the rest of the cluster is told of a component. */
+/** Hears what becomes of a component. */
 export interface ComponentListener {
   changed(status: ComponentStatus): void;
-  /** Each message of its process, also those about itself. */
+  /** Gets each message of its process, those about itself included. */
   told(message: unknown): void;
 }
 
@@ -53,7 +53,9 @@ const SOUND = 60_000;
 
 const IDLE = { detail: "", pid: null, exitCode: null };
 
-/** One process of `compute-cluster up`, from start to stop; also what somebody else started in its place. */
+/**
+ * One process of `compute-cluster up`, from start to stop, or the process that another program started in its place.
+ */
 export class Component {
   readonly name: string;
   readonly #options: ComponentOptions;
@@ -145,7 +147,7 @@ export class Component {
       return;
     }
     if (message.state === "failed") {
-      // It says why, and ends.
+      // The process says why it fails, then ends.
       this.#reason = message.detail;
       return;
     }

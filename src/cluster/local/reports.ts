@@ -1,4 +1,4 @@
-/** How a child of `compute-cluster up` tells where it is; sent over the parent's channel. */
+/** A child of `compute-cluster up` reports its state over the parent's channel. */
 export interface ComponentReport {
   readonly type: "component";
   readonly state: "starting" | "waiting" | "ready" | "stopping" | "failed";
@@ -11,7 +11,7 @@ export function isComponentReport(message: unknown): message is ComponentReport 
   return typeof message === "object" && message !== null && (message as { type?: unknown }).type === "component";
 }
 
-/** What the control plane tells `compute-cluster up` of a host whose agent came or went. */
+/** The control plane reports a host whose agent came or went to `compute-cluster up`. */
 export interface HostReport {
   readonly type: "host";
   readonly host: string;

@@ -68,7 +68,7 @@ function obstacleOf({ uuid, taskState, node }: Instance): string | undefined {
   return node === null ? `Instance ${uuid} is not on a host.` : undefined;
 }
 
-/** What a child provider gives cannot be told from the node that an instance is on. */
+/** The node of an instance does not show what a child provider gives it. */
 function refuseUnsupported(instance: Instance): void {
   const { uuid, flavor } = instance;
   const { extraSpecs } = flavor;

@@ -29,6 +29,6 @@ export class ManageFailure extends Error {
   }
 }
 
-/** Wrong input, and what nobody foresaw; of every command of nova-manage. */
+/** The codes of every command of nova-manage for wrong input and for an unforeseen failure. */
 export const INVALID_INPUT = 127;
 export const UNEXPECTED = 255;

@@ -68,7 +68,7 @@ export class OrphanFinder {
     return this.#races ? suspects : this.#confirmed(suspects);
   }
 
-  /** The consumers that still hold what they were seen with, and whose records will not explain it in a moment. */
+  /** The consumers that still hold what they held at the first look, and whose records are not about to explain it. */
   async #confirmed(suspects: readonly Orphan[]): Promise<readonly Orphan[]> {
     if (suspects.length === 0) {
       return [];

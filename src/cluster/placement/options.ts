@@ -4,7 +4,7 @@ import type { Random } from "../../runtime/random.js";
 import type { Credentials } from "../credentials.js";
 import type { Database } from "./store/database.js";
 
-/** What Placement needs to know of who asks; a subset of the embedded Identity's {@link Credentials}. */
+/** What Placement needs to know of the caller; a subset of the embedded Identity's {@link Credentials}. */
 export interface PlacementCredentials extends Pick<Credentials, "userId" | "projectId" | "systemScope"> {
   readonly roles: readonly string[];
   /** Set for domain-scoped tokens only. */

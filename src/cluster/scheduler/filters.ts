@@ -43,7 +43,7 @@ const availabilityZone: Filter = ({ service }, { spec }) =>
     ? `not in availability zone ${spec.availabilityZone}`
     : null;
 
-/** In the order in which they are asked; the first refusal counts. */
+/** The filters in the order in which they run; the first refusal counts. */
 const FILTERS: readonly Filter[] = [ignoredHosts, requestedDestination, triedHosts, computeService, availabilityZone];
 
 /** A forced host is not checked: it is named on purpose. */

@@ -22,7 +22,7 @@ export function weighHosts(hosts: readonly HostState[], random: Random): HostSta
       weights.set(host, (weights.get(host) ?? 0) + (multiplier * ((values[index] ?? 0) - least)) / span);
     });
   }
-  // In the order of ids first, so that the same lot gives the same host whatever order Placement answered in.
+  // Sorts by id first, so that the same lot gives the same host whatever order Placement answered in.
   return hosts
     .toSorted((left, right) => left.node.id - right.node.id)
     .map((host) => ({ host, weight: weights.get(host) ?? 0, lot: random.next() }))

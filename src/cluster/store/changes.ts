@@ -29,7 +29,7 @@ export class Changes {
         try {
           listener({ kind, id });
         } catch (err) {
-          // The change is committed: its writer must not be told that it failed.
+          // The change is committed: a listener that throws must not make its writer fail.
           this.#logger.error("a listener of the state of record failed", { err, kind });
         }
       }

@@ -142,7 +142,7 @@ function listOf(check: Check): Check {
   };
 }
 
-/** An object with any keys, whose values pass `check`. */
+/** Accepts an object with any keys whose values pass `check`. */
 function mapOf(check: Check): Check {
   const key = text();
   return (value, field) => {

@@ -13,7 +13,10 @@ export interface Codec<T> {
 
 const jsonText = checkOf(text(LONGEST));
 
-/** How a field is kept, of its description: lists and objects as JSON, true and false as 1 and 0, everything else as it is. */
+/**
+ * Derives the column of a field from its description: lists and objects are kept as JSON, true and false as 1 and 0,
+ * everything else as it is.
+ */
 export function codecOf(schema: JsonSchema): Codec<unknown> {
   const verify = checkOf(schema);
   if ([schema.type].flat().includes("boolean")) {

@@ -180,7 +180,7 @@ export class ComputeNodes {
     return this.#table.many(condition, ...values).map((node) => this.#withRatios(node));
   }
 
-  /** A ratio of 0 or NULL must reach nobody: sent to Placement it is refused for ever (bug 1789654). */
+  /** No reader may get a ratio of 0 or NULL: Placement refuses it for ever (bug 1789654). */
   #withRatios(node: ComputeNode): ComputeNode {
     const missing = Object.entries(this.#ratios).filter(([ratio]) => !node[ratio as keyof DefaultRatios]);
     if (missing.length === 0) {

@@ -127,7 +127,7 @@ function conditionsOf(query: InstanceQuery): Conditions {
   if (deleted) {
     return conditions.add("deleted <> 0");
   }
-  // As Nova does: who asks for changes wants to hear of deletions too.
+  // Nova's rule: a list of changes has the deletions, too.
   if (deleted === undefined && changesSince !== undefined) {
     return conditions;
   }

@@ -112,7 +112,7 @@ export class Instances {
     });
   }
 
-  /** The availability zone changes in the write that changes the host, whoever moves the instance and wherever it fails. */
+  /** The availability zone changes in the write that changes the host, so that no move can leave the two apart. */
   #zoneOfNewHost(found: Instance, { host }: InstanceChanges): Pick<InstanceChanges, "availabilityZone"> {
     if (host === undefined || host === found.host) {
       return {};
@@ -197,8 +197,8 @@ function refuseUnexpected(found: Instance, options: SaveOptions): void {
 }
 
 /**
- * Tells whose the task_state is: the request's that is given with it, else that of the one before, which goes on. A delete is
- * remembered until it ends itself: an evacuation may take its task_state, but not the user's word.
+ * Says which request the task_state belongs to: the one given with it, else the one before, which goes on. A delete is
+ * remembered until it ends itself: an evacuation may take its task_state, but does not undo what the user asked for.
  */
 function requestsOf(
   found: Instance,
@@ -216,7 +216,7 @@ function requestsOf(
 
 const isDelete = (taskState: TaskState | null): boolean => taskState === "deleting" || taskState === "soft-deleting";
 
-/** host, node and compute_id move together (spec 1.4): a stale one of the three would be somebody else's node. */
+/** host, node and compute_id move together (spec 1.4): a stale one of the three would name another host's node. */
 function refuseHalfPlacement(found: Instance, values: InstanceChanges): void {
   const moves = PLACEMENT_FIELDS.some((field) => values[field] !== undefined && values[field] !== found[field]);
   const missing = PLACEMENT_FIELDS.filter((field) => values[field] === undefined);

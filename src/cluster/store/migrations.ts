@@ -137,10 +137,10 @@ export class Migrations {
   }
 
   /**
-   * Takes a move's context from an instance that is alive: a move that has ended, however it ended, leaves none behind, and a
-   * new one begins without another's. A tracker would set the new one to error for it (spec 4.5). What a deleted instance
-   * has is still needed to find what its move left on the hosts (spec 3.7).
-   * @param migrationId only this move's; absent: whose it may be.
+   * Takes a move's context from an instance that is alive: a move that has ended, however it ended, leaves none behind,
+   * and a new one begins without another move's. A tracker would set the new one to error for it (spec 4.5). What a
+   * deleted instance has is still needed to find what its move left on the hosts (spec 3.7).
+   * @param migrationId only this move's context; absent: that of any move.
    */
   #dropContext(instanceUuid: string, migrationId?: number): void {
     const { sql, clock, changes } = this.#context;

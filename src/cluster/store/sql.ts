@@ -9,7 +9,7 @@ const PREPARED_STATEMENTS = 400;
 
 /** Runs SQL on one connection: prepared statements, nested transactions, and work to do after the commit. */
 export class Sql {
-  /** For services that keep tables of their own in the same file. */
+  /** The database, for services that keep tables of their own in the same file. */
   readonly file: DatabaseFile;
   readonly #readers = new Map<string, FileStatement>();
   readonly #writers = new Map<string, FileStatement>();

@@ -35,8 +35,8 @@ export function zoneRefusal(
 }
 
 /**
- * Whether the host may be added to the aggregate, or removed from it, for the sake of its servers: those have to stay in
- * their availability zone, the default one too (Nova's bug 1907775).
+ * Whether the host may be added to the aggregate, or removed from it, without taking a server out of its availability
+ * zone, the default one included (Nova's bug 1907775).
  * @returns why not, worded as Nova words it
  */
 export function serversZoneRefusal(

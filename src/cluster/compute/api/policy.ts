@@ -8,14 +8,14 @@ export function requireAdmin(call: Call, rule: string): void {
   }
 }
 
-/** For who may change what belongs to a project: `member`, or an administrator of the deployment. */
+/** Lets those change what belongs to a project who have `member` in it, and administrators of the deployment. */
 export function requireMember(call: Call, rule: string): void {
   if (!call.isAdmin && !(call.credentials.roles.includes("member") && call.credentials.projectId !== null)) {
     throw denied(rule);
   }
 }
 
-/** For who may see what belongs to a project. */
+/** Lets those see what belongs to a project who have a role in it, and administrators of the deployment. */
 export function requireReader(call: Call, rule: string): void {
   const { roles, projectId } = call.credentials;
   if (!call.isAdmin && !(projectId !== null && (roles.includes("reader") || roles.includes("member")))) {

@@ -20,7 +20,7 @@ export const SHORT_HOSTNAME = {
   type: "string",
   minLength: 2,
   maxLength: 63,
-  // Nova's, but for the repetitions: those would let a long text cost the cube of its length.
+  // Nova's pattern without its repetitions, which would let a long text cost the cube of its length.
   pattern: "^[a-zA-Z0-9][a-zA-Z0-9-]*[a-zA-Z0-9]$",
 };
 export const ADMIN_PASSWORD = { type: "string", maxLength: 255 };
@@ -40,7 +40,7 @@ export function boolFromText(text: string | undefined): boolean {
   return ["1", "t", "true", "on", "y", "yes"].includes((text ?? "").trim().toLowerCase());
 }
 
-/** For query schemas, where each parameter is a list of texts: it may come several times. */
+/** The schema of a query's parameter, which is a list of texts: it may come several times. */
 export function MULTI(schema: AnySchemaObject = { type: "string" }): AnySchemaObject {
   return {
     type: "array",

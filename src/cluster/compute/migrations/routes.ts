@@ -38,7 +38,7 @@ export const MIGRATION_ROUTES: readonly ComputeRoute[] = [
   ...SERVER_MIGRATION_ACTION_ROUTES,
 ];
 
-/** By number before 2.59; newest first, and in pages, since. */
+/** Sorts by number before 2.59; newest first, and in pages, since. */
 function listMigrations(deps: ComputeDeps, call: Call): Answer {
   call.checkQuery(QUERY);
   requireAdmin(call, "os_compute_api:os-migrations:index");

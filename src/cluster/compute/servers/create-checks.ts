@@ -2,7 +2,7 @@ import type { Call } from "../api/call.js";
 import { badRequest } from "../api/fault.js";
 import type { CreateBody } from "./create-schema.js";
 
-/** What a valid request may ask for and nobody here can give. @throws {Fault} 400 */
+/** Refuses what a valid request may ask for and this cluster does not have. @throws {Fault} 400 */
 export function refuseUnsupported(call: Call, body: CreateBody, count: number): void {
   const { server } = body;
   if ((server.block_device_mapping?.length ?? 0) + (server.block_device_mapping_v2?.length ?? 0) > 0) {

@@ -4,13 +4,13 @@ import { badRequest } from "../api/fault.js";
 import { requireAdmin } from "../api/policy.js";
 import type { CreateBody } from "./create-schema.js";
 
-/** Where a new server has to go. */
+/** The host, node and zone that a new server has to go to. */
 export interface Destination {
   readonly availabilityZone: string | null;
-  /** By the zone: not filtered. */
+  /** The zone named it: the scheduler does not filter. */
   readonly forcedHost?: string;
   readonly forcedNode?: string;
-  /** Since 2.74: filtered as any other. */
+  /** The request named it (since 2.74): the scheduler filters it as any other. */
   readonly requestedHost?: string;
   readonly requestedNode?: string;
 }

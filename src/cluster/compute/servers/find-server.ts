@@ -6,13 +6,13 @@ import { isUuidLike } from "../api/formats.js";
 
 export interface FoundServer {
   readonly instance: Instance;
-  /** Only asked for as yet: no row of `instances`, nothing that an agent knows of. */
+  /** The server is only asked for as yet: it has no row in `instances`, and no agent knows of it. */
   readonly building: boolean;
 }
 
 const serverNotFound = (id: string): Fault => notFound(`Instance ${id} could not be found.`);
 
-/** The server of the path, if who asks may know of it. @throws {Fault} 404 */
+/** The server of the path, if the caller may know of it. @throws {Fault} 404 */
 export function findServer(
   { store }: Pick<ComputeDeps, "store">,
   call: Call,
@@ -40,7 +40,7 @@ export function findInstance(deps: Pick<ComputeDeps, "store">, call: Call): Inst
   return instance;
 }
 
-/** Locked servers are for administrators only. @throws {Fault} 409 */
+/** Refuses a locked server to all but administrators. @throws {Fault} 409 */
 export function refuseLocked(call: Call, instance: Instance): void {
   if (instance.locked && !call.isAdmin) {
     throw conflict(`Instance ${instance.uuid} is locked`);

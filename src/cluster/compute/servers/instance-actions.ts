@@ -24,7 +24,7 @@ export const INSTANCE_ACTION_ROUTES: readonly ComputeRoute[] = [
   { method: "GET", path: "/servers/:id/os-instance-actions/:request", answer: showAction },
 ];
 
-/** Since 2.21 those of deleted servers too. */
+/** Since 2.21 deleted servers show their actions, too. */
 function serverOf(deps: ComputeDeps, call: Call): Instance {
   return findServer(deps, call, { readDeleted: call.version >= 21 }).instance;
 }

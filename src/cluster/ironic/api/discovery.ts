@@ -25,7 +25,7 @@ export function rootDocument(root: string): Json {
 /** Collection → the first minor version that has it. */
 const COLLECTIONS: Readonly<Record<string, number>> = { nodes: 1, ports: 1, drivers: 1, portgroups: 23, volume: 32 };
 
-/** GET /v1; collections that this service doesn't have are not told. */
+/** GET /v1; leaves out the collections that this service does not have. */
 export function v1Document(root: string, minor: number): Json {
   return {
     id: "v1",

@@ -3,8 +3,8 @@ import type { AuthOptions } from "../options.js";
 import { noauth2 } from "./noauth2.js";
 
 /**
- * One token, which nobody can guess, stands for the user `admin`. The headers that override what a token says of its
- * owner are those of {@link noauth2}.
+ * One random token stands for the user `admin`. The headers of {@link noauth2} override what the token says of its
+ * owner.
  */
 export function ownToken(own: string): AuthOptions {
   return {

@@ -19,7 +19,7 @@ export interface GroupRequest {
   readonly anchor: Provider;
   /** One of each provider. */
   readonly parts: readonly Part[];
-  /** For a group without resources there are no parts, but a provider. */
+  /** A group without resources has no parts, but a provider. */
   readonly providers: readonly Provider[];
 }
 
@@ -30,7 +30,7 @@ export interface Surroundings {
   readonly sharing: ReadonlySet<Provider>;
 }
 
-/** The roots of the trees with which a provider shares its inventory: those with an aggregate in common. */
+/** The roots of the trees with which a provider shares its inventory, since they have an aggregate in common. */
 function anchorsOf(provider: Provider): ReadonlySet<Provider> {
   const anchors = new Set<Provider>();
   for (const aggregate of provider.aggregates) {
@@ -63,7 +63,7 @@ export function* singleProviderRequests(group: Group, { anchors, sharing }: Surr
   }
 }
 
-/** The ways to serve a group from the providers of one tree and those that share with it. */
+/** The ways to serve a group from the providers of one tree and the providers that share with it. */
 export function* treeRequests(group: Group, around: Surroundings): Generator<GroupRequest> {
   if (group.resources.length === 0) {
     return;

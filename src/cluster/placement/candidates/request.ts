@@ -13,7 +13,7 @@ import type { Call } from "../http/call.js";
 import { badRequest, ErrorCode } from "../http/http-error.js";
 import { GROUP_PATTERN, GROUP_PATTERN_1_33 } from "../schemas/common.js";
 
-/** What one group of parameters, told apart by their suffix, asks for. */
+/** What one group of parameters, those with the same suffix, asks for. */
 export interface RequestGroup {
   /** Empty: any providers of one tree, and sharing ones, may serve it together; else a single provider serves it. */
   readonly suffix: string;

@@ -28,7 +28,7 @@ export function providerJson(provider: Provider, prefix: string, minor: number):
   );
 }
 
-/** Candidates come in many forms; those that a provider has pieces for are forgotten when there are so many. */
+/** Candidates come in many forms: a provider forgets its pieces when it has so many. */
 const MAX_FRAGMENTS = 16;
 
 /** A piece of JSON kept with the provider until it changes. */
@@ -47,7 +47,7 @@ export function fragment(provider: Provider, key: string, make: () => string): s
   return made;
 }
 
-/** The same text in one piece: V8 keeps concatenated texts as trees until somebody looks at a character. */
+/** The same text in one piece: V8 keeps concatenated texts as trees until code reads a character. */
 function flat(text: string): string {
   text.charCodeAt(0);
   return text;

@@ -1,4 +1,4 @@
-/** What Placement holds, linked for reading. Times are milliseconds since the epoch; ids are those of the database. */
+/** What Placement holds, linked for reading. Times are milliseconds since the epoch; ids are the database's. */
 
 export interface ResourceClass {
   readonly id: number;

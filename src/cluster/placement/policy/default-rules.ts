@@ -57,7 +57,7 @@ const ADMIN_OR_SERVICE = [
 
 export type Action = (typeof ADMIN_OR_SERVICE)[number] | "placement:usages" | "placement:reshaper:reshape";
 
-/** By name. Those of master, where `service` alone reshapes once the new defaults are enforced. */
+/** Master's rules by name: there `service` alone reshapes once the new defaults are enforced. */
 export const DEFAULT_RULES: ReadonlyMap<string, DefaultRule> = new Map([
   ...Object.entries(base),
   ...ADMIN_OR_SERVICE.map((name): [string, DefaultRule] => [

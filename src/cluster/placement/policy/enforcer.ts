@@ -2,7 +2,7 @@ import type { PlacementCredentials, PolicyOptions } from "../options.js";
 import { type Action, DEFAULT_RULES } from "./default-rules.js";
 import { type Check, type PolicyFacts, parseRule } from "./rule-parser.js";
 
-/** Decides by oslo.policy's rules who may do what. */
+/** Decides by oslo.policy's rules what a caller may do. */
 export class Enforcer {
   readonly #enforceScope: boolean;
   readonly #checks = new Map<string, Check>();

@@ -85,7 +85,7 @@ function usageBefore({ state }: Changing, wanted: readonly WantedAllocation[]): 
   return before;
 }
 
-/** The inventory of each wanted allocation; undefined for those that only take away. */
+/** The inventory of each wanted allocation; undefined for an allocation that is only removed. */
 function checkCapacity(
   { state }: Changing,
   wanted: readonly WantedAllocation[],

@@ -47,7 +47,7 @@ type AllocationRow = [consumerId: number, providerId: number, classId: number, u
 /** Reads everything that a database holds into an empty state. */
 export function load(state: State, database: Database): void {
   const rows = <T>(table: string): T[] => database.prepare(`SELECT * FROM placement_${table}`).all() as T[];
-  // The long tables come as one text each, which is parsed several times faster than rows are handed over. Not for
+  // SQLite gives the long tables as one text each: parsing it is several times faster than taking over rows. Not for
   // columns of type REAL, whose last digits JSON would lose.
   const packed = <T>(table: string, columns: string): T[] => {
     const sql = `SELECT json_group_array(json_array(${columns})) AS packed FROM placement_${table}`;

@@ -44,7 +44,7 @@ export function consumerChange(consumer: Consumer, what: ConsumerChange): Change
   }
 }
 
-/** From what a consumer had to what it has. Rows that stay are updated, which touches no index. */
+/** Brings the rows from what a consumer had to what it has. Rows that stay are updated, which touches no index. */
 export function allocationChanges(consumer: Consumer, before: readonly Allocation[]): Change[] {
   const { id, allocations } = consumer;
   const changes: Change[] = [];

@@ -39,7 +39,7 @@ export class State {
     return id;
   }
 
-  /** Tells of an id in use, so that {@link nextId} goes on above it. */
+  /** Notes an id in use, so that {@link nextId} goes on above it. */
   reserveId(table: string, id: number): void {
     if (id > (this.#ids.get(table) ?? 0)) {
       this.#ids.set(table, id);

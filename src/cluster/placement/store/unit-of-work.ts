@@ -137,7 +137,7 @@ export class UnitOfWork {
     this.#clear();
   }
 
-  /** In any order: references are checked at the end of the transaction. */
+  /** Writes in any order: the database checks references at the end of the transaction. */
   #collect(): Change[] {
     const changes = this.#changes;
     for (const [provider, what] of this.#providers) {

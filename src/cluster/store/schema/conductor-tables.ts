@@ -1,4 +1,4 @@
-/** Version 2: what the conductor still has to do or to hand over, what it has answered, and who holds which host. */
+/** Version 2: what the conductor still has to do or to hand over, what it has answered, and the holder of each host. */
 export const conductorTables = `
 CREATE TABLE tasks (
   id INTEGER PRIMARY KEY AUTOINCREMENT,

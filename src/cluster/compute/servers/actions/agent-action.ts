@@ -15,7 +15,7 @@ import {
   type ServerAction,
 } from "./server-action.js";
 
-/** Methods of agents that need to be told no more than which instance. */
+/** Methods of agents whose only parameter is the instance. */
 type PlainMethod = {
   [M in keyof AgentMethods]: AgentMethods[M] extends Method<infer P, null>
     ? InstanceParams extends P

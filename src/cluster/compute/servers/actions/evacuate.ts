@@ -109,8 +109,8 @@ export const evacuate: ServerAction = {
 const isRebuilding = (task: TaskState | null): boolean => task !== null && REBUILD_TASK_STATES.includes(task);
 
 /**
- * The evacuation overtakes a rebuild, which may have destroyed the guest already: nobody ends that any more, so that a server
- * whose evacuation fails must not look as if it ran. An evacuation before this one has destroyed nothing.
+ * The evacuation overtakes a rebuild, which may have destroyed the guest already and will never end: a server whose
+ * evacuation fails must not look as if it ran. An evacuation before this one has destroyed nothing.
  */
 function isHalfRebuilt(store: Store, { uuid, vmState, taskState }: Instance): boolean {
   const evacuations = {

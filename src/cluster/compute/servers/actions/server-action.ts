@@ -53,7 +53,10 @@ export function requireState(instance: Instance, verb: string, { vm, task = [nul
   }
 }
 
-/** The host of the instance. Its agent may be down: it is told when it is back, if the request is still wanted then. @throws {Fault} 409 */
+/**
+ * The host of the instance. Its agent may be down: it gets the message when it is back, if the request is still wanted
+ * then. @throws {Fault} 409
+ */
 export function requireHost({ host, uuid }: Instance): string {
   if (host === null) {
     throw conflict(`Instance ${uuid} is not ready`);
@@ -61,7 +64,7 @@ export function requireHost({ host, uuid }: Instance): string {
   return host;
 }
 
-/** For a move: its agent has to be up. @throws {Fault} 409 */
+/** The host of an instance that is to move: its agent has to be up. @throws {Fault} 409 */
 export function requireAgent(deps: ComputeDeps, instance: Instance): string {
   const host = requireHost(instance);
   const service = deps.store.services.getByHost(host, "nova-compute");
