@@ -8,8 +8,8 @@ import { tellParent } from "../ui/parent.js";
 import { version } from "../ui/version.js";
 
 /**
- * Finds the control plane and connects to it; for as long as it takes. The first failure is told with the ways out, later
- * ones only in the debug log.
+ * Finds the control plane and connects to it, for as long as it takes. Reports the first failure with the ways out,
+ * later ones in the debug log alone.
  */
 export async function connect(
   config: NovaConfig,

@@ -13,7 +13,10 @@ export interface TracedCall {
   readonly outcome: string;
 }
 
-/** In an agent's `state_path`: a line of JSON for each {@link TracedCall}, in the order in which they ended. */
+/**
+ * The file in an agent's `state_path` with a line of JSON for each {@link TracedCall}, in the order in which they
+ * ended.
+ */
 export const driverTraceFile = (statePath: string): string => join(statePath, "driver-calls.jsonl");
 
 /** Metrics that also write down what the driver was asked to do; the trace begins anew with each agent. */

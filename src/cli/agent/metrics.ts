@@ -7,9 +7,9 @@ import type { Runtime } from "../../runtime/runtime.js";
 /** What `--metrics-port` asks for. */
 export interface MetricsOutlet {
   readonly metrics: AgentMetrics;
-  /** Where they are served; null: they are not. */
+  /** The address of the metrics; null: they are not served. */
   readonly url: string | null;
-  /** From now on it is told whether these two are well. */
+  /** From now on the metrics show the state of these two. */
   watch(connection: ConductorConnection, session: HostSession): void;
   close(): Promise<void>;
 }

@@ -88,7 +88,7 @@ export async function serveAndWatch(options: AgentCommandOptions, args: readonly
 
 const program = (): string => fileURLToPath(new URL("../compute-agent.js", import.meta.url));
 
-/** Where the module lies that `compute_driver` names. @throws {InvalidDriver} it is built in, or cannot be found. */
+/** The path of the module that `compute_driver` names. @throws {InvalidDriver} it is built in, or cannot be found. */
 async function driverFolder(options: AgentCommandOptions): Promise<string> {
   const { compiled, driver } = await loadConfig(options, new NodeFiles());
   const { computeDriver } = compiled.config.defaults;

@@ -34,7 +34,8 @@ export type ControlPlaneConfig = Pick<
 >;
 
 /**
- * Reads the options. `[placement] auth_type` names a Placement that runs elsewhere; unset, the embedded one is used. Those of agents and drivers are passed over: the agents check them.
+ * Reads the options. `[placement] auth_type` names a Placement that runs elsewhere; unset, the embedded one is used.
+ * Passes over the options of agents and drivers: the agents check them.
  * @throws {ConfigFilesNotFoundError | ConfigFileParseError | ConfigFileValueError}
  */
 export async function controlPlaneConfig(

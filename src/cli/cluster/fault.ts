@@ -28,7 +28,7 @@ interface FaultOptions {
 
 type Bench = ReturnType<typeof benchOf>;
 
-/** Where faults are kept, and what there is to set. */
+/** The file that keeps the faults, and the points that can be set. */
 interface Target {
   /** The agent's `state_path`. */
   readonly folder: string;
@@ -38,7 +38,7 @@ interface Target {
 /** Stands for the embedded Ironic in the place of a host. */
 const IRONIC = "ironic";
 
-/** How long a running agent has to read what was set, in milliseconds. */
+/** Milliseconds that a running agent has to read what was set. */
 const NOTICE_TIME = 2_000;
 const NOTICE_STEP = 25;
 
@@ -151,7 +151,7 @@ interface Row {
   readonly knob: string;
   /** Null: not counted, for it acts until it is cleared. */
   readonly used: number | null;
-  /** How often it will act; null: until it is cleared. */
+  /** The number of times that it will act; null: until it is cleared. */
   readonly left: number | null;
   /** When the fault was set, as ISO 8601. */
   readonly since: string;

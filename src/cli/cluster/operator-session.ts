@@ -15,7 +15,8 @@ export class NotRunning extends Error {
 
 /**
  * The state of record of a running cluster, for an operator's command; the connection ends with the work.
- * @param command who asks, in the conductor's logs. @throws {NoLocalCloud} @throws {NotRunning}, and what connecting throws
+ * @param command the name of the command in the conductor's logs. @throws {NoLocalCloud} @throws {NotRunning}, and what
+ * connecting throws
  */
 export async function withOperatorSession<T>(
   command: string,

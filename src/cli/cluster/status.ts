@@ -43,7 +43,10 @@ export function statusCommand(): Command {
     });
 }
 
-/** What every hypervisor of the state directory has, by its folder's name: that of the host unless somebody chose another. */
+/**
+ * What every hypervisor of the state directory has, by its folder's name, which is the host's unless the operator chose
+ * another.
+ */
 async function hypervisorGuests(
   directory: StateDir,
   doors: Pick<Runtime, "files" | "clock" | "logger">,
@@ -100,7 +103,7 @@ function otherClasses(row: HostStatus): readonly string[] {
   return Object.keys(row.provider?.usages ?? {}).filter((name) => !USUAL.includes(name));
 }
 
-/** Further classes, as PCPU, VGPU or those of bare-metal nodes, have a column where there are some. */
+/** Further classes, as PCPU, VGPU or a bare-metal node's own, have a column where a provider has some. */
 function columnsFor(rows: readonly TableRow[]): readonly Column<TableRow>[] {
   return rows.some((row) => otherClasses(row).length > 0) ? COLUMNS.toSpliced(-2, 0, OTHERS) : COLUMNS;
 }

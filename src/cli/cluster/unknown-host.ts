@@ -1,6 +1,6 @@
 import { didYouMean } from "../../runtime/did-you-mean.js";
 
-/** What is said of a host that a state directory does not have. @param known those that it has */
+/** The message about a host that a state directory does not have. @param known those that it has */
 export function unknownHost(host: string, root: string, known: readonly string[]): string {
   const near = didYouMean(host, known);
   const there = known.length === 0 ? "there are none" : `there are ${known.join(", ")}`;

@@ -18,7 +18,7 @@ export interface UpOptions {
 /** The agent of the embedded Ironic's nodes. */
 export const IRONIC_HOST = "ironic1";
 
-/** A deployment of several releases, which newer agents refuse unless they are told that it is meant (spec 1.2). */
+/** A deployment of several releases: newer agents refuse it unless an option says that it is meant (spec 1.2). */
 const MIXED = ["-o", "workarounds.disable_compute_service_check_for_ffu=true"];
 
 /** Hosts `devstack1` to `devstackN`, one for each release where releases are asked for. */

@@ -10,6 +10,6 @@ export function endProcess(code: number, program: string): void {
     );
     process.exit(code);
   };
-  // Not the runtime's timer: that one would itself keep the process.
+  // The runtime's timer would itself keep the process.
   setTimeout(end, PATIENCE).unref();
 }

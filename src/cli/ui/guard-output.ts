@@ -1,8 +1,8 @@
 import { ExitCode } from "./exit-code.js";
 
 /**
- * Lets a command go on whose output nobody reads any more, as in `... --help | head -1`. Output that cannot be written for
- * another reason is told, and makes the command fail: somebody waits for it.
+ * Lets a command go on when its reader has gone, as in `... --help | head -1`. When output cannot be written for
+ * another reason, the command says so and fails: its reader waits for it.
  */
 export function guardOutput(program: string): void {
   let lost = false;

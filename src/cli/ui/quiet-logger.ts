@@ -2,7 +2,7 @@ import type { Logger } from "../../runtime/logger.js";
 
 const nothing = (): void => undefined;
 
-/** For commands whose output is their result. */
+/** The logger of commands whose output is their result. */
 export const quietLogger: Logger = Object.freeze({
   trace: nothing,
   debug: nothing,

@@ -14,7 +14,7 @@ export function reportFailure(program: string, error: unknown): { readonly code:
   return { code: exitCodeOf(error), message };
 }
 
-/** The README's exit codes of the errors that a person can mend; any other is a failure that nobody foresaw. */
+/** The README's exit codes of the errors that a person can mend; any other is an unforeseen failure. */
 const CODES: ReadonlyMap<string, number> = new Map([
   ...[
     "AddressInUse",

@@ -19,7 +19,7 @@ export interface DrillOptions {
   readonly timers: Timers;
   readonly places: DrillPlaces;
   readonly hosts: number;
-  /** Only these operations, and what brings a server to where they begin. */
+  /** The operations to try, with those that bring a server to where they begin. */
   readonly only?: readonly string[];
   /** Milliseconds that one operation may take. */
   readonly patience: number;

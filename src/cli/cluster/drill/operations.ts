@@ -37,7 +37,7 @@ function active(name: string, action: DrillOperation["action"], status = "ACTIVE
 
 const resize: DrillOperation["action"] = ({ largerFlavor }) => ({ resize: { flavorRef: largerFlavor } });
 
-/** In an order in which each finds the server as it needs it. */
+/** The operations, in an order in which each finds the server as it needs it. */
 export const DRILL_OPERATIONS: readonly DrillOperation[] = [
   { name: "create", action: "create", status: "ACTIVE", from: "" },
   active("reboot soft", on("reboot", { type: "SOFT" })),
