@@ -39,7 +39,7 @@ export async function checkDriver(
   return { driver: definition.name, apiVersion: definition.apiVersion, results };
 }
 
-/** @throws {UnknownWaiver} naming those that exist. */
+/** @throws {UnknownWaiver} with the waivers that exist. */
 export function refuseUnknownWaivers({ waive = {} }: DriverCheckOptions): void {
   const codes = CONTRACT_CASES.map(({ code }) => code);
   const unknown = Object.keys(waive).filter((code) => !codes.includes(code));

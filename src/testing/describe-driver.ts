@@ -4,7 +4,7 @@ import { CONTRACT_CASES } from "./cases/index.js";
 import { checkCase, refuseUnknownWaivers } from "./check-driver.js";
 import type { DriverCheckOptions } from "./options.js";
 
-/** Declares one vitest test for each rule of the contract; those that do not concern the driver are skipped. */
+/** Declares one vitest test for each rule of the contract; it skips the rules that do not concern the driver. */
 export function describeDriver(definition: DriverDefinition, options: DriverCheckOptions = {}): void {
   refuseUnknownWaivers(options);
   describe(`driver ${definition.name} keeps the contract`, () => {

@@ -62,7 +62,7 @@ export class DriverLab {
   readonly #connected: CheckedHost[] = [];
   readonly #blamed = new WeakMap<object, string>();
   readonly #nodeUuids = new Map<HostName, string>();
-  /** Where each server of the case is, as the state of record would have it. */
+  /** The host of each server of the case, as the state of record would have it. */
   readonly #placed = new Map<string, HostName>();
   readonly #instances = new Map<string, Instance>();
   readonly #setUp: Promise<CaseSetUp>;
@@ -74,11 +74,11 @@ export class DriverLab {
     this.#folder = folder;
     this.options = options;
     this.#setUp = (async () => (await options.setUp?.(doors, folder)) ?? {})();
-    // Told where it is waited for.
+    // The failure is reported where the case waits for it.
     this.#setUp.catch(() => {});
   }
 
-  /** A new driver on a host, past its `initHost`. @param epoch of its lease; null: none is told. */
+  /** A new driver on a host, past its `initHost`. @param epoch of its lease; null: the driver gets none. */
   async connect(
     name: HostName = "check-host-1",
     config = this.options.config,
@@ -168,7 +168,7 @@ export class DriverLab {
     return instance;
   }
 
-  /** As a build does: prepare, then spawn. */
+  /** Builds as the agent does: prepare, then spawn. */
   async spawn(on: CheckedHost, instance: Instance, changes: Partial<SpawnOptions> = {}): Promise<void> {
     await on.host.prepareForSpawn(instance);
     await on.host.spawn(instance, { ...(await this.spawnOptions(on, instance)), ...changes });
@@ -179,7 +179,7 @@ export class DriverLab {
     return { ...DEVICES, image, allocations: await this.allocations(on, instance), powerOn: true };
   }
 
-  /** As a rebuild with the same image does. */
+  /** Rebuilds as the agent does with the same image. */
   async rebuild(on: CheckedHost, instance: Instance): Promise<void> {
     await on.host.rebuild(instance, await this.spawnOptions(on, instance));
   }

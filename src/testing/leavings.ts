@@ -1,6 +1,6 @@
 import type { CancelTimer, DriverContext, LifecycleEvent, Timers } from "../virt/index.js";
 
-/** What a driver still does when it was told to end. */
+/** What a driver still does after it was asked to end. */
 export class Leavings {
   /** Events that it emitted since {@link end}. */
   readonly events: LifecycleEvent[] = [];

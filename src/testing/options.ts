@@ -13,7 +13,7 @@ export type CheckDoors = Pick<DriverContext, "clock" | "timers" | "random" | "ht
 
 /** What was set up for one case. */
 export interface CaseSetUp {
-  /** In place of the usual context of a host's driver. */
+  /** Replaces the usual context of a host's driver. */
   readonly context?: (place: CheckPlace) => Partial<DriverContext>;
   readonly close?: () => void | Promise<void>;
 }

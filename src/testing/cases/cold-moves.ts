@@ -242,7 +242,7 @@ export const COLD_MOVE_CASES: readonly ContractCase[] = [
       const disks = await leave(on, instance, on, lab.largerFlavor);
       const resized = resizedTo(instance, lab.largerFlavor);
       await arrive(lab, on, resized, disks, { resizeInstance: true });
-      // Both sides see the same files, so that the destination keeps them.
+      // Both hosts see the same files, so that the destination keeps them.
       await on.host.destroy(resized, { ...DEVICES, destroyDisks: false });
       await succeeds(back(on, instance), "finishRevertMigration", "bring the guest back on the same host");
       await mustBe(on, instance, "running", "finishRevertMigration", "on the same host");

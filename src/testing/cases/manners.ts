@@ -26,7 +26,7 @@ export const MANNERS_CASES: readonly ContractCase[] = [
     rule: "instances are read-only: no method changes the one that it is given",
     run: async (lab) => {
       const on = await lab.connect();
-      // Not frozen, so that a change is found also where it would be ignored.
+      // The object is not frozen, so that a change is found also where it would be ignored.
       const instance = structuredClone(await lab.instance(on));
       const before = JSON.stringify(instance);
       for (const [method, call] of LIFE) {
