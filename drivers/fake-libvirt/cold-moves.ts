@@ -126,7 +126,7 @@ function sourceRoot(diskInfo: string): string {
   try {
     parsed = JSON.parse(diskInfo);
   } catch {
-    // Said below.
+    // The error below says so.
   }
   if (typeof parsed === "object" && parsed !== null && "instancesPath" in parsed) {
     if (typeof parsed.instancesPath === "string") {

@@ -23,8 +23,8 @@ export interface DomainWatcherDoors {
 }
 
 /**
- * Tells of guests that somebody else started, stopped, paused, resumed or removed (spec 8.5). What this driver does
- * itself it does within {@link own}, and emits no event for that.
+ * Emits events for guests that were started, stopped, paused, resumed or removed from outside (spec 8.5). This driver
+ * acts within {@link own}, and emits no event for that.
  */
 export class DomainWatcher {
   readonly #folders: readonly string[];
@@ -34,7 +34,7 @@ export class DomainWatcher {
   readonly #known = new Map<string, DomainState>();
   /** Held back news of stopped guests. */
   readonly #held = new Map<string, CancelTimer>();
-  /** How many own operations are under way. */
+  /** The number of own operations under way. */
   readonly #busy = new Map<string, number>();
   /** When (in looks) an own operation on the guest ended last. */
   readonly #touched = new Map<string, number>();
@@ -76,7 +76,7 @@ export class DomainWatcher {
     this.#held.clear();
   }
 
-  /** For passes: looks for news if the folders changed unseen, as they may on a network file system. */
+  /** Looks for news if the folders changed unseen, as they may on a network file system; each pass calls it. */
   async glance(): Promise<void> {
     const now = this.#doors.clock.now();
     const stats = await Promise.all(this.#folders.map((path) => this.#doors.files.stat(path)));

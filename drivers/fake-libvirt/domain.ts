@@ -57,7 +57,7 @@ export interface Domain {
   readonly devices: readonly AssignedDevice[];
   /** Null: not a guest of Nova. */
   readonly nova: NovaMetadata | null;
-  /** Its disks were set aside for another host, and nobody has brought them back. */
+  /** Its disks were set aside for another host, and have not been brought back. */
   readonly leftBehind: boolean;
 }
 

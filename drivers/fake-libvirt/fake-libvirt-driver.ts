@@ -54,8 +54,9 @@ type Options = DriverOperationOptions;
 
 /**
  * Guests as domain XML and sparse disk files in a folder, which outlive the agent (spec 8.8). All truth is in the
- * folder, so several agents may be pointed at one. A guest is made in the order disks, state, XML, and removed in the
- * order XML, state, disks: whoever is killed in between leaves a guest that is whole and in the wanted state, or none.
+ * folder: several agents may be pointed at one. A guest is made in the order disks, state, XML, and removed in the
+ * order XML, state, disks: an agent that is killed in between leaves a guest that is whole and in the wanted state, or
+ * none.
  */
 export class FakeLibvirtDriver implements VirtDriver {
   readonly capabilities = CAPABILITIES;

@@ -3,19 +3,22 @@ import { FileFailure, type Files, HostEpochOutdated, type Random } from "../../s
 import type { HypervisorFolder } from "./hypervisor.js";
 
 const EPOCH = /^\d+$/;
-/** Where texts wait for their turn. */
+/** The folder in which texts wait for their turn. */
 const WRITTEN = "written";
 
 /**
- * Keeps what an agent does late, after another has taken its host, from the hypervisor. Each agent of a host has a folder of
- * its own, named by the epoch of its lease; the next one takes it away. What makes, changes or removes a guest goes by a
- * rename from or to that folder, so that no agent can have looked too early, wherever it was suspended. Without an epoch
- * nothing is kept from anybody.
+ * Keeps what an agent does late, after another has taken its host, from the hypervisor. Each agent of a host has a
+ * folder of its own, named by the epoch of its lease; the next one takes it away. What makes, changes or removes a
+ * guest goes by a rename from or to that folder, so that no agent can have looked too early, wherever it was suspended.
+ * Without an epoch there is no fence.
  */
 export class Fence {
-  /** For guests: what is written appears, and what is removed vanishes, only if the epoch has not passed by then. */
+  /**
+   * Writes and removes guests: what is written appears, and what is removed vanishes, only if the epoch has not passed
+   * by then.
+   */
   readonly guests: Files;
-  /** For disks and other hypervisors, which may be on another file system: the epoch is looked at right before. */
+  /** Changes disks and other hypervisors, which may be on another file system: looks at the epoch right before. */
   readonly disks: Files;
   readonly #folder: string;
   readonly #host: string;
@@ -48,7 +51,7 @@ export class Fence {
       if (name === String(epoch)) {
         continue;
       }
-      // A folder may be filled while it is removed; renamed, nobody finds it any more.
+      // An agent may fill a folder while it is removed; once renamed, no agent finds it.
       const gone = EPOCH.test(name) ? `passed-${name}-${this.#random.hex(4)}` : name;
       if (gone !== name) {
         await this.#moved(join(this.#folder, name), join(this.#folder, gone));
@@ -134,7 +137,7 @@ export class Fence {
     await this.#files.remove(taken);
   }
 
-  /** From or to the own folder. @throws {HostEpochOutdated} it is gone. */
+  /** Renames from or to the own folder. @throws {HostEpochOutdated} it is gone. */
   async #rename(from: string, to: string): Promise<void> {
     if (await this.#moved(from, to)) {
       return;

@@ -30,7 +30,7 @@ export interface HypervisorParts {
 }
 
 interface Definition {
-  /** Devices by what the instance holds. Left out: those that the guest has. */
+  /** What the instance holds, by which its devices are chosen. Left out: the guest keeps its devices. */
   readonly allocations?: Allocations | undefined;
   /** GiB */
   readonly minDisk?: number;
@@ -133,7 +133,7 @@ export class Guests {
     await watcher.own(instance.uuid, async () => {
       const wanted = next(await this.state(instance));
       await this.take(delay, options?.signal);
-      // It may be gone, or stopped by somebody else, since the delay began.
+      // The guest may have gone, or been stopped from outside, since the delay began.
       const before = await this.state(instance);
       if (before !== wanted) {
         await store.setState(instance.uuid, next(before));

@@ -15,7 +15,7 @@ export interface Destination {
   readonly instancesPath: string;
 }
 
-/** What is stored of a live migration under way, so that whoever comes after a killed agent can take it back. */
+/** What is stored of a live migration under way, so that the agent after a killed one can take it back. */
 interface StoredMigration {
   readonly destination: Destination;
   readonly sharedInstanceFiles: boolean;
@@ -25,8 +25,8 @@ interface StoredMigration {
 }
 
 /**
- * One guest's way from this hypervisor to another. It is paused here, then appears there, then vanishes here: whoever is
- * killed in between, it runs on one of them at most; and until {@link finish} everything can be taken back.
+ * One guest's way from this hypervisor to another. It is paused here, then appears there, then vanishes here: whichever
+ * agent is killed in between, it runs on one of them at most, and until {@link finish} everything can be taken back.
  */
 export class Handover {
   readonly #uuid: string;

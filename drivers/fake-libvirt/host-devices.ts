@@ -11,7 +11,7 @@ export interface HostDevice {
   /** `0000:81:00.0` */
   readonly address: string;
   readonly resourceClass: string;
-  /** How many guests can use it. */
+  /** The number of guests that can use it. */
   readonly parts: number;
 }
 
@@ -44,7 +44,7 @@ export const devicePrefix = (node: string): string => `${node}_pci_`;
 /** Gives guests the devices that their allocations name. */
 export class DeviceAssigner {
   readonly #devices: readonly HostDevice[];
-  /** By provider uuid; the node's own when devices are inventory of the node. Known once the tree was updated. */
+  /** Devices by provider uuid: the node's own when they are inventory of the node. Known once the tree was updated. */
   readonly #providers = new Map<string, readonly HostDevice[]>();
   #turn: Promise<unknown> = Promise.resolve();
 

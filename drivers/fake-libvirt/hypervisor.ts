@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import { FileFailure, type Files, InvalidConfiguration, type Random, type Timers } from "../../src/virt/index.js";
 
-/** What is stored of the hypervisor itself, once, by whoever uses it first. */
+/** What is stored of the hypervisor itself, once, by the first agent that uses it. */
 export interface HypervisorIdentity {
   /** The name that all agents report which are pointed at it. */
   readonly hostname: string;
@@ -52,7 +52,9 @@ export interface HypervisorDoors {
   readonly random: Random;
 }
 
-/** Reads the hypervisor's identity; names it `hostname` when nobody has used it yet. @throws {InvalidConfiguration} */
+/**
+ * Reads the hypervisor's identity; names it `hostname` when no agent has used it yet. @throws {InvalidConfiguration}
+ */
 export async function openHypervisor(
   folder: HypervisorFolder,
   hostname: string,
@@ -76,7 +78,7 @@ export async function openHypervisor(
     }
     await timers.sleep(50);
   }
-  // Nobody is still writing it: its writer was killed.
+  // Its writer was killed before it had written all of it.
   await files.write(folder.identityFile, text);
   return identity;
 }
@@ -96,7 +98,7 @@ function parseIdentity(text: string, path: string): HypervisorIdentity {
   try {
     stored = JSON.parse(text);
   } catch {
-    // Said below.
+    // The error below says so.
   }
   if (typeof stored === "object" && stored !== null && "hostname" in stored && "uuid" in stored) {
     const { hostname, uuid } = stored;

@@ -48,8 +48,8 @@ export class InstanceFiles {
   }
 
   /**
-   * Makes the disks that are not there, or that a killed agent left unfinished; those that are (shared storage) are
-   * kept. Returns what takes back exactly what was made.
+   * Makes the disks that are not there, or that a killed agent left unfinished; keeps those that are there (shared
+   * storage). Returns a function that removes exactly what was made.
    */
   async make(uuid: string, disks: readonly WantedDisk[]): Promise<() => Promise<void>> {
     const whole = !(await this.exists(uuid));
@@ -80,8 +80,8 @@ export class InstanceFiles {
   }
 
   /**
-   * Renames the instance's folder, so that its disks are safe from whoever makes it anew. Done already is success: what
-   * lies beside is somebody else's.
+   * Renames the instance's folder, so that its disks are safe when another agent makes it anew. Done already is
+   * success: what lies beside is not this agent's.
    */
   async setAside(uuid: string): Promise<void> {
     const aside = asideOf(this.#root, uuid);
@@ -135,7 +135,7 @@ export class InstanceFiles {
     return name;
   }
 
-  /** As {@link makeToken}, for instances that are not here yet. */
+  /** Like {@link makeToken}, for instances that are not here yet. */
   async makeRootToken(random: Random): Promise<string> {
     const name = `${TOKEN_PREFIX}${random.hex(8)}`;
     await this.#files.create(join(this.#root, name), "");

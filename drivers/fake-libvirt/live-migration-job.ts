@@ -5,7 +5,7 @@ const MIB = 1024 ** 2;
 const GIB = 1024 ** 3;
 /** Milliseconds between two looks, as Nova's monitor of libvirt's jobs has it. */
 const TICK = 500;
-/** How much faster the rest is copied once the guest no longer writes here. */
+/** The factor by which the rest is copied faster once the guest no longer writes here. */
 const FORCED_SPEED = 10;
 
 export interface CopyOptions {

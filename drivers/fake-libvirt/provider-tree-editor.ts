@@ -113,7 +113,7 @@ export class ProviderTreeEditor {
       }
     }
     const free = new Map(this.#parts.devices.map((device) => [device.address, device.parts]));
-    // Guests that have devices keep them; then those that only hold the amounts take what is left.
+    // Guests that have devices keep them; guests that only hold the amounts then take what is left.
     movers.sort((left, right) => right.assigned.length - left.assigned.length);
     for (const mover of movers) {
       this.#moveOne(tree, node, root, mover, free);

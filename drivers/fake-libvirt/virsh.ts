@@ -10,7 +10,7 @@ export interface VirshRow {
   readonly id: number | null;
   readonly name: string;
   readonly uuid: string;
-  /** As virsh prints it: `running`, `paused`, `shut off` … */
+  /** The state as virsh prints it: `running`, `paused`, `shut off` … */
   readonly state: string;
 }
 
@@ -40,7 +40,10 @@ export class Virsh {
     this.#store = new DomainStore(this.#folder, doors);
   }
 
-  /** Domains that are not shut off; with `all` those too. Sorted by name. @throws {VirshError} there is no hypervisor. */
+  /**
+   * Domains that are not shut off, with `all` every domain. Sorted by name. @throws {VirshError} there is no
+   * hypervisor.
+   */
   async list(options: { readonly all?: boolean } = {}): Promise<readonly VirshRow[]> {
     if ((await this.#files.stat(this.#folder.path))?.kind !== "folder") {
       throw new VirshError(`${NOT_CONNECTED}: there is no hypervisor at ${this.#connection}`);
@@ -123,7 +126,7 @@ export class Virsh {
   }
 }
 
-/** How virsh begins when it has no hypervisor. */
+/** The words with which virsh begins when it has no hypervisor. */
 export const NOT_CONNECTED = "failed to connect to the hypervisor";
 
 const NOT_RUNNING = "domain is not running";

@@ -37,7 +37,8 @@ export async function claimNode(parts: IronicParts, instance: Instance, options:
       if (means(error, "instance-elsewhere")) {
         throw await hasAnother(parts, instance, error, options);
       }
-      // Locked or lost: who has the node is read, and a node that is still free is claimed once more.
+      // The node was locked, or the answer was lost: reads which instance has the node, and claims once more a node
+      // that is still free.
       const open = means(error, "locked", "transition", "unreachable") && claim < CLAIMS;
       if (!open) {
         throw unavailable(uuid, instance, error);

@@ -132,7 +132,7 @@ async function undoAfter(
   { network, signal }: SpawnOptions,
   cause: unknown,
 ): Promise<void> {
-  // The request to deploy may have been taken: only who reads the node can tell, which the agent's destroy does.
+  // Ironic may have taken the request to deploy: only the node shows it, which the agent's destroy reads.
   if (signal?.aborted || means(cause, "unreachable")) {
     return;
   }
@@ -147,7 +147,7 @@ async function undoAfter(
   }
 }
 
-/** Until the node is active; ends early when nobody wants the instance any more. */
+/** Waits until the node is active; ends early when the instance is no longer wanted. */
 async function waitForActive(parts: IronicParts, instance: Instance, signal: AbortSignal | undefined): Promise<void> {
   await pollInstance(parts, instance, { waitingFor: "an active node", signal }, async (node) => {
     await refuseUnwanted(parts, instance);

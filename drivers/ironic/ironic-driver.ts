@@ -85,7 +85,7 @@ export class IronicDriver implements VirtDriver {
     return new Map([...(await this.#managed(options, options.refresh))].map((uuid) => [uuid, uuid]));
   }
 
-  /** Only if Ironic says so: a node may be missing from the list for many reasons. */
+  /** True only if Ironic says so: a node may be missing from the list for many reasons. */
   async isNodeDeleted(node: string, options: Options = {}): Promise<boolean> {
     if (this.#parts.quirks.has("ironic-unlisted-is-deleted")) {
       return true;
@@ -169,7 +169,7 @@ export class IronicDriver implements VirtDriver {
     return cache.managed ?? new Set();
   }
 
-  /** As last seen; read again when an operation changed it. */
+  /** The node as last seen; read again when an operation changed it. */
   async #node(uuid: string, options: Options): Promise<IronicNode> {
     return this.#parts.cache.get(uuid) ?? readNodeNow(this.#parts, uuid, options);
   }

@@ -7,9 +7,10 @@ import type { IronicParts } from "./parts.js";
 const HYPERVISOR_TYPE = "ironic";
 
 /**
- * Lists what this host manages, in this order: hash ring, nodes, own instances. A node that one of our instances got while
- * the nodes were listed is then known by its instance, and not taken for somebody else's (bug 1841481).
- * @throws {VirtDriverNotReady} Ironic or the conductor did not answer, or not sensibly: nothing is known to have changed.
+ * Lists what this host manages, in this order: hash ring, nodes, own instances. A node that one of our instances got
+ * while the nodes were listed is then known by its instance, and not taken for another host's (bug 1841481).
+ * @throws {VirtDriverNotReady} Ironic or the conductor did not answer, or not sensibly: nothing is known to have
+ * changed.
  */
 export async function refreshNodes(parts: IronicParts, options: DriverOperationOptions = {}): Promise<void> {
   const { cache, quirks } = parts;
@@ -30,12 +31,15 @@ export async function refreshNodes(parts: IronicParts, options: DriverOperationO
   }
 }
 
-/** An instance decides, whatever the ring says; a node of somebody else's instance is somebody else's. */
+/** An instance decides, whatever the ring says: a node with another host's instance is that host's. */
 function isMine(node: IronicNode, own: ReadonlySet<string>, inRing: (uuid: string) => boolean): boolean {
   return node.instanceUuid === null ? inRing(node.uuid) : own.has(node.instanceUuid);
 }
 
-/** Hosts of enabled services that are up and have nodes; with a conductor group those of its peers, with a shard none; and this one. */
+/**
+ * Hosts of enabled services that are up and have nodes: with a conductor group its peers alone, with a shard none; and
+ * this host.
+ */
 async function hashRing({ context, config }: IronicParts, options: DriverOperationOptions): Promise<HashRing> {
   if (config.shard !== null) {
     return new HashRing([context.host]);

@@ -12,7 +12,7 @@ export class InstanceDeployFailure extends VirtError {
 export interface PollOptions extends CallOptions {
   /** Polls that may find no end; default: any number, the call's own time-out ends it. */
   readonly polls?: number;
-  /** Told when they are used up. */
+  /** Named in the error when they are used up. */
   readonly waitingFor: string;
 }
 

@@ -91,7 +91,7 @@ export async function undoClaim(
   }
 }
 
-/** Undo of a claim whose build never came to deploy; a claim that was lost has no node, and is nothing to undo. */
+/** Undoes the claim of a build that never came to deploy; a claim that was lost has no node, and needs no undoing. */
 export async function cleanUpFailedSpawn(
   parts: IronicParts,
   instance: Instance,

@@ -37,7 +37,7 @@ function tokenIn(body: string): Readonly<Record<string, unknown>> {
       return parsed.token;
     }
   } catch {
-    // Told below.
+    // The error below says so.
   }
   throw unusable("there is no token in it");
 }

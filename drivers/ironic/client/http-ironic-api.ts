@@ -13,7 +13,7 @@ import { type IronicNode, malformed, NODE_FIELDS, readNode } from "./ironic-node
 import { listNodes } from "./node-list.js";
 import { IronicRequests, type RequestDoors } from "./requests.js";
 
-/** As nova master asks for volume targets. */
+/** The query with which nova master asks for volume targets. */
 const VOLUME_VERSION = "1.32";
 
 /** Ironic's API over HTTP, as recorded from nova master. */

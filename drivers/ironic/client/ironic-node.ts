@@ -5,7 +5,10 @@ export const NODE_FIELDS =
   "uuid,power_state,target_power_state,provision_state,target_provision_state,last_error,maintenance,properties," +
   "instance_uuid,traits,resource_class";
 
-/** A node as far as the driver reads it; of the properties only those that it uses, so that thousands fit in memory. */
+/**
+ * A node as far as the driver reads it; of the properties it keeps the ones that it uses, so that thousands fit in
+ * memory.
+ */
 export interface IronicNode {
   readonly uuid: string;
   readonly powerState: string | null;

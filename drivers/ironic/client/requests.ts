@@ -33,7 +33,7 @@ export interface IronicRequest {
 /** What passes by itself. */
 export const PASSING: readonly IronicMeaning[] = ["locked", "transition", "no-worker"];
 
-/** Sends requests in the version agreed on, as somebody whom Ironic knows, again when its answer says that it may help. */
+/** Sends requests in the version agreed on and with a token, again when the answer says that it may help. */
 export class IronicRequests {
   readonly #doors: RequestDoors;
   readonly #config: IronicConfig;
@@ -47,7 +47,7 @@ export class IronicRequests {
     this.#access = createAccess(doors, config);
   }
 
-  /** Asked once, and anew after Ironic refused it: it may have been upgraded. */
+  /** Read once, and anew after Ironic refused it: Ironic may have been upgraded. */
   async version(): Promise<string> {
     if (this.#version === null) {
       this.#version = this.#negotiate();
