@@ -41,7 +41,7 @@ const TRAILING = new RegExp(`[${SPACE}]+$`);
 /** Takes white space away as Python's `str.strip` does. */
 export const strip = (text: string): string => text.replace(LEADING, "").replace(TRAILING, "");
 
-/** Reads oslo.config's dialect. Goes on after a problem, so that all of them can be told at once. */
+/** Reads oslo.config's dialect. Goes on after a problem, so that all of them can be reported at once. */
 export function parseIni(text: string, path: string): IniFile {
   const reader = new IniReader(path);
   for (const line of text.split(/\r\n|\r|\n/)) {

@@ -52,5 +52,5 @@ export function compileNovaConfig(
   };
 }
 
-/** What a configuration is made of when nobody says anything. */
+/** The sources of a configuration that has only defaults. */
 export const NO_SOURCES: ConfigSources = Object.freeze({ files: [], environment: {}, commandLine: [] });

@@ -7,7 +7,7 @@ export interface Place {
   readonly hostname: string;
 }
 
-/** One option: what it takes, what it is when nobody says anything, what it is for. */
+/** One option: the values it takes, its default, and what it is for. */
 export interface Option<T> {
   readonly type: ValueType<T>;
   readonly default: T | Derived;

@@ -21,7 +21,7 @@ const ACCESS: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * Options that somebody has set and that have no effect as long as another one is unset.
+ * Options that the operator has set and that have no effect as long as another one is unset.
  * @param authType `[placement] auth_type`
  */
 export function unusedOptions(authType: string | null, values: readonly EffectiveValue[]): ConfigWarning[] {

@@ -6,7 +6,7 @@ import { type ChangingFaults, FaultInjected } from "./faults.js";
 
 /** `driver.spawn` and so on; `fail` comes before the driver is called, `lose-answer` after it has done its work. */
 export const DRIVER_POINTS: readonly FaultPoint[] = (Object.keys(DRIVER_METHODS) as DriverMethod[])
-  // It is asked for a constant, and cannot wait.
+  // The core asks for a constant, and cannot wait.
   .filter((method) => method !== "getHostIpAddr")
   .map((method) => ({
     point: pointOf(method),

@@ -3,9 +3,12 @@ import type { Runtime } from "../runtime/runtime.js";
 import { type FaultKnob, type FaultTable, formatKnob, InvalidFault, parseKnob } from "./fault-knobs.js";
 import { FaultSet, type SetFault } from "./fault-set.js";
 
-/** Knobs, as who sets them writes them; the agent only reads it. */
+/** Knobs, as `compute-cluster fault` writes them; the agent only reads the file. */
 const WANTED = "faults.json";
-/** How often each has acted, as the agent writes it; who sets them only reads it. One writer each: nothing is lost. */
+/**
+ * How often each has acted, as the agent writes it; `compute-cluster fault` only reads it. Each file has one writer:
+ * nothing is lost.
+ */
 const USED = "faults-used.json";
 
 type Doors = Pick<Runtime, "files" | "clock" | "timers" | "logger">;

@@ -46,7 +46,7 @@ export function faultTable(points: readonly FaultPoint[]): FaultTable {
   return new Map(points.map((point) => [point.point, point]));
 }
 
-/** @throws {InvalidFault} unknown points and actions, with the list of those that exist. */
+/** @throws {InvalidFault} unknown points and actions, with the list of what exists. */
 export function parseKnob(text: string, table: FaultTable): FaultKnob {
   const [point = "", setting, ...more] = text.split("=");
   const known = table.get(point);
@@ -130,7 +130,7 @@ export function pointsOf(table: FaultTable): string {
   return `Those that exist:\n${[...bySyntax].map(([syntax, points]) => `${listed(points)}\n    =${syntax}`).join("\n")}`;
 }
 
-/** Takes the words of the action and leaves those after it. */
+/** Takes the words of the action and leaves the words after it. */
 function actionOf(words: string[], { errors = [] }: FaultPoint): FaultAction | undefined {
   const kind = words.shift() ?? "";
   const duration = words[0] === undefined ? undefined : durationOf(words[0]);

@@ -3,7 +3,7 @@ import type { Timers } from "../runtime/timers.js";
 import type { FaultKnob } from "./fault-knobs.js";
 import { type ChangingFaults, type FaultAction, FaultInjected } from "./faults.js";
 
-/** A knob that somebody has set. */
+/** A knob that is set. */
 export interface SetFault extends FaultKnob {
   readonly id: string;
   /** When, in milliseconds since the epoch: partitions are counted from then. */
@@ -33,7 +33,7 @@ export class FaultSet implements ChangingFaults {
     return this.#faults.filter((fault) => isLive(fault, this.#doors.clock.now()));
   }
 
-  /** All knobs, those included that have acted as often as they may. */
+  /** All knobs, those that have acted as often as they may included. */
   get known(): readonly SetFault[] {
     return this.#faults;
   }
@@ -132,7 +132,7 @@ export class FaultSet implements ChangingFaults {
   }
 }
 
-/** It may still act. */
+/** The knob may still act. */
 export function isLive({ action, times, used, setAt }: Omit<SetFault, "id" | "point">, now: number): boolean {
   if (action.kind === "partition" && action.milliseconds !== null) {
     return now < setAt + action.milliseconds;

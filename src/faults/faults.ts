@@ -21,9 +21,9 @@ export type FaultAction =
   | { readonly kind: "lose-answer" }
   /** An HTTP answer of this status instead of the work. */
   | { readonly kind: "status"; readonly status: number }
-  /** Nobody listens. */
+  /** No service listens. */
   | { readonly kind: "refuse" }
-  /** No connection is possible, and those that are break, for so long; null: until it is cleared. */
+  /** No connection is possible, and open ones break, for so long; null: until it is cleared. */
   | { readonly kind: "partition"; readonly milliseconds: number | null };
 
 /** The error of a fault that was set on purpose. */

@@ -15,13 +15,13 @@ import {
 import { HOST_NAME_PATTERN, HOST_NAME_RULE } from "./host-name.js";
 
 /**
- * How the fields of records are described, once: the description is a JSON Schema, of which come the TypeScript type
- * ({@link RecordOf}), what the wire takes, the store's column and the value that a new record has.
+ * The fields of records are described once, as JSON Schema: from that come the TypeScript type ({@link RecordOf}), what
+ * the wire takes, the store's column and the value that a new record has.
  */
 export type Field<T> = TUnsafe<T> & JsonSchema;
 /** A field that may be left out of an object. */
 export type OptionalField<T> = TOptional<Field<T>>;
-/** A field that a new record has even if nobody gave it. */
+/** A field that a new record has even if its creator leaves it out. */
 export type FieldWithDefault<T> = Field<T> & { readonly default: T };
 
 export interface JsonSchema {
@@ -115,7 +115,7 @@ export function partial<const F extends FieldMap>(fields: F): { readonly [K in k
   return Object.fromEntries(entries) as { readonly [K in keyof F]: OptionalField<Static<F[K]>> };
 }
 
-/** What a record has in this field while nobody gave it anything else. */
+/** The field, with the value that a new record has if its creator gives none. */
 export function withDefault<T, D extends T>(inner: Field<T>, value: D): FieldWithDefault<T> {
   return { ...inner, default: value } as unknown as FieldWithDefault<T>;
 }
@@ -124,7 +124,7 @@ export type DefaultsOf<F extends FieldMap> = {
   readonly [K in keyof F as F[K] extends { readonly default: unknown } ? K : never]: Static<F[K]>;
 };
 
-/** The fields that a new record has if nobody gave them. */
+/** The values that a new record has where its creator gives none. */
 export function defaultsOf<F extends FieldMap>(fields: F): DefaultsOf<F> {
   const entries = Object.entries(fields).flatMap(([key, inner]) =>
     "default" in inner ? [[key, structuredClone(inner.default)] as const] : [],

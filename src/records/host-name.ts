@@ -8,8 +8,8 @@ export const HOST_NAME_RULE =
 const HOST_NAME = new RegExp(HOST_NAME_PATTERN, "u");
 
 /**
- * Whether a compute host may be called so: the name has to fit Nova's column, becomes a folder's name, and is printed by
- * everybody who looks at the cloud; a percent sign would be read as an escape in the hypervisor's address.
+ * Whether a compute host may be called so: the name has to fit Nova's column, becomes a folder's name, and is printed
+ * in many tables; a percent sign would be read as an escape in the hypervisor's address.
  */
 export function isHostName(text: string): boolean {
   return HOST_NAME.test(text);

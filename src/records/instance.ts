@@ -172,7 +172,7 @@ export const INSTANCE_CHANGES = without(
 
 export type InstanceChanges = Partial<RecordOf<typeof INSTANCE_CHANGES>>;
 
-/** What nobody else can know of a new instance. */
+/** What the creator of an instance must give. */
 export type NewInstance = Pick<
   Instance,
   "uuid" | "projectId" | "userId" | "displayName" | "hostname" | "reservationId" | "imageRef" | "flavor"

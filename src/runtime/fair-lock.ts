@@ -48,7 +48,7 @@ export class FairLock {
   #leave(): void {
     const next = this.#waiting.shift();
     if (next) {
-      // The lock stays held: it passes to the next task, so that nobody can overtake it.
+      // The lock stays held: it passes to the next task, so that no other can overtake it.
       next();
     } else {
       this.#held = false;

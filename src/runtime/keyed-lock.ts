@@ -1,6 +1,6 @@
 import { FairLock } from "./fair-lock.js";
 
-/** A {@link FairLock} per key. Keys that nobody holds take no memory. */
+/** A {@link FairLock} per key. Keys that no task holds take no memory. */
 export class KeyedLock<K> {
   readonly #locks = new Map<K, FairLock>();
 

@@ -9,7 +9,7 @@ export interface RetryOptions {
   readonly delay: (attempt: number) => number;
   /** Errors that are worth another try. Default: every one, except a TypeError, which is a defect. */
   readonly retryOn?: (error: Error) => boolean;
-  /** Told before each wait. */
+  /** Called before each wait. */
   readonly onRetry?: (error: Error, attempt: number, delay: number) => void;
   readonly signal?: AbortSignal;
 }

@@ -18,7 +18,7 @@ interface FolderNode {
 
 type TreeNode = FileNode | FolderNode;
 
-/** What a string holds, and more than anybody reads at once. */
+/** What a string holds, and more than any reader takes at once. */
 const MOST_READ = 256 * 1024 ** 2;
 
 /** A file tree in memory, shared by all processes that are given it. Tells watchers of a folder what changes in it. */

@@ -3,7 +3,7 @@ import { STATUS_CODES } from "node:http";
 import type { Duplex } from "node:stream";
 import type { Refuse } from "../refusal.js";
 
-/** What a client is told whose request could not even be parsed, by Node's error code; anything else is a plain 400. */
+/** The answer to a request that could not even be parsed, by Node's error code; anything else is a plain 400. */
 const ANSWERS: Readonly<Record<string, readonly [status: number, reason: string]>> = {
   HPE_INVALID_CONTENT_LENGTH: [400, "content-length header must be an integer"],
   HPE_HEADER_OVERFLOW: [431, "the header fields are too large"],

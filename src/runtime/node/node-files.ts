@@ -7,7 +7,7 @@ import { FileFailure, type FileStat, type Files } from "../files.js";
 /** Names of files that {@link NodeFiles.write} has not finished; a killed process leaves them behind. */
 const UNFINISHED = /^\..+\.[0-9a-f]{12}\.tmp$/;
 
-/** Changes within this many milliseconds are told as one. */
+/** Changes within this many milliseconds count as one. */
 const WATCH_DELAY = 10;
 
 export class NodeFiles implements Files {

@@ -11,7 +11,7 @@ export class NodeSocket implements Socket {
   #early: ((ws: WebSocket) => void)[] = [];
   #dead = false;
 
-  /** @param logger told what a listener throws: that ends this connection, not the process. */
+  /** @param logger gets what a listener throws: that ends this connection, not the process. */
   constructor(logger: Logger) {
     this.#logger = logger;
   }
