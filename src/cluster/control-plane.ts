@@ -11,6 +11,7 @@ import type { HolderListener } from "./conductor/host-leases.js";
 import { OwnServices } from "./conductor/own-services.js";
 import { createServiceDelete, type ServiceDeletePolicy } from "./conductor/service-delete.js";
 import { createTaskRunner, type TaskRunner } from "./conductor/task-runner.js";
+import { type TaskOptions, taskOptions } from "./conductor/tasks/task-parts.js";
 import { createTaskTable } from "./conductor/tasks/task-table.js";
 import { createApis } from "./create-apis.js";
 import { ensureDefaultFlavors } from "./default-flavors.js";
@@ -25,7 +26,7 @@ import { openStore } from "./store/open-store.js";
 import type { Store } from "./store/store.js";
 import { Turns } from "./turns.js";
 
-export interface ControlPlaneOptions {
+export interface ControlPlaneOptions extends TaskOptions {
   readonly runtime: Runtime;
   readonly digests: Digests;
   readonly directory: StateDir;
@@ -37,9 +38,7 @@ export interface ControlPlaneOptions {
   readonly reportInterval?: number;
   /** The section `[scheduler]`. */
   readonly scheduler: Omit<SchedulerConfig, "serviceDownTime">;
-  /** `[DEFAULT] allow_resize_to_same_host`, `migrate_max_retries`, `reclaim_instance_interval` (seconds). */
-  readonly allowResizeToSameHost: boolean;
-  readonly migrateMaxRetries: number;
+  /** `[DEFAULT] reclaim_instance_interval`, seconds. */
   readonly reclaimInstanceInterval: number;
   readonly serviceDeletePolicy: ServiceDeletePolicy;
   readonly upstreamQuirks: ReadonlySet<string>;
@@ -141,8 +140,7 @@ async function open(options: ControlPlaneOptions, opened: Opened) {
       config: {
         maxAttempts: options.scheduler.maxAttempts,
         serviceDownTime: downTime,
-        allowResizeToSameHost: options.allowResizeToSameHost,
-        migrateMaxRetries: options.migrateMaxRetries,
+        ...taskOptions(options),
         upstreamQuirks: options.upstreamQuirks,
       },
     }),

@@ -1,6 +1,7 @@
 import { hostname } from "node:os";
 import { resolve } from "node:path";
 import { effectiveDownTime } from "../../cluster/conductor/liveness.js";
+import { taskOptions } from "../../cluster/conductor/tasks/task-parts.js";
 import type { ControlPlaneOptions } from "../../cluster/control-plane.js";
 import { type CommandLineValue, readConfigSources } from "../../config/config-sources.js";
 import { compileNovaConfig } from "../../config/nova-config.js";
@@ -19,18 +20,9 @@ export interface ControlPlaneFlags {
   readonly disableComputeServiceCheckForFfu?: true;
 }
 
-export type ControlPlaneConfig = Pick<
+export type ControlPlaneConfig = Omit<
   ControlPlaneOptions,
-  | "serviceDownTime"
-  | "reportInterval"
-  | "scheduler"
-  | "allowResizeToSameHost"
-  | "migrateMaxRetries"
-  | "reclaimInstanceInterval"
-  | "serviceDeletePolicy"
-  | "upstreamQuirks"
-  | "oldestServiceVersion"
-  | "placement"
+  "runtime" | "digests" | "directory" | "port" | "ironicNodes" | "onHolder"
 >;
 
 /**
@@ -67,8 +59,7 @@ export async function controlPlaneConfig(
         isolate: scheduler.enableIsolatedAggregateFiltering,
       },
     },
-    allowResizeToSameHost: defaults.allowResizeToSameHost,
-    migrateMaxRetries: defaults.migrateMaxRetries,
+    ...taskOptions(defaults),
     reclaimInstanceInterval: defaults.reclaimInstanceInterval,
     serviceDeletePolicy: api.serviceDeletePolicy,
     upstreamQuirks: workarounds.upstreamQuirks,

@@ -1,9 +1,20 @@
+import type { NovaConfig } from "../../../config/nova-config.js";
 import type { ReportClient } from "../../../placement/report-client.js";
 import type { Clock } from "../../../runtime/clock.js";
 import type { Logger } from "../../../runtime/logger.js";
 import type { Scheduler } from "../../scheduler/scheduler.js";
 import type { Store } from "../../store/store.js";
 import type { AgentBus } from "../agent-bus.js";
+
+/** The options of `[DEFAULT]` that the conductor's tasks go by; a new one needs its name here, and no more. */
+const TASK_OPTIONS = ["allowResizeToSameHost", "migrateMaxRetries"] as const;
+
+export type TaskOptions = Pick<NovaConfig["defaults"], (typeof TASK_OPTIONS)[number]>;
+
+/** Those of all options of `[DEFAULT]`. */
+export function taskOptions(defaults: TaskOptions): TaskOptions {
+  return Object.fromEntries(TASK_OPTIONS.map((name) => [name, defaults[name]])) as TaskOptions;
+}
 
 /** What the flows of the conductor work with. */
 export interface TaskParts {
@@ -13,15 +24,11 @@ export interface TaskParts {
   readonly scheduler: Scheduler;
   readonly clock: Clock;
   readonly logger: Logger;
-  readonly config: {
+  readonly config: TaskOptions & {
     /** `[scheduler] max_attempts`; Nova's default is 3. */
     readonly maxAttempts: number;
     /** `service_down_time` in milliseconds. */
     readonly serviceDownTime: number;
-    /** `[DEFAULT] allow_resize_to_same_host` */
-    readonly allowResizeToSameHost: boolean;
-    /** `[DEFAULT] migrate_max_retries`: further hosts that a live migration tries; -1: all. */
-    readonly migrateMaxRetries: number;
     /** `[workarounds] upstream_quirks` */
     readonly upstreamQuirks: ReadonlySet<string>;
   };
