@@ -82,7 +82,9 @@ export class ColdMoves {
         if ((await store.get(uuid))?.leftBehind) {
           await store.undefine(uuid);
         } else {
-          context.logger.warn("a guest that nobody took away is left alone", { instance: uuid });
+          context.logger.warn("the guest stays: another agent of this hypervisor has defined it since", {
+            instance: uuid,
+          });
         }
       }
       await files.removeAside(uuid);
