@@ -34,7 +34,8 @@ export class Flavors {
   }
 
   /** @throws FlavorExists, FlavorIdExists */
-  create(flavor: Omit<Flavor, "id">): Flavor {
+  create(flavor: NewFlavor): Flavor {
+    const created = newFlavor(flavor);
     return this.#context.sql.transaction(() => {
       try {
         this.#context.changes.changed("flavor", this.#table.insert(created));

@@ -1,5 +1,6 @@
 import type { InstanceFilters } from "../../conductor/methods.js";
-import type { Instance, TaskState, VmState } from "../../records/index.js";
+import { hasOneValue } from "../../records/field.js";
+import { INSTANCE, type Instance, type TaskState, type VmState } from "../../records/index.js";
 import { refuse } from "./check.js";
 import { Conditions } from "./conditions.js";
 import type { Sql } from "./sql.js";
@@ -29,38 +30,10 @@ export interface InstanceName {
   readonly displayName: string;
 }
 
-const SORT_KEYS: ReadonlySet<string> = new Set<keyof Instance>([
-  "id",
-  "uuid",
-  "projectId",
-  "userId",
-  "displayName",
-  "displayDescription",
-  "hostname",
-  "launchIndex",
-  "imageRef",
-  "host",
-  "node",
-  "launchedOn",
-  "availabilityZone",
-  "vmState",
-  "taskState",
-  "powerState",
-  "instanceTypeId",
-  "vcpus",
-  "memoryMb",
-  "rootGb",
-  "ephemeralGb",
-  "configDrive",
-  "keyName",
-  "locked",
-  "progress",
-  "createdAt",
-  "updatedAt",
-  "launchedAt",
-  "terminatedAt",
-  "deletedAt",
-]);
+/** Fields with one value: lists and objects have no order. */
+const SORT_KEYS: ReadonlySet<string> = new Set(
+  Object.entries(INSTANCE).flatMap(([field, schema]) => (hasOneValue(schema) ? [field] : [])),
+);
 
 /** List-by-filters of the agent's side: deleted rows too unless `deleted: false` is given (spec 1.1). */
 export function filterInstances(table: Table<Instance>, filters: InstanceFilters): Instance[] {

@@ -11,7 +11,7 @@ const TASK_OPTIONS = ["allowResizeToSameHost", "migrateMaxRetries"] as const;
 
 export type TaskOptions = Pick<NovaConfig["defaults"], (typeof TASK_OPTIONS)[number]>;
 
-/** Those of all options of `[DEFAULT]`. */
+/** Picks them from all options of `[DEFAULT]`. */
 export function taskOptions(defaults: TaskOptions): TaskOptions {
   return Object.fromEntries(TASK_OPTIONS.map((name) => [name, defaults[name]])) as TaskOptions;
 }
