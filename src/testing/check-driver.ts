@@ -1,7 +1,10 @@
-import { createNodeRuntime } from "../runtime/node/node-runtime.js";
+import { nodeClock } from "../runtime/node/node-clock.js";
+import { NodeFiles } from "../runtime/node/node-files.js";
+import { nodeRandom } from "../runtime/node/node-random.js";
+import { nodeTimers } from "../runtime/node/node-timers.js";
 import { inTemporaryFolder } from "../runtime/node/temporary-folder.js";
+import { UndiciHttpClient } from "../runtime/node/undici-http-client.js";
 import { createVirtualRuntime } from "../simulation/create-virtual-runtime.js";
-import { VirtualLogger } from "../simulation/virtual-logger.js";
 import type { DriverDefinition } from "../virt/index.js";
 import { CONTRACT_CASES } from "./cases/index.js";
 import { type ContractCase, ContractViolation, textOf } from "./contract-case.js";
@@ -122,11 +125,13 @@ async function inWorld<T>(
     const runtime = createVirtualRuntime();
     return runtime.runUntil(work(runtime, "/driver-check"), { limit: VIRTUAL_DAY });
   }
-  const runtime = createNodeRuntime({ logger: new VirtualLogger(() => {}) });
+  // Not the whole runtime: who installs the package gets no package for servers and sockets.
+  const http = new UndiciHttpClient();
+  const doors = { clock: nodeClock(), timers: nodeTimers(), random: nodeRandom(), http, files: new NodeFiles() };
   try {
-    return await inTemporaryFolder(runtime, "driver-check", (folder) => work(runtime, folder));
+    return await inTemporaryFolder(doors, "driver-check", (folder) => work(doors, folder));
   } finally {
-    await runtime.http.close();
+    await http.close();
   }
 }
 
