@@ -18,8 +18,14 @@ export class Program {
   #stderr = "";
   readonly #listeners = new Set<() => void>();
 
-  constructor(name: "compute-agent" | "compute-cluster", args: readonly string[], environment: NodeJS.ProcessEnv = {}) {
-    this.#child = spawn(process.execPath, [join(root, "dist/bin", `${name}.js`), ...args], {
+  /** @param folder of the package; default: this one */
+  constructor(
+    name: "compute-agent" | "compute-cluster",
+    args: readonly string[],
+    environment: NodeJS.ProcessEnv = {},
+    folder = root,
+  ) {
+    this.#child = spawn(process.execPath, [join(folder, "dist/bin", `${name}.js`), ...args], {
       stdio: ["ignore", "pipe", "pipe"],
       env: { ...process.env, NO_COLOR: "1", ...environment },
     });

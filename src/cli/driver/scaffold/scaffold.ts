@@ -38,7 +38,7 @@ function packageOf(name: string, version: string, dependency: string): string {
     version: "0.1.0",
     description: `A virt driver for compute-agent: ${name}`,
     type: "module",
-    engines: { node: ">=20.18" },
+    engines: { node: ">=20.19" },
     main: "./dist/index.js",
     types: "./dist/index.d.ts",
     exports: { ".": { types: "./dist/index.d.ts", default: "./dist/index.js" } },
