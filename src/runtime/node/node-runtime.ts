@@ -1,4 +1,3 @@
-import type { Dispatcher } from "undici";
 import type { Logger } from "../logger.js";
 import type { Runtime } from "../runtime.js";
 import { nodeClock } from "./node-clock.js";
@@ -14,8 +13,6 @@ export interface NodeRuntimeOptions {
   readonly logger: Logger;
   /** HTTP connections per origin. Default 32. */
   readonly connections?: number;
-  /** Takes all HTTP requests; for tests. */
-  readonly dispatcher?: Dispatcher;
 }
 
 /** The real doors. */

@@ -5,7 +5,7 @@ import { DEFAULT_HTTP_TIMEOUT } from "../listen-defaults.js";
 export interface HttpClientOptions {
   /** Open connections per origin; further requests wait for one. Default 32. */
   readonly connections?: number;
-  /** Takes all requests instead of the client's own pools: undici's MockAgent, or its global dispatcher under nock. */
+  /** Takes all requests instead of the client's own pools: undici's global dispatcher, which nock answers for. */
   readonly dispatcher?: Dispatcher;
 }
 
