@@ -5,8 +5,8 @@ import type { Timers } from "./timers.js";
 export interface RetryOptions {
   /** Tries in all, the first included; `Infinity` for as long as it takes. */
   readonly attempts: number;
-  /** Milliseconds to wait after the failed try number `attempt` (from 1). */
-  readonly delay: (attempt: number) => number;
+  /** Milliseconds to wait after the failed try number `attempt` (from 1). Default: the next try follows at once. */
+  readonly delay?: (attempt: number) => number;
   /** Errors that are worth another try. Default: every one, except a TypeError, which is a defect. */
   readonly retryOn?: (error: Error) => boolean;
   /** Called before each wait. */
@@ -35,9 +35,11 @@ export async function retry<T>(
       if (retryOn && !retryOn(error)) {
         return false;
       }
-      const milliseconds = delay(attemptNumber);
-      onRetry?.(error, attemptNumber, milliseconds);
-      await timers.sleep(milliseconds, signal);
+      const milliseconds = delay?.(attemptNumber);
+      onRetry?.(error, attemptNumber, milliseconds ?? 0);
+      if (milliseconds !== undefined) {
+        await timers.sleep(milliseconds, signal);
+      }
       return true;
     },
   });

@@ -15,6 +15,7 @@ import {
   type MigrationStatus,
   type Resources,
 } from "../../records/index.js";
+import { retry } from "../../runtime/retry.js";
 import { hasQuirk } from "../context.js";
 import type { OperationParts } from "./parts.js";
 
@@ -180,16 +181,10 @@ async function insist(write: () => Promise<boolean | null>): Promise<boolean | n
  * what is held is read again.
  */
 async function strip(parts: AllocationParts, move: Move, half: Half, context: RequestContext): Promise<void> {
-  for (let attempt = 1; ; attempt += 1) {
-    try {
-      await stripOnce(parts, move, half, context);
-      return;
-    } catch (error) {
-      if (!(error instanceof PlacementAPIConnectFailure) || attempt === ATTEMPTS) {
-        throw error;
-      }
-    }
-  }
+  await retry(parts.context.runtime.timers, () => stripOnce(parts, move, half, context), {
+    attempts: ATTEMPTS,
+    retryOn: (error) => error instanceof PlacementAPIConnectFailure,
+  });
 }
 
 type Half = "source" | "destination";

@@ -1,4 +1,5 @@
 import { ConnectFailure } from "../../placement/errors.js";
+import { retry } from "../../runtime/retry.js";
 import type { AgentView } from "../context.js";
 
 /** Milliseconds between two tries. */
@@ -26,22 +27,19 @@ export async function awaitPlacement<T>(
     cancel = timers.after(TELL_EVERY, tell);
   };
   try {
-    for (;;) {
-      signal.throwIfAborted();
-      try {
-        return await work();
-      } catch (error) {
-        if (!(error instanceof ConnectFailure)) {
-          throw error;
-        }
+    return await retry(timers, work, {
+      attempts: Number.POSITIVE_INFINITY,
+      delay: () => PAUSE,
+      retryOn: (error) => error instanceof ConnectFailure,
+      onRetry: ({ message }) => {
         const first = reason === null;
-        reason = error.message;
+        reason = message;
         if (first) {
           tell();
         }
-      }
-      await timers.sleep(PAUSE, signal);
-    }
+      },
+      signal,
+    });
   } finally {
     cancel();
   }

@@ -2,6 +2,7 @@ import { PlacementReshapeConflict, ResourceProviderUpdateConflict } from "../../
 import type { PlacementPass } from "../../placement/pass.js";
 import { editedAllocations, reshapeAllocations } from "../../placement/reshape.js";
 import type { ConsumerAllocations, RequestContext } from "../../placement/types.js";
+import { retry } from "../../runtime/retry.js";
 import { capabilitiesAsTraits } from "../../virt/capabilities.js";
 import { ReshapeNeeded } from "../../virt/errors.js";
 import type { ProviderTree } from "../../virt/provider-tree.js";
@@ -25,20 +26,17 @@ export interface UpdateOptions {
  * @throws ResourceProviderUpdateConflict or PlacementReshapeConflict after the last try; whatever driver and client throw.
  */
 export async function updateToPlacement(parts: TrackerParts, node: TrackedNode, options: UpdateOptions): Promise<void> {
-  for (let attempt = 1; ; attempt += 1) {
-    try {
-      return await updateOnce(parts, node, options);
-    } catch (error) {
-      const conflict = error instanceof ResourceProviderUpdateConflict || error instanceof PlacementReshapeConflict;
-      if (!conflict || attempt === ATTEMPTS) {
-        throw error;
-      }
-      parts.context.runtime.logger.debug("provider changed meanwhile: the update is tried again", {
+  const { timers, logger } = parts.context.runtime;
+  await retry(timers, () => updateOnce(parts, node, options), {
+    attempts: ATTEMPTS,
+    retryOn: (error) => error instanceof ResourceProviderUpdateConflict || error instanceof PlacementReshapeConflict,
+    onRetry: (_, attempt) => {
+      logger.debug("provider changed meanwhile: the update is tried again", {
         node: node.row.hypervisorHostname,
         attempt,
       });
-    }
-  }
+    },
+  });
 }
 
 async function updateOnce(

@@ -151,6 +151,13 @@ describe("retry", () => {
     expect(told).toEqual(["try 1 1 1000", "try 2 2 2000", "try 3 3 3000"]);
   });
 
+  it("tries again at once, on no timer, when no delay is given", async () => {
+    const { timers, clock, world } = createVirtualRuntime();
+    const { tried, action } = failing(2, clock);
+    expect(await retry(timers, action, { attempts: 3 })).toBe("done");
+    expect([tried, world.planned]).toEqual([[0, 0, 0], 0]);
+  });
+
   it("ends with the last error, without a wait after it", async () => {
     const { timers, clock, runUntil, world } = createVirtualRuntime();
     const { tried, action } = failing(9, clock);

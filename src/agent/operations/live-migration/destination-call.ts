@@ -1,6 +1,7 @@
 import type { AgentMethods } from "../../../conductor/agent-methods.js";
 import { ConductorError, MessagingTimeout, ObjectActionError } from "../../../conductor/errors.js";
 import type { ParamsOf, ResultOf } from "../../../conductor/method.js";
+import { retry } from "../../../runtime/retry.js";
 import { OperationError } from "../errors.js";
 import type { Flow } from "./flow.js";
 
@@ -48,17 +49,11 @@ export async function callReturningDestination<M extends DestinationMethod>(
 ): Promise<ResultOf<AgentMethods, M>> {
   const { clock, timers } = flow.parts.context.runtime;
   const deadline = clock.monotonic() + TIMEOUTS[method];
-  for (;;) {
-    try {
-      return await callDestination(flow, method, params);
-    } catch (error) {
-      const silent = error instanceof DestinationFailed && error.silent;
-      if (!silent || clock.monotonic() + PAUSE >= deadline) {
-        throw error;
-      }
-      await timers.sleep(PAUSE);
-    }
-  }
+  return retry(timers, () => callDestination(flow, method, params), {
+    attempts: Number.POSITIVE_INFINITY,
+    delay: () => PAUSE,
+    retryOn: (error) => error instanceof DestinationFailed && error.silent && clock.monotonic() + PAUSE < deadline,
+  });
 }
 
 /** @throws {DestinationFailed}; what the own conductor throws passes as it is. */
