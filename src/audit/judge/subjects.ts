@@ -20,6 +20,3 @@ export function providerSubject(facts: Facts, uuid: string): Subject {
 }
 
 export const reference = (facts: Facts, uuid: string): Reference => ({ uuid, name: facts.name(uuid) });
-
-/** `server vm1` */
-export const called = ({ kind, name, uuid }: Subject): string => `${kind} ${name === "" ? uuid : name}`;

@@ -1,9 +1,10 @@
 import { describe, expect, test } from "vitest";
 import { driver as fakeLibvirt } from "../../../drivers/fake-libvirt/index.js";
 import { optionsOf } from "../../../src/cli/agent/built-in-drivers.js";
-import { compileNovaConfig, NO_SOURCES } from "../../../src/config/nova-config.js";
+import { compileNovaConfig } from "../../../src/config/nova-config.js";
 import { driverSections } from "../../../src/virt/driver-sections.js";
 import { compileDriverConfig, type DriverConfigSchema, defineDriver } from "../../../src/virt/index.js";
+import { NO_SOURCES } from "../../fixtures/no-sources.js";
 import { driverWith } from "./fixtures.js";
 
 const schema = {

@@ -38,8 +38,6 @@ export class RecordMissing extends Error {
   override readonly name = "RecordMissing";
 }
 
-/** The name that OpenStack gives an error of any kind. */
-export const nameOf = (error: unknown): string => (error instanceof Error ? error.name : "Error");
 export const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
 
 /** Adds a fault as the API shows it: expected errors by their message, others by their name. */
