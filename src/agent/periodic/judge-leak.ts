@@ -50,7 +50,7 @@ function judgeMigration(facts: LeakFacts, migration: Migration): LeakVerdict {
     const left = `${migrationType} ${id} was left ${status}, and its instance is deleted`;
     return { action: "end", kind: "migration", reason: left };
   }
-  if (isUnderWay(migration) || moves.some(isUnderWay)) {
+  if (isUnderWay(migration) || moves.some((move) => isUnderWay(move) && mayNeed(move, host))) {
     return KEEP;
   }
   const reason = `${migrationType} ${id} has ended (${status})`;
@@ -93,6 +93,11 @@ function judgeInstance(facts: LeakFacts): LeakVerdict {
   return unsettled || isUnsure(facts)
     ? KEEP
     : { action: "free", kind: "instance", reason: `the instance is at rest on host ${instance.host}` };
+}
+
+/** A move between other hosts, which may wait for its confirmation for ever, takes nothing on this one. */
+function mayNeed({ sourceCompute, destCompute }: Migration, host: string): boolean {
+  return sourceCompute === host || destCompute === host || destCompute === null;
 }
 
 /** `finished` too: it waits for its confirmation. So do evacuations that are accepted or pre-migrating. */

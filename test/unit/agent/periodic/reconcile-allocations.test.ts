@@ -31,6 +31,9 @@ function judge(facts: Partial<LeakFacts>) {
   }).action;
 }
 
+const BETWEEN_OTHERS = { sourceCompute: "devstack2", destCompute: "devstack3" };
+const NOWHERE = { sourceCompute: "devstack2", destCompute: null };
+
 /** The move of a deleted instance. */
 const LEFT = { migration: move("post-migrating"), instance: instance({ deleted: 7 }) };
 
@@ -49,6 +52,8 @@ describe("9.3 a migration's allocations", () => {
     ["the instance is deleted", { instance: instance({ deleted: 7, taskState: "deleting" }) }, "free"],
     ["the instance is busy", { instance: instance({ taskState: "resize_reverting" }) }, "keep"],
     ["another move is under way", { moves: [move("confirmed"), move("migrating")] }, "keep"],
+    ["one to a host that is not known yet", { moves: [move("pre-migrating", NOWHERE)] }, "keep"],
+    ["one between other hosts waits for its confirmation", { moves: [move("finished", BETWEEN_OTHERS)] }, "free"],
     ["it is all that the guest here has", { instance: instance({ host: "devstack1" }) }, "give-back"],
     ["the guest here has its own", { instance: instance({ host: "devstack1" }), instanceHoldsTree: true }, "free"],
   ])("%s", (_name, facts, action) => {
