@@ -51,6 +51,3 @@ export function compileNovaConfig(
     warnings: [...compiled.warnings, ...unusedOptions(compiled.config.placement.authType, compiled.values)],
   };
 }
-
-/** The sources of a configuration that has only defaults. */
-export const NO_SOURCES: ConfigSources = Object.freeze({ files: [], environment: {}, commandLine: [] });
