@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { virtApi } from "../../../src/agent/life/virt-api.js";
-import { openStore } from "../../../src/cluster/store/open-store.js";
 import { VirtualWorld } from "../../../src/simulation/virtual-world.js";
+import { emptyStore } from "../../fixtures/empty-store.js";
 import { StoreSession } from "../../fixtures/tracker-session.js";
 
 const SIZE = {
@@ -31,7 +31,7 @@ const SIZE = {
 
 test("8.6 live hosts are those of enabled services that are up and have a node of the type", async () => {
   const runtime = new VirtualWorld({ seed: 1 }).spawn({ name: "world" });
-  const store = await openStore({ path: ":memory:", runtime });
+  const store = emptyStore({ runtime });
   const host = (name: string, hypervisorType: string) => {
     const service = store.services.create({ host: name, binary: "nova-compute", topic: "compute", version: 73 });
     const uuid = runtime.random.uuid();

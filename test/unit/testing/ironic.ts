@@ -1,10 +1,10 @@
 import { createIronic } from "../../../src/cluster/ironic/ironic.js";
-import { openStore } from "../../../src/cluster/store/open-store.js";
 import { FaultSet } from "../../../src/faults/fault-set.js";
 import type { HttpClient } from "../../../src/runtime/http.js";
 import type { ServiceHandler } from "../../../src/runtime/service.js";
 import { VirtualLogger } from "../../../src/simulation/virtual-logger.js";
 import type { DriverCheckOptions } from "../../../src/testing/index.js";
+import { emptyStore } from "../../fixtures/empty-store.js";
 
 const ROOT = "http://ironic.test/baremetal";
 const ADMIN = {
@@ -50,7 +50,7 @@ export const IRONIC: DriverCheckOptions = {
   },
   setUp: async (doors) => {
     const logger = new VirtualLogger(() => {});
-    const store = await openStore({ path: ":memory:", runtime: { ...doors, logger } });
+    const store = emptyStore({ runtime: { ...doors, logger } });
     const faults = new FaultSet(doors);
     const service = createIronic({ ...doors, logger, sql: store.database, validate: () => ADMIN, faults });
     service.enrol(8);

@@ -4,7 +4,6 @@ import { type Apis, createApis } from "../../../../src/cluster/create-apis.js";
 import type { Credentials, ValidateToken } from "../../../../src/cluster/credentials.js";
 import type { LoginUser } from "../../../../src/cluster/identity/directory.js";
 import { createIdentity } from "../../../../src/cluster/identity/identity.js";
-import { openStore } from "../../../../src/cluster/store/open-store.js";
 import type { Store } from "../../../../src/cluster/store/store.js";
 import { MessagingTimeout } from "../../../../src/conductor/errors.js";
 import {
@@ -18,6 +17,7 @@ import {
 import { nodeDigests } from "../../../../src/runtime/node/node-digests.js";
 import type { ServiceResponse } from "../../../../src/runtime/service.js";
 import { VirtualWorld } from "../../../../src/simulation/index.js";
+import { emptyStore } from "../../../fixtures/empty-store.js";
 import { nodeResources } from "../../../fixtures/records.js";
 
 export const ROOT = "http://127.0.0.1:8774";
@@ -117,7 +117,7 @@ export class ApiWorld {
   static async open(reclaimInstanceInterval = 0): Promise<ApiWorld> {
     const world = new VirtualWorld();
     const runtime = world.spawn({ name: "control-plane" });
-    return new ApiWorld(world, await openStore({ path: ":memory:", runtime }), runtime, reclaimInstanceInterval);
+    return new ApiWorld(world, emptyStore({ runtime }), runtime, reclaimInstanceInterval);
   }
 
   async ask({ method = "GET", url, headers = {}, body, token, version }: Ask): Promise<Reply> {

@@ -1,8 +1,8 @@
 import { expect, it } from "vitest";
 import { createTaskRunner, type TaskTable } from "../../../../src/cluster/conductor/task-runner.js";
-import { openStore } from "../../../../src/cluster/store/open-store.js";
 import type { Store } from "../../../../src/cluster/store/store.js";
 import { createVirtualRuntime, VirtualWorld } from "../../../../src/simulation/index.js";
+import { emptyStore } from "../../../fixtures/empty-store.js";
 import { startInProcessConductor } from "../../../fixtures/in-process-conductor.js";
 
 const DEFECT = new Error("disk I/O error");
@@ -42,7 +42,7 @@ it("a store that fails when a connection ends costs the control plane nothing: t
 
 it("tasks that cannot be read are read again with the next one", async () => {
   const runtime = createVirtualRuntime();
-  const store = await openStore({ path: ":memory:", runtime });
+  const store = emptyStore({ runtime });
   let broken = false;
   failing(store, "tasks", "pending", () => broken);
   const ran: string[] = [];

@@ -3,10 +3,10 @@ import { openClusterIronic, writeIronicConfig } from "../../../../src/cluster/cl
 import { writeCloudsYaml } from "../../../../src/cluster/identity/clouds-yaml.js";
 import { createIdentity, type Identity } from "../../../../src/cluster/identity/identity.js";
 import { stateDir } from "../../../../src/cluster/local/state-dir.js";
-import { openStore } from "../../../../src/cluster/store/open-store.js";
 import type { Store } from "../../../../src/cluster/store/store.js";
 import { nodeDigests } from "../../../../src/runtime/node/node-digests.js";
 import { type VirtualRuntime, VirtualWorld } from "../../../../src/simulation/index.js";
+import { emptyStore } from "../../../fixtures/empty-store.js";
 
 const DIRECTORY = stateDir("/cluster", "/");
 
@@ -18,7 +18,7 @@ let identity: Identity;
 beforeEach(async () => {
   world = new VirtualWorld({ seed: 3 });
   runtime = world.spawn({ name: "control-plane" });
-  store = await openStore({ path: ":memory:", runtime });
+  store = emptyStore({ runtime });
   identity = createIdentity({ ...runtime, sql: store.database, digests: nodeDigests });
 });
 

@@ -1,11 +1,11 @@
 import { IRONIC_FAULTS } from "../../../../src/cluster/ironic/fault-points.js";
 import { createIronic, type IronicService } from "../../../../src/cluster/ironic/ironic.js";
-import { openStore } from "../../../../src/cluster/store/open-store.js";
 import type { Store } from "../../../../src/cluster/store/store.js";
 import { parseKnob } from "../../../../src/faults/fault-knobs.js";
 import { FaultSet } from "../../../../src/faults/fault-set.js";
 import type { ServiceResponse } from "../../../../src/runtime/service.js";
 import { type VirtualRuntime, VirtualWorld } from "../../../../src/simulation/index.js";
+import { emptyStore } from "../../../fixtures/empty-store.js";
 import {
   type IronicClient,
   type IronicReply,
@@ -39,7 +39,7 @@ export class IronicWorld implements IronicClient {
   static async open(): Promise<IronicWorld> {
     const world = new VirtualWorld({ seed: 7 });
     const runtime = world.spawn({ name: "ironic" });
-    return new IronicWorld(world, runtime, await openStore({ path: ":memory:", runtime }));
+    return new IronicWorld(world, runtime, emptyStore({ runtime }));
   }
 
   constructor(world: VirtualWorld, runtime: VirtualRuntime, store: Store) {

@@ -1,5 +1,4 @@
 import type { DefaultRatios } from "../../../../src/cluster/store/compute-nodes.js";
-import { openStore } from "../../../../src/cluster/store/open-store.js";
 import type { Store } from "../../../../src/cluster/store/store.js";
 import type {
   ComputeNode,
@@ -10,6 +9,7 @@ import type {
   Service,
 } from "../../../../src/records/index.js";
 import { createVirtualRuntime, type VirtualRuntime } from "../../../../src/simulation/index.js";
+import { emptyStore } from "../../../fixtures/empty-store.js";
 import { aFlavor, nodeResources } from "../../../fixtures/records.js";
 
 export const UNKNOWN_UUID = "ffffffff-ffff-4fff-8fff-ffffffffffff";
@@ -31,7 +31,7 @@ export async function memoryStore(
 ): Promise<{ readonly store: Store; readonly runtime: VirtualRuntime }> {
   const runtime = createVirtualRuntime({ seed: options.seed ?? 1 });
   const { ratios = {} } = options;
-  return { store: await openStore({ path: ":memory:", runtime, ratios }), runtime };
+  return { store: emptyStore({ runtime, ratios }), runtime };
 }
 
 export function addService(store: Store, host = "devstack1", values: Partial<Service> = {}): Service {

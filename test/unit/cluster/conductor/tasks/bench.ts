@@ -4,12 +4,12 @@ import { createTaskTable } from "../../../../../src/cluster/conductor/tasks/task
 import type { AggregateRules } from "../../../../../src/cluster/scheduler/candidates-query.js";
 import type { Scheduler } from "../../../../../src/cluster/scheduler/scheduler.js";
 import { createScheduler } from "../../../../../src/cluster/scheduler/scheduler.js";
-import { openStore } from "../../../../../src/cluster/store/open-store.js";
 import type { Store } from "../../../../../src/cluster/store/store.js";
 import type { Task } from "../../../../../src/cluster/store/task.js";
 import { MessagingTimeout } from "../../../../../src/conductor/errors.js";
 import type { ReportClient } from "../../../../../src/placement/report-client.js";
 import type { Flavor, Instance, VmState } from "../../../../../src/records/index.js";
+import { emptyStore } from "../../../../fixtures/empty-store.js";
 import { aFlavor, anInstance, nodeResources } from "../../../../fixtures/records.js";
 import { NO_RULES } from "../../../../fixtures/scheduler-rules.js";
 import { inventoryOf, PlacementBench } from "../../../placement/bench.js";
@@ -97,7 +97,7 @@ export class ConductorBench {
     options: { readonly maxAttempts?: number; readonly aggregates?: AggregateRules } = {},
   ): Promise<ConductorBench> {
     const placementBench = new PlacementBench();
-    const store = await openStore({ path: ":memory:", runtime: placementBench.runtime });
+    const store = emptyStore({ runtime: placementBench.runtime });
     const { maxAttempts = 3, aggregates = NO_RULES } = options;
     return new ConductorBench(placementBench, store, maxAttempts, aggregates);
   }

@@ -4,10 +4,10 @@ import {
   type TaskContext,
   type TaskTable,
 } from "../../../../../src/cluster/conductor/task-runner.js";
-import { openStore } from "../../../../../src/cluster/store/open-store.js";
 import type { Task } from "../../../../../src/cluster/store/task.js";
 import { Turns } from "../../../../../src/cluster/turns.js";
 import { createVirtualRuntime } from "../../../../../src/simulation/index.js";
+import { emptyStore } from "../../../../fixtures/empty-store.js";
 
 const A = "aaaaaaaa-0000-4000-8000-000000000001";
 const B = "bbbbbbbb-0000-4000-8000-000000000001";
@@ -18,7 +18,7 @@ const taskOf = (instanceUuid: string, requestId: string): Task => ({ kind: "dele
 /** A runner whose flows wait until the test lets them go. */
 async function bench(concurrency: number) {
   const runtime = createVirtualRuntime();
-  const store = await openStore({ path: ":memory:", runtime });
+  const store = emptyStore({ runtime });
   const started: string[] = [];
   const failed: string[] = [];
   const contexts = new Map<string, TaskContext>();
