@@ -20,7 +20,7 @@ describe("kill -9 of the control plane in the middle of 200 concurrent builds an
     const quick = ["-o", "update_resources_interval=1", "-o", "periodic_fuzzy_delay=0", "-o", "fake_libvirt.vcpus=200"];
     await Promise.all(HOSTS.map((host) => cloud.startAgent(host, { args: quick })));
     const first = await Promise.all(Array.from({ length: DELETES }, (_, index) => operator.boot(`old-${index}`)));
-    await Promise.all(first.map((id) => operator.serverIn(id, "ACTIVE")));
+    await operator.serversIn(first, "ACTIVE");
     const image = await operator.image();
 
     // Each request either was acknowledged, or broke with the process; only the first kind is promised.
@@ -51,9 +51,8 @@ describe("kill -9 of the control plane in the middle of 200 concurrent builds an
     expect(built.length).toBeGreaterThan(0);
 
     await cloud.startControlPlane();
-    for (const answer of built) {
-      await operator.serverIn(String(answer?.body.server?.id), "ACTIVE");
-    }
+    const ids = built.map((answer) => String(answer?.body.server?.id));
+    await operator.serversIn(ids, "ACTIVE");
     for (const [index, id] of first.entries()) {
       if (deleteAnswers[index]?.status === 204) {
         await cloud.eventually(

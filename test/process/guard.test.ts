@@ -22,18 +22,19 @@ describe("the ownership guard, as processes", () => {
   const templates = new Map<Past, LocalCloud>();
 
   beforeAll(async () => {
-    for (const past of ["nothing", "no guests", "guests"] as const) {
-      const made = await LocalCloud.start();
-      templates.set(past, made);
-      const agent = past === "nothing" ? undefined : await made.startAgent("devstack1");
-      if (past === "guests") {
-        const boots = new Operator(made);
-        await boots.serverIn(await boots.boot("vm1"), "ACTIVE");
-      }
-      await agent?.stop();
-      await made.controlPlane.stop();
-    }
+    await Promise.all((["nothing", "no guests", "guests"] as const).map(prepare));
   });
+  const prepare = async (past: Past): Promise<void> => {
+    const made = await LocalCloud.start();
+    templates.set(past, made);
+    const agent = past === "nothing" ? undefined : await made.startAgent("devstack1");
+    if (past === "guests") {
+      const boots = new Operator(made);
+      await boots.serverIn(await boots.boot("vm1"), "ACTIVE");
+    }
+    await agent?.stop();
+    await made.controlPlane.stop();
+  };
   afterAll(() => Promise.all([...templates.values()].map((made) => made.dispose())));
   afterEach(() => cloud.dispose());
 

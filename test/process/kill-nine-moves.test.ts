@@ -1,4 +1,8 @@
+import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { AGENT_FAULTS } from "../../src/cli/agent/agent-faults.js";
+import { readFaults } from "../../src/faults/fault-file.js";
+import { NodeFiles } from "../../src/runtime/node/node-files.js";
 import { LocalCloud } from "./support/local-cloud.js";
 import { Operator } from "./support/operator.js";
 import { Program } from "./support/program.js";
@@ -138,6 +142,7 @@ const OF_THE_CONTROL_PLANE: readonly Move[] = [
 let cloud: LocalCloud;
 let operator: Operator;
 const agents = new Map<Host, Program>();
+const files = new NodeFiles();
 
 async function startAgent(host: Host): Promise<void> {
   // No room for a second server on the one that is to die: what is resized goes to devstack2.
@@ -176,29 +181,32 @@ async function hold(moves: readonly Move[]): Promise<readonly string[]> {
     await agents.get("devstack3")?.kill();
     await operator.forceDown("devstack3", true);
   }
-  for (const host of HOSTS) {
-    const knobs = moves.filter(({ at }) => at[0] === host).map(({ at }) => `${at[1]}=hang:once`);
-    if (knobs.length > 0) {
-      await command("fault", "set", host, ...knobs);
-    }
-  }
-  await Promise.all(moves.map((move, index) => act(servers[index] ?? "", move.action)));
-  await cloud.eventually(
-    async () => JSON.parse(await command("fault", "list", "--json")) as { left: number }[],
-    (faults) => faults.every(({ left }) => left === 0),
+  await Promise.all(
+    HOSTS.map(async (host) => {
+      const knobs = moves.filter(({ at }) => at[0] === host).map(({ at }) => `${at[1]}=hang:once`);
+      if (knobs.length > 0) {
+        await command("fault", "set", host, ...knobs);
+      }
+    }),
   );
+  await Promise.all(moves.map((move, index) => act(servers[index] ?? "", move.action)));
+  await cloud.eventually(faultsSet, (faults) => faults.every(({ used }) => used === 1));
   return servers;
 }
 
-async function endOf(id: string): Promise<End & { readonly task: unknown }> {
-  const [server, held, migrations, status] = await Promise.all([
+/** What `compute-cluster fault list` reads, without a process for each look. */
+async function faultsSet() {
+  const folders = HOSTS.map((host) => join(cloud.stateDir, "agents", host));
+  return (await Promise.all(folders.map((folder) => readFaults(folder, AGENT_FAULTS, { files })))).flat();
+}
+
+async function recordsOf(id: string): Promise<Omit<End, "runs"> & { readonly task: unknown }> {
+  const [server, held, migrations] = await Promise.all([
     operator.server(id),
     operator.held(id, HOSTS),
     operator.migrations(id),
-    command("status", "--json"),
   ]);
   const ofMigrations = await Promise.all(migrations.map(({ uuid }) => operator.held(String(uuid), HOSTS)));
-  const hosts = JSON.parse(status) as { host: Host; guests: { uuid: string; state: string }[] }[];
   return {
     status: String(server.status),
     task: server["OS-EXT-STS:task_state"],
@@ -206,10 +214,17 @@ async function endOf(id: string): Promise<End & { readonly task: unknown }> {
     held,
     migrations: migrations.map((migration) => String(migration.status)),
     migrationHolds: Object.assign({}, ...ofMigrations),
-    runs: hosts
-      .filter(({ guests }) => guests.some(({ uuid, state }) => uuid === id && state === "running"))
-      .map(({ host }) => host),
   };
+}
+
+async function runningOn(id: string): Promise<readonly Host[]> {
+  const hosts = JSON.parse(await command("status", "--json")) as {
+    readonly host: Host;
+    readonly guests: readonly { readonly uuid: string; readonly state: string }[];
+  }[];
+  return hosts
+    .filter(({ guests }) => guests.some(({ uuid, state }) => uuid === id && state === "running"))
+    .map(({ host }) => host);
 }
 
 beforeAll(async () => {
@@ -246,8 +261,13 @@ for (const [victim, moves, kill] of [
     });
 
     it.each(moves.map((move, index) => ({ ...move, index })))("$name", async ({ index, end }) => {
-      const found = () => endOf(servers[index] ?? "");
-      await expect.poll(found, { timeout: 60_000, interval: 50 }).toEqual({ ...end, task: null });
+      const id = servers[index] ?? "";
+      const { runs, ...records } = end;
+      const patience = { timeout: 60_000, interval: 50 };
+      await expect.poll(() => recordsOf(id), patience).toEqual({ ...records, task: null });
+      await expect.poll(() => runningOn(id), patience).toEqual(runs);
+      // Nothing has changed while the guests were looked at.
+      expect(await recordsOf(id)).toEqual({ ...records, task: null });
     });
   });
 }

@@ -46,6 +46,24 @@ export class Operator {
     return server;
   }
 
+  /** Waits until each of many servers is in this status, with one request a look for all of them. */
+  async serversIn(ids: readonly string[], status: string): Promise<void> {
+    const waited = new Set(ids);
+    const found = await this.#cloud.eventually(
+      async () => {
+        const { body } = await this.#cloud.compute("GET", "/servers/detail?all_tenants=1");
+        return Object.values(body.servers ?? {}).filter((server) => waited.has(String(server.id)));
+      },
+      (servers) =>
+        servers.some((server) => String(server.status) === "ERROR") ||
+        servers.filter((server) => String(server.status) === status).length === waited.size,
+    );
+    const broken = found.find((server) => String(server.status) === "ERROR");
+    if (broken) {
+      throw new Error(`${broken.id} is ${broken.status}: ${JSON.stringify(broken.fault)}`);
+    }
+  }
+
   async service(host: string): Promise<Json> {
     const answer = await this.#cloud.compute("GET", `/os-services?host=${host}&binary=nova-compute`);
     return answer.body.services?.[0] ?? {};
