@@ -67,7 +67,7 @@ describe("vm1 was evacuated from devstack1 to devstack2, and holds both", () => 
       expect(await lab.provider("devstack2")).toEqual({ ...before2, generation: before2.generation + 1 });
 
       expect((await lab.cloud.placement("DELETE", `/resource_providers/${before1.uuid}`)).status).toBe(204);
-      const service = await lab.service("devstack1");
+      const service = await lab.cloud.serviceId("devstack1");
       expect((await lab.cloud.compute("DELETE", `/os-services/${service}`)).status).toBe(204);
       await expect(lab.start("devstack1")).rejects.toThrow(lab.vm1);
       expect(await lab.guests("devstack1")).toEqual([lab.vm1]);
@@ -108,7 +108,7 @@ describe("vm1 was evacuated from devstack1 to devstack2, and holds both", () => 
   });
 
   evacuated("7.7 OA-10: deleting the service takes provider and vm1's part, the migration stays done", async () => {
-    const service = await lab.service("devstack1");
+    const service = await lab.cloud.serviceId("devstack1");
     expect((await lab.cloud.compute("DELETE", `/os-services/${service}`)).status).toBe(204);
     await expect(lab.provider("devstack1")).rejects.toThrow("no provider");
     expect(await lab.held()).toEqual(HERE);
@@ -254,7 +254,7 @@ it("7.3, 7.4: audit --delete and heal_allocations break nothing beside a build, 
   rounds.push(await meddleUntil(restsOn("devstack1")));
   expect(await lab.held()).toEqual({ devstack1: NEED });
 
-  const third = `/os-services/${await lab.service("devstack3")}`;
+  const third = `/os-services/${await lab.cloud.serviceId("devstack3")}`;
   await lab.cloud.compute("PUT", third, { status: "disabled" });
   await actOn({ resize: { flavorRef: "2" } });
   rounds.push(await meddleUntil((found) => found?.status === "VERIFY_RESIZE"));
