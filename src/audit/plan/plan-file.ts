@@ -3,6 +3,9 @@ import type { Files } from "../../runtime/files.js";
 import type { Plan } from "./plan.js";
 import { PLAN_SCHEMA } from "./plan-schema.js";
 
+/** Compiles the schema with the first plan, and keeps it. */
+const ajv = new Ajv({ allowUnionTypes: true, discriminator: true });
+
 /** The plan cannot be read: the message names the file, the place and what was expected. */
 export class PlanUnreadable extends Error {
   override readonly name = "PlanUnreadable";
@@ -25,7 +28,7 @@ export async function readPlan(files: Files, path: string, cloud: string): Promi
   } catch (error) {
     throw new PlanUnreadable(`${path}: not JSON: ${error instanceof Error ? error.message : String(error)}`);
   }
-  const validate = new Ajv({ allowUnionTypes: true, discriminator: true }).compile<Plan>(PLAN_SCHEMA);
+  const validate = ajv.compile<Plan>(PLAN_SCHEMA);
   if (!validate(value)) {
     throw new PlanUnreadable(`${path}: not a plan of audit --plan: ${describe(validate.errors?.[0])}`);
   }

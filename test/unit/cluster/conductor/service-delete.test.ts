@@ -232,17 +232,15 @@ function answer(providers: Map<string, string>, method: string, url: string): st
   const [, , uuid = "", allocations] = pathname.split("/");
   if (method === "DELETE") {
     providers.delete(uuid);
-  }
-  if (method === "DELETE") {
     return "";
   }
   if (allocations) {
     return JSON.stringify({ allocations: {}, resource_provider_generation: 0 });
   }
   const tree = searchParams.get("in_tree");
-  const listed = [...providers].filter(([root]) => tree === null || root === tree);
-  const wire = listed.map(([root, name]) => ({
-    ...{ uuid: root, name, generation: 0 },
+  const roots = tree === null ? [...providers.keys()] : [tree].filter((root) => providers.has(root));
+  const wire = roots.map((root) => ({
+    ...{ uuid: root, name: providers.get(root), generation: 0 },
     ...{ parent_provider_uuid: null, root_provider_uuid: root },
   }));
   return JSON.stringify({ resource_providers: wire });
