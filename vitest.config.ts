@@ -26,6 +26,8 @@ export default defineConfig({
   test: {
     // Vitest would leave one core of two to itself.
     maxWorkers: 2,
+    // What was compiled for one run, or for one project, serves the next; its key is the content.
+    experimental: { fsModuleCache: true },
     projects: [
       project({ name: "unit", testTimeout: 20_000, light: true }),
       project({ name: "scenario", testTimeout: 60_000, light: true }),
