@@ -1,6 +1,7 @@
 import { IronicDriver } from "../../drivers/ironic/ironic-driver.js";
 import type { QuirkName } from "../../src/config/quirks.js";
 import { type DriverDefinition, defineDriver, type VirtDriver } from "../../src/virt/index.js";
+import { adminRequest } from "../fixtures/admin-request.js";
 import type { Judgement } from "../fixtures/invariants.js";
 import { StubHypervisor } from "../fixtures/tracker-driver.js";
 import { type TestAgent, TrackerWorld } from "../fixtures/tracker-world.js";
@@ -121,14 +122,8 @@ export class IronicWorld {
 
   /** Reserved units by provider; undefined: there is no provider. */
   async reserved(node: FakeNode): Promise<number | undefined> {
-    const { body, status } = await this.world.placement.handle({
-      method: "GET",
-      path: `/resource_providers/${node.uuid}/inventories`,
-      query: "",
-      headers: { "x-auth-token": "admin", "openstack-api-version": "placement 1.36" },
-      body: "",
-      baseUrl: "http://placement",
-    });
+    const path = `/resource_providers/${node.uuid}/inventories`;
+    const { body, status } = this.world.placement.handle(adminRequest("GET", path, "1.36"));
     if (status === 404) {
       return undefined;
     }

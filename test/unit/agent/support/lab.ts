@@ -18,6 +18,7 @@ import { SERVICE_VERSION } from "../../../../src/records/index.js";
 import type { ServiceHandler } from "../../../../src/runtime/service.js";
 import { type VirtualRuntime, VirtualWorld } from "../../../../src/simulation/index.js";
 import type { DriverDefinition } from "../../../../src/virt/index.js";
+import { adminRequest } from "../../../fixtures/admin-request.js";
 import { type InProcessConductor, startInProcessConductor } from "../../../fixtures/in-process-conductor.js";
 import type { DriverCall } from "../../../fixtures/invariants/entry.js";
 import { Evidence } from "../../../fixtures/invariants/evidence.js";
@@ -376,18 +377,7 @@ export class Lab {
   }
 
   async #ask(method: "GET" | "PUT" | "DELETE", path: string, body?: unknown): Promise<Record<string, unknown>> {
-    const response = await this.#placement({
-      method,
-      path,
-      query: "",
-      headers: {
-        "x-auth-token": "admin",
-        "openstack-api-version": "placement 1.28",
-        "content-type": "application/json",
-      },
-      body: body === undefined ? "" : JSON.stringify(body),
-      baseUrl: "http://placement",
-    });
+    const response = await this.#placement(adminRequest(method, path, "1.28", body));
     return response.body === "" ? {} : JSON.parse(response.body);
   }
 }

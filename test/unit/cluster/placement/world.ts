@@ -2,6 +2,7 @@ import type { PlacementOptions } from "../../../../src/cluster/placement/options
 import { createPlacement, type PlacementService } from "../../../../src/cluster/placement/service.js";
 import type { Logger } from "../../../../src/runtime/logger.js";
 import type { ServiceResponse } from "../../../../src/runtime/service.js";
+import { adminRequest } from "../../../fixtures/admin-request.js";
 
 export const uuid = (n: number): string => `0000000${n}-0000-4000-8000-000000000000`;
 export const consumer = (n: number): string => `c000000${n}-0000-4000-8000-000000000000`;
@@ -40,20 +41,9 @@ export class World {
   }
 
   send(method: string, target: string, body?: unknown, headers: Record<string, string> = {}): ServiceResponse {
-    const [path = "", query = ""] = target.split("?");
-    return this.placement.handle({
-      method,
-      path,
-      query,
-      headers: {
-        "x-auth-token": "admin",
-        "openstack-api-version": "placement 1.39",
-        ...(body === undefined ? {} : { "content-type": "application/json" }),
-        ...headers,
-      },
-      body: body === undefined ? "" : JSON.stringify(body),
-      baseUrl: "http://cluster:8774/placement",
-    });
+    const request = adminRequest(method, target, "1.39", body);
+    const baseUrl = "http://cluster:8774/placement";
+    return this.placement.handle({ ...request, headers: { ...request.headers, ...headers }, baseUrl });
   }
 
   /** The body of an answer that must be a success. */
