@@ -1,12 +1,12 @@
-import type { AgentMethod, AgentMethods } from "./agent-methods.js";
 import { HostLeaseHeld } from "./errors.js";
 import type { HostLease } from "./host-lease.js";
 import type { Link } from "./link.js";
-import type { ParamsOf, ResultOf } from "./method.js";
-import type { ConductorMethod, ConductorMethods } from "./methods.js";
+import type { AgentMethod, AgentMethods } from "./methods/agent.js";
+import type { ConductorMethod, ConductorMethods } from "./methods/conductor.js";
+import type { ParamsOf, ResultOf } from "./methods/method.js";
+import type { SessionMethods } from "./methods/session.js";
 import type { AgentHandlers, CallOptions, HostSession } from "./port.js";
 import type { Meta } from "./wire/frames.js";
-import type { SessionMethods } from "./wire/session-methods.js";
 
 /** What a host's session needs of the connection that carries it. */
 export interface Carrier {

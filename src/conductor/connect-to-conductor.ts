@@ -6,12 +6,12 @@ import { ConductorUnreachable, JoinTokenRefused, MessagingTimeout, UnsupportedPr
 import { HostLease } from "./host-lease.js";
 import { Inbound } from "./inbound.js";
 import { Link } from "./link.js";
-import type { ParamsOf, ResultOf } from "./method.js";
+import type { ParamsOf, ResultOf } from "./methods/method.js";
+import { LEASE_LOST, type SessionMethods } from "./methods/session.js";
 import { conductorUrl, openSocket } from "./open-socket.js";
 import type { CallOptions, ConductorConnection, ConnectionState, HostSession } from "./port.js";
 import { UnansweredCalls } from "./unanswered-calls.js";
 import { type Meta, PROTOCOL_VERSION, type RequestFrame } from "./wire/frames.js";
-import { LEASE_LOST, type SessionMethods } from "./wire/session-methods.js";
 
 export interface ConnectOptions {
   /** The control plane: `http://host:port` (or `ws://`); the conductor's own path is added. */

@@ -3,8 +3,8 @@ import type { Logger } from "../runtime/logger.js";
 import type { Processes } from "../runtime/processes.js";
 import type { Timers } from "../runtime/timers.js";
 import { HostLeaseHeld } from "./errors.js";
-import type { ResultOf } from "./method.js";
-import type { LeaseHolder, SessionMethods } from "./wire/session-methods.js";
+import type { ResultOf } from "./methods/method.js";
+import type { LeaseHolder, SessionMethods } from "./methods/session.js";
 
 /**
  * The holder stops to act when this share of the lease's time has passed since the last renewal that was answered, counted

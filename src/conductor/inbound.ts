@@ -1,8 +1,8 @@
 import type { Clock } from "../runtime/clock.js";
 import type { Logger } from "../runtime/logger.js";
-import type { AgentMethod } from "./agent-methods.js";
 import { MessagingTimeout } from "./errors.js";
 import type { Link } from "./link.js";
+import type { AgentMethod } from "./methods/agent.js";
 import type { AgentHandlers, RequestContext } from "./port.js";
 import { encodeError } from "./wire/error-codec.js";
 import { type Meta, type Outcome, type RequestFrame, RPC_CODES } from "./wire/frames.js";

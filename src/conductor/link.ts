@@ -1,10 +1,10 @@
 import type { Socket } from "../runtime/socket.js";
 import type { CancelTimer, Timers } from "../runtime/timers.js";
 import { MessagingTimeout } from "./errors.js";
-import type { ParamsOf, ResultOf } from "./method.js";
+import type { ParamsOf, ResultOf } from "./methods/method.js";
+import type { SessionMethods } from "./methods/session.js";
 import { decodeError } from "./wire/error-codec.js";
 import type { Meta, Outcome, RequestFrame, RpcId } from "./wire/frames.js";
-import type { SessionMethods } from "./wire/session-methods.js";
 
 /** What a link hands on: answers to calls that outlive it, and what the conductor asks. */
 export interface LinkListener {

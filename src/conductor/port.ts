@@ -1,6 +1,6 @@
-import type { AgentMethod, AgentMethods } from "./agent-methods.js";
-import type { ParamsOf, ResultOf } from "./method.js";
-import type { ConductorMethod, ConductorMethods } from "./methods.js";
+import type { AgentMethod, AgentMethods } from "./methods/agent.js";
+import type { ConductorMethod, ConductorMethods } from "./methods/conductor.js";
+import type { ParamsOf, ResultOf } from "./methods/method.js";
 
 export interface CallOptions {
   /** Milliseconds, over reconnections; then {@link MessagingTimeout}. Default 60,000 (`rpc_response_timeout`). */

@@ -1,4 +1,4 @@
-import type { ConductorMethod } from "../../conductor/methods.js";
+import type { ConductorMethod } from "../../conductor/methods/conductor.js";
 import type { HostSession } from "../../conductor/port.js";
 import type { HttpClient } from "../../runtime/http.js";
 

@@ -1,4 +1,4 @@
-import type { LeaseHolder } from "../../conductor/wire/session-methods.js";
+import type { LeaseHolder } from "../../conductor/methods/session.js";
 import type { Allocations } from "../../placement/types.js";
 import type { InstanceChanges, MigrationStatus } from "../../records/index.js";
 import type { Refusal } from "../startup/refusals.js";

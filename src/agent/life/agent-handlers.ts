@@ -1,5 +1,5 @@
-import type { InstanceParams } from "../../conductor/agent-methods.js";
 import { InstanceNotFound, UnexpectedDeletingTaskState } from "../../conductor/errors.js";
+import type { InstanceParams } from "../../conductor/methods/agent.js";
 import type { AgentHandlers } from "../../conductor/port.js";
 import type { Operations } from "../operations/contract.js";
 import type { StateChangeName } from "../operations/states/state-changes.js";

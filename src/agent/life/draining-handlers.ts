@@ -1,4 +1,4 @@
-import type { AgentMethod } from "../../conductor/agent-methods.js";
+import type { AgentMethod } from "../../conductor/methods/agent.js";
 import type { AgentHandlers } from "../../conductor/port.js";
 
 /** What the other host of a move asks in its middle, and what stops one (Nova's topic `compute-alt`). */

@@ -1,5 +1,5 @@
-import type { AgentMethod, AgentMethods } from "../../conductor/agent-methods.js";
-import type { ParamsOf } from "../../conductor/method.js";
+import type { AgentMethod, AgentMethods } from "../../conductor/methods/agent.js";
+import type { ParamsOf } from "../../conductor/methods/method.js";
 import type { Instance } from "../../records/index.js";
 import { KeyedLock } from "../../runtime/keyed-lock.js";
 import { TaskQueue } from "../../runtime/queue.js";

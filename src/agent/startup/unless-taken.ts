@@ -6,8 +6,8 @@ import {
   UnexpectedTaskState,
   UnexpectedVmState,
 } from "../../conductor/errors.js";
-import type { ParamsOf } from "../../conductor/method.js";
-import type { ConductorMethods } from "../../conductor/methods.js";
+import type { ConductorMethods } from "../../conductor/methods/conductor.js";
+import type { ParamsOf } from "../../conductor/methods/method.js";
 import type { Instance } from "../../records/index.js";
 import type { AgentView } from "../context.js";
 

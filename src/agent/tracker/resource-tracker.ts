@@ -1,5 +1,5 @@
-import type { ParamsOf } from "../../conductor/method.js";
-import type { ConductorMethods } from "../../conductor/methods.js";
+import type { ConductorMethods } from "../../conductor/methods/conductor.js";
+import type { ParamsOf } from "../../conductor/methods/method.js";
 import type { PlacementPass } from "../../placement/pass.js";
 import type { ProviderListing, RequestContext } from "../../placement/types.js";
 import type {

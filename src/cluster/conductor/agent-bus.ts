@@ -1,5 +1,5 @@
-import type { AgentMethod, AgentMethods } from "../../conductor/agent-methods.js";
-import type { ParamsOf, ResultOf } from "../../conductor/method.js";
+import type { AgentMethod, AgentMethods } from "../../conductor/methods/agent.js";
+import type { ParamsOf, ResultOf } from "../../conductor/methods/method.js";
 
 /** How the control plane talks to agents. */
 export interface AgentBus {

@@ -1,6 +1,6 @@
-import type { AgentMethod, AgentMethods } from "../../conductor/agent-methods.js";
 import { ConductorError, MessagingTimeout } from "../../conductor/errors.js";
-import type { ParamsOf, ResultOf } from "../../conductor/method.js";
+import type { AgentMethod, AgentMethods } from "../../conductor/methods/agent.js";
+import type { ParamsOf, ResultOf } from "../../conductor/methods/method.js";
 import type { Store } from "../store/store.js";
 import type { AgentBus } from "./agent-bus.js";
 import type { HostLeases } from "./host-leases.js";

@@ -1,8 +1,8 @@
 import { ConductorError, OverLimit, UnsupportedProtocol } from "../../conductor/errors.js";
-import type { ConductorMethods } from "../../conductor/methods.js";
+import type { ConductorMethods } from "../../conductor/methods/conductor.js";
+import type { SessionMethods } from "../../conductor/methods/session.js";
 import { encodeError } from "../../conductor/wire/error-codec.js";
 import { type Meta, type Outcome, type ResponseFrame, RPC_CODES, type RpcId } from "../../conductor/wire/frames.js";
-import type { SessionMethods } from "../../conductor/wire/session-methods.js";
 import type { Logger } from "../../runtime/logger.js";
 import type { Random } from "../../runtime/random.js";
 import type { Store } from "../store/store.js";

@@ -1,5 +1,5 @@
 import { HostLeaseHeld } from "../../conductor/errors.js";
-import { LEASE_LOST, type LeaseHolder } from "../../conductor/wire/session-methods.js";
+import { LEASE_LOST, type LeaseHolder } from "../../conductor/methods/session.js";
 import type { Clock } from "../../runtime/clock.js";
 import type { HostLease } from "../store/leases.js";
 import type { Store } from "../store/store.js";

@@ -1,4 +1,4 @@
-import { MOST_CONSUMERS } from "../../conductor/operator-methods.js";
+import { MOST_CONSUMERS } from "../../conductor/methods/operator.js";
 import { readConsumer } from "../../placement/consumer-allocations.js";
 import { PlacementError } from "../../placement/errors.js";
 import { readProviderAllocations } from "../../placement/provider-allocations.js";

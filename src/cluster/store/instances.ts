@@ -5,7 +5,7 @@ import {
   UnexpectedTaskState,
   UnexpectedVmState,
 } from "../../conductor/errors.js";
-import type { InstanceFilters } from "../../conductor/methods.js";
+import type { InstanceFilters } from "../../conductor/methods/conductor.js";
 import {
   holdsTask,
   INSTANCE,

@@ -1,4 +1,4 @@
-import type { AgentMethod } from "../../../conductor/agent-methods.js";
+import type { AgentMethod } from "../../../conductor/methods/agent.js";
 import type { MigrationStatus, TaskState, VmState } from "../../../records/index.js";
 
 /** What has to be so now, whenever the message was sent, for a message to be carried out on this host. */

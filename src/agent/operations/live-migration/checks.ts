@@ -1,5 +1,5 @@
-import type { LiveMigrateData } from "../../../conductor/agent-methods.js";
 import { InstanceNotFound, MigrationPreCheckError } from "../../../conductor/errors.js";
+import type { LiveMigrateData } from "../../../conductor/methods/agent.js";
 import type { Instance } from "../../../records/index.js";
 import { attempt, messageOf } from "../error-wrappers.js";
 import type { OperationParts } from "../parts.js";

@@ -1,5 +1,5 @@
-import type { AgentMethods, LiveMigrateData } from "../../../conductor/agent-methods.js";
-import type { ParamsOf } from "../../../conductor/method.js";
+import type { AgentMethods, LiveMigrateData } from "../../../conductor/methods/agent.js";
+import type { ParamsOf } from "../../../conductor/methods/method.js";
 import type { RequestContext } from "../../../conductor/port.js";
 
 type Request<M extends keyof AgentMethods> = ParamsOf<AgentMethods, M>;

@@ -1,6 +1,6 @@
-import type { AgentMethods } from "../../../conductor/agent-methods.js";
 import { ConductorError, MessagingTimeout, ObjectActionError } from "../../../conductor/errors.js";
-import type { ParamsOf, ResultOf } from "../../../conductor/method.js";
+import type { AgentMethods } from "../../../conductor/methods/agent.js";
+import type { ParamsOf, ResultOf } from "../../../conductor/methods/method.js";
 import { retry } from "../../../runtime/retry.js";
 import { OperationError } from "../errors.js";
 import type { Flow } from "./flow.js";

@@ -1,6 +1,6 @@
-import type { AgentMethods } from "../../../conductor/agent-methods.js";
 import { InvalidMigrationState, ObjectActionError, UnexpectedDeletingTaskState } from "../../../conductor/errors.js";
-import type { ParamsOf } from "../../../conductor/method.js";
+import type { AgentMethods } from "../../../conductor/methods/agent.js";
+import type { ParamsOf } from "../../../conductor/methods/method.js";
 import { type Instance, type Migration, POWER_STATES } from "../../../records/index.js";
 import { InstanceExists } from "../../../virt/errors.js";
 import type { LiveMigrateData } from "../../../virt/move-types.js";

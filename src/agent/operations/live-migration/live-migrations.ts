@@ -1,6 +1,6 @@
-import type { AgentMethods, LiveMigrateData } from "../../../conductor/agent-methods.js";
 import { InstanceNotFound, InvalidMigrationState } from "../../../conductor/errors.js";
-import type { ParamsOf } from "../../../conductor/method.js";
+import type { AgentMethods, LiveMigrateData } from "../../../conductor/methods/agent.js";
+import type { ParamsOf } from "../../../conductor/methods/method.js";
 import type { Migration } from "../../../records/index.js";
 import type { KeyedLock } from "../../../runtime/keyed-lock.js";
 import { TaskQueue } from "../../../runtime/queue.js";

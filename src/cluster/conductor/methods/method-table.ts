@@ -1,4 +1,4 @@
-import type { ParamsOf, ResultOf } from "../../../conductor/method.js";
+import type { ParamsOf, ResultOf } from "../../../conductor/methods/method.js";
 import type { Caller } from "../caller.js";
 
 /**

@@ -1,5 +1,5 @@
 import { ComputeHostNotFound, ConductorError, ServiceNotFound } from "../../../conductor/errors.js";
-import type { OperatorMethods } from "../../../conductor/operator-methods.js";
+import type { OperatorMethods } from "../../../conductor/methods/operator.js";
 import type { Clock } from "../../../runtime/clock.js";
 import type { Store } from "../../store/store.js";
 import { type MethodTable, reads, writes } from "./method-table.js";

@@ -1,5 +1,5 @@
-import type { ConductorMethods } from "../../../conductor/methods.js";
-import type { OperatorMethods } from "../../../conductor/operator-methods.js";
+import type { ConductorMethods } from "../../../conductor/methods/conductor.js";
+import type { OperatorMethods } from "../../../conductor/methods/operator.js";
 import type { Store } from "../../store/store.js";
 import { type MethodTable, reads, writes } from "./method-table.js";
 

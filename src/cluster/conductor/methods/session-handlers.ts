@@ -1,6 +1,6 @@
 import { HostLeaseHeld, UnsupportedProtocol } from "../../../conductor/errors.js";
+import type { SessionMethods } from "../../../conductor/methods/session.js";
 import { PROTOCOL_VERSION } from "../../../conductor/wire/frames.js";
-import type { SessionMethods } from "../../../conductor/wire/session-methods.js";
 import type { AgentMessages } from "../agent-messages.js";
 import type { HostLeases } from "../host-leases.js";
 import type { Outbox } from "../outbox.js";

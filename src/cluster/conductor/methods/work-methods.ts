@@ -1,6 +1,6 @@
 import { InstanceNotFound, ObjectActionError } from "../../../conductor/errors.js";
-import type { ResultOf } from "../../../conductor/method.js";
-import type { ConductorMethods } from "../../../conductor/methods.js";
+import type { ConductorMethods } from "../../../conductor/methods/conductor.js";
+import type { ResultOf } from "../../../conductor/methods/method.js";
 import type { Store } from "../../store/store.js";
 import type { AgentBus } from "../agent-bus.js";
 import type { HostLeases } from "../host-leases.js";

@@ -1,8 +1,8 @@
-import type { AgentMethod, AgentMethods } from "../../../conductor/agent-methods.js";
-import type { ParamsOf, ResultOf } from "../../../conductor/method.js";
-import type { ConductorMethod, ConductorMethods } from "../../../conductor/methods.js";
-import { MOST_CONSUMERS } from "../../../conductor/operator-methods.js";
-import type { SessionMethod, SessionMethods } from "../../../conductor/wire/session-methods.js";
+import type { AgentMethod, AgentMethods } from "../../../conductor/methods/agent.js";
+import type { ConductorMethod, ConductorMethods } from "../../../conductor/methods/conductor.js";
+import type { ParamsOf, ResultOf } from "../../../conductor/methods/method.js";
+import { MOST_CONSUMERS } from "../../../conductor/methods/operator.js";
+import type { SessionMethod, SessionMethods } from "../../../conductor/methods/session.js";
 import {
   amount,
   anyObject,

@@ -1,5 +1,5 @@
-import type { LiveMigrateData } from "../../../conductor/agent-methods.js";
 import { ConductorError } from "../../../conductor/errors.js";
+import type { LiveMigrateData } from "../../../conductor/methods/agent.js";
 import type { ComputeNode, Instance } from "../../../records/index.js";
 import { claimSelection } from "../../scheduler/claim.js";
 import { NoValidHost } from "../../scheduler/errors.js";

@@ -1,5 +1,5 @@
-import type { AgentMethods, InstanceParams } from "../../../../conductor/agent-methods.js";
-import type { Method } from "../../../../conductor/method.js";
+import type { AgentMethods, InstanceParams } from "../../../../conductor/methods/agent.js";
+import type { Method } from "../../../../conductor/methods/method.js";
 import type { Instance, InstanceChanges, TaskState } from "../../../../records/index.js";
 import type { Answer, Call } from "../../api/call.js";
 import type { ComputeDeps } from "../../api/deps.js";

@@ -1,4 +1,4 @@
-import type { AllocationsByProvider, Flavor, RetryInfo, Selection } from "../records/index.js";
+import type { AllocationsByProvider, Flavor, RetryInfo, Selection } from "../../records/index.js";
 import type { Method } from "./method.js";
 
 /** What the two drivers of a live migration tell each other; JSON that only they read (spec 6.5 row 4). */

@@ -1,5 +1,5 @@
-import type { AgentMethod } from "../agent-methods.js";
-import type { Method } from "../method.js";
+import type { AgentMethod } from "./agent.js";
+import type { Method } from "./method.js";
 
 /** The wire's own methods: who connects, for which hosts, and what agents say to each other. */
 export interface SessionMethods {

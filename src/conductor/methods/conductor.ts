@@ -15,10 +15,10 @@ import type {
   Service,
   TaskState,
   VmState,
-} from "../records/index.js";
+} from "../../records/index.js";
 import type { Method } from "./method.js";
-import type { OperatorMethods } from "./operator-methods.js";
-import type { LeaseHolder } from "./wire/session-methods.js";
+import type { OperatorMethods } from "./operator.js";
+import type { LeaseHolder } from "./session.js";
 
 /**
  * What an agent may ask of the conductor: method name → parameters and result. Names are Nova's.
