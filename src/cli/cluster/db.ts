@@ -1,6 +1,6 @@
 import { Command, InvalidArgumentError } from "commander";
 import { DEFAULT_STATE_DIR, stateDir } from "../../cluster/local/state-dir.js";
-import type { OnlineDataMigration } from "../../conductor/methods/conductor.js";
+import type { OnlineDataMigration } from "../../conductor/methods/work.js";
 import type { Conductor } from "../../conductor/port.js";
 import { createNodeRuntime } from "../../runtime/node/node-runtime.js";
 import { ExitCode } from "../ui/exit-code.js";

@@ -1,18 +1,17 @@
 import { ConductorError, MessagingTimeout } from "../../conductor/errors.js";
-import type { AgentMethod, AgentMethods } from "../../conductor/methods/agent.js";
+import { AGENT_METHODS, type AgentMethod, type AgentMethods } from "../../conductor/methods/agent.js";
 import type { ParamsOf, ResultOf } from "../../conductor/methods/method.js";
 import type { Store } from "../store/store.js";
 import type { AgentBus } from "./agent-bus.js";
 import type { HostLeases } from "./host-leases.js";
+import { MethodChecks } from "./method-checks.js";
 import type { Outbox } from "./outbox.js";
-import { AGENT_PARAMS, isAgentAnswer } from "./schemas/method-schemas.js";
-import { Validator } from "./schemas/validator.js";
 
 /** `rpc_response_timeout`, ms. */
 const DEFAULT_TIMEOUT = 60_000;
 
 /** What is compiled once serves every conductor of the process. */
-const PARAMETERS = new Validator<AgentMethod>(AGENT_PARAMS);
+const CHECKS = new MethodChecks(AGENT_METHODS);
 
 /** What the control plane, or one agent through it, says to agents. */
 export class AgentMessages implements AgentBus {
@@ -46,7 +45,7 @@ export class AgentMessages implements AgentBus {
 
   /** As {@link cast}, with parameters that another agent sent. @throws {InvalidParameters} */
   forwardCast(host: string, method: AgentMethod, params: unknown, requestId: string): void {
-    PARAMETERS.check(method, params);
+    CHECKS.checkParams(method, params);
     this.#store.messages.enqueue({ host, method, params: JSON.stringify(params), requestId });
   }
 
@@ -57,7 +56,7 @@ export class AgentMessages implements AgentBus {
     params: unknown,
     options: { readonly requestId: string; readonly timeout?: number; readonly call?: string },
   ): Promise<unknown> {
-    PARAMETERS.check(method, params);
+    CHECKS.checkParams(method, params);
     const session = this.#outbox.server(host);
     if (!session) {
       const known = this.#leases.holder(host) ? "its agent does not serve yet" : "no agent serves it";
@@ -66,7 +65,7 @@ export class AgentMessages implements AgentBus {
     const { requestId, timeout = DEFAULT_TIMEOUT, call } = options;
     const meta = { host, requestId, timeout, ...(call === undefined ? {} : { call }) };
     const result = await session.ask(method, { params, meta });
-    if (!isAgentAnswer(method, result)) {
+    if (!CHECKS.isResult(method, result)) {
       throw new ConductorError(`the agent of host ${host} answered ${method} with something that is no answer to it`);
     }
     return result;

@@ -1,4 +1,5 @@
 import { ConductorError } from "../../conductor/errors.js";
+import type { PlacementAccess } from "../../conductor/methods/work.js";
 import { CONDUCTOR_PATH, type Outcome } from "../../conductor/wire/frames.js";
 import type { Runtime } from "../../runtime/runtime.js";
 import type { SocketAcceptor } from "../../runtime/server.js";
@@ -13,8 +14,8 @@ import { Dispatcher } from "./dispatcher.js";
 import { type HolderListener, HostLeases } from "./host-leases.js";
 import { operatorMethods } from "./methods/operator-methods.js";
 import { recordMethods } from "./methods/record-methods.js";
-import { sessionHandlers } from "./methods/session-handlers.js";
-import { type PlacementAccess, workMethods } from "./methods/work-methods.js";
+import { sessionMethods } from "./methods/session-methods.js";
+import { workMethods } from "./methods/work-methods.js";
 import { MoveEnds } from "./move-ends.js";
 import { Outbox } from "./outbox.js";
 import { type Message, readFrame } from "./read-frame.js";
@@ -97,7 +98,7 @@ class Conductor implements ConductorServer {
           placementAccess,
           instanceInfo: this.instanceInfo,
         }),
-        ...sessionHandlers({ leases: this.#leases, outbox: this.#outbox, messages, leaseTtl, introduced }),
+        ...sessionMethods({ leases: this.#leases, outbox: this.#outbox, messages, leaseTtl, introduced }),
       },
     });
     this.#forgetOldAnswers();

@@ -1,6 +1,6 @@
 import { ConductorError, OverLimit, UnsupportedProtocol } from "../../conductor/errors.js";
-import type { ConductorMethods } from "../../conductor/methods/conductor.js";
-import type { SessionMethods } from "../../conductor/methods/session.js";
+import { CONDUCTOR_METHODS } from "../../conductor/methods/conductor.js";
+import { SESSION_METHODS } from "../../conductor/methods/session.js";
 import { encodeError } from "../../conductor/wire/error-codec.js";
 import { type Meta, type Outcome, type ResponseFrame, RPC_CODES, type RpcId } from "../../conductor/wire/frames.js";
 import type { Logger } from "../../runtime/logger.js";
@@ -8,37 +8,36 @@ import type { Random } from "../../runtime/random.js";
 import type { Store } from "../store/store.js";
 import type { Caller } from "./caller.js";
 import type { HostLeases } from "./host-leases.js";
-import type { Handler, MethodTable } from "./methods/method-table.js";
+import { MethodChecks } from "./method-checks.js";
+import type { HandlersOf } from "./methods/handlers.js";
 import type { ValidRequest } from "./read-frame.js";
-import { CONDUCTOR_PARAMS, SESSION_PARAMS } from "./schemas/method-schemas.js";
-import { Validator } from "./schemas/validator.js";
 import { respond, type Session } from "./session.js";
 
-type AllMethods = ConductorMethods & SessionMethods;
-type AnyMethod = keyof AllMethods;
-type AnyHandler = Handler<never, unknown>;
+/** What agents may ask on their connections. */
+const METHODS = { ...CONDUCTOR_METHODS, ...SESSION_METHODS };
+
+/** What is compiled once serves every conductor of the process. */
+const CHECKS = new MethodChecks(METHODS);
+
+type KnownMethod = keyof typeof METHODS;
+type AnyHandler = (params: never, caller: Caller) => unknown;
 
 export interface DispatcherParts {
   readonly store: Store;
   readonly leases: HostLeases;
   readonly random: Random;
   readonly logger: Logger;
-  readonly methods: MethodTable<AllMethods, AnyMethod>;
+  readonly methods: HandlersOf<typeof METHODS>;
 }
-
-/** What is compiled once serves every conductor of the process. */
-const PARAMETERS = new Validator<AnyMethod>({ ...CONDUCTOR_PARAMS, ...SESSION_PARAMS });
 
 /** Carries out requests: refuses what is not understood, and does what is asked once. */
 export class Dispatcher {
   readonly #parts: DispatcherParts;
-  readonly #handlers: ReadonlyMap<string, AnyHandler>;
   /** Calls of other agents that wait for their answers, by name. */
   readonly #asked = new Map<string, Promise<Outcome>>();
 
   constructor(parts: DispatcherParts) {
     this.#parts = parts;
-    this.#handlers = new Map(Object.entries<AnyHandler>(parts.methods));
   }
 
   /** The response, at once where that is possible; undefined for a notification. */
@@ -54,29 +53,30 @@ export class Dispatcher {
   #outcome(session: Session, request: ValidRequest): Outcome | Promise<Outcome> {
     const { id, method, params, meta } = request;
     try {
-      const handler = this.#handlers.get(method);
-      if (!handler || !PARAMETERS.knows(method)) {
+      if (!isKnown(method)) {
         return { error: { code: RPC_CODES.methodNotFound, message: `unknown method ${method.slice(0, 100)}` } };
       }
       if (!session.identity && method !== "session_hello") {
         throw new UnsupportedProtocol("the first message of a connection must be session_hello");
       }
-      PARAMETERS.check(method, params);
+      CHECKS.checkParams(method, params);
       const requestId = meta.requestId ?? `req-${this.#parts.random.uuid()}`;
       const unfenced = meta.unfenced ?? false;
       const caller: Caller = { session, host: meta.host, requestId, unfenced };
-      this.#forget(session, handler, method, meta);
-      switch (handler.kind) {
+      const handler: AnyHandler = this.#parts.methods[method];
+      this.#forget(session, method, meta);
+      switch (METHODS[method].kind) {
         case "writes":
-          return this.#once(handler.run, params, caller, id);
+          return this.#once(handler, params, caller, id);
         case "reads":
-          return { result: handler.run(params as never, caller) ?? null };
+        case "sets":
+          return { result: handler(params as never, caller) ?? null };
         case "waits":
-          return this.#wait(handler.run, params, caller, method);
+          return this.#wait(handler, params, caller, method);
         case "asks": {
           const { timeout } = meta;
           const asking = timeout === undefined ? caller : { ...caller, timeout };
-          return this.#askOnce(handler.run, params, asking, { id, method });
+          return this.#askOnce(handler, params, asking, { id, method });
         }
       }
     } catch (error) {
@@ -85,12 +85,7 @@ export class Dispatcher {
   }
 
   /** A write: effect and answer are stored together, so that a repeated call is answered and not carried out again. */
-  #once(
-    run: (params: never, caller: Caller) => unknown,
-    params: object,
-    caller: Caller,
-    id: RpcId | undefined,
-  ): Outcome {
+  #once(handler: AnyHandler, params: object, caller: Caller, id: RpcId | undefined): Outcome {
     const { store } = this.#parts;
     const bootId = bootOf(caller);
     const repeatable = isRepeatable(id);
@@ -103,7 +98,7 @@ export class Dispatcher {
         return JSON.parse(known) as Outcome;
       }
       this.#refuseOthers(caller);
-      const outcome = this.#attempt(() => run(params as never, caller));
+      const outcome = this.#attempt(() => handler(params as never, caller));
       if (repeatable) {
         store.messages.recordAnswer(bootId, id, JSON.stringify(outcome));
       }
@@ -116,7 +111,7 @@ export class Dispatcher {
    * which is stored until the caller has seen it.
    */
   #askOnce(
-    run: (params: never, caller: Caller) => Promise<unknown>,
+    handler: AnyHandler,
     params: object,
     caller: Caller,
     { id, method }: { readonly id: RpcId | undefined; readonly method: string },
@@ -136,7 +131,7 @@ export class Dispatcher {
       return underWay;
     }
     this.#refuseOthers(caller);
-    const asked = this.#wait(run, params, { ...caller, call }, method)
+    const asked = this.#wait(handler, params, { ...caller, call }, method)
       .then((outcome) => {
         messages.recordAnswer(bootId, id, JSON.stringify(outcome));
         return outcome;
@@ -165,19 +160,14 @@ export class Dispatcher {
     }
   }
 
-  async #wait(
-    run: (params: never, caller: Caller) => Promise<unknown>,
-    params: object,
-    caller: Caller,
-    method: string,
-  ): Promise<Outcome> {
+  async #wait(handler: AnyHandler, params: object, caller: Caller, method: string): Promise<Outcome> {
     const { session } = caller;
     if (session.overLimit) {
       return { error: encodeError(new OverLimit("too many calls of this connection are under way; wait for some")) };
     }
     session.underWay += 1;
     try {
-      return { result: (await run(params as never, caller)) ?? null };
+      return { result: (await handler(params as never, caller)) ?? null };
     } catch (error) {
       return this.#failed(error, method);
     } finally {
@@ -185,9 +175,10 @@ export class Dispatcher {
     }
   }
 
-  #forget(session: Session, handler: AnyHandler, method: string, { ack }: Meta): void {
+  #forget(session: Session, method: KnownMethod, { ack }: Meta): void {
     const bootId = session.identity?.bootId;
-    const due = handler.kind === "writes" || handler.kind === "asks" || method === "session_ping";
+    const { kind } = METHODS[method];
+    const due = kind === "writes" || kind === "asks" || method === "session_ping";
     if (due && bootId !== undefined && ack !== undefined && ack > session.acknowledged) {
       session.acknowledged = ack;
       this.#parts.store.messages.forgetAnswers(bootId, ack);
@@ -200,6 +191,10 @@ export class Dispatcher {
     }
     return { error: encodeError(error) };
   }
+}
+
+function isKnown(method: string): method is KnownMethod {
+  return Object.hasOwn(METHODS, method);
 }
 
 const NEEDS_A_NUMBER: Outcome = {

@@ -5,7 +5,7 @@ import {
   UnexpectedTaskState,
   UnexpectedVmState,
 } from "../../conductor/errors.js";
-import type { InstanceFilters } from "../../conductor/methods/conductor.js";
+import type { InstanceFilters } from "../../conductor/methods/filters.js";
 import {
   holdsTask,
   INSTANCE,

@@ -1,150 +1,121 @@
-import type { AllocationsByProvider, Flavor, RetryInfo, Selection } from "../../records/index.js";
-import type { Method } from "./method.js";
+import {
+  anyObject,
+  flag,
+  id,
+  LONGEST,
+  listOf,
+  name,
+  nullable,
+  object,
+  oneOf,
+  optional,
+  type RecordOf,
+  text,
+  uuid,
+} from "../../records/field.js";
+import { ALLOCATIONS_BY_PROVIDER, FLAVOR, RETRY_INFO, SELECTION } from "../../records/index.js";
+import { call, cast, castOrCall, type MethodsOf, type NamesOfKind, nothing } from "./method.js";
 
 /** What the two drivers of a live migration tell each other; JSON that only they read (spec 6.5 row 4). */
 export type LiveMigrateData = Readonly<Record<string, unknown>>;
 
-/** One message of a move: everything else is in the state of record. */
-export interface MoveParams {
-  readonly instanceUuid: string;
-  readonly migrationId: number;
-  readonly requestId: string;
-}
+const ofInstance = { instanceUuid: uuid, requestId: name };
+const ofMove = { ...ofInstance, migrationId: id };
 
 /** One message about an instance. */
-export interface InstanceParams {
-  readonly instanceUuid: string;
-  readonly requestId: string;
-}
+export type InstanceParams = RecordOf<typeof ofInstance>;
 
-/**
- * What may be asked of an agent, by the conductor or (through it) by another agent. Names are Nova's.
- * Casts are kept until the agent has taken them and are handed over once; calls need a live agent.
- */
-export interface AgentMethods {
-  /** Cast (spec 6.1 rows 4-7). */
-  build_and_run_instance: Method<
-    {
-      instanceUuid: string;
-      /** What the instance holds in Placement. */
-      allocations: AllocationsByProvider;
-      /** The destination that was claimed for it. */
-      node: string;
-      alternates: readonly Selection[];
-      /** Absent: no reschedule. */
-      retry?: RetryInfo;
-      requestId: string;
-    },
-    null
-  >;
-  /** Cast (spec 6.2). */
-  terminate_instance: Method<{ instanceUuid: string; requestId: string }, null>;
-  /** Cast. With a migration of type evacuation: spec 6.7 rows 3-6; without: a rebuild in place. */
-  rebuild_instance: Method<
-    {
-      instanceUuid: string;
-      migrationId: number | null;
-      /** Given by APIs before 2.14 only. */
-      onSharedStorage: boolean | null;
-      recreate: boolean;
-      node: string;
-      imageRef: string;
-      /** API ≥ 2.95: the guest is left stopped unless the instance was in error. */
-      targetStopped: boolean;
-      requestId: string;
-    },
-    null
-  >;
-  /** Call; spec 2.5. */
-  set_host_enabled: Method<{ enabled: boolean }, "enabled" | "disabled">;
-  /** Call, agent to agent; spec 3.3. */
-  check_instance_shared_storage: Method<{ instanceUuid: string; token: Readonly<Record<string, unknown>> }, boolean>;
-  /** Casts of the operator's power operations. */
-  start_instance: Method<{ instanceUuid: string; requestId: string }, null>;
-  stop_instance: Method<{ instanceUuid: string; requestId: string }, null>;
-  reboot_instance: Method<{ instanceUuid: string; type: "SOFT" | "HARD"; requestId: string }, null>;
+/** One message of a move: everything else is in the state of record. */
+export type MoveParams = RecordOf<typeof ofMove>;
 
-  /** Cast to the destination (spec 6.3 row 4). */
-  prep_resize: Method<
-    MoveParams & {
-      /** The new one; a cold migration's is the instance's own. */
-      readonly flavor: Flavor;
-      /** The destination that was claimed. */
-      readonly node: string;
-      readonly alternates: readonly Selection[];
-      /** Absent: no reschedule. */
-      readonly retry?: RetryInfo;
-    },
-    null
-  >;
-  /** Cast to the source (spec 6.3 rows 5, 6). */
-  resize_instance: Method<MoveParams, null>;
-  /** Cast to the destination (spec 6.3 row 7). `diskInfo` is what the source's driver answered. */
-  finish_resize: Method<MoveParams & { readonly diskInfo: string }, null>;
-  /** To the source: cast, or called by an API that deletes the server afterwards (spec 6.2). */
-  confirm_resize: Method<MoveParams, null>;
-  /** Cast to the destination, which casts finish_revert_resize to the source. */
-  revert_resize: Method<MoveParams, null>;
-  finish_revert_resize: Method<MoveParams, null>;
+const flavor = object(FLAVOR);
+const alternates = listOf(object(SELECTION));
+/** Absent: no reschedule. */
+const retry = optional(object(RETRY_INFO));
+const allocations = ALLOCATIONS_BY_PROVIDER;
+/** Null: the destination finds out. */
+const blockMigration = nullable(flag);
+const liveMigrateData = anyObject;
 
-  /** Call to the destination, which calls the source (spec 6.5 row 4). */
-  check_can_live_migrate_destination: Method<
-    MoveParams & {
-      /** Null: the destination finds out. */
-      readonly blockMigration: boolean | null;
-      readonly diskOverCommit: boolean;
-    },
-    LiveMigrateData
-  >;
-  check_can_live_migrate_source: Method<InstanceParams & { readonly data: LiveMigrateData }, LiveMigrateData>;
-  /** Cast to the source (spec 6.5 rows 5-9). */
-  live_migration: Method<
-    MoveParams & { readonly dest: string; readonly blockMigration: boolean | null; readonly data: LiveMigrateData },
-    null
-  >;
-  /** Call to the destination (spec 6.5 row 6). */
-  pre_live_migration: Method<
-    MoveParams & { readonly blockMigration: boolean | null; readonly data: LiveMigrateData },
-    LiveMigrateData
-  >;
-  /** Call to the destination (spec 6.5 row 8). */
-  post_live_migration_at_destination: Method<MoveParams, null>;
-  rollback_live_migration_at_destination: Method<
-    MoveParams & { readonly destroyDisks: boolean; readonly data: LiveMigrateData },
-    null
-  >;
+/** What an agent may be asked, by the conductor or (through it) by another agent. Names are Nova's. */
+export const AGENT_METHODS = {
+  /** Spec 6.1 rows 4-7. `allocations`: what the instance holds in Placement; `node`: the destination that was claimed for it. */
+  build_and_run_instance: cast({ ...ofInstance, allocations, node: name, alternates, retry }),
+  /** Spec 6.2. */
+  terminate_instance: cast(ofInstance),
+  /** With a migration of type evacuation: spec 6.7 rows 3-6; without: a rebuild in place. */
+  rebuild_instance: cast({
+    ...ofInstance,
+    migrationId: nullable(id),
+    /** Given by APIs before 2.14 only. */
+    onSharedStorage: nullable(flag),
+    recreate: flag,
+    node: name,
+    imageRef: text(),
+    /** API ≥ 2.95: the guest is left stopped unless the instance was in error. */
+    targetStopped: flag,
+  }),
+  /** Spec 2.5. */
+  set_host_enabled: call({ enabled: flag }, oneOf(["enabled", "disabled"])),
+  /** Agent to agent; spec 3.3. */
+  check_instance_shared_storage: call({ instanceUuid: uuid, token: anyObject }, flag),
+  start_instance: cast(ofInstance),
+  stop_instance: cast(ofInstance),
+  reboot_instance: cast({ ...ofInstance, type: oneOf(["SOFT", "HARD"]) }),
+
   /**
-   * Call of the conductor to the destination of a resize, cold or live migration: its status is final, or its instance is
-   * deleted, so that nobody waits for the guest any more (spec 2.8). Nothing is kept for an agent that does not serve.
+   * To the destination (spec 6.3 row 4), which is `node`. `flavor`: the new one; a cold migration's is the instance's own.
    */
-  migration_ended: Method<{ readonly instanceUuid: string; readonly migrationId: number }, null>;
-  /** Casts to the source. */
-  live_migration_abort: Method<MoveParams, null>;
-  live_migration_force_complete: Method<MoveParams, null>;
+  prep_resize: cast({ ...ofMove, flavor, node: name, alternates, retry }),
+  /** To the source (spec 6.3 rows 5, 6). */
+  resize_instance: cast(ofMove),
+  /** To the destination (spec 6.3 row 7). `diskInfo`: the answer of the source's driver. */
+  finish_resize: cast({ ...ofMove, diskInfo: text(LONGEST) }),
+  /** To the source: cast, or called by a task that deletes the server afterwards (spec 6.2). */
+  confirm_resize: castOrCall(ofMove),
+  /** To the destination, which casts finish_revert_resize to the source. */
+  revert_resize: cast(ofMove),
+  finish_revert_resize: cast(ofMove),
 
-  /** Casts of the operator's other operations (spec 6.6). */
-  pause_instance: Method<InstanceParams, null>;
-  unpause_instance: Method<InstanceParams, null>;
-  suspend_instance: Method<InstanceParams, null>;
-  resume_instance: Method<InstanceParams, null>;
-  rescue_instance: Method<
-    InstanceParams & {
-      /** Absent: the instance's own image. */
-      readonly rescueImageRef?: string;
-    },
-    null
-  >;
-  unrescue_instance: Method<InstanceParams, null>;
-  soft_delete_instance: Method<InstanceParams, null>;
-  restore_instance: Method<InstanceParams, null>;
-  /** `imageId` is where the snapshot goes. */
-  shelve_instance: Method<InstanceParams & { readonly imageId: string }, null>;
-  shelve_offload_instance: Method<InstanceParams, null>;
+  /** To the destination, which calls the source (spec 6.5 row 4). */
+  check_can_live_migrate_destination: call({ ...ofMove, blockMigration, diskOverCommit: flag }, liveMigrateData),
+  check_can_live_migrate_source: call({ ...ofInstance, data: liveMigrateData }, liveMigrateData),
+  /** To the source (spec 6.5 rows 5-9). */
+  live_migration: cast({ ...ofMove, dest: name, blockMigration, data: liveMigrateData }),
+  /** To the destination (spec 6.5 row 6). */
+  pre_live_migration: call({ ...ofMove, blockMigration, data: liveMigrateData }, liveMigrateData),
+  /** To the destination (spec 6.5 row 8). */
+  post_live_migration_at_destination: call(ofMove, nothing),
+  rollback_live_migration_at_destination: castOrCall({ ...ofMove, destroyDisks: flag, data: liveMigrateData }),
+  /**
+   * From the conductor to the destination of a resize, cold or live migration: its status is final, or its instance is
+   * deleted, so that nobody waits for the guest any more (spec 2.8).
+   */
+  migration_ended: call({ instanceUuid: uuid, migrationId: id }, nothing),
+  /** To the source. */
+  live_migration_abort: cast(ofMove),
+  live_migration_force_complete: cast(ofMove),
+
+  /** The operator's other operations (spec 6.6). */
+  pause_instance: cast(ofInstance),
+  unpause_instance: cast(ofInstance),
+  suspend_instance: cast(ofInstance),
+  resume_instance: cast(ofInstance),
+  /** `rescueImageRef`: absent: the instance's own image. */
+  rescue_instance: cast({ ...ofInstance, rescueImageRef: optional(text()) }),
+  unrescue_instance: cast(ofInstance),
+  soft_delete_instance: cast(ofInstance),
+  restore_instance: cast(ofInstance),
+  /** `imageId`: where the snapshot goes. */
+  shelve_instance: cast({ ...ofInstance, imageId: text() }),
+  shelve_offload_instance: cast(ofInstance),
   /** To the destination that was claimed. */
-  unshelve_instance: Method<
-    InstanceParams & { readonly allocations: AllocationsByProvider; readonly node: string },
-    null
-  >;
-}
+  unshelve_instance: cast({ ...ofInstance, allocations, node: name }),
+};
 
+export type AgentMethods = MethodsOf<typeof AGENT_METHODS>;
 export type AgentMethod = keyof AgentMethods;
+/** Methods that a caller need not wait for. */
+export type AgentCast = NamesOfKind<typeof AGENT_METHODS, "cast" | "castOrCall">;
+/** Methods that answer. */
+export type AgentCall = NamesOfKind<typeof AGENT_METHODS, "call" | "castOrCall">;

@@ -1,3 +1,6 @@
+import { Null, type Static, type TObject, type TSchema, type TUnsafe, Unsafe } from "typebox";
+import type { FieldMap } from "../../records/field.js";
+
 /** Parameters and result of one remote method, for the type system only. */
 export interface Method<P, R> {
   readonly params: P;
@@ -6,3 +9,91 @@ export interface Method<P, R> {
 
 export type ParamsOf<T, M extends keyof T> = T[M] extends Method<infer P, unknown> ? P : never;
 export type ResultOf<T, M extends keyof T> = T[M] extends Method<unknown, infer R> ? R : never;
+
+/**
+ * How a method is carried out, and what becomes of it when it is sent again because its answer was lost.
+ *
+ * The conductor's:
+ * - `reads`: from the records. Sent again, it reads again.
+ * - `sets`: what the conductor holds of a connection or a host, to what the caller says. Sent again, it does so again.
+ * - `writes`: effect and answer are stored in one transaction. Sent again, it gets the answer of the first time.
+ * - `waits`: for something outside of the records, and counts as under way meanwhile. Sent again, it is done again.
+ * - `asks`: another agent, and waits for it. Sent again, it gets the answer of the first time, or waits for that.
+ *
+ * The agent's:
+ * - `cast`: the conductor stores it until the agent has taken it; the agent carries it out once. Nobody waits for its end.
+ * - `call`: needs an agent that serves the host. Sent again, it gets the answer of the first time, or waits for that.
+ * - `castOrCall`: either, as the caller likes.
+ */
+export type MethodKind = "reads" | "sets" | "writes" | "waits" | "asks" | "cast" | "call" | "castOrCall";
+
+/**
+ * One remote method in the table of the peer that carries it out. The types of both ends, the check of the wire and the
+ * dispatch come from it.
+ */
+export interface RemoteMethod<K extends MethodKind, F extends FieldMap, R extends TSchema> {
+  readonly kind: K;
+  /** By name: these fields and no others. */
+  readonly params: F;
+  readonly result: R;
+}
+
+export type RemoteMethods = Readonly<Record<string, RemoteMethod<MethodKind, FieldMap, TSchema>>>;
+
+/** The parameters and results of a table's methods. */
+export type MethodsOf<T extends RemoteMethods> = {
+  readonly [M in keyof T]: Method<Static<TObject<T[M]["params"]>>, Static<T[M]["result"]>>;
+};
+
+/** The names of a table's methods that are of one of these kinds. */
+export type NamesOfKind<T extends RemoteMethods, K extends MethodKind> = {
+  [M in keyof T]: T[M]["kind"] extends K ? M : never;
+}[keyof T];
+
+/** The result of a method that answers null. */
+export const nothing = Null();
+
+/** A result whose sender is trusted: it has a type, and is not checked. */
+export function trusted<R>(): TUnsafe<R> {
+  return Unsafe<R>({});
+}
+
+export function reads<const F extends FieldMap, const R extends TSchema>(params: F, result: R) {
+  return method("reads", params, result);
+}
+
+export function sets<const F extends FieldMap, const R extends TSchema>(params: F, result: R) {
+  return method("sets", params, result);
+}
+
+export function writes<const F extends FieldMap, const R extends TSchema>(params: F, result: R) {
+  return method("writes", params, result);
+}
+
+export function waits<const F extends FieldMap, const R extends TSchema>(params: F, result: R) {
+  return method("waits", params, result);
+}
+
+export function asks<const F extends FieldMap, const R extends TSchema>(params: F, result: R) {
+  return method("asks", params, result);
+}
+
+export function cast<const F extends FieldMap>(params: F) {
+  return method("cast", params, nothing);
+}
+
+export function call<const F extends FieldMap, const R extends TSchema>(params: F, result: R) {
+  return method("call", params, result);
+}
+
+export function castOrCall<const F extends FieldMap>(params: F) {
+  return method("castOrCall", params, nothing);
+}
+
+function method<const K extends MethodKind, const F extends FieldMap, const R extends TSchema>(
+  kind: K,
+  params: F,
+  result: R,
+): RemoteMethod<K, F, R> {
+  return { kind, params, result };
+}

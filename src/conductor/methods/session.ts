@@ -1,56 +1,66 @@
-import type { AgentMethod } from "./agent.js";
-import type { Method } from "./method.js";
+import { amount, anyObject, hostName, integer, name, oneOf, optional, uuid } from "../../records/field.js";
+import { AGENT_METHODS, type AgentMethod } from "./agent.js";
+import { asks, type MethodsOf, nothing, sets, trusted, writes } from "./method.js";
+
+const agentMethod = oneOf(Object.keys(AGENT_METHODS) as AgentMethod[]);
 
 /** The wire's own methods: who connects, for which hosts, and what agents say to each other. */
-export interface SessionMethods {
+export const SESSION_METHODS = {
   /** The first message of a connection. A second connection of the same boot takes the place of the first. */
-  session_hello: Method<
+  session_hello: sets(
     {
-      protocol: number;
-      /** One life of one agent process: a UUID. */
-      bootId: string;
-      pid: number;
+      protocol: amount,
+      /** One life of one agent process. */
+      bootId: uuid,
+      pid: amount,
       /** Equal for processes to which a pid means the same process; see `Processes.machine`. */
-      machine: string;
+      machine: name,
       /** The program's version, for the log. */
-      version: string;
+      version: name,
     },
-    {
-      protocol: number;
-      /** Milliseconds without a sign of life after which a lease may be given away, and the connection is cut. */
-      leaseTtl: number;
-      /** Milliseconds between pings that the conductor would like. */
-      pingEvery: number;
-    }
-  >;
+    trusted<Welcome>(),
+  ),
   /** A sign of life; it renews all leases of the connection. */
-  session_ping: Method<Record<string, never>, null>;
+  session_ping: sets({}, nothing),
   /**
-   * Takes the lease of a host, or takes it back on a new connection of the same boot.
+   * Takes the lease of a host, or takes it back on a new connection of the same boot. `holderIsDead`: boot id of a holder on
+   * the same machine whose process is gone: its lease ends with its connection.
    * @throws HostLeaseHeld with {@link LeaseHolder} as data
    */
-  host_lease: Method<
-    {
-      host: string;
-      /** Boot id of a holder on the same machine whose process is gone: its lease ends with its connection. */
-      holderIsDead?: string;
-    },
-    {
-      /** Greater than that of every earlier holder of the host; the same when one boot takes its lease back. */
-      epoch: number;
-    }
-  >;
-  host_release: Method<{ host: string }, null>;
+  host_lease: sets({ host: hostName, holderIsDead: optional(uuid) }, trusted<GrantedLease>()),
+  host_release: sets({ host: hostName }, nothing),
   /** Starts to take casts and calls; needs the host's lease unless the caller is unfenced. */
-  host_serve: Method<{ host: string }, null>;
-  host_unserve: Method<{ host: string }, null>;
+  host_serve: sets({ host: hostName }, nothing),
+  host_unserve: sets({ host: hostName }, nothing),
   /** @throws MessagingTimeout, and what the agent answers */
-  agent_call: Method<{ host: string; method: AgentMethod; params: Record<string, unknown>; timeout: number }, unknown>;
+  agent_call: asks(
+    {
+      host: hostName,
+      method: agentMethod,
+      params: anyObject,
+      // An hour: nobody waits longer, and a timer takes no more than 24 days.
+      timeout: integer(1, 3_600_000),
+    },
+    trusted<unknown>(),
+  ),
   /** Stored before it is answered. */
-  agent_cast: Method<{ host: string; method: AgentMethod; params: Record<string, unknown> }, null>;
+  agent_cast: writes({ host: hostName, method: agentMethod, params: anyObject }, nothing),
+};
+
+export type SessionMethods = MethodsOf<typeof SESSION_METHODS>;
+
+export interface Welcome {
+  readonly protocol: number;
+  /** Milliseconds without a sign of life after which a lease may be given away, and the connection is cut. */
+  readonly leaseTtl: number;
+  /** Milliseconds between pings that the conductor would like. */
+  readonly pingEvery: number;
 }
 
-export type SessionMethod = keyof SessionMethods;
+export interface GrantedLease {
+  /** Greater than that of every earlier holder of the host; the same when one boot takes its lease back. */
+  readonly epoch: number;
+}
 
 /** Sent to the agent as a notification: it holds the lease of `host` no longer. */
 export const LEASE_LOST = "lease_lost";

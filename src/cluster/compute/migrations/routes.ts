@@ -1,4 +1,4 @@
-import type { MigrationFilters } from "../../../conductor/methods/conductor.js";
+import type { MigrationFilters } from "../../../conductor/methods/filters.js";
 import { MIGRATION_STATUSES, MIGRATION_TYPES, type Migration } from "../../../records/index.js";
 import { parseIsoTime } from "../../http/times.js";
 import type { Answer, Call, ComputeRoute } from "../api/call.js";

@@ -1,21 +1,21 @@
 import { ComputeHostNotFound, ConductorError, ServiceNotFound } from "../../../conductor/errors.js";
-import type { OperatorMethods } from "../../../conductor/methods/operator.js";
+import type { OPERATOR_METHODS } from "../../../conductor/methods/operator.js";
 import type { Clock } from "../../../runtime/clock.js";
 import type { Store } from "../../store/store.js";
-import { type MethodTable, reads, writes } from "./method-table.js";
+import type { HandlersOf } from "./handlers.js";
 
 /** Milliseconds in which a migration that has ended gives back what it holds. */
 const GRACE = 60_000;
 
 /** The methods of an operator's commands (spec 7.3 to 7.6). */
-export function operatorMethods(store: Store, clock: Clock): MethodTable<OperatorMethods, keyof OperatorMethods> {
+export function operatorMethods(store: Store, clock: Clock): HandlersOf<typeof OPERATOR_METHODS> {
   return {
-    instance_mapping: reads(({ uuid }) => store.mappings.instance(uuid)?.cell ?? null),
-    instances_of_cell: reads(() => instancesOfCell(store)),
-    consumers_under_way: reads(({ uuids }) => store.requests.consumersUnderWay(uuids, clock.now() - GRACE)),
-    host_aggregates: reads(() => store.aggregates.list().map(({ uuid, name, hosts }) => ({ uuid, name, hosts }))),
-    host_mapping: reads(({ host }) => store.mappings.host(host)),
-    ironic_compute_node_move: writes(({ node, host }) => moveNode(store, node, host)),
+    instance_mapping: ({ uuid }) => store.mappings.instance(uuid)?.cell ?? null,
+    instances_of_cell: () => instancesOfCell(store),
+    consumers_under_way: ({ uuids }) => store.requests.consumersUnderWay(uuids, clock.now() - GRACE),
+    host_aggregates: () => store.aggregates.list().map(({ uuid, name, hosts }) => ({ uuid, name, hosts })),
+    host_mapping: ({ host }) => store.mappings.host(host),
+    ironic_compute_node_move: ({ node, host }) => moveNode(store, node, host),
   };
 }
 

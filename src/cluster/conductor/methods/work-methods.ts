@@ -1,12 +1,9 @@
 import { InstanceNotFound, ObjectActionError } from "../../../conductor/errors.js";
-import type { ConductorMethods } from "../../../conductor/methods/conductor.js";
-import type { ResultOf } from "../../../conductor/methods/method.js";
+import type { PlacementAccess, WORK_METHODS } from "../../../conductor/methods/work.js";
 import type { Store } from "../../store/store.js";
 import type { AgentBus } from "../agent-bus.js";
 import type { HostLeases } from "../host-leases.js";
-import { type MethodTable, reads, waits, writes } from "./method-table.js";
-
-export type PlacementAccess = ResultOf<ConductorMethods, "placement_access">;
+import type { HandlersOf } from "./handlers.js";
 
 export interface WorkContext {
   readonly store: Store;
@@ -17,25 +14,15 @@ export interface WorkContext {
   readonly instanceInfo: Map<string, ReadonlySet<string>>;
 }
 
-type WorkMethod =
-  | "build_instances"
-  | "delete_instance"
-  | "migrate_server"
-  | "online_data_migrations"
-  | "stop_instance"
-  | "sync_instance_info"
-  | "host_lease_holder"
-  | "placement_access";
-
 /** The methods that hand work to the conductor, or ask it for something that is not a record. */
-export function workMethods(context: WorkContext): MethodTable<ConductorMethods, WorkMethod> {
+export function workMethods(context: WorkContext): HandlersOf<typeof WORK_METHODS> {
   const { store, bus, leases, placementAccess, instanceInfo } = context;
   return {
-    build_instances: writes((params) => {
+    build_instances: (params) => {
       store.tasks.add({ kind: "build_instances", ...params });
       return null;
-    }),
-    delete_instance: writes(({ instanceUuid }, { requestId }) => {
+    },
+    delete_instance: ({ instanceUuid }, { requestId }) => {
       const host = store.instances.get(instanceUuid)?.host ?? null;
       if (host !== null && bus.serves(host)) {
         bus.cast(host, "terminate_instance", { instanceUuid, requestId }, requestId);
@@ -43,16 +30,16 @@ export function workMethods(context: WorkContext): MethodTable<ConductorMethods,
         store.tasks.add({ kind: "delete_local", instanceUuid, requestId });
       }
       return null;
-    }),
-    migrate_server: writes((params) => {
+    },
+    migrate_server: (params) => {
       // The next host's claim says where it goes; until then the host that gave it back has no part in it.
       const nowhere = { destCompute: null, destNode: null, destComputeId: null, destHost: null };
       store.migrations.save(params.migrationId, nowhere);
       store.tasks.add({ kind: "migrate_server", host: null, ...params });
       return null;
-    }),
-    online_data_migrations: writes(({ limit }) => [{ name: "migration_uuids", ...store.migrations.fillUuids(limit) }]),
-    stop_instance: writes(({ instanceUuid }, { requestId }) => {
+    },
+    online_data_migrations: ({ limit }) => [{ name: "migration_uuids", ...store.migrations.fillUuids(limit) }],
+    stop_instance: ({ instanceUuid }, { requestId }) => {
       const instance = store.instances.get(instanceUuid);
       if (!instance) {
         throw new InstanceNotFound(`instance ${instanceUuid} was not found`, { uuid: instanceUuid });
@@ -68,12 +55,12 @@ export function workMethods(context: WorkContext): MethodTable<ConductorMethods,
       store.actions.start({ action: "stop", instanceUuid, requestId, userId, projectId });
       bus.cast(instance.host, "stop_instance", { instanceUuid, requestId }, requestId);
       return null;
-    }),
-    sync_instance_info: reads(({ host, instanceUuids }) => {
+    },
+    sync_instance_info: ({ host, instanceUuids }) => {
       instanceInfo.set(host, new Set(instanceUuids));
       return null;
-    }),
-    host_lease_holder: reads(({ host }) => leases.describe(host)),
-    placement_access: waits(async () => placementAccess()),
+    },
+    host_lease_holder: ({ host }) => leases.describe(host),
+    placement_access: async () => placementAccess(),
   };
 }

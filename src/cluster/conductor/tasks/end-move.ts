@@ -1,4 +1,4 @@
-import type { MigrationFilters } from "../../../conductor/methods/conductor.js";
+import type { MigrationFilters } from "../../../conductor/methods/filters.js";
 import { PlacementError } from "../../../placement/errors.js";
 import type { Instance, Migration, TaskState, VmState } from "../../../records/index.js";
 import type { TaskContext } from "../task-runner.js";

@@ -1,10 +1,11 @@
 import { fc, test } from "@fast-check/vitest";
 import { describe, expect } from "vitest";
-import { CONDUCTOR_PARAMS, SESSION_PARAMS } from "../../../../src/cluster/conductor/schemas/method-schemas.js";
 import type { Store } from "../../../../src/cluster/store/store.js";
+import { CONDUCTOR_METHODS } from "../../../../src/conductor/methods/conductor.js";
+import { SESSION_METHODS } from "../../../../src/conductor/methods/session.js";
 import { rawClient } from "./raw-client.js";
 
-const METHODS = [...Object.keys(CONDUCTOR_PARAMS), ...Object.keys(SESSION_PARAMS), "no_such_method"];
+const METHODS = [...Object.keys(CONDUCTOR_METHODS), ...Object.keys(SESSION_METHODS), "no_such_method"];
 
 /** A field name that methods have, so that garbage gets further than the first check. */
 const field = fc.constantFrom(

@@ -1,4 +1,3 @@
-import type { Handler } from "../../../../src/cluster/conductor/methods/method-table.js";
 import { operatorMethods } from "../../../../src/cluster/conductor/methods/operator-methods.js";
 import { recordMethods } from "../../../../src/cluster/conductor/methods/record-methods.js";
 import { audit } from "../../../../src/cluster/manage/audit.js";
@@ -130,7 +129,7 @@ export class ManageBench {
     const lines: string[] = [];
     const print = (line: string): void => void lines.push(`${line}\n`);
     const { runtime, http } = this.placement;
-    const table = new Map<string, Handler<never, unknown>>(
+    const table = new Map<string, (params: never, caller: never) => unknown>(
       Object.entries({ ...recordMethods(this.store), ...operatorMethods(this.store, this.clock) }),
     );
     const parts: ManageParts = {
@@ -140,7 +139,7 @@ export class ManageBench {
           const interfere = this.before.get(method);
           this.before.delete(method);
           await interfere?.();
-          return (await table.get(method)?.run(params as never, {} as never)) as never;
+          return (await table.get(method)?.(params as never, {} as never)) as never;
         },
       },
       placement: new PlacementHttp({

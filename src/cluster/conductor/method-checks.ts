@@ -1,10 +1,15 @@
 import { Ajv, type ErrorObject, type ValidateFunction } from "ajv";
-import { InvalidParameters } from "../../../conductor/errors.js";
-import { type FieldMap, object } from "../../../records/field.js";
-import { describe } from "../../store/check.js";
+import type { TSchema } from "typebox";
+import { InvalidParameters } from "../../conductor/errors.js";
+import type { RemoteMethods } from "../../conductor/methods/method.js";
+import { object } from "../../records/field.js";
+import { describe } from "../store/check.js";
 
-/** Checks parameters against a table of schemas; each is compiled when it is first needed, which keeps the start fast. */
-export class Validator<M extends string> {
+/**
+ * Checks what the wire brings against a table of methods. Each schema is compiled when it is first needed, which keeps the
+ * start fast.
+ */
+export class MethodChecks<T extends RemoteMethods> {
   // The schemas are this program's own: that they are valid is tested, not checked at each start. Optimised code would take
   // longer to make than it saves.
   readonly #ajv = new Ajv({
@@ -15,21 +20,17 @@ export class Validator<M extends string> {
     meta: false,
     code: { optimize: false },
   });
-  readonly #schemas: ReadonlyMap<string, FieldMap>;
-  readonly #compiled = new Map<string, ValidateFunction>();
+  readonly #methods: T;
+  readonly #params = new Map<keyof T, ValidateFunction>();
+  readonly #results = new Map<keyof T, ValidateFunction>();
 
-  constructor(schemas: Readonly<Record<M, FieldMap>>) {
-    this.#schemas = new Map(Object.entries<FieldMap>(schemas));
-  }
-
-  /** Whether the table has this method. */
-  knows(method: string): method is M {
-    return this.#schemas.has(method);
+  constructor(methods: T) {
+    this.#methods = methods;
   }
 
   /** @throws {InvalidParameters} naming the first field that is wrong, what was found and what was expected. */
-  check(method: M, params: unknown): void {
-    const validate = this.#validate(method);
+  checkParams(method: keyof T & string, params: unknown): void {
+    const validate = this.#compiled(this.#params, method, (entry) => object(entry.params));
     if (!validate(params)) {
       const [error] = validate.errors ?? [];
       throw new InvalidParameters(`${method}: ${error ? explain(error) : "the parameters are wrong"}`, {
@@ -38,9 +39,18 @@ export class Validator<M extends string> {
     }
   }
 
-  #validate(method: M): ValidateFunction {
-    const compiled = this.#compiled.get(method) ?? this.#ajv.compile(object(this.#schemas.get(method) ?? {}));
-    this.#compiled.set(method, compiled);
+  /** Whether the value is a result of the method at all. */
+  isResult(method: keyof T, value: unknown): boolean {
+    return this.#compiled(this.#results, method, (entry) => entry.result)(value);
+  }
+
+  #compiled(
+    known: Map<keyof T, ValidateFunction>,
+    method: keyof T,
+    schemaOf: (entry: T[keyof T]) => TSchema,
+  ): ValidateFunction {
+    const compiled = known.get(method) ?? this.#ajv.compile(schemaOf(this.#methods[method]));
+    known.set(method, compiled);
     return compiled;
   }
 }

@@ -1,11 +1,11 @@
 import { HostLeaseHeld, UnsupportedProtocol } from "../../../conductor/errors.js";
-import type { SessionMethods } from "../../../conductor/methods/session.js";
+import type { SESSION_METHODS } from "../../../conductor/methods/session.js";
 import { PROTOCOL_VERSION } from "../../../conductor/wire/frames.js";
 import type { AgentMessages } from "../agent-messages.js";
 import type { HostLeases } from "../host-leases.js";
 import type { Outbox } from "../outbox.js";
 import type { AgentIdentity, Session } from "../session.js";
-import { asks, type MethodTable, reads, writes } from "./method-table.js";
+import type { HandlersOf } from "./handlers.js";
 
 export interface SessionContext {
   readonly leases: HostLeases;
@@ -17,10 +17,10 @@ export interface SessionContext {
 }
 
 /** The wire's own methods. */
-export function sessionHandlers(context: SessionContext): MethodTable<SessionMethods, keyof SessionMethods> {
+export function sessionMethods(context: SessionContext): HandlersOf<typeof SESSION_METHODS> {
   const { leases, outbox, messages, leaseTtl, introduced } = context;
   return {
-    session_hello: reads(({ protocol, ...identity }, { session }) => {
+    session_hello: ({ protocol, ...identity }, { session }) => {
       if (protocol !== PROTOCOL_VERSION) {
         throw new UnsupportedProtocol(
           `the agent speaks version ${protocol} of the wire, this conductor ${PROTOCOL_VERSION}: install the same release of both`,
@@ -29,21 +29,21 @@ export function sessionHandlers(context: SessionContext): MethodTable<SessionMet
       }
       introduced(session, identity);
       return { protocol, leaseTtl, pingEvery: leaseTtl / 4 };
-    }),
-    session_ping: reads(() => null),
-    host_lease: reads(({ host, holderIsDead }, { session }) => {
+    },
+    session_ping: () => null,
+    host_lease: ({ host, holderIsDead }, { session }) => {
       const { epoch, loser } = leases.acquire(host, session, identityOf(session), holderIsDead);
       if (loser) {
         outbox.unserve(host, loser);
       }
       return { epoch };
-    }),
-    host_release: reads(({ host }, { session }) => {
+    },
+    host_release: ({ host }, { session }) => {
       outbox.unserve(host, session);
       leases.release(host, identityOf(session).bootId);
       return null;
-    }),
-    host_serve: reads(({ host }, { session, unfenced }) => {
+    },
+    host_serve: ({ host }, { session, unfenced }) => {
       if (!unfenced && leases.holder(host) !== session) {
         throw new HostLeaseHeld(`host ${host} cannot be served: this agent does not hold its lease; take that first`, {
           host,
@@ -51,22 +51,21 @@ export function sessionHandlers(context: SessionContext): MethodTable<SessionMet
       }
       outbox.serve(host, session);
       return null;
-    }),
-    host_unserve: reads(({ host }, { session }) => {
+    },
+    host_unserve: ({ host }, { session }) => {
       outbox.unserve(host, session);
       return null;
-    }),
-    agent_call: asks(({ host, method, params, timeout }, caller) =>
+    },
+    agent_call: ({ host, method, params, timeout }, caller) =>
       messages.forwardCall(host, method, params, {
         requestId: caller.requestId,
         timeout: Math.min(timeout, caller.timeout ?? timeout),
         ...(caller.call === undefined ? {} : { call: caller.call }),
       }),
-    ),
-    agent_cast: writes(({ host, method, params }, { requestId }) => {
+    agent_cast: ({ host, method, params }, { requestId }) => {
       messages.forwardCast(host, method, params, requestId);
       return null;
-    }),
+    },
   };
 }
 

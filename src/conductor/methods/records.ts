@@ -1,0 +1,165 @@
+import {
+  amount,
+  flag,
+  hostName,
+  id,
+  LONG,
+  LONGEST,
+  listOf,
+  name,
+  nullable,
+  object,
+  oneOf,
+  optional,
+  partial,
+  text,
+  uuid,
+} from "../../records/field.js";
+import {
+  COMPUTE_NODE_RESOURCES,
+  type ComputeNode,
+  INSTANCE,
+  INSTANCE_CHANGES,
+  type Instance,
+  type InstanceAction,
+  MIGRATION,
+  MIGRATION_CHANGES,
+  type Migration,
+  type Service,
+} from "../../records/index.js";
+import { instanceFilters, migrationFilters } from "./filters.js";
+import { nothing, reads, trusted, writes } from "./method.js";
+
+const { migrationType, status } = MIGRATION;
+const instanceChanges = object(partial(INSTANCE_CHANGES));
+const migrationChanges = object(partial(MIGRATION_CHANGES));
+/** Compare-and-swap; null is allowed as a member. */
+const expectedTaskState = optional(listOf(INSTANCE.taskState));
+const expectedHost = optional(nullable(name));
+/** Compare-and-swap. */
+const expectedStatus = optional(listOf(status));
+
+/** The methods that read and write records. */
+export const RECORD_METHODS = {
+  // services
+  service_get_by_host: reads({ host: hostName, binary: name }, trusted<Service | null>()),
+  /** @throws ServiceTooOld, ServiceBinaryExists (then re-read: a sibling made it) */
+  service_create: writes(
+    { host: hostName, binary: name, topic: name, version: amount, enableNewServices: flag },
+    trusted<Service>(),
+  ),
+  /** @throws ServiceTooOld, ServiceNotFound */
+  service_update_version: writes({ id, version: amount }, trusted<Service>()),
+  /** A heartbeat: reportCount + 1, lastSeenUp = now. @throws ServiceNotFound */
+  service_report_state: writes({ id }, trusted<Service>()),
+  /** Lowest version of all nova-compute services; 0 when there is none. */
+  service_minimum_version: reads({ binary: name }, trusted<number>()),
+  /** nova-compute services, by id, that have an alive compute node of this type: for the hash ring of ironic. */
+  services_by_hypervisor_type: reads({ hypervisorType: name }, trusted<Service[]>()),
+
+  // compute nodes
+  compute_nodes_by_host: reads({ host: hostName }, trusted<ComputeNode[]>()),
+  /** Alive ones only. */
+  compute_nodes_by_uuids: reads({ uuids: listOf(uuid) }, trusted<ComputeNode[]>()),
+  /** Alive ones of any host; for the ownership guard (spec 2.4 e, f). */
+  compute_nodes_by_hypervisor_hostname: reads({ hypervisorHostname: name }, trusted<ComputeNode[]>()),
+  /** Deleted rows included. */
+  compute_node_get_by_uuid: reads({ uuid }, trusted<ComputeNode | null>()),
+  compute_node_get_by_host_and_node: reads({ host: hostName, node: name }, trusted<ComputeNode | null>()),
+  /**
+   * A row of the same uuid, even deleted, is updated and un-deleted. `exclusive`: refused too when another host has a node of
+   * that name (spec 2.4 f, also for hosts that start at the same moment).
+   * @throws DuplicateRecord on (host, hypervisorHostname); of an exclusive name with the other host as `takenBy`
+   */
+  compute_node_create: writes(
+    {
+      host: hostName,
+      serviceId: id,
+      uuid,
+      hypervisorHostname: name,
+      resources: object(COMPUTE_NODE_RESOURCES),
+      exclusive: optional(flag),
+    },
+    trusted<ComputeNode>(),
+  ),
+  /** Un-deletes too, when `undelete`. @throws ComputeHostNotFound */
+  compute_node_save: writes(
+    {
+      id,
+      changes: object(partial({ ...COMPUTE_NODE_RESOURCES, host: hostName, serviceId: id })),
+      undelete: optional(flag),
+    },
+    trusted<ComputeNode>(),
+  ),
+  /** Guarded: only where the stored host still is `host`. False: it changed, or the row is gone; nothing was done. */
+  compute_node_destroy: writes({ id, host: hostName }, trusted<boolean>()),
+
+  // instances
+  instance_get: reads({ uuid, readDeleted: optional(flag) }, trusted<Instance | null>()),
+  /** Not deleted, host equal. */
+  instances_by_host: reads({ host: hostName }, trusted<Instance[]>()),
+  instances_by_host_and_node: reads({ host: hostName, node: name }, trusted<Instance[]>()),
+  /** Deleted rows too unless `deleted: false` is given (spec 1.1). */
+  instances_by_filters: reads({ filters: instanceFilters }, trusted<Instance[]>()),
+  /**
+   * `ofRequest`: refused when another request has set the present task_state.
+   * @throws UnexpectedTaskState, UnexpectedDeletingTaskState, UnexpectedVmState, InstanceNotFound, ObjectActionError with
+   * `reason: "host changed"` in its data
+   */
+  instance_save: writes(
+    {
+      uuid,
+      changes: instanceChanges,
+      expectedTaskState,
+      expectedVmState: optional(listOf(INSTANCE.vmState)),
+      ofRequest: optional(name),
+      expectedHost,
+    },
+    trusted<Instance>(),
+  ),
+  /** Soft-deletes the row, and its migrations and request spec. `guardHostIsNull`: @throws ObjectActionError (`host changed`) */
+  instance_destroy: writes({ uuid, guardHostIsNull: optional(flag) }, trusted<Instance>()),
+  instance_add_fault: writes(
+    { uuid, code: amount, message: text(LONG), details: optional(text(LONGEST)), host: hostName },
+    nothing,
+  ),
+  /** Null when the instance has no action: after a restart the event joins the newest one. */
+  instance_action_event_start: writes(
+    { instanceUuid: uuid, event: name, host: hostName, requestId: name },
+    trusted<number | null>(),
+  ),
+  instance_action_event_finish: writes(
+    {
+      eventId: id,
+      result: oneOf(["Success", "Error"]),
+      details: optional(text(LONGEST)),
+      traceback: optional(text(LONGEST)),
+    },
+    nothing,
+  ),
+  instance_actions: reads({ instanceUuid: uuid }, trusted<InstanceAction[]>()),
+
+  // migrations
+  migration_get: reads({ id }, trusted<Migration | null>()),
+  migrations_by_filters: reads({ filters: migrationFilters }, trusted<Migration[]>()),
+  /** In progress on (host, node), and with `includeError` those in status `error` too (spec 1.5). */
+  migrations_in_progress: reads({ host: hostName, node: name, includeError: optional(flag) }, trusted<Migration[]>()),
+  migration_create: writes(
+    { instanceUuid: uuid, migrationType, status, changes: migrationChanges },
+    trusted<Migration>(),
+  ),
+  /** @throws MigrationNotFound, InvalidMigrationState */
+  migration_save: writes({ id, changes: migrationChanges, expectedStatus }, trusted<Migration>()),
+  /**
+   * Writes that belong together (spec V20, V28, 6.3 row 6): all or none, in this order. `expectedHost` is looked at first: an
+   * instance that is elsewhere is not the caller's, whatever its task state.
+   * @throws ObjectActionError (`host changed`), and what the single methods throw
+   */
+  save_together: writes(
+    {
+      instance: optional(object({ uuid, changes: instanceChanges, expectedHost, expectedTaskState })),
+      migration: optional(object({ id, changes: migrationChanges, expectedStatus })),
+    },
+    trusted<{ instance: Instance | null; migration: Migration | null }>(),
+  ),
+};

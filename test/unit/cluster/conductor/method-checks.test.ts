@@ -1,0 +1,34 @@
+import { Ajv } from "ajv";
+import { describe, expect, test } from "vitest";
+import { MethodChecks } from "../../../../src/cluster/conductor/method-checks.js";
+import { AGENT_METHODS, type AgentMethod } from "../../../../src/conductor/methods/agent.js";
+import { CONDUCTOR_METHODS } from "../../../../src/conductor/methods/conductor.js";
+import type { RemoteMethods } from "../../../../src/conductor/methods/method.js";
+import { SESSION_METHODS } from "../../../../src/conductor/methods/session.js";
+import { object } from "../../../../src/records/field.js";
+
+const TABLES: RemoteMethods = { ...CONDUCTOR_METHODS, ...SESSION_METHODS, ...AGENT_METHODS };
+
+describe("the schemas of the parameters", () => {
+  const ajv = new Ajv({ strict: true, allowUnionTypes: true });
+
+  test.each(Object.entries(TABLES))("of %s are valid, and refuse what they do not know", (_method, { params }) => {
+    const validate = ajv.compile(object(params));
+    expect(validate({ noSuchField: 1 })).toBe(false);
+  });
+});
+
+describe("the answers of agents", () => {
+  const checks = new MethodChecks(AGENT_METHODS);
+  const VALUES = [null, "enabled", "other", true, 0, {}, { any: 1 }, []];
+
+  test.each<[AgentMethod, readonly unknown[]]>([
+    ["post_live_migration_at_destination", [null]],
+    ["confirm_resize", [null]],
+    ["set_host_enabled", ["enabled"]],
+    ["check_instance_shared_storage", [true]],
+    ["pre_live_migration", [{}, { any: 1 }]],
+  ])("to %s are those of its table", (method, expected) => {
+    expect(VALUES.filter((value) => checks.isResult(method, value))).toEqual(expected);
+  });
+});
