@@ -3,7 +3,7 @@ import type { Runtime } from "../runtime/runtime.js";
 import type { ServiceHandler } from "../runtime/service.js";
 import type { ComputeDeps } from "./compute/api/deps.js";
 import { createComputeApi } from "./compute/compute-api.js";
-import type { AgentBus } from "./conductor/agent-bus.js";
+import type { AgentBus } from "./conductor/agent-messages.js";
 import { createIdentity, type Identity } from "./identity/identity.js";
 import { createImageApi } from "./image/image-api.js";
 import type { Store } from "./store/store.js";

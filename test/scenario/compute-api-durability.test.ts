@@ -2,7 +2,7 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import type { AgentBus } from "../../src/cluster/conductor/agent-bus.js";
+import type { AgentBus } from "../../src/cluster/conductor/agent-messages.js";
 import { type Apis, createApis } from "../../src/cluster/create-apis.js";
 import { openStore } from "../../src/cluster/store/open-store.js";
 import type { Store } from "../../src/cluster/store/store.js";

@@ -1,8 +1,13 @@
 import { ConductorError, MessagingTimeout } from "../../conductor/errors.js";
-import { AGENT_METHODS, type AgentMethod, type AgentMethods } from "../../conductor/methods/agent.js";
+import {
+  AGENT_METHODS,
+  type AgentCall,
+  type AgentCast,
+  type AgentMethod,
+  type AgentMethods,
+} from "../../conductor/methods/agent.js";
 import type { ParamsOf, ResultOf } from "../../conductor/methods/method.js";
 import type { Store } from "../store/store.js";
-import type { AgentBus } from "./agent-bus.js";
 import type { HostLeases } from "./host-leases.js";
 import { MethodChecks } from "./method-checks.js";
 import type { Outbox } from "./outbox.js";
@@ -13,8 +18,11 @@ const DEFAULT_TIMEOUT = 60_000;
 /** What is compiled once serves every conductor of the process. */
 const CHECKS = new MethodChecks(AGENT_METHODS);
 
+/** What the control plane itself says to agents. */
+export type AgentBus = Pick<AgentMessages, "cast" | "call" | "serves">;
+
 /** What the control plane, or one agent through it, says to agents. */
-export class AgentMessages implements AgentBus {
+export class AgentMessages {
   readonly #store: Store;
   readonly #outbox: Outbox;
   readonly #leases: HostLeases;
@@ -25,11 +33,16 @@ export class AgentMessages implements AgentBus {
     this.#leases = leases;
   }
 
-  cast<M extends AgentMethod>(host: string, method: M, params: ParamsOf<AgentMethods, M>, requestId: string): void {
+  /**
+   * Stores the message in the store, in the transaction that is open if there is one, and hands it to the host's agent
+   * once, when it serves. Kept over restarts of either side.
+   */
+  cast<M extends AgentCast>(host: string, method: M, params: ParamsOf<AgentMethods, M>, requestId: string): void {
     this.forwardCast(host, method, params, requestId);
   }
 
-  async call<M extends AgentMethod>(
+  /** @throws {MessagingTimeout} at once when no agent serves the host, or after `timeout` ms (default 60,000). */
+  async call<M extends AgentCall>(
     host: string,
     method: M,
     params: ParamsOf<AgentMethods, M>,
@@ -39,6 +52,7 @@ export class AgentMessages implements AgentBus {
     return (await this.forwardCall(host, method, params, options)) as ResultOf<AgentMethods, M>;
   }
 
+  /** A live agent holds the host's lease and takes messages. */
   serves(host: string): boolean {
     return this.#outbox.server(host) !== undefined;
   }

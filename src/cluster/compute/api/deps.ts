@@ -5,7 +5,7 @@ import type { Digests } from "../../../runtime/digests.js";
 import type { Logger } from "../../../runtime/logger.js";
 import type { Random } from "../../../runtime/random.js";
 import type { Timers } from "../../../runtime/timers.js";
-import type { AgentBus } from "../../conductor/agent-bus.js";
+import type { AgentBus } from "../../conductor/agent-messages.js";
 import type { ValidateToken } from "../../credentials.js";
 import type { Store } from "../../store/store.js";
 

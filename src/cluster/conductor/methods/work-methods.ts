@@ -1,7 +1,7 @@
 import { InstanceNotFound, ObjectActionError } from "../../../conductor/errors.js";
 import type { PlacementAccess, WORK_METHODS } from "../../../conductor/methods/work.js";
 import type { Store } from "../../store/store.js";
-import type { AgentBus } from "../agent-bus.js";
+import type { AgentBus } from "../agent-messages.js";
 import type { HostLeases } from "../host-leases.js";
 import type { HandlersOf } from "./handlers.js";
 

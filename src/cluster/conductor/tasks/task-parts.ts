@@ -4,7 +4,7 @@ import type { Clock } from "../../../runtime/clock.js";
 import type { Logger } from "../../../runtime/logger.js";
 import type { Scheduler } from "../../scheduler/scheduler.js";
 import type { Store } from "../../store/store.js";
-import type { AgentBus } from "../agent-bus.js";
+import type { AgentBus } from "../agent-messages.js";
 
 /** The options of `[DEFAULT]` that the conductor's tasks go by; a new one needs its name here, and no more. */
 const TASK_OPTIONS = ["allowResizeToSameHost", "migrateMaxRetries"] as const;

@@ -1,5 +1,5 @@
 import type { ComputeDeps } from "../../../../src/cluster/compute/api/deps.js";
-import type { AgentBus } from "../../../../src/cluster/conductor/agent-bus.js";
+import type { AgentBus } from "../../../../src/cluster/conductor/agent-messages.js";
 import { type Apis, createApis } from "../../../../src/cluster/create-apis.js";
 import type { Credentials, ValidateToken } from "../../../../src/cluster/credentials.js";
 import type { LoginUser } from "../../../../src/cluster/identity/directory.js";

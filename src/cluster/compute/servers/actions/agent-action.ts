@@ -1,5 +1,5 @@
-import type { AgentMethods, InstanceParams } from "../../../../conductor/methods/agent.js";
-import type { Method } from "../../../../conductor/methods/method.js";
+import type { AgentCast, AgentMethods, InstanceParams } from "../../../../conductor/methods/agent.js";
+import type { ParamsOf } from "../../../../conductor/methods/method.js";
 import type { Instance, InstanceChanges, TaskState } from "../../../../records/index.js";
 import type { Answer, Call } from "../../api/call.js";
 import type { ComputeDeps } from "../../api/deps.js";
@@ -17,12 +17,8 @@ import {
 
 /** Methods of agents whose only parameter is the instance. */
 type PlainMethod = {
-  [M in keyof AgentMethods]: AgentMethods[M] extends Method<infer P, null>
-    ? InstanceParams extends P
-      ? M
-      : never
-    : never;
-}[keyof AgentMethods];
+  [M in AgentCast]: InstanceParams extends ParamsOf<AgentMethods, M> ? M : never;
+}[AgentCast];
 
 export interface AgentActionOptions {
   /** In the body: `os-start`, `pause`. */

@@ -1,4 +1,4 @@
-import type { AgentBus } from "../../../../../src/cluster/conductor/agent-bus.js";
+import type { AgentBus } from "../../../../../src/cluster/conductor/agent-messages.js";
 import { createTaskRunner, type TaskRunner } from "../../../../../src/cluster/conductor/task-runner.js";
 import { createTaskTable } from "../../../../../src/cluster/conductor/tasks/task-table.js";
 import type { AggregateRules } from "../../../../../src/cluster/scheduler/candidates-query.js";
