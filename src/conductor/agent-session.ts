@@ -5,7 +5,7 @@ import type { AgentMethod, AgentMethods } from "./methods/agent.js";
 import type { ConductorMethod, ConductorMethods } from "./methods/conductor.js";
 import type { ParamsOf, ResultOf } from "./methods/method.js";
 import type { SessionMethods } from "./methods/session.js";
-import type { AgentHandlers, CallOptions, HostSession } from "./port.js";
+import { type AgentHandlers, type CallOptions, type HostSession, RPC_RESPONSE_TIMEOUT } from "./port.js";
 import type { Meta } from "./wire/frames.js";
 
 /** What a host's session needs of the connection that carries it. */
@@ -35,9 +35,6 @@ export interface Carrier {
     serves(host: string): boolean;
   };
 }
-
-/** `rpc_response_timeout`, ms. */
-const DEFAULT_TIMEOUT = 60_000;
 
 /** One host on a connection; see {@link HostSession}. */
 export class AgentSession implements HostSession {
@@ -99,7 +96,7 @@ export class AgentSession implements HostSession {
     params: ParamsOf<AgentMethods, M>,
     options: CallOptions = {},
   ): Promise<ResultOf<AgentMethods, M>> {
-    const { timeout = DEFAULT_TIMEOUT } = options;
+    const { timeout = RPC_RESPONSE_TIMEOUT } = options;
     const message = { host, method, params, timeout };
     return (await this.#carrier.call("agent_call", message, this.#meta(options), options)) as ResultOf<AgentMethods, M>;
   }

@@ -2,8 +2,11 @@ import type { AgentMethod, AgentMethods } from "./methods/agent.js";
 import type { ConductorMethod, ConductorMethods } from "./methods/conductor.js";
 import type { ParamsOf, ResultOf } from "./methods/method.js";
 
+/** Nova's default of `rpc_response_timeout`, ms. */
+export const RPC_RESPONSE_TIMEOUT = 60_000;
+
 export interface CallOptions {
-  /** Milliseconds, over reconnections; then {@link MessagingTimeout}. Default 60,000 (`rpc_response_timeout`). */
+  /** Milliseconds, over reconnections; then {@link MessagingTimeout}. Default {@link RPC_RESPONSE_TIMEOUT}. */
   readonly timeout?: number;
   /** Travels with the call, into logs and to Placement: `req-<uuid>`. */
   readonly requestId?: string;

@@ -1,12 +1,9 @@
 import type { Clock } from "../runtime/clock.js";
 import type { Timers } from "../runtime/timers.js";
 import { InvalidParameters, MessagingTimeout } from "./errors.js";
-import type { CallOptions } from "./port.js";
+import { type CallOptions, RPC_RESPONSE_TIMEOUT } from "./port.js";
 import { decodeError } from "./wire/error-codec.js";
 import type { Meta, Outcome, RequestFrame } from "./wire/frames.js";
-
-/** `rpc_response_timeout`, ms. */
-const DEFAULT_TIMEOUT = 60_000;
 
 /** Bytes of parameters. The conductor cuts a connection over a larger frame, and again each time that it is repeated. */
 const LARGEST = 3.9 * 1024 * 1024;
@@ -54,7 +51,7 @@ export class UnansweredCalls {
     send: (frame: RequestFrame) => void,
   ): Promise<unknown> {
     const { method, params, meta } = call;
-    const { timeout = DEFAULT_TIMEOUT, signal } = options;
+    const { timeout = RPC_RESPONSE_TIMEOUT, signal } = options;
     if (signal?.aborted) {
       return Promise.reject(signal.reason);
     }

@@ -1,4 +1,4 @@
-import type { ConductorMethod } from "../../conductor/methods/conductor.js";
+import { CONDUCTOR_METHODS, type ConductorMethod } from "../../conductor/methods/conductor.js";
 import type { HostSession } from "../../conductor/port.js";
 import type { HttpClient } from "../../runtime/http.js";
 
@@ -11,27 +11,11 @@ export class DryRunViolation extends Error {
   }
 }
 
-/** The conductor's methods that only read. */
-const READS: ReadonlySet<ConductorMethod> = new Set<ConductorMethod>([
-  "service_get_by_host",
-  "service_minimum_version",
-  "services_by_hypervisor_type",
-  "compute_nodes_by_host",
-  "compute_nodes_by_uuids",
-  "compute_nodes_by_hypervisor_hostname",
-  "compute_node_get_by_uuid",
-  "compute_node_get_by_host_and_node",
-  "instance_get",
-  "instances_by_host",
-  "instances_by_host_and_node",
-  "instances_by_filters",
-  "instance_actions",
-  "migration_get",
-  "migrations_by_filters",
-  "migrations_in_progress",
-  "host_lease_holder",
-  "placement_access",
-]);
+/** Whether the conductor changes nothing when it is asked this; a method that waits for something only fetches it. */
+function isRead(method: ConductorMethod): boolean {
+  const { kind } = CONDUCTOR_METHODS[method];
+  return kind === "reads" || kind === "waits";
+}
 
 async function refuse(what: string): Promise<never> {
   throw new DryRunViolation(what);
@@ -44,7 +28,7 @@ export function readOnlySession(session: HostSession): HostSession {
     leaseHeld: false,
     leaseEpoch: null,
     leaseLost: new Promise(() => {}),
-    call: (method, params, options) => (READS.has(method) ? session.call(method, params, options) : refuse(method)),
+    call: (method, params, options) => (isRead(method) ? session.call(method, params, options) : refuse(method)),
     callAgent: (_host, method) => refuse(method),
     castAgent: (_host, method) => refuse(method),
     acquireLease: () => refuse("taking the host's lease"),

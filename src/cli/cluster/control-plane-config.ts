@@ -1,8 +1,8 @@
 import { hostname } from "node:os";
 import { resolve } from "node:path";
-import { effectiveDownTime } from "../../cluster/conductor/liveness.js";
 import { taskOptions } from "../../cluster/conductor/tasks/task-parts.js";
 import type { ControlPlaneOptions } from "../../cluster/control-plane.js";
+import { effectiveDownTime } from "../../conductor/liveness.js";
 import { type CommandLineValue, readConfigSources } from "../../config/config-sources.js";
 import { compileNovaConfig } from "../../config/nova-config.js";
 import { unusedOptions } from "../../config/unused-options.js";

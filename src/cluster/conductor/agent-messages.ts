@@ -7,13 +7,11 @@ import {
   type AgentMethods,
 } from "../../conductor/methods/agent.js";
 import type { ParamsOf, ResultOf } from "../../conductor/methods/method.js";
+import { RPC_RESPONSE_TIMEOUT } from "../../conductor/port.js";
 import type { Store } from "../store/store.js";
 import type { HostLeases } from "./host-leases.js";
 import { MethodChecks } from "./method-checks.js";
 import type { Outbox } from "./outbox.js";
-
-/** `rpc_response_timeout`, ms. */
-const DEFAULT_TIMEOUT = 60_000;
 
 /** What is compiled once serves every conductor of the process. */
 const CHECKS = new MethodChecks(AGENT_METHODS);
@@ -41,7 +39,7 @@ export class AgentMessages {
     this.forwardCast(host, method, params, requestId);
   }
 
-  /** @throws {MessagingTimeout} at once when no agent serves the host, or after `timeout` ms (default 60,000). */
+  /** @throws {MessagingTimeout} at once when no agent serves the host, or after `timeout` ms (default {@link RPC_RESPONSE_TIMEOUT}). */
   async call<M extends AgentCall>(
     host: string,
     method: M,
@@ -76,7 +74,7 @@ export class AgentMessages {
       const known = this.#leases.holder(host) ? "its agent does not serve yet" : "no agent serves it";
       throw new MessagingTimeout(`host ${host} cannot be asked to ${method}: ${known}`, { host, method });
     }
-    const { requestId, timeout = DEFAULT_TIMEOUT, call } = options;
+    const { requestId, timeout = RPC_RESPONSE_TIMEOUT, call } = options;
     const meta = { host, requestId, timeout, ...(call === undefined ? {} : { call }) };
     const result = await session.ask(method, { params, meta });
     if (!CHECKS.isResult(method, result)) {

@@ -1,4 +1,4 @@
-import { isUp } from "../conductor/liveness.js";
+import { isUp } from "../../conductor/liveness.js";
 import type { HostState } from "./host-state.js";
 import type { ScheduleRequest } from "./schedule-request.js";
 

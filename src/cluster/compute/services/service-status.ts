@@ -1,5 +1,5 @@
+import { isUp as isUpAt } from "../../../conductor/liveness.js";
 import type { Service } from "../../../records/index.js";
-import { isUp as isUpAt } from "../../conductor/liveness.js";
 import type { ComputeDeps } from "../api/deps.js";
 
 /** Whether the service counts as alive now, for the Compute API. */

@@ -1,11 +1,11 @@
 import { ConductorError } from "../../../conductor/errors.js";
+import { isUp } from "../../../conductor/liveness.js";
 import type { LiveMigrateData } from "../../../conductor/methods/agent.js";
 import type { ComputeNode, Instance } from "../../../records/index.js";
 import { claimSelection } from "../../scheduler/claim.js";
 import { NoValidHost } from "../../scheduler/errors.js";
 import type { ScheduleRequest } from "../../scheduler/schedule-request.js";
 import type { Task } from "../../store/task.js";
-import { isUp } from "../liveness.js";
 import { MaxRetriesExceeded, messageOf, RecordMissing } from "./faults.js";
 import {
   ComputeServiceUnavailable,

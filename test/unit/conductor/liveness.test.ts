@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { effectiveDownTime, isUp } from "../../../../src/cluster/conductor/liveness.js";
+import { effectiveDownTime, isUp } from "../../../src/conductor/liveness.js";
 
 describe("is_up", () => {
   const service = { forcedDown: false, lastSeenUp: 100_000, createdAt: 0 };
