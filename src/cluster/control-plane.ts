@@ -6,11 +6,11 @@ import { Opened } from "../runtime/opened.js";
 import type { Runtime } from "../runtime/runtime.js";
 import { openClusterIronic, writeIronicConfig } from "./cluster-ironic.js";
 import { embeddedPlacement, outsidePlacement } from "./cluster-placement.js";
-import { createConductor } from "./conductor/create-conductor.js";
+import { ConductorServer } from "./conductor/conductor-server.js";
 import type { HolderListener } from "./conductor/host-leases.js";
 import { OwnServices } from "./conductor/own-services.js";
 import { createServiceDelete, type ServiceDeletePolicy } from "./conductor/service-delete.js";
-import { createTaskRunner, type TaskRunner } from "./conductor/task-runner.js";
+import { TaskRunner } from "./conductor/task-runner.js";
 import { type TaskOptions, taskOptions } from "./conductor/tasks/task-parts.js";
 import { createTaskTable } from "./conductor/tasks/task-table.js";
 import { createApis } from "./create-apis.js";
@@ -113,7 +113,7 @@ async function open(options: ControlPlaneOptions, opened: Opened) {
   const downTime = options.serviceDownTime * 1000;
   let runner: TaskRunner | undefined;
   const wake = () => runner?.wake();
-  const conductor = createConductor({
+  const conductor = new ConductorServer({
     store,
     runtime: { ...runtime, logger: logger.child({ service: "conductor" }) },
     joinToken,
@@ -121,7 +121,7 @@ async function open(options: ControlPlaneOptions, opened: Opened) {
     onTask: wake,
     ...(options.onHolder === undefined ? {} : { onHolder: options.onHolder }),
   });
-  const tasks = createTaskRunner({
+  const tasks = new TaskRunner({
     store,
     table: createTaskTable({
       store,

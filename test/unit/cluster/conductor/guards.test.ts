@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { createTaskRunner, type TaskTable } from "../../../../src/cluster/conductor/task-runner.js";
+import { TaskRunner, type TaskTable } from "../../../../src/cluster/conductor/task-runner.js";
 import type { Store } from "../../../../src/cluster/store/store.js";
 import { createVirtualRuntime, VirtualWorld } from "../../../../src/simulation/index.js";
 import { emptyStore } from "../../../fixtures/empty-store.js";
@@ -61,7 +61,7 @@ it("tasks that cannot be read are read again with the next one", async () => {
     delete_resized: flow,
     delete_local: flow,
   };
-  const runner = createTaskRunner({ store, table, concurrency: 2, logger: runtime.logger });
+  const runner = new TaskRunner({ store, table, concurrency: 2, logger: runtime.logger });
   runner.start();
   const add = async (requestId: string) => {
     store.tasks.add({ kind: "delete_local", instanceUuid: runtime.random.uuid(), requestId });

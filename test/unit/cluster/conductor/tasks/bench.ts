@@ -1,5 +1,5 @@
 import type { AgentBus } from "../../../../../src/cluster/conductor/agent-messages.js";
-import { createTaskRunner, type TaskRunner } from "../../../../../src/cluster/conductor/task-runner.js";
+import { TaskRunner } from "../../../../../src/cluster/conductor/task-runner.js";
 import { createTaskTable } from "../../../../../src/cluster/conductor/tasks/task-table.js";
 import type { AggregateRules } from "../../../../../src/cluster/scheduler/candidates-query.js";
 import type { Scheduler } from "../../../../../src/cluster/scheduler/scheduler.js";
@@ -69,7 +69,7 @@ export class ConductorBench {
       serves: () => false,
     };
     this.newRunner = () =>
-      createTaskRunner({
+      new TaskRunner({
         store,
         concurrency: 10,
         logger,

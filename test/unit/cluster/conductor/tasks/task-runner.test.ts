@@ -1,9 +1,5 @@
 import { describe, expect, it } from "vitest";
-import {
-  createTaskRunner,
-  type TaskContext,
-  type TaskTable,
-} from "../../../../../src/cluster/conductor/task-runner.js";
+import { type TaskContext, TaskRunner, type TaskTable } from "../../../../../src/cluster/conductor/task-runner.js";
 import type { Task } from "../../../../../src/cluster/store/task.js";
 import { Turns } from "../../../../../src/cluster/turns.js";
 import { createVirtualRuntime } from "../../../../../src/simulation/index.js";
@@ -46,7 +42,7 @@ async function bench(concurrency: number) {
     delete_local: flow,
   };
   const create = (turns?: Turns) =>
-    createTaskRunner({ store, table, concurrency, logger: runtime.logger, ...(turns ? { turns } : {}) });
+    new TaskRunner({ store, table, concurrency, logger: runtime.logger, ...(turns ? { turns } : {}) });
   const settle = async () => {
     for (let turn = 0; turn < 10; turn += 1) {
       await Promise.resolve();

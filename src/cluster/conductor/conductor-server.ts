@@ -36,30 +36,15 @@ export interface ConductorOptions {
   readonly limits?: Partial<SessionLimits>;
 }
 
-/** The conductor's server side, without the socket that listens. */
-export interface ConductorServer {
-  /** For `Servers.listen`: where agents connect. */
-  readonly sockets: Readonly<Record<string, SocketAcceptor>>;
-  readonly bus: AgentBus;
-  /** Instances by host, as the agents last reported them; for the scheduler. */
-  readonly instanceInfo: ReadonlyMap<string, ReadonlySet<string>>;
-  /** Connections that are open. */
-  readonly connections: number;
-  /** Takes no further connections and closes those that are open; agents come back by themselves. */
-  stop(): void;
-}
-
 const DEFAULT_LEASE_TTL = 10_000;
 const DEFAULT_LIMITS: SessionLimits = { bufferedBytes: 32 * 1024 * 1024, callsUnderWay: 1_000 };
 /** Milliseconds after which the answers of agents that never came back are dropped. */
 const ANSWERS_KEPT = 24 * 3_600_000;
 
-export function createConductor(options: ConductorOptions): ConductorServer {
-  return new Conductor(options);
-}
-
-class Conductor implements ConductorServer {
+/** The conductor's server side, without the socket that listens. */
+export class ConductorServer {
   readonly bus: AgentBus;
+  /** Instances by host, as the agents last reported them; for the scheduler. */
   readonly instanceInfo = new Map<string, ReadonlySet<string>>();
   readonly #options: ConductorOptions;
   readonly #ttl: number;
@@ -113,14 +98,17 @@ class Conductor implements ConductorServer {
     });
   }
 
+  /** For `Servers.listen`: where agents connect. */
   get sockets(): Readonly<Record<string, SocketAcceptor>> {
     return { [CONDUCTOR_PATH]: (socket, { headers }) => this.#accept(socket, headers.authorization) };
   }
 
+  /** Connections that are open. */
   get connections(): number {
     return this.#sessions.size;
   }
 
+  /** Takes no further connections and closes those that are open; agents come back by themselves. */
   stop(): void {
     this.#stopped = true;
     this.#unsubscribe();
