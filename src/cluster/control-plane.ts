@@ -11,7 +11,7 @@ import type { HolderListener } from "./conductor/host-leases.js";
 import { OwnServices } from "./conductor/own-services.js";
 import { createServiceDelete, type ServiceDeletePolicy } from "./conductor/service-delete.js";
 import { TaskRunner } from "./conductor/task-runner.js";
-import { type TaskOptions, taskOptions } from "./conductor/tasks/task-parts.js";
+import { type TaskOptions, taskOptions } from "./conductor/tasks/task-deps.js";
 import { createTaskTable } from "./conductor/tasks/task-table.js";
 import { createApis } from "./create-apis.js";
 import { ensureDefaultFlavors } from "./default-flavors.js";

@@ -1,6 +1,6 @@
 import { hostname } from "node:os";
 import { resolve } from "node:path";
-import { taskOptions } from "../../cluster/conductor/tasks/task-parts.js";
+import { taskOptions } from "../../cluster/conductor/tasks/task-deps.js";
 import type { ControlPlaneOptions } from "../../cluster/control-plane.js";
 import { effectiveDownTime } from "../../conductor/liveness.js";
 import { type CommandLineValue, readConfigSources } from "../../config/config-sources.js";

@@ -13,7 +13,7 @@ import type { HostLeases } from "./host-leases.js";
 import { MethodChecks } from "./method-checks.js";
 import type { Outbox } from "./outbox.js";
 
-/** What is compiled once serves every conductor of the process. */
+/** Shared by every conductor of the process, so that each schema is compiled once. */
 const CHECKS = new MethodChecks(AGENT_METHODS);
 
 /** What the control plane itself says to agents. */
@@ -46,7 +46,7 @@ export class AgentMessages {
     params: ParamsOf<AgentMethods, M>,
     options: { readonly requestId: string; readonly timeout?: number },
   ): Promise<ResultOf<AgentMethods, M>> {
-    // The agent's answer is what its own method table says; the wire carries no types.
+    // forwardCall has checked the answer against the method's table.
     return (await this.forwardCall(host, method, params, options)) as ResultOf<AgentMethods, M>;
   }
 

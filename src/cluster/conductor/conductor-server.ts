@@ -27,9 +27,9 @@ export interface ConductorOptions {
   readonly joinToken: string;
   /** A Placement endpoint and a token for agents that have no `[placement]` section of their own. */
   readonly placementAccess: () => PlacementAccess | Promise<PlacementAccess>;
-  /** Told, after commit, that the store has a new task. */
+  /** Called after commit when the store has a new task. */
   readonly onTask?: () => void;
-  /** Told of each agent that takes or leaves a host. */
+  /** Called for each agent that takes or leaves a host. */
   readonly onHolder?: HolderListener;
   /** Milliseconds after which a silent or lost holder's lease may be given away. Default 10,000. */
   readonly leaseTtl?: number;
@@ -154,7 +154,7 @@ export class ConductorServer {
     }
   }
 
-  /** The answers together, as the standard has it; others have their turn between the messages. */
+  /** Answers a batch in one frame, as the standard has it. Other connections have their turn between its messages. */
   async #takeBatch(session: Session, batch: readonly Message[]): Promise<void> {
     const turns = new Turns(this.#options.runtime);
     const responses: ReturnType<Dispatcher["dispatch"]>[] = [];
@@ -164,7 +164,7 @@ export class ConductorServer {
       }
       const response = this.#handle(session, message);
       if (response instanceof Promise) {
-        // It is awaited below, perhaps after others had their turn.
+        // It is awaited below, perhaps only after it has failed.
         response.catch(() => undefined);
       }
       responses.push(response);
@@ -219,7 +219,7 @@ export class ConductorServer {
     try {
       this.#leases.sessionEnded(session);
     } catch (error) {
-      // The leases have ended in memory; their rows say when they were seen last, which only shows in messages.
+      // The leases have ended in memory. Their rows only say when the holder was seen last, for error messages.
       this.#options.runtime.logger.error("the end of a connection could not be stored", { err: error });
     }
   }
@@ -232,14 +232,14 @@ export class ConductorServer {
     }
   }
 
-  /** Something that nobody foresaw: it costs the agent its connection, with which it comes back, and nobody else. */
+  /** Cuts the connection of the agent whose message failed unexpectedly; it connects again, and no other agent is touched. */
   #failed(session: Session, error: unknown): void {
     this.#options.runtime.logger.error("a message of an agent could not be dealt with", { err: error });
     session.terminate();
     this.#ended(session);
   }
 
-  /** While there are connections: cuts those that have fallen silent or never said who they are. */
+  /** Cuts connections that have fallen silent or never said hello, for as long as there are any. */
   #watch(): void {
     this.#cancelWatch ??= this.#options.runtime.timers.after(this.#ttl / 4, () => {
       this.#cancelWatch = undefined;

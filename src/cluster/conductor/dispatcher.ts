@@ -16,13 +16,13 @@ import { respond, type Session } from "./session.js";
 /** What agents may ask on their connections. */
 const METHODS = { ...CONDUCTOR_METHODS, ...SESSION_METHODS };
 
-/** What is compiled once serves every conductor of the process. */
+/** Shared by every conductor of the process, so that each schema is compiled once. */
 const CHECKS = new MethodChecks(METHODS);
 
 type KnownMethod = keyof typeof METHODS;
 type AnyHandler = (params: never, caller: Caller) => unknown;
 
-export interface DispatcherParts {
+export interface DispatcherDeps {
   readonly store: Store;
   readonly leases: HostLeases;
   readonly random: Random;
@@ -32,15 +32,15 @@ export interface DispatcherParts {
 
 /** Carries out requests: refuses what is not understood, and does what is asked once. */
 export class Dispatcher {
-  readonly #parts: DispatcherParts;
+  readonly #deps: DispatcherDeps;
   /** Calls of other agents that wait for their answers, by name. */
   readonly #asked = new Map<string, Promise<Outcome>>();
 
-  constructor(parts: DispatcherParts) {
-    this.#parts = parts;
+  constructor(deps: DispatcherDeps) {
+    this.#deps = deps;
   }
 
-  /** The response, at once where that is possible; undefined for a notification. */
+  /** @returns the response, without a promise where nothing has to be waited for; undefined for a notification. */
   dispatch(session: Session, request: ValidRequest): ResponseFrame | undefined | Promise<ResponseFrame | undefined> {
     const outcome = this.#outcome(session, request);
     const { id } = request;
@@ -60,10 +60,10 @@ export class Dispatcher {
         throw new UnsupportedProtocol("the first message of a connection must be session_hello");
       }
       CHECKS.checkParams(method, params);
-      const requestId = meta.requestId ?? `req-${this.#parts.random.uuid()}`;
+      const requestId = meta.requestId ?? `req-${this.#deps.random.uuid()}`;
       const unfenced = meta.unfenced ?? false;
       const caller: Caller = { session, host: meta.host, requestId, unfenced };
-      const handler: AnyHandler = this.#parts.methods[method];
+      const handler: AnyHandler = this.#deps.methods[method];
       this.#forget(session, method, meta);
       switch (METHODS[method].kind) {
         case "writes":
@@ -84,9 +84,9 @@ export class Dispatcher {
     }
   }
 
-  /** A write: effect and answer are stored together, so that a repeated call is answered and not carried out again. */
+  /** Stores the effect and the answer of a write together, so that a call which is repeated is answered and not carried out again. */
   #once(handler: AnyHandler, params: object, caller: Caller, id: RpcId | undefined): Outcome {
-    const { store } = this.#parts;
+    const { store } = this.#deps;
     const bootId = bootOf(caller);
     const repeatable = isRepeatable(id);
     if (id !== undefined && !repeatable) {
@@ -107,8 +107,8 @@ export class Dispatcher {
   }
 
   /**
-   * A call of another agent: repeated while the first waits for its answer, it waits with it; later, it gets that answer,
-   * which is stored until the caller has seen it.
+   * Asks another agent. A call that is repeated while the first waits for the answer waits with it; one that is repeated later
+   * gets that answer, which is stored until the caller has seen it.
    */
   #askOnce(
     handler: AnyHandler,
@@ -119,7 +119,7 @@ export class Dispatcher {
     if (!isRepeatable(id)) {
       return NEEDS_A_NUMBER;
     }
-    const { messages } = this.#parts.store;
+    const { messages } = this.#deps.store;
     const bootId = bootOf(caller);
     const call = `${bootId}:${id}`;
     const known = messages.answer(bootId, id);
@@ -144,14 +144,14 @@ export class Dispatcher {
   /** @throws {HostLeaseHeld} the caller speaks for a host that another boot holds. */
   #refuseOthers(caller: Caller): void {
     if (caller.host !== undefined && !caller.unfenced) {
-      this.#parts.leases.refuseOthers(caller.host, bootOf(caller));
+      this.#deps.leases.refuseOthers(caller.host, bootOf(caller));
     }
   }
 
   /** An error of the application is an answer like any other; one of the store undoes everything and is recorded nowhere. */
   #attempt(work: () => unknown): Outcome {
     try {
-      return { result: this.#parts.store.transaction(work) ?? null };
+      return { result: this.#deps.store.transaction(work) ?? null };
     } catch (error) {
       if (error instanceof ConductorError) {
         return { error: encodeError(error) };
@@ -181,13 +181,13 @@ export class Dispatcher {
     const due = kind === "writes" || kind === "asks" || method === "session_ping";
     if (due && bootId !== undefined && ack !== undefined && ack > session.acknowledged) {
       session.acknowledged = ack;
-      this.#parts.store.messages.forgetAnswers(bootId, ack);
+      this.#deps.store.messages.forgetAnswers(bootId, ack);
     }
   }
 
   #failed(error: unknown, method: string): Outcome {
     if (!(error instanceof ConductorError)) {
-      this.#parts.logger.error("a call failed unexpectedly", { err: error, method });
+      this.#deps.logger.error("a call failed unexpectedly", { err: error, method });
     }
     return { error: encodeError(error) };
   }
@@ -204,7 +204,7 @@ const NEEDS_A_NUMBER: Outcome = {
   },
 };
 
-/** Only what has a number of its own can be told from another call of the same boot. */
+/** Only a number that no other call of the same boot has tells a repeated call from a new one. */
 function isRepeatable(id: RpcId | undefined): id is number {
   return typeof id === "number" && Number.isSafeInteger(id) && id >= 0;
 }

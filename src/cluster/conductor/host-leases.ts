@@ -5,7 +5,7 @@ import type { HostLease } from "../store/leases.js";
 import type { Store } from "../store/store.js";
 import type { AgentIdentity, Session } from "./session.js";
 
-/** Told who holds a host now: the pid of the agent, or null when none that is connected does. */
+/** Called when a host changes hands, with the pid of the agent that holds it now; null: no agent that is connected. */
 export type HolderListener = (host: string, pid: number | null) => void;
 
 interface Holding {
@@ -120,11 +120,11 @@ export class HostLeases {
     if (lease.bootId === agent.bootId) {
       return true;
     }
-    // A connection is a sign of life, whatever a pid looks like from elsewhere.
+    // A connection is a sign of life, even if the newcomer sees no process of that pid.
     if (session !== undefined) {
       return false;
     }
-    // Only who shares the machine can know that the process is gone.
+    // Only an agent on the same machine can know that the process is gone.
     const dead = holderIsDead === lease.bootId && lease.machine === agent.machine;
     return dead || this.#clock.monotonic() >= deadline;
   }

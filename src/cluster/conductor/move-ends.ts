@@ -6,12 +6,12 @@ import type { Outbox } from "./outbox.js";
 /** Evacuations have no second host that could still be at work. */
 const MOVES: readonly MigrationType[] = ["migration", "resize", "live-migration"];
 
-/** Milliseconds; what an agent does about it takes none. */
+/** Milliseconds in which an agent has to answer; it only notes the end. */
 const TIMEOUT = 10_000;
 
 /**
  * Tells the destination that a move has ended, whoever ended it: its agent may be waiting for the guest before it stops (spec
- * 2.8). An agent that cannot be told now looks at the records itself when it begins to wait.
+ * 2.8). An agent that cannot be reached now reads the records itself when it begins to wait.
  */
 export class MoveEnds {
   readonly #store: Store;

@@ -52,7 +52,7 @@ export class OwnServices {
         this.#store.services.reportState(id);
         this.#arrived.set(id, true);
       } catch (err) {
-        // Told once: it fails again at every further heartbeat, for as long as this process runs.
+        // Logged once: it may fail again at every further heartbeat.
         if (arrived) {
           this.#runtime.logger.error("a service of the control plane could not be reported", { id, err });
         }

@@ -6,13 +6,13 @@ import type { Socket } from "../../runtime/socket.js";
 import type { CancelTimer, Timers } from "../../runtime/timers.js";
 
 export interface SessionLimits {
-  /** Bytes that may wait for a client which does not read; then it is cut off. */
+  /** Bytes that may wait for a client which does not read; with more, its connection is cut. */
   readonly bufferedBytes: number;
   /** Calls of one connection that may be under way. */
   readonly callsUnderWay: number;
 }
 
-/** What an agent said of itself. */
+/** An agent process, as it introduced itself. */
 export interface AgentIdentity {
   readonly bootId: string;
   readonly pid: number;
@@ -81,7 +81,7 @@ export class Session {
     this.#identity = identity;
   }
 
-  /** Sends a message; a client that does not read what it is sent is cut off. */
+  /** Sends a message. Cuts the connection of a client that does not read what it is sent. */
   send(message: unknown): void {
     if (this.#closed) {
       return;
@@ -97,7 +97,7 @@ export class Session {
   }
 
   /**
-   * Asks the agent, and waits as long as the question says; without an end if it does not.
+   * Asks the agent, and waits for `meta.timeout` ms; for ever when there is none.
    * @throws {MessagingTimeout} no answer in time, or the connection ended.
    */
   ask(method: string, question: { readonly params: unknown; readonly meta: Meta }): Promise<unknown> {
@@ -121,7 +121,7 @@ export class Session {
     });
   }
 
-  /** Takes the agent's answer; one that nobody waits for is dropped. */
+  /** Hands the agent's answer to its question, and drops one that no question waits for. */
   answered(response: { readonly id: RpcId } & Outcome): void {
     const question = this.#questions.get(response.id);
     if (!question) {
@@ -144,7 +144,7 @@ export class Session {
     this.#socket.terminate();
   }
 
-  /** The connection is gone: whoever waits for an answer is told. */
+  /** Fails every question that waits for an answer: the connection is gone. */
   ended(): void {
     this.#closed = true;
     const questions = [...this.#questions.values()];
@@ -156,7 +156,7 @@ export class Session {
   }
 }
 
-/** Values from agents can be nested more deeply than can be written again. */
+/** The message as JSON; an error when an agent sent a value that is nested too deeply to be written again. */
 function textOf(message: unknown): string {
   try {
     return JSON.stringify(message);

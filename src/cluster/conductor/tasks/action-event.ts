@@ -1,5 +1,5 @@
 import type { Store } from "../../store/store.js";
-import { CONDUCTOR_HOST } from "./task-parts.js";
+import { CONDUCTOR_HOST } from "./task-deps.js";
 
 /** Shows the work as an event of the instance's action (spec 1.6). */
 export async function withActionEvent<T>(

@@ -7,54 +7,54 @@ import { carryOutDelete } from "./acknowledged-delete.js";
 import { finishEvent } from "./action-event.js";
 import { addFault, endOperation, messageOf, RecordMissing, retriesExceeded } from "./faults.js";
 import { firstRetry } from "./first-retry.js";
-import { CONDUCTOR_HOST, type TaskParts } from "./task-parts.js";
+import { CONDUCTOR_HOST, type TaskDeps } from "./task-deps.js";
 
 type BuildTask = Extract<Task, { kind: "build_instances" }>;
 
 /** A new build (spec 6.1 rows 2 and 3), or another try after an agent could not build it. */
-export function createBuildInstances(parts: TaskParts) {
+export function createBuildInstances(deps: TaskDeps) {
   return {
     run: (task: BuildTask, context: TaskContext): Promise<void> =>
       task.alternates === undefined
-        ? scheduleAndBuild(parts, task, context)
-        : reschedule(parts, task, task.alternates, context),
-    fail: (task: BuildTask, error: unknown): void => giveUp(parts, task, error),
+        ? scheduleAndBuild(deps, task, context)
+        : reschedule(deps, task, task.alternates, context),
+    fail: (task: BuildTask, error: unknown): void => giveUp(deps, task, error),
   };
 }
 
 /** Row 2: claim a destination. Row 3: make the instance and hand it to the destination, all in one transaction. */
-async function scheduleAndBuild(parts: TaskParts, task: BuildTask, context: TaskContext): Promise<void> {
-  const { store } = parts;
+async function scheduleAndBuild(deps: TaskDeps, task: BuildTask, context: TaskContext): Promise<void> {
+  const { store } = deps;
   if (store.requests.buildRequest(task.instanceUuid) === null) {
-    // The user deleted it before it was placed; a run that was killed may have claimed for it. With a row it was placed.
-    return store.instances.get(task.instanceUuid) === null ? release(parts, task) : undefined;
+    // There is neither request nor row: the user deleted it before it was placed. A run that was killed may have claimed for it.
+    return store.instances.get(task.instanceUuid) === null ? release(deps, task) : undefined;
   }
   let destination: Destination;
   try {
-    destination = await selectDestination(parts, task);
+    destination = await selectDestination(deps, task);
   } catch (error) {
-    // Whatever it is: without a destination the instance ends in cell0, where the user sees why.
-    await release(parts, task);
+    // Whatever the error is, an instance without a destination ends in cell0, where the user sees the reason.
+    await release(deps, task);
     store.transaction(() => {
-      buryInCell0(parts, task, error);
+      buryInCell0(deps, task, error);
       context.finish();
     });
     return;
   }
   const handedOver = store.transaction(() => {
-    if (!placeInCell1(parts, task, destination)) {
+    if (!placeInCell1(deps, task, destination)) {
       return false;
     }
-    castBuild(parts, task, destination, firstAttempt(parts, task, destination.selection));
+    castBuild(deps, task, destination, firstAttempt(deps, task, destination.selection));
     context.finish();
     return true;
   });
   if (!handedOver) {
-    await release(parts, task);
+    await release(deps, task);
   }
 }
 
-async function selectDestination({ store, scheduler }: TaskParts, task: BuildTask): Promise<Destination> {
+async function selectDestination({ store, scheduler }: TaskDeps, task: BuildTask): Promise<Destination> {
   const spec = store.requests.spec(task.instanceUuid);
   if (spec === null) {
     throw new RecordMissing(`the request spec of instance ${task.instanceUuid} is gone; create the server again`);
@@ -65,7 +65,7 @@ async function selectDestination({ store, scheduler }: TaskParts, task: BuildTas
     requestedHost: task.forcedHost ?? task.requestedHost,
     requestedNode: task.forcedNode ?? task.requestedNode,
     forced: task.forcedHost !== undefined || task.forcedNode !== undefined,
-    // A run that was killed after its claim left one: at most one tree per building instance.
+    // A run that was killed after its claim has left the claim; an instance that builds holds at most one tree.
     held: "replace",
     requestId: task.requestId,
   });
@@ -76,7 +76,7 @@ async function selectDestination({ store, scheduler }: TaskParts, task: BuildTas
 }
 
 /** False: the user deleted the build request meanwhile. */
-function placeInCell1({ store }: TaskParts, task: BuildTask, { selection }: Destination): boolean {
+function placeInCell1({ store }: TaskDeps, task: BuildTask, { selection }: Destination): boolean {
   const request = store.requests.buildRequest(task.instanceUuid);
   if (request === null || !store.requests.destroyBuildRequest(task.instanceUuid)) {
     return false;
@@ -93,8 +93,8 @@ function placeInCell1({ store }: TaskParts, task: BuildTask, { selection }: Dest
   return true;
 }
 
-/** The instance exists, in error, on no host; nothing of it is left elsewhere. */
-function buryInCell0({ store, logger }: TaskParts, task: BuildTask, error: unknown): void {
+/** Makes the instance in error, on no host, so that nothing of it is left elsewhere. */
+function buryInCell0({ store, logger }: TaskDeps, task: BuildTask, error: unknown): void {
   const request = store.requests.buildRequest(task.instanceUuid);
   if (request === null || !store.requests.destroyBuildRequest(task.instanceUuid)) {
     return;
@@ -119,24 +119,24 @@ function buryInCell0({ store, logger }: TaskParts, task: BuildTask, error: unkno
   }
 }
 
-/** An agent gave its claim back and cast the build here: try the alternates in order (spec 6.1, error table). */
+/** Tries the alternates in order: an agent gave its claim back and handed the build to the conductor (spec 6.1, error table). */
 async function reschedule(
-  parts: TaskParts,
+  deps: TaskDeps,
   task: BuildTask,
   alternates: readonly Selection[],
   context: TaskContext,
 ): Promise<void> {
-  const { store, config } = parts;
+  const { store, config } = deps;
   const instance = store.instances.get(task.instanceUuid);
   if (instance === null || isDeleted(instance)) {
-    return giveWay(parts, task);
+    return giveWay(deps, task);
   }
   const numAttempts = (task.retry?.numAttempts ?? 1) + 1;
-  const next = numAttempts > config.maxAttempts ? null : await claimNext(parts, instance, alternates, task);
+  const next = numAttempts > config.maxAttempts ? null : await claimNext(deps, instance, alternates, task);
   if (next === null) {
-    await release(parts, task);
+    await release(deps, task);
     store.transaction(() => {
-      exhausted(parts, task, numAttempts);
+      exhausted(deps, task, numAttempts);
       context.finish();
     });
     return;
@@ -152,12 +152,12 @@ async function reschedule(
       availabilityZone: service?.availabilityZone ?? current.availabilityZone,
     });
     const hosts = [...(task.retry?.hosts ?? []), [selection.host, selection.node] as const];
-    castBuild(parts, task, { selection, alternates: left }, { numAttempts, hosts });
+    castBuild(deps, task, { selection, alternates: left }, { numAttempts, hosts });
     context.finish();
     return true;
   });
   if (!handedOver) {
-    await giveWay(parts, task);
+    await giveWay(deps, task);
   }
 }
 
@@ -166,14 +166,14 @@ function isDeleted({ taskState, deleteRequestId }: Instance): boolean {
   return taskState === "deleting" || deleteRequestId !== null;
 }
 
-async function giveWay(parts: TaskParts, task: BuildTask): Promise<void> {
-  const { store } = parts;
-  await release(parts, task);
+async function giveWay(deps: TaskDeps, task: BuildTask): Promise<void> {
+  const { store } = deps;
+  await release(deps, task);
   carryOutDelete(store, store.instances.get(task.instanceUuid), task.requestId);
 }
 
 async function claimNext(
-  { placement }: TaskParts,
+  { placement }: TaskDeps,
   { uuid, projectId, userId }: Instance,
   alternates: readonly Selection[],
   { requestId }: BuildTask,
@@ -187,7 +187,7 @@ async function claimNext(
   return null;
 }
 
-function exhausted({ store, config }: TaskParts, task: BuildTask, numAttempts: number): void {
+function exhausted({ store, config }: TaskDeps, task: BuildTask, numAttempts: number): void {
   const instance = store.instances.get(task.instanceUuid);
   if (instance === null) {
     return;
@@ -198,7 +198,7 @@ function exhausted({ store, config }: TaskParts, task: BuildTask, numAttempts: n
 }
 
 function castBuild(
-  { bus }: TaskParts,
+  { bus }: TaskDeps,
   { instanceUuid, requestId }: BuildTask,
   { selection, alternates }: Destination,
   retry: RetryInfo | undefined,
@@ -215,13 +215,13 @@ function castBuild(
 }
 
 /** A forced host is the only one that may build it. */
-function firstAttempt(parts: TaskParts, task: BuildTask, selection: Selection): RetryInfo | undefined {
+function firstAttempt(deps: TaskDeps, task: BuildTask, selection: Selection): RetryInfo | undefined {
   const forced = task.forcedHost !== undefined || task.forcedNode !== undefined;
-  return forced ? undefined : firstRetry(parts, selection);
+  return forced ? undefined : firstRetry(deps, selection);
 }
 
 function createInstance(
-  store: TaskParts["store"],
+  store: TaskDeps["store"],
   request: BuildRequest,
   placed: Partial<Pick<Instance, "vmState" | "taskState" | "taskRequestId" | "availabilityZone">>,
 ): void {
@@ -238,7 +238,7 @@ function createInstance(
 
 /** The action that the user asked for, unless the API recorded it already. */
 function ensureCreateAction(
-  store: TaskParts["store"],
+  store: TaskDeps["store"],
   { instanceUuid, requestId }: BuildTask,
   { instance }: BuildRequest,
 ): void {
@@ -249,16 +249,16 @@ function ensureCreateAction(
   store.actions.start({ action: "create", instanceUuid, requestId, userId, projectId });
 }
 
-/** Whatever it holds; when Placement is away, 4.6 row 3 shows what leaked. */
-async function release({ placement }: TaskParts, { instanceUuid, requestId }: BuildTask): Promise<void> {
+/** Removes all allocations of the instance. When Placement is away, 4.6 row 3 shows what leaked. */
+async function release({ placement }: TaskDeps, { instanceUuid, requestId }: BuildTask): Promise<void> {
   await placement.deleteAllocation(instanceUuid, { force: true, requestId });
 }
 
-function giveUp(parts: TaskParts, task: BuildTask, error: unknown): void {
-  const instance = parts.store.instances.get(task.instanceUuid);
+function giveUp(deps: TaskDeps, task: BuildTask, error: unknown): void {
+  const instance = deps.store.instances.get(task.instanceUuid);
   if (instance !== null) {
-    endOperation(parts.store, instance, { ...task, vmState: "error" }, error);
+    endOperation(deps.store, instance, { ...task, vmState: "error" }, error);
   } else {
-    buryInCell0(parts, task, error);
+    buryInCell0(deps, task, error);
   }
 }

@@ -3,28 +3,28 @@ import { FINAL_MIGRATION_STATUSES, type Instance, type Migration } from "../../.
 import type { Task } from "../../store/task.js";
 import type { TaskContext } from "../task-runner.js";
 import { endOperation } from "./faults.js";
-import type { TaskParts } from "./task-parts.js";
+import type { TaskDeps } from "./task-deps.js";
 
 type DeleteTask = Extract<Task, { kind: "delete_local" }>;
 
 /** Deletes an instance whose host is down or that has none (spec 6.2): no agent is asked; a guest is reaped later (3.5). */
-export function createDeleteLocal(parts: TaskParts) {
+export function createDeleteLocal(deps: TaskDeps) {
   return {
-    run: (task: DeleteTask, context: TaskContext) => deleteLocal(parts, task, context),
+    run: (task: DeleteTask, context: TaskContext) => deleteLocal(deps, task, context),
     /** The row stays, so that the user can try again. */
     fail: ({ instanceUuid, requestId }: DeleteTask, error: unknown): void => {
-      const instance = parts.store.instances.get(instanceUuid);
+      const instance = deps.store.instances.get(instanceUuid);
       if (instance !== null) {
-        endOperation(parts.store, instance, { requestId, vmState: "error" }, error);
+        endOperation(deps.store, instance, { requestId, vmState: "error" }, error);
       }
     },
   };
 }
 
-async function deleteLocal(parts: TaskParts, task: DeleteTask, context: TaskContext): Promise<void> {
-  const { store, placement, logger } = parts;
+async function deleteLocal(deps: TaskDeps, task: DeleteTask, context: TaskContext): Promise<void> {
+  const { store, placement, logger } = deps;
   const { instanceUuid, requestId } = task;
-  if (handOver(parts, task, context)) {
+  if (handOver(deps, task, context)) {
     return;
   }
   const before = store.instances.get(instanceUuid);
@@ -43,31 +43,31 @@ async function deleteLocal(parts: TaskParts, task: DeleteTask, context: TaskCont
     });
   }
   store.transaction(() => {
-    // It was claimed meanwhile (bug 1914777): its agent has the guest.
-    if (before?.host === null && handOver(parts, task, context)) {
+    // An agent has claimed it meanwhile (bug 1914777) and has its guest.
+    if (before?.host === null && handOver(deps, task, context)) {
       return;
     }
-    for (const { id } of unfinishedMoves(parts, instanceUuid)) {
+    for (const { id } of unfinishedMoves(deps, instanceUuid)) {
       store.migrations.save(id, { status: "error" });
     }
-    destroyRow(parts, store.instances.get(instanceUuid), instanceUuid);
+    destroyRow(deps, store.instances.get(instanceUuid), instanceUuid);
     context.finish();
   });
 }
 
-/** What moves it comes too late: its migrations end with it. */
-function unfinishedMoves({ store }: TaskParts, instanceUuid: string): readonly Migration[] {
+/** The unfinished migrations of the instance, which end with it. */
+function unfinishedMoves({ store }: TaskDeps, instanceUuid: string): readonly Migration[] {
   return store.migrations.byFilters({ instanceUuid }).filter(isUnfinished);
 }
 
 const isUnfinished = ({ status }: Migration): boolean => !FINAL_MIGRATION_STATUSES.includes(status);
 
-/** A host that is up, or has come back, has the guest: its agent deletes. */
-function handOver(parts: TaskParts, { instanceUuid, requestId }: DeleteTask, context: TaskContext): boolean {
-  const { store, bus } = parts;
+/** Hands the delete to the agent of a host that is up, or has come back: it has the guest. */
+function handOver(deps: TaskDeps, { instanceUuid, requestId }: DeleteTask, context: TaskContext): boolean {
+  const { store, bus } = deps;
   return store.transaction(() => {
     const instance = store.instances.get(instanceUuid);
-    if (instance === null || !isServed(parts, instance)) {
+    if (instance === null || !isServed(deps, instance)) {
       return false;
     }
     bus.cast(instance.host, "terminate_instance", { instanceUuid, requestId }, requestId);
@@ -76,7 +76,7 @@ function handOver(parts: TaskParts, { instanceUuid, requestId }: DeleteTask, con
   });
 }
 
-function destroyRow({ store, clock }: TaskParts, instance: Instance | null, instanceUuid: string): void {
+function destroyRow({ store, clock }: TaskDeps, instance: Instance | null, instanceUuid: string): void {
   store.requests.destroyBuildRequest(instanceUuid);
   if (instance !== null) {
     store.instances.save(instanceUuid, { vmState: "deleted", taskState: null, terminatedAt: clock.now() });
@@ -88,7 +88,7 @@ function destroyRow({ store, clock }: TaskParts, instance: Instance | null, inst
 }
 
 function isServed(
-  { store, clock, config }: TaskParts,
+  { store, clock, config }: TaskDeps,
   instance: Instance,
 ): instance is Instance & { readonly host: string } {
   if (instance.host === null) {

@@ -5,37 +5,37 @@ import type { Task } from "../../store/task.js";
 import type { TaskContext } from "../task-runner.js";
 import { endOperation, messageOf } from "./faults.js";
 import { isAlive } from "./live-destination.js";
-import type { TaskParts } from "./task-parts.js";
+import type { TaskDeps } from "./task-deps.js";
 
 type DeleteTask = Extract<Task, { kind: "delete_resized" }>;
 
 /** Deletes a server that waits for the confirmation of a resize: first the source lets go of it (spec 6.2). */
-export function createDeleteResized(parts: TaskParts) {
+export function createDeleteResized(deps: TaskDeps) {
   return {
-    run: (task: DeleteTask, context: TaskContext) => deleteResized(parts, task, context),
+    run: (task: DeleteTask, context: TaskContext) => deleteResized(deps, task, context),
     /** The row stays, so that the user can try again. */
     fail: ({ instanceUuid, requestId }: DeleteTask, error: unknown): void => {
-      const instance = parts.store.instances.get(instanceUuid);
+      const instance = deps.store.instances.get(instanceUuid);
       if (instance !== null) {
-        endOperation(parts.store, instance, { requestId, vmState: "error" }, error);
+        endOperation(deps.store, instance, { requestId, vmState: "error" }, error);
       }
     },
   };
 }
 
-async function deleteResized(parts: TaskParts, task: DeleteTask, context: TaskContext): Promise<void> {
-  const { store, bus } = parts;
+async function deleteResized(deps: TaskDeps, task: DeleteTask, context: TaskContext): Promise<void> {
+  const { store, bus } = deps;
   const { instanceUuid, requestId } = task;
   const migration = store.migrations.get(task.migrationId);
   if (migration !== null && ["finished", "confirming"].includes(migration.status)) {
-    await confirmOnSource(parts, task, migration);
+    await confirmOnSource(deps, task, migration);
   }
   store.transaction(() => {
     const instance = store.instances.get(instanceUuid);
     if (instance !== null) {
-      // An agent that failed to confirm has said so; the delete goes on all the same.
+      // An agent that failed to confirm has logged why; the delete goes on all the same.
       store.instances.save(instanceUuid, { taskState: "deleting", taskRequestId: requestId });
-      if (instance.host !== null && isAlive(parts, instance.host)) {
+      if (instance.host !== null && isAlive(deps, instance.host)) {
         bus.cast(instance.host, "terminate_instance", { instanceUuid, requestId }, requestId);
       } else {
         store.tasks.add({ kind: "delete_local", instanceUuid, requestId });
@@ -45,9 +45,9 @@ async function deleteResized(parts: TaskParts, task: DeleteTask, context: TaskCo
   });
 }
 
-/** A source that is away cannot be waited for: its half is given back here, and it destroys its guest when it returns (3.5). */
-async function confirmOnSource(parts: TaskParts, task: DeleteTask, migration: Migration): Promise<void> {
-  const { store, bus, placement, logger } = parts;
+/** Lets the source confirm. Gives back the half of one that is away, which destroys its guest when it returns (3.5). */
+async function confirmOnSource(deps: TaskDeps, task: DeleteTask, migration: Migration): Promise<void> {
+  const { store, bus, placement, logger } = deps;
   const { instanceUuid, requestId } = task;
   try {
     const host = migration.sourceCompute ?? "";

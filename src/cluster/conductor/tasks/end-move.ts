@@ -4,9 +4,9 @@ import type { Instance, Migration, TaskState, VmState } from "../../../records/i
 import type { TaskContext } from "../task-runner.js";
 import { endOperation, messageOf } from "./faults.js";
 import { type Move, restoreSourceHalf } from "./source-half.js";
-import type { TaskParts } from "./task-parts.js";
+import type { TaskDeps } from "./task-deps.js";
 
-/** How a move that did not come about leaves the records. */
+/** What the records are to be after a move that did not come about. */
 interface MoveEnd {
   /** The task states of the move; the instance's state is left alone when another operation, a delete, has replaced it. */
   readonly taskState: TaskState;
@@ -17,21 +17,21 @@ interface MoveEnd {
 }
 
 /**
- * The failure columns of spec 6.3 rows 2 and 3, and 6.5 rows 2 to 4f: the source's half is the instance's again, then the
- * migration is in error and the task is finished. An instance that may be without it is in error too (V27).
+ * The failure columns of spec 6.3 rows 2 and 3, and 6.5 rows 2 to 4f: gives the source's half back to the instance, then sets
+ * the migration to error and finishes the task. An instance that may be without its half is set to error too (V27).
  * @param error why; for the log
  * @param also further writes of the same transaction, after these; the instance as it was before them, null: deleted
  */
 export async function failMove(
-  parts: TaskParts,
+  deps: TaskDeps,
   move: Move,
   error: unknown,
   end: MoveEnd,
   context: TaskContext,
   also: (instance: Instance | null) => void = () => {},
 ): Promise<void> {
-  const usable = await giveBack(parts, move);
-  const { store, logger } = parts;
+  const usable = await giveBack(deps, move);
+  const { store, logger } = deps;
   const { uuid } = move.instance;
   logger.warn("instance could not be moved", {
     instance: uuid,
@@ -53,15 +53,15 @@ export async function failMove(
   });
 }
 
-/** False: the source's half may be the migration's still; reconcile_allocations finds it (9.3). */
-async function giveBack(parts: TaskParts, move: Move): Promise<boolean> {
+/** False: the migration may still hold the source's half; reconcile_allocations finds it (9.3). */
+async function giveBack(deps: TaskDeps, move: Move): Promise<boolean> {
   try {
-    return await restoreSourceHalf(parts, move);
+    return await restoreSourceHalf(deps, move);
   } catch (error) {
     if (!(error instanceof PlacementError)) {
       throw error;
     }
-    parts.logger.error("the allocations of a failed move could not be given back", {
+    deps.logger.error("the allocations of a failed move could not be given back", {
       err: error,
       instance: move.instance.uuid,
       migration: move.migration.uuid,
@@ -71,11 +71,11 @@ async function giveBack(parts: TaskParts, move: Move): Promise<boolean> {
 }
 
 /**
- * A deleted instance's allocations go with it; those of its unfinished migrations too (V13). Nothing while it exists.
+ * Removes the allocations of a deleted instance and of its unfinished migrations (V13). Does nothing while it exists.
  * @param unfinished which migrations
  */
 export async function releaseDeleted(
-  { store, placement }: TaskParts,
+  { store, placement }: TaskDeps,
   { instanceUuid, requestId }: { readonly instanceUuid: string; readonly requestId: string },
   unfinished: Pick<MigrationFilters, "migrationTypes" | "statuses">,
 ): Promise<void> {
@@ -88,9 +88,9 @@ export async function releaseDeleted(
   }
 }
 
-/** What every migration's row begins with: where the instance is, and who asked. */
+/** The fields that every new migration has: where the instance is, and who asked. */
 export function migrationOf(
-  { store }: TaskParts,
+  { store }: TaskDeps,
   instance: Instance,
   requestId: string,
 ): Pick<Migration, "sourceCompute" | "sourceNode" | "oldInstanceTypeId" | "userId" | "projectId"> {

@@ -7,36 +7,36 @@ import {
   type Migration,
 } from "../../../records/index.js";
 import { restoreSourceHalf } from "./source-half.js";
-import type { TaskParts } from "./task-parts.js";
+import type { TaskDeps } from "./task-deps.js";
 
 /**
- * An evacuation ends the moves that its dead host was in the middle of; nobody else would. As after a move that failed: before
- * the instance became the destination's, the source's half is its again; from then on it stays the destination's, and what
- * is left on the source is removed by that host, when it is back. May be repeated.
+ * Ends the moves that the dead host of an evacuation was in the middle of, as they end when they fail. Until the instance is
+ * the destination's, it gets the source's half back; from then on it keeps the destination's, and the source removes what is
+ * left there when it is back. May be repeated.
  * @throws {AllocationMoveFailed} the source's half could not be given back
  */
-export async function endOvertakenMoves(parts: TaskParts, instance: Instance, requestId: string): Promise<void> {
-  for (const migration of await unsettledMoves(parts, instance, requestId)) {
+export async function endOvertakenMoves(deps: TaskDeps, instance: Instance, requestId: string): Promise<void> {
+  for (const migration of await unsettledMoves(deps, instance, requestId)) {
     const arrived = migration.sourceCompute !== instance.host;
-    parts.logger.warn(`${migration.migrationType} ${migration.id} is ended: its instance is evacuated`, {
+    deps.logger.warn(`${migration.migrationType} ${migration.id} is ended: its instance is evacuated`, {
       instance: instance.uuid,
       host: instance.host,
       status: migration.status,
       request_id: requestId,
     });
     if (arrived) {
-      await dropSource(parts, instance, migration, requestId);
+      await dropSource(deps, instance, migration, requestId);
     } else {
-      await takeSourceBack(parts, instance, migration, requestId);
+      await takeSourceBack(deps, instance, migration, requestId);
     }
-    parts.store.transaction(() => {
-      parts.store.migrations.save(migration.id, { status: "error" });
-      parts.store.instances.save(instance.uuid, afterMove(instance, arrived));
+    deps.store.transaction(() => {
+      deps.store.migrations.save(migration.id, { status: "error" });
+      deps.store.instances.save(instance.uuid, afterMove(instance, arrived));
       if (!arrived) {
-        restoreSpec(parts, instance);
+        restoreSpec(deps, instance);
       }
       if (isUnderWay(migration)) {
-        castCleanUp(parts, migration, arrived, requestId);
+        castCleanUp(deps, migration, arrived, requestId);
       }
     });
   }
@@ -46,7 +46,7 @@ const isUnderWay = ({ status }: Migration): boolean => !FINAL_MIGRATION_STATUSES
 
 /** An agent that noticed the evacuation first may have set its move to error, and not have come to its allocations yet. */
 async function unsettledMoves(
-  { store, placement }: TaskParts,
+  { store, placement }: TaskDeps,
   { uuid: instanceUuid, newFlavor }: Instance,
   requestId: string,
 ): Promise<readonly Migration[]> {
@@ -61,8 +61,8 @@ async function unsettledMoves(
 }
 
 /** `doubled`: the instance itself holds the source's half. */
-async function dropSource(parts: TaskParts, instance: Instance, migration: Migration, requestId: string) {
-  const { store, placement } = parts;
+async function dropSource(deps: TaskDeps, instance: Instance, migration: Migration, requestId: string) {
+  const { store, placement } = deps;
   if (await placement.deleteAllocation(migration.uuid, { force: true, requestId })) {
     return;
   }
@@ -80,11 +80,11 @@ async function dropSource(parts: TaskParts, instance: Instance, migration: Migra
 /** An agent that gives the move up may write at the same moment, which refuses one of the two. */
 const ATTEMPTS = 3;
 
-async function takeSourceBack(parts: TaskParts, instance: Instance, migration: Migration, requestId: string) {
+async function takeSourceBack(deps: TaskDeps, instance: Instance, migration: Migration, requestId: string) {
   const flavor = instance.newFlavor ?? instance.flavor;
   const move = { instance, migration, flavor, requestId, restarted: true, held: null };
   for (let attempt = 0; attempt < ATTEMPTS; attempt += 1) {
-    if (await restoreSourceHalf(parts, move)) {
+    if (await restoreSourceHalf(deps, move)) {
       return;
     }
   }
@@ -102,15 +102,15 @@ function afterMove(instance: Instance, arrived: boolean): InstanceChanges {
   };
 }
 
-function restoreSpec({ store }: TaskParts, { uuid, flavor }: Instance): void {
+function restoreSpec({ store }: TaskDeps, { uuid, flavor }: Instance): void {
   const spec = store.requests.spec(uuid);
   if (spec !== null) {
     store.requests.saveSpec({ ...spec, flavor });
   }
 }
 
-/** The other host of the move; one that is away gets it when it is back. Files that both hosts may see are kept. */
-function castCleanUp({ bus }: TaskParts, migration: Migration, arrived: boolean, requestId: string): void {
+/** Casts the clean-up to the other host of the move, which gets it when it is back. Keeps files that both hosts may see. */
+function castCleanUp({ bus }: TaskDeps, migration: Migration, arrived: boolean, requestId: string): void {
   const { id: migrationId, instanceUuid, migrationType, sourceCompute, destCompute } = migration;
   const message = { instanceUuid, migrationId, requestId };
   const live = migrationType === "live-migration";

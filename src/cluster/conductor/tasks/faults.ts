@@ -1,6 +1,6 @@
 import { holdsTask, type Instance, type VmState } from "../../../records/index.js";
 import type { Store } from "../../store/store.js";
-import { CONDUCTOR_HOST } from "./task-parts.js";
+import { CONDUCTOR_HOST } from "./task-deps.js";
 
 /** All hosts that could be tried have been tried (spec 6.1). */
 export class MaxRetriesExceeded extends Error {
@@ -12,7 +12,7 @@ export class MaxRetriesExceeded extends Error {
 }
 
 /**
- * A build or a move that its destinations gave back is tried no more; the texts are Nova's, of moves too.
+ * Why a build or a move that its destinations gave back is not tried again; the texts are Nova's, those of moves too.
  * @param numAttempts the number of the attempt that is not made
  * @param reason of the last destination
  */
@@ -53,7 +53,7 @@ export function addFault(store: Store, instanceUuid: string, error: unknown): vo
 
 /**
  * Ends the request's operation on an instance that is still there: no task state, the vm_state given, the reason as a fault.
- * One that another request has by now, a delete above all, keeps the state that this one has set.
+ * An instance that another request has by now, a delete above all, keeps the state that this request has set.
  */
 export function endOperation(
   store: Store,

@@ -1,7 +1,7 @@
 import type { DestinationFailure, Instance, MigrationChanges } from "../../../records/index.js";
 import type { Store } from "../../store/store.js";
 
-/** Another host takes a move that a destination gave back: its event has succeeded, and the instance's fault is shown. */
+/** Ends a destination's event with success, and shows its fault, once another host takes the move that it gave back. */
 export function passOn(store: Store, instance: Instance, failure: DestinationFailure): void {
   addFault(store, instance, failure);
   if (failure.eventId !== null) {
@@ -10,8 +10,8 @@ export function passOn(store: Store, instance: Instance, failure: DestinationFai
 }
 
 /**
- * No other host takes it: the destination that gave it back has the last word (spec 6.3 row 4). Its error is the instance's
- * fault, after the conductor's own.
+ * Ends a move that no other host takes as the destination that gave it back wanted (spec 6.3 row 4). Its error becomes the
+ * instance's fault, after the conductor's own.
  * @param instance null: it was deleted, or another operation has it
  */
 export function endGivenBack(store: Store, instance: Instance | null, failure: DestinationFailure): void {
@@ -30,7 +30,7 @@ export function endGivenBack(store: Store, instance: Instance | null, failure: D
   });
 }
 
-/** Where the move was to go, as its row shows it when it has failed. */
+/** The destination in the row of a move that has failed. */
 export function lastDestination(store: Store, { host, node }: DestinationFailure): MigrationChanges {
   const row = store.computeNodes.getByHostAndNode(host, node);
   return { destCompute: host, destNode: node, ...(row ? { destComputeId: row.id, destHost: row.hostIp } : {}) };

@@ -15,7 +15,7 @@ import {
   UnableToMigrateToSelf,
 } from "./live-errors.js";
 import { type Move, sourceNode } from "./source-half.js";
-import type { TaskParts } from "./task-parts.js";
+import type { TaskDeps } from "./task-deps.js";
 
 export type LiveTask = Extract<Task, { kind: "live_migrate_instance" }>;
 
@@ -25,14 +25,14 @@ export interface LiveDestination {
   readonly data: LiveMigrateData;
 }
 
-/** Spec 6.5 row 4: host after host, until both ends agree. @throws {NoValidHost} {MaxRetriesExceeded} */
+/** Spec 6.5 row 4: tries one host after the other until both ends agree. @throws {NoValidHost} {MaxRetriesExceeded} */
 export async function findLiveDestination(
-  parts: TaskParts,
+  deps: TaskDeps,
   task: LiveTask,
   move: Move,
   held: ScheduleRequest["held"],
 ): Promise<LiveDestination> {
-  const { store, scheduler, config, logger } = parts;
+  const { store, scheduler, config, logger } = deps;
   const { instance } = move;
   const tried = instance.host === null ? [] : [instance.host];
   for (;;) {
@@ -57,8 +57,8 @@ export async function findLiveDestination(
       if (node === null) {
         throw new MigrationPreCheckError(`node ${name} of host ${host} is gone`);
       }
-      refuseIncompatible(parts, instance, node);
-      return { node, data: await askDestination(parts, task, move, node) };
+      refuseIncompatible(deps, instance, node);
+      return { node, data: await askDestination(deps, task, move, node) };
     } catch (error) {
       if (!isPreCheckFailure(error)) {
         throw error;
@@ -71,9 +71,9 @@ export async function findLiveDestination(
       });
       const { requestId } = task;
       const options = { retry: true, requestId };
-      await parts.placement.removeProviderTreeFromInstanceAllocation(instance.uuid, computeNodeUuid, options);
+      await deps.placement.removeProviderTreeFromInstanceAllocation(instance.uuid, computeNodeUuid, options);
       tried.push(host);
-      // The source is among those tried, and the first one is no retry.
+      // The source counts among the tried hosts, and the first destination is no retry.
       if (config.migrateMaxRetries >= 0 && tried.length - 2 >= config.migrateMaxRetries) {
         store.migrations.save(move.migration.id, { status: "failed" });
         throw new MaxRetriesExceeded(
@@ -84,21 +84,21 @@ export async function findLiveDestination(
   }
 }
 
-/** Spec 6.5 row 4f: the operator's word; neither candidates nor filters. */
+/** Spec 6.5 row 4f: claims on the operator's host, without candidates or filters. */
 export async function claimForcedLive(
-  parts: TaskParts,
+  deps: TaskDeps,
   task: LiveTask,
   move: Move,
   host: string,
   held: ScheduleRequest["held"],
 ): Promise<LiveDestination> {
-  const { store, placement } = parts;
+  const { store, placement } = deps;
   const { instance, migration, requestId } = move;
   if (host === instance.host) {
     throw new UnableToMigrateToSelf(instance.uuid, host);
   }
   const node = store.computeNodes.byHost(host)[0];
-  if (node === undefined || !isAlive(parts, host)) {
+  if (node === undefined || !isAlive(deps, host)) {
     throw new ComputeServiceUnavailable(host);
   }
   const available = node.memoryMb * node.ramAllocationRatio - (node.memoryMb - node.freeRamMb);
@@ -107,7 +107,7 @@ export async function claimForcedLive(
       `Unable to migrate ${instance.uuid} to ${host}: Lack of memory(host:${available} <= instance:${instance.memoryMb})`,
     );
   }
-  refuseIncompatible(parts, instance, node);
+  refuseIncompatible(deps, instance, node);
   const owner = held === "replace" ? migration.uuid : instance.uuid;
   const { allocations } = await placement.getAllocationsForConsumer(owner, { requestId });
   const providers = Object.values(allocations);
@@ -129,10 +129,10 @@ export async function claimForcedLive(
       `Unable to move instance ${instance.uuid} to host ${host}. There is not enough capacity on the host for the instance.`,
     );
   }
-  return { node, data: await askDestination(parts, task, move, node) };
+  return { node, data: await askDestination(deps, task, move, node) };
 }
 
-function refuseIncompatible({ store }: TaskParts, instance: Instance, node: ComputeNode): void {
+function refuseIncompatible({ store }: TaskDeps, instance: Instance, node: ComputeNode): void {
   const source = sourceNode(store, instance);
   if (source === undefined) {
     throw new ComputeServiceUnavailable(instance.host ?? "none");
@@ -146,7 +146,7 @@ function refuseIncompatible({ store }: TaskParts, instance: Instance, node: Comp
 }
 
 async function askDestination(
-  { bus }: TaskParts,
+  { bus }: TaskDeps,
   task: LiveTask,
   { instance, migration, requestId }: Move,
   { host }: ComputeNode,
@@ -164,7 +164,7 @@ async function askDestination(
 }
 
 /** Whether the host's agent can be asked at all. */
-export function isAlive({ store, clock, config }: TaskParts, host: string): boolean {
+export function isAlive({ store, clock, config }: TaskDeps, host: string): boolean {
   const service = store.services.getByHost(host, "nova-compute");
   return service !== null && isUp(service, { now: clock.now(), serviceDownTime: config.serviceDownTime });
 }

@@ -20,9 +20,9 @@ import {
   UnableToMigrateToSelf,
 } from "./live-errors.js";
 import { type Move, restoreSourceHalf, secureSourceHalf } from "./source-half.js";
-import type { TaskParts } from "./task-parts.js";
+import type { TaskDeps } from "./task-deps.js";
 
-/** What leaves the instance as it was (spec 6.5 row 2); anything else is an error of the instance. */
+/** Errors that leave the instance as it was (spec 6.5 row 2); any other sets it to error. */
 const EXPECTED = [
   NoValidHost,
   MaxRetriesExceeded,
@@ -35,29 +35,29 @@ const EXPECTED = [
 ];
 
 /** Spec 6.5 rows 2 to 4f. */
-export function createLiveMigrateInstance(parts: TaskParts) {
+export function createLiveMigrateInstance(deps: TaskDeps) {
   return {
-    run: (task: LiveTask, context: TaskContext): Promise<void> => liveMigrate(parts, task, context),
+    run: (task: LiveTask, context: TaskContext): Promise<void> => liveMigrate(deps, task, context),
     fail: (task: LiveTask, error: unknown): void => {
-      const instance = parts.store.instances.get(task.instanceUuid);
-      const migration = findMigration(parts, task);
+      const instance = deps.store.instances.get(task.instanceUuid);
+      const migration = findMigration(deps, task);
       if (migration !== null) {
-        parts.store.migrations.save(migration.id, { status: "error" });
+        deps.store.migrations.save(migration.id, { status: "error" });
       }
       if (instance !== null) {
-        endOperation(parts.store, instance, { ...task, vmState: "error" }, error);
+        endOperation(deps.store, instance, { ...task, vmState: "error" }, error);
       }
     },
   };
 }
 
-async function liveMigrate(parts: TaskParts, task: LiveTask, context: TaskContext): Promise<void> {
-  const { store } = parts;
+async function liveMigrate(deps: TaskDeps, task: LiveTask, context: TaskContext): Promise<void> {
+  const { store } = deps;
   const instance = store.instances.get(task.instanceUuid);
   if (instance === null) {
-    return releaseDeleted(parts, task, UNFINISHED);
+    return releaseDeleted(deps, task, UNFINISHED);
   }
-  const migration = findMigration(parts, task) ?? createMigration(parts, task, instance);
+  const migration = findMigration(deps, task) ?? createMigration(deps, task, instance);
   const { requestId } = task;
   const move: Move = {
     instance,
@@ -70,40 +70,40 @@ async function liveMigrate(parts: TaskParts, task: LiveTask, context: TaskContex
   const event = { instanceUuid: instance.uuid, event: "conductor_live_migrate_instance", requestId };
   await withActionEvent(store, event, async (fail) => {
     try {
-      refuseUnfit(parts, instance);
-      const held = await secureSourceHalf(parts, move);
+      refuseUnfit(deps, instance);
+      const held = await secureSourceHalf(deps, move);
       const destination =
         task.forced && task.host !== null
-          ? await claimForcedLive(parts, task, move, task.host, held)
-          : await findLiveDestination(parts, task, move, held);
-      if (handOver(parts, task, move, destination, context)) {
+          ? await claimForcedLive(deps, task, move, task.host, held)
+          : await findLiveDestination(deps, task, move, held);
+      if (handOver(deps, task, move, destination, context)) {
         return;
       }
-      await restoreSourceHalf(parts, move);
-      await releaseDeleted(parts, task, UNFINISHED);
+      await restoreSourceHalf(deps, move);
+      await releaseDeleted(deps, task, UNFINISHED);
       store.migrations.save(migration.id, { status: "error" });
     } catch (error) {
       const vmState = isExpected(error) ? instance.vmState : "error";
       const end = { taskState: "migrating", vmState, fault: error } as const;
-      await failMove(parts, move, error, end, context);
+      await failMove(deps, move, error, end, context);
       fail(error instanceof Error ? error : new Error(String(error)));
     }
   });
 }
 
-function refuseUnfit(parts: TaskParts, instance: Instance): void {
+function refuseUnfit(deps: TaskDeps, instance: Instance): void {
   const { powerState, uuid, host } = instance;
   if (powerState !== POWER_STATES.running && powerState !== POWER_STATES.paused) {
     throw new InstanceInvalidState(uuid, String(powerState));
   }
-  if (host === null || !isAlive(parts, host)) {
+  if (host === null || !isAlive(deps, host)) {
     throw new ComputeServiceUnavailable(host ?? "none");
   }
 }
 
 /** False: the instance was deleted meanwhile, or is being so. */
 function handOver(
-  { store, bus }: TaskParts,
+  { store, bus }: TaskDeps,
   task: LiveTask,
   { migration }: Move,
   { node, data }: LiveDestination,
@@ -114,7 +114,7 @@ function handOver(
     if (instance === null || instance.host === null || !holdsTask(instance, task.requestId, ["migrating"])) {
       return false;
     }
-    // The address is written by a move claim, and a live migration makes none.
+    // A move claim writes the address, and a live migration makes none.
     store.migrations.save(migration.id, {
       destCompute: node.host,
       destNode: node.hypervisorHostname,
@@ -132,8 +132,8 @@ const isExpected = (error: unknown): boolean => EXPECTED.some((kind) => error in
 
 const UNFINISHED = { migrationTypes: ["live-migration"], statuses: ["accepted", "failed"] } as const;
 
-/** What a run that was killed has left. */
-function findMigration({ store }: TaskParts, task: LiveTask): Migration | null {
+/** The migration of a run that was killed. */
+function findMigration({ store }: TaskDeps, task: LiveTask): Migration | null {
   const [unfinished = null] = store.migrations.byFilters({
     instanceUuid: task.instanceUuid,
     migrationTypes: ["live-migration"],
@@ -142,13 +142,13 @@ function findMigration({ store }: TaskParts, task: LiveTask): Migration | null {
   return unfinished;
 }
 
-function createMigration(parts: TaskParts, task: LiveTask, instance: Instance): Migration {
-  return parts.store.migrations.create({
+function createMigration(deps: TaskDeps, task: LiveTask, instance: Instance): Migration {
+  return deps.store.migrations.create({
     instanceUuid: instance.uuid,
     migrationType: "live-migration",
     status: "accepted",
     changes: {
-      ...migrationOf(parts, instance, task.requestId),
+      ...migrationOf(deps, instance, task.requestId),
       newInstanceTypeId: instance.flavor.id,
       ...(task.forced ? { destCompute: task.host } : {}),
     },

@@ -19,22 +19,22 @@ import { endOperation, RecordMissing, retriesExceeded } from "./faults.js";
 import { firstRetry } from "./first-retry.js";
 import { endGivenBack, lastDestination, passOn } from "./given-back.js";
 import { type Move, restoreSourceHalf, secureSourceHalf, sourceNode } from "./source-half.js";
-import type { TaskParts } from "./task-parts.js";
+import type { TaskDeps } from "./task-deps.js";
 
 type MigrateTask = Extract<Task, { kind: "migrate_server" }>;
 
-/** A driver that can move a guest to its own host says so on the node's provider. */
+/** The trait of a node whose driver can move a guest to its own host. */
 const SAME_HOST_TRAIT = "COMPUTE_SAME_HOST_COLD_MIGRATE";
 
 /** A cold migration or a resize: spec 6.3 rows 2 and 3, and the reschedules of row 4. */
-export function createMigrateServer(parts: TaskParts) {
+export function createMigrateServer(deps: TaskDeps) {
   return {
-    run: (task: MigrateTask, context: TaskContext): Promise<void> => migrate(parts, task, context),
+    run: (task: MigrateTask, context: TaskContext): Promise<void> => migrate(deps, task, context),
     fail: (task: MigrateTask, error: unknown): void => {
-      const { store } = parts;
+      const { store } = deps;
       const { failure } = task;
       const instance = store.instances.get(task.instanceUuid);
-      const migration = instance === null ? null : findMigration(parts, task, instance);
+      const migration = instance === null ? null : findMigration(deps, task, instance);
       if (migration !== null) {
         store.migrations.save(migration.id, { status: "error" });
       }
@@ -49,22 +49,22 @@ export function createMigrateServer(parts: TaskParts) {
   };
 }
 
-async function migrate(parts: TaskParts, task: MigrateTask, context: TaskContext): Promise<void> {
-  const { store } = parts;
+async function migrate(deps: TaskDeps, task: MigrateTask, context: TaskContext): Promise<void> {
+  const { store } = deps;
   const instance = store.instances.get(task.instanceUuid);
   if (instance === null) {
-    await releaseDeleted(parts, task, PRE_MIGRATING);
+    await releaseDeleted(deps, task, PRE_MIGRATING);
     if (task.failure) {
       endGivenBack(store, null, task.failure);
     }
     return;
   }
   if (!holdsTask(instance, task.requestId, ["resize_prep"])) {
-    return giveWay(parts, task, instance, findMigration(parts, task, instance), context);
+    return giveWay(deps, task, instance, findMigration(deps, task, instance), context);
   }
   const move: Move = {
     instance,
-    migration: findMigration(parts, task, instance) ?? createMigration(parts, task, instance),
+    migration: findMigration(deps, task, instance) ?? createMigration(deps, task, instance),
     flavor: task.flavor,
     requestId: task.requestId,
     restarted: context.restarted,
@@ -74,13 +74,13 @@ async function migrate(parts: TaskParts, task: MigrateTask, context: TaskContext
   await withActionEvent(store, { ...event, event: "conductor_migrate_server" }, (failOuter) =>
     withActionEvent(store, { ...event, event: "cold_migrate" }, async (fail) => {
       try {
-        const destination = await findDestination(parts, task, move);
-        if (handOver(parts, task, move, destination, context)) {
+        const destination = await findDestination(deps, task, move);
+        if (handOver(deps, task, move, destination, context)) {
           return;
         }
-        await giveWay(parts, task, instance, move.migration, context);
+        await giveWay(deps, task, instance, move.migration, context);
       } catch (error) {
-        await endFailed(parts, task, move, error, context);
+        await endFailed(deps, task, move, error, context);
         const failure = error instanceof Error ? error : new Error(String(error));
         fail(failure);
         failOuter(failure);
@@ -91,21 +91,21 @@ async function migrate(parts: TaskParts, task: MigrateTask, context: TaskContext
 
 /** Another request has the instance, an evacuation or a delete: the move ends here, and that one goes on from the source's half. */
 async function giveWay(
-  parts: TaskParts,
+  deps: TaskDeps,
   task: MigrateTask,
   instance: Instance,
   migration: Migration | null,
   context: TaskContext,
 ): Promise<void> {
-  const { store, logger } = parts;
+  const { store, logger } = deps;
   const { flavor, requestId, failure } = task;
   logger.warn("the instance is not moved: another request has it, or it is deleted", {
     instance: instance.uuid,
     request_id: requestId,
   });
   if (migration !== null) {
-    await restoreSourceHalf(parts, { instance, migration, flavor, requestId, restarted: true, held: null });
-    await releaseDeleted(parts, task, PRE_MIGRATING);
+    await restoreSourceHalf(deps, { instance, migration, flavor, requestId, restarted: true, held: null });
+    await releaseDeleted(deps, task, PRE_MIGRATING);
   }
   store.transaction(() => {
     if (migration !== null && store.instances.get(instance.uuid) !== null) {
@@ -123,20 +123,20 @@ interface Chosen extends Destination {
   readonly retry?: RetryInfo;
 }
 
-async function findDestination(parts: TaskParts, task: MigrateTask, move: Move): Promise<Chosen> {
-  const held = await secureSourceHalf(parts, move);
+async function findDestination(deps: TaskDeps, task: MigrateTask, move: Move): Promise<Chosen> {
+  const held = await secureSourceHalf(deps, move);
   return task.alternates === undefined
-    ? schedule(parts, task, move, held)
-    : claimAlternate(parts, task, task.alternates, move, held);
+    ? schedule(deps, task, move, held)
+    : claimAlternate(deps, task, task.alternates, move, held);
 }
 
 async function schedule(
-  parts: TaskParts,
+  deps: TaskDeps,
   task: MigrateTask,
   { instance }: Move,
   held: ScheduleRequest["held"],
 ): Promise<Chosen> {
-  const { store, scheduler } = parts;
+  const { store, scheduler } = deps;
   const spec = store.requests.spec(instance.uuid);
   if (spec === null) {
     throw new RecordMissing(`the request spec of instance ${instance.uuid} is gone`);
@@ -145,7 +145,7 @@ async function schedule(
     instanceUuids: [instance.uuid],
     spec: { ...spec, flavor: task.flavor },
     requestedHost: task.host ?? undefined,
-    ignoreHosts: await excludedHosts(parts, task, instance),
+    ignoreHosts: await excludedHosts(deps, task, instance),
     held,
     requestId: task.requestId,
   });
@@ -155,13 +155,13 @@ async function schedule(
   if (task.host !== null) {
     return { ...destination, alternates: [] };
   }
-  const retry = firstRetry(parts, destination.selection);
+  const retry = firstRetry(deps, destination.selection);
   return retry === undefined ? destination : { ...destination, retry };
 }
 
-/** Spec 6.3 row 1: its own host only where operator or driver allow it. */
+/** Spec 6.3 row 1: the instance's own host is a destination only where operator or driver allow it. */
 async function excludedHosts(
-  { store, placement, config }: TaskParts,
+  { store, placement, config }: TaskDeps,
   task: MigrateTask,
   instance: Instance,
 ): Promise<readonly string[]> {
@@ -179,9 +179,9 @@ async function excludedHosts(
   return traits.includes(SAME_HOST_TRAIT) ? [] : [instance.host];
 }
 
-/** The destination before gave its claim back and told so (spec 6.3 row 4): the next one, claimed here. */
+/** Claims the next alternate, after a destination has given its claim back (spec 6.3 row 4). */
 async function claimAlternate(
-  { placement, config }: TaskParts,
+  { placement, config }: TaskDeps,
   task: MigrateTask,
   alternates: readonly Selection[],
   { instance }: Move,
@@ -202,7 +202,7 @@ async function claimAlternate(
 
 /** False: the instance was deleted meanwhile, or is being so. */
 function handOver(
-  { store, bus }: TaskParts,
+  { store, bus }: TaskDeps,
   task: MigrateTask,
   { migration }: Move,
   { selection, alternates, retry }: Chosen,
@@ -238,21 +238,15 @@ function handOver(
 }
 
 /**
- * The failure columns of rows 2 and 3: as it was, the request spec too. After a destination has given it back it ends as
- * row 4 says.
+ * The failure columns of rows 2 and 3: the instance and its request spec are as they were. A move that a destination gave back
+ * ends as row 4 says.
  */
-function endFailed(
-  parts: TaskParts,
-  task: MigrateTask,
-  move: Move,
-  error: unknown,
-  context: TaskContext,
-): Promise<void> {
-  const { store } = parts;
+function endFailed(deps: TaskDeps, task: MigrateTask, move: Move, error: unknown, context: TaskContext): Promise<void> {
+  const { store } = deps;
   const { failure } = task;
   const vmState = vmStateAfter(task);
   const end = { taskState: "resize_prep", fault: error, ...(vmState ? { vmState } : {}) } as const;
-  return failMove(parts, move, error, end, context, (instance) => {
+  return failMove(deps, move, error, end, context, (instance) => {
     if (instance !== null) {
       const spec = store.requests.spec(instance.uuid);
       if (spec !== null) {
@@ -280,8 +274,8 @@ function typeOf(task: MigrateTask, instance: Instance): MigrationType {
   return task.flavor.id === instance.flavor.id ? "migration" : "resize";
 }
 
-/** What a reschedule, or a run that was killed, has left. */
-function findMigration({ store }: TaskParts, task: MigrateTask, instance: Instance): Migration | null {
+/** The migration of a reschedule, or of a run that was killed. */
+function findMigration({ store }: TaskDeps, task: MigrateTask, instance: Instance): Migration | null {
   if (task.migrationId !== undefined) {
     const given = store.migrations.get(task.migrationId);
     if (given !== null && !FINAL_MIGRATION_STATUSES.includes(given.status)) {
@@ -296,11 +290,11 @@ function findMigration({ store }: TaskParts, task: MigrateTask, instance: Instan
   return unfinished;
 }
 
-function createMigration(parts: TaskParts, task: MigrateTask, instance: Instance): Migration {
-  return parts.store.migrations.create({
+function createMigration(deps: TaskDeps, task: MigrateTask, instance: Instance): Migration {
+  return deps.store.migrations.create({
     instanceUuid: instance.uuid,
     migrationType: typeOf(task, instance),
     status: "pre-migrating",
-    changes: { ...migrationOf(parts, instance, task.requestId), newInstanceTypeId: task.flavor.id },
+    changes: { ...migrationOf(deps, instance, task.requestId), newInstanceTypeId: task.flavor.id },
   });
 }

@@ -9,54 +9,54 @@ import { withActionEvent } from "./action-event.js";
 import { endOvertakenMoves } from "./end-overtaken-moves.js";
 import { endOperation, messageOf, RecordMissing } from "./faults.js";
 import { releaseUnfinishedClaims } from "./release-unfinished-claims.js";
-import type { TaskParts } from "./task-parts.js";
+import type { TaskDeps } from "./task-deps.js";
 
 type RebuildTask = Extract<Task, { kind: "rebuild_instance" }>;
 
 /** The destination of an evacuation: the scheduler's choice (spec 6.7 row 2a) or the operator's word (row 2b). */
-export function createRebuildInstance(parts: TaskParts) {
+export function createRebuildInstance(deps: TaskDeps) {
   return {
-    run: (task: RebuildTask, context: TaskContext) => evacuate(parts, task, context),
+    run: (task: RebuildTask, context: TaskContext) => evacuate(deps, task, context),
     fail: (task: RebuildTask, error: unknown): void => {
-      const instance = parts.store.instances.get(task.instanceUuid);
-      failMigration(parts, task);
+      const instance = deps.store.instances.get(task.instanceUuid);
+      failMigration(deps, task);
       if (instance !== null) {
-        endOperation(parts.store, instance, { ...task, vmState: "error" }, error);
+        endOperation(deps.store, instance, { ...task, vmState: "error" }, error);
       }
     },
   };
 }
 
-async function evacuate(parts: TaskParts, task: RebuildTask, context: TaskContext): Promise<void> {
-  const { store } = parts;
+async function evacuate(deps: TaskDeps, task: RebuildTask, context: TaskContext): Promise<void> {
+  const { store } = deps;
   const instance = store.instances.get(task.instanceUuid);
-  const migration = migrationOf(parts, task);
+  const migration = migrationOf(deps, task);
   if (migration === null) {
     return;
   }
   if (instance === null || !isWanted(instance, task)) {
-    return giveWay(parts, task, context);
+    return giveWay(deps, task, context);
   }
   const event = { instanceUuid: instance.uuid, event: "rebuild_server", requestId: task.requestId };
   await withActionEvent(store, event, async (fail) => {
     try {
-      await endOvertakenMoves(parts, instance, task.requestId);
+      await endOvertakenMoves(deps, instance, task.requestId);
       if (context.restarted) {
-        await releaseUnfinishedClaims(parts, instance, task.requestId, migration);
+        await releaseUnfinishedClaims(deps, instance, task.requestId, migration);
       }
-      // Its flavor may be another's than before.
+      // The end of a resize may have changed its flavor.
       const current = store.instances.get(instance.uuid) ?? instance;
       const destination = task.forced
-        ? await claimForced(parts, task, current)
-        : await claimScheduled(parts, task, current);
-      if (handOver(parts, task, migration, destination, context)) {
+        ? await claimForced(deps, task, current)
+        : await claimScheduled(deps, task, current);
+      if (handOver(deps, task, migration, destination, context)) {
         return;
       }
-      await takeBack(parts, task, instance, migration);
-      giveWay(parts, task, context);
+      await takeBack(deps, task, instance, migration);
+      giveWay(deps, task, context);
     } catch (error) {
-      await giveBack(parts, instance, task.requestId, migration);
-      const ended = endEvacuation(parts, task, error, context);
+      await giveBack(deps, instance, task.requestId, migration);
+      const ended = endEvacuation(deps, task, error, context);
       if (!ended) {
         throw error;
       }
@@ -70,9 +70,9 @@ function isWanted(instance: Instance, { requestId }: RebuildTask): boolean {
   return instance.deleteRequestId === null && holdsTask(instance, requestId, ["rebuilding"]);
 }
 
-/** The instance is another request's by now, or deleted. A delete whose task_state was taken is carried out here. */
-function giveWay(parts: TaskParts, task: RebuildTask, context: TaskContext): void {
-  const { store, logger } = parts;
+/** Ends the task: another request has the instance by now, or it is deleted. Carries out a delete whose task_state was taken. */
+function giveWay(deps: TaskDeps, task: RebuildTask, context: TaskContext): void {
+  const { store, logger } = deps;
   store.transaction(() => {
     const instance = store.instances.get(task.instanceUuid);
     logger.warn("the instance is not evacuated: another request has it, or it is deleted", {
@@ -81,23 +81,23 @@ function giveWay(parts: TaskParts, task: RebuildTask, context: TaskContext): voi
       request_id: task.requestId,
       delete_request_id: instance?.deleteRequestId ?? null,
     });
-    failMigration(parts, task);
+    failMigration(deps, task);
     carryOutDelete(store, instance, task.requestId);
     context.finish();
   });
 }
 
-/** What was claimed for an evacuation that another request has overtaken. */
+/** Gives back what was claimed for an evacuation that another request has overtaken. */
 async function takeBack(
-  parts: TaskParts,
+  deps: TaskDeps,
   { requestId }: RebuildTask,
   instance: Instance,
   migration: Migration,
 ): Promise<void> {
-  if (parts.store.instances.get(instance.uuid) !== null) {
-    return giveBack(parts, instance, requestId, migration);
+  if (deps.store.instances.get(instance.uuid) !== null) {
+    return giveBack(deps, instance, requestId, migration);
   }
-  await parts.placement.deleteAllocation(instance.uuid, { force: true, requestId });
+  await deps.placement.deleteAllocation(instance.uuid, { force: true, requestId });
 }
 
 interface Claimed {
@@ -105,12 +105,8 @@ interface Claimed {
   readonly node: string;
 }
 
-/** Row 2a. The claim doubles: what the instance holds on the source stays until the source comes back. */
-async function claimScheduled(
-  { store, scheduler }: TaskParts,
-  task: RebuildTask,
-  instance: Instance,
-): Promise<Claimed> {
+/** Row 2a: the scheduler claims. The instance keeps what it holds on the source until the source comes back. */
+async function claimScheduled({ store, scheduler }: TaskDeps, task: RebuildTask, instance: Instance): Promise<Claimed> {
   const spec = store.requests.spec(instance.uuid);
   if (spec === null) {
     throw new RecordMissing(`the request spec of instance ${instance.uuid} is gone`);
@@ -130,9 +126,9 @@ async function claimScheduled(
   return destination.selection;
 }
 
-/** Row 2b: no filter and no candidates; the amounts of the one source provider are copied. */
-async function claimForced(parts: TaskParts, task: RebuildTask, instance: Instance): Promise<Claimed> {
-  const { placement, store } = parts;
+/** Row 2b: claims on the operator's host without filters or candidates, by copying the amounts of the one source provider. */
+async function claimForced(deps: TaskDeps, task: RebuildTask, instance: Instance): Promise<Claimed> {
+  const { placement, store } = deps;
   const source = nodeOf(store, instance.host, instance.node);
   const destination = task.host === null ? undefined : store.computeNodes.byHost(task.host)[0];
   if (!source || !destination) {
@@ -168,7 +164,7 @@ async function claimForced(parts: TaskParts, task: RebuildTask, instance: Instan
 
 /** False: the instance was deleted meanwhile, or another request has it. */
 function handOver(
-  { store, bus }: TaskParts,
+  { store, bus }: TaskDeps,
   task: RebuildTask,
   migration: Migration,
   destination: Claimed,
@@ -197,21 +193,24 @@ function handOver(
   });
 }
 
-/** A claim whose answer was lost may stand; what cannot be given back now is found by reconcile_allocations (9.3). */
-async function giveBack(parts: TaskParts, instance: Instance, requestId: string, migration: Migration): Promise<void> {
+/**
+ * Gives the claim back, which may stand even if its answer was lost. reconcile_allocations finds what cannot be given back
+ * now (9.3).
+ */
+async function giveBack(deps: TaskDeps, instance: Instance, requestId: string, migration: Migration): Promise<void> {
   try {
-    await releaseUnfinishedClaims(parts, instance, requestId, migration);
+    await releaseUnfinishedClaims(deps, instance, requestId, migration);
   } catch (error) {
     if (!(error instanceof PlacementError)) {
       throw error;
     }
-    parts.logger.warn("the claim of a failed evacuation may stand", { err: error, instance: instance.uuid });
+    deps.logger.warn("the claim of a failed evacuation may stand", { err: error, instance: instance.uuid });
   }
 }
 
-/** The failure columns of rows 2a and 2b. False: not one of theirs. */
-function endEvacuation(parts: TaskParts, task: RebuildTask, error: unknown, context: TaskContext): boolean {
-  const { store, logger, config } = parts;
+/** Carries out the failure columns of rows 2a and 2b. False: the error is in neither of them. */
+function endEvacuation(deps: TaskDeps, task: RebuildTask, error: unknown, context: TaskContext): boolean {
+  const { store, logger, config } = deps;
   const instance = store.instances.get(task.instanceUuid);
   const vmState = vmStateAfter(task, instance, error);
   if (vmState === null) {
@@ -221,7 +220,7 @@ function endEvacuation(parts: TaskParts, task: RebuildTask, error: unknown, cont
   store.transaction(() => {
     const forgotten = error instanceof RecordMissing && config.upstreamQuirks.has("forget-failed-forced-evacuation");
     if (!forgotten) {
-      failMigration(parts, task);
+      failMigration(deps, task);
       if (instance !== null) {
         endOperation(store, instance, { ...task, vmState }, error);
       }
@@ -239,22 +238,22 @@ function vmStateAfter({ forced }: RebuildTask, instance: Instance | null, error:
   if (error instanceof NoValidHost) {
     return forced ? unchanged : "error";
   }
-  // Upstream leaves row 2b's in `accepted` and `rebuilding` for ever, and feeds the restarted source with it (3.3 GAP-c).
+  // Upstream leaves the migration of row 2b in `accepted` and the instance in `rebuilding` for ever (3.3 GAP-c).
   if (error instanceof RecordMissing) {
     return forced ? unchanged : "error";
   }
   return null;
 }
 
-function failMigration(parts: TaskParts, task: RebuildTask): void {
-  const migration = migrationOf(parts, task);
+function failMigration(deps: TaskDeps, task: RebuildTask): void {
+  const migration = migrationOf(deps, task);
   if (migration !== null) {
-    parts.store.migrations.save(migration.id, { status: "error" });
+    deps.store.migrations.save(migration.id, { status: "error" });
   }
 }
 
-/** Upstream takes any accepted migration of the instance for the evacuation's. */
-function migrationOf({ store, config }: TaskParts, task: RebuildTask): Migration | null {
+/** The evacuation's migration. Upstream takes any accepted migration of the instance for it. */
+function migrationOf({ store, config }: TaskDeps, task: RebuildTask): Migration | null {
   if (!config.upstreamQuirks.has("any-accepted-migration-for-evacuation")) {
     return store.migrations.get(task.migrationId);
   }
@@ -262,6 +261,6 @@ function migrationOf({ store, config }: TaskParts, task: RebuildTask): Migration
   return accepted[0] ?? null;
 }
 
-function nodeOf(store: TaskParts["store"], host: string | null, node: string | null): ComputeNode | undefined {
+function nodeOf(store: TaskDeps["store"], host: string | null, node: string | null): ComputeNode | undefined {
   return host === null || node === null ? undefined : (store.computeNodes.getByHostAndNode(host, node) ?? undefined);
 }

@@ -1,20 +1,20 @@
 import { FINAL_MIGRATION_STATUSES, type Instance, type Migration } from "../../../records/index.js";
-import type { TaskParts } from "./task-parts.js";
+import type { TaskDeps } from "./task-deps.js";
 
 /**
- * A run that was killed, or whose claim went unanswered, may hold a destination that nobody knows of: what the instance
- * holds on a node that no record accounts for. It is given back, so that the next choice does not add to it.
+ * Gives back what the instance holds on nodes that no record accounts for: a run that was killed, or whose claim went
+ * unanswered, may have claimed there. Else the next claim would add to it.
  * @param failed a migration that goes nowhere: its destination accounts for nothing
  */
 export async function releaseUnfinishedClaims(
-  parts: TaskParts,
+  deps: TaskDeps,
   instance: Instance,
   requestId: string,
   failed?: Migration,
 ): Promise<void> {
-  const { store, placement, logger } = parts;
+  const { store, placement, logger } = deps;
   const { allocations } = await placement.getAllocationsForConsumer(instance.uuid, { requestId });
-  const accounted = accountedHosts(parts, instance, failed);
+  const accounted = accountedHosts(deps, instance, failed);
   for (const { uuid, host } of store.computeNodes.byUuids(Object.keys(allocations))) {
     if (accounted.has(host)) {
       continue;
@@ -30,7 +30,7 @@ export async function releaseUnfinishedClaims(
 
 /** Its own host, the sources of its evacuations (they keep theirs until they come back), both ends of any move under way. */
 function accountedHosts(
-  { store }: TaskParts,
+  { store }: TaskDeps,
   { uuid, host }: Instance,
   failed: Migration | undefined,
 ): ReadonlySet<string | null> {

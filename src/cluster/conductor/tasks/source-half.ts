@@ -6,13 +6,13 @@ import { NoValidHost } from "../../scheduler/errors.js";
 import type { ScheduleRequest } from "../../scheduler/schedule-request.js";
 import { moveStrategy } from "../move-strategy.js";
 import { releaseUnfinishedClaims } from "./release-unfinished-claims.js";
-import type { TaskParts } from "./task-parts.js";
+import type { TaskDeps } from "./task-deps.js";
 
 /** The instance and the migration that moves it; they stay the same over a flow. */
 export interface Move {
   readonly instance: Instance;
   readonly migration: Migration;
-  /** What it will need; for all moves but a resize what it needs now. */
+  /** The flavor that it moves to; the present one for all moves but a resize. */
   readonly flavor: Flavor;
   readonly requestId: string;
   /** An earlier run of the flow may have claimed a destination. */
@@ -22,18 +22,18 @@ export interface Move {
 }
 
 /**
- * Makes sure of who owns the source's half (spec 6.0) and says what becomes of what the instance still holds when the
- * destination is claimed. Done before the scheduler claims (V26). A move that an earlier run made is recognised.
+ * Gives the source's half to its owner (spec 6.0), before the scheduler claims (V26). Recognises what an earlier run has moved.
+ * @returns what becomes of what the instance still holds when the destination is claimed
  * @throws {AllocationMoveFailed} somebody else wrote the allocations of the instance
  * @throws {NoValidHost} Placement refused
  */
-export async function secureSourceHalf(parts: TaskParts, move: Move): Promise<ScheduleRequest["held"]> {
-  move.held = await secure(parts, move);
+export async function secureSourceHalf(deps: TaskDeps, move: Move): Promise<ScheduleRequest["held"]> {
+  move.held = await secure(deps, move);
   return move.held;
 }
 
-async function secure(parts: TaskParts, move: Move): Promise<ScheduleRequest["held"]> {
-  const { store, placement } = parts;
+async function secure(deps: TaskDeps, move: Move): Promise<ScheduleRequest["held"]> {
+  const { store, placement } = deps;
   const { instance, migration, requestId } = move;
   const ofMigration = await placement.getAllocationsForConsumer(migration.uuid, { requestId });
   if (Object.keys(ofMigration.allocations).length > 0) {
@@ -41,19 +41,19 @@ async function secure(parts: TaskParts, move: Move): Promise<ScheduleRequest["he
     if (residues(store, instance, allocations).size === 0) {
       return "replace";
     }
-    await releaseUnfinishedClaims(parts, instance, requestId, migration);
+    await releaseUnfinishedClaims(deps, instance, requestId, migration);
     return "double";
   }
   if (moveStrategy(store) === "doubled") {
-    // What an earlier run claimed would be added to.
+    // The next claim would add to that of an earlier run.
     if (move.restarted) {
-      await dropDestinations(parts, move);
+      await dropDestinations(deps, move);
     }
     return "sum";
   }
   const { allocations } = await placement.getAllocationsForConsumer(instance.uuid, { requestId });
   const source = sourceNode(store, instance);
-  // Nothing to keep for the way back: created by something that does not know Placement, or healed away.
+  // There is nothing to keep for the way back: the instance never had allocations, or they were healed away.
   if (source === undefined || !holdsAnyOf(allocations, source)) {
     return "replace";
   }
@@ -64,12 +64,12 @@ async function secure(parts: TaskParts, move: Move): Promise<ScheduleRequest["he
       `Unable to replace instance claim on source host ${instance.host} node ${instance.node} by one of the migration.`,
     );
   }
-  // What a dead host keeps until its agent has come back and cleaned up is not the move's to take along (V12).
+  // The move leaves behind what a dead host keeps until its agent has come back and cleaned up (V12).
   return keep.size > 0 ? "double" : "replace";
 }
 
-/** The nodes among those held of hosts from which the instance was evacuated, and that have not cleaned up since. */
-function residues(store: TaskParts["store"], { uuid, host }: Instance, held: Allocations): ReadonlySet<string> {
+/** Those of the held nodes from which the instance was evacuated, and whose hosts have not cleaned up since. */
+function residues(store: TaskDeps["store"], { uuid, host }: Instance, held: Allocations): ReadonlySet<string> {
   const left = store.migrations
     .byFilters({ instanceUuid: uuid, migrationTypes: ["evacuation"], statuses: ["done"] })
     .map(({ sourceCompute }) => sourceCompute)
@@ -83,21 +83,21 @@ function residues(store: TaskParts["store"], { uuid, host }: Instance, held: All
  * either strategy (V27: before anybody can use it). Safe to repeat.
  * @returns false: Placement refused it, and both halves stand
  */
-export async function restoreSourceHalf(parts: TaskParts, move: Move): Promise<boolean> {
-  const { store, placement } = parts;
+export async function restoreSourceHalf(deps: TaskDeps, move: Move): Promise<boolean> {
+  const { store, placement } = deps;
   const { instance, migration, requestId } = move;
   const ofMigration = await placement.getAllocationsForConsumer(migration.uuid, { requestId });
   if (Object.keys(ofMigration.allocations).length > 0) {
     // An agent says `deleted` before it deletes the allocations (V23): whichever comes second finds them.
-    const resurrects = parts.config.upstreamQuirks.has("resurrect-deleted-allocations");
+    const resurrects = deps.config.upstreamQuirks.has("resurrect-deleted-allocations");
     const isDeleted = () => !resurrects && (store.instances.get(instance.uuid)?.vmState ?? "deleted") === "deleted";
-    const moved = await moveBack(parts, move, async () => isDeleted());
+    const moved = await moveBack(deps, move, async () => isDeleted());
     if (moved !== true && isDeleted()) {
       await placement.deleteAllocation(migration.uuid, { force: true, requestId });
       return true;
     }
     if (moved !== true) {
-      parts.logger.error("the allocation of a failed move could not be given back to the instance", {
+      deps.logger.error("the allocation of a failed move could not be given back to the instance", {
         instance: instance.uuid,
         migration: migration.uuid,
         request_id: requestId,
@@ -105,13 +105,13 @@ export async function restoreSourceHalf(parts: TaskParts, move: Move): Promise<b
     }
     return moved === true;
   }
-  await dropDestinations(parts, move);
+  await dropDestinations(deps, move);
   return true;
 }
 
-/** False: somebody wrote what the instance holds meanwhile, its delete maybe. */
+/** False: another writer changed the instance's allocations meanwhile; perhaps its delete. */
 async function moveBack(
-  { placement }: TaskParts,
+  { placement }: TaskDeps,
   { instance, migration, requestId }: Move,
   targetDeleted: () => Promise<boolean>,
 ): Promise<boolean | null> {
@@ -125,15 +125,15 @@ async function moveBack(
   }
 }
 
-/** Keeps of what the instance itself holds all but the source's half. */
-async function dropDestinations(parts: TaskParts, { instance, migration, flavor, requestId }: Move): Promise<void> {
-  await subtractSameHostClaim(parts, instance, flavor, requestId);
-  await releaseUnfinishedClaims(parts, instance, requestId, migration);
+/** Gives back what an earlier run claimed, so that the instance itself holds the source's half only. */
+async function dropDestinations(deps: TaskDeps, { instance, migration, flavor, requestId }: Move): Promise<void> {
+  await subtractSameHostClaim(deps, instance, flavor, requestId);
+  await releaseUnfinishedClaims(deps, instance, requestId, migration);
 }
 
-/** `doubled` on one host: one record of both flavors (spec 6.0). */
+/** `doubled` on one host: a single allocation has the amounts of both flavors (spec 6.0). */
 async function subtractSameHostClaim(
-  { store, placement }: TaskParts,
+  { store, placement }: TaskDeps,
   instance: Instance,
   flavor: Flavor,
   requestId: string,
@@ -155,13 +155,13 @@ async function subtractSameHostClaim(
 }
 
 export function sourceNode(
-  store: TaskParts["store"],
+  store: TaskDeps["store"],
   { host, node }: Pick<Instance, "host" | "node">,
 ): ComputeNode | undefined {
   return host === null || node === null ? undefined : (store.computeNodes.getByHostAndNode(host, node) ?? undefined);
 }
 
-/** Without providers' trees: what is on no other node is on this one, or shared with it. */
+/** Does not read the tree of the node: what no other node has is taken to be on this one, or shared with it. */
 const holdsAnyOf = (allocations: Allocations, { uuid }: ComputeNode): boolean => allocations[uuid] !== undefined;
 
 function sum(left: ResourceAmounts, right: ResourceAmounts): ResourceAmounts {

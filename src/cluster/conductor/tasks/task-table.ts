@@ -5,18 +5,18 @@ import { createDeleteResized } from "./delete-resized.js";
 import { createLiveMigrateInstance } from "./live-migrate-instance.js";
 import { createMigrateServer } from "./migrate-server.js";
 import { createRebuildInstance } from "./rebuild-instance.js";
-import type { TaskParts } from "./task-parts.js";
+import type { TaskDeps } from "./task-deps.js";
 import { createUnshelveInstance } from "./unshelve-instance.js";
 
 /** The flow of each kind of task. */
-export function createTaskTable(parts: TaskParts): TaskTable {
+export function createTaskTable(deps: TaskDeps): TaskTable {
   return {
-    build_instances: createBuildInstances(parts),
-    rebuild_instance: createRebuildInstance(parts),
-    migrate_server: createMigrateServer(parts),
-    live_migrate_instance: createLiveMigrateInstance(parts),
-    unshelve_instance: createUnshelveInstance(parts),
-    delete_resized: createDeleteResized(parts),
-    delete_local: createDeleteLocal(parts),
+    build_instances: createBuildInstances(deps),
+    rebuild_instance: createRebuildInstance(deps),
+    migrate_server: createMigrateServer(deps),
+    live_migrate_instance: createLiveMigrateInstance(deps),
+    unshelve_instance: createUnshelveInstance(deps),
+    delete_resized: createDeleteResized(deps),
+    delete_local: createDeleteLocal(deps),
   };
 }

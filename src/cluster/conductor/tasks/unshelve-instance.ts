@@ -4,43 +4,43 @@ import type { Task } from "../../store/task.js";
 import type { TaskContext } from "../task-runner.js";
 import { withActionEvent } from "./action-event.js";
 import { endOperation, messageOf, RecordMissing } from "./faults.js";
-import type { TaskParts } from "./task-parts.js";
+import type { TaskDeps } from "./task-deps.js";
 
 type UnshelveTask = Extract<Task, { kind: "unshelve_instance" }>;
 
 /** Spec 6.6: a shelved instance starts where it is, an offloaded one where the scheduler finds room. */
-export function createUnshelveInstance(parts: TaskParts) {
+export function createUnshelveInstance(deps: TaskDeps) {
   return {
-    run: (task: UnshelveTask, context: TaskContext): Promise<void> => unshelve(parts, task, context),
+    run: (task: UnshelveTask, context: TaskContext): Promise<void> => unshelve(deps, task, context),
     fail: (task: UnshelveTask, error: unknown): void => {
-      const instance = parts.store.instances.get(task.instanceUuid);
+      const instance = deps.store.instances.get(task.instanceUuid);
       if (instance !== null) {
-        endOperation(parts.store, instance, { ...task, vmState: instance.vmState }, error);
+        endOperation(deps.store, instance, { ...task, vmState: instance.vmState }, error);
       }
     },
   };
 }
 
-async function unshelve(parts: TaskParts, task: UnshelveTask, context: TaskContext): Promise<void> {
-  const { store } = parts;
+async function unshelve(deps: TaskDeps, task: UnshelveTask, context: TaskContext): Promise<void> {
+  const { store } = deps;
   const instance = store.instances.get(task.instanceUuid);
   if (instance === null) {
-    return release(parts, task);
+    return release(deps, task);
   }
   if (instance.vmState === "shelved") {
-    startInPlace(parts, task, context);
+    startInPlace(deps, task, context);
     return;
   }
   const event = { instanceUuid: instance.uuid, event: "conductor_unshelve_instance", requestId: task.requestId };
   await withActionEvent(store, event, async (fail) => {
     try {
-      const destination = await schedule(parts, task, instance);
-      if (!handOver(parts, task, destination, context)) {
-        await release(parts, task);
+      const destination = await schedule(deps, task, instance);
+      if (!handOver(deps, task, destination, context)) {
+        await release(deps, task);
       }
     } catch (error) {
-      await release(parts, task);
-      parts.logger.warn("server could not be unshelved", {
+      await release(deps, task);
+      deps.logger.warn("server could not be unshelved", {
         instance: task.instanceUuid,
         request_id: task.requestId,
         reason: messageOf(error),
@@ -57,11 +57,7 @@ async function unshelve(parts: TaskParts, task: UnshelveTask, context: TaskConte
   });
 }
 
-function startInPlace(
-  { store, bus }: TaskParts,
-  { instanceUuid, requestId }: UnshelveTask,
-  context: TaskContext,
-): void {
+function startInPlace({ store, bus }: TaskDeps, { instanceUuid, requestId }: UnshelveTask, context: TaskContext): void {
   store.transaction(() => {
     const instance = store.instances.get(instanceUuid);
     if (instance?.host && instance.taskState === "unshelving") {
@@ -72,7 +68,7 @@ function startInPlace(
   });
 }
 
-async function schedule({ store, scheduler }: TaskParts, task: UnshelveTask, instance: Instance): Promise<Destination> {
+async function schedule({ store, scheduler }: TaskDeps, task: UnshelveTask, instance: Instance): Promise<Destination> {
   const spec = store.requests.spec(instance.uuid);
   if (spec === null) {
     throw new RecordMissing(`the request spec of instance ${instance.uuid} is gone`);
@@ -81,7 +77,7 @@ async function schedule({ store, scheduler }: TaskParts, task: UnshelveTask, ins
     instanceUuids: [instance.uuid],
     spec: { ...spec, flavor: instance.flavor },
     requestedHost: task.host ?? undefined,
-    // A run that was killed after its claim left one; offloaded, it holds nothing else.
+    // A run that was killed after its claim has left the claim; an offloaded instance holds nothing else.
     held: "replace",
     requestId: task.requestId,
   });
@@ -93,7 +89,7 @@ async function schedule({ store, scheduler }: TaskParts, task: UnshelveTask, ins
 
 /** False: the instance was deleted meanwhile, or is being so. */
 function handOver(
-  { store, bus }: TaskParts,
+  { store, bus }: TaskDeps,
   { instanceUuid, requestId }: UnshelveTask,
   { selection }: Destination,
   context: TaskContext,
@@ -112,6 +108,6 @@ function handOver(
   });
 }
 
-async function release({ placement }: TaskParts, { instanceUuid, requestId }: UnshelveTask): Promise<void> {
+async function release({ placement }: TaskDeps, { instanceUuid, requestId }: UnshelveTask): Promise<void> {
   await placement.deleteAllocation(instanceUuid, { force: true, requestId });
 }

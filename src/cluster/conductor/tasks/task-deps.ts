@@ -16,8 +16,8 @@ export function taskOptions(defaults: TaskOptions): TaskOptions {
   return Object.fromEntries(TASK_OPTIONS.map((name) => [name, defaults[name]])) as TaskOptions;
 }
 
-/** What the flows of the conductor work with. */
-export interface TaskParts {
+/** The dependencies of the flows of the conductor's tasks. */
+export interface TaskDeps {
   readonly store: Store;
   readonly bus: AgentBus;
   readonly placement: ReportClient;
