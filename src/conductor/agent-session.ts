@@ -21,7 +21,7 @@ export interface Carrier {
     params: ParamsOf<SessionMethods, M>,
     meta: Meta,
   ): Promise<{ readonly sentAt: number; readonly result: ResultOf<SessionMethods, M> }>;
-  /** A call of the wire's own that has no point without the present link: nothing is done when it ends. */
+  /** A call of the wire's own that needs no answer when the present link ends: its end has the same effect. */
   tell(method: "host_release" | "host_unserve", host: string): Promise<void>;
   /** Monotonic now. */
   now(): number;
@@ -113,7 +113,7 @@ export class AgentSession implements HostSession {
   }
 
   async serve(handlers: Partial<AgentHandlers>): Promise<void> {
-    // What was under way to the former handlers must have arrived, or it would be taken out of order.
+    // Messages under way to the former handlers must arrive first, or they would be taken out of order.
     await this.#stopping;
     this.#carrier.inbound.serve(this.host, handlers);
     try {
@@ -145,7 +145,7 @@ export class AgentSession implements HostSession {
     this.#carrier.forget(this);
   }
 
-  /** A new link: takes the lease back and serves again. Errors other than a lost lease are the link's end. */
+  /** Takes the lease back and serves again on a new link. Any error but a lost lease ends the link. */
   async resume(link: Link, timeout: number): Promise<void> {
     if (this.#fenced && !this.#lease.claimed) {
       return;

@@ -146,7 +146,7 @@ class Connection implements ConductorConnection, Carrier {
     try {
       await link?.request(method, { host }, { timeout: LINK_TIMEOUT, meta: { host } });
     } catch (err) {
-      // The end of the connection ends what it was about, too.
+      // The end of the connection has the same effect.
       this.#options.runtime.logger.debug(`${method} was not answered`, { err, host });
       link?.cut();
     }
@@ -187,7 +187,7 @@ class Connection implements ConductorConnection, Carrier {
     }
   }
 
-  /** Opens a link, says who is there, takes back what was had, sends again what was not answered. */
+  /** Opens a link, introduces this process, takes back its leases, and repeats the calls without an answer. */
   async #open(): Promise<Link> {
     const { timers, processes, sockets } = this.#options.runtime;
     const { joinToken } = this.#options;
@@ -296,7 +296,7 @@ class Connection implements ConductorConnection, Carrier {
   }
 }
 
-/** Trying again cannot help. */
+/** Whether trying again cannot help. */
 function isFinal(error: unknown): boolean {
   return error instanceof JoinTokenRefused || error instanceof UnsupportedProtocol;
 }

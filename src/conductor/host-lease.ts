@@ -3,8 +3,7 @@ import type { Logger } from "../runtime/logger.js";
 import type { Processes } from "../runtime/processes.js";
 import type { Timers } from "../runtime/timers.js";
 import { HostLeaseHeld } from "./errors.js";
-import type { ResultOf } from "./methods/method.js";
-import type { LeaseHolder, SessionMethods } from "./methods/session.js";
+import type { GrantedLease, LeaseHolder } from "./methods/session.js";
 
 /**
  * The holder stops to act when this share of the lease's time has passed since the last renewal that was answered, counted
@@ -27,9 +26,6 @@ export interface LeaseDoors {
 
 /** Asks the conductor for the lease. @throws {HostLeaseHeld} */
 export type AskForLease = (holderIsDead?: string) => Promise<void>;
-
-/** What the conductor says of a lease that it gives. */
-export type GrantedLease = ResultOf<SessionMethods, "host_lease"> | null;
 
 /** One host's lease as its holder sees it (spec 2.4 G6). */
 export class HostLease {
@@ -87,7 +83,8 @@ export class HostLease {
     }
   }
 
-  grant(sentAt: number, ttl: number, granted: GrantedLease): void {
+  /** @param granted null: the conductor is of a release that counts no epochs */
+  grant(sentAt: number, ttl: number, granted: GrantedLease | null): void {
     this.#epoch = granted?.epoch ?? null;
     this.confirm(sentAt, ttl);
   }
@@ -116,7 +113,7 @@ export class HostLease {
     return machine === processes.machine && !processes.isAlive(pid);
   }
 
-  /** @throws the refusal, when there is nothing to wait for: the holder lives. */
+  /** Waits before the next look. @throws the refusal when the holder lives, so that a wait is of no use. */
   async #waitFor(holder: LeaseHolder, before: LeaseHolder | undefined, refusal: HostLeaseHeld): Promise<void> {
     if (holder.connected && (!this.#isDead(holder) || wasHeard(holder, before))) {
       throw refusal;
@@ -128,7 +125,7 @@ export class HostLease {
   }
 }
 
-/** Between two looks: whatever its pid says, it lives. */
+/** Whether the conductor heard of the holder between two looks: then it lives, even if this machine has no such pid. */
 function wasHeard(holder: LeaseHolder, before: LeaseHolder | undefined): boolean {
   return before?.bootId === holder.bootId && holder.seenAgo < before.seenAgo;
 }

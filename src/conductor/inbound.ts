@@ -11,7 +11,7 @@ type AnyHandler = (params: never, context: RequestContext) => Promise<unknown>;
 
 interface Call {
   readonly outcome: Promise<Outcome>;
-  /** Monotonic; nobody waits for the answer after it, so that nobody asks again. */
+  /** Monotonic; the caller waits no longer, and will not ask again. */
   readonly deadline: number;
 }
 
@@ -78,7 +78,7 @@ export class Inbound {
       this.#taken.set(host, meta.message);
       this.#call(method, run);
     }
-    // Acknowledged when it was taken; what becomes of it is the agent's, also over a restart.
+    // A cast is acknowledged when it is taken; the agent finishes it, also over a restart.
     answer({ result: null });
   }
 

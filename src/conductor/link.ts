@@ -6,7 +6,7 @@ import type { SessionMethods } from "./methods/session.js";
 import { decodeError } from "./wire/error-codec.js";
 import type { Meta, Outcome, RequestFrame, RpcId } from "./wire/frames.js";
 
-/** What a link hands on: answers to calls that outlive it, and what the conductor asks. */
+/** Takes from a link the answers to calls that outlive it, and the requests of the conductor. */
 export interface LinkListener {
   answered(id: number, outcome: Outcome): void;
   asked(request: RequestFrame, link: Link): void;
@@ -92,7 +92,7 @@ export class Link {
     this.#socket.close(1000, "the agent leaves");
   }
 
-  /** Cuts a connection that has stopped to answer. */
+  /** Cuts a connection that no longer answers. */
   cut(): void {
     this.#socket.terminate();
     this.#end();
@@ -104,7 +104,7 @@ export class Link {
     }
     const message = parse(text);
     if (!message) {
-      // What sends such a thing is no conductor, or has lost its place in the stream.
+      // The other end is no conductor, or has lost its place in the stream.
       this.cut();
     } else if ("method" in message) {
       this.#listener.asked(message, this);

@@ -37,12 +37,12 @@ export interface Conductor {
   ): Promise<void>;
 }
 
-/** What a handler may know of who asks. */
+/** What a handler may know of its caller. */
 export interface RequestContext {
   readonly requestId: string;
   /**
-   * Stands, under the lock that the handler had to wait for, before anything is done: who asked has given up waiting, and
-   * may have gone on as if it were never to be done. Passes for casts, for which nobody waits.
+   * Refuses a call whose caller has given up waiting, and may have gone on as if it were never to be done. A handler asks this
+   * under the lock that it had to wait for, before it does anything. Lets casts pass, which have no waiting caller.
    * @throws {MessagingTimeout}
    */
   refuseGivenUp(): void;
@@ -74,7 +74,7 @@ export interface HostSession extends Conductor {
   /** Resolves when another agent took the host, or the lease could not be renewed in time and was then lost. */
   readonly leaseLost: Promise<string>;
   /**
-   * Starts to take casts and calls (spec 2.1 step 6). Called again: with other handlers from now on. What has none is
+   * Starts to take casts and calls (spec 2.1 step 6). A later call replaces the handlers. A method without a handler is
    * refused, and a cast then waits for the next process that serves the host.
    */
   serve(handlers: Partial<AgentHandlers>): Promise<void>;

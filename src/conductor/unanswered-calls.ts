@@ -117,7 +117,7 @@ export class UnansweredCalls {
     if (call.frame.method !== "agent_call") {
       return { ...call.frame, meta };
     }
-    // Another agent is not to begin what nobody waits for any more.
+    // Another agent is not to begin work whose caller waits no longer.
     const timeout = Math.max(0, Math.round(call.deadline - this.#clock.monotonic()));
     return { ...call.frame, meta: { ...meta, timeout } };
   }

@@ -84,7 +84,7 @@ export class Dispatcher {
     }
   }
 
-  /** Stores the effect and the answer of a write together, so that a call which is repeated is answered and not carried out again. */
+  /** Stores effect and answer of a write together, so that a repeated call is answered and not carried out again. */
   #once(handler: AnyHandler, params: object, caller: Caller, id: RpcId | undefined): Outcome {
     const { store } = this.#deps;
     const bootId = bootOf(caller);
