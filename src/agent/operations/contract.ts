@@ -4,8 +4,8 @@ import type { FinishResizeRequest } from "./cold-move/finish-resize.js";
 import type { MoveRequest } from "./cold-move/move-request.js";
 import type { PrepResizeRequest } from "./cold-move/prep-resize.js";
 import type { StuckMoveOptions } from "./cold-move/recover.js";
-import type { IncomingMoves } from "./incoming-moves.js";
 import type { LiveMigrationOperations } from "./live-migration/contract.js";
+import type { IncomingMoves } from "./moves/incoming-moves.js";
 import type { StateChangeName } from "./states/state-changes.js";
 import type { UnshelveRequest } from "./states/unshelve-instance.js";
 

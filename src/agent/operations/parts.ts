@@ -2,7 +2,7 @@ import type { Faults } from "../../faults/faults.js";
 import type { RequestContext } from "../../placement/types.js";
 import type { AgentContext } from "../context.js";
 import type { ResourceTracker } from "../tracker/contract.js";
-import type { IncomingMoves } from "./incoming-moves.js";
+import type { IncomingMoves } from "./moves/incoming-moves.js";
 
 /** What every operation works with. */
 export interface OperationParts {

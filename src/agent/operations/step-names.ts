@@ -1,15 +1,15 @@
 import { BUILD_INSTANCE } from "./build/build-instance.js";
+import { REBUILD_INSTANCE } from "./build/rebuild-in-place.js";
 import { CONFIRM_RESIZE, SETTLE_CONFIRMED } from "./cold-move/confirm-resize.js";
 import { FINISH_RESIZE } from "./cold-move/finish-resize.js";
 import { FINISH_REVERT_RESIZE } from "./cold-move/finish-revert-resize.js";
 import { PREP_RESIZE } from "./cold-move/prep-resize.js";
 import { RESIZE_INSTANCE } from "./cold-move/resize-instance.js";
 import { REVERT_RESIZE } from "./cold-move/revert-resize.js";
-import { TERMINATE_INSTANCE } from "./delete-instance.js";
+import { TERMINATE_INSTANCE } from "./delete/delete-instance.js";
 import { EVACUATE_INSTANCE } from "./evacuate/evacuate-instance.js";
 import { LIVE_MIGRATION_STEPS } from "./live-migration/step-lists.js";
 import { REBOOT_INSTANCE, START_INSTANCE, STOP_INSTANCE } from "./power/power.js";
-import { REBUILD_INSTANCE } from "./rebuild-in-place.js";
 import { RESCUE_INSTANCE } from "./states/rescue-instance.js";
 import { SHELVE_INSTANCE } from "./states/shelve-instance.js";
 import { SHELVE_OFFLOAD_INSTANCE } from "./states/shelve-offload.js";

@@ -11,7 +11,7 @@ import {
 import { requestId } from "../context.js";
 import { requireHostLease } from "../life/host-lease.js";
 import type { LeakKind } from "../metrics/metrics.js";
-import { revertToSource } from "../operations/move-allocations.js";
+import { revertToSource } from "../operations/moves/move-allocations.js";
 import type { AgentParts } from "../parts.js";
 import { judgeLeak, type LeakFacts, type LeakVerdict } from "./judge-leak.js";
 

@@ -1,7 +1,7 @@
 import type { Instance } from "../../records/index.js";
 import { LOCAL_DISKS_ONLY } from "../block-devices.js";
 import { storageShared } from "../evacuation/shared-storage.js";
-import { finishSource, revertToSource } from "../operations/move-allocations.js";
+import { finishSource, revertToSource } from "../operations/moves/move-allocations.js";
 import type { AgentParts } from "../parts.js";
 import type { MoveRecovery } from "./plan-move-recovery.js";
 import { endMove } from "./unless-taken.js";

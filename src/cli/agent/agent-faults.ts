@@ -1,4 +1,4 @@
-import { faultPoint } from "../../agent/operations/step-list.js";
+import { faultPoint } from "../../agent/operations/flow/step-list.js";
 import { STEP_NAMES } from "../../agent/operations/step-names.js";
 import { DRIVER_POINTS } from "../../faults/driver-faults.js";
 import { DOOR_POINTS } from "../../faults/fault-doors.js";

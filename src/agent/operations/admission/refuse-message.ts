@@ -1,4 +1,4 @@
-import { withActionEvent } from "../error-wrappers.js";
+import { withActionEvent } from "../flow/error-wrappers.js";
 import type { OperationParts } from "../parts.js";
 import type { Message, Refusal } from "./admission.js";
 import type { GatedMethod } from "./admission-rules.js";

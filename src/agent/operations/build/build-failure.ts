@@ -3,8 +3,8 @@ import type { InstanceChanges, RetryInfo } from "../../../records/index.js";
 import { BuildAbortException } from "../../../virt/errors.js";
 import { UNPLACED } from "../../unplaced.js";
 import type { BuildRequestOptions } from "../contract.js";
-import { addFault, attempt, messageOf } from "../error-wrappers.js";
-import { destroyOptions } from "../guest-options.js";
+import { addFault, attempt, messageOf } from "../flow/error-wrappers.js";
+import { destroyOptions } from "../flow/guest-options.js";
 import { type OperationParts, releaseAllocations } from "../parts.js";
 import type { BuildProgress } from "./build-progress.js";
 

@@ -2,10 +2,10 @@ import { InstanceNotFound, UnexpectedTaskState, UnexpectedVmState } from "../../
 import type { Instance, InstanceChanges, TaskState } from "../../../records/index.js";
 import type { Refusal } from "../admission/admission.js";
 import type { BuildRequestOptions } from "../contract.js";
-import { mustNotUndo, withActionEvent } from "../error-wrappers.js";
-import { imageMeta, LOCAL_DISKS } from "../guest-options.js";
+import { mustNotUndo, withActionEvent } from "../flow/error-wrappers.js";
+import { imageMeta, LOCAL_DISKS } from "../flow/guest-options.js";
+import { runSteps, stepList } from "../flow/step-list.js";
 import { type OperationParts, releaseAllocations } from "../parts.js";
-import { runSteps, stepList } from "../step-list.js";
 import { buildFailed } from "./build-failure.js";
 import type { BuildProgress } from "./build-progress.js";
 

@@ -1,9 +1,9 @@
 import { InstanceNotFound } from "../../../conductor/errors.js";
 import { FINAL_MIGRATION_STATUSES, MIGRATION_STATUSES, POWER_STATES } from "../../../records/index.js";
-import { isLeaseLost, mustNotUndo, withActionEvent } from "../error-wrappers.js";
-import { finishSource, type Move } from "../move-allocations.js";
+import { isLeaseLost, mustNotUndo, withActionEvent } from "../flow/error-wrappers.js";
+import { runSteps, STOP, stepList } from "../flow/step-list.js";
+import { finishSource, type Move } from "../moves/move-allocations.js";
 import type { OperationParts } from "../parts.js";
-import { runSteps, STOP, stepList } from "../step-list.js";
 import { failMove, type MoveProgress, type MoveRequest, withoutOldVmState } from "./move-request.js";
 
 /** Spec 6.3 "Confirm", on the source: what may fail. */

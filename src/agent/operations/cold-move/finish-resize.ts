@@ -1,11 +1,11 @@
 import { flavorColumns, hasSameDisks, type InstanceChanges } from "../../../records/index.js";
 import { hasQuirk } from "../../context.js";
 import type { Refusal } from "../admission/admission.js";
-import { mustNotUndo, withActionEvent } from "../error-wrappers.js";
-import { imageMeta, LOCAL_DISKS } from "../guest-options.js";
-import { finishSource, flavorsOf, type Move } from "../move-allocations.js";
+import { mustNotUndo, withActionEvent } from "../flow/error-wrappers.js";
+import { imageMeta, LOCAL_DISKS } from "../flow/guest-options.js";
+import { runSteps, stepList } from "../flow/step-list.js";
+import { finishSource, flavorsOf, type Move } from "../moves/move-allocations.js";
 import type { OperationParts } from "../parts.js";
-import { runSteps, stepList } from "../step-list.js";
 import {
   failMove,
   heldByGuest,

@@ -1,9 +1,9 @@
 import { flavorColumns, type InstanceChanges } from "../../../records/index.js";
-import { attempt, mustNotUndo, withActionEvent } from "../error-wrappers.js";
-import { LOCAL_DISKS } from "../guest-options.js";
-import { flavorsOf, type Move, revertToSource } from "../move-allocations.js";
+import { attempt, mustNotUndo, withActionEvent } from "../flow/error-wrappers.js";
+import { LOCAL_DISKS } from "../flow/guest-options.js";
+import { runSteps, stepList } from "../flow/step-list.js";
+import { flavorsOf, type Move, revertToSource } from "../moves/move-allocations.js";
 import type { OperationParts } from "../parts.js";
-import { runSteps, stepList } from "../step-list.js";
 import { heldByGuest, type MoveProgress, type MoveRequest, wasStopped, withoutOldVmState } from "./move-request.js";
 import { revertFailed } from "./revert-resize.js";
 

@@ -2,8 +2,8 @@ import { InstanceNotFound, MigrationNotFound, UnexpectedTaskState } from "../../
 import type { InstanceChanges, TaskState } from "../../../records/index.js";
 import { InstanceFaultRollback, NotImplemented } from "../../../virt/errors.js";
 import type { Allocations } from "../../../virt/types.js";
-import { addFault, attempt } from "../error-wrappers.js";
-import { heldHere, type Move } from "../move-allocations.js";
+import { addFault, attempt } from "../flow/error-wrappers.js";
+import { heldHere, type Move } from "../moves/move-allocations.js";
 import type { OperationParts } from "../parts.js";
 
 /** What every message of a move carries; all else is in the state of record. */

@@ -2,11 +2,11 @@ import type { Flavor, InstanceChanges, RetryInfo, Selection } from "../../../rec
 import { BuildAbortException, InstanceFaultRollback } from "../../../virt/errors.js";
 import type { Claim } from "../../tracker/contract.js";
 import type { Refusal } from "../admission/admission.js";
-import { addFault, attempt, messageOf, mustNotUndo, type OpenEvent, withActionEvent } from "../error-wrappers.js";
-import { UnableToMigrateToSelf } from "../errors.js";
-import { type Move, revertToSource } from "../move-allocations.js";
+import { addFault, attempt, messageOf, mustNotUndo, type OpenEvent, withActionEvent } from "../flow/error-wrappers.js";
+import { UnableToMigrateToSelf } from "../flow/errors.js";
+import { runSteps, stepList } from "../flow/step-list.js";
+import { type Move, revertToSource } from "../moves/move-allocations.js";
 import type { OperationParts } from "../parts.js";
-import { runSteps, stepList } from "../step-list.js";
 import {
   failMove,
   innerError,

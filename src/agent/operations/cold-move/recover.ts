@@ -2,7 +2,7 @@ import { InvalidMigrationState, UnexpectedTaskState } from "../../../conductor/e
 import type { Instance, Migration, MigrationStatus, MigrationType, TaskState } from "../../../records/index.js";
 import type { AgentContext } from "../../context.js";
 import { hasQuirk } from "../../context.js";
-import { type Move, revertToSource } from "../move-allocations.js";
+import { type Move, revertToSource } from "../moves/move-allocations.js";
 import type { OperationParts } from "../parts.js";
 import { confirmResize, settleConfirmed } from "./confirm-resize.js";
 import { finishFailed, finishResize } from "./finish-resize.js";

@@ -1,11 +1,11 @@
 import type { InstanceChanges } from "../../../records/index.js";
 import { hasQuirk } from "../../context.js";
 import type { Refusal } from "../admission/admission.js";
-import { mustNotUndo, withActionEvent } from "../error-wrappers.js";
-import { LOCAL_DISKS } from "../guest-options.js";
-import { finishSource, type Move, revertToSource } from "../move-allocations.js";
+import { mustNotUndo, withActionEvent } from "../flow/error-wrappers.js";
+import { LOCAL_DISKS } from "../flow/guest-options.js";
+import { runSteps, stepList } from "../flow/step-list.js";
+import { finishSource, type Move, revertToSource } from "../moves/move-allocations.js";
 import type { OperationParts } from "../parts.js";
-import { runSteps, stepList } from "../step-list.js";
 import {
   DISK_INFO,
   failMove,

@@ -1,10 +1,10 @@
 import { storageShared } from "../../evacuation/shared-storage.js";
 import type { Refusal } from "../admission/admission.js";
-import { mustNotUndo, withActionEvent } from "../error-wrappers.js";
-import { destroyOptions } from "../guest-options.js";
-import { deleteMigration, dropDestination, type Move } from "../move-allocations.js";
+import { mustNotUndo, withActionEvent } from "../flow/error-wrappers.js";
+import { destroyOptions } from "../flow/guest-options.js";
+import { runSteps, stepList } from "../flow/step-list.js";
+import { deleteMigration, dropDestination, type Move } from "../moves/move-allocations.js";
 import type { OperationParts } from "../parts.js";
-import { runSteps, stepList } from "../step-list.js";
 import { failMove, isTaken, type MoveProgress, type MoveRequest, succeeded } from "./move-request.js";
 
 /** Spec 6.3 "Revert", on the destination. */

@@ -6,8 +6,8 @@ import {
   REBUILD_TASK_STATES,
 } from "../../../records/index.js";
 import type { RebuildOptions } from "../contract.js";
-import { addFault, attempt } from "../error-wrappers.js";
-import { destroyOptions } from "../guest-options.js";
+import { addFault, attempt } from "../flow/error-wrappers.js";
+import { destroyOptions } from "../flow/guest-options.js";
 import type { OperationParts } from "../parts.js";
 import type { EvacuationProgress } from "./evacuation-progress.js";
 

@@ -3,12 +3,12 @@ import { InstanceExists } from "../../../virt/errors.js";
 import type { Allocations } from "../../../virt/types.js";
 import type { Refusal } from "../admission/admission.js";
 import type { RebuildOptions } from "../contract.js";
-import { mustNotUndo, withActionEvent } from "../error-wrappers.js";
-import { InstanceRecreateNotSupported, InvalidSharedStorage } from "../errors.js";
-import { imageMeta, LOCAL_DISKS } from "../guest-options.js";
-import { type Move, onTree } from "../move-allocations.js";
+import { mustNotUndo, withActionEvent } from "../flow/error-wrappers.js";
+import { InstanceRecreateNotSupported, InvalidSharedStorage } from "../flow/errors.js";
+import { imageMeta, LOCAL_DISKS } from "../flow/guest-options.js";
+import { runSteps, stepList } from "../flow/step-list.js";
+import { type Move, onTree } from "../moves/move-allocations.js";
 import type { OperationParts } from "../parts.js";
-import { runSteps, stepList } from "../step-list.js";
 import { evacuationFailed } from "./evacuate-failure.js";
 import type { EvacuationProgress } from "./evacuation-progress.js";
 

@@ -1,9 +1,9 @@
 import { InstanceNotFound, MigrationPreCheckError } from "../../../conductor/errors.js";
 import type { LiveMigrateData } from "../../../conductor/methods/agent.js";
 import type { Instance } from "../../../records/index.js";
-import { attempt, messageOf } from "../error-wrappers.js";
+import { attempt, messageOf } from "../flow/error-wrappers.js";
+import { stepList } from "../flow/step-list.js";
 import type { OperationParts } from "../parts.js";
-import { stepList } from "../step-list.js";
 import { driverData } from "./flow.js";
 
 export interface DestinationCheck {

@@ -1,7 +1,7 @@
 import { InstanceNotFound, InvalidMigrationState } from "../../../conductor/errors.js";
 import type { Instance } from "../../../records/index.js";
+import { stepList } from "../flow/step-list.js";
 import type { OperationParts } from "../parts.js";
-import { stepList } from "../step-list.js";
 import type { OutgoingMigration } from "./outgoing-migration.js";
 
 /** What a user wants of a live migration that is under way here, its source. */

@@ -1,5 +1,5 @@
-import { attempt } from "../error-wrappers.js";
-import { stepList } from "../step-list.js";
+import { attempt } from "../flow/error-wrappers.js";
+import { stepList } from "../flow/step-list.js";
 import { callDestination } from "./destination-call.js";
 import { driverData, type Flow } from "./flow.js";
 import { LiveMigrationAborted } from "./outgoing-migration.js";

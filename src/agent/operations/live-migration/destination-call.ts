@@ -2,7 +2,7 @@ import { ConductorError, MessagingTimeout, ObjectActionError } from "../../../co
 import type { AgentMethods } from "../../../conductor/methods/agent.js";
 import type { ParamsOf, ResultOf } from "../../../conductor/methods/method.js";
 import { retry } from "../../../runtime/retry.js";
-import { OperationError } from "../errors.js";
+import { OperationError } from "../flow/errors.js";
 import type { Flow } from "./flow.js";
 
 type DestinationMethod =

@@ -5,9 +5,9 @@ import { type Instance, type Migration, POWER_STATES } from "../../../records/in
 import { InstanceExists } from "../../../virt/errors.js";
 import type { LiveMigrateData } from "../../../virt/move-types.js";
 import { demand, type Message } from "../admission/admission.js";
-import { destroyOptions, LOCAL_DISKS } from "../guest-options.js";
+import { destroyOptions, LOCAL_DISKS } from "../flow/guest-options.js";
+import { stepList } from "../flow/step-list.js";
 import type { OperationParts } from "../parts.js";
-import { stepList } from "../step-list.js";
 import { NO_GUEST } from "./destination-call.js";
 import { driverData, moveOptions } from "./flow.js";
 import { reasonToKeep } from "./reason-to-keep.js";

@@ -1,9 +1,9 @@
 import { InstanceNotFound, UnexpectedDeletingTaskState, UnexpectedTaskState } from "../../../conductor/errors.js";
 import type { InstanceChanges, TaskState } from "../../../records/index.js";
-import { attempt, mustNotUndo } from "../error-wrappers.js";
-import { destroyOptions } from "../guest-options.js";
-import { deleteMigration, finishSource } from "../move-allocations.js";
-import { STOP, stepList } from "../step-list.js";
+import { attempt, mustNotUndo } from "../flow/error-wrappers.js";
+import { destroyOptions } from "../flow/guest-options.js";
+import { STOP, stepList } from "../flow/step-list.js";
+import { deleteMigration, finishSource } from "../moves/move-allocations.js";
 import { callDestination, callReturningDestination, DestinationFailed } from "./destination-call.js";
 import { type Flow, fieldsOf, moveOptions } from "./flow.js";
 import { reasonToKeep } from "./reason-to-keep.js";

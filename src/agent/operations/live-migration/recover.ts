@@ -1,9 +1,9 @@
 import type { Migration } from "../../../records/index.js";
 import type { KeyedLock } from "../../../runtime/keyed-lock.js";
 import { NotImplemented } from "../../../virt/errors.js";
-import { attempt } from "../error-wrappers.js";
+import { attempt } from "../flow/error-wrappers.js";
+import { runSteps } from "../flow/step-list.js";
 import type { OperationParts } from "../parts.js";
-import { runSteps } from "../step-list.js";
 import { POST_STEPS } from "./finish-migration.js";
 import { driverData, type Flow, fieldsOf } from "./flow.js";
 import { abandon, endOrAbandon, endWhereGuestIs } from "./migrate.js";

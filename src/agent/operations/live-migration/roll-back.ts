@@ -1,8 +1,8 @@
 import { InstanceNotFound, UnexpectedTaskState } from "../../../conductor/errors.js";
 import type { InstanceChanges, MigrationChanges } from "../../../records/index.js";
-import { attempt, mustNotUndo } from "../error-wrappers.js";
-import { revertToSource } from "../move-allocations.js";
-import { stepList } from "../step-list.js";
+import { attempt, mustNotUndo } from "../flow/error-wrappers.js";
+import { stepList } from "../flow/step-list.js";
+import { revertToSource } from "../moves/move-allocations.js";
 import { callDestination, DestinationFailed } from "./destination-call.js";
 import { type Flow, moveOptions } from "./flow.js";
 

@@ -1,8 +1,8 @@
 import { type Instance, type InstanceChanges, POWER_STATES, type TaskState } from "../../../records/index.js";
 import { GuestNotFound } from "../../../virt/errors.js";
-import { attempt, operation } from "../error-wrappers.js";
+import { attempt, operation } from "../flow/error-wrappers.js";
+import { runSteps, type StepList, stepList } from "../flow/step-list.js";
 import type { OperationParts } from "../parts.js";
-import { runSteps, type StepList, stepList } from "../step-list.js";
 
 interface PowerProgress {
   readonly parts: OperationParts;

@@ -1,8 +1,8 @@
 import type { Instance } from "../../../records/index.js";
-import { operation } from "../error-wrappers.js";
-import { imageMeta, LOCAL_DISKS } from "../guest-options.js";
+import { operation } from "../flow/error-wrappers.js";
+import { imageMeta, LOCAL_DISKS } from "../flow/guest-options.js";
+import { runSteps, stepList } from "../flow/step-list.js";
 import type { OperationParts } from "../parts.js";
-import { runSteps, stepList } from "../step-list.js";
 import { record } from "./state-changes.js";
 
 interface RescueProgress {

@@ -1,8 +1,8 @@
 import type { Instance, TaskState } from "../../../records/index.js";
 import type { SnapshotStage } from "../../../virt/types.js";
-import { operation } from "../error-wrappers.js";
+import { operation } from "../flow/error-wrappers.js";
+import { runSteps, stepList } from "../flow/step-list.js";
 import type { OperationParts } from "../parts.js";
-import { runSteps, stepList } from "../step-list.js";
 import { powerOffIfThere, SHELVE_OFFLOAD_INSTANCE, type ShelveProgress, shelvedMark } from "./shelve-offload.js";
 
 interface SnapshotProgress extends ShelveProgress {

@@ -2,10 +2,10 @@ import { AllocationDeleteFailed } from "../../../placement/errors.js";
 import type { Instance } from "../../../records/index.js";
 import { GuestNotFound } from "../../../virt/errors.js";
 import { UNPLACED } from "../../unplaced.js";
-import { operation } from "../error-wrappers.js";
-import { destroyOptions } from "../guest-options.js";
+import { operation } from "../flow/error-wrappers.js";
+import { destroyOptions } from "../flow/guest-options.js";
+import { runSteps, stepList } from "../flow/step-list.js";
 import type { OperationParts } from "../parts.js";
-import { runSteps, stepList } from "../step-list.js";
 
 export interface ShelveProgress {
   readonly parts: OperationParts;

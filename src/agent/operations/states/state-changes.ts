@@ -1,8 +1,8 @@
 import type { Instance, TaskState, VmState } from "../../../records/index.js";
 import type { DriverHost } from "../../../virt/driver-host.js";
-import { operation } from "../error-wrappers.js";
+import { operation } from "../flow/error-wrappers.js";
+import { runSteps, type StepList, stepList } from "../flow/step-list.js";
 import type { OperationParts } from "../parts.js";
-import { runSteps, type StepList, stepList } from "../step-list.js";
 
 interface ChangeProgress {
   readonly parts: OperationParts;

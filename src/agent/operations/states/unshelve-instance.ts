@@ -3,10 +3,10 @@ import type { Instance, InstanceChanges } from "../../../records/index.js";
 import type { Allocations } from "../../../virt/types.js";
 import type { Claim } from "../../tracker/contract.js";
 import type { Refusal } from "../admission/admission.js";
-import { addFault, attempt, mustNotUndo, withActionEvent } from "../error-wrappers.js";
-import { destroyOptions, imageMeta, LOCAL_DISKS } from "../guest-options.js";
+import { addFault, attempt, mustNotUndo, withActionEvent } from "../flow/error-wrappers.js";
+import { destroyOptions, imageMeta, LOCAL_DISKS } from "../flow/guest-options.js";
+import { runSteps, stepList } from "../flow/step-list.js";
 import { type OperationParts, releaseAllocations } from "../parts.js";
-import { runSteps, stepList } from "../step-list.js";
 
 export interface UnshelveRequest {
   readonly instanceUuid: string;

@@ -1,6 +1,6 @@
 import type { AgentContext } from "../../../../src/agent/context.js";
 import type { Operations } from "../../../../src/agent/operations/contract.js";
-import { IncomingMoves } from "../../../../src/agent/operations/incoming-moves.js";
+import { IncomingMoves } from "../../../../src/agent/operations/moves/incoming-moves.js";
 
 /** Operations that only say that they were asked for, unless a test gives one that does something. */
 export function recordingOperations(

@@ -1,11 +1,11 @@
-import { UnexpectedDeletingTaskState, UnexpectedTaskState } from "../../conductor/errors.js";
-import type { Instance } from "../../records/index.js";
-import type { Allocations } from "../../virt/types.js";
-import type { RebuildOptions } from "./contract.js";
-import { attempt, erroringOut, recordingFault, withActionEvent } from "./error-wrappers.js";
-import { destroyOptions, imageMeta, LOCAL_DISKS } from "./guest-options.js";
-import type { OperationParts } from "./parts.js";
-import { runSteps, stepList } from "./step-list.js";
+import { UnexpectedDeletingTaskState, UnexpectedTaskState } from "../../../conductor/errors.js";
+import type { Instance } from "../../../records/index.js";
+import type { Allocations } from "../../../virt/types.js";
+import type { RebuildOptions } from "../contract.js";
+import { attempt, erroringOut, recordingFault, withActionEvent } from "../flow/error-wrappers.js";
+import { destroyOptions, imageMeta, LOCAL_DISKS } from "../flow/guest-options.js";
+import { runSteps, stepList } from "../flow/step-list.js";
+import type { OperationParts } from "../parts.js";
 
 interface RebuildProgress {
   readonly parts: OperationParts;

@@ -6,12 +6,12 @@ import {
   recordingFault,
   revertingTaskState,
   withActionEvent,
-} from "../../../../src/agent/operations/error-wrappers.js";
-import { InstanceNotFound, UnexpectedTaskState } from "../../../../src/conductor/errors.js";
-import type { InstanceChanges } from "../../../../src/records/index.js";
-import { InstanceFaultRollback, NotImplemented } from "../../../../src/virt/errors.js";
-import { StubHypervisor } from "../../../fixtures/tracker-driver.js";
-import { TrackerWorld } from "../../../fixtures/tracker-world.js";
+} from "../../../../../src/agent/operations/flow/error-wrappers.js";
+import { InstanceNotFound, UnexpectedTaskState } from "../../../../../src/conductor/errors.js";
+import type { InstanceChanges } from "../../../../../src/records/index.js";
+import { InstanceFaultRollback, NotImplemented } from "../../../../../src/virt/errors.js";
+import { StubHypervisor } from "../../../../fixtures/tracker-driver.js";
+import { TrackerWorld } from "../../../../fixtures/tracker-world.js";
 
 async function setUp(changes: InstanceChanges = {}) {
   const world = await TrackerWorld.create();

@@ -1,9 +1,9 @@
-import { AllocationDeleteFailed } from "../../placement/errors.js";
-import type { Instance } from "../../records/index.js";
-import { addFault, attempt, isLeaseLost, withActionEvent } from "./error-wrappers.js";
-import { destroyOptions } from "./guest-options.js";
-import { forcesDelete, type OperationParts } from "./parts.js";
-import { runSteps, stepList } from "./step-list.js";
+import { AllocationDeleteFailed } from "../../../placement/errors.js";
+import type { Instance } from "../../../records/index.js";
+import { addFault, attempt, isLeaseLost, withActionEvent } from "../flow/error-wrappers.js";
+import { destroyOptions } from "../flow/guest-options.js";
+import { runSteps, stepList } from "../flow/step-list.js";
+import { forcesDelete, type OperationParts } from "../parts.js";
 
 interface DeleteProgress {
   readonly parts: OperationParts;

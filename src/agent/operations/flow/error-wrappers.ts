@@ -6,11 +6,11 @@ import {
   ObjectActionError,
   UnexpectedDeletingTaskState,
   UnexpectedTaskState,
-} from "../../conductor/errors.js";
-import type { Instance, InstanceChanges } from "../../records/index.js";
-import { HostEpochOutdated, InstanceFaultRollback, NotImplemented } from "../../virt/errors.js";
-import type { AgentContext } from "../context.js";
-import { HostLeaseLost } from "../life/host-lease.js";
+} from "../../../conductor/errors.js";
+import type { Instance, InstanceChanges } from "../../../records/index.js";
+import { HostEpochOutdated, InstanceFaultRollback, NotImplemented } from "../../../virt/errors.js";
+import type { AgentContext } from "../../context.js";
+import { HostLeaseLost } from "../../life/host-lease.js";
 
 /** Nova's generic wrappers of agent operations (spec 1.6). All of them rethrow. */
 

@@ -3,8 +3,8 @@ import {
   AllocationMoveFailed,
   AllocationUpdateFailed,
   PlacementAPIConnectFailure,
-} from "../../placement/errors.js";
-import type { Allocations, RequestContext } from "../../placement/types.js";
+} from "../../../placement/errors.js";
+import type { Allocations, RequestContext } from "../../../placement/types.js";
 import {
   type ComputeNode,
   FINAL_MIGRATION_STATUSES,
@@ -14,10 +14,10 @@ import {
   type Migration,
   type MigrationStatus,
   type Resources,
-} from "../../records/index.js";
-import { retry } from "../../runtime/retry.js";
-import { hasQuirk } from "../context.js";
-import type { OperationParts } from "./parts.js";
+} from "../../../records/index.js";
+import { retry } from "../../../runtime/retry.js";
+import { hasQuirk } from "../../context.js";
+import type { OperationParts } from "../parts.js";
 
 /**
  * Decides who holds what after a move (spec 6.0). Which of the two strategies made it is found out here, at its end, from what the

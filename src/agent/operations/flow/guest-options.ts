@@ -1,5 +1,5 @@
-import type { Instance } from "../../records/index.js";
-import type { BlockDeviceInfo, DestroyOptions, ImageMeta } from "../../virt/types.js";
+import type { Instance } from "../../../records/index.js";
+import type { BlockDeviceInfo, DestroyOptions, ImageMeta } from "../../../virt/types.js";
 
 const IMAGE_PREFIX = "image_";
 

@@ -1,4 +1,4 @@
-import type { OperationParts } from "./parts.js";
+import type { OperationParts } from "../parts.js";
 
 /** Returned by a step: nothing is left to do, and nothing went wrong. */
 export const STOP = Symbol("stop");

@@ -1,8 +1,8 @@
 import { describe, expect, test } from "vitest";
-import type { QuirkName } from "../../../../src/config/quirks.js";
-import type { NewInstance } from "../../../../src/records/index.js";
-import { StubHypervisor } from "../../../fixtures/tracker-driver.js";
-import { TrackerWorld } from "../../../fixtures/tracker-world.js";
+import type { QuirkName } from "../../../../../src/config/quirks.js";
+import type { NewInstance } from "../../../../../src/records/index.js";
+import { StubHypervisor } from "../../../../fixtures/tracker-driver.js";
+import { TrackerWorld } from "../../../../fixtures/tracker-world.js";
 
 const IMAGE = "6a1b0e7e-0000-4000-8000-00000000000f";
 
