@@ -1,6 +1,6 @@
 import { InvalidMigrationState } from "../../conductor/errors.js";
 import { POWER_STATES } from "../../records/index.js";
-import { LOCAL_DISKS_ONLY } from "../block-devices.js";
+import { LOCAL_DISKS } from "../block-devices.js";
 import { hasQuirk, requestId } from "../context.js";
 import { requireHostLease } from "../life/host-lease.js";
 import type { AgentParts } from "../parts.js";
@@ -58,7 +58,7 @@ async function destroyGuest(parts: AgentParts, guest: EvacuatedGuest, request: s
   );
   await parts.driver.destroy(instance, {
     network: [],
-    blockDevices: LOCAL_DISKS_ONLY,
+    blockDevices: LOCAL_DISKS,
     destroyDisks,
   });
   parts.metrics.evacuatedGuest("destroyed");

@@ -1,6 +1,6 @@
 import type { Instance } from "../../records/index.js";
 import { GuestNotFound, VirtDriverNotReady } from "../../virt/errors.js";
-import { LOCAL_DISKS_ONLY } from "../block-devices.js";
+import { LOCAL_DISKS } from "../block-devices.js";
 import type { AgentView } from "../context.js";
 import { hasQuirk } from "../context.js";
 import { instancesOnDriver } from "../evacuation/instances-on-driver.js";
@@ -71,7 +71,7 @@ async function reap(parts: AgentParts, instance: Instance): Promise<void> {
   requireHostLease(parts, `destroy the guest of the deleted instance ${instance.uuid}`);
   await parts.driver.destroy(instance, {
     network: [],
-    blockDevices: LOCAL_DISKS_ONLY,
+    blockDevices: LOCAL_DISKS,
     destroyDisks: true,
   });
 }

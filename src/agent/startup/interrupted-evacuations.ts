@@ -1,7 +1,7 @@
 import { InvalidMigrationState } from "../../conductor/errors.js";
 import { ConnectFailure } from "../../placement/errors.js";
 import type { ComputeNode, Instance, InstanceChanges, Migration } from "../../records/index.js";
-import { LOCAL_DISKS_ONLY } from "../block-devices.js";
+import { LOCAL_DISKS } from "../block-devices.js";
 import { type AgentView, requestId } from "../context.js";
 import { requireHostLease } from "../life/host-lease.js";
 import type { AgentParts } from "../parts.js";
@@ -105,7 +105,7 @@ async function undo(
   parts.logger.warn("an evacuation to this host was interrupted when the agent died; it is failed", fields);
   requireHostLease(parts, `undo the evacuation of instance ${uuid}`);
   if (claimed) {
-    await parts.driver.destroy(instance, { network: [], blockDevices: LOCAL_DISKS_ONLY, destroyDisks: false });
+    await parts.driver.destroy(instance, { network: [], blockDevices: LOCAL_DISKS, destroyDisks: false });
   }
   const stripped = await parts.placement.removeProviderTreeFromInstanceAllocation(uuid, node.uuid, {
     retry: true,

@@ -1,5 +1,5 @@
 import type { Instance } from "../../records/index.js";
-import { LOCAL_DISKS_ONLY } from "../block-devices.js";
+import { LOCAL_DISKS } from "../block-devices.js";
 import { storageShared } from "../evacuation/shared-storage.js";
 import { finishSource, revertToSource } from "../operations/moves/move-allocations.js";
 import type { AgentParts } from "../parts.js";
@@ -55,7 +55,7 @@ async function onHypervisor(
       await parts.driver.finishRevertMigration(instance, {
         network: [],
         migration: recovery.migration,
-        blockDevices: LOCAL_DISKS_ONLY,
+        blockDevices: LOCAL_DISKS,
         powerOn: recovery.powerOn,
       });
     } else if (recovery.driver === "abort" && parts.driver.supports("liveMigrationAbort")) {

@@ -1,9 +1,10 @@
 import { InstanceNotFound, UnexpectedTaskState, UnexpectedVmState } from "../../../conductor/errors.js";
 import type { Instance, InstanceChanges, TaskState } from "../../../records/index.js";
+import { LOCAL_DISKS } from "../../block-devices.js";
 import type { Refusal } from "../admission/admission.js";
 import type { BuildRequestOptions } from "../contract.js";
 import { mustNotUndo, withActionEvent } from "../flow/error-wrappers.js";
-import { imageMeta, LOCAL_DISKS } from "../flow/guest-options.js";
+import { imageMeta } from "../flow/guest-options.js";
 import { runSteps, stepList } from "../flow/step-list.js";
 import { type OperationParts, releaseAllocations } from "../parts.js";
 import { buildFailed } from "./build-failure.js";

@@ -1,9 +1,10 @@
 import { UnexpectedDeletingTaskState, UnexpectedTaskState } from "../../../conductor/errors.js";
 import type { Instance } from "../../../records/index.js";
 import type { Allocations } from "../../../virt/types.js";
+import { LOCAL_DISKS } from "../../block-devices.js";
 import type { RebuildOptions } from "../contract.js";
 import { attempt, erroringOut, recordingFault, withActionEvent } from "../flow/error-wrappers.js";
-import { destroyOptions, imageMeta, LOCAL_DISKS } from "../flow/guest-options.js";
+import { destroyOptions, imageMeta } from "../flow/guest-options.js";
 import { runSteps, stepList } from "../flow/step-list.js";
 import type { OperationParts } from "../parts.js";
 

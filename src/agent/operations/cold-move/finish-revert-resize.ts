@@ -1,6 +1,6 @@
 import { flavorColumns, type InstanceChanges } from "../../../records/index.js";
+import { LOCAL_DISKS } from "../../block-devices.js";
 import { attempt, mustNotUndo, withActionEvent } from "../flow/error-wrappers.js";
-import { LOCAL_DISKS } from "../flow/guest-options.js";
 import { runSteps, stepList } from "../flow/step-list.js";
 import { flavorsOf, type Move, revertToSource } from "../moves/move-allocations.js";
 import type { OperationParts } from "../parts.js";

@@ -1,8 +1,8 @@
 import type { InstanceChanges } from "../../../records/index.js";
+import { LOCAL_DISKS } from "../../block-devices.js";
 import { hasQuirk } from "../../context.js";
 import type { Refusal } from "../admission/admission.js";
 import { mustNotUndo, withActionEvent } from "../flow/error-wrappers.js";
-import { LOCAL_DISKS } from "../flow/guest-options.js";
 import { runSteps, stepList } from "../flow/step-list.js";
 import { finishSource, type Move, revertToSource } from "../moves/move-allocations.js";
 import type { OperationParts } from "../parts.js";

@@ -1,11 +1,12 @@
 import type { Instance } from "../../../records/index.js";
 import { InstanceExists } from "../../../virt/errors.js";
 import type { Allocations } from "../../../virt/types.js";
+import { LOCAL_DISKS } from "../../block-devices.js";
 import type { Refusal } from "../admission/admission.js";
 import type { RebuildOptions } from "../contract.js";
 import { mustNotUndo, withActionEvent } from "../flow/error-wrappers.js";
 import { InstanceRecreateNotSupported, InvalidSharedStorage } from "../flow/errors.js";
-import { imageMeta, LOCAL_DISKS } from "../flow/guest-options.js";
+import { imageMeta } from "../flow/guest-options.js";
 import { runSteps, stepList } from "../flow/step-list.js";
 import { type Move, onTree } from "../moves/move-allocations.js";
 import type { OperationParts } from "../parts.js";

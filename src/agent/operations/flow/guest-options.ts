@@ -1,5 +1,6 @@
 import type { Instance } from "../../../records/index.js";
-import type { BlockDeviceInfo, DestroyOptions, ImageMeta } from "../../../virt/types.js";
+import type { DestroyOptions, ImageMeta } from "../../../virt/types.js";
+import { LOCAL_DISKS } from "../../block-devices.js";
 
 const IMAGE_PREFIX = "image_";
 
@@ -18,9 +19,6 @@ export function imageMeta(instance: Instance, imageRef = instance.imageRef): Ima
     properties,
   };
 }
-
-/** Volumes are out of scope: local disks only. */
-export const LOCAL_DISKS: BlockDeviceInfo = Object.freeze({ rootDeviceName: "/dev/vda", blockDeviceMapping: [] });
 
 export function destroyOptions(destroyDisks: boolean): DestroyOptions {
   return {

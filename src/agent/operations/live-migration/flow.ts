@@ -1,6 +1,6 @@
 import type { Instance, Migration, MigrationStatus } from "../../../records/index.js";
 import type { LiveMigrateData } from "../../../virt/move-types.js";
-import { LOCAL_DISKS } from "../flow/guest-options.js";
+import { LOCAL_DISKS } from "../../block-devices.js";
 import type { OperationParts } from "../parts.js";
 import type { OutgoingMigration } from "./outgoing-migration.js";
 

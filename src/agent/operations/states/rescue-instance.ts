@@ -1,6 +1,7 @@
 import type { Instance } from "../../../records/index.js";
+import { LOCAL_DISKS } from "../../block-devices.js";
 import { operation } from "../flow/error-wrappers.js";
-import { imageMeta, LOCAL_DISKS } from "../flow/guest-options.js";
+import { imageMeta } from "../flow/guest-options.js";
 import { runSteps, stepList } from "../flow/step-list.js";
 import type { OperationParts } from "../parts.js";
 import { record } from "./state-changes.js";

@@ -1,10 +1,11 @@
 import { UnexpectedTaskState } from "../../../conductor/errors.js";
 import type { Instance, InstanceChanges } from "../../../records/index.js";
 import type { Allocations } from "../../../virt/types.js";
+import { LOCAL_DISKS } from "../../block-devices.js";
 import type { Claim } from "../../tracker/contract.js";
 import type { Refusal } from "../admission/admission.js";
 import { addFault, attempt, mustNotUndo, withActionEvent } from "../flow/error-wrappers.js";
-import { destroyOptions, imageMeta, LOCAL_DISKS } from "../flow/guest-options.js";
+import { destroyOptions, imageMeta } from "../flow/guest-options.js";
 import { runSteps, stepList } from "../flow/step-list.js";
 import { type OperationParts, releaseAllocations } from "../parts.js";
 
