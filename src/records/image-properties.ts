@@ -22,9 +22,12 @@ export function imagePropertiesOf({ systemMetadata }: Pick<Instance, "systemMeta
   );
 }
 
+/** An instance without an image boots from a volume. */
+export const isVolumeBacked = ({ imageRef }: Pick<Instance, "imageRef">): boolean => imageRef === "";
+
 /** What an instance asks of Placement beside its flavor. */
 export function serverNeed(instance: Pick<Instance, "imageRef" | "systemMetadata">): ServerNeed {
-  return { volumeBacked: instance.imageRef === "", imageProperties: imagePropertiesOf(instance) };
+  return { volumeBacked: isVolumeBacked(instance), imageProperties: imagePropertiesOf(instance) };
 }
 
 /** What an instance holds in Placement at rest; with another flavor: what it would hold with that. */

@@ -2,6 +2,7 @@ import { InstanceNotFound, UnexpectedTaskState } from "../../conductor/errors.js
 import {
   type AssignedResource,
   type Instance,
+  isVolumeBacked,
   type Migration,
   type MigrationChanges,
   type MigrationContext,
@@ -16,7 +17,7 @@ import { refreshDevices } from "./device-providers.js";
 import { readDisabled, recount, updateNode } from "./node-update.js";
 import type { TrackerParts } from "./parts.js";
 import type { TrackedNode } from "./tracked-node.js";
-import { countsMigration, flavorOfMigration, flavorUsage, isVolumeBacked } from "./usage.js";
+import { countsMigration, flavorOfMigration, flavorUsage } from "./usage.js";
 
 /**
  * Spec 4.2, build and unshelve. Processors, memory and disk are not tested: Placement did that.

@@ -1,15 +1,8 @@
-import type { AssignedResource, Instance, Migration } from "../../records/index.js";
+import { type AssignedResource, type Instance, isVolumeBacked, type Migration } from "../../records/index.js";
 import type { NodeRecords } from "./node-records.js";
 import type { TrackerParts } from "./parts.js";
 import type { TrackedNode } from "./tracked-node.js";
-import {
-  countsMigration,
-  flavorOfMigration,
-  flavorUsage,
-  isVolumeBacked,
-  latestPerInstance,
-  type NodeName,
-} from "./usage.js";
+import { countsMigration, flavorOfMigration, flavorUsage, latestPerInstance, type NodeName } from "./usage.js";
 
 /**
  * Counts a node anew from who is on it (spec 4.4 steps 5-8 and 10, 4.5): instances first, then what migrations add to

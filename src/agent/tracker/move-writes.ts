@@ -1,10 +1,16 @@
-import { FINAL_MIGRATION_STATUSES, type Instance, type InstanceChanges, type TaskState } from "../../records/index.js";
+import {
+  FINAL_MIGRATION_STATUSES,
+  type Instance,
+  type InstanceChanges,
+  isVolumeBacked,
+  type TaskState,
+} from "../../records/index.js";
 import { updateQuietly } from "./claims.js";
 import type { Moved, MoveWrite } from "./contract.js";
 import { contextResources } from "./count-records.js";
 import type { TrackerParts } from "./parts.js";
 import type { TrackedNode } from "./tracked-node.js";
-import { countsMigration, flavorOfMigration, flavorUsage, isVolumeBacked } from "./usage.js";
+import { countsMigration, flavorOfMigration, flavorUsage } from "./usage.js";
 
 /**
  * Writes both records together and recounts them on this host's nodes in the same lock section (spec V20), as a pass would.

@@ -3,10 +3,11 @@ import {
   allowsResourceRemoval,
   type ComputeNodeResources,
   type Instance,
+  isVolumeBacked,
   type Migration,
 } from "../../records/index.js";
 import { type CountedInstance, nodeStats } from "./stats.js";
-import { flavorUsage, type HostReservation, isVolumeBacked, reservedUsage, sumUsage, type Usage } from "./usage.js";
+import { flavorUsage, type HostReservation, reservedUsage, sumUsage, type Usage } from "./usage.js";
 
 interface InstanceEntry {
   readonly counted: CountedInstance;

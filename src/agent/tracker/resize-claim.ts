@@ -7,7 +7,7 @@ import { refreshDevices } from "./device-providers.js";
 import type { TrackerParts } from "./parts.js";
 
 /**
- * Spec 4.2, prep_resize on its destination: a move claim with the new flavor, which is counted beside the instances.
+ * Spec 4.2, a resize on its destination: a move claim with the new flavor, which is counted beside the instances.
  * @throws {ComputeResourcesUnavailable} UnexpectedTaskState: the instance is not in resize_prep any more.
  */
 export async function resizeClaim(

@@ -29,8 +29,6 @@ export function flavorUsage(flavor: Flavor, volumeBacked: boolean): Usage {
   return { vcpus: flavor.vcpus, memoryMb: flavor.memoryMb, localGb: localDiskGb(flavor, volumeBacked) };
 }
 
-export const isVolumeBacked = (instance: Pick<Instance, "imageRef">): boolean => instance.imageRef === "";
-
 export function sumUsage(parts: Iterable<Usage>): Usage {
   let [vcpus, memoryMb, localGb] = [0, 0, 0];
   for (const part of parts) {

@@ -1,13 +1,10 @@
-import type { Instance } from "../../../records/index.js";
+import { type Instance, imagePropertiesOf } from "../../../records/index.js";
 import type { DestroyOptions, ImageMeta } from "../../../virt/types.js";
 import { LOCAL_DISKS } from "../../block-devices.js";
 
-const IMAGE_PREFIX = "image_";
-
 /** The image as the API noted it in the instance's system metadata; there is no image service to ask. */
 export function imageMeta(instance: Instance, imageRef = instance.imageRef): ImageMeta {
-  const noted = Object.entries(instance.systemMetadata).filter(([key]) => key.startsWith(IMAGE_PREFIX));
-  const properties = Object.fromEntries(noted.map(([key, value]) => [key.slice(IMAGE_PREFIX.length), value]));
+  const properties = imagePropertiesOf(instance);
   const { disk_format, container_format, min_disk, min_ram, name } = properties;
   return {
     id: imageRef,
