@@ -176,7 +176,7 @@ describe.each([
     expect(await get(`/allocations/${vm.uuid}`, "1.28")).toEqual({ ...consumer, project_id, user_id });
 
     world.store.instances.save(vm.uuid, { taskState: "deleting" });
-    await agent.operations.terminateInstance(vm, "req-delete");
+    await agent.operations.run("terminate_instance", { instanceUuid: vm.uuid, requestId: "req-delete" });
     expectAtMost(sent(agent), recordedShapes("delete", "rec1"), "delete");
     const before = rename(responseOf("delete", "/allocations"));
     // DELETE raises no generation (spec 5.4).
@@ -204,7 +204,7 @@ describe.each([
     agent.hypervisor.guests.set(vm.uuid, 1);
     const request = { instanceUuid: vm.uuid, migrationId: migration.id, onSharedStorage: null, recreate: true };
     const rest = { node: "rec2", imageRef: vm.imageRef, targetStopped: false, requestId: "req-e" };
-    await expect(agent.operations.rebuildInstance({ ...request, ...rest })).rejects.toMatchObject({
+    await expect(agent.operations.run("rebuild_instance", { ...request, ...rest })).rejects.toMatchObject({
       name: "InstanceExists",
     });
     expectAtMost(sent(agent), recordedShapes("evacuate", "rec2"), "evacuate");

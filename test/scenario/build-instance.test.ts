@@ -105,7 +105,7 @@ describe("6.1 build, rows 4-7", () => {
     await world.build(agent, vm);
     expect(agent.hypervisor.guests.size).toBe(0);
     expect(world.stored(vm.uuid)).toMatchObject({ host: "h1", taskState: "deleting", vmState: "building" });
-    await agent.operations.terminateInstance(vm, "req-delete");
+    await agent.operations.run("terminate_instance", { instanceUuid: vm.uuid, requestId: "req-delete" });
     expect(await world.held(vm.uuid)).toEqual({});
     expect(world.store.instances.get(vm.uuid, { readDeleted: true })).toMatchObject({ vmState: "deleted" });
     expect(world.store.instances.get(vm.uuid)).toBeNull();
@@ -150,7 +150,7 @@ describe("6.1 build, rows 4-7", () => {
     expect(agent.operations.active).toBe(6);
     if (last) {
       world.store.instances.save(last.uuid, { taskState: "deleting" });
-      await agent.operations.terminateInstance(last, "req-delete");
+      await agent.operations.run("terminate_instance", { instanceUuid: last.uuid, requestId: "req-delete" });
       expect(world.store.instances.get(last.uuid), "gone before its build had its turn").toBeNull();
     }
     await Promise.all(builds);
@@ -316,7 +316,7 @@ describe("6.1 the agent is killed before each step of a build", () => {
       }
       checkPersistedUsage(world, again);
       world.store.instances.save(vm.uuid, { taskState: "deleting" });
-      await again.operations.terminateInstance(vm, "req-delete");
+      await again.operations.run("terminate_instance", { instanceUuid: vm.uuid, requestId: "req-delete" });
       expect(again.hypervisor.guests.size).toBe(0);
       expect(await world.held(vm.uuid)).toEqual({});
       await again.tracker.updateAvailableResource({ startup: false });

@@ -24,7 +24,7 @@ async function setUp(seed = "delete", options: AgentOptions = {}) {
     if (world.stored(vm.uuid).deleted === 0) {
       world.store.instances.save(vm.uuid, { taskState: "deleting" });
     }
-    await agent.operations.terminateInstance(vm, "req-d");
+    await agent.operations.run("terminate_instance", { instanceUuid: vm.uuid, requestId: "req-d" });
   };
   return { world, agent, vm, remove };
 }
@@ -116,7 +116,7 @@ describe("6.2 delete, host up", () => {
     const vm = world.instance({ vmState: "error", taskState: "deleting" });
     await world.claim(vm, agent.nodeUuid);
     agent.hypervisor.calls.length = 0;
-    await agent.operations.terminateInstance(vm, "req-x");
+    await agent.operations.run("terminate_instance", { instanceUuid: vm.uuid, requestId: "req-x" });
     expect(agent.hypervisor.calls).toEqual([]);
     expect(world.store.instances.get(vm.uuid)).toBeNull();
     expect(await world.held(vm.uuid)).toEqual({});
@@ -127,7 +127,7 @@ describe("6.2 delete, host up", () => {
     const other = await world.startedAgent("h2", new StubHypervisor("n2"));
     const vm = await world.placed(other);
     agent.hypervisor.guests.set(vm.uuid, 1);
-    await agent.operations.terminateInstance(vm, "req-x");
+    await agent.operations.run("terminate_instance", { instanceUuid: vm.uuid, requestId: "req-x" });
     expect(world.handedOn).toEqual([vm.uuid]);
     expect(agent.hypervisor.guests.has(vm.uuid)).toBe(true);
     expect(world.stored(vm.uuid)).toMatchObject({ deleted: 0, vmState: "active" });
@@ -159,7 +159,7 @@ describe("2.6 a delete that died", () => {
       if (found?.vmState === "deleted") {
         await again.operations.completePartialDeletion(found);
       } else if (found) {
-        await again.operations.terminateInstance(found, "req-again");
+        await again.operations.run("terminate_instance", { instanceUuid: found.uuid, requestId: "req-again" });
       }
       expect(world.store.instances.get(vm.uuid), `killed before step ${step}`).toBeNull();
       expect(again.hypervisor.guests.size).toBe(0);

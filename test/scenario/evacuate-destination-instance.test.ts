@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import type { RebuildOptions } from "../../src/agent/operations/contract.js";
+import type { RequestOf } from "../../src/agent/operations/contract.js";
 import { MessagingTimeout } from "../../src/conductor/errors.js";
 import { flavorResources } from "../../src/records/index.js";
 import { ComputeResourcesUnavailable } from "../../src/virt/errors.js";
@@ -19,8 +19,8 @@ async function setUp(changes = {}, seed = "evacuate") {
     status: "accepted",
     changes: { sourceCompute: "h1", sourceNode: "n1", destCompute: "h2" },
   });
-  const evacuate = (options: Partial<RebuildOptions> = {}) =>
-    agent.operations.rebuildInstance({
+  const evacuate = (options: Partial<RequestOf<"rebuild_instance">> = {}) =>
+    agent.operations.run("rebuild_instance", {
       instanceUuid: vm.uuid,
       migrationId: migration.id,
       onSharedStorage: null,
@@ -105,7 +105,7 @@ describe("6.7 evacuation on the destination, rows 3-6", () => {
       const again = await world.startedAgent("h2", agent.hypervisor);
       const request = { instanceUuid: vm.uuid, migrationId: migration.id, onSharedStorage: null, recreate: true };
       const rest = { node: "n2", imageRef: "", targetStopped: false, requestId: "req-e" };
-      tested = { agent: again, evacuate: () => again.operations.rebuildInstance({ ...request, ...rest }) };
+      tested = { agent: again, evacuate: () => again.operations.run("rebuild_instance", { ...request, ...rest }) };
     }
     await expect(tested.evacuate({ onSharedStorage })).rejects.toMatchObject({ name });
     expect(status()).toBe("failed");

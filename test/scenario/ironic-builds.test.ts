@@ -22,7 +22,7 @@ function states(world: IronicWorld, uuid: string) {
 }
 
 function remove(world: IronicWorld, agent: TestAgent, uuid: string) {
-  return agent.operations.terminateInstance(world.world.stored(uuid), "req-delete");
+  return agent.operations.run("terminate_instance", { instanceUuid: uuid, requestId: "req-delete" });
 }
 
 describe("6.1 building on bare metal", () => {
@@ -130,7 +130,7 @@ describe("6.1 building on bare metal", () => {
     const held = await world.world.held(uuid);
     world.world.store.instances.save(uuid, { taskState: "rebuilding" });
     world.ironic.seen.length = 0;
-    await agent.operations.rebuildInstance({
+    await agent.operations.run("rebuild_instance", {
       instanceUuid: uuid,
       migrationId: null,
       onSharedStorage: null,

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { STEP_NAMES } from "../../src/agent/operations/step-names.js";
+import { STEP_NAMES } from "../../src/agent/operations/table.js";
 import { runCase } from "../fixtures/fault-matrix/cases.js";
 import { conductorSample, strikeAt } from "../fixtures/fault-matrix/conductor-cases.js";
 import { FAULTS } from "../fixtures/fault-matrix/faults.js";

@@ -88,7 +88,7 @@ class Run {
   /** As the API has it done. */
   async delete({ uuid }: Instance): Promise<void> {
     const vm = this.world.store.instances.save(uuid, { taskState: "deleting" });
-    await this.agent.operations.terminateInstance(vm, "req-d");
+    await this.agent.operations.run("terminate_instance", { instanceUuid: vm.uuid, requestId: "req-d" });
   }
 
   async #new(): Promise<Instance> {

@@ -36,7 +36,7 @@ async function handle(parts: AgentParts, event: LifecycleEvent): Promise<void> {
     await warnWithoutMigration(parts, uuid, transition);
   }
   if (transition === "postcopy_started") {
-    await parts.operations.liveMigrations.postCopyStarted(uuid);
+    await parts.operations.outgoing.postCopyStarted(uuid);
   }
   // The event may be old news: a reboot looks like a stop, until one asks.
   if ((await parts.driver.powerState(instance)) === IMPLIED_POWER[transition]) {

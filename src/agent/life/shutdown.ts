@@ -2,8 +2,7 @@ import { FINAL_MIGRATION_STATUSES } from "../../records/index.js";
 import type { Timers } from "../../runtime/timers.js";
 import type { AgentParts } from "../parts.js";
 import type { PeriodicLoop } from "../periodic/loop.js";
-import { agentHandlers } from "./agent-handlers.js";
-import { drainingHandlers } from "./draining-handlers.js";
+import { drainingHandlers } from "./agent-handlers.js";
 import type { Heartbeat } from "./heartbeat.js";
 import type { TaskTracker } from "./task-tracker.js";
 
@@ -28,7 +27,7 @@ export async function drain({ parts, tasks, periodics, heartbeat }: RunningAgent
   const timeout = Math.min(managerShutdownTimeout, gracefulShutdownTimeout) * 1000;
   const reserve = Math.min(RESERVE * 1000, timeout / 4);
   await endsWithin(timers, reserve, logged(parts, "stop taking requests", stopTaking(parts, tasks)));
-  const cancelled = parts.operations.liveMigrations.cancelQueued();
+  const cancelled = parts.operations.outgoing.cancelQueued();
   await endsWithin(timers, reserve, logged(parts, "cancel live migrations that wait", cancelled));
   const { incoming } = parts.operations;
   void logged(parts, "look at the moves that are on their way here", forgetEnded(parts));
@@ -44,9 +43,9 @@ export async function drain({ parts, tasks, periodics, heartbeat }: RunningAgent
 
 /** The other host of a move must still be able to end it. */
 async function stopTaking(parts: AgentParts, tasks: TaskTracker): Promise<void> {
-  const { incoming, liveMigrations } = parts.operations;
-  if (incoming.size > 0 || liveMigrations.underWay) {
-    await parts.conductor.serve(drainingHandlers(agentHandlers(parts, tasks)));
+  const { incoming, outgoing } = parts.operations;
+  if (incoming.size > 0 || outgoing.size > 0) {
+    await parts.conductor.serve(drainingHandlers(parts, tasks));
   } else {
     await parts.conductor.stopServing();
   }

@@ -1,75 +1,138 @@
-import type { Instance, RetryInfo, Selection } from "../../records/index.js";
-import type { Allocations } from "../../virt/types.js";
-import type { FinishResizeRequest } from "./cold-move/finish-resize.js";
-import type { MoveRequest } from "./cold-move/move-request.js";
-import type { PrepResizeRequest } from "./cold-move/prep-resize.js";
-import type { StuckMoveOptions } from "./cold-move/recover.js";
-import type { LiveMigrationOperations } from "./live-migration/contract.js";
+import type { AgentMethod, AgentMethods } from "../../conductor/methods/agent.js";
+import type { ParamsOf, ResultOf } from "../../conductor/methods/method.js";
+import type { RequestContext } from "../../conductor/port.js";
+import type { Faults } from "../../faults/faults.js";
+import type { Instance } from "../../records/index.js";
+import type { KeyedLock } from "../../runtime/keyed-lock.js";
+import type { AgentContext } from "../context.js";
+import type { ResourceTracker } from "../tracker/contract.js";
+import type { Found, Gate, Refusal } from "./admission/admission.js";
+import type { AdmissionRule } from "./admission/admission-rule.js";
+import type { UnsettledConfirmations } from "./cold-move/unsettled-confirmations.js";
+import type { OutgoingMigrations } from "./live-migration/outgoing-migrations.js";
 import type { IncomingMoves } from "./moves/incoming-moves.js";
-import type { StateChangeName } from "./states/state-changes.js";
-import type { UnshelveRequest } from "./states/unshelve-instance.js";
+
+/** Methods that are about a host or its memory, and those whose question changes nothing. */
+export type HostMethod = "set_host_enabled" | "check_instance_shared_storage" | "migration_ended";
+
+/** The agent's methods that begin an operation on an instance. */
+export type InstanceMethod = Exclude<AgentMethod, HostMethod>;
+
+/** A rebuild on another host is an operation of its own. */
+export type OperationName = InstanceMethod | "evacuate_instance";
+
+interface Requests extends ParamsByMethod {
+  readonly evacuate_instance: ParamsOf<AgentMethods, "rebuild_instance">;
+}
+
+type ParamsByMethod = { readonly [M in InstanceMethod]: ParamsOf<AgentMethods, M> };
+
+export type RequestOf<M extends OperationName> = Requests[M];
+
+export type AnswerOf<M extends OperationName> = M extends InstanceMethod ? ResultOf<AgentMethods, M> : null;
+
+/** What every operation works with. */
+export interface OperationParts {
+  readonly context: AgentContext;
+  readonly tracker: ResourceTracker;
+  /** Moves to this host whose guests are on their way. */
+  readonly incoming: IncomingMoves;
+  /** Live migrations from this host. */
+  readonly outgoing: OutgoingMigrations;
+  readonly unsettled: UnsettledConfirmations;
+  /** One operation at a time for an instance. */
+  readonly locks: KeyedLock<string>;
+  /** Asked before each step of an operation (flow/step-list.ts). */
+  readonly faults?: StepFaults;
+}
+
+export type StepFaults = Pick<Faults, "hit">;
+
+/** The caller that waits for the answer: asked again when the instance's lock is had, before anything is done. */
+export type Asker = Pick<RequestContext, "refuseGivenUp">;
+
+/** One message that this host was sent. */
+export interface Call<M extends OperationName> extends Gate {
+  readonly method: M;
+  readonly request: RequestOf<M>;
+  readonly asker: Asker;
+  /** The event of the instance's action. */
+  readonly event: ActionEvent;
+  /** Everything that they log carries the request's id. */
+  readonly parts: OperationParts;
+}
+
+export interface ActionEvent {
+  readonly instanceUuid: string;
+  readonly requestId: string;
+  readonly event: string;
+}
+
+/** The steps of one list, by name: a fault can be put before each. */
+export interface NamedSteps {
+  readonly operation: string;
+  readonly names: readonly string[];
+}
+
+/** Begun when its message is admitted; of one that is refused nothing is done to the instance. */
+export interface AdmittedFlow<M extends OperationName> {
+  readonly steps: readonly NamedSteps[];
+  run(call: Call<M>, found: Found): Promise<void>;
+  /** The instance is on another host, and the request is wanted there. */
+  handOn?(call: Call<M>, host: string): Promise<unknown>;
+  /** Gives back what was claimed for the message. */
+  refused?(call: Call<M>, refusal: Refusal): Promise<void>;
+}
+
+/** Demands itself that its message is admitted: a refusal is the error that ends its event, and that its caller gets. */
+export interface DemandingFlow<M extends OperationName> {
+  readonly steps: readonly NamedSteps[];
+  answer(call: Call<M>): Promise<AnswerOf<M>>;
+}
+
+/** `build`: it waits for its turn first, without the instance's lock, so that the instance can be deleted meanwhile. */
+export type Lock = "instance" | "build" | "none";
+
+/** All that is said of one operation outside of its own flow. */
+export interface Operation<M extends OperationName> {
+  /** Of the instance's action; default `compute_` and the method. */
+  readonly event?: string;
+  readonly lock: Lock;
+  readonly admission: AdmissionRule;
+  /** Stops the live migration of the instance that is under way here, and waits for its end: a copy holds no lock. */
+  readonly stopsLiveMigration?: true;
+  /** Its sender may wait for it, and gets its error. */
+  readonly awaited?: true;
+  /** Taken by an agent that stops (spec 2.8): it ends what was begun. */
+  readonly whileDraining?: true;
+  readonly flow: AdmittedFlow<M> | DemandingFlow<M>;
+}
 
 /**
  * Operations on instances; each reads as its table of spec 6. Serialised per instance, and begun only when the instance is
- * where the operation needs it and its task_state is the request's (admission-rules.ts); else nothing is done to it.
+ * where the operation needs it and its task_state is the request's (table.ts); else nothing is done to it.
  */
 export interface Operations {
-  buildAndRunInstance(request: BuildRequestOptions): Promise<void>;
-  /** Spec 6.2; also completes the ones that a restart finds in task `deleting`. */
-  terminateInstance(instance: Pick<Instance, "uuid">, requestId: string): Promise<void>;
+  /** @throws what the flow throws */
+  run<M extends InstanceMethod>(method: M, request: RequestOf<M>, asker?: Asker): Promise<AnswerOf<M>>;
   /** What is left of a delete that died between "vm deleted" and "row destroyed" (spec 2.6). */
   completePartialDeletion(instance: Instance): Promise<void>;
-  /** Evacuation on the destination (spec 6.7), or a rebuild in place (6.6). */
-  rebuildInstance(request: RebuildOptions): Promise<void>;
-  startInstance(instance: Pick<Instance, "uuid">, requestId: string): Promise<void>;
-  stopInstance(instance: Pick<Instance, "uuid">, requestId: string): Promise<void>;
-  rebootInstance(instance: Pick<Instance, "uuid">, type: "SOFT" | "HARD", requestId: string): Promise<void>;
-  /** Spec 6.3 row 4, on the destination. */
-  prepResize(request: PrepResizeRequest): Promise<void>;
-  /** Spec 6.3 rows 5 and 6, on the source. */
-  resizeInstance(request: MoveRequest): Promise<void>;
-  /** Spec 6.3 row 7, on the destination. */
-  finishResize(request: FinishResizeRequest): Promise<void>;
-  /** Spec 6.3 "Confirm", on the source. */
-  confirmResize(request: MoveRequest): Promise<void>;
-  /** Spec 6.3 "Revert": destination, then source. */
-  revertResize(request: MoveRequest): Promise<void>;
-  finishRevertResize(request: MoveRequest): Promise<void>;
-  /** Spec 2.6 OPT: goes on with, or ends, cold moves of this host's that nobody works on any more. */
-  recoverColdMoves(options: StuckMoveOptions): Promise<void>;
-  /** Pause, suspend and the like. */
-  changeState(change: StateChangeName, instance: Pick<Instance, "uuid">, requestId: string): Promise<void>;
-  rescueInstance(instance: Pick<Instance, "uuid">, imageRef: string | undefined, requestId: string): Promise<void>;
-  /** Spec 6.6. */
-  shelveInstance(instance: Pick<Instance, "uuid">, imageId: string, requestId: string): Promise<void>;
-  shelveOffloadInstance(instance: Pick<Instance, "uuid">, requestId: string): Promise<void>;
-  unshelveInstance(request: UnshelveRequest): Promise<void>;
   /** Spec 4.10 `_sync_power_states` for one instance. */
   syncInstancePowerState(instance: Instance): Promise<void>;
-  /** Spec 6.5. */
-  readonly liveMigrations: LiveMigrationOperations;
-  /** Moves to this host whose guests are on their way; shutdown waits for them. */
+  /** Spec 2.6 OPT: goes on with, or ends, cold moves of this host's that nobody works on any more. */
+  recoverColdMoves(options: StuckMoveOptions): Promise<void>;
+  /** Spec 2.6 OPT: ends live migrations from here that a process that is gone, or a conductor that did not answer, left halfway. */
+  recoverLiveMigrations(): Promise<void>;
+  /** Shutdown waits for them. */
   readonly incoming: IncomingMoves;
-  /** Operations that are under way now; shutdown waits for them. */
+  readonly outgoing: OutgoingMigrations;
+  /** Messages that are carried out now, or wait for their turn. */
   readonly active: number;
 }
 
-export interface BuildRequestOptions {
-  readonly instanceUuid: string;
-  readonly allocations: Allocations;
-  readonly node: string;
-  readonly alternates: readonly Selection[];
-  readonly retry?: RetryInfo;
-  readonly requestId: string;
-}
-
-export interface RebuildOptions {
-  readonly instanceUuid: string;
-  readonly migrationId: number | null;
-  readonly onSharedStorage: boolean | null;
-  readonly recreate: boolean;
-  readonly node: string;
-  readonly imageRef: string;
-  readonly targetStopped: boolean;
-  readonly requestId: string;
+export interface StuckMoveOptions {
+  /** Only those of which nothing was written since, ms. */
+  readonly before: number;
+  /** Looks at every move that ended here, too: only so are confirmations found that died between their last two writes. */
+  readonly confirmed: boolean;
 }

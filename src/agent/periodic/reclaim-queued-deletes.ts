@@ -22,7 +22,7 @@ export async function reclaimQueuedDeletes(parts: AgentParts): Promise<void> {
         expectedTaskState: [null],
         expectedVmState: ["soft-delete"],
       });
-      await parts.operations.terminateInstance(deleting, request);
+      await parts.operations.run("terminate_instance", { instanceUuid: deleting.uuid, requestId: request });
     } catch (error) {
       parts.logger.warn("a soft-deleted instance could not be reclaimed; it is tried again", {
         instance: instance.uuid,

@@ -20,7 +20,7 @@ export async function pollShelvedInstances(parts: AgentParts): Promise<void> {
         expectedTaskState: [null],
         expectedVmState: ["shelved"],
       });
-      await parts.operations.shelveOffloadInstance(offloading, request);
+      await parts.operations.run("shelve_offload_instance", { instanceUuid: offloading.uuid, requestId: request });
     } catch (error) {
       parts.logger.error("a shelved instance could not be offloaded; it is tried again", {
         instance: instance.uuid,

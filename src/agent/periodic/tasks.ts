@@ -76,7 +76,7 @@ export function periodicTasks(parts: AgentParts, pending: PendingEvacuations): r
     // scheduler_instance_sync_interval
     task("_sync_scheduler_instance_info", options.schedulerInstanceSyncInterval, () => syncSchedulerInfo(parts)),
     // Not Nova's: spec 2.6 OPT.
-    task("unfinished_live_migrations", DEFAULT_SPACING, () => parts.operations.liveMigrations.recover(), true),
+    task("unfinished_live_migrations", DEFAULT_SPACING, () => parts.operations.recoverLiveMigrations(), true),
     // Not Nova's: spec 9.3; [compute] reconcile_allocations, reconcile_interval
     task("reconcile_allocations", mode === "off" ? -1 : reconcileInterval, () => reconcileAllocations(parts)),
     // Not Nova's: spec 3.3 GAP-c.

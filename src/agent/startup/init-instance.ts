@@ -3,7 +3,7 @@ import { NotImplemented, PciDeviceNotFound } from "../../virt/errors.js";
 import { type AgentView, requestId } from "../context.js";
 import { HostLeaseLost, requireHostLease } from "../life/host-lease.js";
 import type { AgentParts } from "../parts.js";
-import { type InitAction, type InitStep, planInitInstance } from "./init-rows.js";
+import { type InitAction, type InitStep, planInitInstance, STATE_CHANGES } from "./init-rows.js";
 import {
   planFailResize,
   planLiveMigrationRecovery,
@@ -98,6 +98,7 @@ async function carryOut(
   // What goes on is the request's that began it.
   const request = instance.taskRequestId ?? requestId(parts);
   const { uuid } = instance;
+  const message = { instanceUuid: uuid, requestId: request };
   const toErrorUnless = async (work: Promise<unknown>, purpose: string): Promise<void> => {
     try {
       await work;
@@ -135,25 +136,25 @@ async function carryOut(
     case "complete-partial-deletion":
       return loggedIfFails(operations.completePartialDeletion(instance), "complete a delete that was interrupted");
     case "terminate":
-      return toErrorUnless(operations.terminateInstance(instance, request), "complete a delete that was interrupted");
+      return toErrorUnless(operations.run("terminate_instance", message), "complete a delete that was interrupted");
     case "reboot": {
-      const current = action.pendingHard
-        ? await saveAsFound(parts, instance, { taskState: "reboot_pending_hard" }, request)
-        : instance;
-      return loggedIfFails(operations.rebootInstance(current, action.type, request), "reboot again");
+      if (action.pendingHard) {
+        await saveAsFound(parts, instance, { taskState: "reboot_pending_hard" }, request);
+      }
+      return loggedIfFails(operations.run("reboot_instance", { ...message, type: action.type }), "reboot again");
     }
     case "unpause":
-      return loggedIfFails(operations.changeState("unpause", instance, request), "unpause again");
+      return loggedIfFails(operations.run("unpause_instance", message), "unpause again");
     case "stop":
-      return loggedIfFails(operations.stopInstance(instance, request), "stop again");
+      return loggedIfFails(operations.run("stop_instance", message), "stop again");
     case "start":
-      return loggedIfFails(operations.startInstance(instance, request), "start again");
+      return loggedIfFails(operations.run("start_instance", message), "start again");
     case "resume-on-host-boot":
       return toErrorUnless(parts.driver.resumeStateOnHostBoot(instance), "bring the guest back after the host's boot");
     case "offload":
-      return loggedIfFails(operations.shelveOffloadInstance(instance, request), "offload again");
+      return loggedIfFails(operations.run("shelve_offload_instance", message), "offload again");
     case "change-state":
-      return loggedIfFails(operations.changeState(action.change, instance, request), `${action.change} again`);
+      return loggedIfFails(operations.run(STATE_CHANGES[action.change], message), `${action.change} again`);
     case "undo-resize-prep":
       return recoverMove(parts, instance, await planUndoResizePrep(parts, instance), request);
     case "revert-resize":

@@ -6,7 +6,7 @@ import {
   REBUILD_TASK_STATES,
   type TaskState,
 } from "../../records/index.js";
-import type { StateChangeName } from "../operations/states/state-changes.js";
+import type { InstanceMethod } from "../operations/contract.js";
 
 /** What a row looks at. */
 export interface InitFacts {
@@ -73,6 +73,18 @@ const TASKS_IN_ERROR: readonly TaskState[] = [
 ];
 
 /** What is done again; an unpause that was interrupted has rows of its own. */
+/** Changes of state that are made again, and the operations that make them. */
+export const STATE_CHANGES = {
+  pause: "pause_instance",
+  suspend: "suspend_instance",
+  resume: "resume_instance",
+  unrescue: "unrescue_instance",
+  softDelete: "soft_delete_instance",
+  restore: "restore_instance",
+} as const satisfies Readonly<Record<string, InstanceMethod>>;
+
+type StateChangeName = keyof typeof STATE_CHANGES;
+
 const CHANGES: Readonly<Partial<Record<TaskState, StateChangeName>>> = {
   pausing: "pause",
   suspending: "suspend",

@@ -1,12 +1,12 @@
 import { faultPoint } from "../../agent/operations/flow/step-list.js";
-import { STEP_NAMES } from "../../agent/operations/step-names.js";
+import { STEP_NAMES } from "../../agent/operations/table.js";
 import { DRIVER_POINTS } from "../../faults/driver-faults.js";
 import { DOOR_POINTS } from "../../faults/fault-doors.js";
 import { FaultFile } from "../../faults/fault-file.js";
 import { type FaultPoint, faultTable } from "../../faults/fault-knobs.js";
 import type { Runtime } from "../../runtime/runtime.js";
 
-/** `agent.prep_resize.claim` and so on: before the step. */
+/** `agent.terminate_instance.destroy` and so on: before the step. */
 const STEP_POINTS: readonly FaultPoint[] = Object.entries(STEP_NAMES).flatMap(([operation, names]) =>
   names.map((step) => ({ point: faultPoint(operation, step), kinds: ["fail", "hang", "slow"] })),
 );

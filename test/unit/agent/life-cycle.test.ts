@@ -48,7 +48,7 @@ scenario("2.8 stop: what is under way ends first, then the agent lets go and the
   let finished = false;
   const run = await lab.start("devstack1", {
     operations: {
-      stopInstance: async () => {
+      stop_instance: async () => {
         await run.runtime.timers.sleep(30_000);
         finished = true;
       },
@@ -74,7 +74,7 @@ scenario(
   "2.8 stop: a hung operation is waited for no longer than manager_shutdown_timeout less a reserve",
   async (lab) => {
     const { node } = await lab.seed("devstack1");
-    const run = await lab.start("devstack1", { operations: { stopInstance: () => new Promise(() => {}) } });
+    const run = await lab.start("devstack1", { operations: { stop_instance: () => new Promise(() => {}) } });
     addInstance(lab.store, VM, placed(node));
     lab.controlPlane.conductor.bus.cast(
       "devstack1",

@@ -1,7 +1,7 @@
 import { InstanceNotFound, UnexpectedDeletingTaskState, UnexpectedTaskState } from "../../../conductor/errors.js";
 import { holdsTask, type Instance, type Migration } from "../../../records/index.js";
 import type { AgentContext } from "../../context.js";
-import { ADMISSION_RULES, type AdmissionRule, type GatedMethod } from "./admission-rules.js";
+import type { AdmissionRule } from "./admission-rule.js";
 
 /** What every message about an instance says; all else is in the state of record. */
 export interface Message {
@@ -30,6 +30,12 @@ export interface Refusal {
   readonly error: UnexpectedTaskState | InstanceNotFound;
 }
 
+/** What is judged: the message's method, and the rule of it. */
+export interface Gate {
+  readonly method: string;
+  readonly admission: AdmissionRule;
+}
+
 export type Verdict = { readonly admitted: Found } | { readonly refused: Refusal };
 
 /**
@@ -38,12 +44,11 @@ export type Verdict = { readonly admitted: Found } | { readonly refused: Refusal
  */
 export async function admit(
   context: Pick<AgentContext, "conductor" | "host">,
-  method: GatedMethod,
+  { method, admission: rule }: Gate,
   message: Message,
 ): Promise<Verdict> {
   const { conductor, host } = context;
   const { instanceUuid: uuid, requestId } = message;
-  const rule = ADMISSION_RULES[method];
   const options = { requestId };
   const migration = rule.migration
     ? await conductor.call("migration_get", { id: message.migrationId ?? 0 }, options)
@@ -63,10 +68,10 @@ export async function admit(
  */
 export async function demand(
   context: Pick<AgentContext, "conductor" | "host">,
-  method: GatedMethod,
+  gate: Gate,
   message: Message,
 ): Promise<Found> {
-  const verdict = await admit(context, method, message);
+  const verdict = await admit(context, gate, message);
   if ("refused" in verdict) {
     throw verdict.refused.error;
   }

@@ -2,11 +2,13 @@ import { InstanceNotFound, UnexpectedDeletingTaskState, UnexpectedTaskState } fr
 import type { InstanceChanges, RetryInfo } from "../../../records/index.js";
 import { BuildAbortException } from "../../../virt/errors.js";
 import { UNPLACED } from "../../unplaced.js";
-import type { BuildRequestOptions } from "../contract.js";
+import type { OperationParts, RequestOf } from "../contract.js";
 import { addFault, attempt, messageOf } from "../flow/error-wrappers.js";
 import { destroyOptions } from "../flow/guest-options.js";
-import { type OperationParts, releaseAllocations } from "../parts.js";
+import { releaseAllocations } from "../flow/release-allocations.js";
 import type { BuildProgress } from "./build-progress.js";
+
+type Request = RequestOf<"build_and_run_instance">;
 
 /** What an error of a build leads to (spec 6.1, second table). */
 export type BuildFailureKind = "reschedule" | "abort" | "gone";
@@ -49,7 +51,7 @@ export function classifyBuildFailure(error: unknown): BuildFailureKind {
  */
 export async function buildFailed(
   parts: OperationParts,
-  request: BuildRequestOptions,
+  request: Request,
   progress: BuildProgress,
   cause: unknown,
 ): Promise<FailedBuild | null> {
@@ -99,7 +101,7 @@ async function cleanUpGuest(
  * Deleted meanwhile: its state belongs to the delete, which waits for the lock and gives everything back. It must find the
  * instance here: taken off the host, it would be nobody's if this agent died before the delete has its turn.
  */
-async function forget(parts: OperationParts, request: BuildRequestOptions, progress: BuildProgress): Promise<void> {
+async function forget(parts: OperationParts, request: Request, progress: BuildProgress): Promise<void> {
   const { instanceUuid: uuid, requestId } = request;
   const instance = await parts.context.conductor.call("instance_get", { uuid });
   if (instance?.host === parts.context.host) {
@@ -111,7 +113,7 @@ async function forget(parts: OperationParts, request: BuildRequestOptions, progr
 
 async function setError(
   parts: OperationParts,
-  { instanceUuid, requestId }: BuildRequestOptions,
+  { instanceUuid, requestId }: Request,
   progress: BuildProgress,
   error: unknown,
 ): Promise<FailedBuild> {
@@ -125,7 +127,7 @@ async function setError(
 /** The allocations go before the message, so that the next host's claim does not find them (spec V25). */
 async function reschedule(
   parts: OperationParts,
-  request: BuildRequestOptions & { readonly retry: RetryInfo },
+  request: Request & { readonly retry: RetryInfo },
   progress: BuildProgress,
   error: unknown,
 ): Promise<FailedBuild | null> {

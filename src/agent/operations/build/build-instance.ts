@@ -2,21 +2,23 @@ import { InstanceNotFound, UnexpectedTaskState, UnexpectedVmState } from "../../
 import type { Instance, InstanceChanges, TaskState } from "../../../records/index.js";
 import { LOCAL_DISKS } from "../../block-devices.js";
 import type { Refusal } from "../admission/admission.js";
-import type { BuildRequestOptions } from "../contract.js";
+import type { AdmittedFlow, Call, OperationParts, RequestOf } from "../contract.js";
 import { mustNotUndo, withActionEvent } from "../flow/error-wrappers.js";
 import { imageMeta } from "../flow/guest-options.js";
+import { releaseAllocations } from "../flow/release-allocations.js";
 import { runSteps, stepList } from "../flow/step-list.js";
-import { type OperationParts, releaseAllocations } from "../parts.js";
 import { buildFailed } from "./build-failure.js";
 import type { BuildProgress } from "./build-progress.js";
 
+type Request = RequestOf<"build_and_run_instance">;
+
 interface RunningBuild extends BuildProgress {
   readonly parts: OperationParts;
-  readonly request: BuildRequestOptions;
+  readonly request: Request;
 }
 
-/** Spec 6.1, rows 5 to 7. Networks and volumes take no work here; their task states are shown as Nova shows them. */
-export const BUILD_INSTANCE = stepList<RunningBuild>("build_and_run_instance", {
+/** Rows 5 to 7. Networks and volumes take no work here; their task states are shown as Nova shows them. */
+const STEPS = stepList<RunningBuild>("build_and_run_instance", {
   claim: async (progress) => {
     const { parts, request, instance } = progress;
     const { node, allocations, requestId } = request;
@@ -51,29 +53,26 @@ export const BUILD_INSTANCE = stepList<RunningBuild>("build_and_run_instance", {
 });
 
 /** Spec 6.1, rows 4 to 7. The rows before are the API's, the scheduler's and the conductor's. */
-export async function buildInstance(parts: OperationParts, request: BuildRequestOptions): Promise<void> {
+export const BUILD_INSTANCE: AdmittedFlow<"build_and_run_instance"> = { steps: [STEPS], run: build, refused };
+
+async function build({ parts, request, event }: Call<"build_and_run_instance">): Promise<void> {
   const instance = await acceptBuild(parts, request); // 4
   if (!instance) {
     return;
   }
   const progress: RunningBuild = { parts, request, instance, claim: null, driverAsked: false };
-  const { instanceUuid, requestId, node } = request;
-  const failed = await withActionEvent(
-    parts.context,
-    { instanceUuid, requestId, event: "compute__do_build_and_run_instance" },
-    async () => {
-      try {
-        await runSteps(parts, BUILD_INSTANCE, progress);
-        parts.tracker.noteBuild(node, "succeeded");
-        return null;
-      } catch (error) {
-        if (mustNotUndo(error)) {
-          throw error;
-        }
-        return await buildFailed(parts, request, progress, error);
+  const failed = await withActionEvent(parts.context, event, async () => {
+    try {
+      await runSteps(parts, STEPS, progress);
+      parts.tracker.noteBuild(request.node, "succeeded");
+      return null;
+    } catch (error) {
+      if (mustNotUndo(error)) {
+        throw error;
       }
-    },
-  );
+      return await buildFailed(parts, request, progress, error);
+    }
+  });
   // Nova's event has succeeded when the build has come to an end, whichever; the instance's fault tells of a failure.
   if (failed) {
     throw failed.error;
@@ -81,7 +80,7 @@ export async function buildInstance(parts: OperationParts, request: BuildRequest
 }
 
 /** Row 4. Null: it is not to be built any more. */
-async function acceptBuild(parts: OperationParts, request: BuildRequestOptions): Promise<Instance | null> {
+async function acceptBuild(parts: OperationParts, request: Request): Promise<Instance | null> {
   try {
     return await parts.context.conductor.call("instance_save", {
       uuid: request.instanceUuid,
@@ -105,9 +104,8 @@ async function acceptBuild(parts: OperationParts, request: BuildRequestOptions):
 }
 
 /** Nobody builds it any more: what was claimed for it goes, unless a host owns it. */
-export async function buildRefused(
-  parts: OperationParts,
-  { instanceUuid, requestId }: BuildRequestOptions,
+async function refused(
+  { parts, request: { instanceUuid, requestId } }: Call<"build_and_run_instance">,
   { found }: Refusal,
 ): Promise<void> {
   const host = found?.instance.host ?? null;

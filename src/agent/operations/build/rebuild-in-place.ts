@@ -2,15 +2,16 @@ import { UnexpectedDeletingTaskState, UnexpectedTaskState } from "../../../condu
 import type { Instance } from "../../../records/index.js";
 import type { Allocations } from "../../../virt/types.js";
 import { LOCAL_DISKS } from "../../block-devices.js";
-import type { RebuildOptions } from "../contract.js";
+import type { Found } from "../admission/admission.js";
+import type { AdmittedFlow, Call, OperationParts, RequestOf } from "../contract.js";
 import { attempt, erroringOut, recordingFault, withActionEvent } from "../flow/error-wrappers.js";
+import { followGuest } from "../flow/guest-flow.js";
 import { destroyOptions, imageMeta } from "../flow/guest-options.js";
 import { runSteps, stepList } from "../flow/step-list.js";
-import type { OperationParts } from "../parts.js";
 
 interface RebuildProgress {
   readonly parts: OperationParts;
-  readonly request: RebuildOptions;
+  readonly request: RequestOf<"rebuild_instance">;
   /** As it was stored last. */
   instance: Instance;
   /** As it was, and as it will be. */
@@ -18,8 +19,7 @@ interface RebuildProgress {
   allocations: Allocations;
 }
 
-/** Spec 6.6 "rebuild": no claim in tracker or Placement. */
-export const REBUILD_INSTANCE = stepList<RebuildProgress>("rebuild_instance", {
+const STEPS = stepList<RebuildProgress>("rebuild_instance", {
   begin: async (progress) => {
     const { parts, request, instance } = progress;
     const { conductor, placement } = parts.context;
@@ -71,23 +71,26 @@ export const REBUILD_INSTANCE = stepList<RebuildProgress>("rebuild_instance", {
   },
 });
 
+/** Spec 6.6 "rebuild": no claim in tracker or Placement. */
+export const REBUILD_INSTANCE: AdmittedFlow<"rebuild_instance"> = {
+  steps: [STEPS],
+  handOn: followGuest,
+  run: rebuildInPlace,
+};
+
 /**
  * The allocations stay as they are, also when it fails.
  * @throws what the failed step threw; the instance is then in error. One that is being deleted is left to the delete.
  */
-export async function rebuildInPlace(
-  parts: OperationParts,
-  request: RebuildOptions,
-  instance: Instance,
-): Promise<void> {
+async function rebuildInPlace({ parts, request, event }: Call<"rebuild_instance">, { instance }: Found): Promise<void> {
   const { context } = parts;
   const { instanceUuid, requestId } = request;
   const stopped = instance.vmState === "stopped" || request.targetStopped;
   const progress: RebuildProgress = { parts, request, instance, stopped, allocations: {} };
-  await withActionEvent(context, { instanceUuid, requestId, event: "compute_rebuild_instance" }, () =>
+  await withActionEvent(context, event, () =>
     recordingFault(context, instanceUuid, async () => {
       try {
-        await erroringOut(context, instance, requestId, () => runSteps(parts, REBUILD_INSTANCE, progress));
+        await erroringOut(context, instance, requestId, () => runSteps(parts, STEPS, progress));
       } catch (error) {
         if (error instanceof UnexpectedDeletingTaskState) {
           return;

@@ -1,13 +1,14 @@
 import { InstanceNotFound } from "../../../conductor/errors.js";
 import { FINAL_MIGRATION_STATUSES, MIGRATION_STATUSES, POWER_STATES } from "../../../records/index.js";
+import type { Call } from "../contract.js";
 import { isLeaseLost, mustNotUndo, withActionEvent } from "../flow/error-wrappers.js";
 import { runSteps, STOP, stepList } from "../flow/step-list.js";
 import { finishSource, type Move } from "../moves/move-allocations.js";
-import type { OperationParts } from "../parts.js";
-import { failMove, type MoveProgress, type MoveRequest, withoutOldVmState } from "./move-request.js";
+import { moveFlow } from "../moves/move-flow.js";
+import { failMove, type MoveProgress, withoutOldVmState } from "./move-request.js";
 
-/** Spec 6.3 "Confirm", on the source: what may fail. */
-export const CONFIRM_RESIZE = stepList<MoveProgress>("confirm_resize", {
+/** What may fail. */
+const STEPS = stepList<MoveProgress>("confirm_resize", {
   confirm_migration: async ({ parts, move }) => {
     await parts.context.driver.confirmMigration(move.migration, move.instance, { network: [] });
   },
@@ -23,7 +24,7 @@ export const CONFIRM_RESIZE = stepList<MoveProgress>("confirm_resize", {
 });
 
 /** What follows in any case. */
-export const SETTLE_CONFIRMED = stepList<MoveProgress>("settle_confirmed", {
+const SETTLE = stepList<MoveProgress>("settle_confirmed", {
   release: async ({ parts, move, request }) => {
     await finishSource(parts, move, { requestId: request.requestId });
   },
@@ -37,7 +38,7 @@ export const SETTLE_CONFIRMED = stepList<MoveProgress>("settle_confirmed", {
 });
 
 /** A move was ended because its instance was evacuated from the destination: what is left here is nobody's. */
-export const CLEAN_UP_SOURCE = stepList<MoveProgress>("clean_up_source", {
+const CLEAN_UP_SOURCE = stepList<MoveProgress>("clean_up_source", {
   accept: async ({ parts, move }) => {
     const { conductor, host, runtime } = parts.context;
     const { uuid: instanceUuid, host: now } = move.instance;
@@ -61,43 +62,57 @@ export const CLEAN_UP_SOURCE = stepList<MoveProgress>("clean_up_source", {
   },
 });
 
+/** Spec 6.3 "Confirm", on the source. */
+export const CONFIRM_RESIZE = moveFlow<"confirm_resize">({ steps: [STEPS, SETTLE], run: confirm });
+
 /** @throws what went wrong; the instance is then in error, without what it held on the source if that could be removed. */
-export async function confirmResize(parts: OperationParts, request: MoveRequest, move: Move): Promise<void> {
+async function confirm({ parts, request, event }: Call<"confirm_resize">, move: Move): Promise<void> {
   const progress: MoveProgress = { parts, request, move };
-  const { instanceUuid, requestId } = request;
-  await withActionEvent(parts.context, { instanceUuid, requestId, event: "compute_confirm_resize" }, async () => {
-    if (move.migration.status === "error") {
-      await runSteps(parts, CLEAN_UP_SOURCE, progress);
+  try {
+    await withActionEvent(parts.context, event, async () => {
+      if (move.migration.status === "error") {
+        await runSteps(parts, CLEAN_UP_SOURCE, progress);
+      } else {
+        await confirmAndSettle(progress);
+      }
+    });
+  } catch (error) {
+    if (mustNotUndo(error)) {
+      parts.unsettled.note(parts.context.runtime.clock.now());
+    }
+    throw error;
+  }
+}
+
+async function confirmAndSettle(progress: MoveProgress): Promise<void> {
+  const { parts } = progress;
+  let failure: { readonly error: unknown } | null = null;
+  try {
+    if (!(await runSteps(parts, STEPS, progress))) {
       return;
     }
-    let failure: { readonly error: unknown } | null = null;
-    try {
-      if (!(await runSteps(parts, CONFIRM_RESIZE, progress))) {
-        return;
-      }
-    } catch (error) {
-      if (mustNotUndo(error)) {
-        throw error;
-      }
-      failure = { error };
+  } catch (error) {
+    if (mustNotUndo(error)) {
+      throw error;
     }
-    try {
-      await runSteps(parts, SETTLE_CONFIRMED, progress);
-    } catch (error) {
-      if (isLeaseLost(error)) {
-        throw error;
-      }
-      failure ??= { error };
+    failure = { error };
+  }
+  try {
+    await runSteps(parts, SETTLE, progress);
+  } catch (error) {
+    if (isLeaseLost(error)) {
+      throw error;
     }
-    if (failure) {
-      await confirmFailed(progress, failure.error);
-    }
-  });
+    failure ??= { error };
+  }
+  if (failure) {
+    await confirmFailed(progress, failure.error);
+  }
 }
 
 /** The end of a confirmation that died when it had written `confirmed`. @throws what the failed step threw */
-export async function settleConfirmed(parts: OperationParts, request: MoveRequest, move: Move): Promise<void> {
-  await runSteps(parts, SETTLE_CONFIRMED, { parts, request, move });
+export async function settleConfirmed(progress: MoveProgress): Promise<void> {
+  await runSteps(progress.parts, SETTLE, progress);
 }
 
 async function confirmFailed(progress: MoveProgress, error: unknown): Promise<void> {

@@ -2,30 +2,17 @@ import { flavorColumns, hasSameDisks, type InstanceChanges } from "../../../reco
 import { LOCAL_DISKS } from "../../block-devices.js";
 import { hasQuirk } from "../../context.js";
 import type { Refusal } from "../admission/admission.js";
-import { mustNotUndo, withActionEvent } from "../flow/error-wrappers.js";
+import type { Call, RequestOf } from "../contract.js";
 import { imageMeta } from "../flow/guest-options.js";
-import { runSteps, stepList } from "../flow/step-list.js";
+import { runOperation } from "../flow/run-operation.js";
+import { stepList } from "../flow/step-list.js";
 import { finishSource, flavorsOf, type Move } from "../moves/move-allocations.js";
-import type { OperationParts } from "../parts.js";
-import {
-  failMove,
-  heldByGuest,
-  isTaken,
-  type MoveProgress,
-  type MoveRequest,
-  succeeded,
-  wasStopped,
-} from "./move-request.js";
+import { moveFlow } from "../moves/move-flow.js";
+import { failMove, heldByGuest, isTaken, type MoveProgress, succeeded, wasStopped } from "./move-request.js";
 
-export interface FinishResizeRequest extends MoveRequest {
-  /** What the source's driver answered. */
-  readonly diskInfo: string;
-}
+type FinishProgress = MoveProgress<RequestOf<"finish_resize">>;
 
-type FinishProgress = MoveProgress<FinishResizeRequest>;
-
-/** Spec 6.3 row 7, on the destination. */
-export const FINISH_RESIZE = stepList<FinishProgress>("finish_resize", {
+const STEPS = stepList<FinishProgress>("finish_resize", {
   begin: async (progress) => {
     const { parts, move } = progress;
     const { newFlavor } = flavorsOf(move.instance, move.migration);
@@ -62,32 +49,21 @@ export const FINISH_RESIZE = stepList<FinishProgress>("finish_resize", {
   },
 });
 
+/** Spec 6.3 row 7, on the destination. */
+export const FINISH_RESIZE = moveFlow<"finish_resize">({ steps: [STEPS], run: finish, refused });
+
 /** @throws the error, unless the instance was taken by somebody else: then only the event tells of it. */
-export async function finishResize(parts: OperationParts, request: FinishResizeRequest, move: Move): Promise<void> {
-  const progress: FinishProgress = { parts, request, move };
-  const { instanceUuid, requestId } = request;
-  await withActionEvent(parts.context, { instanceUuid, requestId, event: "compute_finish_resize" }, async (event) => {
-    try {
-      await runSteps(parts, FINISH_RESIZE, progress);
-    } catch (error) {
-      if (mustNotUndo(error)) {
-        throw error;
-      }
-      event.fail(error);
-      await finishFailed(progress, error);
-    } finally {
-      parts.incoming.end(request.migrationId);
-    }
-  });
+async function finish(call: Call<"finish_resize">, move: Move): Promise<void> {
+  const { parts, request } = call;
+  try {
+    await runOperation(call, STEPS, { parts, request, move }, finishFailed);
+  } finally {
+    parts.incoming.end(request.migrationId);
+  }
 }
 
 /** Somebody else has the instance. */
-export async function finishRefused(
-  parts: OperationParts,
-  request: MoveRequest,
-  move: Move,
-  { kind, error }: Refusal,
-): Promise<void> {
+async function refused({ parts, request }: Call<"finish_resize">, move: Move, { kind, error }: Refusal): Promise<void> {
   parts.incoming.end(request.migrationId);
   if (kind !== "ended") {
     await finishFailed({ parts, request, move }, error);

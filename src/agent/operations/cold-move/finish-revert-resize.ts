@@ -1,14 +1,15 @@
 import { flavorColumns, type InstanceChanges } from "../../../records/index.js";
 import { LOCAL_DISKS } from "../../block-devices.js";
-import { attempt, mustNotUndo, withActionEvent } from "../flow/error-wrappers.js";
-import { runSteps, stepList } from "../flow/step-list.js";
+import type { Call } from "../contract.js";
+import { attempt } from "../flow/error-wrappers.js";
+import { runOperation } from "../flow/run-operation.js";
+import { stepList } from "../flow/step-list.js";
 import { flavorsOf, type Move, revertToSource } from "../moves/move-allocations.js";
-import type { OperationParts } from "../parts.js";
-import { heldByGuest, type MoveProgress, type MoveRequest, wasStopped, withoutOldVmState } from "./move-request.js";
-import { revertFailed } from "./revert-resize.js";
+import { moveFlow } from "../moves/move-flow.js";
+import { heldByGuest, type MoveProgress, wasStopped, withoutOldVmState } from "./move-request.js";
+import { revertFailed, revertRefused } from "./revert-resize.js";
 
-/** Spec 6.3 "Revert", on the source. */
-export const FINISH_REVERT_RESIZE = stepList<MoveProgress>("finish_revert_resize", {
+const STEPS = stepList<MoveProgress>("finish_revert_resize", {
   home: async (progress) => {
     const { parts, move } = progress;
     const { host, conductor } = parts.context;
@@ -52,26 +53,23 @@ export const FINISH_REVERT_RESIZE = stepList<MoveProgress>("finish_revert_resize
   },
 });
 
+/** Spec 6.3 "Revert", on the source. */
+export const FINISH_REVERT_RESIZE = moveFlow<"finish_revert_resize">({
+  steps: [STEPS],
+  run: finishRevert,
+  refused: revertRefused,
+});
+
 /** @throws the error, unless the instance was taken by somebody else: then only the event tells of it. */
-export async function finishRevertResize(parts: OperationParts, request: MoveRequest, move: Move): Promise<void> {
-  const progress: MoveProgress = { parts, request, move };
-  const { instanceUuid, requestId } = request;
-  await withActionEvent(
-    parts.context,
-    { instanceUuid, requestId, event: "compute_finish_revert_resize" },
-    async (event) => {
-      try {
-        await runSteps(parts, FINISH_REVERT_RESIZE, progress);
-      } catch (error) {
-        if (mustNotUndo(error)) {
-          throw error;
-        }
-        event.fail(error);
-        await attempt(parts.context, instanceUuid, "forget the flavors of the move", () =>
-          parts.tracker.saveMove({ ...progress.move, changes: { oldFlavor: null, newFlavor: null } }),
-        );
-        await revertFailed(progress, error);
-      }
-    },
+async function finishRevert(call: Call<"finish_revert_resize">, move: Move): Promise<void> {
+  const { parts, request } = call;
+  await runOperation(call, STEPS, { parts, request, move }, finishRevertFailed);
+}
+
+async function finishRevertFailed(progress: MoveProgress, error: unknown): Promise<void> {
+  const { parts, request, move } = progress;
+  await attempt(parts.context, request.instanceUuid, "forget the flavors of the move", () =>
+    parts.tracker.saveMove({ ...move, changes: { oldFlavor: null, newFlavor: null } }),
   );
+  await revertFailed(progress, error);
 }

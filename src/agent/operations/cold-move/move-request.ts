@@ -2,16 +2,12 @@ import { InstanceNotFound, MigrationNotFound, UnexpectedTaskState } from "../../
 import type { InstanceChanges, TaskState } from "../../../records/index.js";
 import { InstanceFaultRollback, NotImplemented } from "../../../virt/errors.js";
 import type { Allocations } from "../../../virt/types.js";
+import type { OperationParts, RequestOf } from "../contract.js";
 import { addFault, attempt } from "../flow/error-wrappers.js";
 import { heldHere, type Move } from "../moves/move-allocations.js";
-import type { OperationParts } from "../parts.js";
 
 /** What every message of a move carries; all else is in the state of record. */
-export interface MoveRequest {
-  readonly instanceUuid: string;
-  readonly migrationId: number;
-  readonly requestId: string;
-}
+export type MoveRequest = RequestOf<"resize_instance">;
 
 /** How far a step of a cold move came. */
 export interface MoveProgress<R extends MoveRequest = MoveRequest> {

@@ -1,40 +1,31 @@
-import type { Flavor, InstanceChanges, RetryInfo, Selection } from "../../../records/index.js";
+import type { InstanceChanges, RetryInfo } from "../../../records/index.js";
 import { BuildAbortException, InstanceFaultRollback } from "../../../virt/errors.js";
 import type { Claim } from "../../tracker/contract.js";
 import type { Refusal } from "../admission/admission.js";
-import { addFault, attempt, messageOf, mustNotUndo, type OpenEvent, withActionEvent } from "../flow/error-wrappers.js";
+import type { Call, RequestOf } from "../contract.js";
+import { addFault, attempt, messageOf, mustNotUndo, type OpenEvent } from "../flow/error-wrappers.js";
 import { UnableToMigrateToSelf } from "../flow/errors.js";
-import { runSteps, stepList } from "../flow/step-list.js";
+import { runOperation } from "../flow/run-operation.js";
+import { stepList } from "../flow/step-list.js";
 import { type Move, revertToSource } from "../moves/move-allocations.js";
-import type { OperationParts } from "../parts.js";
+import { moveFlow } from "../moves/move-flow.js";
 import {
   failMove,
   innerError,
   isRollback,
   isTaken,
   type MoveProgress,
-  type MoveRequest,
   orMigrationAlone,
   succeeded,
 } from "./move-request.js";
 
-export interface PrepResizeRequest extends MoveRequest {
-  /** The new one. */
-  readonly flavor: Flavor;
-  /** The destination's node that was claimed. */
-  readonly node: string;
-  readonly alternates: readonly Selection[];
-  /** Absent: no reschedule. */
-  readonly retry?: RetryInfo;
-}
+type PrepRequest = RequestOf<"prep_resize">;
 
-interface PrepProgress extends MoveProgress<PrepResizeRequest> {
-  readonly event: OpenEvent;
+interface PrepProgress extends MoveProgress<PrepRequest> {
   claim: Claim | null;
 }
 
-/** Spec 6.3 row 4, on the destination. */
-export const PREP_RESIZE = stepList<PrepProgress>("prep_resize", {
+const STEPS = stepList<PrepProgress>("prep_resize", {
   accept: async (progress) => {
     refuseToMoveToSelf(progress);
   },
@@ -73,51 +64,32 @@ export const PREP_RESIZE = stepList<PrepProgress>("prep_resize", {
 });
 
 /**
- * From here on the instance is on its way to this host, until finish_resize has ended or the move is given up (spec 2.8).
- * @throws the error, unless the conductor tries another host or the instance was taken by somebody else.
+ * Spec 6.3 row 4, on the destination. From here on the instance is on its way to this host, until its move is finished here
+ * or given up (spec 2.8).
  */
-export async function prepResize(parts: OperationParts, request: PrepResizeRequest, move: Move): Promise<void> {
+export const PREP_RESIZE = moveFlow<"prep_resize">({ steps: [STEPS], run: prepare, refused });
+
+/** @throws the error, unless the conductor tries another host or the instance was taken by somebody else. */
+async function prepare(call: Call<"prep_resize">, move: Move): Promise<void> {
+  const { parts, request } = call;
   const { incoming } = parts;
-  const { migrationId } = request;
-  incoming.begin(migrationId);
+  incoming.begin(request.migrationId);
   try {
-    if (!(await prepare(parts, request, move))) {
-      incoming.end(migrationId);
+    const told = await runOperation(call, STEPS, { parts, request, move, claim: null }, prepFailed);
+    if (!told) {
+      incoming.end(request.migrationId);
     }
   } catch (error) {
+    // Whether the source has the message is not known: what is left is as after a crash.
     if (!mustNotUndo(error)) {
-      incoming.end(migrationId);
+      incoming.end(request.migrationId);
     }
     throw error;
   }
 }
 
-/** Whether the source was told to begin. */
-async function prepare(parts: OperationParts, request: PrepResizeRequest, move: Move): Promise<boolean> {
-  const { instanceUuid, requestId } = request;
-  return withActionEvent(parts.context, { instanceUuid, requestId, event: "compute_prep_resize" }, async (event) => {
-    const progress: PrepProgress = { parts, request, move, event, claim: null };
-    try {
-      return await runSteps(parts, PREP_RESIZE, progress);
-    } catch (error) {
-      // Whether the source has the message is not known: what is left is as after a crash.
-      if (mustNotUndo(error)) {
-        throw error;
-      }
-      event.fail(error);
-      await prepFailed(progress, error);
-      return false;
-    }
-  });
-}
-
 /** Somebody else has the instance, or has ended the move while the scheduler claimed this host for it. */
-export async function prepRefused(
-  parts: OperationParts,
-  request: PrepResizeRequest,
-  move: Move,
-  { kind, error }: Refusal,
-): Promise<void> {
+async function refused({ parts, request }: Call<"prep_resize">, move: Move, { kind, error }: Refusal): Promise<void> {
   const giveBack = () => revertToSource(parts, move, { requestId: request.requestId });
   if (kind === "ended") {
     if (move.migration.status === "error") {
@@ -125,13 +97,13 @@ export async function prepRefused(
     }
     return;
   }
-  const progress: MoveProgress<PrepResizeRequest> = { parts, request, move };
+  const progress: MoveProgress = { parts, request, move };
   await succeeded(progress, "give the allocations back to the instance", giveBack);
   await failMove(progress, null, error);
 }
 
 /** The allocations go back before anything else, so that the next host's claim starts from them (bug 1741125). */
-async function prepFailed(progress: PrepProgress, error: unknown): Promise<void> {
+async function prepFailed(progress: PrepProgress, error: unknown, event: OpenEvent): Promise<void> {
   const { parts, request, move, claim } = progress;
   const { requestId, retry } = request;
   const restored = await succeeded(progress, "give the allocations back to the instance", () =>
@@ -145,7 +117,7 @@ async function prepFailed(progress: PrepProgress, error: unknown): Promise<void>
     return;
   }
   if (retry && restored && !(error instanceof BuildAbortException)) {
-    if (await handedBack(progress, retry, error)) {
+    if (await handedBack(progress, event, retry, error)) {
       return;
     }
   }
@@ -172,10 +144,15 @@ async function prepFailed(progress: PrepProgress, error: unknown): Promise<void>
  * False: the conductor does not take it.
  * @throws the error when it may have taken it: the move is then its own to end, or found by a later look at stuck moves
  */
-async function handedBack(progress: PrepProgress, retry: RetryInfo, error: unknown): Promise<boolean> {
+async function handedBack(
+  progress: PrepProgress,
+  event: OpenEvent,
+  retry: RetryInfo,
+  error: unknown,
+): Promise<boolean> {
   try {
-    await reschedule(progress, retry, error);
-    progress.event.handOver();
+    await reschedule(progress, event, retry, error);
+    event.handOver();
     return true;
   } catch (err) {
     const { parts, request } = progress;
@@ -184,7 +161,7 @@ async function handedBack(progress: PrepProgress, retry: RetryInfo, error: unkno
     if (!mustNotUndo(err)) {
       return false;
     }
-    progress.event.handOver();
+    event.handOver();
     throw err;
   }
 }
@@ -194,7 +171,8 @@ async function handedBack(progress: PrepProgress, retry: RetryInfo, error: unkno
  * waited for the answer could die before it had said so.
  */
 async function reschedule(
-  { parts, request, claim, event }: PrepProgress,
+  { parts, request, claim }: PrepProgress,
+  event: OpenEvent,
   retry: RetryInfo,
   error: unknown,
 ): Promise<void> {

@@ -1,14 +1,15 @@
 import { InvalidMigrationState, UnexpectedTaskState } from "../../../conductor/errors.js";
 import type { Instance, Migration, MigrationStatus, MigrationType, TaskState } from "../../../records/index.js";
-import type { AgentContext } from "../../context.js";
-import { hasQuirk } from "../../context.js";
+import { type AgentContext, hasQuirk, requestId as newRequestId } from "../../context.js";
+import { callOf, forRequest } from "../call.js";
+import type { OperationParts, StuckMoveOptions } from "../contract.js";
+import { isLeaseLost } from "../flow/error-wrappers.js";
 import { type Move, revertToSource } from "../moves/move-allocations.js";
-import type { OperationParts } from "../parts.js";
-import { confirmResize, settleConfirmed } from "./confirm-resize.js";
-import { finishFailed, finishResize } from "./finish-resize.js";
-import { finishRevertResize } from "./finish-revert-resize.js";
-import { DISK_INFO, lookUpMove, type MoveRequest } from "./move-request.js";
-import { revertResize } from "./revert-resize.js";
+import { CONFIRM_RESIZE, settleConfirmed } from "./confirm-resize.js";
+import { FINISH_RESIZE, finishFailed } from "./finish-resize.js";
+import { FINISH_REVERT_RESIZE } from "./finish-revert-resize.js";
+import { DISK_INFO, lookUpMove, type MoveProgress } from "./move-request.js";
+import { REVERT_RESIZE } from "./revert-resize.js";
 
 const COLD: readonly MigrationType[] = ["migration", "resize"];
 
@@ -17,7 +18,7 @@ interface Resume {
   readonly task: TaskState | null;
   readonly statuses: readonly MigrationStatus[];
   readonly side: "source" | "destination";
-  readonly run: (parts: OperationParts, request: MoveRequest, move: Move) => Promise<void>;
+  readonly run: (progress: MoveProgress) => Promise<void>;
 }
 
 /** The reconcile table of spec 2.6 (OPT), and what it needs of the hosts that did not restart. The first row that matches wins. */
@@ -27,17 +28,17 @@ const RESUMES: readonly Resume[] = [
   { task: "resize_migrated", statuses: ["post-migrating"], side: "destination", run: finishAgain },
   { task: "resize_migrated", statuses: ["post-migrating"], side: "source", run: castFinish },
   { task: "resize_finish", statuses: ["post-migrating"], side: "destination", run: failFinish },
-  { task: "resize_reverting", statuses: ["reverting"], side: "destination", run: revertResize },
-  { task: "resize_reverting", statuses: ["reverted"], side: "source", run: finishRevertResize },
+  { task: "resize_reverting", statuses: ["reverting"], side: "destination", run: revertAgain },
+  { task: "resize_reverting", statuses: ["reverted"], side: "source", run: finishRevertAgain },
   { task: "resize_reverting", statuses: ["reverted"], side: "destination", run: castFinishRevert },
-  { task: null, statuses: ["confirming"], side: "source", run: confirmResize },
+  { task: null, statuses: ["confirming"], side: "source", run: confirmAgain },
   { task: null, statuses: ["confirmed"], side: "source", run: settleConfirmed },
 ];
 
 const TASKS = RESUMES.flatMap(({ task }) => task ?? []);
 
 /** A move of this host's that waits for somebody. */
-export interface StuckMove {
+interface StuckMove {
   readonly instanceUuid: string;
   readonly migrationId: number;
   /** The request that the move belongs to; null: it was confirmed, or began with an earlier release. */
@@ -45,15 +46,34 @@ export interface StuckMove {
   resume(parts: OperationParts, requestId: string): Promise<void>;
 }
 
-export interface StuckMoveOptions {
-  /** Only those of which nothing was written since, ms. */
-  readonly before: number;
-  /** Looks at every move that ended here, too: only so are confirmations found that died between their last two writes. */
-  readonly confirmed: boolean;
+/** Spec 2.6 OPT. @throws what ended the host's lease; everything else is logged, and tried again later */
+export async function recoverColdMoves(parts: OperationParts, options: StuckMoveOptions): Promise<void> {
+  const { context, locks, unsettled } = parts;
+  const { clock, logger } = context.runtime;
+  const found = await findStuckMoves(context, {
+    ...options,
+    confirmed: options.confirmed || unsettled.since !== null,
+  });
+  unsettled.lookedAt(options.before);
+  for (const move of found) {
+    const { instanceUuid, migrationId } = move;
+    const requestId = move.requestId ?? newRequestId(context);
+    const fields = { instance: instanceUuid, migration: migrationId, request_id: requestId };
+    logger.info("a move that was interrupted goes on", fields);
+    try {
+      await locks.run(instanceUuid, () => move.resume(forRequest(parts, requestId), requestId));
+    } catch (err) {
+      unsettled.note(clock.now());
+      if (isLeaseLost(err)) {
+        throw err;
+      }
+      logger.error("a move that was interrupted could not be put right", { ...fields, err });
+    }
+  }
 }
 
 /** Moves from or to this host at a step that this host, or the other, should go on from. */
-export async function findStuckMoves(
+async function findStuckMoves(
   context: AgentContext,
   { before, confirmed }: StuckMoveOptions,
 ): Promise<readonly StuckMove[]> {
@@ -98,7 +118,7 @@ export async function findStuckMoves(
         if (now.migration.status === "confirmed" && !(await isUnsettled(context, now))) {
           return;
         }
-        await found.run(parts, request, now);
+        await found.run({ parts, request, move: now });
       };
       return [{ instanceUuid, migrationId, requestId: owner, resume }];
     });
@@ -160,7 +180,7 @@ async function latestMove({ conductor }: AgentContext, { uuid }: Instance): Prom
 const writtenAt = ({ updatedAt, createdAt }: Instance | Migration): number => updatedAt ?? createdAt;
 
 /** The move had not begun: allocations back, then the row. Whoever sets the status first has the move. */
-async function undoPrep(parts: OperationParts, request: MoveRequest, move: Move): Promise<void> {
+async function undoPrep({ parts, request, move }: MoveProgress): Promise<void> {
   const { conductor } = parts.context;
   const { instance, migration } = move;
   try {
@@ -187,20 +207,32 @@ async function undoPrep(parts: OperationParts, request: MoveRequest, move: Move)
 /** What the source's driver said is in the row since the host changed. */
 const diskInfoOf = ({ instance }: Move): string => instance.systemMetadata[DISK_INFO] ?? "";
 
-async function finishAgain(parts: OperationParts, request: MoveRequest, move: Move): Promise<void> {
-  await finishResize(parts, { ...request, diskInfo: diskInfoOf(move) }, move);
+async function confirmAgain({ parts, request, move }: MoveProgress): Promise<void> {
+  await CONFIRM_RESIZE.run(callOf("confirm_resize", parts, request), move);
 }
 
-async function failFinish(parts: OperationParts, request: MoveRequest, move: Move): Promise<void> {
-  await finishFailed({ parts, request, move }, new Error("the agent stopped while it finished the move"));
+async function revertAgain({ parts, request, move }: MoveProgress): Promise<void> {
+  await REVERT_RESIZE.run(callOf("revert_resize", parts, request), move);
+}
+
+async function finishRevertAgain({ parts, request, move }: MoveProgress): Promise<void> {
+  await FINISH_REVERT_RESIZE.run(callOf("finish_revert_resize", parts, request), move);
+}
+
+async function finishAgain({ parts, request, move }: MoveProgress): Promise<void> {
+  await FINISH_RESIZE.run(callOf("finish_resize", parts, { ...request, diskInfo: diskInfoOf(move) }), move);
+}
+
+async function failFinish(progress: MoveProgress): Promise<void> {
+  await finishFailed(progress, new Error("the agent stopped while it finished the move"));
 }
 
 /** The message may have been lost with the process that should have sent it; one that comes twice is ignored. */
-async function castFinish(parts: OperationParts, request: MoveRequest, move: Move): Promise<void> {
+async function castFinish({ parts, request, move }: MoveProgress): Promise<void> {
   const message = { ...request, diskInfo: diskInfoOf(move) };
   await parts.context.conductor.castAgent(move.migration.destCompute ?? "", "finish_resize", message);
 }
 
-async function castFinishRevert(parts: OperationParts, request: MoveRequest, { migration }: Move): Promise<void> {
-  await parts.context.conductor.castAgent(migration.sourceCompute ?? "", "finish_revert_resize", request);
+async function castFinishRevert({ parts, request, move }: MoveProgress): Promise<void> {
+  await parts.context.conductor.castAgent(move.migration.sourceCompute ?? "", "finish_revert_resize", request);
 }

@@ -2,20 +2,12 @@ import type { InstanceChanges } from "../../../records/index.js";
 import { LOCAL_DISKS } from "../../block-devices.js";
 import { hasQuirk } from "../../context.js";
 import type { Refusal } from "../admission/admission.js";
-import { mustNotUndo, withActionEvent } from "../flow/error-wrappers.js";
-import { runSteps, stepList } from "../flow/step-list.js";
+import type { Call } from "../contract.js";
+import { runOperation } from "../flow/run-operation.js";
+import { stepList } from "../flow/step-list.js";
 import { finishSource, type Move, revertToSource } from "../moves/move-allocations.js";
-import type { OperationParts } from "../parts.js";
-import {
-  DISK_INFO,
-  failMove,
-  innerError,
-  isRollback,
-  isTaken,
-  type MoveProgress,
-  type MoveRequest,
-  succeeded,
-} from "./move-request.js";
+import { moveFlow } from "../moves/move-flow.js";
+import { DISK_INFO, failMove, innerError, isRollback, isTaken, type MoveProgress, succeeded } from "./move-request.js";
 
 interface ResizeProgress extends MoveProgress {
   diskInfo: string;
@@ -23,8 +15,7 @@ interface ResizeProgress extends MoveProgress {
   flipped: boolean;
 }
 
-/** Spec 6.3 rows 5 and 6, on the source. */
-export const RESIZE_INSTANCE = stepList<ResizeProgress>("resize_instance", {
+const STEPS = stepList<ResizeProgress>("resize_instance", {
   // Status first: who finds it in `migrating` knows that the source has begun.
   start: async (progress) => {
     const { parts, move } = progress;
@@ -80,31 +71,26 @@ export const RESIZE_INSTANCE = stepList<ResizeProgress>("resize_instance", {
   },
 });
 
+/** Spec 6.3 rows 5 and 6, on the source. */
+export const RESIZE_INSTANCE = moveFlow<"resize_instance">({ steps: [STEPS], run: resize, refused });
+
 /** @throws the error, unless the instance was taken by somebody else: then only the event tells of it. */
-export async function resizeInstance(parts: OperationParts, request: MoveRequest, move: Move): Promise<void> {
-  const progress: ResizeProgress = { parts, request, move, diskInfo: "", flipped: false };
-  const { instanceUuid, requestId } = request;
-  await withActionEvent(parts.context, { instanceUuid, requestId, event: "compute_resize_instance" }, async (event) => {
-    try {
-      await runSteps(parts, RESIZE_INSTANCE, progress);
-    } catch (error) {
-      if (mustNotUndo(error)) {
-        throw error;
-      }
-      event.fail(error);
-      if (progress.flipped) {
-        await failedOnDestination(progress, error);
-      } else {
-        await failedOnSource(progress, error);
-      }
-    }
-  });
+async function resize(call: Call<"resize_instance">, move: Move): Promise<void> {
+  const { parts, request } = call;
+  await runOperation(call, STEPS, { parts, request, move, diskInfo: "", flipped: false }, resizeFailed);
+}
+
+async function resizeFailed(progress: ResizeProgress, error: unknown): Promise<void> {
+  if (progress.flipped) {
+    await failedOnDestination(progress, error);
+  } else {
+    await failedOnSource(progress, error);
+  }
 }
 
 /** Somebody else has the instance. */
-export async function resizeRefused(
-  parts: OperationParts,
-  request: MoveRequest,
+async function refused(
+  { parts, request }: Call<"resize_instance">,
   move: Move,
   { kind, error }: Refusal,
 ): Promise<void> {

@@ -1,14 +1,14 @@
 import { storageShared } from "../../evacuation/shared-storage.js";
 import type { Refusal } from "../admission/admission.js";
-import { mustNotUndo, withActionEvent } from "../flow/error-wrappers.js";
+import type { Call } from "../contract.js";
 import { destroyOptions } from "../flow/guest-options.js";
-import { runSteps, stepList } from "../flow/step-list.js";
+import { runOperation } from "../flow/run-operation.js";
+import { stepList } from "../flow/step-list.js";
 import { deleteMigration, dropDestination, type Move } from "../moves/move-allocations.js";
-import type { OperationParts } from "../parts.js";
-import { failMove, isTaken, type MoveProgress, type MoveRequest, succeeded } from "./move-request.js";
+import { moveFlow } from "../moves/move-flow.js";
+import { failMove, isTaken, type MoveProgress, succeeded } from "./move-request.js";
 
-/** Spec 6.3 "Revert", on the destination. */
-export const REVERT_RESIZE = stepList<MoveProgress>("revert_resize", {
+const STEPS = stepList<MoveProgress>("revert_resize", {
   destroy: async (progress) => {
     const { parts, move } = progress;
     await parts.context.driver.destroy(move.instance, destroyOptions(!(await sharesStorage(progress))));
@@ -28,27 +28,18 @@ export const REVERT_RESIZE = stepList<MoveProgress>("revert_resize", {
   },
 });
 
+/** Spec 6.3 "Revert", on the destination. */
+export const REVERT_RESIZE = moveFlow<"revert_resize">({ steps: [STEPS], run: revert, refused: revertRefused });
+
 /** @throws the error, unless the instance was taken by somebody else: then only the event tells of it. */
-export async function revertResize(parts: OperationParts, request: MoveRequest, move: Move): Promise<void> {
-  const progress: MoveProgress = { parts, request, move };
-  const { instanceUuid, requestId } = request;
-  await withActionEvent(parts.context, { instanceUuid, requestId, event: "compute_revert_resize" }, async (event) => {
-    try {
-      await runSteps(parts, REVERT_RESIZE, progress);
-    } catch (error) {
-      if (mustNotUndo(error)) {
-        throw error;
-      }
-      event.fail(error);
-      await revertFailed(progress, error);
-    }
-  });
+async function revert(call: Call<"revert_resize">, move: Move): Promise<void> {
+  const { parts, request } = call;
+  await runOperation(call, STEPS, { parts, request, move }, revertFailed);
 }
 
 /** Somebody else has the instance. One that is at home already has been reverted by an earlier message. */
 export async function revertRefused(
-  parts: OperationParts,
-  request: MoveRequest,
+  { parts, request }: Call<"revert_resize" | "finish_revert_resize">,
   move: Move,
   { kind, error }: Refusal,
 ): Promise<void> {

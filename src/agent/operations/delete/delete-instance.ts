@@ -1,9 +1,11 @@
 import { AllocationDeleteFailed } from "../../../placement/errors.js";
 import type { Instance } from "../../../records/index.js";
+import type { AgentContext } from "../../context.js";
+import type { Found } from "../admission/admission.js";
+import type { AdmittedFlow, Call, OperationParts } from "../contract.js";
 import { addFault, attempt, isLeaseLost, withActionEvent } from "../flow/error-wrappers.js";
 import { destroyOptions } from "../flow/guest-options.js";
 import { runSteps, stepList } from "../flow/step-list.js";
-import { forcesDelete, type OperationParts } from "../parts.js";
 
 interface DeleteProgress {
   readonly parts: OperationParts;
@@ -12,7 +14,7 @@ interface DeleteProgress {
 }
 
 /** The order is V23's. */
-export const TERMINATE_INSTANCE = stepList<DeleteProgress>("terminate_instance", {
+const STEPS = stepList<DeleteProgress>("terminate_instance", {
   // One that no host has has no guest either.
   destroy: async ({ parts, instance }) => {
     if (instance.host !== null) {
@@ -32,14 +34,24 @@ export const TERMINATE_INSTANCE = stepList<DeleteProgress>("terminate_instance",
 
 /**
  * Spec 6.2 "host up", in the order of V23: guest gone → vm deleted → usage dropped → allocations gone → row destroyed.
- * Every step may be repeated, so a delete that died is run again from the start.
- * @throws what the failed step threw; the instance is then in error and may be deleted again.
+ * Every step may be repeated, so a delete that died is run again from the start; also the ones that a restart finds in task
+ * `deleting`. The conductor looks for an instance that has moved.
  */
-export async function deleteInstance(parts: OperationParts, instance: Instance, requestId: string): Promise<void> {
-  const event = { instanceUuid: instance.uuid, requestId, event: "compute_terminate_instance" };
+export const TERMINATE_INSTANCE: AdmittedFlow<"terminate_instance"> = {
+  steps: [STEPS],
+  handOn: ({ parts, request: { instanceUuid, requestId } }) =>
+    parts.context.conductor.call("delete_instance", { instanceUuid }, { requestId }),
+  run: terminate,
+};
+
+/** @throws what the failed step threw; the instance is then in error and may be deleted again. */
+async function terminate(
+  { parts, request: { requestId }, event }: Call<"terminate_instance">,
+  { instance }: Found,
+): Promise<void> {
   await withActionEvent(parts.context, event, async () => {
     try {
-      await runSteps(parts, TERMINATE_INSTANCE, { parts, instance, requestId });
+      await runSteps(parts, STEPS, { parts, instance, requestId });
     } catch (error) {
       if (!isLeaseLost(error)) {
         await deleteFailed(parts, instance, error);
@@ -48,6 +60,9 @@ export async function deleteInstance(parts: OperationParts, instance: Instance, 
     }
   });
 }
+
+/** A user's delete does not ask for a consumer generation (bug 1836754); a deferred one does (spec 5.5). */
+const forcesDelete = ({ config }: AgentContext): boolean => config.defaults.reclaimInstanceInterval <= 0;
 
 /** The guest is gone, and an answer that was lost says nothing: asked again, as a delete may be repeated (9.4). */
 const ATTEMPTS = 4;

@@ -5,11 +5,12 @@ import {
   MIGRATION_STATUSES,
   REBUILD_TASK_STATES,
 } from "../../../records/index.js";
-import type { RebuildOptions } from "../contract.js";
+import type { OperationParts, RequestOf } from "../contract.js";
 import { addFault, attempt } from "../flow/error-wrappers.js";
 import { destroyOptions } from "../flow/guest-options.js";
-import type { OperationParts } from "../parts.js";
 import type { EvacuationProgress } from "./evacuation-progress.js";
+
+type Request = RequestOf<"evacuate_instance">;
 
 type Outcome = "taken" | "refused" | "broken";
 
@@ -27,7 +28,7 @@ const CHANGES: Readonly<Record<Outcome, InstanceChanges>> = {
  */
 export async function evacuationFailed(
   parts: OperationParts,
-  request: RebuildOptions,
+  request: Request,
   progress: EvacuationProgress,
   error: unknown,
 ): Promise<void> {
@@ -80,7 +81,7 @@ async function removeGuest({ context }: OperationParts, progress: EvacuationProg
 
 async function removeAllocations(
   { context, tracker }: OperationParts,
-  { node, requestId }: RebuildOptions,
+  { node, requestId }: Request,
   { instance, migration }: EvacuationProgress,
 ): Promise<void> {
   if (await isWantedHere(context, migration)) {
@@ -126,7 +127,7 @@ async function rootOf({ conductor, host }: OperationParts["context"], node: stri
 
 async function giveUp(
   { context }: OperationParts,
-  { requestId }: RebuildOptions,
+  { requestId }: Request,
   { claim, instance, migration }: EvacuationProgress,
   changes: InstanceChanges,
 ): Promise<void> {

@@ -3,13 +3,13 @@ import { InstanceExists } from "../../../virt/errors.js";
 import type { Allocations } from "../../../virt/types.js";
 import { LOCAL_DISKS } from "../../block-devices.js";
 import type { Refusal } from "../admission/admission.js";
-import type { RebuildOptions } from "../contract.js";
+import type { Call, OperationParts, RequestOf } from "../contract.js";
 import { mustNotUndo, withActionEvent } from "../flow/error-wrappers.js";
 import { InstanceRecreateNotSupported, InvalidSharedStorage } from "../flow/errors.js";
 import { imageMeta } from "../flow/guest-options.js";
 import { runSteps, stepList } from "../flow/step-list.js";
 import { type Move, onTree } from "../moves/move-allocations.js";
-import type { OperationParts } from "../parts.js";
+import { moveFlow } from "../moves/move-flow.js";
 import { evacuationFailed } from "./evacuate-failure.js";
 import type { EvacuationProgress } from "./evacuation-progress.js";
 
@@ -17,11 +17,12 @@ interface RunningEvacuation extends EvacuationProgress {
   /** What the instance holds, on the source's providers too. */
   held: Allocations;
   readonly parts: OperationParts;
-  readonly request: RebuildOptions;
+  readonly request: Request;
 }
 
-/** Spec 6.7, rows 3 to 6. */
-export const EVACUATE_INSTANCE = stepList<RunningEvacuation>("evacuate_instance", {
+type Request = RequestOf<"evacuate_instance">;
+
+const STEPS = stepList<RunningEvacuation>("evacuate_instance", {
   claim: async (progress) => {
     const { parts, request, instance, migration } = progress;
     const { node, requestId } = request;
@@ -42,13 +43,15 @@ export const EVACUATE_INSTANCE = stepList<RunningEvacuation>("evacuate_instance"
   record: (progress) => finish(progress.parts, progress.request, progress),
 });
 
-/** The destination's part of an evacuation. */
-export async function evacuateInstance(parts: OperationParts, request: RebuildOptions, move: Move): Promise<void> {
+/** Spec 6.7, rows 3 to 6: the destination's part of an evacuation. */
+export const EVACUATE_INSTANCE = moveFlow<"evacuate_instance">({ steps: [STEPS], run: evacuate, refused });
+
+/** @throws the error, unless the instance was deleted or taken meanwhile: then the event ends well, too. */
+async function evacuate({ parts, request, event }: Call<"evacuate_instance">, move: Move): Promise<void> {
   const progress: RunningEvacuation = { parts, request, held: {}, ...notBegun(move) };
-  const { instanceUuid, requestId } = request;
-  await withActionEvent(parts.context, { instanceUuid, requestId, event: "compute_rebuild_instance" }, async () => {
+  await withActionEvent(parts.context, event, async () => {
     try {
-      await runSteps(parts, EVACUATE_INSTANCE, progress);
+      await runSteps(parts, STEPS, progress);
     } catch (error) {
       // Another agent may be acting for the host: what is left is as after a crash.
       if (mustNotUndo(error)) {
@@ -60,9 +63,8 @@ export async function evacuateInstance(parts: OperationParts, request: RebuildOp
 }
 
 /** Somebody else has the instance: what the scheduler claimed here goes. */
-export async function evacuationRefused(
-  parts: OperationParts,
-  request: RebuildOptions,
+async function refused(
+  { parts, request }: Call<"evacuate_instance">,
   move: Move,
   { kind, error }: Refusal,
 ): Promise<void> {
@@ -86,11 +88,7 @@ function notBegun({ instance, migration }: Move): EvacuationProgress {
  * Row 4: whether the guest can be made here, and whether its disk is here already.
  * @throws InstanceRecreateNotSupported, {@link InstanceExists}, InvalidSharedStorage
  */
-async function probe(
-  { context }: OperationParts,
-  { onSharedStorage }: RebuildOptions,
-  instance: Instance,
-): Promise<boolean> {
+async function probe({ context }: OperationParts, { onSharedStorage }: Request, instance: Instance): Promise<boolean> {
   const { driver, host } = context;
   if (!driver.capabilities.supportsEvacuate) {
     throw new InstanceRecreateNotSupported(`driver ${driver.name} of host ${host} can not take evacuated instances`);
@@ -113,7 +111,7 @@ async function probe(
 /** Rows 4 and 5; the guest is left shut down where it was, or where the request wants it so. */
 async function spawn(
   { context }: OperationParts,
-  request: RebuildOptions,
+  request: Request,
   progress: EvacuationProgress,
   allocations: Allocations,
 ): Promise<void> {
@@ -141,12 +139,12 @@ async function spawn(
   });
 }
 
-function staysStopped({ targetStopped }: RebuildOptions, { vmState }: Instance): boolean {
+function staysStopped({ targetStopped }: Request, { vmState }: Instance): boolean {
   return vmState === "stopped" || (targetStopped && vmState !== "error");
 }
 
 /** Row 6; host and state first, then the status, in one write (spec V28). */
-async function finish(parts: OperationParts, request: RebuildOptions, progress: EvacuationProgress): Promise<void> {
+async function finish(parts: OperationParts, request: Request, progress: EvacuationProgress): Promise<void> {
   const { driver, runtime } = parts.context;
   const { instance, migration } = progress;
   const powerState = await driver.powerState(instance);

@@ -1,4 +1,4 @@
-import type { OperationParts } from "../parts.js";
+import type { OperationParts } from "../contract.js";
 
 /** Returned by a step: nothing is left to do, and nothing went wrong. */
 export const STOP = Symbol("stop");
@@ -8,7 +8,7 @@ export type Step<P> = (progress: P) => Promise<typeof STOP | undefined> | Promis
 
 /** An operation, as its steps in order. Their names are data: faults are put before each of them by name. */
 export interface StepList<P> {
-  /** As in the agent's method names: `prep_resize`. */
+  /** Mostly as the agent's method: `start_instance`. */
   readonly operation: string;
   readonly names: readonly string[];
   readonly steps: Readonly<Record<string, Step<P>>>;

@@ -1,12 +1,13 @@
 import { InstanceNotFound, MigrationPreCheckError } from "../../../conductor/errors.js";
 import type { LiveMigrateData } from "../../../conductor/methods/agent.js";
 import type { Instance } from "../../../records/index.js";
-import { attempt, messageOf } from "../flow/error-wrappers.js";
-import { stepList } from "../flow/step-list.js";
-import type { OperationParts } from "../parts.js";
+import { demand } from "../admission/admission.js";
+import type { Call, DemandingFlow, OperationParts } from "../contract.js";
+import { attempt, messageOf, withActionEvent } from "../flow/error-wrappers.js";
+import { runSteps, stepList } from "../flow/step-list.js";
 import { driverData } from "./flow.js";
 
-export interface DestinationCheck {
+interface DestinationCheck {
   readonly parts: OperationParts;
   readonly instance: Instance;
   readonly blockMigration: boolean | null;
@@ -18,8 +19,7 @@ export interface DestinationCheck {
   data: LiveMigrateData;
 }
 
-/** Spec 6.5 row 4 on the destination, which asks the source. */
-export const DESTINATION_CHECK_STEPS = stepList<DestinationCheck>("check_can_live_migrate_destination", {
+const STEPS = stepList<DestinationCheck>("check_can_live_migrate_destination", {
   check_destination: async (check) => {
     const { parts, instance, blockMigration, diskOverCommit } = check;
     check.made = await parts.context.driver.checkCanLiveMigrateDestination(instance, {
@@ -37,8 +37,47 @@ export const DESTINATION_CHECK_STEPS = stepList<DestinationCheck>("check_can_liv
   },
 });
 
+/** Spec 6.5 row 4 on the destination, which asks the source. */
+export const CHECK_DESTINATION: DemandingFlow<"check_can_live_migrate_destination"> = {
+  steps: [STEPS],
+  answer: checkDestination,
+};
+
+/** @throws MigrationPreCheckError: another host is to be tried. */
+async function checkDestination(call: Call<"check_can_live_migrate_destination">): Promise<LiveMigrateData> {
+  const { parts, request, event } = call;
+  const { blockMigration, diskOverCommit, requestId } = request;
+  return withActionEvent(parts.context, event, () =>
+    preCheck(parts, async () => {
+      const { instance } = await demand(parts.context, call, request);
+      const asked = { parts, instance, blockMigration, diskOverCommit, requestId };
+      const check: DestinationCheck = { ...asked, made: null, data: {} };
+      try {
+        await runSteps(parts, STEPS, check);
+        return check.data;
+      } finally {
+        await cleanUpChecks(check);
+      }
+    }),
+  );
+}
+
+/** Spec 6.5 row 4 on the source. */
+export const CHECK_SOURCE: DemandingFlow<"check_can_live_migrate_source"> = { steps: [], answer: checkSource };
+
+/** @throws MigrationPreCheckError */
+async function checkSource(call: Call<"check_can_live_migrate_source">): Promise<LiveMigrateData> {
+  const { parts, request, event } = call;
+  return withActionEvent(parts.context, event, () =>
+    preCheck(parts, async () => {
+      const { instance } = await demand(parts.context, call, request);
+      return parts.context.driver.checkCanLiveMigrateSource(instance, driverData(request.data));
+    }),
+  );
+}
+
 /** Always after the checks, also when they failed. */
-export async function cleanUpChecks({ parts, instance, made }: DestinationCheck): Promise<void> {
+async function cleanUpChecks({ parts, instance, made }: DestinationCheck): Promise<void> {
   if (!made) {
     return;
   }
@@ -51,7 +90,7 @@ export async function cleanUpChecks({ parts, instance, made }: DestinationCheck)
  * Any refusal has one name, by which the conductor tries another host.
  * @throws MigrationPreCheckError; InstanceNotFound
  */
-export async function preCheck<T>(parts: OperationParts, check: () => Promise<T>): Promise<T> {
+async function preCheck<T>(parts: OperationParts, check: () => Promise<T>): Promise<T> {
   try {
     return await check();
   } catch (error) {

@@ -1,11 +1,13 @@
 import { InstanceNotFound, InvalidMigrationState } from "../../../conductor/errors.js";
 import type { Instance } from "../../../records/index.js";
-import { stepList } from "../flow/step-list.js";
-import type { OperationParts } from "../parts.js";
+import { demand } from "../admission/admission.js";
+import type { Call, DemandingFlow, OperationParts } from "../contract.js";
+import { recordingFault, withActionEvent } from "../flow/error-wrappers.js";
+import { runSteps, type StepList, stepList } from "../flow/step-list.js";
 import type { OutgoingMigration } from "./outgoing-migration.js";
 
 /** What a user wants of a live migration that is under way here, its source. */
-export interface Control {
+interface Control {
   readonly parts: OperationParts;
   readonly instanceUuid: string;
   readonly migrationId: number;
@@ -13,8 +15,7 @@ export interface Control {
   readonly entry: OutgoingMigration | undefined;
 }
 
-/** Spec 6.5 "Abort". One that the driver does not run yet is stopped between its steps. */
-export const ABORT_STEPS = stepList<Control>("live_migration_abort", {
+const ABORT_STEPS = stepList<Control>("live_migration_abort", {
   check_state: async ({ parts, migrationId, entry }) => {
     const status = await statusOf(parts, migrationId);
     const abortable = ["queued", "preparing", "running"].includes(status ?? "");
@@ -34,8 +35,7 @@ export const ABORT_STEPS = stepList<Control>("live_migration_abort", {
   },
 });
 
-/** Spec 6.5 "Force-complete". */
-export const FORCE_COMPLETE_STEPS = stepList<Control>("live_migration_force_complete", {
+const FORCE_COMPLETE_STEPS = stepList<Control>("live_migration_force_complete", {
   check_state: async ({ parts, migrationId, entry }) => {
     const status = await statusOf(parts, migrationId);
     if (status === "running" && entry?.phase === "running") {
@@ -50,12 +50,39 @@ export const FORCE_COMPLETE_STEPS = stepList<Control>("live_migration_force_comp
   },
 });
 
+/** Spec 6.5 "Abort". One that the driver does not run yet is stopped between its steps. @throws InvalidMigrationState */
+export const ABORT_LIVE_MIGRATION: DemandingFlow<"live_migration_abort"> = {
+  steps: [ABORT_STEPS],
+  answer: (call) => control(call, ABORT_STEPS),
+};
+
+/** Spec 6.5 "Force-complete". @throws InvalidMigrationState */
+export const FORCE_COMPLETE_LIVE_MIGRATION: DemandingFlow<"live_migration_force_complete"> = {
+  steps: [FORCE_COMPLETE_STEPS],
+  answer: (call) => control(call, FORCE_COMPLETE_STEPS),
+};
+
+async function control(
+  call: Call<"live_migration_abort" | "live_migration_force_complete">,
+  steps: StepList<Control>,
+): Promise<null> {
+  const { parts, request, event } = call;
+  const { instanceUuid, migrationId } = request;
+  await withActionEvent(parts.context, event, () =>
+    recordingFault(parts.context, instanceUuid, async () => {
+      await demand(parts.context, call, request);
+      await runSteps(parts, steps, { parts, instanceUuid, migrationId, entry: parts.outgoing.find(migrationId) });
+    }),
+  );
+  return null;
+}
+
 async function statusOf({ context }: OperationParts, id: number): Promise<string | undefined> {
   return (await context.conductor.call("migration_get", { id }))?.status;
 }
 
 /** @throws {InstanceNotFound} */
-export async function findInstance({ context }: OperationParts, uuid: string): Promise<Instance> {
+async function findInstance({ context }: OperationParts, uuid: string): Promise<Instance> {
   const instance = await context.conductor.call("instance_get", { uuid });
   if (!instance) {
     throw new InstanceNotFound(`instance ${uuid} is not known, or deleted`);

@@ -1,14 +1,13 @@
 import { InvalidMigrationState, ObjectActionError, UnexpectedDeletingTaskState } from "../../../conductor/errors.js";
-import type { AgentMethods } from "../../../conductor/methods/agent.js";
-import type { ParamsOf } from "../../../conductor/methods/method.js";
 import { type Instance, type Migration, POWER_STATES } from "../../../records/index.js";
 import { InstanceExists } from "../../../virt/errors.js";
 import type { LiveMigrateData } from "../../../virt/move-types.js";
 import { LOCAL_DISKS } from "../../block-devices.js";
-import { demand, type Message } from "../admission/admission.js";
+import { demand } from "../admission/admission.js";
+import type { Call, DemandingFlow, OperationParts, RequestOf } from "../contract.js";
+import { withActionEvent } from "../flow/error-wrappers.js";
 import { destroyOptions } from "../flow/guest-options.js";
-import { stepList } from "../flow/step-list.js";
-import type { OperationParts } from "../parts.js";
+import { runSteps, stepList } from "../flow/step-list.js";
 import { NO_GUEST } from "./destination-call.js";
 import { driverData, moveOptions } from "./flow.js";
 import { reasonToKeep } from "./reason-to-keep.js";
@@ -18,48 +17,41 @@ type IncomingMethod =
   | "post_live_migration_at_destination"
   | "rollback_live_migration_at_destination";
 
-type Request<M extends keyof AgentMethods> = ParamsOf<AgentMethods, M>;
-
 /** One request of the source, on the destination. */
-export interface Incoming<M extends keyof AgentMethods> {
+interface Incoming<M extends IncomingMethod> {
   readonly parts: OperationParts;
-  readonly request: Request<M>;
+  readonly request: RequestOf<M>;
   readonly instance: Instance;
   readonly migration: Migration;
   data: LiveMigrateData;
 }
 
-/** Spec 6.5 row 6. */
-export const PRE_STEPS = stepList<Incoming<"pre_live_migration">>("pre_live_migration", {
+const PRE_STEPS = stepList<Incoming<"pre_live_migration">>("pre_live_migration", {
   prepare_guest: async (incoming) => {
     const { parts, instance, data } = incoming;
     incoming.data = await parts.context.driver.preLiveMigration(instance, moveOptions(data));
   },
 });
 
-/** Spec 6.5 row 8. A repeated request finds the instance here, and is done. */
-export const POST_AT_DESTINATION_STEPS = stepList<Incoming<"post_live_migration_at_destination">>(
-  "post_live_migration_at_destination",
-  {
-    adopt_guest: async ({ parts, instance, migration, data }) => {
-      const { driver, host } = parts.context;
-      if (instance.host === host) {
-        return;
-      }
-      refuseTaken(instance, migration);
-      if ((await driver.powerState(instance)) === POWER_STATES.nostate) {
-        throw new ObjectActionError(`host ${host} has no guest of instance ${instance.uuid}`, { reason: NO_GUEST });
-      }
-      await driver.postLiveMigrationAtDestination(instance, moveOptions(data));
-    },
-    take_over: async ({ parts, instance, migration }) => {
-      if (instance.host === parts.context.host) {
-        return;
-      }
-      await takeOver(parts, instance, migration);
-    },
+const POST_STEPS = stepList<Incoming<"post_live_migration_at_destination">>("post_live_migration_at_destination", {
+  adopt_guest: async ({ parts, instance, migration, data }) => {
+    const { driver, host } = parts.context;
+    if (instance.host === host) {
+      return;
+    }
+    refuseTaken(instance, migration);
+    if ((await driver.powerState(instance)) === POWER_STATES.nostate) {
+      throw new ObjectActionError(`host ${host} has no guest of instance ${instance.uuid}`, { reason: NO_GUEST });
+    }
+    await driver.postLiveMigrationAtDestination(instance, moveOptions(data));
   },
-);
+  take_over: async ({ parts, instance, migration }) => {
+    if (instance.host === parts.context.host) {
+      return;
+    }
+    await takeOver(parts, instance, migration);
+  },
+});
 
 /** @throws {InvalidMigrationState} the instance has left the migration's source, so that the guest is somebody else's. */
 function refuseTaken({ uuid, host }: Instance, { id, sourceCompute }: Migration): void {
@@ -88,7 +80,7 @@ async function takeOver({ context, tracker }: OperationParts, instance: Instance
   }
 }
 
-export const ROLLBACK_AT_DESTINATION_STEPS = stepList<Incoming<"rollback_live_migration_at_destination">>(
+const ROLLBACK_STEPS = stepList<Incoming<"rollback_live_migration_at_destination">>(
   "rollback_live_migration_at_destination",
   {
     remove_guest: async ({ parts, request, instance, migration, data }) => {
@@ -126,15 +118,77 @@ async function isEvacuated({ context }: OperationParts, { id, instanceUuid }: Mi
   return (await context.conductor.call("migrations_by_filters", { filters })).some((evacuation) => evacuation.id > id);
 }
 
+/**
+ * Spec 6.5 row 6. A roll-back waits for the preparation that its source has given up, as both hold the instance's lock; from
+ * here on the guest is on its way to this host (spec 2.8).
+ */
+export const PRE_LIVE_MIGRATION: DemandingFlow<"pre_live_migration"> = { steps: [PRE_STEPS], answer: prepare };
+
+/** Spec 6.5 row 8. A repeated request finds the instance here, and is done. */
+export const POST_AT_DESTINATION: DemandingFlow<"post_live_migration_at_destination"> = {
+  steps: [POST_STEPS],
+  answer: takeGuest,
+};
+
+/** Nothing is done for an instance that is here, or that another migration brings here. */
+export const ROLLBACK_AT_DESTINATION: DemandingFlow<"rollback_live_migration_at_destination"> = {
+  steps: [ROLLBACK_STEPS],
+  answer: rollBack,
+};
+
+async function prepare(call: Call<"pre_live_migration">): Promise<LiveMigrateData> {
+  const { parts, request, asker, event } = call;
+  const { migrationId } = request;
+  return withActionEvent(parts.context, event, async () => {
+    asker.refuseGivenUp();
+    parts.incoming.begin(migrationId);
+    try {
+      const incoming = await receive(call, request.data);
+      await runSteps(parts, PRE_STEPS, incoming);
+      return incoming.data;
+    } catch (error) {
+      parts.incoming.end(migrationId);
+      throw error;
+    }
+  });
+}
+
+/** @throws ObjectActionError when the guest is not here, with `reason: "no guest"` in its data. */
+async function takeGuest(call: Call<"post_live_migration_at_destination">): Promise<null> {
+  const { parts, request, asker, event } = call;
+  try {
+    await withActionEvent(parts.context, event, async () => {
+      asker.refuseGivenUp();
+      await runSteps(parts, POST_STEPS, await receive(call, {}));
+    });
+    return null;
+  } finally {
+    parts.incoming.end(request.migrationId);
+  }
+}
+
+async function rollBack(call: Call<"rollback_live_migration_at_destination">): Promise<null> {
+  const { parts, request, asker, event } = call;
+  try {
+    await withActionEvent(parts.context, event, async () => {
+      asker.refuseGivenUp();
+      await runSteps(parts, ROLLBACK_STEPS, await receive(call, request.data));
+    });
+    return null;
+  } finally {
+    parts.incoming.end(request.migrationId);
+  }
+}
+
 /** @throws InstanceNotFound, UnexpectedTaskState: it is not for this host to carry out, or not any more. */
-export async function receive<M extends IncomingMethod>(
-  parts: OperationParts,
-  method: M,
-  request: Request<M> & Message & { readonly data?: Readonly<Record<string, unknown>> },
+async function receive<M extends IncomingMethod>(
+  call: Call<M>,
+  data: Readonly<Record<string, unknown>>,
 ): Promise<Incoming<M>> {
-  const { instance, migration } = await demand(parts.context, method, request);
+  const { parts, method, request } = call;
+  const { instance, migration } = await demand(parts.context, call, request);
   if (!migration) {
     throw new InvalidMigrationState(`${method} names no migration of instance ${instance.uuid}`);
   }
-  return { parts, request, instance, migration, data: driverData(request.data ?? {}) };
+  return { parts, request, instance, migration, data: driverData(data) };
 }

@@ -34,7 +34,7 @@ export const POST_STEPS = stepList<Flow>("post_live_migration", {
     }
     const { parts, instance } = flow;
     await attempt(parts.context, instance.uuid, "remove what the guest left here", () =>
-      flow.exclusively(() => cleanSource(flow)),
+      parts.locks.run(instance.uuid, () => cleanSource(flow)),
     );
   },
   recount: async ({ parts: { context, tracker }, instance, migration }) => {

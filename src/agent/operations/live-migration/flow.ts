@@ -1,7 +1,7 @@
 import type { Instance, Migration, MigrationStatus } from "../../../records/index.js";
 import type { LiveMigrateData } from "../../../virt/move-types.js";
 import { LOCAL_DISKS } from "../../block-devices.js";
-import type { OperationParts } from "../parts.js";
+import type { OperationParts } from "../contract.js";
 import type { OutgoingMigration } from "./outgoing-migration.js";
 
 /** How the driver, or what came before it, ended. */
@@ -27,8 +27,6 @@ export interface Flow {
   end: { readonly status: MigrationStatus; readonly vmState?: "error" };
   /** It is recovered: who does not answer is asked again later, and nothing is forced. */
   readonly patient: boolean;
-  /** Runs what must not meet another operation on the instance on this host. */
-  readonly exclusively: <T>(work: () => Promise<T>) => Promise<T>;
   /** The records of the destination's half are written already, or never will be. */
   arrived: boolean;
   /** What has gone wrong on the way to the end. */

@@ -2,10 +2,10 @@ import { InstanceNotFound, InvalidMigrationState } from "../../../conductor/erro
 import { POWER_STATES } from "../../../records/index.js";
 import { hasQuirk } from "../../context.js";
 import type { Message, Refusal } from "../admission/admission.js";
+import type { OperationParts } from "../contract.js";
 import { attempt, mustNotUndo } from "../flow/error-wrappers.js";
 import { runSteps } from "../flow/step-list.js";
 import { deleteMigration, revertToSource } from "../moves/move-allocations.js";
-import type { OperationParts } from "../parts.js";
 import { COPY_STEPS } from "./copy-guest.js";
 import { DestinationFailed } from "./destination-call.js";
 import { POST_STEPS } from "./finish-migration.js";

@@ -1,5 +1,5 @@
 import type { LiveMigrationProgress } from "../../../virt/move-types.js";
-import type { OperationParts } from "../parts.js";
+import type { OperationParts } from "../contract.js";
 
 /** Milliseconds between two writes of one migration's progress. */
 const SPACING = 1_000;

@@ -1,5 +1,5 @@
 import { FINAL_MIGRATION_STATUSES, MIGRATION_STATUSES, type Migration } from "../../../records/index.js";
-import type { OperationParts } from "../parts.js";
+import type { OperationParts } from "../contract.js";
 
 const UNFINISHED = MIGRATION_STATUSES.filter((status) => !FINAL_MIGRATION_STATUSES.includes(status));
 

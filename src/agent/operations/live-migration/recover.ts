@@ -1,17 +1,43 @@
 import type { Migration } from "../../../records/index.js";
-import type { KeyedLock } from "../../../runtime/keyed-lock.js";
 import { NotImplemented } from "../../../virt/errors.js";
+import { hasQuirk, requestId as newRequestId } from "../../context.js";
+import { forRequest } from "../call.js";
+import type { OperationParts } from "../contract.js";
 import { attempt } from "../flow/error-wrappers.js";
 import { runSteps } from "../flow/step-list.js";
-import type { OperationParts } from "../parts.js";
 import { POST_STEPS } from "./finish-migration.js";
 import { driverData, type Flow, fieldsOf } from "./flow.js";
 import { abandon, endOrAbandon, endWhereGuestIs } from "./migrate.js";
 import type { OutgoingMigration } from "./outgoing-migration.js";
 import { UNFINISHED } from "./unfinished.js";
 
+/** Spec 2.6 OPT. What cannot be ended now is tried again later. */
+export async function recoverLiveMigrations(parts: OperationParts): Promise<void> {
+  if (hasQuirk(parts.context, "leave-interrupted-live-migration-allocations")) {
+    return;
+  }
+  const left = parts.outgoing.leftOf(await unfinishedMigrations(parts));
+  await Promise.all(left.map((migration) => recover(parts, migration)));
+}
+
+async function recover(all: OperationParts, migration: Migration): Promise<void> {
+  const requestId = newRequestId(all.context);
+  const parts = forRequest(all, requestId);
+  try {
+    await parts.outgoing.working(migration.instanceUuid, migration.id, (entry) =>
+      recoverMigration(parts, { entry, migration, requestId }),
+    );
+  } catch (err) {
+    parts.context.runtime.logger.warn("a live migration that was left halfway is tried again later", {
+      instance: migration.instanceUuid,
+      migration: migration.id,
+      err,
+    });
+  }
+}
+
 /** The live migrations that this host is the source of, those of deleted instances included. */
-export function unfinishedMigrations({ context }: OperationParts): Promise<Migration[]> {
+function unfinishedMigrations({ context }: OperationParts): Promise<Migration[]> {
   return context.conductor.call("migrations_by_filters", {
     filters: {
       sourceCompute: context.host,
@@ -26,18 +52,16 @@ export function unfinishedMigrations({ context }: OperationParts): Promise<Migra
  * Ends a live migration that nobody works on (spec 2.6 OPT): where the guest is decides. May be repeated.
  * @throws what keeps it from ending now.
  */
-export async function recoverMigration(
+async function recoverMigration(
   parts: OperationParts,
   {
     entry,
     migration,
     requestId,
-    locks,
   }: {
     readonly entry: OutgoingMigration;
     readonly migration: Migration;
     readonly requestId: string;
-    readonly locks: KeyedLock<string>;
   },
 ): Promise<void> {
   const { conductor, driver, host } = parts.context;
@@ -61,7 +85,6 @@ export async function recoverMigration(
     outcome: null,
     end: { status: "error" },
     patient: true,
-    exclusively: (work) => locks.run(instance.uuid, work),
     arrived: false,
     error: undefined,
   };

@@ -1,6 +1,6 @@
 /**
  * Moves that this host, their destination, has accepted, and that have neither arrived nor been given up: of live migrations
- * from their pre-step to their post-step or roll-back, of resizes from prep_resize to the end of finish_resize (spec 2.8).
+ * from their pre-step to their post-step or roll-back, of cold moves from their preparation to the end of their finish (spec 2.8).
  */
 export class IncomingMoves {
   readonly #open = new Set<number>();

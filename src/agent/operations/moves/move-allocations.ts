@@ -17,7 +17,7 @@ import {
 } from "../../../records/index.js";
 import { retry } from "../../../runtime/retry.js";
 import { hasQuirk } from "../../context.js";
-import type { OperationParts } from "../parts.js";
+import type { OperationParts } from "../contract.js";
 
 /**
  * Decides who holds what after a move (spec 6.0). Which of the two strategies made it is found out here, at its end, from what the

@@ -1,5 +1,5 @@
 import { type Instance, POWER_STATES } from "../../../records/index.js";
-import type { OperationParts } from "../parts.js";
+import type { OperationParts } from "../contract.js";
 
 /**
  * Spec 4.10 `_sync_power_states` for one instance: the row's power state always follows the driver; a guest that is up or

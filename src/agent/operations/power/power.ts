@@ -1,15 +1,10 @@
 import { type Instance, type InstanceChanges, POWER_STATES, type TaskState } from "../../../records/index.js";
 import { GuestNotFound } from "../../../virt/errors.js";
-import { attempt, operation } from "../flow/error-wrappers.js";
-import { runSteps, type StepList, stepList } from "../flow/step-list.js";
-import type { OperationParts } from "../parts.js";
+import type { OperationParts } from "../contract.js";
+import { attempt } from "../flow/error-wrappers.js";
+import { guestFlow } from "../flow/guest-flow.js";
 
-interface PowerProgress {
-  readonly parts: OperationParts;
-  readonly instance: Instance;
-}
-
-export const START_INSTANCE = stepList<PowerProgress>("start_instance", {
+export const START_INSTANCE = guestFlow("start_instance", {
   power_on: async ({ parts, instance }) => {
     const { driver } = parts.context;
     try {
@@ -25,17 +20,17 @@ export const START_INSTANCE = stepList<PowerProgress>("start_instance", {
   record: ({ parts, instance }) => settle(parts, instance, { vmState: "active" }, ["powering-on", null]),
 });
 
-export const STOP_INSTANCE = stepList<PowerProgress>("stop_instance", {
+export const STOP_INSTANCE = guestFlow("stop_instance", {
   power_off: ({ parts, instance }) => parts.context.driver.powerOff(instance),
   record: ({ parts, instance }) => settle(parts, instance, { vmState: "stopped" }, ["powering-off", null]),
 });
 
-const REBOOT_TASKS = {
+const STAGES = {
   SOFT: { pending: "reboot_pending", started: "reboot_started" },
   HARD: { pending: "reboot_pending_hard", started: "reboot_started_hard" },
 } as const satisfies Readonly<Record<string, Readonly<Record<string, TaskState>>>>;
 
-const ANY_REBOOT: TaskState[] = [
+export const REBOOT_TASKS: readonly TaskState[] = [
   "rebooting",
   "reboot_pending",
   "reboot_started",
@@ -44,30 +39,26 @@ const ANY_REBOOT: TaskState[] = [
   "reboot_started_hard",
 ];
 
-interface RebootProgress extends PowerProgress {
-  readonly type: "SOFT" | "HARD";
-}
-
 /** A reboot that fails and leaves no running guest sets the instance to error. */
-export const REBOOT_INSTANCE = stepList<RebootProgress>("reboot_instance", {
-  pending: async ({ parts: { context }, instance: { uuid }, type }) => {
-    const changes = { taskState: REBOOT_TASKS[type].pending };
-    const expected = { expectedTaskState: ANY_REBOOT, expectedHost: context.host };
+export const REBOOT_INSTANCE = guestFlow("reboot_instance", {
+  pending: async ({ parts: { context }, instance: { uuid }, request: { type } }) => {
+    const changes = { taskState: STAGES[type].pending };
+    const expected = { expectedTaskState: [...REBOOT_TASKS], expectedHost: context.host };
     await context.conductor.call("instance_save", { uuid, changes, ...expected });
   },
-  started: async ({ parts: { context }, instance: { uuid }, type }) => {
-    const { pending, started } = REBOOT_TASKS[type];
+  started: async ({ parts: { context }, instance: { uuid }, request: { type } }) => {
+    const { pending, started } = STAGES[type];
     const expected = { expectedTaskState: [pending], expectedHost: context.host };
     await context.conductor.call("instance_save", { uuid, changes: { taskState: started }, ...expected });
   },
-  reboot: async ({ parts, instance, type }) => {
+  reboot: async ({ parts, instance, request: { type } }) => {
     const { conductor, driver, host } = parts.context;
     const { uuid } = instance;
     try {
       await driver.reboot(instance, type);
     } catch (error) {
       if ((await driver.powerState(instance)) !== POWER_STATES.running) {
-        const expected = { expectedTaskState: [REBOOT_TASKS[type].started], expectedHost: host };
+        const expected = { expectedTaskState: [STAGES[type].started], expectedHost: host };
         await attempt(parts.context, uuid, "set the instance to error", () =>
           conductor.call("instance_save", { uuid, changes: { vmState: "error" }, ...expected }),
         );
@@ -75,36 +66,9 @@ export const REBOOT_INSTANCE = stepList<RebootProgress>("reboot_instance", {
       throw error;
     }
   },
-  record: ({ parts, instance, type }) => settle(parts, instance, { vmState: "active" }, [REBOOT_TASKS[type].started]),
+  record: ({ parts, instance, request: { type } }) =>
+    settle(parts, instance, { vmState: "active" }, [STAGES[type].started]),
 });
-
-/** @throws what the driver throws, UnexpectedTaskState */
-export function startInstance(parts: OperationParts, instance: Instance, requestId: string): Promise<void> {
-  return run(START_INSTANCE, { parts, instance }, requestId);
-}
-
-/** @throws what the driver throws, UnexpectedTaskState */
-export function stopInstance(parts: OperationParts, instance: Instance, requestId: string): Promise<void> {
-  return run(STOP_INSTANCE, { parts, instance }, requestId);
-}
-
-/** @throws what the driver throws, UnexpectedTaskState */
-export function rebootInstance(
-  parts: OperationParts,
-  instance: Instance,
-  type: "SOFT" | "HARD",
-  requestId: string,
-): Promise<void> {
-  return run(REBOOT_INSTANCE, { parts, instance, type }, requestId);
-}
-
-async function run<P extends PowerProgress>(list: StepList<P>, progress: P, requestId: string): Promise<void> {
-  const { parts, instance } = progress;
-  const named = { instanceUuid: instance.uuid, event: `compute_${list.operation}`, requestId };
-  await operation(parts.context, named, async () => {
-    await runSteps(parts, list, progress);
-  });
-}
 
 async function settle(
   { context }: OperationParts,

@@ -2,27 +2,23 @@ import { AllocationDeleteFailed } from "../../../placement/errors.js";
 import type { Instance } from "../../../records/index.js";
 import { GuestNotFound } from "../../../virt/errors.js";
 import { UNPLACED } from "../../unplaced.js";
-import { operation } from "../flow/error-wrappers.js";
+import type { OperationParts } from "../contract.js";
+import { guestFlow } from "../flow/guest-flow.js";
 import { destroyOptions } from "../flow/guest-options.js";
-import { runSteps, stepList } from "../flow/step-list.js";
-import type { OperationParts } from "../parts.js";
-
-export interface ShelveProgress {
-  readonly parts: OperationParts;
-  readonly requestId: string;
-  instance: Instance;
-}
 
 /** The guest is gone already, and an answer that was lost says nothing: asked again, as a delete may be repeated (9.4). */
 const RELEASE_ATTEMPTS = 4;
 
-/** Spec 6.6 "offload": the allocations are gone before the instance says that it is offloaded (spec V24, bug 1798688). */
-export const SHELVE_OFFLOAD_INSTANCE = stepList<ShelveProgress>("shelve_offload_instance", {
+/**
+ * Spec 6.6 "offload": the allocations are gone before the instance says that it is offloaded (spec V24, bug 1798688). When a
+ * step before the release fails, nothing has changed, and it may be tried again.
+ */
+export const SHELVE_OFFLOAD_INSTANCE = guestFlow("shelve_offload_instance", {
   power_off: ({ parts, instance }) => powerOffIfThere(parts, instance),
   destroy: async ({ parts, instance }) => {
     await parts.context.driver.destroy(instance, destroyOptions(true));
   },
-  release: async ({ parts, instance, requestId }) => {
+  release: async ({ parts, instance, request: { requestId } }) => {
     const { uuid } = instance;
     const options = { force: true, requestId };
     for (let attempt = 0; attempt < RELEASE_ATTEMPTS; attempt += 1) {
@@ -48,18 +44,6 @@ export const SHELVE_OFFLOAD_INSTANCE = stepList<ShelveProgress>("shelve_offload_
     );
   },
 });
-
-/** @throws what the failed step threw: before the release nothing changed, and it may be tried again. */
-export async function shelveOffloadInstance(
-  parts: OperationParts,
-  instance: Instance,
-  requestId: string,
-): Promise<void> {
-  const named = { instanceUuid: instance.uuid, event: "compute_shelve_offload_instance", requestId };
-  await operation(parts.context, named, async () => {
-    await runSteps(parts, SHELVE_OFFLOAD_INSTANCE, { parts, instance, requestId });
-  });
-}
 
 /** What the instance's system metadata says of its shelving. */
 export function shelvedMark({ context }: OperationParts, instance: Instance, imageId?: string) {

@@ -1,34 +1,25 @@
 import { UnexpectedTaskState } from "../../../conductor/errors.js";
 import type { Instance, InstanceChanges } from "../../../records/index.js";
-import type { Allocations } from "../../../virt/types.js";
 import { LOCAL_DISKS } from "../../block-devices.js";
 import type { Claim } from "../../tracker/contract.js";
-import type { Refusal } from "../admission/admission.js";
-import { addFault, attempt, mustNotUndo, withActionEvent } from "../flow/error-wrappers.js";
+import type { Found, Refusal } from "../admission/admission.js";
+import type { AdmittedFlow, Call, OperationParts, RequestOf } from "../contract.js";
+import { addFault, attempt } from "../flow/error-wrappers.js";
 import { destroyOptions, imageMeta } from "../flow/guest-options.js";
-import { runSteps, stepList } from "../flow/step-list.js";
-import { type OperationParts, releaseAllocations } from "../parts.js";
-
-export interface UnshelveRequest {
-  readonly instanceUuid: string;
-  /** What the instance holds in Placement. */
-  readonly allocations: Allocations;
-  /** The node that was claimed. */
-  readonly node: string;
-  readonly requestId: string;
-}
+import { releaseAllocations } from "../flow/release-allocations.js";
+import { runOperation } from "../flow/run-operation.js";
+import { stepList } from "../flow/step-list.js";
 
 interface UnshelveProgress {
   readonly parts: OperationParts;
-  readonly request: UnshelveRequest;
+  readonly request: RequestOf<"unshelve_instance">;
   instance: Instance;
   claim: Claim | null;
   /** The driver was asked to make the guest. */
   spawned: boolean;
 }
 
-/** Spec 6.6 "unshelve from offloaded", on the destination. */
-export const UNSHELVE_INSTANCE = stepList<UnshelveProgress>("unshelve_instance", {
+const STEPS = stepList<UnshelveProgress>("unshelve_instance", {
   accept: async (progress) => {
     const { parts, instance } = progress;
     progress.instance = await parts.context.conductor.call("instance_save", {
@@ -68,35 +59,18 @@ export const UNSHELVE_INSTANCE = stepList<UnshelveProgress>("unshelve_instance",
   },
 });
 
+/** Spec 6.6 "unshelve from offloaded", on the destination. */
+export const UNSHELVE_INSTANCE: AdmittedFlow<"unshelve_instance"> = { steps: [STEPS], run: unshelve, refused };
+
 /** @throws the error; the instance is then offloaded as before, and holds nothing. */
-export async function unshelveInstance(
-  parts: OperationParts,
-  request: UnshelveRequest,
-  instance: Instance,
-): Promise<void> {
-  const { instanceUuid, requestId } = request;
-  const progress: UnshelveProgress = { parts, request, instance, claim: null, spawned: false };
-  await withActionEvent(
-    parts.context,
-    { instanceUuid, requestId, event: "compute_unshelve_instance" },
-    async (event) => {
-      try {
-        await runSteps(parts, UNSHELVE_INSTANCE, progress);
-      } catch (error) {
-        if (mustNotUndo(error)) {
-          throw error;
-        }
-        event.fail(error);
-        await unshelveFailed(progress, error);
-      }
-    },
-  );
+async function unshelve(call: Call<"unshelve_instance">, { instance }: Found): Promise<void> {
+  const { parts, request } = call;
+  await runOperation(call, STEPS, { parts, request, instance, claim: null, spawned: false }, unshelveFailed);
 }
 
 /** What was claimed for it goes, unless a host or another request to unshelve it may own that by now. */
-export async function unshelveRefused(
-  parts: OperationParts,
-  { instanceUuid, requestId }: UnshelveRequest,
+async function refused(
+  { parts, request: { instanceUuid, requestId } }: Call<"unshelve_instance">,
   { kind, found }: Refusal,
 ): Promise<void> {
   const owned = found !== null && found.instance.deleted === 0 && found.instance.host !== null;

@@ -196,7 +196,7 @@ scenario("2.6 row 9 a soft reboot of a guest that is down is recorded as a hard 
 scenario("2.6 row 8 a delete that fails again: vm error", async (lab) => {
   const { vm } = await restart(lab, { taskState: "deleting" });
   const failure = async () => Promise.reject(new Error("the domain is stuck"));
-  const run = await lab.start("devstack1", { operations: { terminateInstance: failure } });
+  const run = await lab.start("devstack1", { operations: { terminate_instance: failure } });
   expect(run.agent.state).toBe("serving");
   expect(lab.instance(vm)).toMatchObject({ vmState: "error", deleted: 0 });
 });

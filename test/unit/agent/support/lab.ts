@@ -6,7 +6,6 @@ import { type Agent, createAgent } from "../../../../src/agent/life/agent.js";
 import type { PartFactories } from "../../../../src/agent/life/create-parts.js";
 import type { AgentMetrics } from "../../../../src/agent/metrics/metrics.js";
 import { NO_METRICS } from "../../../../src/agent/metrics/metrics.js";
-import type { Operations } from "../../../../src/agent/operations/contract.js";
 import { type Refusal, refusalOf } from "../../../../src/agent/startup/refusals.js";
 import { createResourceTracker } from "../../../../src/agent/tracker/resource-tracker.js";
 import { createPlacement } from "../../../../src/cluster/placement/service.js";
@@ -31,7 +30,7 @@ import { holdToInvariants, type Judgement } from "../../../fixtures/invariants.j
 import { type ConfigChanges, novaConfig } from "./config.js";
 import { Hypervisor } from "./hypervisor.js";
 import { type BeforeCall, recordSession } from "./recorded-session.js";
-import { recordingOperations } from "./recording-operations.js";
+import { type GivenOperations, recordingOperations } from "./recording-operations.js";
 import { AMOUNTS, NODE_RESOURCES, PROJECT, USER } from "./records.js";
 
 export interface HostOptions {
@@ -48,7 +47,7 @@ export interface HostOptions {
   /** Name of the process; default `agent-<host>`. */
   readonly process?: string;
   /** Default: operations that only record that they were called. */
-  readonly operations?: Partial<Operations> | "real";
+  readonly operations?: GivenOperations | "real";
 }
 
 /** One run of an agent, from its start to its end. */

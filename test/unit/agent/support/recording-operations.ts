@@ -1,57 +1,41 @@
 import type { AgentContext } from "../../../../src/agent/context.js";
-import type { Operations } from "../../../../src/agent/operations/contract.js";
+import type { InstanceMethod, Operations } from "../../../../src/agent/operations/contract.js";
+import { OutgoingMigrations } from "../../../../src/agent/operations/live-migration/outgoing-migrations.js";
 import { IncomingMoves } from "../../../../src/agent/operations/moves/incoming-moves.js";
 
+/** What a test does in place of an operation. */
+export type GivenOperations = Partial<Record<InstanceMethod, () => Promise<unknown>>> &
+  Partial<Pick<Operations, "completePartialDeletion" | "syncInstancePowerState">>;
+
+/** In the notes; of the others the method without `_instance`. */
+const WORDS: Readonly<Partial<Record<InstanceMethod, string>>> = {
+  build_and_run_instance: "build",
+  shelve_offload_instance: "offload",
+  soft_delete_instance: "softDelete",
+};
+
 /** Operations that only say that they were asked for, unless a test gives one that does something. */
-export function recordingOperations(
-  _context: AgentContext,
-  calls: string[],
-  given: Partial<Operations> = {},
-): Operations {
-  const note =
-    (name: string) =>
-    async (instance: { readonly uuid: string }, ...rest: readonly unknown[]): Promise<void> => {
-      const detail = rest.filter((value) => value === "SOFT" || value === "HARD");
-      calls.push([name, ...detail, instance.uuid].join(" "));
-    };
+export function recordingOperations(context: AgentContext, calls: string[], given: GivenOperations = {}): Operations {
+  const note = async (name: string, uuid: string): Promise<void> => {
+    calls.push(`${name} ${uuid}`);
+  };
   return {
-    buildAndRunInstance: ({ instanceUuid }) => note("build")({ uuid: instanceUuid }),
-    rebuildInstance: ({ instanceUuid }) => note("rebuild")({ uuid: instanceUuid }),
-    terminateInstance: note("terminate"),
-    completePartialDeletion: note("complete-deletion"),
-    startInstance: note("start"),
-    stopInstance: note("stop"),
-    rebootInstance: note("reboot"),
-    prepResize: ({ instanceUuid }) => note("prep-resize")({ uuid: instanceUuid }),
-    resizeInstance: ({ instanceUuid }) => note("resize")({ uuid: instanceUuid }),
-    finishResize: ({ instanceUuid }) => note("finish-resize")({ uuid: instanceUuid }),
-    confirmResize: ({ instanceUuid }) => note("confirm-resize")({ uuid: instanceUuid }),
-    revertResize: ({ instanceUuid }) => note("revert-resize")({ uuid: instanceUuid }),
-    finishRevertResize: ({ instanceUuid }) => note("finish-revert-resize")({ uuid: instanceUuid }),
-    changeState: (change, instance) => note(change)(instance),
-    rescueInstance: note("rescue"),
-    shelveInstance: note("shelve"),
-    shelveOffloadInstance: note("offload"),
-    unshelveInstance: ({ instanceUuid }) => note("unshelve")({ uuid: instanceUuid }),
-    syncInstancePowerState: note("sync"),
-    liveMigrations: {
-      checkDestination: async () => ({}),
-      checkSource: async () => ({}),
-      preLiveMigration: async () => ({}),
-      postAtDestination: ({ instanceUuid }) => note("post-at-destination")({ uuid: instanceUuid }),
-      rollBackAtDestination: ({ instanceUuid }) => note("roll-back-at-destination")({ uuid: instanceUuid }),
-      underWay: false,
-      liveMigration: ({ instanceUuid }) => note("live-migration")({ uuid: instanceUuid }),
-      abort: ({ instanceUuid }) => note("abort")({ uuid: instanceUuid }),
-      forceComplete: ({ instanceUuid }) => note("force-complete")({ uuid: instanceUuid }),
-      postCopyStarted: (uuid) => note("post-copy")({ uuid }),
-      settle: async () => false,
-      cancelQueued: async () => {},
-      recover: async () => {},
+    run: async (method, request) => {
+      const own = given[method];
+      if (own) {
+        await own();
+        return null as never;
+      }
+      const kind = "type" in request ? [request.type] : [];
+      await note([WORDS[method] ?? method.replace("_instance", ""), ...kind].join(" "), request.instanceUuid);
+      return null as never;
     },
-    incoming: new IncomingMoves(),
+    completePartialDeletion: given.completePartialDeletion ?? (({ uuid }) => note("complete-deletion", uuid)),
+    syncInstancePowerState: given.syncInstancePowerState ?? (({ uuid }) => note("sync", uuid)),
     recoverColdMoves: async () => {},
+    recoverLiveMigrations: async () => {},
+    incoming: new IncomingMoves(),
+    outgoing: new OutgoingMigrations(context),
     active: 0,
-    ...given,
   };
 }

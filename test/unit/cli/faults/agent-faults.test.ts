@@ -1,6 +1,6 @@
 import { readFile } from "node:fs/promises";
 import { describe, expect, test } from "vitest";
-import { STEP_NAMES } from "../../../../src/agent/operations/step-names.js";
+import { STEP_NAMES } from "../../../../src/agent/operations/table.js";
 import { AGENT_FAULTS, openFaults } from "../../../../src/cli/agent/agent-faults.js";
 import { setFaults } from "../../../../src/faults/fault-file.js";
 import { parseKnob } from "../../../../src/faults/fault-knobs.js";

@@ -1,13 +1,13 @@
 import { readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
 import { admit, type Message } from "../../../../../src/agent/operations/admission/admission.js";
-import { ADMISSION_RULES, type GatedMethod } from "../../../../../src/agent/operations/admission/admission-rules.js";
+import type { OperationName } from "../../../../../src/agent/operations/contract.js";
+import { OPERATIONS } from "../../../../../src/agent/operations/table.js";
 import type { Instance, InstanceChanges, TaskState } from "../../../../../src/records/index.js";
 import { StubHypervisor } from "../../../../fixtures/tracker-driver.js";
 import { type TestAgent, TrackerWorld } from "../../../../fixtures/tracker-world.js";
 
 const OURS = "req-ours";
-const WAITS = { refuseGivenUp: () => {} };
 const THEIRS = "req-theirs";
 
 interface Due {
@@ -53,7 +53,7 @@ function save(world: TrackerWorld, { uuid }: Instance, changes: InstanceChanges)
   world.store.instances.save(uuid, changes);
 }
 
-const METHODS = Object.keys(ADMISSION_RULES) as GatedMethod[];
+const METHODS = Object.keys(OPERATIONS) as OperationName[];
 const WORDS = { ended: "nothing", taken: "refused", moved: "follows", gone: "gone" } as const;
 
 /** Two hosts; what is done to the records between them is no agent's doing, and is judged by no invariant. */
@@ -65,8 +65,8 @@ async function openWorld(seed: string) {
 }
 
 /** An instance about which h1 has been sent a message, where and as the operation needs it. */
-async function sent(world: TrackerWorld, method: GatedMethod, { h1, h2 }: { h1: TestAgent; h2: TestAgent }) {
-  const { instance: place, tasks, vmStates, migration: step } = ADMISSION_RULES[method];
+async function sent(world: TrackerWorld, method: OperationName, { h1, h2 }: { h1: TestAgent; h2: TestAgent }) {
+  const { instance: place, tasks, vmStates, migration: step } = OPERATIONS[method].admission;
   const [task = null] = tasks === "any" ? [method === "terminate_instance" ? ("deleting" as const) : null] : tasks;
   const onSource = step?.part !== "destination" || place === "here";
   const vm = await world.placed(place === "elsewhere" || !onSource ? h2 : h1, {
@@ -117,80 +117,31 @@ function readPage(): ReadonlyMap<string, ReadonlyMap<string, string>> {
   );
 }
 
-/** Hands the message to the agent as the wire does. */
-function deliver({ operations }: TestAgent, method: GatedMethod, { message, vm }: Due): Promise<unknown> {
-  const { instanceUuid, requestId } = message;
-  const move = { instanceUuid, requestId, migrationId: message.migrationId ?? 0 };
-  const allocations = {};
-  const named = { uuid: instanceUuid };
-  const rebuild = { onSharedStorage: null, node: "n1", imageRef: vm.imageRef, targetStopped: false };
-  const { liveMigrations: live } = operations;
-  switch (method) {
-    case "build_and_run_instance":
-      return operations.buildAndRunInstance({ instanceUuid, requestId, allocations, node: "n1", alternates: [] });
-    case "terminate_instance":
-      return operations.terminateInstance(named, requestId);
-    case "rebuild_instance":
-      return operations.rebuildInstance({ instanceUuid, requestId, migrationId: null, recreate: false, ...rebuild });
-    case "evacuate_instance":
-      return operations.rebuildInstance({ ...move, recreate: true, ...rebuild });
-    case "start_instance":
-      return operations.startInstance(named, requestId);
-    case "stop_instance":
-      return operations.stopInstance(named, requestId);
-    case "reboot_instance":
-      return operations.rebootInstance(named, "HARD", requestId);
-    case "pause_instance":
-      return operations.changeState("pause", named, requestId);
-    case "unpause_instance":
-      return operations.changeState("unpause", named, requestId);
-    case "suspend_instance":
-      return operations.changeState("suspend", named, requestId);
-    case "resume_instance":
-      return operations.changeState("resume", named, requestId);
-    case "unrescue_instance":
-      return operations.changeState("unrescue", named, requestId);
-    case "soft_delete_instance":
-      return operations.changeState("softDelete", named, requestId);
-    case "restore_instance":
-      return operations.changeState("restore", named, requestId);
-    case "rescue_instance":
-      return operations.rescueInstance(named, undefined, requestId);
-    case "shelve_instance":
-      return operations.shelveInstance(named, vm.uuid, requestId);
-    case "shelve_offload_instance":
-      return operations.shelveOffloadInstance(named, requestId);
-    case "unshelve_instance":
-      return operations.unshelveInstance({ instanceUuid, requestId, allocations, node: "n1" });
-    case "prep_resize":
-      return operations.prepResize({ ...move, flavor: vm.flavor, node: "n1", alternates: [] });
-    case "resize_instance":
-      return operations.resizeInstance(move);
-    case "finish_resize":
-      return operations.finishResize({ ...move, diskInfo: "" });
-    case "confirm_resize":
-      return operations.confirmResize(move);
-    case "revert_resize":
-      return operations.revertResize(move);
-    case "finish_revert_resize":
-      return operations.finishRevertResize(move);
-    case "check_can_live_migrate_destination":
-      return live.checkDestination({ ...move, blockMigration: null, diskOverCommit: false });
-    case "check_can_live_migrate_source":
-      return live.checkSource({ instanceUuid, requestId, data: {} });
-    case "live_migration":
-      return live.liveMigration({ ...move, dest: "h2", blockMigration: null, data: {} });
-    case "pre_live_migration":
-      return live.preLiveMigration({ ...move, blockMigration: null, data: {} }, WAITS);
-    case "post_live_migration_at_destination":
-      return live.postAtDestination(move, WAITS);
-    case "rollback_live_migration_at_destination":
-      return live.rollBackAtDestination({ ...move, destroyDisks: true, data: {} }, WAITS);
-    case "live_migration_abort":
-      return live.abort(move);
-    case "live_migration_force_complete":
-      return live.forceComplete(move);
-  }
+/** Hands the message to the agent as the wire does, with what any of the methods needs. */
+function deliver({ operations }: TestAgent, method: OperationName, { message, vm }: Due): Promise<unknown> {
+  const { instanceUuid, requestId, migrationId } = message;
+  const elsewhere = method === "evacuate_instance";
+  return operations.run(elsewhere ? "rebuild_instance" : method, {
+    instanceUuid,
+    requestId,
+    migrationId: migrationId ?? 0,
+    recreate: elsewhere,
+    allocations: {},
+    alternates: [],
+    blockMigration: null,
+    data: {},
+    dest: "h2",
+    destroyDisks: true,
+    diskInfo: "",
+    diskOverCommit: false,
+    flavor: vm.flavor,
+    imageId: vm.uuid,
+    imageRef: vm.imageRef,
+    node: "n1",
+    onSharedStorage: null,
+    targetStopped: false,
+    type: "HARD",
+  });
 }
 
 describe("docs/two-at-once.md: every message in every situation", () => {
@@ -208,7 +159,7 @@ describe("docs/two-at-once.md: every message in every situation", () => {
     for (const [situation, happens] of Object.entries(SITUATIONS)) {
       const due = await sent(world, method, { h1, h2 });
       happens(due);
-      const verdict = await admit(h1.context, method, due.message);
+      const verdict = await admit(h1.context, { method, admission: OPERATIONS[method].admission }, due.message);
       answers[situation] = "admitted" in verdict ? "done" : WORDS[verdict.refused.kind];
       if ("refused" in verdict && verdict.refused.kind !== "moved") {
         await changesNothing(h1, method, due, situation);
@@ -216,12 +167,12 @@ describe("docs/two-at-once.md: every message in every situation", () => {
     }
     const { "its move has ended": ended, ...others } = answers;
     const expected = Object.fromEntries(page.get(method) ?? []);
-    expect({ ...others, "its move has ended": ADMISSION_RULES[method].migration ? ended : "–" }).toEqual(expected);
+    expect({ ...others, "its move has ended": OPERATIONS[method].admission.migration ? ended : "–" }).toEqual(expected);
   });
 });
 
 /** Neither the guest nor the row. */
-async function changesNothing(h1: TestAgent, method: GatedMethod, due: Due, situation: string): Promise<void> {
+async function changesNothing(h1: TestAgent, method: OperationName, due: Due, situation: string): Promise<void> {
   const { world, vm } = due;
   const before = world.stored(vm.uuid);
   h1.hypervisor.calls.length = 0;

@@ -14,7 +14,7 @@ async function setUp(changes: Partial<NewInstance> = {}, ...quirks: QuirkName[])
   await agent.tracker.updateAvailableResource({ startup: false });
   const request = { instanceUuid: vm.uuid, migrationId: null, onSharedStorage: null, recreate: false, node: "n1" };
   const rebuild = (targetStopped = false) =>
-    agent.operations.rebuildInstance({ ...request, imageRef: IMAGE, targetStopped, requestId: "req-r" });
+    agent.operations.run("rebuild_instance", { ...request, imageRef: IMAGE, targetStopped, requestId: "req-r" });
   return { world, agent, vm, rebuild, row: () => world.stored(vm.uuid), before: await world.held(vm.uuid) };
 }
 
@@ -60,7 +60,7 @@ describe("6.6 rebuild in place", () => {
     const { world, vm, row } = await setUp();
     const other = await world.startedAgent("h2", new StubHypervisor("n2"));
     const request = { instanceUuid: vm.uuid, migrationId: null, onSharedStorage: null, recreate: false };
-    await other.operations.rebuildInstance({
+    await other.operations.run("rebuild_instance", {
       ...request,
       node: "n2",
       imageRef: IMAGE,

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { faultPoint, runSteps, STOP, stepList } from "../../../../../src/agent/operations/flow/step-list.js";
-import { STEP_NAMES } from "../../../../../src/agent/operations/step-names.js";
+import { STEP_NAMES } from "../../../../../src/agent/operations/table.js";
 
 function noting(fails?: string) {
   return stepList<string[]>("move", {

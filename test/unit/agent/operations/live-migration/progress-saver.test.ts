@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
+import type { OperationParts } from "../../../../../src/agent/operations/contract.js";
 import { ProgressSaver } from "../../../../../src/agent/operations/live-migration/progress-saver.js";
-import type { OperationParts } from "../../../../../src/agent/operations/parts.js";
 import { type VirtualRuntime, VirtualWorld } from "../../../../../src/simulation/index.js";
 
 function progress(done: number) {

@@ -18,21 +18,21 @@ async function setUp(changes: Partial<NewInstance>, power?: number) {
 describe("power operations", () => {
   test("start: guest on, vm active, power state, task null", async () => {
     const { agent, vm, row } = await setUp({ vmState: "stopped", taskState: "powering-on", powerState: shutdown });
-    await agent.operations.startInstance(vm, "req-1");
+    await agent.operations.run("start_instance", { instanceUuid: vm.uuid, requestId: "req-1" });
     expect(row()).toMatchObject({ vmState: "active", taskState: null, powerState: running });
   });
 
   test("start of a guest that is gone makes it anew (8.2 HARD reboot)", async () => {
     const { agent, vm, row, guest } = await setUp({ vmState: "stopped", taskState: "powering-on" });
     agent.hypervisor.guests.clear();
-    await agent.operations.startInstance(vm, "req-1");
+    await agent.operations.run("start_instance", { instanceUuid: vm.uuid, requestId: "req-1" });
     expect(guest()).toBe(running);
     expect(row().vmState).toBe("active");
   });
 
   test("stop: guest off, vm stopped, task null", async () => {
     const { agent, vm, row, guest } = await setUp({ taskState: "powering-off" });
-    await agent.operations.stopInstance(vm, "req-1");
+    await agent.operations.run("stop_instance", { instanceUuid: vm.uuid, requestId: "req-1" });
     expect(row()).toMatchObject({ vmState: "stopped", taskState: null, powerState: shutdown });
     expect(guest()).toBe(shutdown);
   });
@@ -40,7 +40,9 @@ describe("power operations", () => {
   test("stop fails: fault, task null, vm_state as it was", async () => {
     const { world, agent, vm, row } = await setUp({ taskState: "powering-off" });
     agent.hypervisor.fail = (method) => (method === "powerOff" ? new Error("qemu hangs") : undefined);
-    await expect(agent.operations.stopInstance(vm, "req-1")).rejects.toThrow("qemu hangs");
+    await expect(agent.operations.run("stop_instance", { instanceUuid: vm.uuid, requestId: "req-1" })).rejects.toThrow(
+      "qemu hangs",
+    );
     expect(row()).toMatchObject({ vmState: "active", taskState: null });
     expect(world.store.instances.fault(vm.uuid)?.message).toBe("qemu hangs");
   });
@@ -53,7 +55,9 @@ describe("power operations", () => {
       }
       return undefined;
     };
-    await expect(agent.operations.stopInstance(vm, "req-1")).rejects.toMatchObject({
+    await expect(
+      agent.operations.run("stop_instance", { instanceUuid: vm.uuid, requestId: "req-1" }),
+    ).rejects.toMatchObject({
       name: "UnexpectedDeletingTaskState",
     });
     expect(row().taskState).toBe("deleting");
@@ -65,7 +69,7 @@ describe("power operations", () => {
     ["HARD", "reboot_pending_hard", ["reboot_pending_hard", "reboot_started_hard"]],
   ] as const)("reboot %s from %s: %o, active", async (type, taskState, tasks) => {
     const { agent, vm, row } = await setUp({ taskState });
-    await agent.operations.rebootInstance(vm, type, "req-1");
+    await agent.operations.run("reboot_instance", { instanceUuid: vm.uuid, type: type, requestId: "req-1" });
     expect(agent.steps.flatMap((step) => step.match(/"taskState":"(\w+)"/)?.[1] ?? [])).toEqual(tasks);
     expect(row()).toMatchObject({ vmState: "active", taskState: null, powerState: running });
   });
@@ -76,13 +80,15 @@ describe("power operations", () => {
   ])("reboot fails and leaves power %i: vm %s", async (power, vmState) => {
     const { agent, vm, row } = await setUp({ taskState: "rebooting" }, power);
     agent.hypervisor.fail = (method) => (method === "reboot" ? new Error("no") : undefined);
-    await expect(agent.operations.rebootInstance(vm, "SOFT", "req-1")).rejects.toThrow("no");
+    await expect(
+      agent.operations.run("reboot_instance", { instanceUuid: vm.uuid, type: "SOFT", requestId: "req-1" }),
+    ).rejects.toThrow("no");
     expect(row()).toMatchObject({ vmState, taskState: null });
   });
 
   test("unpause: active", async () => {
     const { agent, vm, row } = await setUp({ vmState: "paused", taskState: "unpausing", powerState: paused });
-    await agent.operations.changeState("unpause", vm, "req-1");
+    await agent.operations.run("unpause_instance", { instanceUuid: vm.uuid, requestId: "req-1" });
     expect(row()).toMatchObject({ vmState: "active", taskState: null, powerState: running });
   });
 
@@ -90,7 +96,7 @@ describe("power operations", () => {
     const { world, agent, vm } = await setUp({ taskState: "powering-off" });
     agent.hypervisor.fail = () => new Error("no");
     agent.session.fail = ({ method }) => (method === "instance_add_fault" ? new Error("conductor") : undefined);
-    await agent.operations.stopInstance(vm, "req-17").catch(() => undefined);
+    await agent.operations.run("stop_instance", { instanceUuid: vm.uuid, requestId: "req-17" }).catch(() => undefined);
     expect(world.runtime.logs.at(-1)?.fields).toMatchObject({ request_id: "req-17", instance: vm.uuid });
   });
 });

@@ -1,0 +1,47 @@
+import type { AdmittedFlow, Call, OperationName } from "../contract.js";
+import { withActionEvent } from "../flow/error-wrappers.js";
+import { admit, type Refusal } from "./admission.js";
+
+/** The one place where a message that is not demanded begins; asked under the instance's lock. */
+export async function begin<M extends OperationName>(flow: AdmittedFlow<M>, call: Call<M>): Promise<null> {
+  const verdict = await admit(call.parts.context, call, call.request);
+  if ("refused" in verdict) {
+    await refuseMessage(flow, call, verdict.refused);
+  } else {
+    await flow.run(call, verdict.admitted);
+  }
+  return null;
+}
+
+/** Says why, ends the event of the user's action with that, and changes nothing of the instance. */
+async function refuseMessage<M extends OperationName>(
+  flow: AdmittedFlow<M>,
+  call: Call<M>,
+  refusal: Refusal,
+): Promise<void> {
+  const { parts, method, request, event } = call;
+  const { kind, found, error } = refusal;
+  const { logger } = parts.context.runtime;
+  const fields = { instance: request.instanceUuid, reason: kind };
+  const host = found?.instance.host ?? null;
+  if (kind === "moved" && host !== null && flow.handOn) {
+    logger.info(`${method}: the instance has moved, and the message follows it to host ${host}`, fields);
+    await flow.handOn(call, host);
+    return;
+  }
+  logger[kind === "gone" ? "info" : "warn"](error.message, fields);
+  if (kind !== "taken") {
+    await flow.refused?.(call, refusal);
+    return;
+  }
+  try {
+    await withActionEvent(parts.context, event, async () => {
+      await flow.refused?.(call, refusal);
+      throw error;
+    });
+  } catch (thrown) {
+    if (thrown !== error) {
+      throw thrown;
+    }
+  }
+}

@@ -1,0 +1,42 @@
+import type { Instance } from "../../../records/index.js";
+import type { AdmittedFlow, Call, InstanceMethod, OperationParts, RequestOf } from "../contract.js";
+import { operation } from "./error-wrappers.js";
+import { runSteps, type Step, stepList } from "./step-list.js";
+
+/** How far an operation on a guest of this host came. */
+export interface GuestProgress<R> {
+  readonly parts: OperationParts;
+  readonly request: R;
+  /** As it was stored last. */
+  instance: Instance;
+}
+
+/**
+ * An operation on a guest of this host. When a step fails, the instance gets a fault and has no task_state any more; its
+ * message follows an instance that has moved.
+ * @param then what follows the steps, in the same event
+ */
+export function guestFlow<M extends InstanceMethod>(
+  method: M,
+  steps: Readonly<Record<string, Step<GuestProgress<RequestOf<M>>>>>,
+  then: (progress: GuestProgress<RequestOf<M>>) => Promise<unknown> = async () => {},
+): AdmittedFlow<M> & { readonly list: ReturnType<typeof stepList<GuestProgress<RequestOf<M>>>> } {
+  const list = stepList(method, steps);
+  return {
+    list,
+    steps: [list],
+    handOn: followGuest,
+    run: async ({ parts, request, event }, { instance }) => {
+      const progress: GuestProgress<RequestOf<M>> = { parts, request, instance };
+      await operation(parts.context, event, async () => {
+        await runSteps(parts, list, progress);
+        await then(progress);
+      });
+    },
+  };
+}
+
+/** Sends the message to the host that has the instance now. */
+export async function followGuest({ parts, method, request }: Call<InstanceMethod>, host: string): Promise<void> {
+  await parts.context.conductor.castAgent(host, method, request);
+}

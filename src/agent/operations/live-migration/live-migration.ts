@@ -1,0 +1,92 @@
+import { admit } from "../admission/admission.js";
+import type { AnswerOf, Call, DemandingFlow } from "../contract.js";
+import { recordingFault, withActionEvent } from "../flow/error-wrappers.js";
+import { runSteps } from "../flow/step-list.js";
+import { COPY_STEPS } from "./copy-guest.js";
+import { POST_STEPS } from "./finish-migration.js";
+import { driverData, type Flow } from "./flow.js";
+import { endOrAbandon, giveBackRefused, migrate } from "./migrate.js";
+import type { OutgoingMigration } from "./outgoing-migration.js";
+import { ROLLBACK_STEPS } from "./roll-back.js";
+
+/** Spec 6.5 rows 5 to 9 on the source; it has ended when all is over. */
+export const LIVE_MIGRATION: DemandingFlow<"live_migration"> = {
+  steps: [COPY_STEPS, POST_STEPS, ROLLBACK_STEPS],
+  answer: liveMigration,
+};
+
+async function liveMigration(call: Call<"live_migration">): Promise<AnswerOf<"live_migration">> {
+  const { parts, request, event } = call;
+  const { instanceUuid, migrationId } = request;
+  await parts.outgoing.working(instanceUuid, migrationId, (entry) =>
+    withActionEvent(parts.context, event, () =>
+      recordingFault(parts.context, instanceUuid, async () => {
+        const flow = await accept(call, entry);
+        await inTurn(flow);
+      }),
+    ),
+  );
+  return null;
+}
+
+/** Row 5. @throws UnexpectedTaskState, InvalidMigrationState: it is no longer waited for. */
+async function accept(call: Call<"live_migration">, entry: OutgoingMigration): Promise<Flow> {
+  const { parts, request } = call;
+  const { migrationId, dest, data, requestId } = request;
+  const verdict = await admit(parts.context, call, request);
+  if ("refused" in verdict) {
+    await giveBackRefused(parts, request, verdict.refused);
+    throw verdict.refused.error;
+  }
+  const { instance } = verdict.admitted;
+  const migration = await parts.context.conductor.call("migration_save", {
+    id: migrationId,
+    changes: { status: "queued" },
+    expectedStatus: ["accepted"],
+  });
+  return {
+    parts,
+    requestId,
+    entry,
+    dest,
+    instance,
+    migration,
+    data: {
+      ...driverData(data),
+      ...(request.blockMigration === null ? {} : { blockMigration: request.blockMigration }),
+    },
+    prepared: false,
+    copying: false,
+    outcome: null,
+    end: { status: "error" },
+    patient: false,
+    arrived: false,
+    error: undefined,
+  };
+}
+
+async function inTurn(flow: Flow): Promise<void> {
+  const { entry, parts } = flow;
+  if (parts.outgoing.closed) {
+    await cancel(flow, "error");
+    return;
+  }
+  try {
+    await parts.outgoing.inTurn(entry, async () => {
+      entry.phase = "preparing";
+      await migrate(flow);
+    });
+  } catch (error) {
+    if (!entry.turn.aborted || entry.phase !== "queued") {
+      throw error;
+    }
+    await cancel(flow, "cancelled");
+  }
+}
+
+async function cancel(flow: Flow, status: Flow["end"]["status"]): Promise<void> {
+  flow.end = { status };
+  await endOrAbandon(flow, async () => {
+    await runSteps(flow.parts, ROLLBACK_STEPS, flow);
+  });
+}

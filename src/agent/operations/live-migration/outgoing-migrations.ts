@@ -1,0 +1,148 @@
+import { InstanceNotFound, InvalidMigrationState } from "../../../conductor/errors.js";
+import type { Migration } from "../../../records/index.js";
+import { TaskQueue } from "../../../runtime/queue.js";
+import { NotImplemented } from "../../../virt/errors.js";
+import type { AgentContext } from "../../context.js";
+import { OutgoingMigration } from "./outgoing-migration.js";
+
+/** Milliseconds for which a migration may stay accepted while this process serves: the conductor may be at it still. */
+const ACCEPTED_TOO_LONG = 600_000;
+
+/** The live migrations that this process works on as their source. A copy holds no lock: a delete does not wait for it, but stops it. */
+export class OutgoingMigrations {
+  readonly #context: AgentContext;
+  readonly #queue: TaskQueue;
+  readonly #underWay = new Map<number, OutgoingMigration>();
+  /** When recovery first saw a migration as accepted, by its id; monotonic. */
+  readonly #acceptedSince = new Map<number, number>();
+  #closed = false;
+
+  constructor(context: AgentContext) {
+    this.#context = context;
+    this.#queue = new TaskQueue(context.config.defaults.maxConcurrentLiveMigrations);
+  }
+
+  /** How many. */
+  get size(): number {
+    return this.#underWay.size;
+  }
+
+  /** Nova's pool of workers is closed: nothing waits for a process that ends. */
+  get closed(): boolean {
+    return this.#closed;
+  }
+
+  /** Undefined: this process does not work on it. */
+  find(migrationId: number): OutgoingMigration | undefined {
+    return this.#underWay.get(migrationId);
+  }
+
+  /** @throws {InvalidMigrationState} this process works on it already */
+  async working(
+    instanceUuid: string,
+    migrationId: number,
+    work: (entry: OutgoingMigration) => Promise<void>,
+  ): Promise<void> {
+    if (this.#underWay.has(migrationId)) {
+      throw new InvalidMigrationState(`live migration ${migrationId} is under way on this host already`);
+    }
+    const entry = new OutgoingMigration(instanceUuid, migrationId);
+    this.#underWay.set(migrationId, entry);
+    try {
+      await work(entry);
+    } finally {
+      this.#underWay.delete(migrationId);
+      entry.end();
+    }
+  }
+
+  /** At most `max_concurrent_live_migrations` at a time. @throws the reason of one that is aborted while it waits */
+  async inTurn(entry: OutgoingMigration, work: () => Promise<void>): Promise<void> {
+    await this.#queue.run(work, entry.turn);
+  }
+
+  /** The driver says that the guest runs on the destination while its memory still comes (spec 8.5). */
+  async postCopyStarted(instanceUuid: string): Promise<void> {
+    const entry = this.#of(instanceUuid);
+    if (entry?.phase !== "running") {
+      return;
+    }
+    try {
+      await this.#context.conductor.call("migration_save", {
+        id: entry.migrationId,
+        changes: { status: "running (post-copy)" },
+        expectedStatus: ["running"],
+      });
+    } catch (error) {
+      // Told twice, or too late.
+      if (!(error instanceof InvalidMigrationState)) {
+        throw error;
+      }
+    }
+  }
+
+  /** Aborts what is under way for an instance that is being deleted, and waits for its end. */
+  async settle(instanceUuid: string): Promise<void> {
+    const entry = this.#of(instanceUuid);
+    if (!entry) {
+      return;
+    }
+    if (entry.phase === "running") {
+      await this.#abortCopy(instanceUuid);
+    }
+    entry.abort();
+    await entry.done;
+  }
+
+  async #abortCopy(uuid: string): Promise<void> {
+    const { conductor, driver, runtime } = this.#context;
+    try {
+      const instance = await conductor.call("instance_get", { uuid });
+      if (!instance) {
+        throw new InstanceNotFound(`instance ${uuid} is not known, or deleted`);
+      }
+      await driver.liveMigrationAbort(instance);
+    } catch (err) {
+      const level = err instanceof NotImplemented || err instanceof InstanceNotFound ? "info" : "warn";
+      runtime.logger[level]("the live migration of an instance that is deleted goes on to its end", {
+        instance: uuid,
+        err,
+      });
+    }
+  }
+
+  /** Shutdown: those that wait for their turn are cancelled, and no new one waits (spec 2.8). */
+  async cancelQueued(): Promise<void> {
+    this.#closed = true;
+    const waiting = [...this.#underWay.values()].filter(({ phase }) => phase === "queued");
+    for (const entry of waiting) {
+      entry.abort();
+    }
+    await Promise.all(waiting.map(({ done }) => done));
+  }
+
+  /** Those of the unfinished on which nobody works. The conductor may be about to hand over one that is accepted, unless it stays so. */
+  leftOf(unfinished: readonly Migration[]): readonly Migration[] {
+    const ids = new Set(unfinished.map(({ id }) => id));
+    for (const id of this.#acceptedSince.keys()) {
+      if (!ids.has(id)) {
+        this.#acceptedSince.delete(id);
+      }
+    }
+    return unfinished.filter((migration) => !this.#underWay.has(migration.id) && this.#isLeft(migration));
+  }
+
+  #isLeft({ id, status }: Migration): boolean {
+    if (status !== "accepted") {
+      return true;
+    }
+    const now = this.#context.runtime.clock.monotonic();
+    const since = this.#acceptedSince.get(id) ?? now;
+    this.#acceptedSince.set(id, since);
+    return now - since >= ACCEPTED_TOO_LONG;
+  }
+
+  #of(instanceUuid: string): OutgoingMigration | undefined {
+    return [...this.#underWay.values()].find((entry) => entry.instanceUuid === instanceUuid);
+  }
+}

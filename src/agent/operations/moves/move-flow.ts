@@ -1,0 +1,28 @@
+import type { Refusal } from "../admission/admission.js";
+import type { AdmittedFlow, Call, NamedSteps, OperationName } from "../contract.js";
+import type { Move } from "./move-allocations.js";
+
+/** A step of a migration, on one of its hosts. */
+export interface MoveFlow<M extends OperationName> {
+  readonly steps: readonly NamedSteps[];
+  run(call: Call<M>, move: Move): Promise<void>;
+  refused?(call: Call<M>, move: Move, refusal: Refusal): Promise<void>;
+}
+
+/** Nothing is done, or given back, where a record of the two is missing. */
+export function moveFlow<M extends OperationName>({ steps, run, refused }: MoveFlow<M>): AdmittedFlow<M> {
+  return {
+    steps,
+    run: async (call, { instance, migration }) => {
+      if (migration) {
+        await run(call, { instance, migration });
+      }
+    },
+    refused: async (call, refusal) => {
+      const { instance, migration } = refusal.found ?? {};
+      if (instance && migration) {
+        await refused?.(call, { instance, migration }, refusal);
+      }
+    },
+  };
+}

@@ -1,0 +1,222 @@
+import type { TaskState } from "../../records/index.js";
+import { BUILD_INSTANCE } from "./build/build-instance.js";
+import { REBUILD_INSTANCE } from "./build/rebuild-in-place.js";
+import { CONFIRM_RESIZE } from "./cold-move/confirm-resize.js";
+import { FINISH_RESIZE } from "./cold-move/finish-resize.js";
+import { FINISH_REVERT_RESIZE } from "./cold-move/finish-revert-resize.js";
+import { PREP_RESIZE } from "./cold-move/prep-resize.js";
+import { RESIZE_INSTANCE } from "./cold-move/resize-instance.js";
+import { REVERT_RESIZE } from "./cold-move/revert-resize.js";
+import type { AdmittedFlow, InstanceMethod, Operation, OperationName, RequestOf } from "./contract.js";
+import { TERMINATE_INSTANCE } from "./delete/delete-instance.js";
+import { EVACUATE_INSTANCE } from "./evacuate/evacuate-instance.js";
+import { CHECK_DESTINATION, CHECK_SOURCE } from "./live-migration/checks.js";
+import { ABORT_LIVE_MIGRATION, FORCE_COMPLETE_LIVE_MIGRATION } from "./live-migration/control.js";
+import { POST_AT_DESTINATION, PRE_LIVE_MIGRATION, ROLLBACK_AT_DESTINATION } from "./live-migration/destination.js";
+import { LIVE_MIGRATION } from "./live-migration/live-migration.js";
+import { UNFINISHED } from "./live-migration/unfinished.js";
+import { REBOOT_INSTANCE, REBOOT_TASKS, START_INSTANCE, STOP_INSTANCE } from "./power/power.js";
+import { RESCUE_INSTANCE } from "./states/rescue-instance.js";
+import { SHELVE_INSTANCE } from "./states/shelve-instance.js";
+import { SHELVE_OFFLOAD_INSTANCE } from "./states/shelve-offload.js";
+import {
+  PAUSE_INSTANCE,
+  RESTORE_INSTANCE,
+  RESUME_INSTANCE,
+  SOFT_DELETE_INSTANCE,
+  SUSPEND_INSTANCE,
+  UNPAUSE_INSTANCE,
+  UNRESCUE_INSTANCE,
+} from "./states/state-changes.js";
+import { UNSHELVE_INSTANCE } from "./states/unshelve-instance.js";
+
+/** An operation on a guest of this host, which begins from one of these task_states. */
+function onGuest<M extends InstanceMethod>(flow: AdmittedFlow<M>, ...tasks: readonly TaskState[]): Operation<M> {
+  return { lock: "instance", admission: { instance: "here", tasks }, flow };
+}
+
+/**
+ * One row for each message that begins an operation. What an operation does, and the steps of it, are in the file of its flow;
+ * the conductor's table of methods has its parameters.
+ */
+export const OPERATIONS: { readonly [M in OperationName]: Operation<M> } = {
+  build_and_run_instance: {
+    event: "compute__do_build_and_run_instance",
+    lock: "build",
+    admission: { instance: "nowhere", tasks: ["scheduling", null], vmStates: ["building"] },
+    flow: BUILD_INSTANCE,
+  },
+  // A delete that was acknowledged is wanted for good, whoever has set the task_state since.
+  terminate_instance: {
+    lock: "instance",
+    stopsLiveMigration: true,
+    admission: { instance: "here or nowhere", tasks: "any" },
+    flow: TERMINATE_INSTANCE,
+  },
+  evacuate_instance: {
+    event: "compute_rebuild_instance",
+    lock: "instance",
+    admission: {
+      instance: "elsewhere",
+      tasks: ["rebuilding"],
+      // The source may have returned and cleaned up before its guest is made here.
+      migration: { part: "destination", statuses: ["accepted", "pre-migrating", "completed"] },
+    },
+    flow: EVACUATE_INSTANCE,
+  },
+  rebuild_instance: onGuest(REBUILD_INSTANCE, "rebuilding"),
+
+  prep_resize: {
+    lock: "instance",
+    admission: {
+      instance: "anywhere",
+      tasks: ["resize_prep"],
+      migration: { part: "destination", statuses: ["pre-migrating"] },
+    },
+    flow: PREP_RESIZE,
+  },
+  resize_instance: {
+    lock: "instance",
+    admission: {
+      instance: "here",
+      tasks: ["resize_prep"],
+      migration: { part: "source", statuses: ["pre-migrating"] },
+    },
+    flow: RESIZE_INSTANCE,
+  },
+  finish_resize: {
+    lock: "instance",
+    whileDraining: true,
+    admission: {
+      instance: "here",
+      tasks: ["resize_migrated"],
+      migration: { part: "destination", statuses: ["post-migrating"] },
+    },
+    flow: FINISH_RESIZE,
+  },
+  confirm_resize: {
+    lock: "instance",
+    // The API calls it before it deletes a resized server, and has to know whether it failed.
+    awaited: true,
+    // It has no task_state of its own: the status is what the request has set. Of one in error the leftovers are removed.
+    admission: {
+      instance: "anywhere",
+      tasks: "any",
+      migration: { part: "source", statuses: ["finished", "confirming", "error"] },
+    },
+    flow: CONFIRM_RESIZE,
+  },
+  revert_resize: {
+    lock: "instance",
+    admission: {
+      instance: "here",
+      tasks: ["resize_reverting"],
+      migration: { part: "destination", statuses: ["reverting"] },
+    },
+    flow: REVERT_RESIZE,
+  },
+  finish_revert_resize: {
+    lock: "instance",
+    admission: {
+      instance: "anywhere",
+      tasks: ["resize_reverting"],
+      migration: { part: "source", statuses: ["reverted"] },
+    },
+    flow: FINISH_REVERT_RESIZE,
+  },
+
+  check_can_live_migrate_destination: {
+    lock: "none",
+    awaited: true,
+    admission: { instance: "elsewhere", tasks: ["migrating"] },
+    flow: CHECK_DESTINATION,
+  },
+  check_can_live_migrate_source: {
+    lock: "none",
+    awaited: true,
+    admission: { instance: "here", tasks: ["migrating"] },
+    flow: CHECK_SOURCE,
+  },
+  pre_live_migration: {
+    lock: "instance",
+    awaited: true,
+    admission: {
+      instance: "elsewhere",
+      tasks: ["migrating"],
+      migration: { part: "destination", statuses: ["preparing"] },
+    },
+    flow: PRE_LIVE_MIGRATION,
+  },
+  // A copy holds no lock: a delete does not wait for it, but stops it.
+  live_migration: {
+    lock: "none",
+    admission: { instance: "here", tasks: ["migrating"], migration: { part: "source", statuses: ["accepted"] } },
+    flow: LIVE_MIGRATION,
+  },
+  // The guest is there already: its records follow it, also into a delete.
+  post_live_migration_at_destination: {
+    lock: "instance",
+    awaited: true,
+    whileDraining: true,
+    admission: {
+      instance: "anywhere",
+      tasks: "any",
+      migration: { part: "destination", statuses: UNFINISHED },
+    },
+    flow: POST_AT_DESTINATION,
+  },
+  rollback_live_migration_at_destination: {
+    lock: "instance",
+    awaited: true,
+    whileDraining: true,
+    admission: {
+      instance: "elsewhere",
+      tasks: "any",
+      migration: { part: "destination", statuses: "any" },
+      deleted: true,
+    },
+    flow: ROLLBACK_AT_DESTINATION,
+  },
+  // The request of these two is another than the migration's; their own steps tell that it is too late.
+  live_migration_abort: {
+    lock: "none",
+    whileDraining: true,
+    admission: { instance: "anywhere", tasks: "any", migration: { part: "source", statuses: "any" } },
+    flow: ABORT_LIVE_MIGRATION,
+  },
+  live_migration_force_complete: {
+    lock: "none",
+    whileDraining: true,
+    admission: { instance: "anywhere", tasks: "any", migration: { part: "source", statuses: "any" } },
+    flow: FORCE_COMPLETE_LIVE_MIGRATION,
+  },
+
+  start_instance: onGuest(START_INSTANCE, "powering-on"),
+  stop_instance: onGuest(STOP_INSTANCE, "powering-off"),
+  reboot_instance: onGuest(REBOOT_INSTANCE, ...REBOOT_TASKS),
+  rescue_instance: onGuest(RESCUE_INSTANCE, "rescuing"),
+  shelve_instance: onGuest(SHELVE_INSTANCE, "shelving"),
+  shelve_offload_instance: onGuest(SHELVE_OFFLOAD_INSTANCE, "shelving_offloading"),
+  unshelve_instance: {
+    lock: "instance",
+    admission: { instance: "nowhere", tasks: ["unshelving"], vmStates: ["shelved_offloaded"] },
+    flow: UNSHELVE_INSTANCE,
+  },
+  pause_instance: onGuest(PAUSE_INSTANCE, "pausing"),
+  unpause_instance: onGuest(UNPAUSE_INSTANCE, "unpausing"),
+  suspend_instance: onGuest(SUSPEND_INSTANCE, "suspending"),
+  resume_instance: onGuest(RESUME_INSTANCE, "resuming"),
+  unrescue_instance: onGuest(UNRESCUE_INSTANCE, "unrescuing"),
+  soft_delete_instance: onGuest(SOFT_DELETE_INSTANCE, "soft-deleting"),
+  restore_instance: onGuest(RESTORE_INSTANCE, "restoring"),
+};
+
+/** The operation that a message asks for. One method rebuilds in place, or on another host. */
+export function operationOf<M extends InstanceMethod>(method: M, request: RequestOf<M>): OperationName {
+  return "recreate" in request && request.recreate ? "evacuate_instance" : method;
+}
+
+/** Steps by the list that they are in: what faults can be put before (flow/step-list.ts). */
+export const STEP_NAMES: Readonly<Record<string, readonly string[]>> = Object.fromEntries(
+  Object.values(OPERATIONS).flatMap(({ flow }) => flow.steps.map(({ operation, names }) => [operation, names])),
+);
