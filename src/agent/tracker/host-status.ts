@@ -7,6 +7,10 @@ import { DISABLED_TRAIT } from "./traits.js";
  * the Service row again.
  */
 export async function setHostEnabled(parts: TrackerParts, enabled: boolean, request: RequestContext): Promise<void> {
+  await parts.lock.run(() => setTraits(parts, enabled, request));
+}
+
+async function setTraits(parts: TrackerParts, enabled: boolean, request: RequestContext): Promise<void> {
   const { placement, runtime, host } = parts.context;
   // What is written between passes must not undo it.
   parts.binding.disabled = !enabled;
@@ -29,4 +33,13 @@ export async function setHostEnabled(parts: TrackerParts, enabled: boolean, requ
       });
     }
   }
+}
+
+/** Counts towards `[compute] consecutive_build_service_disable_threshold`; a success starts the count again. */
+export function noteBuild(parts: TrackerParts, node: string, result: "succeeded" | "failed"): void {
+  const tracked = parts.nodes.get(node);
+  if (!tracked || parts.options.consecutiveBuildServiceDisableThreshold === 0) {
+    return;
+  }
+  tracked.failedBuilds = result === "failed" ? tracked.failedBuilds + 1 : 0;
 }
