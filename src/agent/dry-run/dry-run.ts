@@ -1,7 +1,7 @@
 import type { ComputeNode } from "../../records/index.js";
 import type { AgentView } from "../context.js";
 import { type EvacuationPlan, planEvacuatedCleanup } from "../evacuation/plan.js";
-import { createView, type ViewOptions } from "../life/create-parts.js";
+import { createView, type ViewOptions } from "../life/create-services.js";
 import { findRunningDeleted } from "../periodic/running-deleted.js";
 import { type Ownership, proveOwnership } from "../startup/init-host.js";
 import { findInterruptedBuilds } from "../startup/interrupted-builds.js";

@@ -3,7 +3,7 @@ import { POWER_STATES } from "../../records/index.js";
 import { LOCAL_DISKS } from "../block-devices.js";
 import { hasQuirk, requestId } from "../context.js";
 import { requireHostLease } from "../life/host-lease.js";
-import type { AgentParts } from "../parts.js";
+import type { AgentServices } from "../services.js";
 import { type EvacuatedGuest, type EvacuationPlan, type EvacuationRecord, UNCLEANED } from "./plan.js";
 import { storageShared } from "./shared-storage.js";
 
@@ -20,35 +20,35 @@ export class CleanUpProgress {
  * Placement goes up with every later record untouched, so that the next try, with a plan of its own, goes on from there.
  */
 export async function cleanUpEvacuated(
-  parts: AgentParts,
+  services: AgentServices,
   plan: EvacuationPlan,
   progress: CleanUpProgress,
 ): Promise<void> {
-  const request = requestId(parts);
+  const request = requestId(services);
   for (const guest of plan.guests) {
     const { uuid } = guest.instance;
     if (guest.action === "destroy") {
-      await destroyGuest(parts, guest, request);
+      await destroyGuest(services, guest, request);
     } else if (!progress.kept.has(uuid)) {
-      if (await stopGuest(parts, guest, request)) {
+      if (await stopGuest(services, guest, request)) {
         progress.stopped.add(uuid);
       }
       progress.kept.add(uuid);
     }
   }
   for (const record of plan.records) {
-    await settleRecord(parts, record, request);
+    await settleRecord(services, record, request);
   }
 }
 
-async function destroyGuest(parts: AgentParts, guest: EvacuatedGuest, request: string): Promise<void> {
+async function destroyGuest(services: AgentServices, guest: EvacuatedGuest, request: string): Promise<void> {
   const { instance, disks, migration, reason } = guest;
   const destroyDisks =
     disks.disks === "probe"
-      ? !(await storageShared(parts, instance, disks.askedHost, request))
+      ? !(await storageShared(services, instance, disks.askedHost, request))
       : disks.disks === "destroy";
-  requireHostLease(parts, `destroy the evacuated guest of instance ${instance.uuid}`);
-  parts.logger.info(
+  requireHostLease(services, `destroy the evacuated guest of instance ${instance.uuid}`);
+  services.logger.info(
     `destroying the guest of an evacuated instance, ${destroyDisks ? "with" : "without"} its disks: ${reason}`,
     {
       instance: instance.uuid,
@@ -56,45 +56,45 @@ async function destroyGuest(parts: AgentParts, guest: EvacuatedGuest, request: s
       request_id: request,
     },
   );
-  await parts.driver.destroy(instance, {
+  await services.driver.destroy(instance, {
     network: [],
     blockDevices: LOCAL_DISKS,
     destroyDisks,
   });
-  parts.metrics.evacuatedGuest("destroyed");
+  services.metrics.evacuatedGuest("destroyed");
 }
 
 /** True when it was running. */
-async function stopGuest(parts: AgentParts, guest: EvacuatedGuest, request: string): Promise<boolean> {
+async function stopGuest(services: AgentServices, guest: EvacuatedGuest, request: string): Promise<boolean> {
   const { instance, migration, reason } = guest;
   const fields = { instance: instance.uuid, migration: migration.id, request_id: request, evacuation_pending: true };
-  parts.logger.warn(`the guest of an instance whose evacuation has not ended is kept, stopped: ${reason}`, fields);
-  parts.metrics.evacuatedGuest("kept");
-  requireHostLease(parts, `stop the guest of instance ${instance.uuid}`);
-  const power = await parts.driver.powerState(instance);
+  services.logger.warn(`the guest of an instance whose evacuation has not ended is kept, stopped: ${reason}`, fields);
+  services.metrics.evacuatedGuest("kept");
+  requireHostLease(services, `stop the guest of instance ${instance.uuid}`);
+  const power = await services.driver.powerState(instance);
   if (power !== POWER_STATES.running && power !== POWER_STATES.paused) {
     return false;
   }
-  await parts.driver.powerOff(instance);
+  await services.driver.powerOff(instance);
   return true;
 }
 
-async function settleRecord(parts: AgentParts, record: EvacuationRecord, request: string): Promise<void> {
+async function settleRecord(services: AgentServices, record: EvacuationRecord, request: string): Promise<void> {
   const { migration, action, reason } = record;
   const fields = { instance: migration.instanceUuid, migration: migration.id, request_id: request };
   if (action === "wait") {
     return;
   }
   if (action === "skip") {
-    parts.logger.error(`the evacuation cannot be cleaned up after: ${reason}`, fields);
+    services.logger.error(`the evacuation cannot be cleaned up after: ${reason}`, fields);
     return;
   }
-  if (action === "strip" && !(await stripAllocations(parts, record, request))) {
+  if (action === "strip" && !(await stripAllocations(services, record, request))) {
     return;
   }
-  requireHostLease(parts, `complete migration ${migration.id}`);
+  requireHostLease(services, `complete migration ${migration.id}`);
   try {
-    await parts.conductor.call(
+    await services.conductor.call(
       "migration_save",
       { id: migration.id, changes: { status: "completed" }, expectedStatus: [...UNCLEANED] },
       { requestId: request },
@@ -103,7 +103,7 @@ async function settleRecord(parts: AgentParts, record: EvacuationRecord, request
     if (!(error instanceof InvalidMigrationState)) {
       throw error;
     }
-    parts.logger.warn("the evacuation ended otherwise while it was cleaned up after; its record is left", {
+    services.logger.warn("the evacuation ended otherwise while it was cleaned up after; its record is left", {
       ...fields,
       err: error,
     });
@@ -111,21 +111,25 @@ async function settleRecord(parts: AgentParts, record: EvacuationRecord, request
 }
 
 /** False: this host's share could not be taken out, so that the record has to stay for the next try (spec 3.3 GAP-a). */
-async function stripAllocations(parts: AgentParts, record: EvacuationRecord, request: string): Promise<boolean> {
+async function stripAllocations(services: AgentServices, record: EvacuationRecord, request: string): Promise<boolean> {
   const { migration, node } = record;
   if (node === null) {
     return false;
   }
-  requireHostLease(parts, `take this host out of the allocations of instance ${migration.instanceUuid}`);
-  const forgets = hasQuirk(parts, "forget-failed-strip");
-  const stripped = await parts.placement.removeProviderTreeFromInstanceAllocation(migration.instanceUuid, node.uuid, {
-    requestId: request,
-    retry: !forgets,
-  });
+  requireHostLease(services, `take this host out of the allocations of instance ${migration.instanceUuid}`);
+  const forgets = hasQuirk(services, "forget-failed-strip");
+  const stripped = await services.placement.removeProviderTreeFromInstanceAllocation(
+    migration.instanceUuid,
+    node.uuid,
+    {
+      requestId: request,
+      retry: !forgets,
+    },
+  );
   if (stripped) {
     return true;
   }
-  parts.logger.error("this host's share could not be taken out of the allocations of an evacuated instance", {
+  services.logger.error("this host's share could not be taken out of the allocations of an evacuated instance", {
     instance: migration.instanceUuid,
     migration: migration.id,
     node: node.hypervisorHostname,
@@ -134,6 +138,6 @@ async function stripAllocations(parts: AgentParts, record: EvacuationRecord, req
   if (forgets) {
     return true;
   }
-  const held = await parts.placement.getAllocationsForConsumer(migration.instanceUuid, { requestId: request });
+  const held = await services.placement.getAllocationsForConsumer(migration.instanceUuid, { requestId: request });
   return Object.keys(held.allocations).length === 0;
 }

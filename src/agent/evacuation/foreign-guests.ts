@@ -1,37 +1,37 @@
 import { FINAL_MIGRATION_STATUSES, MIGRATION_STATUSES } from "../../records/index.js";
 import { VirtDriverNotReady } from "../../virt/errors.js";
-import type { AgentParts } from "../parts.js";
+import type { AgentServices } from "../services.js";
 
 /**
  * Counts guests that are not this host's (spec 2.4 G13, 4.5 OPT): instances of other hosts that no move explains, and
  * guests that no instance is known for. They are left alone. Not counted while the hypervisor is not ready.
  */
-export async function countForeignGuests(parts: AgentParts, evacuated: ReadonlySet<string>): Promise<void> {
-  const uuids = await listGuests(parts);
+export async function countForeignGuests(services: AgentServices, evacuated: ReadonlySet<string>): Promise<void> {
+  const uuids = await listGuests(services);
   if (uuids === null) {
     return;
   }
   const instances =
-    uuids.length === 0 ? [] : await parts.conductor.call("instances_by_filters", { filters: { uuids: [...uuids] } });
+    uuids.length === 0 ? [] : await services.conductor.call("instances_by_filters", { filters: { uuids: [...uuids] } });
   const suspects = instances.filter(
-    ({ uuid, host, deleted }) => deleted === 0 && host !== parts.host && !evacuated.has(uuid),
+    ({ uuid, host, deleted }) => deleted === 0 && host !== services.host && !evacuated.has(uuid),
   );
-  const moving = suspects.length === 0 ? new Set<string>() : await movingInstances(parts);
+  const moving = suspects.length === 0 ? new Set<string>() : await movingInstances(services);
   const foreign = suspects.filter(({ uuid }) => !moving.has(uuid));
   for (const { uuid, host } of foreign) {
-    parts.logger.warn("a guest on this hypervisor belongs to another host; it is left alone", {
+    services.logger.warn("a guest on this hypervisor belongs to another host; it is left alone", {
       instance: uuid,
       instance_host: host,
     });
   }
-  parts.metrics.guests(uuids.length);
-  parts.metrics.foreignGuests(foreign.length);
-  parts.metrics.orphanGuests(uuids.length - instances.length);
+  services.metrics.guests(uuids.length);
+  services.metrics.foreignGuests(foreign.length);
+  services.metrics.orphanGuests(uuids.length - instances.length);
 }
 
-async function listGuests(parts: AgentParts): Promise<readonly string[] | null> {
+async function listGuests(services: AgentServices): Promise<readonly string[] | null> {
   try {
-    return await parts.driver.listInstanceUuids();
+    return await services.driver.listInstanceUuids();
   } catch (error) {
     if (!(error instanceof VirtDriverNotReady)) {
       throw error;
@@ -40,8 +40,10 @@ async function listGuests(parts: AgentParts): Promise<readonly string[] | null> 
   }
 }
 
-async function movingInstances(parts: AgentParts): Promise<ReadonlySet<string>> {
+async function movingInstances(services: AgentServices): Promise<ReadonlySet<string>> {
   const statuses = MIGRATION_STATUSES.filter((status) => !FINAL_MIGRATION_STATUSES.includes(status));
-  const migrations = await parts.conductor.call("migrations_by_filters", { filters: { host: parts.host, statuses } });
+  const migrations = await services.conductor.call("migrations_by_filters", {
+    filters: { host: services.host, statuses },
+  });
   return new Set(migrations.map(({ instanceUuid }) => instanceUuid));
 }

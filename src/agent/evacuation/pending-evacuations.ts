@@ -1,6 +1,6 @@
 import { POWER_STATES } from "../../records/index.js";
 import { requireHostLease } from "../life/host-lease.js";
-import type { AgentParts } from "../parts.js";
+import type { AgentServices } from "../services.js";
 import { CleanUpProgress, cleanUpEvacuated } from "./clean-up.js";
 import { type EvacuationPlan, planEvacuatedCleanup } from "./plan.js";
 
@@ -44,15 +44,15 @@ export class PendingEvacuations {
   }
 
   /** Looks at the records again; what has ended is cleaned up after. */
-  async reevaluate(parts: AgentParts): Promise<void> {
+  async reevaluate(services: AgentServices): Promise<void> {
     if (this.#pending.size === 0 && !this.#mayBeMore) {
       return;
     }
     const only = this.#mayBeMore ? undefined : new Set(this.#pending.keys());
-    const plan = await planEvacuatedCleanup(parts, parts.tracker.nodes().values(), only);
+    const plan = await planEvacuatedCleanup(services, services.tracker.nodes().values(), only);
     const progress = new CleanUpProgress();
     try {
-      await cleanUpEvacuated(parts, plan, progress);
+      await cleanUpEvacuated(services, plan, progress);
     } finally {
       for (const uuid of progress.stopped) {
         this.#pending.set(uuid, true);
@@ -62,22 +62,29 @@ export class PendingEvacuations {
     for (const [uuid, wasRunning] of this.#pending) {
       if (!plan.evacuated.has(uuid)) {
         this.#pending.delete(uuid);
-        await this.#evacuationFailed(parts, uuid, wasRunning);
+        await this.#evacuationFailed(services, uuid, wasRunning);
       }
     }
     this.#remember(plan);
   }
 
   /** The instance stays here: what the agent stopped for the evacuation runs again, unless the instance is in error. */
-  async #evacuationFailed(parts: AgentParts, uuid: string, wasRunning: boolean): Promise<void> {
-    const instance = await parts.conductor.call("instance_get", { uuid });
-    if (!wasRunning || instance?.host !== parts.host || instance.vmState !== "active" || instance.taskState !== null) {
+  async #evacuationFailed(services: AgentServices, uuid: string, wasRunning: boolean): Promise<void> {
+    const instance = await services.conductor.call("instance_get", { uuid });
+    if (
+      !wasRunning ||
+      instance?.host !== services.host ||
+      instance.vmState !== "active" ||
+      instance.taskState !== null
+    ) {
       return;
     }
-    requireHostLease(parts, `start the guest of instance ${uuid}`);
-    parts.logger.info("the evacuation failed and the instance stays: its guest is started again", { instance: uuid });
-    await parts.driver.powerOn(instance);
+    requireHostLease(services, `start the guest of instance ${uuid}`);
+    services.logger.info("the evacuation failed and the instance stays: its guest is started again", {
+      instance: uuid,
+    });
+    await services.driver.powerOn(instance);
     const changes = { powerState: POWER_STATES.running };
-    await parts.conductor.call("instance_save", { uuid, changes, expectedHost: parts.host });
+    await services.conductor.call("instance_save", { uuid, changes, expectedHost: services.host });
   }
 }

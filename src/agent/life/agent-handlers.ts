@@ -3,23 +3,23 @@ import { InstanceNotFound, UnexpectedDeletingTaskState } from "../../conductor/e
 import type { AgentHandlers } from "../../conductor/port.js";
 import type { Asker, HostMethod, InstanceMethod, RequestOf } from "../operations/contract.js";
 import { OPERATIONS } from "../operations/table.js";
-import type { AgentParts } from "../parts.js";
+import type { AgentServices } from "../services.js";
 import type { TaskTracker } from "./task-tracker.js";
 
 type OperationHandlers = Pick<AgentHandlers, InstanceMethod>;
 
 /** What the agent does for whoever asks (spec 2.1 row 6). Everything is tracked, so that a shutdown waits for it. */
-export function agentHandlers(parts: AgentParts, tasks: TaskTracker): AgentHandlers {
-  const handlers = INSTANCE_METHODS.map((method) => [method, operationHandler(parts, tasks, method)]);
-  return { ...(Object.fromEntries(handlers) as OperationHandlers), ...hostHandlers(parts, tasks) };
+export function agentHandlers(services: AgentServices, tasks: TaskTracker): AgentHandlers {
+  const handlers = INSTANCE_METHODS.map((method) => [method, operationHandler(services, tasks, method)]);
+  return { ...(Object.fromEntries(handlers) as OperationHandlers), ...hostHandlers(services, tasks) };
 }
 
 /**
  * What an agent that stops still takes (spec 2.8): it begins nothing, and ends what it has begun. That is what the other host
  * of a move asks in its middle, and what stops one (Nova's topic `compute-alt`).
  */
-export function drainingHandlers(parts: AgentParts, tasks: TaskTracker): Partial<AgentHandlers> {
-  const handlers = agentHandlers(parts, tasks);
+export function drainingHandlers(services: AgentServices, tasks: TaskTracker): Partial<AgentHandlers> {
+  const handlers = agentHandlers(services, tasks);
   return Object.fromEntries(TAKEN_WHILE_DRAINING.map((method) => [method, handlers[method]]));
 }
 
@@ -32,8 +32,8 @@ const TAKEN_WHILE_DRAINING: readonly AgentMethod[] = [
   "check_instance_shared_storage",
 ];
 
-function operationHandler<M extends InstanceMethod>(parts: AgentParts, tasks: TaskTracker, method: M) {
-  const { operations, driver, logger } = parts;
+function operationHandler<M extends InstanceMethod>(services: AgentServices, tasks: TaskTracker, method: M) {
+  const { operations, driver, logger } = services;
   const run = (params: RequestOf<M>, asker: Asker) =>
     driver.onBehalf(params.instanceUuid, params.requestId, () => operations.run(method, params, asker));
   if (OPERATIONS[method].awaited) {
@@ -60,7 +60,7 @@ function operationHandler<M extends InstanceMethod>(parts: AgentParts, tasks: Ta
 }
 
 function hostHandlers(
-  { operations, tracker, driver, logger }: AgentParts,
+  { operations, tracker, driver, logger }: AgentServices,
   tasks: TaskTracker,
 ): Pick<AgentHandlers, HostMethod> {
   return {

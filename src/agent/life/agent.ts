@@ -8,13 +8,13 @@ import type { DriverDefinition } from "../../virt/driver.js";
 import type { AgentState } from "../context.js";
 import { PendingEvacuations } from "../evacuation/pending-evacuations.js";
 import { type AgentMetrics, NO_METRICS } from "../metrics/metrics.js";
-import type { AgentParts } from "../parts.js";
 import { PeriodicLoop } from "../periodic/loop.js";
 import { periodicTasks } from "../periodic/tasks.js";
+import type { AgentServices } from "../services.js";
 import { initHost } from "../startup/init-host.js";
 import { lookUpService, registerService } from "../startup/register-service.js";
 import { agentHandlers } from "./agent-handlers.js";
-import { createParts, type PartFactories } from "./create-parts.js";
+import { createServices, type ServiceFactories } from "./create-services.js";
 import { Heartbeat } from "./heartbeat.js";
 import { HostLeaseLost } from "./host-lease.js";
 import { drain } from "./shutdown.js";
@@ -39,7 +39,7 @@ export interface AgentOptions {
   /** What the agent says it is (spec 1.2); default: what this build is. */
   readonly serviceVersion?: number;
   /** Other trackers and operations than the agent's own; for tests. */
-  readonly factories?: Partial<PartFactories>;
+  readonly factories?: Partial<ServiceFactories>;
 }
 
 /** One host's agent. Many may live in one process. */
@@ -87,7 +87,7 @@ class HostAgent implements Agent {
   #interrupt: (reason: Error) => void = () => {};
   #starting: Promise<void> | null = null;
   #stopped: Promise<void> | null = null;
-  #parts: AgentParts | null = null;
+  #services: AgentServices | null = null;
   #heartbeat: Heartbeat | null = null;
   #periodics: PeriodicLoop | null = null;
 
@@ -123,19 +123,19 @@ class HostAgent implements Agent {
     const { session, serviceVersion } = this.#options;
     session.leaseLost.then((reason) => this.#loseLease(reason));
     try {
-      const parts = await this.#step(() => this.#createParts()); // row 1
-      const service = await this.#step(() => lookUpService(parts, serviceVersion)); // row 2
+      const services = await this.#step(() => this.#createServices()); // row 1
+      const service = await this.#step(() => lookUpService(services, serviceVersion)); // row 2
       this.#enter("starting");
       const enter = (to: AgentState) => this.#enter(to);
       const { signal } = this.#ended;
-      await this.#step(() => initHost(parts, { service, pending: this.#pending, enter, signal })); // row 3
+      await this.#step(() => initHost(services, { service, pending: this.#pending, enter, signal })); // row 3
       this.#enter("registering");
-      const own = await this.#step(() => registerService(parts, service, serviceVersion)); // row 4
+      const own = await this.#step(() => registerService(services, service, serviceVersion)); // row 4
       this.#enter("tracking");
-      await this.#step(() => preStart(parts, own)); // row 5
-      await this.#step(() => session.serve(agentHandlers(parts, this.#tasks))); // row 6
-      await this.#step(async () => this.#joinServiceGroup(parts, own)); // row 7
-      await this.#step(async () => this.#startPeriodics(parts)); // row 8
+      await this.#step(() => preStart(services, own)); // row 5
+      await this.#step(() => session.serve(agentHandlers(services, this.#tasks))); // row 6
+      await this.#step(async () => this.#joinServiceGroup(services, own)); // row 7
+      await this.#step(async () => this.#startPeriodics(services)); // row 8
       this.#enter("serving");
     } catch (error) {
       throw await this.#end(error);
@@ -152,7 +152,7 @@ class HostAgent implements Agent {
       return;
     }
     this.#stopping = true;
-    if (this.#state !== "serving" || !this.#parts || !this.#heartbeat) {
+    if (this.#state !== "serving" || !this.#services || !this.#heartbeat) {
       // Start-up is left where it is: each of its steps may die (spec 2.1), and without the lease it does no harm.
       this.#interrupt(new AgentStopped(this.host));
       this.#ended.abort();
@@ -161,7 +161,12 @@ class HostAgent implements Agent {
       return;
     }
     this.#enter("draining");
-    await drain({ parts: this.#parts, tasks: this.#tasks, periodics: this.#periodics, heartbeat: this.#heartbeat });
+    await drain({
+      services: this.#services,
+      tasks: this.#tasks,
+      periodics: this.#periodics,
+      heartbeat: this.#heartbeat,
+    });
     await this.#options.session.close();
     this.#enter("stopped");
   }
@@ -170,29 +175,29 @@ class HostAgent implements Agent {
     this.#options.placement.clearProviderCache();
   }
 
-  async #createParts(): Promise<AgentParts> {
-    this.#parts = await createParts({ ...this.#options, metrics: this.#options.metrics ?? NO_METRICS });
-    return this.#parts;
+  async #createServices(): Promise<AgentServices> {
+    this.#services = await createServices({ ...this.#options, metrics: this.#options.metrics ?? NO_METRICS });
+    return this.#services;
   }
 
-  #joinServiceGroup(parts: AgentParts, service: Service): void {
-    this.#heartbeat = new Heartbeat(parts, service);
+  #joinServiceGroup(services: AgentServices, service: Service): void {
+    this.#heartbeat = new Heartbeat(services, service);
     this.#heartbeat.start();
   }
 
-  #startPeriodics(parts: AgentParts): void {
-    const { clock, timers, random } = parts.runtime;
-    const { periodicEnable, periodicFuzzyDelay } = parts.config.defaults;
+  #startPeriodics(services: AgentServices): void {
+    const { clock, timers, random } = services.runtime;
+    const { periodicEnable, periodicFuzzyDelay } = services.config.defaults;
     if (!periodicEnable) {
       return;
     }
     this.#periodics = new PeriodicLoop({
-      tasks: periodicTasks(parts, this.#pending),
+      tasks: periodicTasks(services, this.#pending),
       clock,
       timers,
       random,
-      logger: parts.logger,
-      metrics: parts.metrics,
+      logger: services.logger,
+      metrics: services.metrics,
       fuzzyDelay: periodicFuzzyDelay,
     });
     this.#periodics.start();
@@ -242,8 +247,8 @@ class HostAgent implements Agent {
   async #letGo(): Promise<void> {
     this.#heartbeat?.stop();
     void this.#periodics?.stop();
-    this.#parts?.driver.setLifecycleListener(null);
-    const released = [this.#parts?.driver.cleanupHost(), this.#options.session.close()];
+    this.#services?.driver.setLifecycleListener(null);
+    const released = [this.#services?.driver.cleanupHost(), this.#options.session.close()];
     for (const result of await Promise.allSettled(released)) {
       if (result.status === "rejected") {
         this.#options.runtime.logger.debug("something could not be let go of", { host: this.host, err: result.reason });
@@ -253,7 +258,7 @@ class HostAgent implements Agent {
 }
 
 /** Spec 2.1 row 5. */
-async function preStart(parts: AgentParts, service: Service): Promise<void> {
-  parts.tracker.bindService(service);
-  await parts.tracker.updateAvailableResource({ startup: true });
+async function preStart(services: AgentServices, service: Service): Promise<void> {
+  services.tracker.bindService(service);
+  await services.tracker.updateAvailableResource({ startup: true });
 }

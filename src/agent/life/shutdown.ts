@@ -1,7 +1,7 @@
 import { FINAL_MIGRATION_STATUSES } from "../../records/index.js";
 import type { Timers } from "../../runtime/timers.js";
-import type { AgentParts } from "../parts.js";
 import type { PeriodicLoop } from "../periodic/loop.js";
+import type { AgentServices } from "../services.js";
 import { drainingHandlers } from "./agent-handlers.js";
 import type { Heartbeat } from "./heartbeat.js";
 import type { TaskTracker } from "./task-tracker.js";
@@ -10,7 +10,7 @@ import type { TaskTracker } from "./task-tracker.js";
 const RESERVE = 20;
 
 export interface RunningAgent {
-  readonly parts: AgentParts;
+  readonly services: AgentServices;
   readonly tasks: TaskTracker;
   /** Null where `periodic_enable` is off. */
   readonly periodics: PeriodicLoop | null;
@@ -21,39 +21,39 @@ export interface RunningAgent {
  * Spec 2.8: takes nothing new, waits for what is under way at most `manager_shutdown_timeout` less a reserve, then lets go
  * of the hypervisor. What has not ended by then is found by the next start. Guests run on.
  */
-export async function drain({ parts, tasks, periodics, heartbeat }: RunningAgent): Promise<void> {
-  const { timers } = parts.runtime;
-  const { managerShutdownTimeout, gracefulShutdownTimeout } = parts.config.defaults;
+export async function drain({ services, tasks, periodics, heartbeat }: RunningAgent): Promise<void> {
+  const { timers } = services.runtime;
+  const { managerShutdownTimeout, gracefulShutdownTimeout } = services.config.defaults;
   const timeout = Math.min(managerShutdownTimeout, gracefulShutdownTimeout) * 1000;
   const reserve = Math.min(RESERVE * 1000, timeout / 4);
-  await endsWithin(timers, reserve, logged(parts, "stop taking requests", stopTaking(parts, tasks)));
-  const cancelled = parts.operations.outgoing.cancelQueued();
-  await endsWithin(timers, reserve, logged(parts, "cancel live migrations that wait", cancelled));
-  const { incoming } = parts.operations;
-  void logged(parts, "look at the moves that are on their way here", forgetEnded(parts));
-  const idle = Promise.all([periodics?.stop(), allEnded(parts, tasks)]);
+  await endsWithin(timers, reserve, logged(services, "stop taking requests", stopTaking(services, tasks)));
+  const cancelled = services.operations.outgoing.cancelQueued();
+  await endsWithin(timers, reserve, logged(services, "cancel live migrations that wait", cancelled));
+  const { incoming } = services.operations;
+  void logged(services, "look at the moves that are on their way here", forgetEnded(services));
+  const idle = Promise.all([periodics?.stop(), allEnded(services, tasks)]);
   if (!(await endsWithin(timers, timeout - reserve, idle))) {
     const left = tasks.size + incoming.size;
-    parts.logger.warn(`${left} operations did not end in time; the next start deals with them`);
+    services.logger.warn(`${left} operations did not end in time; the next start deals with them`);
   }
-  parts.driver.setLifecycleListener(null);
+  services.driver.setLifecycleListener(null);
   heartbeat.stop();
-  await endsWithin(timers, reserve, logged(parts, "let go of the hypervisor", parts.driver.cleanupHost()));
+  await endsWithin(timers, reserve, logged(services, "let go of the hypervisor", services.driver.cleanupHost()));
 }
 
 /** The other host of a move must still be able to end it. */
-async function stopTaking(parts: AgentParts, tasks: TaskTracker): Promise<void> {
-  const { incoming, outgoing } = parts.operations;
+async function stopTaking(services: AgentServices, tasks: TaskTracker): Promise<void> {
+  const { incoming, outgoing } = services.operations;
   if (incoming.size > 0 || outgoing.size > 0) {
-    await parts.conductor.serve(drainingHandlers(parts, tasks));
+    await services.conductor.serve(drainingHandlers(services, tasks));
   } else {
-    await parts.conductor.stopServing();
+    await services.conductor.stopServing();
   }
 }
 
 /** What runs, and the guests that are on their way: each may lead to the other. */
-async function allEnded(parts: AgentParts, tasks: TaskTracker): Promise<void> {
-  const { incoming } = parts.operations;
+async function allEnded(services: AgentServices, tasks: TaskTracker): Promise<void> {
+  const { incoming } = services.operations;
   while (tasks.size > 0 || incoming.size > 0) {
     await tasks.idle();
     await incoming.idle();
@@ -61,7 +61,7 @@ async function allEnded(parts: AgentParts, tasks: TaskTracker): Promise<void> {
 }
 
 /** The conductor tells of a move's end; of one that ended while it could not be told here, the record says so. */
-async function forgetEnded({ conductor, operations: { incoming } }: AgentParts): Promise<void> {
+async function forgetEnded({ conductor, operations: { incoming } }: AgentServices): Promise<void> {
   for (const id of incoming.migrations) {
     const migration = await conductor.call("migration_get", { id });
     const goesOn = migration?.deleted === 0 && !FINAL_MIGRATION_STATUSES.includes(migration.status);
@@ -71,11 +71,11 @@ async function forgetEnded({ conductor, operations: { incoming } }: AgentParts):
   }
 }
 
-async function logged(parts: AgentParts, purpose: string, work: Promise<void>): Promise<void> {
+async function logged(services: AgentServices, purpose: string, work: Promise<void>): Promise<void> {
   try {
     await work;
   } catch (error) {
-    parts.logger.warn(`could not ${purpose}`, { err: error });
+    services.logger.warn(`could not ${purpose}`, { err: error });
   }
 }
 

@@ -1,4 +1,4 @@
-import type { Asker, Call, OperationName, OperationParts, RequestOf } from "./contract.js";
+import type { Asker, Call, OperationName, OperationServices, RequestOf } from "./contract.js";
 import { OPERATIONS } from "./table.js";
 
 const NOBODY: Asker = { refuseGivenUp: () => {} };
@@ -6,7 +6,7 @@ const NOBODY: Asker = { refuseGivenUp: () => {} };
 /** A message, with what the table says of its method. */
 export function callOf<M extends OperationName>(
   method: M,
-  parts: OperationParts,
+  services: OperationServices,
   request: RequestOf<M>,
   asker: Asker = NOBODY,
 ): Call<M> {
@@ -18,13 +18,13 @@ export function callOf<M extends OperationName>(
     request,
     asker,
     event: { instanceUuid, requestId, event },
-    parts: forRequest(parts, requestId),
+    services: forRequest(services, requestId),
   };
 }
 
 /** Everything that is logged with them carries the request's id. */
-export function forRequest(parts: OperationParts, requestId: string): OperationParts {
-  const { context } = parts;
+export function forRequest(services: OperationServices, requestId: string): OperationServices {
+  const { context } = services;
   const logger = context.runtime.logger.child({ request_id: requestId });
-  return { ...parts, context: { ...context, runtime: { ...context.runtime, logger } } };
+  return { ...services, context: { ...context, runtime: { ...context.runtime, logger } } };
 }

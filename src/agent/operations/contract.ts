@@ -32,7 +32,7 @@ export type RequestOf<M extends OperationName> = Requests[M];
 export type AnswerOf<M extends OperationName> = M extends InstanceMethod ? ResultOf<AgentMethods, M> : null;
 
 /** What every operation works with. */
-export interface OperationParts {
+export interface OperationServices {
   readonly context: AgentContext;
   readonly tracker: ResourceTracker;
   /** Moves to this host whose guests are on their way. */
@@ -59,7 +59,7 @@ export interface Call<M extends OperationName> extends Gate {
   /** The event of the instance's action. */
   readonly event: ActionEvent;
   /** Everything that they log carries the request's id. */
-  readonly parts: OperationParts;
+  readonly services: OperationServices;
 }
 
 export interface ActionEvent {

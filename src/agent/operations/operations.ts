@@ -14,7 +14,7 @@ import type {
   Lock,
   Operation,
   OperationName,
-  OperationParts,
+  OperationServices,
   Operations,
   RequestOf,
   StepFaults,
@@ -41,13 +41,13 @@ export function createOperations(context: AgentContext, tracker: ResourceTracker
 
 /** Runs the flows of spec 6: one at a time for an instance, `max_concurrent_builds` builds at a time in all. */
 class InstanceOperations implements Operations {
-  readonly #parts: OperationParts;
+  readonly #services: OperationServices;
   readonly #builds: TaskQueue;
   #active = 0;
 
-  constructor(parts: OperationParts) {
-    this.#parts = parts;
-    this.#builds = new TaskQueue(parts.context.config.defaults.maxConcurrentBuilds);
+  constructor(services: OperationServices) {
+    this.#services = services;
+    this.#builds = new TaskQueue(services.context.config.defaults.maxConcurrentBuilds);
   }
 
   get active(): number {
@@ -55,11 +55,11 @@ class InstanceOperations implements Operations {
   }
 
   get incoming(): IncomingMoves {
-    return this.#parts.incoming;
+    return this.#services.incoming;
   }
 
   get outgoing(): OutgoingMigrations {
-    return this.#parts.outgoing;
+    return this.#services.outgoing;
   }
 
   async run<M extends InstanceMethod>(method: M, request: RequestOf<M>, asker?: Asker): Promise<AnswerOf<M>> {
@@ -75,7 +75,7 @@ class InstanceOperations implements Operations {
 
   async #carryOut<M extends OperationName>(name: M, request: RequestOf<M>, asker?: Asker): Promise<unknown> {
     const { lock, stopsLiveMigration, flow }: Operation<M> = OPERATIONS[name];
-    const call = callOf(name, this.#parts, request, asker);
+    const call = callOf(name, this.#services, request, asker);
     if (stopsLiveMigration) {
       await this.outgoing.settle(request.instanceUuid);
     }
@@ -87,28 +87,28 @@ class InstanceOperations implements Operations {
       case "none":
         return task();
       case "instance":
-        return this.#parts.locks.run(uuid, task);
+        return this.#services.locks.run(uuid, task);
       case "build":
-        return this.#builds.run(() => this.#parts.locks.run(uuid, task));
+        return this.#builds.run(() => this.#services.locks.run(uuid, task));
     }
   }
 
   async completePartialDeletion(instance: Instance): Promise<void> {
-    const requestId = newRequestId(this.#parts.context);
-    await this.#parts.locks.run(instance.uuid, () =>
-      completePartialDeletion(forRequest(this.#parts, requestId), instance, requestId),
+    const requestId = newRequestId(this.#services.context);
+    await this.#services.locks.run(instance.uuid, () =>
+      completePartialDeletion(forRequest(this.#services, requestId), instance, requestId),
     );
   }
 
   async syncInstancePowerState({ uuid }: Instance): Promise<void> {
-    await this.#parts.locks.run(uuid, () => syncInstancePowerState(this.#parts, uuid));
+    await this.#services.locks.run(uuid, () => syncInstancePowerState(this.#services, uuid));
   }
 
   async recoverColdMoves(options: StuckMoveOptions): Promise<void> {
-    await recoverColdMoves(this.#parts, options);
+    await recoverColdMoves(this.#services, options);
   }
 
   async recoverLiveMigrations(): Promise<void> {
-    await recoverLiveMigrations(this.#parts);
+    await recoverLiveMigrations(this.#services);
   }
 }

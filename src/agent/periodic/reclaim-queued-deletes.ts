@@ -1,30 +1,30 @@
 import { requestId } from "../context.js";
-import type { AgentParts } from "../parts.js";
+import type { AgentServices } from "../services.js";
 
 /** Spec 4.10: deletes for good what was soft-deleted more than `reclaim_instance_interval` seconds ago. */
-export async function reclaimQueuedDeletes(parts: AgentParts): Promise<void> {
-  const latest = parts.runtime.clock.now() - parts.config.defaults.reclaimInstanceInterval * 1000;
-  const instances = await parts.conductor.call("instances_by_filters", {
-    filters: { vmStates: ["soft-delete"], taskStates: [null], host: parts.host, deleted: false },
+export async function reclaimQueuedDeletes(services: AgentServices): Promise<void> {
+  const latest = services.runtime.clock.now() - services.config.defaults.reclaimInstanceInterval * 1000;
+  const instances = await services.conductor.call("instances_by_filters", {
+    filters: { vmStates: ["soft-delete"], taskStates: [null], host: services.host, deleted: false },
   });
   for (const instance of instances) {
     const since = instance.deletedAt ?? instance.terminatedAt ?? instance.updatedAt;
     if (since !== null && since > latest) {
       continue;
     }
-    const request = requestId(parts);
-    parts.logger.info("reclaiming a soft-deleted instance", { instance: instance.uuid, request_id: request });
+    const request = requestId(services);
+    services.logger.info("reclaiming a soft-deleted instance", { instance: instance.uuid, request_id: request });
     try {
       // It may have been restored meanwhile.
-      const deleting = await parts.conductor.call("instance_save", {
+      const deleting = await services.conductor.call("instance_save", {
         uuid: instance.uuid,
         changes: { taskState: "deleting", taskRequestId: request },
         expectedTaskState: [null],
         expectedVmState: ["soft-delete"],
       });
-      await parts.operations.run("terminate_instance", { instanceUuid: deleting.uuid, requestId: request });
+      await services.operations.run("terminate_instance", { instanceUuid: deleting.uuid, requestId: request });
     } catch (error) {
-      parts.logger.warn("a soft-deleted instance could not be reclaimed; it is tried again", {
+      services.logger.warn("a soft-deleted instance could not be reclaimed; it is tried again", {
         instance: instance.uuid,
         request_id: request,
         err: error,

@@ -12,7 +12,7 @@ import { requestId } from "../context.js";
 import { requireHostLease } from "../life/host-lease.js";
 import type { LeakKind } from "../metrics/metrics.js";
 import { revertToSource } from "../operations/moves/move-allocations.js";
-import type { AgentParts } from "../parts.js";
+import type { AgentServices } from "../services.js";
 import { judgeLeak, type LeakFacts, type LeakVerdict } from "./judge-leak.js";
 
 /** The tree of one node, and everybody who holds something in it. */
@@ -29,14 +29,14 @@ type Leak = Exclude<LeakVerdict, { action: "keep" }>;
  * Spec 9.3, `[compute] reconcile_allocations`: looks for consumers on this host's trees that nobody will ever free, and
  * reports them (`report`) or takes this host out of what they hold (`repair`).
  */
-export async function reconcileAllocations(parts: AgentParts): Promise<void> {
-  const request = requestId(parts);
+export async function reconcileAllocations(services: AgentServices): Promise<void> {
+  const request = requestId(services);
   const left: Record<LeakKind, number> = { migration: 0, instance: 0 };
-  for (const node of parts.tracker.nodes().values()) {
-    const tree = await readTree(parts, node, request);
+  for (const node of services.tracker.nodes().values()) {
+    const tree = await readTree(services, node, request);
     let repaired = false;
-    for (const consumer of await suspects(parts, tree)) {
-      const leak = await settle(parts, tree, consumer, request);
+    for (const consumer of await suspects(services, tree)) {
+      const leak = await settle(services, tree, consumer, request);
       if (leak === "repaired") {
         repaired = true;
       } else if (leak !== null) {
@@ -45,14 +45,14 @@ export async function reconcileAllocations(parts: AgentParts): Promise<void> {
     }
     // A dropped allocation raises no generation (5.4): what is remembered of the providers has to be read anew.
     if (repaired) {
-      await readTree(parts, node, request);
+      await readTree(services, node, request);
     }
   }
-  parts.metrics.leakedAllocations("migration", left.migration);
-  parts.metrics.leakedAllocations("instance", left.instance);
+  services.metrics.leakedAllocations("migration", left.migration);
+  services.metrics.leakedAllocations("instance", left.instance);
 }
 
-async function readTree({ placement }: AgentParts, node: ComputeNode, request: string): Promise<Tree> {
+async function readTree({ placement }: AgentServices, node: ComputeNode, request: string): Promise<Tree> {
   const pass = await placement.beginPass([node.uuid], { requestId: request });
   const providers = (pass.members(node.uuid) ?? []).map(({ uuid }) => uuid);
   const total = new Map<string, Resources>();
@@ -66,7 +66,7 @@ async function readTree({ placement }: AgentParts, node: ComputeNode, request: s
 }
 
 /** Consumers that are not plainly this host's own instances, in one question each for instances and migrations. */
-async function suspects({ conductor, host }: AgentParts, { held }: Tree): Promise<readonly string[]> {
+async function suspects({ conductor, host }: AgentServices, { held }: Tree): Promise<readonly string[]> {
   if (held.size === 0) {
     return [];
   }
@@ -85,14 +85,14 @@ async function suspects({ conductor, host }: AgentParts, { held }: Tree): Promis
 
 /** Null: it is no leak. `repaired`: this tree is free of it. */
 async function settle(
-  parts: AgentParts,
+  services: AgentServices,
   tree: Tree,
   consumer: string,
   request: string,
 ): Promise<Leak | "repaired" | null> {
   // First what is held, then whether it may be: a move that begins in between changes the generation, and the write fails.
-  const held = await parts.placement.getAllocationsForConsumer(consumer, { requestId: request });
-  const facts = await readFacts(parts, tree, consumer, held, request);
+  const held = await services.placement.getAllocationsForConsumer(consumer, { requestId: request });
+  const facts = await readFacts(services, tree, consumer, held, request);
   const verdict = judgeLeak(facts);
   if (verdict.action === "keep") {
     return null;
@@ -103,26 +103,26 @@ async function settle(
     kind: verdict.kind,
     request_id: request,
   };
-  const repairs = parts.config.compute.reconcileAllocations === "repair";
-  parts.logger.warn(
+  const repairs = services.config.compute.reconcileAllocations === "repair";
+  services.logger.warn(
     `allocations on this host that should not be: ${verdict.reason}; they ${repairs ? DEEDS[verdict.action] : "are left"}`,
     fields,
   );
   if (!repairs) {
     return verdict;
   }
-  requireHostLease(parts, `take this host out of the allocations of consumer ${consumer}`);
-  if (verdict.action === "end" && !(await endMove(parts, facts, request))) {
+  requireHostLease(services, `take this host out of the allocations of consumer ${consumer}`);
+  if (verdict.action === "end" && !(await endMove(services, facts, request))) {
     return verdict;
   }
   if (verdict.action === "give-back") {
-    return (await giveBack(parts, facts, request)) ? "repaired" : verdict;
+    return (await giveBack(services, facts, request)) ? "repaired" : verdict;
   }
   const left = verdict.action === "trim" ? trimmed(facts, held.allocations) : without(tree, held.allocations);
   if (left === null) {
     return verdict;
   }
-  return (await rewrite(parts, tree, consumer, { ...held, allocations: left }, request)) ? "repaired" : verdict;
+  return (await rewrite(services, tree, consumer, { ...held, allocations: left }, request)) ? "repaired" : verdict;
 }
 
 const DEEDS: Readonly<Record<Leak["action"], string>> = {
@@ -133,7 +133,11 @@ const DEEDS: Readonly<Record<Leak["action"], string>> = {
 };
 
 /** Its status says that it is over before what it holds goes (V13). False: an agent works on it after all. */
-async function endMove({ conductor, logger }: AgentParts, { migration }: LeakFacts, request: string): Promise<boolean> {
+async function endMove(
+  { conductor, logger }: AgentServices,
+  { migration }: LeakFacts,
+  request: string,
+): Promise<boolean> {
   if (!migration) {
     return false;
   }
@@ -152,27 +156,31 @@ async function endMove({ conductor, logger }: AgentParts, { migration }: LeakFac
 }
 
 /** What the failed revert of spec 6.3 did not do; false: it fails still. */
-async function giveBack(parts: AgentParts, { instance, migration }: LeakFacts, request: string): Promise<boolean> {
+async function giveBack(
+  services: AgentServices,
+  { instance, migration }: LeakFacts,
+  request: string,
+): Promise<boolean> {
   if (!instance || !migration) {
     return false;
   }
   try {
-    await revertToSource({ context: parts }, { instance, migration }, { requestId: request });
+    await revertToSource({ context: services }, { instance, migration }, { requestId: request });
     return true;
   } catch (err) {
-    parts.logger.warn("allocations could not be given back to their instance", { instance: instance.uuid, err });
+    services.logger.warn("allocations could not be given back to their instance", { instance: instance.uuid, err });
     return false;
   }
 }
 
 async function readFacts(
-  parts: AgentParts,
+  services: AgentServices,
   tree: Tree,
   consumer: string,
   held: ConsumerAllocations,
   request: string,
 ): Promise<LeakFacts> {
-  const { conductor, host, placement } = parts;
+  const { conductor, host, placement } = services;
   const migration = await one<Migration>(
     conductor.call("migrations_by_filters", { filters: { uuids: [consumer], readDeleted: true } }),
   );
@@ -192,20 +200,20 @@ async function readFacts(
     instanceHoldsTree: here(own).length > 0 && !stranded,
     instanceHoldsElsewhere: here(own).length < Object.keys(own).length,
     instanceHoldsMore: instance !== null && coversMore(instance, total),
-    abandoned: migration !== null && isAbandoned(parts, migration, instance),
-    guestIsHere: instance === null ? null : await hasGuest(parts, instance),
+    abandoned: migration !== null && isAbandoned(services, migration, instance),
+    guestIsHere: instance === null ? null : await hasGuest(services, instance),
   };
 }
 
 /** Milliseconds: no step of a move waits longer for another host. */
 const MOVE_PATIENCE = 10 * 60_000;
 
-function isAbandoned({ runtime }: AgentParts, migration: Migration, instance: Instance | null): boolean {
+function isAbandoned({ runtime }: AgentServices, migration: Migration, instance: Instance | null): boolean {
   const written = Math.max(migration.updatedAt ?? migration.createdAt, instance?.deletedAt ?? 0);
   return runtime.clock.now() - written >= MOVE_PATIENCE;
 }
 
-async function hasGuest({ driver, logger }: AgentParts, instance: Instance): Promise<boolean | null> {
+async function hasGuest({ driver, logger }: AgentServices, instance: Instance): Promise<boolean | null> {
   try {
     return await driver.instanceExists(instance);
   } catch (err) {
@@ -258,13 +266,13 @@ function trimmed({ instance }: LeakFacts, held: Allocations): Allocations | null
 
 /** Writes with the generation that was read, never by force; false: somebody wrote meanwhile, or Placement refused. */
 async function rewrite(
-  parts: AgentParts,
+  services: AgentServices,
   { node }: Tree,
   consumer: string,
   held: ConsumerAllocations,
   request: string,
 ): Promise<boolean> {
-  const { placement, logger } = parts;
+  const { placement, logger } = services;
   const write = {
     allocations: held.allocations,
     projectId: held.projectId ?? "",

@@ -5,7 +5,7 @@ import type { AgentView } from "../context.js";
 import { hasQuirk } from "../context.js";
 import { instancesOnDriver } from "../evacuation/instances-on-driver.js";
 import { requireHostLease } from "../life/host-lease.js";
-import type { AgentParts } from "../parts.js";
+import type { AgentServices } from "../services.js";
 
 /** Spec 3.5: guests of instances that are deleted, for `running_deleted_instance_timeout` seconds at least. */
 export async function findRunningDeleted(view: AgentView): Promise<readonly Instance[]> {
@@ -16,23 +16,23 @@ export async function findRunningDeleted(view: AgentView): Promise<readonly Inst
 }
 
 /** Spec 3.5, by `running_deleted_instance_action`. Whose the instance was is not asked; allocations are not touched. */
-export async function cleanUpRunningDeleted(parts: AgentParts): Promise<void> {
-  const action = parts.config.defaults.runningDeletedInstanceAction;
+export async function cleanUpRunningDeleted(services: AgentServices): Promise<void> {
+  const action = services.config.defaults.runningDeletedInstanceAction;
   if (action === "noop") {
     return;
   }
-  for (const instance of await candidates(parts)) {
-    parts.logger.warn(`the instance is deleted, but its guest is still on the hypervisor; action: ${action}`, {
+  for (const instance of await candidates(services)) {
+    services.logger.warn(`the instance is deleted, but its guest is still on the hypervisor; action: ${action}`, {
       instance: instance.uuid,
     });
     try {
       if (action === "shutdown") {
-        await shutDown(parts, instance);
+        await shutDown(services, instance);
       } else if (action === "reap") {
-        await reap(parts, instance);
+        await reap(services, instance);
       }
     } catch (error) {
-      parts.logger.error(`could not ${action} the guest of a deleted instance`, {
+      services.logger.error(`could not ${action} the guest of a deleted instance`, {
         instance: instance.uuid,
         err: error,
       });
@@ -40,26 +40,26 @@ export async function cleanUpRunningDeleted(parts: AgentParts): Promise<void> {
   }
 }
 
-async function candidates(parts: AgentParts): Promise<readonly Instance[]> {
+async function candidates(services: AgentServices): Promise<readonly Instance[]> {
   try {
-    return await findRunningDeleted(parts);
+    return await findRunningDeleted(services);
   } catch (error) {
     if (!(error instanceof VirtDriverNotReady)) {
       throw error;
     }
-    parts.logger.debug("the hypervisor is not ready; deleted guests are not looked for");
+    services.logger.debug("the hypervisor is not ready; deleted guests are not looked for");
     return [];
   }
 }
 
-async function shutDown(parts: AgentParts, instance: Instance): Promise<void> {
+async function shutDown(services: AgentServices, instance: Instance): Promise<void> {
   // Upstream calls the driver with wrong arguments and swallows the error, so that the guest runs on.
-  if (hasQuirk(parts, "broken-running-deleted-shutdown")) {
+  if (hasQuirk(services, "broken-running-deleted-shutdown")) {
     return;
   }
-  requireHostLease(parts, `stop the guest of the deleted instance ${instance.uuid}`);
+  requireHostLease(services, `stop the guest of the deleted instance ${instance.uuid}`);
   try {
-    await parts.driver.powerOff(instance);
+    await services.driver.powerOff(instance);
   } catch (error) {
     if (!(error instanceof GuestNotFound)) {
       throw error;
@@ -67,9 +67,9 @@ async function shutDown(parts: AgentParts, instance: Instance): Promise<void> {
   }
 }
 
-async function reap(parts: AgentParts, instance: Instance): Promise<void> {
-  requireHostLease(parts, `destroy the guest of the deleted instance ${instance.uuid}`);
-  await parts.driver.destroy(instance, {
+async function reap(services: AgentServices, instance: Instance): Promise<void> {
+  requireHostLease(services, `destroy the guest of the deleted instance ${instance.uuid}`);
+  await services.driver.destroy(instance, {
     network: [],
     blockDevices: LOCAL_DISKS,
     destroyDisks: true,

@@ -1,28 +1,28 @@
 import type { Instance } from "../../records/index.js";
 import { requestId } from "../context.js";
-import type { AgentParts } from "../parts.js";
+import type { AgentServices } from "../services.js";
 
 /** Spec 4.10 `_poll_shelved_instances`: offloads what has been shelved for `shelved_offload_time` seconds. */
-export async function pollShelvedInstances(parts: AgentParts): Promise<void> {
-  const latest = parts.runtime.clock.now() - parts.config.defaults.shelvedOffloadTime * 1000;
-  const instances = await parts.conductor.call("instances_by_filters", {
-    filters: { vmStates: ["shelved"], taskStates: [null], host: parts.host, deleted: false },
+export async function pollShelvedInstances(services: AgentServices): Promise<void> {
+  const latest = services.runtime.clock.now() - services.config.defaults.shelvedOffloadTime * 1000;
+  const instances = await services.conductor.call("instances_by_filters", {
+    filters: { vmStates: ["shelved"], taskStates: [null], host: services.host, deleted: false },
   });
   for (const instance of instances) {
     if (shelvedAt(instance) > latest) {
       continue;
     }
-    const request = requestId(parts);
+    const request = requestId(services);
     try {
-      const offloading = await parts.conductor.call("instance_save", {
+      const offloading = await services.conductor.call("instance_save", {
         uuid: instance.uuid,
         changes: { taskState: "shelving_offloading", taskRequestId: request },
         expectedTaskState: [null],
         expectedVmState: ["shelved"],
       });
-      await parts.operations.run("shelve_offload_instance", { instanceUuid: offloading.uuid, requestId: request });
+      await services.operations.run("shelve_offload_instance", { instanceUuid: offloading.uuid, requestId: request });
     } catch (error) {
-      parts.logger.error("a shelved instance could not be offloaded; it is tried again", {
+      services.logger.error("a shelved instance could not be offloaded; it is tried again", {
         instance: instance.uuid,
         request_id: request,
         err: error,

@@ -1,6 +1,6 @@
 import { countForeignGuests } from "../evacuation/foreign-guests.js";
 import type { PendingEvacuations } from "../evacuation/pending-evacuations.js";
-import type { AgentParts } from "../parts.js";
+import type { AgentServices } from "../services.js";
 import { checkInstanceBuildTime } from "./build-timeout.js";
 import { cleanUpIncompleteMigrations } from "./incomplete-migrations.js";
 import { DEFAULT_SPACING, type PeriodicTask } from "./loop.js";
@@ -17,9 +17,9 @@ import { pollUnconfirmedResizes } from "./unconfirmed-resizes.js";
 const MOVE_PATIENCE = 10 * 60_000;
 
 /** The periodic tasks of an agent (spec 4.10), in the order in which those that are due at a time run. */
-export function periodicTasks(parts: AgentParts, pending: PendingEvacuations): readonly PeriodicTask[] {
-  const options = parts.config.defaults;
-  const { reconcileAllocations: mode, reconcileInterval } = parts.config.compute;
+export function periodicTasks(services: AgentServices, pending: PendingEvacuations): readonly PeriodicTask[] {
+  const options = services.config.defaults;
+  const { reconcileAllocations: mode, reconcileInterval } = services.config.compute;
   const task = (name: string, spacing: number, run: () => Promise<void>, immediate = false): PeriodicTask => ({
     name,
     spacing,
@@ -30,13 +30,13 @@ export function periodicTasks(parts: AgentParts, pending: PendingEvacuations): r
   return [
     // update_resources_interval
     task("update_available_resource", options.updateResourcesInterval, () =>
-      parts.tracker.updateAvailableResource({ startup: false }),
+      services.tracker.updateAvailableResource({ startup: false }),
     ),
     // running_deleted_instance_poll_interval
     task(
       "_cleanup_running_deleted_instances",
       options.runningDeletedInstancePollInterval,
-      () => cleanUpRunningDeleted(parts),
+      () => cleanUpRunningDeleted(services),
       true,
     ),
     // sync_power_state_interval
@@ -44,42 +44,42 @@ export function periodicTasks(parts: AgentParts, pending: PendingEvacuations): r
       "_sync_power_states",
       options.syncPowerStateInterval,
       async () => {
-        await syncPowerStates(parts, pending.instances);
-        await countForeignGuests(parts, pending.instances);
+        await syncPowerStates(services, pending.instances);
+        await countForeignGuests(services, pending.instances);
       },
       true,
     ),
     // resize_confirm_window
     task("_poll_unconfirmed_resizes", everyMinuteIf(options.resizeConfirmWindow > 0), () =>
-      pollUnconfirmedResizes(parts),
+      pollUnconfirmedResizes(services),
     ),
     // shelved_poll_interval
     task("_poll_shelved_instances", options.shelvedOffloadTime > 0 ? options.shelvedPollInterval : -1, () =>
-      pollShelvedInstances(parts),
+      pollShelvedInstances(services),
     ),
     // Not Nova's: spec 2.6 OPT.
     task("unfinished_cold_moves", DEFAULT_SPACING, () =>
-      parts.operations.recoverColdMoves({ before: parts.runtime.clock.now() - MOVE_PATIENCE, confirmed: false }),
+      services.operations.recoverColdMoves({ before: services.runtime.clock.now() - MOVE_PATIENCE, confirmed: false }),
     ),
     // reclaim_instance_interval
     task("_reclaim_queued_deletes", everyMinuteIf(options.reclaimInstanceInterval > 0), () =>
-      reclaimQueuedDeletes(parts),
+      reclaimQueuedDeletes(services),
     ),
     // instance_delete_interval
-    task("_run_pending_deletes", options.instanceDeleteInterval, () => runPendingDeletes(parts)),
+    task("_run_pending_deletes", options.instanceDeleteInterval, () => runPendingDeletes(services)),
     // instance_delete_interval
-    task("_cleanup_incomplete_migrations", options.instanceDeleteInterval, () => cleanUpIncompleteMigrations(parts)),
+    task("_cleanup_incomplete_migrations", options.instanceDeleteInterval, () => cleanUpIncompleteMigrations(services)),
     // instance_build_timeout
     task("_check_instance_build_time", everyMinuteIf(options.instanceBuildTimeout > 0), () =>
-      checkInstanceBuildTime(parts),
+      checkInstanceBuildTime(services),
     ),
     // scheduler_instance_sync_interval
-    task("_sync_scheduler_instance_info", options.schedulerInstanceSyncInterval, () => syncSchedulerInfo(parts)),
+    task("_sync_scheduler_instance_info", options.schedulerInstanceSyncInterval, () => syncSchedulerInfo(services)),
     // Not Nova's: spec 2.6 OPT.
-    task("unfinished_live_migrations", DEFAULT_SPACING, () => parts.operations.recoverLiveMigrations(), true),
+    task("unfinished_live_migrations", DEFAULT_SPACING, () => services.operations.recoverLiveMigrations(), true),
     // Not Nova's: spec 9.3; [compute] reconcile_allocations, reconcile_interval
-    task("reconcile_allocations", mode === "off" ? -1 : reconcileInterval, () => reconcileAllocations(parts)),
+    task("reconcile_allocations", mode === "off" ? -1 : reconcileInterval, () => reconcileAllocations(services)),
     // Not Nova's: spec 3.3 GAP-c.
-    task("pending_evacuations", DEFAULT_SPACING, () => pending.reevaluate(parts)),
+    task("pending_evacuations", DEFAULT_SPACING, () => pending.reevaluate(services)),
   ];
 }

@@ -1,11 +1,11 @@
 import { effectiveDownTime, isUp } from "../../conductor/liveness.js";
 import type { Instance, Migration } from "../../records/index.js";
 import { requestId } from "../context.js";
-import type { AgentParts } from "../parts.js";
+import type { AgentServices } from "../services.js";
 
 /** Spec 4.10 `_poll_unconfirmed_resizes`: confirms what has waited here for `resize_confirm_window` seconds. */
-export async function pollUnconfirmedResizes(parts: AgentParts): Promise<void> {
-  const { conductor, config, host, runtime } = parts;
+export async function pollUnconfirmedResizes(services: AgentServices): Promise<void> {
+  const { conductor, config, host, runtime } = services;
   const migrations = await conductor.call("migrations_by_filters", {
     filters: {
       destCompute: host,
@@ -16,9 +16,9 @@ export async function pollUnconfirmedResizes(parts: AgentParts): Promise<void> {
   });
   for (const migration of migrations) {
     try {
-      await poll(parts, migration);
+      await poll(services, migration);
     } catch (error) {
-      parts.logger.error("a resize could not be confirmed; it is tried again", {
+      services.logger.error("a resize could not be confirmed; it is tried again", {
         instance: migration.instanceUuid,
         migration: migration.id,
         err: error,
@@ -27,17 +27,17 @@ export async function pollUnconfirmedResizes(parts: AgentParts): Promise<void> {
   }
 }
 
-async function poll(parts: AgentParts, migration: Migration): Promise<void> {
-  const instance = await parts.conductor.call("instance_get", { uuid: migration.instanceUuid });
+async function poll(services: AgentServices, migration: Migration): Promise<void> {
+  const instance = await services.conductor.call("instance_get", { uuid: migration.instanceUuid });
   const verdict = judge(instance);
   const fields = { instance: migration.instanceUuid, migration: migration.id };
   if (verdict === "skip") {
-    parts.logger.debug("a resize is not confirmed: its instance has a task", fields);
+    services.logger.debug("a resize is not confirmed: its instance has a task", fields);
   } else if (verdict === "confirm") {
-    await confirm(parts, migration);
+    await confirm(services, migration);
   } else {
-    parts.logger.warn(`a resize can not be confirmed: ${verdict.why}; its migration is set to error`, fields);
-    await parts.conductor.call("migration_save", { id: migration.id, changes: { status: "error" } });
+    services.logger.warn(`a resize can not be confirmed: ${verdict.why}; its migration is set to error`, fields);
+    await services.conductor.call("migration_save", { id: migration.id, changes: { status: "error" } });
   }
 }
 
@@ -62,13 +62,13 @@ function judge(instance: Instance | null): "confirm" | "skip" | { readonly why: 
  * As the API does it: the source's service is looked at first, because a migration in `confirming` can be neither confirmed
  * nor reverted until the source has taken the message.
  */
-async function confirm(parts: AgentParts, migration: Migration): Promise<void> {
-  const { conductor, logger } = parts;
-  const request = requestId(parts);
+async function confirm(services: AgentServices, migration: Migration): Promise<void> {
+  const { conductor, logger } = services;
+  const request = requestId(services);
   const { id: migrationId, instanceUuid, sourceCompute } = migration;
   const fields = { instance: instanceUuid, migration: migrationId, request_id: request };
   const source = sourceCompute ?? "";
-  if (!(await serviceIsUp(parts, source))) {
+  if (!(await serviceIsUp(services, source))) {
     logger.info(`a resize is not confirmed yet: the nova-compute service of its source ${source} is down`, fields);
     return;
   }
@@ -82,7 +82,7 @@ async function confirm(parts: AgentParts, migration: Migration): Promise<void> {
   await conductor.castAgent(source, "confirm_resize", message, { requestId: request });
 }
 
-async function serviceIsUp({ conductor, config, runtime }: AgentParts, host: string): Promise<boolean> {
+async function serviceIsUp({ conductor, config, runtime }: AgentServices, host: string): Promise<boolean> {
   const { serviceDownTime, reportInterval } = config.defaults;
   const service = await conductor.call("service_get_by_host", { host, binary: "nova-compute" });
   const downTime = effectiveDownTime(serviceDownTime, reportInterval) * 1000;

@@ -6,8 +6,8 @@ import type { PendingEvacuations } from "../evacuation/pending-evacuations.js";
 import { planEvacuatedCleanup } from "../evacuation/plan.js";
 import { acquireHostLease } from "../life/host-lease.js";
 import { registerLifecycleListener } from "../life/lifecycle-events.js";
-import type { AgentParts } from "../parts.js";
 import { syncSchedulerInfo } from "../periodic/scheduler-sync.js";
+import type { AgentServices } from "../services.js";
 import { awaitPlacement } from "./await-placement.js";
 import { initInstance } from "./init-instance.js";
 import { failInterruptedBuilds, findInterruptedBuilds } from "./interrupted-builds.js";
@@ -28,22 +28,22 @@ export interface InitHostOptions {
 }
 
 /** Spec 2.2. Nothing is written, created or touched before the guard has let the agent pass (spec V6, V29). */
-export async function initHost(parts: AgentParts, options: InitHostOptions): Promise<void> {
+export async function initHost(services: AgentServices, options: InitHostOptions): Promise<void> {
   options.enter("guarding");
-  validateConfig(parts); // row 1
-  await acquireHostLease(parts); // 2.4 G6
-  await parts.driver.initHost(); // row 2
-  const ownership = await proveOwnership(parts, options.service); // rows 3-5
-  await parts.identity.allowWrites();
-  const loaded = await parts.conductor.call("instances_by_host", { host: parts.host }); // row 6
+  validateConfig(services); // row 1
+  await acquireHostLease(services); // 2.4 G6
+  await services.driver.initHost(); // row 2
+  const ownership = await proveOwnership(services, options.service); // rows 3-5
+  await services.identity.allowWrites();
+  const loaded = await services.conductor.call("instances_by_host", { host: services.host }); // row 6
   try {
-    registerLifecycleListener(parts); // row 7
-    const handled = await settleGuests(parts, options, ownership, loaded); // rows 8-10
-    await parts.operations.recoverColdMoves({ before: parts.runtime.clock.now(), confirmed: true });
-    await failInterruptedBuilds(parts, await findInterruptedBuilds(parts, ownership.nodes.values(), handled)); // row 11
+    registerLifecycleListener(services); // row 7
+    const handled = await settleGuests(services, options, ownership, loaded); // rows 8-10
+    await services.operations.recoverColdMoves({ before: services.runtime.clock.now(), confirmed: true });
+    await failInterruptedBuilds(services, await findInterruptedBuilds(services, ownership.nodes.values(), handled)); // row 11
   } finally {
     if (loaded.length > 0) {
-      await syncSchedulerInfo(parts); // row 12
+      await syncSchedulerInfo(services); // row 12
     }
   }
 }
@@ -75,46 +75,46 @@ export async function proveOwnership(view: AgentView, service: Service | null): 
 
 /** Rows 8-10. @returns the instances that are dealt with. */
 async function settleGuests(
-  parts: AgentParts,
+  services: AgentServices,
   options: InitHostOptions,
   ownership: Ownership,
   loaded: readonly Instance[],
 ): Promise<ReadonlySet<string>> {
   const { enter } = options;
   enter("cleaning");
-  const evacuated = parts.driver.capabilities.supportsEvacuate
-    ? await cleanUpAfterEvacuations(parts, ownership, options)
+  const evacuated = services.driver.capabilities.supportsEvacuate
+    ? await cleanUpAfterEvacuations(services, ownership, options)
     : new Set<string>();
   enter("initializing");
   const own = loaded.filter(({ uuid }) => !evacuated.has(uuid));
-  for (const instance of await parts.driver.processInstancesAtStartup(own)) {
-    await initInstance(parts, instance);
+  for (const instance of await services.driver.processInstancesAtStartup(own)) {
+    await initInstance(services, instance);
   }
-  await countForeignGuests(parts, evacuated);
+  await countForeignGuests(services, evacuated);
   return new Set([...loaded.map(({ uuid }) => uuid), ...evacuated]);
 }
 
 async function cleanUpAfterEvacuations(
-  parts: AgentParts,
+  services: AgentServices,
   { nodes, proved }: Ownership,
   { pending, signal }: InitHostOptions,
 ): Promise<ReadonlySet<string>> {
   if (!proved) {
-    const { evacuated } = await planEvacuatedCleanup(parts, nodes.values());
-    parts.logger.error("evacuated guests are not cleaned up: whose hypervisor this is could not be proved");
+    const { evacuated } = await planEvacuatedCleanup(services, nodes.values());
+    services.logger.error("evacuated guests are not cleaned up: whose hypervisor this is could not be proved");
     return new Set(evacuated.keys());
   }
   const progress = new CleanUpProgress();
   // Planned anew after each wait, in which the evacuations went on.
-  const plan = await awaitPlacement(parts, "clean up after evacuations", signal, async () => {
-    const planned = await planEvacuatedCleanup(parts, nodes.values());
-    await cleanUpEvacuated(parts, planned, progress);
+  const plan = await awaitPlacement(services, "clean up after evacuations", signal, async () => {
+    const planned = await planEvacuatedCleanup(services, nodes.values());
+    await cleanUpEvacuated(services, planned, progress);
     return planned;
   });
   pending.begin(plan, progress.stopped);
-  await awaitPlacement(parts, "undo evacuations to this host", signal, async () => {
-    for (const evacuation of await findInterruptedEvacuations(parts, nodes.values())) {
-      await failInterruptedEvacuation(parts, evacuation);
+  await awaitPlacement(services, "undo evacuations to this host", signal, async () => {
+    for (const evacuation of await findInterruptedEvacuations(services, nodes.values())) {
+      await failInterruptedEvacuation(services, evacuation);
     }
   });
   return new Set(plan.evacuated.keys());

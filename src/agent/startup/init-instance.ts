@@ -2,7 +2,7 @@ import { type Instance, type InstanceChanges, POWER_STATES, type PowerState } fr
 import { NotImplemented, PciDeviceNotFound } from "../../virt/errors.js";
 import { type AgentView, requestId } from "../context.js";
 import { HostLeaseLost, requireHostLease } from "../life/host-lease.js";
-import type { AgentParts } from "../parts.js";
+import type { AgentServices } from "../services.js";
 import { type InitAction, type InitStep, planInitInstance, STATE_CHANGES } from "./init-rows.js";
 import {
   planFailResize,
@@ -25,52 +25,52 @@ export async function planInit(
 }
 
 /** Spec 2.6 for one instance, unless somebody else has it by now. */
-export async function initInstance(parts: AgentParts, instance: Instance): Promise<void> {
-  await unlessTaken(parts, { instance: instance.uuid }, () => initialise(parts, instance));
+export async function initInstance(services: AgentServices, instance: Instance): Promise<void> {
+  await unlessTaken(services, { instance: instance.uuid }, () => initialise(services, instance));
 }
 
-async function initialise(parts: AgentParts, found: Instance): Promise<void> {
-  const { steps, power } = await planInit(parts, found);
+async function initialise(services: AgentServices, found: Instance): Promise<void> {
+  const { steps, power } = await planInit(services, found);
   const acts = steps.some(({ action }) => action.kind !== "leave");
   // The list of instances is as old as everything that start-up has done since.
-  let instance = acts ? await requireAsFound(parts, found) : found;
+  let instance = acts ? await requireAsFound(services, found) : found;
   for (const { row, action } of steps) {
     if (action.kind === "plug-vifs") {
-      if (await plugVifs(parts, instance)) {
+      if (await plugVifs(services, instance)) {
         continue;
       }
       return;
     }
-    parts.logger.info(`start-up finds an instance in the middle of something: ${row}`, {
+    services.logger.info(`start-up finds an instance in the middle of something: ${row}`, {
       instance: instance.uuid,
       vm_state: instance.vmState,
       task_state: instance.taskState,
       action: action.kind,
     });
     if (action.kind === "save") {
-      instance = await saveAsFound(parts, instance, action.changes, requestId(parts));
+      instance = await saveAsFound(services, instance, action.changes, requestId(services));
     } else {
-      await carryOut(parts, instance, action, power);
+      await carryOut(services, instance, action, power);
     }
   }
 }
 
 /** @returns whether the rows below are looked at */
-async function plugVifs(parts: AgentParts, instance: Instance): Promise<boolean> {
-  const fields = { instance: instance.uuid, request_id: requestId(parts) };
+async function plugVifs(services: AgentServices, instance: Instance): Promise<boolean> {
+  const fields = { instance: instance.uuid, request_id: requestId(services) };
   try {
-    await parts.driver.plugVifs(instance);
+    await services.driver.plugVifs(instance);
     return true;
   } catch (error) {
     rethrowLostLease(error);
     if (error instanceof NotImplemented) {
       return true;
     }
-    parts.logger.error("could not plug the ports of the guest", { ...fields, err: error });
+    services.logger.error("could not plug the ports of the guest", { ...fields, err: error });
     if (!(error instanceof PciDeviceNotFound)) {
       const changes = { vmState: "error" } as const;
-      const write = { uuid: instance.uuid, changes, expectedHost: parts.host };
-      await parts.conductor.call("instance_save", write, { requestId: fields.request_id });
+      const write = { uuid: instance.uuid, changes, expectedHost: services.host };
+      await services.conductor.call("instance_save", write, { requestId: fields.request_id });
     }
     return false;
   }
@@ -78,7 +78,7 @@ async function plugVifs(parts: AgentParts, instance: Instance): Promise<boolean>
 
 /** @throws what {@link unlessTaken} takes: it is not as it was read last */
 function saveAsFound(
-  { conductor, host }: AgentParts,
+  { conductor, host }: AgentServices,
   { uuid, taskState, vmState }: Instance,
   changes: InstanceChanges,
   request: string,
@@ -89,14 +89,14 @@ function saveAsFound(
 }
 
 async function carryOut(
-  parts: AgentParts,
+  services: AgentServices,
   instance: Instance,
   action: Exclude<InitAction, { readonly kind: "plug-vifs" | "save" }>,
   power: PowerState,
 ): Promise<void> {
-  const { operations } = parts;
+  const { operations } = services;
   // What goes on is the request's that began it.
-  const request = instance.taskRequestId ?? requestId(parts);
+  const request = instance.taskRequestId ?? requestId(services);
   const { uuid } = instance;
   const message = { instanceUuid: uuid, requestId: request };
   const toErrorUnless = async (work: Promise<unknown>, purpose: string): Promise<void> => {
@@ -104,9 +104,9 @@ async function carryOut(
       await work;
     } catch (error) {
       rethrowLostLease(error);
-      parts.logger.error(`could not ${purpose}`, { instance: instance.uuid, request_id: request, err: error });
-      const write = { uuid, changes: { vmState: "error" }, expectedHost: parts.host } as const;
-      await parts.conductor.call("instance_save", write, { requestId: request });
+      services.logger.error(`could not ${purpose}`, { instance: instance.uuid, request_id: request, err: error });
+      const write = { uuid, changes: { vmState: "error" }, expectedHost: services.host } as const;
+      await services.conductor.call("instance_save", write, { requestId: request });
     }
   };
   const loggedIfFails = async (work: Promise<unknown>, purpose: string): Promise<void> => {
@@ -114,24 +114,24 @@ async function carryOut(
       await work;
     } catch (error) {
       rethrowLostLease(error);
-      parts.logger.error(`could not ${purpose}`, { instance: instance.uuid, request_id: request, err: error });
+      services.logger.error(`could not ${purpose}`, { instance: instance.uuid, request_id: request, err: error });
     }
   };
   if (action.kind !== "leave") {
-    requireHostLease(parts, `initialise instance ${instance.uuid}`);
+    requireHostLease(services, `initialise instance ${instance.uuid}`);
   }
   switch (action.kind) {
     case "leave":
       if (action.why) {
-        parts.logger.warn(`the instance is left alone: ${action.why}`, { instance: instance.uuid });
+        services.logger.warn(`the instance is left alone: ${action.why}`, { instance: instance.uuid });
       }
       return;
     case "fail-build":
       // Without a fence the agent that built it may still be at it.
-      if (parts.driver.capabilities.supportsFencing) {
-        await loggedIfFails(parts.driver.failedSpawnCleanup(instance), "remove what an interrupted build left");
+      if (services.driver.capabilities.supportsFencing) {
+        await loggedIfFails(services.driver.failedSpawnCleanup(instance), "remove what an interrupted build left");
       }
-      await saveAsFound(parts, instance, action.changes, request);
+      await saveAsFound(services, instance, action.changes, request);
       return;
     case "complete-partial-deletion":
       return loggedIfFails(operations.completePartialDeletion(instance), "complete a delete that was interrupted");
@@ -139,7 +139,7 @@ async function carryOut(
       return toErrorUnless(operations.run("terminate_instance", message), "complete a delete that was interrupted");
     case "reboot": {
       if (action.pendingHard) {
-        await saveAsFound(parts, instance, { taskState: "reboot_pending_hard" }, request);
+        await saveAsFound(services, instance, { taskState: "reboot_pending_hard" }, request);
       }
       return loggedIfFails(operations.run("reboot_instance", { ...message, type: action.type }), "reboot again");
     }
@@ -150,22 +150,25 @@ async function carryOut(
     case "start":
       return loggedIfFails(operations.run("start_instance", message), "start again");
     case "resume-on-host-boot":
-      return toErrorUnless(parts.driver.resumeStateOnHostBoot(instance), "bring the guest back after the host's boot");
+      return toErrorUnless(
+        services.driver.resumeStateOnHostBoot(instance),
+        "bring the guest back after the host's boot",
+      );
     case "offload":
       return loggedIfFails(operations.run("shelve_offload_instance", message), "offload again");
     case "change-state":
       return loggedIfFails(operations.run(STATE_CHANGES[action.change], message), `${action.change} again`);
     case "undo-resize-prep":
-      return recoverMove(parts, instance, await planUndoResizePrep(parts, instance), request);
+      return recoverMove(services, instance, await planUndoResizePrep(services, instance), request);
     case "revert-resize":
-      return recoverMove(parts, instance, await planRevertResize(parts, instance), request);
+      return recoverMove(services, instance, await planRevertResize(services, instance), request);
     case "fail-resize":
-      return recoverMove(parts, instance, await planFailResize(parts, instance), request);
+      return recoverMove(services, instance, await planFailResize(services, instance), request);
     case "recover-live-migration":
       return recoverMove(
-        parts,
+        services,
         instance,
-        await planLiveMigrationRecovery(parts, instance, power !== POWER_STATES.nostate),
+        await planLiveMigrationRecovery(services, instance, power !== POWER_STATES.nostate),
         request,
       );
   }

@@ -1,7 +1,7 @@
 import { isProviderMissing } from "../../placement/errors.js";
 import type { ComputeNode, Instance } from "../../records/index.js";
 import { type AgentView, requestId } from "../context.js";
-import type { AgentParts } from "../parts.js";
+import type { AgentServices } from "../services.js";
 import { requireAsFound, unlessTaken } from "./unless-taken.js";
 
 /**
@@ -29,36 +29,36 @@ export async function findInterruptedBuilds(
 }
 
 /** Sets them to error; what they hold is released when the user deletes them. */
-export async function failInterruptedBuilds(parts: AgentParts, builds: readonly Instance[]): Promise<void> {
+export async function failInterruptedBuilds(services: AgentServices, builds: readonly Instance[]): Promise<void> {
   for (const build of builds) {
-    await unlessTaken(parts, { instance: build.uuid }, () =>
-      build.vmState === "shelved_offloaded" ? endUnshelve(parts, build) : failBuild(parts, build),
+    await unlessTaken(services, { instance: build.uuid }, () =>
+      build.vmState === "shelved_offloaded" ? endUnshelve(services, build) : failBuild(services, build),
     );
   }
 }
 
-async function failBuild(parts: AgentParts, { uuid, host, vmState, taskState }: Instance): Promise<void> {
-  parts.logger.warn("the instance was being built when the agent died; it is set to error", { instance: uuid });
+async function failBuild(services: AgentServices, { uuid, host, vmState, taskState }: Instance): Promise<void> {
+  services.logger.warn("the instance was being built when the agent died; it is set to error", { instance: uuid });
   const changes = { vmState: "error", taskState: null } as const;
   const expected = { expectedTaskState: [taskState], expectedVmState: [vmState], expectedHost: host };
-  await parts.conductor.call("instance_save", { uuid, changes, ...expected }, { requestId: requestId(parts) });
+  await services.conductor.call("instance_save", { uuid, changes, ...expected }, { requestId: requestId(services) });
 }
 
 /** As an unshelve that failed before its claim (spec 6.6): nothing is held, and it may be tried again. */
-async function endUnshelve(parts: AgentParts, instance: Instance): Promise<void> {
+async function endUnshelve(services: AgentServices, instance: Instance): Promise<void> {
   const { uuid } = instance;
-  const request = requestId(parts);
-  await requireAsFound(parts, instance);
-  parts.logger.warn("the instance was being unshelved when the agent died; it stays offloaded", { instance: uuid });
+  const request = requestId(services);
+  await requireAsFound(services, instance);
+  services.logger.warn("the instance was being unshelved when the agent died; it stays offloaded", { instance: uuid });
   try {
-    await parts.placement.deleteAllocation(uuid, { force: true, requestId: request });
-    await parts.conductor.call(
+    await services.placement.deleteAllocation(uuid, { force: true, requestId: request });
+    await services.conductor.call(
       "instance_save",
       { uuid, changes: { taskState: null }, expectedTaskState: ["unshelving", "spawning"] },
       { requestId: request },
     );
   } catch (error) {
-    parts.logger.error("an interrupted unshelve could not be ended", { instance: uuid, err: error });
+    services.logger.error("an interrupted unshelve could not be ended", { instance: uuid, err: error });
   }
 }
 

@@ -4,7 +4,7 @@ import type { ComputeNode, Instance, InstanceChanges, Migration } from "../../re
 import { LOCAL_DISKS } from "../block-devices.js";
 import { type AgentView, requestId } from "../context.js";
 import { requireHostLease } from "../life/host-lease.js";
-import type { AgentParts } from "../parts.js";
+import type { AgentServices } from "../services.js";
 import { endMove, unlessTaken } from "./unless-taken.js";
 
 /** An evacuation that this host, as its destination, was handed and had not finished when its agent died. */
@@ -78,16 +78,16 @@ async function nodeHeld(
  * and can be evacuated again. Upstream leaves it half-way. A guest that was made here goes; its disks stay, because they
  * may be the source's own on shared storage (spec V5). One that was never claimed may be tried again at once.
  */
-export async function failInterruptedEvacuation(parts: AgentParts, found: InterruptedEvacuation): Promise<void> {
+export async function failInterruptedEvacuation(services: AgentServices, found: InterruptedEvacuation): Promise<void> {
   const { migration, instance } = found;
-  await unlessTaken(parts, { instance: instance.uuid, migration: migration.id }, async () => {
-    await requireUnended(parts, migration);
-    await undo(parts, found);
+  await unlessTaken(services, { instance: instance.uuid, migration: migration.id }, async () => {
+    await requireUnended(services, migration);
+    await undo(services, found);
   });
 }
 
 /** @throws InvalidMigrationState: the conductor has ended the evacuation, or goes on with it */
-async function requireUnended({ conductor }: AgentParts, { id, status }: Migration): Promise<void> {
+async function requireUnended({ conductor }: AgentServices, { id, status }: Migration): Promise<void> {
   const now = await conductor.call("migration_get", { id });
   if (now?.status === status) {
     return;
@@ -96,29 +96,29 @@ async function requireUnended({ conductor }: AgentParts, { id, status }: Migrati
 }
 
 async function undo(
-  parts: AgentParts,
+  services: AgentServices,
   { migration, instance, node, changes, claimed }: InterruptedEvacuation,
 ): Promise<void> {
   const { uuid } = instance;
-  const request = requestId(parts);
+  const request = requestId(services);
   const fields = { instance: uuid, migration: migration.id, request_id: request };
-  parts.logger.warn("an evacuation to this host was interrupted when the agent died; it is failed", fields);
-  requireHostLease(parts, `undo the evacuation of instance ${uuid}`);
+  services.logger.warn("an evacuation to this host was interrupted when the agent died; it is failed", fields);
+  requireHostLease(services, `undo the evacuation of instance ${uuid}`);
   if (claimed) {
-    await parts.driver.destroy(instance, { network: [], blockDevices: LOCAL_DISKS, destroyDisks: false });
+    await services.driver.destroy(instance, { network: [], blockDevices: LOCAL_DISKS, destroyDisks: false });
   }
-  const stripped = await parts.placement.removeProviderTreeFromInstanceAllocation(uuid, node.uuid, {
+  const stripped = await services.placement.removeProviderTreeFromInstanceAllocation(uuid, node.uuid, {
     retry: true,
     requestId: request,
   });
   if (!stripped) {
-    parts.logger.error("this host's share could not be taken out of the instance's allocations", fields);
+    services.logger.error("this host's share could not be taken out of the instance's allocations", fields);
   }
   // Together: the record is what a next start would find this by. The instance's only while it is this evacuation's.
   const ours = claimed || instance.taskState === "rebuilding";
   const expected = { expectedTaskState: [instance.taskState], expectedHost: instance.host };
   await endMove(
-    parts,
+    services,
     {
       ...(ours ? { instance: { uuid, changes, ...expected } } : {}),
       migration: { id: migration.id, changes: { status: "failed" }, expectedStatus: [migration.status] },

@@ -2,7 +2,7 @@ import type { Instance } from "../../records/index.js";
 import { LOCAL_DISKS } from "../block-devices.js";
 import { storageShared } from "../evacuation/shared-storage.js";
 import { finishSource, revertToSource } from "../operations/moves/move-allocations.js";
-import type { AgentParts } from "../parts.js";
+import type { AgentServices } from "../services.js";
 import type { MoveRecovery } from "./plan-move-recovery.js";
 import { endMove } from "./unless-taken.js";
 
@@ -11,7 +11,7 @@ import { endMove } from "./unless-taken.js";
  * looks usable only when its allocations are right (spec V27). What fails is logged; the records stay for the next start.
  */
 export async function recoverMove(
-  parts: AgentParts,
+  services: AgentServices,
   instance: Instance,
   recovery: MoveRecovery,
   requestId: string,
@@ -19,21 +19,21 @@ export async function recoverMove(
   const { migration, unclear } = recovery;
   const fields = { instance: instance.uuid, migration: migration?.id, request_id: requestId };
   if (unclear !== undefined) {
-    parts.logger.error(`a move that was interrupted is left as it is: ${unclear}`, fields);
+    services.logger.error(`a move that was interrupted is left as it is: ${unclear}`, fields);
     return;
   }
-  await onHypervisor(parts, instance, recovery, fields);
-  if (!(await inPlacement(parts, instance, recovery, requestId))) {
-    parts.logger.error(
+  await onHypervisor(services, instance, recovery, fields);
+  if (!(await inPlacement(services, instance, recovery, requestId))) {
+    services.logger.error(
       "the allocations of a move that was interrupted could not be put right; its records stay",
       fields,
     );
     return;
   }
-  await onDestination(parts, instance, recovery, requestId);
+  await onDestination(services, instance, recovery, requestId);
   const { uuid, taskState, host } = instance;
   await endMove(
-    parts,
+    services,
     {
       instance: { uuid, changes: recovery.changes, expectedTaskState: [taskState], expectedHost: host },
       ...(recovery.failsMigration && migration
@@ -45,30 +45,30 @@ export async function recoverMove(
 }
 
 async function onHypervisor(
-  parts: AgentParts,
+  services: AgentServices,
   instance: Instance,
   recovery: MoveRecovery,
   fields: Readonly<Record<string, unknown>>,
 ): Promise<void> {
   try {
     if (recovery.driver === "finish-revert") {
-      await parts.driver.finishRevertMigration(instance, {
+      await services.driver.finishRevertMigration(instance, {
         network: [],
         migration: recovery.migration,
         blockDevices: LOCAL_DISKS,
         powerOn: recovery.powerOn,
       });
-    } else if (recovery.driver === "abort" && parts.driver.supports("liveMigrationAbort")) {
-      await parts.driver.liveMigrationAbort(instance);
+    } else if (recovery.driver === "abort" && services.driver.supports("liveMigrationAbort")) {
+      await services.driver.liveMigrationAbort(instance);
     }
   } catch (error) {
-    parts.logger.error("the hypervisor could not take back a move that was interrupted", { ...fields, err: error });
+    services.logger.error("the hypervisor could not take back a move that was interrupted", { ...fields, err: error });
   }
 }
 
 /** What a live migration made ready there is removed as soon as that host serves. */
 async function onDestination(
-  parts: AgentParts,
+  services: AgentServices,
   instance: Instance,
   { migration, destination }: MoveRecovery,
   requestId: string,
@@ -76,8 +76,8 @@ async function onDestination(
   if (!migration || !destination) {
     return;
   }
-  const sharedInstanceFiles = await storageShared(parts, instance, destination, requestId);
-  await parts.conductor.castAgent(destination, "rollback_live_migration_at_destination", {
+  const sharedInstanceFiles = await storageShared(services, instance, destination, requestId);
+  await services.conductor.castAgent(destination, "rollback_live_migration_at_destination", {
     instanceUuid: instance.uuid,
     migrationId: migration.id,
     destroyDisks: !sharedInstanceFiles,
@@ -87,7 +87,7 @@ async function onDestination(
 }
 
 async function inPlacement(
-  parts: AgentParts,
+  services: AgentServices,
   instance: Instance,
   { migration, allocations }: MoveRecovery,
   requestId: string,
@@ -97,10 +97,10 @@ async function inPlacement(
   }
   try {
     const settle = allocations === "drop-migration" ? finishSource : revertToSource;
-    await settle({ context: parts }, { instance, migration }, { requestId });
+    await settle({ context: services }, { instance, migration }, { requestId });
     return true;
   } catch (error) {
-    parts.logger.error("Placement could not take back a move that was interrupted", {
+    services.logger.error("Placement could not take back a move that was interrupted", {
       instance: instance.uuid,
       migration: migration.id,
       request_id: requestId,

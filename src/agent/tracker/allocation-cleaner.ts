@@ -3,8 +3,8 @@ import type { PlacementPass } from "../../placement/pass.js";
 import type { ProviderAllocations, RequestContext } from "../../placement/types.js";
 import type { Instance } from "../../records/index.js";
 import { type CleanupVerdict, type ConsumerFacts, judgeConsumer } from "./allocation-cleanup.js";
-import type { TrackerParts } from "./parts.js";
 import type { TrackedNode } from "./tracked-node.js";
+import type { TrackerState } from "./tracker-state.js";
 import type { NodeName } from "./usage.js";
 
 export interface CleanerOptions extends RequestContext {
@@ -17,19 +17,19 @@ export interface CleanerOptions extends RequestContext {
  * @throws AllocationDeleteFailed ends this node's pass; it is tried again in the next.
  */
 export async function removeDeletedInstancesAllocations(
-  parts: TrackerParts,
+  tracker: TrackerState,
   node: TrackedNode,
   where: NodeName,
   migrationUuids: ReadonlySet<string>,
   options: CleanerOptions,
 ): Promise<void> {
-  const allocations = await consumersOf(parts, node, options);
+  const allocations = await consumersOf(tracker, node, options);
   if (!allocations) {
     return;
   }
   const known = (uuid: string) => node.account.hasInstance(uuid) || migrationUuids.has(uuid);
   const instances = await lookUp(
-    parts,
+    tracker,
     [...allocations.consumers.keys()].filter((uuid) => !known(uuid)),
   );
   for (const uuid of allocations.consumers.keys()) {
@@ -40,16 +40,16 @@ export async function removeDeletedInstancesAllocations(
       migration: migrationUuids.has(uuid),
       instance: instances.get(uuid) ?? null,
     };
-    await carryOut(parts, node, facts, judgeConsumer(facts), options);
+    await carryOut(tracker, node, facts, judgeConsumer(facts), options);
   }
 }
 
 async function consumersOf(
-  parts: TrackerParts,
+  tracker: TrackerState,
   node: TrackedNode,
   { pass, ...request }: CleanerOptions,
 ): Promise<ProviderAllocations | null> {
-  const { placement, runtime } = parts.context;
+  const { placement, runtime } = tracker.context;
   try {
     return await placement.getAllocationsForProvider(node.row.uuid, { ...request, ...(pass ? { pass } : {}) });
   } catch (err) {
@@ -68,27 +68,27 @@ async function consumersOf(
   }
 }
 
-async function lookUp(parts: TrackerParts, uuids: readonly string[]): Promise<ReadonlyMap<string, Instance>> {
+async function lookUp(tracker: TrackerState, uuids: readonly string[]): Promise<ReadonlyMap<string, Instance>> {
   if (uuids.length === 0) {
     return new Map();
   }
-  const found = await parts.context.conductor.call("instances_by_filters", { filters: { uuids } });
+  const found = await tracker.context.conductor.call("instances_by_filters", { filters: { uuids } });
   return new Map(found.map((instance) => [instance.uuid, instance]));
 }
 
 async function carryOut(
-  parts: TrackerParts,
+  tracker: TrackerState,
   node: TrackedNode,
   facts: ConsumerFacts,
   { row, action, log }: CleanupVerdict,
   { pass: _, ...request }: CleanerOptions,
 ): Promise<void> {
-  const { placement, runtime } = parts.context;
+  const { placement, runtime } = tracker.context;
   const fields = { node: facts.where.node, instance: facts.uuid, row };
   if (action === "delete") {
     await placement.deleteAllocation(facts.uuid, { force: false, ...request });
   }
-  if (action === "report-moved" && (await isHealable(parts, facts.instance))) {
+  if (action === "report-moved" && (await isHealable(tracker, facts.instance))) {
     runtime.logger.warn("instance is at rest on another host: its allocations here are removed", fields);
     await placement.removeProviderTreeFromInstanceAllocation(facts.uuid, node.row.uuid, { retry: true, ...request });
     return;
@@ -99,11 +99,11 @@ async function carryOut(
 }
 
 /** The OPT of row 7, `heal_moved_allocations`: only for an instance that nothing moves now. */
-async function isHealable(parts: TrackerParts, instance: Instance | null): Promise<boolean> {
-  if (!parts.options.healMovedAllocations || !instance || instance.taskState !== null) {
+async function isHealable(tracker: TrackerState, instance: Instance | null): Promise<boolean> {
+  if (!tracker.options.healMovedAllocations || !instance || instance.taskState !== null) {
     return false;
   }
-  const migrations = await parts.context.conductor.call("migrations_by_filters", {
+  const migrations = await tracker.context.conductor.call("migrations_by_filters", {
     filters: { instanceUuid: instance.uuid },
   });
   // `finished` counts too: the source's half belongs to an instance that waits for its confirmation.

@@ -2,8 +2,8 @@ import type { AssignedResource } from "../../records/index.js";
 import { ComputeResourcesUnavailable } from "../../virt/errors.js";
 import type { Allocations } from "../../virt/types.js";
 import { AssignedResourceNotFound } from "./errors.js";
-import type { TrackerParts } from "./parts.js";
 import type { TrackedNode } from "./tracked-node.js";
+import type { TrackerState } from "./tracker-state.js";
 
 function keyOf({ providerUuid, resourceClass, identifier }: AssignedResource): string {
   return `${providerUuid}/${resourceClass}/${identifier}`;
@@ -39,7 +39,7 @@ export function takeResources(node: TrackedNode, allocations: Allocations): read
 }
 
 /** Spec 4.4 step 12: everything that was handed out must still be in the tree; what is not is logged. */
-export function checkAssignedResources(parts: TrackerParts, node: TrackedNode): void {
+export function checkAssignedResources(tracker: TrackerState, node: TrackedNode): void {
   const missing = node.account.assigned.filter(
     ({ providerUuid, resourceClass, identifier }) =>
       !node.tree?.find(providerUuid)?.resources[resourceClass]?.includes(identifier),
@@ -51,5 +51,5 @@ export function checkAssignedResources(parts: TrackerParts, node: TrackedNode): 
   const err = new AssignedResourceNotFound(
     `assigned resources are not on node ${node.row.hypervisorHostname}: ${names}`,
   );
-  parts.context.runtime.logger.error(err.message, { node: node.row.hypervisorHostname, err });
+  tracker.context.runtime.logger.error(err.message, { node: node.row.hypervisorHostname, err });
 }

@@ -15,8 +15,8 @@ import { takeResources } from "./assigned-resources.js";
 import type { Claim, ClaimAbort } from "./contract.js";
 import { refreshDevices } from "./device-providers.js";
 import { readDisabled, recount, updateNode } from "./node-update.js";
-import type { TrackerParts } from "./parts.js";
 import type { TrackedNode } from "./tracked-node.js";
+import type { TrackerState } from "./tracker-state.js";
 import { countsMigration, flavorOfMigration, flavorUsage } from "./usage.js";
 
 /**
@@ -25,26 +25,26 @@ import { countsMigration, flavorOfMigration, flavorUsage } from "./usage.js";
  * What the update throws: the claim has then taken back what it wrote.
  */
 export async function instanceClaim(
-  parts: TrackerParts,
+  tracker: TrackerState,
   instance: Instance,
   nodeName: string,
   allocations: Allocations,
   requestId?: string,
 ): Promise<Claim> {
-  const { conductor, host } = parts.context;
-  return parts.lock.run(async () => {
-    const node = await claimableNode(parts, nodeName); // test
+  const { conductor, host } = tracker.context;
+  return tracker.lock.run(async () => {
+    const node = await claimableNode(tracker, nodeName); // test
     const resources = takeResources(node, allocations);
-    parts.binding.epoch += 1;
+    tracker.binding.epoch += 1;
     const saved = await conductor.call("instance_save", {
       uuid: instance.uuid,
       changes: { host, node: nodeName, computeId: node.row.id, launchedOn: host },
     });
     node.account.countInstance(saved);
     node.account.assign(saved.uuid, resources);
-    refreshDevices(parts, node, allocations);
+    refreshDevices(tracker, node, allocations);
     const release = async ({ instance: changes }: ClaimAbort = {}): Promise<Instance> => {
-      parts.binding.epoch += 1;
+      tracker.binding.epoch += 1;
       node.account.forgetInstance(saved.uuid);
       try {
         return await conductor.call("instance_save", { uuid: saved.uuid, changes: { ...UNPLACED, ...changes } });
@@ -55,8 +55,8 @@ export async function instanceClaim(
         throw error;
       }
     };
-    await updateOrRelease(parts, node, release, requestId);
-    return new TrackerClaim(parts, node, saved, null, release);
+    await updateOrRelease(tracker, node, release, requestId);
+    return new TrackerClaim(tracker, node, saved, null, release);
   });
 }
 
@@ -65,18 +65,18 @@ export async function instanceClaim(
  * @throws {ComputeResourcesUnavailable}
  */
 export async function rebuildClaim(
-  parts: TrackerParts,
+  tracker: TrackerState,
   instance: Instance,
   nodeName: string,
   migration: Migration,
   allocations: Allocations,
   requestId?: string,
 ): Promise<Claim> {
-  const { conductor, host, driver } = parts.context;
-  return parts.lock.run(async () => {
-    const node = await claimableNode(parts, nodeName);
+  const { conductor, host, driver } = tracker.context;
+  return tracker.lock.run(async () => {
+    const node = await claimableNode(tracker, nodeName);
     const resources = takeResources(node, allocations);
-    parts.binding.epoch += 1;
+    tracker.binding.epoch += 1;
     const saved = await conductor.call("save_together", {
       instance: {
         uuid: instance.uuid,
@@ -96,11 +96,11 @@ export async function rebuildClaim(
       },
     });
     const [moved, move] = [saved.instance ?? instance, saved.migration ?? migration];
-    countMove(parts, node, moved, move);
+    countMove(tracker, node, moved, move);
     node.account.assign(moved.uuid, resources);
-    refreshDevices(parts, node, allocations);
+    refreshDevices(tracker, node, allocations);
     const release = async ({ migrationStatus, instance: changes }: ClaimAbort = {}): Promise<Instance> => {
-      parts.binding.epoch += 1;
+      tracker.binding.epoch += 1;
       node.account.forgetMigration(moved.uuid);
       const migrationChange: { migration?: MigrationEnd } = migrationStatus
         ? { migration: { id: move.id, changes: { status: migrationStatus } } }
@@ -110,18 +110,18 @@ export async function rebuildClaim(
         changes: { migrationContext: null, ...changes },
         expectedTaskState: REBUILD_TASK_STATES,
       };
-      return unlessTaken(parts, node, { instance: moved, migration: move, end: migrationChange.migration }, () =>
+      return unlessTaken(tracker, node, { instance: moved, migration: move, end: migrationChange.migration }, () =>
         conductor.call("save_together", { instance: instanceChange, ...migrationChange }),
       );
     };
-    await updateOrRelease(parts, node, release, requestId);
-    return new TrackerClaim(parts, node, moved, move, release);
+    await updateOrRelease(tracker, node, release, requestId);
+    return new TrackerClaim(tracker, node, moved, move, release);
   });
 }
 
 /** Counts the move on the node as a pass would. */
-export function countMove(parts: TrackerParts, node: TrackedNode, instance: Instance, migration: Migration): void {
-  const where = { host: parts.context.host, node: node.row.hypervisorHostname };
+export function countMove(tracker: TrackerState, node: TrackedNode, instance: Instance, migration: Migration): void {
+  const where = { host: tracker.context.host, node: node.row.hypervisorHostname };
   const flavor = flavorOfMigration(migration, instance, where, node.account.hasInstance(instance.uuid));
   node.account.countMigration(migration, flavor && flavorUsage(flavor, isVolumeBacked(instance)));
 }
@@ -138,12 +138,12 @@ interface Claimed {
  * migration ends alone; one that is deleted has taken its migrations along.
  */
 export async function unlessTaken(
-  parts: TrackerParts,
+  tracker: TrackerState,
   node: TrackedNode,
   { instance, migration, end }: Claimed,
   write: () => Promise<{ readonly instance: Instance | null }>,
 ): Promise<Instance> {
-  const { conductor } = parts.context;
+  const { conductor } = tracker.context;
   try {
     return (await write()).instance ?? instance;
   } catch (error) {
@@ -157,8 +157,8 @@ export async function unlessTaken(
     const now = await conductor.call("instance_get", { uuid: instance.uuid });
     const ended = saved?.migration ?? migration;
     // An evacuation's instance counts wherever a move leads that is not over, or has failed (spec 4.5).
-    if (now && countsMigration(now, ended, parts.options.ignoreErroredEvacuations)) {
-      countMove(parts, node, now, ended);
+    if (now && countsMigration(now, ended, tracker.options.ignoreErroredEvacuations)) {
+      countMove(tracker, node, now, ended);
     }
     return now ?? instance;
   }
@@ -170,35 +170,38 @@ interface MigrationEnd {
 }
 
 /** @throws {ComputeResourcesUnavailable} */
-export async function claimableNode(parts: TrackerParts, name: string): Promise<TrackedNode> {
-  const node = parts.nodes.get(name);
-  if (node && (await parts.context.driver.nodeIsAvailable(name))) {
+export async function claimableNode(tracker: TrackerState, name: string): Promise<TrackedNode> {
+  const node = tracker.nodes.get(name);
+  if (node && (await tracker.context.driver.nodeIsAvailable(name))) {
     return node;
   }
   throw new ComputeResourcesUnavailable(
-    `node ${name} is ${node ? "not available" : "not known"} on host ${parts.context.host}: it can take no instance now`,
+    `node ${name} is ${node ? "not available" : "not known"} on host ${tracker.context.host}: it can take no instance now`,
   );
 }
 
 /** Placement and the node's row; when that fails the claim takes back what it wrote, in the same lock section. */
 export async function updateOrRelease(
-  parts: TrackerParts,
+  tracker: TrackerState,
   node: TrackedNode,
   release: () => Promise<unknown>,
   requestId: string | undefined,
 ): Promise<void> {
   try {
-    await readDisabled(parts);
-    await updateNode(parts, node, { startup: false, requestId });
+    await readDisabled(tracker);
+    await updateNode(tracker, node, { startup: false, requestId });
   } catch (error) {
     try {
       await release();
-      recount(parts, node);
+      recount(tracker, node);
     } catch (err) {
-      parts.context.runtime.logger.error("what a failed claim wrote could not be taken back; the next pass counts it", {
-        node: node.row.hypervisorHostname,
-        err,
-      });
+      tracker.context.runtime.logger.error(
+        "what a failed claim wrote could not be taken back; the next pass counts it",
+        {
+          node: node.row.hypervisorHostname,
+          err,
+        },
+      );
     }
     throw error;
   }
@@ -207,18 +210,18 @@ export async function updateOrRelease(
 export class TrackerClaim implements Claim {
   readonly instance: Instance;
   readonly migration: Migration | null;
-  readonly #parts: TrackerParts;
+  readonly #tracker: TrackerState;
   readonly #node: TrackedNode;
   readonly #release: (options?: ClaimAbort) => Promise<Instance>;
 
   constructor(
-    parts: TrackerParts,
+    tracker: TrackerState,
     node: TrackedNode,
     instance: Instance,
     migration: Migration | null,
     release: (options?: ClaimAbort) => Promise<Instance>,
   ) {
-    this.#parts = parts;
+    this.#tracker = tracker;
     this.#node = node;
     this.instance = instance;
     this.migration = migration;
@@ -226,20 +229,20 @@ export class TrackerClaim implements Claim {
   }
 
   async abort(options: ClaimAbort = {}): Promise<Instance> {
-    return this.#parts.lock.run(async () => {
+    return this.#tracker.lock.run(async () => {
       const after = await this.#release(options);
-      await updateQuietly(this.#parts, this.#node);
+      await updateQuietly(this.#tracker, this.#node);
       return after;
     });
   }
 }
 
 /** For changes that must not fail with Placement: what was not written is written by the next pass. */
-export async function updateQuietly(parts: TrackerParts, node: TrackedNode): Promise<void> {
+export async function updateQuietly(tracker: TrackerState, node: TrackedNode): Promise<void> {
   try {
-    await updateNode(parts, node, { startup: false });
+    await updateNode(tracker, node, { startup: false });
   } catch (err) {
-    parts.context.runtime.logger.warn("the node could not be updated; the next pass does it", {
+    tracker.context.runtime.logger.warn("the node could not be updated; the next pass does it", {
       node: node.row.hypervisorHostname,
       err,
     });

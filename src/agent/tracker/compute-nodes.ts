@@ -4,8 +4,8 @@ import { InvalidConfiguration } from "../../virt/errors.js";
 import type { AvailableResource } from "../../virt/types.js";
 import { driverColumns } from "./driver-resources.js";
 import { NodeAccount } from "./node-account.js";
-import type { TrackerParts } from "./parts.js";
 import { TrackedNode } from "./tracked-node.js";
+import type { TrackerState } from "./tracker-state.js";
 
 export interface InitializedNode {
   readonly node: TrackedNode;
@@ -19,33 +19,33 @@ export interface InitializedNode {
  * @throws {InvalidConfiguration} another row has (host, name) already.
  */
 export async function initComputeNode(
-  parts: TrackerParts,
+  tracker: TrackerState,
   name: string,
   uuid: string,
   resources: AvailableResource,
 ): Promise<InitializedNode> {
-  const cached = parts.nodes.get(name);
+  const cached = tracker.nodes.get(name);
   if (cached) {
-    copyResources(parts, cached, resources);
+    copyResources(tracker, cached, resources);
     return { node: cached, isNew: false };
   }
-  const { context } = parts;
+  const { context } = tracker;
   const found = await context.conductor.call("compute_node_get_by_uuid", { uuid });
-  if (found && found.deleted !== 0 && parts.options.noNodeUndelete) {
+  if (found && found.deleted !== 0 && tracker.options.noNodeUndelete) {
     throw new DuplicateRecord(`compute node ${uuid} cannot be made: its deleted row has the uuid`, { uuid });
   }
   if (found) {
-    return { node: await adopt(parts, found, resources), isNew: false };
+    return { node: await adopt(tracker, found, resources), isNew: false };
   }
-  const node = new TrackedNode(await create(parts, name, uuid, resources));
-  parts.nodes.set(name, node);
-  copyResources(parts, node, resources);
+  const node = new TrackedNode(await create(tracker, name, uuid, resources));
+  tracker.nodes.set(name, node);
+  copyResources(tracker, node, resources);
   return { node, isNew: true };
 }
 
 /** A row that exists: un-deleted if need be (bug 1839560), and taken over from another host. */
-async function adopt(parts: TrackerParts, found: ComputeNode, resources: AvailableResource): Promise<TrackedNode> {
-  const { context } = parts;
+async function adopt(tracker: TrackerState, found: ComputeNode, resources: AvailableResource): Promise<TrackedNode> {
+  const { context } = tracker;
   const { conductor, host, runtime } = context;
   const moving = found.host !== host;
   if (moving) {
@@ -60,29 +60,29 @@ async function adopt(parts: TrackerParts, found: ComputeNode, resources: Availab
       ? found
       : await conductor.call("compute_node_save", {
           id: found.id,
-          changes: moving ? { host, serviceId: boundService(parts) } : {},
+          changes: moving ? { host, serviceId: boundService(tracker) } : {},
           undelete: found.deleted !== 0,
         });
   const node = new TrackedNode(row);
-  parts.nodes.set(row.hypervisorHostname, node);
-  copyResources(parts, node, resources);
+  tracker.nodes.set(row.hypervisorHostname, node);
+  copyResources(tracker, node, resources);
   return node;
 }
 
 async function create(
-  parts: TrackerParts,
+  tracker: TrackerState,
   name: string,
   uuid: string,
   resources: AvailableResource,
 ): Promise<ComputeNode> {
-  const { context, options } = parts;
+  const { context, options } = tracker;
   const { conductor, host, driver } = context;
   const columns = driverColumns(resources, null, driver.getHostIpAddr(), options);
   const used = new NodeAccount().used(columns, options, 0, resources.stats);
   try {
     return await conductor.call("compute_node_create", {
       host,
-      serviceId: boundService(parts),
+      serviceId: boundService(tracker),
       uuid,
       hypervisorHostname: name,
       resources: { ...columns, ...used, metrics: "[]", pciDevicePools: [] },
@@ -108,17 +108,17 @@ async function create(
   }
 }
 
-function copyResources(parts: TrackerParts, node: TrackedNode, resources: AvailableResource): void {
-  const { serviceId } = parts.binding;
+function copyResources(tracker: TrackerState, node: TrackedNode, resources: AvailableResource): void {
+  const { serviceId } = tracker.binding;
   node.driverStats = resources.stats ?? {};
   node.set({
-    ...driverColumns(resources, node.row, parts.context.driver.getHostIpAddr(), parts.options),
+    ...driverColumns(resources, node.row, tracker.context.driver.getHostIpAddr(), tracker.options),
     ...(serviceId === null ? {} : { serviceId }),
   });
 }
 
-function boundService(parts: TrackerParts): number {
-  const { serviceId } = parts.binding;
+function boundService(tracker: TrackerState): number {
+  const { serviceId } = tracker.binding;
   if (serviceId === null) {
     throw new TypeError("bindService() comes before the first pass");
   }

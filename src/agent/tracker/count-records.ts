@@ -1,7 +1,7 @@
 import { type AssignedResource, type Instance, isVolumeBacked, type Migration } from "../../records/index.js";
 import type { NodeRecords } from "./node-records.js";
-import type { TrackerParts } from "./parts.js";
 import type { TrackedNode } from "./tracked-node.js";
+import type { TrackerState } from "./tracker-state.js";
 import { countsMigration, flavorOfMigration, flavorUsage, latestPerInstance, type NodeName } from "./usage.js";
 
 /**
@@ -10,7 +10,7 @@ import { countsMigration, flavorOfMigration, flavorUsage, latestPerInstance, typ
  * contradicts.
  */
 export async function countRecords(
-  parts: TrackerParts,
+  tracker: TrackerState,
   node: TrackedNode,
   where: NodeName,
   records: NodeRecords,
@@ -18,32 +18,32 @@ export async function countRecords(
   node.account.clear();
   const instances = new Map<string, Instance>();
   for (const found of records.instances) {
-    const instance = await withComputeId(parts, found, node.row.id);
+    const instance = await withComputeId(tracker, found, node.row.id);
     instances.set(instance.uuid, instance);
     node.account.countInstance(instance);
   }
   const latest = latestPerInstance(records.migrations);
-  const ignoreErrored = parts.options.ignoreErroredEvacuations;
-  const all = await withMissing(parts, instances, [...latest.keys()]);
+  const ignoreErrored = tracker.options.ignoreErroredEvacuations;
+  const all = await withMissing(tracker, instances, [...latest.keys()]);
   for (const [uuid, migration] of latest) {
     const instance = all.get(uuid);
     if (instance && countsMigration(instance, migration, ignoreErrored)) {
-      await countOne(parts, node, where, instance, migration);
+      await countOne(tracker, node, where, instance, migration);
     }
   }
 }
 
-async function withComputeId(parts: TrackerParts, instance: Instance, computeId: number): Promise<Instance> {
+async function withComputeId(tracker: TrackerState, instance: Instance, computeId: number): Promise<Instance> {
   const { uuid, host, node } = instance;
   if (instance.computeId === computeId) {
     return instance;
   }
-  return parts.context.conductor.call("instance_save", { uuid, changes: { host, node, computeId } });
+  return tracker.context.conductor.call("instance_save", { uuid, changes: { host, node, computeId } });
 }
 
 /** Instances of migrations that are not on the node; deleted ones too. */
 async function withMissing(
-  parts: TrackerParts,
+  tracker: TrackerState,
   instances: ReadonlyMap<string, Instance>,
   wanted: readonly string[],
 ): Promise<ReadonlyMap<string, Instance>> {
@@ -51,12 +51,12 @@ async function withMissing(
   if (uuids.length === 0) {
     return instances;
   }
-  const others = await parts.context.conductor.call("instances_by_filters", { filters: { uuids } });
+  const others = await tracker.context.conductor.call("instances_by_filters", { filters: { uuids } });
   return new Map([...instances, ...others.map((instance) => [instance.uuid, instance] as const)]);
 }
 
 async function countOne(
-  parts: TrackerParts,
+  tracker: TrackerState,
   node: TrackedNode,
   where: NodeName,
   instance: Instance,
@@ -64,11 +64,11 @@ async function countOne(
 ): Promise<void> {
   const named = instance.migrationContext?.migrationId;
   if (named !== undefined && named !== migration.id) {
-    parts.context.runtime.logger.warn("the instance's context names another migration: this one is set to error", {
+    tracker.context.runtime.logger.warn("the instance's context names another migration: this one is set to error", {
       instance: instance.uuid,
       migration: migration.id,
     });
-    await parts.context.conductor.call("migration_save", { id: migration.id, changes: { status: "error" } });
+    await tracker.context.conductor.call("migration_save", { id: migration.id, changes: { status: "error" } });
     return;
   }
   const flavor = flavorOfMigration(migration, instance, where, node.account.hasInstance(instance.uuid));

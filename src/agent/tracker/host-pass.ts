@@ -8,17 +8,17 @@ import { guardNode, runNodePasses } from "./node-passes.js";
 import { BatchReader, SingleReader } from "./node-records.js";
 import { readDisabled } from "./node-update.js";
 import { forgetNodesWithoutRow, removeOrphans } from "./orphan-nodes.js";
-import type { TrackerParts } from "./parts.js";
+import type { TrackerState } from "./tracker-state.js";
 
 /** Spec 4.3 `update_available_resource`: all nodes of the host. */
 export async function updateAvailableResource(
-  parts: TrackerParts,
+  tracker: TrackerState,
   { startup }: { readonly startup: boolean },
 ): Promise<void> {
-  const { context } = parts;
+  const { context } = tracker;
   const request = { requestId: requestId(context) };
-  const providers = listProviders(parts, request);
-  const listed = await listedNodes(parts); // 1
+  const providers = listProviders(tracker, request);
+  const listed = await listedNodes(tracker); // 1
   if (!listed) {
     return;
   }
@@ -26,30 +26,32 @@ export async function updateAvailableResource(
   if (rows.length === 0 && listed.size > 0) {
     context.runtime.logger[startup ? "warn" : "error"]("the host has no compute node yet", { host: context.host });
   }
-  await readDisabled(parts);
-  await parts.lock.run(async () => {
-    forgetNodesWithoutRow(parts, rows); // 3
-    await removeOrphans(parts, rows, listed, request); // 4
+  await readDisabled(tracker);
+  await tracker.lock.run(async () => {
+    forgetNodesWithoutRow(tracker, rows); // 3
+    await removeOrphans(tracker, rows, listed, request); // 4
   });
-  const pass = await beginPass(parts, rows, listed, providers, request);
-  const reader = listed.size > 1 ? new BatchReader(parts) : new SingleReader(parts);
-  const failures = await runNodePasses(parts, [...listed], { startup, reader, available: true, pass, request }); // 5
+  const pass = await beginPass(tracker, rows, listed, providers, request);
+  const reader = listed.size > 1 ? new BatchReader(tracker) : new SingleReader(tracker);
+  const failures = await runNodePasses(tracker, [...listed], { startup, reader, available: true, pass, request }); // 5
   if (failures === 0) {
-    parts.merge.endPass();
+    tracker.merge.endPass();
   }
 }
 
 /** One node's part of it, as after a live migration. */
-export async function updateAvailableResourceForNode(parts: TrackerParts, node: string): Promise<void> {
-  await readDisabled(parts);
-  const available = await parts.context.driver.nodeIsAvailable(node);
-  const request = { requestId: requestId(parts.context) };
-  const reader = new SingleReader(parts);
-  await guardNode(parts, node, false, () => runNodePass(parts, node, { startup: false, reader, available, request }));
+export async function updateAvailableResourceForNode(tracker: TrackerState, node: string): Promise<void> {
+  await readDisabled(tracker);
+  const available = await tracker.context.driver.nodeIsAvailable(node);
+  const request = { requestId: requestId(tracker.context) };
+  const reader = new SingleReader(tracker);
+  await guardNode(tracker, node, false, () =>
+    runNodePass(tracker, node, { startup: false, reader, available, request }),
+  );
 }
 
-async function listedNodes(parts: TrackerParts): Promise<ReadonlySet<string> | null> {
-  const { driver, runtime } = parts.context;
+async function listedNodes(tracker: TrackerState): Promise<ReadonlySet<string> | null> {
+  const { driver, runtime } = tracker.context;
   try {
     return new Set(await driver.getAvailableNodes({ refresh: true }));
   } catch (err) {
@@ -63,10 +65,10 @@ async function listedNodes(parts: TrackerParts): Promise<ReadonlySet<string> | n
 
 /** The providers of many nodes, listed by Placement while the hypervisor lists the nodes. Undefined: the pass lists what it needs itself. */
 async function listProviders(
-  parts: TrackerParts,
+  tracker: TrackerState,
   request: RequestContext,
 ): Promise<readonly ProviderListing[] | undefined> {
-  const { options, nodes, context } = parts;
+  const { options, nodes, context } = tracker;
   if (!options.leanTracking || nodes.size < 2) {
     return undefined;
   }
@@ -75,18 +77,18 @@ async function listProviders(
 
 /** `lean_tracking`: one listing instead of reading every provider. Without it the nodes are read one by one. */
 async function beginPass(
-  parts: TrackerParts,
+  tracker: TrackerState,
   rows: readonly ComputeNode[],
   listed: ReadonlySet<string>,
   providers: Promise<readonly ProviderListing[] | undefined>,
   request: RequestContext,
 ): Promise<PlacementPass | undefined> {
-  const { options, context } = parts;
+  const { options, context } = tracker;
   if (!options.leanTracking) {
     return undefined;
   }
   try {
-    const roots = await rootsOf(parts, rows, listed);
+    const roots = await rootsOf(tracker, rows, listed);
     if (roots.length === 0) {
       return undefined;
     }
@@ -99,11 +101,11 @@ async function beginPass(
 
 /** Uuids of the nodes' providers; also of those that have no row yet, where the driver knows them. */
 async function rootsOf(
-  parts: TrackerParts,
+  tracker: TrackerState,
   rows: readonly ComputeNode[],
   listed: ReadonlySet<string>,
 ): Promise<readonly string[]> {
-  const { context, options } = parts;
+  const { context, options } = tracker;
   const { driver } = context;
   const known = rows.filter((row) => listed.has(row.hypervisorHostname)).map(({ uuid }) => uuid);
   // Without the guard nobody looks for nodes whose row somebody else deleted (bug 1853009).

@@ -1,23 +1,23 @@
 import type { RequestContext } from "../../placement/types.js";
-import type { TrackerParts } from "./parts.js";
+import type { TrackerState } from "./tracker-state.js";
 import { DISABLED_TRAIT } from "./traits.js";
 
 /**
  * Sets or clears COMPUTE_STATUS_DISABLED on every node (spec 2.5). A failure only warns: each pass derives the trait from
  * the Service row again.
  */
-export async function setHostEnabled(parts: TrackerParts, enabled: boolean, request: RequestContext): Promise<void> {
-  await parts.lock.run(() => setTraits(parts, enabled, request));
+export async function setHostEnabled(tracker: TrackerState, enabled: boolean, request: RequestContext): Promise<void> {
+  await tracker.lock.run(() => setTraits(tracker, enabled, request));
 }
 
-async function setTraits(parts: TrackerParts, enabled: boolean, request: RequestContext): Promise<void> {
-  const { placement, runtime, host } = parts.context;
+async function setTraits(tracker: TrackerState, enabled: boolean, request: RequestContext): Promise<void> {
+  const { placement, runtime, host } = tracker.context;
   // What is written between passes must not undo it.
-  parts.binding.disabled = !enabled;
-  if (parts.nodes.size === 0) {
+  tracker.binding.disabled = !enabled;
+  if (tracker.nodes.size === 0) {
     runtime.logger.warn("the host has no compute node: nothing to enable or disable", { host });
   }
-  for (const [name, { row }] of parts.nodes) {
+  for (const [name, { row }] of tracker.nodes) {
     try {
       const { traits, generation } = await placement.getProviderTraits(row.uuid, request);
       if (traits.includes(DISABLED_TRAIT) === !enabled) {
@@ -36,9 +36,9 @@ async function setTraits(parts: TrackerParts, enabled: boolean, request: Request
 }
 
 /** Counts towards `[compute] consecutive_build_service_disable_threshold`; a success starts the count again. */
-export function noteBuild(parts: TrackerParts, node: string, result: "succeeded" | "failed"): void {
-  const tracked = parts.nodes.get(node);
-  if (!tracked || parts.options.consecutiveBuildServiceDisableThreshold === 0) {
+export function noteBuild(tracker: TrackerState, node: string, result: "succeeded" | "failed"): void {
+  const tracked = tracker.nodes.get(node);
+  if (!tracked || tracker.options.consecutiveBuildServiceDisableThreshold === 0) {
     return;
   }
   tracked.failedBuilds = result === "failed" ? tracked.failedBuilds + 1 : 0;

@@ -3,14 +3,14 @@ import type { ConductorMethods } from "../../conductor/methods/conductor.js";
 import type { Instance, InstanceChanges, Migration, TaskState } from "../../records/index.js";
 import { updateQuietly } from "./claims.js";
 import { readDisabled, updateNode } from "./node-update.js";
-import type { TrackerParts } from "./parts.js";
 import type { TrackedNode } from "./tracked-node.js";
+import type { TrackerState } from "./tracker-state.js";
 import { countsMigration } from "./usage.js";
 
 type SavedInstance = NonNullable<ParamsOf<ConductorMethods, "save_together">["instance"]>;
 
 export async function finishEvacuation(
-  parts: TrackerParts,
+  tracker: TrackerState,
   instance: Instance,
   nodeName: string,
   migration: Migration,
@@ -18,32 +18,32 @@ export async function finishEvacuation(
   expectedTaskState?: readonly (TaskState | null)[],
 ): Promise<Instance> {
   const expected = expectedTaskState ? { expectedTaskState: [...expectedTaskState] } : {};
-  return takeOver(parts, instance, nodeName, changes, expected, {
+  return takeOver(tracker, instance, nodeName, changes, expected, {
     migration: { id: migration.id, changes: { status: "done" } },
   });
 }
 
 export async function finishLiveMigration(
-  parts: TrackerParts,
+  tracker: TrackerState,
   instance: Instance,
   node: string,
   changes: InstanceChanges,
   { source, taskState }: { readonly source: string | null; readonly taskState?: readonly (TaskState | null)[] },
 ): Promise<Instance> {
   const expected = { expectedHost: source, ...(taskState ? { expectedTaskState: [...taskState] } : {}) };
-  return takeOver(parts, instance, node, changes, expected, {});
+  return takeOver(tracker, instance, node, changes, expected, {});
 }
 
 /** The instance is this node's from now on, and no move leads here any more. */
 async function takeOver(
-  parts: TrackerParts,
+  tracker: TrackerState,
   instance: Instance,
   nodeName: string,
   changes: InstanceChanges,
   expected: Pick<SavedInstance, "expectedHost" | "expectedTaskState">,
   migration: Pick<ParamsOf<ConductorMethods, "save_together">, "migration">,
 ): Promise<Instance> {
-  const { lock, nodes, binding, context } = parts;
+  const { lock, nodes, binding, context } = tracker;
   return lock.run(async () => {
     const node = nodes.get(nodeName);
     binding.epoch += 1;
@@ -65,33 +65,33 @@ async function takeOver(
     if (node) {
       node.account.forgetMigration(finished.uuid);
       node.account.countInstance(finished);
-      await updateQuietly(parts, node);
+      await updateQuietly(tracker, node);
     }
     return finished;
   });
 }
 
-export async function updateUsage(parts: TrackerParts, instance: Instance, node: string): Promise<void> {
-  const { lock, binding, nodes } = parts;
+export async function updateUsage(tracker: TrackerState, instance: Instance, node: string): Promise<void> {
+  const { lock, binding, nodes } = tracker;
   await lock.run(async () => {
     const tracked = nodes.get(node);
     if (!tracked) {
       return;
     }
     binding.epoch += 1;
-    count(parts, instance, tracked);
-    await readDisabled(parts);
-    await updateNode(parts, tracked, { startup: false });
+    count(tracker, instance, tracked);
+    await readDisabled(tracker);
+    await updateNode(tracker, tracked, { startup: false });
   });
 }
 
 export async function saveInstance(
-  parts: TrackerParts,
+  tracker: TrackerState,
   instance: Instance,
   changes: InstanceChanges,
   expectedTaskState?: readonly (TaskState | null)[],
 ): Promise<Instance> {
-  const { lock, binding, context, nodes } = parts;
+  const { lock, binding, context, nodes } = tracker;
   return lock.run(async () => {
     binding.epoch += 1;
     const saved = await context.conductor.call("instance_save", {
@@ -101,22 +101,22 @@ export async function saveInstance(
     });
     const node = instance.host === context.host ? nodes.get(instance.node ?? "") : undefined;
     if (node) {
-      count(parts, saved, node);
-      await updateQuietly(parts, node);
+      count(tracker, saved, node);
+      await updateQuietly(tracker, node);
     }
     return saved;
   });
 }
 
-function count(parts: TrackerParts, instance: Instance, node: TrackedNode): void {
-  const here = instance.host === parts.context.host && instance.node === node.row.hypervisorHostname;
+function count(tracker: TrackerState, instance: Instance, node: TrackedNode): void {
+  const here = instance.host === tracker.context.host && instance.node === node.row.hypervisorHostname;
   if (here) {
     node.account.countInstance(instance);
   } else {
     node.account.forgetInstance(instance.uuid);
   }
   const migration = node.account.migrationOf(instance.uuid);
-  const moves = migration && countsMigration(instance, migration, parts.options.ignoreErroredEvacuations);
+  const moves = migration && countsMigration(instance, migration, tracker.options.ignoreErroredEvacuations);
   if (!moves) {
     node.account.stopCountingMigration(instance.uuid);
   }

@@ -8,8 +8,8 @@ import {
 import { updateQuietly } from "./claims.js";
 import type { Moved, MoveWrite } from "./contract.js";
 import { contextResources } from "./count-records.js";
-import type { TrackerParts } from "./parts.js";
 import type { TrackedNode } from "./tracked-node.js";
+import type { TrackerState } from "./tracker-state.js";
 import { countsMigration, flavorOfMigration, flavorUsage } from "./usage.js";
 
 /**
@@ -17,10 +17,10 @@ import { countsMigration, flavorOfMigration, flavorUsage } from "./usage.js";
  * A node that is not tracked is no error; a node that cannot be updated is updated by the next pass.
  * @throws ObjectActionError (`host changed`), UnexpectedTaskState, InstanceNotFound, MigrationNotFound: nothing was written.
  */
-export async function saveMove(parts: TrackerParts, write: MoveWrite): Promise<Moved> {
-  const { conductor } = parts.context;
-  return parts.lock.run(async () => {
-    parts.binding.epoch += 1;
+export async function saveMove(tracker: TrackerState, write: MoveWrite): Promise<Moved> {
+  const { conductor } = tracker.context;
+  return tracker.lock.run(async () => {
+    tracker.binding.epoch += 1;
     const saved = await conductor.call("save_together", {
       instance: {
         uuid: write.instance.uuid,
@@ -34,17 +34,17 @@ export async function saveMove(parts: TrackerParts, write: MoveWrite): Promise<M
       instance: saved.instance ?? write.instance,
       migration: saved.migration ?? write.migration,
     };
-    for (const node of touchedNodes(parts, write.instance, moved)) {
-      recountMove(parts, node, moved, write.leaves === true);
-      await updateQuietly(parts, node);
+    for (const node of touchedNodes(tracker, write.instance, moved)) {
+      recountMove(tracker, node, moved, write.leaves === true);
+      await updateQuietly(tracker, node);
     }
     return moved;
   });
 }
 
 /** This host's nodes on which the instance was, is, or is counted by its migration. */
-function touchedNodes(parts: TrackerParts, before: Instance, { instance, migration }: Moved): readonly TrackedNode[] {
-  const { host } = parts.context;
+function touchedNodes(tracker: TrackerState, before: Instance, { instance, migration }: Moved): readonly TrackedNode[] {
+  const { host } = tracker.context;
   const names = new Set<string | null>();
   for (const row of [before, instance]) {
     if (row.host === host) {
@@ -57,11 +57,11 @@ function touchedNodes(parts: TrackerParts, before: Instance, { instance, migrati
   if (migration.destCompute === host) {
     names.add(migration.destNode);
   }
-  return [...names].flatMap((name) => parts.nodes.get(name ?? "") ?? []);
+  return [...names].flatMap((name) => tracker.nodes.get(name ?? "") ?? []);
 }
 
-function recountMove(parts: TrackerParts, node: TrackedNode, { instance, migration }: Moved, leaves: boolean): void {
-  const where = { host: parts.context.host, node: node.row.hypervisorHostname };
+function recountMove(tracker: TrackerState, node: TrackedNode, { instance, migration }: Moved, leaves: boolean): void {
+  const where = { host: tracker.context.host, node: node.row.hypervisorHostname };
   const { account } = node;
   account.forgetMigration(instance.uuid);
   if (!leaves && instance.host === where.host && instance.node === where.node) {
@@ -72,7 +72,7 @@ function recountMove(parts: TrackerParts, node: TrackedNode, { instance, migrati
   if (FINAL_MIGRATION_STATUSES.includes(migration.status)) {
     return;
   }
-  if (!countsMigration(instance, migration, parts.options.ignoreErroredEvacuations)) {
+  if (!countsMigration(instance, migration, tracker.options.ignoreErroredEvacuations)) {
     return;
   }
   const flavor = flavorOfMigration(migration, instance, where, account.hasInstance(instance.uuid));
@@ -82,12 +82,12 @@ function recountMove(parts: TrackerParts, node: TrackedNode, { instance, migrati
 
 /** Spec 4.2 `drop_move_claim_at_source`: confirmed, the old flavor's usage and the context gone. */
 export function dropMoveClaimAtSource(
-  parts: TrackerParts,
+  tracker: TrackerState,
   { instance, migration }: Moved,
   changes: InstanceChanges,
   expectedTaskState: readonly (TaskState | null)[],
 ): Promise<Moved> {
-  return saveMove(parts, {
+  return saveMove(tracker, {
     instance,
     changes: { ...changes, migrationContext: null },
     expectedTaskState,
@@ -98,11 +98,11 @@ export function dropMoveClaimAtSource(
 
 /** Spec 4.2 `drop_move_claim_at_dest`: reverted, the new flavor's usage gone, although the instance still is here. */
 export async function dropMoveClaimAtDestination(
-  parts: TrackerParts,
+  tracker: TrackerState,
   { instance, migration }: Moved,
   changes: InstanceChanges,
 ): Promise<Moved> {
-  return saveMove(parts, {
+  return saveMove(tracker, {
     instance,
     changes: { ...changes, migrationContext: null },
     expectedTaskState: ["resize_reverting"],

@@ -7,7 +7,7 @@ import { initComputeNode } from "./compute-nodes.js";
 import { countRecords } from "./count-records.js";
 import type { RecordReader } from "./node-records.js";
 import { updateNode } from "./node-update.js";
-import type { TrackerParts } from "./parts.js";
+import type { TrackerState } from "./tracker-state.js";
 
 export interface NodePassOptions {
   readonly startup: boolean;
@@ -20,33 +20,33 @@ export interface NodePassOptions {
 }
 
 /** Spec 4.4, step by step. The driver is asked outside of the lock; everything else is one lock section. */
-export async function runNodePass(parts: TrackerParts, name: string, options: NodePassOptions): Promise<void> {
-  const { driver } = parts.context;
+export async function runNodePass(tracker: TrackerState, name: string, options: NodePassOptions): Promise<void> {
+  const { driver } = tracker.context;
   const resources = await driver.getAvailableResource(name); // 1
-  await parts.lock.run(() => countAndUpdate(parts, name, resources, options));
+  await tracker.lock.run(() => countAndUpdate(tracker, name, resources, options));
 }
 
 /** What follows step 1. The caller holds the lock. */
 export async function countAndUpdate(
-  parts: TrackerParts,
+  tracker: TrackerState,
   name: string,
   resources: AvailableResource,
   { startup, reader, available, pass, request }: NodePassOptions,
 ): Promise<void> {
-  const uuid = resources.uuid ?? (await parts.context.localNodeUuid());
-  const where = { host: parts.context.host, node: name };
-  const { node, isNew } = await initComputeNode(parts, name, uuid, resources); // 2
+  const uuid = resources.uuid ?? (await tracker.context.localNodeUuid());
+  const where = { host: tracker.context.host, node: name };
+  const { node, isNew } = await initComputeNode(tracker, name, uuid, resources); // 2
   if (!available) {
     return; // 3
   }
   const records = await reader.read(name); // 4
-  await countRecords(parts, node, where, records); // 5-8, 10
+  await countRecords(tracker, node, where, records); // 5-8, 10
   if (!isNew) {
     const migrations = new Set(records.migrations.map((migration) => migration.uuid));
-    await removeDeletedInstancesAllocations(parts, node, where, migrations, { ...request, pass }); // 9
+    await removeDeletedInstancesAllocations(tracker, node, where, migrations, { ...request, pass }); // 9
   }
-  await updateNode(parts, node, { startup, pass, ...request }); // 11
+  await updateNode(tracker, node, { startup, pass, ...request }); // 11
   if (startup) {
-    checkAssignedResources(parts, node); // 12
+    checkAssignedResources(tracker, node); // 12
   }
 }

@@ -1,7 +1,7 @@
 import type { AvailableResource } from "../../virt/types.js";
 import { nodeErrorEffect } from "./node-errors.js";
 import { countAndUpdate, type NodePassOptions } from "./node-pass.js";
-import type { TrackerParts } from "./parts.js";
+import type { TrackerState } from "./tracker-state.js";
 
 /** Nodes of one lock section; a claim waits no longer than for these. */
 const NODES_A_SECTION = 32;
@@ -10,25 +10,29 @@ const NODES_AT_A_TIME = 8;
 
 /** The passes of all nodes (spec 4.3 step 5). @returns how many failed and were reported */
 export async function runNodePasses(
-  parts: TrackerParts,
+  tracker: TrackerState,
   names: readonly string[],
   options: NodePassOptions,
 ): Promise<number> {
   let failures = 0;
   // The first goes alone: it makes the classes and traits that the others share.
   for (let at = 0, size = 1; at < names.length; at += size, size = NODES_A_SECTION) {
-    failures += await passTogether(parts, names.slice(at, at + size), options);
+    failures += await passTogether(tracker, names.slice(at, at + size), options);
   }
   return failures;
 }
 
-async function passTogether(parts: TrackerParts, names: readonly string[], options: NodePassOptions): Promise<number> {
+async function passTogether(
+  tracker: TrackerState,
+  names: readonly string[],
+  options: NodePassOptions,
+): Promise<number> {
   const { startup } = options;
   let failures = 0;
   const seen: (readonly [string, AvailableResource])[] = [];
   for (const name of names) {
-    const failed = await guardNode(parts, name, startup, async () => {
-      seen.push([name, await parts.context.driver.getAvailableResource(name)]);
+    const failed = await guardNode(tracker, name, startup, async () => {
+      seen.push([name, await tracker.context.driver.getAvailableResource(name)]);
     });
     if (failed) {
       failures += 1;
@@ -38,19 +42,19 @@ async function passTogether(parts: TrackerParts, names: readonly string[], optio
   const turns = seen.values();
   const work = async () => {
     for (const [name, resources] of turns) {
-      await countAndUpdate(parts, name, resources, options).catch((error: unknown) => errors.push([name, error]));
+      await countAndUpdate(tracker, name, resources, options).catch((error: unknown) => errors.push([name, error]));
     }
   };
-  await parts.lock.run(() => Promise.all(Array.from({ length: NODES_AT_A_TIME }, work)));
+  await tracker.lock.run(() => Promise.all(Array.from({ length: NODES_AT_A_TIME }, work)));
   for (const [name, error] of errors) {
-    report(parts, name, startup, error);
+    report(tracker, name, startup, error);
   }
   return failures + errors.length;
 }
 
 /** Spec 4.8. True: the node's pass failed and was reported. */
 export async function guardNode(
-  parts: TrackerParts,
+  tracker: TrackerState,
   node: string,
   startup: boolean,
   pass: () => Promise<void>,
@@ -59,17 +63,17 @@ export async function guardNode(
     await pass();
     return false;
   } catch (err) {
-    report(parts, node, startup, err);
+    report(tracker, node, startup, err);
     return true;
   }
 }
 
-function report(parts: TrackerParts, node: string, startup: boolean, err: unknown): void {
+function report(tracker: TrackerState, node: string, startup: boolean, err: unknown): void {
   const effect = nodeErrorEffect(err, startup);
   if (effect === "propagate") {
     throw err;
   }
-  parts.context.runtime.logger[effect === "warn" ? "warn" : "error"]("resources of the node could not be updated", {
+  tracker.context.runtime.logger[effect === "warn" ? "warn" : "error"]("resources of the node could not be updated", {
     node,
     err,
   });

@@ -1,5 +1,5 @@
 import { FINAL_MIGRATION_STATUSES, type Instance, MIGRATION_STATUSES, type Migration } from "../../records/index.js";
-import type { TrackerParts } from "./parts.js";
+import type { TrackerState } from "./tracker-state.js";
 
 export interface NodeRecords {
   /** Not deleted, on this host and node. */
@@ -15,14 +15,14 @@ export interface RecordReader {
 
 /** One question a node; right for an agent of one node. */
 export class SingleReader implements RecordReader {
-  readonly #parts: TrackerParts;
+  readonly #tracker: TrackerState;
 
-  constructor(parts: TrackerParts) {
-    this.#parts = parts;
+  constructor(tracker: TrackerState) {
+    this.#tracker = tracker;
   }
 
   async read(node: string): Promise<NodeRecords> {
-    const { conductor, host } = this.#parts.context;
+    const { conductor, host } = this.#tracker.context;
     const [instances, migrations] = await Promise.all([
       conductor.call("instances_by_host_and_node", { host, node }),
       conductor.call("migrations_in_progress", { host, node, includeError: true }),
@@ -33,18 +33,18 @@ export class SingleReader implements RecordReader {
 
 /** Asks once for the whole host, and again only if a claim or the like changed who is where since. */
 export class BatchReader implements RecordReader {
-  readonly #parts: TrackerParts;
+  readonly #tracker: TrackerState;
   #epoch = -1;
   #loading: Promise<void> | null = null;
   #instances = new Map<string, Instance[]>();
   #migrations = new Map<string, Set<Migration>>();
 
-  constructor(parts: TrackerParts) {
-    this.#parts = parts;
+  constructor(tracker: TrackerState) {
+    this.#tracker = tracker;
   }
 
   async read(node: string): Promise<NodeRecords> {
-    if (this.#epoch !== this.#parts.binding.epoch) {
+    if (this.#epoch !== this.#tracker.binding.epoch) {
       this.#loading ??= this.#load().finally(() => {
         this.#loading = null;
       });
@@ -54,7 +54,7 @@ export class BatchReader implements RecordReader {
   }
 
   async #load(): Promise<void> {
-    const { conductor, host } = this.#parts.context;
+    const { conductor, host } = this.#tracker.context;
     const [instances, migrations] = await Promise.all([
       conductor.call("instances_by_host", { host }),
       conductor.call("migrations_by_filters", { filters: { host, statuses: IN_PROGRESS_OR_ERROR } }),
@@ -78,7 +78,7 @@ export class BatchReader implements RecordReader {
         this.#add(migration.destNode, migration);
       }
     }
-    this.#epoch = this.#parts.binding.epoch;
+    this.#epoch = this.#tracker.binding.epoch;
   }
 
   #add(node: string | null, migration: Migration): void {

@@ -1,5 +1,5 @@
 import type { NovaConfig } from "../../config/nova-config.js";
-import type { TrackerOptions } from "./parts.js";
+import type { TrackerOptions } from "./tracker-state.js";
 
 /** What the tracker reads of nova.conf. */
 export function trackerOptions({ defaults, compute, workarounds }: NovaConfig): TrackerOptions {

@@ -1,23 +1,23 @@
 import type { RequestContext } from "../../placement/types.js";
 import type { ComputeNode } from "../../records/index.js";
-import type { TrackerParts } from "./parts.js";
+import type { TrackerState } from "./tracker-state.js";
 
 /** Forgets nodes whose row is gone, so that row and provider are made again (spec 4.3 step 3, bug 1853009). */
-export function forgetNodesWithoutRow(parts: TrackerParts, rows: readonly ComputeNode[]): void {
-  if (parts.options.unguardedNodeDelete) {
+export function forgetNodesWithoutRow(tracker: TrackerState, rows: readonly ComputeNode[]): void {
+  if (tracker.options.unguardedNodeDelete) {
     return;
   }
   const alive = new Set(rows.map(({ hypervisorHostname }) => hypervisorHostname));
-  for (const name of parts.nodes.keys()) {
+  for (const name of tracker.nodes.keys()) {
     if (!alive.has(name)) {
-      forgetNode(parts, name);
+      forgetNode(tracker, name);
     }
   }
 }
 
 /** Spec 4.3 step 4: rows of nodes that the driver does not list. Kept unless the driver is sure that they are deleted. */
 export async function removeOrphans(
-  parts: TrackerParts,
+  tracker: TrackerState,
   rows: readonly ComputeNode[],
   listed: ReadonlySet<string>,
   request: RequestContext,
@@ -28,10 +28,10 @@ export async function removeOrphans(
       continue;
     }
     try {
-      await removeOrphan(parts, row, request);
+      await removeOrphan(tracker, row, request);
     } catch (err) {
       // One node must not keep the others from their pass (spec V22).
-      parts.context.runtime.logger.error("compute node that the driver does not list could not be judged", {
+      tracker.context.runtime.logger.error("compute node that the driver does not list could not be judged", {
         node,
         err,
       });
@@ -39,8 +39,8 @@ export async function removeOrphans(
   }
 }
 
-async function removeOrphan(parts: TrackerParts, row: ComputeNode, request: RequestContext): Promise<void> {
-  const { driver, conductor, host, runtime } = parts.context;
+async function removeOrphan(tracker: TrackerState, row: ComputeNode, request: RequestContext): Promise<void> {
+  const { driver, conductor, host, runtime } = tracker.context;
   const { hypervisorHostname: node } = row;
   if (!(await driver.isNodeDeleted(node))) {
     runtime.logger.warn(
@@ -52,24 +52,24 @@ async function removeOrphan(parts: TrackerParts, row: ComputeNode, request: Requ
     return;
   }
   runtime.logger.info("compute node was deleted on the hypervisor: its row and provider are removed", { node });
-  const guard = parts.options.unguardedNodeDelete ? await hostNow(parts, row) : host;
+  const guard = tracker.options.unguardedNodeDelete ? await hostNow(tracker, row) : host;
   const destroyed = await conductor.call("compute_node_destroy", { id: row.id, host: guard });
-  forgetNode(parts, node);
+  forgetNode(tracker, node);
   if (!destroyed) {
     runtime.logger.info("compute node has another host now: its provider is left to that one", { node });
-    parts.context.placement.invalidateResourceProvider(row.uuid);
+    tracker.context.placement.invalidateResourceProvider(row.uuid);
     return;
   }
-  await deleteProvider(parts, row, request);
+  await deleteProvider(tracker, row, request);
 }
 
 /** Matches the node whatever host it has now, which makes the guard of the delete worthless. */
-async function hostNow({ context }: TrackerParts, { uuid, host }: ComputeNode): Promise<string> {
+async function hostNow({ context }: TrackerState, { uuid, host }: ComputeNode): Promise<string> {
   return (await context.conductor.call("compute_node_get_by_uuid", { uuid }))?.host ?? host;
 }
 
-async function deleteProvider(parts: TrackerParts, row: ComputeNode, request: RequestContext): Promise<void> {
-  const { conductor, placement, runtime, host } = parts.context;
+async function deleteProvider(tracker: TrackerState, row: ComputeNode, request: RequestContext): Promise<void> {
+  const { conductor, placement, runtime, host } = tracker.context;
   const node = row.hypervisorHostname;
   try {
     const instances = await conductor.call("instances_by_host_and_node", { host, node });
@@ -88,11 +88,11 @@ async function deleteProvider(parts: TrackerParts, row: ComputeNode, request: Re
   }
 }
 
-function forgetNode(parts: TrackerParts, name: string): void {
-  const node = parts.nodes.get(name);
+function forgetNode(tracker: TrackerState, name: string): void {
+  const node = tracker.nodes.get(name);
   if (!node) {
     return;
   }
-  parts.nodes.delete(name);
-  parts.context.placement.invalidateResourceProvider(node.row.uuid);
+  tracker.nodes.delete(name);
+  tracker.context.placement.invalidateResourceProvider(node.row.uuid);
 }

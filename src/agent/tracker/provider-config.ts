@@ -90,14 +90,14 @@ function read(file: string, text: string): unknown {
 
 function checkVersion(file: string, meta: unknown, logger: Logger): void {
   const version = mapping(file, "meta", meta).schema_version;
-  const parts = /^(\d+)\.(\d+)$/.exec(typeof version === "string" ? version : "");
-  if (!parts) {
+  const tracker = /^(\d+)\.(\d+)$/.exec(typeof version === "string" ? version : "");
+  if (!tracker) {
     throw broken(file, `meta.schema_version must be a quoted version such as '1.0', found ${shown(version)}`);
   }
-  if (parts[1] !== "1") {
+  if (tracker[1] !== "1") {
     throw broken(file, `schema version ${version} is not supported; this agent reads major version 1, such as '1.0'`);
   }
-  if (parts[2] !== "0") {
+  if (tracker[2] !== "0") {
     logger.warn("minor schema version is newer than this agent knows; it is read as 1.0", { file, version });
   }
 }

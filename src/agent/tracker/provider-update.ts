@@ -7,8 +7,8 @@ import { capabilitiesAsTraits } from "../../virt/capabilities.js";
 import { ReshapeNeeded } from "../../virt/errors.js";
 import type { ProviderTree } from "../../virt/provider-tree.js";
 import { requestId as newRequestId } from "../context.js";
-import type { TrackerParts } from "./parts.js";
 import type { TrackedNode } from "./tracked-node.js";
+import type { TrackerState } from "./tracker-state.js";
 import { syncRootTraits } from "./traits.js";
 
 /** Tries of one update in all, without delay (spec 4.7). */
@@ -25,9 +25,13 @@ export interface UpdateOptions {
  * Brings a node's providers in Placement to what the driver, the tracker and provider.yaml say (spec 4.7).
  * @throws ResourceProviderUpdateConflict or PlacementReshapeConflict after the last try; whatever driver and client throw.
  */
-export async function updateToPlacement(parts: TrackerParts, node: TrackedNode, options: UpdateOptions): Promise<void> {
-  const { timers, logger } = parts.context.runtime;
-  await retry(timers, () => updateOnce(parts, node, options), {
+export async function updateToPlacement(
+  tracker: TrackerState,
+  node: TrackedNode,
+  options: UpdateOptions,
+): Promise<void> {
+  const { timers, logger } = tracker.context.runtime;
+  await retry(timers, () => updateOnce(tracker, node, options), {
     attempts: ATTEMPTS,
     retryOn: (error) => error instanceof ResourceProviderUpdateConflict || error instanceof PlacementReshapeConflict,
     onRetry: (_, attempt) => {
@@ -40,38 +44,38 @@ export async function updateToPlacement(parts: TrackerParts, node: TrackedNode, 
 }
 
 async function updateOnce(
-  parts: TrackerParts,
+  tracker: TrackerState,
   node: TrackedNode,
   { startup, pass, requestId }: UpdateOptions,
 ): Promise<void> {
-  const { placement, driver } = parts.context;
+  const { placement, driver } = tracker.context;
   const { uuid, hypervisorHostname: name } = node.row;
-  const request: RequestContext = { requestId: requestId ?? newRequestId(parts.context) };
+  const request: RequestContext = { requestId: requestId ?? newRequestId(tracker.context) };
   const tree = await placement.getProviderTreeAndEnsureRoot(uuid, name, pass ? { ...request, pass } : request);
-  const reshape = await fillTree(parts, tree, node, { startup, request });
+  const reshape = await fillTree(tracker, tree, node, { startup, request });
   // Nova asks each time who holds what, for its PCI devices.
-  if (!reshape && !parts.options.leanTracking) {
+  if (!reshape && !tracker.options.leanTracking) {
     await placement.getAllocationsForProviderTree(uuid, request);
   }
   syncRootTraits(
     tree,
     uuid,
-    capabilitiesAsTraits(driver.capabilities, parts.options.imageTypeExcludeList),
-    parts.binding.disabled,
+    capabilitiesAsTraits(driver.capabilities, tracker.options.imageTypeExcludeList),
+    tracker.binding.disabled,
   );
-  parts.merge.apply(tree);
+  tracker.merge.apply(tree);
   await placement.updateFromProviderTree(tree, reshape ? { ...request, reshape } : request);
   node.tree = tree;
 }
 
 /** Lets the driver edit the tree; null unless it had to move allocations, which it does at start-up only. */
 async function fillTree(
-  parts: TrackerParts,
+  tracker: TrackerState,
   tree: ProviderTree,
   node: TrackedNode,
   { startup, request }: { readonly startup: boolean; readonly request: RequestContext },
 ): Promise<ReadonlyMap<string, ConsumerAllocations> | null> {
-  const { driver, placement, runtime } = parts.context;
+  const { driver, placement, runtime } = tracker.context;
   const { uuid, hypervisorHostname: name } = node.row;
   try {
     await driver.updateProviderTree(tree, name);

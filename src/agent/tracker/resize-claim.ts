@@ -4,14 +4,14 @@ import { takeResources } from "./assigned-resources.js";
 import { claimableNode, countMove, moveContext, TrackerClaim, unlessTaken, updateOrRelease } from "./claims.js";
 import type { Claim, ClaimAbort } from "./contract.js";
 import { refreshDevices } from "./device-providers.js";
-import type { TrackerParts } from "./parts.js";
+import type { TrackerState } from "./tracker-state.js";
 
 /**
  * Spec 4.2, a resize on its destination: a move claim with the new flavor, which is counted beside the instances.
  * @throws {ComputeResourcesUnavailable} UnexpectedTaskState: the instance is not in resize_prep any more.
  */
 export async function resizeClaim(
-  parts: TrackerParts,
+  tracker: TrackerState,
   instance: Instance,
   nodeName: string,
   migration: Migration,
@@ -19,11 +19,11 @@ export async function resizeClaim(
   allocations: Allocations,
   requestId?: string,
 ): Promise<Claim> {
-  const { conductor, host, driver } = parts.context;
-  return parts.lock.run(async () => {
-    const node = await claimableNode(parts, nodeName);
+  const { conductor, host, driver } = tracker.context;
+  return tracker.lock.run(async () => {
+    const node = await claimableNode(tracker, nodeName);
     const resources = takeResources(node, allocations);
-    parts.binding.epoch += 1;
+    tracker.binding.epoch += 1;
     const saved = await conductor.call("save_together", {
       instance: {
         uuid: instance.uuid,
@@ -42,11 +42,11 @@ export async function resizeClaim(
       },
     });
     const [moved, move] = [saved.instance ?? instance, saved.migration ?? migration];
-    countMove(parts, node, moved, move);
+    countMove(tracker, node, moved, move);
     node.account.assign(moved.uuid, resources);
-    refreshDevices(parts, node, allocations);
+    refreshDevices(tracker, node, allocations);
     const release = async ({ migrationStatus, instance: changes }: ClaimAbort = {}): Promise<Instance> => {
-      parts.binding.epoch += 1;
+      tracker.binding.epoch += 1;
       node.account.forgetMigration(moved.uuid);
       const end = migrationStatus ? { id: move.id, changes: { status: migrationStatus } } : undefined;
       const instanceChange = {
@@ -54,11 +54,11 @@ export async function resizeClaim(
         changes: { migrationContext: null, newFlavor: null, ...changes },
         expectedTaskState: ["resize_prep"] as const,
       };
-      return unlessTaken(parts, node, { instance: moved, migration: move, end }, () =>
+      return unlessTaken(tracker, node, { instance: moved, migration: move, end }, () =>
         conductor.call("save_together", { instance: instanceChange, ...(end ? { migration: end } : {}) }),
       );
     };
-    await updateOrRelease(parts, node, release, requestId);
-    return new TrackerClaim(parts, node, moved, move, release);
+    await updateOrRelease(tracker, node, release, requestId);
+    return new TrackerClaim(tracker, node, moved, move, release);
   });
 }

@@ -7,11 +7,11 @@ import { noteBuild, setHostEnabled } from "./host-status.js";
 import { finishEvacuation, finishLiveMigration, saveInstance, updateUsage } from "./instance-writes.js";
 import { dropMoveClaimAtDestination, dropMoveClaimAtSource, saveMove } from "./move-writes.js";
 import { trackerOptions } from "./options.js";
-import type { TrackerParts } from "./parts.js";
 import { loadProviderConfigs } from "./provider-config.js";
 import { ProviderMerge } from "./provider-merge.js";
 import { resizeClaim } from "./resize-claim.js";
 import { bindService } from "./service-binding.js";
+import type { TrackerState } from "./tracker-state.js";
 
 /**
  * The tracker of one agent (spec 4): functions of what it knows, each in a file beside this one. Loads provider.yaml, once.
@@ -21,7 +21,7 @@ export async function createResourceTracker(context: AgentContext): Promise<Reso
   const options = trackerOptions(context.config);
   const { files, logger } = context.runtime;
   const configs = await loadProviderConfigs(options.providerConfigLocation, { files, logger });
-  const parts: TrackerParts = {
+  const tracker: TrackerState = {
     context,
     options,
     lock: new FairLock(),
@@ -30,22 +30,22 @@ export async function createResourceTracker(context: AgentContext): Promise<Reso
     binding: { serviceId: null, disabled: null, epoch: 0 },
   };
   return {
-    bindService: (service) => bindService(parts, service),
-    updateAvailableResource: (pass) => updateAvailableResource(parts, pass),
-    updateAvailableResourceForNode: (node) => updateAvailableResourceForNode(parts, node),
-    instanceClaim: (...claim) => instanceClaim(parts, ...claim),
-    rebuildClaim: (...claim) => rebuildClaim(parts, ...claim),
-    resizeClaim: (...claim) => resizeClaim(parts, ...claim),
-    saveMove: (write) => saveMove(parts, write),
-    dropMoveClaimAtSource: (...drop) => dropMoveClaimAtSource(parts, ...drop),
-    dropMoveClaimAtDestination: (...drop) => dropMoveClaimAtDestination(parts, ...drop),
-    finishEvacuation: (...finish) => finishEvacuation(parts, ...finish),
-    finishLiveMigration: (...finish) => finishLiveMigration(parts, ...finish),
-    updateUsage: (instance, node) => updateUsage(parts, instance, node),
-    saveInstance: (...save) => saveInstance(parts, ...save),
-    noteBuild: (node, result) => noteBuild(parts, node, result),
-    nodes: () => new Map([...parts.nodes].map(([name, { row }]) => [name, row])),
+    bindService: (service) => bindService(tracker, service),
+    updateAvailableResource: (pass) => updateAvailableResource(tracker, pass),
+    updateAvailableResourceForNode: (node) => updateAvailableResourceForNode(tracker, node),
+    instanceClaim: (...claim) => instanceClaim(tracker, ...claim),
+    rebuildClaim: (...claim) => rebuildClaim(tracker, ...claim),
+    resizeClaim: (...claim) => resizeClaim(tracker, ...claim),
+    saveMove: (write) => saveMove(tracker, write),
+    dropMoveClaimAtSource: (...drop) => dropMoveClaimAtSource(tracker, ...drop),
+    dropMoveClaimAtDestination: (...drop) => dropMoveClaimAtDestination(tracker, ...drop),
+    finishEvacuation: (...finish) => finishEvacuation(tracker, ...finish),
+    finishLiveMigration: (...finish) => finishLiveMigration(tracker, ...finish),
+    updateUsage: (instance, node) => updateUsage(tracker, instance, node),
+    saveInstance: (...save) => saveInstance(tracker, ...save),
+    noteBuild: (node, result) => noteBuild(tracker, node, result),
+    nodes: () => new Map([...tracker.nodes].map(([name, { row }]) => [name, row])),
     setHostEnabled: (enabled, requestId) =>
-      setHostEnabled(parts, enabled, requestId === undefined ? {} : { requestId }),
+      setHostEnabled(tracker, enabled, requestId === undefined ? {} : { requestId }),
   };
 }

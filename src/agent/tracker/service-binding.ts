@@ -1,10 +1,10 @@
 import type { Service } from "../../records/index.js";
 import { ComputeServiceInUse, ServiceNotUnique } from "./errors.js";
-import type { TrackerParts } from "./parts.js";
+import type { TrackerState } from "./tracker-state.js";
 
 /** @throws ComputeServiceInUse for another service than the one bound, ServiceNotUnique for another host's. */
-export function bindService(parts: TrackerParts, service: Service): void {
-  const { context, binding } = parts;
+export function bindService(tracker: TrackerState, service: Service): void {
+  const { context, binding } = tracker;
   if (service.host !== context.host) {
     throw new ServiceNotUnique(
       `the tracker of host ${context.host} was given the service of host ${service.host}: start one agent per host`,

@@ -29,9 +29,9 @@ export function flavorUsage(flavor: Flavor, volumeBacked: boolean): Usage {
   return { vcpus: flavor.vcpus, memoryMb: flavor.memoryMb, localGb: localDiskGb(flavor, volumeBacked) };
 }
 
-export function sumUsage(parts: Iterable<Usage>): Usage {
+export function sumUsage(usages: Iterable<Usage>): Usage {
   let [vcpus, memoryMb, localGb] = [0, 0, 0];
-  for (const part of parts) {
+  for (const part of usages) {
     vcpus += part.vcpus;
     memoryMb += part.memoryMb;
     localGb += part.localGb;

@@ -4,7 +4,7 @@ import { admit, type Refusal } from "./admission.js";
 
 /** The one place where a message that is not demanded begins; asked under the instance's lock. */
 export async function begin<M extends OperationName>(flow: AdmittedFlow<M>, call: Call<M>): Promise<null> {
-  const verdict = await admit(call.parts.context, call, call.request);
+  const verdict = await admit(call.services.context, call, call.request);
   if ("refused" in verdict) {
     await refuseMessage(flow, call, verdict.refused);
   } else {
@@ -19,9 +19,9 @@ async function refuseMessage<M extends OperationName>(
   call: Call<M>,
   refusal: Refusal,
 ): Promise<void> {
-  const { parts, method, request, event } = call;
+  const { services, method, request, event } = call;
   const { kind, found, error } = refusal;
-  const { logger } = parts.context.runtime;
+  const { logger } = services.context.runtime;
   const fields = { instance: request.instanceUuid, reason: kind };
   const host = found?.instance.host ?? null;
   if (kind === "moved" && host !== null && flow.handOn) {
@@ -35,7 +35,7 @@ async function refuseMessage<M extends OperationName>(
     return;
   }
   try {
-    await withActionEvent(parts.context, event, async () => {
+    await withActionEvent(services.context, event, async () => {
       await flow.refused?.(call, refusal);
       throw error;
     });

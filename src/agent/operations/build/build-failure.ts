@@ -2,7 +2,7 @@ import { InstanceNotFound, UnexpectedDeletingTaskState, UnexpectedTaskState } fr
 import type { InstanceChanges, RetryInfo } from "../../../records/index.js";
 import { BuildAbortException } from "../../../virt/errors.js";
 import { UNPLACED } from "../../unplaced.js";
-import type { OperationParts, RequestOf } from "../contract.js";
+import type { OperationServices, RequestOf } from "../contract.js";
 import { addFault, attempt, messageOf } from "../flow/error-wrappers.js";
 import { destroyOptions } from "../flow/guest-options.js";
 import { releaseAllocations } from "../flow/release-allocations.js";
@@ -50,36 +50,36 @@ export function classifyBuildFailure(error: unknown): BuildFailureKind {
  * @returns the error; null: the build was handed back, or nobody wants it any more.
  */
 export async function buildFailed(
-  parts: OperationParts,
+  services: OperationServices,
   request: Request,
   progress: BuildProgress,
   cause: unknown,
 ): Promise<FailedBuild | null> {
   const { instanceUuid, node, retry } = request;
-  const error = (await cleanUpGuest(parts, progress, cause)) ?? cause;
+  const error = (await cleanUpGuest(services, progress, cause)) ?? cause;
   const cleaned = error === cause;
-  const kind = cleaned && (await isUnwanted(parts, instanceUuid)) ? "gone" : classifyBuildFailure(error);
-  parts.context.runtime.logger.warn("build failed", { instance: instanceUuid, node, kind, err: error });
+  const kind = cleaned && (await isUnwanted(services, instanceUuid)) ? "gone" : classifyBuildFailure(error);
+  services.context.runtime.logger.warn("build failed", { instance: instanceUuid, node, kind, err: error });
   if (kind === "gone") {
-    await forget(parts, request, progress);
+    await forget(services, request, progress);
     return null;
   }
-  parts.tracker.noteBuild(node, "failed");
+  services.tracker.noteBuild(node, "failed");
   if (kind === "abort" || !retry) {
-    return setError(parts, request, progress, error);
+    return setError(services, request, progress, error);
   }
-  return reschedule(parts, { ...request, retry }, progress, error);
+  return reschedule(services, { ...request, retry }, progress, error);
 }
 
 /** Somebody deletes it: a driver that noticed says so in its own words, and no other host is to be tried. */
-async function isUnwanted({ context }: OperationParts, uuid: string): Promise<boolean> {
+async function isUnwanted({ context }: OperationServices, uuid: string): Promise<boolean> {
   const instance = await context.conductor.call("instance_get", { uuid });
   return instance === null || instance.taskState === "deleting";
 }
 
 /** The guest first; a clean-up that fails makes the build hopeless, as the guest may still run here. */
 async function cleanUpGuest(
-  { context }: OperationParts,
+  { context }: OperationServices,
   { instance, driverAsked }: BuildProgress,
   cause: unknown,
 ): Promise<Error | null> {
@@ -101,42 +101,42 @@ async function cleanUpGuest(
  * Deleted meanwhile: its state belongs to the delete, which waits for the lock and gives everything back. It must find the
  * instance here: taken off the host, it would be nobody's if this agent died before the delete has its turn.
  */
-async function forget(parts: OperationParts, request: Request, progress: BuildProgress): Promise<void> {
+async function forget(services: OperationServices, request: Request, progress: BuildProgress): Promise<void> {
   const { instanceUuid: uuid, requestId } = request;
-  const instance = await parts.context.conductor.call("instance_get", { uuid });
-  if (instance?.host === parts.context.host) {
+  const instance = await services.context.conductor.call("instance_get", { uuid });
+  if (instance?.host === services.context.host) {
     return;
   }
-  await unplace(parts, uuid, progress, {});
-  await releaseAllocations(parts, uuid, { force: true, requestId });
+  await unplace(services, uuid, progress, {});
+  await releaseAllocations(services, uuid, { force: true, requestId });
 }
 
 async function setError(
-  parts: OperationParts,
+  services: OperationServices,
   { instanceUuid, requestId }: Request,
   progress: BuildProgress,
   error: unknown,
 ): Promise<FailedBuild> {
   // Before the state: who sees the error can read why.
-  await addFault(parts.context, instanceUuid, error);
-  await unplace(parts, instanceUuid, progress, { vmState: "error", taskState: null });
-  await releaseAllocations(parts, instanceUuid, { force: true, requestId });
+  await addFault(services.context, instanceUuid, error);
+  await unplace(services, instanceUuid, progress, { vmState: "error", taskState: null });
+  await releaseAllocations(services, instanceUuid, { force: true, requestId });
   return { error };
 }
 
 /** The allocations go before the message, so that the next host's claim does not find them (spec V25). */
 async function reschedule(
-  parts: OperationParts,
+  services: OperationServices,
   request: Request & { readonly retry: RetryInfo },
   progress: BuildProgress,
   error: unknown,
 ): Promise<FailedBuild | null> {
   const { instanceUuid, alternates, retry, requestId } = request;
-  await unplace(parts, instanceUuid, progress, { taskState: "scheduling", taskRequestId: requestId });
-  if (!(await releaseAllocations(parts, instanceUuid, { force: true, requestId }))) {
-    return setError(parts, request, { ...progress, claim: null }, error);
+  await unplace(services, instanceUuid, progress, { taskState: "scheduling", taskRequestId: requestId });
+  if (!(await releaseAllocations(services, instanceUuid, { force: true, requestId }))) {
+    return setError(services, request, { ...progress, claim: null }, error);
   }
-  await parts.context.conductor.call("build_instances", {
+  await services.context.conductor.call("build_instances", {
     instanceUuid,
     alternates: [...alternates],
     retry,
@@ -147,7 +147,7 @@ async function reschedule(
 }
 
 async function unplace(
-  { context }: OperationParts,
+  { context }: OperationServices,
   uuid: string,
   { claim }: BuildProgress,
   changes: InstanceChanges,

@@ -3,14 +3,14 @@ import type { Instance } from "../../../records/index.js";
 import type { Allocations } from "../../../virt/types.js";
 import { LOCAL_DISKS } from "../../block-devices.js";
 import type { Found } from "../admission/admission.js";
-import type { AdmittedFlow, Call, OperationParts, RequestOf } from "../contract.js";
+import type { AdmittedFlow, Call, OperationServices, RequestOf } from "../contract.js";
 import { attempt, erroringOut, recordingFault, withActionEvent } from "../flow/error-wrappers.js";
 import { followGuest } from "../flow/guest-flow.js";
 import { destroyOptions, imageMeta } from "../flow/guest-options.js";
 import { runSteps, stepList } from "../flow/step-list.js";
 
 interface RebuildProgress {
-  readonly parts: OperationParts;
+  readonly services: OperationServices;
   readonly request: RequestOf<"rebuild_instance">;
   /** As it was stored last. */
   instance: Instance;
@@ -21,8 +21,8 @@ interface RebuildProgress {
 
 const STEPS = stepList<RebuildProgress>("rebuild_instance", {
   begin: async (progress) => {
-    const { parts, request, instance } = progress;
-    const { conductor, placement } = parts.context;
+    const { services, request, instance } = progress;
+    const { conductor, placement } = services.context;
     const held = await placement.getAllocationsForConsumer(instance.uuid, { requestId: request.requestId });
     progress.allocations = held.allocations;
     progress.instance = await conductor.call("instance_save", {
@@ -33,15 +33,15 @@ const STEPS = stepList<RebuildProgress>("rebuild_instance", {
     });
   },
   // A node of Ironic is never given back in between: others could take it.
-  destroy: async ({ parts, instance }) => {
-    const { driver } = parts.context;
+  destroy: async ({ services, instance }) => {
+    const { driver } = services.context;
     if (!driver.supports("rebuild")) {
       await driver.destroy(instance, destroyOptions(true));
     }
   },
   spawn: async (progress) => {
-    const { parts, request, allocations, stopped } = progress;
-    const { conductor, driver } = parts.context;
+    const { services, request, allocations, stopped } = progress;
+    const { conductor, driver } = services.context;
     progress.instance = await conductor.call("instance_save", {
       uuid: progress.instance.uuid,
       changes: { taskState: "rebuild_spawning" },
@@ -58,8 +58,8 @@ const STEPS = stepList<RebuildProgress>("rebuild_instance", {
     };
     await (driver.supports("rebuild") ? driver.rebuild(instance, options) : driver.spawn(instance, options));
   },
-  record: async ({ parts, request, instance, stopped }) => {
-    const { conductor, driver, runtime } = parts.context;
+  record: async ({ services, request, instance, stopped }) => {
+    const { conductor, driver, runtime } = services.context;
     const powerState = await driver.powerState(instance);
     const vmState = stopped ? "stopped" : "active";
     await conductor.call("instance_save", {
@@ -82,20 +82,23 @@ export const REBUILD_INSTANCE: AdmittedFlow<"rebuild_instance"> = {
  * The allocations stay as they are, also when it fails.
  * @throws what the failed step threw; the instance is then in error. One that is being deleted is left to the delete.
  */
-async function rebuildInPlace({ parts, request, event }: Call<"rebuild_instance">, { instance }: Found): Promise<void> {
-  const { context } = parts;
+async function rebuildInPlace(
+  { services, request, event }: Call<"rebuild_instance">,
+  { instance }: Found,
+): Promise<void> {
+  const { context } = services;
   const { instanceUuid, requestId } = request;
   const stopped = instance.vmState === "stopped" || request.targetStopped;
-  const progress: RebuildProgress = { parts, request, instance, stopped, allocations: {} };
+  const progress: RebuildProgress = { services, request, instance, stopped, allocations: {} };
   await withActionEvent(context, event, () =>
     recordingFault(context, instanceUuid, async () => {
       try {
-        await erroringOut(context, instance, requestId, () => runSteps(parts, STEPS, progress));
+        await erroringOut(context, instance, requestId, () => runSteps(services, STEPS, progress));
       } catch (error) {
         if (error instanceof UnexpectedDeletingTaskState) {
           return;
         }
-        await stripHostAllocations(parts, instance, requestId, error);
+        await stripHostAllocations(services, instance, requestId, error);
         throw error;
       }
     }),
@@ -104,7 +107,7 @@ async function rebuildInPlace({ parts, request, event }: Call<"rebuild_instance"
 
 /** What upstream does by mistake after a failed rebuild (spec 6.6 GAP), behind its quirk. */
 async function stripHostAllocations(
-  { context, tracker }: OperationParts,
+  { context, tracker }: OperationServices,
   instance: Instance,
   requestId: string,
   error: unknown,

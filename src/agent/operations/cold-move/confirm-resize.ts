@@ -9,13 +9,13 @@ import { failMove, type MoveProgress, withoutOldVmState } from "./move-request.j
 
 /** What may fail. */
 const STEPS = stepList<MoveProgress>("confirm_resize", {
-  confirm_migration: async ({ parts, move }) => {
-    await parts.context.driver.confirmMigration(move.migration, move.instance, { network: [] });
+  confirm_migration: async ({ services, move }) => {
+    await services.context.driver.confirmMigration(move.migration, move.instance, { network: [] });
   },
   drop_claim: async (progress) => {
     const { move } = progress;
     const vmState = move.instance.powerState === POWER_STATES.shutdown ? "stopped" : "active";
-    progress.move = await progress.parts.tracker.dropMoveClaimAtSource(move, { vmState }, [
+    progress.move = await progress.services.tracker.dropMoveClaimAtSource(move, { vmState }, [
       null,
       "deleting",
       "soft-deleting",
@@ -25,12 +25,12 @@ const STEPS = stepList<MoveProgress>("confirm_resize", {
 
 /** What follows in any case. */
 const SETTLE = stepList<MoveProgress>("settle_confirmed", {
-  release: async ({ parts, move, request }) => {
-    await finishSource(parts, move, { requestId: request.requestId });
+  release: async ({ services, move, request }) => {
+    await finishSource(services, move, { requestId: request.requestId });
   },
   // At the very end: a pass in between still has to know the old usage (bug 1818914).
-  clear: async ({ parts, move }) => {
-    await parts.tracker.saveMove({
+  clear: async ({ services, move }) => {
+    await services.tracker.saveMove({
       ...move,
       changes: { oldFlavor: null, newFlavor: null, ...withoutOldVmState(move) },
     });
@@ -39,8 +39,8 @@ const SETTLE = stepList<MoveProgress>("settle_confirmed", {
 
 /** A move was ended because its instance was evacuated from the destination: what is left here is nobody's. */
 const CLEAN_UP_SOURCE = stepList<MoveProgress>("clean_up_source", {
-  accept: async ({ parts, move }) => {
-    const { conductor, host, runtime } = parts.context;
+  accept: async ({ services, move }) => {
+    const { conductor, host, runtime } = services.context;
     const { uuid: instanceUuid, host: now } = move.instance;
     const statuses = MIGRATION_STATUSES.filter((status) => !FINAL_MIGRATION_STATUSES.includes(status));
     const filters = { instanceUuid, destCompute: host, statuses };
@@ -54,11 +54,11 @@ const CLEAN_UP_SOURCE = stepList<MoveProgress>("clean_up_source", {
     });
     return STOP;
   },
-  confirm_migration: async ({ parts, move }) => {
-    await parts.context.driver.confirmMigration(move.migration, move.instance, { network: [] });
+  confirm_migration: async ({ services, move }) => {
+    await services.context.driver.confirmMigration(move.migration, move.instance, { network: [] });
   },
-  recount: async ({ parts, move }) => {
-    await parts.tracker.updateAvailableResourceForNode(move.migration.sourceNode ?? "");
+  recount: async ({ services, move }) => {
+    await services.tracker.updateAvailableResourceForNode(move.migration.sourceNode ?? "");
   },
 });
 
@@ -66,29 +66,29 @@ const CLEAN_UP_SOURCE = stepList<MoveProgress>("clean_up_source", {
 export const CONFIRM_RESIZE = moveFlow<"confirm_resize">({ steps: [STEPS, SETTLE], run: confirm });
 
 /** @throws what went wrong; the instance is then in error, without what it held on the source if that could be removed. */
-async function confirm({ parts, request, event }: Call<"confirm_resize">, move: Move): Promise<void> {
-  const progress: MoveProgress = { parts, request, move };
+async function confirm({ services, request, event }: Call<"confirm_resize">, move: Move): Promise<void> {
+  const progress: MoveProgress = { services, request, move };
   try {
-    await withActionEvent(parts.context, event, async () => {
+    await withActionEvent(services.context, event, async () => {
       if (move.migration.status === "error") {
-        await runSteps(parts, CLEAN_UP_SOURCE, progress);
+        await runSteps(services, CLEAN_UP_SOURCE, progress);
       } else {
         await confirmAndSettle(progress);
       }
     });
   } catch (error) {
     if (mustNotUndo(error)) {
-      parts.unsettled.note(parts.context.runtime.clock.now());
+      services.unsettled.note(services.context.runtime.clock.now());
     }
     throw error;
   }
 }
 
 async function confirmAndSettle(progress: MoveProgress): Promise<void> {
-  const { parts } = progress;
+  const { services } = progress;
   let failure: { readonly error: unknown } | null = null;
   try {
-    if (!(await runSteps(parts, STEPS, progress))) {
+    if (!(await runSteps(services, STEPS, progress))) {
       return;
     }
   } catch (error) {
@@ -98,7 +98,7 @@ async function confirmAndSettle(progress: MoveProgress): Promise<void> {
     failure = { error };
   }
   try {
-    await runSteps(parts, SETTLE, progress);
+    await runSteps(services, SETTLE, progress);
   } catch (error) {
     if (isLeaseLost(error)) {
       throw error;
@@ -112,7 +112,7 @@ async function confirmAndSettle(progress: MoveProgress): Promise<void> {
 
 /** The end of a confirmation that died when it had written `confirmed`. @throws what the failed step threw */
 export async function settleConfirmed(progress: MoveProgress): Promise<void> {
-  await runSteps(progress.parts, SETTLE, progress);
+  await runSteps(progress.services, SETTLE, progress);
 }
 
 async function confirmFailed(progress: MoveProgress, error: unknown): Promise<void> {

@@ -14,20 +14,20 @@ type FinishProgress = MoveProgress<RequestOf<"finish_resize">>;
 
 const STEPS = stepList<FinishProgress>("finish_resize", {
   begin: async (progress) => {
-    const { parts, move } = progress;
+    const { services, move } = progress;
     const { newFlavor } = flavorsOf(move.instance, move.migration);
-    progress.move = await parts.tracker.saveMove({
+    progress.move = await services.tracker.saveMove({
       ...move,
       changes: { ...flavorColumns(newFlavor), taskState: "resize_finish" },
       expectedTaskState: ["resize_migrated"],
     });
   },
   finish_migration: async (progress) => {
-    const { parts, request, move } = progress;
+    const { services, request, move } = progress;
     const { instance, migration } = move;
     const { oldFlavor, newFlavor } = flavorsOf(instance, migration);
     const allocations = await heldByGuest(progress);
-    await parts.context.driver.finishMigration(migration, instance, request.diskInfo, {
+    await services.context.driver.finishMigration(migration, instance, request.diskInfo, {
       network: [],
       allocations,
       image: imageMeta(instance),
@@ -37,10 +37,10 @@ const STEPS = stepList<FinishProgress>("finish_resize", {
     });
   },
   record: async (progress) => {
-    const { parts, move } = progress;
-    const { driver, runtime } = parts.context;
+    const { services, move } = progress;
+    const { driver, runtime } = services.context;
     const powerState = await driver.powerState(move.instance);
-    progress.move = await parts.tracker.saveMove({
+    progress.move = await services.tracker.saveMove({
       ...move,
       changes: { vmState: "resized", taskState: null, powerState, launchedAt: runtime.clock.now() },
       expectedTaskState: ["resize_finish"],
@@ -54,34 +54,38 @@ export const FINISH_RESIZE = moveFlow<"finish_resize">({ steps: [STEPS], run: fi
 
 /** @throws the error, unless the instance was taken by somebody else: then only the event tells of it. */
 async function finish(call: Call<"finish_resize">, move: Move): Promise<void> {
-  const { parts, request } = call;
+  const { services, request } = call;
   try {
-    await runOperation(call, STEPS, { parts, request, move }, finishFailed);
+    await runOperation(call, STEPS, { services, request, move }, finishFailed);
   } finally {
-    parts.incoming.end(request.migrationId);
+    services.incoming.end(request.migrationId);
   }
 }
 
 /** Somebody else has the instance. */
-async function refused({ parts, request }: Call<"finish_resize">, move: Move, { kind, error }: Refusal): Promise<void> {
-  parts.incoming.end(request.migrationId);
+async function refused(
+  { services, request }: Call<"finish_resize">,
+  move: Move,
+  { kind, error }: Refusal,
+): Promise<void> {
+  services.incoming.end(request.migrationId);
   if (kind !== "ended") {
-    await finishFailed({ parts, request, move }, error);
+    await finishFailed({ services, request, move }, error);
   }
 }
 
 /** The instance stays here, with what it holds here (bug 1825537); the source's half goes. */
 export async function finishFailed(progress: MoveProgress, error: unknown): Promise<void> {
-  const { parts, request, move } = progress;
+  const { services, request, move } = progress;
   await succeeded(progress, "drop what the source's half of the move holds", () =>
-    finishSource(parts, move, { requestId: request.requestId }),
+    finishSource(services, move, { requestId: request.requestId }),
   );
   if (isTaken(error)) {
     await failMove(progress, null, error);
     return;
   }
   const { oldFlavor } = move.instance;
-  const restores = hasQuirk(parts.context, "restore-flavor-after-failed-finish") && oldFlavor !== null;
+  const restores = hasQuirk(services.context, "restore-flavor-after-failed-finish") && oldFlavor !== null;
   const changes: InstanceChanges = {
     ...(restores ? flavorColumns(oldFlavor) : flavorColumns(flavorsOf(move.instance, move.migration).newFlavor)),
     vmState: "error",

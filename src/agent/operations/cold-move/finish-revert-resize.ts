@@ -11,24 +11,24 @@ import { revertFailed, revertRefused } from "./revert-resize.js";
 
 const STEPS = stepList<MoveProgress>("finish_revert_resize", {
   home: async (progress) => {
-    const { parts, move } = progress;
-    const { host, conductor } = parts.context;
+    const { services, move } = progress;
+    const { host, conductor } = services.context;
     const { sourceNode: node } = move.migration;
     const row = await conductor.call("compute_node_get_by_host_and_node", { host, node: node ?? "" });
     const { oldFlavor } = flavorsOf(move.instance, move.migration);
-    progress.move = await parts.tracker.saveMove({
+    progress.move = await services.tracker.saveMove({
       ...move,
       changes: { ...flavorColumns(oldFlavor), host, node, computeId: row?.id ?? null },
       expectedTaskState: ["resize_reverting"],
     });
   },
-  allocations: async ({ parts, move, request }) => {
-    await revertToSource(parts, move, { requestId: request.requestId });
+  allocations: async ({ services, move, request }) => {
+    await revertToSource(services, move, { requestId: request.requestId });
   },
   finish_revert_migration: async (progress) => {
-    const { parts, move } = progress;
+    const { services, move } = progress;
     const allocations = await heldByGuest(progress);
-    await parts.context.driver.finishRevertMigration(move.instance, {
+    await services.context.driver.finishRevertMigration(move.instance, {
       network: [],
       allocations,
       migration: move.migration,
@@ -37,8 +37,8 @@ const STEPS = stepList<MoveProgress>("finish_revert_resize", {
     });
   },
   record: async (progress) => {
-    const { parts, move } = progress;
-    const { driver, runtime } = parts.context;
+    const { services, move } = progress;
+    const { driver, runtime } = services.context;
     const powerState = await driver.powerState(move.instance);
     const changes: InstanceChanges = {
       vmState: wasStopped(move) ? "stopped" : "active",
@@ -49,7 +49,7 @@ const STEPS = stepList<MoveProgress>("finish_revert_resize", {
       newFlavor: null,
       ...withoutOldVmState(move),
     };
-    progress.move = await parts.tracker.saveMove({ ...move, changes, expectedTaskState: ["resize_reverting"] });
+    progress.move = await services.tracker.saveMove({ ...move, changes, expectedTaskState: ["resize_reverting"] });
   },
 });
 
@@ -62,14 +62,14 @@ export const FINISH_REVERT_RESIZE = moveFlow<"finish_revert_resize">({
 
 /** @throws the error, unless the instance was taken by somebody else: then only the event tells of it. */
 async function finishRevert(call: Call<"finish_revert_resize">, move: Move): Promise<void> {
-  const { parts, request } = call;
-  await runOperation(call, STEPS, { parts, request, move }, finishRevertFailed);
+  const { services, request } = call;
+  await runOperation(call, STEPS, { services, request, move }, finishRevertFailed);
 }
 
 async function finishRevertFailed(progress: MoveProgress, error: unknown): Promise<void> {
-  const { parts, request, move } = progress;
-  await attempt(parts.context, request.instanceUuid, "forget the flavors of the move", () =>
-    parts.tracker.saveMove({ ...move, changes: { oldFlavor: null, newFlavor: null } }),
+  const { services, request, move } = progress;
+  await attempt(services.context, request.instanceUuid, "forget the flavors of the move", () =>
+    services.tracker.saveMove({ ...move, changes: { oldFlavor: null, newFlavor: null } }),
   );
   await revertFailed(progress, error);
 }

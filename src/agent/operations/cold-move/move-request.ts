@@ -2,7 +2,7 @@ import { InstanceNotFound, MigrationNotFound, UnexpectedTaskState } from "../../
 import type { InstanceChanges, TaskState } from "../../../records/index.js";
 import { InstanceFaultRollback, NotImplemented } from "../../../virt/errors.js";
 import type { Allocations } from "../../../virt/types.js";
-import type { OperationParts, RequestOf } from "../contract.js";
+import type { OperationServices, RequestOf } from "../contract.js";
 import { addFault, attempt } from "../flow/error-wrappers.js";
 import { heldHere, type Move } from "../moves/move-allocations.js";
 
@@ -11,7 +11,7 @@ export type MoveRequest = RequestOf<"resize_instance">;
 
 /** How far a step of a cold move came. */
 export interface MoveProgress<R extends MoveRequest = MoveRequest> {
-  readonly parts: OperationParts;
+  readonly services: OperationServices;
   readonly request: R;
   /** As they were stored last. */
   move: Move;
@@ -19,7 +19,7 @@ export interface MoveProgress<R extends MoveRequest = MoveRequest> {
 
 /** Both records, the instance's also when it is deleted. @throws MigrationNotFound, InstanceNotFound */
 export async function lookUpMove(
-  { context }: OperationParts,
+  { context }: OperationServices,
   { instanceUuid, migrationId }: MoveRequest,
 ): Promise<Move> {
   const migration = await context.conductor.call("migration_get", { id: migrationId });
@@ -61,8 +61,12 @@ export function withoutOldVmState({ instance }: Move): Pick<InstanceChanges, "sy
 }
 
 /** What gives the guest its devices on this host. @throws ConsumerAllocationRetrievalFailed */
-export function heldByGuest({ parts, request: { requestId }, move: { instance } }: MoveProgress): Promise<Allocations> {
-  return heldHere(parts, instance, parts.tracker.nodes().get(instance.node ?? ""), { requestId });
+export function heldByGuest({
+  services,
+  request: { requestId },
+  move: { instance },
+}: MoveProgress): Promise<Allocations> {
+  return heldHere(services, instance, services.tracker.nodes().get(instance.node ?? ""), { requestId });
 }
 
 const TASKS: readonly TaskState[] = [
@@ -83,11 +87,11 @@ function tasksOf({ status }: Move["migration"]): readonly (TaskState | null)[] {
  * Null: the row is somebody else's; it may have become so at any moment, and is then left, too.
  */
 export async function failMove(
-  { parts, move, request }: MoveProgress,
+  { services, move, request }: MoveProgress,
   changes: InstanceChanges | null,
   error: unknown,
 ): Promise<void> {
-  const { context, tracker } = parts;
+  const { context, tracker } = services;
   const { instance, migration } = move;
   context.runtime.logger.warn("the move failed", { instance: instance.uuid, migration: migration.id, err: error });
   await attempt(context, request.instanceUuid, "set the migration to error", async () => {
@@ -117,7 +121,7 @@ export async function failMove(
  * else since, and its move ends all the same.
  */
 export async function orMigrationAlone(
-  { conductor }: Pick<OperationParts["context"], "conductor">,
+  { conductor }: Pick<OperationServices["context"], "conductor">,
   { id }: Move["migration"],
   write: () => Promise<boolean>,
 ): Promise<void> {
@@ -135,7 +139,7 @@ export async function orMigrationAlone(
 
 /** Whether it succeeded; what went wrong is logged. */
 export async function succeeded(
-  { parts, request }: MoveProgress,
+  { services, request }: MoveProgress,
   what: string,
   work: () => Promise<unknown>,
 ): Promise<boolean> {
@@ -143,7 +147,7 @@ export async function succeeded(
     await work();
     return true;
   } catch (err) {
-    parts.context.runtime.logger.error(`could not ${what}`, {
+    services.context.runtime.logger.error(`could not ${what}`, {
       instance: request.instanceUuid,
       migration: request.migrationId,
       err,

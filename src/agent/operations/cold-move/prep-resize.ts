@@ -30,9 +30,9 @@ const STEPS = stepList<PrepProgress>("prep_resize", {
     refuseToMoveToSelf(progress);
   },
   note: async (progress) => {
-    const { parts, request, move } = progress;
+    const { services, request, move } = progress;
     const { uuid, systemMetadata, vmState } = move.instance;
-    const instance = await parts.context.conductor.call("instance_save", {
+    const instance = await services.context.conductor.call("instance_save", {
       uuid,
       changes: { newFlavor: request.flavor, systemMetadata: { ...systemMetadata, old_vm_state: vmState } },
       expectedTaskState: ["resize_prep"],
@@ -40,11 +40,11 @@ const STEPS = stepList<PrepProgress>("prep_resize", {
     progress.move = { ...move, instance };
   },
   claim: async (progress) => {
-    const { parts, request, move } = progress;
+    const { services, request, move } = progress;
     const { requestId, node, flavor } = request;
     const { uuid } = move.instance;
-    const { allocations } = await parts.context.placement.getAllocationsForConsumer(uuid, { requestId });
-    progress.claim = await parts.tracker.resizeClaim(
+    const { allocations } = await services.context.placement.getAllocationsForConsumer(uuid, { requestId });
+    progress.claim = await services.tracker.resizeClaim(
       move.instance,
       node,
       move.migration,
@@ -54,10 +54,10 @@ const STEPS = stepList<PrepProgress>("prep_resize", {
     );
     progress.move = { instance: progress.claim.instance, migration: progress.claim.migration ?? move.migration };
   },
-  cast: async ({ parts, request, move }) => {
+  cast: async ({ services, request, move }) => {
     const { instanceUuid, migrationId, requestId } = request;
     const message = { instanceUuid, migrationId, requestId };
-    await parts.context.conductor.castAgent(move.migration.sourceCompute ?? "", "resize_instance", message, {
+    await services.context.conductor.castAgent(move.migration.sourceCompute ?? "", "resize_instance", message, {
       requestId,
     });
   },
@@ -71,11 +71,11 @@ export const PREP_RESIZE = moveFlow<"prep_resize">({ steps: [STEPS], run: prepar
 
 /** @throws the error, unless the conductor tries another host or the instance was taken by somebody else. */
 async function prepare(call: Call<"prep_resize">, move: Move): Promise<void> {
-  const { parts, request } = call;
-  const { incoming } = parts;
+  const { services, request } = call;
+  const { incoming } = services;
   incoming.begin(request.migrationId);
   try {
-    const told = await runOperation(call, STEPS, { parts, request, move, claim: null }, prepFailed);
+    const told = await runOperation(call, STEPS, { services, request, move, claim: null }, prepFailed);
     if (!told) {
       incoming.end(request.migrationId);
     }
@@ -89,29 +89,33 @@ async function prepare(call: Call<"prep_resize">, move: Move): Promise<void> {
 }
 
 /** Somebody else has the instance, or has ended the move while the scheduler claimed this host for it. */
-async function refused({ parts, request }: Call<"prep_resize">, move: Move, { kind, error }: Refusal): Promise<void> {
-  const giveBack = () => revertToSource(parts, move, { requestId: request.requestId });
+async function refused(
+  { services, request }: Call<"prep_resize">,
+  move: Move,
+  { kind, error }: Refusal,
+): Promise<void> {
+  const giveBack = () => revertToSource(services, move, { requestId: request.requestId });
   if (kind === "ended") {
     if (move.migration.status === "error") {
       await giveBack();
     }
     return;
   }
-  const progress: MoveProgress = { parts, request, move };
+  const progress: MoveProgress = { services, request, move };
   await succeeded(progress, "give the allocations back to the instance", giveBack);
   await failMove(progress, null, error);
 }
 
 /** The allocations go back before anything else, so that the next host's claim starts from them (bug 1741125). */
 async function prepFailed(progress: PrepProgress, error: unknown, event: OpenEvent): Promise<void> {
-  const { parts, request, move, claim } = progress;
+  const { services, request, move, claim } = progress;
   const { requestId, retry } = request;
   const restored = await succeeded(progress, "give the allocations back to the instance", () =>
-    revertToSource(parts, move, { requestId }),
+    revertToSource(services, move, { requestId }),
   );
   if (isTaken(error)) {
     if (claim) {
-      await attempt(parts.context, request.instanceUuid, "drop the claim", () => claim.abort());
+      await attempt(services.context, request.instanceUuid, "drop the claim", () => claim.abort());
     }
     await failMove(progress, null, error);
     return;
@@ -129,13 +133,13 @@ async function prepFailed(progress: PrepProgress, error: unknown, event: OpenEve
   if (!claim) {
     await failMove(progress, changes, error);
   } else {
-    await attempt(parts.context, request.instanceUuid, "drop the claim", () =>
-      orMigrationAlone(parts.context, move.migration, async () => {
+    await attempt(services.context, request.instanceUuid, "drop the claim", () =>
+      orMigrationAlone(services.context, move.migration, async () => {
         await claim.abort({ instance: changes, migrationStatus: "error" });
         return true;
       }),
     );
-    await addFault(parts.context, request.instanceUuid, innerError(error));
+    await addFault(services.context, request.instanceUuid, innerError(error));
   }
   throw innerError(error);
 }
@@ -155,9 +159,9 @@ async function handedBack(
     event.handOver();
     return true;
   } catch (err) {
-    const { parts, request } = progress;
+    const { services, request } = progress;
     const { instanceUuid: instance, migrationId: migration } = request;
-    parts.context.runtime.logger.error("could not ask for another host", { instance, migration, err });
+    services.context.runtime.logger.error("could not ask for another host", { instance, migration, err });
     if (!mustNotUndo(err)) {
       return false;
     }
@@ -171,7 +175,7 @@ async function handedBack(
  * waited for the answer could die before it had said so.
  */
 async function reschedule(
-  { parts, request, claim }: PrepProgress,
+  { services, request, claim }: PrepProgress,
   event: OpenEvent,
   retry: RetryInfo,
   error: unknown,
@@ -180,14 +184,14 @@ async function reschedule(
   await claim?.abort();
   const cause = innerError(error);
   const failure = {
-    host: parts.context.host,
+    host: services.context.host,
     node,
     message: messageOf(cause).slice(0, 255),
     traceback: cause instanceof Error ? (cause.stack ?? null) : null,
     rollback: isRollback(error),
     eventId: event.id,
   };
-  await parts.context.conductor.call(
+  await services.context.conductor.call(
     "migrate_server",
     { instanceUuid, migrationId, flavor, alternates: [...alternates], retry, failure, requestId },
     { requestId },
@@ -195,8 +199,8 @@ async function reschedule(
 }
 
 /** A cold migration to the host on which the instance is needs a driver that can do it; a resize does not (spec 6.3). */
-function refuseToMoveToSelf({ parts, move, request }: PrepProgress): void {
-  const { host, driver } = parts.context;
+function refuseToMoveToSelf({ services, move, request }: PrepProgress): void {
+  const { host, driver } = services.context;
   if (move.migration.migrationType !== "migration" || move.instance.host !== host) {
     return;
   }

@@ -2,7 +2,7 @@ import { InvalidMigrationState, UnexpectedTaskState } from "../../../conductor/e
 import type { Instance, Migration, MigrationStatus, MigrationType, TaskState } from "../../../records/index.js";
 import { type AgentContext, hasQuirk, requestId as newRequestId } from "../../context.js";
 import { callOf, forRequest } from "../call.js";
-import type { OperationParts, StuckMoveOptions } from "../contract.js";
+import type { OperationServices, StuckMoveOptions } from "../contract.js";
 import { isLeaseLost } from "../flow/error-wrappers.js";
 import { type Move, revertToSource } from "../moves/move-allocations.js";
 import { CONFIRM_RESIZE, settleConfirmed } from "./confirm-resize.js";
@@ -43,12 +43,12 @@ interface StuckMove {
   readonly migrationId: number;
   /** The request that the move belongs to; null: it was confirmed, or began with an earlier release. */
   readonly requestId: string | null;
-  resume(parts: OperationParts, requestId: string): Promise<void>;
+  resume(services: OperationServices, requestId: string): Promise<void>;
 }
 
 /** Spec 2.6 OPT. @throws what ended the host's lease; everything else is logged, and tried again later */
-export async function recoverColdMoves(parts: OperationParts, options: StuckMoveOptions): Promise<void> {
-  const { context, locks, unsettled } = parts;
+export async function recoverColdMoves(services: OperationServices, options: StuckMoveOptions): Promise<void> {
+  const { context, locks, unsettled } = services;
   const { clock, logger } = context.runtime;
   const found = await findStuckMoves(context, {
     ...options,
@@ -61,7 +61,7 @@ export async function recoverColdMoves(parts: OperationParts, options: StuckMove
     const fields = { instance: instanceUuid, migration: migrationId, request_id: requestId };
     logger.info("a move that was interrupted goes on", fields);
     try {
-      await locks.run(instanceUuid, () => move.resume(forRequest(parts, requestId), requestId));
+      await locks.run(instanceUuid, () => move.resume(forRequest(services, requestId), requestId));
     } catch (err) {
       unsettled.note(clock.now());
       if (isLeaseLost(err)) {
@@ -108,17 +108,17 @@ async function findStuckMoves(
         return [];
       }
       const { id: migrationId, instanceUuid } = migration;
-      const resume = async (parts: OperationParts, requestId: string): Promise<void> => {
+      const resume = async (services: OperationServices, requestId: string): Promise<void> => {
         const request = { instanceUuid, migrationId, requestId };
         // Read again under the instance's lock: an operation here may just have ended.
-        const now = await lookUpMove(parts, request);
+        const now = await lookUpMove(services, request);
         if (now.instance.deleted !== 0 || resumeOf(context, now.migration, now.instance.taskState) !== found) {
           return;
         }
         if (now.migration.status === "confirmed" && !(await isUnsettled(context, now))) {
           return;
         }
-        await found.run({ parts, request, move: now });
+        await found.run({ services, request, move: now });
       };
       return [{ instanceUuid, migrationId, requestId: owner, resume }];
     });
@@ -180,8 +180,8 @@ async function latestMove({ conductor }: AgentContext, { uuid }: Instance): Prom
 const writtenAt = ({ updatedAt, createdAt }: Instance | Migration): number => updatedAt ?? createdAt;
 
 /** The move had not begun: allocations back, then the row. Whoever sets the status first has the move. */
-async function undoPrep({ parts, request, move }: MoveProgress): Promise<void> {
-  const { conductor } = parts.context;
+async function undoPrep({ services, request, move }: MoveProgress): Promise<void> {
+  const { conductor } = services.context;
   const { instance, migration } = move;
   try {
     await conductor.call("migration_save", {
@@ -189,8 +189,8 @@ async function undoPrep({ parts, request, move }: MoveProgress): Promise<void> {
       changes: { status: "error" },
       expectedStatus: [migration.status],
     });
-    await revertToSource(parts, { instance, migration }, { requestId: request.requestId });
-    await parts.tracker.saveMove({
+    await revertToSource(services, { instance, migration }, { requestId: request.requestId });
+    await services.tracker.saveMove({
       instance,
       changes: { taskState: null, newFlavor: null, migrationContext: null },
       expectedTaskState: ["resize_prep"],
@@ -200,27 +200,27 @@ async function undoPrep({ parts, request, move }: MoveProgress): Promise<void> {
     if (!(error instanceof InvalidMigrationState || error instanceof UnexpectedTaskState)) {
       throw error;
     }
-    parts.context.runtime.logger.info("the move went on meanwhile", { instance: instance.uuid, err: error });
+    services.context.runtime.logger.info("the move went on meanwhile", { instance: instance.uuid, err: error });
   }
 }
 
 /** What the source's driver said is in the row since the host changed. */
 const diskInfoOf = ({ instance }: Move): string => instance.systemMetadata[DISK_INFO] ?? "";
 
-async function confirmAgain({ parts, request, move }: MoveProgress): Promise<void> {
-  await CONFIRM_RESIZE.run(callOf("confirm_resize", parts, request), move);
+async function confirmAgain({ services, request, move }: MoveProgress): Promise<void> {
+  await CONFIRM_RESIZE.run(callOf("confirm_resize", services, request), move);
 }
 
-async function revertAgain({ parts, request, move }: MoveProgress): Promise<void> {
-  await REVERT_RESIZE.run(callOf("revert_resize", parts, request), move);
+async function revertAgain({ services, request, move }: MoveProgress): Promise<void> {
+  await REVERT_RESIZE.run(callOf("revert_resize", services, request), move);
 }
 
-async function finishRevertAgain({ parts, request, move }: MoveProgress): Promise<void> {
-  await FINISH_REVERT_RESIZE.run(callOf("finish_revert_resize", parts, request), move);
+async function finishRevertAgain({ services, request, move }: MoveProgress): Promise<void> {
+  await FINISH_REVERT_RESIZE.run(callOf("finish_revert_resize", services, request), move);
 }
 
-async function finishAgain({ parts, request, move }: MoveProgress): Promise<void> {
-  await FINISH_RESIZE.run(callOf("finish_resize", parts, { ...request, diskInfo: diskInfoOf(move) }), move);
+async function finishAgain({ services, request, move }: MoveProgress): Promise<void> {
+  await FINISH_RESIZE.run(callOf("finish_resize", services, { ...request, diskInfo: diskInfoOf(move) }), move);
 }
 
 async function failFinish(progress: MoveProgress): Promise<void> {
@@ -228,11 +228,11 @@ async function failFinish(progress: MoveProgress): Promise<void> {
 }
 
 /** The message may have been lost with the process that should have sent it; one that comes twice is ignored. */
-async function castFinish({ parts, request, move }: MoveProgress): Promise<void> {
+async function castFinish({ services, request, move }: MoveProgress): Promise<void> {
   const message = { ...request, diskInfo: diskInfoOf(move) };
-  await parts.context.conductor.castAgent(move.migration.destCompute ?? "", "finish_resize", message);
+  await services.context.conductor.castAgent(move.migration.destCompute ?? "", "finish_resize", message);
 }
 
-async function castFinishRevert({ parts, request, move }: MoveProgress): Promise<void> {
-  await parts.context.conductor.castAgent(move.migration.sourceCompute ?? "", "finish_revert_resize", request);
+async function castFinishRevert({ services, request, move }: MoveProgress): Promise<void> {
+  await services.context.conductor.castAgent(move.migration.sourceCompute ?? "", "finish_revert_resize", request);
 }

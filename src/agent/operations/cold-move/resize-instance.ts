@@ -18,8 +18,8 @@ interface ResizeProgress extends MoveProgress {
 const STEPS = stepList<ResizeProgress>("resize_instance", {
   // Status first: who finds it in `migrating` knows that the source has begun.
   start: async (progress) => {
-    const { parts, move } = progress;
-    const { conductor } = parts.context;
+    const { services, move } = progress;
+    const { conductor } = services.context;
     const migration = await conductor.call("migration_save", {
       id: move.migration.id,
       changes: { status: "migrating" },
@@ -35,7 +35,7 @@ const STEPS = stepList<ResizeProgress>("resize_instance", {
   },
   migrate_disk: async (progress) => {
     const { instance, migration } = progress.move;
-    progress.diskInfo = await progress.parts.context.driver.migrateDiskAndPowerOff(instance, {
+    progress.diskInfo = await progress.services.context.driver.migrateDiskAndPowerOff(instance, {
       destIp: migration.destHost ?? "",
       flavor: instance.newFlavor ?? instance.flavor,
       network: [],
@@ -44,7 +44,7 @@ const STEPS = stepList<ResizeProgress>("resize_instance", {
   },
   // One save (spec V26).
   flip: async (progress) => {
-    const { parts, move } = progress;
+    const { services, move } = progress;
     const { instance, migration } = move;
     const changes: InstanceChanges = {
       host: migration.destCompute,
@@ -55,7 +55,7 @@ const STEPS = stepList<ResizeProgress>("resize_instance", {
       systemMetadata: { ...instance.systemMetadata, [DISK_INFO]: progress.diskInfo },
       taskState: "resize_migrated",
     };
-    progress.move = await parts.tracker.saveMove({
+    progress.move = await services.tracker.saveMove({
       instance,
       changes,
       expectedTaskState: ["resize_migrating"],
@@ -64,10 +64,12 @@ const STEPS = stepList<ResizeProgress>("resize_instance", {
     });
     progress.flipped = true;
   },
-  cast: async ({ parts, request, move, diskInfo }) => {
+  cast: async ({ services, request, move, diskInfo }) => {
     const { instanceUuid, migrationId, requestId } = request;
     const message = { instanceUuid, migrationId, diskInfo, requestId };
-    await parts.context.conductor.castAgent(move.migration.destCompute ?? "", "finish_resize", message, { requestId });
+    await services.context.conductor.castAgent(move.migration.destCompute ?? "", "finish_resize", message, {
+      requestId,
+    });
   },
 });
 
@@ -76,8 +78,8 @@ export const RESIZE_INSTANCE = moveFlow<"resize_instance">({ steps: [STEPS], run
 
 /** @throws the error, unless the instance was taken by somebody else: then only the event tells of it. */
 async function resize(call: Call<"resize_instance">, move: Move): Promise<void> {
-  const { parts, request } = call;
-  await runOperation(call, STEPS, { parts, request, move, diskInfo: "", flipped: false }, resizeFailed);
+  const { services, request } = call;
+  await runOperation(call, STEPS, { services, request, move, diskInfo: "", flipped: false }, resizeFailed);
 }
 
 async function resizeFailed(progress: ResizeProgress, error: unknown): Promise<void> {
@@ -90,20 +92,20 @@ async function resizeFailed(progress: ResizeProgress, error: unknown): Promise<v
 
 /** Somebody else has the instance. */
 async function refused(
-  { parts, request }: Call<"resize_instance">,
+  { services, request }: Call<"resize_instance">,
   move: Move,
   { kind, error }: Refusal,
 ): Promise<void> {
   if (kind !== "ended") {
-    await failedOnSource({ parts, request, move, diskInfo: "", flipped: false }, error);
+    await failedOnSource({ services, request, move, diskInfo: "", flipped: false }, error);
   }
 }
 
 /** Row 5: the instance stays here, and has its allocations again before it looks usable (spec V27). */
 async function failedOnSource(progress: ResizeProgress, error: unknown): Promise<void> {
-  const { parts, request, move } = progress;
+  const { services, request, move } = progress;
   const restored = await succeeded(progress, "give the allocations back to the instance", () =>
-    revertToSource(parts, move, { requestId: request.requestId }),
+    revertToSource(services, move, { requestId: request.requestId }),
   );
   if (isTaken(error)) {
     await failMove(progress, null, error);
@@ -121,10 +123,10 @@ async function failedOnSource(progress: ResizeProgress, error: unknown): Promise
 
 /** Row 6 after its save: the instance is the destination's, as when finishing fails (row 7). */
 async function failedOnDestination(progress: ResizeProgress, error: unknown): Promise<void> {
-  const { parts, request, move } = progress;
-  const undo = hasQuirk(parts.context, "undo-resize-after-host-flip") ? revertToSource : finishSource;
+  const { services, request, move } = progress;
+  const undo = hasQuirk(services.context, "undo-resize-after-host-flip") ? revertToSource : finishSource;
   await succeeded(progress, "settle the allocations of the move", () =>
-    undo(parts, move, { requestId: request.requestId }),
+    undo(services, move, { requestId: request.requestId }),
   );
   const changes: InstanceChanges = { vmState: "error", taskState: null };
   await failMove(progress, isTaken(error) ? null : changes, error);

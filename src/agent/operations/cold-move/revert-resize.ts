@@ -10,19 +10,19 @@ import { failMove, isTaken, type MoveProgress, succeeded } from "./move-request.
 
 const STEPS = stepList<MoveProgress>("revert_resize", {
   destroy: async (progress) => {
-    const { parts, move } = progress;
-    await parts.context.driver.destroy(move.instance, destroyOptions(!(await sharesStorage(progress))));
+    const { services, move } = progress;
+    await services.context.driver.destroy(move.instance, destroyOptions(!(await sharesStorage(progress))));
   },
-  allocations: async ({ parts, move, request }) => {
-    await dropDestination(parts, move, { requestId: request.requestId });
+  allocations: async ({ services, move, request }) => {
+    await dropDestination(services, move, { requestId: request.requestId });
   },
   drop_claim: async (progress) => {
-    progress.move = await progress.parts.tracker.dropMoveClaimAtDestination(progress.move, {});
+    progress.move = await progress.services.tracker.dropMoveClaimAtDestination(progress.move, {});
   },
-  cast: async ({ parts, request, move }) => {
+  cast: async ({ services, request, move }) => {
     const { instanceUuid, migrationId, requestId } = request;
     const message = { instanceUuid, migrationId, requestId };
-    await parts.context.conductor.castAgent(move.migration.sourceCompute ?? "", "finish_revert_resize", message, {
+    await services.context.conductor.castAgent(move.migration.sourceCompute ?? "", "finish_revert_resize", message, {
       requestId,
     });
   },
@@ -33,29 +33,29 @@ export const REVERT_RESIZE = moveFlow<"revert_resize">({ steps: [STEPS], run: re
 
 /** @throws the error, unless the instance was taken by somebody else: then only the event tells of it. */
 async function revert(call: Call<"revert_resize">, move: Move): Promise<void> {
-  const { parts, request } = call;
-  await runOperation(call, STEPS, { parts, request, move }, revertFailed);
+  const { services, request } = call;
+  await runOperation(call, STEPS, { services, request, move }, revertFailed);
 }
 
 /** Somebody else has the instance. One that is at home already has been reverted by an earlier message. */
 export async function revertRefused(
-  { parts, request }: Call<"revert_resize" | "finish_revert_resize">,
+  { services, request }: Call<"revert_resize" | "finish_revert_resize">,
   move: Move,
   { kind, error }: Refusal,
 ): Promise<void> {
   const { instance, migration } = move;
   const atHome = migration.status === "reverted" && instance.host === migration.sourceCompute;
   if (kind === "gone" || (kind === "taken" && !atHome)) {
-    await revertFailed({ parts, request, move }, error);
+    await revertFailed({ services, request, move }, error);
   }
 }
 
 /** The instance stays where it is by its record. One that is being deleted has no use for the source's half. */
 export async function revertFailed(progress: MoveProgress, error: unknown): Promise<void> {
-  const { parts, request, move } = progress;
+  const { services, request, move } = progress;
   if (isTaken(error)) {
     await succeeded(progress, "drop what the migration holds", () =>
-      deleteMigration(parts, move.migration, { requestId: request.requestId }),
+      deleteMigration(services, move.migration, { requestId: request.requestId }),
     );
     await failMove(progress, null, error);
     return;
@@ -65,8 +65,8 @@ export async function revertFailed(progress: MoveProgress, error: unknown): Prom
 }
 
 /** The source's disks are the guest's own; where both hosts see the same ones, they stay (spec V5). */
-async function sharesStorage({ parts, move, request }: MoveProgress): Promise<boolean> {
-  const { context } = parts;
+async function sharesStorage({ services, move, request }: MoveProgress): Promise<boolean> {
+  const { context } = services;
   const { sourceCompute } = move.migration;
   if (sourceCompute === context.host) {
     return true;

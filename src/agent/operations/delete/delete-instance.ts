@@ -2,13 +2,13 @@ import { AllocationDeleteFailed } from "../../../placement/errors.js";
 import type { Instance } from "../../../records/index.js";
 import type { AgentContext } from "../../context.js";
 import type { Found } from "../admission/admission.js";
-import type { AdmittedFlow, Call, OperationParts } from "../contract.js";
+import type { AdmittedFlow, Call, OperationServices } from "../contract.js";
 import { addFault, attempt, isLeaseLost, withActionEvent } from "../flow/error-wrappers.js";
 import { destroyOptions } from "../flow/guest-options.js";
 import { runSteps, stepList } from "../flow/step-list.js";
 
 interface DeleteProgress {
-  readonly parts: OperationParts;
+  readonly services: OperationServices;
   readonly instance: Instance;
   readonly requestId: string;
 }
@@ -16,19 +16,19 @@ interface DeleteProgress {
 /** The order is V23's. */
 const STEPS = stepList<DeleteProgress>("terminate_instance", {
   // One that no host has has no guest either.
-  destroy: async ({ parts, instance }) => {
+  destroy: async ({ services, instance }) => {
     if (instance.host !== null) {
-      await parts.context.driver.destroy(instance, destroyOptions(true));
+      await services.context.driver.destroy(instance, destroyOptions(true));
     }
   },
-  record: async ({ parts, instance }) => {
-    const terminatedAt = parts.context.runtime.clock.now();
+  record: async ({ services, instance }) => {
+    const terminatedAt = services.context.runtime.clock.now();
     const changes = { vmState: "deleted", taskState: null, powerState: 0, terminatedAt } as const;
-    await parts.tracker.saveInstance(instance, changes);
+    await services.tracker.saveInstance(instance, changes);
   },
-  release: ({ parts, instance, requestId }) => removeAllocations(parts, instance.uuid, requestId),
-  destroy_row: async ({ parts, instance }) => {
-    await parts.context.conductor.call("instance_destroy", { uuid: instance.uuid });
+  release: ({ services, instance, requestId }) => removeAllocations(services, instance.uuid, requestId),
+  destroy_row: async ({ services, instance }) => {
+    await services.context.conductor.call("instance_destroy", { uuid: instance.uuid });
   },
 });
 
@@ -39,22 +39,22 @@ const STEPS = stepList<DeleteProgress>("terminate_instance", {
  */
 export const TERMINATE_INSTANCE: AdmittedFlow<"terminate_instance"> = {
   steps: [STEPS],
-  handOn: ({ parts, request: { instanceUuid, requestId } }) =>
-    parts.context.conductor.call("delete_instance", { instanceUuid }, { requestId }),
+  handOn: ({ services, request: { instanceUuid, requestId } }) =>
+    services.context.conductor.call("delete_instance", { instanceUuid }, { requestId }),
   run: terminate,
 };
 
 /** @throws what the failed step threw; the instance is then in error and may be deleted again. */
 async function terminate(
-  { parts, request: { requestId }, event }: Call<"terminate_instance">,
+  { services, request: { requestId }, event }: Call<"terminate_instance">,
   { instance }: Found,
 ): Promise<void> {
-  await withActionEvent(parts.context, event, async () => {
+  await withActionEvent(services.context, event, async () => {
     try {
-      await runSteps(parts, STEPS, { parts, instance, requestId });
+      await runSteps(services, STEPS, { services, instance, requestId });
     } catch (error) {
       if (!isLeaseLost(error)) {
-        await deleteFailed(parts, instance, error);
+        await deleteFailed(services, instance, error);
       }
       throw error;
     }
@@ -68,7 +68,7 @@ const forcesDelete = ({ config }: AgentContext): boolean => config.defaults.recl
 const ATTEMPTS = 4;
 
 /** @throws AllocationDeleteFailed, also when Placement could not be asked: the row is the only trace of them. */
-async function removeAllocations({ context }: OperationParts, uuid: string, requestId: string): Promise<void> {
+async function removeAllocations({ context }: OperationServices, uuid: string, requestId: string): Promise<void> {
   const options = { force: forcesDelete(context), requestId };
   for (let attempt = 0; attempt < ATTEMPTS; attempt += 1) {
     if ((await context.placement.deleteAllocation(uuid, options)) !== null) {
@@ -79,11 +79,11 @@ async function removeAllocations({ context }: OperationParts, uuid: string, requ
 }
 
 /** The row stays and counts again; the user may retry. */
-async function deleteFailed(parts: OperationParts, instance: Instance, error: unknown): Promise<void> {
-  await attempt(parts.context, instance.uuid, "set the instance to error", () =>
-    parts.tracker.saveInstance(instance, { vmState: "error", taskState: null }),
+async function deleteFailed(services: OperationServices, instance: Instance, error: unknown): Promise<void> {
+  await attempt(services.context, instance.uuid, "set the instance to error", () =>
+    services.tracker.saveInstance(instance, { vmState: "error", taskState: null }),
   );
-  await addFault(parts.context, instance.uuid, error);
+  await addFault(services.context, instance.uuid, error);
 }
 
 /**
@@ -91,11 +91,11 @@ async function deleteFailed(parts: OperationParts, instance: Instance, error: un
  * @throws what the failed step threw
  */
 export async function completePartialDeletion(
-  parts: OperationParts,
+  services: OperationServices,
   instance: Instance,
   requestId: string,
 ): Promise<void> {
-  const { context, tracker } = parts;
+  const { context, tracker } = services;
   const destroyed = await context.conductor.call("instance_destroy", { uuid: instance.uuid });
   if (destroyed.node !== null) {
     await tracker.updateUsage(destroyed, destroyed.node);

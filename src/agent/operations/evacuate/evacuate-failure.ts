@@ -5,7 +5,7 @@ import {
   MIGRATION_STATUSES,
   REBUILD_TASK_STATES,
 } from "../../../records/index.js";
-import type { OperationParts, RequestOf } from "../contract.js";
+import type { OperationServices, RequestOf } from "../contract.js";
 import { addFault, attempt } from "../flow/error-wrappers.js";
 import { destroyOptions } from "../flow/guest-options.js";
 import type { EvacuationProgress } from "./evacuation-progress.js";
@@ -27,12 +27,12 @@ const CHANGES: Readonly<Record<Outcome, InstanceChanges>> = {
  * @throws the error, unless the instance was deleted or taken meanwhile.
  */
 export async function evacuationFailed(
-  parts: OperationParts,
+  services: OperationServices,
   request: Request,
   progress: EvacuationProgress,
   error: unknown,
 ): Promise<void> {
-  const { context } = parts;
+  const { context } = services;
   const { instance, migration } = progress;
   const outcome = outcomeOf(progress, error);
   context.runtime.logger.warn("evacuation to this host failed", {
@@ -41,10 +41,10 @@ export async function evacuationFailed(
     outcome,
     err: error,
   });
-  await removeGuest(parts, progress);
-  await removeAllocations(parts, request, progress);
+  await removeGuest(services, progress);
+  await removeAllocations(services, request, progress);
   await attempt(context, instance.uuid, "give up the evacuation", () =>
-    giveUp(parts, request, progress, CHANGES[outcome]),
+    giveUp(services, request, progress, CHANGES[outcome]),
   );
   if (outcome === "taken") {
     return;
@@ -69,7 +69,7 @@ const REFUSALS: ReadonlySet<string> = new Set([
 ]);
 
 /** Only a guest that this evacuation made, and no disk that the source shares. */
-async function removeGuest({ context }: OperationParts, progress: EvacuationProgress): Promise<void> {
+async function removeGuest({ context }: OperationServices, progress: EvacuationProgress): Promise<void> {
   if (!progress.spawned) {
     return;
   }
@@ -80,7 +80,7 @@ async function removeGuest({ context }: OperationParts, progress: EvacuationProg
 }
 
 async function removeAllocations(
-  { context, tracker }: OperationParts,
+  { context, tracker }: OperationServices,
   { node, requestId }: Request,
   { instance, migration }: EvacuationProgress,
 ): Promise<void> {
@@ -105,7 +105,7 @@ async function removeAllocations(
 
 /** The instance has come here another way since, or is on its way: it needs what was claimed here. */
 async function isWantedHere(
-  { conductor, host }: OperationParts["context"],
+  { conductor, host }: OperationServices["context"],
   { id, instanceUuid }: EvacuationProgress["migration"],
 ): Promise<boolean> {
   const instance = await conductor.call("instance_get", { uuid: instanceUuid });
@@ -121,12 +121,12 @@ async function isWantedHere(
 const UNFINISHED = MIGRATION_STATUSES.filter((status) => !FINAL_MIGRATION_STATUSES.includes(status));
 
 /** A node that the tracker does not know may have a row, and the scheduler may have claimed it. */
-async function rootOf({ conductor, host }: OperationParts["context"], node: string): Promise<string | undefined> {
+async function rootOf({ conductor, host }: OperationServices["context"], node: string): Promise<string | undefined> {
   return (await conductor.call("compute_node_get_by_host_and_node", { host, node }))?.uuid;
 }
 
 async function giveUp(
-  { context }: OperationParts,
+  { context }: OperationServices,
   { requestId }: Request,
   { claim, instance, migration }: EvacuationProgress,
   changes: InstanceChanges,

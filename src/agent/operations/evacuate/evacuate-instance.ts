@@ -3,7 +3,7 @@ import { InstanceExists } from "../../../virt/errors.js";
 import type { Allocations } from "../../../virt/types.js";
 import { LOCAL_DISKS } from "../../block-devices.js";
 import type { Refusal } from "../admission/admission.js";
-import type { Call, OperationParts, RequestOf } from "../contract.js";
+import type { Call, OperationServices, RequestOf } from "../contract.js";
 import { mustNotUndo, withActionEvent } from "../flow/error-wrappers.js";
 import { InstanceRecreateNotSupported, InvalidSharedStorage } from "../flow/errors.js";
 import { imageMeta } from "../flow/guest-options.js";
@@ -16,7 +16,7 @@ import type { EvacuationProgress } from "./evacuation-progress.js";
 interface RunningEvacuation extends EvacuationProgress {
   /** What the instance holds, on the source's providers too. */
   held: Allocations;
-  readonly parts: OperationParts;
+  readonly services: OperationServices;
   readonly request: Request;
 }
 
@@ -24,52 +24,52 @@ type Request = RequestOf<"evacuate_instance">;
 
 const STEPS = stepList<RunningEvacuation>("evacuate_instance", {
   claim: async (progress) => {
-    const { parts, request, instance, migration } = progress;
+    const { services, request, instance, migration } = progress;
     const { node, requestId } = request;
-    const held = await parts.context.placement.getAllocationsForConsumer(instance.uuid, { requestId });
+    const held = await services.context.placement.getAllocationsForConsumer(instance.uuid, { requestId });
     progress.held = held.allocations;
-    progress.claim = await parts.tracker.rebuildClaim(instance, node, migration, held.allocations, requestId);
+    progress.claim = await services.tracker.rebuildClaim(instance, node, migration, held.allocations, requestId);
     progress.phase = "spawning";
   },
   probe: async (progress) => {
-    progress.diskReused = await probe(progress.parts, progress.request, progress.instance);
+    progress.diskReused = await probe(progress.services, progress.request, progress.instance);
   },
   spawn: async (progress) => {
-    const { parts, request } = progress;
-    const node = parts.tracker.nodes().get(request.node);
-    const allocations = await onTree(parts, progress.held, node, { requestId: request.requestId });
-    await spawn(parts, request, progress, allocations);
+    const { services, request } = progress;
+    const node = services.tracker.nodes().get(request.node);
+    const allocations = await onTree(services, progress.held, node, { requestId: request.requestId });
+    await spawn(services, request, progress, allocations);
   },
-  record: (progress) => finish(progress.parts, progress.request, progress),
+  record: (progress) => finish(progress.services, progress.request, progress),
 });
 
 /** Spec 6.7, rows 3 to 6: the destination's part of an evacuation. */
 export const EVACUATE_INSTANCE = moveFlow<"evacuate_instance">({ steps: [STEPS], run: evacuate, refused });
 
 /** @throws the error, unless the instance was deleted or taken meanwhile: then the event ends well, too. */
-async function evacuate({ parts, request, event }: Call<"evacuate_instance">, move: Move): Promise<void> {
-  const progress: RunningEvacuation = { parts, request, held: {}, ...notBegun(move) };
-  await withActionEvent(parts.context, event, async () => {
+async function evacuate({ services, request, event }: Call<"evacuate_instance">, move: Move): Promise<void> {
+  const progress: RunningEvacuation = { services, request, held: {}, ...notBegun(move) };
+  await withActionEvent(services.context, event, async () => {
     try {
-      await runSteps(parts, STEPS, progress);
+      await runSteps(services, STEPS, progress);
     } catch (error) {
       // Another agent may be acting for the host: what is left is as after a crash.
       if (mustNotUndo(error)) {
         throw error;
       }
-      await evacuationFailed(parts, request, progress, error);
+      await evacuationFailed(services, request, progress, error);
     }
   });
 }
 
 /** Somebody else has the instance: what the scheduler claimed here goes. */
 async function refused(
-  { parts, request }: Call<"evacuate_instance">,
+  { services, request }: Call<"evacuate_instance">,
   move: Move,
   { kind, error }: Refusal,
 ): Promise<void> {
   if (kind !== "ended") {
-    await evacuationFailed(parts, request, notBegun(move), error);
+    await evacuationFailed(services, request, notBegun(move), error);
   }
 }
 
@@ -88,7 +88,11 @@ function notBegun({ instance, migration }: Move): EvacuationProgress {
  * Row 4: whether the guest can be made here, and whether its disk is here already.
  * @throws InstanceRecreateNotSupported, {@link InstanceExists}, InvalidSharedStorage
  */
-async function probe({ context }: OperationParts, { onSharedStorage }: Request, instance: Instance): Promise<boolean> {
+async function probe(
+  { context }: OperationServices,
+  { onSharedStorage }: Request,
+  instance: Instance,
+): Promise<boolean> {
   const { driver, host } = context;
   if (!driver.capabilities.supportsEvacuate) {
     throw new InstanceRecreateNotSupported(`driver ${driver.name} of host ${host} can not take evacuated instances`);
@@ -110,7 +114,7 @@ async function probe({ context }: OperationParts, { onSharedStorage }: Request, 
 
 /** Rows 4 and 5; the guest is left shut down where it was, or where the request wants it so. */
 async function spawn(
-  { context }: OperationParts,
+  { context }: OperationServices,
   request: Request,
   progress: EvacuationProgress,
   allocations: Allocations,
@@ -144,11 +148,11 @@ function staysStopped({ targetStopped }: Request, { vmState }: Instance): boolea
 }
 
 /** Row 6; host and state first, then the status, in one write (spec V28). */
-async function finish(parts: OperationParts, request: Request, progress: EvacuationProgress): Promise<void> {
-  const { driver, runtime } = parts.context;
+async function finish(services: OperationServices, request: Request, progress: EvacuationProgress): Promise<void> {
+  const { driver, runtime } = services.context;
   const { instance, migration } = progress;
   const powerState = await driver.powerState(instance);
   const vmState = staysStopped(request, instance) ? "stopped" : "active";
   const changes = { vmState, taskState: null, powerState, launchedAt: runtime.clock.now() } as const;
-  await parts.tracker.finishEvacuation(instance, request.node, migration, changes, ["rebuild_spawning"]);
+  await services.tracker.finishEvacuation(instance, request.node, migration, changes, ["rebuild_spawning"]);
 }

@@ -1,11 +1,11 @@
 import type { Instance } from "../../../records/index.js";
-import type { AdmittedFlow, Call, InstanceMethod, OperationParts, RequestOf } from "../contract.js";
+import type { AdmittedFlow, Call, InstanceMethod, OperationServices, RequestOf } from "../contract.js";
 import { operation } from "./error-wrappers.js";
 import { runSteps, type Step, stepList } from "./step-list.js";
 
 /** How far an operation on a guest of this host came. */
 export interface GuestProgress<R> {
-  readonly parts: OperationParts;
+  readonly services: OperationServices;
   readonly request: R;
   /** As it was stored last. */
   instance: Instance;
@@ -26,10 +26,10 @@ export function guestFlow<M extends InstanceMethod>(
     list,
     steps: [list],
     handOn: followGuest,
-    run: async ({ parts, request, event }, { instance }) => {
-      const progress: GuestProgress<RequestOf<M>> = { parts, request, instance };
-      await operation(parts.context, event, async () => {
-        await runSteps(parts, list, progress);
+    run: async ({ services, request, event }, { instance }) => {
+      const progress: GuestProgress<RequestOf<M>> = { services, request, instance };
+      await operation(services.context, event, async () => {
+        await runSteps(services, list, progress);
         await then(progress);
       });
     },
@@ -37,6 +37,6 @@ export function guestFlow<M extends InstanceMethod>(
 }
 
 /** Sends the message to the host that has the instance now. */
-export async function followGuest({ parts, method, request }: Call<InstanceMethod>, host: string): Promise<void> {
-  await parts.context.conductor.castAgent(host, method, request);
+export async function followGuest({ services, method, request }: Call<InstanceMethod>, host: string): Promise<void> {
+  await services.context.conductor.castAgent(host, method, request);
 }

@@ -1,12 +1,12 @@
 import type { RequestContext } from "../../../placement/types.js";
-import type { OperationParts } from "../contract.js";
+import type { OperationServices } from "../contract.js";
 
 /**
  * Removes everything that the instance holds in Placement. True: it is gone now. False: it may still be there, which was
  * logged.
  */
 export async function releaseAllocations(
-  { context }: Pick<OperationParts, "context">,
+  { context }: Pick<OperationServices, "context">,
   instanceUuid: string,
   options: RequestContext & { readonly force: boolean },
 ): Promise<boolean> {

@@ -1,9 +1,9 @@
-import type { Call, OperationName, OperationParts } from "../contract.js";
+import type { Call, OperationName, OperationServices } from "../contract.js";
 import { mustNotUndo, type OpenEvent, withActionEvent } from "./error-wrappers.js";
 import { runSteps, type StepList } from "./step-list.js";
 
 interface Progress {
-  readonly parts: OperationParts;
+  readonly services: OperationServices;
 }
 
 /**
@@ -17,10 +17,10 @@ export async function runOperation<P extends Progress>(
   progress: P,
   failed: (progress: P, error: unknown, event: OpenEvent) => Promise<void>,
 ): Promise<boolean> {
-  const { parts } = progress;
-  return withActionEvent(parts.context, event, async (open) => {
+  const { services } = progress;
+  return withActionEvent(services.context, event, async (open) => {
     try {
-      return await runSteps(parts, list, progress);
+      return await runSteps(services, list, progress);
     } catch (error) {
       if (mustNotUndo(error)) {
         throw error;

@@ -1,4 +1,4 @@
-import type { OperationParts } from "../contract.js";
+import type { OperationServices } from "../contract.js";
 
 /** Returned by a step: nothing is left to do, and nothing went wrong. */
 export const STOP = Symbol("stop");
@@ -26,7 +26,7 @@ export const faultPoint = (operation: string, step: string): string => `agent.${
  * @throws what a step, or the fault before it, throws; the steps after it do not run.
  */
 export async function runSteps<P>(
-  { faults }: Pick<OperationParts, "faults">,
+  { faults }: Pick<OperationServices, "faults">,
   list: StepList<P>,
   progress: P,
 ): Promise<boolean> {

@@ -2,13 +2,13 @@ import { InstanceNotFound, MigrationPreCheckError } from "../../../conductor/err
 import type { LiveMigrateData } from "../../../conductor/methods/agent.js";
 import type { Instance } from "../../../records/index.js";
 import { demand } from "../admission/admission.js";
-import type { Call, DemandingFlow, OperationParts } from "../contract.js";
+import type { Call, DemandingFlow, OperationServices } from "../contract.js";
 import { attempt, messageOf, withActionEvent } from "../flow/error-wrappers.js";
 import { runSteps, stepList } from "../flow/step-list.js";
 import { driverData } from "./flow.js";
 
 interface DestinationCheck {
-  readonly parts: OperationParts;
+  readonly services: OperationServices;
   readonly instance: Instance;
   readonly blockMigration: boolean | null;
   readonly diskOverCommit: boolean;
@@ -21,16 +21,16 @@ interface DestinationCheck {
 
 const STEPS = stepList<DestinationCheck>("check_can_live_migrate_destination", {
   check_destination: async (check) => {
-    const { parts, instance, blockMigration, diskOverCommit } = check;
-    check.made = await parts.context.driver.checkCanLiveMigrateDestination(instance, {
+    const { services, instance, blockMigration, diskOverCommit } = check;
+    check.made = await services.context.driver.checkCanLiveMigrateDestination(instance, {
       blockMigration,
       diskOverCommit,
     });
   },
   check_source: async (check) => {
-    const { parts, instance, requestId, made } = check;
+    const { services, instance, requestId, made } = check;
     const request = { instanceUuid: instance.uuid, data: made ?? {}, requestId };
-    const { conductor } = parts.context;
+    const { conductor } = services.context;
     check.data = await conductor.callAgent(instance.host ?? "", "check_can_live_migrate_source", request, {
       requestId,
     });
@@ -45,15 +45,15 @@ export const CHECK_DESTINATION: DemandingFlow<"check_can_live_migrate_destinatio
 
 /** @throws MigrationPreCheckError: another host is to be tried. */
 async function checkDestination(call: Call<"check_can_live_migrate_destination">): Promise<LiveMigrateData> {
-  const { parts, request, event } = call;
+  const { services, request, event } = call;
   const { blockMigration, diskOverCommit, requestId } = request;
-  return withActionEvent(parts.context, event, () =>
-    preCheck(parts, async () => {
-      const { instance } = await demand(parts.context, call, request);
-      const asked = { parts, instance, blockMigration, diskOverCommit, requestId };
+  return withActionEvent(services.context, event, () =>
+    preCheck(services, async () => {
+      const { instance } = await demand(services.context, call, request);
+      const asked = { services, instance, blockMigration, diskOverCommit, requestId };
       const check: DestinationCheck = { ...asked, made: null, data: {} };
       try {
-        await runSteps(parts, STEPS, check);
+        await runSteps(services, STEPS, check);
         return check.data;
       } finally {
         await cleanUpChecks(check);
@@ -67,22 +67,22 @@ export const CHECK_SOURCE: DemandingFlow<"check_can_live_migrate_source"> = { st
 
 /** @throws MigrationPreCheckError */
 async function checkSource(call: Call<"check_can_live_migrate_source">): Promise<LiveMigrateData> {
-  const { parts, request, event } = call;
-  return withActionEvent(parts.context, event, () =>
-    preCheck(parts, async () => {
-      const { instance } = await demand(parts.context, call, request);
-      return parts.context.driver.checkCanLiveMigrateSource(instance, driverData(request.data));
+  const { services, request, event } = call;
+  return withActionEvent(services.context, event, () =>
+    preCheck(services, async () => {
+      const { instance } = await demand(services.context, call, request);
+      return services.context.driver.checkCanLiveMigrateSource(instance, driverData(request.data));
     }),
   );
 }
 
 /** Always after the checks, also when they failed. */
-async function cleanUpChecks({ parts, instance, made }: DestinationCheck): Promise<void> {
+async function cleanUpChecks({ services, instance, made }: DestinationCheck): Promise<void> {
   if (!made) {
     return;
   }
-  await attempt(parts.context, instance.uuid, "remove what the checks of a live migration made", () =>
-    parts.context.driver.cleanupLiveMigrationDestinationCheck(driverData(made)),
+  await attempt(services.context, instance.uuid, "remove what the checks of a live migration made", () =>
+    services.context.driver.cleanupLiveMigrationDestinationCheck(driverData(made)),
   );
 }
 
@@ -90,14 +90,14 @@ async function cleanUpChecks({ parts, instance, made }: DestinationCheck): Promi
  * Any refusal has one name, by which the conductor tries another host.
  * @throws MigrationPreCheckError; InstanceNotFound
  */
-async function preCheck<T>(parts: OperationParts, check: () => Promise<T>): Promise<T> {
+async function preCheck<T>(services: OperationServices, check: () => Promise<T>): Promise<T> {
   try {
     return await check();
   } catch (error) {
     if (error instanceof InstanceNotFound || error instanceof MigrationPreCheckError) {
       throw error;
     }
-    parts.context.runtime.logger.warn("this host can not take part in the live migration", { err: error });
-    throw new MigrationPreCheckError(`host ${parts.context.host}: ${messageOf(error)}`);
+    services.context.runtime.logger.warn("this host can not take part in the live migration", { err: error });
+    throw new MigrationPreCheckError(`host ${services.context.host}: ${messageOf(error)}`);
   }
 }

@@ -1,14 +1,14 @@
 import { InstanceNotFound, InvalidMigrationState } from "../../../conductor/errors.js";
 import type { Instance } from "../../../records/index.js";
 import { demand } from "../admission/admission.js";
-import type { Call, DemandingFlow, OperationParts } from "../contract.js";
+import type { Call, DemandingFlow, OperationServices } from "../contract.js";
 import { recordingFault, withActionEvent } from "../flow/error-wrappers.js";
 import { runSteps, type StepList, stepList } from "../flow/step-list.js";
 import type { OutgoingMigration } from "./outgoing-migration.js";
 
 /** What a user wants of a live migration that is under way here, its source. */
 interface Control {
-  readonly parts: OperationParts;
+  readonly services: OperationServices;
   readonly instanceUuid: string;
   readonly migrationId: number;
   /** Undefined: this process does not work on it. */
@@ -16,8 +16,8 @@ interface Control {
 }
 
 const ABORT_STEPS = stepList<Control>("live_migration_abort", {
-  check_state: async ({ parts, migrationId, entry }) => {
-    const status = await statusOf(parts, migrationId);
+  check_state: async ({ services, migrationId, entry }) => {
+    const status = await statusOf(services, migrationId);
     const abortable = ["queued", "preparing", "running"].includes(status ?? "");
     if (entry && abortable && entry.phase !== "ending") {
       return;
@@ -27,17 +27,17 @@ const ABORT_STEPS = stepList<Control>("live_migration_abort", {
         "only one that is queued, preparing or running can be aborted",
     );
   },
-  stop: async ({ parts, instanceUuid, entry }) => {
+  stop: async ({ services, instanceUuid, entry }) => {
     if (entry?.phase === "running") {
-      await parts.context.driver.liveMigrationAbort(await findInstance(parts, instanceUuid));
+      await services.context.driver.liveMigrationAbort(await findInstance(services, instanceUuid));
     }
     entry?.abort();
   },
 });
 
 const FORCE_COMPLETE_STEPS = stepList<Control>("live_migration_force_complete", {
-  check_state: async ({ parts, migrationId, entry }) => {
-    const status = await statusOf(parts, migrationId);
+  check_state: async ({ services, migrationId, entry }) => {
+    const status = await statusOf(services, migrationId);
     if (status === "running" && entry?.phase === "running") {
       return;
     }
@@ -45,8 +45,8 @@ const FORCE_COMPLETE_STEPS = stepList<Control>("live_migration_force_complete", 
       `live migration ${migrationId} is ${status}: only one that is running can be forced to complete`,
     );
   },
-  force: async ({ parts, instanceUuid }) => {
-    await parts.context.driver.liveMigrationForceComplete(await findInstance(parts, instanceUuid));
+  force: async ({ services, instanceUuid }) => {
+    await services.context.driver.liveMigrationForceComplete(await findInstance(services, instanceUuid));
   },
 });
 
@@ -66,23 +66,28 @@ async function control(
   call: Call<"live_migration_abort" | "live_migration_force_complete">,
   steps: StepList<Control>,
 ): Promise<null> {
-  const { parts, request, event } = call;
+  const { services, request, event } = call;
   const { instanceUuid, migrationId } = request;
-  await withActionEvent(parts.context, event, () =>
-    recordingFault(parts.context, instanceUuid, async () => {
-      await demand(parts.context, call, request);
-      await runSteps(parts, steps, { parts, instanceUuid, migrationId, entry: parts.outgoing.find(migrationId) });
+  await withActionEvent(services.context, event, () =>
+    recordingFault(services.context, instanceUuid, async () => {
+      await demand(services.context, call, request);
+      await runSteps(services, steps, {
+        services,
+        instanceUuid,
+        migrationId,
+        entry: services.outgoing.find(migrationId),
+      });
     }),
   );
   return null;
 }
 
-async function statusOf({ context }: OperationParts, id: number): Promise<string | undefined> {
+async function statusOf({ context }: OperationServices, id: number): Promise<string | undefined> {
   return (await context.conductor.call("migration_get", { id }))?.status;
 }
 
 /** @throws {InstanceNotFound} */
-async function findInstance({ context }: OperationParts, uuid: string): Promise<Instance> {
+async function findInstance({ context }: OperationServices, uuid: string): Promise<Instance> {
   const instance = await context.conductor.call("instance_get", { uuid });
   if (!instance) {
     throw new InstanceNotFound(`instance ${uuid} is not known, or deleted`);

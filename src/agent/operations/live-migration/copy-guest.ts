@@ -33,7 +33,7 @@ export const COPY_STEPS = stepList<Flow>("live_migration", {
 
 async function saveStatus(flow: Flow, from: "queued" | "preparing", to: "preparing" | "running"): Promise<void> {
   refuseAborted(flow.entry);
-  flow.migration = await flow.parts.context.conductor.call("migration_save", {
+  flow.migration = await flow.services.context.conductor.call("migration_save", {
     id: flow.migration.id,
     changes: { status: to },
     expectedStatus: [from],
@@ -48,9 +48,9 @@ function refuseAborted({ aborted, migrationId }: Flow["entry"]): void {
 
 /** The call-backs only say what has happened; what follows from it is done when the driver has let go. */
 async function copy(flow: Flow): Promise<void> {
-  const { parts, entry, instance, dest, data } = flow;
-  const { driver } = parts.context;
-  const progress = new ProgressSaver(parts, flow.migration.id);
+  const { services, entry, instance, dest, data } = flow;
+  const { driver } = services.context;
+  const progress = new ProgressSaver(services, flow.migration.id);
   let stopped = false;
   flow.copying = true;
   entry.phase = "running";
@@ -65,7 +65,7 @@ async function copy(flow: Flow): Promise<void> {
         }
         // Asked for before the driver had begun, when there was nothing to stop.
         stopped = true;
-        void attempt(parts.context, instance.uuid, "stop the live migration", () =>
+        void attempt(services.context, instance.uuid, "stop the live migration", () =>
           driver.liveMigrationAbort(instance),
         );
       },

@@ -43,11 +43,11 @@ const PAUSE = 5_000;
  * @throws {DestinationFailed}; what the own conductor throws passes as it is.
  */
 export async function callReturningDestination<M extends DestinationMethod>(
-  flow: Pick<Flow, "parts" | "dest" | "requestId">,
+  flow: Pick<Flow, "services" | "dest" | "requestId">,
   method: M,
   params: ParamsOf<AgentMethods, M>,
 ): Promise<ResultOf<AgentMethods, M>> {
-  const { clock, timers } = flow.parts.context.runtime;
+  const { clock, timers } = flow.services.context.runtime;
   const deadline = clock.monotonic() + TIMEOUTS[method];
   return retry(timers, () => callDestination(flow, method, params), {
     attempts: Number.POSITIVE_INFINITY,
@@ -58,12 +58,12 @@ export async function callReturningDestination<M extends DestinationMethod>(
 
 /** @throws {DestinationFailed}; what the own conductor throws passes as it is. */
 export async function callDestination<M extends DestinationMethod>(
-  { parts, dest, requestId }: Pick<Flow, "parts" | "dest" | "requestId">,
+  { services, dest, requestId }: Pick<Flow, "services" | "dest" | "requestId">,
   method: M,
   params: ParamsOf<AgentMethods, M>,
 ): Promise<ResultOf<AgentMethods, M>> {
   try {
-    return await parts.context.conductor.callAgent(dest, method, params, { requestId, timeout: TIMEOUTS[method] });
+    return await services.context.conductor.callAgent(dest, method, params, { requestId, timeout: TIMEOUTS[method] });
   } catch (error) {
     if (error instanceof ConductorError && error.name !== "ConductorUnreachable") {
       throw new DestinationFailed(dest, method, error);

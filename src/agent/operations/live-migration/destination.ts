@@ -4,7 +4,7 @@ import { InstanceExists } from "../../../virt/errors.js";
 import type { LiveMigrateData } from "../../../virt/move-types.js";
 import { LOCAL_DISKS } from "../../block-devices.js";
 import { demand } from "../admission/admission.js";
-import type { Call, DemandingFlow, OperationParts, RequestOf } from "../contract.js";
+import type { Call, DemandingFlow, OperationServices, RequestOf } from "../contract.js";
 import { withActionEvent } from "../flow/error-wrappers.js";
 import { destroyOptions } from "../flow/guest-options.js";
 import { runSteps, stepList } from "../flow/step-list.js";
@@ -19,7 +19,7 @@ type IncomingMethod =
 
 /** One request of the source, on the destination. */
 interface Incoming<M extends IncomingMethod> {
-  readonly parts: OperationParts;
+  readonly services: OperationServices;
   readonly request: RequestOf<M>;
   readonly instance: Instance;
   readonly migration: Migration;
@@ -28,14 +28,14 @@ interface Incoming<M extends IncomingMethod> {
 
 const PRE_STEPS = stepList<Incoming<"pre_live_migration">>("pre_live_migration", {
   prepare_guest: async (incoming) => {
-    const { parts, instance, data } = incoming;
-    incoming.data = await parts.context.driver.preLiveMigration(instance, moveOptions(data));
+    const { services, instance, data } = incoming;
+    incoming.data = await services.context.driver.preLiveMigration(instance, moveOptions(data));
   },
 });
 
 const POST_STEPS = stepList<Incoming<"post_live_migration_at_destination">>("post_live_migration_at_destination", {
-  adopt_guest: async ({ parts, instance, migration, data }) => {
-    const { driver, host } = parts.context;
+  adopt_guest: async ({ services, instance, migration, data }) => {
+    const { driver, host } = services.context;
     if (instance.host === host) {
       return;
     }
@@ -45,11 +45,11 @@ const POST_STEPS = stepList<Incoming<"post_live_migration_at_destination">>("pos
     }
     await driver.postLiveMigrationAtDestination(instance, moveOptions(data));
   },
-  take_over: async ({ parts, instance, migration }) => {
-    if (instance.host === parts.context.host) {
+  take_over: async ({ services, instance, migration }) => {
+    if (instance.host === services.context.host) {
       return;
     }
-    await takeOver(parts, instance, migration);
+    await takeOver(services, instance, migration);
   },
 });
 
@@ -65,7 +65,11 @@ function refuseTaken({ uuid, host }: Instance, { id, sourceCompute }: Migration)
 }
 
 /** Only from the source, and only while it migrates, or is being deleted: then the delete goes on here, where the guest is. */
-async function takeOver({ context, tracker }: OperationParts, instance: Instance, migration: Migration): Promise<void> {
+async function takeOver(
+  { context, tracker }: OperationServices,
+  instance: Instance,
+  migration: Migration,
+): Promise<void> {
   const powerState = await context.driver.powerState(instance);
   const node = migration.destNode ?? context.host;
   const source = migration.sourceCompute;
@@ -83,9 +87,9 @@ async function takeOver({ context, tracker }: OperationParts, instance: Instance
 const ROLLBACK_STEPS = stepList<Incoming<"rollback_live_migration_at_destination">>(
   "rollback_live_migration_at_destination",
   {
-    remove_guest: async ({ parts, request, instance, migration, data }) => {
-      const { context } = parts;
-      const why = await reasonToKeep(parts, migration);
+    remove_guest: async ({ services, request, instance, migration, data }) => {
+      const { context } = services;
+      const why = await reasonToKeep(services, migration);
       if (why !== null) {
         context.runtime.logger.warn("what a live migration left here is kept", {
           instance: instance.uuid,
@@ -99,7 +103,7 @@ const ROLLBACK_STEPS = stepList<Incoming<"rollback_live_migration_at_destination
       try {
         await context.driver.rollbackLiveMigrationAtDestination(instance, options);
       } catch (error) {
-        if (!(error instanceof InstanceExists && (await isEvacuated(parts, migration)))) {
+        if (!(error instanceof InstanceExists && (await isEvacuated(services, migration)))) {
           throw error;
         }
         context.runtime.logger.warn("the guest of a live migration runs here, and its instance is evacuated: it goes", {
@@ -113,7 +117,7 @@ const ROLLBACK_STEPS = stepList<Incoming<"rollback_live_migration_at_destination
 );
 
 /** The operators have given the source up before the guest was this host's by the records: it is made anew elsewhere. */
-async function isEvacuated({ context }: OperationParts, { id, instanceUuid }: Migration): Promise<boolean> {
+async function isEvacuated({ context }: OperationServices, { id, instanceUuid }: Migration): Promise<boolean> {
   const filters = { instanceUuid, migrationTypes: ["evacuation"] } as const;
   return (await context.conductor.call("migrations_by_filters", { filters })).some((evacuation) => evacuation.id > id);
 }
@@ -137,17 +141,17 @@ export const ROLLBACK_AT_DESTINATION: DemandingFlow<"rollback_live_migration_at_
 };
 
 async function prepare(call: Call<"pre_live_migration">): Promise<LiveMigrateData> {
-  const { parts, request, asker, event } = call;
+  const { services, request, asker, event } = call;
   const { migrationId } = request;
-  return withActionEvent(parts.context, event, async () => {
+  return withActionEvent(services.context, event, async () => {
     asker.refuseGivenUp();
-    parts.incoming.begin(migrationId);
+    services.incoming.begin(migrationId);
     try {
       const incoming = await receive(call, request.data);
-      await runSteps(parts, PRE_STEPS, incoming);
+      await runSteps(services, PRE_STEPS, incoming);
       return incoming.data;
     } catch (error) {
-      parts.incoming.end(migrationId);
+      services.incoming.end(migrationId);
       throw error;
     }
   });
@@ -155,28 +159,28 @@ async function prepare(call: Call<"pre_live_migration">): Promise<LiveMigrateDat
 
 /** @throws ObjectActionError when the guest is not here, with `reason: "no guest"` in its data. */
 async function takeGuest(call: Call<"post_live_migration_at_destination">): Promise<null> {
-  const { parts, request, asker, event } = call;
+  const { services, request, asker, event } = call;
   try {
-    await withActionEvent(parts.context, event, async () => {
+    await withActionEvent(services.context, event, async () => {
       asker.refuseGivenUp();
-      await runSteps(parts, POST_STEPS, await receive(call, {}));
+      await runSteps(services, POST_STEPS, await receive(call, {}));
     });
     return null;
   } finally {
-    parts.incoming.end(request.migrationId);
+    services.incoming.end(request.migrationId);
   }
 }
 
 async function rollBack(call: Call<"rollback_live_migration_at_destination">): Promise<null> {
-  const { parts, request, asker, event } = call;
+  const { services, request, asker, event } = call;
   try {
-    await withActionEvent(parts.context, event, async () => {
+    await withActionEvent(services.context, event, async () => {
       asker.refuseGivenUp();
-      await runSteps(parts, ROLLBACK_STEPS, await receive(call, request.data));
+      await runSteps(services, ROLLBACK_STEPS, await receive(call, request.data));
     });
     return null;
   } finally {
-    parts.incoming.end(request.migrationId);
+    services.incoming.end(request.migrationId);
   }
 }
 
@@ -185,10 +189,10 @@ async function receive<M extends IncomingMethod>(
   call: Call<M>,
   data: Readonly<Record<string, unknown>>,
 ): Promise<Incoming<M>> {
-  const { parts, method, request } = call;
-  const { instance, migration } = await demand(parts.context, call, request);
+  const { services, method, request } = call;
+  const { instance, migration } = await demand(services.context, call, request);
   if (!migration) {
     throw new InvalidMigrationState(`${method} names no migration of instance ${instance.uuid}`);
   }
-  return { parts, request, instance, migration, data: driverData(data) };
+  return { services, request, instance, migration, data: driverData(data) };
 }

@@ -13,12 +13,12 @@ import { reasonToKeep } from "./reason-to-keep.js";
  * a source that dies before it finds the migration again, and M does not leak.
  */
 export const POST_STEPS = stepList<Flow>("post_live_migration", {
-  let_go: async ({ parts: { context }, instance, data }) => {
+  let_go: async ({ services: { context }, instance, data }) => {
     await attempt(context, instance.uuid, "let go of what the guest used here", () =>
       context.driver.postLiveMigration(instance, moveOptions(data)),
     );
   },
-  unplug: async ({ parts: { context }, instance, data }) => {
+  unplug: async ({ services: { context }, instance, data }) => {
     await attempt(context, instance.uuid, "unplug the guest's networks here", () =>
       context.driver.postLiveMigrationAtSource(instance, moveOptions(data)),
     );
@@ -32,12 +32,12 @@ export const POST_STEPS = stepList<Flow>("post_live_migration", {
     if (!flow.arrived) {
       return;
     }
-    const { parts, instance } = flow;
-    await attempt(parts.context, instance.uuid, "remove what the guest left here", () =>
-      parts.locks.run(instance.uuid, () => cleanSource(flow)),
+    const { services, instance } = flow;
+    await attempt(services.context, instance.uuid, "remove what the guest left here", () =>
+      services.locks.run(instance.uuid, () => cleanSource(flow)),
     );
   },
-  recount: async ({ parts: { context, tracker }, instance, migration }) => {
+  recount: async ({ services: { context, tracker }, instance, migration }) => {
     await attempt(context, instance.uuid, "count the node anew", () =>
       tracker.updateAvailableResourceForNode(migration.sourceNode ?? ""),
     );
@@ -59,16 +59,16 @@ export const POST_STEPS = stepList<Flow>("post_live_migration", {
     }
   },
   record_completed: async (flow) => {
-    flow.migration = await flow.parts.context.conductor.call("migration_save", {
+    flow.migration = await flow.services.context.conductor.call("migration_save", {
       id: flow.migration.id,
       changes: { status: "completed" },
     });
   },
 });
 
-async function cleanSource({ parts, instance, migration, data }: Flow): Promise<void> {
-  const { driver, runtime } = parts.context;
-  const why = await reasonToKeep(parts, migration);
+async function cleanSource({ services, instance, migration, data }: Flow): Promise<void> {
+  const { driver, runtime } = services.context;
+  const why = await reasonToKeep(services, migration);
   if (why === null) {
     await driver.cleanup(instance, destroyOptions(!data.sharedInstanceFiles));
     return;
@@ -79,17 +79,17 @@ async function cleanSource({ parts, instance, migration, data }: Flow): Promise<
 
 /** An instance that has come back since holds this host's share by itself. */
 async function releaseSource(flow: Flow): Promise<void> {
-  const { parts, instance, migration, requestId } = flow;
-  if (instance.host === parts.context.host) {
-    await deleteMigration(parts, migration, { requestId });
+  const { services, instance, migration, requestId } = flow;
+  if (instance.host === services.context.host) {
+    await deleteMigration(services, migration, { requestId });
   } else {
-    await finishSource(parts, flow, { requestId });
+    await finishSource(services, flow, { requestId });
   }
 }
 
 /** Row 8; its failure is not the end: the guest is there, so that the records follow it. */
 async function finishDestination(flow: Flow): Promise<void> {
-  const { parts, instance, migration, dest, requestId } = flow;
+  const { services, instance, migration, dest, requestId } = flow;
   const params = { instanceUuid: instance.uuid, migrationId: migration.id, requestId };
   try {
     const call = flow.patient ? callDestination : callReturningDestination;
@@ -98,18 +98,18 @@ async function finishDestination(flow: Flow): Promise<void> {
     if (!(error instanceof DestinationFailed)) {
       throw error;
     }
-    const current = await parts.context.conductor.call("instance_get", { uuid: instance.uuid });
+    const current = await services.context.conductor.call("instance_get", { uuid: instance.uuid });
     if (!current) {
       throw new InstanceNotFound(`instance ${instance.uuid} was deleted while its guest moved to ${dest}`);
     }
-    if (current.host === parts.context.host && !(await isOver(flow))) {
+    if (current.host === services.context.host && !(await isOver(flow))) {
       if (flow.patient) {
         throw error;
       }
       await forceToDestination(flow, error);
       return;
     }
-    parts.context.runtime.logger.warn("the destination has taken over the instance, but its answer was lost", {
+    services.context.runtime.logger.warn("the destination has taken over the instance, but its answer was lost", {
       ...fieldsOf(flow),
       host: current.host,
       err: error,
@@ -120,18 +120,18 @@ async function finishDestination(flow: Flow): Promise<void> {
 }
 
 /** The instance has gone on to a later move, so that it had arrived, although it may be here again. */
-async function isOver({ parts, instance, migration }: Flow): Promise<boolean> {
+async function isOver({ services, instance, migration }: Flow): Promise<boolean> {
   const filters = { instanceUuid: instance.uuid };
-  const moves = await parts.context.conductor.call("migrations_by_filters", { filters });
+  const moves = await services.context.conductor.call("migrations_by_filters", { filters });
   return moves.some(({ id }) => id > migration.id);
 }
 
 /** Row 8, fail: the source writes what the destination should have written, and counts it no more (V20); it keeps M. */
 async function forceToDestination(flow: Flow, error: DestinationFailed): Promise<void> {
-  const { tracker } = flow.parts;
+  const { tracker } = flow.services;
   const { migration, instance } = flow;
   const host = { host: flow.dest, node: migration.destNode, computeId: migration.destComputeId };
-  const expectedHost = flow.parts.context.host;
+  const expectedHost = flow.services.context.host;
   const move = { instance, migration, migrationChanges: { status: "error" }, expectedHost } as const;
   flow.error = error;
   try {
@@ -150,16 +150,18 @@ async function forceToDestination(flow: Flow, error: DestinationFailed): Promise
 }
 
 /** Row 9, fail: M leaks, and somebody has to look at it. */
-async function recordError({ parts, instance, migration }: Flow): Promise<void> {
+async function recordError({ services, instance, migration }: Flow): Promise<void> {
   const changes: InstanceChanges = { vmState: "error" };
-  await attempt(parts.context, instance.uuid, "set the live migration to error", () =>
-    parts.context.conductor.call("save_together", {
+  await attempt(services.context, instance.uuid, "set the live migration to error", () =>
+    services.context.conductor.call("save_together", {
       instance: { uuid: instance.uuid, changes },
       migration: { id: migration.id, changes: { status: "error" } },
     }),
   );
 }
 
-async function currentInstance({ parts, instance }: Flow): Promise<Flow["instance"]> {
-  return (await parts.context.conductor.call("instance_get", { uuid: instance.uuid, readDeleted: true })) ?? instance;
+async function currentInstance({ services, instance }: Flow): Promise<Flow["instance"]> {
+  return (
+    (await services.context.conductor.call("instance_get", { uuid: instance.uuid, readDeleted: true })) ?? instance
+  );
 }

@@ -1,7 +1,7 @@
 import type { Instance, Migration, MigrationStatus } from "../../../records/index.js";
 import type { LiveMigrateData } from "../../../virt/move-types.js";
 import { LOCAL_DISKS } from "../../block-devices.js";
-import type { OperationParts } from "../contract.js";
+import type { OperationServices } from "../contract.js";
 import type { OutgoingMigration } from "./outgoing-migration.js";
 
 /** How the driver, or what came before it, ended. */
@@ -9,7 +9,7 @@ export type CopyOutcome = "moved" | "failed" | "cancelled";
 
 /** One live migration on its source, from the queue to its end. */
 export interface Flow {
-  readonly parts: OperationParts;
+  readonly services: OperationServices;
   readonly requestId: string;
   readonly entry: OutgoingMigration;
   /** Name of the destination's host. */

@@ -16,11 +16,11 @@ export const LIVE_MIGRATION: DemandingFlow<"live_migration"> = {
 };
 
 async function liveMigration(call: Call<"live_migration">): Promise<AnswerOf<"live_migration">> {
-  const { parts, request, event } = call;
+  const { services, request, event } = call;
   const { instanceUuid, migrationId } = request;
-  await parts.outgoing.working(instanceUuid, migrationId, (entry) =>
-    withActionEvent(parts.context, event, () =>
-      recordingFault(parts.context, instanceUuid, async () => {
+  await services.outgoing.working(instanceUuid, migrationId, (entry) =>
+    withActionEvent(services.context, event, () =>
+      recordingFault(services.context, instanceUuid, async () => {
         const flow = await accept(call, entry);
         await inTurn(flow);
       }),
@@ -31,21 +31,21 @@ async function liveMigration(call: Call<"live_migration">): Promise<AnswerOf<"li
 
 /** Row 5. @throws UnexpectedTaskState, InvalidMigrationState: it is no longer waited for. */
 async function accept(call: Call<"live_migration">, entry: OutgoingMigration): Promise<Flow> {
-  const { parts, request } = call;
+  const { services, request } = call;
   const { migrationId, dest, data, requestId } = request;
-  const verdict = await admit(parts.context, call, request);
+  const verdict = await admit(services.context, call, request);
   if ("refused" in verdict) {
-    await giveBackRefused(parts, request, verdict.refused);
+    await giveBackRefused(services, request, verdict.refused);
     throw verdict.refused.error;
   }
   const { instance } = verdict.admitted;
-  const migration = await parts.context.conductor.call("migration_save", {
+  const migration = await services.context.conductor.call("migration_save", {
     id: migrationId,
     changes: { status: "queued" },
     expectedStatus: ["accepted"],
   });
   return {
-    parts,
+    services,
     requestId,
     entry,
     dest,
@@ -66,13 +66,13 @@ async function accept(call: Call<"live_migration">, entry: OutgoingMigration): P
 }
 
 async function inTurn(flow: Flow): Promise<void> {
-  const { entry, parts } = flow;
-  if (parts.outgoing.closed) {
+  const { entry, services } = flow;
+  if (services.outgoing.closed) {
     await cancel(flow, "error");
     return;
   }
   try {
-    await parts.outgoing.inTurn(entry, async () => {
+    await services.outgoing.inTurn(entry, async () => {
       entry.phase = "preparing";
       await migrate(flow);
     });
@@ -87,6 +87,6 @@ async function inTurn(flow: Flow): Promise<void> {
 async function cancel(flow: Flow, status: Flow["end"]["status"]): Promise<void> {
   flow.end = { status };
   await endOrAbandon(flow, async () => {
-    await runSteps(flow.parts, ROLLBACK_STEPS, flow);
+    await runSteps(flow.services, ROLLBACK_STEPS, flow);
   });
 }

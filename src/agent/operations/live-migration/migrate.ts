@@ -2,7 +2,7 @@ import { InstanceNotFound, InvalidMigrationState } from "../../../conductor/erro
 import { POWER_STATES } from "../../../records/index.js";
 import { hasQuirk } from "../../context.js";
 import type { Message, Refusal } from "../admission/admission.js";
-import type { OperationParts } from "../contract.js";
+import type { OperationServices } from "../contract.js";
 import { attempt, mustNotUndo } from "../flow/error-wrappers.js";
 import { runSteps } from "../flow/step-list.js";
 import { deleteMigration, revertToSource } from "../moves/move-allocations.js";
@@ -20,7 +20,7 @@ import { cleanDestination, ROLLBACK_STEPS, saveEnd } from "./roll-back.js";
  */
 export async function migrate(flow: Flow): Promise<void> {
   try {
-    await runSteps(flow.parts, COPY_STEPS, flow);
+    await runSteps(flow.services, COPY_STEPS, flow);
   } catch (error) {
     // Somebody else has ended it, or may have.
     if (mustNotUndo(error) || error instanceof InvalidMigrationState) {
@@ -35,19 +35,19 @@ export async function migrate(flow: Flow): Promise<void> {
 }
 
 async function end(flow: Flow): Promise<void> {
-  const { parts, outcome } = flow;
+  const { services, outcome } = flow;
   if (outcome === "moved") {
     flow.error = undefined;
-    await runSteps(parts, POST_STEPS, flow);
+    await runSteps(services, POST_STEPS, flow);
   } else if (outcome !== null || !flow.copying) {
     flow.end = { status: outcome ?? (flow.error instanceof LiveMigrationAborted ? "cancelled" : "failed") };
-    await runSteps(parts, ROLLBACK_STEPS, flow);
-  } else if (hasQuirk(parts.context, "leave-interrupted-live-migration-allocations")) {
+    await runSteps(services, ROLLBACK_STEPS, flow);
+  } else if (hasQuirk(services.context, "leave-interrupted-live-migration-allocations")) {
     await saveEnd(flow, { vmState: "error", taskState: null }, { status: "error" });
   } else {
-    const { driver } = parts.context;
+    const { driver } = services.context;
     // A driver that was given up may still be at it.
-    await attempt(parts.context, flow.instance.uuid, "stop the live migration", () =>
+    await attempt(services.context, flow.instance.uuid, "stop the live migration", () =>
       driver.liveMigrationAbort(flow.instance),
     );
     await endWhereGuestIs(flow, "error");
@@ -60,21 +60,21 @@ async function end(flow: Flow): Promise<void> {
  * @throws {DestinationFailed} nobody knows yet.
  */
 export async function endWhereGuestIs(flow: Flow, vmState?: "error"): Promise<void> {
-  const { parts, instance } = flow;
-  if ((await parts.context.driver.powerState(instance)) !== POWER_STATES.nostate) {
+  const { services, instance } = flow;
+  if ((await services.context.driver.powerState(instance)) !== POWER_STATES.nostate) {
     flow.end = { status: "error", ...(vmState ? { vmState } : {}) };
-    await runSteps(parts, ROLLBACK_STEPS, flow);
+    await runSteps(services, ROLLBACK_STEPS, flow);
     return;
   }
   try {
-    await runSteps(parts, POST_STEPS, { ...flow, patient: true, error: undefined });
+    await runSteps(services, POST_STEPS, { ...flow, patient: true, error: undefined });
   } catch (error) {
     if (!(error instanceof DestinationFailed) || !error.hasNoGuest) {
       throw error;
     }
-    parts.context.runtime.logger.error("the guest is neither here nor on the destination", fieldsOf(flow));
+    services.context.runtime.logger.error("the guest is neither here nor on the destination", fieldsOf(flow));
     flow.end = { status: "error", vmState: "error" };
-    await runSteps(parts, ROLLBACK_STEPS, flow);
+    await runSteps(services, ROLLBACK_STEPS, flow);
   }
 }
 
@@ -92,21 +92,21 @@ export async function endOrAbandon(flow: Flow, work: () => Promise<void>): Promi
 
 /** The instance is gone: its guest here went with it, or is reaped; the other half is this migration's to remove. */
 export async function abandon(flow: Flow): Promise<void> {
-  const { parts, migration, requestId } = flow;
-  parts.context.runtime.logger.info(
+  const { services, migration, requestId } = flow;
+  services.context.runtime.logger.info(
     "the instance was deleted, or is elsewhere: its live migration is given up",
     fieldsOf(flow),
   );
   if (flow.prepared) {
     await cleanDestination(flow, true);
   }
-  await deleteMigration(parts, migration, { requestId });
-  await parts.context.conductor.call("migration_save", { id: migration.id, changes: { status: "error" } });
+  await deleteMigration(services, migration, { requestId });
+  await services.context.conductor.call("migration_save", { id: migration.id, changes: { status: "error" } });
 }
 
 /** Somebody else has the instance: it has not begun to move, and what the migration holds for it is not needed. */
 export async function giveBackRefused(
-  parts: OperationParts,
+  services: OperationServices,
   { requestId }: Message,
   { kind, found }: Refusal,
 ): Promise<void> {
@@ -114,7 +114,7 @@ export async function giveBackRefused(
     return;
   }
   const { instance, migration } = found;
-  await revertToSource(parts, { instance, migration }, { requestId });
+  await revertToSource(services, { instance, migration }, { requestId });
   const changes = { status: "error" } as const;
-  await parts.context.conductor.call("migration_save", { id: migration.id, changes, expectedStatus: ["accepted"] });
+  await services.context.conductor.call("migration_save", { id: migration.id, changes, expectedStatus: ["accepted"] });
 }

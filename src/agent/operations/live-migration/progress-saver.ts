@@ -1,19 +1,19 @@
 import type { LiveMigrationProgress } from "../../../virt/move-types.js";
-import type { OperationParts } from "../contract.js";
+import type { OperationServices } from "../contract.js";
 
 /** Milliseconds between two writes of one migration's progress. */
 const SPACING = 1_000;
 
 /** Saves the progress that the driver reports of a copy to the migration's record, at most once a second, the last of it always. */
 export class ProgressSaver {
-  readonly #context: OperationParts["context"];
+  readonly #context: OperationServices["context"];
   readonly #migrationId: number;
   #unsaved: LiveMigrationProgress | null = null;
   #savedAt = Number.NEGATIVE_INFINITY;
   #saving: Promise<void> = Promise.resolve();
   #cancel: (() => void) | null = null;
 
-  constructor({ context }: OperationParts, migrationId: number) {
+  constructor({ context }: OperationServices, migrationId: number) {
     this.#context = context;
     this.#migrationId = migrationId;
   }

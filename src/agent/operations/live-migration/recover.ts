@@ -2,7 +2,7 @@ import type { Migration } from "../../../records/index.js";
 import { NotImplemented } from "../../../virt/errors.js";
 import { hasQuirk, requestId as newRequestId } from "../../context.js";
 import { forRequest } from "../call.js";
-import type { OperationParts } from "../contract.js";
+import type { OperationServices } from "../contract.js";
 import { attempt } from "../flow/error-wrappers.js";
 import { runSteps } from "../flow/step-list.js";
 import { POST_STEPS } from "./finish-migration.js";
@@ -12,23 +12,23 @@ import type { OutgoingMigration } from "./outgoing-migration.js";
 import { UNFINISHED } from "./unfinished.js";
 
 /** Spec 2.6 OPT. What cannot be ended now is tried again later. */
-export async function recoverLiveMigrations(parts: OperationParts): Promise<void> {
-  if (hasQuirk(parts.context, "leave-interrupted-live-migration-allocations")) {
+export async function recoverLiveMigrations(services: OperationServices): Promise<void> {
+  if (hasQuirk(services.context, "leave-interrupted-live-migration-allocations")) {
     return;
   }
-  const left = parts.outgoing.leftOf(await unfinishedMigrations(parts));
-  await Promise.all(left.map((migration) => recover(parts, migration)));
+  const left = services.outgoing.leftOf(await unfinishedMigrations(services));
+  await Promise.all(left.map((migration) => recover(services, migration)));
 }
 
-async function recover(all: OperationParts, migration: Migration): Promise<void> {
+async function recover(all: OperationServices, migration: Migration): Promise<void> {
   const requestId = newRequestId(all.context);
-  const parts = forRequest(all, requestId);
+  const services = forRequest(all, requestId);
   try {
-    await parts.outgoing.working(migration.instanceUuid, migration.id, (entry) =>
-      recoverMigration(parts, { entry, migration, requestId }),
+    await services.outgoing.working(migration.instanceUuid, migration.id, (entry) =>
+      recoverMigration(services, { entry, migration, requestId }),
     );
   } catch (err) {
-    parts.context.runtime.logger.warn("a live migration that was left halfway is tried again later", {
+    services.context.runtime.logger.warn("a live migration that was left halfway is tried again later", {
       instance: migration.instanceUuid,
       migration: migration.id,
       err,
@@ -37,7 +37,7 @@ async function recover(all: OperationParts, migration: Migration): Promise<void>
 }
 
 /** The live migrations that this host is the source of, those of deleted instances included. */
-function unfinishedMigrations({ context }: OperationParts): Promise<Migration[]> {
+function unfinishedMigrations({ context }: OperationServices): Promise<Migration[]> {
   return context.conductor.call("migrations_by_filters", {
     filters: {
       sourceCompute: context.host,
@@ -53,7 +53,7 @@ function unfinishedMigrations({ context }: OperationParts): Promise<Migration[]>
  * @throws what keeps it from ending now.
  */
 async function recoverMigration(
-  parts: OperationParts,
+  services: OperationServices,
   {
     entry,
     migration,
@@ -64,7 +64,7 @@ async function recoverMigration(
     readonly requestId: string;
   },
 ): Promise<void> {
-  const { conductor, driver, host } = parts.context;
+  const { conductor, driver, host } = services.context;
   entry.phase = "ending";
   const instance = await conductor.call("instance_get", { uuid: migration.instanceUuid, readDeleted: true });
   if (!instance) {
@@ -73,13 +73,13 @@ async function recoverMigration(
   const copying = migration.status === "running" || migration.status === "running (post-copy)";
   const dest = migration.destCompute ?? "";
   const flow: Flow = {
-    parts,
+    services,
     requestId,
     entry,
     dest,
     instance,
     migration,
-    data: driverData({ sharedInstanceFiles: await filesAreShared(parts, instance, dest, requestId) }),
+    data: driverData({ sharedInstanceFiles: await filesAreShared(services, instance, dest, requestId) }),
     prepared: dest !== "",
     copying,
     outcome: null,
@@ -88,17 +88,17 @@ async function recoverMigration(
     arrived: false,
     error: undefined,
   };
-  parts.context.runtime.logger.info("a live migration that was left halfway is brought to its end", fieldsOf(flow));
+  services.context.runtime.logger.info("a live migration that was left halfway is brought to its end", fieldsOf(flow));
   await endOrAbandon(flow, async () => {
     if (instance.deleted !== 0 || (instance.host !== host && !copying)) {
       return abandon(flow);
     }
     if (instance.host !== host) {
-      await runSteps(parts, POST_STEPS, { ...flow, arrived: true });
+      await runSteps(services, POST_STEPS, { ...flow, arrived: true });
       return;
     }
     if (copying) {
-      await attempt(parts.context, instance.uuid, "stop the live migration", async () => {
+      await attempt(services.context, instance.uuid, "stop the live migration", async () => {
         try {
           await driver.liveMigrationAbort(instance);
         } catch (error) {
@@ -114,8 +114,8 @@ async function recoverMigration(
 
 /** What the drivers had told each other is gone. True also where it cannot be found out: files then stay (spec 3.3). */
 async function filesAreShared(
-  { context }: OperationParts,
-  instance: Parameters<OperationParts["context"]["driver"]["checkInstanceSharedStorageLocal"]>[0],
+  { context }: OperationServices,
+  instance: Parameters<OperationServices["context"]["driver"]["checkInstanceSharedStorageLocal"]>[0],
   dest: string,
   requestId: string,
 ): Promise<boolean> {

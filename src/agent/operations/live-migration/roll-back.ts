@@ -11,10 +11,10 @@ import { type Flow, moveOptions } from "./flow.js";
  * status and task state last, in one write: until then a restart finds the migration and rolls it back again.
  */
 export const ROLLBACK_STEPS = stepList<Flow>("rollback_live_migration", {
-  give_back_allocations: (flow) => revertToSource(flow.parts, flow, { requestId: flow.requestId }),
-  restore_source: async ({ parts, instance, data }) => {
-    await attempt(parts.context, instance.uuid, "take back the live migration on the hypervisor", () =>
-      parts.context.driver.rollbackLiveMigrationAtSource(instance, moveOptions(data)),
+  give_back_allocations: (flow) => revertToSource(flow.services, flow, { requestId: flow.requestId }),
+  restore_source: async ({ services, instance, data }) => {
+    await attempt(services.context, instance.uuid, "take back the live migration on the hypervisor", () =>
+      services.context.driver.rollbackLiveMigrationAtSource(instance, moveOptions(data)),
     );
   },
   clean_destination: async (flow) => {
@@ -30,7 +30,7 @@ export const ROLLBACK_STEPS = stepList<Flow>("rollback_live_migration", {
 
 /** Asks the destination; one that is away gets it as a message when it is back, so that it keeps nothing of the guest. */
 export async function cleanDestination(flow: Flow, destroyDisks: boolean): Promise<void> {
-  const { parts, dest, instance, migration, data, requestId } = flow;
+  const { services, dest, instance, migration, data, requestId } = flow;
   const params = { instanceUuid: instance.uuid, migrationId: migration.id, destroyDisks, data, requestId };
   const method = "rollback_live_migration_at_destination";
   try {
@@ -40,21 +40,21 @@ export async function cleanDestination(flow: Flow, destroyDisks: boolean): Promi
       throw error;
     }
     const silent = error instanceof DestinationFailed && error.silent;
-    parts.context.runtime.logger.warn("the destination could not remove what a live migration left there", {
+    services.context.runtime.logger.warn("the destination could not remove what a live migration left there", {
       instance: instance.uuid,
       migration: migration.id,
       later: silent,
       err: error,
     });
     if (silent) {
-      await parts.context.conductor.castAgent(dest, method, params);
+      await services.context.conductor.castAgent(dest, method, params);
     }
   }
 }
 
 /** Both records in one write; of an instance that is being deleted, or gone, only the migration's. */
 export async function saveEnd(flow: Flow, instance: InstanceChanges, migration: MigrationChanges): Promise<void> {
-  const { conductor } = flow.parts.context;
+  const { conductor } = flow.services.context;
   const { uuid } = flow.instance;
   const { id } = flow.migration;
   try {

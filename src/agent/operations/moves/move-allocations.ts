@@ -17,7 +17,7 @@ import {
 } from "../../../records/index.js";
 import { retry } from "../../../runtime/retry.js";
 import { hasQuirk } from "../../context.js";
-import type { OperationParts } from "../contract.js";
+import type { OperationServices } from "../contract.js";
 
 /**
  * Decides who holds what after a move (spec 6.0). Which of the two strategies made it is found out here, at its end, from what the
@@ -30,19 +30,19 @@ export interface Move {
   readonly migration: Migration;
 }
 
-/** The parts that are enough for these. */
-export type AllocationParts = Pick<OperationParts, "context">;
+/** What is enough for these. */
+export type AllocationServices = Pick<OperationServices, "context">;
 
 /**
  * Source, confirmed or completed; and destination, when finishing failed: what the source's half is goes.
  * split: everything of M. doubled: the source's tree of I; on the same host the old flavor's amounts.
  * @throws AllocationDeleteFailed, AllocationUpdateFailed
  */
-export async function finishSource(parts: AllocationParts, move: Move, context: RequestContext): Promise<void> {
-  if (await deleteMigration(parts, move.migration, context)) {
+export async function finishSource(services: AllocationServices, move: Move, context: RequestContext): Promise<void> {
+  if (await deleteMigration(services, move.migration, context)) {
     return;
   }
-  await strip(parts, move, "source", context);
+  await strip(services, move, "source", context);
 }
 
 /**
@@ -50,27 +50,27 @@ export async function finishSource(parts: AllocationParts, move: Move, context: 
  * split: M → I, which overwrites what I has of the destination. doubled: the destination's half of I goes.
  * @throws AllocationMoveFailed, AllocationUpdateFailed, ConsumerAllocationRetrievalFailed
  */
-export async function revertToSource(parts: AllocationParts, move: Move, context: RequestContext): Promise<void> {
+export async function revertToSource(services: AllocationServices, move: Move, context: RequestContext): Promise<void> {
   const { instance, migration } = move;
-  if (await isDeleted(parts, instance.uuid)) {
-    await deleteMigration(parts, migration, context);
+  if (await isDeleted(services, instance.uuid)) {
+    await deleteMigration(services, migration, context);
     return;
   }
-  if (!(await holdsAnything(parts, migration.uuid, context))) {
-    await strip(parts, move, "destination", context);
+  if (!(await holdsAnything(services, migration.uuid, context))) {
+    await strip(services, move, "destination", context);
     return;
   }
-  const moved = await insist(() => moveBack(parts, move, context));
+  const moved = await insist(() => moveBack(services, move, context));
   if (moved) {
     return;
   }
   // It may have been deleted since it was looked at: its record in Placement changed then, which refuses the move.
-  if (await isDeleted(parts, instance.uuid)) {
-    await deleteMigration(parts, migration, context);
+  if (await isDeleted(services, instance.uuid)) {
+    await deleteMigration(services, migration, context);
     return;
   }
   // An evacuation that ends the move gives the half back, too; the later of the two writes is refused.
-  if (moved === false && !(await holdsAnything(parts, migration.uuid, context))) {
+  if (moved === false && !(await holdsAnything(services, migration.uuid, context))) {
     return;
   }
   const reason = moved === null ? "Placement cannot be reached" : "Placement refused it";
@@ -79,19 +79,19 @@ export async function revertToSource(parts: AllocationParts, move: Move, context
 
 /** False: Placement refused. Null: it cannot be reached. */
 async function moveBack(
-  parts: AllocationParts,
+  services: AllocationServices,
   { instance, migration }: Move,
   context: RequestContext,
 ): Promise<boolean | null> {
-  const resurrects = hasQuirk(parts.context, "resurrect-deleted-allocations");
-  const options = resurrects ? context : { ...context, targetDeleted: () => isDeleted(parts, instance.uuid) };
+  const resurrects = hasQuirk(services.context, "resurrect-deleted-allocations");
+  const options = resurrects ? context : { ...context, targetDeleted: () => isDeleted(services, instance.uuid) };
   try {
-    return await parts.context.placement.moveAllocations(migration.uuid, instance.uuid, options);
+    return await services.context.placement.moveAllocations(migration.uuid, instance.uuid, options);
   } catch (error) {
     if (!(error instanceof AllocationMoveFailed)) {
       throw error;
     }
-    parts.context.runtime.logger.warn("the allocations of a move could not be given back to its instance", {
+    services.context.runtime.logger.warn("the allocations of a move could not be given back to its instance", {
       instance: instance.uuid,
       migration: migration.uuid,
       err: error,
@@ -104,11 +104,15 @@ async function moveBack(
  * Destination, reverting: split: nothing, as the source moves M → I, which drops it. doubled: the destination's half of I.
  * @throws AllocationUpdateFailed, ConsumerAllocationRetrievalFailed
  */
-export async function dropDestination(parts: AllocationParts, move: Move, context: RequestContext): Promise<void> {
-  if (await holdsAnything(parts, move.migration.uuid, context)) {
+export async function dropDestination(
+  services: AllocationServices,
+  move: Move,
+  context: RequestContext,
+): Promise<void> {
+  if (await holdsAnything(services, move.migration.uuid, context)) {
     return;
   }
-  await strip(parts, move, "destination", context);
+  await strip(services, move, "destination", context);
 }
 
 /**
@@ -116,7 +120,7 @@ export async function dropDestination(parts: AllocationParts, move: Move, contex
  * @throws AllocationDeleteFailed, also when Placement cannot be reached
  */
 export async function deleteMigration(
-  { context }: AllocationParts,
+  { context }: AllocationServices,
   migration: Migration,
   options: RequestContext,
 ): Promise<boolean> {
@@ -127,7 +131,7 @@ export async function deleteMigration(
   throw new AllocationDeleteFailed(migration.uuid, "Placement cannot be reached");
 }
 
-async function holdsAnything({ context }: AllocationParts, consumer: string, options: RequestContext) {
+async function holdsAnything({ context }: AllocationServices, consumer: string, options: RequestContext) {
   const { allocations } = await context.placement.getAllocationsForConsumer(consumer, options);
   return Object.keys(allocations).length > 0;
 }
@@ -138,18 +142,18 @@ async function holdsAnything({ context }: AllocationParts, consumer: string, opt
  * @throws ConsumerAllocationRetrievalFailed
  */
 export async function heldHere(
-  parts: AllocationParts,
+  services: AllocationServices,
   instance: Instance,
   node: ComputeNode | undefined,
   context: RequestContext,
 ): Promise<Allocations> {
-  const { allocations } = await parts.context.placement.getAllocationsForConsumer(instance.uuid, context);
-  return onTree(parts, allocations, node, context);
+  const { allocations } = await services.context.placement.getAllocationsForConsumer(instance.uuid, context);
+  return onTree(services, allocations, node, context);
 }
 
 /** The part of it on the node's tree, which is mostly remembered and then costs no request. */
 export async function onTree(
-  { context: { placement } }: AllocationParts,
+  { context: { placement } }: AllocationServices,
   allocations: Allocations,
   node: ComputeNode | undefined,
   context: RequestContext,
@@ -180,8 +184,8 @@ async function insist(write: () => Promise<boolean | null>): Promise<boolean | n
  * One half of what a doubled instance holds; nothing when it holds one half only. An answer that was lost says nothing:
  * what is held is read again.
  */
-async function strip(parts: AllocationParts, move: Move, half: Half, context: RequestContext): Promise<void> {
-  await retry(parts.context.runtime.timers, () => stripOnce(parts, move, half, context), {
+async function strip(services: AllocationServices, move: Move, half: Half, context: RequestContext): Promise<void> {
+  await retry(services.context.runtime.timers, () => stripOnce(services, move, half, context), {
     attempts: ATTEMPTS,
     retryOn: (error) => error instanceof PlacementAPIConnectFailure,
   });
@@ -189,13 +193,13 @@ async function strip(parts: AllocationParts, move: Move, half: Half, context: Re
 
 type Half = "source" | "destination";
 
-async function stripOnce(parts: AllocationParts, move: Move, half: Half, context: RequestContext): Promise<void> {
-  const { placement } = parts.context;
+async function stripOnce(services: AllocationServices, move: Move, half: Half, context: RequestContext): Promise<void> {
+  const { placement } = services.context;
   const { instance, migration } = move;
   const { allocations } = await placement.getAllocationsForConsumer(instance.uuid, context);
   const [source, destination] = await Promise.all([
-    rootOf(parts, migration.sourceCompute, migration.sourceNode, allocations),
-    rootOf(parts, migration.destCompute, migration.destNode, allocations),
+    rootOf(services, migration.sourceCompute, migration.sourceNode, allocations),
+    rootOf(services, migration.destCompute, migration.destNode, allocations),
   ]);
   if (source === null || destination === null) {
     return;
@@ -205,7 +209,7 @@ async function stripOnce(parts: AllocationParts, move: Move, half: Half, context
       return;
     }
     const [root, host] = half === "source" ? [source, migration.sourceCompute] : [destination, migration.destCompute];
-    const options = { ...context, retry: true, unless: () => isClaimedAnew(parts, migration, host) };
+    const options = { ...context, retry: true, unless: () => isClaimedAnew(services, migration, host) };
     if (await placement.removeProviderTreeFromInstanceAllocation(instance.uuid, root, options)) {
       return;
     }
@@ -231,7 +235,7 @@ async function stripOnce(parts: AllocationParts, move: Move, half: Half, context
  * the instance holds there is then that one's.
  */
 async function isClaimedAnew(
-  { context: { conductor } }: AllocationParts,
+  { context: { conductor } }: AllocationServices,
   { id, instanceUuid }: Migration,
   host: string | null,
 ): Promise<boolean> {
@@ -299,7 +303,7 @@ export function flavorsOf(
 
 /** Before a destination has claimed, its host is known, and its node is the one on which the instance holds something. */
 async function rootOf(
-  { context: { conductor } }: AllocationParts,
+  { context: { conductor } }: AllocationServices,
   host: string | null,
   node: string | null,
   held: Allocations,
@@ -315,7 +319,7 @@ async function rootOf(
 }
 
 /** An agent says `deleted` before it deletes the allocations (V23): whichever comes second finds the other's. */
-async function isDeleted({ context }: AllocationParts, uuid: string): Promise<boolean> {
+async function isDeleted({ context }: AllocationServices, uuid: string): Promise<boolean> {
   const current = await context.conductor.call("instance_get", { uuid, readDeleted: true });
   return current === null || current.deleted !== 0 || current.vmState === "deleted";
 }

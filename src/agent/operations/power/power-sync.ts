@@ -1,12 +1,12 @@
 import { type Instance, POWER_STATES } from "../../../records/index.js";
-import type { OperationParts } from "../contract.js";
+import type { OperationServices } from "../contract.js";
 
 /**
  * Spec 4.10 `_sync_power_states` for one instance: the row's power state always follows the driver; a guest that is up or
  * down against the row's vm_state is stopped.
  */
-export async function syncInstancePowerState(parts: OperationParts, uuid: string): Promise<void> {
-  const { conductor, driver, host, runtime } = parts.context;
+export async function syncInstancePowerState(services: OperationServices, uuid: string): Promise<void> {
+  const { conductor, driver, host, runtime } = services.context;
   const instance = await conductor.call("instance_get", { uuid });
   if (!instance || instance.host !== host) {
     return;
@@ -25,10 +25,10 @@ export async function syncInstancePowerState(parts: OperationParts, uuid: string
       expectedHost: host,
     });
   }
-  await react(parts, { ...instance, powerState });
+  await react(services, { ...instance, powerState });
 }
 
-async function react({ context }: OperationParts, { uuid, vmState, powerState }: Instance): Promise<void> {
+async function react({ context }: OperationServices, { uuid, vmState, powerState }: Instance): Promise<void> {
   const { conductor, runtime } = context;
   const down = powerState === POWER_STATES.shutdown || powerState === POWER_STATES.crashed;
   const fields = { instance: uuid, vm_state: vmState, power_state: powerState };

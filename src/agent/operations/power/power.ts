@@ -1,12 +1,12 @@
 import { type Instance, type InstanceChanges, POWER_STATES, type TaskState } from "../../../records/index.js";
 import { GuestNotFound } from "../../../virt/errors.js";
-import type { OperationParts } from "../contract.js";
+import type { OperationServices } from "../contract.js";
 import { attempt } from "../flow/error-wrappers.js";
 import { guestFlow } from "../flow/guest-flow.js";
 
 export const START_INSTANCE = guestFlow("start_instance", {
-  power_on: async ({ parts, instance }) => {
-    const { driver } = parts.context;
+  power_on: async ({ services, instance }) => {
+    const { driver } = services.context;
     try {
       await driver.powerOn(instance);
     } catch (error) {
@@ -17,12 +17,12 @@ export const START_INSTANCE = guestFlow("start_instance", {
       await driver.reboot(instance, "HARD");
     }
   },
-  record: ({ parts, instance }) => settle(parts, instance, { vmState: "active" }, ["powering-on", null]),
+  record: ({ services, instance }) => settle(services, instance, { vmState: "active" }, ["powering-on", null]),
 });
 
 export const STOP_INSTANCE = guestFlow("stop_instance", {
-  power_off: ({ parts, instance }) => parts.context.driver.powerOff(instance),
-  record: ({ parts, instance }) => settle(parts, instance, { vmState: "stopped" }, ["powering-off", null]),
+  power_off: ({ services, instance }) => services.context.driver.powerOff(instance),
+  record: ({ services, instance }) => settle(services, instance, { vmState: "stopped" }, ["powering-off", null]),
 });
 
 const STAGES = {
@@ -41,37 +41,37 @@ export const REBOOT_TASKS: readonly TaskState[] = [
 
 /** A reboot that fails and leaves no running guest sets the instance to error. */
 export const REBOOT_INSTANCE = guestFlow("reboot_instance", {
-  pending: async ({ parts: { context }, instance: { uuid }, request: { type } }) => {
+  pending: async ({ services: { context }, instance: { uuid }, request: { type } }) => {
     const changes = { taskState: STAGES[type].pending };
     const expected = { expectedTaskState: [...REBOOT_TASKS], expectedHost: context.host };
     await context.conductor.call("instance_save", { uuid, changes, ...expected });
   },
-  started: async ({ parts: { context }, instance: { uuid }, request: { type } }) => {
+  started: async ({ services: { context }, instance: { uuid }, request: { type } }) => {
     const { pending, started } = STAGES[type];
     const expected = { expectedTaskState: [pending], expectedHost: context.host };
     await context.conductor.call("instance_save", { uuid, changes: { taskState: started }, ...expected });
   },
-  reboot: async ({ parts, instance, request: { type } }) => {
-    const { conductor, driver, host } = parts.context;
+  reboot: async ({ services, instance, request: { type } }) => {
+    const { conductor, driver, host } = services.context;
     const { uuid } = instance;
     try {
       await driver.reboot(instance, type);
     } catch (error) {
       if ((await driver.powerState(instance)) !== POWER_STATES.running) {
         const expected = { expectedTaskState: [STAGES[type].started], expectedHost: host };
-        await attempt(parts.context, uuid, "set the instance to error", () =>
+        await attempt(services.context, uuid, "set the instance to error", () =>
           conductor.call("instance_save", { uuid, changes: { vmState: "error" }, ...expected }),
         );
       }
       throw error;
     }
   },
-  record: ({ parts, instance, request: { type } }) =>
-    settle(parts, instance, { vmState: "active" }, [STAGES[type].started]),
+  record: ({ services, instance, request: { type } }) =>
+    settle(services, instance, { vmState: "active" }, [STAGES[type].started]),
 });
 
 async function settle(
-  { context }: OperationParts,
+  { context }: OperationServices,
   instance: Instance,
   changes: InstanceChanges,
   expectedTaskState: (TaskState | null)[],

@@ -5,9 +5,9 @@ import { record } from "./state-changes.js";
 
 /** The guest is booted from another image, or its own, its own disk beside. */
 export const RESCUE_INSTANCE = guestFlow("rescue_instance", {
-  rescue: async ({ parts, instance, request: { rescueImageRef } }) => {
+  rescue: async ({ services, instance, request: { rescueImageRef } }) => {
     const image = imageMeta(instance, rescueImageRef ?? instance.imageRef);
-    await parts.context.driver.rescue(instance, { image, network: [], blockDevices: LOCAL_DISKS });
+    await services.context.driver.rescue(instance, { image, network: [], blockDevices: LOCAL_DISKS });
   },
-  record: ({ parts, instance }) => record(parts, instance, "rescued", "rescuing"),
+  record: ({ services, instance }) => record(services, instance, "rescued", "rescuing"),
 });

@@ -1,6 +1,6 @@
 import type { TaskState } from "../../../records/index.js";
 import type { SnapshotStage } from "../../../virt/types.js";
-import type { OperationParts } from "../contract.js";
+import type { OperationServices } from "../contract.js";
 import { guestFlow } from "../flow/guest-flow.js";
 import { runSteps } from "../flow/step-list.js";
 import { powerOffIfThere, SHELVE_OFFLOAD_INSTANCE, shelvedMark } from "./shelve-offload.js";
@@ -16,9 +16,9 @@ const STAGES: Readonly<Record<SnapshotStage, { readonly task: TaskState; readonl
 export const SHELVE_INSTANCE = guestFlow(
   "shelve_instance",
   {
-    power_off: ({ parts, instance }) => powerOffIfThere(parts, instance),
-    snapshot: async ({ parts, instance, request: { imageId } }) => {
-      const { conductor, driver, host } = parts.context;
+    power_off: ({ services, instance }) => powerOffIfThere(services, instance),
+    snapshot: async ({ services, instance, request: { imageId } }) => {
+      const { conductor, driver, host } = services.context;
       await driver.snapshot(instance, imageId, {
         updateTaskState: async (stage) => {
           const { task, from } = STAGES[stage];
@@ -32,26 +32,26 @@ export const SHELVE_INSTANCE = guestFlow(
       });
     },
     record: async (progress) => {
-      const { parts, instance, request } = progress;
-      const powerState = await parts.context.driver.powerState(instance);
-      progress.instance = await parts.tracker.saveInstance(
+      const { services, instance, request } = progress;
+      const powerState = await services.context.driver.powerState(instance);
+      progress.instance = await services.tracker.saveInstance(
         instance,
         {
           vmState: "shelved",
           powerState,
-          taskState: offloadsAtOnce(parts) ? "shelving_offloading" : null,
-          ...shelvedMark(parts, instance, request.imageId),
+          taskState: offloadsAtOnce(services) ? "shelving_offloading" : null,
+          ...shelvedMark(services, instance, request.imageId),
         },
         ["shelving", "shelving_image_uploading"],
       );
     },
   },
   async (progress) => {
-    if (offloadsAtOnce(progress.parts)) {
-      await runSteps(progress.parts, SHELVE_OFFLOAD_INSTANCE.list, progress);
+    if (offloadsAtOnce(progress.services)) {
+      await runSteps(progress.services, SHELVE_OFFLOAD_INSTANCE.list, progress);
     }
   },
 );
 
 /** `shelved_offload_time` 0; more: the periodic task does it; -1: nobody. */
-const offloadsAtOnce = ({ context }: OperationParts): boolean => context.config.defaults.shelvedOffloadTime === 0;
+const offloadsAtOnce = ({ context }: OperationServices): boolean => context.config.defaults.shelvedOffloadTime === 0;

@@ -2,7 +2,7 @@ import { AllocationDeleteFailed } from "../../../placement/errors.js";
 import type { Instance } from "../../../records/index.js";
 import { GuestNotFound } from "../../../virt/errors.js";
 import { UNPLACED } from "../../unplaced.js";
-import type { OperationParts } from "../contract.js";
+import type { OperationServices } from "../contract.js";
 import { guestFlow } from "../flow/guest-flow.js";
 import { destroyOptions } from "../flow/guest-options.js";
 
@@ -14,23 +14,23 @@ const RELEASE_ATTEMPTS = 4;
  * step before the release fails, nothing has changed, and it may be tried again.
  */
 export const SHELVE_OFFLOAD_INSTANCE = guestFlow("shelve_offload_instance", {
-  power_off: ({ parts, instance }) => powerOffIfThere(parts, instance),
-  destroy: async ({ parts, instance }) => {
-    await parts.context.driver.destroy(instance, destroyOptions(true));
+  power_off: ({ services, instance }) => powerOffIfThere(services, instance),
+  destroy: async ({ services, instance }) => {
+    await services.context.driver.destroy(instance, destroyOptions(true));
   },
-  release: async ({ parts, instance, request: { requestId } }) => {
+  release: async ({ services, instance, request: { requestId } }) => {
     const { uuid } = instance;
     const options = { force: true, requestId };
     for (let attempt = 0; attempt < RELEASE_ATTEMPTS; attempt += 1) {
-      if ((await parts.context.placement.deleteAllocation(uuid, options)) !== null) {
+      if ((await services.context.placement.deleteAllocation(uuid, options)) !== null) {
         return;
       }
     }
     throw new AllocationDeleteFailed(uuid, "Placement cannot be reached; offload the instance again");
   },
   record: async (progress) => {
-    const { parts, instance } = progress;
-    progress.instance = await parts.tracker.saveInstance(
+    const { services, instance } = progress;
+    progress.instance = await services.tracker.saveInstance(
       instance,
       {
         vmState: "shelved_offloaded",
@@ -38,7 +38,7 @@ export const SHELVE_OFFLOAD_INSTANCE = guestFlow("shelve_offload_instance", {
         powerState: 0,
         ...UNPLACED,
         launchedOn: null,
-        ...(instance.systemMetadata.shelved_at === undefined ? shelvedMark(parts, instance) : {}),
+        ...(instance.systemMetadata.shelved_at === undefined ? shelvedMark(services, instance) : {}),
       },
       ["shelving", "shelving_offloading", null],
     );
@@ -46,7 +46,7 @@ export const SHELVE_OFFLOAD_INSTANCE = guestFlow("shelve_offload_instance", {
 });
 
 /** What the instance's system metadata says of its shelving. */
-export function shelvedMark({ context }: OperationParts, instance: Instance, imageId?: string) {
+export function shelvedMark({ context }: OperationServices, instance: Instance, imageId?: string) {
   return {
     systemMetadata: {
       ...instance.systemMetadata,
@@ -58,7 +58,7 @@ export function shelvedMark({ context }: OperationParts, instance: Instance, ima
 }
 
 /** A restart repeats a shelving whose guest is gone already. */
-export async function powerOffIfThere({ context }: OperationParts, instance: Instance): Promise<void> {
+export async function powerOffIfThere({ context }: OperationServices, instance: Instance): Promise<void> {
   try {
     await context.driver.powerOff(instance);
   } catch (error) {

@@ -1,6 +1,6 @@
 import type { Instance, TaskState, VmState } from "../../../records/index.js";
 import type { DriverHost } from "../../../virt/driver-host.js";
-import type { InstanceMethod, OperationParts } from "../contract.js";
+import type { InstanceMethod, OperationServices } from "../contract.js";
 import { guestFlow } from "../flow/guest-flow.js";
 
 /** One thing that the driver does, and the vm_state that the instance then has; its allocations stay (spec V18). */
@@ -11,8 +11,8 @@ function stateChange<M extends InstanceMethod>(
   act: (driver: DriverHost, instance: Instance) => Promise<void>,
 ) {
   return guestFlow(method, {
-    act: ({ parts, instance }) => act(parts.context.driver, instance),
-    record: ({ parts, instance }) => record(parts, instance, vmState, task),
+    act: ({ services, instance }) => act(services.context.driver, instance),
+    record: ({ services, instance }) => record(services, instance, vmState, task),
   });
 }
 
@@ -50,7 +50,7 @@ export const RESTORE_INSTANCE = stateChange("restore_instance", "restoring", "ac
 
 /** The row follows the guest. A start-up that finishes what was interrupted finds no task state any more. */
 export async function record(
-  { context, tracker }: OperationParts,
+  { context, tracker }: OperationServices,
   instance: Instance,
   vmState: VmState,
   task: TaskState,

@@ -3,7 +3,7 @@ import type { Instance, InstanceChanges } from "../../../records/index.js";
 import { LOCAL_DISKS } from "../../block-devices.js";
 import type { Claim } from "../../tracker/contract.js";
 import type { Found, Refusal } from "../admission/admission.js";
-import type { AdmittedFlow, Call, OperationParts, RequestOf } from "../contract.js";
+import type { AdmittedFlow, Call, OperationServices, RequestOf } from "../contract.js";
 import { addFault, attempt } from "../flow/error-wrappers.js";
 import { destroyOptions, imageMeta } from "../flow/guest-options.js";
 import { releaseAllocations } from "../flow/release-allocations.js";
@@ -11,7 +11,7 @@ import { runOperation } from "../flow/run-operation.js";
 import { stepList } from "../flow/step-list.js";
 
 interface UnshelveProgress {
-  readonly parts: OperationParts;
+  readonly services: OperationServices;
   readonly request: RequestOf<"unshelve_instance">;
   instance: Instance;
   claim: Claim | null;
@@ -21,8 +21,8 @@ interface UnshelveProgress {
 
 const STEPS = stepList<UnshelveProgress>("unshelve_instance", {
   accept: async (progress) => {
-    const { parts, instance } = progress;
-    progress.instance = await parts.context.conductor.call("instance_save", {
+    const { services, instance } = progress;
+    progress.instance = await services.context.conductor.call("instance_save", {
       uuid: instance.uuid,
       changes: { taskState: "spawning" },
       expectedTaskState: ["unshelving"],
@@ -31,13 +31,13 @@ const STEPS = stepList<UnshelveProgress>("unshelve_instance", {
   },
   claim: async (progress) => {
     const { node, allocations, requestId } = progress.request;
-    progress.claim = await progress.parts.tracker.instanceClaim(progress.instance, node, allocations, requestId);
+    progress.claim = await progress.services.tracker.instanceClaim(progress.instance, node, allocations, requestId);
     progress.instance = progress.claim.instance;
   },
   spawn: async (progress) => {
-    const { parts, instance, request } = progress;
+    const { services, instance, request } = progress;
     progress.spawned = true;
-    await parts.context.driver.spawn(instance, {
+    await services.context.driver.spawn(instance, {
       image: imageMeta(instance, instance.systemMetadata.shelved_image_id ?? instance.imageRef),
       allocations: request.allocations,
       network: [],
@@ -46,8 +46,8 @@ const STEPS = stepList<UnshelveProgress>("unshelve_instance", {
     });
   },
   record: async (progress) => {
-    const { parts, instance } = progress;
-    const { driver, runtime } = parts.context;
+    const { services, instance } = progress;
+    const { driver, runtime } = services.context;
     const changes: InstanceChanges = {
       vmState: "active",
       taskState: null,
@@ -55,7 +55,7 @@ const STEPS = stepList<UnshelveProgress>("unshelve_instance", {
       launchedAt: runtime.clock.now(),
       systemMetadata: withoutShelvedMark(instance),
     };
-    progress.instance = await parts.tracker.saveInstance(instance, changes, ["spawning"]);
+    progress.instance = await services.tracker.saveInstance(instance, changes, ["spawning"]);
   },
 });
 
@@ -64,33 +64,33 @@ export const UNSHELVE_INSTANCE: AdmittedFlow<"unshelve_instance"> = { steps: [ST
 
 /** @throws the error; the instance is then offloaded as before, and holds nothing. */
 async function unshelve(call: Call<"unshelve_instance">, { instance }: Found): Promise<void> {
-  const { parts, request } = call;
-  await runOperation(call, STEPS, { parts, request, instance, claim: null, spawned: false }, unshelveFailed);
+  const { services, request } = call;
+  await runOperation(call, STEPS, { services, request, instance, claim: null, spawned: false }, unshelveFailed);
 }
 
 /** What was claimed for it goes, unless a host or another request to unshelve it may own that by now. */
 async function refused(
-  { parts, request: { instanceUuid, requestId } }: Call<"unshelve_instance">,
+  { services, request: { instanceUuid, requestId } }: Call<"unshelve_instance">,
   { kind, found }: Refusal,
 ): Promise<void> {
   const owned = found !== null && found.instance.deleted === 0 && found.instance.host !== null;
   const contested = kind === "taken" && found?.instance.taskState !== "deleting";
   if (!owned && !contested) {
-    await releaseAllocations(parts, instanceUuid, { force: true, requestId });
+    await releaseAllocations(services, instanceUuid, { force: true, requestId });
   }
 }
 
 /** Guest, allocations, then the row, so that it looks shelved only when it holds nothing. */
 async function unshelveFailed(progress: UnshelveProgress, error: unknown): Promise<void> {
-  const { parts, request, instance, claim, spawned } = progress;
-  const { context } = parts;
+  const { services, request, instance, claim, spawned } = progress;
+  const { context } = services;
   const { uuid } = instance;
   if (spawned) {
     await attempt(context, uuid, "remove the guest of the failed unshelve", () =>
       context.driver.destroy(instance, destroyOptions(true)),
     );
   }
-  await releaseAllocations(parts, uuid, { force: true, requestId: request.requestId });
+  await releaseAllocations(services, uuid, { force: true, requestId: request.requestId });
   // One that is being deleted keeps its task state.
   const taken = error instanceof UnexpectedTaskState;
   const changes: InstanceChanges = { launchedOn: null, availabilityZone: null, ...(taken ? {} : { taskState: null }) };

@@ -3,7 +3,7 @@ import type { AgentState } from "../../../../src/agent/context.js";
 import { dryRun } from "../../../../src/agent/dry-run/dry-run.js";
 import type { DryRunReport } from "../../../../src/agent/dry-run/report.js";
 import { type Agent, createAgent } from "../../../../src/agent/life/agent.js";
-import type { PartFactories } from "../../../../src/agent/life/create-parts.js";
+import type { ServiceFactories } from "../../../../src/agent/life/create-services.js";
 import type { AgentMetrics } from "../../../../src/agent/metrics/metrics.js";
 import { NO_METRICS } from "../../../../src/agent/metrics/metrics.js";
 import { type Refusal, refusalOf } from "../../../../src/agent/startup/refusals.js";
@@ -41,7 +41,7 @@ export interface HostOptions {
   readonly config?: ConfigChanges;
   readonly metrics?: Partial<AgentMetrics>;
   readonly driverName?: string;
-  readonly factories?: Pick<Partial<PartFactories>, "tracker">;
+  readonly factories?: Pick<Partial<ServiceFactories>, "tracker">;
   /** Instead of the hypervisor's. */
   readonly driver?: DriverDefinition;
   /** Name of the process; default `agent-<host>`. */
@@ -179,7 +179,7 @@ export class Lab {
   }
 
   /** Makes trackers whose passes and counts are in the evidence. */
-  watchedTracker(host: string, runtime: VirtualRuntime, options: HostOptions = {}): PartFactories["tracker"] {
+  watchedTracker(host: string, runtime: VirtualRuntime, options: HostOptions = {}): ServiceFactories["tracker"] {
     const make = options.factories?.tracker ?? createResourceTracker;
     return async (context) =>
       watchTracker(await make(context), {

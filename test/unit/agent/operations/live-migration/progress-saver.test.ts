@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import type { OperationParts } from "../../../../../src/agent/operations/contract.js";
+import type { OperationServices } from "../../../../../src/agent/operations/contract.js";
 import { ProgressSaver } from "../../../../../src/agent/operations/live-migration/progress-saver.js";
 import { type VirtualRuntime, VirtualWorld } from "../../../../../src/simulation/index.js";
 
@@ -22,7 +22,7 @@ function saverOf(runtime: VirtualRuntime, saved: (readonly [at: number, done: nu
       throw new Error("no conductor");
     }
   };
-  return new ProgressSaver({ context: { runtime, conductor: { call } } } as unknown as OperationParts, 7);
+  return new ProgressSaver({ context: { runtime, conductor: { call } } } as unknown as OperationServices, 7);
 }
 
 test("6.5 row 7 progress is saved at most once a second, and the last of it always", async () => {

@@ -27,8 +27,8 @@ export interface TrackerOptions extends RatioOptions, HostReservation {
   readonly ignoreErroredEvacuations: boolean;
 }
 
-/** What the parts of one tracker share. */
-export interface TrackerParts {
+/** What the functions of one tracker share. */
+export interface TrackerState {
   readonly context: AgentContext;
   readonly options: TrackerOptions;
   /** `compute_resources` (spec 4.1). */

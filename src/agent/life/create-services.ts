@@ -11,7 +11,7 @@ import { meteredTracker } from "../metrics/metered-tracker.js";
 import type { AgentMetrics } from "../metrics/metrics.js";
 import type { Operations, StepFaults } from "../operations/contract.js";
 import { createOperations } from "../operations/operations.js";
-import type { AgentParts } from "../parts.js";
+import type { AgentServices } from "../services.js";
 import { IdentityFile } from "../startup/identity-file.js";
 import type { ResourceTracker } from "../tracker/contract.js";
 import { createResourceTracker } from "../tracker/resource-tracker.js";
@@ -34,8 +34,8 @@ export interface ViewOptions {
   readonly faults?: ChangingFaults;
 }
 
-/** Makes the parts with which an agent acts. */
-export interface PartFactories {
+/** Makes the services with which an agent acts. */
+export interface ServiceFactories {
   readonly tracker: (context: AgentContext) => ResourceTracker | Promise<ResourceTracker>;
   readonly operations: (context: AgentContext, tracker: ResourceTracker, faults?: StepFaults) => Operations;
 }
@@ -83,9 +83,9 @@ export async function createView(options: ViewOptions): Promise<AgentView> {
 }
 
 /** Spec 2.1 row 1. */
-export async function createParts(
-  options: ViewOptions & { readonly metrics: AgentMetrics; readonly factories?: Partial<PartFactories> },
-): Promise<AgentParts> {
+export async function createServices(
+  options: ViewOptions & { readonly metrics: AgentMetrics; readonly factories?: Partial<ServiceFactories> },
+): Promise<AgentServices> {
   const view = await createView(options);
   const { tracker: makeTracker = createResourceTracker, operations: makeOperations = createOperations } =
     options.factories ?? {};

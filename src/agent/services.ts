@@ -4,7 +4,7 @@ import type { Operations } from "./operations/contract.js";
 import type { ResourceTracker } from "./tracker/contract.js";
 
 /** What a started agent is made of. */
-export interface AgentParts extends AgentView {
+export interface AgentServices extends AgentView {
   readonly tracker: ResourceTracker;
   readonly operations: Operations;
   readonly metrics: AgentMetrics;
