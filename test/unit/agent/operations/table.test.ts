@@ -1,0 +1,56 @@
+import { describe, expect, test } from "vitest";
+import { agentHandlers, drainingHandlers } from "../../../../src/agent/life/agent-handlers.js";
+import { TaskTracker } from "../../../../src/agent/life/task-tracker.js";
+import { callOf } from "../../../../src/agent/operations/call.js";
+import type { OperationName, OperationServices } from "../../../../src/agent/operations/contract.js";
+import { OPERATIONS } from "../../../../src/agent/operations/table.js";
+import type { AgentServices } from "../../../../src/agent/services.js";
+
+const NAMES = Object.keys(OPERATIONS) as OperationName[];
+const HOST = ["check_instance_shared_storage", "migration_ended", "set_host_enabled"];
+const services = {} as AgentServices;
+
+/** The event of the instance's action that an operation records. */
+function eventOf(name: OperationName): string {
+  const logger = { child: () => logger };
+  const given = { context: { runtime: { logger } } } as unknown as OperationServices;
+  return callOf(name, given, { instanceUuid: "vm", requestId: "req-1" } as never).event.event;
+}
+
+describe("the table of operations", () => {
+  test("a handler is served for each message, and none for an evacuation, which comes as a rebuild", () => {
+    const served = Object.keys(agentHandlers(services, new TaskTracker()));
+    expect(served.sort()).toEqual([...NAMES.filter((name) => name !== "evacuate_instance"), ...HOST].sort());
+  });
+
+  test("2.8 an agent that stops takes what the other host of a move asks, and what stops one", () => {
+    expect(Object.keys(drainingHandlers(services, new TaskTracker())).sort()).toEqual([
+      "check_instance_shared_storage",
+      "finish_resize",
+      "live_migration_abort",
+      "live_migration_force_complete",
+      "migration_ended",
+      "post_live_migration_at_destination",
+      "rollback_live_migration_at_destination",
+    ]);
+  });
+
+  test("1.6 an event is named after its method, except Nova's two", () => {
+    const others = NAMES.map((name) => [name, eventOf(name)]).filter(([name, event]) => event !== `compute_${name}`);
+    expect(others).toEqual([
+      ["build_and_run_instance", "compute__do_build_and_run_instance"],
+      ["evacuate_instance", "compute_rebuild_instance"],
+    ]);
+  });
+
+  test("an instance's lock is held by all that write to it, except what runs beside a copy", () => {
+    expect(NAMES.filter((name) => OPERATIONS[name].lock === "none").sort()).toEqual([
+      "check_can_live_migrate_destination",
+      "check_can_live_migrate_source",
+      "live_migration",
+      "live_migration_abort",
+      "live_migration_force_complete",
+    ]);
+    expect(NAMES.filter((name) => OPERATIONS[name].lock === "build")).toEqual(["build_and_run_instance"]);
+  });
+});
