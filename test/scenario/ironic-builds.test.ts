@@ -22,7 +22,10 @@ function states(world: IronicWorld, uuid: string) {
 }
 
 function remove(world: IronicWorld, agent: TestAgent, uuid: string) {
-  return agent.operations.run("terminate_instance", { instanceUuid: world.world.stored(uuid).uuid, requestId: "req-delete" });
+  return agent.operations.run("terminate_instance", {
+    instanceUuid: world.world.stored(uuid).uuid,
+    requestId: "req-delete",
+  });
 }
 
 describe("6.1 building on bare metal", () => {
