@@ -3,7 +3,7 @@ import type { IronicNode } from "./client/ironic-node.js";
 import { isBad, isUsed } from "./node-states.js";
 
 /** The node cannot be scheduled to, as nothing could ask for it. */
-export class NoResourceClass extends VirtError {
+class NoResourceClass extends VirtError {
   override readonly name = "NoResourceClass";
 
   constructor(node: string) {
@@ -13,11 +13,14 @@ export class NoResourceClass extends VirtError {
   }
 }
 
-/** Nova's rule for names of resource classes: `Gold.metal v2` → `CUSTOM_GOLD_METAL_V2`. */
+/**
+ * Nova's rule for names of resource classes: `Gold.metal v2` → `CUSTOM_GOLD_METAL_V2`.
+ * @internal for tests
+ */
 export const resourceClassOf = (name: string): string => `CUSTOM_${name.replace(/[^0-9A-Za-z]+/g, "_").toUpperCase()}`;
 
 /** One unit of the node's class; reserved while nothing may be built on it. @throws {NoResourceClass} */
-export function inventoryOf(
+function inventoryOf(
   node: IronicNode,
   options: { readonly skipReserveInUse: boolean },
 ): Readonly<Record<string, InventoryRecord>> {

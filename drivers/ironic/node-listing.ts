@@ -73,7 +73,7 @@ async function listed(
 }
 
 /** A conductor that does not answer must not look as if there were no nodes. */
-export function notReady(error: unknown, { signal }: DriverOperationOptions = {}): Error {
+function notReady(error: unknown, { signal }: DriverOperationOptions = {}): Error {
   if (signal?.aborted && error === signal.reason) {
     return error as Error;
   }

@@ -11,7 +11,7 @@ const ARCHITECTURES: ReadonlySet<string> = new Set(
 );
 
 /** Null: Nova would not know it either. */
-export function architectureOf(raw: string | null): string | null {
+function architectureOf(raw: string | null): string | null {
   const name = raw?.toLowerCase() ?? "";
   if (/^i[3-6]86$/.test(name)) {
     return "i686";
@@ -23,7 +23,7 @@ export function architectureOf(raw: string | null): string | null {
 }
 
 /** `cpu_arch` and the parts of `capabilities`: what filters compare extra specs with. */
-export function statsOf(node: IronicNode, logger: Logger): Readonly<Record<string, string>> {
+function statsOf(node: IronicNode, logger: Logger): Readonly<Record<string, string>> {
   const { cpuArch, capabilities } = node.properties;
   const stats: Record<string, string> = cpuArch === null ? {} : { cpu_arch: cpuArch };
   for (const part of (capabilities ?? "").split(",").filter((text) => text.trim() !== "")) {

@@ -16,7 +16,7 @@ export interface Audit extends PlannedAudit {
   readonly seen: Seen;
 }
 
-export interface Seen {
+interface Seen {
   readonly servers: number;
   /** Servers that were not judged: they build, move or have just moved, their cell does not answer, or their compute node is not known. */
   readonly notJudged: number;

@@ -52,6 +52,7 @@ export interface ControlPlaneOptions extends TaskOptions {
   readonly onHolder?: HolderListener;
 }
 
+/** @internal for tests */
 export type ControlPlane = Awaited<ReturnType<typeof startControlPlane>>;
 
 /** Seconds between two heartbeats. */

@@ -1,5 +1,5 @@
 /** One `name = value` of a file. */
-export interface Assignment {
+interface Assignment {
   /** As written, without the brackets. */
   readonly section: string;
   readonly option: string;
@@ -10,7 +10,7 @@ export interface Assignment {
   readonly line: number;
 }
 
-export interface SectionHeader {
+interface SectionHeader {
   readonly section: string;
   readonly path: string;
   readonly line: number;

@@ -13,7 +13,10 @@ import {
 } from "./sections/service-options.js";
 import { unusedOptions } from "./unused-options.js";
 
-/** Every option that the agent and its built-in drivers know. */
+/**
+ * Every option that the agent and its built-in drivers know.
+ * @internal for tests
+ */
 export const NOVA_OPTIONS = {
   DEFAULT: DEFAULT_OPTIONS,
   compute: COMPUTE_OPTIONS,

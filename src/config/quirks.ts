@@ -27,7 +27,10 @@ function quirk(source: string, meaning: string, versions: Pick<Quirk, "since" | 
   return { source, meaning, ...versions };
 }
 
-/** Every value of `[workarounds] upstream_quirks`. */
+/**
+ * Every value of `[workarounds] upstream_quirks`.
+ * @internal for tests
+ */
 export const QUIRKS = Object.freeze({
   "adopt-foreign-hypervisor": quirk(
     "2.4 f, G5",

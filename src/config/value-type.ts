@@ -93,7 +93,10 @@ export const list: ValueType<readonly string[]> = {
   format: (value) => value.join(","),
 };
 
-/** An option that may be repeated; every value counts. */
+/**
+ * An option that may be repeated; every value counts.
+ * @internal for tests
+ */
 export const repeated: ValueType<readonly string[]> = {
   expected: "texts",
   repeated: true,

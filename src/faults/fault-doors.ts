@@ -49,7 +49,7 @@ const KINDS = ["status", "lose-answer", "refuse", "slow", "hang"] as const;
 /** Milliseconds, as {@link HttpRequest} has it. */
 const DEFAULT_TIMEOUT = 60_000;
 
-export const CONDUCTOR_POINT = "conductor";
+const CONDUCTOR_POINT = "conductor";
 
 /** Points of the doors: `placement.put`, `placement.put.allocations`, `ironic.patch.nodes`, `conductor`. */
 export const DOOR_POINTS: readonly FaultPoint[] = [

@@ -1,7 +1,7 @@
 import { didYouMean } from "../runtime/did-you-mean.js";
 import type { FaultAction } from "./faults.js";
 
-export type FaultKind = FaultAction["kind"];
+type FaultKind = FaultAction["kind"];
 
 /** What can be set at which point. */
 export interface FaultPoint {
@@ -29,7 +29,7 @@ export class InvalidFault extends Error {
 }
 
 /** How each kind is written. */
-export const FAULT_SYNTAX: Readonly<Record<FaultKind, string>> = {
+const FAULT_SYNTAX: Readonly<Record<FaultKind, string>> = {
   fail: "fail[:Error][:TIMES]",
   hang: "hang[:DURATION][:TIMES]",
   slow: "slow:DURATION[:TIMES]",

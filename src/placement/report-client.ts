@@ -50,6 +50,7 @@ export interface ReportClientOptions {
   readonly observe?: (event: PlacementRequestEvent) => void;
 }
 
+/** @internal for tests */
 export interface ReportClientConfig {
   /** `[compute] resource_provider_association_refresh` in seconds; 0: never again once loaded. Default 300. */
   readonly associationRefresh?: number;

@@ -26,7 +26,7 @@ export function imagePropertiesOf({ systemMetadata }: Pick<Instance, "systemMeta
 export const isVolumeBacked = ({ imageRef }: Pick<Instance, "imageRef">): boolean => imageRef === "";
 
 /** What an instance asks of Placement beside its flavor. */
-export function serverNeed(instance: Pick<Instance, "imageRef" | "systemMetadata">): ServerNeed {
+function serverNeed(instance: Pick<Instance, "imageRef" | "systemMetadata">): ServerNeed {
   return { volumeBacked: isVolumeBacked(instance), imageProperties: imagePropertiesOf(instance) };
 }
 

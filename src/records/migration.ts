@@ -95,7 +95,7 @@ export const MIGRATION_CHANGES = without(MIGRATION, "id", "uuid", "instanceUuid"
 export type MigrationChanges = Partial<RecordOf<typeof MIGRATION_CHANGES>>;
 
 /** A discrete resource handed to a guest. */
-export const ASSIGNED_RESOURCE = { providerUuid: uuid, resourceClass: text(), identifier: text() };
+const ASSIGNED_RESOURCE = { providerUuid: uuid, resourceClass: text(), identifier: text() };
 
 export type AssignedResource = RecordOf<typeof ASSIGNED_RESOURCE>;
 

@@ -14,7 +14,7 @@ export interface ServerNeed {
 }
 
 /** A request group of Placement's `GET /allocation_candidates`. */
-export interface RequestGroup {
+interface RequestGroup {
   /** Empty: several providers of a tree may serve the group together; else a single provider serves it. */
   readonly suffix: string;
   readonly resources: Resources;

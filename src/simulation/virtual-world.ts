@@ -164,7 +164,10 @@ export class VirtualWorld {
   }
 }
 
-/** What {@link VirtualWorld.runUntil} waited for did not come. */
+/**
+ * What {@link VirtualWorld.runUntil} waited for did not come.
+ * @internal for tests
+ */
 export class GoalNotReached extends Error {
   override readonly name = "GoalNotReached";
 

@@ -1,7 +1,7 @@
 import { parseArgs } from "node:util";
 
 /** What faults the adversary sets, besides kills, stops and partitions. */
-export const FAULT_MOODS = ["none", "slow", "all"] as const;
+const FAULT_MOODS = ["none", "slow", "all"] as const;
 export type FaultMood = (typeof FAULT_MOODS)[number];
 
 export interface ChaosOptions {

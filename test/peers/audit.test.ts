@@ -1,6 +1,6 @@
 import { fc } from "@fast-check/vitest";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
-import { createNodeRuntime } from "../../src/runtime/node/index.js";
+import { createNodeRuntime } from "../../src/runtime/node/node-runtime.js";
 import type { SomePlacement } from "../unit/audit/audit-world.js";
 import { FAULTS, HEALTHY } from "../unit/audit/planted-world.js";
 import { holds, planting } from "../unit/audit/property.js";

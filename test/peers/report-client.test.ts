@@ -8,7 +8,7 @@ import {
 import type { PlacementRequestEvent } from "../../src/placement/placement-http.js";
 import { ReportClient } from "../../src/placement/report-client.js";
 import { editedAllocations, reshapeAllocations } from "../../src/placement/reshape.js";
-import { createNodeRuntime } from "../../src/runtime/node/index.js";
+import { createNodeRuntime } from "../../src/runtime/node/node-runtime.js";
 import { quietLogger } from "./placement/quiet-logger.js";
 import { HOW_TO_INSTALL, isInstalled, type RealPlacement, startRealPlacement } from "./placement/real-placement.js";
 

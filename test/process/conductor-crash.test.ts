@@ -9,7 +9,8 @@ import { openStore } from "../../src/cluster/store/open-store.js";
 import { connectToConductor } from "../../src/conductor/connect-to-conductor.js";
 import { HostLeaseHeld } from "../../src/conductor/errors.js";
 import type { AgentHandlers, ConductorConnection } from "../../src/conductor/port.js";
-import { createNodeLogger, createNodeRuntime } from "../../src/runtime/node/index.js";
+import { createNodeLogger } from "../../src/runtime/node/node-logger.js";
+import { createNodeRuntime } from "../../src/runtime/node/node-runtime.js";
 import { agentHandlers } from "../fixtures/agent-handlers.js";
 
 const PROGRAM = fileURLToPath(new URL("support/conductor-host.mjs", import.meta.url));

@@ -1,7 +1,7 @@
 import { fc, test } from "@fast-check/vitest";
 import { describe, expect } from "vitest";
 import type { AgentHandlers } from "../../src/conductor/port.js";
-import { VirtualWorld } from "../../src/simulation/index.js";
+import { VirtualWorld } from "../../src/simulation/virtual-world.js";
 import { agentHandlers } from "../fixtures/agent-handlers.js";
 import { type AgentInWorld, startInProcessConductor } from "../fixtures/in-process-conductor.js";
 

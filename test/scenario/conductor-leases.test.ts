@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { HostLeaseHeld } from "../../src/conductor/errors.js";
-import { VirtualMachine, VirtualWorld } from "../../src/simulation/index.js";
+import { VirtualMachine } from "../../src/simulation/virtual-machine.js";
+import { VirtualWorld } from "../../src/simulation/virtual-world.js";
 import { startInProcessConductor } from "../fixtures/in-process-conductor.js";
 
 const HOST = "devstack1";

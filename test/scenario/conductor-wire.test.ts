@@ -8,7 +8,7 @@ import {
   UnexpectedTaskState,
 } from "../../src/conductor/errors.js";
 import type { AgentHandlers, ConnectionState } from "../../src/conductor/port.js";
-import { VirtualWorld } from "../../src/simulation/index.js";
+import { VirtualWorld } from "../../src/simulation/virtual-world.js";
 import { agentHandlers } from "../fixtures/agent-handlers.js";
 import { startInProcessConductor } from "../fixtures/in-process-conductor.js";
 import { addInstance, addNode, addService } from "../unit/cluster/store/support.js";

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import type { FaultSet } from "../../src/faults/fault-set.js";
 import { FINAL_MIGRATION_STATUSES, type MigrationStatus } from "../../src/records/index.js";
-import type { VirtualRuntime } from "../../src/simulation/index.js";
+import type { VirtualRuntime } from "../../src/simulation/virtual-world.js";
 import { VirtualCloud } from "../fixtures/virtual-cloud.js";
 
 const HOSTS = ["devstack1", "devstack2", "devstack3"];

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import type { VirtualRuntime } from "../../src/simulation/index.js";
+import type { VirtualRuntime } from "../../src/simulation/virtual-world.js";
 import { VirtualCloud } from "../fixtures/virtual-cloud.js";
 
 const HOSTS = ["devstack1", "devstack2"];

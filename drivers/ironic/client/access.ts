@@ -4,7 +4,7 @@ import { catalogEndpoint } from "./catalog.js";
 import { IronicError } from "./ironic-error.js";
 
 /** Where Ironic is, without `/v1`, and the headers that admit the caller. */
-export interface Admission {
+interface Admission {
   readonly endpoint: string;
   readonly headers: Readonly<Record<string, string>>;
 }

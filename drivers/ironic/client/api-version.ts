@@ -2,11 +2,11 @@ import { InvalidConfiguration } from "../../../src/virt/index.js";
 import { IronicError, isRecord } from "./ironic-error.js";
 
 /** What this client was written for. */
-export const NEWEST = "1.82";
+const NEWEST = "1.82";
 /** Without it there are no traits, resource classes or rescue in one form. */
-export const OLDEST = "1.46";
+const OLDEST = "1.46";
 /** `shard` of nodes. */
-export const SHARDS = "1.82";
+const SHARDS = "1.82";
 /** Config drives as an object that Ironic makes an image of. */
 export const CONFIG_DRIVE_OBJECTS = "1.56";
 

@@ -44,7 +44,10 @@ export function errorOfAnswer(method: string, url: string, status: number, body:
   return new IronicError(meaningOf(status, text), status, `Ironic answered ${method} ${url} with ${status}: ${text}`);
 }
 
-/** `{"error_message": "<JSON text>"}`: parsed twice; the text is faultstring, or description for 406. */
+/**
+ * `{"error_message": "<JSON text>"}`: parsed twice; the text is faultstring, or description for 406.
+ * @internal for tests
+ */
 export function faultText(body: string): string {
   const outer = parsed(body);
   const message = isRecord(outer) ? (outer.error_message ?? outer.error) : undefined;

@@ -23,7 +23,7 @@ export interface IronicNode {
   readonly properties: NodeProperties;
 }
 
-export interface NodeProperties {
+interface NodeProperties {
   readonly cpuArch: string | null;
   /** GB, as Ironic has it: a number or a text. */
   readonly localGb: string | null;

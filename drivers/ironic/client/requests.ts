@@ -31,7 +31,7 @@ export interface IronicRequest {
 }
 
 /** What passes by itself. */
-export const PASSING: readonly IronicMeaning[] = ["locked", "transition", "no-worker"];
+const PASSING: readonly IronicMeaning[] = ["locked", "transition", "no-worker"];
 
 /** Sends requests in the version agreed on and with a token, again when the answer says that it may help. */
 export class IronicRequests {

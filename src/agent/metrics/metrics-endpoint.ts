@@ -10,7 +10,10 @@ export function serveMetrics(servers: Servers, registry: MetricsRegistry, port: 
   return servers.listen({ port, services: { "/metrics": metricsHandler(registry) }, limits: LIMITS });
 }
 
-/** `GET` and `HEAD`; anything else is answered with 405, what is below the path with 404. */
+/**
+ * `GET` and `HEAD`; anything else is answered with 405, what is below the path with 404.
+ * @internal for tests
+ */
 export function metricsHandler(registry: MetricsRegistry): ServiceHandler {
   return async ({ method, path }) => {
     if (path !== "" && path !== "/") {

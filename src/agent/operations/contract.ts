@@ -62,7 +62,7 @@ export interface Call<M extends OperationName> extends Gate {
   readonly services: OperationServices;
 }
 
-export interface ActionEvent {
+interface ActionEvent {
   readonly instanceUuid: string;
   readonly requestId: string;
   readonly event: string;

@@ -34,7 +34,7 @@ export type InitAction =
   | { readonly kind: "undo-resize-prep" | "revert-resize" | "fail-resize" | "recover-live-migration" };
 
 /** One row of spec 2.6. */
-export interface InitRow {
+interface InitRow {
   readonly row: string;
   readonly when: (facts: InitFacts) => boolean;
   readonly act: (facts: InitFacts) => InitAction;
@@ -120,7 +120,7 @@ function rebootAgain(facts: InitFacts): InitAction {
 }
 
 /** Spec 2.6, from top to bottom. */
-export const INIT_ROWS: readonly InitRow[] = [
+const INIT_ROWS: readonly InitRow[] = [
   {
     row: "host is another",
     when: ({ instance, host }) => instance.host !== host,

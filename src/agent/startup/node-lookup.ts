@@ -58,7 +58,7 @@ export async function checkHostRename(view: AgentView, nodes: NodesByUuid): Prom
   }
 }
 
-export async function whereTheUuidIsFrom(view: AgentView): Promise<string> {
+async function whereTheUuidIsFrom(view: AgentView): Promise<string> {
   const found = await view.identity.read();
   return found ? `compute_id file ${found.path} says` : "the driver reports";
 }

@@ -5,7 +5,7 @@ import { InvalidConfiguration } from "../../virt/errors.js";
  * Why an agent refuses to start: a stable code (for `--json` and the documentation), OpenStack's name of the error, the
  * row of the specification, and whether it is found before the guard lets the agent touch anything. A contradiction that is not in this table is not guessed at: its error goes up as it is.
  */
-export const REFUSALS = {
+const REFUSALS = {
   "service-too-old": { error: "ServiceTooOld", spec: "1.2", untouched: true },
   "max-disk-devices-zero": { error: "InvalidConfiguration", spec: "2.2 row 1", untouched: true },
   "host-lease-held": { error: "HostLeaseHeld", spec: "2.4 G6", untouched: true },

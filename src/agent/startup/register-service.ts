@@ -3,8 +3,8 @@ import { OLDEST_SUPPORTED_SERVICE_VERSION, SERVICE_VERSION, type Service } from 
 import type { AgentContext } from "../context.js";
 import { RefusedVersion } from "./refusals.js";
 
-export const BINARY = "nova-compute";
-export const TOPIC = "compute";
+const BINARY = "nova-compute";
+const TOPIC = "compute";
 
 /**
  * Spec 2.1 row 2: the host's service; null for a new host. Writes nothing.

@@ -1,5 +1,5 @@
 /** Base of what the tracker raises on purpose; names are OpenStack's. */
-export class TrackerError extends Error {
+class TrackerError extends Error {
   override readonly name: string = "TrackerError";
 }
 

@@ -17,7 +17,7 @@ export async function updateNode(tracker: TrackerState, node: TrackedNode, optio
   await saveNode(tracker, node);
 }
 
-export async function saveNode(tracker: TrackerState, node: TrackedNode): Promise<void> {
+async function saveNode(tracker: TrackerState, node: TrackedNode): Promise<void> {
   const changes = node.changes();
   if (changes === null) {
     return;

@@ -58,7 +58,10 @@ export async function loadProviderConfigs(
   return loaded;
 }
 
-/** @throws {ProviderConfigException} */
+/**
+ * @throws {ProviderConfigException}
+ * @internal for tests
+ */
 export function parseProviderConfig(file: string, text: string, logger: Logger): readonly ProviderConfig[] {
   const root = mapping(file, "the file", read(file, text));
   checkVersion(file, root.meta, logger);

@@ -40,7 +40,7 @@ export interface TrackerState {
 }
 
 /** What changes as a whole. */
-export interface TrackerBinding {
+interface TrackerBinding {
   /** The Service row's id; null before the agent registered. */
   serviceId: number | null;
   /** The Service row's `disabled`; null: no row. Read anew with each pass and claim. */

@@ -49,12 +49,18 @@ const RESIZE_TASKS: readonly (TaskState | null)[] = [
   "rebuild_spawning",
 ];
 
-/** Spec 4.5 "in a resize state". */
+/**
+ * Spec 4.5 "in a resize state".
+ * @internal for tests
+ */
 export function inResizeState({ vmState, taskState }: Pick<Instance, "vmState" | "taskState">): boolean {
   return vmState === "resized" || ((vmState === "active" || vmState === "stopped") && RESIZE_TASKS.includes(taskState));
 }
 
-/** Spec 4.5 "live migrating". */
+/**
+ * Spec 4.5 "live migrating".
+ * @internal for tests
+ */
 export function isLiveMigrating({ vmState, taskState }: Pick<Instance, "vmState" | "taskState">): boolean {
   return taskState === "migrating" && (vmState === "active" || vmState === "paused");
 }

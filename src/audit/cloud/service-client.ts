@@ -68,7 +68,7 @@ function bodyOf(service: string, path: string, { body }: HttpResponse): Readonly
   }
 }
 
-export function refusal(service: ServiceType, method: string, path: string, answer: HttpResponse): CloudRefused {
+function refusal(service: ServiceType, method: string, path: string, answer: HttpResponse): CloudRefused {
   const said = `${method} ${path} at the ${service} service answered ${answer.status}${detail(answer.body)}`;
   const advice =
     answer.status === 403 ? "; the credentials lack a role: the audit reads all projects and needs admin" : "";

@@ -40,7 +40,7 @@ function locate(facts: Facts, server: Server, root: string): Whereabouts {
 }
 
 /** A tree with what is shared with it. */
-export function homeOf(facts: Facts, root: string): ReadonlySet<string> {
+function homeOf(facts: Facts, root: string): ReadonlySet<string> {
   return new Set([...facts.treeOf(root), ...facts.sharersOf(root)]);
 }
 

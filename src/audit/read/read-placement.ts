@@ -112,7 +112,7 @@ function inventoryOf(value: unknown): Inventory {
 }
 
 /** Consumers by uuid: what each holds on one provider put together. */
-export function joinConsumers(parts: readonly Consumer[]): Map<string, Consumer> {
+function joinConsumers(parts: readonly Consumer[]): Map<string, Consumer> {
   const joined = new Map<string, Consumer>();
   for (const part of parts) {
     const known = joined.get(part.uuid);

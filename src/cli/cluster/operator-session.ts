@@ -9,7 +9,7 @@ import { version } from "../ui/version.js";
 const PATIENCE = 10_000;
 
 /** The state directory has a cluster, whose control plane does not run. */
-export class NotRunning extends Error {
+class NotRunning extends Error {
   override readonly name = "NotRunning";
 }
 

@@ -6,7 +6,7 @@ import { withHeaders } from "./responses.js";
 import { type RouteMatch, type RoutePattern, Router } from "./router.js";
 
 /** A request on its way to a route. */
-export interface RoutedRequest {
+interface RoutedRequest {
   readonly request: ServiceRequest;
   readonly requestId: string;
   readonly params: Readonly<Record<string, string>>;

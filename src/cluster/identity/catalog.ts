@@ -1,7 +1,7 @@
 import type { Digests } from "../../runtime/digests.js";
 import { stableId } from "./directory.js";
 
-export interface CatalogEndpoint {
+interface CatalogEndpoint {
   readonly id: string;
   readonly interface: "public" | "internal" | "admin";
   readonly region_id: string;

@@ -22,7 +22,10 @@ export interface TokenRecord extends TokenScope {
 /** Seconds; `[token] expiration` of Keystone. */
 const TOKEN_LIFETIME = 3600;
 
-/** Over this many live tokens the oldest ones go. */
+/**
+ * Over this many live tokens the oldest ones go.
+ * @internal for tests
+ */
 export const MAX_LIVE_TOKENS = 50_000;
 
 const MAX_TOKEN_LENGTH = 512;

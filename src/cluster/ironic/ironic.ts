@@ -29,7 +29,10 @@ export interface IronicOptions {
   readonly delays?: Partial<HardwareDelays>;
 }
 
-/** An emulated Ironic with hardware that is not there. */
+/**
+ * An emulated Ironic with hardware that is not there.
+ * @internal for tests
+ */
 export type IronicService = ReturnType<typeof createIronic>;
 
 export function createIronic(options: IronicOptions) {

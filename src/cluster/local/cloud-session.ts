@@ -4,7 +4,7 @@ import type { Files } from "../../runtime/files.js";
 import type { HttpClient, HttpMethod } from "../../runtime/http.js";
 import type { StateDir } from "./state-dir.js";
 
-export type CloudService = "compute" | "placement" | "image";
+type CloudService = "compute" | "placement" | "image";
 
 /** An administrator's session with a local cluster, over its public APIs, with the credentials of `clouds.yaml`. */
 export interface CloudSession {
@@ -12,6 +12,7 @@ export interface CloudSession {
   request(service: CloudService, method: HttpMethod, path: string, version: string, body?: unknown): Promise<unknown>;
 }
 
+/** @internal for tests */
 export class CloudRequestFailed extends Error {
   override readonly name = "CloudRequestFailed";
   readonly status: number;

@@ -9,7 +9,7 @@ export interface HypervisorGuest {
   readonly state: string;
 }
 
-export interface GuestStatus extends HypervisorGuest {
+interface GuestStatus extends HypervisorGuest {
   /** `stale`: the state of record has the instance on another host. `unknown`: it has no such instance. */
   readonly record: "here" | "stale" | "unknown";
 }

@@ -52,7 +52,10 @@ export function stateDir(path: string, cwd: string): StateDir {
   });
 }
 
-/** No host can be called so; no folder is made or read that such a name would lead to. */
+/**
+ * No host can be called so; no folder is made or read that such a name would lead to.
+ * @internal for tests
+ */
 export class InvalidHostName extends Error {
   override readonly name = "InvalidHostName";
 

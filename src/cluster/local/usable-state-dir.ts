@@ -3,7 +3,7 @@ import { FileFailure, type Files } from "../../runtime/files.js";
 import type { StateDir } from "./state-dir.js";
 
 /** Nothing can be kept in the state directory. */
-export class StateDirUnusable extends Error {
+class StateDirUnusable extends Error {
   override readonly name = "StateDirUnusable";
 
   constructor(root: string, reason: string, options?: ErrorOptions) {

@@ -17,7 +17,7 @@ export interface PlacementConfig {
 }
 
 /** An option of a configuration file has a value that it cannot have. */
-export class ConfigFileValueError extends Error {
+class ConfigFileValueError extends Error {
   override readonly name = "ConfigFileValueError";
 
   constructor(section: string, option: string, value: string, expected: string) {
@@ -26,7 +26,7 @@ export class ConfigFileValueError extends Error {
 }
 
 /** A configuration file is not of oslo.config's format. */
-export class ConfigFileParseError extends Error {
+class ConfigFileParseError extends Error {
   override readonly name = "ConfigFileParseError";
 
   constructor({ path, line, text, message }: SyntaxProblem) {

@@ -12,7 +12,7 @@ export interface PlacementCredentials extends Pick<Credentials, "userId" | "proj
 }
 
 /** The sender of a request. Undefined: the token is missing, unknown or expired. */
-export type Authenticate = (
+type Authenticate = (
   token: string | undefined,
   headers: Readonly<Record<string, string>>,
 ) => PlacementCredentials | undefined;

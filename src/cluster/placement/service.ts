@@ -9,7 +9,10 @@ import { migrate } from "./store/migrations.js";
 import { State } from "./store/state.js";
 import { Journal } from "./store/unit-of-work.js";
 
-/** The Placement API without a socket. */
+/**
+ * The Placement API without a socket.
+ * @internal for tests
+ */
 export type PlacementService = ReturnType<typeof createPlacement>;
 
 /** Opens Placement over a database, or in memory when none is given. */

@@ -24,7 +24,10 @@ export interface StandaloneOptions {
   readonly runtime: Pick<Runtime, "clock" | "random" | "logger" | "files" | "servers">;
 }
 
-/** The configuration asks for something that only a cluster has. */
+/**
+ * The configuration asks for something that only a cluster has.
+ * @internal for tests
+ */
 export class UnsupportedConfiguration extends Error {
   override readonly name = "UnsupportedConfiguration";
 }

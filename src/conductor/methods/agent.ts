@@ -25,9 +25,6 @@ const ofMove = { ...ofInstance, migrationId: id };
 /** One message about an instance. */
 export type InstanceParams = RecordOf<typeof ofInstance>;
 
-/** One message of a move: everything else is in the state of record. */
-export type MoveParams = RecordOf<typeof ofMove>;
-
 const flavor = object(FLAVOR);
 const alternates = listOf(object(SELECTION));
 /** Absent: no reschedule. */

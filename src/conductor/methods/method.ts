@@ -2,7 +2,7 @@ import { Null, type Static, type TObject, type TSchema, type TUnsafe, Unsafe } f
 import type { FieldMap } from "../../records/field.js";
 
 /** Parameters and result of one remote method, for the type system only. */
-export interface Method<P, R> {
+interface Method<P, R> {
   readonly params: P;
   readonly result: R;
 }

@@ -4,7 +4,7 @@ import { must } from "../contract-case.js";
 import type { CheckedHost } from "../driver-lab.js";
 
 /** By name, for messages. */
-export function stateName(state: PowerState): string {
+function stateName(state: PowerState): string {
   return Object.entries(POWER_STATES).find(([, number]) => number === state)?.[0] ?? String(state);
 }
 

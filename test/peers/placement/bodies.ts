@@ -16,7 +16,7 @@ const inventory: fc.Arbitrary<Body> = fc.record(
   { requiredKeys: ["total"] },
 );
 
-export const inventories: fc.Arbitrary<Body> = fc.dictionary(className, inventory, { maxKeys: 3 });
+const inventories: fc.Arbitrary<Body> = fc.dictionary(className, inventory, { maxKeys: 3 });
 
 export function putInventories(uuid: string): fc.Arbitrary<Body> {
   return fc.record({ resource_provider_generation: generation(uuid), inventories });

@@ -3,7 +3,7 @@ import { STANDARD_TRAITS } from "../../../src/cluster/placement/standard-traits.
 import type { Normalized } from "./normalize.js";
 import type { Step } from "./step.js";
 
-export interface Comparison {
+interface Comparison {
   readonly step: Step;
   /** The body as it was sent. */
   readonly sent: string | undefined;

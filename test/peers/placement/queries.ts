@@ -8,18 +8,18 @@ const resource = fc.tuple(
   className,
   fc.oneof({ weight: 30, arbitrary: fc.constantFrom("1", "1", "2", "4") }, { weight: 1, arbitrary: amount }),
 );
-export const resources = fc
+const resources = fc
   .uniqueArray(resource, { minLength: 1, maxLength: 3, selector: ([name]) => name })
   .map((pairs) => pairs.map(([name, count]) => `${name}:${count}`).join(","));
 
 const traitList = fc
   .array(fc.tuple(fc.constantFrom("", "", "!"), traitName), { minLength: 1, maxLength: 2 })
   .map((traits) => traits.map(([mark, name]) => mark + name).join(","));
-export const required = fc.oneof(
+const required = fc.oneof(
   { weight: 3, arbitrary: traitList },
   { weight: 1, arbitrary: fc.array(traitName, { minLength: 1, maxLength: 2 }).map((names) => `in:${names.join(",")}`) },
 );
-export const memberOf = fc
+const memberOf = fc
   .tuple(fc.constantFrom("", "", "!", "in:", "!in:"), fc.array(aggregateUuid, { minLength: 1, maxLength: 2 }))
   .map(([mark, uuids]) => mark + (mark.endsWith(":") ? uuids.join(",") : uuids[0]));
 

@@ -3,7 +3,7 @@ import { applyPlan } from "../../../src/audit/apply/apply-plan.js";
 import type { Plan } from "../../../src/audit/plan/plan.js";
 import { PlanUnreadable, readPlan, writePlan } from "../../../src/audit/plan/plan-file.js";
 import { HttpConnectFailure } from "../../../src/runtime/http.js";
-import { VirtualWorld } from "../../../src/simulation/index.js";
+import { VirtualWorld } from "../../../src/simulation/virtual-world.js";
 import { NEED } from "./audit-world.js";
 import { FAULTS, PlantedWorld } from "./planted-world.js";
 

@@ -84,8 +84,8 @@ export class PlantedWorld {
   }
 }
 
-export const SHARER = "b0000000-0000-4000-8000-000000000001";
-export const GPU = "b0000000-0000-4000-8000-000000000002";
+const SHARER = "b0000000-0000-4000-8000-000000000001";
+const GPU = "b0000000-0000-4000-8000-000000000002";
 
 type Plant<T> = (at: PlantedWorld) => Promise<T>;
 

@@ -3,7 +3,7 @@ import { type ControlPlaneOptions, startControlPlane } from "../../../src/cluste
 import { stateDir } from "../../../src/cluster/local/state-dir.js";
 import { FileFailure, type Files } from "../../../src/runtime/files.js";
 import { nodeDigests } from "../../../src/runtime/node/node-digests.js";
-import { type VirtualRuntime, VirtualWorld } from "../../../src/simulation/index.js";
+import { type VirtualRuntime, VirtualWorld } from "../../../src/simulation/virtual-world.js";
 import { NO_RULES } from "../../fixtures/scheduler-rules.js";
 
 const PORT = 8774;

@@ -8,7 +8,7 @@ import { Derived, option, type SectionTable } from "../../../src/config/option.j
 import { QUIRK_NAMES, RELEASES } from "../../../src/config/quirks.js";
 import { showConfig } from "../../../src/config/show-config.js";
 import { integer, repeated } from "../../../src/config/value-type.js";
-import { createVirtualRuntime } from "../../../src/simulation/index.js";
+import { createVirtualRuntime } from "../../../src/simulation/create-virtual-runtime.js";
 import { NO_SOURCES } from "../../fixtures/no-sources.js";
 
 const PLACE = { stateDir: "/var/lib/cluster", hostname: "machine" };

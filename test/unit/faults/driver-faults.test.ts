@@ -3,7 +3,7 @@ import { DRIVER_POINTS, driverFaults } from "../../../src/faults/driver-faults.j
 import { faultTable, parseKnob } from "../../../src/faults/fault-knobs.js";
 import { FaultSet } from "../../../src/faults/fault-set.js";
 import { FaultInjected } from "../../../src/faults/faults.js";
-import { createVirtualRuntime } from "../../../src/simulation/index.js";
+import { createVirtualRuntime } from "../../../src/simulation/create-virtual-runtime.js";
 import { createDriverHost } from "../../../src/virt/create-driver-host.js";
 import { DRIVER_METHODS } from "../../../src/virt/driver-methods.js";
 import { BuildAbortException, defineDriver, VirtDriverTimeout } from "../../../src/virt/index.js";

@@ -4,7 +4,7 @@ import { faultTable, parseKnob } from "../../../src/faults/fault-knobs.js";
 import { FaultSet } from "../../../src/faults/fault-set.js";
 import { HttpConnectFailure, type HttpRequest, HttpTimeout } from "../../../src/runtime/http.js";
 import type { Socket } from "../../../src/runtime/socket.js";
-import { createVirtualRuntime } from "../../../src/simulation/index.js";
+import { createVirtualRuntime } from "../../../src/simulation/create-virtual-runtime.js";
 
 const PROVIDER = "11111111-1111-4111-8111-111111111111";
 const PLACEMENT = { "openstack-api-version": "placement 1.39" };

@@ -9,7 +9,8 @@ import {
   type HttpRequest,
   type HttpResponse,
 } from "../../../src/runtime/http.js";
-import { createVirtualRuntime, type LogRecord } from "../../../src/simulation/index.js";
+import { createVirtualRuntime } from "../../../src/simulation/create-virtual-runtime.js";
+import type { LogRecord } from "../../../src/simulation/virtual-logger.js";
 
 export const ENDPOINT = "http://placement.test";
 

@@ -1,9 +1,9 @@
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { createNodeRuntime } from "../../../src/runtime/node/index.js";
+import { createNodeRuntime } from "../../../src/runtime/node/node-runtime.js";
 import type { Runtime } from "../../../src/runtime/runtime.js";
-import { createVirtualRuntime } from "../../../src/simulation/index.js";
+import { createVirtualRuntime } from "../../../src/simulation/create-virtual-runtime.js";
 
 /** A runtime under test: the same behaviour is expected of the real doors and of the virtual ones. */
 export interface Bench {

@@ -4,7 +4,7 @@ import { FairLock } from "../../../src/runtime/fair-lock.js";
 import { KeyedLock } from "../../../src/runtime/keyed-lock.js";
 import { mapConcurrently, TaskQueue } from "../../../src/runtime/queue.js";
 import { backOff, retry } from "../../../src/runtime/retry.js";
-import { createVirtualRuntime } from "../../../src/simulation/index.js";
+import { createVirtualRuntime } from "../../../src/simulation/create-virtual-runtime.js";
 
 describe("FairLock", () => {
   test.prop([fc.array(fc.nat(20), { minLength: 1, maxLength: 12 })])(

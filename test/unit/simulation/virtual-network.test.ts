@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, it } from "vitest";
 import { HttpConnectFailure, HttpTimeout } from "../../../src/runtime/http.js";
 import type { Socket } from "../../../src/runtime/socket.js";
-import { type VirtualRuntime, VirtualWorld } from "../../../src/simulation/index.js";
+import { type VirtualRuntime, VirtualWorld } from "../../../src/simulation/virtual-world.js";
 
 let world: VirtualWorld;
 let server: VirtualRuntime;

@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { createVirtualRuntime, GoalNotReached, VirtualWorld } from "../../../src/simulation/index.js";
+import { createVirtualRuntime } from "../../../src/simulation/create-virtual-runtime.js";
+import { GoalNotReached, VirtualWorld } from "../../../src/simulation/virtual-world.js";
 
 const START = Date.UTC(2026, 0, 1);
 

@@ -1,4 +1,5 @@
-import { createVirtualRuntime, type VirtualRuntime } from "../../../src/simulation/index.js";
+import { createVirtualRuntime } from "../../../src/simulation/create-virtual-runtime.js";
+import type { VirtualRuntime } from "../../../src/simulation/virtual-world.js";
 import { createDriverHost } from "../../../src/virt/create-driver-host.js";
 import type { DriverHostOptions } from "../../../src/virt/driver-host.js";
 import {
@@ -31,7 +32,7 @@ export const INVENTORY_OPTIONS: InventoryOptions = {
   reservedHostDiskMb: 0,
 };
 
-export const VIRT_API: VirtApi = {
+const VIRT_API: VirtApi = {
   instanceUuidsOfHost: async () => [],
   liveHosts: async () => [],
   instanceStates: async () => null,
@@ -115,7 +116,7 @@ export function driverWith(changes: Readonly<Record<string, unknown>> = {}): Vir
   return Object.assign(driver, changes);
 }
 
-export const LOCAL_DISKS: BlockDeviceInfo = { rootDeviceName: "/dev/vda", blockDeviceMapping: [] };
+const LOCAL_DISKS: BlockDeviceInfo = { rootDeviceName: "/dev/vda", blockDeviceMapping: [] };
 export const NO_DEVICES = { network: [], blockDevices: LOCAL_DISKS } as const;
 
 export function imageOf(changes: Partial<ImageMeta> = {}): ImageMeta {

@@ -11,7 +11,7 @@ import type { BuildProgress } from "./build-progress.js";
 type Request = RequestOf<"build_and_run_instance">;
 
 /** What an error of a build leads to (spec 6.1, second table). */
-export type BuildFailureKind = "reschedule" | "abort" | "gone";
+type BuildFailureKind = "reschedule" | "abort" | "gone";
 
 /** A build that no other host is asked for. */
 export interface FailedBuild {
@@ -33,7 +33,7 @@ const HOPELESS: ReadonlySet<string> = new Set([
   "NoMoreFixedIps",
 ]);
 
-export function classifyBuildFailure(error: unknown): BuildFailureKind {
+function classifyBuildFailure(error: unknown): BuildFailureKind {
   if (error instanceof InstanceNotFound || error instanceof UnexpectedDeletingTaskState) {
     return "gone";
   }

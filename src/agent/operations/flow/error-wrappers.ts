@@ -71,7 +71,10 @@ function failureOf(error: unknown): EventOutcome {
   };
 }
 
-/** An exception other than UnexpectedTaskState sets the task state to null, if it still is the request's. */
+/**
+ * An exception other than UnexpectedTaskState sets the task state to null, if it still is the request's.
+ * @internal for tests
+ */
 export async function revertingTaskState<T>(
   context: AgentContext,
   { instanceUuid, requestId }: { readonly instanceUuid: string; readonly requestId: string },

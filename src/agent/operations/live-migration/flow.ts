@@ -5,7 +5,7 @@ import type { OperationServices } from "../contract.js";
 import type { OutgoingMigration } from "./outgoing-migration.js";
 
 /** How the driver, or what came before it, ended. */
-export type CopyOutcome = "moved" | "failed" | "cancelled";
+type CopyOutcome = "moved" | "failed" | "cancelled";
 
 /** One live migration on its source, from the queue to its end. */
 export interface Flow {

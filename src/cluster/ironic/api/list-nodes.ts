@@ -8,7 +8,7 @@ import type { Answer, IronicCall } from "./call.js";
 import { checkFields, DEFAULT_FIELDS, firstMinorOf, nodeView, type ViewContext } from "./node-view.js";
 
 /** `[api] max_limit` */
-export const MAX_LIMIT = 1000;
+const MAX_LIMIT = 1000;
 
 type Keep = (node: IronicNode) => boolean;
 

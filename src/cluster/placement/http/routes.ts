@@ -45,7 +45,7 @@ export interface Endpoint {
   readonly contentFirst: boolean;
 }
 
-export interface Route {
+interface Route {
   readonly endpoints: ReadonlyMap<string, Endpoint>;
   /** The value of `allow` in a 405. */
   readonly allow: string;

@@ -17,7 +17,7 @@ export function validatorFor(schema: Schema): Validator {
   return compiled;
 }
 
-export function isObject(value: unknown): value is Record<string, unknown> {
+function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 

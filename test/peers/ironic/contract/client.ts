@@ -40,7 +40,7 @@ export function replyOf(status: number, headers: Readonly<Record<string, string>
   return { status, headers, body, fault: String(error.faultstring ?? error.description ?? "") };
 }
 
-export async function ask(client: IronicClient, request: IronicRequest): Promise<IronicReply> {
+async function ask(client: IronicClient, request: IronicRequest): Promise<IronicReply> {
   const [reply] = await client.together([request]);
   if (!reply) {
     throw new Error("no answer");

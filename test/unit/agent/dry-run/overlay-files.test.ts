@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { OverlayFiles } from "../../../../src/agent/dry-run/overlay-files.js";
-import { createVirtualRuntime } from "../../../../src/simulation/index.js";
+import { createVirtualRuntime } from "../../../../src/simulation/create-virtual-runtime.js";
 
 async function setUp() {
   const { files } = createVirtualRuntime();

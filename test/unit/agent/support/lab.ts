@@ -15,7 +15,7 @@ import { ReportClient } from "../../../../src/placement/report-client.js";
 import type { ComputeNode, Instance, Resources, Service } from "../../../../src/records/index.js";
 import { SERVICE_VERSION } from "../../../../src/records/index.js";
 import type { ServiceHandler } from "../../../../src/runtime/service.js";
-import { type VirtualRuntime, VirtualWorld } from "../../../../src/simulation/index.js";
+import { type VirtualRuntime, VirtualWorld } from "../../../../src/simulation/virtual-world.js";
 import type { DriverDefinition } from "../../../../src/virt/index.js";
 import { adminRequest } from "../../../fixtures/admin-request.js";
 import { type InProcessConductor, startInProcessConductor } from "../../../fixtures/in-process-conductor.js";

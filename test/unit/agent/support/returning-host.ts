@@ -10,7 +10,7 @@ export const PERIODIC = { config: { defaults: { periodic_enable: true, periodic_
 const TWO_PASSES = 130_000;
 
 /** One fault that waits for its step. */
-export interface Strike {
+interface Strike {
   readonly struck: () => boolean;
   /** Ends the fault; what it broke stays broken. */
   readonly heal?: () => void | Promise<void>;
@@ -87,7 +87,7 @@ async function startInTheEnd(lab: Lab, options: HostOptions, heal: Strike["heal"
 }
 
 /** Expected after healing (9.4). */
-export async function isClean(lab: Lab, evacuation: Evacuated, at: number): Promise<void> {
+async function isClean(lab: Lab, evacuation: Evacuated, at: number): Promise<void> {
   const step = `step ${at}`;
   expect(lab.hypervisor("devstack1").guests.has(VM), step).toBe(false);
   expect(statusOf(lab, evacuation), step).toBe("completed");

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { type CloudChoice, chooseCloud } from "../../../../src/audit/cloud/choose-cloud.js";
 import type { Files } from "../../../../src/runtime/files.js";
-import { VirtualWorld } from "../../../../src/simulation/index.js";
+import { VirtualWorld } from "../../../../src/simulation/virtual-world.js";
 
 const CLOUDS = `clouds:
   one:

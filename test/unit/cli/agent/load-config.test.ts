@@ -5,7 +5,7 @@ import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { loadConfig } from "../../../../src/cli/agent/load-config.js";
 import { type AgentCommandOptions, agentCommand } from "../../../../src/cli/agent/options.js";
 import { showConfig } from "../../../../src/config/show-config.js";
-import { VirtualWorld } from "../../../../src/simulation/index.js";
+import { VirtualWorld } from "../../../../src/simulation/virtual-world.js";
 
 /** The options as the command line gives them. */
 async function parse(...args: string[]): Promise<AgentCommandOptions> {

@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import { type ControlPlaneFlags, controlPlaneConfig } from "../../../../src/cli/cluster/control-plane-config.js";
-import { VirtualWorld } from "../../../../src/simulation/index.js";
+import { VirtualWorld } from "../../../../src/simulation/virtual-world.js";
 import { NO_RULES } from "../../../fixtures/scheduler-rules.js";
 
 async function read(text: string, flags: Partial<ControlPlaneFlags> = {}) {

@@ -4,7 +4,7 @@ import { STEP_NAMES } from "../../../../src/agent/operations/table.js";
 import { AGENT_FAULTS, openFaults } from "../../../../src/cli/agent/agent-faults.js";
 import { setFaults } from "../../../../src/faults/fault-file.js";
 import { parseKnob } from "../../../../src/faults/fault-knobs.js";
-import { createVirtualRuntime } from "../../../../src/simulation/index.js";
+import { createVirtualRuntime } from "../../../../src/simulation/create-virtual-runtime.js";
 import { DRIVER_METHODS } from "../../../../src/virt/driver-methods.js";
 
 describe("everything that can fail in an agent", () => {

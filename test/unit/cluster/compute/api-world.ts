@@ -16,7 +16,7 @@ import {
 } from "../../../../src/records/index.js";
 import { nodeDigests } from "../../../../src/runtime/node/node-digests.js";
 import type { ServiceResponse } from "../../../../src/runtime/service.js";
-import { VirtualWorld } from "../../../../src/simulation/index.js";
+import { VirtualWorld } from "../../../../src/simulation/virtual-world.js";
 import { emptyStore } from "../../../fixtures/empty-store.js";
 import { nodeResources } from "../../../fixtures/records.js";
 

@@ -1,5 +1,5 @@
 /** Who may pass: whoever may see the project, who may change it, or administrators of the deployment only. */
-export type Level = "reader" | "member" | "admin";
+type Level = "reader" | "member" | "admin";
 
 /** One way into the Compute API. `{server}` … are filled in; the default microversion is 2.72. */
 export interface Door {

@@ -1,7 +1,8 @@
 import { expect, it } from "vitest";
 import { TaskRunner, type TaskTable } from "../../../../src/cluster/conductor/task-runner.js";
 import type { Store } from "../../../../src/cluster/store/store.js";
-import { createVirtualRuntime, VirtualWorld } from "../../../../src/simulation/index.js";
+import { createVirtualRuntime } from "../../../../src/simulation/create-virtual-runtime.js";
+import { VirtualWorld } from "../../../../src/simulation/virtual-world.js";
 import { emptyStore } from "../../../fixtures/empty-store.js";
 import { startInProcessConductor } from "../../../fixtures/in-process-conductor.js";
 

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { CONDUCTOR_PATH } from "../../../../src/conductor/wire/frames.js";
 import { UpgradeRefused } from "../../../../src/runtime/socket.js";
-import { VirtualWorld } from "../../../../src/simulation/index.js";
+import { VirtualWorld } from "../../../../src/simulation/virtual-world.js";
 import { startInProcessConductor } from "../../../fixtures/in-process-conductor.js";
 import { aFlavor } from "../../../fixtures/records.js";
 import { rawClient } from "./raw-client.js";

@@ -1,6 +1,6 @@
 import { CONDUCTOR_PATH } from "../../../../src/conductor/wire/frames.js";
 import type { Socket } from "../../../../src/runtime/socket.js";
-import { VirtualWorld } from "../../../../src/simulation/index.js";
+import { VirtualWorld } from "../../../../src/simulation/virtual-world.js";
 import {
   type InProcessConductor,
   type InProcessConductorOptions,
@@ -8,7 +8,7 @@ import {
   startInProcessConductor,
 } from "../../../fixtures/in-process-conductor.js";
 
-export const BOOT = "00000000-0000-4000-8000-00000000b007";
+const BOOT = "00000000-0000-4000-8000-00000000b007";
 
 /** A client that sends whatever it is told to. */
 export interface RawClient {

@@ -7,7 +7,7 @@ import { createPlacement } from "../../../../src/cluster/placement/service.js";
 import { openDatabase } from "../../../../src/cluster/placement/store/database.js";
 import { openStore } from "../../../../src/cluster/store/open-store.js";
 import { NodeFiles } from "../../../../src/runtime/node/node-files.js";
-import { createVirtualRuntime } from "../../../../src/simulation/index.js";
+import { createVirtualRuntime } from "../../../../src/simulation/create-virtual-runtime.js";
 
 const runtime = { ...createVirtualRuntime(), files: new NodeFiles() };
 

@@ -5,7 +5,7 @@ import { createIdentity, type Identity } from "../../../../src/cluster/identity/
 import { stateDir } from "../../../../src/cluster/local/state-dir.js";
 import type { Store } from "../../../../src/cluster/store/store.js";
 import { nodeDigests } from "../../../../src/runtime/node/node-digests.js";
-import { type VirtualRuntime, VirtualWorld } from "../../../../src/simulation/index.js";
+import { type VirtualRuntime, VirtualWorld } from "../../../../src/simulation/virtual-world.js";
 import { emptyStore } from "../../../fixtures/empty-store.js";
 
 const DIRECTORY = stateDir("/cluster", "/");

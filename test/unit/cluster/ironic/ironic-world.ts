@@ -4,7 +4,7 @@ import type { Store } from "../../../../src/cluster/store/store.js";
 import { parseKnob } from "../../../../src/faults/fault-knobs.js";
 import { FaultSet } from "../../../../src/faults/fault-set.js";
 import type { ServiceResponse } from "../../../../src/runtime/service.js";
-import { type VirtualRuntime, VirtualWorld } from "../../../../src/simulation/index.js";
+import { type VirtualRuntime, VirtualWorld } from "../../../../src/simulation/virtual-world.js";
 import { emptyStore } from "../../../fixtures/empty-store.js";
 import {
   type IronicClient,

@@ -3,7 +3,7 @@ import type { ComponentStatus } from "../../../../src/cluster/local/component.js
 import { stateDir } from "../../../../src/cluster/local/state-dir.js";
 import { Supervisor } from "../../../../src/cluster/local/supervisor.js";
 import type { Child, ChildExit, SpawnOptions } from "../../../../src/runtime/children.js";
-import { createVirtualRuntime } from "../../../../src/simulation/index.js";
+import { createVirtualRuntime } from "../../../../src/simulation/create-virtual-runtime.js";
 
 /** A process that does what the test says. */
 class FakeChild implements Child {

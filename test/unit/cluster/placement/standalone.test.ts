@@ -4,7 +4,7 @@ import {
   startPlacement,
   UnsupportedConfiguration,
 } from "../../../../src/cluster/placement/standalone.js";
-import { VirtualWorld } from "../../../../src/simulation/index.js";
+import { VirtualWorld } from "../../../../src/simulation/virtual-world.js";
 
 async function start(options: Omit<Partial<StandaloneOptions>, "runtime"> & { readonly conf?: string } = {}) {
   const world = new VirtualWorld();

@@ -9,7 +9,7 @@ export const consumer = (n: number): string => `c000000${n}-0000-4000-8000-00000
 export const aggregate = (n: number): string => `a000000${n}-0000-4000-8000-000000000000`;
 
 /** Collects what is logged as an error. */
-export class ErrorLog implements Logger {
+class ErrorLog implements Logger {
   readonly errors: string[] = [];
   trace(): void {}
   debug(): void {}

@@ -8,7 +8,7 @@ import { openStore } from "../../../../src/cluster/store/open-store.js";
 import { applySchema } from "../../../../src/cluster/store/schema/apply-schema.js";
 import { STORE_SCHEMA } from "../../../../src/cluster/store/schema/index.js";
 import { NodeFiles } from "../../../../src/runtime/node/node-files.js";
-import { createVirtualRuntime } from "../../../../src/simulation/index.js";
+import { createVirtualRuntime } from "../../../../src/simulation/create-virtual-runtime.js";
 import { addInstance, addService, errorOf, memoryStore, uuidOf } from "./support.js";
 
 describe("the file", () => {

@@ -8,7 +8,8 @@ import type {
   NewInstance,
   Service,
 } from "../../../../src/records/index.js";
-import { createVirtualRuntime, type VirtualRuntime } from "../../../../src/simulation/index.js";
+import { createVirtualRuntime } from "../../../../src/simulation/create-virtual-runtime.js";
+import type { VirtualRuntime } from "../../../../src/simulation/virtual-world.js";
 import { emptyStore } from "../../../fixtures/empty-store.js";
 import { aFlavor, nodeResources } from "../../../fixtures/records.js";
 

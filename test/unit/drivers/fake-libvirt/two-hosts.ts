@@ -17,7 +17,7 @@ export const large = instanceOf({
   flavor: { ...small.flavor, id: 2, name: "m1.large", vcpus: 4, memoryMb: 4096, rootGb: 20, ephemeralGb: 2 },
 });
 
-export const HOSTS = ["devstack1", "devstack2"] as const;
+const HOSTS = ["devstack1", "devstack2"] as const;
 type HostName = (typeof HOSTS)[number];
 
 type Connecting = Readonly<Record<string, unknown>> & { readonly shared?: boolean };

@@ -3,10 +3,10 @@ import { connect } from "node:net";
 import { afterEach, describe, expect, it } from "vitest";
 import { openstackError } from "../../../../src/cluster/http/openstack-error.js";
 import { HttpConnectFailure, HttpTimeout } from "../../../../src/runtime/http.js";
-import { createNodeRuntime } from "../../../../src/runtime/node/index.js";
+import { createNodeRuntime } from "../../../../src/runtime/node/node-runtime.js";
 import { AddressInUse, type Listener, type ListenOptions } from "../../../../src/runtime/server.js";
 import type { ServiceRequest } from "../../../../src/runtime/service.js";
-import { createVirtualRuntime } from "../../../../src/simulation/index.js";
+import { createVirtualRuntime } from "../../../../src/simulation/create-virtual-runtime.js";
 
 const { logger } = createVirtualRuntime();
 const runtime = createNodeRuntime({ logger });

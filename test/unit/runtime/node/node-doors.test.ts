@@ -1,8 +1,8 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { describe, expect, it } from "vitest";
-import { createNodeRuntime } from "../../../../src/runtime/node/index.js";
-import { createVirtualRuntime } from "../../../../src/simulation/index.js";
+import { createNodeRuntime } from "../../../../src/runtime/node/node-runtime.js";
+import { createVirtualRuntime } from "../../../../src/simulation/create-virtual-runtime.js";
 
 const { timers, clock, random, processes } = createNodeRuntime({ logger: createVirtualRuntime().logger });
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { createNodeLogger, type NodeLoggerOptions } from "../../../../src/runtime/node/index.js";
+import { createNodeLogger, type NodeLoggerOptions } from "../../../../src/runtime/node/node-logger.js";
 
 function capture(options: NodeLoggerOptions) {
   const lines: string[] = [];

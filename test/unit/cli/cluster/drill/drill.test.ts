@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { Drill, type DrillOptions, type DrillResult } from "../../../../../src/cli/cluster/drill/drill.js";
 import { CloudRequestFailed } from "../../../../../src/cluster/local/cloud-session.js";
-import { createVirtualRuntime } from "../../../../../src/simulation/index.js";
+import { createVirtualRuntime } from "../../../../../src/simulation/create-virtual-runtime.js";
 
 interface Server {
   id: string;

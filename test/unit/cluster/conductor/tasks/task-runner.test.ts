@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { type TaskContext, TaskRunner, type TaskTable } from "../../../../../src/cluster/conductor/task-runner.js";
 import type { Task } from "../../../../../src/cluster/store/task.js";
 import { Turns } from "../../../../../src/cluster/turns.js";
-import { createVirtualRuntime } from "../../../../../src/simulation/index.js";
+import { createVirtualRuntime } from "../../../../../src/simulation/create-virtual-runtime.js";
 import { emptyStore } from "../../../../fixtures/empty-store.js";
 
 const A = "aaaaaaaa-0000-4000-8000-000000000001";
