@@ -20,6 +20,7 @@ import { call, cast, castOrCall, type MethodsOf, type NamesOfKind, nothing } fro
 export type LiveMigrateData = Readonly<Record<string, unknown>>;
 
 const ofInstance = { instanceUuid: uuid, requestId: name };
+/** A message of a move; everything else is in the state of record. */
 const ofMove = { ...ofInstance, migrationId: id };
 
 /** One message about an instance. */
