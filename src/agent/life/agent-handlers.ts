@@ -1,5 +1,5 @@
-import type { AgentMethod } from "../../conductor/methods/agent.js";
 import { InstanceNotFound, UnexpectedDeletingTaskState } from "../../conductor/errors.js";
+import { AGENT_METHODS, type AgentMethod } from "../../conductor/methods/agent.js";
 import type { AgentHandlers } from "../../conductor/port.js";
 import type { Asker, HostMethod, InstanceMethod, RequestOf } from "../operations/contract.js";
 import { OPERATIONS } from "../operations/table.js";
@@ -36,7 +36,7 @@ function operationHandler<M extends InstanceMethod>(services: AgentServices, tas
   const { operations, driver, logger } = services;
   const run = (params: RequestOf<M>, asker: Asker) =>
     driver.onBehalf(params.instanceUuid, params.requestId, () => operations.run(method, params, asker));
-  if (OPERATIONS[method].awaited) {
+  if (AGENT_METHODS[method].kind !== "cast") {
     return (params: RequestOf<M>, asker: Asker) => tasks.run(() => run(params, asker));
   }
   // Nobody waits for a cast: what went wrong is in the instance's fault and in the log.

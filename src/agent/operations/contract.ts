@@ -101,8 +101,6 @@ export interface Operation<M extends OperationName> {
   readonly admission: AdmissionRule;
   /** Stops the live migration of the instance that is under way here, and waits for its end: a copy holds no lock. */
   readonly stopsLiveMigration?: true;
-  /** Its sender may wait for it, and gets its error. */
-  readonly awaited?: true;
   /** Taken by an agent that stops (spec 2.8): it ends what was begun. */
   readonly whileDraining?: true;
   readonly flow: AdmittedFlow<M> | DemandingFlow<M>;

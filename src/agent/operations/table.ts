@@ -96,8 +96,6 @@ export const OPERATIONS: { readonly [M in OperationName]: Operation<M> } = {
   },
   confirm_resize: {
     lock: "instance",
-    // The API calls it before it deletes a resized server, and has to know whether it failed.
-    awaited: true,
     // It has no task_state of its own: the status is what the request has set. Of one in error the leftovers are removed.
     admission: {
       instance: "anywhere",
@@ -127,19 +125,16 @@ export const OPERATIONS: { readonly [M in OperationName]: Operation<M> } = {
 
   check_can_live_migrate_destination: {
     lock: "none",
-    awaited: true,
     admission: { instance: "elsewhere", tasks: ["migrating"] },
     flow: CHECK_DESTINATION,
   },
   check_can_live_migrate_source: {
     lock: "none",
-    awaited: true,
     admission: { instance: "here", tasks: ["migrating"] },
     flow: CHECK_SOURCE,
   },
   pre_live_migration: {
     lock: "instance",
-    awaited: true,
     admission: {
       instance: "elsewhere",
       tasks: ["migrating"],
@@ -156,7 +151,6 @@ export const OPERATIONS: { readonly [M in OperationName]: Operation<M> } = {
   // The guest is there already: its records follow it, also into a delete.
   post_live_migration_at_destination: {
     lock: "instance",
-    awaited: true,
     whileDraining: true,
     admission: {
       instance: "anywhere",
@@ -167,7 +161,6 @@ export const OPERATIONS: { readonly [M in OperationName]: Operation<M> } = {
   },
   rollback_live_migration_at_destination: {
     lock: "instance",
-    awaited: true,
     whileDraining: true,
     admission: {
       instance: "elsewhere",

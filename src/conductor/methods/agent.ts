@@ -69,7 +69,7 @@ export const AGENT_METHODS = {
   resize_instance: cast(ofMove),
   /** To the destination (spec 6.3 row 7). `diskInfo`: the answer of the source's driver. */
   finish_resize: cast({ ...ofMove, diskInfo: text(LONGEST) }),
-  /** To the source: cast, or called by a task that deletes the server afterwards (spec 6.2). */
+  /** To the source: cast, or called by a task that deletes the server afterwards and must know whether it failed (spec 6.2). */
   confirm_resize: castOrCall(ofMove),
   /** To the destination, which casts finish_revert_resize to the source. */
   revert_resize: cast(ofMove),
