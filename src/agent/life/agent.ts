@@ -247,7 +247,6 @@ class HostAgent implements Agent {
   async #letGo(): Promise<void> {
     this.#heartbeat?.stop();
     void this.#periodics?.stop();
-    this.#services?.driver.setLifecycleListener(null);
     const released = [this.#services?.driver.cleanupHost(), this.#options.session.close()];
     for (const result of await Promise.allSettled(released)) {
       if (result.status === "rejected") {

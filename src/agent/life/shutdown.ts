@@ -36,7 +36,6 @@ export async function drain({ services, tasks, periodics, heartbeat }: RunningAg
     const left = tasks.size + incoming.size;
     services.logger.warn(`${left} operations did not end in time; the next start deals with them`);
   }
-  services.driver.setLifecycleListener(null);
   heartbeat.stop();
   await endsWithin(timers, reserve, logged(services, "let go of the hypervisor", services.driver.cleanupHost()));
 }

@@ -33,6 +33,19 @@ scenario("2.5 row 1 heartbeats go on after the control plane was away", async (l
   expect(service(lab)?.reportCount).toBe(before + 2);
 });
 
+scenario(
+  "2.5 row 1 a heartbeat that is not answered within an interval has failed; the next one follows",
+  async (lab) => {
+    const run = await lab.start("devstack1", { config: { defaults: { report_interval: 2 } } });
+    await lab.world.advance(6_000);
+    lab.world.network.partition("agent-devstack1", "control-plane");
+    await lab.world.advance(3_500);
+    const failed = run.runtime.logs.filter(({ message }) => message === "the heartbeat could not be reported");
+    expect(failed).toHaveLength(1);
+    lab.world.network.heal("agent-devstack1", "control-plane");
+  },
+);
+
 scenario("2.5 row 3 a forced-down agent runs on and does not change the fence", async (lab) => {
   await lab.seed("devstack1");
   lab.store.services.update(service(lab)?.id ?? 0, { forcedDown: true });
@@ -68,6 +81,24 @@ scenario("2.8 stop: what is under way ends first, then the agent lets go and the
   expect(run.agent.state).toBe("stopped");
   expect(lab.hypervisor("devstack1").calls.at(-1)?.method).toBe("cleanupHost");
   expect(lab.hypervisor("devstack1").guests.get(VM)?.power).toBe(1);
+});
+
+scenario("2.8 stop: what the hypervisor tells while the agent lets go of it is not acted on", async (lab) => {
+  const { node } = await lab.seed("devstack1");
+  addInstance(lab.store, VM, placed(node));
+  const hypervisor = lab.hypervisor("devstack1");
+  hypervisor.addGuest(VM);
+  const run = await lab.start("devstack1");
+  hypervisor.hang = "cleanupHost";
+  const stopped = run.agent.stop();
+  await lab.world.advance(1_000);
+  expect(hypervisor.calls.at(-1)?.method).toBe("cleanupHost");
+  const calls: string[] = [];
+  lab.beforeCall = (_host, method) => void calls.push(method);
+  hypervisor.emit(VM, "started");
+  await lab.world.runUntil(stopped);
+  expect(calls).toEqual([]);
+  expect(run.operations).toEqual([]);
 });
 
 scenario(

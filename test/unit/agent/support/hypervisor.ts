@@ -94,7 +94,12 @@ export class Hypervisor {
       capabilities: this.capabilities,
       rebalancesNodes: this.rebalancesNodes,
       initHost: async () => call("initHost", null),
-      cleanupHost: async () => call("cleanupHost", null),
+      cleanupHost: async () => {
+        call("cleanupHost", null);
+        if (this.hang === "cleanupHost") {
+          await new Promise(() => {});
+        }
+      },
       listInstanceUuids: async () => {
         const failure = this.failures.get("listInstanceUuids")?.();
         if (failure) {
