@@ -57,6 +57,16 @@ describe("what the audit calls wrong, and what it leaves alone", () => {
     expect(await world.found()).toEqual([]);
   });
 
+  it("nothing of a server that ended its move less than a minute ago", async () => {
+    const vm = await world.healthy("two", "vm1");
+    await world.allocate(vm.uuid, { [two]: { ...NEED, VCPU: 2 } });
+    world.migration(vm, "live-migration", "completed", ["one", "two"]);
+    await world.api.world.advance(59_000);
+    expect(await world.found()).toEqual([]);
+    await world.api.world.advance(2_000);
+    expect(await world.found()).toEqual(["wrong-amounts vm1"]);
+  });
+
   it("a migration that nothing drives any more, after minutes", async () => {
     const vm = await world.healthy("one", "vm1");
     world.migration(vm, "evacuation", "accepted", ["one", "two"]);

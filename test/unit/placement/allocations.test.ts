@@ -1,4 +1,4 @@
-import { beforeEach, describe, expect, it } from "vitest";
+import { beforeEach, describe, expect, it, vi } from "vitest";
 import {
   AllocationDeleteFailed,
   AllocationUpdateFailed,
@@ -67,6 +67,13 @@ describe("5.5 allocation calls", () => {
       hosts.bench.slept.forEach((slept, index) => {
         expect(slept).toBeLessThan(2000 * (index + 1));
       });
+    });
+
+    it("waits between tries as long as its lots say", async () => {
+      vi.spyOn(hosts.bench.runtime.random, "next").mockReturnValue(0.5);
+      hosts.bench.inject({ on: "PUT /allocations", does: PROVIDER_RACE, times: 4 });
+      expect(await claim(on(S))).toBe(false);
+      expect(hosts.bench.slept).toEqual([1000, 2000, 3000]);
     });
 
     it("409 of another kind of race, once: succeeds", async () => {

@@ -14,6 +14,38 @@ scenario("3.1 a done evacuation: guest gone, source out of the allocations, reco
   expect(statusOf(lab, evacuation)).toBe("completed");
 });
 
+scenario("3.1 an evacuation that ends otherwise while it is cleaned up after: its record is left", async (lab) => {
+  const evacuation = await evacuated(lab, "done");
+  lab.beforeCall = (_host, method) => {
+    if (method === "migration_save") {
+      lab.store.migrations.save(evacuation.migration.id, { status: "failed" });
+    }
+  };
+  const run = await lab.start("devstack1");
+  expect(statusOf(lab, evacuation)).toBe("failed");
+  expect(run.runtime.logs.filter(({ message }) => message.includes("ended otherwise"))).toHaveLength(1);
+});
+
+scenario("2.4 G6 a lease lost while the allocations are edited: the record is not even tried", async (lab) => {
+  const evacuation = await evacuated(lab, "done");
+  const methods: string[] = [];
+  lab.beforeCall = (_host, method) => void methods.push(method);
+  const run = await lab.launch("devstack1");
+  lab.beforePlacement = async (_host, request) => {
+    if (request.startsWith("PUT /allocations")) {
+      lab.world.network.partition("agent-devstack1", "control-plane");
+      await run.runtime.timers.sleep(45_000);
+    }
+  };
+  const failure = run.agent.start().catch((error: Error) => error);
+  await lab.world.runUntil(failure);
+  expect(await failure).toMatchObject({ name: "HostLeaseLost" });
+  await lab.world.advance(60_000);
+  expect(methods).not.toContain("migration_save");
+  expect(statusOf(lab, evacuation)).toBe("done");
+  lab.world.network.heal("agent-devstack1", "control-plane");
+});
+
 scenario("3.1 the log tells which allocations were edited, in which request", async (lab) => {
   const evacuation = await evacuated(lab, "done");
   const run = await lab.start("devstack1");

@@ -54,6 +54,11 @@ describe("create", () => {
     expect(shown.json("server", "status")).toBe("BUILD");
   });
 
+  test("keeps its tags in order, without doubles", async () => {
+    await create({ tags: ["b", "c", "a", "b"] }, 52);
+    expect(world.store.requests.buildRequests()[0]?.instance.tags).toEqual(["a", "b", "c"]);
+  });
+
   test("several at once are named in order and stored together", async () => {
     const reply = await create({ min_count: "2", max_count: 3, return_reservation_id: true });
     const stored = world.store.requests.buildRequests().map(({ instance }) => instance);

@@ -69,6 +69,7 @@ test("tags", async () => {
   expect((await at("DELETE", "/tags/nope")).message).toBe(`Server ${instance.uuid} has no tag 'nope'`);
   expect((await at("PUT", "/tags/a%2Cb")).status).toBe(400);
   expect((await at("DELETE", "/tags/a")).status).toBe(204);
+  expect((await at("PUT", "/tags", { tags: ["b", "c", "a", "b"] })).json("tags")).toEqual(["a", "b", "c"]);
   const many = Array.from({ length: 50 }, (_, index) => `t${index}`);
   expect((await at("PUT", "/tags", { tags: many })).json("tags")).toHaveLength(50);
   expect((await at("PUT", "/tags/more")).status).toBe(400);

@@ -149,6 +149,15 @@ describe("scheduler", () => {
       expect(await chosen()).toBe("small");
     });
 
+    it("prefers free CPUs where memory is the same", async () => {
+      await bench.host("few", { vcpus: 4 });
+      await bench.host("many", { vcpus: 16 });
+      for (let index = 0; index < 6; index += 1) {
+        expect(await chosen()).toBe("many");
+        await bench.placement.deleteAllocation(I, { force: true });
+      }
+    });
+
     it("avoids hosts on which builds failed", async () => {
       await bench.host("small", { memoryMb: 1024 });
       await bench.host("large");
