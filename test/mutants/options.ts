@@ -1,0 +1,51 @@
+import { parseArgs } from "node:util";
+
+export interface MutantOptions {
+  /** How many mutants are drawn; null: all of them. */
+  readonly sample: number | null;
+  /** What is drawn depends on it and on the code. */
+  readonly seed: string;
+  /** Only mutants of these files or folders; empty: of all. */
+  readonly files: readonly string[];
+  /** Only mutants of files that changed since this commit. */
+  readonly since: string | undefined;
+  /** Seconds of the processor that the tests of one mutant may take. */
+  readonly patience: number;
+  readonly json: boolean;
+}
+
+export const USAGE = `npm run test:mutants -- [--sample N | --all] [--seed TEXT] [--file PATH]... [--since COMMIT] [--patience SECONDS] [--json]
+Changes the code in small ways, one at a time, and runs the tests that reach each change. By default 200 mutants are
+drawn from all folders under test. Ends with 1 when fewer than 85 % of them are killed.`;
+
+/** @throws {Error} an option that does not exist, or not so */
+export function readOptions(args: readonly string[]): MutantOptions {
+  const { values } = parseArgs({
+    args: [...args],
+    options: {
+      sample: { type: "string", default: "200" },
+      all: { type: "boolean", default: false },
+      seed: { type: "string", default: "1" },
+      file: { type: "string", multiple: true, default: [] },
+      since: { type: "string" },
+      patience: { type: "string", default: "5" },
+      json: { type: "boolean", default: false },
+    },
+  });
+  return {
+    sample: values.all ? null : positive("--sample", values.sample),
+    seed: values.seed,
+    files: values.file,
+    since: values.since,
+    patience: positive("--patience", values.patience),
+    json: values.json,
+  };
+}
+
+function positive(name: string, text: string): number {
+  const value = Number(text);
+  if (!(value > 0)) {
+    throw new Error(`${name} ${text}: expected a number above 0`);
+  }
+  return value;
+}

@@ -1,0 +1,76 @@
+import Table from "cli-table3";
+import { acceptedAs } from "./accepted.js";
+import type { Verdict } from "./trial.js";
+
+/** Per cent of the mutants, those accepted left out, that have to be killed. */
+export const THRESHOLD = 85;
+
+export interface Score {
+  readonly killed: number;
+  readonly survived: number;
+  readonly accepted: number;
+  /** Per cent. */
+  readonly score: number;
+}
+
+export interface Survivor {
+  readonly place: string;
+  readonly operator: string;
+  readonly change: string;
+  readonly reached: boolean;
+}
+
+export interface Report {
+  readonly files: Readonly<Record<string, Score>>;
+  readonly total: Score;
+  readonly survivors: readonly Survivor[];
+  /** Tests that fail without any mutant: nothing was tried with them. */
+  readonly red: readonly string[];
+}
+
+export function report(verdicts: readonly Verdict[], red: Iterable<string>): Report {
+  const paths = [...new Set(verdicts.map(({ mutant }) => mutant.path))].sort();
+  return {
+    files: Object.fromEntries(
+      paths.map((path) => [path, scoreOf(verdicts.filter(({ mutant }) => mutant.path === path))]),
+    ),
+    total: scoreOf(verdicts),
+    survivors: verdicts.filter(isSurvivor).map(({ mutant, reached }) => ({
+      place: `${mutant.path}:${mutant.line}`,
+      operator: mutant.operator,
+      change: mutant.change,
+      reached,
+    })),
+    red: [...red],
+  };
+}
+
+export function print({ files, total, survivors, red }: Report): string {
+  const table = new Table({
+    head: ["file", "killed", "survived", "accepted", "%"],
+    style: { head: [], border: [], compact: true },
+  });
+  for (const [path, score] of [...Object.entries(files), ["all", total] as const]) {
+    table.push([path, score.killed, score.survived, score.accepted, score.score.toFixed(0)]);
+  }
+  const lines = survivors.map(
+    ({ place, operator, change, reached }) =>
+      `  ${place}  ${operator}: ${change}${reached ? "" : "  (no test comes here)"}`,
+  );
+  return [
+    ...(lines.length > 0 ? ["survivors:", ...lines] : []),
+    ...(red.length > 0 ? ["fail without any mutant:", ...red.map((test) => `  ${test}`)] : []),
+    table.toString(),
+  ].join("\n");
+}
+
+function isSurvivor({ mutant, killedBy }: Verdict): boolean {
+  return killedBy === null && !acceptedAs(mutant);
+}
+
+function scoreOf(verdicts: readonly Verdict[]): Score {
+  const killed = verdicts.filter(({ killedBy }) => killedBy !== null).length;
+  const survived = verdicts.filter(isSurvivor).length;
+  const judged = killed + survived;
+  return { killed, survived, accepted: verdicts.length - judged, score: judged === 0 ? 100 : (100 * killed) / judged };
+}

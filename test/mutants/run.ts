@@ -1,0 +1,63 @@
+/**
+ * `npm run test:mutants`: changes the code in small ways, one at a time, and runs the tests that reach each change. What
+ * no test notices is a gap in the tests, or code that nobody needs.
+ */
+import { execFileSync } from "node:child_process";
+import { createHash } from "node:crypto";
+import type { Mutation } from "./mutant.js";
+import { findMutations } from "./operators.js";
+import { type MutantOptions, readOptions, USAGE } from "./options.js";
+import { print, report, THRESHOLD } from "./report.js";
+import { SourceTree } from "./sources.js";
+import { Trial } from "./trial.js";
+
+async function main(): Promise<number> {
+  const options = readOptions(process.argv.slice(2));
+  const tree = new SourceTree(process.cwd());
+  const found = filesOf(tree, options).flatMap((path) => findMutations(path, tree.text(path)));
+  const mutants = draw(found, options).map((mutation, index) => ({ ...mutation, id: index + 1 }));
+  process.stderr.write(`${mutants.length} of ${found.length} mutants, seed ${options.seed}\n`);
+  const trial = new Trial(tree, mutants, { patience: options.patience, progress: showProgress });
+  const result = report(await trial.run(), trial.red);
+  showProgress("");
+  process.stdout.write(`${options.json ? JSON.stringify(result, null, 2) : print(result)}\n`);
+  return result.total.score < THRESHOLD ? 1 : 0;
+}
+
+function filesOf(tree: SourceTree, { files, since }: MutantOptions): readonly string[] {
+  const changed =
+    since === undefined
+      ? null
+      : new Set(execFileSync("git", ["diff", "--name-only", since], { encoding: "utf8" }).split("\n"));
+  return tree
+    .mutated()
+    .filter((path) => files.length === 0 || files.some((file) => path === file || path.startsWith(`${file}/`)))
+    .filter((path) => changed?.has(path) ?? true);
+}
+
+/** The same mutants from the same seed and code; a change of one file leaves the lots of the others as they are. */
+function draw(found: readonly Mutation[], { sample, seed }: MutantOptions): readonly Mutation[] {
+  if (sample === null) {
+    return found;
+  }
+  const lot = ({ path, line, operator, change, start }: Mutation) =>
+    createHash("sha256").update([seed, path, line, operator, change, start].join("\n")).digest("hex");
+  return found
+    .map((mutation) => ({ mutation, lot: lot(mutation) }))
+    .sort((left, right) => (left.lot < right.lot ? -1 : 1))
+    .slice(0, sample)
+    .map(({ mutation }) => mutation);
+}
+
+function showProgress(text: string): void {
+  if (process.stderr.isTTY) {
+    process.stderr.write(`\r\x1b[K${text}`);
+  }
+}
+
+try {
+  process.exitCode = await main();
+} catch (error) {
+  process.stderr.write(`${error instanceof Error ? error.message : error}\n\n${USAGE}\n`);
+  process.exitCode = 2;
+}

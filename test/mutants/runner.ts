@@ -1,0 +1,177 @@
+import type { RunnerTestCase as Test } from "vitest";
+import { VitestTestRunner } from "vitest/runners";
+import { Journal } from "./journal.js";
+import { LOADING_MUTANT, PLAN_FILE, readPlan } from "./plan.js";
+import { installSwitch } from "./switch.js";
+
+type Retried = { readonly retry: number; readonly repeats: number };
+
+/** A test as it is, without any mutant. */
+interface Baseline {
+  readonly failed: boolean;
+  readonly hits: ReadonlySet<number>;
+  /** Milliseconds of the processor. */
+  readonly cost: number;
+}
+
+const plan = readPlan(process.env[PLAN_FILE] ?? "");
+const loading = Number(process.env[LOADING_MUTANT] ?? 0);
+const journal = new Journal(plan.journal);
+const mutants = installSwitch();
+mutants.active = loading;
+
+/** The share of a mutant's time that one test may cost: properties with thousands of runs are left out. */
+const DEAR = 0.1;
+
+/** Mutants that no test has killed so far, with the milliseconds that are left for each. */
+const alive = new Map(plan.mutants.map(({ id }) => [id, plan.patience]));
+const reached = new Set<number>();
+
+/**
+ * Runs each test as it is, which shows what mutants it reaches, and once more with each of those that is still alive.
+ * Vitest repeats a test once, and retries this repetition as often as mutants are left: hooks run each time.
+ */
+export default class MutantRunner extends VitestTestRunner {
+  #left: readonly number[] = [];
+  #started = 0;
+  #spent = 0;
+  /** Milliseconds that the test takes as it is. */
+  #usual = 0;
+
+  override async onBeforeRunTask(test: Test): Promise<void> {
+    if (test.mode === "run" || test.mode === "queued") {
+      this.#before(test);
+    }
+    await super.onBeforeRunTask(test);
+  }
+
+  #before(test: Test): void {
+    if (loading !== 0) {
+      test.retry = 0;
+      test.mode = alive.has(loading) ? test.mode : "skip";
+      return;
+    }
+    const outside = [...mutants.take()].filter((id) => alive.has(id));
+    if (outside.length > 0) {
+      journal.write({ kind: "load", ids: outside });
+    }
+    this.#left = [];
+    test.retry = 0;
+    test.repeats = 1;
+  }
+
+  override onBeforeTryTask(test: Test, tried: Retried = { retry: 0, repeats: 0 }): void {
+    super.onBeforeTryTask(test);
+    this.#started = performance.now();
+    this.#spent = processorTime();
+    if (loading !== 0) {
+      journal.write({ kind: "try", id: loading, test: nameOf(test) });
+      return;
+    }
+    if (tried.repeats === 0) {
+      return;
+    }
+    const id = this.#left[tried.retry];
+    if (id === undefined) {
+      test.context.skip();
+      return;
+    }
+    if (test.result) {
+      test.result.state = "run";
+      delete test.result.errors;
+    }
+    journal.write({ kind: "try", id, test: nameOf(test) });
+    mutants.active = id;
+  }
+
+  /** The test's own time limit is made for a test that works: a mutant hangs after five times its usual time. */
+  async runTask(test: Test): Promise<void> {
+    const run = VitestTestRunner.getTestFn(test);
+    if (mutants.active === 0 || loading !== 0) {
+      await run();
+      return;
+    }
+    const limit = new AbortController();
+    const hangs = new Promise<never>((_resolve, reject) => {
+      const timer = setTimeout(() => reject(new Error("takes too long")), 3000 + 5 * this.#usual);
+      limit.signal.addEventListener("abort", () => clearTimeout(timer));
+    });
+    try {
+      await Promise.race([run(), hangs]);
+    } finally {
+      limit.abort();
+    }
+  }
+
+  onAfterRetryTask(test: Test, tried: Retried): void {
+    const failed = test.result?.state === "fail";
+    const cost = processorTime() - this.#spent;
+    if (loading !== 0) {
+      if (failed) {
+        alive.delete(loading);
+        journal.write({ kind: "kill", id: loading, test: nameOf(test) });
+      }
+      return;
+    }
+    mutants.active = 0;
+    const hits = mutants.take();
+    if (tried.repeats === 0) {
+      this.#usual = performance.now() - this.#started;
+      this.#learn(test, { failed, hits, cost });
+      return;
+    }
+    const id = this.#left[tried.retry];
+    if (id === undefined || !test.result) {
+      return;
+    }
+    this.#judge(id, failed, cost, test);
+    // Vitest goes on to the next retry only after an error.
+    const isLast = tried.retry === this.#left.length - 1;
+    test.result.state = isLast ? "pass" : "fail";
+    test.result.errors = isLast ? [] : [{ message: "the next mutant" }];
+  }
+
+  #learn(test: Test, { failed, hits, cost }: Baseline): void {
+    const found = [...hits].filter((id) => !reached.has(id));
+    for (const id of found) {
+      reached.add(id);
+    }
+    if (found.length > 0) {
+      journal.write({ kind: "reach", ids: found });
+    }
+    if (failed) {
+      journal.write({ kind: "red", test: nameOf(test) });
+    }
+    const isUseless = failed || test.fails || cost > plan.patience * DEAR;
+    this.#left = isUseless ? [] : [...hits].filter((id) => alive.has(id));
+    test.retry = Math.max(0, this.#left.length - 1);
+  }
+
+  #judge(id: number, failed: boolean, cost: number, test: Test): void {
+    const left = (alive.get(id) ?? 0) - cost;
+    if (failed) {
+      alive.delete(id);
+      journal.write({ kind: "kill", id, test: nameOf(test) });
+    } else if (left <= 0) {
+      alive.delete(id);
+      journal.write({ kind: "spent", id });
+    } else {
+      alive.set(id, left);
+    }
+  }
+
+  override onCollectStart(file: Parameters<VitestTestRunner["onCollectStart"]>[0]): void {
+    journal.write({ kind: "file", path: file.filepath });
+    super.onCollectStart(file);
+  }
+}
+
+/** Milliseconds: unlike the clock's, the same on a busy machine. */
+function processorTime(): number {
+  const { user, system } = process.cpuUsage();
+  return (user + system) / 1000;
+}
+
+function nameOf(test: Test): string {
+  return `${test.file.name} > ${test.name}`;
+}

@@ -1,0 +1,87 @@
+import { readdirSync, readFileSync } from "node:fs";
+import { dirname, join, normalize, relative } from "node:path";
+import { parse } from "./syntax.js";
+
+/** What is mutated: the code that decides who owns an instance and what it holds. */
+export const FOLDERS = [
+  "src/agent/startup",
+  "src/agent/evacuation",
+  "src/agent/tracker",
+  "src/agent/operations",
+  "src/placement",
+  "src/cluster/scheduler",
+  "src/cluster/conductor",
+  "src/audit/judge",
+] as const;
+
+/** What its tests are: those that run in this process, the fast ones first. */
+const TESTS = ["test/unit", "test/scenario"] as const;
+
+/** Sources and tests of a working copy, and which reaches which through imports. */
+export class SourceTree {
+  readonly root: string;
+  readonly #imports = new Map<string, readonly string[]>();
+
+  constructor(root: string) {
+    this.root = root;
+  }
+
+  text(path: string): string {
+    return readFileSync(join(this.root, path), "utf8");
+  }
+
+  mutated(): readonly string[] {
+    return FOLDERS.flatMap((folder) => this.#filesIn(folder, ".ts"));
+  }
+
+  tests(): readonly string[] {
+    return TESTS.flatMap((folder) => this.#filesIn(folder, ".test.ts"));
+  }
+
+  /** All files that a file needs, itself included. */
+  closure(path: string): ReadonlySet<string> {
+    const found = new Set([path]);
+    for (const next of found) {
+      for (const target of this.#importsOf(next)) {
+        found.add(target);
+      }
+    }
+    return found;
+  }
+
+  #importsOf(path: string): readonly string[] {
+    const known = this.#imports.get(path);
+    if (known) {
+      return known;
+    }
+    const { imports } = parse(path, this.text(path));
+    const own = imports
+      .filter((specifier) => specifier.startsWith(".") && specifier.endsWith(".js"))
+      .map((specifier) => normalize(join(dirname(path), specifier)).replace(/\.js$/, ".ts"));
+    this.#imports.set(path, own);
+    return own;
+  }
+
+  #filesIn(folder: string, end: string): readonly string[] {
+    return readdirSync(join(this.root, folder), { recursive: true, withFileTypes: true })
+      .filter((entry) => entry.isFile() && entry.name.endsWith(end))
+      .map((entry) => relative(this.root, join(entry.parentPath, entry.name)))
+      .sort();
+  }
+}
+
+/** The tests that reach any of the files: unit tests first, and those first that need the least of the code under test. */
+export function testsOf(tree: SourceTree, files: ReadonlySet<string>): readonly string[] {
+  const mutated = new Set(tree.mutated());
+  return tree
+    .tests()
+    .map((path) => ({ path, needs: [...tree.closure(path)] }))
+    .filter(({ needs }) => needs.some((need) => files.has(need)))
+    .map(({ path, needs }) => ({
+      path,
+      isSlow: path.startsWith("test/scenario/"),
+      width: needs.filter((need) => mutated.has(need)).length,
+    }))
+    .sort((left, right) => Number(left.isSlow) - Number(right.isSlow) || left.width - right.width)
+    .map(({ path }) => path);
+}

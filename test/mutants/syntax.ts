@@ -1,0 +1,51 @@
+import { parseSync } from "rolldown/utils";
+
+/** A node of the syntax tree (ESTree and TypeScript's nodes), as far as mutants need it. */
+export interface SyntaxNode {
+  readonly type: string;
+  readonly start: number;
+  readonly end: number;
+  readonly [property: string]: unknown;
+}
+
+export interface Syntax {
+  readonly program: SyntaxNode;
+  /** Module specifiers of its imports and re-exports, types included. */
+  readonly imports: readonly string[];
+}
+
+export function parse(path: string, text: string): Syntax {
+  const { program, module, errors } = parseSync(path, text);
+  if (errors.length > 0) {
+    throw new Error(`${path} cannot be parsed: ${errors[0]?.message}`);
+  }
+  const imported = module.staticImports.map(({ moduleRequest }) => moduleRequest.value);
+  const reexported = module.staticExports.flatMap(({ entries }) =>
+    entries.flatMap(({ moduleRequest }) => (moduleRequest ? [moduleRequest.value] : [])),
+  );
+  return { program: program as unknown as SyntaxNode, imports: [...imported, ...reexported] };
+}
+
+export function isNode(value: unknown): value is SyntaxNode {
+  return typeof value === "object" && value !== null && "type" in value && "start" in value;
+}
+
+export function childrenOf(node: SyntaxNode): readonly SyntaxNode[] {
+  return Object.entries(node).flatMap(([name, value]) => {
+    if (name === "parent") {
+      return [];
+    }
+    return Array.isArray(value) ? value.filter(isNode) : isNode(value) ? [value] : [];
+  });
+}
+
+/** The child under a name; undefined where there is none. */
+export function child(node: SyntaxNode, name: string): SyntaxNode | undefined {
+  const value = node[name];
+  return isNode(value) ? value : undefined;
+}
+
+export function list(node: SyntaxNode, name: string): readonly SyntaxNode[] {
+  const value = node[name];
+  return Array.isArray(value) ? value.filter(isNode) : [];
+}

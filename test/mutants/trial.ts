@@ -1,0 +1,168 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { fileURLToPath } from "node:url";
+import { type Entry, JournalReader } from "./journal.js";
+import type { Mutant } from "./mutant.js";
+import { PLAN_FILE, type Plan } from "./plan.js";
+import { type SourceTree, testsOf } from "./sources.js";
+
+/** Milliseconds without a word from a session: its mutant never returns; without one, the session is broken. */
+const SILENCE = { ofMutant: 90_000, ofSession: 600_000 };
+
+/** How many tests are run with a mutant that acts while modules load. */
+const TESTS_WHILE_LOADING = 12;
+
+export interface Verdict {
+  readonly mutant: Mutant;
+  /** The test that failed; null: none did. */
+  readonly killedBy: string | null;
+  readonly reached: boolean;
+}
+
+/** Tries mutants against the tests, in a process that is begun again whenever a mutant hangs or ends it. */
+export class Trial {
+  readonly red = new Set<string>();
+  readonly #tree: SourceTree;
+  readonly #mutants: readonly Mutant[];
+  readonly #patience: number;
+  readonly #progress: (text: string) => void;
+  readonly #killedBy = new Map<number, string>();
+  readonly #reached = new Set<number>();
+  readonly #whileLoading = new Set<number>();
+  readonly #judged = new Set<number>();
+  #file = "";
+  #last: Entry | null = null;
+
+  constructor(
+    tree: SourceTree,
+    mutants: readonly Mutant[],
+    options: { readonly patience: number; readonly progress: (text: string) => void },
+  ) {
+    this.#tree = tree;
+    this.#mutants = mutants;
+    this.#patience = options.patience * 1000;
+    this.#progress = options.progress;
+  }
+
+  async run(): Promise<readonly Verdict[]> {
+    let tests = testsOf(this.#tree, new Set(this.#mutants.map(({ path }) => path)));
+    while (tests.length > 0) {
+      const mutants = this.#alive();
+      const ended = await this.#session({ root: this.#tree.root, mutants, tests, patience: this.#patience });
+      tests = ended ? [] : tests.slice(Math.max(0, tests.indexOf(this.#file)));
+    }
+    await this.#runWhileLoading();
+    return this.#mutants.map((mutant) => ({
+      mutant,
+      killedBy: this.#killedBy.get(mutant.id) ?? null,
+      reached: this.#reached.has(mutant.id),
+    }));
+  }
+
+  async #runWhileLoading(): Promise<void> {
+    for (;;) {
+      const mutants = this.#alive().filter(({ id }) => this.#whileLoading.has(id) && !this.#judged.has(id));
+      if (mutants.length === 0) {
+        return;
+      }
+      const whileLoading = mutants.map(({ id, path }) => ({
+        id,
+        tests: testsOf(this.#tree, new Set([path])).slice(0, TESTS_WHILE_LOADING),
+      }));
+      await this.#session({ root: this.#tree.root, mutants, tests: [], patience: this.#patience, whileLoading });
+    }
+  }
+
+  #alive(): readonly Mutant[] {
+    return this.#mutants.filter(({ id }) => !this.#killedBy.has(id));
+  }
+
+  /** False: a mutant has ended it before its time. */
+  async #session(plan: Omit<Plan, "journal">): Promise<boolean> {
+    const directory = mkdtempSync(join(tmpdir(), "mutants-"));
+    const journal = join(directory, "journal");
+    const planFile = join(directory, "plan.json");
+    writeFileSync(planFile, JSON.stringify({ ...plan, journal } satisfies Plan));
+    const session = spawn(process.execPath, [fileURLToPath(new URL("./session.js", import.meta.url))], {
+      cwd: this.#tree.root,
+      env: { ...process.env, NODE_NO_WARNINGS: "1", [PLAN_FILE]: planFile },
+      stdio: ["ignore", "ignore", "pipe"],
+    });
+    try {
+      return await this.#follow(session, new JournalReader(journal));
+    } finally {
+      session.kill("SIGKILL");
+      rmSync(directory, { recursive: true, force: true });
+    }
+  }
+
+  async #follow(session: ChildProcess, reader: JournalReader): Promise<boolean> {
+    let complaint = "";
+    session.stderr?.on("data", (data: Buffer) => {
+      complaint = `${complaint}${data}`.slice(-2000);
+    });
+    this.#last = null;
+    let heard = Date.now();
+    for (;;) {
+      const isOver = session.exitCode !== null || session.signalCode !== null;
+      const entries = reader.next();
+      for (const entry of entries) {
+        this.#note(entry);
+      }
+      heard = entries.length > 0 ? Date.now() : heard;
+      const last = this.#lastEntry();
+      if (last?.kind === "end") {
+        return true;
+      }
+      const silence = Date.now() - heard;
+      if (last?.kind === "try" && (isOver || silence > SILENCE.ofMutant)) {
+        this.#killedBy.set(last.id, `${last.test} (${isOver ? "ends the process" : "never returns"})`);
+        return false;
+      }
+      if (isOver || silence > SILENCE.ofSession) {
+        throw new Error(`the tests ended before their time: ${complaint}`);
+      }
+      await sleep(300);
+    }
+  }
+
+  #lastEntry(): Entry | null {
+    return this.#last;
+  }
+
+  #note(entry: Entry): void {
+    this.#last = entry;
+    switch (entry.kind) {
+      case "file":
+        this.#file = entry.path.slice(this.#tree.root.length + 1);
+        break;
+      case "kill":
+        this.#killedBy.set(entry.id, entry.test);
+        this.#reached.add(entry.id);
+        break;
+      case "reach":
+        add(this.#reached, entry.ids);
+        break;
+      case "load":
+        add(this.#whileLoading, entry.ids);
+        add(this.#reached, entry.ids);
+        break;
+      case "red":
+        this.red.add(entry.test);
+        break;
+      case "spent":
+        this.#judged.add(entry.id);
+        break;
+    }
+    this.#progress(`${this.#killedBy.size} of ${this.#mutants.length} killed, ${this.#file}`);
+  }
+}
+
+function add(set: Set<number>, ids: readonly number[]): void {
+  for (const id of ids) {
+    set.add(id);
+  }
+}

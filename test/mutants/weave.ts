@@ -1,0 +1,44 @@
+import type { Mutant } from "./mutant.js";
+import { SWITCH } from "./switch.js";
+
+interface Insertion {
+  readonly at: number;
+  readonly text: string;
+  /** 0: closes a range, before anything opens at the same place. */
+  readonly opens: 0 | 1;
+  /** Of the range, so that an outer one opens before and closes after an inner one. */
+  readonly length: number;
+}
+
+/** The source with all of its mutants in it, each of which acts while it is switched on. */
+export function weave(text: string, mutants: readonly Mutant[]): string {
+  const insertions = mutants.flatMap(insertionsOf).sort(byPlace);
+  let [woven, at] = ["", 0];
+  for (const insertion of insertions) {
+    woven += text.slice(at, insertion.at) + insertion.text;
+    at = insertion.at;
+  }
+  return `const __mutants = globalThis[Symbol.for("${SWITCH}")];${woven}${text.slice(at)}`;
+}
+
+function insertionsOf({ id, shape, start, end, replacement }: Mutant): readonly Insertion[] {
+  const on = `__mutants.isOn(${id})`;
+  const length = end - start;
+  const open = (inserted: string) => ({ at: start, text: inserted, opens: 1, length }) as const;
+  const close = (inserted: string) => ({ at: end, text: inserted, opens: 0, length }) as const;
+  switch (shape) {
+    case "entry":
+      return [open(` if (${on}) { ${replacement} } `)];
+    case "statement":
+      return [open(`if (${on}) {} else { `), close(" }")];
+    case "expression":
+      return [open(`(${on} ? (${replacement}) : (`), close("))")];
+  }
+}
+
+function byPlace(left: Insertion, right: Insertion): number {
+  if (left.at !== right.at || left.opens !== right.opens) {
+    return left.at - right.at || left.opens - right.opens;
+  }
+  return left.opens === 1 ? right.length - left.length : left.length - right.length;
+}
