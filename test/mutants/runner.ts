@@ -21,7 +21,7 @@ const mutants = installSwitch();
 mutants.active = loading;
 
 /** The share of a mutant's time that one test may cost: properties with thousands of runs are left out. */
-const DEAR = 0.1;
+const DEAR = 0.3;
 
 /** Mutants that no test has killed so far, with the milliseconds that are left for each. */
 const alive = new Map(plan.mutants.map(({ id }) => [id, plan.patience]));
@@ -139,7 +139,7 @@ export default class MutantRunner extends VitestTestRunner {
     if (found.length > 0) {
       journal.write({ kind: "reach", ids: found });
     }
-    if (failed) {
+    if (failed && !test.fails) {
       journal.write({ kind: "red", test: nameOf(test) });
     }
     const isUseless = failed || test.fails || cost > plan.patience * DEAR;
