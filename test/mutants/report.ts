@@ -5,7 +5,7 @@ import type { Verdict } from "./trial.js";
 /** Per cent of the mutants, those accepted left out, that have to be killed. */
 export const THRESHOLD = 85;
 
-export interface Score {
+interface Score {
   readonly killed: number;
   readonly survived: number;
   readonly accepted: number;
@@ -13,7 +13,7 @@ export interface Score {
   readonly score: number;
 }
 
-export interface Survivor {
+interface Survivor {
   readonly place: string;
   readonly operator: string;
   readonly change: string;
