@@ -18,8 +18,9 @@ const SWAPPED: Readonly<Record<string, string>> = {
 
 const FUNCTIONS = new Set(["FunctionDeclaration", "FunctionExpression", "ArrowFunctionExpression"]);
 
-/** Texts for people are no behaviour: what is logged, and the messages of errors. */
+/** Texts for people are no behaviour: what is logged, the messages of errors, and members that hold reasons. */
 const LOGGED = /(^|[.#])(logger|log)(\??\.|$)/;
+const TEXTS = /^(reason|why|explanation|message|mend|found|row|purpose)$/;
 const LEVELS = /^(trace|debug|info|warn|error|fatal)$/;
 
 /** All mutations of one source. */
@@ -64,7 +65,11 @@ class Finder {
     if (node.type.startsWith("TS") || /^(Import|ExportAll)/.test(node.type) || node.type === "ThrowStatement") {
       return true;
     }
-    return this.#isLogged(node);
+    return this.#isLogged(node) || this.#isText(node);
+  }
+
+  #isText(node: SyntaxNode): boolean {
+    return node.type === "Property" && TEXTS.test(this.#source(child(node, "key")));
   }
 
   #isLogged(node: SyntaxNode): boolean {
@@ -151,7 +156,7 @@ class Finder {
     members: readonly SyntaxNode[],
     [open, close]: readonly [string, string],
   ) {
-    for (const member of members) {
+    for (const member of members.filter((each) => !this.#isText(each))) {
       const rest = members.filter((other) => other !== member).map((other) => this.#source(other));
       this.#add(operator, node, `${open}${rest.join(", ")}${close}`, "expression", `without ${this.#short(member)}`);
     }

@@ -7,6 +7,9 @@ export interface Plan {
   readonly mutants: readonly Mutant[];
   /** Test files in the order in which they run, from the root. */
   readonly tests: readonly string[];
+  /** By source: the tests nearest to it, which alone, or not, try its mutants. */
+  readonly near: Readonly<Record<string, readonly string[]>>;
+  readonly tries: "near" | "others";
   /** Milliseconds of tests that one mutant is given. */
   readonly patience: number;
   readonly journal: string;

@@ -26,6 +26,7 @@ const DEAR = 0.3;
 /** Mutants that no test has killed so far, with the milliseconds that are left for each. */
 const alive = new Map(plan.mutants.map(({ id }) => [id, plan.patience]));
 const reached = new Set<number>();
+const sources = new Map(plan.mutants.map(({ id, path }) => [id, path]));
 
 /**
  * Runs each test as it is, which shows what mutants it reaches, and once more with each of those that is still alive.
@@ -143,7 +144,7 @@ export default class MutantRunner extends VitestTestRunner {
       journal.write({ kind: "red", test: nameOf(test) });
     }
     const isUseless = failed || test.fails || cost > plan.patience * DEAR;
-    this.#left = isUseless ? [] : [...hits].filter((id) => alive.has(id));
+    this.#left = isUseless ? [] : [...hits].filter((id) => alive.has(id) && isTriedBy(id, test.file.name));
     test.retry = Math.max(0, this.#left.length - 1);
   }
 
@@ -164,6 +165,11 @@ export default class MutantRunner extends VitestTestRunner {
     journal.write({ kind: "file", path: file.filepath });
     super.onCollectStart(file);
   }
+}
+
+function isTriedBy(id: number, testFile: string): boolean {
+  const isNear = plan.near[sources.get(id) ?? ""]?.includes(testFile) ?? false;
+  return isNear === (plan.tries === "near");
 }
 
 /** Milliseconds: unlike the clock's, the same on a busy machine. */

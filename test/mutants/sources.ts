@@ -70,6 +70,29 @@ export class SourceTree {
   }
 }
 
+/** Words of a path that say nothing about what it is about. */
+const EMPTY_WORDS = new Set(["src", "test", "unit", "scenario", "ts", "instance", "a", "of", "the"]);
+
+/** The tests whose names have the most, and the rarest, words in common with the source's. */
+export function nearest(source: string, tests: readonly string[], count: number): readonly string[] {
+  const wordsByTest = tests.map((path) => ({ path, words: wordsOf(path) }));
+  const own = wordsOf(source);
+  const weight = (word: string) => 1 / (1 + wordsByTest.filter(({ words }) => words.has(word)).length);
+  return wordsByTest
+    .map(({ path, words }) => ({
+      path,
+      score: [...own].filter((word) => words.has(word)).reduce((sum, word) => sum + weight(word), 0),
+    }))
+    .sort((left, right) => right.score - left.score)
+    .slice(0, count)
+    .map(({ path }) => path);
+}
+
+function wordsOf(path: string): ReadonlySet<string> {
+  const words = path.split(/[/.-]/).map((word) => word.replace(/s$/, ""));
+  return new Set(words.filter((word) => !EMPTY_WORDS.has(word)));
+}
+
 /** The tests that reach any of the files: unit tests first, and those first that need the least of the code under test. */
 export function testsOf(tree: SourceTree, files: ReadonlySet<string>): readonly string[] {
   const mutated = new Set(tree.mutated());

@@ -26,7 +26,7 @@ export function parse(path: string, text: string): Syntax {
   return { program: program as unknown as SyntaxNode, imports: [...imported, ...reexported] };
 }
 
-export function isNode(value: unknown): value is SyntaxNode {
+function isNode(value: unknown): value is SyntaxNode {
   return typeof value === "object" && value !== null && "type" in value && "start" in value;
 }
 

@@ -7,13 +7,13 @@ import { fileURLToPath } from "node:url";
 import { type Entry, JournalReader } from "./journal.js";
 import type { Mutant } from "./mutant.js";
 import { PLAN_FILE, type Plan } from "./plan.js";
-import { type SourceTree, testsOf } from "./sources.js";
+import { nearest, type SourceTree, testsOf } from "./sources.js";
 
 /** Milliseconds without a word from a session: its mutant never returns; without one, the session is broken. */
 const SILENCE = { ofMutant: 90_000, ofSession: 600_000 };
 
-/** How many tests are run with a mutant that acts while modules load. */
-const TESTS_WHILE_LOADING = 12;
+/** How many files of tests a mutant meets first; those that act while modules load meet no others. */
+const NEAR = 8;
 
 export interface Verdict {
   readonly mutant: Mutant;
@@ -29,6 +29,7 @@ export class Trial {
   readonly #mutants: readonly Mutant[];
   readonly #patience: number;
   readonly #progress: (text: string) => void;
+  readonly #near: Plan["near"];
   readonly #killedBy = new Map<number, string>();
   readonly #reached = new Set<number>();
   readonly #whileLoading = new Set<number>();
@@ -45,21 +46,30 @@ export class Trial {
     this.#mutants = mutants;
     this.#patience = options.patience * 1000;
     this.#progress = options.progress;
+    const sources = [...new Set(mutants.map(({ path }) => path))];
+    this.#near = Object.fromEntries(sources.map((path) => [path, nearest(path, testsOf(tree, new Set([path])), NEAR)]));
   }
 
   async run(): Promise<readonly Verdict[]> {
-    let tests = testsOf(this.#tree, new Set(this.#mutants.map(({ path }) => path)));
-    while (tests.length > 0) {
-      const mutants = this.#alive();
-      const ended = await this.#session({ root: this.#tree.root, mutants, tests, patience: this.#patience });
-      tests = ended ? [] : tests.slice(Math.max(0, tests.indexOf(this.#file)));
-    }
+    await this.#pass("near");
     await this.#runWhileLoading();
+    await this.#pass("others");
     return this.#mutants.map((mutant) => ({
       mutant,
       killedBy: this.#killedBy.get(mutant.id) ?? null,
       reached: this.#reached.has(mutant.id),
     }));
+  }
+
+  async #pass(tries: Plan["tries"]): Promise<void> {
+    const sources = new Set(this.#alive().map(({ path }) => path));
+    const reaching = testsOf(this.#tree, sources);
+    const near = new Set(Object.values(this.#near).flat());
+    let tests = tries === "near" ? reaching.filter((path) => near.has(path)) : reaching;
+    while (tests.length > 0) {
+      const ended = await this.#session({ mutants: this.#alive(), tests, tries });
+      tests = ended ? [] : tests.slice(Math.max(0, tests.indexOf(this.#file)));
+    }
   }
 
   async #runWhileLoading(): Promise<void> {
@@ -68,11 +78,8 @@ export class Trial {
       if (mutants.length === 0) {
         return;
       }
-      const whileLoading = mutants.map(({ id, path }) => ({
-        id,
-        tests: testsOf(this.#tree, new Set([path])).slice(0, TESTS_WHILE_LOADING),
-      }));
-      await this.#session({ root: this.#tree.root, mutants, tests: [], patience: this.#patience, whileLoading });
+      const whileLoading = mutants.map(({ id, path }) => ({ id, tests: this.#near[path] ?? [] }));
+      await this.#session({ mutants, tests: [], tries: "near", whileLoading });
     }
   }
 
@@ -81,11 +88,13 @@ export class Trial {
   }
 
   /** False: a mutant has ended it before its time. */
-  async #session(plan: Omit<Plan, "journal">): Promise<boolean> {
+  async #session(what: Pick<Plan, "mutants" | "tests" | "tries" | "whileLoading">): Promise<boolean> {
     const directory = mkdtempSync(join(tmpdir(), "mutants-"));
     const journal = join(directory, "journal");
     const planFile = join(directory, "plan.json");
-    writeFileSync(planFile, JSON.stringify({ ...plan, journal } satisfies Plan));
+    const { root } = this.#tree;
+    const plan: Plan = { ...what, root, near: this.#near, patience: this.#patience, journal };
+    writeFileSync(planFile, JSON.stringify(plan));
     const session = spawn(process.execPath, [fileURLToPath(new URL("./session.js", import.meta.url))], {
       cwd: this.#tree.root,
       env: { ...process.env, NODE_NO_WARNINGS: "1", [PLAN_FILE]: planFile },
