@@ -16,6 +16,8 @@ interface FaultyService {
   readonly methods: readonly string[];
   /** Words of paths, the last of which says what a request is about. */
   readonly resources: readonly string[];
+  /** Whether it may answer 409 to reads, too. */
+  readonly readsConflict: boolean;
   /** Whether a request is for it; that is seen by the microversion that it asks for. */
   owns(headers: Readonly<Record<string, string>>): boolean;
 }
@@ -34,12 +36,14 @@ const SERVICES: readonly FaultyService[] = [
       "usages",
       "reshaper",
     ],
+    readsConflict: false,
     owns: (headers) => headers["openstack-api-version"]?.startsWith("placement") === true,
   },
   {
     name: "ironic",
     methods: ["get", "put", "post", "patch", "delete"],
     resources: ["nodes", "provision", "power", "validate", "vifs"],
+    readsConflict: true,
     owns: (headers) => headers["x-openstack-ironic-api-version"] !== undefined,
   },
 ];
@@ -107,7 +111,8 @@ class FaultyHttp implements HttpClient {
     return this.#http.close();
   }
 
-  #decide({ name, resources }: FaultyService, { method, url }: HttpRequest): FaultAction | undefined {
+  #decide(service: FaultyService, { method, url }: HttpRequest): FaultAction | undefined {
+    const { name, resources } = service;
     const general = `${name}.${method.toLowerCase()}`;
     // `/resource_providers/<uuid>/inventories` is about inventories.
     const resource = new URL(url).pathname
@@ -117,8 +122,15 @@ class FaultyHttp implements HttpClient {
     return (
       (resource === undefined ? undefined : this.#faults.decide(`${general}.${resource}`)) ??
       this.#faults.decide(general) ??
-      this.#faults.decide(name)
+      this.#decideForAny(service, method)
     );
+  }
+
+  /** A conflict that is set for any request waits for one that can have it; a point of reads has what is set for it. */
+  #decideForAny({ name, readsConflict }: FaultyService, method: string): FaultAction | undefined {
+    const action = this.#faults.peek(name);
+    const conflict = action?.kind === "status" && action.status === 409;
+    return conflict && method === "GET" && !readsConflict ? undefined : this.#faults.decide(name);
   }
 
   /** The time that the caller allows passes while nothing happens. */

@@ -106,6 +106,17 @@ describe("9.4 Placement as the faults make it", () => {
     expect(JSON.parse(body)).toMatchObject({ errors: [{ status: 409, code: "placement.concurrent_update" }] });
   });
 
+  test("a conflict of any request is for writes: Placement answers none to a read; one that is asked for by name comes", async () => {
+    const { doors } = setUp("placement=409:once", "placement.get.traits=409");
+    const statuses = [
+      await doors.http.request(request({ method: "GET" })),
+      await doors.http.request(request()),
+      await doors.http.request(request()),
+      await doors.http.request(request({ method: "GET", url: "http://127.0.0.1:8778/traits" })),
+    ].map(({ status }) => status);
+    expect(statuses).toEqual([204, 409, 204, 409]);
+  });
+
   test("other methods, and other services, are left alone", async () => {
     const { doors } = setUp("placement.put=500", "placement.get=500");
     expect(await doors.http.request(request({ method: "DELETE" }))).toMatchObject({ status: 204 });
