@@ -97,6 +97,9 @@ const no = withDefault(flag, false);
 const noFlavor = withDefault(nullable(flavor), null);
 const noMetadata = withDefault(mapOf(text(LONG)), {});
 
+/** In the system metadata: the id of a cold move that an evacuation has ended, and whose source may have set the guest aside. */
+export const SET_ASIDE_BY = "set_aside_by";
+
 /** A row of `instances` (spec 1.4). */
 export const INSTANCE = {
   id,

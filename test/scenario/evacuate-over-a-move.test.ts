@@ -127,6 +127,105 @@ describe("6.7 an evacuation over a running move ends it", () => {
   });
 });
 
+describe("6.7 an evacuation that fails over a move leaves the guest that its source has set aside to that source", () => {
+  /** The definition of the guest, and what it does. */
+  const guestFiles = async (host: string): Promise<readonly (string | undefined)[]> => {
+    const { files } = cloud.runtime;
+    const names = (await files.list(`/hypervisors/${host}/domains`)).filter((name) => name.startsWith(id));
+    return Promise.all(names.map((name) => files.readIfPresent(`/hypervisors/${host}/domains/${name}`)));
+  };
+
+  const setAside = async (host: string) => (await guestFiles(host)).some((text) => text?.includes("left-behind"));
+
+  /** Devstack1 dies when it has set the guest aside, and nothing else of the move has been done. */
+  async function diesInMigration(): Promise<void> {
+    const slow = { kind: "slow", milliseconds: 60_000 } as const;
+    faultsOf.get("devstack1")?.set({ point: "agent.resize_instance.flip", action: slow, times: 1 });
+    await act({ migrate: { host: "devstack2" } });
+    await cloud.world.advance(30_000);
+    expect(await setAside("devstack1")).toBe(true);
+    await dies("devstack1");
+  }
+
+  /** An evacuation to a host that dies before it has heard of it. */
+  async function handedToTheDead(): Promise<void> {
+    processes.get("devstack3")?.kill();
+    await cloud.compute("POST", `/servers/${id}/action`, { evacuate: { host: "devstack3", force: true } }, "2.60");
+    await cloud.world.advance(5_000);
+    expect(latest()).toMatchObject({ migrationType: "evacuation", status: "accepted", destCompute: "devstack3" });
+  }
+
+  async function isBack(vmState: string, powerState: number): Promise<void> {
+    expect(instance()).toMatchObject({ host: "devstack1", vmState, taskState: null, powerState });
+    expect(instance()?.systemMetadata).not.toHaveProperty("set_aside_by");
+    expect(await setAside("devstack1")).toBe(false);
+    await isWhole("devstack1");
+  }
+
+  test.each([
+    ["active", 1],
+    ["stopped", 4],
+  ])("%s: its destination was away, and its source comes back after it", async (vmState, powerState) => {
+    if (vmState === "stopped") {
+      await act({ "os-stop": null });
+      await cloud.serverIs(id, (server) => server?.status === "SHUTOFF");
+    }
+    await diesInMigration();
+    await handedToTheDead();
+    await start("devstack3");
+    expect(latest()?.status).toBe("failed");
+    await start("devstack1");
+    await cloud.world.advance(120_000);
+    await isBack(vmState, powerState);
+  });
+
+  test("its source comes back while it waits for its destination", async () => {
+    await diesInMigration();
+    await handedToTheDead();
+    await start("devstack1");
+    expect(await setAside("devstack1")).toBe(true);
+    await start("devstack3");
+    await cloud.world.advance(120_000);
+    await isBack("active", 1);
+  });
+
+  test("no host takes it: the server is in error, with its guest", async () => {
+    await diesInMigration();
+    await service("devstack3", true);
+    await act({ evacuate: { host: "devstack3" } });
+    await cloud.world.runUntil(() => instance()?.vmState === "error");
+    await start("devstack1");
+    await cloud.world.advance(120_000);
+    await isBack("error", 1);
+  });
+
+  test("the next one succeeds: the guest that was set aside goes, and a guest that comes to that host later is let be", async () => {
+    await diesInMigration();
+    await handedToTheDead();
+    await start("devstack3");
+    await service("devstack1", true);
+    await evacuated("devstack2");
+    await start("devstack1");
+    await service("devstack1", false);
+    await cloud.world.advance(120_000);
+    expect((await traces()).filter((trace) => trace.endsWith("domains"))).toEqual(["devstack2/domains"]);
+    await hasEnded("devstack2");
+    await act({ "os-migrateLive": { host: "devstack1", block_migration: "auto" } });
+    await cloud.serverIs(
+      id,
+      (server) => server?.["OS-EXT-SRV-ATTR:host"] === "devstack1" && server.status === "ACTIVE",
+    );
+    await act({ "os-stop": null });
+    await cloud.serverIs(id, (server) => server?.status === "SHUTOFF");
+    const guest = await guestFiles("devstack1");
+    processes.get("devstack1")?.kill();
+    await start("devstack1");
+    expect(await guestFiles("devstack1")).toEqual(guest);
+    await cloud.world.advance(120_000);
+    await isBack("stopped", 4);
+  });
+});
+
 describe("6.7 an evacuation to the destination of the move that it has overtaken keeps what it has claimed there", () => {
   test.each([
     ["cold migration", { migrate: { host: "devstack2" } }],

@@ -1,6 +1,11 @@
 import { POWER_STATES } from "../../records/index.js";
+import { requestId } from "../context.js";
 import { requireHostLease } from "../life/host-lease.js";
 import type { AgentServices } from "../services.js";
+import { mayBeSetAside } from "../startup/init-rows.js";
+import { planTakeGuestBack } from "../startup/plan-move-recovery.js";
+import { recoverMove } from "../startup/recover-move.js";
+import { unlessTaken } from "../startup/unless-taken.js";
 import { CleanUpProgress, cleanUpEvacuated } from "./clean-up.js";
 import { type EvacuationPlan, planEvacuatedCleanup } from "./plan.js";
 
@@ -68,9 +73,18 @@ export class PendingEvacuations {
     this.#remember(plan);
   }
 
-  /** The instance stays here: what the agent stopped for the evacuation runs again, unless the instance is in error. */
+  /**
+   * The instance stays here: what the agent stopped for the evacuation runs again, unless the instance is in error. What a
+   * move had set aside before comes back as it was.
+   */
   async #evacuationFailed(services: AgentServices, uuid: string, wasRunning: boolean): Promise<void> {
     const instance = await services.conductor.call("instance_get", { uuid });
+    if (instance?.host === services.host && mayBeSetAside(instance)) {
+      await unlessTaken(services, { instance: uuid }, async () =>
+        recoverMove(services, instance, await planTakeGuestBack(services, instance), requestId(services)),
+      );
+      return;
+    }
     if (
       !wasRunning ||
       instance?.host !== services.host ||

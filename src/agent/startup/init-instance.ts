@@ -8,6 +8,7 @@ import {
   planFailResize,
   planLiveMigrationRecovery,
   planRevertResize,
+  planTakeGuestBack,
   planUndoResizePrep,
 } from "./plan-move-recovery.js";
 import { recoverMove } from "./recover-move.js";
@@ -158,6 +159,8 @@ async function carryOut(
       return loggedIfFails(operations.run("shelve_offload_instance", message), "offload again");
     case "change-state":
       return loggedIfFails(operations.run(STATE_CHANGES[action.change], message), `${action.change} again`);
+    case "take-guest-back":
+      return recoverMove(services, instance, await planTakeGuestBack(services, instance), request);
     case "undo-resize-prep":
       return recoverMove(services, instance, await planUndoResizePrep(services, instance), request);
     case "revert-resize":

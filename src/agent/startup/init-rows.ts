@@ -4,6 +4,7 @@ import {
   POWER_STATES,
   type PowerState,
   REBUILD_TASK_STATES,
+  SET_ASIDE_BY,
   type TaskState,
 } from "../../records/index.js";
 import type { InstanceMethod } from "../operations/contract.js";
@@ -31,7 +32,14 @@ export type InitAction =
   | { readonly kind: "reboot"; readonly type: "SOFT" | "HARD"; readonly pendingHard: boolean }
   | { readonly kind: "unpause" | "stop" | "start" | "resume-on-host-boot" | "offload" | "plug-vifs" }
   | { readonly kind: "change-state"; readonly change: StateChangeName }
-  | { readonly kind: "undo-resize-prep" | "revert-resize" | "fail-resize" | "recover-live-migration" };
+  | {
+      readonly kind:
+        | "take-guest-back"
+        | "undo-resize-prep"
+        | "revert-resize"
+        | "fail-resize"
+        | "recover-live-migration";
+    };
 
 /** One row of spec 2.6. */
 interface InitRow {
@@ -119,6 +127,15 @@ function rebootAgain(facts: InitFacts): InitAction {
   return { kind: "reboot", type, pendingHard: soft && type === "HARD" };
 }
 
+/** Unless the instance has been elsewhere since. */
+export function mayBeSetAside({ systemMetadata, vmState, taskState }: Instance): boolean {
+  return (
+    systemMetadata[SET_ASIDE_BY] !== undefined &&
+    ["active", "stopped", "error"].includes(vmState) &&
+    taskState !== "deleting"
+  );
+}
+
 /** Spec 2.6, from top to bottom. */
 const INIT_ROWS: readonly InitRow[] = [
   {
@@ -126,6 +143,13 @@ const INIT_ROWS: readonly InitRow[] = [
     when: ({ instance, host }) => instance.host !== host,
     act: ({ instance }) => ({ kind: "leave", why: `it belongs to host ${instance.host}` }),
     next: "stop",
+  },
+  // Upstream knows no evacuation that ends a move.
+  {
+    row: "set aside by a move that an evacuation has ended",
+    when: ({ instance }) => mayBeSetAside(instance),
+    act: () => ({ kind: "take-guest-back" }),
+    next: "continue",
   },
   {
     row: "soft-deleted, or in error",
@@ -277,7 +301,7 @@ export function planInitInstance(facts: InitFacts): readonly InitStep[] {
     }
     if (action.kind === "save") {
       instance = { ...instance, ...action.changes };
-    } else if (action.kind !== "plug-vifs") {
+    } else if (action.kind !== "plug-vifs" && action.kind !== "take-guest-back") {
       instance = { ...instance, taskState: null };
     }
   }

@@ -1,4 +1,11 @@
-import type { Instance, InstanceChanges, Migration } from "../../records/index.js";
+import {
+  FINAL_MIGRATION_STATUSES,
+  type Instance,
+  type InstanceChanges,
+  type Migration,
+  type MigrationStatus,
+  SET_ASIDE_BY,
+} from "../../records/index.js";
 import type { AgentView } from "../context.js";
 import { hasQuirk } from "../context.js";
 import { UNFINISHED } from "../operations/live-migration/unfinished.js";
@@ -64,6 +71,35 @@ export async function planRevertResize(view: AgentView, instance: Instance): Pro
     failsMigration: !strands,
   };
 }
+
+/**
+ * The source of a resize is back that an evacuation has ended while it copied the disks, and then the evacuation failed: the
+ * guest stays here. Nothing happens to one that has been elsewhere since.
+ */
+export async function planTakeGuestBack(view: AgentView, instance: Instance): Promise<MoveRecovery> {
+  const { [SET_ASIDE_BY]: setAsideBy, old_vm_state, ...systemMetadata } = instance.systemMetadata;
+  const id = Number(setAsideBy);
+  const moves = await view.conductor.call("migrations_by_filters", { filters: { instanceUuid: instance.uuid } });
+  const migration = moves.find((move) => move.id === id && move.sourceCompute === view.host) ?? null;
+  const since = moves.filter((move) => move.id > id);
+  const base = { migration, powerOn: old_vm_state !== "stopped", allocations: "none", failsMigration: false } as const;
+  if (since.some((move) => move.migrationType === "evacuation" && !FINAL_MIGRATION_STATUSES.includes(move.status))) {
+    return { ...base, driver: "none", changes: {}, unclear: "the instance is being evacuated" };
+  }
+  const stayed = since.every(({ status }) => STAYS.includes(status));
+  return { ...base, driver: migration && stayed ? "finish-revert" : "none", changes: { systemMetadata } };
+}
+
+/** A move with one of these has not taken the instance anywhere. */
+const STAYS: readonly MigrationStatus[] = [
+  "accepted",
+  "queued",
+  "preparing",
+  "pre-migrating",
+  "error",
+  "failed",
+  "cancelled",
+];
 
 /** The destination restarts while it finished a resize: as if finishing had failed (spec 6.3 row 7). */
 export async function planFailResize(view: AgentView, instance: Instance): Promise<MoveRecovery> {

@@ -5,6 +5,7 @@ import {
   type Instance,
   type InstanceChanges,
   type Migration,
+  SET_ASIDE_BY,
 } from "../../../records/index.js";
 import { restoreSourceHalf } from "./source-half.js";
 import type { TaskDeps } from "./task-deps.js";
@@ -31,7 +32,7 @@ export async function endOvertakenMoves(deps: TaskDeps, instance: Instance, requ
     }
     deps.store.transaction(() => {
       deps.store.migrations.save(migration.id, { status: "error" });
-      deps.store.instances.save(instance.uuid, afterMove(instance, arrived));
+      deps.store.instances.save(instance.uuid, afterMove(instance, migration, arrived));
       if (!arrived) {
         restoreSpec(deps, instance);
       }
@@ -91,14 +92,18 @@ async function takeSourceBack(deps: TaskDeps, instance: Instance, migration: Mig
   throw new AllocationMoveFailed(migration.uuid, instance.uuid, "Placement refused it; evacuate the server again");
 }
 
-function afterMove(instance: Instance, arrived: boolean): InstanceChanges {
-  const { old_vm_state: _, resize_disk_info: _info, ...systemMetadata } = instance.systemMetadata;
+function afterMove(instance: Instance, migration: Migration, arrived: boolean): InstanceChanges {
+  const { old_vm_state, resize_disk_info: _, ...systemMetadata } = instance.systemMetadata;
+  // If the evacuation fails, the source has to take its guest back.
+  const setAside = !arrived && migration.migrationType !== "live-migration" && migration.status !== "pre-migrating";
   return {
     ...(arrived ? flavorColumns(instance.newFlavor ?? instance.flavor) : {}),
     oldFlavor: null,
     newFlavor: null,
     migrationContext: null,
-    systemMetadata,
+    systemMetadata: setAside
+      ? { ...systemMetadata, old_vm_state: old_vm_state ?? instance.vmState, [SET_ASIDE_BY]: String(migration.id) }
+      : systemMetadata,
   };
 }
 
