@@ -13,7 +13,7 @@ import {
   stayed,
   VM,
 } from "../fixtures/live-migrations.js";
-import type { Lab } from "../unit/agent/support/lab.js";
+import type { Lab, Run } from "../unit/agent/support/lab.js";
 import { AMOUNTS } from "../unit/agent/support/records.js";
 import { scenario } from "../unit/agent/support/scenario.js";
 
@@ -63,16 +63,47 @@ describe("2.6 task migrating, the source restarts", () => {
     });
   }
 
-  scenario("2.6 OPT the guest on D, which is away: waited for, then finished forward", async (lab) => {
+  /** Both hosts died when the guest had arrived; the source is back. */
+  async function bothDied(
+    lab: Lab,
+  ): Promise<{ readonly live: LiveHypervisors; readonly move: LiveMove; readonly source: Run }> {
     const live = new LiveHypervisors(lab);
-    const { source, destination } = await live.start();
+    const started = await live.start();
     const move = await chosen(lab);
-    lab.kill(source);
-    lab.kill(destination);
+    lab.kill(started.source);
+    lab.kill(started.destination);
     lab.store.migrations.save(move.migration.id, { status: "running" });
     lab.hypervisor("devstack1").guests.delete(VM);
     lab.hypervisor("devstack2").addGuest(VM);
-    await lab.start("devstack1", live.options("devstack1", PERIODIC));
+    const source = await lab.start("devstack1", live.options("devstack1", PERIODIC));
+    return { live, move, source };
+  }
+
+  scenario("2.6 OPT the guest on D, which serves a moment after S: finished forward within seconds", async (lab) => {
+    const { live, move } = await bothDied(lab);
+    await lab.world.advance(3_000);
+    await lab.start("devstack2", live.options("devstack2", PERIODIC));
+    expect(statusOf(move)).toBe("running");
+    await lab.world.advance(6_000);
+    expect(statusOf(move)).toBe("completed");
+    expect(lab.instance(VM)).toMatchObject({ host: "devstack2", vmState: "active", taskState: null });
+    expect(await heldBy(move)).toEqual(arrived(move));
+  });
+
+  scenario("2.6 OPT D is away for long: it is asked every five seconds at first, then every minute", async (lab) => {
+    const { move, source } = await bothDied(lab);
+    const tries = () => source.runtime.logs.filter(({ message }) => message.includes("is tried again later")).length;
+    await lab.world.advance(60_000);
+    expect(tries()).toBeGreaterThanOrEqual(10);
+    await lab.world.advance(340_000);
+    const before = tries();
+    await lab.world.advance(120_000);
+    expect(tries() - before).toBe(2);
+    expect(statusOf(move)).toBe("running");
+  });
+
+  scenario("2.6 OPT the guest on D, which is away: waited for, then finished forward", async (lab) => {
+    const { live, move } = await bothDied(lab);
     await lab.world.advance(200_000);
     expect(statusOf(move)).toBe("running");
     expect(lab.instance(VM)).toMatchObject({ host: "devstack1", taskState: "migrating" });

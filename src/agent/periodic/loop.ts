@@ -7,6 +7,9 @@ import type { AgentMetrics } from "../metrics/metrics.js";
 /** Spacing in seconds of tasks whose option is 0 or unset (spec 4.10). */
 export const DEFAULT_SPACING = 60;
 
+/** Seconds after which a task that wants it soon runs again. */
+const SOON = 5;
+
 export interface PeriodicTask {
   /** Nova's name of it. */
   readonly name: string;
@@ -15,6 +18,8 @@ export interface PeriodicTask {
   /** Runs in the first round, too. */
   readonly immediate: boolean;
   run(): Promise<void>;
+  /** Asked after each run: whether it left something for which the spacing is too long. Absent: no. */
+  soon?(): boolean;
 }
 
 export interface PeriodicLoopOptions {
@@ -106,6 +111,7 @@ export class PeriodicLoop {
       logger.error(`periodic task ${task.name} failed`, { task: task.name, err: error });
     }
     metrics.periodicTask(task.name, (clock.monotonic() - started) / 1000, failed);
-    entry.due = Math.max(started + spacing, clock.monotonic());
+    const now = clock.monotonic();
+    entry.due = task.soon?.() ? now + Math.min(SOON * 1000, spacing) : Math.max(started + spacing, now);
   }
 }

@@ -76,7 +76,10 @@ export function periodicTasks(services: AgentServices, pending: PendingEvacuatio
     // scheduler_instance_sync_interval
     task("_sync_scheduler_instance_info", options.schedulerInstanceSyncInterval, () => syncSchedulerInfo(services)),
     // Not Nova's: spec 2.6 OPT.
-    task("unfinished_live_migrations", DEFAULT_SPACING, () => services.operations.recoverLiveMigrations(), true),
+    {
+      ...task("unfinished_live_migrations", DEFAULT_SPACING, () => services.operations.recoverLiveMigrations(), true),
+      soon: () => services.operations.outgoing.awaitsDestination,
+    },
     // Not Nova's: spec 9.3; [compute] reconcile_allocations, reconcile_interval
     task("reconcile_allocations", mode === "off" ? -1 : reconcileInterval, () => reconcileAllocations(services)),
     // Not Nova's: spec 3.3 GAP-c.

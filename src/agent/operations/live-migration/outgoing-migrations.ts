@@ -3,6 +3,7 @@ import type { Migration } from "../../../records/index.js";
 import { TaskQueue } from "../../../runtime/queue.js";
 import { NotImplemented } from "../../../virt/errors.js";
 import type { AgentContext } from "../../context.js";
+import { TIMEOUTS } from "./destination-call.js";
 import { OutgoingMigration } from "./outgoing-migration.js";
 
 /** Milliseconds for which a migration may stay accepted while this process serves: the conductor may be at it still. */
@@ -15,6 +16,8 @@ export class OutgoingMigrations {
   readonly #underWay = new Map<number, OutgoingMigration>();
   /** When recovery first saw a migration as accepted, by its id; monotonic. */
   readonly #acceptedSince = new Map<number, number>();
+  /** When recovery first met a destination that was away, by the migration's id; monotonic. */
+  readonly #silentSince = new Map<number, number>();
   #closed = false;
 
   constructor(context: AgentContext) {
@@ -124,9 +127,11 @@ export class OutgoingMigrations {
   /** Those of the unfinished on which nobody works. The conductor may be about to hand over one that is accepted, unless it stays so. */
   leftOf(unfinished: readonly Migration[]): readonly Migration[] {
     const ids = new Set(unfinished.map(({ id }) => id));
-    for (const id of this.#acceptedSince.keys()) {
-      if (!ids.has(id)) {
-        this.#acceptedSince.delete(id);
+    for (const since of [this.#acceptedSince, this.#silentSince]) {
+      for (const id of since.keys()) {
+        if (!ids.has(id)) {
+          since.delete(id);
+        }
       }
     }
     return unfinished.filter((migration) => !this.#underWay.has(migration.id) && this.#isLeft(migration));
@@ -140,6 +145,21 @@ export class OutgoingMigrations {
     const since = this.#acceptedSince.get(id) ?? now;
     this.#acceptedSince.set(id, since);
     return now - since >= ACCEPTED_TOO_LONG;
+  }
+
+  /** What recovery met when it asked the destination of one that was left halfway. */
+  noteDestination(migrationId: number, { silent }: { readonly silent: boolean }): void {
+    if (!silent) {
+      this.#silentSince.delete(migrationId);
+    } else if (!this.#silentSince.has(migrationId)) {
+      this.#silentSince.set(migrationId, this.#context.runtime.clock.monotonic());
+    }
+  }
+
+  /** Recovery waits for a destination that has not been away for long. */
+  get awaitsDestination(): boolean {
+    const now = this.#context.runtime.clock.monotonic();
+    return [...this.#silentSince.values()].some((since) => now - since < TIMEOUTS.post_live_migration_at_destination);
   }
 
   #of(instanceUuid: string): OutgoingMigration | undefined {

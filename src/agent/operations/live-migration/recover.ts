@@ -5,6 +5,7 @@ import { forRequest } from "../call.js";
 import type { OperationServices } from "../contract.js";
 import { attempt } from "../flow/error-wrappers.js";
 import { runSteps } from "../flow/step-list.js";
+import { DestinationFailed } from "./destination-call.js";
 import { POST_STEPS } from "./finish-migration.js";
 import { driverData, type Flow, fieldsOf } from "./flow.js";
 import { abandon, endOrAbandon, endWhereGuestIs } from "./migrate.js";
@@ -27,7 +28,9 @@ async function recover(all: OperationServices, migration: Migration): Promise<vo
     await services.outgoing.working(migration.instanceUuid, migration.id, (entry) =>
       recoverMigration(services, { entry, migration, requestId }),
     );
+    services.outgoing.noteDestination(migration.id, { silent: false });
   } catch (err) {
+    services.outgoing.noteDestination(migration.id, { silent: err instanceof DestinationFailed && err.silent });
     services.context.runtime.logger.warn("a live migration that was left halfway is tried again later", {
       instance: migration.instanceUuid,
       migration: migration.id,

@@ -39,6 +39,20 @@ test("4.10 spacing: given, 0 for the default of 60 s, negative for never; immedi
   expect(runs).toEqual(["immediate", "default", "given", "immediate", "default"]);
 });
 
+test("4.10 a task that wants it runs again soon, as long as it does", async () => {
+  const runs: string[] = [];
+  const wanted = [true, true, false];
+  const { runtime } = setUp([task("eager", 60, runs, { soon: () => wanted.shift() === true })]);
+  await runtime.advance(60_000);
+  expect(runs).toHaveLength(1);
+  await runtime.advance(10_000);
+  expect(runs).toHaveLength(3);
+  await runtime.advance(55_000);
+  expect(runs).toHaveLength(3);
+  await runtime.advance(5_000);
+  expect(runs).toHaveLength(4);
+});
+
 test("4.10 an error in one task is logged and stops neither it nor others", async () => {
   const runs: string[] = [];
   const { runtime } = setUp([
