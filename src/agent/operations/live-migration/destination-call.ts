@@ -3,19 +3,8 @@ import type { AgentMethods } from "../../../conductor/methods/agent.js";
 import type { ParamsOf, ResultOf } from "../../../conductor/methods/method.js";
 import { retry } from "../../../runtime/retry.js";
 import { OperationError } from "../flow/errors.js";
+import { type DestinationMethod, TIMEOUTS } from "./destination-timeouts.js";
 import type { Flow } from "./flow.js";
-
-type DestinationMethod =
-  | "pre_live_migration"
-  | "post_live_migration_at_destination"
-  | "rollback_live_migration_at_destination";
-
-/** Milliseconds. `long_rpc_timeout` where the other host may copy images first; its driver has 5 and 10 minutes else. */
-export const TIMEOUTS: Readonly<Record<DestinationMethod, number>> = {
-  pre_live_migration: 1_800_000,
-  post_live_migration_at_destination: 330_000,
-  rollback_live_migration_at_destination: 630_000,
-};
 
 /** The destination did not do what it was asked. */
 export class DestinationFailed extends OperationError {

@@ -3,7 +3,7 @@ import type { Migration } from "../../../records/index.js";
 import { TaskQueue } from "../../../runtime/queue.js";
 import { NotImplemented } from "../../../virt/errors.js";
 import type { AgentContext } from "../../context.js";
-import { TIMEOUTS } from "./destination-call.js";
+import { TIMEOUTS } from "./destination-timeouts.js";
 import { OutgoingMigration } from "./outgoing-migration.js";
 
 /** Milliseconds for which a migration may stay accepted while this process serves: the conductor may be at it still. */

@@ -1,7 +1,12 @@
 import { expect, test } from "vitest";
 import { type InitFacts, planInitInstance } from "../../../../src/agent/startup/init-rows.js";
-import type { Instance, PowerState, TaskState, VmState } from "../../../../src/records/index.js";
-import { VM_STATES } from "../../../../src/records/index.js";
+import {
+  type Instance,
+  type PowerState,
+  type TaskState,
+  VM_STATES,
+  type VmState,
+} from "../../../../src/records/index.js";
 import {
   type DriverDefinition,
   defineDriver,
@@ -18,15 +23,16 @@ const RUNNING: PowerState = 1;
 const PAUSED: PowerState = 3;
 const SHUTDOWN: PowerState = 4;
 
+/** Only what the rows look at. */
+const ALWAYS = { uuid: uuidOf(1), host: "devstack1", powerState: RUNNING, systemMetadata: {} };
+
 function plan(
   vmState: VmState,
   taskState: TaskState | null,
   power: PowerState = RUNNING,
   more: Partial<Instance> = {},
 ) {
-  // Only what the rows look at.
-  const always = { uuid: uuidOf(1), host: "devstack1", powerState: RUNNING, systemMetadata: {} };
-  const instance = { ...always, vmState, taskState, ...more } as Instance;
+  const instance = { ...ALWAYS, vmState, taskState, ...more } as Instance;
   const facts: InitFacts = { host: "devstack1", instance, power, resumeGuests: true, plugsVifs: false };
   return planInitInstance(facts).map(({ action }) => action);
 }
@@ -45,17 +51,6 @@ test("2.6 row 2 soft-deleted, or in error with no task that a server in error ha
   expect(plan("error", "spawning", SHUTDOWN)).toEqual([{ kind: "leave" }]);
   expect(plan("error", "deleting")).toEqual([{ kind: "terminate" }]);
   expect(plan("error", "resize_migrating")[0]).toEqual({ kind: "revert-resize" });
-});
-
-test("2.6 row 15' set aside by a move that an evacuation has ended: taken back, and the rows below are looked at", () => {
-  const setAside = { systemMetadata: { set_aside_by: "7" } };
-  const back = { kind: "take-guest-back" };
-  expect(plan("active", null, RUNNING, setAside)).toEqual([back]);
-  expect(plan("error", null, SHUTDOWN, setAside)).toEqual([back, { kind: "leave" }]);
-  expect(plan("stopped", "powering-on", SHUTDOWN, setAside)).toEqual([back, { kind: "start" }]);
-  expect(plan("active", "deleting", SHUTDOWN, setAside)).toEqual([{ kind: "terminate" }]);
-  expect(plan("shelved", null, SHUTDOWN, setAside)).not.toContainEqual(back);
-  expect(plan("active", null, RUNNING, { ...setAside, host: "devstack2" })).toMatchObject([{ kind: "leave" }]);
 });
 
 test("2.6 row 2, V31 in error, and in the middle of what a server in error may be asked for: it ends, or goes on", () => {
@@ -260,15 +255,6 @@ for (const [what, error, vmState, goesOn] of [
     expect(resumed).toEqual(goesOn ? ["resumeStateOnHostBoot"] : []);
   });
 }
-
-test("2.6 row 14 a driver without ports has nothing to plug; who is looked at below keeps the task", () => {
-  const always = { uuid: uuidOf(1), host: "devstack1", systemMetadata: {} };
-  const instance = { ...always, vmState: "active", taskState: "resize_migrating" } as Instance;
-  const facts = { host: "devstack1", instance, power: RUNNING, resumeGuests: false };
-  const kinds = (plugsVifs: boolean) => planInitInstance({ ...facts, plugsVifs }).map(({ action }) => action.kind);
-  expect(kinds(false)).toEqual(["revert-resize"]);
-  expect(kinds(true)).toEqual(["plug-vifs", "revert-resize"]);
-});
 
 function context(vm: string, migrationId: number) {
   return {
