@@ -4,6 +4,7 @@ import { type Apis, createApis } from "../../../../src/cluster/create-apis.js";
 import type { Credentials, ValidateToken } from "../../../../src/cluster/credentials.js";
 import type { LoginUser } from "../../../../src/cluster/identity/directory.js";
 import { createIdentity } from "../../../../src/cluster/identity/identity.js";
+import { openStore } from "../../../../src/cluster/store/open-store.js";
 import type { Store } from "../../../../src/cluster/store/store.js";
 import { MessagingTimeout } from "../../../../src/conductor/errors.js";
 import {
@@ -114,10 +115,18 @@ export class ApiWorld {
     };
   }
 
+  /** For the test that runs now. */
   static async open(reclaimInstanceInterval = 0): Promise<ApiWorld> {
     const world = new VirtualWorld();
     const runtime = world.spawn({ name: "control-plane" });
     return new ApiWorld(world, emptyStore({ runtime }), runtime, reclaimInstanceInterval);
+  }
+
+  /** For all tests of a file. */
+  static async shared(): Promise<ApiWorld> {
+    const world = new VirtualWorld();
+    const runtime = world.spawn({ name: "control-plane" });
+    return new ApiWorld(world, await openStore({ path: ":memory:", runtime }), runtime, 0);
   }
 
   async ask({ method = "GET", url, headers = {}, body, token, version }: Ask): Promise<Reply> {

@@ -16,7 +16,7 @@ beforeAll(async () => {
 });
 
 async function build(): Promise<void> {
-  world = await ApiWorld.open();
+  world = await ApiWorld.shared();
   world.flavor();
   world.flavor({ flavorid: "2", name: "m1.small", memoryMb: 2048 });
   const service = world.host("devstack1");
