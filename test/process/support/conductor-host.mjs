@@ -1,7 +1,8 @@
 // A control plane of a store and a conductor only: `node conductor-host.mjs <file> <port> <join token>` prints its port.
 import { ConductorServer } from "../../../dist/src/cluster/conductor/conductor-server.js";
 import { openStore } from "../../../dist/src/cluster/store/open-store.js";
-import { createNodeLogger, createNodeRuntime } from "../../../dist/src/runtime/node/index.js";
+import { createNodeLogger } from "../../../dist/src/runtime/node/node-logger.js";
+import { createNodeRuntime } from "../../../dist/src/runtime/node/node-runtime.js";
 
 const [path, port, joinToken] = process.argv.slice(2);
 const runtime = createNodeRuntime({ logger: createNodeLogger({ level: "error" }) });
