@@ -10,7 +10,10 @@ import { PLAN_FILE, type Plan } from "./plan.js";
 import { nearest, type SourceTree, testsOf } from "./sources.js";
 
 /** Milliseconds without a word from a session: its mutant never returns; without one, the session is broken. */
-const SILENCE = { ofMutant: 90_000, ofSession: 600_000 };
+const SILENCE = { ofMutant: 60_000, ofSession: 600_000 };
+
+/** Milliseconds between two looks at the journal. While this process is stopped, no silence is counted. */
+const LOOK = 300;
 
 /** How many files of tests a mutant meets first; those that act while modules load meet no others. */
 const NEAR = 8;
@@ -114,19 +117,18 @@ export class Trial {
       complaint = `${complaint}${data}`.slice(-2000);
     });
     this.#last = null;
-    let heard = Date.now();
+    let silence = 0;
     for (;;) {
       const isOver = session.exitCode !== null || session.signalCode !== null;
       const entries = reader.next();
       for (const entry of entries) {
         this.#note(entry);
       }
-      heard = entries.length > 0 ? Date.now() : heard;
+      silence = entries.length > 0 ? 0 : silence + LOOK;
       const last = this.#lastEntry();
       if (last?.kind === "end") {
         return true;
       }
-      const silence = Date.now() - heard;
       if (last?.kind === "try" && (isOver || silence > SILENCE.ofMutant)) {
         this.#killedBy.set(last.id, `${last.test} (${isOver ? "ends the process" : "never returns"})`);
         return false;
@@ -134,7 +136,7 @@ export class Trial {
       if (isOver || silence > SILENCE.ofSession) {
         throw new Error(`the tests ended before their time: ${complaint}`);
       }
-      await sleep(300);
+      await sleep(LOOK);
     }
   }
 

@@ -106,6 +106,85 @@ describe("what the audit calls wrong, and what it leaves alone", () => {
     expect(plan.edits).toEqual([]);
   });
 
+  it("a renamed provider whose old name another has: no edit, and whose it is", async () => {
+    await world.ask("PUT", `/resource_providers/${one}`, { name: "renamed" });
+    const other = world.uuid();
+    await world.provider(other, "one", { VCPU: inventory(8), MEMORY_MB: inventory(8192) });
+    const { findings, plan } = await world.audit();
+    expect(findings.find(({ subject }) => subject.uuid === one)).toMatchObject({
+      code: "identity-clash",
+      subject: { kind: "node", name: "one" },
+      left: expect.stringContaining(`the name belongs to provider ${other}`),
+    });
+    expect(plan.edits.filter(({ kind }) => kind === "rename-provider")).toEqual([]);
+  });
+
+  it("stale totals that would leave more held than there is: no edit", async () => {
+    await world.ask("PUT", "/resource_classes/CUSTOM_ANY");
+    const big = await world.host("big", { inventories: { VCPU: inventory(2000), MEMORY_MB: inventory(800_000) } });
+    const vm = world.server("big", "vm1", { imageRef: "", flavor: world.flavor("huge", { vcpus: 1500 }) });
+    await world.allocate(vm.uuid, { [big]: { VCPU: 1500, MEMORY_MB: 512 } });
+    expect(await left()).toEqual([
+      "stale-inventory: with the compute node's totals VCPU would be over-committed; move servers away first",
+    ]);
+  });
+
+  it("CPUs of a flavor that isolates its emulator threads: one more at most, of either class", async () => {
+    const flavor = world.flavor("isolated", { vcpus: 2, extraSpecs: { "hw:emulator_threads_policy": "isolate" } });
+    const inventories = { VCPU: inventory(900), PCPU: inventory(100), MEMORY_MB: inventory(800_000) };
+    const host = await world.host("pinned", { inventories });
+    const holding = async (name: string, cpus: Readonly<Record<string, number>>): Promise<void> => {
+      const vm = world.server("pinned", name, { flavor, imageRef: "" });
+      await world.allocate(vm.uuid, { [host]: { ...cpus, MEMORY_MB: 512 } });
+    };
+    await holding("exact", { VCPU: 2 });
+    await holding("one-more", { PCPU: 3 });
+    expect(await world.found()).toEqual([]);
+    await holding("two-more", { PCPU: 4 });
+    await holding("one-less", { PCPU: 1 });
+    expect((await world.found()).sort()).toEqual(["wrong-amounts one-less", "wrong-amounts two-more"]);
+  });
+
+  it("an amount on two providers: which of them should serve it cannot be told", async () => {
+    const storage = world.uuid();
+    const aggregates = ["a0000000-0000-4000-8000-000000000001"];
+    const traits = ["MISC_SHARES_VIA_AGGREGATE"];
+    await world.provider(storage, "storage", { DISK_GB: inventory(9) }, { traits, aggregates });
+    const { generation } = await world.ask("GET", `/resource_providers/${one}`);
+    const body = { resource_provider_generation: generation, aggregates };
+    await world.ask("PUT", `/resource_providers/${one}/aggregates`, body);
+    const vm = world.server("one", "vm1");
+    await world.allocate(vm.uuid, { [one]: { ...NEED, DISK_GB: 2 }, [storage]: { DISK_GB: 1 } });
+    expect(await left()).toEqual([expect.stringMatching(/^wrong-amounts: which provider should serve it/)]);
+  });
+
+  it("an unconfirmed resize on one host: two flavors in one sum say nothing, unless the old one is held apart", async () => {
+    const vm = world.server("one", "vm1", { vmState: "resized" });
+    await world.allocate(vm.uuid, { [one]: { ...NEED, VCPU: 3 } });
+    const { uuid } = world.migration(vm, "resize", "finished", ["one", "one"]);
+    await world.settle();
+    world.reportAll();
+    expect(await world.found()).toEqual([]);
+    await world.allocate(uuid, { [one]: NEED });
+    expect(await world.found()).toEqual(["wrong-amounts vm1"]);
+  });
+
+  it("what a migration holds for another project, by its type and number", async () => {
+    const vm = await world.healthy("two", "vm1", { vmState: "resized" });
+    const move = world.migration(vm, "resize", "finished", ["one", "two"]);
+    await world.allocate(move.uuid, { [one]: NEED }, { project: "other" });
+    await world.settle();
+    world.reportAll();
+    expect(await world.found()).toEqual([`wrong-owner resize ${move.id}`]);
+  });
+
+  it("a consumer of type MIGRATION that no migration has is orphaned, as one without a type", async () => {
+    const uuid = world.uuid();
+    await world.allocate(uuid, { [one]: NEED }, { type: "MIGRATION" });
+    const { findings } = await world.audit();
+    expect(findings).toMatchObject([{ code: "orphaned-consumer", subject: { kind: "consumer", uuid, name: "" } }]);
+  });
+
   describe("a consumer that Nova does not know is not called orphaned", () => {
     const orphan = async (held: Parameters<AuditWorld["allocate"]>[1], type?: string): Promise<void> =>
       world.allocate(world.uuid(), held, type === undefined ? {} : { type });

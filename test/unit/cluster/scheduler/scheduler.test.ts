@@ -158,6 +158,17 @@ describe("scheduler", () => {
       }
     });
 
+    it("weighs memory as much as CPUs, whatever their amounts: the best of each are equals", async () => {
+      await bench.host("memory", { memoryMb: 8192, vcpus: 4 });
+      await bench.host("cpus", { memoryMb: 1024, vcpus: 16 });
+      const hosts = new Set<unknown>();
+      for (let index = 0; index < 20; index += 1) {
+        hosts.add(await chosen());
+        await bench.placement.deleteAllocation(I, { force: true });
+      }
+      expect(hosts).toEqual(new Set(["memory", "cpus"]));
+    });
+
     it("avoids hosts on which builds failed", async () => {
       await bench.host("small", { memoryMb: 1024 });
       await bench.host("large");
