@@ -1,12 +1,14 @@
 /** Something that happens at a moment of virtual time. */
 export interface Event {
   readonly at: number;
+  /** Among those of one moment: the lower one first, and of equal ones that which was planned first. */
+  readonly rank: number;
   readonly sequence: number;
   /** Undefined when it was cancelled. */
   action: (() => void) | undefined;
 }
 
-/** Events in order of time; those of one moment in the order in which they were planned. A binary heap. */
+/** Events in order of time; those of one moment by rank, then in the order in which they were planned. A binary heap. */
 export class Timeline {
   readonly #heap: Event[] = [];
   #sequence = 0;
@@ -17,8 +19,8 @@ export class Timeline {
     return this.#live;
   }
 
-  plan(at: number, action: () => void): Event {
-    const event: Event = { at, sequence: this.#sequence++, action };
+  plan(at: number, action: () => void, rank = 0): Event {
+    const event: Event = { at, rank, sequence: this.#sequence++, action };
     this.#heap.push(event);
     this.#live += 1;
     this.#rise(this.#heap.length - 1);
@@ -81,7 +83,13 @@ export class Timeline {
 
   #isBefore(index: number, other: number): boolean {
     const [a, b] = [this.#heap[index], this.#heap[other]];
-    return a !== undefined && b !== undefined && (a.at < b.at || (a.at === b.at && a.sequence < b.sequence));
+    if (a === undefined || b === undefined) {
+      return false;
+    }
+    if (a.at !== b.at) {
+      return a.at < b.at;
+    }
+    return a.rank === b.rank ? a.sequence < b.sequence : a.rank < b.rank;
   }
 
   #swapIfBefore(index: number, other: number): boolean {

@@ -97,6 +97,6 @@ export class VirtualFiles implements Files {
   }
 
   #do<T>(work: () => T): Promise<T> {
-    return this.#process.whileAlive(work);
+    return this.#process.answered(work);
   }
 }

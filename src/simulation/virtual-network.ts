@@ -33,15 +33,22 @@ export class VirtualNetwork<E extends Endpoint> {
   latency = 0;
   readonly #plan: (milliseconds: number, action: () => void) => CancelTimer;
   readonly #now: () => number;
+  readonly #delay: () => number;
   readonly #endpoints = new Map<string, E>();
   readonly #faults: { readonly rule: FaultRule; left: number }[] = [];
   readonly #cuts = new Set<string>();
   readonly #blocked = new Set<Wire>();
   #lastPort = 20_000;
 
-  constructor(plan: (milliseconds: number, action: () => void) => CancelTimer, now: () => number) {
+  /** @param delay milliseconds that a message takes besides the latency */
+  constructor(
+    plan: (milliseconds: number, action: () => void) => CancelTimer,
+    now: () => number,
+    delay: () => number = () => 0,
+  ) {
     this.#plan = plan;
     this.#now = now;
+    this.#delay = delay;
   }
 
   /** Takes an address for an endpoint; port 0 takes a free one. Returns the port. @throws {AddressInUse} */
@@ -114,7 +121,7 @@ export class VirtualNetwork<E extends Endpoint> {
     return new Wire(from.name, to.name, {
       plan: this.#plan,
       now: this.#now,
-      latency: () => this.latency,
+      latency: () => this.latency + this.#delay(),
       isCut: (wire) => this.isCut(wire),
       block: (wire) => this.#blocked.add(wire),
     });

@@ -4,6 +4,8 @@ import type { VirtualMachine } from "./virtual-machine.js";
 /** What plans events: the world. */
 export interface Planner {
   plan(milliseconds: number, action: () => void): CancelTimer;
+  /** Milliseconds that a door takes now. */
+  delay(): number;
 }
 
 /** A simulated process. Once killed, nothing it waits for ever comes: no timer, no answer, no frame. */
@@ -14,6 +16,8 @@ export class VirtualProcess implements Timers {
   readonly #planner: Planner;
   readonly #onKill = new Set<() => void>();
   #alive = true;
+  #passed = 0;
+  #last = Number.POSITIVE_INFINITY;
 
   constructor(name: string, machine: VirtualMachine, planner: Planner) {
     this.name = name;
@@ -45,6 +49,39 @@ export class VirtualProcess implements Timers {
     return () => this.#onKill.delete(action);
   }
 
+  /** Doors that it has come through: answers, timers, messages. */
+  get passed(): number {
+    return this.#passed;
+  }
+
+  /** It is killed as soon as it comes through its next door but `doors`. */
+  killAfter(doors: number): void {
+    this.#last = this.#passed + doors;
+  }
+
+  /** The process comes through a door. False: it is dead, or dies at it. */
+  pass(): boolean {
+    this.#passed += 1;
+    if (this.#passed > this.#last) {
+      this.kill();
+    }
+    return this.#alive;
+  }
+
+  /** What is done at once, and whose answer may take a while. */
+  async answered<T>(work: () => T): Promise<T> {
+    return this.whileAlive(async () => {
+      const delay = this.#planner.delay();
+      try {
+        return work();
+      } finally {
+        if (delay > 0) {
+          await new Promise<void>((resolve) => this.after(delay, resolve));
+        }
+      }
+    });
+  }
+
   /** The result of `work` if the process lives when it begins and when it ends; otherwise a promise that never settles. */
   async whileAlive<T>(work: () => T | Promise<T>): Promise<T> {
     if (!this.#alive) {
@@ -52,9 +89,9 @@ export class VirtualProcess implements Timers {
     }
     try {
       const result = await work();
-      return this.#alive ? result : await never();
+      return this.pass() ? result : await never();
     } catch (error) {
-      if (this.#alive) {
+      if (this.pass()) {
         throw error;
       }
       return never();
@@ -66,7 +103,7 @@ export class VirtualProcess implements Timers {
       return () => {};
     }
     return this.#planner.plan(milliseconds, () => {
-      if (this.#alive) {
+      if (this.#alive && this.pass()) {
         action();
       }
     });

@@ -91,7 +91,7 @@ export class VirtualSocket implements Socket {
   }
 
   #receive(text: string, bytes: number): void {
-    if (this.#state === "closed" || !this.#process.alive) {
+    if (this.#state === "closed" || !this.#process.alive || !this.#process.pass()) {
       this.#reset();
     } else if (bytes > this.#largestFrame) {
       this.#sendToPeer((peer) => peer.#receiveClose(1009, ""));

@@ -2,6 +2,7 @@ import { setImmediate as nextTurn, setTimeout as realSleep } from "node:timers/p
 import type { LogFields } from "../runtime/logger.js";
 import type { Runtime } from "../runtime/runtime.js";
 import type { CancelTimer } from "../runtime/timers.js";
+import { Interleaving } from "./interleaving.js";
 import { Timeline } from "./timeline.js";
 import { VirtualFiles } from "./virtual-files.js";
 import { VirtualHttp } from "./virtual-http.js";
@@ -19,6 +20,8 @@ export interface WorldOptions {
   readonly seed?: number | string;
   /** Milliseconds since the epoch at the beginning. Default 2026-01-01T00:00:00Z. */
   readonly start?: number;
+  /** Milliseconds that a door may take at most; then the order of what is due at one moment is drawn, too. Default: no choices. */
+  readonly interleave?: number;
 }
 
 export interface SpawnOptions {
@@ -41,6 +44,7 @@ export class VirtualWorld {
   readonly #seed: string;
   readonly #start: number;
   readonly #timeline = new Timeline();
+  readonly #interleaving: Interleaving | null;
   readonly #incarnations = new Map<string, number>();
   #now: number;
   /** How far the time of day is from the time that has passed. */
@@ -52,9 +56,13 @@ export class VirtualWorld {
     this.#seed = String(options.seed ?? 1);
     this.#start = options.start ?? Date.UTC(2026, 0, 1);
     this.#now = this.#start;
+    const { interleave } = options;
+    this.#interleaving =
+      interleave === undefined ? null : new Interleaving({ seed: `${this.#seed}/interleaving`, most: interleave });
     this.network = new VirtualNetwork(
       (milliseconds, action) => this.#plan(milliseconds, action),
       () => this.#now,
+      () => this.#interleaving?.delay() ?? 0,
     );
   }
 
@@ -81,6 +89,7 @@ export class VirtualWorld {
     this.#incarnations.set(name, incarnation);
     const process = new VirtualProcess(name, options.machine ?? this.machine, {
       plan: (milliseconds, action) => this.#plan(milliseconds, action),
+      delay: () => this.#interleaving?.delay() ?? 0,
     });
     return createProcessRuntime({
       world: this,
@@ -159,7 +168,8 @@ export class VirtualWorld {
 
   #plan(milliseconds: number, action: () => void): CancelTimer {
     // Whole milliseconds, as Node's timers: the time of day is an integer everywhere.
-    const event = this.#timeline.plan(this.#now + Math.max(0, Math.trunc(milliseconds)), action);
+    const at = this.#now + Math.max(0, Math.trunc(milliseconds));
+    const event = this.#timeline.plan(at, action, this.#interleaving?.rank());
     return () => this.#timeline.cancel(event);
   }
 }
@@ -188,8 +198,14 @@ export interface VirtualRuntime extends Runtime {
   /** What this process logged. */
   readonly logs: readonly LogRecord[];
   readonly alive: boolean;
+  /** Doors that the process has come through. */
+  readonly passed: number;
+  /** {@link kill}, as soon as the process comes through its next door but `doors`. */
+  killAfter(doors: number): void;
   /** As `kill -9`: no timer, answer or frame ever reaches it again; its sockets break with 1006; its disk stays. */
   kill(): void;
+  /** Calls `action` when the process is killed; returns what forgets it. */
+  onKill(action: () => void): () => void;
   /** {@link VirtualWorld.advance} */
   advance(milliseconds: number): Promise<void>;
   /** {@link VirtualWorld.runUntil} */
@@ -221,7 +237,12 @@ function createProcessRuntime(parts: {
     get alive() {
       return process.alive;
     },
+    get passed() {
+      return process.passed;
+    },
+    killAfter: (doors) => process.killAfter(doors),
     kill: () => process.kill(),
+    onKill: (action) => process.onKill(action),
     advance: (milliseconds) => world.advance(milliseconds),
     runUntil: world.runUntil.bind(world),
     clock: { now: () => world.now, monotonic },
