@@ -3,18 +3,30 @@ import { expectedUsage } from "../../fixtures/invariants/usage-model.js";
 import type { Violation } from "../violation.js";
 import type { Amounts, Snapshot } from "./snapshot.js";
 
-/** Each consumer holds what spec 6 says for a server at rest, and nobody else holds anything. */
-export function wrongAllocations({ store, held }: Snapshot): Violation[] {
+/**
+ * Each consumer holds what spec 6 says for a server at rest, and nobody else holds anything. `doubled`: while a nova-compute of
+ * Pike is known, a resized server holds both halves itself (spec 6.0).
+ */
+export function wrongAllocations(
+  { store, held, now }: Snapshot,
+  { doubled = false }: { readonly doubled?: boolean } = {},
+): Violation[] {
   const expected = new Map<string, { readonly of: Instance; readonly what: string }>();
   for (const instance of store.instances.list({ deleted: false })) {
     const { uuid, host, node, flavor, oldFlavor, vmState } = instance;
-    expected.set(uuid, { of: instance, what: show(half(store, host, node, flavor)) });
+    const own = half(store, host, node, flavor);
     const moves =
       vmState === "resized" ? store.migrations.byFilters({ instanceUuid: uuid, statuses: ["finished"] }) : [];
+    let holds = own;
     for (const { uuid: migration, sourceCompute, sourceNode } of moves) {
       const source = half(store, sourceCompute, sourceNode, oldFlavor ?? flavor);
-      expected.set(migration, { of: instance, what: show(source) });
+      if (doubled) {
+        holds = sumOf(holds, source);
+      } else {
+        expected.set(migration, { of: instance, what: show(source) });
+      }
     }
+    expected.set(uuid, { of: instance, what: show(holds) });
   }
   return [...new Set([...expected.keys(), ...held.keys()])].flatMap((consumer) => {
     const wanted = expected.get(consumer);
@@ -23,7 +35,7 @@ export function wrongAllocations({ store, held }: Snapshot): Violation[] {
       return [];
     }
     const migration = store.migrations.getByUuid(consumer);
-    if (migration !== null && isLeftByDelete(store, migration)) {
+    if (migration !== null && isLeftByDelete(store, migration, now)) {
       return [];
     }
     const subject = wanted?.of.uuid ?? migration?.instanceUuid ?? consumer;
@@ -48,18 +60,22 @@ function isUnfinishedBuild(instance: Instance, held: Readonly<Record<string, Amo
  * A move of a server that was deleted, in which somebody might still have a part: `reconcile_allocations = repair` ends it, and
  * frees what it holds, when nothing was written of it for so long (spec 9.3).
  */
-function isLeftByDelete(store: Snapshot["store"], { instanceUuid, status, updatedAt, createdAt }: Migration): boolean {
+function isLeftByDelete(
+  store: Snapshot["store"],
+  { instanceUuid, status, updatedAt, createdAt }: Migration,
+  now: number,
+): boolean {
   const deleted = store.instances.get(instanceUuid, { readDeleted: true })?.deleted !== 0;
-  return deleted && !FINAL_MIGRATION_STATUSES.includes(status) && Date.now() - (updatedAt ?? createdAt) < MOVE_PATIENCE;
+  return deleted && !FINAL_MIGRATION_STATUSES.includes(status) && now - (updatedAt ?? createdAt) < MOVE_PATIENCE;
 }
 
 /** Milliseconds, as the agents' periodic tasks have it, and some. */
 const MOVE_PATIENCE = 11 * 60_000;
 
 /** Consumers that hold what an audit objects to, and may. */
-export function excusedConsumers({ store, held }: Snapshot): ReadonlySet<string> {
+export function excusedConsumers({ store, held, now }: Snapshot): ReadonlySet<string> {
   const builds = store.instances.list({ deleted: false }).filter((one) => isUnfinishedBuild(one, held.get(one.uuid)));
-  const moves = store.migrations.byFilters({ readDeleted: true }).filter((one) => isLeftByDelete(store, one));
+  const moves = store.migrations.byFilters({ readDeleted: true }).filter((one) => isLeftByDelete(store, one, now));
   return new Set([...builds, ...moves].map(({ uuid }) => uuid));
 }
 
@@ -100,6 +116,16 @@ function half(
   }
   const provider = store.computeNodes.getByHostAndNode(host, node)?.uuid ?? `a provider of ${host}`;
   return { [provider]: amountsOf(flavor) };
+}
+
+function sumOf(one: Record<string, Amounts>, other: Record<string, Amounts>): Record<string, Amounts> {
+  const sum = { ...one };
+  for (const [provider, amounts] of Object.entries(other)) {
+    const known = sum[provider] ?? {};
+    const classes = Object.keys({ ...known, ...amounts }).sort();
+    sum[provider] = Object.fromEntries(classes.map((name) => [name, (known[name] ?? 0) + (amounts[name] ?? 0)]));
+  }
+  return sum;
 }
 
 function amountsOf({ vcpus, memoryMb, rootGb, ephemeralGb, swap }: Flavor): Amounts {

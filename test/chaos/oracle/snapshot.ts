@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import Database from "libsql";
 import { type Domain, type DomainState, powerStateOf } from "../../../drivers/fake-libvirt/domain.js";
-import { DomainStore } from "../../../drivers/fake-libvirt/domain-store.js";
+import { DomainStore, type DomainStoreDoors } from "../../../drivers/fake-libvirt/domain-store.js";
 import { HypervisorFolder } from "../../../drivers/fake-libvirt/hypervisor.js";
 import { openStore } from "../../../src/cluster/store/open-store.js";
 import type { Store } from "../../../src/cluster/store/store.js";
@@ -25,6 +25,8 @@ export type Amounts = Readonly<Record<string, number>>;
 
 /** All that is known of the cluster at one moment. */
 export interface Snapshot {
+  /** Milliseconds since the epoch. */
+  readonly now: number;
   /** A copy of the state of record. */
   readonly store: Store;
   readonly guests: readonly Guest[];
@@ -43,7 +45,7 @@ export async function withSnapshot<T>(world: World, judge: (snapshot: Snapshot) 
     const store = await openStore({ path, runtime: world.runtime });
     try {
       const guests = (await Promise.all(world.hosts.map(({ name }) => guestsOf(world, name)))).flat();
-      return judge({ store, guests, held: readHeld(store), providers: readProviders(store) });
+      return judge(snapshotOf(store, guests, world.runtime.clock.now()));
     } finally {
       store.close();
     }
@@ -63,7 +65,16 @@ function copyDatabase(from: string, to: string): void {
 }
 
 async function guestsOf({ directory, runtime }: World, host: string): Promise<readonly Guest[]> {
-  const domains = new DomainStore(new HypervisorFolder(directory.hypervisor(host)), runtime);
+  return guestsIn(new HypervisorFolder(directory.hypervisor(host)), host, runtime);
+}
+
+/** The guests of one hypervisor. */
+export async function guestsIn(
+  folder: HypervisorFolder,
+  host: string,
+  doors: DomainStoreDoors,
+): Promise<readonly Guest[]> {
+  const domains = new DomainStore(folder, doors);
   const known = new Map((await domains.all()).map((domain): [string, Domain] => [domain.uuid, domain]));
   return [...(await domains.states())].map(([uuid, state]) => ({
     host,
@@ -72,6 +83,10 @@ async function guestsOf({ directory, runtime }: World, host: string): Promise<re
     power: powerStateOf(state),
     leftBehind: known.get(uuid)?.leftBehind === true,
   }));
+}
+
+export function snapshotOf(store: Store, guests: readonly Guest[], now: number): Snapshot {
+  return { now, store, guests, held: readHeld(store), providers: readProviders(store) };
 }
 
 function readHeld({ database }: Store): Snapshot["held"] {

@@ -1,0 +1,66 @@
+import type { VirtualRuntime } from "../../src/simulation/virtual-world.js";
+import type { Dice } from "../chaos/dice.js";
+import type { Client } from "./client.js";
+import type { Journal } from "./journal.js";
+import type { SimulatedCluster, SimulatedHost } from "./simulated-cluster.js";
+
+/** What a step has to do with. Its dice are its own. */
+export interface Stage {
+  readonly cluster: SimulatedCluster;
+  readonly client: Client;
+  readonly journal: Journal;
+  readonly dice: Dice;
+  /** A process that nobody kills. */
+  readonly runtime: VirtualRuntime;
+}
+
+export function pickHost({ cluster, dice }: Stage, suits: (host: SimulatedHost) => boolean): SimulatedHost | undefined {
+  return dice.pick(cluster.hosts.filter(suits));
+}
+
+/** An acknowledged request is counted; every one is noted. */
+export async function act(
+  { client, cluster, journal }: Stage,
+  operation: string,
+  request: {
+    readonly method: "POST" | "PUT" | "DELETE";
+    readonly path: string;
+    readonly body?: unknown;
+    readonly version?: string;
+  },
+  server?: string,
+): Promise<number> {
+  const answer = await client.compute(request.method, request.path, request.body, request.version);
+  const status = answer?.status ?? 0;
+  const [fault] = status >= 400 ? Object.values(answer?.body ?? {}) : [];
+  const detail = request.body === undefined ? "" : ` ${JSON.stringify(request.body)}`;
+  journal.note(
+    "api",
+    `${operation}${detail} -> ${answer === null ? "no answer" : status}${fault === undefined ? "" : `: ${String(fault.message)}`}`,
+    server,
+  );
+  if (status >= 200 && status < 300) {
+    journal.count(operation);
+    if (server !== undefined && operation !== "delete" && deleteFailed(cluster, server)) {
+      journal.deleted.delete(server);
+    }
+  }
+  if (status >= 500) {
+    journal.note("api", "VIOLATION an answer of 500 and more", server);
+    throw new ServerError(`${operation} was answered ${status}: ${JSON.stringify(answer?.body)}`);
+  }
+  return status;
+}
+
+/** Its user was told that it is not deleted, and goes on with it. */
+function deleteFailed({ controlPlaneRuns, store }: SimulatedCluster, server: string): boolean {
+  const last = controlPlaneRuns
+    ? store.actions.list(server).find(({ action }) => /^(delete|softDelete|forceDelete)$/.test(action))
+    : undefined;
+  return last?.message === "Error";
+}
+
+/** The API failed where it should have refused. */
+class ServerError extends Error {
+  override readonly name = "ServerError";
+}

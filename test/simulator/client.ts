@@ -1,0 +1,85 @@
+import { parse } from "yaml";
+import type { HttpMethod } from "../../src/runtime/http.js";
+import type { VirtualRuntime } from "../../src/simulation/virtual-world.js";
+
+/** A parsed body that may be walked into. */
+export interface Json {
+  readonly [key: string]: Json;
+}
+
+export interface Answer {
+  readonly status: number;
+  readonly body: Json;
+}
+
+/** Longer than any request takes that will still be answered, in milliseconds. */
+const PATIENCE = 60_000;
+
+/** One person's HTTP client. The control plane may be dead at any moment: then there is no answer. */
+export class Client {
+  readonly #runtime: VirtualRuntime;
+  readonly #cloudsFile: string;
+  #url = "";
+  #token = "";
+
+  constructor(runtime: VirtualRuntime, cloudsFile: string) {
+    this.#runtime = runtime;
+    this.#cloudsFile = cloudsFile;
+  }
+
+  /** A request to the Compute API. Null: there was no answer. */
+  async compute(method: HttpMethod, path: string, body?: unknown, version = "2.94"): Promise<Answer | null> {
+    try {
+      if (this.#token === "") {
+        await this.#authenticate();
+      }
+      return await this.#send(method, `${this.#url}/compute/v2.1${path}`, body, {
+        "x-auth-token": this.#token,
+        "openstack-api-version": `compute ${version}`,
+      });
+    } catch {
+      return null;
+    }
+  }
+
+  async #authenticate(): Promise<void> {
+    const { clouds } = parse(await this.#runtime.files.read(this.#cloudsFile)) as {
+      readonly clouds: { readonly devstack: { readonly auth: Readonly<Record<string, string>> } };
+    };
+    const { auth_url = "", username, password, project_name } = clouds.devstack.auth;
+    const domain = { id: "default" };
+    const answer = await this.#runtime.http.request({
+      method: "POST",
+      url: `${auth_url}/auth/tokens`,
+      headers: { "content-type": "application/json" },
+      body: JSON.stringify({
+        auth: {
+          identity: { methods: ["password"], password: { user: { name: username, domain, password } } },
+          scope: { project: { name: project_name, domain } },
+        },
+      }),
+      timeout: PATIENCE,
+    });
+    if (answer.status !== 201) {
+      throw new Error(`no token: ${answer.status}`);
+    }
+    this.#url = auth_url.replace(/\/identity\/v3$/, "");
+    this.#token = answer.headers["x-subject-token"] ?? "";
+  }
+
+  async #send(
+    method: HttpMethod,
+    url: string,
+    body: unknown,
+    headers: Readonly<Record<string, string>>,
+  ): Promise<Answer> {
+    const response = await this.#runtime.http.request({
+      method,
+      url,
+      headers: body === undefined ? headers : { ...headers, "content-type": "application/json" },
+      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+      timeout: PATIENCE,
+    });
+    return { status: response.status, body: (response.body === "" ? {} : JSON.parse(response.body)) as Json };
+  }
+}

@@ -1,0 +1,84 @@
+import { Dice } from "../chaos/dice.js";
+import { type Deployment, type Plan, STEP_KINDS, type Step, type StepKind } from "./plan.js";
+
+/** How often each kind is drawn, where its feature is on. */
+const WEIGHTS: Readonly<Record<StepKind, number>> = {
+  create: 14,
+  act: 40,
+  delete: 4,
+  fence: 5,
+  evacuate: 4,
+  "force-up": 2,
+  disable: 1,
+  enable: 2,
+  "delete-service": 0.5,
+  audit: 1,
+  "kill-agent": 6,
+  "stop-agent": 3,
+  "twin-agent": 1,
+  "kill-control-plane": 2,
+  partition: 3,
+  fault: 12,
+  clock: 1,
+};
+
+/** Without these nothing happens at all. */
+const ALWAYS: readonly StepKind[] = ["create", "act"];
+
+/** Names of what may be left out or asked for: `compute-cluster`'s users meet rare combinations where common things are absent. */
+export interface Profile {
+  readonly hosts?: number;
+  /** Milliseconds between two steps, on average. */
+  readonly pace: number;
+  /** Share of the kinds that each seed leaves out. */
+  readonly leftOut: number;
+}
+
+export const PROFILES: Readonly<Record<string, Profile>> = {
+  swarm: { pace: 4_000, leftOut: 0.4 },
+  storm: { pace: 800, leftOut: 0.2 },
+  calm: { pace: 15_000, leftOut: 0.6 },
+  large: { hosts: 30, pace: 2_000, leftOut: 0.4 },
+};
+
+/** What a seed stands for. `duration` in milliseconds. */
+export function drawPlan(seed: string, duration: number, profile: Profile): Plan {
+  const dice = new Dice(`plan/${seed}`);
+  return {
+    version: 1,
+    seed,
+    duration,
+    deployment: drawDeployment(dice.of("deployment"), profile),
+    steps: drawSteps(dice.of("steps"), duration, profile),
+  };
+}
+
+function drawDeployment(dice: Dice, { hosts }: Profile): Deployment {
+  return {
+    hosts: hosts ?? dice.between(2, 5),
+    latency: dice.pick([0, 0, 1, 5]) ?? 0,
+    interleave: dice.pick([0, 2, 20, 200]) ?? 0,
+    sharing: dice.pick([0, 0, 2]) ?? 0,
+    doubled: dice.chance(0.15),
+    sameHostResize: dice.chance(0.5),
+    shelvedOffloadTime: dice.pick([0, -1, 40]) ?? 0,
+    reclaimInterval: dice.pick([0, 0, 60]) ?? 0,
+    leanTracking: dice.chance(0.7),
+    slow: dice.pick([0, 1, 5, 20]) ?? 0,
+  };
+}
+
+function drawSteps(dice: Dice, duration: number, { pace, leftOut }: Profile): readonly Step[] {
+  const kinds = STEP_KINDS.filter((kind) => ALWAYS.includes(kind) || !dice.chance(leftOut)).map((kind) => ({
+    kind,
+    weight: WEIGHTS[kind],
+  }));
+  const steps: Step[] = [];
+  for (let at = dice.between(0, pace); at < duration; at += dice.between(0, 2 * pace)) {
+    const drawn = dice.weighted(kinds);
+    if (drawn !== undefined) {
+      steps.push({ number: steps.length, at, kind: drawn.kind });
+    }
+  }
+  return steps;
+}

@@ -1,0 +1,114 @@
+import { formatKnob } from "../../src/faults/fault-knobs.js";
+import { drawFault } from "../chaos/faults.js";
+import { pickHost, type Stage } from "./actors.js";
+
+/** `kill -9`, at some door that it comes through soon, or now. */
+export async function killAgent(stage: Stage): Promise<void> {
+  const { cluster, dice, journal, runtime } = stage;
+  const host = pickHost(stage, ({ agent, harmed }) => agent !== null && !harmed);
+  if (host?.agent == null) {
+    return;
+  }
+  host.harmed = true;
+  const { agent } = host;
+  const doors = dice.chance(0.7) ? dice.between(1, 60) : 0;
+  journal.note("world", `kill -9 of ${host.name} after ${doors} doors`);
+  agent.runtime.killAfter(doors);
+  if (doors === 0) {
+    agent.runtime.kill();
+  }
+  await runtime.timers.sleep(dice.between(0, 20_000));
+  agent.runtime.kill();
+  if (host.agent === agent) {
+    host.agent = null;
+  }
+  await runtime.timers.sleep(dice.pick([0, 5_000, 60_000, 240_000]) ?? 0);
+  host.harmed = false;
+  if (host.agent === null && !host.fenced) {
+    await cluster.startAgent(host);
+  } else if (host.agent === null && dice.chance(0.6)) {
+    // It comes back while its servers are evacuated.
+    await cluster.startAgent(host);
+  }
+}
+
+export async function stopAgent(stage: Stage): Promise<void> {
+  const { cluster, dice, journal, runtime } = stage;
+  const host = pickHost(stage, ({ agent, harmed }) => agent !== null && !harmed);
+  if (host?.agent == null) {
+    return;
+  }
+  host.harmed = true;
+  const running = host.agent;
+  journal.note("world", `SIGTERM to ${host.name}`);
+  const bored = runtime.timers.sleep(dice.between(1_000, 180_000));
+  const killed = new Promise<void>((resolve) => running.runtime.onKill(resolve));
+  await Promise.race([running.agent.stop(), bored, killed]);
+  running.runtime.kill();
+  if (host.agent === running) {
+    host.agent = null;
+  }
+  await runtime.timers.sleep(dice.pick([0, 2_000, 90_000]) ?? 0);
+  host.harmed = false;
+  if (host.agent === null) {
+    await cluster.startAgent(host);
+  }
+}
+
+/** Somebody starts a second agent for a host. */
+export async function twinAgent(stage: Stage): Promise<void> {
+  const { cluster, journal } = stage;
+  const host = pickHost(stage, ({ agent, harmed }) => agent !== null && !harmed);
+  if (host !== undefined) {
+    host.harmed = true;
+    journal.note("world", `a second agent for ${host.name}`);
+    await cluster.startTwin(host);
+    host.harmed = false;
+  }
+}
+
+export async function killControlPlane(stage: Stage): Promise<void> {
+  const { cluster, dice, journal, runtime } = stage;
+  if (!cluster.controlPlaneRuns) {
+    return;
+  }
+  const doors = dice.chance(0.7) ? dice.between(1, 200) : 0;
+  journal.note("world", `kill -9 of the control plane after ${doors} doors`);
+  cluster.killControlPlane(doors);
+  await runtime.timers.sleep(dice.between(100, 15_000));
+  cluster.killControlPlane();
+  await runtime.timers.sleep(dice.pick([0, 1_000, 10_000]) ?? 0);
+  await cluster.startControlPlane();
+}
+
+export async function partition(stage: Stage): Promise<void> {
+  const { cluster, dice, journal, runtime } = stage;
+  const host = pickHost(stage, ({ agent, harmed }) => agent !== null && !harmed);
+  if (host?.agent == null) {
+    return;
+  }
+  host.harmed = true;
+  const { name } = host.agent.runtime;
+  const milliseconds = dice.pick([500, 3_000, 15_000, 90_000]) ?? 500;
+  journal.note("world", `partition of ${host.name} for ${milliseconds} ms`);
+  cluster.world.network.partition(name, "control-plane");
+  await runtime.timers.sleep(milliseconds);
+  cluster.world.network.heal(name, "control-plane");
+  host.harmed = false;
+}
+
+/** A fault at a door, in a driver or before a step, as `compute-cluster fault set` has it. */
+export async function setFault(stage: Stage): Promise<void> {
+  const host = pickHost(stage, ({ agent }) => agent !== null);
+  const knob = drawFault("all", stage.dice);
+  if (host?.agent != null && knob !== undefined) {
+    stage.journal.note("world", `fault on ${host.name}: ${formatKnob(knob)}`);
+    host.agent.faults.set(knob);
+  }
+}
+
+export async function jumpClock({ cluster, dice, journal }: Stage): Promise<void> {
+  const milliseconds = dice.pick([-30_000, -2_000, 2_000, 30_000, 120_000]) ?? 0;
+  journal.note("world", `the clock jumps by ${milliseconds} ms`);
+  cluster.world.jumpClock(milliseconds);
+}

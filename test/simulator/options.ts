@@ -1,0 +1,87 @@
+import { tmpdir } from "node:os";
+import { parseArgs } from "node:util";
+import { PROFILES } from "./draw-plan.js";
+
+export const USAGE = `npm run simulate -- [--seed N] [--seeds COUNT] [--hours H] [--profile NAME] [--jobs N]
+                    [--minutes M] [--replay FILE] [--shrink] [--out FOLDER] [--json]
+
+  --seed N         the first seed; default: drawn, and printed
+  --seeds COUNT    how many seeds, one after the other; default 100
+  --minutes M      as many seeds as so many real minutes allow
+  --hours H        virtual hours in which things are done, per seed; default 0.17 (ten minutes)
+  --profile NAME   ${Object.keys(PROFILES).join(", ")}; default swarm
+  --jobs N         processes; default: one a core, at most 8
+  --replay FILE    one plan again, from the file that a failure wrote; its trace must be the same
+  --shrink         takes away what a failure does not need, and writes what is left
+  --out FOLDER     where failures are written; default: the system's folder for temporary files
+  --json           one object a seed, for scripts`;
+
+export interface SimulateOptions {
+  readonly seed: number;
+  readonly seeds: number;
+  /** Real milliseconds; null: as many as there are seeds. */
+  readonly limit: number | null;
+  /** Virtual milliseconds. */
+  readonly duration: number;
+  readonly profile: string;
+  readonly jobs: number;
+  readonly replay: string | null;
+  readonly shrink: boolean;
+  readonly out: string;
+  readonly json: boolean;
+}
+
+/** @param drawn the seed when none is asked for @param cores of the machine @throws {Error} naming what was found and expected */
+export function readOptions(
+  args: readonly string[],
+  { drawn, cores }: { readonly drawn: number; readonly cores: number },
+): SimulateOptions {
+  const { values } = parseArgs({
+    args: [...args],
+    options: {
+      seed: { type: "string" },
+      seeds: { type: "string" },
+      minutes: { type: "string" },
+      hours: { type: "string", default: "0.1667" },
+      profile: { type: "string", default: "swarm" },
+      jobs: { type: "string" },
+      replay: { type: "string" },
+      shrink: { type: "boolean", default: false },
+      out: { type: "string", default: tmpdir() },
+      json: { type: "boolean", default: false },
+    },
+  });
+  if (PROFILES[values.profile] === undefined) {
+    throw new Error(`--profile ${values.profile}: expected ${Object.keys(PROFILES).join(", ")}`);
+  }
+  const minutes = values.minutes === undefined ? null : positive("minutes", values.minutes);
+  return {
+    seed: values.seed === undefined ? drawn : whole("seed", values.seed, 0),
+    seeds:
+      values.seeds === undefined ? (minutes === null ? 100 : Number.MAX_SAFE_INTEGER) : whole("seeds", values.seeds, 1),
+    limit: minutes === null ? null : minutes * 60_000,
+    duration: Math.round(positive("hours", values.hours) * 3_600_000),
+    profile: values.profile,
+    jobs: values.jobs === undefined ? Math.min(8, cores) : whole("jobs", values.jobs, 1),
+    replay: values.replay ?? null,
+    shrink: values.shrink,
+    out: values.out,
+    json: values.json,
+  };
+}
+
+function whole(name: string, text: string, least: number): number {
+  const value = Number(text);
+  if (!Number.isSafeInteger(value) || value < least) {
+    throw new Error(`--${name} ${text}: expected a whole number, ${least} or more`);
+  }
+  return value;
+}
+
+function positive(name: string, text: string): number {
+  const value = Number(text);
+  if (!(value > 0 && Number.isFinite(value))) {
+    throw new Error(`--${name} ${text}: expected a number above 0`);
+  }
+  return value;
+}

@@ -1,0 +1,92 @@
+import { folderOfConnection } from "../../drivers/fake-libvirt/connection-uri.js";
+import { HypervisorFolder } from "../../drivers/fake-libvirt/hypervisor.js";
+import { audit } from "../../src/audit/audit.js";
+import type { VirtualRuntime } from "../../src/simulation/virtual-world.js";
+import { excusedConsumers, wrongAllocations, wrongProviders, wrongUsage } from "../chaos/oracle/allocations.js";
+import { lostDeletes } from "../chaos/oracle/deletes.js";
+import { wrongGuests } from "../chaos/oracle/guests.js";
+import { missingServices, notAtRest } from "../chaos/oracle/rest.js";
+import { guestsIn, type Snapshot, snapshotOf } from "../chaos/oracle/snapshot.js";
+import type { Violation } from "../chaos/violation.js";
+import { cloudOf } from "./operator.js";
+import type { SimulatedCluster } from "./simulated-cluster.js";
+
+/** Milliseconds: what has changed within the last minute is not judged by the audit, and here everything is at rest. */
+const AHEAD = 90_000;
+
+/** What a rule says of a world, and what breaks it. */
+export interface Breach extends Violation {
+  /** An invariant of spec 9.1, or what must hold at rest. */
+  readonly rule: string;
+}
+
+/** What must hold when everything is at rest; the audit is asked when all else is right. */
+export async function judgeAtRest(
+  cluster: SimulatedCluster,
+  runtime: VirtualRuntime,
+  deleted: ReadonlySet<string>,
+  again: (uuid: string) => void,
+): Promise<Breach[]> {
+  const snapshot = await look(cluster, runtime);
+  const hosts = cluster.hosts.map(({ name }) => name);
+  const found = [
+    ...breaches("nothing is stuck", notAtRest(snapshot)),
+    ...breaches("every host serves", missingServices(snapshot, hosts)),
+    ...breaches("deletes are carried out", lostDeletes(snapshot, deleted, again)),
+    ...breaches("guests are where they belong", wrongGuests(snapshot)),
+    ...breaches("allocations are right", wrongAllocations(snapshot, { doubled: cluster.plan.deployment.doubled })),
+    ...breaches("providers are there", wrongProviders(snapshot, hosts)),
+    ...breaches("trackers count right", wrongUsage(snapshot)),
+  ];
+  return found.length > 0
+    ? found
+    : breaches("the audit finds nothing", await auditFindings(cluster, runtime, snapshot));
+}
+
+/**
+ * Judged at rest only: at a step, V20 takes answers to come at once, and V21 takes everything that an agent writes during its
+ * tracker's pass for the pass's doing.
+ */
+const AT_REST = /^V2[01] /;
+
+/** What was seen while things happened. */
+export function judgeSteps(cluster: SimulatedCluster): Breach[] {
+  const broken = [...cluster.watch.evidence.breaches].filter((breach) => !AT_REST.test(breach));
+  const invariants = broken.map((breach) => ({
+    rule: breach.slice(0, breach.indexOf(" ")),
+    subject: breach,
+    what: breach,
+  }));
+  const unexplained = cluster.unexplained.map((what) => ({ rule: "nothing ends by itself", subject: what, what }));
+  return [...invariants, ...unexplained];
+}
+
+async function look(cluster: SimulatedCluster, runtime: VirtualRuntime): Promise<Snapshot> {
+  const guests = await Promise.all(
+    cluster.hosts.map(({ name }) =>
+      guestsIn(new HypervisorFolder(folderOfConnection(`fake-libvirt:///hypervisors/${name}`)), name, runtime),
+    ),
+  );
+  return snapshotOf(cluster.store, guests.flat(), runtime.clock.now());
+}
+
+async function auditFindings(
+  cluster: SimulatedCluster,
+  runtime: VirtualRuntime,
+  snapshot: Snapshot,
+): Promise<Violation[]> {
+  const excused = excusedConsumers(snapshot);
+  const clock = { now: () => runtime.clock.now() + AHEAD };
+  const cloud = await cloudOf({ cluster, runtime });
+  const { findings } = await audit(cloud, { clock, maxShare: 1, thorough: true, onProgress: () => undefined });
+  return findings
+    .filter(({ subject }) => !excused.has(subject.uuid))
+    .map(({ code, subject, explanation }) => ({
+      subject: subject.uuid,
+      what: `the audit finds ${code} of ${subject.kind} ${subject.name}: ${explanation}`,
+    }));
+}
+
+function breaches(rule: string, violations: readonly Violation[]): Breach[] {
+  return violations.map((violation) => ({ ...violation, rule }));
+}

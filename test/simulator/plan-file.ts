@@ -1,0 +1,56 @@
+import { readFileSync, writeFileSync } from "node:fs";
+import { Type } from "typebox";
+import { Value } from "typebox/value";
+import { type Plan, STEP_KINDS } from "./plan.js";
+
+/** A plan, and what came of it when the file was written. */
+export interface PlanFile {
+  readonly plan: Plan;
+  /** The rule that it broke, or null. */
+  readonly rule: string | null;
+  /** Of the run. */
+  readonly hash: string;
+}
+
+const FILE = Type.Object({
+  rule: Type.Union([Type.String(), Type.Null()]),
+  hash: Type.String(),
+  plan: Type.Object({
+    version: Type.Literal(1),
+    seed: Type.String(),
+    duration: Type.Number({ minimum: 0 }),
+    deployment: Type.Object({
+      hosts: Type.Integer({ minimum: 1, maximum: 100 }),
+      latency: Type.Number({ minimum: 0 }),
+      interleave: Type.Number({ minimum: 0 }),
+      sharing: Type.Integer({ minimum: 0 }),
+      doubled: Type.Boolean(),
+      sameHostResize: Type.Boolean(),
+      shelvedOffloadTime: Type.Number(),
+      reclaimInterval: Type.Number({ minimum: 0 }),
+      leanTracking: Type.Boolean(),
+      slow: Type.Number({ minimum: 0 }),
+    }),
+    steps: Type.Array(
+      Type.Object({
+        number: Type.Integer({ minimum: 0 }),
+        at: Type.Number({ minimum: 0 }),
+        kind: Type.Union(STEP_KINDS.map((kind) => Type.Literal(kind))),
+      }),
+    ),
+  }),
+});
+
+/** @throws when it is not one, naming what was found. */
+export function readPlanFile(path: string): PlanFile {
+  const content: unknown = JSON.parse(readFileSync(path, "utf8"));
+  if (!Value.Check(FILE, content)) {
+    const [error] = Value.Errors(FILE, content);
+    throw new Error(`${path} is not a simulation's file: ${error?.instancePath ?? ""} ${error?.message ?? ""}`);
+  }
+  return content;
+}
+
+export function writePlanFile(path: string, file: PlanFile): void {
+  writeFileSync(path, `${JSON.stringify(file, null, 1)}\n`);
+}

@@ -1,0 +1,59 @@
+/** Who does a step: somebody with servers, who runs the cloud, or the world's ill will. */
+export const STEP_KINDS = [
+  "create",
+  "act",
+  "delete",
+  "fence",
+  "evacuate",
+  "force-up",
+  "disable",
+  "enable",
+  "delete-service",
+  "audit",
+  "kill-agent",
+  "stop-agent",
+  "twin-agent",
+  "kill-control-plane",
+  "partition",
+  "fault",
+  "clock",
+] as const;
+export type StepKind = (typeof STEP_KINDS)[number];
+
+/** One thing that somebody does. What it draws while it is done depends on its number alone, whatever the others did. */
+export interface Step {
+  readonly number: number;
+  /** Milliseconds from the beginning. */
+  readonly at: number;
+  readonly kind: StepKind;
+}
+
+/** A cloud as one seed draws it. */
+export interface Deployment {
+  readonly hosts: number;
+  /** Milliseconds of every message. */
+  readonly latency: number;
+  /** Milliseconds that a door may take besides; 0: nothing is chosen. */
+  readonly interleave: number;
+  /** Hosts, from the last, that share their disks. */
+  readonly sharing: number;
+  /** An old nova-compute is known, so that moves double their allocations (spec 6.0). */
+  readonly doubled: boolean;
+  readonly sameHostResize: boolean;
+  readonly shelvedOffloadTime: number;
+  /** Seconds; 0: off. */
+  readonly reclaimInterval: number;
+  readonly leanTracking: boolean;
+  /** The slowest of a host's delays, in seconds. */
+  readonly slow: number;
+}
+
+/** Everything that a run depends on. */
+export interface Plan {
+  readonly version: 1;
+  readonly seed: string;
+  /** Milliseconds in which things are done. */
+  readonly duration: number;
+  readonly deployment: Deployment;
+  readonly steps: readonly Step[];
+}

@@ -1,0 +1,48 @@
+/** A simulated process has reached for the real world. */
+export class RealDoor extends Error {
+  override readonly name = "RealDoor";
+
+  constructor(door: string) {
+    super(`${door} was used by a simulated process: what it gives is not in the seed`);
+  }
+}
+
+/**
+ * Makes real time, chance and network an error with a stack until what it returns is called. For a program that does nothing but
+ * simulate: nobody else may need them meanwhile.
+ */
+export function closeRealDoors(onUse: (error: RealDoor) => void = () => undefined): () => void {
+  const { Date: RealDate, setTimeout, setInterval, fetch } = globalThis;
+  const { random } = Math;
+  const now = () => RealDate.now();
+  const { now: elapsed } = performance;
+  const closed = (door: string) => (): never => {
+    const error = new RealDoor(door);
+    onUse(error);
+    throw error;
+  };
+  /** p-queue and p-retry read the time for limits that nobody here sets. */
+  const isForNothing = (): boolean => /\/node_modules\/(p-queue|p-retry)\//.test(new Error().stack ?? "");
+  Math.random = closed("Math.random");
+  performance.now = () => (isForNothing() ? elapsed.call(performance) : closed("performance.now")());
+  globalThis.setTimeout = closed("setTimeout") as unknown as typeof setTimeout;
+  globalThis.setInterval = closed("setInterval") as unknown as typeof setInterval;
+  globalThis.fetch = closed("fetch") as typeof fetch;
+  globalThis.Date = class extends RealDate {
+    constructor(...args: ConstructorParameters<typeof RealDate> | []) {
+      if (args.length === 0) {
+        closed("new Date()")();
+      }
+      super(...(args as ConstructorParameters<typeof RealDate>));
+    }
+
+    static override now(): number {
+      return isForNothing() ? now() : closed("Date.now")();
+    }
+  } as DateConstructor;
+  return () => {
+    Math.random = random;
+    performance.now = elapsed;
+    Object.assign(globalThis, { Date: RealDate, setTimeout, setInterval, fetch });
+  };
+}

@@ -1,0 +1,86 @@
+import type { Stage } from "./actors.js";
+import { setForcedDown, setStatus } from "./operator.js";
+import { type Breach, judgeAtRest } from "./oracle.js";
+import { deleteServer } from "./tenant.js";
+
+/** Milliseconds that a cloud without faults has to come to rest (spec 9.3). */
+const PATIENCE = 3_600_000;
+/** Milliseconds between two looks, and in which nothing may change any more before what is wrong stays so. */
+const LOOK_EVERY = 20_000;
+const NO_HOPE = 15 * 60_000;
+/** How often a delete is asked for again that a fault has stopped. */
+const RETRIES = 5;
+
+/** Faults end, hosts come back, and what was begun ends; then everything must be right. What is not, within a virtual hour. */
+export async function settle(stage: Stage): Promise<readonly Breach[]> {
+  const { cluster, journal, runtime } = stage;
+  const { clock, timers } = runtime;
+  journal.note("world", "peace");
+  const began = clock.monotonic();
+  await bringBack(stage);
+  const retried = new Map<string, number>();
+  let last = { text: "", at: clock.monotonic() };
+  for (;;) {
+    const failed = await judgeAtRest(cluster, runtime, journal.deleted, (uuid) => {
+      const times = (retried.get(uuid) ?? 0) + 1;
+      retried.set(uuid, times);
+      if (times <= RETRIES) {
+        void deleteServer(stage, uuid);
+      }
+    });
+    const now = clock.monotonic();
+    const text = JSON.stringify(failed);
+    if (text !== last.text) {
+      last = { text, at: now };
+    }
+    if (failed.length === 0 || now > last.at + NO_HOPE || now > began + PATIENCE) {
+      for (const { rule, subject, what } of failed) {
+        journal.note("world", `VIOLATION ${rule}: ${what}`, subject);
+      }
+      return failed;
+    }
+    await timers.sleep(LOOK_EVERY);
+  }
+}
+
+async function bringBack(stage: Stage): Promise<void> {
+  const { cluster, runtime } = stage;
+  for (const { agent } of cluster.hosts) {
+    agent?.faults.clear();
+  }
+  await cluster.startControlPlane();
+  for (const host of cluster.hosts) {
+    if (host.agent === null) {
+      await cluster.startAgent(host);
+    }
+  }
+  const fenced = cluster.hosts.filter((host) => host.fenced);
+  for (let waited = 0; waited < 60 && fenced.some(({ name }) => evacuating(stage, name)); waited += 1) {
+    await runtime.timers.sleep(10_000);
+  }
+  for (const host of cluster.hosts) {
+    // A host that was fenced starts anew, which cleans up what was evacuated from it, before it is forced up.
+    for (let tries = 0; host.fenced && tries < 10; tries += 1) {
+      await host.agent?.agent.stop();
+      host.agent?.runtime.kill();
+      host.agent = null;
+      await cluster.startAgent(host);
+      host.fenced = !(await setForcedDown(stage, host, false));
+      if (host.fenced) {
+        await runtime.timers.sleep(10_000);
+      }
+    }
+    for (let tries = 0; !host.serves && tries < 10; tries += 1) {
+      await runtime.timers.sleep(10_000);
+      if (host.agent === null) {
+        await cluster.startAgent(host);
+      }
+    }
+    await setStatus(stage, host, "enabled");
+  }
+}
+
+function evacuating({ cluster }: Stage, sourceCompute: string): boolean {
+  const statuses = ["accepted", "pre-migrating"] as const;
+  return cluster.store.migrations.byFilters({ sourceCompute, migrationTypes: ["evacuation"], statuses }).length > 0;
+}

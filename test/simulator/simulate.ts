@@ -1,0 +1,108 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { LogRecord } from "../../src/simulation/virtual-logger.js";
+import { GoalNotReached } from "../../src/simulation/virtual-world.js";
+import { Dice } from "../chaos/dice.js";
+import type { Stage } from "./actors.js";
+import { Client } from "./client.js";
+import { jumpClock, killAgent, killControlPlane, partition, setFault, stopAgent, twinAgent } from "./ill-will.js";
+import { Journal } from "./journal.js";
+import { auditAndApply, deleteService, evacuateOne, fence, forceUp, setStatus } from "./operator.js";
+import { type Breach, judgeSteps } from "./oracle.js";
+import type { Plan, StepKind } from "./plan.js";
+import { settle } from "./settle.js";
+import { SimulatedCluster } from "./simulated-cluster.js";
+import { actOnServer, createServer, deleteAny } from "./tenant.js";
+
+/** How a plan came out. */
+export interface Outcome {
+  readonly breaches: readonly Breach[];
+  /** Of everything that was done and logged: the same on every run of the plan. */
+  readonly hash: string;
+  readonly lines: readonly string[];
+  readonly logs: readonly LogRecord[];
+  /** Milliseconds. */
+  readonly virtualTime: number;
+  /** Operation → how often it was acknowledged. */
+  readonly acknowledged: ReadonlyMap<string, number>;
+  /** The last that is known of a server, by its uuid. */
+  readonly historyOf: (server: string) => readonly string[];
+}
+
+/** Milliseconds. */
+const HOUR = 3_600_000;
+
+const DEEDS: Readonly<Record<StepKind, (stage: Stage) => Promise<void>>> = {
+  create: createServer,
+  act: actOnServer,
+  delete: deleteAny,
+  fence,
+  evacuate: evacuateOne,
+  "force-up": forceUp,
+  disable: (stage) => setStatus(stage, stage.dice.pick(stage.cluster.hosts), "disabled"),
+  enable: (stage) => setStatus(stage, stage.dice.pick(stage.cluster.hosts), "enabled"),
+  "delete-service": deleteService,
+  audit: auditAndApply,
+  "kill-agent": killAgent,
+  "stop-agent": stopAgent,
+  "twin-agent": twinAgent,
+  "kill-control-plane": killControlPlane,
+  partition,
+  fault: setFault,
+  clock: jumpClock,
+};
+
+/** Runs a plan in virtual time: a deployment, what is done to it, and the peace after that, in which everything must come right. */
+export async function simulate(plan: Plan): Promise<Outcome> {
+  const folder = mkdtempSync(join(tmpdir(), "compute-agent-simulate-"));
+  const cluster = new SimulatedCluster(plan, join(folder, "state.sqlite"));
+  const { world } = cluster;
+  const journal = new Journal(world);
+  const began = world.now;
+  const runtime = cluster.spawn("people");
+  const client = new Client(runtime, cluster.cloudsFile);
+  const peace: Stage = { cluster, client, journal, runtime, dice: new Dice(`peace/${plan.seed}`) };
+  const failures: Breach[] = [];
+  const within = async <T>(limit: number, goal: Promise<T>, what: () => string): Promise<T | undefined> => {
+    try {
+      return await world.runUntil(goal, { limit });
+    } catch (error) {
+      const message = error instanceof GoalNotReached ? what() : String(error);
+      failures.push({ rule: "everything ends", subject: "world", what: message });
+      return undefined;
+    }
+  };
+  try {
+    await within(HOUR, cluster.open(journal), () => "the cluster did not start");
+    const start = runtime.clock.monotonic();
+    const underWay = new Set<string>();
+    const deeds = plan.steps.map(async ({ number, at, kind }) => {
+      await runtime.timers.sleep(at - (runtime.clock.monotonic() - start));
+      underWay.add(`step ${number}, ${kind}`);
+      try {
+        await DEEDS[kind]({ ...peace, dice: new Dice(`step/${plan.seed}/${number}`) });
+      } catch (error) {
+        const what = `${kind}: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}`;
+        failures.push({ rule: "nothing fails", subject: `${kind}`, what });
+        journal.note("world", `FAILURE ${what}`);
+      }
+      underWay.delete(`step ${number}, ${kind}`);
+    });
+    await within(plan.duration + HOUR, Promise.all(deeds), () => `did not end: ${[...underWay].join("; ")}`);
+    const atRest = (await within(3 * HOUR, settle(peace), () => "peace did not come")) ?? [];
+    const breaches = [...failures, ...judgeSteps(cluster), ...atRest];
+    return {
+      breaches,
+      hash: journal.hash(),
+      lines: journal.lines,
+      logs: world.logs,
+      virtualTime: world.now - began,
+      acknowledged: journal.acknowledged,
+      historyOf: (server) => journal.historyOf(server),
+    };
+  } finally {
+    cluster.close();
+    rmSync(folder, { recursive: true, force: true });
+  }
+}

@@ -1,0 +1,239 @@
+import { driver } from "../../drivers/fake-libvirt/index.js";
+import { type Agent, createAgent } from "../../src/agent/life/agent.js";
+import { type ControlPlane, startControlPlane } from "../../src/cluster/control-plane.js";
+import { stateDir } from "../../src/cluster/local/state-dir.js";
+import type { Store } from "../../src/cluster/store/store.js";
+import { connectToConductor } from "../../src/conductor/connect-to-conductor.js";
+import { createFaultDoors } from "../../src/faults/fault-doors.js";
+import { FaultSet } from "../../src/faults/fault-set.js";
+import { placementAccess } from "../../src/placement/access/configured-access.js";
+import { ReportClient } from "../../src/placement/report-client.js";
+import { nodeDigests } from "../../src/runtime/node/node-digests.js";
+import type { Runtime } from "../../src/runtime/runtime.js";
+import { type VirtualRuntime, VirtualWorld } from "../../src/simulation/virtual-world.js";
+import { ASKED_BY, CloudWatch } from "../fixtures/invariants/cloud-watch.js";
+import { NO_RULES } from "../fixtures/scheduler-rules.js";
+import { novaConfig } from "../unit/agent/support/config.js";
+import { hostOptions } from "./host-options.js";
+import type { Journal } from "./journal.js";
+import type { Plan } from "./plan.js";
+
+/** An agent that was started, until it ends. */
+export interface RunningAgent {
+  readonly agent: Agent;
+  readonly runtime: VirtualRuntime;
+  readonly faults: FaultSet;
+}
+
+/** One host: whoever acts for it comes and goes, what it has stays. */
+export class SimulatedHost {
+  readonly name: string;
+  agent: RunningAgent | null = null;
+  /** Somebody does something to it that ends by itself. */
+  harmed = false;
+  /** Forced down by the operator. */
+  fenced = false;
+
+  constructor(name: string) {
+    this.name = name;
+  }
+
+  get serves(): boolean {
+    return this.agent?.agent.state === "serving";
+  }
+}
+
+/** Why an agent may end by itself: another acts for its host, or the conductor was away for longer than it waits for an answer. */
+const REFUSALS = /HostLeaseLost|HostLeaseHeld|AgentStopped|MessagingTimeout/;
+
+/** A control plane and agents as processes of one virtual world, over one database file that outlives them. */
+export class SimulatedCluster {
+  readonly world: VirtualWorld;
+  readonly hosts: readonly SimulatedHost[];
+  readonly watch = new CloudWatch();
+  /** What happened that nobody asked for. */
+  readonly unexplained: string[] = [];
+  readonly plan: Plan;
+  readonly #directory;
+  #controlPlane: { readonly runtime: VirtualRuntime; readonly started: ControlPlane } | null = null;
+  #starting = false;
+  #port = 0;
+  #journal: Journal | null = null;
+
+  /** @param database a file of the real world, which SQLite keeps for the simulated one */
+  constructor(plan: Plan, database: string) {
+    const { seed, deployment } = plan;
+    this.plan = plan;
+    this.#directory = { ...stateDir("/cluster", "/"), database };
+    this.world = new VirtualWorld({
+      seed,
+      ...(deployment.interleave > 0 ? { interleave: deployment.interleave } : {}),
+    });
+    this.world.network.latency = deployment.latency;
+    this.hosts = Array.from({ length: deployment.hosts }, (_, index) => new SimulatedHost(`devstack${index + 1}`));
+  }
+
+  get cloudsFile(): string {
+    return this.#directory.cloudsFile;
+  }
+
+  get store(): Store {
+    if (this.#controlPlane === null) {
+      throw new Error("the control plane does not run");
+    }
+    return this.#controlPlane.started.store;
+  }
+
+  get url(): string {
+    return `http://127.0.0.1:${this.#port}`;
+  }
+
+  get controlPlaneRuns(): boolean {
+    return this.#controlPlane?.runtime.alive === true;
+  }
+
+  /** A process that nobody kills. */
+  spawn(name: string): VirtualRuntime {
+    return this.world.spawn({ name });
+  }
+
+  async open(journal: Journal): Promise<void> {
+    this.#journal = journal;
+    const observer = this.spawn("observer");
+    const store = await this.#startControlPlane();
+    this.watch.begin(store, observer);
+    if (this.plan.deployment.doubled) {
+      store.services.create({ host: "pike", binary: "nova-compute", topic: "compute", version: 22 });
+    }
+    await Promise.all(this.hosts.map((host) => this.startAgent(host)));
+  }
+
+  async startControlPlane(): Promise<void> {
+    if (this.#starting || this.controlPlaneRuns) {
+      return;
+    }
+    this.#starting = true;
+    this.#buryControlPlane();
+    try {
+      this.watch.evidence.follow(await this.#startControlPlane());
+    } finally {
+      this.#starting = false;
+    }
+  }
+
+  async #startControlPlane(): Promise<Store> {
+    const runtime = this.world.spawn({ name: "control-plane" });
+    const { sameHostResize, reclaimInterval } = this.plan.deployment;
+    const started = await startControlPlane({
+      runtime: this.watch.placementOf(runtime),
+      digests: nodeDigests,
+      directory: this.#directory,
+      port: this.#port,
+      serviceDownTime: 60,
+      scheduler: { maxAttempts: 3, maxPlacementResults: 1000, aggregates: NO_RULES },
+      allowResizeToSameHost: sameHostResize,
+      migrateMaxRetries: -1,
+      reclaimInstanceInterval: reclaimInterval,
+      serviceDeletePolicy: "strict",
+      upstreamQuirks: new Set(),
+    });
+    this.#controlPlane = { runtime, started };
+    this.#port = Number(new URL(started.url).port);
+    return started.store;
+  }
+
+  /** As `kill -9`, when it comes through its next door but `doors`. What was not committed is gone. */
+  killControlPlane(doors = 0): void {
+    const { runtime } = this.#controlPlane ?? {};
+    if (doors > 0) {
+      runtime?.killAfter(doors);
+    } else {
+      runtime?.kill();
+    }
+  }
+
+  /** The database's handle is the one thing of a dead process that the world cannot take from it. */
+  #buryControlPlane(): void {
+    this.#controlPlane?.runtime.kill();
+    this.#controlPlane?.started.store.close();
+    this.#controlPlane = null;
+  }
+
+  async startAgent(host: SimulatedHost): Promise<void> {
+    const running = await this.#makeAgent(host.name, `agent-${host.name}`);
+    host.agent = running;
+    await this.#run(host, running);
+  }
+
+  /** Another agent for the same host, while the first one may live. */
+  async startTwin(host: SimulatedHost): Promise<void> {
+    const running = await this.#makeAgent(host.name, `twin-${host.name}`);
+    await this.#run(host, running);
+    if (running.agent.state === "serving") {
+      host.agent?.runtime.kill();
+      host.agent = running;
+    }
+  }
+
+  async #run(host: SimulatedHost, running: RunningAgent): Promise<void> {
+    const { agent, runtime } = running;
+    agent.onState((state) => {
+      const { failure } = agent;
+      this.#journal?.note(runtime.name, failure === null ? state : `${state}: ${failure.name}: ${failure.message}`);
+      if (state === "failed" && failure !== null && !REFUSALS.test(failure.name)) {
+        this.unexplained.push(`the agent of ${host.name} ended: ${failure.name}: ${failure.message}`);
+      }
+      if ((state === "failed" || state === "stopped") && host.agent === running) {
+        host.agent = null;
+      }
+    });
+    const killed = new Promise<void>((resolve) => runtime.onKill(resolve));
+    await Promise.race([agent.start().catch(() => undefined), killed]);
+  }
+
+  async #makeAgent(name: string, process: string): Promise<RunningAgent> {
+    const bare = this.world.spawn({ name: process });
+    const faults = new FaultSet(bare);
+    const runtime = createFaultDoors(bare, faults);
+    const joinToken = ((await bare.files.readIfPresent(this.#directory.joinTokenFile)) ?? "").trim();
+    const connection = connectToConductor({ url: `ws://127.0.0.1:${this.#port}/conductor`, joinToken, runtime });
+    const session = this.watch.session(connection.host(name));
+    const index = this.hosts.findIndex((host) => host.name === name);
+    const compiled = novaConfig(name, `/state/${name}`, hostOptions(this.plan, index), driver);
+    const driverConfig = compiled.section("fake_libvirt");
+    const agent = createAgent({
+      host: name,
+      config: compiled.config,
+      configFiles: [],
+      driverConfig,
+      runtime,
+      session,
+      faults,
+      driver: this.watch.driver(name, driver, driverConfig),
+      factories: { tracker: this.watch.tracker(bare) },
+      placement: new ReportClient({
+        ...runtime,
+        http: askedBy(runtime, name),
+        access: placementAccess(compiled.config, runtime, session),
+        config: {},
+      }),
+    });
+    this.watch.started(agent);
+    return { agent, runtime: bare, faults };
+  }
+
+  close(): void {
+    for (const { agent } of this.hosts) {
+      agent?.runtime.kill();
+    }
+    this.#buryControlPlane();
+  }
+}
+
+/** Says in each request who asks, for those who watch. */
+function askedBy({ http }: Runtime, host: string): Runtime["http"] {
+  return {
+    close: () => http.close(),
+    request: (request) => http.request({ ...request, headers: { ...request.headers, [ASKED_BY]: host } }),
+  };
+}

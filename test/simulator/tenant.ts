@@ -1,0 +1,82 @@
+import { OPERATIONS } from "../chaos/operations.js";
+import { act, type Stage } from "./actors.js";
+import type { Json } from "./client.js";
+
+const IMAGE = "c0ffee00-0000-4000-8000-000000000001";
+
+/** Servers that a cloud of so many hosts has at most. */
+const PER_HOST = 4;
+
+export async function createServer(stage: Stage): Promise<void> {
+  const { client, cluster, dice, journal } = stage;
+  if ((await servers(stage)).length >= PER_HOST * cluster.hosts.length) {
+    return;
+  }
+  const host = dice.chance(0.2) ? dice.pick(cluster.hosts)?.name : undefined;
+  const server = {
+    name: `server-${journal.lines.length}`,
+    flavorRef: dice.pick(["1", "1", "2"]),
+    imageRef: IMAGE,
+    networks: "none",
+    ...(host === undefined ? {} : { host }),
+  };
+  const answer = await client.compute("POST", "/servers", { server });
+  const id = answer?.body.server?.id;
+  journal.note("api", `create ${JSON.stringify(server)} -> ${answer?.status ?? "no answer"}`, id && String(id));
+  if (answer?.status === 202) {
+    journal.count("create");
+  }
+}
+
+/** Something that mostly fits the state of a server, and sometimes does not. */
+export async function actOnServer(stage: Stage): Promise<void> {
+  const { cluster, dice } = stage;
+  const server = choose(stage, await servers(stage));
+  if (server === undefined) {
+    return;
+  }
+  const status = String(server.status);
+  const fitting = OPERATIONS.filter(({ statuses }) => statuses.includes(status));
+  const operation = dice.weighted(fitting.length > 0 && dice.chance(0.92) ? fitting : OPERATIONS);
+  const id = String(server.id);
+  if (operation === undefined || operation.body === null) {
+    await deleteServer(stage, id);
+    return;
+  }
+  const body = operation.body(
+    dice,
+    cluster.hosts.map(({ name }) => name),
+  );
+  const { version } = operation;
+  await act(
+    stage,
+    operation.name,
+    { method: "POST", path: `/servers/${id}/action`, body, ...(version === undefined ? {} : { version }) },
+    id,
+  );
+}
+
+export async function deleteAny(stage: Stage): Promise<void> {
+  const server = choose(stage, await servers(stage));
+  if (server !== undefined) {
+    await deleteServer(stage, String(server.id));
+  }
+}
+
+export async function deleteServer(stage: Stage, id: string): Promise<void> {
+  const status = await act(stage, "delete", { method: "DELETE", path: `/servers/${id}` }, id);
+  if (status === 204) {
+    stage.journal.deleted.add(id);
+  }
+}
+
+/** The newest first: what was asked for last is what something happens to. */
+function choose({ dice }: Stage, all: readonly Json[]): Json | undefined {
+  const idle = all.filter((server) => (server["OS-EXT-STS:task_state"] as unknown) === null);
+  return dice.pick(idle.length > 0 && dice.chance(0.75) ? idle : all);
+}
+
+async function servers({ client }: Stage): Promise<readonly Json[]> {
+  const answer = await client.compute("GET", "/servers/detail?all_tenants=1");
+  return answer?.status === 200 ? Object.values(answer.body.servers ?? {}) : [];
+}

@@ -1,0 +1,16 @@
+import type { SimulateOptions } from "./options.js";
+import { closeRealDoors } from "./real-doors.js";
+import { runSeed } from "./run-seed.js";
+
+const { now } = performance;
+const real = now.bind(performance);
+
+// A process that does nothing but simulate: nobody in it needs the real world.
+closeRealDoors();
+process.on("message", ({ seed, options }: { readonly seed: number; readonly options: SimulateOptions }) => {
+  void runSeed(seed, options, real).then(
+    (result) => process.send?.(result),
+    (error: unknown) =>
+      process.send?.({ seed, failed: error instanceof Error ? (error.stack ?? error.message) : String(error) }),
+  );
+});
