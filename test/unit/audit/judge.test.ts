@@ -116,7 +116,7 @@ describe("what the audit calls wrong, and what it leaves alone", () => {
       subject: { kind: "node", name: "one" },
       left: expect.stringContaining(`the name belongs to provider ${other}`),
     });
-    expect(plan.edits.filter(({ kind }) => kind === "rename-provider")).toEqual([]);
+    expect(plan.edits.filter((edit) => edit.findings.includes("identity-clash"))).toEqual([]);
   });
 
   it("stale totals that would leave more held than there is: no edit", async () => {
