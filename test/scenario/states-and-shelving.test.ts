@@ -143,6 +143,32 @@ scenario("6.6 an offload that fails before the delete: shelved, task null, and i
   expect(await lab.held(VM)).toEqual({ [node.uuid]: OLD });
 });
 
+scenario("6.6 OPT an offload that has destroyed the guest and not released: offloaded again", async (lab) => {
+  const defaults = { periodic_enable: true, periodic_fuzzy_delay: 0, sync_power_state_interval: 60 };
+  const node = await shelving(lab, { defaults });
+  const kept = "11111111-aaaa-4aaa-8aaa-111111111111";
+  const { host, computeId, launchedOn } = lab.instance(VM);
+  addInstance(lab.store, kept, { host, node: host, computeId, launchedOn, vmState: "shelved", powerState: 4 });
+  const { guests } = lab.hypervisor("devstack1");
+  guests.set(kept, guests.get(VM) ?? expect.unreachable());
+  lab.beforePlacement = (_, request) => {
+    if (request.startsWith("DELETE /allocations/")) {
+      throw new Error("Placement is broken");
+    }
+  };
+  cast(lab, "shelve_instance", { imageId: VM });
+  await lab.world.runUntil(() => lab.store.instances.fault(VM) !== null);
+  expect(lab.instance(VM)).toMatchObject({ vmState: "shelved", taskState: null, host: "devstack1" });
+  expect(guests.has(VM)).toBe(false);
+  expect(await lab.held(VM)).toEqual({ [node.uuid]: OLD });
+  lab.beforePlacement = () => {};
+  await lab.world.advance(120_000);
+  expect(lab.instance(VM)).toMatchObject({ vmState: "shelved_offloaded", taskState: null, host: null });
+  expect(await lab.held(VM)).toEqual({});
+  // Only what has no guest.
+  expect(lab.instance(kept)).toMatchObject({ vmState: "shelved", host: "devstack1" });
+});
+
 /** An offloaded instance for which devstack1 was claimed. */
 async function unshelving(lab: Lab) {
   await startHosts(lab);

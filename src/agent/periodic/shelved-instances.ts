@@ -9,25 +9,48 @@ export async function pollShelvedInstances(services: AgentServices): Promise<voi
     filters: { vmStates: ["shelved"], taskStates: [null], host: services.host, deleted: false },
   });
   for (const instance of instances) {
-    if (shelvedAt(instance) > latest) {
-      continue;
+    if (shelvedAt(instance) <= latest) {
+      await offload(services, instance);
     }
-    const request = requestId(services);
-    try {
-      const offloading = await services.conductor.call("instance_save", {
-        uuid: instance.uuid,
-        changes: { taskState: "shelving_offloading", taskRequestId: request },
-        expectedTaskState: [null],
-        expectedVmState: ["shelved"],
-      });
-      await services.operations.run("shelve_offload_instance", { instanceUuid: offloading.uuid, requestId: request });
-    } catch (error) {
-      services.logger.error("a shelved instance could not be offloaded; it is tried again", {
+  }
+}
+
+/**
+ * Spec 6.6 "offload", OPT: an offload that could not release the allocations has destroyed the guest already. The instance
+ * stays shelved on its host until that is done again.
+ */
+export async function endOffloads(
+  services: AgentServices,
+  instances: readonly Instance[],
+  guests: ReadonlySet<string>,
+): Promise<void> {
+  for (const instance of instances) {
+    if (instance.vmState === "shelved" && instance.taskState === null && !guests.has(instance.uuid)) {
+      services.logger.info("the guest of a shelved instance is gone: it is offloaded again", {
         instance: instance.uuid,
-        request_id: request,
-        err: error,
       });
+      await offload(services, instance);
     }
+  }
+}
+
+async function offload(services: AgentServices, { uuid }: Instance): Promise<void> {
+  const request = requestId(services);
+  try {
+    await services.conductor.call("instance_save", {
+      uuid,
+      changes: { taskState: "shelving_offloading", taskRequestId: request },
+      expectedTaskState: [null],
+      expectedVmState: ["shelved"],
+      expectedHost: services.host,
+    });
+    await services.operations.run("shelve_offload_instance", { instanceUuid: uuid, requestId: request });
+  } catch (error) {
+    services.logger.error("a shelved instance could not be offloaded; it is tried again", {
+      instance: uuid,
+      request_id: request,
+      err: error,
+    });
   }
 }
 

@@ -1,21 +1,23 @@
 import { VirtDriverNotReady } from "../../virt/errors.js";
 import type { AgentServices } from "../services.js";
+import { endOffloads } from "./shelved-instances.js";
 
 /**
  * Spec 4.10 `_sync_power_states`; what one instance needs is the operations' to decide.
  * @param stopped guests that the agent itself has stopped: they may be wanted as they were (spec 3.3 GAP-c)
  */
 export async function syncPowerStates(services: AgentServices, stopped: ReadonlySet<string>): Promise<void> {
-  const guests = await countGuests(services);
+  const instances = await services.conductor.call("instances_by_host", { host: services.host });
+  const guests = await listGuests(services);
   if (guests === null) {
     return;
   }
-  const instances = await services.conductor.call("instances_by_host", { host: services.host });
-  if (guests !== instances.length) {
+  if (guests.length !== instances.length) {
     services.logger.warn(
-      `${instances.length} instances are recorded for this host, its hypervisor has ${guests} guests`,
+      `${instances.length} instances are recorded for this host, its hypervisor has ${guests.length} guests`,
     );
   }
+  await endOffloads(services, instances, new Set(guests));
   for (const instance of instances) {
     if (instance.taskState !== null || stopped.has(instance.uuid)) {
       continue;
@@ -29,9 +31,9 @@ export async function syncPowerStates(services: AgentServices, stopped: Readonly
 }
 
 /** Null while the hypervisor is not ready. */
-async function countGuests(services: AgentServices): Promise<number | null> {
+async function listGuests(services: AgentServices): Promise<readonly string[] | null> {
   try {
-    return (await services.driver.listInstanceUuids()).length;
+    return await services.driver.listInstanceUuids();
   } catch (error) {
     if (!(error instanceof VirtDriverNotReady)) {
       throw error;
