@@ -100,6 +100,9 @@ const noMetadata = withDefault(mapOf(text(LONG)), {});
 /** In the system metadata: the id of a cold move that an evacuation has ended, and whose source may have set the guest aside. */
 export const SET_ASIDE_BY = "set_aside_by";
 
+/** In the system metadata of an instance that is between its hosts: what the source's driver tells the destination's. */
+export const DISK_INFO = "resize_disk_info";
+
 /** A row of `instances` (spec 1.4). */
 export const INSTANCE = {
   id,

@@ -148,18 +148,18 @@ describe("6.7 an evacuation that fails over a move leaves the guest that its sou
   }
 
   /** An evacuation to a host that dies before it has heard of it. */
-  async function handedToTheDead(): Promise<void> {
-    processes.get("devstack3")?.kill();
-    await cloud.compute("POST", `/servers/${id}/action`, { evacuate: { host: "devstack3", force: true } }, "2.60");
+  async function handedToTheDead(host = "devstack3"): Promise<void> {
+    processes.get(host)?.kill();
+    await cloud.compute("POST", `/servers/${id}/action`, { evacuate: { host, force: true } }, "2.60");
     await cloud.world.advance(5_000);
-    expect(latest()).toMatchObject({ migrationType: "evacuation", status: "accepted", destCompute: "devstack3" });
+    expect(latest()).toMatchObject({ migrationType: "evacuation", status: "accepted", destCompute: host });
   }
 
-  async function isBack(vmState: string, powerState: number): Promise<void> {
-    expect(instance()).toMatchObject({ host: "devstack1", vmState, taskState: null, powerState });
+  async function isBack(vmState: string, powerState: number, host = "devstack1"): Promise<void> {
+    expect(instance()).toMatchObject({ host, vmState, taskState: null, powerState });
     expect(instance()?.systemMetadata).not.toHaveProperty("set_aside_by");
-    expect(await setAside("devstack1")).toBe(false);
-    await isWhole("devstack1");
+    expect(await setAside(host)).toBe(false);
+    await isWhole(host);
   }
 
   test.each([
@@ -189,6 +189,35 @@ describe("6.7 an evacuation that fails over a move leaves the guest that its sou
     await isBack("active", 1);
   });
 
+  test.each([
+    ["active", "cold migration", "devstack3", { migrate: { host: "devstack2" } }],
+    ["stopped", "cold migration", "devstack3", { migrate: { host: "devstack2" } }],
+    ["active", "cold migration", "devstack1", { migrate: { host: "devstack2" } }],
+    ["active", "resize", "devstack3", { resize: { flavorRef: "2" } }],
+  ])(
+    "%s: the disks of a %s have arrived, its destination dies before it has the guest; to %s",
+    async (vm, _, to, body) => {
+      if (vm === "stopped") {
+        await act({ "os-stop": null });
+        await cloud.serverIs(id, (server) => server?.status === "SHUTOFF");
+      }
+      await service("devstack3", true);
+      await act(body);
+      await cloud.world.runUntil(() => latest()?.status === "post-migrating");
+      await service("devstack3", false);
+      const from = latest()?.destCompute ?? "";
+      expect(from).toBe("devstack2");
+      await dies(from);
+      await handedToTheDead(to);
+      await start(from);
+      await start(to);
+      await cloud.world.advance(120_000);
+      expect(latest()).toMatchObject({ migrationType: "evacuation", status: "failed" });
+      await isBack(vm, vm === "stopped" ? 4 : 1, from);
+      expect(instance()?.flavor.flavorid).toBe("resize" in body ? "2" : "1");
+    },
+  );
+
   test("no host takes it: the server is in error, with its guest", async () => {
     await diesInMigration();
     await service("devstack3", true);
@@ -208,8 +237,7 @@ describe("6.7 an evacuation that fails over a move leaves the guest that its sou
     await start("devstack1");
     await service("devstack1", false);
     await cloud.world.advance(120_000);
-    expect((await traces()).filter((trace) => trace.endsWith("domains"))).toEqual(["devstack2/domains"]);
-    await hasEnded("devstack2");
+    await isWhole("devstack2");
     await act({ "os-migrateLive": { host: "devstack1", block_migration: "auto" } });
     await cloud.serverIs(
       id,

@@ -1,8 +1,8 @@
 import { POWER_STATES } from "../../records/index.js";
 import { requestId } from "../context.js";
 import { requireHostLease } from "../life/host-lease.js";
+import { mayBeSetAside } from "../operations/moves/set-aside.js";
 import type { AgentServices } from "../services.js";
-import { mayBeSetAside } from "../startup/init-rows.js";
 import { planTakeGuestBack } from "../startup/plan-move-recovery.js";
 import { recoverMove } from "../startup/recover-move.js";
 import { unlessTaken } from "../startup/unless-taken.js";

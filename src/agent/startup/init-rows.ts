@@ -4,10 +4,10 @@ import {
   POWER_STATES,
   type PowerState,
   REBUILD_TASK_STATES,
-  SET_ASIDE_BY,
   type TaskState,
 } from "../../records/index.js";
 import type { InstanceMethod } from "../operations/contract.js";
+import { mayBeSetAside } from "../operations/moves/set-aside.js";
 
 /** What a row looks at. */
 export interface InitFacts {
@@ -125,15 +125,6 @@ function rebootAgain(facts: InitFacts): InitAction {
   const soft = taskIn(facts, SOFT_REBOOT_TASKS);
   const type = facts.power === POWER_STATES.running && soft ? "SOFT" : "HARD";
   return { kind: "reboot", type, pendingHard: soft && type === "HARD" };
-}
-
-/** Unless the instance has been elsewhere since. */
-export function mayBeSetAside({ systemMetadata, vmState, taskState }: Instance): boolean {
-  return (
-    systemMetadata[SET_ASIDE_BY] !== undefined &&
-    ["active", "stopped", "error"].includes(vmState) &&
-    taskState !== "deleting"
-  );
 }
 
 /** Spec 2.6, from top to bottom. */

@@ -4,26 +4,30 @@ import {
   type InstanceChanges,
   type Migration,
   type MigrationStatus,
-  SET_ASIDE_BY,
 } from "../../records/index.js";
 import type { AgentView } from "../context.js";
 import { hasQuirk } from "../context.js";
 import { UNFINISHED } from "../operations/live-migration/unfinished.js";
+import { setAsideMove, withoutSetAside } from "../operations/moves/set-aside.js";
 
 /** How a resize or live migration that died halfway is put right (spec 2.6). Made without changing anything. */
 export interface MoveRecovery {
   readonly migration: Migration | null;
   /** First, on the hypervisor. */
-  readonly driver: "finish-revert" | "abort" | "none";
-  /** For `finish-revert`. */
+  readonly driver: "finish-revert" | "finish" | "abort" | "none";
+  /** For `finish-revert` and `finish`. */
   readonly powerOn: boolean;
   /** Then, in Placement: what the migration holds goes back to the instance, or is dropped. */
   readonly allocations: "give-back" | "drop-migration" | "none";
   /** Last, the records, together. */
   readonly changes: InstanceChanges;
+  /** Instead, where the hypervisor failed; absent: the same. */
+  readonly changesIfFailed?: InstanceChanges;
   readonly failsMigration: boolean;
   /** Where a live migration was going to: what it made there is removed. */
   readonly destination?: string | null;
+  /** Whether what its source has set aside goes. */
+  readonly dropsSetAside?: boolean;
   /** Set where nothing is certain enough to act on. */
   readonly unclear?: string;
 }
@@ -73,21 +77,34 @@ export async function planRevertResize(view: AgentView, instance: Instance): Pro
 }
 
 /**
- * The source of a resize is back that an evacuation has ended while it copied the disks, and then the evacuation failed: the
- * guest stays here. Nothing happens to one that has been elsewhere since.
+ * An evacuation has ended a resize, and then failed: the guest stays on this host. The source brings back what it has set aside;
+ * the destination, which had the instance already, makes the guest of that. An instance that has been elsewhere since needs
+ * neither.
  */
 export async function planTakeGuestBack(view: AgentView, instance: Instance): Promise<MoveRecovery> {
-  const { [SET_ASIDE_BY]: setAsideBy, old_vm_state, ...systemMetadata } = instance.systemMetadata;
-  const id = Number(setAsideBy);
+  const migration = await setAsideMove(view, instance);
   const moves = await view.conductor.call("migrations_by_filters", { filters: { instanceUuid: instance.uuid } });
-  const migration = moves.find((move) => move.id === id && move.sourceCompute === view.host) ?? null;
-  const since = moves.filter((move) => move.id > id);
-  const base = { migration, powerOn: old_vm_state !== "stopped", allocations: "none", failsMigration: false } as const;
+  const since = moves.filter((move) => migration !== null && move.id > migration.id);
+  const base = {
+    migration,
+    powerOn: instance.systemMetadata.old_vm_state !== "stopped",
+    allocations: "none",
+    failsMigration: false,
+  } as const;
   if (since.some((move) => move.migrationType === "evacuation" && !FINAL_MIGRATION_STATUSES.includes(move.status))) {
     return { ...base, driver: "none", changes: {}, unclear: "the instance is being evacuated" };
   }
-  const stayed = since.every(({ status }) => STAYS.includes(status));
-  return { ...base, driver: migration && stayed ? "finish-revert" : "none", changes: { systemMetadata } };
+  const changes = withoutSetAside(instance);
+  if (migration === null || since.some(({ status }) => !STAYS.includes(status))) {
+    return { ...base, driver: "none", changes, dropsSetAside: migration !== null };
+  }
+  const changesIfFailed = { vmState: "error" } as const;
+  if (migration.sourceCompute === view.host) {
+    return { ...base, driver: "finish-revert", changes, changesIfFailed };
+  }
+  return migration.destCompute === view.host
+    ? { ...base, driver: "finish", changes, changesIfFailed, dropsSetAside: true }
+    : { ...base, driver: "none", changes };
 }
 
 /** A move with one of these has not taken the instance anywhere. */

@@ -1,7 +1,9 @@
-import type { Instance } from "../../records/index.js";
+import { DISK_INFO, type Instance } from "../../records/index.js";
 import { LOCAL_DISKS } from "../block-devices.js";
 import { storageShared } from "../evacuation/shared-storage.js";
-import { finishSource, revertToSource } from "../operations/moves/move-allocations.js";
+import { imageMeta } from "../operations/flow/guest-options.js";
+import { finishSource, heldHere, revertToSource } from "../operations/moves/move-allocations.js";
+import { castSetAsideGoes } from "../operations/moves/set-aside.js";
 import type { AgentServices } from "../services.js";
 import type { MoveRecovery } from "./plan-move-recovery.js";
 import { endMove } from "./unless-taken.js";
@@ -22,7 +24,7 @@ export async function recoverMove(
     services.logger.error(`a move that was interrupted is left as it is: ${unclear}`, fields);
     return;
   }
-  await onHypervisor(services, instance, recovery, fields);
+  const failed = !(await onHypervisor(services, instance, recovery, requestId, fields));
   if (!(await inPlacement(services, instance, recovery, requestId))) {
     services.logger.error(
       "the allocations of a move that was interrupted could not be put right; its records stay",
@@ -30,12 +32,15 @@ export async function recoverMove(
     );
     return;
   }
-  await onDestination(services, instance, recovery, requestId);
+  if (!failed) {
+    await onOtherHost(services, instance, recovery, requestId);
+  }
   const { uuid, taskState, host } = instance;
+  const changes = failed ? (recovery.changesIfFailed ?? recovery.changes) : recovery.changes;
   await endMove(
     services,
     {
-      instance: { uuid, changes: recovery.changes, expectedTaskState: [taskState], expectedHost: host },
+      instance: { uuid, changes, expectedTaskState: [taskState], expectedHost: host },
       ...(recovery.failsMigration && migration
         ? { migration: { id: migration.id, changes: { status: "error" }, expectedStatus: [migration.status] } }
         : {}),
@@ -44,12 +49,14 @@ export async function recoverMove(
   );
 }
 
+/** False: it failed. */
 async function onHypervisor(
   services: AgentServices,
   instance: Instance,
   recovery: MoveRecovery,
+  requestId: string,
   fields: Readonly<Record<string, unknown>>,
-): Promise<void> {
+): Promise<boolean> {
   try {
     if (recovery.driver === "finish-revert") {
       await services.driver.finishRevertMigration(instance, {
@@ -58,21 +65,57 @@ async function onHypervisor(
         blockDevices: LOCAL_DISKS,
         powerOn: recovery.powerOn,
       });
+    } else if (recovery.driver === "finish") {
+      await finishHere(services, instance, recovery, requestId);
     } else if (recovery.driver === "abort" && services.driver.supports("liveMigrationAbort")) {
       await services.driver.liveMigrationAbort(instance);
     }
+    return true;
   } catch (error) {
     services.logger.error("the hypervisor could not take back a move that was interrupted", { ...fields, err: error });
+    return false;
   }
 }
 
-/** What a live migration made ready there is removed as soon as that host serves. */
-async function onDestination(
+/** The destination may have had the guest already when it died. */
+async function finishHere(
   services: AgentServices,
   instance: Instance,
-  { migration, destination }: MoveRecovery,
+  { migration, powerOn }: MoveRecovery,
   requestId: string,
 ): Promise<void> {
+  const { driver, conductor, host } = services;
+  if (await driver.instanceExists(instance)) {
+    if (powerOn) {
+      await driver.powerOn(instance);
+    }
+    return;
+  }
+  if (migration === null) {
+    return;
+  }
+  const node = await conductor.call("compute_node_get_by_host_and_node", { host, node: instance.node ?? "" });
+  const allocations = await heldHere({ context: services }, instance, node ?? undefined, { requestId });
+  await driver.finishMigration(migration, instance, instance.systemMetadata[DISK_INFO] ?? "", {
+    network: [],
+    allocations,
+    image: imageMeta(instance),
+    resizeInstance: migration.oldInstanceTypeId !== migration.newInstanceTypeId,
+    blockDevices: LOCAL_DISKS,
+    powerOn,
+  });
+}
+
+/** What a live migration made ready there, or a cold one set aside, is removed as soon as that host serves. */
+async function onOtherHost(
+  services: AgentServices,
+  instance: Instance,
+  { migration, destination, dropsSetAside = false }: MoveRecovery,
+  requestId: string,
+): Promise<void> {
+  if (migration && dropsSetAside) {
+    await castSetAsideGoes(services, migration, requestId);
+  }
   if (!migration || !destination) {
     return;
   }

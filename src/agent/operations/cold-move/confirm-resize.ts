@@ -1,5 +1,5 @@
 import { InstanceNotFound } from "../../../conductor/errors.js";
-import { FINAL_MIGRATION_STATUSES, MIGRATION_STATUSES, POWER_STATES } from "../../../records/index.js";
+import { FINAL_MIGRATION_STATUSES, POWER_STATES } from "../../../records/index.js";
 import type { Call } from "../contract.js";
 import { isLeaseLost, mustNotUndo, withActionEvent } from "../flow/error-wrappers.js";
 import { runSteps, STOP, stepList } from "../flow/step-list.js";
@@ -42,13 +42,20 @@ const CLEAN_UP_SOURCE = stepList<MoveProgress>("clean_up_source", {
   accept: async ({ services, move }) => {
     const { conductor, host, runtime } = services.context;
     const { uuid: instanceUuid, host: now } = move.instance;
-    const statuses = MIGRATION_STATUSES.filter((status) => !FINAL_MIGRATION_STATUSES.includes(status));
-    const filters = { instanceUuid, destCompute: host, statuses };
-    const comes = now === host || (await conductor.call("migrations_by_filters", { filters })).length > 0;
-    if (!comes) {
+    const others = await conductor.call("migrations_by_filters", { filters: { instanceUuid } });
+    const comes = others.some(
+      ({ destCompute, status }) => destCompute === host && !FINAL_MIGRATION_STATUSES.includes(status),
+    );
+    const wentAgain = others.some(
+      ({ id, sourceCompute, migrationType }) =>
+        id > move.migration.id &&
+        sourceCompute === host &&
+        (migrationType === "migration" || migrationType === "resize"),
+    );
+    if (now !== host && !comes && !wentAgain) {
       return undefined;
     }
-    runtime.logger.warn("what a move left here is kept: the instance is here, or on its way", {
+    runtime.logger.warn("what a move left here is kept: the instance is here, is on its way, or has left once more", {
       instance: instanceUuid,
       migration: move.migration.id,
     });

@@ -1,5 +1,5 @@
 import { InstanceNotFound, MigrationNotFound, UnexpectedTaskState } from "../../../conductor/errors.js";
-import type { InstanceChanges, TaskState } from "../../../records/index.js";
+import { DISK_INFO, type InstanceChanges, type TaskState } from "../../../records/index.js";
 import { InstanceFaultRollback, NotImplemented } from "../../../virt/errors.js";
 import type { Allocations } from "../../../virt/types.js";
 import type { OperationServices, RequestOf } from "../contract.js";
@@ -50,9 +50,6 @@ export function innerError(error: unknown): unknown {
 
 /** The vm_state that the instance had before the move. */
 export const wasStopped = ({ instance }: Move): boolean => instance.systemMetadata.old_vm_state === "stopped";
-
-/** In the system metadata of an instance that is between its hosts: what the source's driver tells the destination's. */
-export const DISK_INFO = "resize_disk_info";
 
 /** The guest's system metadata when nothing of a move is left in it. */
 export function withoutOldVmState({ instance }: Move): Pick<InstanceChanges, "systemMetadata"> {

@@ -1,5 +1,12 @@
 import { InvalidMigrationState, UnexpectedTaskState } from "../../../conductor/errors.js";
-import type { Instance, Migration, MigrationStatus, MigrationType, TaskState } from "../../../records/index.js";
+import {
+  DISK_INFO,
+  type Instance,
+  type Migration,
+  type MigrationStatus,
+  type MigrationType,
+  type TaskState,
+} from "../../../records/index.js";
 import { type AgentContext, hasQuirk, requestId as newRequestId } from "../../context.js";
 import { callOf, forRequest } from "../call.js";
 import type { OperationServices, StuckMoveOptions } from "../contract.js";
@@ -8,7 +15,7 @@ import { type Move, revertToSource } from "../moves/move-allocations.js";
 import { CONFIRM_RESIZE, settleConfirmed } from "./confirm-resize.js";
 import { FINISH_RESIZE, finishFailed } from "./finish-resize.js";
 import { FINISH_REVERT_RESIZE } from "./finish-revert-resize.js";
-import { DISK_INFO, lookUpMove, type MoveProgress } from "./move-request.js";
+import { lookUpMove, type MoveProgress } from "./move-request.js";
 import { REVERT_RESIZE } from "./revert-resize.js";
 
 const COLD: readonly MigrationType[] = ["migration", "resize"];

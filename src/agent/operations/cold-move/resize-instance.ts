@@ -1,4 +1,4 @@
-import type { InstanceChanges } from "../../../records/index.js";
+import { DISK_INFO, type InstanceChanges } from "../../../records/index.js";
 import { LOCAL_DISKS } from "../../block-devices.js";
 import { hasQuirk } from "../../context.js";
 import type { Refusal } from "../admission/admission.js";
@@ -7,7 +7,7 @@ import { runOperation } from "../flow/run-operation.js";
 import { stepList } from "../flow/step-list.js";
 import { finishSource, type Move, revertToSource } from "../moves/move-allocations.js";
 import { moveFlow } from "../moves/move-flow.js";
-import { DISK_INFO, failMove, innerError, isRollback, isTaken, type MoveProgress, succeeded } from "./move-request.js";
+import { failMove, innerError, isRollback, isTaken, type MoveProgress, succeeded } from "./move-request.js";
 
 interface ResizeProgress extends MoveProgress {
   diskInfo: string;

@@ -4,12 +4,13 @@ import type { Allocations } from "../../../virt/types.js";
 import { LOCAL_DISKS } from "../../block-devices.js";
 import type { Refusal } from "../admission/admission.js";
 import type { Call, OperationServices, RequestOf } from "../contract.js";
-import { mustNotUndo, withActionEvent } from "../flow/error-wrappers.js";
+import { attempt, mustNotUndo, withActionEvent } from "../flow/error-wrappers.js";
 import { InstanceRecreateNotSupported, InvalidSharedStorage } from "../flow/errors.js";
 import { imageMeta } from "../flow/guest-options.js";
 import { runSteps, stepList } from "../flow/step-list.js";
 import { type Move, onTree } from "../moves/move-allocations.js";
 import { moveFlow } from "../moves/move-flow.js";
+import { castSetAsideGoes, mayBeSetAside, setAsideMove, withoutSetAside } from "../moves/set-aside.js";
 import { evacuationFailed } from "./evacuate-failure.js";
 import type { EvacuationProgress } from "./evacuation-progress.js";
 
@@ -52,6 +53,7 @@ async function evacuate({ services, request, event }: Call<"evacuate_instance">,
   await withActionEvent(services.context, event, async () => {
     try {
       await runSteps(services, STEPS, progress);
+      await letGoOfSetAside(services, request, progress);
     } catch (error) {
       // Another agent may be acting for the host: what is left is as after a crash.
       if (mustNotUndo(error)) {
@@ -85,7 +87,8 @@ function notBegun({ instance, migration }: Move): EvacuationProgress {
 }
 
 /**
- * Row 4: whether the guest can be made here, and whether its disk is here already.
+ * Row 4: whether the guest can be made here, and whether its disk is here already. What a move that the evacuation has ended
+ * set aside here would be in the way.
  * @throws InstanceRecreateNotSupported, {@link InstanceExists}, InvalidSharedStorage
  */
 async function probe(
@@ -96,6 +99,10 @@ async function probe(
   const { driver, host } = context;
   if (!driver.capabilities.supportsEvacuate) {
     throw new InstanceRecreateNotSupported(`driver ${driver.name} of host ${host} can not take evacuated instances`);
+  }
+  const setAside = await setAsideMove(context, instance);
+  if (setAside?.sourceCompute === host) {
+    await driver.confirmMigration(setAside, instance, { network: [] });
   }
   if (await driver.instanceExists(instance)) {
     throw new InstanceExists(
@@ -155,4 +162,27 @@ async function finish(services: OperationServices, request: Request, progress: E
   const vmState = staysStopped(request, instance) ? "stopped" : "active";
   const changes = { vmState, taskState: null, powerState, launchedAt: runtime.clock.now() } as const;
   await services.tracker.finishEvacuation(instance, request.node, migration, changes, ["rebuild_spawning"]);
+}
+
+/** The guest is here: what a move set aside before goes. If this is not done, the next start of this host does it. */
+async function letGoOfSetAside(
+  { context }: OperationServices,
+  { requestId }: Request,
+  { instance }: EvacuationProgress,
+): Promise<void> {
+  if (!mayBeSetAside(instance)) {
+    return;
+  }
+  await attempt(context, instance.uuid, "remove what a move has set aside", async () => {
+    const move = await setAsideMove(context, instance);
+    if (move !== null) {
+      await castSetAsideGoes(context, move, requestId);
+    }
+    await context.conductor.call("instance_save", {
+      uuid: instance.uuid,
+      changes: withoutSetAside(instance),
+      expectedTaskState: [null],
+      expectedHost: context.host,
+    });
+  });
 }

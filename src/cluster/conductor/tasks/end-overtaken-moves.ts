@@ -1,5 +1,6 @@
 import { AllocationMoveFailed } from "../../../placement/errors.js";
 import {
+  DISK_INFO,
   FINAL_MIGRATION_STATUSES,
   flavorColumns,
   type Instance,
@@ -12,8 +13,7 @@ import type { TaskDeps } from "./task-deps.js";
 
 /**
  * Ends the moves that the dead host of an evacuation was in the middle of, as they end when they fail. Until the instance is
- * the destination's, it gets the source's half back; from then on it keeps the destination's, and the source removes what is
- * left there when it is back. May be repeated.
+ * the destination's, it gets the source's half back; from then on it keeps the destination's. May be repeated.
  * @throws {AllocationMoveFailed} the source's half could not be given back
  */
 export async function endOvertakenMoves(deps: TaskDeps, instance: Instance, requestId: string): Promise<void> {
@@ -92,17 +92,25 @@ async function takeSourceBack(deps: TaskDeps, instance: Instance, migration: Mig
   throw new AllocationMoveFailed(migration.uuid, instance.uuid, "Placement refused it; evacuate the server again");
 }
 
+/** Until the destination has finished, the one copy of the guest's disks may be what the source has set aside. */
+function isSetAside({ migrationType, status }: Migration, arrived: boolean): boolean {
+  return migrationType !== "live-migration" && (arrived ? status === "post-migrating" : status !== "pre-migrating");
+}
+
 function afterMove(instance: Instance, migration: Migration, arrived: boolean): InstanceChanges {
-  const { old_vm_state, resize_disk_info: _, ...systemMetadata } = instance.systemMetadata;
-  // If the evacuation fails, the source has to take its guest back.
-  const setAside = !arrived && migration.migrationType !== "live-migration" && migration.status !== "pre-migrating";
+  const { old_vm_state, [DISK_INFO]: diskInfo, ...systemMetadata } = instance.systemMetadata;
   return {
     ...(arrived ? flavorColumns(instance.newFlavor ?? instance.flavor) : {}),
     oldFlavor: null,
     newFlavor: null,
     migrationContext: null,
-    systemMetadata: setAside
-      ? { ...systemMetadata, old_vm_state: old_vm_state ?? instance.vmState, [SET_ASIDE_BY]: String(migration.id) }
+    systemMetadata: isSetAside(migration, arrived)
+      ? {
+          ...systemMetadata,
+          ...(arrived && diskInfo !== undefined ? { [DISK_INFO]: diskInfo } : {}),
+          old_vm_state: old_vm_state ?? instance.vmState,
+          [SET_ASIDE_BY]: String(migration.id),
+        }
       : systemMetadata,
   };
 }
@@ -114,12 +122,15 @@ function restoreSpec({ store }: TaskDeps, { uuid, flavor }: Instance): void {
   }
 }
 
-/** Casts the clean-up to the other host of the move, which gets it when it is back. Keeps files that both hosts may see. */
+/**
+ * Casts the clean-up to the other host of the move, which gets it when it is back. Keeps files that both hosts may see, and
+ * what a source has set aside: that goes when the evacuation is done.
+ */
 function castCleanUp({ bus }: TaskDeps, migration: Migration, arrived: boolean, requestId: string): void {
   const { id: migrationId, instanceUuid, migrationType, sourceCompute, destCompute } = migration;
   const message = { instanceUuid, migrationId, requestId };
   const live = migrationType === "live-migration";
-  if (arrived && !live && sourceCompute !== null) {
+  if (arrived && !live && sourceCompute !== null && !isSetAside(migration, arrived)) {
     bus.cast(sourceCompute, "confirm_resize", message, requestId);
   }
   if (!arrived && live && destCompute !== null) {
