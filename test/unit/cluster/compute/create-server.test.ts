@@ -128,6 +128,7 @@ describe("create", () => {
       400,
       "are mutually exclusive",
     ],
+    ["certificates", { trusted_image_certificates: ["c1", "c2", "c1"] }, 63, 400, "has non-unique elements"],
     ["no networks", { networks: undefined }, 37, 400, "'networks' is a required property"],
     [
       "networks text",

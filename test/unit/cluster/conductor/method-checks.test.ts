@@ -1,9 +1,11 @@
 import { Ajv } from "ajv";
 import { describe, expect, test } from "vitest";
 import { MethodChecks } from "../../../../src/cluster/conductor/method-checks.js";
+import { InvalidParameters } from "../../../../src/conductor/errors.js";
 import { AGENT_METHODS, type AgentMethod } from "../../../../src/conductor/methods/agent.js";
 import { CONDUCTOR_METHODS } from "../../../../src/conductor/methods/conductor.js";
 import type { RemoteMethods } from "../../../../src/conductor/methods/method.js";
+import { OPERATOR_METHODS } from "../../../../src/conductor/methods/operator.js";
 import { SESSION_METHODS } from "../../../../src/conductor/methods/session.js";
 import { object } from "../../../../src/records/field.js";
 
@@ -16,6 +18,14 @@ describe("the schemas of the parameters", () => {
     const validate = ajv.compile(object(params));
     expect(validate({ noSuchField: 1 })).toBe(false);
   });
+});
+
+test("consumers_under_way takes no more than a lease can wait for", () => {
+  const checks = new MethodChecks(OPERATOR_METHODS);
+  const ask = (consumers: number) => () =>
+    checks.checkParams("consumers_under_way", { uuids: new Array<string>(consumers).fill("c") });
+  expect(ask(5_000)).not.toThrow();
+  expect(ask(5_001)).toThrow(InvalidParameters);
 });
 
 describe("the answers of agents", () => {

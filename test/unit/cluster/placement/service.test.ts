@@ -29,6 +29,15 @@ describe("the service", () => {
     expect([wrong.status, detail(wrong.body)]).toEqual([400, expect.stringContaining("too large to say where")]);
   });
 
+  it("refuses a list that names something twice, as the real one says it", () => {
+    const world = new World();
+    world.provider(1, { VCPU: 1 });
+    const aggregates = [uuid(7), uuid(8), uuid(7)];
+    const body = { aggregates, resource_provider_generation: 1 };
+    const answer = world.send("PUT", `/resource_providers/${uuid(1)}/aggregates`, body);
+    expect([answer.status, detail(answer.body)]).toEqual([400, expect.stringContaining("has non-unique elements")]);
+  });
+
   it("looks up 32 request groups and no more", () => {
     const world = new World();
     world.provider(1, { VCPU: 1 });
