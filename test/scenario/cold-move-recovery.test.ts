@@ -7,6 +7,8 @@ import {
   castRevert,
   heldBy,
   NEW,
+  OLD,
+  prepareMove,
   resized,
   startHosts,
   statusOf,
@@ -79,6 +81,31 @@ scenario(
     expect(await heldBy(move)).toEqual({ instance: { [move.d.uuid]: NEW }, migration: {} });
   },
 );
+
+scenario("2.6 OPT an interrupted move that cannot be ended at start-up is ended as soon as it can", async (lab) => {
+  const options = {
+    operations: "real",
+    config: { defaults: { periodic_enable: true, periodic_fuzzy_delay: 0 } },
+  } as const;
+  await lab.start("devstack1", options);
+  const destination = await lab.start("devstack2", options);
+  const move = await prepareMove(lab, {});
+  lab.kill(destination);
+  await lab.world.advance(1_000);
+  lab.beforePlacement = (host, request) => {
+    if (host === "devstack2" && request.includes(move.migration.uuid)) {
+      throw new Error("Placement is broken");
+    }
+  };
+  await lab.start("devstack2", options);
+  await lab.world.advance(10_000);
+  expect(statusOf(move)).toBe("error");
+  expect(lab.instance(VM)).toMatchObject({ vmState: "active", taskState: "resize_prep" });
+  lab.beforePlacement = () => {};
+  await lab.world.advance(6_000);
+  expect(lab.instance(VM)).toMatchObject({ host: "devstack1", vmState: "active", taskState: null, newFlavor: null });
+  expect(await heldBy(move)).toEqual({ instance: { [move.s.uuid]: OLD }, migration: {} });
+});
 
 scenario("6.3 Confirm: the flavors of a later move are its own", async (lab) => {
   const { d } = await killedWhenConfirmed(lab, "split");

@@ -8,7 +8,7 @@ import type { AgentContext } from "../context.js";
 import type { ResourceTracker } from "../tracker/contract.js";
 import type { Found, Gate, Refusal } from "./admission/admission.js";
 import type { AdmissionRule } from "./admission/admission-rule.js";
-import type { UnsettledConfirmations } from "./cold-move/unsettled-confirmations.js";
+import type { UnsettledMoves } from "./cold-move/unsettled-moves.js";
 import type { OutgoingMigrations } from "./live-migration/outgoing-migrations.js";
 import type { IncomingMoves } from "./moves/incoming-moves.js";
 
@@ -39,7 +39,7 @@ export interface OperationServices {
   readonly incoming: IncomingMoves;
   /** Live migrations from this host. */
   readonly outgoing: OutgoingMigrations;
-  readonly unsettled: UnsettledConfirmations;
+  readonly unsettled: UnsettledMoves;
   /** One operation at a time for an instance. */
   readonly locks: KeyedLock<string>;
   /** Asked before each step of an operation (flow/step-list.ts). */
@@ -119,6 +119,8 @@ export interface Operations {
   syncInstancePowerState(instance: Instance): Promise<void>;
   /** Spec 2.6 OPT: goes on with, or ends, cold moves of this host's that nobody works on any more. */
   recoverColdMoves(options: StuckMoveOptions): Promise<void>;
+  /** Whether one of these has failed, so that nobody works on that move: it is tried again at the next call. */
+  readonly recoversAgain: boolean;
   /** Spec 2.6 OPT: ends live migrations from here that a process that is gone, or a conductor that did not answer, left halfway. */
   recoverLiveMigrations(): Promise<void>;
   /** Shutdown waits for them. */

@@ -6,7 +6,7 @@ import type { ResourceTracker } from "../tracker/contract.js";
 import { begin } from "./admission/begin.js";
 import { callOf, forRequest } from "./call.js";
 import { recoverColdMoves } from "./cold-move/recover.js";
-import { UnsettledConfirmations } from "./cold-move/unsettled-confirmations.js";
+import { UnsettledMoves } from "./cold-move/unsettled-moves.js";
 import type {
   AnswerOf,
   Asker,
@@ -33,7 +33,7 @@ export function createOperations(context: AgentContext, tracker: ResourceTracker
     tracker,
     incoming: new IncomingMoves(),
     outgoing: new OutgoingMigrations(context),
-    unsettled: new UnsettledConfirmations(),
+    unsettled: new UnsettledMoves(),
     locks: new KeyedLock<string>(),
     ...(faults ? { faults } : {}),
   });
@@ -102,6 +102,10 @@ class InstanceOperations implements Operations {
 
   async syncInstancePowerState({ uuid }: Instance): Promise<void> {
     await this.#services.locks.run(uuid, () => syncInstancePowerState(this.#services, uuid));
+  }
+
+  get recoversAgain(): boolean {
+    return this.#services.unsettled.any;
   }
 
   async recoverColdMoves(options: StuckMoveOptions): Promise<void> {

@@ -58,9 +58,16 @@ export function periodicTasks(services: AgentServices, pending: PendingEvacuatio
       pollShelvedInstances(services),
     ),
     // Not Nova's: spec 2.6 OPT.
-    task("unfinished_cold_moves", DEFAULT_SPACING, () =>
-      services.operations.recoverColdMoves({ before: services.runtime.clock.now() - MOVE_PATIENCE, confirmed: false }),
-    ),
+    {
+      ...task("unfinished_cold_moves", DEFAULT_SPACING, () =>
+        services.operations.recoverColdMoves({
+          before: services.runtime.clock.now() - MOVE_PATIENCE,
+          confirmed: false,
+        }),
+      ),
+      immediate: services.operations.recoversAgain,
+      soon: () => services.operations.recoversAgain,
+    },
     // reclaim_instance_interval
     task("_reclaim_queued_deletes", everyMinuteIf(options.reclaimInstanceInterval > 0), () =>
       reclaimQueuedDeletes(services),

@@ -57,11 +57,10 @@ interface StuckMove {
 export async function recoverColdMoves(services: OperationServices, options: StuckMoveOptions): Promise<void> {
   const { context, locks, unsettled } = services;
   const { clock, logger } = context.runtime;
-  const found = await findStuckMoves(context, {
-    ...options,
-    confirmed: options.confirmed || unsettled.since !== null,
-  });
+  const wanted = { ...options, confirmed: options.confirmed || unsettled.since !== null };
+  const found = await findStuckMoves(services, wanted);
   unsettled.lookedAt(options.before);
+  unsettled.stillStuck(new Set(found.map(({ migrationId }) => migrationId)));
   for (const move of found) {
     const { instanceUuid, migrationId } = move;
     const requestId = move.requestId ?? newRequestId(context);
@@ -69,8 +68,10 @@ export async function recoverColdMoves(services: OperationServices, options: Stu
     logger.info("a move that was interrupted goes on", fields);
     try {
       await locks.run(instanceUuid, () => move.resume(forRequest(services, requestId), requestId));
+      unsettled.ended(migrationId);
     } catch (err) {
       unsettled.note(clock.now());
+      unsettled.failed(migrationId);
       if (isLeaseLost(err)) {
         throw err;
       }
@@ -81,7 +82,7 @@ export async function recoverColdMoves(services: OperationServices, options: Stu
 
 /** Moves from or to this host at a step that this host, or the other, should go on from. */
 async function findStuckMoves(
-  context: AgentContext,
+  { context, unsettled }: OperationServices,
   { before, confirmed }: StuckMoveOptions,
 ): Promise<readonly StuckMove[]> {
   const [instances, confirming] = await Promise.all([
@@ -108,7 +109,7 @@ async function findStuckMoves(
     moves.push({ migration, task: null, requestId: null, written: writtenAt(migration) });
   }
   return moves
-    .filter(({ written }) => written <= before)
+    .filter(({ written, migration }) => written <= before || unsettled.hasFailed(migration.id))
     .flatMap(({ migration, task, requestId: owner }) => {
       const found = resumeOf(context, migration, task);
       if (!found) {

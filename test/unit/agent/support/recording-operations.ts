@@ -33,6 +33,7 @@ export function recordingOperations(context: AgentContext, calls: string[], give
     completePartialDeletion: given.completePartialDeletion ?? (({ uuid }) => note("complete-deletion", uuid)),
     syncInstancePowerState: given.syncInstancePowerState ?? (({ uuid }) => note("sync", uuid)),
     recoverColdMoves: async () => {},
+    recoversAgain: false,
     recoverLiveMigrations: async () => {},
     incoming: new IncomingMoves(),
     outgoing: new OutgoingMigrations(context),
