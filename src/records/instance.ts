@@ -97,7 +97,10 @@ const no = withDefault(flag, false);
 const noFlavor = withDefault(nullable(flavor), null);
 const noMetadata = withDefault(mapOf(text(LONG)), {});
 
-/** In the system metadata: the id of a cold move that an evacuation has ended, and whose source may have set the guest aside. */
+/**
+ * In the system metadata: the id of a move that an evacuation has ended. Its source may have set the guest aside, or its
+ * destination may have the guest of a live migration.
+ */
 export const SET_ASIDE_BY = "set_aside_by";
 
 /** In the system metadata of an instance that is between its hosts: what the source's driver tells the destination's. */

@@ -155,6 +155,13 @@ describe("6.7 an evacuation that fails over a move leaves the guest that its sou
     expect(latest()).toMatchObject({ migrationType: "evacuation", status: "accepted", destCompute: host });
   }
 
+  async function liveUntil(point: string): Promise<void> {
+    const slow = { kind: "slow", milliseconds: 60_000 } as const;
+    faultsOf.get("devstack1")?.set({ point, action: slow, times: 1 });
+    await act({ "os-migrateLive": { host: "devstack2", block_migration: "auto" } });
+    await cloud.world.advance(30_000);
+  }
+
   async function isBack(vmState: string, powerState: number, host = "devstack1"): Promise<void> {
     expect(instance()).toMatchObject({ host, vmState, taskState: null, powerState });
     expect(instance()?.systemMetadata).not.toHaveProperty("set_aside_by");
@@ -217,6 +224,61 @@ describe("6.7 an evacuation that fails over a move leaves the guest that its sou
       expect(instance()?.flavor.flavorid).toBe("resize" in body ? "2" : "1");
     },
   );
+
+  test.each(["devstack2", "devstack3"])(
+    "a live migration has left the guest on devstack2, and its source dies before it has said so; to %s",
+    async (to) => {
+      await liveUntil("agent.post_live_migration.let_go");
+      expect(await traces()).toContain("devstack2/domains");
+      await dies("devstack1");
+      await handedToTheDead(to);
+      await start("devstack1");
+      await start(to);
+      await cloud.world.advance(180_000);
+      expect(moves().find(({ migrationType }) => migrationType === "evacuation")?.status).toBe("failed");
+      await isBack("active", 1, "devstack2");
+    },
+  );
+
+  test.each(["devstack2", "devstack3"])(
+    "a live migration's guest is on its source when that dies; to %s",
+    async (to) => {
+      faultsOf.get("devstack1")?.set({
+        point: "driver.liveMigration",
+        action: { kind: "slow", milliseconds: 60_000 },
+        times: 1,
+      });
+      await act({ "os-migrateLive": { host: "devstack2", block_migration: "auto" } });
+      await cloud.world.advance(30_000);
+      expect(latest()?.status).toBe("running");
+      await dies("devstack1");
+      await handedToTheDead(to);
+      await start("devstack1");
+      await start(to);
+      await cloud.world.advance(180_000);
+      await isBack("active", 1);
+    },
+  );
+
+  test("a live migration's source is cut off, and comes to its end when nobody waits for it any more", async () => {
+    faultsOf.get("devstack1")?.set({
+      point: "driver.liveMigration",
+      action: { kind: "slow", milliseconds: 40_000 },
+      times: 1,
+    });
+    await act({ "os-migrateLive": { host: "devstack2", block_migration: "auto" } });
+    await cloud.world.advance(20_000);
+    cloud.world.network.partition("agent-devstack1", "control-plane");
+    await service("devstack1", true);
+    await handedToTheDead();
+    await start("devstack3");
+    expect(latest()?.status).toBe("failed");
+    await cloud.world.advance(30_000);
+    cloud.world.network.heal("agent-devstack1", "control-plane");
+    await cloud.world.advance(300_000);
+    const host = instance()?.host ?? "";
+    await isBack("active", 1, host);
+  });
 
   test("no host takes it: the server is in error, with its guest", async () => {
     await diesInMigration();

@@ -1,11 +1,7 @@
 import { POWER_STATES } from "../../records/index.js";
-import { requestId } from "../context.js";
 import { requireHostLease } from "../life/host-lease.js";
-import { mayBeSetAside } from "../operations/moves/set-aside.js";
 import type { AgentServices } from "../services.js";
-import { planTakeGuestBack } from "../startup/plan-move-recovery.js";
-import { recoverMove } from "../startup/recover-move.js";
-import { unlessTaken } from "../startup/unless-taken.js";
+import { takeGuestBack } from "../startup/take-guest-back.js";
 import { CleanUpProgress, cleanUpEvacuated } from "./clean-up.js";
 import { type EvacuationPlan, planEvacuatedCleanup } from "./plan.js";
 
@@ -73,23 +69,16 @@ export class PendingEvacuations {
     this.#remember(plan);
   }
 
-  /**
-   * The instance stays here: what the agent stopped for the evacuation runs again, unless the instance is in error. What a
-   * move had set aside before comes back as it was.
-   */
+  /** The instance stays here: what the agent stopped for the evacuation runs again, unless the instance is in error. */
   async #evacuationFailed(services: AgentServices, uuid: string, wasRunning: boolean): Promise<void> {
+    await takeGuestBack(services, uuid);
     const instance = await services.conductor.call("instance_get", { uuid });
-    if (instance?.host === services.host && mayBeSetAside(instance)) {
-      await unlessTaken(services, { instance: uuid }, async () =>
-        recoverMove(services, instance, await planTakeGuestBack(services, instance), requestId(services)),
-      );
-      return;
-    }
     if (
       !wasRunning ||
       instance?.host !== services.host ||
       instance.vmState !== "active" ||
-      instance.taskState !== null
+      instance.taskState !== null ||
+      !(await services.driver.instanceExists(instance))
     ) {
       return;
     }

@@ -123,6 +123,8 @@ export interface Operations {
   readonly recoversAgain: boolean;
   /** Spec 2.6 OPT: ends live migrations from here that a process that is gone, or a conductor that did not answer, left halfway. */
   recoverLiveMigrations(): Promise<void>;
+  /** Does work on an instance while no operation is at it. */
+  exclusively(uuid: string, work: () => Promise<void>): Promise<void>;
   /** Shutdown waits for them. */
   readonly incoming: IncomingMoves;
   readonly outgoing: OutgoingMigrations;

@@ -112,6 +112,10 @@ class InstanceOperations implements Operations {
     await recoverColdMoves(this.#services, options);
   }
 
+  exclusively(uuid: string, work: () => Promise<void>): Promise<void> {
+    return this.#services.locks.run(uuid, work);
+  }
+
   async recoverLiveMigrations(): Promise<void> {
     await recoverLiveMigrations(this.#services);
   }

@@ -1,6 +1,7 @@
 import { countForeignGuests } from "../evacuation/foreign-guests.js";
 import type { PendingEvacuations } from "../evacuation/pending-evacuations.js";
 import type { AgentServices } from "../services.js";
+import { takeGuestsBack } from "../startup/take-guest-back.js";
 import { checkInstanceBuildTime } from "./build-timeout.js";
 import { cleanUpIncompleteMigrations } from "./incomplete-migrations.js";
 import { DEFAULT_SPACING, type PeriodicTask } from "./loop.js";
@@ -90,6 +91,9 @@ export function periodicTasks(services: AgentServices, pending: PendingEvacuatio
     // Not Nova's: spec 9.3; [compute] reconcile_allocations, reconcile_interval
     task("reconcile_allocations", mode === "off" ? -1 : reconcileInterval, () => reconcileAllocations(services)),
     // Not Nova's: spec 3.3 GAP-c.
-    task("pending_evacuations", DEFAULT_SPACING, () => pending.reevaluate(services)),
+    task("pending_evacuations", DEFAULT_SPACING, async () => {
+      await pending.reevaluate(services);
+      await takeGuestsBack(services, pending.instances);
+    }),
   ];
 }

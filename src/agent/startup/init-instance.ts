@@ -8,10 +8,10 @@ import {
   planFailResize,
   planLiveMigrationRecovery,
   planRevertResize,
-  planTakeGuestBack,
   planUndoResizePrep,
 } from "./plan-move-recovery.js";
 import { recoverMove } from "./recover-move.js";
+import { takeGuestBack } from "./take-guest-back.js";
 import { requireAsFound, unlessTaken } from "./unless-taken.js";
 
 /** What start-up will do about one instance; changes nothing. */
@@ -160,7 +160,7 @@ async function carryOut(
     case "change-state":
       return loggedIfFails(operations.run(STATE_CHANGES[action.change], message), `${action.change} again`);
     case "take-guest-back":
-      return recoverMove(services, instance, await planTakeGuestBack(services, instance), request);
+      return takeGuestBack(services, uuid);
     case "undo-resize-prep":
       return recoverMove(services, instance, await planUndoResizePrep(services, instance), request);
     case "revert-resize":

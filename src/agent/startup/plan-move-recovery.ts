@@ -17,8 +17,8 @@ export interface MoveRecovery {
   readonly driver: "finish-revert" | "finish" | "abort" | "none";
   /** For `finish-revert` and `finish`. */
   readonly powerOn: boolean;
-  /** Then, in Placement: what the migration holds goes back to the instance, or is dropped. */
-  readonly allocations: "give-back" | "drop-migration" | "none";
+  /** Then, in Placement: what the migration holds goes back to the instance, or is dropped; or the instance gets room there. */
+  readonly allocations: "give-back" | "drop-migration" | "claim-destination" | "none";
   /** Last, the records, together. */
   readonly changes: InstanceChanges;
   /** Instead, where the hypervisor failed; absent: the same. */
@@ -26,8 +26,12 @@ export interface MoveRecovery {
   readonly failsMigration: boolean;
   /** Where a live migration was going to: what it made there is removed. */
   readonly destination?: string | null;
-  /** Whether what its source has set aside goes. */
+  /** Also if it is the guest, and runs. */
+  readonly guestGoes?: boolean;
+  /** Whether what is left on its other host goes. */
   readonly dropsSetAside?: boolean;
+  /** Whether it goes on: it is not over, as was thought. */
+  readonly revives?: boolean;
   /** Set where nothing is certain enough to act on. */
   readonly unclear?: string;
 }
@@ -77,9 +81,9 @@ export async function planRevertResize(view: AgentView, instance: Instance): Pro
 }
 
 /**
- * An evacuation has ended a resize, and then failed: the guest stays on this host. The source brings back what it has set aside;
- * the destination, which had the instance already, makes the guest of that. An instance that has been elsewhere since needs
- * neither.
+ * An evacuation has ended a move, and then failed. Of a resize the guest stays on this host: the source brings back what it has
+ * set aside; the destination, which had the instance already, makes the guest of that. A live migration whose guest is not here
+ * any more goes on to its end. An instance that has been elsewhere since needs none of it.
  */
 export async function planTakeGuestBack(view: AgentView, instance: Instance): Promise<MoveRecovery> {
   const migration = await setAsideMove(view, instance);
@@ -98,6 +102,9 @@ export async function planTakeGuestBack(view: AgentView, instance: Instance): Pr
   if (migration === null || since.some(({ status }) => !STAYS.includes(status))) {
     return { ...base, driver: "none", changes, dropsSetAside: migration !== null };
   }
+  if (migration.migrationType === "live-migration") {
+    return followGuest(view, instance, { ...base, changes });
+  }
   const changesIfFailed = { vmState: "error" } as const;
   if (migration.sourceCompute === view.host) {
     return { ...base, driver: "finish-revert", changes, changesIfFailed };
@@ -105,6 +112,22 @@ export async function planTakeGuestBack(view: AgentView, instance: Instance): Pr
   return migration.destCompute === view.host
     ? { ...base, driver: "finish", changes, changesIfFailed, dropsSetAside: true }
     : { ...base, driver: "none", changes };
+}
+
+async function followGuest(
+  { driver }: AgentView,
+  instance: Instance,
+  base: Pick<MoveRecovery, "migration" | "powerOn" | "changes" | "failsMigration">,
+): Promise<MoveRecovery> {
+  if (await driver.instanceExists(instance)) {
+    const destination = base.migration?.destCompute ?? null;
+    return { ...base, driver: "none", allocations: "none", destination, guestGoes: true };
+  }
+  if (instance.taskState !== null) {
+    return { ...base, driver: "none", allocations: "none", changes: {}, unclear: "another request has the instance" };
+  }
+  const changes: InstanceChanges = { ...base.changes, taskState: "migrating" };
+  return { ...base, driver: "none", allocations: "claim-destination", changes, revives: true };
 }
 
 /** A move with one of these has not taken the instance anywhere. */

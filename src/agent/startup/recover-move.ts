@@ -1,4 +1,4 @@
-import { DISK_INFO, type Instance } from "../../records/index.js";
+import { DISK_INFO, type Instance, instanceResources, type Migration } from "../../records/index.js";
 import { LOCAL_DISKS } from "../block-devices.js";
 import { storageShared } from "../evacuation/shared-storage.js";
 import { imageMeta } from "../operations/flow/guest-options.js";
@@ -40,9 +40,17 @@ export async function recoverMove(
   await endMove(
     services,
     {
-      instance: { uuid, changes, expectedTaskState: [taskState], expectedHost: host },
+      instance: {
+        uuid,
+        changes: recovery.revives ? { ...changes, taskRequestId: requestId } : changes,
+        expectedTaskState: [taskState],
+        expectedHost: host,
+      },
       ...(recovery.failsMigration && migration
         ? { migration: { id: migration.id, changes: { status: "error" }, expectedStatus: [migration.status] } }
+        : {}),
+      ...(recovery.revives && migration
+        ? { migration: { id: migration.id, changes: { status: "running" }, expectedStatus: [migration.status] } }
         : {}),
     },
     requestId,
@@ -110,7 +118,7 @@ async function finishHere(
 async function onOtherHost(
   services: AgentServices,
   instance: Instance,
-  { migration, destination, dropsSetAside = false }: MoveRecovery,
+  { migration, destination, guestGoes, dropsSetAside = false }: MoveRecovery,
   requestId: string,
 ): Promise<void> {
   if (migration && dropsSetAside) {
@@ -125,6 +133,7 @@ async function onOtherHost(
     migrationId: migration.id,
     destroyDisks: !sharedInstanceFiles,
     data: { sharedInstanceFiles },
+    ...(guestGoes ? { guestGoes } : {}),
     requestId,
   });
 }
@@ -139,6 +148,9 @@ async function inPlacement(
     return true;
   }
   try {
+    if (allocations === "claim-destination") {
+      return await claimDestination(services, instance, migration, requestId);
+    }
     const settle = allocations === "drop-migration" ? finishSource : revertToSource;
     await settle({ context: services }, { instance, migration }, { requestId });
     return true;
@@ -151,4 +163,28 @@ async function inPlacement(
     });
     return false;
   }
+}
+
+/** The guest is there: so must be what it holds. False: there is no room for it. */
+async function claimDestination(
+  { conductor, placement }: AgentServices,
+  instance: Instance,
+  { destCompute, destNode }: Migration,
+  requestId: string,
+): Promise<boolean> {
+  const node = await conductor.call("compute_node_get_by_host_and_node", {
+    host: destCompute ?? "",
+    node: destNode ?? "",
+  });
+  if (node === null) {
+    return false;
+  }
+  const held = await placement.getAllocationsForConsumer(instance.uuid, { requestId });
+  if (held.allocations[node.uuid] !== undefined) {
+    return true;
+  }
+  const allocations = { ...held.allocations, [node.uuid]: { resources: instanceResources(instance) } };
+  const { projectId, userId } = instance;
+  const write = { allocations, projectId, userId, consumerGeneration: held.consumerGeneration };
+  return placement.putAllocations(instance.uuid, write, { requestId });
 }

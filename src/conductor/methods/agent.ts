@@ -84,7 +84,13 @@ export const AGENT_METHODS = {
   pre_live_migration: call({ ...ofMove, blockMigration, data: liveMigrateData }, liveMigrateData),
   /** To the destination (spec 6.5 row 8). */
   post_live_migration_at_destination: call(ofMove, nothing),
-  rollback_live_migration_at_destination: castOrCall({ ...ofMove, destroyDisks: flag, data: liveMigrateData }),
+  /** `guestGoes`: the guest goes, too, although it runs there: the instance has been made anew elsewhere, or runs on the source. */
+  rollback_live_migration_at_destination: castOrCall({
+    ...ofMove,
+    destroyDisks: flag,
+    data: liveMigrateData,
+    guestGoes: optional(flag),
+  }),
   /**
    * From the conductor to the destination of a resize, cold or live migration: its status is final, or its instance is
    * deleted, so that nobody waits for the guest any more (spec 2.8).

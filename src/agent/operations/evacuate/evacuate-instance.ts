@@ -8,6 +8,8 @@ import { attempt, mustNotUndo, withActionEvent } from "../flow/error-wrappers.js
 import { InstanceRecreateNotSupported, InvalidSharedStorage } from "../flow/errors.js";
 import { imageMeta } from "../flow/guest-options.js";
 import { runSteps, stepList } from "../flow/step-list.js";
+import { removeArrived } from "../live-migration/destination.js";
+import { driverData } from "../live-migration/flow.js";
 import { type Move, onTree } from "../moves/move-allocations.js";
 import { moveFlow } from "../moves/move-flow.js";
 import { castSetAsideGoes, mayBeSetAside, setAsideMove, withoutSetAside } from "../moves/set-aside.js";
@@ -91,19 +93,12 @@ function notBegun({ instance, migration }: Move): EvacuationProgress {
  * set aside here would be in the way.
  * @throws InstanceRecreateNotSupported, {@link InstanceExists}, InvalidSharedStorage
  */
-async function probe(
-  { context }: OperationServices,
-  { onSharedStorage }: Request,
-  instance: Instance,
-): Promise<boolean> {
-  const { driver, host } = context;
+async function probe(services: OperationServices, { onSharedStorage }: Request, instance: Instance): Promise<boolean> {
+  const { driver, host } = services.context;
   if (!driver.capabilities.supportsEvacuate) {
     throw new InstanceRecreateNotSupported(`driver ${driver.name} of host ${host} can not take evacuated instances`);
   }
-  const setAside = await setAsideMove(context, instance);
-  if (setAside?.sourceCompute === host) {
-    await driver.confirmMigration(setAside, instance, { network: [] });
-  }
+  await clearSetAside(services, instance);
   if (await driver.instanceExists(instance)) {
     throw new InstanceExists(
       `a guest of instance ${instance.uuid} is on host ${host} already: find out who started it before evacuating to here`,
@@ -117,6 +112,19 @@ async function probe(
     );
   }
   return onDisk;
+}
+
+async function clearSetAside(services: OperationServices, instance: Instance): Promise<void> {
+  const { driver, host } = services.context;
+  const move = await setAsideMove(services.context, instance);
+  if (move?.migrationType === "live-migration") {
+    if (move.destCompute === host) {
+      const data = driverData({ sharedInstanceFiles: true });
+      await removeArrived(services, { instance, migration: move, data, destroyDisks: false, guestGoes: true });
+    }
+  } else if (move?.sourceCompute === host) {
+    await driver.confirmMigration(move, instance, { network: [] });
+  }
 }
 
 /** Rows 4 and 5; the guest is left shut down where it was, or where the request wants it so. */
@@ -164,7 +172,7 @@ async function finish(services: OperationServices, request: Request, progress: E
   await services.tracker.finishEvacuation(instance, request.node, migration, changes, ["rebuild_spawning"]);
 }
 
-/** The guest is here: what a move set aside before goes. If this is not done, the next start of this host does it. */
+/** The guest is here: what a move left elsewhere goes. If this is not done, the next start of this host does it. */
 async function letGoOfSetAside(
   { context }: OperationServices,
   { requestId }: Request,
@@ -173,7 +181,7 @@ async function letGoOfSetAside(
   if (!mayBeSetAside(instance)) {
     return;
   }
-  await attempt(context, instance.uuid, "remove what a move has set aside", async () => {
+  await attempt(context, instance.uuid, "remove what a move has left", async () => {
     const move = await setAsideMove(context, instance);
     if (move !== null) {
       await castSetAsideGoes(context, move, requestId);

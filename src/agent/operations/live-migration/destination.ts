@@ -98,28 +98,39 @@ const ROLLBACK_STEPS = stepList<Incoming<"rollback_live_migration_at_destination
         });
         return;
       }
-      const { destroyDisks } = request;
-      const options = { network: [], blockDevices: LOCAL_DISKS, destroyDisks, data };
-      try {
-        await context.driver.rollbackLiveMigrationAtDestination(instance, options);
-      } catch (error) {
-        if (!(error instanceof InstanceExists && (await isEvacuated(services, migration)))) {
-          throw error;
-        }
-        context.runtime.logger.warn("the guest of a live migration runs here, and its instance is evacuated: it goes", {
-          instance: instance.uuid,
-          migration: migration.id,
-        });
-        await context.driver.destroy(instance, destroyOptions(destroyDisks));
-      }
+      await removeArrived(services, { ...request, instance, migration, data });
     },
   },
 );
 
-/** The operators have given the source up before the guest was this host's by the records: it is made anew elsewhere. */
-async function isEvacuated({ context }: OperationServices, { id, instanceUuid }: Migration): Promise<boolean> {
-  const filters = { instanceUuid, migrationTypes: ["evacuation"] } as const;
-  return (await context.conductor.call("migrations_by_filters", { filters })).some((evacuation) => evacuation.id > id);
+/**
+ * What a live migration made here goes; a guest that runs, only where somebody has made sure that the instance has one elsewhere.
+ * @throws InstanceExists
+ */
+export async function removeArrived(
+  { context }: OperationServices,
+  {
+    instance,
+    migration,
+    data,
+    destroyDisks,
+    guestGoes = false,
+  }: Pick<Incoming<IncomingMethod>, "instance" | "migration" | "data"> &
+    Pick<RequestOf<"rollback_live_migration_at_destination">, "destroyDisks" | "guestGoes">,
+): Promise<void> {
+  const options = { network: [], blockDevices: LOCAL_DISKS, destroyDisks, data };
+  try {
+    await context.driver.rollbackLiveMigrationAtDestination(instance, options);
+  } catch (error) {
+    if (!(error instanceof InstanceExists && guestGoes)) {
+      throw error;
+    }
+    context.runtime.logger.warn("the guest of a live migration runs here, and is wanted elsewhere: it goes", {
+      instance: instance.uuid,
+      migration: migration.id,
+    });
+    await context.driver.destroy(instance, destroyOptions(destroyDisks));
+  }
 }
 
 /**

@@ -40,6 +40,11 @@ export class OutgoingMigrations {
     return this.#underWay.get(migrationId);
   }
 
+  /** Whether this process works on a live migration of the instance. */
+  has(instanceUuid: string): boolean {
+    return this.#of(instanceUuid) !== undefined;
+  }
+
   /** @throws {InvalidMigrationState} this process works on it already */
   async working(
     instanceUuid: string,

@@ -9,8 +9,9 @@ import {
 import type { AgentContext } from "../../context.js";
 
 /**
- * A cold move that an evacuation has ended while its source may have been the only host with the guest's disks (spec 6.7). The
- * instance says which until the evacuation has made the guest elsewhere, or has failed and the guest is taken back.
+ * A move that an evacuation has ended while its other host may have been the only one with the guest (spec 6.7): the source of a
+ * cold one, the destination of a live one. The instance says which until the evacuation has made the guest elsewhere, or has
+ * failed and the guest is taken back.
  */
 export async function setAsideMove(
   { conductor }: Pick<AgentContext, "conductor">,
@@ -33,13 +34,21 @@ export function withoutSetAside({ systemMetadata }: Instance): Pick<InstanceChan
   return { systemMetadata: rest };
 }
 
-/** The source removes what it has set aside, as soon as it serves. */
+/** The other host of the move removes what is left there, as soon as it serves. Keeps files that both hosts may see. */
 export async function castSetAsideGoes(
   { conductor, host }: Pick<AgentContext, "conductor" | "host">,
-  { id: migrationId, instanceUuid, sourceCompute }: Migration,
+  { id: migrationId, instanceUuid, migrationType, sourceCompute, destCompute }: Migration,
   requestId: string,
 ): Promise<void> {
+  const message = { instanceUuid, migrationId, requestId };
+  if (migrationType === "live-migration") {
+    if (destCompute !== null && destCompute !== host) {
+      const params = { ...message, destroyDisks: false, data: { sharedInstanceFiles: true }, guestGoes: true };
+      await conductor.castAgent(destCompute, "rollback_live_migration_at_destination", params);
+    }
+    return;
+  }
   if (sourceCompute !== null && sourceCompute !== host) {
-    await conductor.castAgent(sourceCompute, "confirm_resize", { instanceUuid, migrationId, requestId });
+    await conductor.castAgent(sourceCompute, "confirm_resize", message);
   }
 }

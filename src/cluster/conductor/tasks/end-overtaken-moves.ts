@@ -92,9 +92,15 @@ async function takeSourceBack(deps: TaskDeps, instance: Instance, migration: Mig
   throw new AllocationMoveFailed(migration.uuid, instance.uuid, "Placement refused it; evacuate the server again");
 }
 
-/** Until the destination has finished, the one copy of the guest's disks may be what the source has set aside. */
+/**
+ * Until the destination of a cold move has finished, the one copy of the guest's disks may be what the source has set aside; of
+ * a live one, the guest may be at either.
+ */
 function isSetAside({ migrationType, status }: Migration, arrived: boolean): boolean {
-  return migrationType !== "live-migration" && (arrived ? status === "post-migrating" : status !== "pre-migrating");
+  if (migrationType === "live-migration") {
+    return !arrived && (status === "running" || status === "running (post-copy)");
+  }
+  return arrived ? status === "post-migrating" : status !== "pre-migrating";
 }
 
 function afterMove(instance: Instance, migration: Migration, arrived: boolean): InstanceChanges {
@@ -108,7 +114,7 @@ function afterMove(instance: Instance, migration: Migration, arrived: boolean): 
       ? {
           ...systemMetadata,
           ...(arrived && diskInfo !== undefined ? { [DISK_INFO]: diskInfo } : {}),
-          old_vm_state: old_vm_state ?? instance.vmState,
+          ...(migration.migrationType === "live-migration" ? {} : { old_vm_state: old_vm_state ?? instance.vmState }),
           [SET_ASIDE_BY]: String(migration.id),
         }
       : systemMetadata,
@@ -123,14 +129,17 @@ function restoreSpec({ store }: TaskDeps, { uuid, flavor }: Instance): void {
 }
 
 /**
- * Casts the clean-up to the other host of the move, which gets it when it is back. Keeps files that both hosts may see, and
- * what a source has set aside: that goes when the evacuation is done.
+ * Casts the clean-up to the other host of the move, which gets it when it is back. Keeps files that both hosts may see.
+ * Where the guest may be what is left there, it goes when the evacuation is done.
  */
 function castCleanUp({ bus }: TaskDeps, migration: Migration, arrived: boolean, requestId: string): void {
   const { id: migrationId, instanceUuid, migrationType, sourceCompute, destCompute } = migration;
   const message = { instanceUuid, migrationId, requestId };
   const live = migrationType === "live-migration";
-  if (arrived && !live && sourceCompute !== null && !isSetAside(migration, arrived)) {
+  if (isSetAside(migration, arrived)) {
+    return;
+  }
+  if (arrived && !live && sourceCompute !== null) {
     bus.cast(sourceCompute, "confirm_resize", message, requestId);
   }
   if (!arrived && live && destCompute !== null) {

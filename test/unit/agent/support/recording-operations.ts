@@ -34,6 +34,7 @@ export function recordingOperations(context: AgentContext, calls: string[], give
     syncInstancePowerState: given.syncInstancePowerState ?? (({ uuid }) => note("sync", uuid)),
     recoverColdMoves: async () => {},
     recoversAgain: false,
+    exclusively: (_uuid, work) => work(),
     recoverLiveMigrations: async () => {},
     incoming: new IncomingMoves(),
     outgoing: new OutgoingMigrations(context),
