@@ -122,14 +122,26 @@ describe("2.6 task migrating, the source restarts", () => {
     expect(await heldBy(move)).toEqual(stayed(move));
   });
 
-  scenario("2.6 accepted: left to the conductor, and ended when it stays so", async (lab) => {
+  scenario(
+    "2.6 accepted, and nobody has it in hand: the process that took its message is gone, and it ends",
+    async (lab) => {
+      const { move, restart } = await interrupted(lab, "accepted");
+      await restart();
+      await lab.world.advance(10_000);
+      expect(statusOf(move)).toBe("error");
+      expect(lab.instance(VM)).toMatchObject({ host: "devstack1", vmState: "active", taskState: null });
+      expect(await heldBy(move)).toEqual(stayed(move));
+    },
+  );
+
+  scenario("2.6 accepted, and a task of the conductor's is to hand it over: left alone", async (lab) => {
     const { move, restart } = await interrupted(lab, "accepted");
+    const task = { instanceUuid: VM, requestId: "req-live", host: null, forced: false };
+    lab.store.tasks.add({ ...task, kind: "live_migrate_instance", blockMigration: null, diskOverCommit: false });
     await restart();
+    await lab.world.advance(700_000);
     expect(statusOf(move)).toBe("accepted");
     expect(lab.instance(VM).taskState).toBe("migrating");
-    await reached(move, "error");
-    expect(lab.instance(VM)).toMatchObject({ host: "devstack1", vmState: "active", taskState: null });
-    expect(await heldBy(move)).toEqual(stayed(move));
   });
 
   scenario("2.6 accepted, and the cast comes after the restart: migrated", async (lab) => {

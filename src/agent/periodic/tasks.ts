@@ -86,7 +86,7 @@ export function periodicTasks(services: AgentServices, pending: PendingEvacuatio
     // Not Nova's: spec 2.6 OPT.
     {
       ...task("unfinished_live_migrations", DEFAULT_SPACING, () => services.operations.recoverLiveMigrations(), true),
-      soon: () => services.operations.outgoing.awaitsDestination,
+      soon: () => services.operations.outgoing.recoversSoon,
     },
     // Not Nova's: spec 9.3; [compute] reconcile_allocations, reconcile_interval
     task("reconcile_allocations", mode === "off" ? -1 : reconcileInterval, () => reconcileAllocations(services)),

@@ -57,6 +57,11 @@ export class Messages {
       .map(({ id, method, params, requestId }) => ({ id, method, params, requestId }));
   }
 
+  /** Whether one about this instance waits for its host. */
+  isPending(instanceUuid: string): boolean {
+    return this.#table.many("json_extract(params, '$.instanceUuid') = ? LIMIT 1", instanceUuid).length > 0;
+  }
+
   taken(id: number): void {
     this.#context.sql.run("DELETE FROM messages WHERE id = ?", id);
   }

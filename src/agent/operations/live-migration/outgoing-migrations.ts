@@ -6,16 +6,16 @@ import type { AgentContext } from "../../context.js";
 import { TIMEOUTS } from "./destination-timeouts.js";
 import { OutgoingMigration } from "./outgoing-migration.js";
 
-/** Milliseconds for which a migration may stay accepted while this process serves: the conductor may be at it still. */
-const ACCEPTED_TOO_LONG = 600_000;
+/** Milliseconds between the looks at a migration that is accepted, and that nobody has in hand: its message may just have come. */
+const BETWEEN_LOOKS = 4_000;
 
 /** The live migrations that this process works on as their source. A copy holds no lock: a delete does not wait for it, but stops it. */
 export class OutgoingMigrations {
   readonly #context: AgentContext;
   readonly #queue: TaskQueue;
   readonly #underWay = new Map<number, OutgoingMigration>();
-  /** When recovery first saw a migration as accepted, by its id; monotonic. */
-  readonly #acceptedSince = new Map<number, number>();
+  /** When recovery first saw an accepted migration in nobody's hand, by its id; monotonic. */
+  readonly #forgottenSince = new Map<number, number>();
   /** When recovery first met a destination that was away, by the migration's id; monotonic. */
   readonly #silentSince = new Map<number, number>();
   #closed = false;
@@ -129,27 +129,38 @@ export class OutgoingMigrations {
     await Promise.all(waiting.map(({ done }) => done));
   }
 
-  /** Those of the unfinished on which nobody works. The conductor may be about to hand over one that is accepted, unless it stays so. */
-  leftOf(unfinished: readonly Migration[]): readonly Migration[] {
+  /**
+   * Those of the unfinished on which nobody works. One that is accepted is the conductor's to hand over still, or its message
+   * waits for this host, or was taken by a process that died before it wrote anything.
+   */
+  async leftOf(unfinished: readonly Migration[]): Promise<readonly Migration[]> {
     const ids = new Set(unfinished.map(({ id }) => id));
-    for (const since of [this.#acceptedSince, this.#silentSince]) {
+    for (const since of [this.#forgottenSince, this.#silentSince]) {
       for (const id of since.keys()) {
         if (!ids.has(id)) {
           since.delete(id);
         }
       }
     }
-    return unfinished.filter((migration) => !this.#underWay.has(migration.id) && this.#isLeft(migration));
+    const left: Migration[] = [];
+    for (const migration of unfinished) {
+      if (migration.status !== "accepted" || (await this.#isForgotten(migration))) {
+        left.push(migration);
+      }
+    }
+    return left.filter(({ id }) => !this.#underWay.has(id));
   }
 
-  #isLeft({ id, status }: Migration): boolean {
-    if (status !== "accepted") {
-      return true;
+  async #isForgotten({ id, instanceUuid: uuid }: Migration): Promise<boolean> {
+    const { conductor, runtime } = this.#context;
+    if (this.#underWay.has(id) || (await conductor.call("instance_in_hand", { uuid }))) {
+      this.#forgottenSince.delete(id);
+      return false;
     }
-    const now = this.#context.runtime.clock.monotonic();
-    const since = this.#acceptedSince.get(id) ?? now;
-    this.#acceptedSince.set(id, since);
-    return now - since >= ACCEPTED_TOO_LONG;
+    const now = runtime.clock.monotonic();
+    const since = this.#forgottenSince.get(id) ?? now;
+    this.#forgottenSince.set(id, since);
+    return now - since >= BETWEEN_LOOKS;
   }
 
   /** What recovery met when it asked the destination of one that was left halfway. */
@@ -161,10 +172,13 @@ export class OutgoingMigrations {
     }
   }
 
-  /** Recovery waits for a destination that has not been away for long. */
-  get awaitsDestination(): boolean {
+  /** Recovery waits for a destination that has not been away for long, or for its second look. */
+  get recoversSoon(): boolean {
     const now = this.#context.runtime.clock.monotonic();
-    return [...this.#silentSince.values()].some((since) => now - since < TIMEOUTS.post_live_migration_at_destination);
+    return (
+      this.#forgottenSince.size > 0 ||
+      [...this.#silentSince.values()].some((since) => now - since < TIMEOUTS.post_live_migration_at_destination)
+    );
   }
 
   #of(instanceUuid: string): OutgoingMigration | undefined {

@@ -17,7 +17,7 @@ export async function recoverLiveMigrations(services: OperationServices): Promis
   if (hasQuirk(services.context, "leave-interrupted-live-migration-allocations")) {
     return;
   }
-  const left = services.outgoing.leftOf(await unfinishedMigrations(services));
+  const left = await services.outgoing.leftOf(await unfinishedMigrations(services));
   await Promise.all(left.map((migration) => recover(services, migration)));
 }
 

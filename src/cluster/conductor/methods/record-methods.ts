@@ -7,7 +7,7 @@ const NEW_SERVICE_DISABLED = "New compute service disabled due to config option.
 
 /** The methods that read and write records, each by one method of the store. */
 export function recordMethods(store: Store): HandlersOf<typeof RECORD_METHODS> {
-  const { services, computeNodes, instances, migrations, actions } = store;
+  const { services, computeNodes, instances, migrations, actions, messages, tasks } = store;
   return {
     service_get_by_host: ({ host, binary }) => services.getByHost(host, binary),
     service_create: ({ enableNewServices, ...service }) => {
@@ -48,6 +48,8 @@ export function recordMethods(store: Store): HandlersOf<typeof RECORD_METHODS> {
       return null;
     },
     instance_actions: ({ instanceUuid }) => actions.list(instanceUuid),
+    instance_in_hand: ({ uuid }) =>
+      messages.isPending(uuid) || tasks.pending().some(({ task }) => task.instanceUuid === uuid),
 
     migration_get: ({ id }) => migrations.get(id),
     migrations_by_filters: ({ filters }) => migrations.byFilters(filters),
