@@ -1,4 +1,7 @@
-import { type Dispatcher, errors, Pool } from "undici";
+import type { Dispatcher } from "undici";
+import ask from "undici/lib/api/api-request.js";
+import errors from "undici/lib/core/errors.js";
+import Pool from "undici/lib/dispatcher/pool.js";
 import { type HttpClient, HttpConnectFailure, type HttpRequest, type HttpResponse, HttpTimeout } from "../http.js";
 import { DEFAULT_HTTP_TIMEOUT } from "../listen-defaults.js";
 
@@ -50,7 +53,7 @@ export class UndiciHttpClient implements HttpClient {
 
   async #exchange(request: HttpRequest, signal: AbortSignal): Promise<HttpResponse> {
     const { origin, pathname, search } = new URL(request.url);
-    const { statusCode, headers, body } = await (this.#dispatcher ?? this.#pool(origin)).request({
+    const { statusCode, headers, body } = await ask.call(this.#dispatcher ?? this.#pool(origin), {
       origin,
       path: pathname + search,
       method: request.method,
