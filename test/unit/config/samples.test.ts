@@ -2,7 +2,7 @@ import { readFile } from "node:fs/promises";
 import { describe, expect, it } from "vitest";
 import { driver as fakeLibvirt } from "../../../drivers/fake-libvirt/index.js";
 import { driver as ironic } from "../../../drivers/ironic/index.js";
-import { parseProviderConfig } from "../../../src/agent/tracker/provider-config.js";
+import { parseProviderConfig } from "../../../src/agent/tracker/parse-provider-config.js";
 import { optionsOf } from "../../../src/cli/agent/built-in-drivers.js";
 import { type CompiledConfig, compileConfig } from "../../../src/config/compile-config.js";
 import { parseIni } from "../../../src/config/ini-file.js";

@@ -1,0 +1,36 @@
+import type { Files } from "../../runtime/files.js";
+import type { Logger } from "../../runtime/logger.js";
+import { ProviderConfigException } from "./errors.js";
+import type { ProviderConfig } from "./provider-config.js";
+
+/**
+ * Loads every `*.yaml` of the folder, sorted by name; an absent folder is empty. Done once a process.
+ * @throws {ProviderConfigException} naming the file and the rule that it breaks.
+ */
+export async function loadProviderConfigs(
+  folder: string,
+  doors: { readonly files: Files; readonly logger: Logger },
+): Promise<readonly ProviderConfig[]> {
+  const loaded: ProviderConfig[] = [];
+  const seen = new Map<string, string>();
+  for (const name of await doors.files.list(folder)) {
+    if (!name.endsWith(".yaml")) {
+      continue;
+    }
+    const file = `${folder.replace(/\/$/, "")}/${name}`;
+    // Few have such a file, and reading YAML is much to load.
+    const { parseProviderConfig } = await import("./parse-provider-config.js");
+    for (const config of parseProviderConfig(file, await doors.files.read(file), doors.logger)) {
+      const id = "uuid" in config.identification ? config.identification.uuid : config.identification.name;
+      const first = seen.get(id);
+      if (first !== undefined) {
+        throw new ProviderConfigException(
+          `${file}: provider ${id} is described twice (first in ${first}); describe each provider once`,
+        );
+      }
+      seen.set(id, file);
+      loaded.push(config);
+    }
+  }
+  return loaded;
+}
