@@ -4,6 +4,7 @@
  */
 import { execFileSync } from "node:child_process";
 import { createHash } from "node:crypto";
+import { compilable } from "./compile.js";
 import type { Mutation } from "./mutant.js";
 import { findMutations } from "./operators.js";
 import { type MutantOptions, readOptions, USAGE } from "./options.js";
@@ -15,8 +16,12 @@ async function main(): Promise<number> {
   const options = readOptions(process.argv.slice(2));
   const tree = new SourceTree(process.cwd());
   const found = filesOf(tree, options).flatMap((path) => findMutations(path, tree.text(path)));
-  const mutants = draw(found, options).map((mutation, index) => ({ ...mutation, id: index + 1 }));
-  process.stderr.write(`${mutants.length} of ${found.length} mutants, seed ${options.seed}\n`);
+  const drawn = draw(found, options);
+  const mutants = compilable(tree, drawn).map((mutation, index) => ({ ...mutation, id: index + 1 }));
+  const refused = drawn.length - mutants.length;
+  process.stderr.write(
+    `${drawn.length} of ${found.length} mutants, seed ${options.seed}; ${refused} of them do not compile\n`,
+  );
   const trial = new Trial(tree, mutants, { patience: options.patience, progress: showProgress });
   const result = report(await trial.run(), trial.red);
   showProgress("");

@@ -1,14 +1,16 @@
 /** The symbol of the global object under which woven sources find the switch. */
 export const SWITCH = "compute-agent.mutants";
 
-/** Says which mutant is on, and remembers which were reached. */
+/** Says which mutant is on, and remembers which were reached while none was. */
 export class MutantSwitch {
   /** 0: none. */
   active = 0;
   reached = new Set<number>();
 
   isOn(id: number): boolean {
-    this.reached.add(id);
+    if (this.active === 0) {
+      this.reached.add(id);
+    }
     return id === this.active;
   }
 

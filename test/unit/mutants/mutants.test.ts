@@ -2,6 +2,7 @@ import { fileURLToPath } from "node:url";
 import { runInNewContext } from "node:vm";
 import { describe, expect, it } from "vitest";
 import { ACCEPTED } from "../../mutants/accepted.js";
+import { compilable } from "../../mutants/compile.js";
 import { findMutations } from "../../mutants/operators.js";
 import { FOLDERS, SourceTree } from "../../mutants/sources.js";
 import { MutantSwitch, SWITCH } from "../../mutants/switch.js";
@@ -83,6 +84,27 @@ describe("mutations", () => {
       "0 → 1": false,
       "a[0] === 1 → a[0] !== 1": false,
     });
+  });
+});
+
+describe("mutations that the compiler judges", () => {
+  it("are left out where a value gets another type, and stay where a condition changes", () => {
+    const text =
+      'type Row = { a: "x" | "y"; b?: number }; export function f(a: Row | null): Row { return a === null ? { a: "x", b: 1 } : a; }';
+    const { root } = tree;
+    const left = compilable({ root, text: () => text }, findMutations("src/a.ts", text));
+    expect(left.map(({ operator, change }) => `${operator}: ${change}`)).toEqual([
+      "condition: a === null → true",
+      "condition: a === null → false",
+      "property: without b: 1",
+      "number: 1 → 2",
+    ]);
+  });
+
+  it("stay where the unchanged copy has the same error", () => {
+    const text = 'import { Box } from "./nowhere.js"; export const box = new Box({ n: 1 });';
+    const { root } = tree;
+    expect(compilable({ root, text: () => text }, findMutations("src/a.ts", text))).toHaveLength(2);
   });
 });
 
