@@ -23,6 +23,9 @@ mutants.active = loading;
 /** The share of a mutant's time that one test may cost: properties with thousands of runs are left out. */
 const DEAR = 0.3;
 
+/** Milliseconds between two looks at a test that may hang: none counts while the machine leaves this process no time. */
+const TICK = 100;
+
 /** Mutants that no test has killed so far, with the milliseconds that are left for each. */
 const alive = new Map(plan.mutants.map(({ id }) => [id, plan.patience]));
 const reached = new Set<number>();
@@ -92,15 +95,20 @@ export default class MutantRunner extends VitestTestRunner {
       await run();
       return;
     }
-    const limit = new AbortController();
+    let ticks = (3000 + 5 * this.#usual) / TICK;
+    let timer: NodeJS.Timeout | undefined;
     const hangs = new Promise<never>((_resolve, reject) => {
-      const timer = setTimeout(() => reject(new Error("takes too long")), 3000 + 5 * this.#usual);
-      limit.signal.addEventListener("abort", () => clearTimeout(timer));
+      timer = setInterval(() => {
+        ticks -= 1;
+        if (ticks <= 0) {
+          reject(new Error("takes too long"));
+        }
+      }, TICK);
     });
     try {
       await Promise.race([run(), hangs]);
     } finally {
-      limit.abort();
+      clearInterval(timer);
     }
   }
 

@@ -10,7 +10,7 @@ import { PLAN_FILE, type Plan } from "./plan.js";
 import { nearest, type SourceTree, testsOf } from "./sources.js";
 
 /** Milliseconds without a word from a session: its mutant never returns; without one, the session is broken. */
-const SILENCE = { ofMutant: 60_000, ofSession: 600_000 };
+const SILENCE = { ofMutant: 180_000, ofSession: 600_000 };
 
 /** Milliseconds between two looks at the journal. While this process is stopped, no silence is counted. */
 const LOOK = 300;
