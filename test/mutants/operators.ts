@@ -21,6 +21,7 @@ const FUNCTIONS = new Set(["FunctionDeclaration", "FunctionExpression", "ArrowFu
 /** Texts for people are no behaviour: what is logged, the messages of errors, and members that hold reasons. */
 const LOGGED = /(^|[.#])(logger|log)(\??\.|$)/;
 const TEXTS = /^(reason|why|explanation|message|mend|found|row|purpose)$/;
+const SENTENCE = /\w+ \S+ \w+/;
 const LEVELS = /^(trace|debug|info|warn|error|fatal)$/;
 
 /** All mutations of one source. */
@@ -144,7 +145,7 @@ class Finder {
       this.#add("number", node, `${node.value + 1}`);
     } else if (typeof node.value === "boolean") {
       this.#add("boolean", node, `${!node.value}`);
-    } else if (typeof node.value === "string") {
+    } else if (typeof node.value === "string" && !SENTENCE.test(node.value)) {
       this.#add("string", node, node.value === "" ? '"mutant"' : '""');
     }
   }

@@ -1,0 +1,23 @@
+import { expect, test } from "vitest";
+import * as operations from "../../src/agent/operations/flow/errors.js";
+import * as tracker from "../../src/agent/tracker/errors.js";
+import * as placement from "../../src/placement/errors.js";
+
+/** Under another name than their class: as Nova's own. */
+const OTHERWISE: Readonly<Record<string, string>> = { ProviderConfigConflict: "ValueError" };
+
+// Names are what logs, faults of instances and the audit's texts show, and what operators search for.
+test.each([
+  ["operations", operations],
+  ["tracker", tracker],
+  ["placement", placement],
+] as [string, Readonly<Record<string, unknown>>][])("errors of %s are named as their classes", (_, module) => {
+  const names = Object.entries(module).flatMap(([name, Kind]) => {
+    return isErrorClass(Kind) ? [[name, new Kind("what was tried").name]] : [];
+  });
+  expect(names).toEqual(names.map(([name = ""]) => [name, OTHERWISE[name] ?? name]));
+});
+
+function isErrorClass(value: unknown): value is new (message: string) => Error {
+  return typeof value === "function" && value.prototype instanceof Error;
+}
