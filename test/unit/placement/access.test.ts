@@ -120,6 +120,12 @@ describe("keystone password", () => {
       "DiscoveryFailure",
       /soon/,
     ],
+    [
+      "a token that is scoped to nothing, and has no catalog",
+      () => ({ ...token([]), body: '{"token": {"expires_at": "2026-01-01T01:00:00.000000Z"}}' }),
+      "EndpointNotFound",
+      /endpoint_override/,
+    ],
     ["no placement in the catalog", () => token([]), "EndpointNotFound", /internal or public.*endpoint_override/],
   ];
   for (const [what, answer, name, message] of failures) {
@@ -132,6 +138,29 @@ describe("keystone password", () => {
       expect((await access.credentials()).endpoint).toBe("http://p");
     });
   }
+
+  it("a token that was refused meanwhile is not asked for again by the failure of an older request", async () => {
+    const given = { answer: (_: Partial<HttpResponse>): void => expect.fail("not asked yet") };
+    const { http, asked } = httpOf(() => token([endpoint("internal", "http://p")]));
+    const slow: HttpClient = {
+      ...http,
+      request: (request) =>
+        asked.length > 0
+          ? http.request(request)
+          : new Promise((resolve) => {
+              asked.push(request);
+              given.answer = (answer) => resolve({ status: 200, headers: {}, body: "{}", ...answer });
+            }),
+    };
+    const access = createKeystoneAccess({ http: slow, clock: clockAt({ now: NOW }) }, OPTIONS);
+    const first = access.credentials();
+    access.expire();
+    await access.credentials();
+    given.answer({ status: 401 });
+    await expect(first).rejects.toMatchObject({ name: "Unauthorized" });
+    await access.credentials();
+    expect(asked).toHaveLength(2);
+  });
 
   it("never puts the password into an error", async () => {
     const { http } = httpOf(() => ({ status: 401, body: "secret" }));
@@ -191,6 +220,19 @@ describe("requests", () => {
     ]);
   });
 
+  it.each([
+    [204, "", true, "204"],
+    [299, "", true, "299"],
+    [300, "moved  to\n there", false, '300 "moved to there"'],
+    [199, '{"errors":[{"code":"a.b"}]}', false, "199 (a.b)"],
+    [409, '{"errors":[{"code":"a.b","detail":"why"}]}', false, '409 (a.b) "why"'],
+  ])("an answer %i %j: ok %s, told as %s", async (status, body, ok, told) => {
+    const { http } = httpOf(() => ({ status, body }));
+    const access = createFixedAccess({ endpoint: "http://p" });
+    const answer = await new PlacementHttp({ http, clock, access, userAgent: "x" }).get("/traits", {});
+    expect([answer.ok, answer.describe()]).toEqual([ok, told]);
+  });
+
   it("tells of each request by its route, without uuids", async () => {
     const events: PlacementRequestEvent[] = [];
     const { http } = httpOf((request) => (request.method === "DELETE" ? "refuse" : { status: 409 }));
@@ -204,10 +246,14 @@ describe("requests", () => {
     });
     await placement.put("/resource_providers/0c28/inventories", {});
     await placement.get("/resource_providers?in_tree=0c28", {});
+    await placement.get("/traits/CUSTOM_A", {});
+    await placement.get("/resource_classes/CUSTOM_B", {});
     await placement.delete("/allocations/0c28", {}).catch(() => undefined);
     expect(events.map(({ method, route, status }) => [method, route, status])).toEqual([
       ["PUT", "/resource_providers/{uuid}/inventories", 409],
       ["GET", "/resource_providers", 409],
+      ["GET", "/traits/{name}", 409],
+      ["GET", "/resource_classes/{name}", 409],
       ["DELETE", "/allocations/{consumer_uuid}", null],
     ]);
   });

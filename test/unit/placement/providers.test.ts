@@ -114,4 +114,50 @@ describe("single providers", () => {
     hosts.bench.inject({ on: "GET /allocation_candidates", does: refusal(400, "", "bad") });
     expect(await hosts.client.getAllocationCandidates(query)).toBeNull();
   });
+
+  it("5.5 candidates: each group asks for its traits and aggregates under its suffix", async () => {
+    await hosts.client.getAllocationCandidates({
+      groups: [
+        { suffix: "", resources: { VCPU: 1 }, required: ["HW_CPU_X86_AVX"], notMemberOf: ["a2", "a1"].map(aggregate) },
+        {
+          suffix: "_GPU",
+          resources: { VGPU: 2 },
+          memberOf: [["a4", "a3"].map(aggregate), [aggregate("a5")]],
+          notMemberOf: [aggregate("a6")],
+        },
+      ],
+      groupPolicy: "isolate",
+      rootRequired: [],
+      limit: 3,
+    });
+    const asked = decodeURIComponent(hosts.bench.sent[0]?.path ?? "").split("?")[1];
+    expect(asked?.replaceAll(aggregate(""), "").split("&")).toEqual([
+      "group_policy=isolate",
+      "limit=3",
+      "member_of=!in:a1,a2",
+      "member_of_GPU=!in:a6",
+      "member_of_GPU=in:a3,a4",
+      "member_of_GPU=in:a5",
+      "required=HW_CPU_X86_AVX",
+      "resources=VCPU:1",
+      "resources_GPU=VGPU:2",
+    ]);
+  });
+
+  it("5.3 row 6 a name that another uuid has is refused; the same uuid, made meanwhile, is taken over", async () => {
+    await expect(hosts.client.getProviderTreeAndEnsureRoot(CHILD, "devstack1")).rejects.toMatchObject({
+      name: "ResourceProviderCreationFailed",
+      status: 409,
+    });
+    const made = async () => {
+      await hosts.bench.ask("POST", "/resource_providers", "1.20", { uuid: CHILD, name: "devstack3" });
+    };
+    hosts.bench.inject({ on: "POST /resource_providers", does: made });
+    const tree = await hosts.client.getProviderTreeAndEnsureRoot(CHILD, "devstack3");
+    expect(tree.data(CHILD)).toMatchObject({ name: "devstack3", generation: 0 });
+  });
 });
+
+function aggregate(end: string): string {
+  return `aaaaaaaa-0000-4000-8000-0000000000${end}`;
+}

@@ -1,0 +1,108 @@
+import { describe, expect, it } from "vitest";
+import { parseIni } from "../../../src/config/ini-file.js";
+import { compileNovaConfig } from "../../../src/config/nova-config.js";
+import { configuredPlacementAccess } from "../../../src/placement/access/configured-access.js";
+import type { HttpRequest, HttpResponse } from "../../../src/runtime/http.js";
+
+type Options = Readonly<Record<string, string>>;
+
+/** The access that a `[placement]` section gives, and what it asks for. */
+function accessOf(section: Options, answer: Partial<HttpResponse> = {}) {
+  const asked: HttpRequest[] = [];
+  const http = {
+    close: async () => undefined,
+    request: async (request: HttpRequest) => {
+      asked.push(request);
+      return { status: 503, headers: {}, body: "", ...answer };
+    },
+  };
+  const lines = Object.entries(section).map(([name, value]) => `${name} = ${value}\n`);
+  const files = [parseIni(`[placement]\n${lines.join("")}`, "nova.conf")];
+  const { config } = compileNovaConfig(
+    { files, environment: {}, commandLine: [] },
+    { stateDir: "/state", hostname: "h" },
+    {},
+  );
+  const access = configuredPlacementAccess(config, { http, clock: { now: () => 0, monotonic: () => 0 } });
+  return { access, asked };
+}
+
+describe("[placement] auth_type", () => {
+  it("unset: the conductor is asked instead", () => {
+    expect(accessOf({ endpoint: "http://p" }).access).toBeNull();
+  });
+
+  it("none and admin_token: endpoint, or endpoint_override, and the token", async () => {
+    const credentials = async (section: Options) => accessOf(section).access?.credentials();
+    expect(await credentials({ auth_type: "none", endpoint: "http://p/" })).toStrictEqual({
+      endpoint: "http://p",
+      headers: {},
+    });
+    const override = { endpoint: "http://p", endpoint_override: "http://other" };
+    expect(await credentials({ auth_type: "admin_token", token: "t", ...override })).toStrictEqual({
+      endpoint: "http://other",
+      headers: { "x-auth-token": "t" },
+    });
+  });
+
+  const password = { auth_type: "password", auth_url: "http://keystone", username: "nova", password: "secret" };
+
+  it.each<[Options, unknown, unknown]>([
+    [{ system_scope: "all" }, { system: { all: true } }, { id: "default" }],
+    [{ project_id: "p1", user_domain_id: "d1" }, { project: { id: "p1" } }, { id: "d1" }],
+    [
+      { project_name: "service", project_domain_id: "d2", user_domain_name: "Users" },
+      { project: { name: "service", domain: { id: "d2" } } },
+      { name: "Users" },
+    ],
+    [
+      { project_name: "service", project_domain_name: "Services" },
+      { project: { name: "service", domain: { name: "Services" } } },
+      { id: "default" },
+    ],
+  ])("password with %j: asks Identity for that scope, in JSON", async (section, scope, domain) => {
+    const { access, asked } = accessOf({ ...password, ...section });
+    await expect(access?.credentials()).rejects.toThrow("503");
+    expect(asked[0]).toMatchObject({
+      url: "http://keystone/v3/auth/tokens",
+      headers: { accept: "application/json", "content-type": "application/json" },
+    });
+    expect(JSON.parse(asked[0]?.body ?? "").auth).toMatchObject({
+      scope,
+      identity: { password: { user: { name: "nova", domain } } },
+    });
+  });
+
+  it.each<[Options, string]>([
+    [{ project_id: "p1" }, "http://one"],
+    [{ project_id: "p1", region_name: "Two" }, "http://two"],
+    [{ project_id: "p1", region_name: "Two", valid_interfaces: "public" }, "http://three"],
+    [{ project_id: "p1", endpoint_override: "http://other" }, "http://other"],
+  ])("password with %j: the endpoint is %s", async (section, endpoint) => {
+    const endpoints = [
+      { interface: "internal", region: "One", url: "http://one" },
+      { interface: "internal", region: "Two", url: "http://two" },
+      { interface: "public", region_id: "Two", url: "http://three" },
+    ];
+    const catalog = [{ type: "identity" }, { type: "placement", endpoints }];
+    const token = { expires_at: "2026-01-01T00:00:00.000000Z", catalog };
+    const answer = { status: 201, headers: { "x-subject-token": "t" }, body: JSON.stringify({ token }) };
+    expect(await accessOf({ ...password, ...section }, answer).access?.credentials()).toMatchObject({ endpoint });
+  });
+
+  it.each<[Options, string]>([
+    [{ auth_type: "none", endpoint: "http://p" }, "endpoint"],
+    [{ auth_type: "admin_token", endpoint: "http://p", token: "t" }, "endpoint"],
+    [{ auth_type: "admin_token", endpoint: "http://p", token: "t" }, "token"],
+    ...["auth_url", "username", "password", "project_name"].map((option): [Options, string] => [
+      { ...password, project_name: "service" },
+      option,
+    ]),
+  ])("%j without %s: InvalidConfiguration names the option", (section, option) => {
+    const { [option]: _, ...rest } = section;
+    expect(() => accessOf(section)).not.toThrow();
+    expect(() => accessOf(rest)).toThrow(
+      `[placement] ${option} is unset, but auth_type = ${section.auth_type} needs it`,
+    );
+  });
+});
