@@ -11,10 +11,12 @@ export interface MutantOptions {
   readonly since: string | undefined;
   /** Seconds of the processor that the tests of one mutant may take. */
   readonly patience: number;
+  /** Only the nearest tests. */
+  readonly near: boolean;
   readonly json: boolean;
 }
 
-export const USAGE = `npm run test:mutants -- [--sample N | --all] [--seed TEXT] [--file PATH]... [--since COMMIT] [--patience SECONDS] [--json]
+export const USAGE = `npm run test:mutants -- [--sample N | --all] [--seed TEXT] [--file PATH]... [--since COMMIT] [--patience SECONDS] [--near] [--json]
 Changes the code in small ways, one at a time, and runs the tests that reach each change. By default 200 mutants are
 drawn from all folders under test. Ends with 1 when fewer than 85 % of them are killed.`;
 
@@ -29,6 +31,7 @@ export function readOptions(args: readonly string[]): MutantOptions {
       file: { type: "string", multiple: true, default: [] },
       since: { type: "string" },
       patience: { type: "string", default: "5" },
+      near: { type: "boolean", default: false },
       json: { type: "boolean", default: false },
     },
   });
@@ -38,6 +41,7 @@ export function readOptions(args: readonly string[]): MutantOptions {
     files: values.file,
     since: values.since,
     patience: positive("--patience", values.patience),
+    near: values.near,
     json: values.json,
   };
 }

@@ -22,7 +22,7 @@ async function main(): Promise<number> {
   process.stderr.write(
     `${drawn.length} of ${found.length} mutants, seed ${options.seed}; ${refused} of them do not compile\n`,
   );
-  const trial = new Trial(tree, mutants, { patience: options.patience, progress: showProgress });
+  const trial = new Trial(tree, mutants, { ...options, progress: showProgress });
   const result = report(await trial.run(), trial.red);
   showProgress("");
   process.stdout.write(`${options.json ? JSON.stringify(result, null, 2) : print(result)}\n`);

@@ -31,6 +31,7 @@ export class Trial {
   readonly #tree: SourceTree;
   readonly #mutants: readonly Mutant[];
   readonly #patience: number;
+  readonly #nearOnly: boolean;
   readonly #progress: (text: string) => void;
   readonly #near: Plan["near"];
   readonly #killedBy = new Map<number, string>();
@@ -43,11 +44,12 @@ export class Trial {
   constructor(
     tree: SourceTree,
     mutants: readonly Mutant[],
-    options: { readonly patience: number; readonly progress: (text: string) => void },
+    options: { readonly patience: number; readonly near: boolean; readonly progress: (text: string) => void },
   ) {
     this.#tree = tree;
     this.#mutants = mutants;
     this.#patience = options.patience * 1000;
+    this.#nearOnly = options.near;
     this.#progress = options.progress;
     const sources = [...new Set(mutants.map(({ path }) => path))];
     this.#near = Object.fromEntries(sources.map((path) => [path, nearest(path, testsOf(tree, new Set([path])), NEAR)]));
@@ -56,7 +58,9 @@ export class Trial {
   async run(): Promise<readonly Verdict[]> {
     await this.#pass("near");
     await this.#runWhileLoading();
-    await this.#pass("others");
+    if (!this.#nearOnly) {
+      await this.#pass("others");
+    }
     return this.#mutants.map((mutant) => ({
       mutant,
       killedBy: this.#killedBy.get(mutant.id) ?? null,
