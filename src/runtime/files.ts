@@ -3,10 +3,14 @@ export interface Files {
   read(path: string): Promise<string>;
   /** Like {@link read}, but `undefined` when there is no such file. */
   readIfPresent(path: string): Promise<string | undefined>;
-  /** Replaces atomically (temporary file in the same folder, then rename), parents created. `mode` default 0o644. */
+  /**
+   * Replaces atomically (temporary file in the same folder, then rename), parents created. `mode` default 0o644. The text is on the
+   * disk before its name is: a machine that loses its power leaves what was there or all of it, never a part.
+   */
   write(path: string, text: string, options?: { readonly mode?: number }): Promise<void>;
-  /** Creates; `EEXIST` when it is there. */
+  /** Creates, as a whole as {@link write} does; `EEXIST` when it is there. */
   create(path: string, text: string, options?: { readonly mode?: number }): Promise<void>;
+  /** A machine that loses its power may leave a part of the text. */
   append(path: string, text: string): Promise<void>;
   /** A sparse file of `bytes` size. */
   truncate(path: string, bytes: number): Promise<void>;

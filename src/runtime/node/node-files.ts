@@ -1,10 +1,10 @@
 import { randomBytes } from "node:crypto";
 import { watch } from "node:fs";
-import { appendFile, mkdir, open, readdir, readFile, rename, rm, stat, writeFile } from "node:fs/promises";
+import { appendFile, link, mkdir, open, readdir, readFile, rename, rm, stat, writeFile } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import { FileFailure, type FileStat, type Files } from "../files.js";
 
-/** Names of files that {@link NodeFiles.write} has not finished; a killed process leaves them behind. */
+/** Names of files that {@link NodeFiles} has not finished; a killed process leaves them behind. */
 const UNFINISHED = /^\..+\.[0-9a-f]{12}\.tmp$/;
 
 /** Changes within this many milliseconds count as one. */
@@ -20,21 +20,18 @@ export class NodeFiles implements Files {
   }
 
   async write(path: string, text: string, options?: { readonly mode?: number }): Promise<void> {
-    const unfinished = join(dirname(path), `.${basename(path)}.${randomBytes(6).toString("hex")}.tmp`);
-    await attempt(path, "write", async () => {
-      try {
-        await inFolder(path, () => writeFile(unfinished, text, { mode: options?.mode ?? 0o644, flag: "wx" }));
-        await rename(unfinished, path);
-      } catch (error) {
-        await rm(unfinished, { force: true });
-        throw error;
-      }
-    });
+    await attempt(path, "write", () =>
+      written(path, text, options?.mode ?? 0o644, (unfinished) => rename(unfinished, path)),
+    );
   }
 
   async create(path: string, text: string, options?: { readonly mode?: number }): Promise<void> {
     await attempt(path, "create", () =>
-      inFolder(path, () => writeFile(path, text, { mode: options?.mode ?? 0o644, flag: "wx" })),
+      written(path, text, options?.mode ?? 0o644, async (unfinished) => {
+        // Unlike a rename, a second name is refused where there is a file.
+        await link(unfinished, path);
+        await rm(unfinished);
+      }),
     );
   }
 
@@ -107,6 +104,23 @@ export class NodeFiles implements Files {
     } catch (error) {
       throw failure(folder, "watch", error);
     }
+  }
+}
+
+/** Puts a file whose text is on the disk beside the path, for `name` to give it its name. */
+async function written(
+  path: string,
+  text: string,
+  mode: number,
+  name: (unfinished: string) => Promise<void>,
+): Promise<void> {
+  const unfinished = join(dirname(path), `.${basename(path)}.${randomBytes(6).toString("hex")}.tmp`);
+  try {
+    await inFolder(path, () => writeFile(unfinished, text, { mode, flag: "wx", flush: true }));
+    await name(unfinished);
+  } catch (error) {
+    await rm(unfinished, { force: true });
+    throw error;
   }
 }
 
