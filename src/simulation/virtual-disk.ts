@@ -18,6 +18,12 @@ interface FolderNode {
 
 type TreeNode = FileNode | FolderNode;
 
+/** A disk on which nothing new fits, or that takes so many milliseconds for everything. */
+export interface DiskTrouble {
+  readonly full: boolean;
+  readonly slow: number;
+}
+
 /** What a string holds, and more than any reader takes at once. */
 const MOST_READ = 256 * 1024 ** 2;
 
@@ -25,6 +31,9 @@ const MOST_READ = 256 * 1024 ** 2;
 export class VirtualDisk {
   readonly #root: FolderNode = { kind: "folder", entries: new Map(), mode: 0o755, modified: 0 };
   readonly #watchers = new Map<string, Set<() => void>>();
+  /** Files that nobody has synced, and who wrote them. */
+  readonly #unsynced = new Map<FileNode, object>();
+  readonly #troubles = new Map<string, DiskTrouble>();
 
   read(path: string): string | undefined {
     const node = this.#find(path);
@@ -37,13 +46,17 @@ export class VirtualDisk {
     return node?.text.padEnd(node.text.length + Math.max(0, node.bytes - Buffer.byteLength(node.text)), "\0");
   }
 
-  /** Creates or replaces; folders above are made. */
-  write(path: string, text: string, mode: number, now: number, operation: string): void {
+  /** Creates or replaces; folders above are made. @param unsyncedBy who loses half of it when his power goes */
+  write(path: string, text: string, mode: number, now: number, operation: string, unsyncedBy?: object): void {
     const { folder, name } = this.#parent(path, now, operation);
     if (folder.entries.get(name)?.kind === "folder") {
       throw new FileFailure(path, "EISDIR", operation);
     }
-    folder.entries.set(name, { kind: "file", text, bytes: Buffer.byteLength(text), mode, modified: now });
+    const node: FileNode = { kind: "file", text, bytes: Buffer.byteLength(text), mode, modified: now };
+    folder.entries.set(name, node);
+    if (unsyncedBy) {
+      this.#unsynced.set(node, unsyncedBy);
+    }
     this.#changed(path, folder, now);
   }
 
@@ -107,6 +120,35 @@ export class VirtualDisk {
         mode: node.mode,
       }
     );
+  }
+
+  /** The power of a machine is gone: of each file that it has not synced half the bytes are there. */
+  tear(writer: object): void {
+    for (const [file, by] of [...this.#unsynced]) {
+      if (by === writer) {
+        this.#unsynced.delete(file);
+        file.bytes = Math.floor(file.bytes / 2);
+        file.text = Buffer.from(file.text).subarray(0, file.bytes).toString();
+      }
+    }
+  }
+
+  /** What is the matter with the file system below a folder; null: nothing any more. */
+  setTrouble(folder: string, trouble: DiskTrouble | null): void {
+    if (trouble === null) {
+      this.#troubles.delete(keyOf(folder));
+    } else {
+      this.#troubles.set(keyOf(folder), trouble);
+    }
+  }
+
+  troubleAt(path: string): DiskTrouble | undefined {
+    for (const [folder, trouble] of this.#troubles) {
+      if (keyOf(path).startsWith(`${folder}/`)) {
+        return trouble;
+      }
+    }
+    return undefined;
   }
 
   watch(folder: string, listener: () => void): () => void {

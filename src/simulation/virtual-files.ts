@@ -4,6 +4,7 @@ import type { VirtualProcess } from "./virtual-process.js";
 /** The files of one process, on its machine's disk. An operation is done when it is called; its answer comes as a promise. */
 export class VirtualFiles implements Files {
   readonly #process: VirtualProcess;
+  /** As the machine's clock has it. */
   readonly #now: () => number;
 
   constructor(process: VirtualProcess, now: () => number) {
@@ -12,7 +13,7 @@ export class VirtualFiles implements Files {
   }
 
   async read(path: string): Promise<string> {
-    return this.#do(() => {
+    return this.#do(path, () => {
       const text = this.#disk.read(path);
       if (text === undefined) {
         throw new FileFailure(path, "ENOENT", "read");
@@ -22,51 +23,62 @@ export class VirtualFiles implements Files {
   }
 
   async readIfPresent(path: string): Promise<string | undefined> {
-    return this.#do(() => this.#disk.read(path));
+    return this.#do(path, () => this.#disk.read(path));
   }
 
   async write(path: string, text: string, options?: { readonly mode?: number }): Promise<void> {
-    return this.#do(() => this.#disk.write(path, text, options?.mode ?? 0o644, this.#now(), "write"));
+    return this.#do(path, () => {
+      this.#refuseIfFull(path, "write");
+      this.#disk.write(path, text, options?.mode ?? 0o644, this.#now(), "write");
+    });
   }
 
   async create(path: string, text: string, options?: { readonly mode?: number }): Promise<void> {
-    return this.#do(() => {
+    return this.#do(path, () => {
       if (this.#disk.stat(path)) {
         throw new FileFailure(path, "EEXIST", "create");
       }
+      this.#refuseIfFull(path, "create");
       this.#disk.write(path, text, options?.mode ?? 0o644, this.#now(), "create");
     });
   }
 
   async append(path: string, text: string): Promise<void> {
-    return this.#do(() => {
+    return this.#do(path, () => {
+      this.#refuseIfFull(path, "append");
       const mode = this.#disk.stat(path)?.mode ?? 0o644;
-      this.#disk.write(path, (this.#disk.read(path) ?? "") + text, mode, this.#now(), "append");
+      const { machine } = this.#process;
+      this.#disk.write(path, (this.#disk.read(path) ?? "") + text, mode, this.#now(), "append", machine);
     });
   }
 
   async truncate(path: string, bytes: number): Promise<void> {
-    return this.#do(() => this.#disk.resize(path, bytes, this.#now()));
+    return this.#do(path, () => this.#disk.resize(path, bytes, this.#now()));
   }
 
   async rename(from: string, to: string): Promise<void> {
-    return this.#do(() => this.#disk.rename(from, to, this.#now()));
+    return this.#do(to, () => this.#disk.rename(from, to, this.#now()));
   }
 
   async remove(path: string): Promise<void> {
-    return this.#do(() => this.#disk.remove(path, this.#now()));
+    return this.#do(path, () => this.#disk.remove(path, this.#now()));
   }
 
   async makeFolder(path: string, options?: { readonly mode?: number }): Promise<void> {
-    return this.#do(() => this.#disk.makeFolder(path, options?.mode ?? 0o755, this.#now()));
+    return this.#do(path, () => {
+      if (!this.#disk.stat(path)) {
+        this.#refuseIfFull(path, "make folder");
+      }
+      this.#disk.makeFolder(path, options?.mode ?? 0o755, this.#now());
+    });
   }
 
   async list(path: string): Promise<string[]> {
-    return this.#do(() => this.#disk.list(path));
+    return this.#do(path, () => this.#disk.list(path));
   }
 
   async stat(path: string): Promise<FileStat | undefined> {
-    return this.#do(() => this.#disk.stat(path));
+    return this.#do(path, () => this.#disk.stat(path));
   }
 
   watch(folder: string, listener: () => void): () => void {
@@ -96,7 +108,14 @@ export class VirtualFiles implements Files {
     return this.#process.machine.disk;
   }
 
-  #do<T>(work: () => T): Promise<T> {
-    return this.#process.answered(work);
+  #do<T>(path: string, work: () => T): Promise<T> {
+    return this.#process.answered(work, this.#disk.troubleAt(path)?.slow);
+  }
+
+  /** @throws {FileFailure} ENOSPC */
+  #refuseIfFull(path: string, operation: string): void {
+    if (this.#disk.troubleAt(path)?.full) {
+      throw new FileFailure(path, "ENOSPC", operation);
+    }
   }
 }

@@ -67,12 +67,18 @@ export class VirtualHttp implements HttpClient {
       this.#process.after(this.#network.latency, () => outcome.reject(new HttpConnectFailure(url, code)));
       return;
     }
+    if (fault?.kind === "lose-request") {
+      return;
+    }
     const back = this.#network.wire(server.process, this.#process);
     const breakOff = () => back.send(() => outcome.reject(new HttpConnectFailure(url, "ECONNRESET")));
     const forget = server.process.onKill(breakOff);
     this.#network.wire(this.#process, server.process).send(async () => {
       if (!server.process.alive) {
         return;
+      }
+      if (fault?.kind === "double") {
+        await server.serve(request);
       }
       const response = await server.serve(request);
       forget();

@@ -1,13 +1,18 @@
 import { VirtualDisk } from "./virtual-disk.js";
 
-/** A simulated machine: a host name, a disk that outlives processes, and the pids of those that live. */
+/** A simulated machine: a host name, a disk that outlives processes, a clock, and the pids of those that live. */
 export class VirtualMachine {
   readonly hostname: string;
   readonly disk: VirtualDisk;
   readonly #pidNamespace: string;
   readonly #alive = new Set<number>();
+  readonly #onPowerLoss = new Set<() => void>();
   #lastPid = 1000;
   #boots = 1;
+  /** Milliseconds that its clock is ahead, and gains in each millisecond since a moment of the world's. */
+  #ahead = 0;
+  #drift = 0;
+  #driftsSince = 0;
 
   /** @param pidNamespace another one for what runs in a container. */
   constructor(hostname: string, disk: VirtualDisk = new VirtualDisk(), pidNamespace = "1") {
@@ -49,5 +54,41 @@ export class VirtualMachine {
     this.#boots += 1;
     this.#alive.clear();
     this.#lastPid = 1000;
+  }
+
+  /** Its processes end as by `kill -9`, what they wrote and did not sync is torn, and it is as after a {@link reboot}. */
+  losePower(): void {
+    for (const action of [...this.#onPowerLoss]) {
+      action();
+    }
+    this.disk.tear(this);
+    this.reboot();
+  }
+
+  /** Calls `action` when it loses its power; returns what forgets it. */
+  onPowerLoss(action: () => void): () => void {
+    this.#onPowerLoss.add(action);
+    return () => this.#onPowerLoss.delete(action);
+  }
+
+  /** What its clock says. @param now the world's time of day @param passed milliseconds that have passed in the world */
+  timeOfDay(now: number, passed: number): number {
+    return now + Math.trunc(this.#aheadAt(passed));
+  }
+
+  /** Sets its clock forward, or back. */
+  jumpClock(milliseconds: number): void {
+    this.#ahead += milliseconds;
+  }
+
+  /** Its clock gains so much in each millisecond from now on; below 0: it loses. */
+  driftClock(share: number, passed: number): void {
+    this.#ahead = this.#aheadAt(passed);
+    this.#drift = share;
+    this.#driftsSince = passed;
+  }
+
+  #aheadAt(passed: number): number {
+    return this.#ahead + this.#drift * (passed - this.#driftsSince);
   }
 }

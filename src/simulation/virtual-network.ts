@@ -11,6 +11,10 @@ export type NetworkFault =
   | { readonly kind: "refuse"; readonly code?: string }
   /** The server does all of it; the client sees the connection break with `ECONNRESET`. */
   | { readonly kind: "lose-answer" }
+  /** The server never sees it; the client waits as long as it waits. */
+  | { readonly kind: "lose-request" }
+  /** The server does it twice, one after the other; the client gets the second answer. */
+  | { readonly kind: "double" }
   /** The server never sees it; the client gets this answer. */
   | { readonly kind: "answer"; readonly response: HttpResponse };
 
@@ -38,6 +42,7 @@ export class VirtualNetwork<E extends Endpoint> {
   readonly #faults: { readonly rule: FaultRule; left: number }[] = [];
   readonly #cuts = new Set<string>();
   readonly #blocked = new Set<Wire>();
+  readonly #connections = new Set<Connection>();
   #lastPort = 20_000;
 
   /** @param delay milliseconds that a message takes besides the latency */
@@ -97,13 +102,20 @@ export class VirtualNetwork<E extends Endpoint> {
     return entry?.rule.fault;
   }
 
-  /** Nothing passes between two processes, named, until {@link heal}; then what was sent arrives, as with TCP. */
-  partition(one: string, other: string): void {
-    this.#cuts.add(pairOf(one, other));
+  /**
+   * Nothing passes between two processes, named, until {@link heal}; then what was sent arrives, as with TCP. `oneWay`: only what
+   * the first one sends is held back.
+   */
+  partition(one: string, other: string, { oneWay = false }: { readonly oneWay?: boolean } = {}): void {
+    this.#cuts.add(wayOf(one, other));
+    if (!oneWay) {
+      this.#cuts.add(wayOf(other, one));
+    }
   }
 
   heal(one: string, other: string): void {
-    this.#cuts.delete(pairOf(one, other));
+    this.#cuts.delete(wayOf(one, other));
+    this.#cuts.delete(wayOf(other, one));
     for (const wire of [...this.#blocked]) {
       if (!this.isCut(wire)) {
         this.#blocked.delete(wire);
@@ -113,7 +125,23 @@ export class VirtualNetwork<E extends Endpoint> {
   }
 
   isCut(wire: { readonly from: string; readonly to: string }): boolean {
-    return this.#cuts.has(pairOf(wire.from, wire.to));
+    return this.#cuts.has(wayOf(wire.from, wire.to));
+  }
+
+  /** Breaks the WebSockets between two processes, named: both ends see it, and what was under way is lost. */
+  sever(one: string, other: string): void {
+    for (const connection of [...this.#connections]) {
+      const { from, to } = connection;
+      if ((from === one && to === other) || (from === other && to === one)) {
+        connection.sever();
+      }
+    }
+  }
+
+  /** An open WebSocket; returns what forgets it. */
+  connected(connection: Connection): () => void {
+    this.#connections.add(connection);
+    return () => this.#connections.delete(connection);
   }
 
   /** One direction of a connection. */
@@ -126,6 +154,13 @@ export class VirtualNetwork<E extends Endpoint> {
       block: (wire) => this.#blocked.add(wire),
     });
   }
+}
+
+/** A WebSocket between two processes, named. */
+interface Connection {
+  readonly from: string;
+  readonly to: string;
+  readonly sever: () => void;
 }
 
 interface WireContext {
@@ -169,6 +204,11 @@ export class Wire {
     }
   }
 
+  /** What is under way never arrives. */
+  lose(): void {
+    this.#queue.fill(() => undefined);
+  }
+
   // Each planned delivery takes the oldest thing on the wire, so that nothing overtakes what a partition held back.
   #deliverNext(): void {
     if (this.#context.isCut(this)) {
@@ -180,6 +220,6 @@ export class Wire {
   }
 }
 
-function pairOf(one: string, other: string): string {
-  return JSON.stringify([one, other].sort());
+function wayOf(from: string, to: string): string {
+  return JSON.stringify([from, to]);
 }

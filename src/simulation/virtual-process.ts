@@ -15,6 +15,7 @@ export class VirtualProcess implements Timers {
   readonly machine: VirtualMachine;
   readonly #planner: Planner;
   readonly #onKill = new Set<() => void>();
+  readonly #forgetPower: () => void;
   #alive = true;
   #passed = 0;
   #last = Number.POSITIVE_INFINITY;
@@ -24,6 +25,7 @@ export class VirtualProcess implements Timers {
     this.machine = machine;
     this.#planner = planner;
     this.pid = machine.startProcess();
+    this.#forgetPower = machine.onPowerLoss(() => this.kill());
   }
 
   get alive(): boolean {
@@ -36,6 +38,7 @@ export class VirtualProcess implements Timers {
       return;
     }
     this.#alive = false;
+    this.#forgetPower();
     this.machine.endProcess(this.pid);
     for (const action of [...this.#onKill]) {
       action();
@@ -68,10 +71,10 @@ export class VirtualProcess implements Timers {
     return this.#alive;
   }
 
-  /** What is done at once, and whose answer may take a while. */
-  async answered<T>(work: () => T): Promise<T> {
+  /** What is done at once, and whose answer may take a while. @param least milliseconds */
+  async answered<T>(work: () => T, least = 0): Promise<T> {
     return this.whileAlive(async () => {
-      const delay = this.#planner.delay();
+      const delay = least + this.#planner.delay();
       try {
         return work();
       } finally {

@@ -34,6 +34,14 @@ export class VirtualSocket implements Socket {
     other.#peer = one;
   }
 
+  /** The connection breaks; both ends hear of it, and nothing that was under way arrives. */
+  sever(): void {
+    for (const end of this.#peer ? [this, this.#peer] : [this]) {
+      end.#wire.lose();
+      end.#process.after(0, () => end.#end(1006, ""));
+    }
+  }
+
   /** The connection will not be opened. */
   abandon(): void {
     this.#end(1006, "");

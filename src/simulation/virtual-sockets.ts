@@ -57,6 +57,9 @@ export class VirtualSockets implements Sockets {
       this.#process.after(this.#network.latency, () => outcome.reject(new UpgradeRefused(url, status, body)));
       return;
     }
+    if (fault?.kind === "lose-request") {
+      return;
+    }
     if (fault?.kind === "refuse" || !listener) {
       const code = (fault?.kind === "refuse" ? fault.code : undefined) ?? "ECONNREFUSED";
       this.#process.after(this.#network.latency, () => outcome.reject(new HttpConnectFailure(url, code)));
@@ -83,6 +86,8 @@ export class VirtualSockets implements Sockets {
       const opened = new VirtualSocket(this.#process, there, CLIENT_FRAME_BYTES);
       VirtualSocket.pair(accepted, opened);
       listener.track(accepted);
+      const connection = { from: this.#process.name, to: server.name, sever: () => opened.sever() };
+      accepted.onClose(this.#network.connected(connection));
       if (fault?.kind === "lose-answer") {
         accepted.terminate();
         breakOff();

@@ -76,6 +76,11 @@ export class VirtualWorld {
     this.#skew += Math.trunc(milliseconds);
   }
 
+  /** Lets a machine's clock gain on the world's from now on, by so much in each millisecond; below 0: lose. */
+  driftClock(machine: VirtualMachine, share: number): void {
+    machine.driftClock(share, this.#now - this.#start);
+  }
+
   /** Timers, deliveries and answers that are still to come. */
   get planned(): number {
     return this.#timeline.size;
@@ -222,6 +227,7 @@ function createProcessRuntime(parts: {
   const { world, process, seed, monotonic } = parts;
   const { machine } = process;
   const logs: LogRecord[] = [];
+  const now = () => machine.timeOfDay(world.now, monotonic());
   const keep = (level: LogLevel, message: string, fields: LogFields) => {
     const record = { time: world.now, process: process.name, level, message, fields };
     logs.push(record);
@@ -245,13 +251,13 @@ function createProcessRuntime(parts: {
     onKill: (action) => process.onKill(action),
     advance: (milliseconds) => world.advance(milliseconds),
     runUntil: world.runUntil.bind(world),
-    clock: { now: () => world.now, monotonic },
+    clock: { now, monotonic },
     timers: process,
     random,
     http: new VirtualHttp(process, world.network),
     servers: new VirtualServers(process, world.network, () => requestIds.uuid()),
     sockets: new VirtualSockets(process, world.network),
-    files: new VirtualFiles(process, () => world.now),
+    files: new VirtualFiles(process, now),
     processes: {
       pid: process.pid,
       machine: machine.identity,

@@ -108,7 +108,30 @@ describe("HTTP in the virtual network", () => {
   });
 });
 
+describe("messages that go astray", () => {
+  it("lose a request before the server sees it", async () => {
+    world.network.inject({ fault: { kind: "lose-request" }, times: 1 });
+    await expect(world.runUntil(get("/echo/1", { timeout: 500 }))).rejects.toThrow(HttpTimeout);
+    expect(served).toEqual([]);
+    expect((await world.runUntil(get("/echo/2"))).status).toBe(200);
+  });
+
+  it("let the server do a request twice", async () => {
+    world.network.inject({ fault: { kind: "double" }, times: 1 });
+    expect((await world.runUntil(get("/echo/1"))).status).toBe(200);
+    expect(served).toEqual(["/1", "/1"]);
+  });
+});
+
 describe("a partition", () => {
+  it("of one way lets the server do what is asked, and holds its answer back", async () => {
+    world.network.partition("server", "client", { oneWay: true });
+    await expect(world.runUntil(get("/echo/a", { timeout: 500 }))).rejects.toThrow(HttpTimeout);
+    expect(served).toEqual(["/a"]);
+    world.network.heal("server", "client");
+    expect((await world.runUntil(get("/echo/b"))).status).toBe(200);
+  });
+
   it("holds requests back until it heals", async () => {
     world.network.partition("client", "server");
     await expect(world.runUntil(get("/echo/a", { timeout: 500 }))).rejects.toThrow(HttpTimeout);
@@ -138,6 +161,25 @@ describe("a partition", () => {
     socket.send("3");
     await world.advance(20);
     expect([seen, socket.bufferedBytes]).toEqual([["1", "2", "3"], 0]);
+  });
+
+  it("and a break are two things: what is under way is lost, and both ends hear of it", async () => {
+    world.network.latency = 5;
+    const accepted: Socket[] = [];
+    const listener = await server.servers.listen({
+      port: 0,
+      services: {},
+      sockets: { "/ws": (socket) => void accepted.push(socket) },
+    });
+    const socket = await world.runUntil(client.sockets.connect(`${listener.url.replace("http", "ws")}/ws`));
+    const seen: string[] = [];
+    accepted[0]?.onMessage((text) => seen.push(text));
+    accepted[0]?.onClose((code) => seen.push(`server ${code}`));
+    socket.onClose((code) => seen.push(`client ${code}`));
+    socket.send("lost");
+    world.network.sever("server", "client");
+    await world.advance(1_000);
+    expect(seen.toSorted()).toEqual(["client 1006", "server 1006"]);
   });
 
   it("hides from one end that the other is gone, until it heals", async () => {
