@@ -28,5 +28,5 @@ export function lostDeletes(
 /** Its last delete, and nothing after that, ended in an error that its user can see. */
 function failedItself(store: Snapshot["store"], uuid: string): boolean {
   const last = store.actions.list(uuid).at(0);
-  return last?.action === "delete" && last.message === "Error";
+  return last !== undefined && /^(delete|softDelete|forceDelete)$/.test(last.action) && last.message === "Error";
 }

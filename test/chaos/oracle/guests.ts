@@ -15,13 +15,21 @@ const POWER: Partial<Readonly<Record<VmState, readonly PowerState[]>>> = {
   shelved: [shutdown],
 };
 
-/** Every server has its guest, on its host, as its state says; and nobody else has one of it (spec 9.1). */
-export function wrongGuests(snapshot: Snapshot): Violation[] {
+/**
+ * Every server has its guest, on its host, as its state says; and nobody else has one of it (spec 9.1). `powerLoss`: a rescued guest
+ * may be shut off, since nobody looks after its power (as Nova's `_sync_instance_power_state`).
+ */
+export function wrongGuests(
+  snapshot: Snapshot,
+  { powerLoss = false }: { readonly powerLoss?: boolean } = {},
+): Violation[] {
   const { store, guests } = snapshot;
+  const expected = powerLoss ? { ...POWER, rescued: [running, shutdown] } : POWER;
   const strays = guests.flatMap((guest) => strayGuest(snapshot, guest));
   const wrong = store.instances.list({ deleted: false }).flatMap((instance) =>
     wrongGuest(
       instance,
+      expected[instance.vmState],
       guests.find(({ uuid, host }) => uuid === instance.uuid && host === instance.host),
     ),
   );
@@ -56,8 +64,11 @@ function waitsAtSource(store: Snapshot["store"], { uuid, vmState }: Instance, ho
     .some(({ status }) => status === "error" || (status === "finished" && vmState === "resized"));
 }
 
-function wrongGuest({ uuid, host, vmState, powerState }: Instance, guest: Guest | undefined): Violation[] {
-  const powers = POWER[vmState];
+function wrongGuest(
+  { uuid, host, vmState, powerState }: Instance,
+  powers: readonly PowerState[] | undefined,
+  guest: Guest | undefined,
+): Violation[] {
   if (powers === undefined) {
     return [];
   }
