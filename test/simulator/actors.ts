@@ -41,7 +41,7 @@ export async function act(
   );
   if (status >= 200 && status < 300) {
     journal.count(operation);
-    if (server !== undefined && operation !== "delete" && deleteFailed(cluster, server)) {
+    if (server !== undefined && !operation.endsWith("delete") && deleteFailed(cluster, server)) {
       journal.deleted.delete(server);
     }
   }

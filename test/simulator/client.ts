@@ -22,6 +22,10 @@ export class Client {
   #url = "";
   #token = "";
 
+  get process(): string {
+    return this.#runtime.name;
+  }
+
   constructor(runtime: VirtualRuntime, cloudsFile: string) {
     this.#runtime = runtime;
     this.#cloudsFile = cloudsFile;

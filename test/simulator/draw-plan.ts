@@ -1,3 +1,4 @@
+import type { QuirkName } from "../../src/config/quirks.js";
 import { Dice } from "../chaos/dice.js";
 import { type Deployment, type Plan, STEP_KINDS, type Step, type StepKind } from "./plan.js";
 
@@ -12,15 +13,29 @@ const WEIGHTS: Readonly<Record<StepKind, number>> = {
   disable: 1,
   enable: 2,
   "delete-service": 0.5,
+  aggregate: 1,
   audit: 1,
+  heal: 1,
   "kill-agent": 6,
   "stop-agent": 3,
   "twin-agent": 1,
+  impostor: 1,
+  machine: 1.5,
+  disk: 2,
   "kill-control-plane": 2,
   partition: 3,
+  message: 3,
   fault: 12,
   clock: 1,
 };
+
+/** What a cloud may have of upstream's defects and still come to rest as it should. */
+const QUIRKS: readonly QuirkName[] = [
+  "late-node-collision-check",
+  "forget-failed-strip",
+  "broken-running-deleted-shutdown",
+  "audit-races-builds",
+];
 
 /** Without these nothing happens at all. */
 const ALWAYS: readonly StepKind[] = ["create", "act"];
@@ -60,10 +75,13 @@ function drawDeployment(dice: Dice, { hosts }: Profile): Deployment {
     interleave: dice.pick([0, 2, 20, 200]) ?? 0,
     sharing: dice.pick([0, 0, 2]) ?? 0,
     doubled: dice.chance(0.15),
+    oldest: dice.pick(["master", "master", "master", "queens", "train", "zed"] as const) ?? "master",
+    quirks: QUIRKS.filter(() => dice.chance(0.1)),
     sameHostResize: dice.chance(0.5),
     shelvedOffloadTime: dice.pick([0, -1, 40]) ?? 0,
     reclaimInterval: dice.pick([0, 0, 60]) ?? 0,
     leanTracking: dice.chance(0.7),
+    resumeGuests: dice.chance(0.3),
     slow: dice.pick([0, 1, 5, 20]) ?? 0,
   };
 }

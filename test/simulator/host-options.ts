@@ -21,9 +21,11 @@ const WORK: Readonly<Record<string, number>> = {
 /** nova.conf of one host: what takes its time takes another time on each. */
 export function hostOptions({ seed, deployment }: Plan, index: number): ConfigChanges {
   const dice = new Dice(`host/${seed}/${index}`);
-  const { hosts, sharing, slow, leanTracking, shelvedOffloadTime, sameHostResize, reclaimInterval } = deployment;
+  const { hosts, sharing, slow, leanTracking, resumeGuests, shelvedOffloadTime, sameHostResize, reclaimInterval } =
+    deployment;
   const delays = Object.entries(WORK).map(([option, share]) => [option, dice.between(0, slow * share * 10) / 10]);
   return {
+    quirks: deployment.quirks,
     defaults: {
       periodic_enable: true,
       periodic_fuzzy_delay: dice.between(0, 10),
@@ -36,6 +38,7 @@ export function hostOptions({ seed, deployment }: Plan, index: number): ConfigCh
       shelved_offload_time: shelvedOffloadTime,
       allow_resize_to_same_host: sameHostResize,
       reclaim_instance_interval: reclaimInterval,
+      resume_guests_state_on_host_boot: resumeGuests,
       max_concurrent_live_migrations: dice.between(1, 2),
     },
     sections: {

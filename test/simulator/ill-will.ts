@@ -1,4 +1,6 @@
-import { formatKnob } from "../../src/faults/fault-knobs.js";
+import { AGENT_FAULTS } from "../../src/cli/agent/agent-faults.js";
+import { type FaultKnob, formatKnob, parseKnob } from "../../src/faults/fault-knobs.js";
+import type { Dice } from "../chaos/dice.js";
 import { drawFault } from "../chaos/faults.js";
 import { pickHost, type Stage } from "./actors.js";
 
@@ -81,34 +83,18 @@ export async function killControlPlane(stage: Stage): Promise<void> {
   await cluster.startControlPlane();
 }
 
-export async function partition(stage: Stage): Promise<void> {
-  const { cluster, dice, journal, runtime } = stage;
-  const host = pickHost(stage, ({ agent, harmed }) => agent !== null && !harmed);
-  if (host?.agent == null) {
-    return;
-  }
-  host.harmed = true;
-  const { name } = host.agent.runtime;
-  const milliseconds = dice.pick([500, 3_000, 15_000, 90_000]) ?? 500;
-  journal.note("world", `partition of ${host.name} for ${milliseconds} ms`);
-  cluster.world.network.partition(name, "control-plane");
-  await runtime.timers.sleep(milliseconds);
-  cluster.world.network.heal(name, "control-plane");
-  host.harmed = false;
+/** A driver that does not come back for longer than others wait. */
+function longHang(dice: Dice): FaultKnob {
+  const method = dice.pick(["spawn", "destroy", "powerOff", "snapshot", "migrateDiskAndPowerOff", "finishMigration"]);
+  return parseKnob(`driver.${method}=hang:${dice.pick(["90s", "400s"])}:once`, AGENT_FAULTS);
 }
 
 /** A fault at a door, in a driver or before a step, as `compute-cluster fault set` has it. */
 export async function setFault(stage: Stage): Promise<void> {
   const host = pickHost(stage, ({ agent }) => agent !== null);
-  const knob = drawFault("all", stage.dice);
+  const knob = stage.dice.chance(0.1) ? longHang(stage.dice) : drawFault("all", stage.dice);
   if (host?.agent != null && knob !== undefined) {
     stage.journal.note("world", `fault on ${host.name}: ${formatKnob(knob)}`);
     host.agent.faults.set(knob);
   }
-}
-
-export async function jumpClock({ cluster, dice, journal }: Stage): Promise<void> {
-  const milliseconds = dice.pick([-30_000, -2_000, 2_000, 30_000, 120_000]) ?? 0;
-  journal.note("world", `the clock jumps by ${milliseconds} ms`);
-  cluster.world.jumpClock(milliseconds);
 }

@@ -1,7 +1,3 @@
-import { applyPlan } from "../../src/audit/apply/apply-plan.js";
-import { audit } from "../../src/audit/audit.js";
-import { chooseCloud } from "../../src/audit/cloud/choose-cloud.js";
-import { type Cloud, openCloud } from "../../src/audit/cloud/open-cloud.js";
 import { act, pickHost, type Stage } from "./actors.js";
 import type { SimulatedHost } from "./simulated-cluster.js";
 
@@ -71,34 +67,31 @@ export async function setStatus(stage: Stage, host: SimulatedHost | undefined, s
 
 /** Of a host that is down: its agent makes it anew when it comes back. */
 export async function deleteService(stage: Stage): Promise<void> {
-  const host = pickHost(stage, ({ serves }) => !serves);
+  const host = pickHost(stage, ({ serves, harmed }) => !serves && !harmed);
   const id = host && (await serviceId(stage, host));
   if (id) {
     await act(stage, `delete service ${host.name}`, { method: "DELETE", path: `/os-services/${id}` });
   }
 }
 
-/** `compute-cluster audit`, and sometimes `apply` of what it proposes. */
-export async function auditAndApply(stage: Stage): Promise<void> {
-  const { runtime, dice, journal } = stage;
-  const asked = { clock: runtime.clock, maxShare: 1, thorough: dice.chance(0.5), onProgress: () => undefined };
-  try {
-    const cloud = await cloudOf(stage);
-    const { findings, plan } = await audit(cloud, asked);
-    journal.note("operator", `audit: ${findings.map(({ code }) => code).join(" ")}`);
-    if (plan.edits.length > 0 && dice.chance(0.7)) {
-      const outcomes = await applyPlan(cloud.placement, plan, { undo: false });
-      journal.note("operator", `apply: ${outcomes.map(({ outcome }) => outcome.state).join(" ")}`);
-    }
-  } catch (error) {
-    journal.note("operator", `audit: ${error instanceof Error ? error.message : String(error)}`);
+/** Host aggregates come and go, and hosts in them. */
+export async function changeAggregate(stage: Stage): Promise<void> {
+  const { client, cluster, dice } = stage;
+  const answer = await client.compute("GET", "/os-aggregates");
+  const aggregate = dice.pick(Object.values(answer?.body.aggregates ?? {}));
+  if (aggregate === undefined || dice.chance(0.2)) {
+    const body = { aggregate: { name: `aggregate-${dice.between(1, 9)}` } };
+    await act(stage, "create aggregate", { method: "POST", path: "/os-aggregates", body });
+    return;
   }
-}
-
-export async function cloudOf({ runtime, cluster }: Pick<Stage, "runtime" | "cluster">): Promise<Cloud> {
-  const local = { file: cluster.cloudsFile, cloud: "devstack", asked: true };
-  const chosen = await chooseCloud(runtime.files, { environment: {}, cwd: "/", home: "/", local });
-  return openCloud(runtime.http, chosen);
+  const path = `/os-aggregates/${String(aggregate.id)}`;
+  if (dice.chance(0.1)) {
+    await act(stage, "delete aggregate", { method: "DELETE", path });
+    return;
+  }
+  const host = dice.pick(cluster.hosts)?.name;
+  const body = dice.chance(0.6) ? { add_host: { host } } : { remove_host: { host } };
+  await act(stage, "change aggregate", { method: "POST", path: `${path}/action`, body });
 }
 
 async function serviceId({ client }: Stage, host: SimulatedHost): Promise<string | null> {

@@ -8,7 +8,7 @@ import { wrongGuests } from "../chaos/oracle/guests.js";
 import { missingServices, notAtRest } from "../chaos/oracle/rest.js";
 import { guestsIn, type Snapshot, snapshotOf } from "../chaos/oracle/snapshot.js";
 import type { Violation } from "../chaos/violation.js";
-import { cloudOf } from "./operator.js";
+import { cloudOf } from "./repairs.js";
 import type { SimulatedCluster } from "./simulated-cluster.js";
 
 /** Milliseconds: what has changed within the last minute is not judged by the audit, and here everything is at rest. */
@@ -33,7 +33,10 @@ export async function judgeAtRest(
     ...breaches("nothing is stuck", notAtRest(snapshot)),
     ...breaches("every host serves", missingServices(snapshot, hosts)),
     ...breaches("deletes are carried out", lostDeletes(snapshot, deleted, again)),
-    ...breaches("guests are where they belong", wrongGuests(snapshot)),
+    ...breaches(
+      "guests are where they belong",
+      wrongGuests(snapshot, { powerLoss: cluster.plan.steps.some(({ kind }) => kind === "machine") }),
+    ),
     ...breaches("allocations are right", wrongAllocations(snapshot, { doubled: cluster.plan.deployment.doubled })),
     ...breaches("providers are there", wrongProviders(snapshot, hosts)),
     ...breaches("trackers count right", wrongUsage(snapshot)),

@@ -1,6 +1,8 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { Type } from "typebox";
 import { Value } from "typebox/value";
+import { QUIRK_NAMES } from "../../src/config/quirks.js";
+import { RELEASE_NAMES } from "../../src/records/index.js";
 import { type Plan, STEP_KINDS } from "./plan.js";
 
 /** A plan, and what came of it when the file was written. */
@@ -25,10 +27,13 @@ const FILE = Type.Object({
       interleave: Type.Number({ minimum: 0 }),
       sharing: Type.Integer({ minimum: 0 }),
       doubled: Type.Boolean(),
+      oldest: Type.Union(RELEASE_NAMES.map((name) => Type.Literal(name))),
+      quirks: Type.Array(Type.Union(QUIRK_NAMES.map((name) => Type.Literal(name)))),
       sameHostResize: Type.Boolean(),
       shelvedOffloadTime: Type.Number(),
       reclaimInterval: Type.Number({ minimum: 0 }),
       leanTracking: Type.Boolean(),
+      resumeGuests: Type.Boolean(),
       slow: Type.Number({ minimum: 0 }),
     }),
     steps: Type.Array(

@@ -1,3 +1,6 @@
+import type { QuirkName } from "../../src/config/quirks.js";
+import type { Release } from "../../src/records/index.js";
+
 /** Who does a step: somebody with servers, who runs the cloud, or the world's ill will. */
 export const STEP_KINDS = [
   "create",
@@ -9,12 +12,18 @@ export const STEP_KINDS = [
   "disable",
   "enable",
   "delete-service",
+  "aggregate",
   "audit",
+  "heal",
   "kill-agent",
   "stop-agent",
   "twin-agent",
+  "impostor",
+  "machine",
+  "disk",
   "kill-control-plane",
   "partition",
+  "message",
   "fault",
   "clock",
 ] as const;
@@ -39,11 +48,17 @@ export interface Deployment {
   readonly sharing: number;
   /** An old nova-compute is known, so that moves double their allocations (spec 6.0). */
   readonly doubled: boolean;
+  /** What the first host's agent says it is. */
+  readonly oldest: Release;
+  /** Defects of upstream's that this cloud has. */
+  readonly quirks: readonly QuirkName[];
   readonly sameHostResize: boolean;
   readonly shelvedOffloadTime: number;
   /** Seconds; 0: off. */
   readonly reclaimInterval: number;
   readonly leanTracking: boolean;
+  /** Guests that ran are started when their machine comes back. */
+  readonly resumeGuests: boolean;
   /** The slowest of a host's delays, in seconds. */
   readonly slow: number;
 }

@@ -1,7 +1,7 @@
 import type { Stage } from "./actors.js";
 import { setForcedDown, setStatus } from "./operator.js";
 import { type Breach, judgeAtRest } from "./oracle.js";
-import { deleteServer } from "./tenant.js";
+import { forceDelete } from "./tenant.js";
 
 /** Milliseconds that a cloud without faults has to come to rest (spec 9.3). */
 const PATIENCE = 3_600_000;
@@ -25,7 +25,7 @@ export async function settle(stage: Stage): Promise<readonly Breach[]> {
       const times = (retried.get(uuid) ?? 0) + 1;
       retried.set(uuid, times);
       if (times <= RETRIES) {
-        void deleteServer(stage, uuid);
+        void forceDelete(stage, uuid);
       }
     });
     const now = clock.monotonic();

@@ -6,11 +6,15 @@ import { GoalNotReached } from "../../src/simulation/virtual-world.js";
 import { Dice } from "../chaos/dice.js";
 import type { Stage } from "./actors.js";
 import { Client } from "./client.js";
-import { jumpClock, killAgent, killControlPlane, partition, setFault, stopAgent, twinAgent } from "./ill-will.js";
+import { killAgent, killControlPlane, setFault, stopAgent, twinAgent } from "./ill-will.js";
+import { impostor } from "./impostors.js";
 import { Journal } from "./journal.js";
-import { auditAndApply, deleteService, evacuateOne, fence, forceUp, setStatus } from "./operator.js";
+import { disturbClocks, losePower, troubleDisk } from "./machine-trouble.js";
+import { disturbMessages, partition } from "./network-trouble.js";
+import { changeAggregate, deleteService, evacuateOne, fence, forceUp, setStatus } from "./operator.js";
 import { type Breach, judgeSteps } from "./oracle.js";
 import type { Plan, StepKind } from "./plan.js";
+import { auditAndApply, heal } from "./repairs.js";
 import { settle } from "./settle.js";
 import { SimulatedCluster } from "./simulated-cluster.js";
 import { actOnServer, createServer, deleteAny } from "./tenant.js";
@@ -43,14 +47,20 @@ const DEEDS: Readonly<Record<StepKind, (stage: Stage) => Promise<void>>> = {
   disable: (stage) => setStatus(stage, stage.dice.pick(stage.cluster.hosts), "disabled"),
   enable: (stage) => setStatus(stage, stage.dice.pick(stage.cluster.hosts), "enabled"),
   "delete-service": deleteService,
+  aggregate: changeAggregate,
   audit: auditAndApply,
+  heal,
   "kill-agent": killAgent,
   "stop-agent": stopAgent,
   "twin-agent": twinAgent,
+  impostor,
+  machine: losePower,
+  disk: troubleDisk,
   "kill-control-plane": killControlPlane,
   partition,
+  message: disturbMessages,
   fault: setFault,
-  clock: jumpClock,
+  clock: disturbClocks,
 };
 
 /** Runs a plan in virtual time: a deployment, what is done to it, and the peace after that, in which everything must come right. */

@@ -1,15 +1,19 @@
 import { driver } from "../../drivers/fake-libvirt/index.js";
 import { type Agent, createAgent } from "../../src/agent/life/agent.js";
+import { refusalOf } from "../../src/agent/startup/refusals.js";
 import { type ControlPlane, startControlPlane } from "../../src/cluster/control-plane.js";
 import { stateDir } from "../../src/cluster/local/state-dir.js";
 import type { Store } from "../../src/cluster/store/store.js";
 import { connectToConductor } from "../../src/conductor/connect-to-conductor.js";
+import type { ConductorConnection } from "../../src/conductor/port.js";
 import { createFaultDoors } from "../../src/faults/fault-doors.js";
 import { FaultSet } from "../../src/faults/fault-set.js";
 import { placementAccess } from "../../src/placement/access/configured-access.js";
 import { ReportClient } from "../../src/placement/report-client.js";
+import { RELEASES, type Release } from "../../src/records/index.js";
 import { nodeDigests } from "../../src/runtime/node/node-digests.js";
 import type { Runtime } from "../../src/runtime/runtime.js";
+import { VirtualMachine } from "../../src/simulation/virtual-machine.js";
 import { type VirtualRuntime, VirtualWorld } from "../../src/simulation/virtual-world.js";
 import { ASKED_BY, CloudWatch } from "../fixtures/invariants/cloud-watch.js";
 import { NO_RULES } from "../fixtures/scheduler-rules.js";
@@ -28,19 +32,58 @@ export interface RunningAgent {
 /** One host: whoever acts for it comes and goes, what it has stays. */
 export class SimulatedHost {
   readonly name: string;
+  readonly machine: VirtualMachine;
   agent: RunningAgent | null = null;
   /** Somebody does something to it that ends by itself. */
   harmed = false;
+  /** What its agent says it is. */
+  release: Release;
   /** Forced down by the operator. */
   fenced = false;
+  /** Nothing new fits on its disk: its agent may end for that. */
+  diskFull = false;
 
-  constructor(name: string) {
+  constructor(name: string, machine: VirtualMachine, release: Release) {
     this.name = name;
+    this.machine = machine;
+    this.release = release;
+  }
+
+  /**
+   * Its agent may end so by itself; where the operator is told what to do, he does it. Its service was deleted, and the others are
+   * newer: it is upgraded. It was deleted although guests were left there (spec 2.4 G10): they are removed.
+   */
+  excuses(failure: Error): boolean {
+    const code = refusalOf(failure)?.code;
+    if (code === "service-too-old") {
+      this.release = "master";
+    }
+    if (code === "guests-on-new-host") {
+      this.machine.disk.remove(`${this.hypervisor}/domains`, 0);
+    }
+    return this.diskFull || code === "service-too-old" || code === "guests-on-new-host" || REFUSALS.test(failure.name);
+  }
+
+  get statePath(): string {
+    return `/state/${this.name}`;
+  }
+
+  get hypervisor(): string {
+    return `/hypervisors/${this.name}`;
   }
 
   get serves(): boolean {
     return this.agent?.agent.state === "serving";
   }
+}
+
+interface AgentPlace {
+  readonly process: string;
+  /** Another agent of the host may live. */
+  readonly isTwin?: boolean;
+  /** Default: the host's. */
+  readonly name?: string;
+  readonly statePath?: string;
 }
 
 /** Why an agent may end by itself: another acts for its host, or the conductor was away for longer than it waits for an answer. */
@@ -70,7 +113,12 @@ export class SimulatedCluster {
       ...(deployment.interleave > 0 ? { interleave: deployment.interleave } : {}),
     });
     this.world.network.latency = deployment.latency;
-    this.hosts = Array.from({ length: deployment.hosts }, (_, index) => new SimulatedHost(`devstack${index + 1}`));
+    // All machines mount one storage; each has processes and a clock of its own.
+    const { disk } = this.world.machine;
+    this.hosts = Array.from({ length: deployment.hosts }, (_, index) => {
+      const name = `devstack${index + 1}`;
+      return new SimulatedHost(name, new VirtualMachine(name, disk), index === 0 ? deployment.oldest : "master");
+    });
   }
 
   get cloudsFile(): string {
@@ -123,7 +171,7 @@ export class SimulatedCluster {
 
   async #startControlPlane(): Promise<Store> {
     const runtime = this.world.spawn({ name: "control-plane" });
-    const { sameHostResize, reclaimInterval } = this.plan.deployment;
+    const { sameHostResize, reclaimInterval, quirks } = this.plan.deployment;
     const started = await startControlPlane({
       runtime: this.watch.placementOf(runtime),
       digests: nodeDigests,
@@ -135,7 +183,7 @@ export class SimulatedCluster {
       migrateMaxRetries: -1,
       reclaimInstanceInterval: reclaimInterval,
       serviceDeletePolicy: "strict",
-      upstreamQuirks: new Set(),
+      upstreamQuirks: new Set(quirks),
     });
     this.#controlPlane = { runtime, started };
     this.#port = Number(new URL(started.url).port);
@@ -160,14 +208,14 @@ export class SimulatedCluster {
   }
 
   async startAgent(host: SimulatedHost): Promise<void> {
-    const running = await this.#makeAgent(host.name, `agent-${host.name}`);
+    const running = await this.#makeAgent(host, { process: `agent-${host.name}` });
     host.agent = running;
     await this.#run(host, running);
   }
 
   /** Another agent for the same host, while the first one may live. */
   async startTwin(host: SimulatedHost): Promise<void> {
-    const running = await this.#makeAgent(host.name, `twin-${host.name}`);
+    const running = await this.#makeAgent(host, { process: `twin-${host.name}`, isTwin: true });
     await this.#run(host, running);
     if (running.agent.state === "serving") {
       host.agent?.runtime.kill();
@@ -175,12 +223,28 @@ export class SimulatedCluster {
     }
   }
 
+  /**
+   * Somebody starts an agent on a host's machine, for its hypervisor, that must not serve: it has another name than the host, or
+   * state that is not the host's. It is killed when it has refused, or has had a minute for it.
+   */
+  async startImpostor(host: SimulatedHost, as: { readonly name: string; readonly statePath: string }): Promise<void> {
+    const running = await this.#makeAgent(host, { process: `impostor-${host.name}`, ...as });
+    const { agent, runtime } = running;
+    await Promise.race([agent.start().catch(() => undefined), this.spawn("clock").timers.sleep(60_000)]);
+    const { failure } = agent;
+    this.#journal?.note(runtime.name, failure === null ? agent.state : `${failure.name}: ${failure.message}`);
+    if (agent.state === "serving") {
+      this.unexplained.push(`an agent that calls itself ${as.name} serves with the hypervisor of ${host.name}`);
+    }
+    runtime.kill();
+  }
+
   async #run(host: SimulatedHost, running: RunningAgent): Promise<void> {
     const { agent, runtime } = running;
     agent.onState((state) => {
       const { failure } = agent;
       this.#journal?.note(runtime.name, failure === null ? state : `${state}: ${failure.name}: ${failure.message}`);
-      if (state === "failed" && failure !== null && !REFUSALS.test(failure.name)) {
+      if (state === "failed" && failure !== null && !host.excuses(failure)) {
         this.unexplained.push(`the agent of ${host.name} ended: ${failure.name}: ${failure.message}`);
       }
       if ((state === "failed" || state === "stopped") && host.agent === running) {
@@ -191,15 +255,17 @@ export class SimulatedCluster {
     await Promise.race([agent.start().catch(() => undefined), killed]);
   }
 
-  async #makeAgent(name: string, process: string): Promise<RunningAgent> {
-    const bare = this.world.spawn({ name: process });
+  async #makeAgent(host: SimulatedHost, as: AgentPlace): Promise<RunningAgent> {
+    const { process, name = host.name, statePath = host.statePath, isTwin = false } = as;
+    const bare = this.world.spawn({ name: process, machine: host.machine });
     const faults = new FaultSet(bare);
     const runtime = createFaultDoors(bare, faults);
-    const joinToken = ((await bare.files.readIfPresent(this.#directory.joinTokenFile)) ?? "").trim();
-    const connection = connectToConductor({ url: `ws://127.0.0.1:${this.#port}/conductor`, joinToken, runtime });
-    const session = this.watch.session(connection.host(name));
-    const index = this.hosts.findIndex((host) => host.name === name);
-    const compiled = novaConfig(name, `/state/${name}`, hostOptions(this.plan, index), driver);
+    const connection = await this.connect(runtime);
+    // Nobody watches who must not serve: what it does is found where it is done.
+    const watch = name === host.name ? this.watch : null;
+    const session = watch?.session(connection.host(name)) ?? connection.host(name);
+    const index = this.hosts.indexOf(host);
+    const compiled = novaConfig(name, statePath, hostOptions(this.plan, index), driver);
     const driverConfig = compiled.section("fake_libvirt");
     const agent = createAgent({
       host: name,
@@ -209,8 +275,9 @@ export class SimulatedCluster {
       runtime,
       session,
       faults,
-      driver: this.watch.driver(name, driver, driverConfig),
-      factories: { tracker: this.watch.tracker(bare) },
+      driver: watch?.driver(name, driver, driverConfig) ?? driver,
+      ...(watch ? { factories: { tracker: watch.tracker(bare) } } : {}),
+      serviceVersion: RELEASES[host.release],
       placement: new ReportClient({
         ...runtime,
         http: askedBy(runtime, name),
@@ -218,8 +285,16 @@ export class SimulatedCluster {
         config: {},
       }),
     });
-    this.watch.started(agent);
+    if (watch) {
+      whenItActs(agent, isTwin, () => watch.started(agent));
+    }
     return { agent, runtime: bare, faults };
+  }
+
+  /** A process's connection to the conductor. */
+  async connect(runtime: Runtime): Promise<ConductorConnection> {
+    const joinToken = ((await runtime.files.readIfPresent(this.#directory.joinTokenFile)) ?? "").trim();
+    return connectToConductor({ url: `ws://127.0.0.1:${this.#port}/conductor`, joinToken, runtime });
   }
 
   close(): void {
@@ -228,6 +303,20 @@ export class SimulatedCluster {
     }
     this.#buryControlPlane();
   }
+}
+
+/** A twin that is refused has not begun to act for its host: what is done for it is the other's doing. */
+function whenItActs(agent: Agent, isTwin: boolean, action: () => void): void {
+  if (!isTwin) {
+    action();
+    return;
+  }
+  const forget = agent.onState((state) => {
+    if (state === "cleaning") {
+      forget();
+      action();
+    }
+  });
 }
 
 /** Says in each request who asks, for those who watch. */

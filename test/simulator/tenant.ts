@@ -63,11 +63,16 @@ export async function deleteAny(stage: Stage): Promise<void> {
   }
 }
 
-export async function deleteServer(stage: Stage, id: string): Promise<void> {
+async function deleteServer(stage: Stage, id: string): Promise<void> {
   const status = await act(stage, "delete", { method: "DELETE", path: `/servers/${id}` }, id);
   if (status === 204) {
     stage.journal.deleted.add(id);
   }
+}
+
+/** Asks again, and not only for what `reclaim_instance_interval` makes of a delete. */
+export async function forceDelete(stage: Stage, id: string): Promise<void> {
+  await act(stage, "force delete", { method: "POST", path: `/servers/${id}/action`, body: { forceDelete: null } }, id);
 }
 
 /** The newest first: what was asked for last is what something happens to. */

@@ -1,0 +1,63 @@
+import type { NetworkFault } from "../../src/simulation/virtual-network.js";
+import { pickHost, type Stage } from "./actors.js";
+
+/** Who answers everybody. */
+const CONTROL_PLANE = "control-plane";
+
+/** Nothing passes for a while between an agent and the control plane: both ways, or only from one of them. */
+export async function partition(stage: Stage): Promise<void> {
+  const { cluster, dice, journal, runtime } = stage;
+  const host = pickHost(stage, ({ agent, harmed }) => agent !== null && !harmed);
+  if (host?.agent == null) {
+    return;
+  }
+  host.harmed = true;
+  const { name } = host.agent.runtime;
+  const { network } = cluster.world;
+  const milliseconds = dice.pick([500, 3_000, 15_000, 90_000]) ?? 500;
+  const way = dice.pick(["both ways", "both ways", "its messages", "its answers", "broken connections"] as const);
+  journal.note("world", `partition of ${host.name} for ${milliseconds} ms: ${way}`);
+  switch (way) {
+    case "broken connections":
+      network.sever(name, CONTROL_PLANE);
+      break;
+    case "its answers":
+      network.partition(CONTROL_PLANE, name, { oneWay: true });
+      break;
+    default:
+      network.partition(name, CONTROL_PLANE, { oneWay: way === "its messages" });
+  }
+  await runtime.timers.sleep(milliseconds);
+  network.heal(name, CONTROL_PLANE);
+  host.harmed = false;
+}
+
+/** A few requests of an agent, or of the people, are lost, late or doubled, or their answers are. */
+export async function disturbMessages(stage: Stage): Promise<void> {
+  const { cluster, client, dice, journal, runtime } = stage;
+  const host = dice.chance(0.8) ? pickHost(stage, ({ agent }) => agent !== null) : undefined;
+  const from = host?.agent?.runtime.name ?? client.process;
+  const fault: NetworkFault = dice.pick([
+    { kind: "lose-answer" },
+    { kind: "lose-answer" },
+    { kind: "lose-request" },
+    { kind: "double" },
+    { kind: "latency", milliseconds: dice.pick([100, 2_000, 20_000, 70_000]) ?? 0 },
+  ] as const) ?? { kind: "lose-answer" };
+  const times = dice.between(1, 6);
+  const milliseconds = dice.pick([2_000, 20_000]) ?? 0;
+  journal.note("world", `${JSON.stringify(fault)} for ${times} requests of ${from} within ${milliseconds} ms`);
+  const end = cluster.world.network.inject({
+    fault,
+    times,
+    match: (request) =>
+      request.from === from && request.url.startsWith("http:") && (fault.kind !== "double" || isRepeatable(request)),
+  });
+  await runtime.timers.sleep(milliseconds);
+  end();
+}
+
+/** What a proxy may send once more when a connection breaks. */
+function isRepeatable({ method }: { readonly method: string }): boolean {
+  return method !== "POST" && method !== "PATCH";
+}
