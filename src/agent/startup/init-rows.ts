@@ -260,8 +260,12 @@ const INIT_ROWS: readonly InitRow[] = [
   },
   {
     row: "resume on host boot",
+    // Upstream does this in the middle of a move, too, whose guest has gone from here, or has not come yet: it is made anew.
     when: ({ instance, power, resumeGuests }) =>
-      resumeGuests && instance.powerState === POWER_STATES.running && power !== POWER_STATES.running,
+      resumeGuests &&
+      instance.taskState === null &&
+      instance.powerState === POWER_STATES.running &&
+      power !== POWER_STATES.running,
     act: () => ({ kind: "resume-on-host-boot" }),
     next: "stop",
   },
