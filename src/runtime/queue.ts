@@ -1,3 +1,4 @@
+import { AsyncResource } from "node:async_hooks";
 import PQueue from "p-queue";
 
 /** Runs tasks concurrently with a bound; a task that must wait is started in the order it came. */
@@ -23,7 +24,8 @@ export class TaskQueue {
    * @throws the signal's reason when `signal` is aborted while the task waits for its turn.
    */
   async run<T>(task: () => Promise<T>, signal?: AbortSignal): Promise<T> {
-    return this.#queue.add(task, signal ? { signal } : {});
+    // A task that waits is started by the end of another one; it still belongs to what asked for it.
+    return this.#queue.add(AsyncResource.bind(task), signal ? { signal } : {});
   }
 
   /** Resolves when nothing runs and nothing waits. */

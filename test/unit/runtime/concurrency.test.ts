@@ -1,3 +1,4 @@
+import { AsyncLocalStorage } from "node:async_hooks";
 import { fc, test } from "@fast-check/vitest";
 import { describe, expect, it } from "vitest";
 import { FairLock } from "../../../src/runtime/fair-lock.js";
@@ -82,6 +83,15 @@ describe("KeyedLock", () => {
 });
 
 describe("TaskQueue", () => {
+  it("starts a task that had to wait in the context that asked for it", async () => {
+    const storage = new AsyncLocalStorage<string>();
+    const queue = new TaskQueue(1);
+    const seen: (string | undefined)[] = [];
+    const ask = (name: string) => storage.run(name, () => queue.run(async () => seen.push(storage.getStore())));
+    await Promise.all(["a", "b", "c"].map(ask));
+    expect(seen).toEqual(["a", "b", "c"]);
+  });
+
   it("bounds what runs at a time and starts in order", async () => {
     const { timers, clock, runUntil } = createVirtualRuntime();
     const started: string[] = [];
