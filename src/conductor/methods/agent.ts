@@ -1,5 +1,6 @@
 import {
   anyObject,
+  type Field,
   flag,
   id,
   LONGEST,
@@ -13,7 +14,13 @@ import {
   text,
   uuid,
 } from "../../records/field.js";
-import { ALLOCATIONS_BY_PROVIDER, FLAVOR, RETRY_INFO, SELECTION } from "../../records/index.js";
+import {
+  ALLOCATIONS_BY_PROVIDER,
+  type AllocationsByProvider,
+  FLAVOR,
+  RETRY_INFO,
+  SELECTION,
+} from "../../records/index.js";
 import { call, cast, castOrCall, type MethodsOf, type NamesOfKind, nothing } from "./method.js";
 
 /** What the two drivers of a live migration tell each other; JSON that only they read (spec 6.5 row 4). */
@@ -30,7 +37,8 @@ const flavor = object(FLAVOR);
 const alternates = listOf(object(SELECTION));
 /** Absent: no reschedule. */
 const retry = optional(object(RETRY_INFO));
-const allocations = ALLOCATIONS_BY_PROVIDER;
+/** Null: the sender does not know them, and the agent asks Placement. */
+const allocations = nullable(ALLOCATIONS_BY_PROVIDER as unknown as Field<AllocationsByProvider>);
 /** Null: the destination finds out. */
 const blockMigration = nullable(flag);
 const liveMigrateData = anyObject;

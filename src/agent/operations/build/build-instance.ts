@@ -1,10 +1,11 @@
 import { InstanceNotFound, UnexpectedTaskState, UnexpectedVmState } from "../../../conductor/errors.js";
-import type { Instance, InstanceChanges, TaskState } from "../../../records/index.js";
+import type { AllocationsByProvider, Instance, InstanceChanges, TaskState } from "../../../records/index.js";
 import { LOCAL_DISKS } from "../../block-devices.js";
 import type { Refusal } from "../admission/admission.js";
 import type { AdmittedFlow, Call, OperationServices, RequestOf } from "../contract.js";
 import { mustNotUndo, withActionEvent } from "../flow/error-wrappers.js";
 import { imageMeta } from "../flow/guest-options.js";
+import { heldAllocations } from "../flow/held-allocations.js";
 import { releaseAllocations } from "../flow/release-allocations.js";
 import { runSteps, stepList } from "../flow/step-list.js";
 import { buildFailed } from "./build-failure.js";
@@ -15,14 +16,17 @@ type Request = RequestOf<"build_and_run_instance">;
 interface RunningBuild extends BuildProgress {
   readonly services: OperationServices;
   readonly request: Request;
+  /** What the instance holds in Placement; empty until it is claimed. */
+  allocations: AllocationsByProvider;
 }
 
 /** Rows 5 to 7. Networks and volumes take no work here; their task states are shown as Nova shows them. */
 const STEPS = stepList<RunningBuild>("build_and_run_instance", {
   claim: async (progress) => {
     const { services, request, instance } = progress;
-    const { node, allocations, requestId } = request;
-    progress.claim = await services.tracker.instanceClaim(instance, node, allocations, requestId);
+    const { node, requestId } = request;
+    progress.allocations = await heldAllocations(services, request);
+    progress.claim = await services.tracker.instanceClaim(instance, node, progress.allocations, requestId);
     progress.instance = progress.claim.instance;
   },
   prepare: async (progress) => {
@@ -33,10 +37,10 @@ const STEPS = stepList<RunningBuild>("build_and_run_instance", {
     await advance(services, progress, { taskState: "block_device_mapping" }, ["networking"]);
     await advance(services, progress, { taskState: "spawning" }, ["block_device_mapping"]);
   },
-  spawn: async ({ services, request, instance }) => {
+  spawn: async ({ services, allocations, instance }) => {
     await services.context.driver.spawn(instance, {
       image: imageMeta(instance),
-      allocations: request.allocations,
+      allocations,
       network: [],
       blockDevices: LOCAL_DISKS,
       powerOn: true,
@@ -60,7 +64,14 @@ async function build({ services, request, event }: Call<"build_and_run_instance"
   if (!instance) {
     return;
   }
-  const progress: RunningBuild = { services, request, instance, claim: null, driverAsked: false };
+  const progress: RunningBuild = {
+    services,
+    request,
+    instance,
+    allocations: {},
+    claim: null,
+    driverAsked: false,
+  };
   const failed = await withActionEvent(services.context, event, async () => {
     try {
       await runSteps(services, STEPS, progress);

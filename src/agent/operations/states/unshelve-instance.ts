@@ -1,11 +1,12 @@
 import { UnexpectedTaskState } from "../../../conductor/errors.js";
-import type { Instance, InstanceChanges } from "../../../records/index.js";
+import type { AllocationsByProvider, Instance, InstanceChanges } from "../../../records/index.js";
 import { LOCAL_DISKS } from "../../block-devices.js";
 import type { Claim } from "../../tracker/contract.js";
 import type { Found, Refusal } from "../admission/admission.js";
 import type { AdmittedFlow, Call, OperationServices, RequestOf } from "../contract.js";
 import { addFault, attempt } from "../flow/error-wrappers.js";
 import { destroyOptions, imageMeta } from "../flow/guest-options.js";
+import { heldAllocations } from "../flow/held-allocations.js";
 import { releaseAllocations } from "../flow/release-allocations.js";
 import { runOperation } from "../flow/run-operation.js";
 import { stepList } from "../flow/step-list.js";
@@ -14,6 +15,8 @@ interface UnshelveProgress {
   readonly services: OperationServices;
   readonly request: RequestOf<"unshelve_instance">;
   instance: Instance;
+  /** What the instance holds in Placement; empty until it is claimed. */
+  allocations: AllocationsByProvider;
   claim: Claim | null;
   /** The driver was asked to make the guest. */
   spawned: boolean;
@@ -30,16 +33,18 @@ const STEPS = stepList<UnshelveProgress>("unshelve_instance", {
     });
   },
   claim: async (progress) => {
-    const { node, allocations, requestId } = progress.request;
-    progress.claim = await progress.services.tracker.instanceClaim(progress.instance, node, allocations, requestId);
+    const { services, instance, request } = progress;
+    const { node, requestId } = request;
+    progress.allocations = await heldAllocations(services, request);
+    progress.claim = await services.tracker.instanceClaim(instance, node, progress.allocations, requestId);
     progress.instance = progress.claim.instance;
   },
   spawn: async (progress) => {
-    const { services, instance, request } = progress;
+    const { services, instance, allocations } = progress;
     progress.spawned = true;
     await services.context.driver.spawn(instance, {
       image: imageMeta(instance, instance.systemMetadata.shelved_image_id ?? instance.imageRef),
-      allocations: request.allocations,
+      allocations,
       network: [],
       blockDevices: LOCAL_DISKS,
       powerOn: true,
@@ -65,7 +70,12 @@ export const UNSHELVE_INSTANCE: AdmittedFlow<"unshelve_instance"> = { steps: [ST
 /** @throws the error; the instance is then offloaded as before, and holds nothing. */
 async function unshelve(call: Call<"unshelve_instance">, { instance }: Found): Promise<void> {
   const { services, request } = call;
-  await runOperation(call, STEPS, { services, request, instance, claim: null, spawned: false }, unshelveFailed);
+  await runOperation(
+    call,
+    STEPS,
+    { services, request, instance, allocations: {}, claim: null, spawned: false },
+    unshelveFailed,
+  );
 }
 
 /** What was claimed for it goes, unless a host or another request to unshelve it may own that by now. */

@@ -1,0 +1,24 @@
+import { expect, it } from "vitest";
+import type { OperationServices } from "../../../../../src/agent/operations/contract.js";
+import { heldAllocations } from "../../../../../src/agent/operations/flow/held-allocations.js";
+
+const held = { provider: { resources: { VCPU: 1 } } };
+const asked: string[] = [];
+const services = {
+  context: {
+    placement: {
+      getAllocationsForConsumer: async (consumer: string) => {
+        asked.push(consumer);
+        return { allocations: held };
+      },
+    },
+  },
+} as unknown as OperationServices;
+
+it("asks Placement what an instance holds only when its message does not say it", async () => {
+  const request = { instanceUuid: "u", requestId: "req-1" };
+  expect(await heldAllocations(services, { ...request, allocations: null })).toEqual(held);
+  expect(asked).toEqual(["u"]);
+  expect(await heldAllocations(services, { ...request, allocations: {} })).toEqual({});
+  expect(asked).toEqual(["u"]);
+});
