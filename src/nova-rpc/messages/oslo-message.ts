@@ -1,0 +1,145 @@
+import { capToProfile } from "../objects/cap.js";
+import { isRecord } from "../objects/primitive.js";
+import type { ReleaseProfile } from "../objects/profile.js";
+import type { NovaContext } from "./request-context.js";
+
+/** What one service asks of another (oslo.messaging's envelope 2.0). */
+export interface OsloRequest {
+  readonly kind: "request";
+  readonly method: string;
+  readonly args: Readonly<Record<string, unknown>>;
+  /** Of the interface: `6.0`. */
+  readonly version: string;
+  readonly namespace: string | null;
+  readonly context: NovaContext;
+  /** Null: a cast. */
+  readonly answer: AnswerAddress | null;
+  readonly uniqueId: string;
+}
+
+/** Where the answer to a call goes. */
+export interface AnswerAddress {
+  readonly messageId: string;
+  readonly queue: string;
+  /** Seconds of silence that the caller takes, when it wants to hear that the call is still under way. */
+  readonly monitorTimeout: number | null;
+}
+
+/** The answer to a call, or a sign of life of it. */
+export interface OsloReply {
+  readonly kind: "reply";
+  readonly messageId: string;
+  readonly result: unknown;
+  /** JSON text, see `failures.ts`. */
+  readonly failure: string | null;
+  /** False: the call is still under way. */
+  readonly ending: boolean;
+  readonly uniqueId: string;
+}
+
+declare const sealed: unique symbol;
+/** A message that may leave the process: nothing in it is newer than the control plane. Only {@link seal} makes one. */
+export type SealedMessage = string & { readonly [sealed]: true };
+
+class MalformedMessage extends Error {
+  override readonly name = "MalformedMessage";
+}
+
+const VERSION = "2.0";
+const CONTEXT = "_context_";
+
+/** The one way from a message to what is published. @throws {ObjectTooNew} */
+export function seal(message: OsloRequest | OsloReply, profile: ReleaseProfile): SealedMessage {
+  const plain = message.kind === "request" ? requestFields(message) : replyFields(message);
+  const text = JSON.stringify(capToProfile(plain, profile));
+  return JSON.stringify({ "oslo.version": VERSION, "oslo.message": text }) as SealedMessage;
+}
+
+function requestFields(request: OsloRequest): Readonly<Record<string, unknown>> {
+  const { method, args, version, namespace, context, answer, uniqueId } = request;
+  return {
+    method,
+    args,
+    version,
+    ...(namespace === null ? {} : { namespace }),
+    ...(answer === null ? {} : { _msg_id: answer.messageId, _reply_q: answer.queue, _timeout: answer.monitorTimeout }),
+    _unique_id: uniqueId,
+    ...Object.fromEntries(Object.entries(context).map(([key, value]) => [CONTEXT + key, value])),
+  };
+}
+
+function replyFields({ messageId, result, failure, ending, uniqueId }: OsloReply): Readonly<Record<string, unknown>> {
+  return { result, failure, ending, _msg_id: messageId, _unique_id: uniqueId };
+}
+
+/** @throws {MalformedMessage} whose text has nothing of the message: it may hold passwords */
+export function openMessage(body: string): OsloRequest | OsloReply {
+  const envelope = parsed(body, "the envelope");
+  const text = envelope["oslo.message"];
+  if (typeof text !== "string") {
+    throw new MalformedMessage("the envelope has no oslo.message");
+  }
+  return messageOf(parsed(text, "oslo.message"));
+}
+
+/**
+ * The message that these fields of `oslo.message` are.
+ * @internal for tests, besides
+ */
+export function messageOf(fields: Readonly<Record<string, unknown>>): OsloRequest | OsloReply {
+  const { _unique_id: unique = "", _msg_id: messageId } = fields;
+  const uniqueId = String(unique);
+  if (fields.method !== undefined) {
+    return { ...requestOf(fields), uniqueId };
+  }
+  if (typeof messageId !== "string") {
+    throw new MalformedMessage("a message that is neither a request nor a reply");
+  }
+  const { result = null, failure = null, ending } = fields;
+  return {
+    kind: "reply",
+    messageId,
+    result,
+    failure: failure === null ? null : String(failure),
+    ending: ending !== false,
+    uniqueId,
+  };
+}
+
+function requestOf(fields: Readonly<Record<string, unknown>>): Omit<OsloRequest, "uniqueId"> {
+  const { method, args = {}, version = "1.0", namespace = null } = fields;
+  if (typeof method !== "string" || !isRecord(args) || typeof version !== "string") {
+    throw new MalformedMessage("a request without method, arguments by name, or version");
+  }
+  const context = Object.entries(fields).filter(([key]) => key.startsWith(CONTEXT));
+  return {
+    kind: "request",
+    method,
+    args,
+    version,
+    namespace: typeof namespace === "string" ? namespace : null,
+    context: Object.fromEntries(context.map(([key, value]) => [key.slice(CONTEXT.length), value])),
+    answer: answerAddress(fields),
+  };
+}
+
+function answerAddress(fields: Readonly<Record<string, unknown>>): AnswerAddress | null {
+  const { _msg_id: messageId, _reply_q: queue, _timeout: timeout } = fields;
+  if (typeof messageId !== "string" || typeof queue !== "string") {
+    return null;
+  }
+  return { messageId, queue, monitorTimeout: typeof timeout === "number" && timeout > 0 ? timeout : null };
+}
+
+function parsed(text: string, what: string): Readonly<Record<string, unknown>> {
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch {
+    throw new MalformedMessage(`${what} is no JSON`);
+  }
+  if (!isRecord(value)) {
+    throw new MalformedMessage(`${what} is no object`);
+  }
+  return value;
+}

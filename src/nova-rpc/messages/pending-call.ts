@@ -1,0 +1,75 @@
+import { MessagingTimeout } from "../../conductor/errors.js";
+import type { CancelTimer, Timers } from "../../runtime/timers.js";
+import { errorOf } from "./failures.js";
+import type { OsloReply } from "./oslo-message.js";
+
+export interface Patience {
+  /** Milliseconds for the whole call. */
+  readonly total: number;
+  /** Milliseconds without a sign of life; null: none are asked for. */
+  readonly silence: number | null;
+}
+
+/** A call that is waited for. */
+export class PendingCall {
+  readonly answer: Promise<unknown>;
+  /** What it asks may be asked again. */
+  readonly repeatable: boolean;
+  readonly #what: string;
+  readonly #patience: Patience;
+  readonly #timers: Timers;
+  #resolve: (result: unknown) => void = () => {};
+  #reject: (error: Error) => void = () => {};
+  readonly #cancelTotal: CancelTimer;
+  #cancelSilence: CancelTimer = () => {};
+
+  constructor(what: string, patience: Patience, repeatable: boolean, timers: Timers) {
+    this.#what = what;
+    this.#patience = patience;
+    this.#timers = timers;
+    this.repeatable = repeatable;
+    this.answer = new Promise((resolve, reject) => {
+      this.#resolve = resolve;
+      this.#reject = reject;
+    });
+    // Its failure may come before anybody waits for it.
+    this.answer.catch(() => {});
+    this.#cancelTotal = timers.after(patience.total, () => this.#expire(`in ${patience.total / 1000} s`));
+    this.#awaitSign();
+  }
+
+  take(reply: OsloReply): void {
+    if (reply.failure !== null) {
+      this.fail(errorOf(reply.failure));
+    } else if (reply.ending) {
+      this.#settle();
+      this.#resolve(reply.result);
+    } else {
+      this.#cancelSilence();
+      this.#awaitSign();
+    }
+  }
+
+  fail(error: Error): void {
+    this.#settle();
+    this.#reject(error);
+  }
+
+  #awaitSign(): void {
+    const { silence } = this.#patience;
+    if (silence !== null) {
+      this.#cancelSilence = this.#timers.after(silence, () =>
+        this.#expire(`nor gave a sign of life in ${silence / 1000} s`),
+      );
+    }
+  }
+
+  #expire(how: string): void {
+    this.fail(new MessagingTimeout(`${this.#what} was not answered ${how}`));
+  }
+
+  #settle(): void {
+    this.#cancelTotal();
+    this.#cancelSilence();
+  }
+}

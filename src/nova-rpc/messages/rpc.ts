@@ -1,0 +1,236 @@
+import { MessagingTimeout } from "../../conductor/errors.js";
+import { RPC_RESPONSE_TIMEOUT } from "../../conductor/port.js";
+import { type MessageBroker, Unconfirmed, Unroutable } from "../../runtime/message-broker.js";
+import type { Runtime } from "../../runtime/runtime.js";
+import type { ReleaseProfile } from "../objects/profile.js";
+import { REQUESTS, type Topology } from "../transport/topology.js";
+import { failureOf } from "./failures.js";
+import { type AnswerAddress, type OsloRequest, openMessage, seal } from "./oslo-message.js";
+import { type Patience, PendingCall } from "./pending-call.js";
+import type { NovaContext } from "./request-context.js";
+
+/** Milliseconds until what no queue took is sent again. */
+const TRY_AGAIN = 250;
+/** Milliseconds that an answer is tried for (`kombu_missing_consumer_retry_timeout`). */
+const REPLY_PATIENCE = 60_000;
+
+/** What is asked, and of whom. */
+export interface Asked {
+  /** `conductor`, `compute.host`. */
+  readonly topic: string;
+  readonly method: string;
+  readonly args: Readonly<Record<string, unknown>>;
+  readonly version: string;
+  readonly namespace?: string;
+  readonly context: NovaContext;
+}
+
+export interface CallLimits {
+  /** Milliseconds; default {@link RPC_RESPONSE_TIMEOUT}. */
+  readonly timeout?: number;
+  /** Seconds of silence after which it is given up, for calls that take long; the other side then gives signs of life. */
+  readonly monitor?: number;
+  /** It only reads: sent again when the connection was lost. */
+  readonly repeatable?: boolean;
+  readonly signal?: AbortSignal;
+}
+
+export interface RpcOptions {
+  readonly broker: MessageBroker;
+  readonly topology: Topology;
+  readonly runtime: Pick<Runtime, "clock" | "timers" | "random" | "logger">;
+  /** What the control plane understands, as far as that is known. */
+  readonly profile: () => ReleaseProfile;
+}
+
+/** oslo.messaging's calls, casts and answers over a broker. The one place that publishes. */
+export class Rpc {
+  readonly #options: RpcOptions;
+  readonly #replyQueue: string;
+  readonly #pending = new Map<string, PendingCall>();
+
+  constructor(options: RpcOptions) {
+    this.#options = options;
+    this.#replyQueue = `reply_${this.#id()}`;
+  }
+
+  /** Begins to read answers. @throws {RefusedByBroker} */
+  async start(): Promise<void> {
+    const { broker, topology } = this.#options;
+    await broker.connected();
+    await broker.consume(topology.replies(this.#replyQueue), { message: (body) => this.#take(body) });
+    await broker.declare(topology.requests());
+    broker.onState((state) => {
+      if (state === "connected") {
+        this.#repeatReads();
+      }
+    });
+  }
+
+  /**
+   * Sent until a queue takes it. One whose fate is unknown is sent again only if it reads.
+   * @throws {MessagingTimeout} not answered, or not known whether it arrived; and what the other side answers
+   */
+  async call(asked: Asked, limits: CallLimits = {}): Promise<unknown> {
+    const { timers, clock } = this.#options.runtime;
+    const { timeout = RPC_RESPONSE_TIMEOUT, repeatable = false, signal } = limits;
+    const deadline = clock.monotonic() + timeout;
+    for (;;) {
+      signal?.throwIfAborted();
+      const left = deadline - clock.monotonic();
+      try {
+        return await this.#callOnce(asked, { total: left, silence: silenceOf(limits) }, repeatable, limits);
+      } catch (error) {
+        const mayRepeat = error instanceof Unroutable || (error instanceof Unconfirmed && repeatable);
+        if (mayRepeat && left > TRY_AGAIN) {
+          await timers.sleep(TRY_AGAIN, signal);
+          continue;
+        }
+        throw isUndelivered(error)
+          ? new MessagingTimeout(`${asked.method} to ${asked.topic}: ${error.message}`)
+          : error;
+      }
+    }
+  }
+
+  /** Resolves when a queue has it. @throws {MessagingTimeout} nobody will get it, or that is not known */
+  async cast(asked: Asked): Promise<void> {
+    const request = this.#request(asked, null);
+    try {
+      await this.#publish(REQUESTS, asked.topic, request, null);
+    } catch (error) {
+      throw isUndelivered(error) ? new MessagingTimeout(`${asked.method} to ${asked.topic}: ${error.message}`) : error;
+    }
+  }
+
+  /** To all servers of the topic. Nobody may be there. */
+  async fanout(asked: Asked): Promise<void> {
+    const { broker, topology } = this.#options;
+    const exchange = topology.fanout(asked.topic);
+    await broker.declare(exchange);
+    await this.#publish(exchange.name, asked.topic, this.#request(asked, null), null).catch((error: unknown) => {
+      if (!isUndelivered(error)) {
+        throw error;
+      }
+    });
+  }
+
+  /** Answers a call. An answer that nobody takes is tried for a while, and then dropped. */
+  async answer(to: AnswerAddress, outcome: { readonly result: unknown } | { readonly error: unknown }): Promise<void> {
+    const { timers, clock, logger } = this.#options.runtime;
+    const deadline = clock.monotonic() + REPLY_PATIENCE;
+    const failure = "error" in outcome ? failureOf(outcome.error) : null;
+    const result = "result" in outcome ? outcome.result : null;
+    for (;;) {
+      try {
+        await this.#reply(to, { result, failure, ending: true });
+        return;
+      } catch (error) {
+        if (!isUndelivered(error)) {
+          // It cannot be said in words that the control plane understands.
+          await this.#reply(to, { result: null, failure: failureOf(error), ending: true });
+          return;
+        }
+        if (clock.monotonic() >= deadline) {
+          logger.warn("the answer to a call was not taken by its caller", { queue: to.queue, err: error });
+          return;
+        }
+        await timers.sleep(TRY_AGAIN);
+      }
+    }
+  }
+
+  /** Tells a caller that its call is under way. One that does not take this does not need it. */
+  async giveSign(to: AnswerAddress): Promise<void> {
+    await this.#reply(to, { result: null, failure: null, ending: false }).catch((error: unknown) => {
+      if (!isUndelivered(error)) {
+        throw error;
+      }
+    });
+  }
+
+  async #callOnce(
+    asked: Asked,
+    patience: Patience,
+    repeatable: boolean,
+    { monitor, signal }: CallLimits,
+  ): Promise<unknown> {
+    const messageId = this.#id();
+    const pending = new PendingCall(
+      `${asked.method} to ${asked.topic}`,
+      patience,
+      repeatable,
+      this.#options.runtime.timers,
+    );
+    const abort = () => pending.fail(signal?.reason instanceof Error ? signal.reason : new Error("aborted"));
+    signal?.addEventListener("abort", abort, { once: true });
+    this.#pending.set(messageId, pending);
+    try {
+      const request = this.#request(asked, { messageId, queue: this.#replyQueue, monitorTimeout: monitor ?? null });
+      // The answer may be faster than the broker's confirmation.
+      await Promise.race([pending.answer, this.#publish(REQUESTS, asked.topic, request, patience.total)]);
+      return await pending.answer;
+    } catch (error) {
+      pending.fail(error instanceof Error ? error : new Error(String(error)));
+      throw error;
+    } finally {
+      this.#pending.delete(messageId);
+      signal?.removeEventListener("abort", abort);
+    }
+  }
+
+  #request({ method, args, version, namespace, context }: Asked, answer: AnswerAddress | null): OsloRequest {
+    const uniqueId = this.#id();
+    return { kind: "request", method, args, version, namespace: namespace ?? null, context, answer, uniqueId };
+  }
+
+  async #reply(
+    { messageId, queue }: AnswerAddress,
+    content: { readonly result: unknown; readonly failure: string | null; readonly ending: boolean },
+  ): Promise<void> {
+    await this.#publish("", queue, { kind: "reply", messageId, uniqueId: this.#id(), ...content }, null);
+  }
+
+  async #publish(
+    exchange: string,
+    routingKey: string,
+    message: Parameters<typeof seal>[0],
+    expiration: number | null,
+  ): Promise<void> {
+    const { broker, profile } = this.#options;
+    await broker.publish({ exchange, routingKey, body: seal(message, profile()), expiration });
+  }
+
+  #take(body: string): void {
+    try {
+      const message = openMessage(body);
+      if (message.kind === "reply") {
+        this.#pending.get(message.messageId)?.take(message);
+      }
+    } catch (err) {
+      this.#options.runtime.logger.warn("an answer could not be read", { err });
+    }
+  }
+
+  /** The broker may have been restarted, and what was asked with it. */
+  #repeatReads(): void {
+    for (const pending of this.#pending.values()) {
+      if (pending.repeatable) {
+        pending.fail(new Unconfirmed("the connection was lost before the answer"));
+      }
+    }
+  }
+
+  /** 32 hexadecimal digits. */
+  #id(): string {
+    return this.#options.runtime.random.uuid().replaceAll("-", "");
+  }
+}
+
+function silenceOf({ monitor }: CallLimits): number | null {
+  return monitor === undefined ? null : monitor * 1000;
+}
+
+function isUndelivered(error: unknown): error is Unroutable | Unconfirmed {
+  return error instanceof Unroutable || error instanceof Unconfirmed;
+}

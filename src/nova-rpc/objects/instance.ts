@@ -1,0 +1,96 @@
+import type { Flavor, Instance, PowerState, VmState } from "../../records/index.js";
+import {
+  code,
+  deletedId,
+  type FieldCodec,
+  flag,
+  nullable,
+  number,
+  readOnly,
+  rowTime,
+  text,
+  texts,
+  time,
+  unknownToNova,
+  word,
+} from "./field-codec.js";
+import { FLAVOR_OBJECT } from "./flavor.js";
+import { migrationContext } from "./migration.js";
+import { isRecord, listedObjects, objectOf } from "./primitive.js";
+import { type RecordObject, readRecord, writeRecord } from "./record-object.js";
+
+const flavor: FieldCodec<Flavor> = {
+  read: (value) => readRecord(FLAVOR_OBJECT, value),
+  write: (value, profile) => writeRecord(FLAVOR_OBJECT, value, profile),
+};
+
+const name = nullable(text());
+
+/** The fields of an object that come only when they are asked for, and that the record has. `flavor` brings all three flavors. */
+export const JOINED_FIELDS = ["flavor", "metadata", "system_metadata", "migration_context", "tags"] as const;
+
+export const INSTANCE_OBJECT: RecordObject<Instance> = {
+  name: "Instance",
+  fields: {
+    id: readOnly(number(0)),
+    uuid: text(),
+    projectId: readOnly(text("")),
+    userId: text(""),
+    displayName: text(""),
+    displayDescription: nullable(text()),
+    hostname: text(""),
+    reservationId: text(""),
+    launchIndex: number(0),
+    imageRef: text(""),
+    host: name,
+    node: name,
+    computeId: nullable(number()),
+    launchedOn: name,
+    availabilityZone: name,
+    vmState: word<VmState>("building"),
+    taskState: nullable(word()),
+    // Nova does not say who has set a task state, nor that a delete was asked for.
+    taskRequestId: unknownToNova<string | null>(() => null),
+    deleteRequestId: unknownToNova<string | null>(() => null),
+    powerState: code<PowerState>(0),
+    flavor,
+    oldFlavor: nullable(flavor),
+    newFlavor: nullable(flavor),
+    instanceTypeId: number(0),
+    vcpus: number(0),
+    memoryMb: number(0),
+    rootGb: number(0),
+    ephemeralGb: number(0),
+    metadata: texts,
+    systemMetadata: texts,
+    migrationContext: nullable(migrationContext),
+    // "True" or nothing, since there were other values once.
+    configDrive: { read: (value) => value === "True" || value === true, write: (value) => (value ? "True" : "") },
+    keyName: name,
+    userData: nullable(text()),
+    tags: readOnly<readonly string[]>({
+      read: (value) => (isRecord(value) ? listedObjects(value, "TagList").map(tagName) : []),
+      write: null,
+    }),
+    locked: flag(false),
+    lockedReason: unknownToNova(lockedReason),
+    progress: number(0),
+    hidden: flag(false),
+    cleaned: flag(false),
+    deleted: deletedId,
+    deletedAt: readOnly(nullable(time)),
+    createdAt: rowTime,
+    updatedAt: readOnly(nullable(time)),
+    launchedAt: nullable(time),
+    terminatedAt: nullable(time),
+  },
+};
+
+function tagName(value: unknown): string {
+  return String(objectOf(value, "Tag")["nova_object.data"].tag);
+}
+
+function lockedReason({ system_metadata }: Readonly<Record<string, unknown>>): string | null {
+  const reason = isRecord(system_metadata) ? system_metadata.locked_reason : undefined;
+  return typeof reason === "string" ? reason : null;
+}

@@ -1,0 +1,108 @@
+import type { AssignedResource, Migration, MigrationContext } from "../../records/index.js";
+import {
+  deletedId,
+  type FieldCodec,
+  flag,
+  nullable,
+  number,
+  readOnly,
+  rowTime,
+  text,
+  time,
+  unknownToNova,
+  word,
+} from "./field-codec.js";
+import { isRecord, listedObjects, type NovaObject } from "./primitive.js";
+import type { ReleaseProfile } from "./profile.js";
+import { builtObject, fieldsOf, type RecordObject, readRecord } from "./record-object.js";
+
+const amount = nullable(number());
+const name = nullable(text());
+
+export const MIGRATION_OBJECT: RecordObject<Migration> = {
+  name: "Migration",
+  fields: {
+    id: number(),
+    uuid: text(),
+    instanceUuid: text(),
+    migrationType: word(),
+    status: word(),
+    sourceCompute: name,
+    sourceNode: name,
+    destCompute: name,
+    destNode: name,
+    destComputeId: amount,
+    destHost: name,
+    oldInstanceTypeId: amount,
+    newInstanceTypeId: amount,
+    hidden: flag(false),
+    crossCellMove: flag(false),
+    userId: name,
+    projectId: name,
+    memoryTotal: amount,
+    memoryProcessed: amount,
+    memoryRemaining: amount,
+    diskTotal: amount,
+    diskProcessed: amount,
+    diskRemaining: amount,
+    deleted: deletedId,
+    createdAt: rowTime,
+    updatedAt: readOnly(nullable(time)),
+  },
+};
+
+const RESOURCE_OBJECT: RecordObject<AssignedResource> = {
+  name: "Resource",
+  fields: { providerUuid: text(), resourceClass: text(), identifier: text() },
+};
+
+/** A ResourceList; null when there are none. */
+const resources: FieldCodec<readonly AssignedResource[]> = {
+  read: (value) =>
+    isRecord(value) ? listedObjects(value, "ResourceList").map((item) => readRecord(RESOURCE_OBJECT, item)) : [],
+  write: (value, profile) =>
+    value.length === 0
+      ? null
+      : builtObject(
+          "ResourceList",
+          { objects: value.map((item) => builtObject("Resource", fieldsOf(RESOURCE_OBJECT, item, profile), profile)) },
+          profile,
+        ),
+};
+
+const noDevices = unknownToNova<readonly string[]>(() => []);
+
+const CONTEXT_OBJECT: RecordObject<MigrationContext> = {
+  name: "MigrationContext",
+  fields: {
+    instanceUuid: text(),
+    migrationId: number(),
+    oldNumaTopology: unknownToNova<string | null>(() => null),
+    newNumaTopology: unknownToNova<string | null>(() => null),
+    oldPciDevices: noDevices,
+    newPciDevices: noDevices,
+    oldResources: resources,
+    newResources: resources,
+  },
+};
+
+/** Within an instance: whole, with the lists that a destination of Nova reads and ours are always empty. */
+export const migrationContext: FieldCodec<MigrationContext> = {
+  read: (value) => readRecord(CONTEXT_OBJECT, value),
+  write: (value, profile) => contextObject(value, profile),
+};
+
+function contextObject(context: MigrationContext, profile: ReleaseProfile): NovaObject {
+  const devices = () => builtObject("PciDeviceList", { objects: [] }, profile);
+  const requests = () =>
+    builtObject("InstancePCIRequests", { instance_uuid: context.instanceUuid, requests: [] }, profile);
+  const none = {
+    old_numa_topology: null,
+    new_numa_topology: null,
+    old_pci_devices: devices(),
+    new_pci_devices: devices(),
+    old_pci_requests: requests(),
+    new_pci_requests: requests(),
+  };
+  return builtObject("MigrationContext", { ...fieldsOf(CONTEXT_OBJECT, context, profile), ...none }, profile);
+}

@@ -1,0 +1,51 @@
+import type { RetryInfo, Selection } from "../../records/index.js";
+import { type FieldCodec, text } from "./field-codec.js";
+import { isRecord, MalformedObject, type NovaObject, objectOf } from "./primitive.js";
+import { type RecordObject, readRecord } from "./record-object.js";
+
+type Claim = Selection["allocationRequest"];
+
+/** The body of a claim in Placement, as JSON text. */
+const claim: FieldCodec<Claim> = {
+  read: (value) => {
+    const body: unknown = typeof value === "string" ? JSON.parse(value) : {};
+    const allocations = isRecord(body) ? body.allocations : undefined;
+    if (!isRecord(allocations)) {
+      throw new MalformedObject("expected the body of a claim");
+    }
+    return allocations as Claim;
+  },
+  write: null,
+};
+
+const SELECTION_OBJECT: RecordObject<Omit<Selection, "host" | "node">> = {
+  name: "Selection",
+  fields: {
+    computeNodeUuid: text(),
+    allocationRequest: claim,
+    allocationRequestVersion: text(""),
+  },
+};
+
+/** The hosts that may still be tried: carried to the next, and never built. */
+export function readSelections(value: unknown): Selection[] {
+  return carriedSelections(value).map((selection) => {
+    const { service_host: host, nodename: node } = selection["nova_object.data"];
+    return { ...readRecord(SELECTION_OBJECT, selection), host: String(host), node: String(node) };
+  });
+}
+
+/** As they came. */
+export function carriedSelections(value: unknown): NovaObject[] {
+  return Array.isArray(value) ? value.map((item) => objectOf(item, "Selection")) : [];
+}
+
+/** `filter_properties.retry`; null: there is no second try. */
+export function readRetry(filterProperties: unknown): RetryInfo | null {
+  const retry = isRecord(filterProperties) ? filterProperties.retry : undefined;
+  if (!isRecord(retry) || typeof retry.num_attempts !== "number" || !Array.isArray(retry.hosts)) {
+    return null;
+  }
+  const hosts = retry.hosts.filter(Array.isArray).map(([host, node]) => [String(host), String(node)] as const);
+  return { numAttempts: retry.num_attempts, hosts };
+}

@@ -1,0 +1,33 @@
+import { describe, expect, it } from "vitest";
+import { OLDEST_PROFILE, PROFILES, profileOf } from "../../../../src/nova-rpc/objects/profile.js";
+import { RELEASES } from "../../../../src/records/index.js";
+import { recordedObjectVersions } from "../../../fixtures/nova-recordings.js";
+
+describe("release profiles", () => {
+  it("have the object versions that each release's own tests have", () => {
+    const told = Object.fromEntries(PROFILES.map(({ release, objects }) => [release, Object.fromEntries(objects)]));
+    expect(told).toEqual(recordedObjectVersions());
+  });
+
+  it.each([
+    [0, "zed"],
+    [64, "zed"],
+    [65, "zed"],
+    [66, "antelope"],
+    [67, "caracal"],
+    [68, "epoxy"],
+    [69, "epoxy"],
+    [72, "gazpacho"],
+    [73, "master"],
+    [99, "master"],
+  ])("are chosen by the conductor's service version: %i is %s", (version, release) => {
+    expect(profileOf(version).release).toBe(release);
+  });
+
+  it("say of themselves what the releases say, oldest first", () => {
+    expect(PROFILES.map(({ release, serviceVersion }) => [release, serviceVersion])).toEqual(
+      Object.entries(RELEASES).slice(-PROFILES.length),
+    );
+    expect(OLDEST_PROFILE.release).toBe("zed");
+  });
+});
