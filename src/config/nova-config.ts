@@ -2,6 +2,7 @@ import { type CompiledConfig, compileConfig } from "./compile-config.js";
 import type { ConfigSources } from "./config-sources.js";
 import type { Compiled, Place, SectionTable } from "./option.js";
 import { DEFAULT_OPTIONS } from "./sections/default-options.js";
+import { RABBIT_OPTIONS } from "./sections/rabbit-options.js";
 import {
   API_OPTIONS,
   COMPUTE_OPTIONS,
@@ -26,6 +27,7 @@ export const NOVA_OPTIONS = {
   scheduler: SCHEDULER_OPTIONS,
   filter_scheduler: FILTER_SCHEDULER_OPTIONS,
   api: API_OPTIONS,
+  oslo_messaging_rabbit: RABBIT_OPTIONS,
 } as const satisfies SectionTable;
 
 /** Typed, frozen values of nova.conf: `config.defaults.reportInterval`, `config.workarounds.upstreamQuirks`. */

@@ -12,6 +12,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
     "src/cluster",
     "src/agent",
     "src/placement",
+    "src/nova-rpc",
     "src/conductor",
     "src/faults",
     "src/virt",
@@ -36,6 +37,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   "src/faults": ["src/virt", "src/runtime"],
   "src/virt": ["src/config", "src/records", "src/runtime"],
   "src/conductor": ["src/config", "src/records", "src/runtime"],
+  "src/nova-rpc": ["src/conductor", "src/config", "src/records", "src/runtime"],
   "src/simulation": ["src/runtime"],
   "src/config": ["src/records", "src/runtime"],
   "src/records": ["src/runtime"],
@@ -45,7 +47,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
 
 /** Modules that are doors to the outside world. */
 const DOORS =
-  /^(node:)?(fs|fs\/promises|net|tls|dgram|https?|http2|crypto|child_process|worker_threads|cluster|timers|timers\/promises|os|process)$|^(undici|ws|pino|p-queue|p-retry)$/;
+  /^(node:)?(fs|fs\/promises|net|tls|dgram|https?|http2|crypto|child_process|worker_threads|cluster|timers|timers\/promises|os|process)$|^(undici|ws|rabbitmq-client|pino|p-queue|p-retry)$/;
 
 /** Uses of doors that need no import. What takes their place is in Runtime: clock, timers, random, http, sockets, files. */
 const GLOBAL_DOORS =

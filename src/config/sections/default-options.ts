@@ -1,5 +1,6 @@
 import { Derived, literal, option, unset } from "../option.js";
 import { boolean, choice, float, hostName, integer, text } from "../value-type.js";
+import { TRANSPORT_URL } from "./rabbit-options.js";
 
 const SPACING = "Seconds between two runs; 0 means the default of 60, a negative value switches the task off.";
 
@@ -28,6 +29,7 @@ const identity = {
 };
 
 const service = {
+  transport_url: TRANSPORT_URL,
   report_interval: option(integer({ min: 1 }), 10, "Seconds between two heartbeats.", { source: "2.5" }),
   service_down_time: option(
     integer({ min: 1 }),

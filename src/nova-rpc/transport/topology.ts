@@ -1,0 +1,102 @@
+import type { NovaConfig } from "../../config/nova-config.js";
+import type { Exchange, Queue, Subscription } from "../../runtime/message-broker.js";
+
+/** `[oslo_messaging_rabbit]`. */
+export type RabbitOptions = NovaConfig["osloMessagingRabbit"];
+
+/** Where requests go (`control_exchange`). */
+export const REQUESTS = "nova";
+
+/**
+ * The exchanges and queues of oslo.messaging, declared with the properties that the other services of the same Nova declare them
+ * with: the broker refuses whoever comes second with others.
+ */
+export class Topology {
+  readonly #options: RabbitOptions;
+
+  constructor(options: RabbitOptions) {
+    this.#options = options;
+  }
+
+  /** What conductors, schedulers and computes are asked through. */
+  requests(): Exchange {
+    return { name: REQUESTS, type: "topic", durable: this.#isDurable(), autoDelete: this.#options.amqpAutoDelete };
+  }
+
+  /** What is told to all servers of a topic. */
+  fanout(topic: string): Exchange {
+    const durable = this.#options.rabbitTransientQuorumQueue;
+    return { name: `${topic}_fanout`, type: "fanout", durable, autoDelete: !durable };
+  }
+
+  /** The requests to a topic (`compute`), or to one host of it (`compute.host`). */
+  server(topic: string, { exclusive }: { readonly exclusive: boolean }): Subscription {
+    const queue: Queue = {
+      name: topic,
+      durable: this.#isDurable(),
+      autoDelete: this.#options.amqpAutoDelete,
+      exclusive: false,
+      arguments: { ...this.#mirrored(), ...(this.#options.rabbitQuorumQueue ? this.#quorum() : {}) },
+    };
+    const bindings = [{ exchange: REQUESTS, routingKey: topic }];
+    // A quorum queue has no exclusive consumers.
+    return { queue, exchanges: [this.requests()], bindings, exclusive: exclusive && !this.#options.rabbitQuorumQueue };
+  }
+
+  /** @param id 32 hexadecimal digits */
+  fanoutServer(topic: string, id: string): Subscription {
+    const exchange = this.fanout(topic);
+    const bindings = [{ exchange: exchange.name, routingKey: topic }];
+    return { queue: this.#transient(`${exchange.name}_${id}`), exchanges: [exchange], bindings, exclusive: false };
+  }
+
+  /** The answers to this process's calls. */
+  replies(name: string): Subscription {
+    return { queue: this.#transient(name), exchanges: [], bindings: [], exclusive: false };
+  }
+
+  /** A queue that only its holder's connection can have. */
+  lease(host: string): Subscription {
+    const queue = {
+      name: `compute-agent.lease.${host}`,
+      durable: false,
+      autoDelete: false,
+      exclusive: true,
+      arguments: {},
+    };
+    return { queue, exchanges: [], bindings: [], exclusive: false };
+  }
+
+  #isDurable(): boolean {
+    return this.#options.amqpDurableQueues || this.#options.rabbitQuorumQueue;
+  }
+
+  #transient(name: string): Queue {
+    const { rabbitTransientQuorumQueue: quorum, rabbitTransientQueuesTtl: ttl } = this.#options;
+    return {
+      name,
+      durable: quorum,
+      autoDelete: false,
+      exclusive: false,
+      arguments: {
+        ...this.#mirrored(),
+        ...(quorum ? this.#quorum() : {}),
+        ...(ttl > 0 ? { "x-expires": ttl * 1000 } : {}),
+      },
+    };
+  }
+
+  #mirrored(): Readonly<Record<string, string>> {
+    return this.#options.rabbitHaQueues ? { "x-ha-policy": "all" } : {};
+  }
+
+  #quorum(): Readonly<Record<string, string | number>> {
+    const { rabbitQuorumDeliveryLimit, rabbitQuorumMaxMemoryLength, rabbitQuorumMaxMemoryBytes } = this.#options;
+    return {
+      "x-queue-type": "quorum",
+      ...(rabbitQuorumDeliveryLimit > 0 ? { "x-delivery-limit": rabbitQuorumDeliveryLimit } : {}),
+      ...(rabbitQuorumMaxMemoryLength > 0 ? { "x-max-in-memory-length": rabbitQuorumMaxMemoryLength } : {}),
+      ...(rabbitQuorumMaxMemoryBytes > 0 ? { "x-max-in-memory-bytes": rabbitQuorumMaxMemoryBytes } : {}),
+    };
+  }
+}

@@ -1,0 +1,96 @@
+import type { BrokerAddress } from "../../runtime/message-broker.js";
+
+/**
+ * `[DEFAULT] transport_url` cannot be used; the message never has the password.
+ * @internal for tests
+ */
+export class InvalidTransportUrl extends Error {
+  override readonly name = "InvalidTransportUrl";
+}
+
+const SCHEMES = /^(rabbit|kombu|amqp):\/\//i;
+const PORT = 5672;
+const TLS_PORT = 5671;
+
+interface Host {
+  readonly hostname: string;
+  readonly port: number | null;
+  readonly username: string;
+  readonly password: string;
+}
+
+/** What of a transport_url the agent uses; options may stand in its query, too. */
+export interface TransportUrl extends Omit<BrokerAddress, "tls"> {
+  /** Names as in `[oslo_messaging_rabbit]`. */
+  readonly query: Readonly<Record<string, string>>;
+}
+
+/**
+ * `rabbit://user:pass@h1:5672,user:pass@h2:5672/vhost?ssl=1`, as oslo.messaging reads it: a host without a user has none of its
+ * own, not the one before's; the virtual host is what follows the first slash, and `/` when that is empty.
+ * @throws {InvalidTransportUrl}
+ */
+export function parseTransportUrl(url: string, defaults: { readonly tls: boolean }): TransportUrl {
+  if (!SCHEMES.test(url)) {
+    throw new InvalidTransportUrl("[DEFAULT] transport_url is not of the form rabbit://user:password@host:port/");
+  }
+  const [rest = "", query = ""] = split(url.replace(SCHEMES, ""), "?");
+  const [hosts = "", path = ""] = split(rest, "/");
+  const parsed = hosts.split(",").map(parseHost);
+  const [first] = parsed;
+  if (first === undefined || parsed.some(({ hostname }) => hostname === "")) {
+    throw new InvalidTransportUrl("[DEFAULT] transport_url names no host");
+  }
+  // The library logs in everywhere as the same user.
+  const others = parsed.filter(({ username, password }) => username !== first.username || password !== first.password);
+  if (others.length > 0) {
+    throw new InvalidTransportUrl(
+      `[DEFAULT] transport_url has another user or password for ${others.map(({ hostname }) => hostname).join(", ")} than for ` +
+        `${first.hostname}; hosts of one cluster are expected to have the same`,
+    );
+  }
+  const options = Object.fromEntries(new URLSearchParams(query));
+  const tls = isTrue(options.ssl) ?? defaults.tls;
+  return {
+    hosts: parsed.map(({ hostname, port }) => ({ hostname, port: port ?? (tls ? TLS_PORT : PORT) })),
+    username: first.username,
+    password: first.password,
+    virtualHost: decode(path === "" || path === "/" ? "/" : path),
+    query: options,
+  };
+}
+
+/** The hosts alone, for people. */
+export function withoutPasswords({ hosts, virtualHost }: Pick<TransportUrl, "hosts" | "virtualHost">): string {
+  const places = hosts.map(({ hostname, port }) => `${hostname}:${port}`).join(",");
+  return `rabbit://${places}/${virtualHost === "/" ? "" : virtualHost}`;
+}
+
+function parseHost(text: string): Host {
+  const at = text.lastIndexOf("@");
+  const [username = "", password = ""] = at < 0 ? ["guest", "guest"] : split(text.slice(0, at), ":").map(decode);
+  const [, bracketed, plain, port] = /^(?:\[([^\]]+)\]|([^:[\]]*))(?::(\d+))?$/.exec(text.slice(at + 1)) ?? [];
+  const hostname = bracketed ?? plain;
+  if (hostname === undefined) {
+    throw new InvalidTransportUrl("[DEFAULT] transport_url has a host that is none; IPv6 addresses stand in brackets");
+  }
+  return { hostname, port: port === undefined ? null : Number(port), username, password };
+}
+
+/** At the first occurrence. */
+function split(text: string, separator: string): string[] {
+  const at = text.indexOf(separator);
+  return at < 0 ? [text] : [text.slice(0, at), text.slice(at + 1)];
+}
+
+function decode(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    throw new InvalidTransportUrl("[DEFAULT] transport_url has a % that begins no encoded character");
+  }
+}
+
+function isTrue(text: string | undefined): boolean | undefined {
+  return text === undefined ? undefined : ["1", "true", "yes", "on"].includes(text.toLowerCase());
+}

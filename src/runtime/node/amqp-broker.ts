@@ -1,0 +1,224 @@
+import type { TLSSocketOptions } from "node:tls";
+import { Connection, type Publisher } from "rabbitmq-client";
+import {
+  type BrokerOptions,
+  type BrokerState,
+  type BrokerTls,
+  type Consumer,
+  type ConsumerEvents,
+  type Exchange,
+  type MessageBroker,
+  type Publication,
+  type RefusedByBroker,
+  type Subscription,
+  Unconfirmed,
+  Unroutable,
+} from "../message-broker.js";
+import { AmqpConsumer } from "./amqp-consumer.js";
+import { codeOf, isFinalRefusal, messageOf, refusalOf } from "./amqp-refusal.js";
+
+/** Milliseconds that a publication waits for a connection. */
+const ACQUIRE_TIMEOUT = 5_000;
+
+/** Connects to a RabbitMQ, and keeps connected until it is closed. Returns at once; see `connected()`. */
+export function connectToAmqp(options: BrokerOptions): MessageBroker {
+  return new AmqpBroker(options);
+}
+
+/** Reads on one connection and publishes on another, so that a broker that takes no more messages can still be read. */
+class AmqpBroker implements MessageBroker {
+  readonly #options: BrokerOptions;
+  readonly #reading: Connection;
+  readonly #publishing: Connection;
+  readonly #publisher: Publisher;
+  readonly #listeners: ((state: BrokerState, detail: string) => void)[] = [];
+  readonly #consumers = new Set<AmqpConsumer>();
+  /** Why each publication came back, by the id it was given. */
+  readonly #returned = new Map<string, string>();
+  #published = 0;
+  #state: BrokerState = "connecting";
+  #failure: RefusedByBroker | undefined;
+  #up = { reading: false, publishing: false };
+  #waiters: { readonly resolve: () => void; readonly reject: (error: Error) => void }[] = [];
+
+  constructor(options: BrokerOptions) {
+    this.#options = options;
+    this.#reading = this.#connect("reading");
+    this.#publishing = this.#connect("publishing");
+    this.#publisher = this.#publishing.createPublisher({ confirm: true });
+    this.#publisher.on("basic.return", ({ messageId, replyText }) => {
+      this.#returned.set(String(messageId), replyText);
+    });
+  }
+
+  get state(): BrokerState {
+    return this.#state;
+  }
+
+  onState(listener: (state: BrokerState, detail: string) => void): void {
+    this.#listeners.push(listener);
+  }
+
+  connected(): Promise<void> {
+    if (this.#failure !== undefined) {
+      return Promise.reject(this.#failure);
+    }
+    if (this.#state === "connected") {
+      return Promise.resolve();
+    }
+    return new Promise((resolve, reject) => {
+      this.#waiters.push({ resolve, reject });
+    });
+  }
+
+  async declare(exchange: Exchange): Promise<void> {
+    const { name, type, durable, autoDelete } = exchange;
+    try {
+      await this.#publishing.exchangeDeclare({ exchange: name, type, durable, autoDelete });
+    } catch (error) {
+      throw refusalOr(error, `exchange ${name}`);
+    }
+  }
+
+  async publish({ exchange, routingKey, body, expiration }: Publication): Promise<void> {
+    this.#published += 1;
+    const messageId = String(this.#published);
+    const envelope = {
+      exchange,
+      routingKey,
+      messageId,
+      mandatory: true,
+      durable: true,
+      priority: 0,
+      contentType: "application/json",
+      contentEncoding: "utf-8",
+      ...(expiration === null ? {} : { expiration: String(Math.max(0, Math.round(expiration))) }),
+    };
+    try {
+      await this.#publisher.send(envelope, Buffer.from(body, "utf8"));
+    } catch (error) {
+      this.#returned.delete(messageId);
+      throw new Unconfirmed(`not confirmed by the broker: ${messageOf(error)}`);
+    }
+    // What comes back is told right after its confirmation.
+    await new Promise((resolve) => setImmediate(resolve));
+    const reason = this.#returned.get(messageId);
+    if (reason !== undefined) {
+      this.#returned.delete(messageId);
+      throw new Unroutable(`no queue for ${exchange === "" ? "" : `${exchange}/`}${routingKey}: ${reason}`);
+    }
+  }
+
+  async consume(subscription: Subscription, events: ConsumerEvents): Promise<Consumer> {
+    const consumer = new AmqpConsumer(this.#reading, subscription, events, () => this.#consumers.delete(consumer));
+    this.#consumers.add(consumer);
+    await consumer.started;
+    return consumer;
+  }
+
+  async consumersOf(queue: string): Promise<number | null> {
+    const channel = await this.#reading.acquire();
+    try {
+      const { consumerCount } = await channel.queueDeclare({ queue, passive: true });
+      return consumerCount;
+    } catch (error) {
+      if (codeOf(error) === "NOT_FOUND") {
+        return null;
+      }
+      throw refusalOr(error, `queue ${queue}`);
+    } finally {
+      await channel.close();
+    }
+  }
+
+  async close(): Promise<void> {
+    this.#enter("closed", "closed by this program");
+    await Promise.all([...this.#consumers].map((consumer) => consumer.close()));
+    await this.#publisher.close().catch(() => {});
+    await Promise.all([this.#reading.close(), this.#publishing.close()]);
+  }
+
+  #connect(what: "reading" | "publishing"): Connection {
+    const { address, connectionName, heartbeat, retry } = this.#options;
+    const { hosts, username, password, virtualHost, tls } = address;
+    const [first] = hosts;
+    const connection = new Connection({
+      ...(hosts.length === 1 && first !== undefined
+        ? { hostname: first.hostname, port: first.port }
+        : { hosts: hosts.map(({ hostname, port }) => `${hostname}:${port}`) }),
+      username,
+      password,
+      vhost: virtualHost,
+      connectionName,
+      heartbeat,
+      noDelay: true,
+      retryLow: retry.first,
+      retryHigh: retry.most,
+      acquireTimeout: ACQUIRE_TIMEOUT,
+      ...(tls === null ? {} : { tls: tlsOptions(tls) }),
+    });
+    connection.on("connection", () => {
+      this.#up = { ...this.#up, [what]: true };
+      if (this.#up.reading && this.#up.publishing) {
+        this.#enter("connected", this.#place());
+      }
+    });
+    connection.on("error", (error: unknown) => {
+      if (isFinalRefusal(error)) {
+        this.#fail(refusalOf(error, "the login"));
+        return;
+      }
+      this.#up = { ...this.#up, [what]: false };
+      for (const consumer of what === "reading" ? this.#consumers : []) {
+        consumer.disconnected();
+      }
+      this.#enter("waiting", messageOf(error));
+    });
+    return connection;
+  }
+
+  #fail(refusal: RefusedByBroker): void {
+    this.#failure = refusal;
+    this.#enter("waiting", refusal.message);
+    const waiters = this.#waiters;
+    this.#waiters = [];
+    for (const { reject } of waiters) {
+      reject(refusal);
+    }
+  }
+
+  #place(): string {
+    return this.#options.address.hosts.map(({ hostname, port }) => `${hostname}:${port}`).join(", ");
+  }
+
+  #enter(state: BrokerState, detail: string): void {
+    if (this.#state === "closed" || (this.#state === state && state === "connected")) {
+      return;
+    }
+    this.#state = state;
+    if (state === "connected") {
+      this.#failure = undefined;
+      const waiters = this.#waiters;
+      this.#waiters = [];
+      for (const { resolve } of waiters) {
+        resolve();
+      }
+    }
+    for (const listener of this.#listeners) {
+      listener(state, detail);
+    }
+  }
+}
+
+function tlsOptions({ ca, cert, key, verifyHostname }: BrokerTls): TLSSocketOptions & Record<string, unknown> {
+  return {
+    ...(ca === null ? { rejectUnauthorized: false } : { ca }),
+    ...(cert === null ? {} : { cert }),
+    ...(key === null ? {} : { key }),
+    ...(verifyHostname ? {} : { checkServerIdentity: () => undefined }),
+  };
+}
+
+function refusalOr(error: unknown, what: string): Error {
+  return codeOf(error) === undefined ? new Unconfirmed(messageOf(error)) : refusalOf(error, what);
+}

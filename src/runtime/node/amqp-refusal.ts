@@ -1,0 +1,21 @@
+import { RefusedByBroker } from "../message-broker.js";
+
+/** Answers of a broker that stay the same when it is asked again. */
+const FINAL = new Set(["ACCESS_REFUSED", "PRECONDITION_FAILED", "RESOURCE_LOCKED", "NOT_ALLOWED"]);
+
+export function isFinalRefusal(error: unknown): boolean {
+  return FINAL.has(codeOf(error) ?? "");
+}
+
+/** AMQP's name of the error, or the system's. */
+export function codeOf(error: unknown): string | undefined {
+  return error instanceof Error && "code" in error && typeof error.code === "string" ? error.code : undefined;
+}
+
+export function refusalOf(error: unknown, what: string): RefusedByBroker {
+  return new RefusedByBroker(codeOf(error) ?? "UNKNOWN", `${what}: ${messageOf(error)}`);
+}
+
+export function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}
