@@ -89,6 +89,8 @@ export type ConnectionState = "connecting" | "connected" | "waiting" | "closed";
 /** One socket to a conductor; it may carry many hosts, and comes back by itself with back-off. */
 export interface ConductorConnection {
   readonly state: ConnectionState;
+  /** What agents under this control plane have to say they are (spec 1.2); undefined: what this build is. */
+  readonly serviceVersion?: number;
   onState(listener: (state: ConnectionState, detail: string) => void): void;
   /**
    * @throws {ConductorUnreachable} only when `giveUpAfter` of the connection's options has passed.

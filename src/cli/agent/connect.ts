@@ -17,7 +17,12 @@ export async function connect(
   runtime: Runtime,
   signal: AbortSignal,
 ): Promise<ConductorConnection> {
-  const { host } = config.defaults;
+  const { host, transportUrl } = config.defaults;
+  if (transportUrl !== null) {
+    // What it is made of is loaded only when it is needed.
+    const { connectNova } = await import("./connect-nova.js");
+    return connectNova(config, transportUrl, runtime, signal);
+  }
   let told = false;
   const tell = (reason: string): void => {
     if (told) {

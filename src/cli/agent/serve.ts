@@ -78,7 +78,12 @@ async function serveWith(options: AgentCommandOptions, opened: Opened): Promise<
   try {
     const connection = await connect(loaded.compiled.config, loaded.directory, doors, abort.signal);
     try {
-      agent = await start(loaded, connection, { runtime: doors, faults, outlet, metrics }, serviceVersionOf(options));
+      agent = await start(
+        loaded,
+        connection,
+        { runtime: doors, faults, outlet, metrics },
+        serviceVersionOf(options) ?? connection.serviceVersion,
+      );
       process.on("SIGHUP", () => agent?.reset());
       if (abort.signal.aborted) {
         void agent.stop();

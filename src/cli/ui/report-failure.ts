@@ -28,6 +28,7 @@ const CODES: ReadonlyMap<string, number> = new Map([
     "FileFailure",
     "InvalidDriver",
     "InvalidHostName",
+    "InvalidTransportUrl",
     "NoLocalCloud",
     "StateDirUnusable",
     "UnsupportedConfiguration",
@@ -37,6 +38,7 @@ const CODES: ReadonlyMap<string, number> = new Map([
   ["HttpConnectFailure", ExitCode.unreachable],
   ["JoinTokenRefused", ExitCode.unreachable],
   ["NotRunning", ExitCode.unreachable],
+  ["RefusedByBroker", ExitCode.unreachable],
   ["HostLeaseLost", ExitCode.leaseLost],
 ]);
 

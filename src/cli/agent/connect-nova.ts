@@ -1,0 +1,85 @@
+import type { ConductorConnection } from "../../conductor/port.js";
+import type { NovaConfig } from "../../config/nova-config.js";
+import { connectToNova } from "../../nova-rpc/connect-to-nova.js";
+import { parseTransportUrl, withoutPasswords } from "../../nova-rpc/transport/transport-url.js";
+import type { BrokerTls } from "../../runtime/message-broker.js";
+import { connectToAmqp } from "../../runtime/node/amqp-broker.js";
+import type { Runtime } from "../../runtime/runtime.js";
+import { tellParent } from "../ui/parent.js";
+
+/** What nova.conf says cannot be done together. */
+class UnsupportedConfiguration extends Error {
+  override readonly name = "UnsupportedConfiguration";
+}
+
+/** Connects to the broker of a real Nova, and waits for its conductor, for as long as it takes. */
+export async function connectNova(
+  config: NovaConfig,
+  transportUrl: string,
+  runtime: Runtime,
+  signal: AbortSignal,
+): Promise<ConductorConnection> {
+  refuseContradictions(config);
+  const rabbit = config.osloMessagingRabbit;
+  const { query, ...address } = parseTransportUrl(transportUrl, { tls: rabbit.ssl });
+  const tls = rabbit.ssl || /^(1|true|yes|on)$/i.test(query.ssl ?? "") ? await tlsOf(config, runtime) : null;
+  const place = withoutPasswords(address);
+  const connection = connectToNova({
+    address: { ...address, tls },
+    rabbit,
+    runtime,
+    connectToBroker: connectToAmqp,
+  });
+  let told = false;
+  connection.onState((state, detail) => {
+    if (state === "waiting" && !told) {
+      told = true;
+      runtime.logger.warn(`no control plane: ${detail}. Trying again until it answers; Ctrl-C gives up`);
+      tellParent({ type: "component", state: "waiting", detail: `no control plane: ${detail}` });
+    }
+    if (state === "connected" && told) {
+      told = false;
+      runtime.logger.info(`connected to the control plane at ${place}`);
+    }
+  });
+  const abort = () => void connection.close();
+  signal.addEventListener("abort", abort, { once: true });
+  try {
+    await connection.connected();
+  } catch (error) {
+    await connection.close();
+    throw error;
+  } finally {
+    signal.removeEventListener("abort", abort);
+  }
+  const { release, serviceVersion } = connection.profile;
+  runtime.logger.info(
+    `the control plane at ${place} is a Nova of release ${release} (service version ${serviceVersion})`,
+  );
+  return connection;
+}
+
+/** @throws {UnsupportedConfiguration} */
+function refuseContradictions({ conductor, placement }: NovaConfig): void {
+  if (conductor.url !== null) {
+    throw new UnsupportedConfiguration(
+      "[DEFAULT] transport_url and [conductor] url are both set: the first is a real Nova's, the second compute-cluster's",
+    );
+  }
+  if (placement.authType === null) {
+    throw new UnsupportedConfiguration(
+      "[DEFAULT] transport_url is set, but [placement] auth_type is not: a real Nova gives agents no access to Placement",
+    );
+  }
+}
+
+async function tlsOf({ osloMessagingRabbit: rabbit }: NovaConfig, { files }: Runtime): Promise<BrokerTls> {
+  const read = async (path: string) => (path === "" ? null : await files.read(path));
+  const [ca, cert, key] = await Promise.all([rabbit.sslCaFile, rabbit.sslCertFile, rabbit.sslKeyFile].map(read));
+  return {
+    ca: ca ?? null,
+    cert: cert ?? null,
+    key: key ?? null,
+    verifyHostname: rabbit.sslEnforceHostnameVerification,
+  };
+}

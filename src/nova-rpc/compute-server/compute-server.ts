@@ -1,0 +1,174 @@
+import { MessagingTimeout } from "../../conductor/errors.js";
+import type { AgentMethod } from "../../conductor/methods/agent.js";
+import { type AgentHandlers, type RequestContext, RPC_RESPONSE_TIMEOUT } from "../../conductor/port.js";
+import type { Logger } from "../../runtime/logger.js";
+import type { Runtime } from "../../runtime/runtime.js";
+import { UnsupportedRequest } from "../messages/failures.js";
+import type { MessageScopes } from "../messages/message-scope.js";
+import { type AnswerAddress, type OsloRequest, openMessage } from "../messages/oslo-message.js";
+import { RecentIds } from "../messages/recent-ids.js";
+import { requestIdOf } from "../messages/request-context.js";
+import type { Rpc } from "../messages/rpc.js";
+import { isRecord, type NovaObject, type ObjectData, objectOf } from "../objects/primitive.js";
+import type { ReleaseProfile } from "../objects/profile.js";
+import { type Inbound, type InboundTools, SERVED } from "./served-methods.js";
+import { UNSERVED } from "./unserved-methods.js";
+
+/** Fields that senders leave to be saved by the receiver's first save. Others are the sender's own concern. */
+const LEFT_TO_SAVE = ["availability_zone", "old_flavor", "new_flavor"];
+
+export interface ComputeServerOptions {
+  readonly host: string;
+  readonly rpc: Rpc;
+  readonly scopes: MessageScopes;
+  readonly runtime: Pick<Runtime, "clock" | "timers" | "logger">;
+  readonly profile: () => ReleaseProfile;
+  readonly handlers: Partial<AgentHandlers>;
+  readonly records: Pick<InboundTools, "setDestination" | "liveMigration">;
+  /** What a handler answered, in Nova's words. */
+  readonly result: (method: AgentMethod, value: unknown, request: OsloRequest) => unknown;
+}
+
+type AnyHandler = (params: never, context: RequestContext) => Promise<unknown>;
+
+/** What a nova-compute is asked, by the conductor, the API and other computes. Messages are acknowledged before they come here. */
+export class ComputeServer {
+  readonly #options: ComputeServerOptions;
+  readonly #recent: RecentIds;
+
+  constructor(options: ComputeServerOptions) {
+    this.#options = options;
+    this.#recent = new RecentIds(options.runtime.clock);
+  }
+
+  /** @param body of a message, whoever sent it: nothing of it makes this throw */
+  take(body: string): void {
+    const { logger } = this.#options.runtime;
+    let request: ReturnType<typeof openMessage>;
+    try {
+      request = openMessage(body);
+    } catch (err) {
+      logger.warn("a message could not be read", { err });
+      return;
+    }
+    if (request.kind === "request" && this.#recent.isNew(request.uniqueId)) {
+      this.#serve(request).catch((err: unknown) => logger.error("a message was not answered", { err }));
+    }
+  }
+
+  async #serve(request: OsloRequest): Promise<void> {
+    const { host, rpc, scopes, runtime } = this.#options;
+    const { method, args, context, answer } = request;
+    const logger = runtime.logger.child({ request_id: requestIdOf(context), host });
+    const stopSigns = answer === null ? () => {} : this.#giveSigns(answer, logger);
+    let outcome: { readonly result: unknown } | { readonly error: unknown };
+    try {
+      const scope = { context, method, args, unsaved: unsavedOf(args) };
+      outcome = { result: await scopes.run(scope, () => this.#carryOut(request)) };
+    } catch (error) {
+      logger.warn(`${method} failed`, { err: error });
+      outcome = { error };
+    } finally {
+      stopSigns();
+    }
+    if (answer !== null) {
+      await rpc.answer(answer, outcome);
+    }
+  }
+
+  async #carryOut(request: OsloRequest): Promise<unknown> {
+    const { host, handlers, records, result } = this.#options;
+    const { method, args, context } = request;
+    if (request.namespace === "baseapi") {
+      return baseApi(request);
+    }
+    this.#refuseVersion(request);
+    if (Object.hasOwn(UNSERVED, method)) {
+      return UNSERVED[method]?.(args);
+    }
+    const translate = Object.hasOwn(SERVED, method) ? SERVED[method] : undefined;
+    if (translate === undefined) {
+      throw new UnsupportedRequest("NoSuchMethod", `Endpoint does not support RPC method ${method}`);
+    }
+    const inbound: Inbound<AgentMethod> | null = await translate(args, {
+      ...records,
+      host,
+      requestId: requestIdOf(context),
+    });
+    if (inbound === null) {
+      return null;
+    }
+    const handler = new Map<string, AnyHandler>(Object.entries(handlers)).get(inbound.method);
+    if (handler === undefined) {
+      throw new UnsupportedRequest("NoSuchMethod", `${method} is not served now`);
+    }
+    const value = await handler(inbound.params as never, this.#contextOf(request));
+    return result(inbound.method, value, request);
+  }
+
+  #refuseVersion({ version, method, namespace }: OsloRequest): void {
+    const [major, minor] = version.split(".").map(Number);
+    const { computeRpcMinor } = this.#options.profile();
+    if (namespace !== null || major !== 6 || minor === undefined || minor > computeRpcMinor) {
+      throw new UnsupportedRequest(
+        "UnsupportedVersion",
+        `Endpoint does not support RPC version ${version}. Attempted method: ${method}`,
+      );
+    }
+  }
+
+  #contextOf({ context, method, answer }: OsloRequest): RequestContext {
+    const { clock } = this.#options.runtime;
+    // One that is told that it is under way waits on.
+    const waitsOn = answer === null || answer.monitorTimeout !== null;
+    const deadline = waitsOn ? Number.POSITIVE_INFINITY : clock.monotonic() + RPC_RESPONSE_TIMEOUT;
+    return {
+      requestId: requestIdOf(context),
+      refuseGivenUp: () => {
+        if (clock.monotonic() >= deadline) {
+          throw new MessagingTimeout(`whoever asked to ${method} has given up waiting: nothing is done`, { method });
+        }
+      },
+    };
+  }
+
+  /** While a call is under way, twice as often as its caller wants to hear. */
+  #giveSigns(answer: AnswerAddress, logger: Logger): () => void {
+    const { rpc, runtime } = this.#options;
+    const { monitorTimeout } = answer;
+    if (monitorTimeout === null) {
+      return () => {};
+    }
+    let cancel = () => {};
+    const later = () => {
+      cancel = runtime.timers.after((monitorTimeout * 1000) / 2, () => {
+        rpc.giveSign(answer).catch((err: unknown) => logger.debug("a sign of life was not sent", { err }));
+        later();
+      });
+    };
+    later();
+    return () => cancel();
+  }
+}
+
+function baseApi({ method, args }: OsloRequest): unknown {
+  if (method === "ping") {
+    return { service: "compute", arg: args.arg ?? null };
+  }
+  if (method === "get_backdoor_port") {
+    return null;
+  }
+  throw new UnsupportedRequest("NoSuchMethod", `Endpoint does not support RPC method ${method}`);
+}
+
+function unsavedOf({ instance }: Readonly<Record<string, unknown>>): Map<string, ObjectData> {
+  if (!isRecord(instance)) {
+    return new Map();
+  }
+  const object: NovaObject = objectOf(instance);
+  const { "nova_object.data": data, "nova_object.changes": changes = [] } = object;
+  const left = LEFT_TO_SAVE.filter((field) => changes.includes(field) && data[field] !== undefined);
+  return left.length === 0
+    ? new Map()
+    : new Map([[String(data.uuid), Object.fromEntries(left.map((field) => [field, data[field]]))]]);
+}

@@ -1,0 +1,26 @@
+import type { ConductorMethod, ConductorMethods } from "../../conductor/methods/conductor.js";
+import type { ParamsOf, ResultOf } from "../../conductor/methods/method.js";
+import type { MessageScopes } from "../messages/message-scope.js";
+import type { Rpc } from "../messages/rpc.js";
+import type { KnownRows } from "./known-rows.js";
+import type { AskOptions, NovaConductor } from "./nova-conductor.js";
+
+/** What a call of the port is carried out with. */
+export interface CallTools {
+  readonly nova: NovaConductor;
+  readonly rpc: Rpc;
+  readonly rows: KnownRows;
+  readonly scopes: MessageScopes;
+  /** Who calls. */
+  readonly host: string;
+  /** Of the caller. */
+  readonly options: AskOptions;
+}
+
+/** How methods of the port are asked of a real Nova. */
+export type ConductorCalls<M extends ConductorMethod> = {
+  readonly [N in M]: (
+    params: ParamsOf<ConductorMethods, N>,
+    tools: CallTools,
+  ) => Promise<ResultOf<ConductorMethods, N>>;
+};

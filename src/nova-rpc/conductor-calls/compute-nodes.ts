@@ -1,0 +1,102 @@
+import { ComputeHostNotFound, DuplicateRecord, ObjectActionError } from "../../conductor/errors.js";
+import type { ComputeNode } from "../../records/index.js";
+import { COMPUTE_NODE_OBJECT } from "../objects/compute-node.js";
+import { listedObjects, type NovaObject, objectOf } from "../objects/primitive.js";
+import { builtObject, fieldsOf, readRecord, writeRecord } from "../objects/record-object.js";
+import type { CallTools, ConductorCalls } from "./calls.js";
+import { nullIf } from "./nova-conductor.js";
+
+type ComputeNodeMethod =
+  | "compute_nodes_by_host"
+  | "compute_nodes_by_uuids"
+  | "compute_nodes_by_hypervisor_hostname"
+  | "compute_node_get_by_uuid"
+  | "compute_node_get_by_host_and_node"
+  | "compute_node_create"
+  | "compute_node_save"
+  | "compute_node_destroy";
+
+/** What Nova says instead of an empty list, too. */
+const ABSENT = "ComputeHostNotFound";
+
+export const COMPUTE_NODE_CALLS: ConductorCalls<ComputeNodeMethod> = {
+  compute_nodes_by_host: ({ host }, tools) => listed(tools, "get_all_by_host", host),
+  compute_nodes_by_uuids: ({ uuids }, tools) => listed(tools, "get_all_by_uuids", uuids),
+  // The database is asked for names that contain it.
+  compute_nodes_by_hypervisor_hostname: async ({ hypervisorHostname }, tools) => sharers(hypervisorHostname, tools),
+  compute_node_get_by_uuid: ({ uuid }, tools) => found(tools, "get_by_uuid", [uuid], { deleted: true }),
+  compute_node_get_by_host_and_node: ({ host, node }, tools) => found(tools, "get_by_host_and_nodename", [host, node]),
+  compute_node_create: async ({ host, serviceId, uuid, hypervisorHostname, resources, exclusive = false }, tools) => {
+    const refuse = (other: ComputeNode): never => {
+      throw new DuplicateRecord(`host ${other.host} has a compute node ${hypervisorHostname}`, { takenBy: other.host });
+    };
+    const isOther = (node: ComputeNode): boolean => exclusive && node.host !== host;
+    const before = exclusive ? (await sharers(hypervisorHostname, tools)).find(isOther) : undefined;
+    if (before !== undefined) {
+      refuse(before);
+    }
+    const values = { host, serviceId, uuid, hypervisorHostname, mapped: 0, ...resources };
+    const node = writeRecord(COMPUTE_NODE_OBJECT, values, tools.nova.profile);
+    const made = record((await tools.nova.act(node, "create", {}, tools.options)).object);
+    // Two hosts that start at the same moment both find nobody before: the later one goes.
+    const older = exclusive
+      ? (await sharers(hypervisorHostname, tools)).find((other) => isOther(other) && other.id < made.id)
+      : undefined;
+    if (older !== undefined) {
+      await destroy(made, tools);
+      refuse(older);
+    }
+    return made;
+  },
+  compute_node_save: async ({ id, changes, undelete = false }, tools) => {
+    const { profile } = tools.nova;
+    const data = {
+      id,
+      ...fieldsOf(COMPUTE_NODE_OBJECT, changes, profile),
+      ...(undelete ? { deleted: false, deleted_at: null } : {}),
+    };
+    const node = builtObject(
+      "ComputeNode",
+      data,
+      profile,
+      Object.keys(data).filter((field) => field !== "id"),
+    );
+    return record((await tools.nova.act(node, "save", {}, { ...tools.options, deleted: undelete })).object);
+  },
+  compute_node_destroy: ({ id, host }, tools) => destroy({ id, host }, tools),
+};
+
+async function listed(tools: CallTools, method: string, key: unknown): Promise<ComputeNode[]> {
+  const list = await nullIf(tools.nova.ask("ComputeNodeList", method, [key], {}, tools.options), ABSENT);
+  return list === null ? [] : listedObjects(list, "ComputeNodeList").map(record);
+}
+
+async function sharers(name: string, tools: CallTools): Promise<ComputeNode[]> {
+  const nodes = await listed(tools, "get_by_hypervisor", name);
+  return nodes.filter((node) => node.hypervisorHostname === name);
+}
+
+async function found(
+  { nova, options }: CallTools,
+  method: string,
+  args: readonly unknown[],
+  more: { readonly deleted?: boolean } = {},
+): Promise<ComputeNode | null> {
+  const node = await nullIf(nova.ask("ComputeNode", method, args, {}, { ...options, ...more }), ABSENT);
+  return node === null ? null : record(objectOf(node, "ComputeNode"));
+}
+
+async function destroy({ id, host }: Pick<ComputeNode, "id" | "host">, { nova, options }: CallTools): Promise<boolean> {
+  const node = builtObject("ComputeNode", { id, host }, nova.profile, []);
+  try {
+    await nova.act(node, "destroy", {}, options);
+    return true;
+  } catch (error) {
+    if (error instanceof ObjectActionError || error instanceof ComputeHostNotFound) {
+      return false;
+    }
+    throw error;
+  }
+}
+
+const record = (node: NovaObject): ComputeNode => readRecord(COMPUTE_NODE_OBJECT, node);

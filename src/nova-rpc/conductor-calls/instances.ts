@@ -1,0 +1,176 @@
+import { InstanceNotFound, ObjectActionError } from "../../conductor/errors.js";
+import type { InstanceFilters } from "../../conductor/methods/filters.js";
+import type { Instance, InstanceChanges, TaskState, VmState } from "../../records/index.js";
+import { INSTANCE_OBJECT, JOINED_FIELDS } from "../objects/instance.js";
+import { listedObjects, type NovaObject, type ObjectData, objectOf, overlaid } from "../objects/primitive.js";
+import { builtObject, fieldsOf, readRecord } from "../objects/record-object.js";
+import type { CallTools, ConductorCalls } from "./calls.js";
+import { changesFlavors, flavorsToSave } from "./flavors-to-save.js";
+import { nullIf } from "./nova-conductor.js";
+
+type InstanceCall =
+  | "instance_get"
+  | "instances_by_host"
+  | "instances_by_host_and_node"
+  | "instances_by_filters"
+  | "instance_save"
+  | "instance_destroy"
+  | "instance_add_fault";
+
+const JOINED = { expected_attrs: JOINED_FIELDS };
+/** Longest message of a fault. */
+const LONGEST_FAULT = 255;
+
+export const INSTANCE_CALLS: ConductorCalls<InstanceCall> = {
+  instance_get: async ({ uuid, readDeleted = false }, tools) => {
+    const instance = await instanceObject(uuid, tools, readDeleted);
+    return instance === null ? null : record(instance, tools);
+  },
+  instances_by_host: ({ host }, tools) => listed(tools, "get_by_host", [host]),
+  instances_by_host_and_node: ({ host, node }, tools) => listed(tools, "get_by_host_and_node", [host, node]),
+  instances_by_filters: async ({ filters }, tools) => {
+    const lists = await Promise.all(
+      novaFilters(filters).map((each) =>
+        listed(tools, "get_by_filters", [each], { deleted: filters.deleted !== false }),
+      ),
+    );
+    return lists.flat();
+  },
+  instance_save: async ({ uuid, changes, expectedTaskState, expectedVmState, expectedHost }, tools) =>
+    record(await saveInstance({ uuid, changes, expectedTaskState, expectedVmState, expectedHost }, tools), tools),
+  instance_destroy: async ({ uuid, guardHostIsNull = false }, tools) => {
+    const row = await readInstance(uuid, tools);
+    const { id, host } = row["nova_object.data"];
+    const named = builtObject("Instance", { id, uuid, ...(guardHostIsNull ? {} : { host }) }, tools.nova.profile, []);
+    const { object } = await tools.nova.act(named, "destroy", {}, tools.options);
+    const destroyed = tools.rows.completed(object) ?? object;
+    const found = readRecord(INSTANCE_OBJECT, {
+      ...row,
+      "nova_object.data": { ...row["nova_object.data"], ...destroyed["nova_object.data"] },
+    });
+    tools.rows.forgetInstance(uuid);
+    return { ...found, deleted: found.id };
+  },
+  instance_add_fault: async ({ uuid, code, message, details, host }, { nova, options }) => {
+    const data = { instance_uuid: uuid, code, message: message.slice(0, LONGEST_FAULT), details: details ?? "", host };
+    await nova.act(builtObject("InstanceFault", data, nova.profile), "create", {}, options);
+    return null;
+  },
+};
+
+export interface InstanceSave {
+  readonly uuid: string;
+  readonly changes: InstanceChanges;
+  readonly expectedTaskState?: readonly (TaskState | null)[] | undefined;
+  readonly expectedVmState?: readonly VmState[] | undefined;
+  readonly expectedHost?: string | null | undefined;
+}
+
+/** Saves these fields alone, and those that the sender of the message has left for the first who saves. */
+export async function saveInstance(save: InstanceSave, tools: CallTools): Promise<NovaObject> {
+  const { uuid, changes, expectedTaskState, expectedVmState, expectedHost } = save;
+  if (expectedHost !== undefined) {
+    await refuseOtherHost(uuid, expectedHost, tools);
+  }
+  const { profile } = tools.nova;
+  const left = tools.scopes.current?.unsaved.get(uuid) ?? {};
+  const data = { ...left, ...fieldsOf(INSTANCE_OBJECT, changes, profile) };
+  const flavors = changesFlavors(changes, left) ? await allFlavors(uuid, changes, left, tools) : {};
+  const instance = builtObject("Instance", { uuid, ...data, ...flavors }, profile, Object.keys(data));
+  const expected = {
+    ...(expectedTaskState === undefined ? {} : { expected_task_state: expectedTaskState }),
+    ...(expectedVmState === undefined ? {} : { expected_vm_state: expectedVmState }),
+  };
+  const { object } = await tools.nova.act(instance, "save", expected, tools.options);
+  tools.scopes.current?.unsaved.delete(uuid);
+  const complete =
+    tools.rows.completed(object) ?? overlaid(await readInstance(uuid, tools), object["nova_object.data"]);
+  tools.rows.noteInstance(complete);
+  return complete;
+}
+
+/** The row, with all that the record has; null: there is none. */
+async function instanceObject(uuid: string, tools: CallTools, deleted = false): Promise<NovaObject | null> {
+  const { nova, options, rows } = tools;
+  const read = nova.ask("Instance", "get_by_uuid", [uuid], JOINED, { ...options, deleted });
+  const instance = await nullIf(read, "InstanceNotFound");
+  if (instance === null) {
+    return null;
+  }
+  const object = objectOf(instance, "Instance");
+  rows.noteInstance(object);
+  return object;
+}
+
+/** @throws {InstanceNotFound} */
+async function readInstance(uuid: string, tools: CallTools): Promise<NovaObject> {
+  const instance = await instanceObject(uuid, tools);
+  if (instance === null) {
+    throw new InstanceNotFound(`Instance ${uuid} could not be found.`);
+  }
+  return instance;
+}
+
+async function allFlavors(
+  uuid: string,
+  changes: InstanceChanges,
+  left: ObjectData,
+  tools: CallTools,
+): Promise<ObjectData> {
+  const known = tools.rows.completed(named(uuid, tools)) ?? (await readInstance(uuid, tools));
+  const carried = [tools.scopes.current?.args.flavor];
+  return flavorsToSave(changes, { ...known["nova_object.data"], ...left }, carried, tools.nova.profile);
+}
+
+const named = (uuid: string, { nova }: CallTools): NovaObject => builtObject("Instance", { uuid }, nova.profile, []);
+
+/** Nova knows no such condition of a save: it is looked at before. */
+async function refuseOtherHost(uuid: string, expected: string | null, tools: CallTools): Promise<void> {
+  const { host } = (await readInstance(uuid, tools))["nova_object.data"];
+  if ((host ?? null) !== expected) {
+    throw new ObjectActionError(`Object action save failed because: host changed`, { reason: "host changed" });
+  }
+}
+
+async function listed(
+  { nova, options, rows }: CallTools,
+  method: string,
+  args: readonly unknown[],
+  more: { readonly deleted?: boolean } = {},
+): Promise<Instance[]> {
+  const list = await nova.ask("InstanceList", method, args, JOINED, { ...options, ...more });
+  const instances = listedObjects(list, "InstanceList");
+  for (const instance of instances) {
+    rows.noteInstance(instance);
+  }
+  return instances.map((instance) => readRecord(INSTANCE_OBJECT, instance));
+}
+
+/** None: nothing fits. Two: a list of task states with null among them matches nothing in SQL. */
+function novaFilters({ uuids, taskStates, ...filters }: InstanceFilters): readonly ObjectData[] {
+  // An empty list of uuids would be no filter.
+  if (uuids?.length === 0 || filters.vmStates?.length === 0 || taskStates?.length === 0) {
+    return [];
+  }
+  const common = {
+    ...(uuids === undefined ? {} : { uuid: uuids }),
+    ...(filters.host === undefined ? {} : { host: filters.host }),
+    ...(filters.node === undefined ? {} : { node: filters.node }),
+    ...(filters.deleted === undefined ? {} : { deleted: filters.deleted }),
+    ...(filters.softDeleted === undefined ? {} : { soft_deleted: filters.softDeleted }),
+    ...(filters.cleaned === undefined ? {} : { cleaned: filters.cleaned }),
+    ...(filters.vmStates === undefined ? {} : { vm_state: filters.vmStates }),
+  };
+  if (taskStates === undefined) {
+    return [common];
+  }
+  const named = taskStates.filter((state) => state !== null);
+  return [
+    ...(named.length > 0 ? [{ ...common, task_state: named }] : []),
+    ...(taskStates.includes(null) ? [{ ...common, task_state: null }] : []),
+  ];
+}
+
+function record(instance: NovaObject, { rows }: CallTools): Instance {
+  return readRecord(INSTANCE_OBJECT, rows.completed(instance) ?? instance);
+}

@@ -1,0 +1,130 @@
+import { InvalidMigrationState, MigrationNotFound } from "../../conductor/errors.js";
+import type { MigrationFilters } from "../../conductor/methods/filters.js";
+import type { Migration, MigrationChanges, MigrationStatus } from "../../records/index.js";
+import { INSTANCE_OBJECT } from "../objects/instance.js";
+import { MIGRATION_OBJECT } from "../objects/migration.js";
+import { listedObjects, objectOf } from "../objects/primitive.js";
+import { builtObject, fieldsOf, readRecord, writeRecord } from "../objects/record-object.js";
+import type { CallTools, ConductorCalls } from "./calls.js";
+import { saveInstance } from "./instances.js";
+import { nullIf } from "./nova-conductor.js";
+
+type MigrationMethod =
+  | "migration_get"
+  | "migrations_by_filters"
+  | "migrations_in_progress"
+  | "migration_create"
+  | "migration_save"
+  | "save_together";
+
+export const MIGRATION_CALLS: ConductorCalls<MigrationMethod> = {
+  migration_get: ({ id }, tools) => migrationById(id, tools),
+  migrations_by_filters: async ({ filters }, tools) => {
+    const read = { ...tools.options, deleted: filters.readDeleted ?? false };
+    const list = await tools.nova.ask("MigrationList", "get_by_filters", [novaFilters(filters)], {}, read);
+    return records(list).filter((migration) => fits(migration, filters));
+  },
+  migrations_in_progress: async ({ host, node, includeError = false }, { nova, options }) => {
+    const method = includeError ? "get_in_progress_and_error" : "get_in_progress_by_host_and_node";
+    return records(await nova.ask("MigrationList", method, [host, node], {}, options));
+  },
+  migration_create: async ({ instanceUuid, migrationType, status, changes }, { nova, options }) => {
+    const values = { instanceUuid, migrationType, status, ...changes };
+    const { object } = await nova.act(writeRecord(MIGRATION_OBJECT, values, nova.profile), "create", {}, options);
+    return readRecord(MIGRATION_OBJECT, object);
+  },
+  migration_save: (params, tools) => saveMigration(params, tools),
+  // Two saves: what is left when the second is not made, recoveries find.
+  save_together: async ({ instance, migration }, tools) => {
+    const before = migration === undefined ? undefined : await expectStatus(migration, tools);
+    const savedInstance = instance === undefined ? null : await saveInstance(instance, tools);
+    const savedMigration =
+      migration === undefined ? null : await writeMigration(migration.id, migration.changes, before, tools);
+    return {
+      instance: savedInstance === null ? null : readRecord(INSTANCE_OBJECT, savedInstance),
+      migration: savedMigration,
+    };
+  },
+};
+
+interface MigrationSave {
+  readonly id: number;
+  readonly changes: MigrationChanges;
+  readonly expectedStatus?: readonly MigrationStatus[] | undefined;
+}
+
+async function saveMigration(save: MigrationSave, tools: CallTools): Promise<Migration> {
+  const before = await expectStatus(save, tools);
+  return writeMigration(save.id, save.changes, before, tools);
+}
+
+/** Nova knows no such condition of a save: it is looked at before. @returns the row, when it was looked at */
+async function expectStatus({ id, expectedStatus }: MigrationSave, tools: CallTools): Promise<Migration | undefined> {
+  if (expectedStatus === undefined) {
+    return undefined;
+  }
+  const found = await migrationById(id, tools);
+  if (found === null) {
+    throw new MigrationNotFound(`Migration ${id} could not be found.`);
+  }
+  if (!expectedStatus.includes(found.status)) {
+    throw new InvalidMigrationState(`migration ${id} is ${found.status}, expected ${expectedStatus.join(" or ")}`, {
+      status: found.status,
+    });
+  }
+  return found;
+}
+
+async function writeMigration(
+  id: number,
+  changes: MigrationChanges,
+  before: Migration | undefined,
+  { nova, options }: CallTools,
+): Promise<Migration> {
+  const data = fieldsOf(MIGRATION_OBJECT, changes, nova.profile);
+  const migration = builtObject("Migration", { id, ...data }, nova.profile, Object.keys(data));
+  const { object } = await nova.act(migration, "save", {}, options);
+  const known = before === undefined ? {} : fieldsOf(MIGRATION_OBJECT, before, nova.profile);
+  return readRecord(MIGRATION_OBJECT, {
+    ...object,
+    "nova_object.data": { ...known, ...object["nova_object.data"] },
+  });
+}
+
+/** Null: there is none. */
+async function migrationById(id: number, { nova, options }: CallTools): Promise<Migration | null> {
+  const read = nova.ask("Migration", "get_by_id", [id], {}, { ...options, deleted: true });
+  const found = await nullIf(read, "MigrationNotFound");
+  return found === null ? null : readRecord(MIGRATION_OBJECT, objectOf(found, "Migration"));
+}
+
+/** As much of them as Nova filters by; the rest is {@link fits}. A list of types it does not take, and dest_compute it ignores. */
+function novaFilters({ statuses, migrationTypes, sourceCompute, destCompute, host, ...filters }: MigrationFilters) {
+  const [type] = migrationTypes ?? [];
+  return {
+    ...(statuses === undefined ? {} : { status: statuses }),
+    ...(migrationTypes?.length === 1 ? { migration_type: type } : {}),
+    ...(sourceCompute === undefined ? {} : { source_compute: sourceCompute }),
+    ...(host !== undefined || destCompute !== undefined ? { host: host ?? destCompute } : {}),
+    ...(filters.instanceUuid === undefined ? {} : { instance_uuid: filters.instanceUuid }),
+    ...(filters.uuids === undefined ? {} : { uuid: filters.uuids }),
+  };
+}
+
+function fits(migration: Migration, filters: MigrationFilters): boolean {
+  const { sourceCompute, destCompute, migrationType, status, uuid, updatedAt, createdAt } = migration;
+  const isOneOf = <T>(value: T, wanted: readonly T[] | undefined) => wanted === undefined || wanted.includes(value);
+  return (
+    isOneOf(status, filters.statuses) &&
+    isOneOf(migrationType, filters.migrationTypes) &&
+    isOneOf(uuid, filters.uuids) &&
+    isOneOf(filters.sourceCompute ?? sourceCompute, [sourceCompute]) &&
+    isOneOf(filters.destCompute ?? destCompute, [destCompute]) &&
+    isOneOf(filters.host ?? null, [sourceCompute, destCompute, ...(filters.host === undefined ? [null] : [])]) &&
+    (filters.updatedBefore === undefined || (updatedAt ?? createdAt) < filters.updatedBefore)
+  );
+}
+
+function records(list: unknown): Migration[] {
+  return listedObjects(list, "MigrationList").map((migration) => readRecord(MIGRATION_OBJECT, migration));
+}

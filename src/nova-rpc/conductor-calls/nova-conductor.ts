@@ -1,0 +1,209 @@
+import { ConductorError, MessagingTimeout } from "../../conductor/errors.js";
+import type { Runtime } from "../../runtime/runtime.js";
+import { isFailure } from "../messages/failures.js";
+import type { MessageScopes } from "../messages/message-scope.js";
+import { adminContext, type NovaContext, readingDeleted, requestIdOf } from "../messages/request-context.js";
+import type { CallLimits, Rpc } from "../messages/rpc.js";
+import { isRecord, MalformedObject, type NovaObject, type ObjectData, overlaid } from "../objects/primitive.js";
+import { OLDEST_PROFILE, profileOf, type ReleaseProfile } from "../objects/profile.js";
+import { manifest } from "./manifest.js";
+
+const TOPIC = "conductor";
+/** Of object methods; the same in all releases. */
+const VERSION = "3.0";
+/** Milliseconds that each of the first tries to reach a conductor takes, and how many there are. */
+const FIRST_PING = 10_000;
+const FIRST_PINGS = 10;
+
+export interface AskOptions {
+  /** Deleted rows are found, too. */
+  readonly deleted?: boolean;
+  /** It changes something, and is not to be asked again when its fate is unknown. */
+  readonly writes?: boolean;
+  /** On behalf of another request than the message's that is being worked on. */
+  readonly requestId?: string;
+  readonly limits?: Pick<CallLimits, "timeout" | "signal">;
+}
+
+/** What a method of an object has done. */
+export interface Acted {
+  /** The object with everything that the conductor has said of it; nothing of it is unsaved. */
+  readonly object: NovaObject;
+  readonly result: unknown;
+}
+
+interface Options {
+  readonly rpc: Rpc;
+  readonly scopes: MessageScopes;
+  readonly runtime: Pick<Runtime, "clock" | "random" | "logger">;
+}
+
+/** nova-conductor, as nova-compute asks it: methods of Nova's objects that it carries out on the database. */
+export class NovaConductor {
+  readonly #options: Options;
+  #profile: ReleaseProfile = OLDEST_PROFILE;
+  #isMet = false;
+
+  constructor(options: Options) {
+    this.#options = options;
+  }
+
+  /** What it understands; the oldest release's until it has been met. */
+  get profile(): ReleaseProfile {
+    return this.#profile;
+  }
+
+  /** Whether one has answered. */
+  get isMet(): boolean {
+    return this.#isMet;
+  }
+
+  /** Waits until one answers, and asks what it understands. @param tell called once, when none has answered yet */
+  async meet(tell: (reason: string) => void, signal?: AbortSignal): Promise<ReleaseProfile> {
+    for (let tries = 1; ; tries += 1) {
+      try {
+        await this.#ping({ ...(tries <= FIRST_PINGS ? { timeout: FIRST_PING } : {}), ...(signal ? { signal } : {}) });
+        break;
+      } catch (error) {
+        if (!(error instanceof MessagingTimeout)) {
+          throw error;
+        }
+        if (tries === 1) {
+          tell("no nova-conductor answers");
+        }
+      }
+    }
+    const version = await this.ask(
+      "Service",
+      "get_minimum_version",
+      ["nova-conductor"],
+      {},
+      signal ? { limits: { signal } } : {},
+    );
+    this.#profile = profileOf(typeof version === "number" ? version : 0);
+    this.#isMet = true;
+    return this.#profile;
+  }
+
+  /** A method of an object's class. @returns an object, a list object or a plain value */
+  async ask(
+    name: string,
+    method: string,
+    args: readonly unknown[],
+    kwargs: Readonly<Record<string, unknown>> = {},
+    options: AskOptions = {},
+  ): Promise<unknown> {
+    const ask = () => {
+      const object_versions = manifest(name, this.#profile);
+      return this.#call(
+        "object_class_action_versions",
+        { objname: name, objmethod: method, object_versions, args, kwargs },
+        options,
+      );
+    };
+    try {
+      return await ask();
+    } catch (error) {
+      // It is older than it was: another one has taken its place.
+      if (!isFailure(error, "IncompatibleObjectVersion") || this.#profile === OLDEST_PROFILE) {
+        throw error;
+      }
+      this.#options.runtime.logger.warn("the conductor is older than it said: the oldest release is assumed", {
+        err: error,
+      });
+      this.#profile = OLDEST_PROFILE;
+      return ask();
+    }
+  }
+
+  /** A method of an object, with its unsaved fields. */
+  async act(
+    object: NovaObject,
+    method: string,
+    kwargs: Readonly<Record<string, unknown>> = {},
+    options: AskOptions = {},
+  ): Promise<Acted> {
+    const answer = await this.#call(
+      "object_action",
+      { objinst: object, objmethod: method, args: [], kwargs },
+      { ...options, writes: true },
+    );
+    if (!Array.isArray(answer) || !isRecord(answer[0])) {
+      throw new MalformedObject(`object_action ${method} answered no updates`);
+    }
+    const { obj_what_changed: _changed, ...updates } = answer[0];
+    return { object: saved(object, updates), result: answer[1] };
+  }
+
+  /** Hands over work, and waits for nothing (`compute_task`). */
+  async castTask(method: string, version: string, args: Readonly<Record<string, unknown>>): Promise<void> {
+    await this.#options.rpc.cast({
+      topic: TOPIC,
+      namespace: "compute_task",
+      method,
+      version,
+      args,
+      context: this.context(),
+    });
+  }
+
+  /** As {@link castTask}, and waits for its end. */
+  callTask(
+    method: string,
+    version: string,
+    args: Readonly<Record<string, unknown>>,
+    limits: CallLimits,
+  ): Promise<unknown> {
+    const asked = { topic: TOPIC, namespace: "compute_task", method, version, args, context: this.context() };
+    return this.#options.rpc.call(asked, limits);
+  }
+
+  /** Of the message that is being worked on; otherwise an administrator's own. */
+  context(requestId?: string): NovaContext {
+    const { scopes, runtime } = this.#options;
+    const { current } = scopes;
+    if (current !== null && (requestId === undefined || requestId === requestIdOf(current.context))) {
+      return current.context;
+    }
+    return adminContext(requestId ?? `req-${runtime.random.uuid()}`, runtime.clock.now());
+  }
+
+  #ping(limits: CallLimits): Promise<unknown> {
+    const asked = {
+      topic: TOPIC,
+      namespace: "baseapi",
+      method: "ping",
+      version: "1.0",
+      args: { arg: "compute-agent" },
+    };
+    return this.#options.rpc.call({ ...asked, context: this.context() }, { ...limits, repeatable: true });
+  }
+
+  #call(
+    method: string,
+    args: Readonly<Record<string, unknown>>,
+    { deleted = false, writes = false, requestId, limits = {} }: AskOptions,
+  ): Promise<unknown> {
+    const context = this.context(requestId);
+    return this.#options.rpc.call(
+      { topic: TOPIC, method, version: VERSION, args, context: deleted ? readingDeleted(context) : context },
+      { ...limits, repeatable: !writes },
+    );
+  }
+}
+
+function saved(object: NovaObject, updates: ObjectData): NovaObject {
+  return overlaid({ ...object, "nova_object.changes": [] }, updates);
+}
+
+/** A method that the conductor says is not for a row that is not there. */
+export async function nullIf<T>(read: Promise<T>, ...classes: readonly string[]): Promise<T | null> {
+  try {
+    return await read;
+  } catch (error) {
+    if (error instanceof ConductorError && classes.some((name) => isFailure(error, name))) {
+      return null;
+    }
+    throw error;
+  }
+}

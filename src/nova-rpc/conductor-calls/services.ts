@@ -1,0 +1,64 @@
+import { ServiceNotFound } from "../../conductor/errors.js";
+import type { Service } from "../../records/index.js";
+import { listedObjects, type NovaObject, objectOf, overlaid } from "../objects/primitive.js";
+import { readRecord, writeRecord } from "../objects/record-object.js";
+import { SERVICE_OBJECT } from "../objects/service.js";
+import type { CallTools, ConductorCalls } from "./calls.js";
+
+type ServiceMethod =
+  | "service_get_by_host"
+  | "service_create"
+  | "service_update_version"
+  | "service_report_state"
+  | "service_minimum_version"
+  | "services_by_hypervisor_type";
+
+export const SERVICE_CALLS: ConductorCalls<ServiceMethod> = {
+  service_get_by_host: async ({ host, binary }, tools) => {
+    const found = await tools.nova.ask("Service", "get_by_host_and_binary", [host, binary], {}, tools.options);
+    return found === null ? null : noted(objectOf(found, "Service"), tools);
+  },
+  // Without a version the row would say 0, and the whole cloud would take its oldest compute for one of 0.
+  service_create: async ({ host, binary, topic, version }, tools) => {
+    const values = { host, binary, topic, reportCount: 0, version };
+    const service = writeRecord(SERVICE_OBJECT, values, tools.nova.profile);
+    return noted((await tools.nova.act(service, "create", {}, tools.options)).object, tools);
+  },
+  service_update_version: ({ id, version }, tools) => saved(id, () => ({ version }), tools),
+  // Only a greater count moves the time of the last sign of life.
+  service_report_state: ({ id }, tools) =>
+    saved(id, ({ report_count: count }) => ({ report_count: (typeof count === "number" ? count : 0) + 1 }), tools),
+  service_minimum_version: async ({ binary }, { nova, options }) => {
+    const version = await nova.ask("Service", "get_minimum_version", [binary], {}, options);
+    return typeof version === "number" ? version : 0;
+  },
+  services_by_hypervisor_type: async ({ hypervisorType }, { nova, options }) => {
+    const found = await nova.ask("ServiceList", "get_all_computes_by_hv_type", [hypervisorType], {}, options);
+    return listedObjects(found, "ServiceList")
+      .map((service) => readRecord(SERVICE_OBJECT, service))
+      .sort((one, other) => one.id - other.id);
+  },
+};
+
+/** Whole, with its version: one that is saved in part would lose that. */
+async function saved(
+  id: number,
+  changesOf: (data: NovaObject["nova_object.data"]) => Readonly<Record<string, unknown>>,
+  tools: CallTools,
+): Promise<Service> {
+  const known = tools.rows.service(id);
+  if (known === undefined) {
+    throw new ServiceNotFound(`service ${id} was not read by this agent`);
+  }
+  const changes = changesOf(known["nova_object.data"]);
+  const changed = overlaid(known, changes);
+  // Counted even if the answer is lost: the row may have it.
+  tools.rows.noteService(changed);
+  const unsaved = { ...changed, "nova_object.changes": Object.keys(changes) };
+  return noted((await tools.nova.act(unsaved, "save", {}, tools.options)).object, tools);
+}
+
+function noted(service: NovaObject, { rows }: CallTools): Service {
+  rows.noteService(service);
+  return readRecord(SERVICE_OBJECT, service);
+}

@@ -1,0 +1,157 @@
+import { ConductorError } from "../../conductor/errors.js";
+import type { OPERATOR_METHODS } from "../../conductor/methods/operator.js";
+import type { RetryInfo, Selection } from "../../records/index.js";
+import { isRecord, overlaid } from "../objects/primitive.js";
+import { builtObject } from "../objects/record-object.js";
+import { carriedSelections } from "../objects/selection.js";
+import { ACTION_CALLS } from "./actions.js";
+import type { CallTools, ConductorCalls } from "./calls.js";
+import { carried, imageToSend, instanceToSend } from "./carried.js";
+import { INSTANCE_CALLS } from "./instances.js";
+
+type WorkMethod =
+  | "build_instances"
+  | "migrate_server"
+  | "delete_instance"
+  | "online_data_migrations"
+  | "stop_instance"
+  | "sync_instance_info"
+  | "host_lease_holder"
+  | "placement_access"
+  | keyof typeof OPERATOR_METHODS;
+
+/** `long_rpc_timeout`, and how long a call under way may be silent. */
+export const LONG_CALL = { timeout: 1_800_000, monitor: 60 };
+
+/** Of an administrator, not of an agent. */
+function operatorOnly(method: string): () => Promise<never> {
+  return () => Promise.reject(new ConductorError(`${method}: a real Nova is asked with its own nova-manage`));
+}
+
+export const WORK_CALLS: ConductorCalls<WorkMethod> = {
+  build_instances: async ({ instanceUuid, alternates, retry, reason }, tools) => {
+    // The conductor that finds no further host takes the cause from the fault.
+    await addFault(instanceUuid, reason, tools);
+    const instance = await instanceToSend(instanceUuid, tools);
+    await tools.nova.castTask("build_instances", "1.19", {
+      instances: [instance],
+      image: imageToSend(instance, tools),
+      filter_properties: filterProperties(retry, reason, tools),
+      admin_password: carried("admin_password", tools),
+      injected_files: carried("injected_files", tools) ?? [],
+      requested_networks: carried("requested_networks", tools),
+      security_groups: carried("security_groups", tools) ?? [],
+      request_spec: carried("request_spec", tools),
+      host_lists: [left(alternates, tools)],
+    });
+    return null;
+  },
+  migrate_server: async ({ instanceUuid, alternates, retry, failure }, tools) => {
+    await addFault(instanceUuid, failure.message, tools);
+    const instance = overlaid(await instanceToSend(instanceUuid, tools), { new_flavor: null });
+    const { eventId, message, traceback } = failure;
+    const asked = {
+      instance,
+      scheduler_hint: { filter_properties: filterProperties(retry, message, tools) },
+      live: false,
+      rebuild: false,
+      flavor: carried("flavor", tools),
+      block_migration: null,
+      disk_over_commit: null,
+      reservations: null,
+      clean_shutdown: carried("clean_shutdown", tools) ?? true,
+      request_spec: carried("request_spec", tools),
+      host_list: left(alternates, tools),
+    };
+    try {
+      await tools.nova.callTask("migrate_server", "1.20", asked, LONG_CALL);
+    } finally {
+      if (eventId !== null) {
+        const event = {
+          eventId,
+          result: "Error" as const,
+          details: message,
+          ...(traceback === null ? {} : { traceback }),
+        };
+        await ACTION_CALLS.instance_action_event_finish(event, tools);
+      }
+    }
+    return null;
+  },
+  // Where the instance is now, as if its user had asked there.
+  delete_instance: async ({ instanceUuid }, tools) => {
+    const instance = await instanceToSend(instanceUuid, tools);
+    const { host } = instance["nova_object.data"];
+    if (typeof host === "string") {
+      const bdms = builtObject("BlockDeviceMappingList", { objects: [] }, tools.nova.profile, []);
+      await tools.rpc.cast(computeMessage(host, "terminate_instance", { instance, bdms }, tools));
+    }
+    return null;
+  },
+  online_data_migrations: async () => [],
+  stop_instance: async ({ instanceUuid }, tools) => {
+    const save = { uuid: instanceUuid, changes: { taskState: "powering-off", progress: 0 } as const };
+    await INSTANCE_CALLS.instance_save({ ...save, expectedTaskState: [null] }, tools);
+    const args = [instanceUuid, "stop"];
+    await tools.nova.ask(
+      "InstanceAction",
+      "action_start",
+      args,
+      { want_result: false },
+      { ...tools.options, writes: true },
+    );
+    const instance = await instanceToSend(instanceUuid, tools);
+    const host = String(instance["nova_object.data"].host);
+    await tools.rpc.cast(computeMessage(host, "stop_instance", { instance, clean_shutdown: true }, tools));
+    return null;
+  },
+  sync_instance_info: async ({ host, instanceUuids }, { rpc, nova }) => {
+    await rpc.fanout({
+      topic: "scheduler",
+      method: "sync_instance_info",
+      version: "4.2",
+      args: { host_name: host, instance_uuids: instanceUuids },
+      context: nova.context(),
+    });
+    return null;
+  },
+  // Nobody keeps them but the broker, which does not say.
+  host_lease_holder: async () => null,
+  placement_access: () =>
+    Promise.reject(new ConductorError("a real Nova gives no access to Placement: set [placement] auth_type")),
+  instance_mapping: operatorOnly("instance_mapping"),
+  instances_of_cell: operatorOnly("instances_of_cell"),
+  consumers_under_way: operatorOnly("consumers_under_way"),
+  host_aggregates: operatorOnly("host_aggregates"),
+  host_mapping: operatorOnly("host_mapping"),
+  ironic_compute_node_move: operatorOnly("ironic_compute_node_move"),
+};
+
+/** A message to the nova-compute of a host. */
+export function computeMessage(
+  host: string,
+  method: string,
+  args: Readonly<Record<string, unknown>>,
+  { nova }: CallTools,
+) {
+  return { topic: `compute.${host}`, method, version: "6.0", args, context: nova.context() };
+}
+
+async function addFault(uuid: string, message: string, tools: CallTools): Promise<void> {
+  await INSTANCE_CALLS.instance_add_fault({ uuid, code: 500, message, host: tools.host }, tools);
+}
+
+/** As they came, with where it was tried and why it failed there. */
+function filterProperties(retry: RetryInfo, reason: string, tools: CallTools): Readonly<Record<string, unknown>> {
+  const came = carried("filter_properties", tools);
+  const { numAttempts, hosts } = retry;
+  return { ...(isRecord(came) ? came : {}), retry: { num_attempts: numAttempts, hosts, exc: [reason] } };
+}
+
+/** What is left of the hosts that came, as they came. */
+function left(alternates: readonly Selection[], tools: CallTools): readonly unknown[] {
+  const uuids = new Set(alternates.map(({ computeNodeUuid }) => computeNodeUuid));
+  return carriedSelections(carried("host_list", tools)).filter(({ "nova_object.data": data }) =>
+    uuids.has(String(data.compute_node_uuid)),
+  );
+}

@@ -1,0 +1,124 @@
+import type { ConductorConnection, ConnectionState, HostSession } from "../conductor/port.js";
+import type { BrokerOptions, MessageBroker } from "../runtime/message-broker.js";
+import type { Runtime } from "../runtime/runtime.js";
+import { KnownRows } from "./conductor-calls/known-rows.js";
+import { NovaConductor } from "./conductor-calls/nova-conductor.js";
+import { HostLease } from "./host-lease.js";
+import { MessageScopes } from "./messages/message-scope.js";
+import { Rpc } from "./messages/rpc.js";
+import { type NovaConnectionParts, NovaSession } from "./nova-session.js";
+import type { ReleaseProfile } from "./objects/profile.js";
+import { type RabbitOptions, Topology } from "./transport/topology.js";
+import { withoutPasswords } from "./transport/transport-url.js";
+
+export interface NovaConnectOptions {
+  readonly address: BrokerOptions["address"];
+  /** `[oslo_messaging_rabbit]` */
+  readonly rabbit: RabbitOptions;
+  readonly runtime: Pick<Runtime, "clock" | "timers" | "random" | "processes" | "logger">;
+  readonly connectToBroker: (options: BrokerOptions) => MessageBroker;
+}
+
+/** A connection to a real Nova. */
+export interface NovaConnection extends ConductorConnection {
+  /** What the control plane is, once {@link connected}. */
+  readonly profile: ReleaseProfile;
+}
+
+/** Connects to a Nova's broker and conductor, and keeps connected until it is closed. Returns at once; see `connected()`. */
+export function connectToNova(options: NovaConnectOptions): NovaConnection {
+  return new Connection(options);
+}
+
+class Connection implements NovaConnection {
+  readonly #parts: NovaConnectionParts;
+  readonly #options: NovaConnectOptions;
+  readonly #sessions = new Set<NovaSession>();
+  readonly #listeners: ((state: ConnectionState, detail: string) => void)[] = [];
+  readonly #stop = new AbortController();
+  readonly #met: Promise<void>;
+  #state: ConnectionState = "connecting";
+
+  constructor(options: NovaConnectOptions) {
+    const { runtime, rabbit, address, connectToBroker } = options;
+    this.#options = options;
+    const broker = connectToBroker({
+      address,
+      connectionName: `nova-compute:${runtime.processes.pid}:${runtime.random.uuid()}`,
+      heartbeat: rabbit.heartbeatTimeoutThreshold,
+      retry: { first: rabbit.rabbitRetryInterval * 1000, most: rabbit.rabbitIntervalMax * 1000 },
+    });
+    const topology = new Topology(rabbit);
+    const scopes = new MessageScopes();
+    const rpc: Rpc = new Rpc({ broker, topology, runtime, profile: () => nova.profile });
+    const nova: NovaConductor = new NovaConductor({ rpc, scopes, runtime });
+    const ready = () => this.connected();
+    this.#parts = { broker, topology, rpc, nova, rows: new KnownRows(), scopes, runtime, ready };
+    broker.onState((state, detail) => {
+      // Connected is who has met a conductor.
+      if (state === "waiting" || state === "closed") {
+        this.#enter(state, `RabbitMQ at ${withoutPasswords(address)}: ${detail}`);
+      } else if (state === "connected" && this.#state === "waiting" && nova.isMet) {
+        this.#enter("connected", withoutPasswords(address));
+      }
+    });
+    this.#met = this.#meet();
+    this.#met.catch(() => {});
+  }
+
+  get state(): ConnectionState {
+    return this.#state;
+  }
+
+  get serviceVersion(): number {
+    return this.profile.serviceVersion;
+  }
+
+  get profile(): ReleaseProfile {
+    return this.#parts.nova.profile;
+  }
+
+  onState(listener: (state: ConnectionState, detail: string) => void): void {
+    this.#listeners.push(listener);
+  }
+
+  connected(): Promise<void> {
+    return this.#met;
+  }
+
+  host(name: string, { lease = true }: { readonly lease?: boolean } = {}): HostSession {
+    const { broker, topology, runtime } = this.#parts;
+    const patience = this.#options.rabbit.heartbeatTimeoutThreshold * 1000;
+    const session = new NovaSession(
+      name,
+      this.#parts,
+      lease ? new HostLease({ host: name, broker, topology, runtime, patience }) : null,
+    );
+    this.#sessions.add(session);
+    return session;
+  }
+
+  async close(): Promise<void> {
+    this.#stop.abort();
+    await Promise.all([...this.#sessions].map((session) => session.close()));
+    await this.#parts.broker.close();
+    this.#enter("closed", "closed by this agent");
+  }
+
+  async #meet(): Promise<void> {
+    const { rpc, nova } = this.#parts;
+    await rpc.start();
+    await nova.meet((reason) => this.#enter("waiting", reason), this.#stop.signal);
+    this.#enter("connected", withoutPasswords(this.#options.address));
+  }
+
+  #enter(state: ConnectionState, detail: string): void {
+    if (this.#state === "closed") {
+      return;
+    }
+    this.#state = state;
+    for (const listener of this.#listeners) {
+      listener(state, detail);
+    }
+  }
+}

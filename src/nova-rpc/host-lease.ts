@@ -1,0 +1,108 @@
+import { HostLeaseHeld } from "../conductor/errors.js";
+import { type Consumer, type MessageBroker, RefusedByBroker } from "../runtime/message-broker.js";
+import type { Runtime } from "../runtime/runtime.js";
+import type { Topology } from "./transport/topology.js";
+
+/** Milliseconds between two looks at a host that is held. */
+const LOOK_AGAIN = 1_000;
+
+interface Options {
+  readonly host: string;
+  readonly broker: MessageBroker;
+  readonly topology: Topology;
+  readonly runtime: Pick<Runtime, "clock" | "timers" | "logger">;
+  /** Milliseconds after which the broker cuts a connection that gives no sign of life. */
+  readonly patience: number;
+}
+
+/**
+ * A host for one agent, by what a broker enforces: nobody else reads the host's queue, and a queue that only its holder's
+ * connection can have. Real nova-computes know of neither, but cannot read the queue beside us.
+ */
+export class HostLease {
+  readonly lost: Promise<string>;
+  readonly #options: Options;
+  #lose: (reason: string) => void = () => {};
+  #holder: Consumer | null = null;
+  /** Monotonic; since when it is refused to come back. */
+  #refusedSince: number | null = null;
+
+  constructor(options: Options) {
+    this.#options = options;
+    this.lost = new Promise((resolve) => {
+      this.#lose = resolve;
+    });
+  }
+
+  get held(): boolean {
+    return this.#holder?.active ?? false;
+  }
+
+  /** Waits for the connection of a holder that has gone to be cut. @throws {HostLeaseHeld} */
+  async acquire(): Promise<void> {
+    const { runtime, patience } = this.#options;
+    const { clock, timers } = runtime;
+    const deadline = clock.monotonic() + patience;
+    for (let told = false; ; told = true) {
+      const reason = (await this.#otherReader()) ?? (await this.#take());
+      if (reason === null) {
+        return;
+      }
+      if (clock.monotonic() >= deadline) {
+        throw new HostLeaseHeld(reason, { host: this.#options.host });
+      }
+      if (!told) {
+        runtime.logger.warn(`${reason}; waiting ${patience / 1000} s in case its connection is a dead one`);
+      }
+      await timers.sleep(LOOK_AGAIN);
+    }
+  }
+
+  /** The broker did not let this agent come back to a queue of the host. */
+  refused(error: RefusedByBroker): void {
+    const { runtime, patience, host } = this.#options;
+    const now = runtime.clock.monotonic();
+    this.#refusedSince ??= now;
+    // At first it may be our own old connection that still has it.
+    if (now - this.#refusedSince >= patience) {
+      this.#lose(`the broker has given host ${host} to another connection: ${error.message}`);
+    }
+  }
+
+  returned(): void {
+    this.#refusedSince = null;
+  }
+
+  async release(): Promise<void> {
+    const holder = this.#holder;
+    this.#holder = null;
+    await holder?.close();
+  }
+
+  /** Why the host is not free; null: nobody reads its queue. */
+  async #otherReader(): Promise<string | null> {
+    const { broker, host } = this.#options;
+    const readers = await broker.consumersOf(`compute.${host}`);
+    return readers === null || readers === 0
+      ? null
+      : `queue compute.${host} is read by another nova-compute: host ${host} is another one's`;
+  }
+
+  async #take(): Promise<string | null> {
+    const { broker, topology, host } = this.#options;
+    try {
+      this.#holder = await broker.consume(topology.lease(host), {
+        message: () => {},
+        refused: (error) => this.refused(error),
+        active: () => this.returned(),
+      });
+      return null;
+    } catch (error) {
+      if (!(error instanceof RefusedByBroker)) {
+        throw error;
+      }
+      this.#refusedSince = null;
+      return `host ${host} is held by another compute-agent (${error.message})`;
+    }
+  }
+}

@@ -1,0 +1,149 @@
+import { describe, expect, it } from "vitest";
+import { AGENT_METHODS } from "../../../../src/conductor/methods/agent.js";
+import type { AgentHandlers } from "../../../../src/conductor/port.js";
+import { errorOf, failureOf } from "../../../../src/nova-rpc/messages/failures.js";
+import { novaObject } from "../../../../src/nova-rpc/objects/primitive.js";
+import { REQUESTS } from "../../../../src/nova-rpc/transport/topology.js";
+import { createVirtualRuntime } from "../../../../src/simulation/create-virtual-runtime.js";
+import { MemoryBroker } from "../../../fixtures/memory-broker.js";
+import { type RecordedRelease, recordedPhases, recording } from "../../../fixtures/nova-recordings.js";
+import { connectInMemory, scriptConductor } from "../../../fixtures/scripted-conductor.js";
+
+interface Taken {
+  readonly method: string;
+  readonly params: Readonly<Record<string, unknown>>;
+}
+
+/** A host that only notes what it is asked. */
+async function serving(host: string, release: RecordedRelease) {
+  const runtime = createVirtualRuntime();
+  const broker = new MemoryBroker();
+  const migrations = novaObject("MigrationList", "1.5", {
+    objects: [
+      novaObject("Migration", "1.7", {
+        id: 77,
+        uuid: "m",
+        instance_uuid: "u",
+        migration_type: "live-migration",
+        status: "running",
+      }),
+    ],
+  });
+  const row = { id: 1, uuid: "m", instance_uuid: "u", migration_type: "migration", status: "pre-migrating" };
+  await scriptConductor(broker, ({ what }) => (what === "MigrationList.get_by_filters" ? migrations : [row, null]), {
+    serviceVersion: release === "zed" ? 64 : 68,
+  });
+  const connection = connectInMemory(broker, runtime);
+  await runtime.runUntil(connection.connected());
+  const session = connection.host(host, { lease: false });
+  const taken: Taken[] = [];
+  const handlers = Object.keys(AGENT_METHODS).map((method) => [
+    method,
+    async (params: Taken["params"]) => {
+      taken.push({ method, params });
+      return method === "set_host_enabled" ? "enabled" : {};
+    },
+  ]);
+  await session.serve(Object.fromEntries(handlers) as AgentHandlers);
+  return { runtime, broker, taken };
+}
+
+const all = (["zed", "2025.1"] as const).flatMap((release) =>
+  recordedPhases(release).map((phase) => [release, phase] as const),
+);
+
+describe("what a real Nova asks of a nova-compute", () => {
+  it.each(all)("is understood: %s %s", async (release, phase) => {
+    const asked = recording(release, phase).filter(({ key, kind }) => key?.startsWith("compute.") && kind !== "reply");
+    for (const { key = "", msg, kind } of asked) {
+      const { runtime, broker, taken } = await serving(key.slice("compute.".length), release);
+      const body = JSON.stringify({ "oslo.version": "2.0", "oslo.message": JSON.stringify(msg) });
+      const caller = broker.connect();
+      const answers: string[] = [];
+      const queue = {
+        name: String(msg._reply_q ?? "nobody"),
+        durable: false,
+        autoDelete: false,
+        exclusive: false,
+        arguments: {},
+      };
+      await caller.consume(
+        { queue, exchanges: [], bindings: [], exclusive: false },
+        { message: (text) => answers.push(text) },
+      );
+      await caller.publish({ exchange: REQUESTS, routingKey: key, body, expiration: null });
+      const isDone = () => (kind === "call" ? answers.length > 0 : taken.length > 0);
+      await runtime.runUntil(isDone);
+      const [first] = taken;
+      // An answer that is a failure would be one to every server of the cloud.
+      expect(answers.map((text) => JSON.parse(JSON.parse(text)["oslo.message"]).failure)).toEqual(
+        answers.map(() => null),
+      );
+      const instance = msg.args?.instance as { "nova_object.data": { uuid: string } } | undefined;
+      if (instance !== undefined) {
+        const { _context_request_id: requestId } = msg;
+        expect(first?.params).toMatchObject({ instanceUuid: instance["nova_object.data"].uuid, requestId });
+      }
+      expect(first?.method).toBe(msg.method);
+    }
+  });
+
+  it("has its parameters in our words", async () => {
+    const [build] = recording("zed", "build-reschedule").filter(({ msg }) => msg.method === "build_and_run_instance");
+    const { runtime, broker, taken } = await serving((build?.key ?? "").slice("compute.".length), "zed");
+    const body = JSON.stringify({ "oslo.version": "2.0", "oslo.message": JSON.stringify(build?.msg) });
+    await broker.connect().publish({ exchange: REQUESTS, routingKey: build?.key ?? "", body, expiration: null });
+    await runtime.runUntil(() => taken.length > 0);
+    expect(taken[0]?.params).toMatchObject({
+      allocations: null,
+      node: build?.msg.args?.node,
+      retry: { numAttempts: 1, hosts: [[expect.any(String), expect.any(String)]] },
+      alternates: expect.arrayContaining([
+        {
+          host: expect.any(String),
+          node: expect.any(String),
+          computeNodeUuid: expect.any(String),
+          allocationRequest: expect.any(Object),
+          allocationRequestVersion: expect.any(String),
+        },
+      ]),
+    });
+  });
+});
+
+describe("failures", () => {
+  const recorded = all.flatMap(([release, phase]) => recording(release, phase).flatMap(({ msg }) => msg.failure ?? []));
+
+  it("that were recorded are errors of the classes that the agent knows", () => {
+    expect(recorded.length).toBeGreaterThan(5);
+    const names = new Set(recorded.map((failure) => errorOf(failure).name));
+    expect([...names].sort()).toEqual(expect.arrayContaining(["ComputeHostNotFound"]));
+  });
+
+  it.each([
+    ["UnexpectedTaskStateError", "UnexpectedTaskState"],
+    ["UnexpectedDeletingTaskStateError", "UnexpectedDeletingTaskState"],
+    ["UnexpectedVMStateError", "UnexpectedVmState"],
+    ["InstanceNotFound", "InstanceNotFound"],
+    ["DBDuplicateEntry", "DuplicateRecord"],
+    ["ServiceTooOld", "ServiceTooOld"],
+    ["SomethingElse", "ConductorError"],
+  ])("%s is our %s", (name, ours) => {
+    const failure = JSON.stringify({ class: name, module: "nova.exception", message: "text", tb: [], kwargs: {} });
+    expect(errorOf(failure)).toMatchObject({ name: ours, data: { class: name } });
+  });
+
+  it("go out under Nova's names, and come back as what they were", () => {
+    const error = errorOf(JSON.stringify({ class: "UnexpectedTaskStateError", message: "text" }));
+    expect(JSON.parse(failureOf(error))).toMatchObject({ class: "UnexpectedTaskStateError", module: "nova.exception" });
+    expect(errorOf(failureOf(error)).name).toBe("UnexpectedTaskState");
+    expect(JSON.parse(failureOf(new Error("disk full")))).toMatchObject({
+      class: "NovaException",
+      message: "disk full",
+    });
+  });
+
+  it.each(["", "no json", "[]", "null", "{}"])("that are %j do not stop the reader", (text) => {
+    expect(errorOf(text)).toBeInstanceOf(Error);
+  });
+});

@@ -1,0 +1,345 @@
+import { fc, test } from "@fast-check/vitest";
+import { describe, expect, it } from "vitest";
+import { MessagingTimeout, UnexpectedTaskState } from "../../../src/conductor/errors.js";
+import type { AgentHandlers, HostSession } from "../../../src/conductor/port.js";
+import { openMessage, seal } from "../../../src/nova-rpc/messages/oslo-message.js";
+import { adminContext } from "../../../src/nova-rpc/messages/request-context.js";
+import { type NovaObject, novaObject } from "../../../src/nova-rpc/objects/primitive.js";
+import { profileOf } from "../../../src/nova-rpc/objects/profile.js";
+import { REQUESTS } from "../../../src/nova-rpc/transport/topology.js";
+import { createVirtualRuntime } from "../../../src/simulation/create-virtual-runtime.js";
+import { MemoryBroker } from "../../fixtures/memory-broker.js";
+import { recording } from "../../fixtures/nova-recordings.js";
+import {
+  type AskedOfConductor,
+  connectInMemory,
+  NovaFailure,
+  scriptConductor,
+} from "../../fixtures/scripted-conductor.js";
+
+const ZED = profileOf(64);
+const [BUILD] = recording("zed", "build").filter(({ msg }) => msg.method === "build_and_run_instance");
+const INSTANCE = BUILD?.msg.args?.instance as NovaObject;
+const UUID = String(INSTANCE["nova_object.data"].uuid);
+const SERVICE = {
+  id: 5,
+  uuid: "u5",
+  host: "h",
+  binary: "nova-compute",
+  topic: "compute",
+  report_count: 7,
+  version: 64,
+};
+
+/** What a conductor answers where a test says nothing else. */
+function usual({ what, changes }: AskedOfConductor): unknown {
+  switch (what) {
+    case "Instance.get_by_uuid":
+      return INSTANCE;
+    case "Instance.save": {
+      const { flavor, metadata, system_metadata, tags, migration_context, ...row } = INSTANCE["nova_object.data"];
+      return [{ ...row, ...changes, obj_what_changed: [] }, null];
+    }
+    case "Service.get_by_host_and_binary":
+      return novaObject("Service", "1.22", SERVICE, []);
+    case "Service.create":
+    case "Service.save":
+      return [{ id: 5, uuid: "u5", obj_what_changed: [] }, null];
+    default:
+      return null;
+  }
+}
+
+async function open(answers: (asked: AskedOfConductor) => unknown = usual, serviceVersion = 64) {
+  const runtime = createVirtualRuntime();
+  const broker = new MemoryBroker();
+  const asked = await scriptConductor(broker, answers, { serviceVersion });
+  const connection = connectInMemory(broker, runtime);
+  await runtime.runUntil(connection.connected());
+  const session = connection.host("h", { lease: false });
+  return { runtime, broker, asked, connection, session };
+}
+
+/** A caller of the host, which sees its answers. */
+async function caller(broker: MemoryBroker) {
+  const connection = broker.connect();
+  const answers: { result: unknown; failure: string | null; ending: boolean }[] = [];
+  const queue = { name: "reply_test", durable: false, autoDelete: false, exclusive: false, arguments: {} };
+  await connection.consume(
+    { queue, exchanges: [], bindings: [], exclusive: false },
+    {
+      message: (body) => {
+        const message = openMessage(body);
+        if (message.kind === "reply") {
+          answers.push(message);
+        }
+      },
+    },
+  );
+  const send = async (fields: {
+    method: string;
+    args?: object;
+    version?: string;
+    monitor?: number;
+    uniqueId?: string;
+  }) => {
+    const { method, args = {}, version = "6.0", monitor = null, uniqueId = `${answers.length}-${method}` } = fields;
+    const body = seal(
+      {
+        kind: "request",
+        method,
+        args: { ...args },
+        version,
+        namespace: null,
+        context: adminContext("req-1", 0),
+        answer: { messageId: "m1", queue: "reply_test", monitorTimeout: monitor },
+        uniqueId,
+      },
+      ZED,
+    );
+    await connection.publish({ exchange: REQUESTS, routingKey: "compute.h", body, expiration: null });
+  };
+  return { answers, send };
+}
+
+const serve = (session: HostSession, handlers: Partial<AgentHandlers>) => session.serve(handlers);
+
+describe("a connection to a real Nova", () => {
+  it("waits for a conductor, and takes the profile of its release", async () => {
+    const runtime = createVirtualRuntime();
+    const broker = new MemoryBroker();
+    const connection = connectInMemory(broker, runtime);
+    const states: string[] = [];
+    connection.onState((state) => states.push(state));
+    await runtime.advance(25_000);
+    expect(states).toContain("waiting");
+    await scriptConductor(broker, usual, { serviceVersion: 68 });
+    await runtime.runUntil(connection.connected());
+    expect(connection).toMatchObject({ state: "connected", serviceVersion: 68, profile: { release: "epoxy" } });
+  });
+
+  it("creates a service with its version: a row without would be the oldest of the cloud", async () => {
+    const { session, asked, runtime } = await open();
+    const created = session.call("service_create", {
+      host: "h",
+      binary: "nova-compute",
+      topic: "compute",
+      version: 64,
+      enableNewServices: true,
+    });
+    await expect(runtime.runUntil(created)).resolves.toMatchObject({ id: 5, host: "h", version: 64 });
+    expect(asked.at(-1)).toMatchObject({ what: "Service.create", changes: { version: 64, report_count: 0 } });
+  });
+
+  it("counts heartbeats up, also when an answer was lost, and keeps the version", async () => {
+    let fails = false;
+    const { session, asked, runtime } = await open((each) => {
+      if (fails && each.what === "Service.save") {
+        return new Promise(() => {});
+      }
+      return usual(each);
+    });
+    await runtime.runUntil(session.call("service_get_by_host", { host: "h", binary: "nova-compute" }));
+    const beat = () => runtime.runUntil(session.call("service_report_state", { id: 5 }, { timeout: 10_000 }));
+    await beat();
+    fails = true;
+    await expect(beat()).rejects.toBeInstanceOf(MessagingTimeout);
+    fails = false;
+    await beat();
+    const saves = asked.filter(({ what }) => what === "Service.save");
+    expect(saves.map(({ changes }) => changes)).toEqual([
+      { report_count: 8 },
+      { report_count: 9 },
+      { report_count: 10 },
+    ]);
+    expect(saves[2]?.request.args.objinst).toMatchObject({ "nova_object.data": { version: 64, host: "h" } });
+  });
+
+  it("saves of an instance what changes, and answers the whole record", async () => {
+    const { session, asked, runtime } = await open();
+    const save = { uuid: UUID, changes: { taskState: "networking" }, expectedTaskState: [null] } as const;
+    const saved = await runtime.runUntil(session.call("instance_save", { ...save, expectedTaskState: [null] }));
+    const [sent] = asked.filter(({ what }) => what === "Instance.save");
+    expect(sent).toMatchObject({ changes: { task_state: "networking" }, kwargs: { expected_task_state: [null] } });
+    expect(sent?.request.args.objinst).toMatchObject({ "nova_object.data": { uuid: UUID, task_state: "networking" } });
+    expect(saved).toMatchObject({ uuid: UUID, taskState: "networking", flavor: { vcpus: expect.any(Number) } });
+    const reads = () => asked.filter(({ what }) => what === "Instance.get_by_uuid").length;
+    const before = reads();
+    await runtime.runUntil(session.call("instance_save", { ...save, expectedTaskState: [null] }));
+    expect(reads(), "what was read once is kept").toBe(before);
+  });
+
+  it("gives the conductor's refusal as the error that the agent knows", async () => {
+    const { session, runtime } = await open(() => {
+      throw new NovaFailure("UnexpectedTaskStateError");
+    });
+    const saved = session.call("instance_save", { uuid: UUID, changes: { taskState: null } });
+    await expect(runtime.runUntil(saved)).rejects.toBeInstanceOf(UnexpectedTaskState);
+  });
+
+  it("asks nothing for a list of no uuids, which Nova would take for no filter", async () => {
+    const { session, asked, runtime } = await open();
+    await expect(runtime.runUntil(session.call("instances_by_filters", { filters: { uuids: [] } }))).resolves.toEqual(
+      [],
+    );
+    expect(asked).toEqual([]);
+  });
+
+  it("asks twice for task states of which one is none: SQL finds no null in a list", async () => {
+    const { session, asked, runtime } = await open(() => novaObject("InstanceList", "2.6", { objects: [] }));
+    await runtime.runUntil(
+      session.call("instances_by_filters", { filters: { host: "h", taskStates: [null, "spawning"] } }),
+    );
+    expect(asked.map(({ args }) => args)).toEqual([
+      [{ host: "h", task_state: ["spawning"] }],
+      [{ host: "h", task_state: null }],
+    ]);
+  });
+});
+
+describe("a host of a real Nova", () => {
+  it("answers a call, once, however often it is delivered", async () => {
+    const { session, runtime, broker } = await open();
+    let calls = 0;
+    await serve(session, {
+      set_host_enabled: async () => {
+        calls += 1;
+        return "disabled";
+      },
+    });
+    const { send, answers } = await caller(broker);
+    const ask = { method: "set_host_enabled", args: { enabled: false }, uniqueId: "the same" };
+    await send(ask);
+    await send(ask);
+    await runtime.advance(1_000);
+    expect(answers).toEqual([expect.objectContaining({ result: "disabled", failure: null, ending: true })]);
+    expect(calls).toBe(1);
+  });
+
+  it("tells a caller that wants to hear it that its call is under way", async () => {
+    const { session, runtime, broker } = await open();
+    await serve(session, {
+      set_host_enabled: async () => {
+        await runtime.timers.sleep(100_000);
+        return "enabled";
+      },
+    });
+    const { send, answers } = await caller(broker);
+    await send({ method: "set_host_enabled", args: { enabled: true }, monitor: 60 });
+    await runtime.advance(95_000);
+    expect(answers.map(({ ending }) => ending)).toEqual([false, false, false]);
+    await runtime.advance(60_000);
+    expect(answers.map(({ ending }) => ending)).toEqual([false, false, false, true]);
+  });
+
+  it.each([
+    [{ method: "get_host_uptime" }, "NotImplementedError"],
+    [{ method: "get_vnc_console", args: { console_type: "novnc" } }, "ConsoleTypeUnavailable"],
+    [{ method: "toString" }, "NoSuchMethod"],
+    [{ method: "start_instance", version: "5.0" }, "UnsupportedVersion"],
+    [{ method: "start_instance", version: "6.2" }, "UnsupportedVersion"],
+    [{ method: "start_instance", args: { instance: null } }, "NovaException"],
+  ])("refuses %j as %s", async (ask, name) => {
+    const { session, runtime, broker } = await open();
+    await serve(session, {});
+    const { send, answers } = await caller(broker);
+    await send(ask);
+    await runtime.advance(1_000);
+    expect(JSON.parse(answers[0]?.failure ?? "{}")).toMatchObject({ class: name });
+  });
+
+  it("does what a message asks in the message's own context, and saves what its sender left unsaved", async () => {
+    const { session, runtime, broker, asked } = await open();
+    await serve(session, {
+      start_instance: async ({ instanceUuid }) => {
+        await session.call("instance_save", { uuid: instanceUuid, changes: { taskState: null } });
+        await session.call("instance_save", { uuid: instanceUuid, changes: { progress: 1 } });
+        return null;
+      },
+    });
+    const { send } = await caller(broker);
+    const left = { ...INSTANCE["nova_object.data"], availability_zone: "az2" };
+    const instance = novaObject("Instance", "2.7", left, ["availability_zone", "ec2_ids"]);
+    await send({ method: "start_instance", args: { instance } });
+    await runtime.runUntil(() => asked.filter(({ what }) => what === "Instance.save").length === 2);
+    const saves = asked.filter(({ what }) => what === "Instance.save");
+    expect(saves.map(({ changes }) => changes)).toEqual([
+      { availability_zone: "az2", task_state: null },
+      { progress: 1 },
+    ]);
+    expect(saves.map(({ request }) => request.context.request_id)).toEqual(["req-1", "req-1"]);
+  });
+
+  it("records itself as the destination of a resize, which the conductor leaves to it", async () => {
+    const { session, runtime, broker, asked } = await open((each) =>
+      each.what === "Migration.save"
+        ? [{ id: 3, uuid: "m", instance_uuid: UUID, migration_type: "resize", status: "pre-migrating" }, null]
+        : usual(each),
+    );
+    let prepared = false;
+    await serve(session, {
+      prep_resize: async () => {
+        prepared = true;
+        return null;
+      },
+    });
+    const [prep] = recording("zed", "cold-migrate").filter(({ msg }) => msg.method === "prep_resize");
+    const { send } = await caller(broker);
+    await send({ method: "prep_resize", args: prep?.msg.args ?? {} });
+    await runtime.runUntil(() => prepared);
+    expect(asked.find(({ what }) => what === "Migration.save")).toMatchObject({
+      changes: { dest_compute: "h", dest_node: prep?.msg.args?.node },
+    });
+  });
+
+  test.prop([
+    fc.oneof(
+      fc.string(),
+      fc.json(),
+      fc.json().map((text) => JSON.stringify({ "oslo.message": text })),
+    ),
+  ])("survives whatever is sent to it", async (body) => {
+    const { session, runtime, broker } = await open();
+    await serve(session, { set_host_enabled: async () => "enabled" });
+    await broker.connect().publish({ exchange: REQUESTS, routingKey: "compute.h", body, expiration: null });
+    const { send, answers } = await caller(broker);
+    await send({ method: "set_host_enabled", args: { enabled: true } });
+    await runtime.advance(1_000);
+    expect(answers).toHaveLength(1);
+  });
+});
+
+describe("calls to a host", () => {
+  it("end in a timeout when nobody serves it; a cast, too", async () => {
+    const { session, runtime } = await open();
+    const params = { instanceUuid: UUID, token: {} };
+    const asked = session.callAgent("nobody", "check_instance_shared_storage", params, { timeout: 5_000 });
+    await expect(runtime.runUntil(asked)).rejects.toBeInstanceOf(MessagingTimeout);
+  });
+});
+
+describe("the lease of a host", () => {
+  it("is refused to a second agent, and free again when the first has gone", async () => {
+    const { broker, connection, runtime } = await open();
+    const first = connection.host("leased");
+    await runtime.runUntil(first.acquireLease());
+    expect(first.leaseHeld).toBe(true);
+    const other = connectInMemory(broker, runtime);
+    await runtime.runUntil(other.connected());
+    const second = other.host("leased");
+    await expect(runtime.runUntil(second.acquireLease())).rejects.toMatchObject({ name: "HostLeaseHeld" });
+    expect(second.leaseHeld).toBe(false);
+    await first.close();
+    await runtime.runUntil(second.acquireLease());
+    expect(second.leaseHeld).toBe(true);
+  });
+
+  it("is refused while a real nova-compute reads the host's queue", async () => {
+    const { broker, connection, runtime } = await open();
+    const queue = { name: "compute.real", durable: false, autoDelete: false, exclusive: false, arguments: {} };
+    const real = { queue, exchanges: [], bindings: [], exclusive: false };
+    await broker.connect().consume(real, { message: () => {} });
+    const session = connection.host("real");
+    await expect(runtime.runUntil(session.acquireLease())).rejects.toThrow(/read by another nova-compute/);
+  });
+});
