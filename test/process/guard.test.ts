@@ -1,10 +1,11 @@
 import { cp, readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
 import { copyFolder } from "./support/copy-folder.js";
 import { filesBelow } from "./support/files-below.js";
 import { LocalCloud } from "./support/local-cloud.js";
 import { Operator } from "./support/operator.js";
+import type { Program } from "./support/program.js";
 
 type Past = "nothing" | "no guests" | "guests";
 
@@ -18,30 +19,52 @@ describe("the ownership guard, as processes", () => {
   const hypervisor = (host: string) => join(cloud.stateDir, "hypervisors", host);
   const pointedAt = (host: string) => ["-o", `fake_libvirt.connection_uri=fake-libvirt://${hypervisor(host)}`];
 
-  /** State directories at rest, to copy: nothing has run; devstack1 has, without a guest, and with one. */
+  /** State directories at rest, to copy: devstack1 has run, without a guest, and with one. */
   const templates = new Map<Past, LocalCloud>();
+  /** One of each past that serves every test that leaves it as it was. */
+  const shared = new Map<Past, LocalCloud>();
 
   beforeAll(async () => {
-    await Promise.all((["nothing", "no guests", "guests"] as const).map(prepare));
+    shared.set("nothing", await LocalCloud.start());
+    await Promise.all((["no guests", "guests"] as const).map(prepare));
   });
   const prepare = async (past: Past): Promise<void> => {
     const made = await LocalCloud.start();
     templates.set(past, made);
-    const agent = past === "nothing" ? undefined : await made.startAgent("devstack1");
+    const agent = await made.startAgent("devstack1");
     if (past === "guests") {
       const boots = new Operator(made);
       await boots.serverIn(await boots.boot("vm1"), "ACTIVE");
     }
-    await agent?.stop();
+    await agent.stop();
     await made.controlPlane.stop();
+    shared.set(past, await LocalCloud.from(made.stateDir));
   };
-  afterAll(() => Promise.all([...templates.values()].map((made) => made.dispose())));
-  afterEach(() => cloud.dispose());
+  afterAll(() => Promise.all([...templates.values(), ...shared.values()].map((made) => made.dispose())));
 
-  /** devstack1 has run, with a guest or without, and was stopped. */
-  const goingOnAfter = async (past: Past): Promise<void> => {
-    cloud = await LocalCloud.from(templates.get(past)?.stateDir ?? "");
+  /** devstack1 has run, with a guest or without, and was stopped. The test leaves it so. */
+  const over = (past: Past): void => {
+    cloud = shared.get(past) as LocalCloud;
     operator = new Operator(cloud);
+  };
+  /** The same for the test alone, which may change it. */
+  const goingOnAfter = async (past: Past): Promise<void> => {
+    cloud = await (past === "nothing" ? LocalCloud.start() : LocalCloud.from(templates.get(past)?.stateDir ?? ""));
+    onTestFinished(() => cloud.dispose());
+    operator = new Operator(cloud);
+  };
+  /** Until the test is over. */
+  const running = async (host: string): Promise<Program> => {
+    const agent = await cloud.startAgent(host);
+    onTestFinished(() => agent.stop());
+    return agent;
+  };
+  /** Puts the file back when the test is over. */
+  const changed = async (file: string, change: (text: string) => string | null): Promise<void> => {
+    const before = await readFile(file, "utf8");
+    onTestFinished(() => writeFile(file, before));
+    const after = change(before);
+    await (after === null ? rm(file) : writeFile(file, after));
   };
 
   /** Starts it, expects a refusal that says each of `words`, and that nothing was touched. */
@@ -68,12 +91,12 @@ describe("the ownership guard, as processes", () => {
   });
 
   it("2.4 G1: a plain restart starts", async () => {
-    await goingOnAfter("guests");
-    await cloud.startAgent("devstack1");
+    over("guests");
+    await running("devstack1");
   });
 
   it("2.4 G2: another host on the same state directory and hypervisor refuses", async () => {
-    await goingOnAfter("guests");
+    over("guests");
     await refuses(
       "devstack9",
       ["-o", `state_path=${state("devstack1")}`, ...pointedAt("devstack1")],
@@ -82,44 +105,44 @@ describe("the ownership guard, as processes", () => {
   });
 
   it("2.4 G3: the hypervisor under the same host was renamed", async () => {
-    await goingOnAfter("guests");
+    over("guests");
     const file = join(hypervisor("devstack1"), "hypervisor.json");
-    await writeFile(file, (await readFile(file, "utf8")).replaceAll('"devstack1"', '"renamed"'));
+    await changed(file, (text) => text.replaceAll('"devstack1"', '"renamed"'));
     await refuses("devstack1", [], [/devstack1/, /renamed/]);
   });
 
   it("2.4 G4 (seed 002): the passive agent of a pair, with its own state directory, refuses before any guest is touched", async () => {
-    await goingOnAfter("guests");
+    over("guests");
     await refuses("backup1", pointedAt("devstack1"), [/devstack1/, /backup1/]);
   });
 
   it("2.4 G5: so does it when the hypervisor is empty", async () => {
-    await goingOnAfter("no guests");
+    over("no guests");
     await refuses("backup1", pointedAt("devstack1"), [/devstack1/, /backup1/]);
   });
 
   it("2.4 G6: a second live agent with the same host refuses, and the first goes on", async () => {
-    await goingOnAfter("nothing");
-    const first = await cloud.startAgent("devstack1");
+    over("nothing");
+    const first = await running("devstack1");
     await refuses("devstack1", [], [new RegExp(`pid ${first.pid}`)]);
     expect(first.running).toBe(true);
   });
 
   it("2.4 G6: after kill -9 a new agent takes the host at once", async () => {
-    await goingOnAfter("nothing");
+    over("nothing");
     const first = await cloud.startAgent("devstack1");
     await first.kill();
-    await cloud.startAgent("devstack1");
+    await running("devstack1");
   });
 
   it("2.4 G7: compute_id deleted after the first start", async () => {
-    await goingOnAfter("guests");
-    await rm(join(state("devstack1"), "compute_id"));
+    over("guests");
+    await changed(join(state("devstack1"), "compute_id"), () => null);
     await refuses("devstack1", [], [/compute_id/]);
   });
 
   it("2.4 G8: compute_id cloned from another host", async () => {
-    await goingOnAfter("no guests");
+    over("no guests");
     const second = await cloud.startAgent("devstack2");
     await second.stop();
     await cp(join(state("devstack1"), "compute_id"), join(state("devstack2"), "compute_id"));
@@ -127,7 +150,7 @@ describe("the ownership guard, as processes", () => {
   });
 
   it("2.4 G9: an empty database, and guests on the hypervisor", async () => {
-    await goingOnAfter("guests");
+    over("guests");
     const other = await LocalCloud.start();
     try {
       const agent = await other.startAgent("devstack1", { args: pointedAt("devstack1"), wait: false });
@@ -163,8 +186,8 @@ describe("the ownership guard, as processes", () => {
   });
 
   it("2.4 G12: another compute_id for the same host and node", async () => {
-    await goingOnAfter("no guests");
-    await writeFile(join(state("devstack1"), "compute_id"), "7f1f0a6e-2f4f-4f39-9d49-0c6b5d3d4a11\n");
+    over("no guests");
+    await changed(join(state("devstack1"), "compute_id"), () => "7f1f0a6e-2f4f-4f39-9d49-0c6b5d3d4a11\n");
     await refuses("devstack1", [], [/7f1f0a6e-2f4f-4f39-9d49-0c6b5d3d4a11/, /compute_id/]);
   });
 
@@ -184,15 +207,15 @@ describe("the ownership guard, as processes", () => {
   });
 
   it("--dry-run tells of the refusal too, with the same exit code", async () => {
-    await goingOnAfter("guests");
+    over("guests");
     const before = await world();
-    const agent = await cloud.startAgent("backup1", { args: [...pointedAt("devstack1"), "--dry-run"], wait: false });
+    const agent = await cloud.startAgent("backup2", { args: [...pointedAt("devstack1"), "--dry-run"], wait: false });
     expect((await agent.exited).code, agent.stderr).toBe(REFUSED);
     expect(await world()).toEqual(before);
   });
 
   it("the identity file is written once and not replaced", async () => {
-    await goingOnAfter("no guests");
+    over("no guests");
     const first = await readFile(join(state("devstack1"), "compute_id"), "utf8");
     const agent = await cloud.startAgent("devstack1");
     await agent.stop();

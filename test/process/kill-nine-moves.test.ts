@@ -1,7 +1,11 @@
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { connectionTo } from "../../drivers/fake-libvirt/connection-uri.js";
+import { Virsh } from "../../drivers/fake-libvirt/virsh.js";
 import { AGENT_FAULTS } from "../../src/cli/agent/agent-faults.js";
+import { quietLogger } from "../../src/cli/ui/quiet-logger.js";
 import { readFaults } from "../../src/faults/fault-file.js";
+import { nodeClock } from "../../src/runtime/node/node-clock.js";
 import { NodeFiles } from "../../src/runtime/node/node-files.js";
 import { LocalCloud } from "./support/local-cloud.js";
 import { Operator } from "./support/operator.js";
@@ -143,6 +147,7 @@ let cloud: LocalCloud;
 let operator: Operator;
 const agents = new Map<Host, Program>();
 const files = new NodeFiles();
+const doors = { files, clock: nodeClock(), logger: quietLogger };
 
 async function startAgent(host: Host): Promise<void> {
   // No room for a second server on the one that is to die: what is resized goes to devstack2.
@@ -217,14 +222,27 @@ async function recordsOf(id: string): Promise<Omit<End, "runs"> & { readonly tas
   };
 }
 
+interface StatusRow {
+  readonly host: Host;
+  readonly guests: readonly Guest[];
+}
+interface Guest {
+  readonly uuid: string;
+  readonly state: string;
+}
+
+function running(guests: readonly Guest[]): readonly string[] {
+  return guests.filter(({ state }) => state === "running").map(({ uuid }) => uuid);
+}
+
+/** What `compute-cluster status` reads, without a process for each look. */
+function guestsOf(host: Host) {
+  return new Virsh(connectionTo(join(cloud.stateDir, "hypervisors", host)), doors).list();
+}
+
 async function runningOn(id: string): Promise<readonly Host[]> {
-  const hosts = JSON.parse(await command("status", "--json")) as {
-    readonly host: Host;
-    readonly guests: readonly { readonly uuid: string; readonly state: string }[];
-  }[];
-  return hosts
-    .filter(({ guests }) => guests.some(({ uuid, state }) => uuid === id && state === "running"))
-    .map(({ host }) => host);
+  const guests = await Promise.all(HOSTS.map(guestsOf));
+  return HOSTS.filter((_host, index) => running(guests[index] ?? []).includes(id));
 }
 
 beforeAll(async () => {
@@ -271,3 +289,11 @@ for (const [victim, moves, kill] of [
     });
   });
 }
+
+it("compute-cluster status shows the guests that run", async () => {
+  const rows = JSON.parse(await command("status", "--json")) as readonly StatusRow[];
+  for (const host of HOSTS) {
+    const shown = rows.find((row) => row.host === host)?.guests ?? [];
+    expect(running(shown), host).toEqual(running(await guestsOf(host)));
+  }
+});

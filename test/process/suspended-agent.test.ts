@@ -1,11 +1,24 @@
 import { join } from "node:path";
+import { setTimeout as pause } from "node:timers/promises";
 import { afterEach, expect, it } from "vitest";
 import { filesBelow } from "./support/files-below.js";
 import { LocalCloud } from "./support/local-cloud.js";
 import { Operator } from "./support/operator.js";
+import type { Program } from "./support/program.js";
 
 /** Exit code of an agent that has lost its host to another; see the README. */
 const LEASE_LOST = 5;
+
+/** Milliseconds that a silent agent's lease lasts, and between two looks for connections that are silent for so long. */
+const LEASE = 10_000;
+const SILENCE_LOOKED_FOR = LEASE / 4;
+
+function serves(agent: Program): Promise<boolean> {
+  return agent.printed(/\bserving\b/).then(
+    () => true,
+    () => false,
+  );
+}
 
 let cloud: LocalCloud;
 afterEach(() => cloud.dispose());
@@ -21,14 +34,11 @@ it("2.4 G6: an agent that was suspended while it made a guest makes none when an
     (server) => String(server["OS-EXT-STS:task_state"]) === "spawning",
   );
   first.signal("SIGSTOP");
-  // It waits until the lease of the one that is silent has run out.
+  // Before that nobody else gets the host.
+  await pause(LEASE);
   let second = await cloud.startAgent("devstack1", { wait: false });
-  while (
-    !(await second.printed(/\bserving\b/).then(
-      () => true,
-      () => false,
-    ))
-  ) {
+  while (!(await serves(second))) {
+    await pause(SILENCE_LOOKED_FOR / 2);
     second = await cloud.startAgent("devstack1", { wait: false });
   }
   await operator.serverIn(id, "ERROR");

@@ -4,7 +4,7 @@ import { expect } from "vitest";
 import { type Outcome, recordedOutcome, withoutIds } from "../../fixtures/golden-manage.js";
 import type { LocalCloud } from "../support/local-cloud.js";
 
-const PROGRAM = fileURLToPath(new URL("../../../dist/src/cli/compute-cluster.js", import.meta.url));
+const PROGRAM = fileURLToPath(new URL("../../../dist/bin/compute-cluster.js", import.meta.url));
 
 /** `compute-cluster manage …` as a process, over the cluster's state directory. */
 export function manage(cloud: Pick<LocalCloud, "stateDir">, ...args: readonly string[]): Promise<Outcome> {

@@ -16,6 +16,9 @@ export interface Json {
   readonly [key: string]: Json;
 }
 
+/** Pause between two looks, as a multiple of what a look takes, and its bounds in milliseconds. */
+const PAUSE = { times: 4, least: 20, most: 500 };
+
 /** A control plane and agents as real processes over a state directory of its own, and an administrator's HTTP client. */
 export class LocalCloud {
   readonly stateDir: string;
@@ -147,14 +150,18 @@ export class LocalCloud {
     this.#token = response.headers.get("x-subject-token") ?? "";
   }
 
-  /** Asks again until the condition holds; the test's own time-out is the bound. */
+  /**
+   * Asks again until the condition holds; the test's own time-out is the bound. What takes long to ask is asked less often:
+   * the programs that are waited for need the processor.
+   */
   async eventually<T>(probe: () => Promise<T>, holds: (value: T) => boolean): Promise<T> {
     for (;;) {
+      const asked = performance.now();
       const value = await probe();
       if (holds(value)) {
         return value;
       }
-      await pause(20);
+      await pause(Math.min(PAUSE.most, Math.max(PAUSE.least, PAUSE.times * (performance.now() - asked))));
     }
   }
 
