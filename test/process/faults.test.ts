@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { LocalCloud } from "./support/local-cloud.js";
 import { Operator } from "./support/operator.js";
 import { Program } from "./support/program.js";
@@ -13,64 +13,76 @@ describe("faults on purpose", () => {
     const { code } = await program.exited;
     return { code, text: `${program.stdout}${program.stderr}` };
   };
-  const rows = async () => JSON.parse((await fault("list", "--json")).text) as { knob: string; left: number | null }[];
+  const rows = async (host: string) => {
+    const all = JSON.parse((await fault("list", "--json")).text) as {
+      host: string;
+      knob: string;
+      left: number | null;
+    }[];
+    return all.filter((row) => row.host === host);
+  };
 
-  beforeEach(async () => {
+  // Each test has a host of its own.
+  beforeAll(async () => {
     cloud = await LocalCloud.start();
     operator = new Operator(cloud);
   });
-  afterEach(() => cloud.dispose());
+  afterAll(() => cloud.dispose());
 
   it("act while the agent runs, as often as was said", async () => {
     const agent = await cloud.startAgent("devstack1");
     const knob = "driver.spawn=fail:BuildAbortException:once";
     expect(await fault("set", "devstack1", knob)).toEqual({ code: 0, text: `devstack1: ${knob}\n` });
     await agent.printed(/a fault is set on purpose: driver\.spawn=fail:BuildAbortException:once/);
-    await expect(operator.boot("vm1").then((id) => operator.serverIn(id, "ACTIVE"))).rejects.toThrow(/driver\.spawn/);
-    await operator.serverIn(await operator.boot("vm2"), "ACTIVE");
-    expect(await rows()).toMatchObject([{ knob, left: 0 }]);
+    await expect(
+      operator.boot("vm1", { host: "devstack1" }).then((id) => operator.serverIn(id, "ACTIVE")),
+    ).rejects.toThrow(/driver\.spawn/);
+    await operator.serverIn(await operator.boot("vm2", { host: "devstack1" }), "ACTIVE");
+    expect(await rows("devstack1")).toMatchObject([{ knob, left: 0 }]);
     await fault("clear", "devstack1");
-    expect(await rows()).toEqual([]);
+    expect(await rows("devstack1")).toEqual([]);
   });
 
   it("are kept for an agent that starts later, and what has acted does not come back", async () => {
-    const set = await fault("set", "devstack1", "driver.spawn=fail:BuildAbortException:once");
-    expect(set).toMatchObject({ code: 0, text: expect.stringContaining("No agent of devstack1 has read this") });
-    const first = await cloud.startAgent("devstack1");
-    await expect(operator.boot("vm1").then((id) => operator.serverIn(id, "ACTIVE"))).rejects.toThrow(/driver\.spawn/);
+    const set = await fault("set", "devstack2", "driver.spawn=fail:BuildAbortException:once");
+    expect(set).toMatchObject({ code: 0, text: expect.stringContaining("No agent of devstack2 has read this") });
+    const first = await cloud.startAgent("devstack2");
+    await expect(
+      operator.boot("vm1", { host: "devstack2" }).then((id) => operator.serverIn(id, "ACTIVE")),
+    ).rejects.toThrow(/driver\.spawn/);
     await first.stop();
-    await cloud.startAgent("devstack1");
-    await operator.serverIn(await operator.boot("vm2"), "ACTIVE");
+    await cloud.startAgent("devstack2");
+    await operator.serverIn(await operator.boot("vm2", { host: "devstack2" }), "ACTIVE");
   });
 
   it("cut the agent off until they are cleared", async () => {
-    await cloud.startAgent("devstack1", { args: ["-o", "report_interval=1"] });
-    await fault("set", "devstack1", "conductor=partition");
-    const id = await operator.boot("vm1");
+    await cloud.startAgent("devstack3", { args: ["-o", "report_interval=1"] });
+    await fault("set", "devstack3", "conductor=partition");
+    const id = await operator.boot("vm1", { host: "devstack3" });
     await cloud.eventually(
       () => operator.server(id),
       (server) => String(server["OS-EXT-SRV-ATTR:host"]) !== "" && String(server.status) === "BUILD",
     );
-    await fault("clear", "devstack1", "conductor");
+    await fault("clear", "devstack3", "conductor");
     await operator.serverIn(id, "ACTIVE");
   });
 
   it("that do not exist are refused with the list of those that do, and nothing is set", async () => {
-    const near = await fault("set", "devstack1", "driver.spawn=fail", "driver.spwan=fail");
+    const near = await fault("set", "devstack4", "driver.spawn=fail", "driver.spwan=fail");
     expect(near.text).toContain("there is no fault point driver.spwan. Did you mean driver.spawn?");
-    const refused = await fault("set", "devstack1", "driver.spawn=fail", "nonsense=fail");
+    const refused = await fault("set", "devstack4", "driver.spawn=fail", "nonsense=fail");
     expect([near.code, refused.code]).toEqual([2, 2]);
     for (const point of ["driver.finishMigration", "placement.put", "conductor", "agent.prep_resize."]) {
       expect(refused.text).toContain(point);
     }
     for (const command of ["list", "clear"]) {
-      const unknown = await fault(command, "devstakc1");
-      expect(unknown).toMatchObject({ code: 2, text: expect.stringMatching(/there is no host devstakc1 in/) });
+      const unknown = await fault(command, "devstakc4");
+      expect(unknown).toMatchObject({ code: 2, text: expect.stringMatching(/there is no host devstakc4 in/) });
     }
-    await fault("set", "devstack1", "conductor=partition:30s");
-    expect(await fault("clear", "devstack1", "nonsense")).toMatchObject({ code: 2 });
-    expect(await rows()).toMatchObject([{ knob: "conductor=partition:30s", used: null }]);
-    await fault("clear", "devstack1");
-    expect(await rows()).toEqual([]);
+    await fault("set", "devstack4", "conductor=partition:30s");
+    expect(await fault("clear", "devstack4", "nonsense")).toMatchObject({ code: 2 });
+    expect(await rows("devstack4")).toMatchObject([{ knob: "conductor=partition:30s", used: null }]);
+    await fault("clear", "devstack4");
+    expect(await rows("devstack4")).toEqual([]);
   });
 });
