@@ -24,3 +24,6 @@ export function readPlan(path: string): Plan {
 /** Environment variables of a session and its worker. */
 export const PLAN_FILE = "MUTANTS_PLAN";
 export const LOADING_MUTANT = "MUTANTS_LOADING";
+
+/** The error of a file of tests that is left out, since the mutant of this run needs no more of them. */
+export const NOT_LOADED = "not loaded";

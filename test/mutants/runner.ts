@@ -1,7 +1,7 @@
 import type { RunnerTestCase as Test } from "vitest";
 import { VitestTestRunner } from "vitest/runners";
 import { Journal } from "./journal.js";
-import { LOADING_MUTANT, PLAN_FILE, readPlan } from "./plan.js";
+import { LOADING_MUTANT, NOT_LOADED, PLAN_FILE, readPlan } from "./plan.js";
 import { installSwitch } from "./switch.js";
 
 type Retried = { readonly retry: number; readonly repeats: number };
@@ -20,8 +20,13 @@ const journal = new Journal(plan.journal);
 const mutants = installSwitch();
 mutants.active = loading;
 
+const TOO_LONG = "takes too long";
+
 /** The share of a mutant's time that one test may cost: properties with thousands of runs are left out. */
 const DEAR = 0.3;
+
+/** The milliseconds of the processor that were spent before this run. */
+const begun = processorTime();
 
 /** Milliseconds between two looks at a test that may hang: none counts while the machine leaves this process no time. */
 const TICK = 100;
@@ -88,20 +93,36 @@ export default class MutantRunner extends VitestTestRunner {
     mutants.active = id;
   }
 
-  /** The test's own time limit is made for a test that works: a mutant hangs after five times its usual time. */
+  /** A file that comes when a mutant of loading has had its time, or has been killed, is not even loaded. */
+  override importFile(...[path, source]: Parameters<VitestTestRunner["importFile"]>): unknown {
+    if (loading !== 0 && source === "collect") {
+      if (processorTime() - begun > plan.patience) {
+        alive.delete(loading);
+      }
+      if (!alive.has(loading)) {
+        throw new Error(NOT_LOADED);
+      }
+    }
+    return super.importFile(path, source);
+  }
+
+  /**
+   * The test's own time limit is made for a test that works: a mutant hangs after five times its usual time. How long a
+   * test usually takes is not known to a mutant of loading: it is given all of its time.
+   */
   async runTask(test: Test): Promise<void> {
     const run = VitestTestRunner.getTestFn(test);
-    if (mutants.active === 0 || loading !== 0) {
+    if (mutants.active === 0) {
       await run();
       return;
     }
-    let ticks = (3000 + 5 * this.#usual) / TICK;
+    let ticks = (3000 + (loading === 0 ? 5 * this.#usual : plan.patience)) / TICK;
     let timer: NodeJS.Timeout | undefined;
     const hangs = new Promise<never>((_resolve, reject) => {
       timer = setInterval(() => {
         ticks -= 1;
         if (ticks <= 0) {
-          reject(new Error("takes too long"));
+          reject(new Error(TOO_LONG));
         }
       }, TICK);
     });
@@ -116,10 +137,7 @@ export default class MutantRunner extends VitestTestRunner {
     const failed = test.result?.state === "fail";
     const cost = processorTime() - this.#spent;
     if (loading !== 0) {
-      if (failed) {
-        alive.delete(loading);
-        journal.write({ kind: "kill", id: loading, test: nameOf(test) });
-      }
+      this.#judgeLoading(test, failed, cost);
       return;
     }
     mutants.active = 0;
@@ -154,6 +172,21 @@ export default class MutantRunner extends VitestTestRunner {
     const isUseless = failed || test.fails || cost > plan.patience * DEAR;
     this.#left = isUseless ? [] : [...hits].filter((id) => alive.has(id) && isTriedBy(id, test.file.name));
     test.retry = Math.max(0, this.#left.length - 1);
+  }
+
+  /** A test that is at work all the time may just be dear: that kills nothing. */
+  #judgeLoading(test: Test, failed: boolean, cost: number): void {
+    const isTooLong = test.result?.errors?.some(({ message }) => message === TOO_LONG);
+    if (test.result && isTooLong && cost > plan.patience * DEAR) {
+      test.result.state = "pass";
+      test.result.errors = [];
+      alive.delete(loading);
+    } else if (failed) {
+      alive.delete(loading);
+      journal.write({ kind: "kill", id: loading, test: nameOf(test) });
+    } else if (processorTime() - begun > plan.patience) {
+      alive.delete(loading);
+    }
   }
 
   #judge(id: number, failed: boolean, cost: number, test: Test): void {

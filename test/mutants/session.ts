@@ -4,7 +4,7 @@ import { fileURLToPath } from "node:url";
 import { BaseSequencer, createVitest, type TestSpecification, type Vitest } from "vitest/node";
 import { Journal } from "./journal.js";
 import type { Mutant } from "./mutant.js";
-import { LOADING_MUTANT, PLAN_FILE, type Plan, readPlan } from "./plan.js";
+import { LOADING_MUTANT, NOT_LOADED, PLAN_FILE, type Plan, readPlan } from "./plan.js";
 import { weave } from "./weave.js";
 
 /** Leaves the tests in the order of the plan. */
@@ -65,7 +65,9 @@ async function main(): Promise<void> {
       process.env[LOADING_MUTANT] = String(id);
       journal.write({ kind: "try", id, test: "while modules load" });
       const { testModules } = await vitest.runTestSpecifications(specifications(tests));
-      const broken = testModules.find((module) => module.state() === "failed");
+      const broken = testModules.find(
+        (module) => module.state() === "failed" && !module.errors().some(({ message }) => message === NOT_LOADED),
+      );
       journal.write(
         broken ? { kind: "kill", id, test: `${broken.relativeModuleId} > while modules load` } : { kind: "spent", id },
       );

@@ -73,9 +73,12 @@ export class SourceTree {
 /** Words of a path that say nothing about what it is about. */
 const EMPTY_WORDS = new Set(["src", "test", "unit", "scenario", "ts", "instance", "a", "of", "the"]);
 
+/** Tests that run whole worlds, many times: they are the last that a mutant meets. */
+const DEAR = /-(anywhere|faults|races)\.test\.ts$|property\.test\.ts$/;
+
 /** The tests whose names have the most, and the rarest, words in common with the source's. */
 export function nearest(source: string, tests: readonly string[], count: number): readonly string[] {
-  const wordsByTest = tests.map((path) => ({ path, words: wordsOf(path) }));
+  const wordsByTest = tests.filter((path) => !DEAR.test(path)).map((path) => ({ path, words: wordsOf(path) }));
   const own = wordsOf(source);
   const weight = (word: string) => 1 / (1 + wordsByTest.filter(({ words }) => words.has(word)).length);
   return wordsByTest
@@ -93,7 +96,7 @@ function wordsOf(path: string): ReadonlySet<string> {
   return new Set(words.filter((word) => !EMPTY_WORDS.has(word)));
 }
 
-/** The tests that reach any of the files: unit tests first, and those first that need the least of the code under test. */
+/** The tests that reach any of the files: unit tests first, then those that need the least of the code under test. */
 export function testsOf(tree: SourceTree, files: ReadonlySet<string>): readonly string[] {
   const mutated = new Set(tree.mutated());
   return tree
@@ -102,9 +105,9 @@ export function testsOf(tree: SourceTree, files: ReadonlySet<string>): readonly 
     .filter(({ needs }) => needs.some((need) => files.has(need)))
     .map(({ path, needs }) => ({
       path,
-      isSlow: path.startsWith("test/scenario/"),
+      rank: DEAR.test(path) ? 2 : path.startsWith("test/scenario/") ? 1 : 0,
       width: needs.filter((need) => mutated.has(need)).length,
     }))
-    .sort((left, right) => Number(left.isSlow) - Number(right.isSlow) || left.width - right.width)
+    .sort((left, right) => left.rank - right.rank || left.width - right.width)
     .map(({ path }) => path);
 }
