@@ -38,6 +38,10 @@ describe("6.3 cold migrate and resize", () => {
             oldFlavor: { id: migration.oldInstanceTypeId },
           });
           expect(statusOf(move)).toBe("finished");
+          const finish = lab.hypervisor("devstack2").calls.find(({ method }) => method === "finishMigration");
+          expect(finish, "disks grow with a flavor of larger ones").toMatchObject({
+            resizeInstance: type === "resize",
+          });
           expect(await heldBy(move)).toEqual(
             strategy === "split"
               ? { instance: { [d.uuid]: claimed }, migration: { [s.uuid]: OLD } }

@@ -207,6 +207,7 @@ scenario("6.6 unshelve fails to spawn: nothing held, no host, still offloaded", 
   await lab.world.runUntil(() => lab.instance(VM).taskState === null);
   await lab.world.advance(1_000);
   expect(lab.instance(VM)).toMatchObject({ vmState: "shelved_offloaded", host: null, node: null, launchedOn: null });
+  expect(lab.store.instances.fault(VM)).toMatchObject({ message: expect.stringContaining("the hypervisor is broken") });
   expect(await lab.held(VM)).toEqual({});
   expect(nodeOf(lab, "devstack1").vcpusUsed).toBe(0);
 });

@@ -129,6 +129,24 @@ describe("what the audit calls wrong, and what it leaves alone", () => {
     ]);
   });
 
+  it("stale totals that leave just what is held: an edit, in which max_unit follows where it was the total", async () => {
+    await world.ask("PUT", "/resource_classes/CUSTOM_ANY");
+    const inventories = { VCPU: inventory(2000), MEMORY_MB: inventory(900_000, { max_unit: 4096 }) };
+    const big = await world.host("big", { inventories });
+    const vm = world.server("big", "vm1", { imageRef: "", flavor: world.flavor("all", { vcpus: 1000 }) });
+    await world.allocate(vm.uuid, { [big]: { VCPU: 1000, MEMORY_MB: 512 } });
+    const { plan } = await world.audit();
+    expect(plan.edits).toMatchObject([
+      {
+        action: {
+          kind: "set-inventories",
+          uuid: big,
+          after: { VCPU: { total: 1000, max_unit: 1000 }, MEMORY_MB: { total: 800_000, max_unit: 4096 } },
+        },
+      },
+    ]);
+  });
+
   it("CPUs of a flavor that isolates its emulator threads: one more at most, of either class", async () => {
     const flavor = world.flavor("isolated", { vcpus: 2, extraSpecs: { "hw:emulator_threads_policy": "isolate" } });
     const inventories = { VCPU: inventory(900), PCPU: inventory(100), MEMORY_MB: inventory(800_000) };

@@ -1,4 +1,5 @@
 import { beforeEach, describe, expect, it } from "vitest";
+import { isProviderMissing } from "../../../src/placement/errors.js";
 import { inventoryOf, refusal } from "./bench.js";
 import { CHILD, D, FLAVOR, I, M, NAMES, NFS, on, PROVIDER_RACE, S, twoHosts } from "./two-hosts.js";
 
@@ -84,9 +85,10 @@ describe("single providers", () => {
     await claim(on(S));
     expect([...(await hosts.client.getAllocationsForProvider(S)).consumers]).toEqual([[I, FLAVOR]]);
     hosts.bench.inject({ on: "GET /allocations", does: refusal(500, "", "broken") });
-    await expect(hosts.client.getAllocationsForProvider(S)).rejects.toMatchObject({
-      name: "ResourceProviderAllocationRetrievalFailed",
-    });
+    const why = (uuid: string) => hosts.client.getAllocationsForProvider(uuid).catch((error: unknown) => error);
+    const broken = await why(S);
+    expect(broken).toMatchObject({ name: "ResourceProviderAllocationRetrievalFailed", status: 500 });
+    expect([broken, await why(CHILD)].map(isProviderMissing)).toEqual([false, true]);
   });
 
   it("5.5 candidates: asks for amounts, limit, forbidden and required root traits; null on an error", async () => {

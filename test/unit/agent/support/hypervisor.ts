@@ -19,6 +19,7 @@ export interface HypervisorCall {
   readonly method: string;
   readonly instance: string | null;
   readonly destroyDisks?: boolean;
+  readonly resizeInstance?: boolean;
 }
 
 /** A hypervisor in memory that outlives agents, and records what they do to it. */
@@ -69,7 +70,8 @@ export class Hypervisor {
 
   #create(context: DriverContext): VirtDriver {
     this.#contexts.push(context);
-    const call = (method: string, instance: Instance | null, destroyDisks?: boolean): void => {
+    type Options = Pick<HypervisorCall, "destroyDisks" | "resizeInstance">;
+    const call = (method: string, instance: Instance | null, options: Options = {}): void => {
       const failure = this.failures.get(method)?.();
       if (failure) {
         throw failure;
@@ -78,7 +80,7 @@ export class Hypervisor {
         host: context.host,
         method,
         instance: instance?.uuid ?? null,
-        ...(destroyDisks === undefined ? {} : { destroyDisks }),
+        ...options,
       };
       this.onCall(entry);
       this.calls.push(entry);
@@ -147,7 +149,7 @@ export class Hypervisor {
         if (this.hang === "destroy") {
           await new Promise(() => {});
         }
-        call("destroy", instance, destroyDisks);
+        call("destroy", instance, { destroyDisks });
         this.guests.delete(instance.uuid);
         if (destroyDisks) {
           this.disks.delete(instance.uuid);
@@ -209,8 +211,8 @@ export class Hypervisor {
         guest(instance).power = POWER_STATES.shutdown;
         return JSON.stringify({ from: this.name });
       },
-      finishMigration: async (_migration, instance, _diskInfo, { powerOn }) => {
-        call("finishMigration", instance);
+      finishMigration: async (_migration, instance, _diskInfo, { powerOn, resizeInstance }) => {
+        call("finishMigration", instance, { resizeInstance });
         this.addGuest(instance.uuid, powerOn ? POWER_STATES.running : POWER_STATES.shutdown);
       },
       confirmMigration: async ({ sourceCompute, destCompute }, instance) => {

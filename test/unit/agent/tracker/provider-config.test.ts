@@ -46,6 +46,7 @@ describe("4.9 provider.yaml, what is read", () => {
     const runtime = setUp();
     expect(parse(file(entry("")), runtime)).toEqual([]);
     expect(runtime.logs).toMatchObject([{ level: "warn", fields: { file: "/etc/p.yaml" } }]);
+    expect(parse(file(entry(inventory("total: 1"))))).toMatchObject([{ traits: [] }]);
   });
 });
 

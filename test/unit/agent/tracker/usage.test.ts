@@ -93,6 +93,7 @@ describe("4.5 what a migration adds on this node", () => {
   test("outgoing, instance not tracked: old flavor; none is left when the confirm is finishing", () => {
     expect(on(here)).toBe(OLD);
     expect(on(here, { oldFlavor: null })).toBeNull();
+    expect(on({ ...here, migrationType: "live-migration" }, { oldFlavor: null }), "live: the instance's own").toBe(OLD);
   });
   test("tracked instance, one side only: nothing", () => {
     expect(on(toHere, {}, true)).toBeNull();

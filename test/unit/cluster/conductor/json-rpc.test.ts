@@ -1,4 +1,5 @@
 import { describe, expect, test } from "vitest";
+import { readFrame } from "../../../../src/cluster/conductor/read-frame.js";
 import { CONDUCTOR_PATH } from "../../../../src/conductor/wire/frames.js";
 import { UpgradeRefused } from "../../../../src/runtime/socket.js";
 import { VirtualWorld } from "../../../../src/simulation/virtual-world.js";
@@ -32,6 +33,21 @@ describe("JSON-RPC 2.0", () => {
     expect(await send({ jsonrpc: "2.0", method: "service_create", params: service })).toEqual([]);
     expect(cluster.store.services.list()).toHaveLength(1);
     expect(await send({ jsonrpc: "2.0", method: "no_such_method" })).toEqual([]);
+  });
+
+  test.each<readonly [error: unknown, data: unknown]>([
+    [
+      { code: -32000, message: "m", data: { name: "N", details: { id: 1 } } },
+      { name: "N", details: { id: 1 } },
+    ],
+    ...["text", null, [1]].map((details) => [{ data: { name: "N", details } }, { name: "N", details: {} }] as const),
+    [{ data: { name: 5, details: {} } }, undefined],
+    [{ data: "text" }, undefined],
+    ["text", undefined],
+  ])("the error of a response, %j: its data is %j", (error, data) => {
+    const { code = -32603, message = expect.any(String) } = error as { code?: number; message?: string };
+    const response = { id: 1, error: { code, message, ...(data ? { data } : {}) } };
+    expect(readFrame(JSON.stringify({ jsonrpc: "2.0", id: 1, error }))).toEqual({ kind: "response", response });
   });
 
   test("a batch is answered by a batch, without the notifications in it", async () => {

@@ -64,6 +64,15 @@ async function openWorld(seed: string) {
   return { world, h1, h2 };
 }
 
+/** What a user is told. */
+function errorFor({ world, vm }: Due): string {
+  const now = world.store.instances.get(vm.uuid);
+  if (now === null) {
+    return "InstanceNotFound";
+  }
+  return now.taskState === "deleting" ? "UnexpectedDeletingTaskState" : "UnexpectedTaskState";
+}
+
 /** An instance about which h1 has been sent a message, where and as the operation needs it. */
 async function sent(world: TrackerWorld, method: OperationName, { h1, h2 }: { h1: TestAgent; h2: TestAgent }) {
   const { instance: place, tasks, vmStates, migration: step } = OPERATIONS[method].admission;
@@ -161,6 +170,9 @@ describe("docs/two-at-once.md: every message in every situation", () => {
       happens(due);
       const verdict = await admit(h1.context, { method, admission: OPERATIONS[method].admission }, due.message);
       answers[situation] = "admitted" in verdict ? "done" : WORDS[verdict.refused.kind];
+      if ("refused" in verdict) {
+        expect(verdict.refused.error.name, `${method}, ${situation}`).toBe(errorFor(due));
+      }
       if ("refused" in verdict && verdict.refused.kind !== "moved") {
         await changesNothing(h1, method, due, situation);
       }

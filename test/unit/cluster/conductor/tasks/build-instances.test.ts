@@ -104,6 +104,15 @@ describe("6.1 build", () => {
     expect(bench.casts).toEqual([]);
   });
 
+  it("row 3, run again when it was handed over: what the agent builds with stays", async () => {
+    await bench.host("devstack1");
+    const uuid = bench.request();
+    await bench.run();
+    await bench.run({ kind: "build_instances", instanceUuid: uuid, requestId: `req-${uuid}` });
+    expect(await bench.held(uuid)).toEqual({ devstack1: NEED });
+    expect(bench.casts).toHaveLength(1);
+  });
+
   it("row 3, build request deleted while it was scheduled: the claim is deleted by force", async () => {
     await bench.host("devstack1");
     const uuid = bench.request();
@@ -130,19 +139,22 @@ describe("6.1 build", () => {
     expect(bench.casts[0]?.params).not.toHaveProperty("retry");
   });
 
-  it("2.74 a requested host is filtered as any other, and no other is taken", async () => {
-    await bench.host("devstack1");
-    await bench.host("devstack2");
-    const good = bench.request({ requestedHost: "devstack2" });
-    await bench.run();
-    expect(bench.casts).toMatchObject([{ host: "devstack2", params: { retry: { numAttempts: 1 } } }]);
-    expect(bench.store.instances.get(good)).not.toBeNull();
-    bench.store.services.update(bench.service("devstack2").id, { forcedDown: true });
-    const bad = bench.request({ requestedHost: "devstack2" });
-    await bench.run();
-    expect(bench.casts).toHaveLength(1);
-    expect(bench.store.instances.get(bad)?.vmState).toBe("error");
-  });
+  it.each(["requestedHost", "requestedNode"])(
+    "2.74 %s is filtered as any other, and no other is taken",
+    async (key) => {
+      await bench.host("devstack1", { vcpus: 64 });
+      await bench.host("devstack2");
+      const good = bench.request({ [key]: "devstack2" });
+      await bench.run();
+      expect(bench.casts).toMatchObject([{ host: "devstack2", params: { retry: { numAttempts: 1 } } }]);
+      expect(bench.store.instances.get(good)).not.toBeNull();
+      bench.store.services.update(bench.service("devstack2").id, { forcedDown: true });
+      const bad = bench.request({ [key]: "devstack2" });
+      await bench.run();
+      expect(bench.casts).toHaveLength(1);
+      expect(bench.store.instances.get(bad)?.vmState).toBe("error");
+    },
+  );
 
   it("max_attempts 1: no retry information, no alternates", async () => {
     bench = await ConductorBench.open({ maxAttempts: 1 });

@@ -112,7 +112,13 @@ describe("6.3 row 4: reschedules", () => {
     expect(bench.instance(instance.uuid).newFlavor).toBeNull();
     expect(await held()).toEqual({ instance: { devstack1: NEED }, migration: {} });
     expect(bench.store.instances.fault(instance.uuid)).toMatchObject({ message: "no room", host: "devstack2" });
-    expect(onlyMigration()).toMatchObject({ destCompute: "devstack2", destNode: "devstack2" });
+    const [node] = bench.store.computeNodes.byHost("devstack2");
+    expect(onlyMigration()).toMatchObject({
+      destCompute: "devstack2",
+      destNode: "devstack2",
+      destComputeId: node?.id,
+      destHost: node?.hostIp,
+    });
     expect(prepEvent()).toMatchObject({
       result: "Error",
       details: "no room",

@@ -90,6 +90,17 @@ describe("6.7 evacuate", () => {
       },
     ]);
     expect(events()).toEqual([["rebuild_server", "Success"]]);
+    expect(bench.store.migrations.get(migration.id)?.destCompute, "spec V31: its next start finds it").toBe(
+      "devstack2",
+    );
+  });
+
+  it("row 2a: S is no destination, even if it looks up again and is the only host", async () => {
+    bench.store.services.update(bench.service("devstack1").id, { forcedDown: false });
+    bench.store.services.update(bench.service("devstack2").id, { forcedDown: true });
+    await evacuate();
+    expect(await state()).toMatchObject({ status: "error", vmState: "error", held: ["devstack1"] });
+    expect(bench.casts).toEqual([]);
   });
 
   it.each(["pre-migrating", "error"] as const)(

@@ -1,0 +1,32 @@
+import { expect, it } from "vitest";
+import type { HostState } from "../../../../src/cluster/scheduler/host-state.js";
+import { weighHosts } from "../../../../src/cluster/scheduler/weighers.js";
+import { VirtualWorld } from "../../../../src/simulation/virtual-world.js";
+import { aComputeNode } from "../../../fixtures/records.js";
+
+const host = (id: number, free: HostState["free"], stats = {}): HostState => ({
+  node: aComputeNode({ id, stats }),
+  service: null,
+  allocationRequests: [],
+  free,
+});
+
+/** Ids, best first. */
+const order = (hosts: readonly HostState[], seed = "lots") =>
+  weighHosts(hosts, new VirtualWorld({ seed }).spawn().random).map(({ node }) => node.id);
+
+it("the same lots give the same order, in whatever order Placement answers", () => {
+  const hosts = [1, 2, 3, 4, 5].map((id) => host(id, { VCPU: 1 }));
+  expect(order(hosts.toReversed())).toEqual(order(hosts));
+});
+
+it.each(["MEMORY_MB", "VCPU"])("a host without %s has least of it", (name) => {
+  for (const seed of ["a", "b", "c", "d", "e", "f"]) {
+    expect(order([host(1, {}), host(2, { [name]: 1 })], seed)).toEqual([2, 1]);
+  }
+});
+
+it("a failed build outweighs everything", () => {
+  const full = host(1, { VCPU: 0, MEMORY_MB: 0 });
+  expect(order([full, host(2, { VCPU: 64, MEMORY_MB: 65_536 }, { failed_builds: "1" })])).toEqual([1, 2]);
+});
