@@ -14,6 +14,7 @@ type WorkMethod =
   | "migrate_server"
   | "delete_instance"
   | "online_data_migrations"
+  | "instance_in_hand"
   | "stop_instance"
   | "sync_instance_info"
   | "host_lease_holder"
@@ -89,6 +90,8 @@ export const WORK_CALLS: ConductorCalls<WorkMethod> = {
     return null;
   },
   online_data_migrations: async () => [],
+  // A broker does not tell what waits in its queues. Nobody but an operator ends what is accepted.
+  instance_in_hand: async () => true,
   stop_instance: async ({ instanceUuid }, tools) => {
     const save = { uuid: instanceUuid, changes: { taskState: "powering-off", progress: 0 } as const };
     await INSTANCE_CALLS.instance_save({ ...save, expectedTaskState: [null] }, tools);
