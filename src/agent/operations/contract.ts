@@ -9,6 +9,7 @@ import type { ResourceTracker } from "../tracker/contract.js";
 import type { Found, Gate, Refusal } from "./admission/admission.js";
 import type { AdmissionRule } from "./admission/admission-rule.js";
 import type { UnsettledMoves } from "./cold-move/unsettled-moves.js";
+import type { InterruptedRequests } from "./interrupted-requests.js";
 import type { OutgoingMigrations } from "./live-migration/outgoing-migrations.js";
 import type { IncomingMoves } from "./moves/incoming-moves.js";
 
@@ -40,6 +41,7 @@ export interface OperationServices {
   /** Live migrations from this host. */
   readonly outgoing: OutgoingMigrations;
   readonly unsettled: UnsettledMoves;
+  readonly interrupted: InterruptedRequests;
   /** One operation at a time for an instance. */
   readonly locks: KeyedLock<string>;
   /** Asked before each step of an operation (flow/step-list.ts). */
@@ -128,6 +130,7 @@ export interface Operations {
   /** Shutdown waits for them. */
   readonly incoming: IncomingMoves;
   readonly outgoing: OutgoingMigrations;
+  readonly interrupted: InterruptedRequests;
   /** Messages that are carried out now, or wait for their turn. */
   readonly active: number;
 }

@@ -21,6 +21,8 @@ import type {
   StuckMoveOptions,
 } from "./contract.js";
 import { completePartialDeletion } from "./delete/delete-instance.js";
+import { heardConductor } from "./flow/heard-conductor.js";
+import { InterruptedRequests } from "./interrupted-requests.js";
 import { OutgoingMigrations } from "./live-migration/outgoing-migrations.js";
 import { recoverLiveMigrations } from "./live-migration/recover.js";
 import { IncomingMoves } from "./moves/incoming-moves.js";
@@ -34,6 +36,7 @@ export function createOperations(context: AgentContext, tracker: ResourceTracker
     incoming: new IncomingMoves(),
     outgoing: new OutgoingMigrations(context),
     unsettled: new UnsettledMoves(),
+    interrupted: new InterruptedRequests(),
     locks: new KeyedLock<string>(),
     ...(faults ? { faults } : {}),
   });
@@ -52,6 +55,10 @@ class InstanceOperations implements Operations {
 
   get active(): number {
     return this.#active;
+  }
+
+  get interrupted(): InterruptedRequests {
+    return this.#services.interrupted;
   }
 
   get incoming(): IncomingMoves {
@@ -75,11 +82,23 @@ class InstanceOperations implements Operations {
 
   async #carryOut<M extends OperationName>(name: M, request: RequestOf<M>, asker?: Asker): Promise<unknown> {
     const { lock, stopsLiveMigration, flow }: Operation<M> = OPERATIONS[name];
-    const call = callOf(name, this.#services, request, asker);
+    const { instanceUuid, requestId } = request;
+    let silence = false;
+    const { context } = this.#services;
+    const conductor = heardConductor(context.conductor, () => {
+      silence = true;
+    });
+    const call = callOf(name, { ...this.#services, context: { ...context, conductor } }, request, asker);
     if (stopsLiveMigration) {
-      await this.outgoing.settle(request.instanceUuid);
+      await this.outgoing.settle(instanceUuid);
     }
-    return this.#locked(lock, request.instanceUuid, () => ("answer" in flow ? flow.answer(call) : begin(flow, call)));
+    try {
+      return await this.#locked(lock, instanceUuid, () => ("answer" in flow ? flow.answer(call) : begin(flow, call)));
+    } finally {
+      if (silence) {
+        this.interrupted.add({ instanceUuid, requestId });
+      }
+    }
   }
 
   async #locked(lock: Lock, uuid: string, task: () => Promise<unknown>): Promise<unknown> {

@@ -4,6 +4,7 @@ import type { AgentServices } from "../services.js";
 import { takeGuestsBack } from "../startup/take-guest-back.js";
 import { checkInstanceBuildTime } from "./build-timeout.js";
 import { cleanUpIncompleteMigrations } from "./incomplete-migrations.js";
+import { settleInterruptedRequests } from "./interrupted-requests.js";
 import { DEFAULT_SPACING, type PeriodicTask } from "./loop.js";
 import { runPendingDeletes } from "./pending-deletes.js";
 import { reclaimQueuedDeletes } from "./reclaim-queued-deletes.js";
@@ -69,6 +70,8 @@ export function periodicTasks(services: AgentServices, pending: PendingEvacuatio
       immediate: services.operations.recoversAgain,
       soon: () => services.operations.recoversAgain,
     },
+    // Not Nova's: spec 2.6 OPT.
+    task("interrupted_requests", DEFAULT_SPACING, () => settleInterruptedRequests(services)),
     // reclaim_instance_interval
     task("_reclaim_queued_deletes", everyMinuteIf(options.reclaimInstanceInterval > 0), () =>
       reclaimQueuedDeletes(services),

@@ -1,7 +1,5 @@
 import {
-  ConductorUnreachable,
   InstanceNotFound,
-  MessagingTimeout,
   MigrationNotFound,
   ObjectActionError,
   UnexpectedDeletingTaskState,
@@ -11,6 +9,7 @@ import type { Instance, InstanceChanges } from "../../../records/index.js";
 import { HostEpochOutdated, InstanceFaultRollback, NotImplemented } from "../../../virt/errors.js";
 import type { AgentContext } from "../../context.js";
 import { HostLeaseLost } from "../../life/host-lease.js";
+import { isSilence } from "./heard-conductor.js";
 
 /** Nova's generic wrappers of agent operations (spec 1.6). All of them rethrow. */
 
@@ -164,7 +163,7 @@ export function isLeaseLost(error: unknown): boolean {
  * may have written that the guest is wanted.
  */
 export function mustNotUndo(error: unknown): boolean {
-  return isLeaseLost(error) || error instanceof MessagingTimeout || error instanceof ConductorUnreachable;
+  return isLeaseLost(error) || isSilence(error);
 }
 
 export function messageOf(error: unknown): string {

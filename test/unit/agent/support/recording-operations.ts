@@ -1,11 +1,12 @@
 import type { AgentContext } from "../../../../src/agent/context.js";
 import type { InstanceMethod, Operations } from "../../../../src/agent/operations/contract.js";
+import { InterruptedRequests } from "../../../../src/agent/operations/interrupted-requests.js";
 import { OutgoingMigrations } from "../../../../src/agent/operations/live-migration/outgoing-migrations.js";
 import { IncomingMoves } from "../../../../src/agent/operations/moves/incoming-moves.js";
 
 /** What a test does in place of an operation. */
 export type GivenOperations = Partial<Record<InstanceMethod, () => Promise<unknown>>> &
-  Partial<Pick<Operations, "completePartialDeletion" | "syncInstancePowerState">>;
+  Partial<Pick<Operations, "completePartialDeletion" | "interrupted" | "syncInstancePowerState">>;
 
 /** In the notes; of the others the method without `_instance`. */
 const WORDS: Readonly<Partial<Record<InstanceMethod, string>>> = {
@@ -38,6 +39,7 @@ export function recordingOperations(context: AgentContext, calls: string[], give
     recoverLiveMigrations: async () => {},
     incoming: new IncomingMoves(),
     outgoing: new OutgoingMigrations(context),
+    interrupted: given.interrupted ?? new InterruptedRequests(),
     active: 0,
   };
 }

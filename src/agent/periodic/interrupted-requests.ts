@@ -1,0 +1,54 @@
+import type { Instance } from "../../records/index.js";
+import type { InterruptedRequest } from "../operations/interrupted-requests.js";
+import type { AgentServices } from "../services.js";
+import { initInstance } from "../startup/init-instance.js";
+import { failInterruptedBuilds, findInterruptedBuilds } from "../startup/interrupted-builds.js";
+import { failInterruptedEvacuation, findInterruptedEvacuations } from "../startup/interrupted-evacuations.js";
+
+/** Moves have tasks of their own, which look at both of their hosts. */
+const MOVES = /^(resize_|migrating)/;
+
+/** Spec 2.6 OPT: does for instances that the conductor's silence left in the middle of something what a start would do. */
+export async function settleInterruptedRequests(services: AgentServices): Promise<void> {
+  const { interrupted } = services.operations;
+  for (const request of interrupted.all) {
+    const instance = await services.conductor.call("instance_get", { uuid: request.instanceUuid });
+    if (instance !== null && isLeft(instance, request)) {
+      services.logger.warn(
+        "the conductor did not answer while the instance was worked on; it is taken up as at a start",
+        {
+          instance: instance.uuid,
+          request_id: request.requestId,
+          task_state: instance.taskState,
+        },
+      );
+      await takeUp(services, instance);
+    }
+    interrupted.remove(request);
+  }
+}
+
+/** Nobody has written since that the request is over, and no other was admitted. */
+function isLeft({ taskState, taskRequestId }: Instance, { requestId }: InterruptedRequest): boolean {
+  return taskState !== null && taskRequestId === requestId && !MOVES.test(taskState);
+}
+
+async function takeUp(services: AgentServices, instance: Instance): Promise<void> {
+  const { uuid, host } = instance;
+  if (host === services.host) {
+    return initInstance(services, instance);
+  }
+  const nodes = [...services.tracker.nodes().values()];
+  if (host === null) {
+    const builds = await findInterruptedBuilds(services, nodes, new Set());
+    return failInterruptedBuilds(
+      services,
+      builds.filter((build) => build.uuid === uuid),
+    );
+  }
+  for (const found of await findInterruptedEvacuations(services, nodes)) {
+    if (found.instance.uuid === uuid) {
+      await failInterruptedEvacuation(services, found);
+    }
+  }
+}
