@@ -53,9 +53,9 @@ export async function act(
 }
 
 /** Its user was told that it is not deleted, and goes on with it. */
-function deleteFailed({ controlPlaneRuns, store }: SimulatedCluster, server: string): boolean {
-  const last = controlPlaneRuns
-    ? store.actions.list(server).find(({ action }) => /^(delete|softDelete|forceDelete)$/.test(action))
+function deleteFailed(cluster: SimulatedCluster, server: string): boolean {
+  const last = cluster.controlPlaneRuns
+    ? cluster.store.actions.list(server).find(({ action }) => /^(delete|softDelete|forceDelete)$/.test(action))
     : undefined;
   return last?.message === "Error";
 }

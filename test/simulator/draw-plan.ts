@@ -14,6 +14,7 @@ const WEIGHTS: Readonly<Record<StepKind, number>> = {
   enable: 2,
   "delete-service": 0.5,
   aggregate: 1,
+  retire: 2,
   audit: 1,
   heal: 1,
   "kill-agent": 6,
@@ -26,6 +27,7 @@ const WEIGHTS: Readonly<Record<StepKind, number>> = {
   partition: 3,
   message: 3,
   fault: 12,
+  trouble: 12,
   clock: 1,
 };
 
@@ -39,6 +41,9 @@ const QUIRKS: readonly QuirkName[] = [
 
 /** Without these nothing happens at all. */
 const ALWAYS: readonly StepKind[] = ["create", "act"];
+
+/** After these no allocation may be left that nobody needs, although no agent looks for such. */
+const GENTLE: readonly StepKind[] = [...ALWAYS, "delete", "disable", "enable", "audit", "trouble"];
 
 /** Names of what may be left out or asked for: `compute-cluster`'s users meet rare combinations where common things are absent. */
 export interface Profile {
@@ -59,16 +64,13 @@ export const PROFILES: Readonly<Record<string, Profile>> = {
 /** What a seed stands for. `duration` in milliseconds. */
 export function drawPlan(seed: string, duration: number, profile: Profile): Plan {
   const dice = new Dice(`plan/${seed}`);
-  return {
-    version: 1,
-    seed,
-    duration,
-    deployment: drawDeployment(dice.of("deployment"), profile),
-    steps: drawSteps(dice.of("steps"), duration, profile),
-  };
+  const deployment = drawDeployment(dice.of("deployment"), profile);
+  const kinds = deployment.repairs ? STEP_KINDS : GENTLE;
+  return { version: 1, seed, duration, deployment, steps: drawSteps(dice.of("steps"), kinds, duration, profile) };
 }
 
 function drawDeployment(dice: Dice, { hosts }: Profile): Deployment {
+  const repairs = dice.chance(0.75);
   return {
     hosts: hosts ?? dice.between(2, 5),
     latency: dice.pick([0, 0, 1, 5]) ?? 0,
@@ -76,21 +78,26 @@ function drawDeployment(dice: Dice, { hosts }: Profile): Deployment {
     sharing: dice.pick([0, 0, 2]) ?? 0,
     doubled: dice.chance(0.15),
     oldest: dice.pick(["master", "master", "master", "queens", "train", "zed"] as const) ?? "master",
-    quirks: QUIRKS.filter(() => dice.chance(0.1)),
+    quirks: repairs ? QUIRKS.filter(() => dice.chance(0.1)) : [],
     sameHostResize: dice.chance(0.5),
     shelvedOffloadTime: dice.pick([0, -1, 40]) ?? 0,
     reclaimInterval: dice.pick([0, 0, 60]) ?? 0,
     leanTracking: dice.chance(0.7),
     resumeGuests: dice.chance(0.3),
+    repairs,
     slow: dice.pick([0, 1, 5, 20]) ?? 0,
   };
 }
 
-function drawSteps(dice: Dice, duration: number, { pace, leftOut }: Profile): readonly Step[] {
-  const kinds = STEP_KINDS.filter((kind) => ALWAYS.includes(kind) || !dice.chance(leftOut)).map((kind) => ({
-    kind,
-    weight: WEIGHTS[kind],
-  }));
+function drawSteps(
+  dice: Dice,
+  from: readonly StepKind[],
+  duration: number,
+  { pace, leftOut }: Profile,
+): readonly Step[] {
+  const kinds = from
+    .filter((kind) => ALWAYS.includes(kind) || !dice.chance(leftOut))
+    .map((kind) => ({ kind, weight: WEIGHTS[kind] }));
   const steps: Step[] = [];
   for (let at = dice.between(0, pace); at < duration; at += dice.between(0, 2 * pace)) {
     const drawn = dice.weighted(kinds);

@@ -44,7 +44,7 @@ export function hostOptions({ seed, deployment }: Plan, index: number): ConfigCh
     sections: {
       workarounds: { disable_compute_service_check_for_ffu: true },
       compute: {
-        reconcile_allocations: "repair",
+        reconcile_allocations: deployment.repairs ? "repair" : "off",
         reconcile_interval: 60,
         lean_tracking: leanTracking,
       },

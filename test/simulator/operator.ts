@@ -3,13 +3,14 @@ import type { SimulatedHost } from "./simulated-cluster.js";
 
 /** A host that does not answer is made sure to be dead, most of the time, before its servers go elsewhere. */
 export async function fence(stage: Stage): Promise<void> {
-  const { dice } = stage;
-  const host = pickHost(stage, ({ serves, fenced }) => !serves && !fenced);
+  const { cluster, dice, runtime } = stage;
+  const down = pickHost(stage, ({ serves, fenced }) => !serves && !fenced);
+  const host = down ?? pickHost(stage, ({ harmed, fenced }) => !harmed && !fenced);
   if (host === undefined) {
     return;
   }
   host.fenced = true;
-  if (dice.chance(0.8)) {
+  if (down === undefined || dice.chance(0.8)) {
     host.agent?.runtime.kill();
     host.agent = null;
   }
@@ -19,6 +20,12 @@ export async function fence(stage: Stage): Promise<void> {
   for (const id of await serversOn(stage, host)) {
     if (dice.chance(0.8)) {
       await evacuateServer(stage, id);
+    }
+  }
+  if (dice.chance(0.5)) {
+    await runtime.timers.sleep(dice.pick([0, 2_000, 10_000, 90_000]) ?? 0);
+    if (host.agent === null && !host.harmed) {
+      await cluster.startAgent(host);
     }
   }
 }
@@ -69,7 +76,8 @@ export async function setStatus(stage: Stage, host: SimulatedHost | undefined, s
 export async function deleteService(stage: Stage): Promise<void> {
   const host = pickHost(stage, ({ serves, harmed }) => !serves && !harmed);
   const id = host && (await serviceId(stage, host));
-  if (id) {
+  const guests = host && (await stage.cluster.guestsOf(host, stage.runtime));
+  if (id && guests?.length === 0) {
     await act(stage, `delete service ${host.name}`, { method: "DELETE", path: `/os-services/${id}` });
   }
 }
@@ -94,13 +102,13 @@ export async function changeAggregate(stage: Stage): Promise<void> {
   await act(stage, "change aggregate", { method: "POST", path: `${path}/action`, body });
 }
 
-async function serviceId({ client }: Stage, host: SimulatedHost): Promise<string | null> {
+export async function serviceId({ client }: Stage, host: SimulatedHost): Promise<string | null> {
   const answer = await client.compute("GET", `/os-services?binary=nova-compute&host=${host.name}`);
   const id = answer?.body.services?.[0]?.id;
   return id === undefined ? null : String(id);
 }
 
-async function serversOn({ client }: Stage, host: SimulatedHost): Promise<readonly string[]> {
+export async function serversOn({ client }: Stage, host: SimulatedHost): Promise<readonly string[]> {
   const answer = await client.compute("GET", `/servers?all_tenants=1&host=${host.name}`);
   return Object.values(answer?.body.servers ?? {}).map(({ id }) => String(id));
 }

@@ -1,5 +1,6 @@
 import { tmpdir } from "node:os";
 import { parseArgs } from "node:util";
+import type { QuirkName } from "../../src/config/quirks.js";
 import { PROFILES } from "./draw-plan.js";
 
 export const USAGE = `npm run simulate -- [--seed N] [--seeds COUNT] [--hours H] [--profile NAME] [--jobs N]
@@ -16,18 +17,24 @@ export const USAGE = `npm run simulate -- [--seed N] [--seeds COUNT] [--hours H]
   --out FOLDER     where failures are written; default: the system's folder for temporary files
   --json           one object a seed, for scripts`;
 
-export interface SimulateOptions {
+/** How each seed is simulated. */
+export interface SeedOptions {
+  /** Virtual milliseconds. */
+  readonly duration: number;
+  readonly profile: string;
+  readonly shrink: boolean;
+  readonly out: string;
+  /** Bugs of upstream that everybody in the cloud has. */
+  readonly quirks?: readonly QuirkName[];
+}
+
+export interface SimulateOptions extends SeedOptions {
   readonly seed: number;
   readonly seeds: number;
   /** Real milliseconds; null: as many as there are seeds. */
   readonly limit: number | null;
-  /** Virtual milliseconds. */
-  readonly duration: number;
-  readonly profile: string;
   readonly jobs: number;
   readonly replay: string | null;
-  readonly shrink: boolean;
-  readonly out: string;
   readonly json: boolean;
 }
 
@@ -70,7 +77,7 @@ export function readOptions(
   };
 }
 
-function whole(name: string, text: string, least: number): number {
+export function whole(name: string, text: string, least: number): number {
   const value = Number(text);
   if (!Number.isSafeInteger(value) || value < least) {
     throw new Error(`--${name} ${text}: expected a whole number, ${least} or more`);
@@ -78,7 +85,7 @@ function whole(name: string, text: string, least: number): number {
   return value;
 }
 
-function positive(name: string, text: string): number {
+export function positive(name: string, text: string): number {
   const value = Number(text);
   if (!(value > 0 && Number.isFinite(value))) {
     throw new Error(`--${name} ${text}: expected a number above 0`);

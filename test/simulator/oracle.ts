@@ -1,12 +1,10 @@
-import { folderOfConnection } from "../../drivers/fake-libvirt/connection-uri.js";
-import { HypervisorFolder } from "../../drivers/fake-libvirt/hypervisor.js";
 import { audit } from "../../src/audit/audit.js";
 import type { VirtualRuntime } from "../../src/simulation/virtual-world.js";
 import { excusedConsumers, wrongAllocations, wrongProviders, wrongUsage } from "../chaos/oracle/allocations.js";
 import { lostDeletes } from "../chaos/oracle/deletes.js";
 import { wrongGuests } from "../chaos/oracle/guests.js";
 import { missingServices, notAtRest } from "../chaos/oracle/rest.js";
-import { guestsIn, type Snapshot, snapshotOf } from "../chaos/oracle/snapshot.js";
+import { type Snapshot, snapshotOf } from "../chaos/oracle/snapshot.js";
 import type { Violation } from "../chaos/violation.js";
 import { cloudOf } from "./repairs.js";
 import type { SimulatedCluster } from "./simulated-cluster.js";
@@ -61,15 +59,13 @@ export function judgeSteps(cluster: SimulatedCluster): Breach[] {
     what: breach,
   }));
   const unexplained = cluster.unexplained.map((what) => ({ rule: "nothing ends by itself", subject: what, what }));
-  return [...invariants, ...unexplained];
+  const rule = "evacuations go to hosts in service";
+  const misplaced = cluster.evacuations.broken.map((what) => ({ rule, subject: what.split(" ")[0] ?? "", what }));
+  return [...invariants, ...unexplained, ...misplaced];
 }
 
 async function look(cluster: SimulatedCluster, runtime: VirtualRuntime): Promise<Snapshot> {
-  const guests = await Promise.all(
-    cluster.hosts.map(({ name }) =>
-      guestsIn(new HypervisorFolder(folderOfConnection(`fake-libvirt:///hypervisors/${name}`)), name, runtime),
-    ),
-  );
+  const guests = await Promise.all(cluster.hosts.map((host) => cluster.guestsOf(host, runtime)));
   return snapshotOf(cluster.store, guests.flat(), runtime.clock.now());
 }
 

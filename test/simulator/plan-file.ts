@@ -34,6 +34,7 @@ const FILE = Type.Object({
       reclaimInterval: Type.Number({ minimum: 0 }),
       leanTracking: Type.Boolean(),
       resumeGuests: Type.Boolean(),
+      repairs: Type.Boolean(),
       slow: Type.Number({ minimum: 0 }),
     }),
     steps: Type.Array(

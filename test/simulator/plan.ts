@@ -13,6 +13,7 @@ export const STEP_KINDS = [
   "enable",
   "delete-service",
   "aggregate",
+  "retire",
   "audit",
   "heal",
   "kill-agent",
@@ -25,6 +26,7 @@ export const STEP_KINDS = [
   "partition",
   "message",
   "fault",
+  "trouble",
   "clock",
 ] as const;
 export type StepKind = (typeof STEP_KINDS)[number];
@@ -59,6 +61,8 @@ export interface Deployment {
   readonly leanTracking: boolean;
   /** Guests that ran are started when their machine comes back. */
   readonly resumeGuests: boolean;
+  /** Agents remove allocations that nobody needs. Without that there is nobody who dies or loses an answer. */
+  readonly repairs: boolean;
   /** The slowest of a host's delays, in seconds. */
   readonly slow: number;
 }

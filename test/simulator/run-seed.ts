@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import { drawPlan, PROFILES } from "./draw-plan.js";
-import type { SimulateOptions } from "./options.js";
+import type { SeedOptions } from "./options.js";
 import type { Plan } from "./plan.js";
 import { writePlanFile } from "./plan-file.js";
 import type { SeedResult } from "./seed-result.js";
@@ -11,24 +11,28 @@ import { type Outcome, simulate } from "./simulate.js";
 const TOLD = 25;
 
 /** @param now milliseconds of real time */
-export async function runSeed(seed: number, options: SimulateOptions, now: () => number): Promise<SeedResult> {
+export async function runSeed(seed: number, options: SeedOptions, now: () => number): Promise<SeedResult> {
   const profile = PROFILES[options.profile];
   if (profile === undefined) {
     throw new Error(`no profile ${options.profile}`);
   }
-  return runPlan(seed, drawPlan(String(seed), options.duration, profile), options, now);
+  const plan = drawPlan(String(seed), options.duration, profile);
+  const deployment = { ...plan.deployment, quirks: [...plan.deployment.quirks, ...(options.quirks ?? [])] };
+  return runPlan(seed, { ...plan, deployment }, options, now);
 }
 
 export async function runPlan(
   seed: number,
   drawn: Plan,
-  { shrink: shrinks, out }: SimulateOptions,
+  { shrink: shrinks, out }: Pick<SeedOptions, "shrink" | "out">,
   now: () => number,
 ): Promise<SeedResult> {
   const began = now();
+  const { user, system } = process.cpuUsage();
   let plan = drawn;
   let outcome = await simulate(plan);
   const realTime = now() - began;
+  const spent = process.cpuUsage({ user, system });
   if (outcome.breaches.length > 0 && shrinks) {
     ({ plan, outcome } = await shrink(plan, outcome));
   }
@@ -37,6 +41,7 @@ export async function runPlan(
     hash: outcome.hash,
     virtualTime: outcome.virtualTime,
     realTime,
+    processorTime: (spent.user + spent.system) / 1000,
     steps: plan.steps.length,
     acknowledged: [...outcome.acknowledged.values()].reduce((sum, count) => sum + count, 0),
     breaches: outcome.breaches,

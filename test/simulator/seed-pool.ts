@@ -1,9 +1,6 @@
-import { type ChildProcess, fork } from "node:child_process";
-import { fileURLToPath } from "node:url";
 import type { SimulateOptions } from "./options.js";
 import type { SeedResult } from "./seed-result.js";
-
-const WORKER = fileURLToPath(new URL("./worker.js", import.meta.url));
+import { SeedWorker } from "./seed-worker.js";
 
 /** Seeds that a process simulates before another takes its place: what one leaves in memory stays small. */
 const SEEDS_A_PROCESS = 100;
@@ -16,55 +13,19 @@ export async function runSeeds(
 ): Promise<void> {
   let next = options.seed;
   const last = options.seed + options.seeds - 1;
-  const children = new Set<ChildProcess>();
-  const stop = () => {
-    for (const child of children) {
-      child.kill("SIGKILL");
-    }
-  };
-  process.once("exit", stop);
   await Promise.all(
     Array.from({ length: Math.min(options.jobs, options.seeds) }, async () => {
-      let child = start(children);
+      let worker = new SeedWorker();
       for (let done = 1; next <= last && !ended(); done += 1) {
         const seed = next;
         next += 1;
-        onResult(await ask(child, seed, options));
+        onResult(await worker.simulate(seed, options));
         if (done % SEEDS_A_PROCESS === 0) {
-          end(child, children);
-          child = start(children);
+          worker.end();
+          worker = new SeedWorker();
         }
       }
-      end(child, children);
+      worker.end();
     }),
   );
-  process.off("exit", stop);
-}
-
-function start(children: Set<ChildProcess>): ChildProcess {
-  const child = fork(WORKER, { stdio: ["ignore", "inherit", "inherit", "ipc"] });
-  children.add(child);
-  return child;
-}
-
-function end(child: ChildProcess, children: Set<ChildProcess>): void {
-  children.delete(child);
-  child.kill();
-}
-
-function ask(child: ChildProcess, seed: number, options: SimulateOptions): Promise<SeedResult> {
-  return new Promise((resolve, reject) => {
-    const onExit = (code: number | null) =>
-      reject(new Error(`the process that simulated seed ${seed} ended with ${code}`));
-    child.once("exit", onExit);
-    child.once("message", (answer: SeedResult | { readonly failed: string }) => {
-      child.off("exit", onExit);
-      if ("failed" in answer) {
-        reject(new Error(`seed ${seed}: ${answer.failed}`));
-      } else {
-        resolve(answer);
-      }
-    });
-    child.send({ seed, options });
-  });
 }

@@ -8,6 +8,8 @@ export interface SeedResult {
   readonly virtualTime: number;
   /** Milliseconds of real time. */
   readonly realTime: number;
+  /** Milliseconds of the processor. */
+  readonly processorTime: number;
   readonly steps: number;
   readonly acknowledged: number;
   readonly breaches: readonly Breach[];

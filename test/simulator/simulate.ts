@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync } from "node:fs";
+import { existsSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { LogRecord } from "../../src/simulation/virtual-logger.js";
@@ -15,9 +15,11 @@ import { changeAggregate, deleteService, evacuateOne, fence, forceUp, setStatus 
 import { type Breach, judgeSteps } from "./oracle.js";
 import type { Plan, StepKind } from "./plan.js";
 import { auditAndApply, heal } from "./repairs.js";
+import { retireHost } from "./retirement.js";
 import { settle } from "./settle.js";
 import { SimulatedCluster } from "./simulated-cluster.js";
 import { actOnServer, createServer, deleteAny } from "./tenant.js";
+import { meetTrouble } from "./trouble.js";
 
 /** How a plan came out. */
 export interface Outcome {
@@ -34,6 +36,9 @@ export interface Outcome {
   readonly historyOf: (server: string) => readonly string[];
 }
 
+/** A folder that no disk slows down, where there is one: nothing of a simulation has to outlive its process. */
+const MEMORY = "/dev/shm";
+
 /** Milliseconds. */
 const HOUR = 3_600_000;
 
@@ -48,6 +53,7 @@ const DEEDS: Readonly<Record<StepKind, (stage: Stage) => Promise<void>>> = {
   enable: (stage) => setStatus(stage, stage.dice.pick(stage.cluster.hosts), "enabled"),
   "delete-service": deleteService,
   aggregate: changeAggregate,
+  retire: retireHost,
   audit: auditAndApply,
   heal,
   "kill-agent": killAgent,
@@ -61,11 +67,12 @@ const DEEDS: Readonly<Record<StepKind, (stage: Stage) => Promise<void>>> = {
   message: disturbMessages,
   fault: setFault,
   clock: disturbClocks,
+  trouble: meetTrouble,
 };
 
 /** Runs a plan in virtual time: a deployment, what is done to it, and the peace after that, in which everything must come right. */
 export async function simulate(plan: Plan): Promise<Outcome> {
-  const folder = mkdtempSync(join(tmpdir(), "compute-agent-simulate-"));
+  const folder = mkdtempSync(join(existsSync(MEMORY) ? MEMORY : tmpdir(), "compute-agent-simulate-"));
   const cluster = new SimulatedCluster(plan, join(folder, "state.sqlite"));
   const { world } = cluster;
   const journal = new Journal(world);

@@ -1,3 +1,5 @@
+import { folderOfConnection } from "../../drivers/fake-libvirt/connection-uri.js";
+import { HypervisorFolder } from "../../drivers/fake-libvirt/hypervisor.js";
 import { driver } from "../../drivers/fake-libvirt/index.js";
 import { type Agent, createAgent } from "../../src/agent/life/agent.js";
 import { refusalOf } from "../../src/agent/startup/refusals.js";
@@ -15,9 +17,11 @@ import { nodeDigests } from "../../src/runtime/node/node-digests.js";
 import type { Runtime } from "../../src/runtime/runtime.js";
 import { VirtualMachine } from "../../src/simulation/virtual-machine.js";
 import { type VirtualRuntime, VirtualWorld } from "../../src/simulation/virtual-world.js";
+import { type Guest, guestsIn } from "../chaos/oracle/snapshot.js";
 import { ASKED_BY, CloudWatch } from "../fixtures/invariants/cloud-watch.js";
 import { NO_RULES } from "../fixtures/scheduler-rules.js";
 import { novaConfig } from "../unit/agent/support/config.js";
+import { EvacuationWatch } from "./evacuation-watch.js";
 import { hostOptions } from "./host-options.js";
 import type { Journal } from "./journal.js";
 import type { Plan } from "./plan.js";
@@ -93,7 +97,8 @@ const REFUSALS = /HostLeaseLost|HostLeaseHeld|AgentStopped|MessagingTimeout/;
 export class SimulatedCluster {
   readonly world: VirtualWorld;
   readonly hosts: readonly SimulatedHost[];
-  readonly watch = new CloudWatch();
+  readonly watch = new CloudWatch({ probes: false });
+  readonly evacuations: EvacuationWatch;
   /** What happened that nobody asked for. */
   readonly unexplained: string[] = [];
   readonly plan: Plan;
@@ -112,6 +117,7 @@ export class SimulatedCluster {
       seed,
       ...(deployment.interleave > 0 ? { interleave: deployment.interleave } : {}),
     });
+    this.evacuations = new EvacuationWatch(() => this.world.now);
     this.world.network.latency = deployment.latency;
     // All machines mount one storage; each has processes and a clock of its own.
     const { disk } = this.world.machine;
@@ -186,6 +192,7 @@ export class SimulatedCluster {
       upstreamQuirks: new Set(quirks),
     });
     this.#controlPlane = { runtime, started };
+    this.evacuations.follow(started.store);
     this.#port = Number(new URL(started.url).port);
     return started.store;
   }
@@ -205,6 +212,11 @@ export class SimulatedCluster {
     this.#controlPlane?.runtime.kill();
     this.#controlPlane?.started.store.close();
     this.#controlPlane = null;
+  }
+
+  /** What its hypervisor has. */
+  guestsOf({ name }: SimulatedHost, doors: VirtualRuntime): Promise<readonly Guest[]> {
+    return guestsIn(new HypervisorFolder(folderOfConnection(`fake-libvirt:///hypervisors/${name}`)), name, doors);
   }
 
   async startAgent(host: SimulatedHost): Promise<void> {

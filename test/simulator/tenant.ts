@@ -1,4 +1,4 @@
-import { OPERATIONS } from "../chaos/operations.js";
+import { OPERATIONS, type Operation } from "../chaos/operations.js";
 import { act, type Stage } from "./actors.js";
 import type { Json } from "./client.js";
 
@@ -28,32 +28,39 @@ export async function createServer(stage: Stage): Promise<void> {
   }
 }
 
+/** What somebody is about to ask for. */
+export interface Errand {
+  readonly operation: Operation;
+  readonly server: string;
+}
+
 /** Something that mostly fits the state of a server, and sometimes does not. */
-export async function actOnServer(stage: Stage): Promise<void> {
-  const { cluster, dice } = stage;
+export async function drawErrand(stage: Stage): Promise<Errand | undefined> {
+  const { dice } = stage;
   const server = choose(stage, await servers(stage));
   if (server === undefined) {
-    return;
+    return undefined;
   }
-  const status = String(server.status);
-  const fitting = OPERATIONS.filter(({ statuses }) => statuses.includes(status));
+  const fitting = OPERATIONS.filter(({ statuses }) => statuses.includes(String(server.status)));
   const operation = dice.weighted(fitting.length > 0 && dice.chance(0.92) ? fitting : OPERATIONS);
-  const id = String(server.id);
-  if (operation === undefined || operation.body === null) {
-    await deleteServer(stage, id);
-    return;
+  return operation && { operation, server: String(server.id) };
+}
+
+export async function actOnServer(stage: Stage): Promise<void> {
+  const errand = await drawErrand(stage);
+  if (errand !== undefined) {
+    await run(stage, errand);
   }
-  const body = operation.body(
-    dice,
-    cluster.hosts.map(({ name }) => name),
-  );
-  const { version } = operation;
-  await act(
-    stage,
-    operation.name,
-    { method: "POST", path: `/servers/${id}/action`, body, ...(version === undefined ? {} : { version }) },
-    id,
-  );
+}
+
+export async function run(stage: Stage, { operation, server }: Errand): Promise<void> {
+  if (operation.body === null) {
+    return deleteServer(stage, server);
+  }
+  const hosts = stage.cluster.hosts.map(({ name }) => name);
+  const body = operation.body(stage.dice, hosts);
+  const version = operation.version === undefined ? {} : { version: operation.version };
+  await act(stage, operation.name, { method: "POST", path: `/servers/${server}/action`, body, ...version }, server);
 }
 
 export async function deleteAny(stage: Stage): Promise<void> {

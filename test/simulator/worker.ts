@@ -1,4 +1,4 @@
-import type { SimulateOptions } from "./options.js";
+import type { SeedOptions } from "./options.js";
 import { closeRealDoors } from "./real-doors.js";
 import { runSeed } from "./run-seed.js";
 
@@ -7,7 +7,7 @@ const real = now.bind(performance);
 
 // A process that does nothing but simulate: nobody in it needs the real world.
 closeRealDoors();
-process.on("message", ({ seed, options }: { readonly seed: number; readonly options: SimulateOptions }) => {
+process.on("message", ({ seed, options }: { readonly seed: number; readonly options: SeedOptions }) => {
   void runSeed(seed, options, real).then(
     (result) => process.send?.(result),
     (error: unknown) =>

@@ -189,6 +189,7 @@ export class Lab {
         reported: () => this.#listed.get(host) ?? [],
         logs: () => runtime.logs,
         alive: () => runtime.alive,
+        probes: true,
       });
   }
 

@@ -1,0 +1,61 @@
+import type { StoreChange } from "../../src/cluster/store/changes.js";
+import type { Store } from "../../src/cluster/store/store.js";
+
+/** Milliseconds that a choice of hosts may be old when it is carried out. */
+const STALE = 60_000;
+
+/** The scheduler gives evacuations to no host that an operator has taken out of service, unless he insists. */
+export class EvacuationWatch {
+  readonly broken: string[] = [];
+  readonly #now: () => number;
+  /** Host → since when it is out of service. */
+  readonly #out = new Map<string, number>();
+  readonly #forced = new Set<number>();
+  readonly #judged = new Set<number>();
+
+  constructor(now: () => number) {
+    this.#now = now;
+  }
+
+  /** A control plane has opened the state of record. */
+  follow(store: Store): void {
+    store.onChange((change) => this.#changed(store, change));
+  }
+
+  #changed(store: Store, { kind, id }: StoreChange): void {
+    if (kind === "service") {
+      for (const { host, disabled, forcedDown } of store.services.list()) {
+        if (!disabled && !forcedDown) {
+          this.#out.delete(host);
+        } else if (!this.#out.has(host)) {
+          this.#out.set(host, this.#now());
+        }
+      }
+    }
+    if (kind === "migration") {
+      this.#judge(store, Number(id));
+    }
+  }
+
+  #judge(store: Store, id: number): void {
+    const migration = store.migrations.get(id);
+    if (migration?.migrationType !== "evacuation" || migration.status !== "accepted" || this.#judged.has(id)) {
+      return;
+    }
+    const waiting = store.tasks
+      .pending()
+      .find(({ task }) => task.kind === "rebuild_instance" && task.migrationId === id)?.task;
+    if (waiting?.kind === "rebuild_instance") {
+      if (waiting.forced) {
+        this.#forced.add(id);
+      }
+      return;
+    }
+    this.#judged.add(id);
+    const { destCompute, instanceUuid } = migration;
+    const since = this.#out.get(destCompute ?? "") ?? Number.POSITIVE_INFINITY;
+    if (!this.#forced.has(id) && since < this.#now() - STALE) {
+      this.broken.push(`${instanceUuid} is evacuated to ${destCompute}, which is out of service`);
+    }
+  }
+}

@@ -1,0 +1,7 @@
+import type { PlantedBug } from "../planted-bug.js";
+
+export const bug1841481: PlantedBug = {
+  bug: 1841481,
+  what: "an instance lands on a node while the nodes are listed",
+  quirks: ["ironic-instances-before-nodes", "ironic-unlisted-is-deleted"],
+};

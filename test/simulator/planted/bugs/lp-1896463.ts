@@ -1,0 +1,20 @@
+import type { PlantedBug } from "../planted-bug.js";
+
+export const bug1896463: PlantedBug = {
+  bug: 1896463,
+  what: "a pass sees half of an evacuation's end",
+  edits: [
+    {
+      file: "src/agent/tracker/instance-writes.ts",
+      find: `  const expected = expectedTaskState ? { expectedTaskState: [...expectedTaskState] } : {};
+  return takeOver(`,
+      replace: `  const expected = expectedTaskState ? { expectedTaskState: [...expectedTaskState] } : {};
+  await tracker.context.conductor.call("instance_save", {
+    uuid: instance.uuid,
+    changes: { host: tracker.context.host, node: nodeName, migrationContext: null },
+    ...expected,
+  });
+  return takeOver(`,
+    },
+  ],
+};

@@ -1,0 +1,59 @@
+import { createHash } from "node:crypto";
+import { fileURLToPath } from "node:url";
+import type { Mutation } from "../../mutants/mutant.js";
+import { findMutations } from "../../mutants/operators.js";
+import { SourceTree } from "../../mutants/sources.js";
+import { findStepOrders } from "./step-orders.js";
+
+type MutantKind = "claim" | "compare-and-swap" | "lease" | "retry" | "order";
+
+/** A mutation of a line on which it hangs who has what. */
+export interface DrawnMutation extends Mutation {
+  readonly kind: MutantKind;
+}
+
+/** What a mutated line has to do with, by what it and its file say. */
+const KINDS: readonly (readonly [MutantKind, RegExp, RegExp])[] = [
+  ["lease", /./, /leaseHeld|requireHostLease|isLeaseLost|HostLeaseLost/],
+  ["compare-and-swap", /./, /expected(TaskState|VmState|Host|Status)|ofRequest|[gG]eneration\b/],
+  ["retry", /placement|conductor|operations|startup/, /retry|retries|insist|attempts?\b|tries\b/],
+  ["claim", /claim/i, /./],
+];
+
+/** As many as are asked for, so many of each kind as of any other where there are enough. */
+export function drawMutants(root: URL, count: number, seed: string): readonly DrawnMutation[] {
+  const tree = new SourceTree(fileURLToPath(root));
+  const found = tree.mutated().flatMap((path) => mutationsOf(path, tree.text(path)));
+  const lots = new Map(found.map((mutation) => [mutation, lotOf(mutation, seed)]));
+  const byKind = new Map<MutantKind, DrawnMutation[]>();
+  for (const mutation of found.sort((left, right) => ((lots.get(left) ?? "") < (lots.get(right) ?? "") ? -1 : 1))) {
+    byKind.set(mutation.kind, [...(byKind.get(mutation.kind) ?? []), mutation]);
+  }
+  const drawn: DrawnMutation[] = [];
+  for (let round = 0; drawn.length < count && round < found.length; round += 1) {
+    drawn.push(...[...byKind.values()].flatMap((mutations) => mutations.slice(round, round + 1)));
+  }
+  return drawn.slice(0, count);
+}
+
+/** What is only said to others: nothing hangs on it. */
+const TOLD = /^without (requestId|request_id)\b/;
+
+function mutationsOf(path: string, text: string): DrawnMutation[] {
+  const lines = text.split("\n");
+  const mayHave = KINDS.some(([, files, says]) => files.test(path) && says.test(text)) || text.includes("stepList");
+  if (!mayHave) {
+    return [];
+  }
+  const told = findMutations(path, text).filter(({ operator, change }) => operator !== "string" && !TOLD.test(change));
+  const ofLines = told.flatMap((mutation) => {
+    const line = lines[mutation.line - 1] ?? "";
+    const [kind] = KINDS.find(([, files, says]) => files.test(path) && says.test(line)) ?? [];
+    return kind === undefined ? [] : [{ ...mutation, kind }];
+  });
+  return [...ofLines, ...findStepOrders(path, text).map((mutation) => ({ ...mutation, kind: "order" as const }))];
+}
+
+function lotOf({ path, operator, change, start }: Mutation, seed: string): string {
+  return createHash("sha256").update([seed, path, operator, change, start].join("\n")).digest("hex");
+}

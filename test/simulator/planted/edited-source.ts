@@ -1,0 +1,33 @@
+import { transformSync } from "rolldown/utils";
+import type { Mutation } from "../../mutants/mutant.js";
+import type { Edit } from "./planted-bug.js";
+
+/** @throws {Error} when the text to be replaced is not there, or more than once: the product has changed */
+export function edited(source: string, { file, find, replace }: Edit): string {
+  const times = source.split(find).length - 1;
+  if (times !== 1) {
+    throw new Error(`${file} has ${times} times, expected once: ${find}`);
+  }
+  return source.replace(find, () => replace);
+}
+
+/** The source with one of its mutations, for good. */
+export function mutated(source: string, { shape, start, end, replacement }: Mutation): string {
+  switch (shape) {
+    case "expression":
+      return `${source.slice(0, start)}(${replacement})${source.slice(end)}`;
+    case "statement":
+      return `${source.slice(0, start)}{}${source.slice(end)}`;
+    case "entry":
+      return `${source.slice(0, start)} ${replacement} ${source.slice(start)}`;
+  }
+}
+
+/** As the build has it. @throws {Error} when it is no TypeScript */
+export function compiled(file: string, source: string): string {
+  const { code, errors } = transformSync(file, source, { typescript: {} });
+  if (errors.length > 0) {
+    throw new Error(`${file} cannot be compiled: ${errors[0]?.message}`);
+  }
+  return code;
+}

@@ -1,0 +1,135 @@
+import type { QuirkName } from "../../../src/config/quirks.js";
+import type { SeedOptions } from "../options.js";
+import { SeedWorker } from "../seed-worker.js";
+
+export interface HuntOptions {
+  /** Of every seed. */
+  readonly each: SeedOptions;
+  /** The first seed. */
+  readonly seed: number;
+  readonly jobs: number;
+  /** Milliseconds of the processor, of all processes together: what a busy machine takes longer for counts no more. */
+  readonly limit: number;
+}
+
+/** What is wrong with a build. */
+export interface Wrong {
+  /** The program that simulates its seeds; absent: this build's. */
+  readonly worker?: URL;
+  readonly quirks: readonly QuirkName[];
+}
+
+/** Where a bug showed itself. */
+export interface Sighting {
+  readonly seed: number;
+  readonly rule: string;
+  readonly what: string;
+}
+
+/** Real milliseconds after which a simulation is taken for one that never ends. */
+const HANGS = 300_000;
+
+/** Simulates one seed after the other with a bug, until one breaks a rule that it does not break without it. */
+export class Hunt {
+  /** That were simulated, the one that found it included. */
+  seeds = 0;
+  /** Milliseconds. */
+  virtualTime = 0;
+  /** Milliseconds. */
+  processorTime = 0;
+  found: Sighting | null = null;
+  /** Seeds that break a rule without the bug, too: here the product has a bug of its own. */
+  readonly own: Sighting[] = [];
+  readonly #wrong: Wrong;
+  readonly #options: HuntOptions;
+  readonly #workers = new Set<SeedWorker>();
+  #next: number;
+
+  constructor(wrong: Wrong, options: HuntOptions) {
+    this.#wrong = wrong;
+    this.#options = options;
+    this.#next = options.seed;
+  }
+
+  async run(): Promise<void> {
+    try {
+      await Promise.all(Array.from({ length: this.#options.jobs }, () => this.#search()));
+    } finally {
+      this.#stop();
+    }
+  }
+
+  async #search(): Promise<void> {
+    let worker = this.#start(this.#wrong);
+    while (this.#goesOn()) {
+      const seed = this.#next;
+      this.#next += 1;
+      const sighting = await this.#look(worker, seed, this.#wrong);
+      if (!this.#goesOn()) {
+        return;
+      }
+      this.seeds += 1;
+      if (sighting !== null) {
+        this.#dismiss(worker);
+        await this.#judge(sighting);
+        worker = this.#start(this.#wrong);
+      }
+    }
+  }
+
+  async #judge(sighting: Sighting): Promise<void> {
+    const healthy = { quirks: [] };
+    const worker = this.#start(healthy);
+    const without = await this.#look(worker, sighting.seed, healthy);
+    this.#dismiss(worker);
+    if (without !== null) {
+      this.own.push(without);
+    } else if (this.found === null) {
+      this.found = sighting;
+      this.#stop();
+    }
+  }
+
+  /** Null: nothing broke, or nobody wants to know any more. */
+  async #look(worker: SeedWorker, seed: number, { quirks }: Wrong): Promise<Sighting | null> {
+    let timer: NodeJS.Timeout | undefined;
+    const late = new Promise<null>((resolve) => {
+      timer = setTimeout(resolve, HANGS, null);
+    });
+    try {
+      const result = await Promise.race([worker.simulate(seed, { ...this.#options.each, quirks }), late]);
+      this.virtualTime += result?.virtualTime ?? 0;
+      this.processorTime += result?.processorTime ?? HANGS;
+      const breach = result === null ? NEVER_ENDS : result.breaches[0];
+      return breach === undefined ? null : { seed, rule: breach.rule, what: breach.what };
+    } catch (error) {
+      return { seed, rule: "the simulation ends", what: error instanceof Error ? error.message : String(error) };
+    } finally {
+      clearTimeout(timer);
+    }
+  }
+
+  #goesOn(): boolean {
+    return this.found === null && this.processorTime < this.#options.limit;
+  }
+
+  #start({ worker: program }: Wrong): SeedWorker {
+    const worker = new SeedWorker(program);
+    this.#workers.add(worker);
+    return worker;
+  }
+
+  #dismiss(worker: SeedWorker): void {
+    this.#workers.delete(worker);
+    worker.end();
+  }
+
+  /** Whoever waits for an answer is told that the process has ended. */
+  #stop(): void {
+    for (const worker of this.#workers) {
+      this.#dismiss(worker);
+    }
+  }
+}
+
+const NEVER_ENDS = { rule: "the simulation ends", what: `not within ${HANGS / 1000} seconds` };

@@ -1,0 +1,49 @@
+import { readFileSync } from "node:fs";
+import { fileURLToPath } from "node:url";
+import type { QuirkName } from "../../../src/config/quirks.js";
+import { drawMutants } from "./draw-mutants.js";
+import { edited, mutated } from "./edited-source.js";
+import type { PlantedBug } from "./planted-bug.js";
+import { PLANTED_BUGS } from "./planted-bugs.js";
+
+/** One thing that is wrong with a copy of the product. */
+export interface Plant {
+  readonly name: string;
+  readonly what: string;
+  /** Real operators met it: it has to be found. */
+  readonly known: boolean;
+  readonly quirks: readonly QuirkName[];
+  /** By file: the source that the copy has. */
+  readonly sources: ReadonlyMap<string, string>;
+}
+
+/** @param root of the project @throws {Error} when a text to be replaced is not there */
+export function plantedBugs(root: URL): readonly Plant[] {
+  return PLANTED_BUGS.map((bug) => plantOf(bug, root));
+}
+
+function plantOf({ bug, what, quirks = [], edits = [] }: PlantedBug, root: URL): Plant {
+  const sources = new Map<string, string>();
+  for (const edit of edits) {
+    sources.set(edit.file, edited(sources.get(edit.file) ?? sourceOf(root, edit.file), edit));
+  }
+  return { name: `lp-${bug}`, what, known: true, quirks, sources };
+}
+
+/** The same from the same seed and code. */
+export function plantedMutants(root: URL, count: number, seed: string): readonly Plant[] {
+  return drawMutants(root, count, seed).map((mutation, index) => {
+    const { path, line, operator, change, kind } = mutation;
+    return {
+      name: `mutant-${String(index + 1).padStart(2, "0")}`,
+      what: `${kind}, ${path.replace(/^src\//, "")}:${line} ${operator}: ${change}`,
+      known: false,
+      quirks: [],
+      sources: new Map([[path, mutated(sourceOf(root, path), mutation)]]),
+    };
+  });
+}
+
+function sourceOf(root: URL, file: string): string {
+  return readFileSync(fileURLToPath(new URL(file, root)), "utf8");
+}

@@ -1,0 +1,40 @@
+import { type ChildProcess, fork } from "node:child_process";
+import { fileURLToPath } from "node:url";
+import type { SeedOptions } from "./options.js";
+import type { SeedResult } from "./seed-result.js";
+
+/** A process that simulates one seed after the other. */
+export class SeedWorker {
+  readonly #child: ChildProcess;
+  readonly #end = (): void => this.end();
+
+  /** @param program the worker of another build than this one */
+  constructor(program: URL = new URL("./worker.js", import.meta.url)) {
+    this.#child = fork(fileURLToPath(program), { stdio: ["ignore", "inherit", "inherit", "ipc"] });
+    process.once("exit", this.#end);
+  }
+
+  /** @throws {Error} when the process ends meanwhile */
+  simulate(seed: number, options: SeedOptions): Promise<SeedResult> {
+    const child = this.#child;
+    return new Promise((resolve, reject) => {
+      const onExit = (code: number | null) =>
+        reject(new Error(`the process that simulated seed ${seed} ended with ${code}`));
+      child.once("exit", onExit);
+      child.once("message", (answer: SeedResult | { readonly failed: string }) => {
+        child.off("exit", onExit);
+        if ("failed" in answer) {
+          reject(new Error(`seed ${seed}: ${answer.failed}`));
+        } else {
+          resolve(answer);
+        }
+      });
+      child.send({ seed, options });
+    });
+  }
+
+  end(): void {
+    process.off("exit", this.#end);
+    this.#child.kill("SIGKILL");
+  }
+}

@@ -1,0 +1,60 @@
+import { AGENT_FAULTS } from "../../src/cli/agent/agent-faults.js";
+import { formatKnob, parseKnob } from "../../src/faults/fault-knobs.js";
+import type { Stage } from "./actors.js";
+import { drawErrand, run } from "./tenant.js";
+
+/** What agents run for an operation of the API, and what it asks of the driver. */
+const BEHIND: Readonly<Record<string, readonly (readonly [operation: string, ...methods: string[]])[]>> = {
+  delete: [["terminate_instance", "destroy"]],
+  stop: [["stop_instance", "powerOff"]],
+  start: [["start_instance", "powerOn"]],
+  reboot: [["reboot_instance", "reboot"]],
+  rebuild: [["rebuild_instance", "destroy", "spawn"]],
+  rescue: [["rescue_instance", "rescue"]],
+  shelve: [
+    ["shelve_instance", "powerOff", "snapshot"],
+    ["shelve_offload_instance", "destroy"],
+  ],
+  offload: [["shelve_offload_instance", "destroy"]],
+  unshelve: [["unshelve_instance", "spawn"]],
+  resize: [["prep_resize"], ["resize_instance", "migrateDiskAndPowerOff"], ["finish_resize", "finishMigration"]],
+  migrate: [["prep_resize"], ["resize_instance", "migrateDiskAndPowerOff"], ["finish_resize", "finishMigration"]],
+  confirm: [["confirm_resize", "confirmMigration"], ["settle_confirmed"]],
+  revert: [
+    ["revert_resize", "destroy"],
+    ["finish_revert_resize", "finishRevertMigration"],
+  ],
+  "live migrate": [
+    ["live_migration", "preLiveMigration", "liveMigration"],
+    ["post_live_migration", "postLiveMigration", "postLiveMigrationAtSource"],
+    ["post_live_migration_at_destination", "postLiveMigrationAtDestination"],
+  ],
+};
+
+/** What may fail without leaving allocations that only their repair finds (spec 9.3): not what changes hosts. */
+const LEAKS_NOTHING = /^(confirm|delete|stop|start|reboot|rebuild|rescue|shelve)$/;
+
+/** Somebody asks for something, and one of its steps fails or takes its time, wherever it is carried out. */
+export async function meetTrouble(stage: Stage): Promise<void> {
+  const { cluster, dice, journal } = stage;
+  const errand = await drawErrand(stage);
+  if (errand === undefined) {
+    return;
+  }
+  const { name } = errand.operation;
+  const mayFail = cluster.plan.deployment.repairs || LEAKS_NOTHING.test(name);
+  const [operation = "", ...methods] = dice.pick(BEHIND[name] ?? []) ?? [];
+  const steps = [...AGENT_FAULTS.keys()].filter((point) => point.startsWith(`agent.${operation}.`));
+  const late = dice.chance(0.3) || methods.length === 0 || !mayFail;
+  const point = late ? dice.pick(steps) : `driver.${dice.pick(methods)}`;
+  // A step that fails is no driver's fault, and leaves what only the repair of allocations finds.
+  const setting = late ? dice.pick(["slow:1s", "hang:9s"]) : dice.pick(["fail", "fail", "lose-answer", "hang:20s"]);
+  if (point !== undefined && AGENT_FAULTS.has(point)) {
+    const knob = parseKnob(`${point}=${setting}:once`, AGENT_FAULTS);
+    journal.note("world", `fault for ${name}: ${formatKnob(knob)}`, errand.server);
+    for (const { agent } of cluster.hosts) {
+      agent?.faults.set(knob);
+    }
+  }
+  await run(stage, errand);
+}
