@@ -36,8 +36,10 @@ scenario("3.3 GAP-c once the evacuation is done, the next periodic round cleans 
   const evacuation = await evacuated(lab, "pre-migrating");
   await lab.start("devstack1", { config: PERIODIC });
   lab.hypervisor("devstack2").addGuest(VM);
-  lab.store.instances.save(VM, { ...placed(evacuation.d), taskState: null });
-  lab.store.migrations.save(evacuation.migration.id, { status: "done" });
+  lab.store.transaction(() => {
+    lab.store.instances.save(VM, { ...placed(evacuation.d), taskState: null });
+    lab.store.migrations.save(evacuation.migration.id, { status: "done" });
+  });
   await lab.world.advance(61_000);
   expect(lab.hypervisor("devstack1").guests.has(VM)).toBe(false);
   expect(await lab.held(VM)).toEqual({ [evacuation.d.uuid]: AMOUNTS });
@@ -87,8 +89,10 @@ scenario("3.4 a source that restarts twice around the end of the rebuild ends cl
   const first = await lab.start("devstack1");
   lab.kill(first);
   lab.hypervisor("devstack2").addGuest(VM);
-  lab.store.instances.save(VM, { ...placed(evacuation.d), taskState: null });
-  lab.store.migrations.save(evacuation.migration.id, { status: "done" });
+  lab.store.transaction(() => {
+    lab.store.instances.save(VM, { ...placed(evacuation.d), taskState: null });
+    lab.store.migrations.save(evacuation.migration.id, { status: "done" });
+  });
   await lab.start("devstack1");
   expect(statusOf(lab, evacuation)).toBe("completed");
   expect(await lab.held(VM)).toEqual({ [evacuation.d.uuid]: AMOUNTS });

@@ -79,7 +79,7 @@ scenario(
     expect(asked).toEqual(["check_instance_shared_storage"]);
     expect(lab.hypervisor("devstack1").changes).toEqual([{ ...DESTROYED, destroyDisks: false }]);
   },
-  ["V2"],
+  ["V2", "V5"],
 );
 
 scenario("3.3 GAP-a a conflict while stripping is tried again with a fresh read", async (lab) => {
