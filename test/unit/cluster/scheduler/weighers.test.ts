@@ -4,16 +4,14 @@ import { weighHosts } from "../../../../src/cluster/scheduler/weighers.js";
 import { VirtualWorld } from "../../../../src/simulation/virtual-world.js";
 import { aComputeNode } from "../../../fixtures/records.js";
 
-const host = (id: number, free: HostState["free"], stats = {}): HostState => ({
-  node: aComputeNode({ id, stats }),
-  service: null,
-  allocationRequests: [],
-  free,
-});
+function host(id: number, free: HostState["free"], stats = {}): HostState {
+  return { node: aComputeNode({ id, stats }), service: null, allocationRequests: [], free };
+}
 
 /** Ids, best first. */
-const order = (hosts: readonly HostState[], seed = "lots") =>
-  weighHosts(hosts, new VirtualWorld({ seed }).spawn().random).map(({ node }) => node.id);
+function order(hosts: readonly HostState[], seed = "lots") {
+  return weighHosts(hosts, new VirtualWorld({ seed }).spawn().random).map(({ node }) => node.id);
+}
 
 it("the same lots give the same order, in whatever order Placement answers", () => {
   const hosts = [1, 2, 3, 4, 5].map((id) => host(id, { VCPU: 1 }));
