@@ -112,6 +112,9 @@ export class NovaSession implements HostSession {
       profile: () => nova.profile,
       handlers,
       records: {
+        endTask: async (uuid) => {
+          await this.call("instance_save", { uuid, changes: { taskState: null } });
+        },
         liveMigration: (instanceUuid) => this.#liveMigration(instanceUuid),
         setDestination: async (id, destNode) => {
           await this.call("migration_save", { id, changes: { destCompute: this.host, destNode } });

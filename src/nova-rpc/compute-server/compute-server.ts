@@ -24,7 +24,7 @@ export interface ComputeServerOptions {
   readonly runtime: Pick<Runtime, "clock" | "timers" | "logger">;
   readonly profile: () => ReleaseProfile;
   readonly handlers: Partial<AgentHandlers>;
-  readonly records: Pick<InboundTools, "setDestination" | "liveMigration">;
+  readonly records: Omit<InboundTools, "host" | "requestId">;
   /** What a handler answered, in Nova's words. */
   readonly result: (method: AgentMethod, value: unknown, request: OsloRequest) => unknown;
 }

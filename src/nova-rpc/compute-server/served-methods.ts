@@ -8,6 +8,10 @@ import { readRetry, readSelections } from "../objects/selection.js";
 
 export type Arguments = Readonly<Record<string, unknown>>;
 
+class SetAdminPasswdNotSupported extends Error {
+  override readonly name = "SetAdminPasswdNotSupported";
+}
+
 /** What a message may not have in it, and why it is refused before anything is done. */
 export interface Inbound<M extends AgentMethod> {
   readonly method: M;
@@ -18,6 +22,8 @@ export interface Inbound<M extends AgentMethod> {
 export interface InboundTools {
   readonly host: string;
   readonly requestId: string;
+  /** Takes from an instance the task state of what is not done. */
+  endTask(instanceUuid: string): Promise<void>;
   /** Records a host and its node as the destination of a migration. */
   setDestination(migrationId: number, node: string): Promise<void>;
   /** The live migration of an instance that is not at an end; null: there is none. */
@@ -154,12 +160,26 @@ export const SERVED: Readonly<Record<string, Translate>> = {
     return inbound("live_migration_abort", { ...ofInstance(args, tools), migrationId: args.migration_id });
   },
 
+  // There are no images of guests: the image of the request stays as the API has made it.
+  snapshot_instance: notDone,
+  backup_instance: notDone,
+  set_admin_password: async (args, tools) => {
+    await notDone(args, tools);
+    throw new SetAdminPasswdNotSupported("Set admin password is not supported by this driver.");
+  },
+
   set_host_enabled: (args) => inbound("set_host_enabled", { enabled: args.enabled === true }),
   check_instance_shared_storage: (args) => {
     const { instance_uuid: uuid = "", ...token } = isRecord(args.data) ? args.data : {};
     return inbound("check_instance_shared_storage", { instanceUuid: String(uuid), token });
   },
 };
+
+/** Without it the server could not be used until somebody reset its state. */
+async function notDone(args: Arguments, { endTask }: InboundTools): Promise<null> {
+  await endTask(uuidOf(args.instance));
+  return null;
+}
 
 function inbound<M extends AgentMethod>(method: M, params: ParamsOf<AgentMethods, M>): Inbound<M> {
   return { method, params };

@@ -1,14 +1,9 @@
 import { NotImplementedHere } from "../messages/failures.js";
 import type { Arguments } from "./served-methods.js";
 
-/** What a console's or a password's refusal is called, which the API tells apart. */
-class NovaRefusal extends Error {
-  override readonly name: "ConsoleTypeUnavailable" | "SetAdminPasswdNotSupported";
-
-  constructor(name: NovaRefusal["name"], message: string) {
-    super(message);
-    this.name = name;
-  }
+/** The API tells it from others. */
+class ConsoleTypeUnavailable extends Error {
+  override readonly name = "ConsoleTypeUnavailable";
 }
 
 /** Answers to what the agent does not do. Every call has one: without, the API would answer 500 to everybody. */
@@ -25,9 +20,6 @@ export const UNSERVED: Readonly<Record<string, (args: Arguments) => unknown>> = 
   get_mks_console: noConsole,
   get_rdp_console: noConsole,
   validate_console_port: notImplemented,
-  set_admin_password: () => {
-    throw new NovaRefusal("SetAdminPasswdNotSupported", "Set admin password is not supported by this driver.");
-  },
   cache_images: ({ image_ids: ids }) =>
     Object.fromEntries((Array.isArray(ids) ? ids : []).map((id) => [String(id), "unsupported"])),
   reserve_block_device_name: notImplemented,
@@ -57,7 +49,7 @@ function notImplemented(): never {
 }
 
 function noConsole({ console_type: type }: Arguments): never {
-  throw new NovaRefusal("ConsoleTypeUnavailable", `Unavailable console type ${String(type)}.`);
+  throw new ConsoleTypeUnavailable(`Unavailable console type ${String(type)}.`);
 }
 
 function ignored(): null {

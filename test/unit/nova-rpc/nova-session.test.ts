@@ -270,6 +270,18 @@ describe("a host of a real Nova", () => {
     expect(saves.map(({ request }) => request.context.request_id)).toEqual(["req-1", "req-1"]);
   });
 
+  it.each(["snapshot_instance", "backup_instance", "set_admin_password"])(
+    "takes the task state of %s from the server: nobody else would",
+    async (method) => {
+      const { session, runtime, broker, asked } = await open();
+      await serve(session, {});
+      const { send, answers } = await caller(broker);
+      await send({ method, args: { instance: INSTANCE } });
+      await runtime.runUntil(() => answers.length > 0);
+      expect(asked.find(({ what }) => what === "Instance.save")?.changes).toEqual({ task_state: null });
+    },
+  );
+
   it("records itself as the destination of a resize, which the conductor leaves to it", async () => {
     const { session, runtime, broker, asked } = await open((each) =>
       each.what === "Migration.save"
