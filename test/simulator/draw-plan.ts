@@ -14,7 +14,7 @@ const WEIGHTS: Readonly<Record<StepKind, number>> = {
   enable: 2,
   "delete-service": 0.5,
   aggregate: 1,
-  retire: 2,
+  retire: 4,
   audit: 1,
   heal: 1,
   "kill-agent": 6,

@@ -16,7 +16,10 @@ export async function retireHost(stage: Stage): Promise<void> {
       : ["live migrate", { "os-migrateLive": { host: null, block_migration: "auto" } }];
     await act(stage, name, { method: "POST", path: `/servers/${id}/action`, body }, id);
   }
-  await runtime.timers.sleep(dice.pick([0, 5_000, 30_000, 60_000]) ?? 0);
+  const patience = dice.pick([0, 5, 20, 20]) ?? 0;
+  for (let looks = 0; looks < patience && (await serversOn(stage, host)).length > 0; looks += 1) {
+    await runtime.timers.sleep(5_000);
+  }
   host.agent?.runtime.kill();
   host.agent = null;
   const id = await serviceId(stage, host);

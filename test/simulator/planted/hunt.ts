@@ -82,9 +82,12 @@ export class Hunt {
     const worker = this.#start(healthy);
     const without = await this.#look(worker, sighting.seed, healthy);
     this.#dismiss(worker);
+    if (this.found !== null) {
+      return;
+    }
     if (without !== null) {
       this.own.push(without);
-    } else if (this.found === null) {
+    } else {
       this.found = sighting;
       this.#stop();
     }
