@@ -4,6 +4,8 @@ import { AllocationDeleteFailed } from "./errors.js";
 import type { PlacementAnswer } from "./placement-http.js";
 import type { RequestContext } from "./types.js";
 
+const CONFLICT = 409;
+
 /** Takes everything away from a consumer (spec 5.5). False: it held nothing. @throws AllocationDeleteFailed */
 export async function deleteAllocation(
   client: ClientContext,
@@ -29,13 +31,20 @@ async function deleteAtOnce(client: ClientContext, consumer: string, context: Re
   return expectDeleted(consumer, answer);
 }
 
-/** Refused when somebody wrote the consumer since it was read. */
+/**
+ * Refused when somebody wrote the consumer since it was read. Whoever wrote it may have deleted the allocations, too, or it was this
+ * very request, carried out twice: then there is nothing left to delete.
+ */
 async function deleteGuarded(client: ClientContext, consumer: string, context: RequestContext): Promise<boolean> {
   const held = await readConsumer(client.http, consumer, context);
   if (holdsNothing(held)) {
     return false;
   }
-  return expectDeleted(consumer, await writeConsumer(client.http, consumer, rewriteOf(held, {}), context));
+  const answer = await writeConsumer(client.http, consumer, rewriteOf(held, {}), context);
+  if (answer.status === CONFLICT && holdsNothing(await readConsumer(client.http, consumer, context))) {
+    return true;
+  }
+  return expectDeleted(consumer, answer);
 }
 
 function expectDeleted(consumer: string, answer: PlacementAnswer): true {

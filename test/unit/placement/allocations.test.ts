@@ -237,6 +237,23 @@ describe("5.5 allocation calls", () => {
       expect(await held()).toEqual({ [D]: FLAVOR });
     });
 
+    it("not force, carried out twice: nothing is held any more, whatever the second answer says", async () => {
+      await claim(on(S));
+      hosts.bench.inject({
+        on: "PUT /allocations",
+        does: async () => {
+          await hosts.bench.ask("PUT", `/allocations/${I}`, "1.28", {
+            allocations: {},
+            project_id: "project",
+            user_id: "user",
+            consumer_generation: 1,
+          });
+        },
+      });
+      expect(await hosts.client.deleteAllocation(I, { force: false })).toBe(true);
+      expect(await held()).toEqual({});
+    });
+
     it("the log tells what was deleted, and only that", async () => {
       await claim(on(S));
       const requestId = "req-delete";

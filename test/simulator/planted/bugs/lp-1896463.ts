@@ -11,7 +11,12 @@ export const bug1896463: PlantedBug = {
       replace: `  const expected = expectedTaskState ? { expectedTaskState: [...expectedTaskState] } : {};
   await tracker.context.conductor.call("instance_save", {
     uuid: instance.uuid,
-    changes: { host: tracker.context.host, node: nodeName, migrationContext: null },
+    changes: {
+      host: tracker.context.host,
+      node: nodeName,
+      computeId: tracker.nodes.get(nodeName)?.row.id ?? null,
+      migrationContext: null,
+    },
     ...expected,
   });
   return takeOver(`,
