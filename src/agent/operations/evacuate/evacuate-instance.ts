@@ -1,4 +1,4 @@
-import type { Instance } from "../../../records/index.js";
+import type { Instance, Migration } from "../../../records/index.js";
 import { InstanceExists } from "../../../virt/errors.js";
 import type { Allocations } from "../../../virt/types.js";
 import { LOCAL_DISKS } from "../../block-devices.js";
@@ -90,7 +90,7 @@ function notBegun({ instance, migration }: Move): EvacuationProgress {
 
 /**
  * Row 4: whether the guest can be made here, and whether its disk is here already. What a move that the evacuation has ended
- * set aside here would be in the way.
+ * left here would be in the way: it may be the only guest, and goes when nothing else is.
  * @throws InstanceRecreateNotSupported, {@link InstanceExists}, InvalidSharedStorage
  */
 async function probe(services: OperationServices, { onSharedStorage }: Request, instance: Instance): Promise<boolean> {
@@ -98,11 +98,9 @@ async function probe(services: OperationServices, { onSharedStorage }: Request, 
   if (!driver.capabilities.supportsEvacuate) {
     throw new InstanceRecreateNotSupported(`driver ${driver.name} of host ${host} can not take evacuated instances`);
   }
-  await clearSetAside(services, instance);
-  if (await driver.instanceExists(instance)) {
-    throw new InstanceExists(
-      `a guest of instance ${instance.uuid} is on host ${host} already: find out who started it before evacuating to here`,
-    );
+  const left = await leftHere(services, instance);
+  if (left === null) {
+    await refuseGuest(services, instance);
   }
   const onDisk = await driver.instanceOnDisk(instance);
   if (onSharedStorage !== null && onSharedStorage !== onDisk) {
@@ -111,19 +109,35 @@ async function probe(services: OperationServices, { onSharedStorage }: Request, 
         `files are ${onDisk ? "" : "not "}on host ${host}: leave onSharedStorage out (API 2.14), or correct it`,
     );
   }
+  if (left !== null) {
+    await clearSetAside(services, instance, left);
+    await refuseGuest(services, instance);
+  }
   return onDisk;
 }
 
-async function clearSetAside(services: OperationServices, instance: Instance): Promise<void> {
-  const { driver, host } = services.context;
-  const move = await setAsideMove(services.context, instance);
-  if (move?.migrationType === "live-migration") {
-    if (move.destCompute === host) {
-      const data = driverData({ sharedInstanceFiles: true });
-      await removeArrived(services, { instance, migration: move, data, destroyDisks: false, guestGoes: true });
-    }
-  } else if (move?.sourceCompute === host) {
-    await driver.confirmMigration(move, instance, { network: [] });
+/** @throws InstanceExists */
+async function refuseGuest({ context: { driver, host } }: OperationServices, instance: Instance): Promise<void> {
+  if (await driver.instanceExists(instance)) {
+    throw new InstanceExists(
+      `a guest of instance ${instance.uuid} is on host ${host} already: find out who started it before evacuating to here`,
+    );
+  }
+}
+
+/** The move that the evacuation has ended, if this is the host with what it left. */
+async function leftHere({ context }: OperationServices, instance: Instance): Promise<Migration | null> {
+  const move = await setAsideMove(context, instance);
+  const where = move?.migrationType === "live-migration" ? move.destCompute : move?.sourceCompute;
+  return where === context.host ? move : null;
+}
+
+async function clearSetAside(services: OperationServices, instance: Instance, move: Migration): Promise<void> {
+  if (move.migrationType === "live-migration") {
+    const data = driverData({ sharedInstanceFiles: true });
+    await removeArrived(services, { instance, migration: move, data, destroyDisks: false, guestGoes: true });
+  } else {
+    await services.context.driver.confirmMigration(move, instance, { network: [] });
   }
 }
 
