@@ -17,7 +17,7 @@ interface RoutedRequest {
 export interface Admission {
   /** Below the version's prefix. */
   readonly path: string;
-  /** Of everything that a route answers. */
+  /** Headers of everything that a route answers. */
   readonly headers?: Readonly<Record<string, string>>;
 }
 

@@ -57,9 +57,10 @@ export class Messages {
       .map(({ id, method, params, requestId }) => ({ id, method, params, requestId }));
   }
 
-  /** Whether one about this instance waits for its host. */
-  isPending(instanceUuid: string): boolean {
-    return this.#table.many("json_extract(params, '$.instanceUuid') = ? LIMIT 1", instanceUuid).length > 0;
+  /** Whether one about the instance waits for the host. */
+  isPending(host: string, instanceUuid: string): boolean {
+    const query = "host = ? AND json_extract(params, '$.instanceUuid') = ? LIMIT 1";
+    return this.#table.many(query, host, instanceUuid).length > 0;
   }
 
   taken(id: number): void {

@@ -138,8 +138,8 @@ export const RECORD_METHODS = {
     nothing,
   ),
   instance_actions: reads({ instanceUuid: uuid }, trusted<InstanceAction[]>()),
-  /** Whether a task of the conductor's, or a message that no host has taken yet, is about the instance. */
-  instance_in_hand: reads({ uuid }, trusted<boolean>()),
+  /** Whether a task of the conductor's, or a message that the host has not taken yet, is about the instance. */
+  instance_in_hand: reads({ uuid, host: hostName }, trusted<boolean>()),
 
   // migrations
   migration_get: reads({ id }, trusted<Migration | null>()),

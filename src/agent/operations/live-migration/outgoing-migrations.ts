@@ -130,8 +130,8 @@ export class OutgoingMigrations {
   }
 
   /**
-   * Those of the unfinished on which nobody works. One that is accepted is the conductor's to hand over still, or its message
-   * waits for this host, or was taken by a process that died before it wrote anything.
+   * Picks the unfinished migrations on which nobody works. The conductor may still hand over one that is accepted, or its
+   * message may wait for this host; otherwise a process took the message, and died before it wrote anything.
    */
   async leftOf(unfinished: readonly Migration[]): Promise<readonly Migration[]> {
     const ids = new Set(unfinished.map(({ id }) => id));
@@ -152,8 +152,8 @@ export class OutgoingMigrations {
   }
 
   async #isForgotten({ id, instanceUuid: uuid }: Migration): Promise<boolean> {
-    const { conductor, runtime } = this.#context;
-    if (this.#underWay.has(id) || (await conductor.call("instance_in_hand", { uuid }))) {
+    const { conductor, host, runtime } = this.#context;
+    if (this.#underWay.has(id) || (await conductor.call("instance_in_hand", { uuid, host }))) {
       this.#forgottenSince.delete(id);
       return false;
     }

@@ -48,8 +48,8 @@ export function recordMethods(store: Store): HandlersOf<typeof RECORD_METHODS> {
       return null;
     },
     instance_actions: ({ instanceUuid }) => actions.list(instanceUuid),
-    instance_in_hand: ({ uuid }) =>
-      messages.isPending(uuid) || tasks.pending().some(({ task }) => task.instanceUuid === uuid),
+    instance_in_hand: ({ uuid, host }) =>
+      messages.isPending(host, uuid) || tasks.pending().some(({ task }) => task.instanceUuid === uuid),
 
     migration_get: ({ id }) => migrations.get(id),
     migrations_by_filters: ({ filters }) => migrations.byFilters(filters),

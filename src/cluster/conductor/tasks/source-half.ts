@@ -68,7 +68,7 @@ async function secure(deps: TaskDeps, move: Move): Promise<ScheduleRequest["held
   return keep.size > 0 ? "double" : "replace";
 }
 
-/** Those of the held nodes from which the instance was evacuated, and whose hosts have not cleaned up since. */
+/** Picks the held nodes from which the instance was evacuated, and whose hosts have not cleaned up since. */
 function residues(store: TaskDeps["store"], { uuid, host }: Instance, held: Allocations): ReadonlySet<string> {
   const left = store.migrations
     .byFilters({ instanceUuid: uuid, migrationTypes: ["evacuation"], statuses: ["done"] })
