@@ -275,7 +275,7 @@ describe("6.7 an evacuation that fails over a move leaves the guest that its sou
     expect(latest()?.status).toBe("failed");
     await cloud.world.advance(30_000);
     cloud.world.network.heal("agent-devstack1", "control-plane");
-    await cloud.world.advance(300_000);
+    await cloud.world.advance(700_000);
     const host = instance()?.host ?? "";
     await isBack("active", 1, host);
   });

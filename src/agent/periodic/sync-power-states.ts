@@ -1,5 +1,6 @@
 import { VirtDriverNotReady } from "../../virt/errors.js";
 import type { AgentServices } from "../services.js";
+import { takeGuestsBack } from "../startup/take-guest-back.js";
 import { endOffloads } from "./shelved-instances.js";
 
 /**
@@ -18,6 +19,7 @@ export async function syncPowerStates(services: AgentServices, stopped: Readonly
     );
   }
   await endOffloads(services, instances, new Set(guests));
+  await takeGuestsBack(services, instances, stopped);
   for (const instance of instances) {
     if (instance.taskState !== null || stopped.has(instance.uuid)) {
       continue;

@@ -1,7 +1,6 @@
 import { countForeignGuests } from "../evacuation/foreign-guests.js";
 import type { PendingEvacuations } from "../evacuation/pending-evacuations.js";
 import type { AgentServices } from "../services.js";
-import { takeGuestsBack } from "../startup/take-guest-back.js";
 import { checkInstanceBuildTime } from "./build-timeout.js";
 import { cleanUpIncompleteMigrations } from "./incomplete-migrations.js";
 import { settleInterruptedRequests } from "./interrupted-requests.js";
@@ -94,9 +93,6 @@ export function periodicTasks(services: AgentServices, pending: PendingEvacuatio
     // Not Nova's: spec 9.3; [compute] reconcile_allocations, reconcile_interval
     task("reconcile_allocations", mode === "off" ? -1 : reconcileInterval, () => reconcileAllocations(services)),
     // Not Nova's: spec 3.3 GAP-c.
-    task("pending_evacuations", DEFAULT_SPACING, async () => {
-      await pending.reevaluate(services);
-      await takeGuestsBack(services, pending.instances);
-    }),
+    task("pending_evacuations", DEFAULT_SPACING, () => pending.reevaluate(services)),
   ];
 }

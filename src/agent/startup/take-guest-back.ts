@@ -1,3 +1,4 @@
+import type { Instance } from "../../records/index.js";
 import { requestId } from "../context.js";
 import { mayBeSetAside } from "../operations/moves/set-aside.js";
 import type { AgentServices } from "../services.js";
@@ -9,8 +10,11 @@ import { unlessTaken } from "./unless-taken.js";
  * For a host that has not died, only been cut off, while an evacuation ended a move of its own and then failed: what its start
  * would have done (spec 2.6 row 15'). Nothing is done while an evacuation may succeed still, or this process is at the move.
  */
-export async function takeGuestsBack(services: AgentServices, pending: ReadonlySet<string>): Promise<void> {
-  const instances = await services.conductor.call("instances_by_host", { host: services.host });
+export async function takeGuestsBack(
+  services: AgentServices,
+  instances: readonly Instance[],
+  pending: ReadonlySet<string>,
+): Promise<void> {
   for (const instance of instances) {
     if (instance.taskState === null && mayBeSetAside(instance) && !pending.has(instance.uuid)) {
       await takeGuestBack(services, instance.uuid);
