@@ -16,8 +16,8 @@ export async function pollShelvedInstances(services: AgentServices): Promise<voi
 }
 
 /**
- * Spec 6.6 "offload", OPT: an offload that could not release the allocations has destroyed the guest already. The instance
- * stays shelved on its host until that is done again.
+ * Spec 6.6 "offload", OPT: an offload that could not release the allocations has destroyed the guest, with its disks, already.
+ * The instance stays shelved on its host until that is done again.
  */
 export async function endOffloads(
   services: AgentServices,
@@ -25,9 +25,12 @@ export async function endOffloads(
   guests: ReadonlySet<string>,
 ): Promise<void> {
   for (const instance of instances) {
-    if (instance.vmState === "shelved" && instance.taskState === null && !guests.has(instance.uuid)) {
+    const { uuid, vmState, taskState } = instance;
+    const gone = vmState === "shelved" && taskState === null && !guests.has(uuid);
+    // A hypervisor that has lost only the guest's definition keeps what is left of it.
+    if (gone && !(await services.driver.instanceOnDisk(instance))) {
       services.logger.info("the guest of a shelved instance is gone: it is offloaded again", {
-        instance: instance.uuid,
+        instance: uuid,
       });
       await offload(services, instance);
     }
