@@ -17,6 +17,9 @@ import { UNSERVED } from "./unserved-methods.js";
 /** Fields that senders leave to be saved by the receiver's first save. Others are the sender's own concern. */
 const LEFT_TO_SAVE = ["availability_zone", "old_flavor", "new_flavor"];
 
+/** Milliseconds; whoever wants to hear more often gets no more. */
+const SHORTEST_SILENCE = 1_000;
+
 export interface ComputeServerOptions {
   readonly host: string;
   readonly rpc: Rpc;
@@ -141,7 +144,7 @@ export class ComputeServer {
     }
     let cancel = () => {};
     const later = () => {
-      cancel = runtime.timers.after((monitorTimeout * 1000) / 2, () => {
+      cancel = runtime.timers.after(Math.max(monitorTimeout * 1000, SHORTEST_SILENCE) / 2, () => {
         rpc.giveSign(answer).catch((err: unknown) => logger.debug("a sign of life was not sent", { err }));
         later();
       });
