@@ -7,6 +7,9 @@ import { FileFailure, type FileStat, type Files } from "../files.js";
 /** Names of files that {@link NodeFiles} has not finished; a killed process leaves them behind. */
 const UNFINISHED = /^\..+\.[0-9a-f]{12}\.tmp$/;
 
+/** What file systems answer that know no second names, as those that a virtual machine shares with its host. */
+const NO_LINKS = new Set(["EPERM", "ENOTSUP", "EOPNOTSUPP", "ENOSYS"]);
+
 /** Changes within this many milliseconds count as one. */
 const WATCH_DELAY = 10;
 
@@ -28,8 +31,7 @@ export class NodeFiles implements Files {
   async create(path: string, text: string, options?: { readonly mode?: number }): Promise<void> {
     await attempt(path, "create", () =>
       written(path, text, options?.mode ?? 0o644, async (unfinished) => {
-        // Unlike a rename, a second name is refused where there is a file.
-        await link(unfinished, path);
+        await nameUnlessTaken(unfinished, path, text);
         await rm(unfinished);
       }),
     );
@@ -104,6 +106,19 @@ export class NodeFiles implements Files {
     } catch (error) {
       throw failure(folder, "watch", error);
     }
+  }
+}
+
+/** Unlike a rename, a second name is refused where there is a file. */
+async function nameUnlessTaken(unfinished: string, path: string, text: string): Promise<void> {
+  try {
+    await link(unfinished, path);
+  } catch (error) {
+    if (!NO_LINKS.has(codeOf(error))) {
+      throw error;
+    }
+    const { mode } = await stat(unfinished);
+    await writeFile(path, text, { mode, flag: "wx", flush: true });
   }
 }
 

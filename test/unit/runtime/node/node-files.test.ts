@@ -1,0 +1,30 @@
+import fs from "node:fs/promises";
+import { syncBuiltinESMExports } from "node:module";
+import { join } from "node:path";
+import { afterEach, describe, expect, it, vi } from "vitest";
+import { createNodeRuntime } from "../../../../src/runtime/node/node-runtime.js";
+import { inTemporaryFolder } from "../../../../src/runtime/node/temporary-folder.js";
+import { createVirtualRuntime } from "../../../../src/simulation/create-virtual-runtime.js";
+
+const runtime = createNodeRuntime({ logger: createVirtualRuntime().logger });
+
+afterEach(() => {
+  vi.restoreAllMocks();
+  syncBuiltinESMExports();
+});
+
+describe("a file system that knows no second names", () => {
+  it.each(["EPERM", "ENOTSUP"])("%s: a file is created once only all the same", async (code) => {
+    vi.spyOn(fs, "link").mockRejectedValue(Object.assign(new Error("no links here"), { code }));
+    syncBuiltinESMExports();
+    await inTemporaryFolder(runtime, "files", async (folder) => {
+      const { files } = runtime;
+      const path = join(folder, "once");
+      await files.create(path, "first", { mode: 0o600 });
+      await expect(files.create(path, "second")).rejects.toMatchObject({ code: "EEXIST" });
+      expect(await files.read(path)).toBe("first");
+      expect((await files.stat(path))?.mode).toBe(0o600);
+      expect(await files.list(folder)).toEqual(["once"]);
+    });
+  });
+});
