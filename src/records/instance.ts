@@ -205,7 +205,7 @@ export function holdsTask(
   return tasks.includes(taskState) && (taskRequestId === null || taskRequestId === requestId);
 }
 
-/** Of a rebuild, and of an evacuation. */
+/** The task states of a rebuild, and of an evacuation. */
 export const REBUILD_TASK_STATES: readonly TaskState[] = [
   "rebuilding",
   "rebuild_block_device_mapping",

@@ -92,7 +92,7 @@ export class AgentProcess {
     if (code === LEASE_LOST && this.#successors.some(({ refusedFor }) => refusedFor === null)) {
       return null;
     }
-    // Also of one that was frozen before it had the host; from then on it loses the lease.
+    // One that was frozen before it had the host counts, too; from then on it loses the lease.
     const rivals = [...this.#predecessors, ...this.#successors];
     if (code === REFUSED && !this.#hasServed && rivals.some(({ pid }) => pid === this.refusedFor)) {
       return null;

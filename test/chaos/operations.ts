@@ -8,9 +8,9 @@ export interface Operation {
   /** Statuses in which it makes sense; it is tried in others too, though not as often. */
   readonly statuses: readonly string[];
   readonly weight: number;
-  /** Of the request; default 2.94. */
+  /** The microversion of the request; default 2.94. */
   readonly version?: string;
-  /** Of POST /servers/{id}/action. Null: DELETE /servers/{id} */
+  /** The body of POST /servers/{id}/action. Null: DELETE /servers/{id} */
   readonly body: ((dice: Dice, hosts: readonly string[]) => object) | null;
 }
 

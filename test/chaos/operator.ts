@@ -10,7 +10,7 @@ interface Chore {
   readonly run: () => Promise<void>;
 }
 
-/** Who runs the cloud: fences hosts that are lost, evacuates them, takes hosts out of service, and mends allocations. */
+/** The operator of the cloud: fences hosts that are lost, evacuates them, takes hosts out of service, and mends allocations. */
 export class Operator {
   readonly #world: World;
   readonly #client: Client;

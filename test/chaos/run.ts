@@ -16,7 +16,7 @@ import { World } from "./world.js";
 /** Milliseconds from one settle point to the next. */
 const ROUND = { low: 15_000, high: 28_000 };
 
-/** Who has servers: members of one project, and administrators, who see all. */
+/** The owners of servers: members of one project, and administrators, who see all. */
 const USERS = [
   ["alice", "devstack-demo"],
   ["bob", "devstack-demo"],

@@ -3,7 +3,7 @@ import { at, type PlacementAnswer, PlacementClient } from "./placement-server.js
 export const WRITERS = 16;
 export const PROVIDERS = [1, 2, 3, 4].map((n) => `0000000${n}-1111-4111-8111-111111111111`);
 export const CONSUMERS = Array.from({ length: 12 }, (_, n) => `c00000${10 + n}-2222-4222-8222-222222222222`);
-/** Of each provider; less than what the consumers would like to have. */
+/** The inventory of each provider; less than what the consumers would like to have. */
 export const CAPACITY = 24;
 
 /** Amounts of VCPU by provider. */

@@ -39,7 +39,7 @@ export class Journal {
     return this.#histories.get(server) ?? [];
   }
 
-  /** Of all that was noted and logged. */
+  /** The hash of all that was noted and logged. */
   hash(): string {
     const hash = createHash("sha256").update(this.#lines.join("\n"));
     for (const { time, process, level, message } of this.#world.logs) {

@@ -1,7 +1,7 @@
 import type { NetworkFault } from "../../src/simulation/virtual-network.js";
 import { pickHost, type Stage } from "./actors.js";
 
-/** Who answers everybody. */
+/** The process that answers everybody. */
 const CONTROL_PLANE = "control-plane";
 
 /** Nothing passes for a while between an agent and the control plane: both ways, or only from one of them. */

@@ -10,7 +10,7 @@ export interface PlanFile {
   readonly plan: Plan;
   /** The rule that it broke, or null. */
   readonly rule: string | null;
-  /** Of the run. */
+  /** The hash of the run's trace. */
   readonly hash: string;
 }
 

@@ -1,7 +1,7 @@
 import type { QuirkName } from "../../src/config/quirks.js";
 import type { Release } from "../../src/records/index.js";
 
-/** Who does a step: somebody with servers, who runs the cloud, or the world's ill will. */
+/** The actor of a step: somebody with servers, who runs the cloud, or the world's ill will. */
 export const STEP_KINDS = [
   "create",
   "act",

@@ -7,7 +7,7 @@ export class Tally {
   seeds = 0;
   failed = 0;
   virtualTime = 0;
-  /** Of all processes together, milliseconds. */
+  /** Milliseconds of all processes together. */
   busy = 0;
   acknowledged = 0;
   /** Rule → seeds that broke it first. */

@@ -24,7 +24,7 @@ import { meetTrouble } from "./trouble.js";
 /** How a plan came out. */
 export interface Outcome {
   readonly breaches: readonly Breach[];
-  /** Of everything that was done and logged: the same on every run of the plan. */
+  /** The hash of everything that was done and logged: the same on every run of the plan. */
   readonly hash: string;
   readonly lines: readonly string[];
   readonly logs: readonly LogRecord[];

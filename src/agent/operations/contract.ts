@@ -97,7 +97,7 @@ export type Lock = "instance" | "build" | "none";
 
 /** All that is said of one operation outside of its own flow. */
 export interface Operation<M extends OperationName> {
-  /** Of the instance's action; default `compute_` and the method. */
+  /** The event of the instance's action; default `compute_` and the method. */
   readonly event?: string;
   readonly lock: Lock;
   readonly admission: AdmissionRule;

@@ -73,7 +73,7 @@ class InstanceOperations implements Operations {
     this.#active += 1;
     try {
       const answer = await this.#carryOut<OperationName>(operationOf(method, request), request, asker);
-      // Of the operation that was asked for: an evacuation answers as a rebuild does.
+      // The answer of the operation that was asked for: an evacuation answers as a rebuild does.
       return answer as AnswerOf<M>;
     } finally {
       this.#active -= 1;

@@ -26,7 +26,7 @@ export interface MoveRecovery {
   readonly failsMigration: boolean;
   /** Where a live migration was going to: what it made there is removed. */
   readonly destination?: string | null;
-  /** Also if it is the guest, and runs. */
+  /** The guest there goes, too, although it runs. */
   readonly guestGoes?: boolean;
   /** Whether what is left on its other host goes. */
   readonly dropsSetAside?: boolean;

@@ -11,9 +11,9 @@ export interface CallTools {
   readonly rpc: Rpc;
   readonly rows: KnownRows;
   readonly scopes: MessageScopes;
-  /** Who calls. */
+  /** The host that calls. */
   readonly host: string;
-  /** Of the caller. */
+  /** What the caller of the port asked for. */
   readonly options: AskOptions;
 }
 

@@ -9,7 +9,7 @@ import { OLDEST_PROFILE, profileOf, type ReleaseProfile } from "../objects/profi
 import { manifest } from "./manifest.js";
 
 const TOPIC = "conductor";
-/** Of object methods; the same in all releases. */
+/** The version of object methods: all releases have the same. */
 const VERSION = "3.0";
 /** Milliseconds that each of the first tries to reach a conductor takes, and how many there are. */
 const FIRST_PING = 10_000;
@@ -158,7 +158,7 @@ export class NovaConductor {
     return this.#options.rpc.call(asked, limits);
   }
 
-  /** Of the message that is being worked on; otherwise an administrator's own. */
+  /** The context of the message that is being worked on; without one, an administrator's own. */
   context(requestId?: string): NovaContext {
     const { scopes, runtime } = this.#options;
     const { current } = scopes;

@@ -24,7 +24,7 @@ type WorkMethod =
 /** `long_rpc_timeout`, and how long a call under way may be silent. */
 export const LONG_CALL = { timeout: 1_800_000, monitor: 60 };
 
-/** Of an administrator, not of an agent. */
+/** An administrator calls these, and no agent. */
 function operatorOnly(method: string): () => Promise<never> {
   return () => Promise.reject(new ConductorError(`${method}: a real Nova is asked with its own nova-manage`));
 }

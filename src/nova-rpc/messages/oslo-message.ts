@@ -8,7 +8,7 @@ export interface OsloRequest {
   readonly kind: "request";
   readonly method: string;
   readonly args: Readonly<Record<string, unknown>>;
-  /** Of the interface: `6.0`. */
+  /** The version of the interface: `6.0`. */
   readonly version: string;
   readonly namespace: string | null;
   readonly context: NovaContext;

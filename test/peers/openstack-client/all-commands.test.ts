@@ -19,7 +19,7 @@ beforeAll(async () => {
 afterAll(() => devstack?.stop());
 
 const output = (command: string) => devstack.clients.output(`openstack ${command}`);
-/** Also in the source of a regular expression. */
+/** Found in the source of a regular expression, too. */
 const filled = (text: string) => text.replaceAll(/\\?\{([a-z]\w+)\\?\}/g, (_, name: string) => names.get(name) ?? "");
 
 /** A command, and what its output has to match, or what is done with it, or what state a server comes to: `vm1: ACTIVE`. */

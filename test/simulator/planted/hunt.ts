@@ -3,7 +3,7 @@ import type { SeedOptions } from "../options.js";
 import { SeedWorker } from "../seed-worker.js";
 
 export interface HuntOptions {
-  /** Of every seed. */
+  /** The options of every seed. */
   readonly each: SeedOptions;
   /** The first seed. */
   readonly seed: number;
@@ -127,7 +127,7 @@ export class Hunt {
     worker.end();
   }
 
-  /** Whoever waits for an answer is told that the process has ended. */
+  /** Tells callers that wait for an answer that the process has ended. */
   #stop(): void {
     for (const worker of this.#workers) {
       this.#dismiss(worker);

@@ -10,7 +10,7 @@ export interface Edit {
 
 /** A bug that real operators met, in the product's own code: the simulator has to find it. */
 export interface PlantedBug {
-  /** Of Launchpad. */
+  /** The number of the bug at Launchpad. */
   readonly bug: number;
   /** What goes wrong, in a few words. */
   readonly what: string;

@@ -7,7 +7,7 @@ export interface PlantedResult {
   readonly known: boolean;
   readonly seeds: number;
   readonly virtualHours: number;
-  /** Of all processors together. */
+  /** Processor time of all processes together. */
   readonly seconds: number;
   readonly found: Sighting | null;
   readonly own: readonly Sighting[];

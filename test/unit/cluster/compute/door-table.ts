@@ -1,4 +1,4 @@
-/** Who may pass: whoever may see the project, who may change it, or administrators of the deployment only. */
+/** The door lets pass: callers who may see the project, who may change it, or administrators of the deployment only. */
 type Level = "reader" | "member" | "admin";
 
 /** One way into the Compute API. `{server}` … are filled in; the default microversion is 2.72. */
