@@ -102,6 +102,7 @@ class Connection implements NovaConnection {
     this.#stop.abort();
     await Promise.all([...this.#sessions].map((session) => session.close()));
     await this.#parts.broker.close();
+    this.#parts.scopes.close();
     this.#enter("closed", "closed by this agent");
   }
 

@@ -1,5 +1,5 @@
 import { fc, test } from "@fast-check/vitest";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, onTestFinished } from "vitest";
 import { MessagingTimeout, UnexpectedTaskState } from "../../../src/conductor/errors.js";
 import type { AgentHandlers, HostSession } from "../../../src/conductor/port.js";
 import { openMessage, seal } from "../../../src/nova-rpc/messages/oslo-message.js";
@@ -50,11 +50,17 @@ function usual({ what, changes }: AskedOfConductor): unknown {
   }
 }
 
+function connect(broker: MemoryBroker, runtime: ReturnType<typeof createVirtualRuntime>) {
+  const connection = connectInMemory(broker, runtime);
+  onTestFinished(() => runtime.runUntil(connection.close()));
+  return connection;
+}
+
 async function open(answers: (asked: AskedOfConductor) => unknown = usual, serviceVersion = 64) {
   const runtime = createVirtualRuntime();
   const broker = new MemoryBroker();
   const asked = await scriptConductor(broker, answers, { serviceVersion });
-  const connection = connectInMemory(broker, runtime);
+  const connection = connect(broker, runtime);
   await runtime.runUntil(connection.connected());
   const session = connection.host("h", { lease: false });
   return { runtime, broker, asked, connection, session };
@@ -108,7 +114,7 @@ describe("a connection to a real Nova", () => {
   it("waits for a conductor, and takes the profile of its release", async () => {
     const runtime = createVirtualRuntime();
     const broker = new MemoryBroker();
-    const connection = connectInMemory(broker, runtime);
+    const connection = connect(broker, runtime);
     const states: string[] = [];
     connection.onState((state) => states.push(state));
     await runtime.advance(25_000);
@@ -336,7 +342,7 @@ describe("the lease of a host", () => {
     const first = connection.host("leased");
     await runtime.runUntil(first.acquireLease());
     expect(first.leaseHeld).toBe(true);
-    const other = connectInMemory(broker, runtime);
+    const other = connect(broker, runtime);
     await runtime.runUntil(other.connected());
     const second = other.host("leased");
     await expect(runtime.runUntil(second.acquireLease())).rejects.toMatchObject({ name: "HostLeaseHeld" });

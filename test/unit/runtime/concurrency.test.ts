@@ -90,6 +90,7 @@ describe("TaskQueue", () => {
     const ask = (name: string) => storage.run(name, () => queue.run(async () => seen.push(storage.getStore())));
     await Promise.all(["a", "b", "c"].map(ask));
     expect(seen).toEqual(["a", "b", "c"]);
+    storage.disable();
   });
 
   it("bounds what runs at a time and starts in order", async () => {
