@@ -3,6 +3,6 @@ import { RETURN_FAULTS } from "../unit/agent/support/returning-faults.js";
 
 /** Some steps of each fault, beginning with another one for each; `npm run test:matrix` has all of them. */
 RETURN_FAULTS.forEach(({ name, few, run }, index) => {
-  const each = few ? 3 : 7;
+  const each = few ? 5 : 13;
   test(`9.4 a host returns from an evacuation: ${name}`, () => run({ first: index % each, each }));
 });

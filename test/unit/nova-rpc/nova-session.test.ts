@@ -317,13 +317,14 @@ describe("a host of a real Nova", () => {
       fc.json().map((text) => JSON.stringify({ "oslo.message": text })),
     ),
   ])("survives whatever is sent to it", async (body) => {
-    const { session, runtime, broker } = await open();
+    const { session, runtime, broker, connection } = await open();
     await serve(session, { set_host_enabled: async () => "enabled" });
     await broker.connect().publish({ exchange: REQUESTS, routingKey: "compute.h", body, expiration: null });
     const { send, answers } = await caller(broker);
     await send({ method: "set_host_enabled", args: { enabled: true } });
     await runtime.advance(1_000);
     expect(answers).toHaveLength(1);
+    await runtime.runUntil(connection.close());
   });
 });
 
