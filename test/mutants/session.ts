@@ -5,6 +5,7 @@ import { BaseSequencer, createVitest, type TestSpecification, type Vitest } from
 import { Journal } from "./journal.js";
 import type { Mutant } from "./mutant.js";
 import { LOADING_MUTANT, NOT_LOADED, PLAN_FILE, type Plan, readPlan } from "./plan.js";
+import { TESTS } from "./sources.js";
 import { weave } from "./weave.js";
 
 /** Leaves the tests in the order of the plan. */
@@ -38,7 +39,7 @@ async function openVitest(plan: Plan): Promise<Vitest> {
       config: false,
       watch: false,
       setupFiles: ["test/setup.ts"],
-      include: ["test/unit/**/*.test.ts", "test/scenario/**/*.test.ts"],
+      include: TESTS.map((folder) => `${folder}/**/*.test.ts`),
       pool: "threads",
       isolate: false,
       fileParallelism: false,

@@ -15,7 +15,7 @@ export const FOLDERS = [
 ] as const;
 
 /** What its tests are: those that run in this process, the fast ones first. */
-const TESTS = ["test/unit", "test/scenario"] as const;
+export const TESTS = ["test/unit", "test/scenario", "test/matrix"] as const;
 
 /** Sources and tests of a working copy, and which reaches which through imports. */
 export class SourceTree {
@@ -71,10 +71,10 @@ export class SourceTree {
 }
 
 /** Words of a path that say nothing about what it is about. */
-const EMPTY_WORDS = new Set(["src", "test", "unit", "scenario", "ts", "instance", "a", "of", "the"]);
+const EMPTY_WORDS = new Set(["src", "test", "unit", "scenario", "matrix", "ts", "instance", "a", "of", "the"]);
 
 /** Tests that run whole worlds, many times: they are the last that a mutant meets. */
-const DEAR = /-(anywhere|faults|races)\.test\.ts$|property\.test\.ts$/;
+const DEAR = /-(anywhere|faults|races)\.test\.ts$|property\.test\.ts$|^test\/matrix\//;
 
 /** The tests whose names have the most, and the rarest, words in common with the source's. */
 export function nearest(source: string, tests: readonly string[], count: number): readonly string[] {
