@@ -1,3 +1,4 @@
+import type { Inventory } from "../read/records.js";
 import { capacity, usedOf } from "./capacity.js";
 import type { Facts } from "./facts.js";
 import type { Finding } from "./finding.js";
@@ -10,16 +11,18 @@ export function overcommittedInventories(facts: Facts): Finding[] {
     const node = facts.node(provider.uuid);
     const { uuid, inventories } = provider;
     const offered = (node && refreshed(node, provider)) ?? inventories;
+    // The ironic driver reserves a node while an instance has it (spec 8.9).
+    const limit = (inventory: Inventory) =>
+      capacity(node?.type === "ironic" ? { ...inventory, reserved: 0 } : inventory);
     // What the compute node's own totals would mend is a stale inventory.
     const over = Object.entries(inventories).filter(
       ([name, inventory]) =>
-        usedOf(facts, uuid, name) > capacity(inventory) &&
-        usedOf(facts, uuid, name) > capacity(offered[name] ?? inventory),
+        usedOf(facts, uuid, name) > limit(inventory) && usedOf(facts, uuid, name) > limit(offered[name] ?? inventory),
     );
     if (over.length === 0) {
       return [];
     }
-    const told = over.map(([name, inventory]) => `${usedOf(facts, uuid, name)} ${name} of ${capacity(inventory)}`);
+    const told = over.map(([name, inventory]) => `${usedOf(facts, uuid, name)} ${name} of ${limit(inventory)}`);
     return {
       code: "overcommitted-inventory" as const,
       subject: providerSubject(facts, uuid),

@@ -85,6 +85,24 @@ describe("what the audit calls wrong, and what it leaves alone", () => {
     expect(await left()).toEqual([expect.stringMatching(/^overcommitted-inventory: move servers away/)]);
   });
 
+  it("no node of Ironic that is reserved because its server has it, and one of which more is held than there is", async () => {
+    const inventories = { CUSTOM_BAREMETAL: inventory(1) };
+    const metal = await world.host("metal", { inventories, type: "ironic" });
+    const extraSpecs = { "resources:CUSTOM_BAREMETAL": "1", "resources:VCPU": "0", "resources:MEMORY_MB": "0" };
+    const flavor = world.flavor("metal", { extraSpecs: { ...extraSpecs, "resources:DISK_GB": "0" } });
+    const vm = world.server("metal", "vm1", { flavor });
+    await world.allocate(vm.uuid, { [metal]: { CUSTOM_BAREMETAL: 1 } });
+    const change = async (changes: object) => {
+      const { generation } = await world.ask("GET", `/resource_providers/${metal}`);
+      const body = { resource_provider_generation: generation, ...inventory(1, changes) };
+      await world.ask("PUT", `/resource_providers/${metal}/inventories/CUSTOM_BAREMETAL`, body);
+    };
+    await change({ reserved: 1 });
+    expect(await world.found()).toEqual([]);
+    await change({ allocation_ratio: 0.5 });
+    expect(await world.found()).toEqual(["overcommitted-inventory metal"]);
+  });
+
   it("OA-15: an unconfirmed resize whose source half is gone; what it was, the API does not tell", async () => {
     const vm = await world.healthy("two", "vm1", { vmState: "resized" });
     world.migration(vm, "resize", "finished", ["one", "two"]);
