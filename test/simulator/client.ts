@@ -32,15 +32,26 @@ export class Client {
   }
 
   /** A request to the Compute API. Null: there was no answer. */
-  async compute(method: HttpMethod, path: string, body?: unknown, version = "2.94"): Promise<Answer | null> {
+  compute(method: HttpMethod, path: string, body?: unknown, version = "2.94"): Promise<Answer | null> {
+    return this.#ask(method, `/compute/v2.1${path}`, body, { "openstack-api-version": `compute ${version}` });
+  }
+
+  /** A request to Ironic. Null: there was no answer. */
+  baremetal(method: HttpMethod, path: string, body?: unknown): Promise<Answer | null> {
+    return this.#ask(method, `/baremetal/v1${path}`, body, { "x-openstack-ironic-api-version": "1.82" });
+  }
+
+  async #ask(
+    method: HttpMethod,
+    path: string,
+    body: unknown,
+    headers: Readonly<Record<string, string>>,
+  ): Promise<Answer | null> {
     try {
       if (this.#token === "") {
         await this.#authenticate();
       }
-      return await this.#send(method, `${this.#url}/compute/v2.1${path}`, body, {
-        "x-auth-token": this.#token,
-        "openstack-api-version": `compute ${version}`,
-      });
+      return await this.#send(method, `${this.#url}${path}`, body, { "x-auth-token": this.#token, ...headers });
     } catch {
       return null;
     }

@@ -1,6 +1,6 @@
 import type { QuirkName } from "../../src/config/quirks.js";
 import { Dice } from "../chaos/dice.js";
-import { type Deployment, type Plan, STEP_KINDS, type Step, type StepKind } from "./plan.js";
+import { BARE_METAL, type Deployment, type Plan, STEP_KINDS, type Step, type StepKind } from "./plan.js";
 
 /** How often each kind is drawn, where its feature is on. */
 const WEIGHTS: Readonly<Record<StepKind, number>> = {
@@ -29,6 +29,11 @@ const WEIGHTS: Readonly<Record<StepKind, number>> = {
   fault: 12,
   trouble: 12,
   clock: 1,
+  "create-bare-metal": 6,
+  "act-bare-metal": 8,
+  "kill-ironic-agent": 3,
+  node: 3,
+  "ironic-fault": 3,
 };
 
 /** What a cloud may have of upstream's defects and still come to rest as it should. */
@@ -43,7 +48,16 @@ const QUIRKS: readonly QuirkName[] = [
 const ALWAYS: readonly StepKind[] = ["create", "act"];
 
 /** After these no allocation may be left that nobody needs, although no agent looks for such. */
-const GENTLE: readonly StepKind[] = [...ALWAYS, "delete", "disable", "enable", "audit", "trouble"];
+const GENTLE: readonly StepKind[] = [
+  ...ALWAYS,
+  "delete",
+  "disable",
+  "enable",
+  "audit",
+  "trouble",
+  "create-bare-metal",
+  "act-bare-metal",
+];
 
 /** Names of what may be left out or asked for: `compute-cluster`'s users meet rare combinations where common things are absent. */
 export interface Profile {
@@ -52,6 +66,8 @@ export interface Profile {
   readonly pace: number;
   /** Share of the kinds that each seed leaves out. */
   readonly leftOut: number;
+  /** Share of the seeds that have an Ironic. */
+  readonly metal?: number;
 }
 
 export const PROFILES: Readonly<Record<string, Profile>> = {
@@ -59,18 +75,23 @@ export const PROFILES: Readonly<Record<string, Profile>> = {
   storm: { pace: 800, leftOut: 0.2 },
   calm: { pace: 15_000, leftOut: 0.6 },
   large: { hosts: 30, pace: 2_000, leftOut: 0.4 },
+  metal: { hosts: 2, pace: 3_000, leftOut: 0.3, metal: 1 },
 };
 
 /** What a seed stands for. `duration` in milliseconds. */
 export function drawPlan(seed: string, duration: number, profile: Profile): Plan {
   const dice = new Dice(`plan/${seed}`);
   const deployment = drawDeployment(dice.of("deployment"), profile);
-  const kinds = deployment.repairs ? STEP_KINDS : GENTLE;
+  const kinds = (deployment.repairs ? STEP_KINDS : GENTLE).filter(
+    (kind) => deployment.nodes > 0 || !BARE_METAL.includes(kind),
+  );
   return { version: 1, seed, duration, deployment, steps: drawSteps(dice.of("steps"), kinds, duration, profile) };
 }
 
-function drawDeployment(dice: Dice, { hosts }: Profile): Deployment {
+function drawDeployment(dice: Dice, { hosts, metal: share = 0.25 }: Profile): Deployment {
   const repairs = dice.chance(0.75);
+  const metal = dice.of("bare metal");
+  const nodes = metal.chance(share) ? metal.between(2, 6) : 0;
   return {
     hosts: hosts ?? dice.between(2, 5),
     latency: dice.pick([0, 0, 1, 5]) ?? 0,
@@ -86,6 +107,8 @@ function drawDeployment(dice: Dice, { hosts }: Profile): Deployment {
     resumeGuests: dice.chance(0.3),
     repairs,
     slow: dice.pick([0, 1, 5, 20]) ?? 0,
+    nodes,
+    ironicHosts: nodes > 0 ? metal.between(1, 2) : 0,
   };
 }
 

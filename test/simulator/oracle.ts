@@ -1,6 +1,7 @@
 import { audit } from "../../src/audit/audit.js";
 import type { VirtualRuntime } from "../../src/simulation/virtual-world.js";
 import { excusedConsumers, wrongAllocations, wrongProviders, wrongUsage } from "../chaos/oracle/allocations.js";
+import { wrongNodes } from "../chaos/oracle/bare-metal.js";
 import { lostDeletes } from "../chaos/oracle/deletes.js";
 import { wrongGuests } from "../chaos/oracle/guests.js";
 import { missingServices, notAtRest } from "../chaos/oracle/rest.js";
@@ -27,9 +28,10 @@ export async function judgeAtRest(
 ): Promise<Breach[]> {
   const snapshot = await look(cluster, runtime);
   const hosts = cluster.hosts.map(({ name }) => name);
+  const ironic = cluster.ironic.all.map(({ name }) => name);
   const found = [
     ...breaches("nothing is stuck", notAtRest(snapshot)),
-    ...breaches("every host serves", missingServices(snapshot, hosts)),
+    ...breaches("every host serves", missingServices(snapshot, [...hosts, ...ironic])),
     ...breaches("deletes are carried out", lostDeletes(snapshot, deleted, again)),
     ...breaches(
       "guests are where they belong",
@@ -37,6 +39,7 @@ export async function judgeAtRest(
     ),
     ...breaches("allocations are right", wrongAllocations(snapshot, { doubled: cluster.plan.deployment.doubled })),
     ...breaches("providers are there", wrongProviders(snapshot, hosts)),
+    ...breaches("nodes of Ironic are there", wrongNodes(snapshot, cluster.nodes)),
     ...breaches("trackers count right", wrongUsage(snapshot)),
   ];
   return found.length > 0

@@ -36,6 +36,8 @@ const FILE = Type.Object({
       resumeGuests: Type.Boolean(),
       repairs: Type.Boolean(),
       slow: Type.Number({ minimum: 0 }),
+      nodes: Type.Integer({ minimum: 0, maximum: 1_000 }),
+      ironicHosts: Type.Integer({ minimum: 0, maximum: 10 }),
     }),
     steps: Type.Array(
       Type.Object({

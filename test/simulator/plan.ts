@@ -28,8 +28,22 @@ export const STEP_KINDS = [
   "fault",
   "trouble",
   "clock",
+  "create-bare-metal",
+  "act-bare-metal",
+  "kill-ironic-agent",
+  "node",
+  "ironic-fault",
 ] as const;
 export type StepKind = (typeof STEP_KINDS)[number];
+
+/** What needs an Ironic. */
+export const BARE_METAL: readonly StepKind[] = [
+  "create-bare-metal",
+  "act-bare-metal",
+  "kill-ironic-agent",
+  "node",
+  "ironic-fault",
+];
 
 /** One thing that somebody does. What it draws while it is done depends on its number alone, whatever the others did. */
 export interface Step {
@@ -65,6 +79,10 @@ export interface Deployment {
   readonly repairs: boolean;
   /** The slowest of a host's delays, in seconds. */
   readonly slow: number;
+  /** Nodes of the embedded Ironic; 0: there is none. */
+  readonly nodes: number;
+  /** Hosts that share the nodes. */
+  readonly ironicHosts: number;
 }
 
 /** Everything that a run depends on. */

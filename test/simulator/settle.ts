@@ -1,4 +1,5 @@
 import type { Stage } from "./actors.js";
+import { restoreNodes } from "./bare-metal/nodes.js";
 import { setForcedDown, setStatus } from "./operator.js";
 import { type Breach, judgeAtRest } from "./oracle.js";
 import { forceDelete } from "./tenant.js";
@@ -45,7 +46,7 @@ export async function settle(stage: Stage): Promise<readonly Breach[]> {
 
 async function bringBack(stage: Stage): Promise<void> {
   const { cluster, runtime } = stage;
-  for (const { agent } of cluster.hosts) {
+  for (const { agent } of [...cluster.hosts, ...cluster.ironic.all]) {
     agent?.faults.clear();
   }
   await cluster.startControlPlane();
@@ -54,6 +55,12 @@ async function bringBack(stage: Stage): Promise<void> {
       await cluster.startAgent(host);
     }
   }
+  for (const host of cluster.ironic.all) {
+    if (host.agent === null) {
+      await cluster.ironic.start(host);
+    }
+  }
+  await restoreNodes(stage);
   const fenced = cluster.hosts.filter((host) => host.fenced);
   for (let waited = 0; waited < 60 && fenced.some(({ name }) => evacuating(stage, name)); waited += 1) {
     await runtime.timers.sleep(10_000);

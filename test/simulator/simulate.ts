@@ -5,6 +5,8 @@ import type { LogRecord } from "../../src/simulation/virtual-logger.js";
 import { GoalNotReached } from "../../src/simulation/virtual-world.js";
 import { Dice } from "../chaos/dice.js";
 import type { Stage } from "./actors.js";
+import { disturbIronic, disturbNode, killIronicAgent } from "./bare-metal/nodes.js";
+import { actOnMetal, createOnMetal } from "./bare-metal/tenant.js";
 import { Client } from "./client.js";
 import { killAgent, killControlPlane, setFault, stopAgent, twinAgent } from "./ill-will.js";
 import { impostor } from "./impostors.js";
@@ -68,6 +70,11 @@ const DEEDS: Readonly<Record<StepKind, (stage: Stage) => Promise<void>>> = {
   fault: setFault,
   clock: disturbClocks,
   trouble: meetTrouble,
+  "create-bare-metal": createOnMetal,
+  "act-bare-metal": actOnMetal,
+  "kill-ironic-agent": killIronicAgent,
+  node: disturbNode,
+  "ironic-fault": disturbIronic,
 };
 
 /** Runs a plan in virtual time: a deployment, what is done to it, and the peace after that, in which everything must come right. */

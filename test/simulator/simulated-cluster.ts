@@ -17,21 +17,17 @@ import { nodeDigests } from "../../src/runtime/node/node-digests.js";
 import type { Runtime } from "../../src/runtime/runtime.js";
 import { VirtualMachine } from "../../src/simulation/virtual-machine.js";
 import { type VirtualRuntime, VirtualWorld } from "../../src/simulation/virtual-world.js";
+import { ironicNodes } from "../chaos/oracle/bare-metal.js";
 import { type Guest, guestsIn } from "../chaos/oracle/snapshot.js";
 import { ASKED_BY, CloudWatch } from "../fixtures/invariants/cloud-watch.js";
 import { NO_RULES } from "../fixtures/scheduler-rules.js";
 import { novaConfig } from "../unit/agent/support/config.js";
+import { IronicHosts } from "./bare-metal/ironic-hosts.js";
 import { EvacuationWatch } from "./evacuation-watch.js";
 import { hostOptions } from "./host-options.js";
 import type { Journal } from "./journal.js";
 import type { Plan } from "./plan.js";
-
-/** An agent that was started, until it ends. */
-export interface RunningAgent {
-  readonly agent: Agent;
-  readonly runtime: VirtualRuntime;
-  readonly faults: FaultSet;
-}
+import type { RunningAgent } from "./running-agent.js";
 
 /** One host: whoever acts for it comes and goes, what it has stays. */
 export class SimulatedHost {
@@ -97,6 +93,9 @@ const REFUSALS = /HostLeaseLost|HostLeaseHeld|AgentStopped|MessagingTimeout/;
 export class SimulatedCluster {
   readonly world: VirtualWorld;
   readonly hosts: readonly SimulatedHost[];
+  readonly ironic: IronicHosts;
+  /** Uuids of the nodes that Ironic has when nobody has taken any away. */
+  nodes: readonly string[] = [];
   readonly watch = new CloudWatch({ probes: false });
   readonly evacuations: EvacuationWatch;
   /** What happened that nobody asked for. */
@@ -125,6 +124,19 @@ export class SimulatedCluster {
       const name = `devstack${index + 1}`;
       return new SimulatedHost(name, new VirtualMachine(name, disk), index === 0 ? deployment.oldest : "master");
     });
+    this.ironic = new IronicHosts({
+      plan,
+      world: this.world,
+      configFile: this.#directory.ironicConfig,
+      connect: (runtime) => this.connect(runtime),
+      note: (process, what) => this.#journal?.note(process, what),
+      unexplained: (what) => this.unexplained.push(what),
+    });
+  }
+
+  /** Where the faults of the embedded Ironic are set. */
+  get ironicFolder(): string {
+    return this.#directory.ironic;
   }
 
   get cloudsFile(): string {
@@ -159,7 +171,11 @@ export class SimulatedCluster {
     if (this.plan.deployment.doubled) {
       store.services.create({ host: "pike", binary: "nova-compute", topic: "compute", version: 22 });
     }
-    await Promise.all(this.hosts.map((host) => this.startAgent(host)));
+    this.nodes = ironicNodes(store).map(({ uuid }) => uuid);
+    await Promise.all([
+      ...this.hosts.map((host) => this.startAgent(host)),
+      ...this.ironic.all.map((host) => this.ironic.start(host)),
+    ]);
   }
 
   async startControlPlane(): Promise<void> {
@@ -177,7 +193,7 @@ export class SimulatedCluster {
 
   async #startControlPlane(): Promise<Store> {
     const runtime = this.world.spawn({ name: "control-plane" });
-    const { sameHostResize, reclaimInterval, quirks } = this.plan.deployment;
+    const { sameHostResize, reclaimInterval, quirks, nodes } = this.plan.deployment;
     const started = await startControlPlane({
       runtime: this.watch.placementOf(runtime),
       digests: nodeDigests,
@@ -190,6 +206,8 @@ export class SimulatedCluster {
       reclaimInstanceInterval: reclaimInterval,
       serviceDeletePolicy: "strict",
       upstreamQuirks: new Set(quirks),
+      // Nodes that somebody has taken away are not made again because the control plane starts again.
+      ironicNodes: this.#journal !== null && this.nodes.length > 0 ? 0 : nodes,
     });
     this.#controlPlane = { runtime, started };
     this.evacuations.follow(started.store);
@@ -310,7 +328,7 @@ export class SimulatedCluster {
   }
 
   close(): void {
-    for (const { agent } of this.hosts) {
+    for (const { agent } of [...this.hosts, ...this.ironic.all]) {
       agent?.runtime.kill();
     }
     this.#buryControlPlane();

@@ -2,7 +2,7 @@ import { OPERATIONS, type Operation } from "../chaos/operations.js";
 import { act, type Stage } from "./actors.js";
 import type { Json } from "./client.js";
 
-const IMAGE = "c0ffee00-0000-4000-8000-000000000001";
+export const IMAGE = "c0ffee00-0000-4000-8000-000000000001";
 
 /** Servers that a cloud of so many hosts has at most. */
 const PER_HOST = 4;
@@ -53,6 +53,11 @@ export async function actOnServer(stage: Stage): Promise<void> {
   }
 }
 
+/** A server of one of Ironic's nodes. */
+export function isOfBareMetal({ flavor }: Json): boolean {
+  return String(flavor?.original_name) === "baremetal";
+}
+
 export async function run(stage: Stage, { operation, server }: Errand): Promise<void> {
   if (operation.body === null) {
     return deleteServer(stage, server);
@@ -83,12 +88,16 @@ export async function forceDelete(stage: Stage, id: string): Promise<void> {
 }
 
 /** The newest first: what was asked for last is what something happens to. */
-function choose({ dice }: Stage, all: readonly Json[]): Json | undefined {
+export function choose({ dice }: Stage, all: readonly Json[]): Json | undefined {
   const idle = all.filter((server) => (server["OS-EXT-STS:task_state"] as unknown) === null);
   return dice.pick(idle.length > 0 && dice.chance(0.75) ? idle : all);
 }
 
-async function servers({ client }: Stage): Promise<readonly Json[]> {
+async function servers(stage: Stage): Promise<readonly Json[]> {
+  return (await allServers(stage)).filter((server) => !isOfBareMetal(server));
+}
+
+export async function allServers({ client }: Stage): Promise<readonly Json[]> {
   const answer = await client.compute("GET", "/servers/detail?all_tenants=1");
   return answer?.status === 200 ? Object.values(answer.body.servers ?? {}) : [];
 }

@@ -1,6 +1,7 @@
 import { FINAL_MIGRATION_STATUSES, type Flavor, type Instance, type Migration } from "../../../src/records/index.js";
 import { expectedUsage } from "../../fixtures/invariants/usage-model.js";
 import type { Violation } from "../violation.js";
+import { isMetal, METAL } from "./bare-metal.js";
 import type { Amounts, Snapshot } from "./snapshot.js";
 
 /**
@@ -96,6 +97,7 @@ export function wrongUsage({ store }: Snapshot): Violation[] {
   const reserved = { reservedHostCpus: 0, reservedHostMemoryMb: 512, reservedHostDiskMb: 0 };
   return store.computeNodes
     .list()
+    .filter(({ hypervisorType }) => hypervisorType !== "ironic")
     .flatMap(({ host, hypervisorHostname: node, vcpusUsed, memoryMbUsed, localGbUsed }) => {
       const found = show({ vcpus: vcpusUsed, memoryMb: memoryMbUsed, localGb: localGbUsed });
       const expected = show({ ...expectedUsage(store, { host, node, reserved }) });
@@ -128,7 +130,11 @@ function sumOf(one: Record<string, Amounts>, other: Record<string, Amounts>): Re
   return sum;
 }
 
-function amountsOf({ vcpus, memoryMb, rootGb, ephemeralGb, swap }: Flavor): Amounts {
+function amountsOf(flavor: Flavor): Amounts {
+  const { vcpus, memoryMb, rootGb, ephemeralGb, swap } = flavor;
+  if (isMetal(flavor)) {
+    return METAL;
+  }
   return { DISK_GB: rootGb + ephemeralGb + Math.ceil(swap / 1024), MEMORY_MB: memoryMb, VCPU: vcpus };
 }
 

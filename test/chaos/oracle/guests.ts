@@ -1,5 +1,6 @@
 import { type Instance, POWER_STATES, type PowerState, type VmState } from "../../../src/records/index.js";
 import type { Violation } from "../violation.js";
+import { isMetal } from "./bare-metal.js";
 import type { Guest, Snapshot } from "./snapshot.js";
 
 const { running, paused, shutdown, suspended } = POWER_STATES;
@@ -26,7 +27,8 @@ export function wrongGuests(
   const { store, guests } = snapshot;
   const expected = powerLoss ? { ...POWER, rescued: [running, shutdown] } : POWER;
   const strays = guests.flatMap((guest) => strayGuest(snapshot, guest));
-  const wrong = store.instances.list({ deleted: false }).flatMap((instance) =>
+  const libvirts = store.instances.list({ deleted: false }).filter(({ flavor }) => !isMetal(flavor));
+  const wrong = libvirts.flatMap((instance) =>
     wrongGuest(
       instance,
       expected[instance.vmState],

@@ -13,6 +13,8 @@ export interface Plant {
   /** Real operators met it: it has to be found. */
   readonly known: boolean;
   readonly quirks: readonly QuirkName[];
+  /** Whose seeds look for it; null: the command's. */
+  readonly profile: string | null;
   /** By file: the source that the copy has. */
   readonly sources: ReadonlyMap<string, string>;
 }
@@ -22,12 +24,12 @@ export function plantedBugs(root: URL): readonly Plant[] {
   return PLANTED_BUGS.map((bug) => plantOf(bug, root));
 }
 
-function plantOf({ bug, what, quirks = [], edits = [] }: PlantedBug, root: URL): Plant {
+function plantOf({ bug, what, quirks = [], edits = [], profile }: PlantedBug, root: URL): Plant {
   const sources = new Map<string, string>();
   for (const edit of edits) {
     sources.set(edit.file, edited(sources.get(edit.file) ?? sourceOf(root, edit.file), edit));
   }
-  return { name: `lp-${bug}`, what, known: true, quirks, sources };
+  return { name: `lp-${bug}`, what, known: true, quirks, profile: profile ?? null, sources };
 }
 
 /** The same from the same seed and code. */
@@ -39,6 +41,7 @@ export function plantedMutants(root: URL, count: number, seed: string): readonly
       what: `${kind}, ${path.replace(/^src\//, "")}:${line} ${operator}: ${change}`,
       known: false,
       quirks: [],
+      profile: null,
       sources: new Map([[path, mutated(sourceOf(root, path), mutation)]]),
     };
   });

@@ -14,6 +14,8 @@ export interface PlantedBug {
   readonly bug: number;
   /** What goes wrong, in a few words. */
   readonly what: string;
+  /** The profile whose seeds look for it; default: that of the command. */
+  readonly profile?: string;
   /** Where the product can be told to have the bug: that is all it takes. */
   readonly quirks?: readonly QuirkName[];
   /** Made in a copy of the build. */

@@ -56,7 +56,8 @@ async function plantAll(plants: readonly Plant[], options: PlantedOptions): Prom
 
 async function find(plant: Plant, { hunt: how, keep }: PlantedOptions): Promise<PlantedResult> {
   const build = new PlantedBuild(ROOT, plant);
-  const hunt = new Hunt({ worker: build.worker, quirks: plant.quirks }, how);
+  const each = { ...how.each, profile: plant.profile ?? how.each.profile };
+  const hunt = new Hunt({ worker: build.worker, quirks: plant.quirks }, { ...how, each });
   try {
     await hunt.run();
   } finally {

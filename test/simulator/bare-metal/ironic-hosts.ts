@@ -1,0 +1,136 @@
+import { driver } from "../../../drivers/ironic/index.js";
+import { createAgent } from "../../../src/agent/life/agent.js";
+import { NO_METRICS } from "../../../src/agent/metrics/metrics.js";
+import { reportClient } from "../../../src/cli/agent/report-client.js";
+import type { ConductorConnection } from "../../../src/conductor/port.js";
+import { parseIni } from "../../../src/config/ini-file.js";
+import { compileNovaConfig } from "../../../src/config/nova-config.js";
+import { createFaultDoors } from "../../../src/faults/fault-doors.js";
+import { FaultSet } from "../../../src/faults/fault-set.js";
+import type { Runtime } from "../../../src/runtime/runtime.js";
+import { VirtualMachine } from "../../../src/simulation/virtual-machine.js";
+import type { VirtualWorld } from "../../../src/simulation/virtual-world.js";
+import { driverSections } from "../../../src/virt/driver-sections.js";
+import { Dice } from "../../chaos/dice.js";
+import type { Plan } from "../plan.js";
+import type { RunningAgent } from "../running-agent.js";
+
+/** What agents of Ironic's nodes need of the cluster. */
+export interface IronicHostParts {
+  readonly plan: Plan;
+  readonly world: VirtualWorld;
+  /** The file that `compute-cluster up` writes for them. */
+  readonly configFile: string;
+  connect(runtime: Runtime): Promise<ConductorConnection>;
+  note(process: string, what: string): void;
+  /** An agent that ended by itself, and should not have. */
+  unexplained(what: string): void;
+}
+
+export class IronicHost {
+  readonly name: string;
+  readonly machine: VirtualMachine;
+  agent: RunningAgent | null = null;
+  /** Somebody does something to it that ends by itself. */
+  harmed = false;
+
+  constructor(name: string, machine: VirtualMachine) {
+    this.name = name;
+    this.machine = machine;
+  }
+
+  get serves(): boolean {
+    return this.agent?.agent.state === "serving";
+  }
+}
+
+/** Why its agent may end by itself: the conductor, or another agent of the host, was in its way. */
+const REFUSALS = /HostLeaseLost|HostLeaseHeld|AgentStopped|MessagingTimeout/;
+
+/** The hosts that share Ironic's nodes, by tooz's hash ring. */
+export class IronicHosts {
+  readonly all: readonly IronicHost[];
+  /** Nodes, by uuid, to which an operator does something that ends by itself. */
+  readonly disturbed = new Set<string>();
+  readonly #parts: IronicHostParts;
+
+  constructor(parts: IronicHostParts) {
+    const { plan, world } = parts;
+    this.#parts = parts;
+    this.all = Array.from({ length: plan.deployment.ironicHosts }, (_, index) => {
+      const name = `ironic${index + 1}`;
+      return new IronicHost(name, new VirtualMachine(name, world.machine.disk));
+    });
+  }
+
+  async start(host: IronicHost): Promise<void> {
+    const running = await this.#make(host);
+    const { agent, runtime } = running;
+    host.agent = running;
+    agent.onState((state) => {
+      const { failure } = agent;
+      this.#parts.note(runtime.name, failure === null ? state : `${state}: ${failure.name}: ${failure.message}`);
+      if (state === "failed" && failure !== null && !REFUSALS.test(failure.name)) {
+        this.#parts.unexplained(`the agent of ${host.name} ended: ${failure.name}: ${failure.message}`);
+      }
+      if ((state === "failed" || state === "stopped") && host.agent === running) {
+        host.agent = null;
+      }
+    });
+    const killed = new Promise<void>((resolve) => runtime.onKill(resolve));
+    await Promise.race([agent.start().catch(() => undefined), killed]);
+  }
+
+  kill(host: IronicHost): void {
+    host.agent?.runtime.kill();
+    host.agent = null;
+  }
+
+  async #make({ name, machine }: IronicHost): Promise<RunningAgent> {
+    const { world, plan, configFile, connect } = this.#parts;
+    const bare = world.spawn({ name: `agent-${name}`, machine });
+    const faults = new FaultSet(bare);
+    const runtime = createFaultDoors(bare, faults);
+    const session = (await connect(runtime)).host(name);
+    const shared = parseIni(await runtime.files.read(configFile), "agent.conf");
+    const own = parseIni(optionsOf(name, plan), "nova.conf");
+    const sources = { files: [shared, own], environment: {}, commandLine: [] };
+    const compiled = compileNovaConfig(sources, { stateDir: "/cluster", hostname: name }, driverSections(driver));
+    const { config } = compiled;
+    const agent = createAgent({
+      host: name,
+      config,
+      configFiles: [],
+      driverConfig: compiled.section("ironic"),
+      runtime,
+      session,
+      faults,
+      driver,
+      placement: reportClient(config, runtime, session, NO_METRICS),
+    });
+    return { agent, runtime: bare, faults };
+  }
+}
+
+/** nova.conf of one of the hosts: each looks at its nodes at other times. */
+function optionsOf(name: string, { seed, deployment }: Plan): string {
+  const dice = new Dice(`host/${seed}/${name}`);
+  return [
+    "[DEFAULT]",
+    `host = ${name}`,
+    `state_path = /state/${name}`,
+    `periodic_fuzzy_delay = ${dice.between(0, 10)}`,
+    `update_resources_interval = ${dice.pick([0, 20]) ?? 0}`,
+    `sync_power_state_interval = ${dice.pick([30, 600]) ?? 30}`,
+    "running_deleted_instance_poll_interval = 60",
+    "instance_delete_interval = 60",
+    `reclaim_instance_interval = ${deployment.reclaimInterval}`,
+    "[compute]",
+    `reconcile_allocations = ${deployment.repairs ? "repair" : "off"}`,
+    "reconcile_interval = 60",
+    "[workarounds]",
+    "disable_compute_service_check_for_ffu = true",
+    `upstream_quirks = ${deployment.quirks.join(",")}`,
+    "",
+  ].join("\n");
+}

@@ -1,0 +1,10 @@
+import type { Agent } from "../../src/agent/life/agent.js";
+import type { FaultSet } from "../../src/faults/fault-set.js";
+import type { VirtualRuntime } from "../../src/simulation/virtual-world.js";
+
+/** An agent that was started, until it ends. */
+export interface RunningAgent {
+  readonly agent: Agent;
+  readonly runtime: VirtualRuntime;
+  readonly faults: FaultSet;
+}
