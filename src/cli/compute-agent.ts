@@ -7,6 +7,9 @@ async function run(options: AgentCommandOptions): Promise<number> {
   if (options.showConfig === true) {
     return (await import("./agent/show-config.js")).printConfig(options);
   }
+  if (options.check === true) {
+    return (await import("./agent/check/print-check.js")).printCheck(options);
+  }
   if (options.dryRun === true) {
     return (await import("./agent/dry-run.js")).printDryRun(options);
   }

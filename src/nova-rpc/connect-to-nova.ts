@@ -17,6 +17,8 @@ export interface NovaConnectOptions {
   readonly rabbit: RabbitOptions;
   readonly runtime: Pick<Runtime, "clock" | "timers" | "random" | "processes" | "logger">;
   readonly connectToBroker: (options: BrokerOptions) => MessageBroker;
+  /** For who only reads: nothing is left in the broker. Default false. */
+  readonly lookOnly?: boolean;
 }
 
 /** A connection to a real Nova. */
@@ -40,7 +42,7 @@ class Connection implements NovaConnection {
   #state: ConnectionState = "connecting";
 
   constructor(options: NovaConnectOptions) {
-    const { runtime, rabbit, address, connectToBroker } = options;
+    const { runtime, rabbit, address, connectToBroker, lookOnly = false } = options;
     this.#options = options;
     const broker = connectToBroker({
       address,
@@ -50,7 +52,7 @@ class Connection implements NovaConnection {
     });
     const topology = new Topology(rabbit);
     const scopes = new MessageScopes();
-    const rpc: Rpc = new Rpc({ broker, topology, runtime, profile: () => nova.profile });
+    const rpc: Rpc = new Rpc({ broker, topology, runtime, profile: () => nova.profile, lookOnly });
     const nova: NovaConductor = new NovaConductor({ rpc, scopes, runtime });
     const ready = () => this.connected();
     this.#parts = { broker, topology, rpc, nova, rows: new KnownRows(), scopes, runtime, ready };

@@ -30,6 +30,11 @@ export interface HttpClient {
   close(): Promise<void>;
 }
 
+/** User and password taken out of the addresses in a text. */
+export function withoutUserInfo(text: string): string {
+  return text.replace(/(\w:\/\/)[^/?#\s]*@/g, "$1");
+}
+
 /** The connection could not be made, or broke before an answer came; whether the server acted is unknown. */
 export class HttpConnectFailure extends Error {
   override readonly name = "HttpConnectFailure";
@@ -37,8 +42,8 @@ export class HttpConnectFailure extends Error {
   readonly code: string;
 
   constructor(url: string, code: string, options?: ErrorOptions) {
-    super(`no answer from ${url}: ${code}`, options);
-    this.url = url;
+    super(`no answer from ${withoutUserInfo(url)}: ${code}`, options);
+    this.url = withoutUserInfo(url);
     this.code = code;
   }
 }
@@ -49,8 +54,8 @@ export class HttpTimeout extends Error {
   readonly milliseconds: number;
 
   constructor(url: string, milliseconds: number) {
-    super(`no answer from ${url} within ${milliseconds} ms`);
-    this.url = url;
+    super(`no answer from ${withoutUserInfo(url)} within ${milliseconds} ms`);
+    this.url = withoutUserInfo(url);
     this.milliseconds = milliseconds;
   }
 }

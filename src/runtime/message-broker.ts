@@ -99,6 +99,10 @@ export interface MessageBroker {
   consume(subscription: Subscription, events: ConsumerEvents): Promise<Consumer>;
   /** How many consumers a queue has; null: there is no such queue. */
   consumersOf(queue: string): Promise<number | null>;
+  /** Whether it is there; nothing is made. @throws {RefusedByBroker} it is there with other properties */
+  hasExchange(exchange: Exchange): Promise<boolean>;
+  /** As {@link hasExchange}. */
+  hasQueue(queue: Queue): Promise<boolean>;
   close(): Promise<void>;
 }
 

@@ -2,7 +2,7 @@ import type { ConductorConnection } from "../../conductor/port.js";
 import type { NovaConfig } from "../../config/nova-config.js";
 import { connectToNova } from "../../nova-rpc/connect-to-nova.js";
 import { parseTransportUrl, withoutPasswords } from "../../nova-rpc/transport/transport-url.js";
-import type { BrokerTls } from "../../runtime/message-broker.js";
+import type { BrokerAddress, BrokerTls } from "../../runtime/message-broker.js";
 import { connectToAmqp } from "../../runtime/node/amqp-broker.js";
 import type { Runtime } from "../../runtime/runtime.js";
 import { tellParent } from "../ui/parent.js";
@@ -12,24 +12,37 @@ class UnsupportedConfiguration extends Error {
   override readonly name = "UnsupportedConfiguration";
 }
 
-/** Connects to the broker of a real Nova, and waits for its conductor, for as long as it takes. */
+/**
+ * The broker that nova.conf names, and as whom to log in.
+ * @throws {UnsupportedConfiguration} {@link InvalidTransportUrl}
+ */
+export async function brokerAddress(
+  config: NovaConfig,
+  transportUrl: string,
+  runtime: Runtime,
+): Promise<BrokerAddress> {
+  refuseContradictions(config);
+  const rabbit = config.osloMessagingRabbit;
+  const { query, ...address } = parseTransportUrl(transportUrl, { tls: rabbit.ssl });
+  const tls = rabbit.ssl || /^(1|true|yes|on)$/i.test(query.ssl ?? "") ? await tlsOf(config, runtime) : null;
+  return { ...address, tls };
+}
+
+/**
+ * Connects to the broker of a real Nova, and waits for its conductor, for as long as it takes.
+ * @param lookOnly nothing is left in the broker
+ */
 export async function connectNova(
   config: NovaConfig,
   transportUrl: string,
   runtime: Runtime,
   signal: AbortSignal,
+  lookOnly: boolean,
 ): Promise<ConductorConnection> {
-  refuseContradictions(config);
-  const rabbit = config.osloMessagingRabbit;
-  const { query, ...address } = parseTransportUrl(transportUrl, { tls: rabbit.ssl });
-  const tls = rabbit.ssl || /^(1|true|yes|on)$/i.test(query.ssl ?? "") ? await tlsOf(config, runtime) : null;
+  const address = await brokerAddress(config, transportUrl, runtime);
   const place = withoutPasswords(address);
-  const connection = connectToNova({
-    address: { ...address, tls },
-    rabbit,
-    runtime,
-    connectToBroker: connectToAmqp,
-  });
+  const rabbit = config.osloMessagingRabbit;
+  const connection = connectToNova({ address, rabbit, runtime, connectToBroker: connectToAmqp, lookOnly });
   let told = false;
   connection.onState((state, detail) => {
     if (state === "waiting" && !told) {

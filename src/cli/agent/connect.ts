@@ -2,6 +2,7 @@ import { conductorUrl, readClusterInfo, type StateDir } from "../../cluster/loca
 import { connectToConductor } from "../../conductor/connect-to-conductor.js";
 import type { ConductorConnection } from "../../conductor/port.js";
 import type { NovaConfig } from "../../config/nova-config.js";
+import type { Files } from "../../runtime/files.js";
 import { backOff } from "../../runtime/retry.js";
 import type { Runtime } from "../../runtime/runtime.js";
 import { tellParent } from "../ui/parent.js";
@@ -10,18 +11,20 @@ import { version } from "../ui/version.js";
 /**
  * Finds the control plane and connects to it, for as long as it takes. Reports the first failure with the ways out,
  * later ones in the debug log alone.
+ * @param options `lookOnly`: nothing is left behind in a real Nova's broker
  */
 export async function connect(
   config: NovaConfig,
   directory: StateDir,
   runtime: Runtime,
   signal: AbortSignal,
+  { lookOnly = false }: { readonly lookOnly?: boolean } = {},
 ): Promise<ConductorConnection> {
   const { host, transportUrl } = config.defaults;
   if (transportUrl !== null) {
     // What it is made of is loaded only when it is needed.
     const { connectNova } = await import("./connect-nova.js");
-    return connectNova(config, transportUrl, runtime, signal);
+    return connectNova(config, transportUrl, runtime, signal, lookOnly);
   }
   let told = false;
   const tell = (reason: string): void => {
@@ -29,7 +32,9 @@ export async function connect(
       return;
     }
     told = true;
-    runtime.logger.warn(`no control plane: ${reason}. ${waysOut(host, directory)}`);
+    runtime.logger.warn(
+      `no control plane: ${reason}. ${controlPlaneHint(host, directory)}. Trying again until it answers; Ctrl-C gives up`,
+    );
     tellParent({ type: "component", state: "waiting", detail: `no control plane: ${reason}` });
   };
   const { url, joinToken } = await locate(config, directory, runtime, tell, signal);
@@ -46,14 +51,32 @@ export async function connect(
   return connection;
 }
 
-function waysOut(host: string, directory: StateDir): string {
+/** What a person can do who has no control plane. */
+export function controlPlaneHint(host: string, directory: StateDir): string {
   return (
     `Start one with "compute-cluster up --hosts 0 --state-dir ${directory.root}", or name another with ` +
-    `"compute-agent --host ${host} --conductor URL". Trying again until it answers; Ctrl-C gives up`
+    `"compute-agent --host ${host} --conductor URL"`
   );
 }
 
-/** The address and join token; waits until the state directory has them. */
+/** Where the control plane is, and what lets in; or the reason why that is not known. */
+export async function findControlPlane(
+  config: NovaConfig,
+  directory: StateDir,
+  files: Files,
+): Promise<{ readonly url: string; readonly joinToken: string } | string> {
+  const info = config.conductor.url === null ? await readClusterInfo(files, directory) : undefined;
+  const url = config.conductor.url ?? (info && conductorUrl(info));
+  const joinToken = (await files.readIfPresent(config.conductor.joinTokenFile))?.trim();
+  if (url === undefined) {
+    return `${directory.clusterFile} does not name one`;
+  }
+  return joinToken === undefined || joinToken === ""
+    ? `there is no join token in ${config.conductor.joinTokenFile} ([conductor] join_token_file)`
+    : { url, joinToken };
+}
+
+/** Waits until there is one. */
 async function locate(
   config: NovaConfig,
   directory: StateDir,
@@ -64,17 +87,11 @@ async function locate(
   const { files, timers, random } = runtime;
   const wait = backOff({ first: 250, most: 5_000, jitter: { random, share: 0.5 } });
   for (let attempt = 1; ; attempt += 1) {
-    const info = config.conductor.url === null ? await readClusterInfo(files, directory) : undefined;
-    const url = config.conductor.url ?? (info && conductorUrl(info));
-    const joinToken = (await files.readIfPresent(config.conductor.joinTokenFile))?.trim();
-    if (url !== undefined && joinToken !== undefined && joinToken !== "") {
-      return { url, joinToken };
+    const found = await findControlPlane(config, directory, files);
+    if (typeof found !== "string") {
+      return found;
     }
-    tell(
-      url === undefined
-        ? `${directory.clusterFile} does not name one`
-        : `there is no join token in ${config.conductor.joinTokenFile} ([conductor] join_token_file)`,
-    );
+    tell(found);
     await timers.sleep(wait(attempt), signal);
   }
 }

@@ -23,7 +23,7 @@ export async function printDryRun(options: AgentCommandOptions): Promise<number>
   const { config } = compiled;
   const abort = new AbortController();
   process.once("SIGINT", () => abort.abort());
-  const connection = await connect(config, directory, runtime, abort.signal);
+  const connection = await connect(config, directory, runtime, abort.signal, { lookOnly: true });
   try {
     const session = connection.host(config.defaults.host, { lease: false });
     const report = await dryRun({

@@ -14,6 +14,7 @@ export interface AgentCommandOptions {
   readonly configDir: readonly string[];
   readonly option: readonly CommandLineValue[];
   readonly dryRun?: true;
+  readonly check?: true;
   readonly showConfig?: true;
   readonly json?: true;
   readonly debug?: true;
@@ -41,8 +42,12 @@ export function agentCommand(action: (options: AgentCommandOptions) => Promise<v
     .option("--config-dir <dir>", "its *.conf files, sorted, after --config-file; repeatable", collect, [])
     .option("-o, --option <section.option=value>", "one option; repeatable, wins over all files", collectOption, [])
     .option("--dry-run", "say what start-up would destroy and which allocations it would edit; do nothing")
+    .option(
+      "--check",
+      "say what a start would find: control plane, Placement, records, hypervisor, lease; change nothing",
+    )
     .option("--show-config", "print the effective value of each option and where it comes from")
-    .option("--json", "with --dry-run or --show-config: as JSON")
+    .option("--json", "with --check, --dry-run or --show-config: as JSON")
     .option("--debug", "log more")
     .addOption(
       new Option("--log-format <format>", "of the log on standard error").choices(["pretty", "json"]).default("pretty"),
@@ -77,7 +82,9 @@ const EXIT_CODES = `
 For authors of drivers: compute-agent driver --help
 
 Exit codes: 0 stopped as asked; 1 failed; 2 wrong arguments or configuration; 3 refused to start;
-4 no control plane, or it refused the join token; 5 another agent took the host.`;
+4 no control plane, or it refused the join token; 5 another agent took the host.
+Of --check: 0 a start would find all it needs; 4 a part of the control plane is missing or refuses the agent;
+3 the host's records, its hypervisor or another agent would make it refuse or wait.`;
 
 const collect = (value: string, before: readonly string[]): readonly string[] => [...before, value];
 

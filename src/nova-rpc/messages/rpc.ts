@@ -41,6 +41,8 @@ export interface RpcOptions {
   readonly runtime: Pick<Runtime, "clock" | "timers" | "random" | "logger">;
   /** What the control plane understands, as far as that is known. */
   readonly profile: () => ReleaseProfile;
+  /** Nothing is left in the broker when the connection has ended, and nothing made that others use. */
+  readonly lookOnly: boolean;
 }
 
 /** oslo.messaging's calls, casts and answers over a broker. The one place that publishes. */
@@ -56,10 +58,13 @@ export class Rpc {
 
   /** Begins to read answers. @throws {RefusedByBroker} */
   async start(): Promise<void> {
-    const { broker, topology } = this.#options;
+    const { broker, topology, lookOnly } = this.#options;
     await broker.connected();
-    await broker.consume(topology.replies(this.#replyQueue), { message: (body) => this.#take(body) });
-    await broker.declare(topology.requests());
+    const replies = topology.replies(this.#replyQueue, { lasting: !lookOnly });
+    await broker.consume(replies, { message: (body) => this.#take(body) });
+    if (!lookOnly) {
+      await broker.declare(topology.requests());
+    }
     broker.onState((state) => {
       if (state === "connected") {
         this.#repeatReads();

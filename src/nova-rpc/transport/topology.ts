@@ -7,6 +7,9 @@ export type RabbitOptions = NovaConfig["osloMessagingRabbit"];
 /** Where requests go (`control_exchange`). */
 export const REQUESTS = "nova";
 
+/** The queue that only the connection of a host's agent can have. */
+export const leaseQueue = (host: string): string => `compute-agent.lease.${host}`;
+
 /**
  * The exchanges and queues of oslo.messaging, declared with the properties that the other services of the same Nova declare them
  * with: the broker refuses whoever comes second with others.
@@ -50,21 +53,15 @@ export class Topology {
     return { queue: this.#transient(`${exchange.name}_${id}`), exchanges: [exchange], bindings, exclusive: false };
   }
 
-  /** The answers to this process's calls. */
-  replies(name: string): Subscription {
-    return { queue: this.#transient(name), exchanges: [], bindings: [], exclusive: false };
+  /** The answers to this process's calls. @param options `lasting`: the queue outlives the connection; default true */
+  replies(name: string, { lasting = true }: { readonly lasting?: boolean } = {}): Subscription {
+    const queue = lasting ? this.#transient(name) : ownQueue(name);
+    return { queue, exchanges: [], bindings: [], exclusive: false };
   }
 
   /** A queue that only its holder's connection can have. */
   lease(host: string): Subscription {
-    const queue = {
-      name: `compute-agent.lease.${host}`,
-      durable: false,
-      autoDelete: false,
-      exclusive: true,
-      arguments: {},
-    };
-    return { queue, exchanges: [], bindings: [], exclusive: false };
+    return { queue: ownQueue(leaseQueue(host)), exchanges: [], bindings: [], exclusive: false };
   }
 
   #isDurable(): boolean {
@@ -99,4 +96,9 @@ export class Topology {
       ...(rabbitQuorumMaxMemoryBytes > 0 ? { "x-max-in-memory-bytes": rabbitQuorumMaxMemoryBytes } : {}),
     };
   }
+}
+
+/** Its connection's alone, and gone with it. */
+function ownQueue(name: string): Queue {
+  return { name, durable: false, autoDelete: false, exclusive: true, arguments: {} };
 }

@@ -1,5 +1,6 @@
+import type { TcpSocketConnectOpts } from "node:net";
 import type { TLSSocketOptions } from "node:tls";
-import { Connection, type Publisher } from "rabbitmq-client";
+import { type Channel, Connection, type Publisher } from "rabbitmq-client";
 import {
   type BrokerOptions,
   type BrokerState,
@@ -9,6 +10,7 @@ import {
   type Exchange,
   type MessageBroker,
   type Publication,
+  type Queue,
   type RefusedByBroker,
   type Subscription,
   Unconfirmed,
@@ -19,6 +21,12 @@ import { codeOf, isFinalRefusal, messageOf, refusalOf } from "./amqp-refusal.js"
 
 /** Milliseconds that a publication waits for a connection. */
 const ACQUIRE_TIMEOUT = 5_000;
+
+/**
+ * What is no RabbitMQ, such as its management's HTTP, announces frames of gigabytes; the library asks the socket for all of one,
+ * and Node throws where nobody catches it if that is more than its limit and more than this.
+ */
+const SOCKET: Partial<TcpSocketConnectOpts> & { readonly highWaterMark: number } = { highWaterMark: 2 ** 32 };
 
 /** Connects to a RabbitMQ, and keeps connected until it is closed. Returns at once; see `connected()`. */
 export function connectToAmqp(options: BrokerOptions): MessageBroker {
@@ -116,19 +124,30 @@ class AmqpBroker implements MessageBroker {
     return consumer;
   }
 
-  async consumersOf(queue: string): Promise<number | null> {
-    const channel = await this.#reading.acquire();
-    try {
+  consumersOf(queue: string): Promise<number | null> {
+    return this.#look(`queue ${queue}`, async (channel) => {
       const { consumerCount } = await channel.queueDeclare({ queue, passive: true });
       return consumerCount;
-    } catch (error) {
-      if (codeOf(error) === "NOT_FOUND") {
-        return null;
-      }
-      throw refusalOr(error, `queue ${queue}`);
-    } finally {
-      await channel.close();
-    }
+    });
+  }
+
+  // Properties are compared only by a declaration in earnest, which makes nothing of what is there.
+  async hasExchange({ name, type, durable, autoDelete }: Exchange): Promise<boolean> {
+    const found = await this.#look(`exchange ${name}`, async (channel) => {
+      await channel.exchangeDeclare({ exchange: name, passive: true });
+      await channel.exchangeDeclare({ exchange: name, type, durable, autoDelete });
+      return true;
+    });
+    return found ?? false;
+  }
+
+  async hasQueue({ name, durable, autoDelete, exclusive, arguments: more }: Queue): Promise<boolean> {
+    const found = await this.#look(`queue ${name}`, async (channel) => {
+      await channel.queueDeclare({ queue: name, passive: true });
+      await channel.queueDeclare({ queue: name, durable, autoDelete, exclusive, arguments: more });
+      return true;
+    });
+    return found ?? false;
   }
 
   async close(): Promise<void> {
@@ -136,6 +155,21 @@ class AmqpBroker implements MessageBroker {
     await Promise.all([...this.#consumers].map((consumer) => consumer.close()));
     await this.#publisher.close().catch(() => {});
     await Promise.all([this.#reading.close(), this.#publishing.close()]);
+  }
+
+  /** On a channel of its own, which what is refused closes. Null: there is no such thing. */
+  async #look<T>(what: string, action: (channel: Channel) => Promise<T>): Promise<T | null> {
+    const channel = await this.#reading.acquire();
+    try {
+      return await action(channel);
+    } catch (error) {
+      if (codeOf(error) === "NOT_FOUND") {
+        return null;
+      }
+      throw refusalOr(error, what);
+    } finally {
+      await channel.close();
+    }
   }
 
   #connect(what: "reading" | "publishing"): Connection {
@@ -152,6 +186,7 @@ class AmqpBroker implements MessageBroker {
       connectionName,
       heartbeat,
       noDelay: true,
+      socket: SOCKET as TcpSocketConnectOpts,
       retryLow: retry.first,
       retryHigh: retry.most,
       acquireTimeout: ACQUIRE_TIMEOUT,

@@ -16,6 +16,9 @@ export function refusalOf(error: unknown, what: string): RefusedByBroker {
   return new RefusedByBroker(codeOf(error) ?? "UNKNOWN", `${what}: ${messageOf(error)}`);
 }
 
+/** Without the names of methods that the library puts before it, or that it does not know. */
 export function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
+  return error instanceof Error
+    ? error.message.replace(/^(undefined|(Connection|Channel|Exchange|Queue|Basic)\w+): /, "")
+    : String(error);
 }

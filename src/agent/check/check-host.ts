@@ -1,0 +1,134 @@
+import { SERVICE_VERSION, type Service } from "../../records/index.js";
+import { within } from "../../runtime/within.js";
+import type { AgentView } from "../context.js";
+import { OverlayFiles } from "../dry-run/overlay-files.js";
+import { DryRunViolation, readOnlyHttp, readOnlySession } from "../dry-run/read-only.js";
+import { createView, type ViewOptions } from "../life/create-services.js";
+import { proveOwnership } from "../startup/init-host.js";
+import { driverNodes } from "../startup/node-lookup.js";
+import { lookUpService } from "../startup/register-service.js";
+import { usesNodeIdentities } from "../startup/service-identity.js";
+import { validateConfig } from "../startup/validate-config.js";
+import { type CheckPart, failedPart, part } from "./check-part.js";
+
+export interface HostCheck extends Omit<ViewOptions, "permit"> {
+  /** What the agent would say it is; undefined: what this build is. */
+  readonly serviceVersion: number | undefined;
+  /** What a host that is new needs when its service is there; empty: nothing. */
+  readonly newHost: string;
+  /** Milliseconds for each part. */
+  readonly limit: number;
+  readonly signal: AbortSignal;
+}
+
+/** Names of nodes that are told. */
+const FEW = 3;
+
+/** The host's records, its hypervisor, and whether they belong together; nothing is changed. */
+export async function checkHost(options: HostCheck): Promise<readonly CheckPart[]> {
+  const { runtime, limit, signal } = options;
+  const view = await createView({
+    ...options,
+    session: readOnlySession(options.session),
+    runtime: { ...runtime, files: new OverlayFiles(runtime.files), http: readOnlyHttp(runtime.http) },
+    permit: (purpose) => {
+      throw new DryRunViolation(purpose);
+    },
+  });
+  const inTime = <T>(what: string, work: Promise<T>) => within(runtime.timers, limit, what, work, signal);
+  try {
+    const [service, hypervisor] = await Promise.all([
+      inTime("the service's record", checkService(view, options)).catch((error: unknown) => ({
+        record: undefined,
+        part: failedPart("service", error),
+      })),
+      inTime(`the hypervisor (driver ${view.driver.name})`, checkHypervisor(view)).catch((error: unknown) =>
+        failedPart("hypervisor", error, "see that the hypervisor runs, and the driver's section of nova.conf"),
+      ),
+    ]);
+    const identity =
+      service.record === undefined || hypervisor.state === "fails" || hypervisor.state === "waits"
+        ? part("identity", "unknown", "needs the service's record and the hypervisor")
+        : await inTime("the records of the node", checkIdentity(view, service.record)).catch((error: unknown) =>
+            failedPart("identity", error),
+          );
+    return [service.part, hypervisor, identity];
+  } finally {
+    await inTime("the driver", view.driver.cleanupHost()).catch((error: unknown) => {
+      view.logger.debug("the driver could not let go of the hypervisor", { err: error });
+    });
+  }
+}
+
+async function checkService(
+  view: AgentView,
+  { serviceVersion: version = SERVICE_VERSION, newHost }: HostCheck,
+): Promise<{ readonly record: Service | null; readonly part: CheckPart }> {
+  validateConfig(view);
+  const [record, oldest] = await Promise.all([
+    lookUpService(view, version),
+    view.conductor.call("service_minimum_version", { binary: "nova-compute" }),
+  ]);
+  return { record, part: judgeService(view, record, { version, oldest, newHost }) };
+}
+
+function judgeService(
+  { host, runtime }: AgentView,
+  service: Service | null,
+  { version, oldest, newHost }: { readonly version: number; readonly oldest: number; readonly newHost: string },
+): CheckPart {
+  if (service?.version !== version && version < oldest) {
+    const found = `the oldest nova-compute has version ${oldest}; one of version ${version} is refused (ServiceTooOld)`;
+    return part("service", "fails", found, "leave out --release, or name a newer one");
+  }
+  if (service === null) {
+    return part("service", "ok", `none yet: a start makes one of version ${version}`, newHost);
+  }
+  const { id, lastSeenUp, disabled, disabledReason, forcedDown } = service;
+  const age = lastSeenUp === null ? null : Math.max(0, Math.round((runtime.clock.now() - lastSeenUp) / 1000));
+  const found = [
+    `id ${id}`,
+    `version ${service.version}${service.version === version ? "" : `, a start makes it ${version}`}`,
+    age === null ? "never seen up" : `last seen up ${age} s ago`,
+    ...(disabled ? [`disabled${disabledReason ? ` (${disabledReason})` : ""}`] : []),
+    ...(forcedDown ? ["forced down"] : []),
+  ].join(", ");
+  const set = (flag: string) => `openstack compute service set --${flag} ${host} nova-compute`;
+  const mend = [...(disabled ? [set("enable")] : []), ...(forcedDown ? [set("up")] : [])];
+  return mend.length === 0
+    ? part("service", "ok", found)
+    : part("service", "note", found, `no server is put here until ${mend.join(" and ")}`);
+}
+
+async function checkHypervisor(view: AgentView): Promise<CheckPart> {
+  await view.driver.initHost();
+  const nodes = await driverNodes(view);
+  const { name } = view.driver;
+  if (nodes === null) {
+    return part(
+      "hypervisor",
+      "note",
+      `driver ${name}: not ready, so that its nodes cannot be compared with the records`,
+    );
+  }
+  const names = [...nodes.values()];
+  const shown = names.slice(0, FEW).join(", ") + (names.length > FEW ? ", …" : "");
+  return part("hypervisor", "ok", `driver ${name}, ${names.length === 1 ? "node" : `${names.length} nodes`} ${shown}`);
+}
+
+/** @throws {RefusedConfiguration} and its like */
+async function checkIdentity(view: AgentView, service: Service | null): Promise<CheckPart> {
+  const before = usesNodeIdentities(view) ? null : await view.identity.read();
+  const { nodes } = await proveOwnership(view, service);
+  if (usesNodeIdentities(view)) {
+    return part("identity", "ok", `nodes have identities of their own; ${nodes.size} of them on record`);
+  }
+  const own = await view.identity.read();
+  if (own === null) {
+    return part("identity", "ok", `none yet: a start makes ${view.identity.path}`);
+  }
+  const node = nodes.get(own.uuid);
+  const recorded = node === undefined ? "not on record yet" : `compute node ${node.hypervisorHostname} of this host`;
+  const where = before === null ? `none yet: a start writes ${own.uuid} to ${own.path}` : `${own.uuid} in ${own.path}`;
+  return part("identity", "ok", `${where}, ${recorded}`);
+}

@@ -1,0 +1,34 @@
+import { MessagingTimeout } from "../../conductor/errors.js";
+import { TookTooLong } from "../../runtime/within.js";
+import { refusalOf } from "../startup/refusals.js";
+
+/**
+ * What a start would make of a part: `ok`; `note`: it goes on, and somebody may want to know; `waits` until it is there; `fails`;
+ * `unknown`: it could not be looked at.
+ */
+export type PartState = "ok" | "note" | "waits" | "fails" | "unknown";
+
+/** What was found of one part that a start needs; plain data, for `--check` and its `--json`. */
+export interface CheckPart {
+  readonly name: "broker" | "conductor" | "keystone" | "placement" | "service" | "hypervisor" | "identity" | "lease";
+  readonly state: PartState;
+  /** What was found, or tried. */
+  readonly found: string;
+  /** What to do about it; empty: nothing. */
+  readonly mend: string;
+}
+
+export function part(name: CheckPart["name"], state: PartState, found: string, mend = ""): CheckPart {
+  return { name, state, found, mend };
+}
+
+/** What an error says of a part: a refusal, something that a start would wait for, or another failure. */
+export function failedPart(name: CheckPart["name"], error: unknown, mend = ""): CheckPart {
+  const refusal = refusalOf(error);
+  if (refusal !== null) {
+    return part(name, "fails", refusal.found, refusal.mend === "" ? mend : refusal.mend);
+  }
+  const message = error instanceof Error ? error.message : String(error);
+  const waits = error instanceof TookTooLong || error instanceof MessagingTimeout;
+  return part(name, waits ? "waits" : "fails", message, mend);
+}

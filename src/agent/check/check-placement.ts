@@ -1,0 +1,86 @@
+import type { NovaConfig } from "../../config/nova-config.js";
+import type { PlacementAccess } from "../../placement/access/placement-access.js";
+import { ConnectFailure, EndpointNotFound } from "../../placement/errors.js";
+import { asArray, asRecord } from "../../placement/json.js";
+import { type PlacementAnswer, PlacementHttp } from "../../placement/placement-http.js";
+import { withoutUserInfo } from "../../runtime/http.js";
+import type { Runtime } from "../../runtime/runtime.js";
+import { within } from "../../runtime/within.js";
+import { type CheckPart, failedPart, part } from "./check-part.js";
+
+export interface PlacementCheck {
+  readonly host: string;
+  readonly config: NovaConfig;
+  readonly access: PlacementAccess;
+  readonly runtime: Pick<Runtime, "http" | "clock" | "timers">;
+  /** Milliseconds for each part. */
+  readonly limit: number;
+  readonly signal: AbortSignal;
+}
+
+/** The newest microversion that an agent asks for. */
+const NEEDED = 30;
+
+/** Whether Keystone gives a token, and Placement takes it; only reads are asked for. */
+export async function checkPlacement(check: PlacementCheck): Promise<readonly CheckPart[]> {
+  const { access, config, runtime, limit, signal } = check;
+  const { authType, authUrl } = config.placement;
+  const keystone = authType === "password" ? withoutUserInfo(authUrl ?? "") : null;
+  const inTime = <T>(what: string, work: Promise<T>) => within(runtime.timers, limit, what, work, signal);
+  let endpoint: string;
+  try {
+    ({ endpoint } = await inTime(keystone ?? "the conductor", access.credentials()));
+  } catch (error) {
+    const given = keystone === null ? [] : [part("keystone", "ok", `${keystone} gave a token`)];
+    return error instanceof EndpointNotFound || keystone === null
+      ? [...given, failed("placement", error)]
+      : [
+          failed("keystone", error, "see that Keystone runs, and [placement] auth_url"),
+          part("placement", "unknown", "needs a token"),
+        ];
+  }
+  const shown = withoutUserInfo(endpoint);
+  const placement = await inTime(`Placement at ${shown}`, askPlacement(check, shown)).catch((error: unknown) =>
+    failed("placement", error, "see that Placement runs, and the endpoint in [placement] or the catalog"),
+  );
+  return [...(keystone === null ? [] : [part("keystone", "ok", `${keystone} gave a token`)]), placement];
+}
+
+/** What does not answer is waited for. */
+function failed(name: CheckPart["name"], error: unknown, mend = ""): CheckPart {
+  return error instanceof ConnectFailure ? part(name, "waits", error.message) : failedPart(name, error, mend);
+}
+
+async function askPlacement({ host, access, runtime, signal }: PlacementCheck, endpoint: string): Promise<CheckPart> {
+  const { http, clock } = runtime;
+  const placement = new PlacementHttp({ http, clock, access, userAgent: "nova-compute" });
+  const [versions, found] = await Promise.all([
+    placement.get("/", { signal }),
+    placement.get(`/resource_providers?name=${encodeURIComponent(host)}`, { signal, version: "1.14" }),
+  ]);
+  if (found.status === 403) {
+    const mend = "give the user the role service, or admin, in the project of [placement]";
+    return part("placement", "fails", `${endpoint} knows the user, and forbids it to read: ${found.describe()}`, mend);
+  }
+  if (!found.ok || !versions.ok) {
+    const answer = found.ok ? versions : found;
+    return part("placement", "fails", `${endpoint} answers ${answer.describe()}`, "see Placement's own log");
+  }
+  const [oldest, newest] = rangeOf(versions);
+  const isThere = found.read((body) => asArray(body.resource_providers).length > 0);
+  const speaks = `${endpoint} speaks ${oldest} to ${newest}`;
+  return Number(newest.split(".")[1] ?? 0) < NEEDED
+    ? part("placement", "fails", speaks, `the agent needs 1.${NEEDED}: upgrade Placement`)
+    : part(
+        "placement",
+        "ok",
+        `${speaks} and takes the credentials; ${isThere ? `it has provider ${host}` : `no provider ${host} yet`}`,
+      );
+}
+
+function rangeOf(answer: PlacementAnswer): readonly [string, string] {
+  return answer.read(({ versions }) => {
+    const { min_version: oldest, max_version: newest } = asRecord(asArray(versions)[0]);
+    return [String(oldest), String(newest)];
+  });
+}

@@ -1,0 +1,204 @@
+import { type CheckPart, failedPart, part } from "../../../agent/check/check-part.js";
+import type { NovaConfig } from "../../../config/nova-config.js";
+import { connectToNova, type NovaConnection, type NovaConnectOptions } from "../../../nova-rpc/connect-to-nova.js";
+import { OLDEST_PROFILE } from "../../../nova-rpc/objects/profile.js";
+import { leaseQueue, Topology } from "../../../nova-rpc/transport/topology.js";
+import { type BrokerAddress, type MessageBroker, RefusedByBroker } from "../../../runtime/message-broker.js";
+import type { Runtime } from "../../../runtime/runtime.js";
+import { within } from "../../../runtime/within.js";
+import { brokerAddress } from "../connect-nova.js";
+import type { CheckLimits, ControlPlane } from "./control-plane.js";
+import { type BrokerFound, judgeBroker, probeHost } from "./probe-broker.js";
+
+const CONDUCTOR = "conductor";
+const START_CONDUCTOR = "start nova-conductor; if it runs, its transport_url must lead to this broker and virtual host";
+
+/** A real Nova's broker and conductor. Nothing is declared that is not there, and what is used goes with the connection. */
+export async function checkNova(
+  config: NovaConfig,
+  transportUrl: string,
+  runtime: Runtime,
+  connectToBroker: NovaConnectOptions["connectToBroker"],
+  { limit, signal }: CheckLimits,
+): Promise<ControlPlane> {
+  const address = await brokerAddress(config, transportUrl, runtime);
+  const probes = await Promise.all(
+    address.hosts.map((host) => probeHost({ ...address, hosts: [host] }, runtime, connectToBroker, { limit, signal })),
+  );
+  const broker = judgeBroker(address, probes);
+  const answering = address.hosts.filter((_host, at) => probes[at]?.reason === null);
+  if (answering.length === 0) {
+    return { parts: [broker, part("conductor", "unknown", "needs the broker")], met: null, close: async () => {} };
+  }
+  const nova = openNova(config, { ...address, hosts: answering }, runtime, connectToBroker);
+  const close = async () => {
+    await within(runtime.timers, limit, "the broker", nova.connection.close()).catch(() => {});
+  };
+  try {
+    const look = new NovaLook(config, nova, runtime, { limit, signal });
+    return { ...(await look.take(broker, probes)), close };
+  } catch (error) {
+    await close();
+    throw error;
+  }
+}
+
+interface OpenNova {
+  readonly connection: NovaConnection;
+  readonly broker: MessageBroker;
+}
+
+function openNova(
+  config: NovaConfig,
+  address: BrokerAddress,
+  runtime: Runtime,
+  connect: NovaConnectOptions["connectToBroker"],
+): OpenNova {
+  const opened: MessageBroker[] = [];
+  const connection = connectToNova({
+    address,
+    rabbit: config.osloMessagingRabbit,
+    runtime,
+    connectToBroker: (options) => {
+      const broker = connect(options);
+      opened.push(broker);
+      return broker;
+    },
+    lookOnly: true,
+  });
+  const [broker] = opened;
+  if (broker === undefined) {
+    throw new Error("no broker was connected to");
+  }
+  return { connection, broker };
+}
+
+/** What is seen through a broker that answers. */
+class NovaLook {
+  readonly #config: NovaConfig;
+  readonly #nova: OpenNova;
+  readonly #runtime: Runtime;
+  readonly #limits: CheckLimits;
+
+  constructor(config: NovaConfig, nova: OpenNova, runtime: Runtime, limits: CheckLimits) {
+    this.#config = config;
+    this.#nova = nova;
+    this.#runtime = runtime;
+    this.#limits = limits;
+  }
+
+  async take(found: CheckPart, probes: readonly BrokerFound[]): Promise<Omit<ControlPlane, "close">> {
+    const broker = (await this.#compareTopology(probes)) ?? found;
+    const conductor = await this.#lookAtConductor().catch((error: unknown) => {
+      this.#limits.signal.throwIfAborted();
+      return failedPart("conductor", error, START_CONDUCTOR);
+    });
+    const parts = [broker, conductor];
+    if (conductor.state !== "ok") {
+      return { parts, met: null };
+    }
+    const { connection } = this.#nova;
+    const { host } = this.#config.defaults;
+    const met = {
+      session: connection.host(host, { lease: false }),
+      serviceVersion: connection.serviceVersion,
+      newHost: "after the start: nova-manage cell_v2 discover_hosts",
+      lease: () => this.#lookAtLease(),
+    };
+    return { parts, met };
+  }
+
+  /** Whether what others have declared is what this agent would declare. Null: nothing is wrong. */
+  async #compareTopology(probes: readonly BrokerFound[]): Promise<CheckPart | null> {
+    const { broker } = this.#nova;
+    const topology = new Topology(this.#config.osloMessagingRabbit);
+    const queues = ["compute", `compute.${this.#config.defaults.host}`];
+    const compare = async () => {
+      await broker.connected();
+      await broker.hasExchange(topology.requests());
+      for (const queue of queues) {
+        await broker.hasQueue(topology.server(queue, { exclusive: false }).queue);
+      }
+    };
+    try {
+      await this.#inTime("the broker", compare());
+      return null;
+    } catch (error) {
+      this.#limits.signal.throwIfAborted();
+      const isOther = error instanceof RefusedByBroker && error.code === "PRECONDITION_FAILED";
+      const mend = isOther
+        ? "set amqp_durable_queues, rabbit_quorum_queue and their like in [oslo_messaging_rabbit] as Nova's other services have them"
+        : "";
+      const where = probes.length === 1 ? "" : ` (${probes.length} hosts)`;
+      return { ...failedPart("broker", error, mend), found: `${text(error)}${where}` };
+    }
+  }
+
+  async #lookAtConductor(): Promise<CheckPart> {
+    const { connection, broker } = this.#nova;
+    const readers = await this.#inTime("the broker", broker.consumersOf(CONDUCTOR));
+    if (readers === null || readers === 0) {
+      const found =
+        readers === null ? "there is no queue conductor in this virtual host" : "nobody reads the queue conductor";
+      return part("conductor", "waits", found, START_CONDUCTOR);
+    }
+    await this.#inTime(`nova-conductor (${readers} readers of its queue)`, connection.connected());
+    const session = connection.host(this.#config.defaults.host, { lease: false });
+    const version = await this.#inTime(
+      "nova-conductor",
+      session.call("service_minimum_version", { binary: "nova-conductor" }),
+    );
+    const { release, serviceVersion, computeRpcMinor, objects } = connection.profile;
+    if (version < OLDEST_PROFILE.serviceVersion) {
+      const found = `service version ${version} is older than ${OLDEST_PROFILE.release}'s ${OLDEST_PROFILE.serviceVersion}`;
+      return part(
+        "conductor",
+        "fails",
+        found,
+        `the agent works with Nova from ${OLDEST_PROFILE.release} on: upgrade it`,
+      );
+    }
+    return part(
+      "conductor",
+      "ok",
+      `service version ${version}: the agent is a nova-compute of ${release} (version ${serviceVersion}, compute RPC 6.${computeRpcMinor}, Instance ${objects.get("Instance")})`,
+    );
+  }
+
+  async #lookAtLease(): Promise<CheckPart> {
+    const { broker } = this.#nova;
+    const { defaults, workarounds, osloMessagingRabbit: rabbit } = this.#config;
+    const { host } = defaults;
+    if (workarounds.upstreamQuirks.has("no-host-lease")) {
+      return part("lease", "note", "none is asked for ([workarounds] upstream_quirks)");
+    }
+    const queue = `compute.${host}`;
+    const readers = await this.#inTime("the broker", broker.consumersOf(queue));
+    const wait = `a start waits ${rabbit.heartbeatTimeoutThreshold} s for a dead connection to be cut, and is then refused`;
+    try {
+      await this.#inTime("the broker", broker.consumersOf(leaseQueue(host)));
+    } catch (error) {
+      if (!(error instanceof RefusedByBroker) || error.code !== "RESOURCE_LOCKED") {
+        throw error;
+      }
+      const mend = `${wait}; rabbitmqctl list_queues name owner_pid tells whose connection has it`;
+      return part("lease", "fails", `another compute-agent has queue ${leaseQueue(host)}`, mend);
+    }
+    if (readers !== null && readers > 0) {
+      const mend = `stop nova-compute of host ${host}, or take another --host; ${wait}`;
+      return part("lease", "fails", `a real nova-compute reads queue ${queue}`, mend);
+    }
+    return part(
+      "lease",
+      "ok",
+      readers === null ? `free; queue ${queue} is made by a start` : `free; nobody reads ${queue}`,
+    );
+  }
+
+  #inTime<T>(what: string, work: Promise<T>): Promise<T> {
+    const { limit, signal } = this.#limits;
+    return within(this.#runtime.timers, limit, what, work, signal);
+  }
+}
+
+const text = (error: unknown): string => (error instanceof Error ? error.message : String(error));

@@ -1,0 +1,44 @@
+import { createNodeRuntime } from "../../../runtime/node/node-runtime.js";
+import { createLogger } from "../../ui/create-logger.js";
+import { ExitCode } from "../../ui/exit-code.js";
+import { createTerminal } from "../../ui/terminal.js";
+import { loadConfig } from "../load-config.js";
+import { type AgentCommandOptions, serviceVersionOf } from "../options.js";
+import { type CheckReport, checkStart } from "./check-start.js";
+import { renderReport } from "./render-report.js";
+
+/** Milliseconds that one part may take. */
+const LIMIT = 8_000;
+
+/** Prints what a start would find. */
+export async function printCheck(options: AgentCommandOptions): Promise<number> {
+  const terminal = createTerminal();
+  const logger = createLogger({ level: options.debug === true ? "debug" : "error", format: options.logFormat });
+  const runtime = createNodeRuntime({ logger });
+  const loaded = await loadConfig(options, runtime.files);
+  const abort = new AbortController();
+  const stop = () => abort.abort(new Error("stopped before all was looked at"));
+  process.once("SIGINT", stop);
+  process.once("SIGTERM", stop);
+  try {
+    const { connectToAmqp } = await import("../../../runtime/node/amqp-broker.js");
+    const doors = { runtime, connectToBroker: connectToAmqp, serviceVersion: serviceVersionOf(options) };
+    const report = await checkStart(loaded, doors, { limit: LIMIT, signal: abort.signal });
+    terminal.print(options.json === true ? JSON.stringify(report, null, 2) : renderReport(report, terminal));
+    return exitCodeFor(report);
+  } finally {
+    await runtime.http.close();
+  }
+}
+
+const OF_CONTROL_PLANE: ReadonlySet<string> = new Set(["broker", "conductor", "keystone", "placement"]);
+
+function exitCodeFor({ verdict, parts }: CheckReport): number {
+  if (verdict === "starts") {
+    return ExitCode.ok;
+  }
+  const isMissing = parts.some(
+    ({ name, state }) => OF_CONTROL_PLANE.has(name) && (state === "fails" || state === "waits"),
+  );
+  return isMissing ? ExitCode.unreachable : ExitCode.refused;
+}

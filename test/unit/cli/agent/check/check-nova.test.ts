@@ -1,0 +1,293 @@
+import { describe, expect, it } from "vitest";
+import { type CheckReport, checkStart } from "../../../../../src/cli/agent/check/check-start.js";
+import { renderReport } from "../../../../../src/cli/agent/check/render-report.js";
+import { loadConfig } from "../../../../../src/cli/agent/load-config.js";
+import { createPlacement } from "../../../../../src/cluster/placement/service.js";
+import { novaObject } from "../../../../../src/nova-rpc/objects/primitive.js";
+import { type BrokerOptions, type MessageBroker, RefusedByBroker } from "../../../../../src/runtime/message-broker.js";
+import { createVirtualRuntime } from "../../../../../src/simulation/create-virtual-runtime.js";
+import { MemoryBroker } from "../../../../fixtures/memory-broker.js";
+import {
+  type AskedOfConductor,
+  connectInMemory,
+  NovaFailure,
+  scriptConductor,
+} from "../../../../fixtures/scripted-conductor.js";
+
+const SERVICE = {
+  id: 5,
+  uuid: "u5",
+  host: "h",
+  binary: "nova-compute",
+  topic: "compute",
+  report_count: 7,
+  version: 64,
+  last_seen_up: "2026-01-01T00:00:00Z",
+  disabled: false,
+  forced_down: false,
+};
+
+/** A host that was never there. */
+function emptyCloud({ what, args }: AskedOfConductor): unknown {
+  switch (what) {
+    case "Service.get_minimum_version":
+      return JSON.stringify(args).includes("nova-conductor") ? 64 : 0;
+    case "Service.get_by_host_and_binary":
+      return null;
+    default:
+      throw new NovaFailure("ComputeHostNotFound");
+  }
+}
+
+const NODE = { id: 1, uuid: "8fcf3a64-0c55-4e6b-9a3b-0e5b7a5cb0a5", host: "h", hypervisor_hostname: "h" };
+
+/** A host that was there before. */
+function withService(changes: object = {}, node: object = NODE) {
+  return (asked: AskedOfConductor): unknown => {
+    if (asked.what === "Service.get_by_host_and_binary") {
+      return novaObject("Service", "1.22", { ...SERVICE, ...changes }, []);
+    }
+    return asked.what.startsWith("ComputeNodeList.")
+      ? novaObject("ComputeNodeList", "1.17", { objects: [novaObject("ComputeNode", "1.19", { ...node }, [])] }, [])
+      : emptyCloud(asked);
+  };
+}
+
+interface Setting {
+  readonly conf?: string;
+  readonly answers?: ((asked: AskedOfConductor) => unknown) | null;
+  readonly serviceVersion?: number;
+  /** How a host of the broker answers; default: it lets in. */
+  readonly brokerHost?: (hostname: string, let_in: () => MessageBroker) => MessageBroker;
+}
+
+async function world({ conf = "", answers = emptyCloud, serviceVersion = 64, brokerHost }: Setting = {}) {
+  const runtime = createVirtualRuntime();
+  const broker = new MemoryBroker();
+  const asked = answers === null ? [] : await scriptConductor(broker, answers, { serviceVersion });
+  const placement = createPlacement({ ...runtime });
+  await runtime.servers.listen({ port: 8778, services: { "": (request) => placement.handle(request) } });
+  await runtime.files.write(
+    "/etc/nova/nova.conf",
+    `[DEFAULT]
+host = h
+transport_url = rabbit://nova:SECRET-RABBIT@rabbit1:5672,nova:SECRET-RABBIT@rabbit2:5672/nova
+state_path = /state
+[placement]
+auth_type = admin_token
+endpoint = http://u:SECRET-URL@127.0.0.1:8778
+token = admin
+[fake_libvirt]
+connection_uri = fake-libvirt:///hypervisors/h
+${conf}`,
+  );
+  const loaded = await loadConfig(
+    { configFile: ["/etc/nova/nova.conf"], configDir: [], option: [], stateDir: "/cluster", logFormat: "pretty" },
+    runtime.files,
+  );
+  const connectToBroker = ({ address }: BrokerOptions) => {
+    const connect = () => broker.connect();
+    return brokerHost?.(address.hosts[0]?.hostname ?? "", connect) ?? connect();
+  };
+  const abort = new AbortController();
+  const check = (limits: { signal?: AbortSignal } = {}) =>
+    checkStart(
+      loaded,
+      { runtime, connectToBroker, serviceVersion: undefined },
+      { limit: 8_000, signal: limits.signal ?? abort.signal },
+    );
+  const run = () => runtime.runUntil(check());
+  return { runtime, broker, asked, abort, check, run };
+}
+
+function states({ parts }: CheckReport): Readonly<Record<string, string>> {
+  return Object.fromEntries(parts.map(({ name, state }) => [name, state]));
+}
+
+function found({ parts }: CheckReport, name: string) {
+  return parts.find((each) => each.name === name);
+}
+
+/** A broker that is not there, or does not let in. */
+function closedBroker(refusal: Error, detail = refusal.message): MessageBroker {
+  const broker = new MemoryBroker().connect();
+  const waits = detail === "" ? [] : [detail];
+  return {
+    ...broker,
+    state: "waiting",
+    onState: (listener) => {
+      for (const each of waits) {
+        queueMicrotask(() => listener("waiting", each));
+      }
+    },
+    connected: () => (refusal instanceof RefusedByBroker ? Promise.reject(refusal) : new Promise(() => {})),
+    close: async () => {},
+  };
+}
+
+describe("--check under a real Nova", () => {
+  it("finds all that a new host needs, and leaves nothing behind", async () => {
+    const { run, broker, asked, runtime } = await world();
+    const before = [...broker.queueNames()];
+    const report = await run();
+    expect(report).toMatchObject({ host: "h", controlPlane: "nova", verdict: "starts" });
+    expect(states(report)).toEqual({
+      broker: "ok",
+      conductor: "ok",
+      placement: "ok",
+      service: "ok",
+      hypervisor: "ok",
+      identity: "ok",
+      lease: "ok",
+    });
+    expect(found(report, "broker")?.found).toBe("rabbit1:5672, rabbit2:5672 answer, virtual host nova, without TLS");
+    expect(found(report, "conductor")?.found).toContain(
+      "a nova-compute of zed (version 64, compute RPC 6.1, Instance 2.7)",
+    );
+    expect(found(report, "service")?.mend).toContain("nova-manage cell_v2 discover_hosts");
+    expect(found(report, "placement")?.found).toContain("http://127.0.0.1:8778 speaks 1.0 to 1.");
+    expect(broker.queueNames()).toEqual(before);
+    expect(asked.filter(({ request }) => request.method !== "object_class_action_versions")).toEqual([]);
+    expect(await runtime.files.stat("/state/compute_id")).toBeUndefined();
+    expect(await runtime.files.stat("/hypervisors")).toBeUndefined();
+  });
+
+  it("shows no secret, and fits a screen", async () => {
+    const { run, runtime } = await world({
+      brokerHost: (name, letIn) =>
+        name === "rabbit2" ? closedBroker(new Error("connect ECONNREFUSED rabbit2:5672")) : letIn(),
+      conf: "[placement]\ntoken = SECRET-TOKEN\n",
+      answers: withService({ disabled: true, disabled_reason: "to be repaired", forced_down: true }),
+    });
+    const report = await run();
+    const plain = (text: string) => text;
+    const colors = { bold: plain, dim: plain, red: plain, green: plain, yellow: plain };
+    const text = renderReport(report, { columns: 200, colors } as never);
+    expect(`${JSON.stringify(report)} ${text} ${JSON.stringify(runtime.logs)}`).not.toContain("SECRET");
+    expect(Math.max(...text.split("\n").map((line) => line.length))).toBeLessThanOrEqual(80);
+    expect(text.split("\n").length).toBeLessThanOrEqual(24);
+    expect(text).toContain("service     note     id 5, version 64");
+    expect(text).toContain("rabbit2:5672");
+    expect(found(report, "identity")?.found).toBe(
+      `none yet: a start writes ${NODE.uuid} to /state/compute_id, compute node h of this host`,
+    );
+    expect(found(report, "placement")?.found).toContain("knows the user, and forbids it to read: 403");
+    expect(found(report, "broker")?.state).toBe("note");
+    expect(found(report, "service")?.mend).toContain(
+      "set --enable h nova-compute and openstack compute service set --up h",
+    );
+  });
+
+  it.each([
+    ["ACCESS_REFUSED", "check user nova and its password"],
+    ["NOT_ALLOWED", "check virtual host nova"],
+  ])("says that a broker refuses the login: %s", async (code, mend) => {
+    const { run } = await world({ brokerHost: () => closedBroker(new RefusedByBroker(code, `the login: ${code}`)) });
+    const report = await run();
+    expect(report.verdict).toBe("fails");
+    expect(found(report, "broker")).toMatchObject({ state: "fails" });
+    expect(found(report, "broker")?.mend).toContain(mend);
+    expect(found(report, "lease")?.state).toBe("unknown");
+    expect(found(report, "placement")?.state).toBe("ok");
+  });
+
+  it("ends in time when nothing answers, and names what was tried", async () => {
+    const { run, runtime } = await world({ brokerHost: () => closedBroker(new Error("silent"), "") });
+    const began = runtime.clock.monotonic();
+    const report = await run();
+    expect(runtime.clock.monotonic() - began).toBeLessThan(10_000);
+    expect(found(report, "broker")).toMatchObject({ state: "waits", mend: expect.stringContaining("transport_url") });
+    expect(found(report, "broker")?.found).toContain("rabbit1:5672 gave no answer in 8 s");
+  });
+
+  it("tells a broker without conductor from a conductor that is silent", async () => {
+    const absent = await (await world({ answers: null })).run();
+    expect(found(absent, "conductor")).toMatchObject({
+      state: "waits",
+      found: "there is no queue conductor in this virtual host",
+    });
+    const { run, broker, runtime } = await world({ answers: null });
+    const queue = { name: "conductor", durable: false, autoDelete: false, exclusive: false, arguments: {} };
+    const bindings = [{ exchange: "nova", routingKey: "conductor" }];
+    const exchanges = [{ name: "nova", type: "topic", durable: false, autoDelete: false }] as const;
+    await broker.connect().consume({ queue, exchanges, bindings, exclusive: false }, { message: () => {} });
+    const began = runtime.clock.monotonic();
+    const silent = await run();
+    expect(found(silent, "conductor")).toMatchObject({
+      state: "waits",
+      found: expect.stringContaining("no answer in 8 s"),
+    });
+    expect(runtime.clock.monotonic() - began).toBeLessThan(30_000);
+  });
+
+  it("finds a conductor that is too old, and queues of another kind", async () => {
+    const old = await world({
+      answers: (asked) => (asked.what === "Service.get_minimum_version" ? 61 : emptyCloud(asked)),
+      serviceVersion: 61,
+    });
+    expect(found(await old.run(), "conductor")).toMatchObject({ state: "fails" });
+    const durable = await world({ conf: "[oslo_messaging_rabbit]\namqp_durable_queues = true\n" });
+    expect(found(await durable.run(), "broker")).toMatchObject({
+      state: "fails",
+      mend: expect.stringContaining("[oslo_messaging_rabbit]"),
+    });
+  });
+
+  it("tells who has the host: another agent, or a real nova-compute", async () => {
+    const { run, broker, runtime } = await world({ answers: withService() });
+    const other = connectInMemory(broker, runtime);
+    const session = other.host("h");
+    await runtime.runUntil(session.acquireLease());
+    expect(found(await run(), "lease")).toMatchObject({
+      state: "fails",
+      found: "another compute-agent has queue compute-agent.lease.h",
+    });
+    await runtime.runUntil(other.close());
+    expect(found(await run(), "lease")?.state).toBe("ok");
+    const queue = { name: "compute.h", durable: false, autoDelete: false, exclusive: false, arguments: {} };
+    await broker.connect().consume({ queue, exchanges: [], bindings: [], exclusive: false }, { message: () => {} });
+    expect(found(await run(), "lease")).toMatchObject({
+      state: "fails",
+      found: "a real nova-compute reads queue compute.h",
+    });
+  });
+
+  it("finds that the records contradict the machine", async () => {
+    const { run } = await world({ answers: withService({ version: 66 }) });
+    expect(found(await run(), "identity")).toMatchObject({
+      state: "fails",
+      found: expect.stringContaining("No local node identity found"),
+      mend: expect.stringContaining("/state/compute_id"),
+    });
+  });
+
+  it("finds credentials that Placement does not take, and a Placement that is away", async () => {
+    const refused = await world({ conf: "[placement]\nendpoint = http://127.0.0.1:9\n" });
+    expect(found(await refused.run(), "placement")).toMatchObject({
+      state: "waits",
+      found: expect.stringContaining("http://127.0.0.1:9"),
+    });
+    const keystone = await world({
+      conf: "[placement]\nauth_type = password\nauth_url = http://127.0.0.1:8778\nusername = nova\npassword = SECRET-P\nproject_id = p\n",
+    });
+    const report = await keystone.run();
+    expect(found(report, "keystone")).toMatchObject({
+      state: "fails",
+      found: expect.stringContaining("127.0.0.1:8778"),
+    });
+    expect(found(report, "placement")).toMatchObject({ state: "unknown" });
+    expect(JSON.stringify(report)).not.toContain("SECRET");
+  });
+
+  it("is stopped at once", async () => {
+    const { check, abort, runtime, broker } = await world({ brokerHost: () => closedBroker(new Error("silent"), "") });
+    const before = [...broker.queueNames()];
+    const checked = check();
+    checked.catch(() => {});
+    abort.abort(new Error("stopped"));
+    const began = runtime.clock.monotonic();
+    await expect(runtime.runUntil(checked)).rejects.toThrow("stopped");
+    expect(runtime.clock.monotonic() - began).toBeLessThan(100);
+    expect(broker.queueNames()).toEqual(before);
+  });
+});
