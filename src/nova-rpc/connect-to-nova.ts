@@ -1,3 +1,4 @@
+import { type MessageObserver, NO_OBSERVER } from "../conductor/message-observer.js";
 import type { ConductorConnection, ConnectionState, HostSession } from "../conductor/port.js";
 import type { BrokerOptions, MessageBroker } from "../runtime/message-broker.js";
 import type { Runtime } from "../runtime/runtime.js";
@@ -19,6 +20,8 @@ export interface NovaConnectOptions {
   readonly connectToBroker: (options: BrokerOptions) => MessageBroker;
   /** For who only reads: nothing is left in the broker. Default false. */
   readonly lookOnly?: boolean;
+  /** Default: nothing is counted. */
+  readonly observer?: MessageObserver;
 }
 
 /** A connection to a real Nova. */
@@ -42,7 +45,7 @@ class Connection implements NovaConnection {
   #state: ConnectionState = "connecting";
 
   constructor(options: NovaConnectOptions) {
-    const { runtime, rabbit, address, connectToBroker, lookOnly = false } = options;
+    const { runtime, rabbit, address, connectToBroker, lookOnly = false, observer = NO_OBSERVER } = options;
     this.#options = options;
     const broker = connectToBroker({
       address,
@@ -52,10 +55,10 @@ class Connection implements NovaConnection {
     });
     const topology = new Topology(rabbit);
     const scopes = new MessageScopes();
-    const rpc: Rpc = new Rpc({ broker, topology, runtime, profile: () => nova.profile, lookOnly });
+    const rpc: Rpc = new Rpc({ broker, topology, runtime, profile: () => nova.profile, lookOnly, observer });
     const nova: NovaConductor = new NovaConductor({ rpc, scopes, runtime });
     const ready = () => this.connected();
-    this.#parts = { broker, topology, rpc, nova, rows: new KnownRows(), scopes, runtime, ready };
+    this.#parts = { broker, topology, rpc, nova, rows: new KnownRows(), scopes, runtime, ready, observer };
     broker.onState((state, detail) => {
       // Connected is who has met a conductor.
       if (state === "waiting" || state === "closed") {

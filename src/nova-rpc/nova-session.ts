@@ -1,4 +1,5 @@
 import { HostLeaseHeld } from "../conductor/errors.js";
+import type { MessageObserver } from "../conductor/message-observer.js";
 import type { AgentMethod, AgentMethods } from "../conductor/methods/agent.js";
 import type { ConductorMethod, ConductorMethods } from "../conductor/methods/conductor.js";
 import type { ParamsOf, ResultOf } from "../conductor/methods/method.js";
@@ -29,6 +30,7 @@ export interface NovaConnectionParts {
   readonly rows: KnownRows;
   readonly scopes: MessageScopes;
   readonly runtime: Pick<Runtime, "clock" | "timers" | "random" | "logger">;
+  readonly observer: MessageObserver;
   /** Resolves when a conductor was met. */
   readonly ready: () => Promise<void>;
 }
@@ -102,13 +104,14 @@ export class NovaSession implements HostSession {
   }
 
   async serve(handlers: Partial<AgentHandlers>): Promise<void> {
-    const { broker, topology, rpc, scopes, runtime, nova } = this.#parts;
+    const { broker, topology, rpc, scopes, runtime, nova, observer } = this.#parts;
     await this.stopServing();
     const server = new ComputeServer({
       host: this.host,
       rpc,
       scopes,
       runtime,
+      observer,
       profile: () => nova.profile,
       handlers,
       records: {

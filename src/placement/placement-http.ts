@@ -5,6 +5,7 @@ import {
   type HttpMethod,
   type HttpResponse,
   HttpTimeout,
+  withoutUserInfo,
 } from "../runtime/http.js";
 import type { PlacementAccess } from "./access/placement-access.js";
 import { ConnectFailure, DiscoveryFailure, Unauthorized } from "./errors.js";
@@ -95,7 +96,7 @@ export class PlacementHttp {
         ...(call.signal ? { signal: call.signal } : {}),
       });
       report(answer.status);
-      return new PlacementAnswer(answer, `${method} ${endpoint}${path}`);
+      return new PlacementAnswer(answer, `${method} ${withoutUserInfo(endpoint)}${path}`);
     } catch (error) {
       report(null);
       if (error instanceof HttpConnectFailure || error instanceof HttpTimeout) {

@@ -77,6 +77,8 @@ export async function createMetricsRegistry(sources: MetricsSources): Promise<Me
     driverCalls: counter("driver_calls_total", "Calls of the virt driver", "method", "outcome"),
     driverDuration: histogram("driver_call_duration_seconds", "Calls of the virt driver", DRIVER_BUCKETS, "method"),
     heartbeats: counter("heartbeats_total", "Heartbeats of the service", "outcome"),
+    messages: counter("rpc_messages_total", "Messages over a real Nova's RabbitMQ", "event", "method"),
+    waiting: gauge("rpc_calls_waiting", "Calls over a real Nova's RabbitMQ whose answer is waited for", "method"),
   });
 }
 
@@ -96,6 +98,8 @@ interface Instruments {
   readonly driverCalls: Counter;
   readonly driverDuration: Histogram;
   readonly heartbeats: Counter;
+  readonly messages: Counter;
+  readonly waiting: Gauge;
 }
 
 function view(registry: Registry, instruments: Instruments): MetricsRegistry {
@@ -125,6 +129,8 @@ function hostMetrics(host: string, to: Instruments): AgentMetrics {
         to.claims.inc({ host, kind, outcome });
       }
     },
+    message: (event, method, count = 1) => to.messages.inc({ host, event, method }, count),
+    waitedFor: (method, change) => to.waiting.inc({ host, method }, change),
     heartbeat: (reported) => to.heartbeats.inc({ host, outcome: reported ? "reported" : "failed" }),
     placementRequest: ({ method, route, status, milliseconds }) => {
       to.requests.inc({ host, method, route, status: status === null ? "none" : String(status) });

@@ -1,8 +1,9 @@
+import { type MessageObserver, NO_OBSERVER } from "../../conductor/message-observer.js";
 import type { PlacementRequestEvent } from "../../placement/placement-http.js";
 import type { DriverOutcome } from "../../virt/driver-call.js";
 
 /** What the agent counts about itself; {@link MetricsRegistry} implements it. Must not throw. */
-export interface AgentMetrics {
+export interface AgentMetrics extends MessageObserver {
   /** Guests on the hypervisor, whoever they belong to. */
   guests(count: number): void;
   /** Guests on the hypervisor whose instance belongs to another host, without an evacuation record (spec 2.4 G13). */
@@ -30,6 +31,7 @@ export type ClaimKind = "instance" | "move";
 export type LeakKind = "migration" | "instance";
 
 export const NO_METRICS: AgentMetrics = Object.freeze({
+  ...NO_OBSERVER,
   guests() {},
   foreignGuests() {},
   orphanGuests() {},

@@ -1,6 +1,6 @@
 import type { ConductorConnection } from "../../conductor/port.js";
 import type { NovaConfig } from "../../config/nova-config.js";
-import { connectToNova } from "../../nova-rpc/connect-to-nova.js";
+import { connectToNova, type NovaConnectOptions } from "../../nova-rpc/connect-to-nova.js";
 import { parseTransportUrl, withoutPasswords } from "../../nova-rpc/transport/transport-url.js";
 import type { BrokerAddress, BrokerTls } from "../../runtime/message-broker.js";
 import { connectToAmqp } from "../../runtime/node/amqp-broker.js";
@@ -30,19 +30,19 @@ export async function brokerAddress(
 
 /**
  * Connects to the broker of a real Nova, and waits for its conductor, for as long as it takes.
- * @param lookOnly nothing is left in the broker
+ * @param options `lookOnly`: nothing is left in the broker
  */
 export async function connectNova(
   config: NovaConfig,
   transportUrl: string,
   runtime: Runtime,
   signal: AbortSignal,
-  lookOnly: boolean,
+  options: Pick<NovaConnectOptions, "lookOnly" | "observer">,
 ): Promise<ConductorConnection> {
   const address = await brokerAddress(config, transportUrl, runtime);
   const place = withoutPasswords(address);
   const rabbit = config.osloMessagingRabbit;
-  const connection = connectToNova({ address, rabbit, runtime, connectToBroker: connectToAmqp, lookOnly });
+  const connection = connectToNova({ address, rabbit, runtime, connectToBroker: connectToAmqp, ...options });
   let told = false;
   connection.onState((state, detail) => {
     if (state === "waiting" && !told) {

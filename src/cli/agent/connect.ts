@@ -1,5 +1,6 @@
 import { conductorUrl, readClusterInfo, type StateDir } from "../../cluster/local/state-dir.js";
 import { connectToConductor } from "../../conductor/connect-to-conductor.js";
+import type { MessageObserver } from "../../conductor/message-observer.js";
 import type { ConductorConnection } from "../../conductor/port.js";
 import type { NovaConfig } from "../../config/nova-config.js";
 import type { Files } from "../../runtime/files.js";
@@ -11,20 +12,20 @@ import { version } from "../ui/version.js";
 /**
  * Finds the control plane and connects to it, for as long as it takes. Reports the first failure with the ways out,
  * later ones in the debug log alone.
- * @param options `lookOnly`: nothing is left behind in a real Nova's broker
+ * @param options `lookOnly`: nothing is left behind in a real Nova's broker; `observer`: counts the messages to and from one
  */
 export async function connect(
   config: NovaConfig,
   directory: StateDir,
   runtime: Runtime,
   signal: AbortSignal,
-  { lookOnly = false }: { readonly lookOnly?: boolean } = {},
+  options: { readonly lookOnly?: boolean; readonly observer?: MessageObserver } = {},
 ): Promise<ConductorConnection> {
   const { host, transportUrl } = config.defaults;
   if (transportUrl !== null) {
     // What it is made of is loaded only when it is needed.
     const { connectNova } = await import("./connect-nova.js");
-    return connectNova(config, transportUrl, runtime, signal, lookOnly);
+    return connectNova(config, transportUrl, runtime, signal, options);
   }
   let told = false;
   const tell = (reason: string): void => {

@@ -76,7 +76,9 @@ async function serveWith(options: AgentCommandOptions, opened: Opened): Promise<
   });
   onParentGone(stop);
   try {
-    const connection = await connect(loaded.compiled.config, loaded.directory, doors, abort.signal);
+    const connection = await connect(loaded.compiled.config, loaded.directory, doors, abort.signal, {
+      observer: metrics,
+    });
     try {
       agent = await start(
         loaded,

@@ -1,4 +1,5 @@
 import { MessagingTimeout } from "../../conductor/errors.js";
+import type { MessageObserver } from "../../conductor/message-observer.js";
 import type { AgentMethod } from "../../conductor/methods/agent.js";
 import { type AgentHandlers, type RequestContext, RPC_RESPONSE_TIMEOUT } from "../../conductor/port.js";
 import type { Logger } from "../../runtime/logger.js";
@@ -17,6 +18,16 @@ import { UNSERVED } from "./unserved-methods.js";
 /** Fields that senders leave to be saved by the receiver's first save. Others are the sender's own concern. */
 const LEFT_TO_SAVE = ["availability_zone", "old_flavor", "new_flavor"];
 
+/** What may be asked. */
+const KNOWN: ReadonlySet<string> = new Set([
+  "ping",
+  "get_backdoor_port",
+  ...Object.keys(SERVED),
+  ...Object.keys(UNSERVED),
+]);
+/** What all else is counted as: names that anybody may choose would make any number of series. */
+const OTHER = "other";
+
 /** Milliseconds; whoever wants to hear more often gets no more. */
 const SHORTEST_SILENCE = 1_000;
 
@@ -25,6 +36,7 @@ export interface ComputeServerOptions {
   readonly rpc: Rpc;
   readonly scopes: MessageScopes;
   readonly runtime: Pick<Runtime, "clock" | "timers" | "logger">;
+  readonly observer: MessageObserver;
   readonly profile: () => ReleaseProfile;
   readonly handlers: Partial<AgentHandlers>;
   readonly records: Omit<InboundTools, "host" | "requestId">;
@@ -42,6 +54,9 @@ export class ComputeServer {
   constructor(options: ComputeServerOptions) {
     this.#options = options;
     this.#recent = new RecentIds(options.runtime.clock);
+    for (const method of [...KNOWN, OTHER]) {
+      options.observer.message("in", method, 0);
+    }
   }
 
   /** @param body of a message, whoever sent it: nothing of it makes this throw */
@@ -55,6 +70,7 @@ export class ComputeServer {
       return;
     }
     if (request.kind === "request" && this.#recent.isNew(request.uniqueId)) {
+      this.#options.observer.message("in", KNOWN.has(request.method) ? request.method : OTHER);
       this.#serve(request).catch((err: unknown) => logger.error("a message was not answered", { err }));
     }
   }

@@ -49,7 +49,8 @@ function notImplemented(): never {
 }
 
 function noConsole({ console_type: type }: Arguments): never {
-  throw new ConsoleTypeUnavailable(`Unavailable console type ${String(type)}.`);
+  const shown = typeof type === "string" && /^[a-z-]{1,20}$/.test(type) ? ` ${type}` : "";
+  throw new ConsoleTypeUnavailable(`Unavailable console type${shown}.`);
 }
 
 function ignored(): null {

@@ -1,4 +1,5 @@
 import * as errors from "../../conductor/errors.js";
+import { withoutUserInfo } from "../../runtime/http.js";
 import { isRecord } from "../objects/primitive.js";
 
 /** An exception of Python as oslo.messaging sends it. */
@@ -64,7 +65,8 @@ export class UnsupportedRequest extends Error {
 /** The failure of a reply as the class that the agent knows; any other as a ConductorError that says which it was. */
 export function errorOf(failure: string): errors.ConductorError {
   const { class: name, module, message, kwargs } = readFailure(failure);
-  const data = { class: name, module, ...kwargs };
+  const kept = Object.entries(kwargs).filter(([key]) => KEPT.includes(key));
+  const data = { class: name, module, ...Object.fromEntries(kept) };
   const known = INBOUND[name] ?? SAME_NAME.get(name);
   if (name === "ObjectActionError" && /host changed/.test(message)) {
     return new errors.ObjectActionError(message, { ...data, reason: "host changed" });
@@ -79,6 +81,14 @@ export function isFailure(error: unknown, name: string): boolean {
   return error instanceof errors.ConductorError && error.data.class === name;
 }
 
+/** What of an exception the agent reads. All else may be anything, and errors go to the log. */
+const KEPT = ["instance_uuid", "expected", "actual", "reason"];
+
+/** Without the statement that a database error quotes, with the values in it, and without passwords of addresses. */
+function withoutSecrets(message: string): string {
+  return withoutUserInfo(message.replace(/\s*\[SQL:[\s\S]*$/, ""));
+}
+
 function readFailure(text: string): Failure {
   let value: unknown;
   try {
@@ -91,8 +101,7 @@ function readFailure(text: string): Failure {
   return {
     class: String(name),
     module: String(module),
-    // A traceback follows the first line of some.
-    message: String(message),
+    message: withoutSecrets(String(message)),
     tb: Array.isArray(tb) ? tb.map(String) : [],
     args: Array.isArray(args) ? args : [],
     kwargs: isRecord(kwargs) ? kwargs : {},

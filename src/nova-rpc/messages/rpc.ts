@@ -1,7 +1,9 @@
 import { MessagingTimeout } from "../../conductor/errors.js";
+import type { MessageObserver } from "../../conductor/message-observer.js";
 import { RPC_RESPONSE_TIMEOUT } from "../../conductor/port.js";
 import { type MessageBroker, Unconfirmed, Unroutable } from "../../runtime/message-broker.js";
 import type { Runtime } from "../../runtime/runtime.js";
+import { isRecord, objectOf } from "../objects/primitive.js";
 import type { ReleaseProfile } from "../objects/profile.js";
 import { REQUESTS, type Topology } from "../transport/topology.js";
 import { failureOf } from "./failures.js";
@@ -13,6 +15,9 @@ import type { NovaContext } from "./request-context.js";
 const TRY_AGAIN = 250;
 /** Milliseconds that an answer is tried for (`kombu_missing_consumer_retry_timeout`). */
 const REPLY_PATIENCE = 60_000;
+
+/** What answers and signs of life are counted as. */
+const REPLY = "reply";
 
 /** What is asked, and of whom. */
 export interface Asked {
@@ -43,6 +48,7 @@ export interface RpcOptions {
   readonly profile: () => ReleaseProfile;
   /** Nothing is left in the broker when the connection has ended, and nothing made that others use. */
   readonly lookOnly: boolean;
+  readonly observer: MessageObserver;
 }
 
 /** oslo.messaging's calls, casts and answers over a broker. The one place that publishes. */
@@ -88,6 +94,7 @@ export class Rpc {
       } catch (error) {
         const mayRepeat = error instanceof Unroutable || (error instanceof Unconfirmed && repeatable);
         if (mayRepeat && left > TRY_AGAIN) {
+          this.#options.observer.message("retried", labelOf(asked));
           await timers.sleep(TRY_AGAIN, signal);
           continue;
         }
@@ -100,9 +107,8 @@ export class Rpc {
 
   /** Resolves when a queue has it. @throws {MessagingTimeout} nobody will get it, or that is not known */
   async cast(asked: Asked): Promise<void> {
-    const request = this.#request(asked, null);
     try {
-      await this.#publish(REQUESTS, asked.topic, request, null);
+      await this.#send(REQUESTS, asked, null, null);
     } catch (error) {
       throw isUndelivered(error) ? new MessagingTimeout(`${asked.method} to ${asked.topic}: ${error.message}`) : error;
     }
@@ -113,7 +119,7 @@ export class Rpc {
     const { broker, topology } = this.#options;
     const exchange = topology.fanout(asked.topic);
     await broker.declare(exchange);
-    await this.#publish(exchange.name, asked.topic, this.#request(asked, null), null).catch((error: unknown) => {
+    await this.#send(exchange.name, asked, null, null).catch((error: unknown) => {
       if (!isUndelivered(error)) {
         throw error;
       }
@@ -122,7 +128,8 @@ export class Rpc {
 
   /** Answers a call. An answer that nobody takes is tried for a while, and then dropped. */
   async answer(to: AnswerAddress, outcome: { readonly result: unknown } | { readonly error: unknown }): Promise<void> {
-    const { timers, clock, logger } = this.#options.runtime;
+    const { observer, runtime } = this.#options;
+    const { timers, clock, logger } = runtime;
     const deadline = clock.monotonic() + REPLY_PATIENCE;
     const failure = "error" in outcome ? failureOf(outcome.error) : null;
     const result = "result" in outcome ? outcome.result : null;
@@ -140,6 +147,7 @@ export class Rpc {
           logger.warn("the answer to a call was not taken by its caller", { queue: to.queue, err: error });
           return;
         }
+        observer.message("retried", REPLY);
         await timers.sleep(TRY_AGAIN);
       }
     }
@@ -170,18 +178,26 @@ export class Rpc {
     const abort = () => pending.fail(signal?.reason instanceof Error ? signal.reason : new Error("aborted"));
     signal?.addEventListener("abort", abort, { once: true });
     this.#pending.set(messageId, pending);
+    const { observer } = this.#options;
+    observer.waitedFor(labelOf(asked), 1);
     try {
-      const request = this.#request(asked, { messageId, queue: this.#replyQueue, monitorTimeout: monitor ?? null });
+      const answer = { messageId, queue: this.#replyQueue, monitorTimeout: monitor ?? null };
       // The answer may be faster than the broker's confirmation.
-      await Promise.race([pending.answer, this.#publish(REQUESTS, asked.topic, request, patience.total)]);
+      await Promise.race([pending.answer, this.#send(REQUESTS, asked, answer, patience.total)]);
       return await pending.answer;
     } catch (error) {
       pending.fail(error instanceof Error ? error : new Error(String(error)));
       throw error;
     } finally {
       this.#pending.delete(messageId);
+      observer.waitedFor(labelOf(asked), -1);
       signal?.removeEventListener("abort", abort);
     }
+  }
+
+  async #send(exchange: string, asked: Asked, answer: AnswerAddress | null, expiration: number | null): Promise<void> {
+    const message = { label: labelOf(asked), content: this.#request(asked, answer) };
+    await this.#publish(exchange, asked.topic, message, expiration);
   }
 
   #request({ method, args, version, namespace, context }: Asked, answer: AnswerAddress | null): OsloRequest {
@@ -193,23 +209,35 @@ export class Rpc {
     { messageId, queue }: AnswerAddress,
     content: { readonly result: unknown; readonly failure: string | null; readonly ending: boolean },
   ): Promise<void> {
-    await this.#publish("", queue, { kind: "reply", messageId, uniqueId: this.#id(), ...content }, null);
+    const reply = { kind: "reply", messageId, uniqueId: this.#id(), ...content } as const;
+    await this.#publish("", queue, { label: REPLY, content: reply }, null);
   }
 
   async #publish(
     exchange: string,
     routingKey: string,
-    message: Parameters<typeof seal>[0],
+    { label, content }: { readonly label: string; readonly content: Parameters<typeof seal>[0] },
     expiration: number | null,
   ): Promise<void> {
-    const { broker, profile } = this.#options;
-    await broker.publish({ exchange, routingKey, body: seal(message, profile()), expiration });
+    const { broker, profile, observer } = this.#options;
+    const body = seal(content, profile());
+    observer.message("out", label);
+    // They start at 0, so that the first one shows as a rise.
+    observer.message("returned", label, 0);
+    observer.message("retried", label, 0);
+    try {
+      await broker.publish({ exchange, routingKey, body, expiration });
+    } catch (error) {
+      observer.message("returned", label, error instanceof Unroutable ? 1 : 0);
+      throw error;
+    }
   }
 
   #take(body: string): void {
     try {
       const message = openMessage(body);
       if (message.kind === "reply") {
+        this.#options.observer.message("in", REPLY);
         this.#pending.get(message.messageId)?.take(message);
       }
     } catch (err) {
@@ -230,6 +258,13 @@ export class Rpc {
   #id(): string {
     return this.#options.runtime.random.uuid().replaceAll("-", "");
   }
+}
+
+/** `Instance.save` for a method of an object: by its own name alone, all of them go by two. */
+function labelOf({ method, args }: Asked): string {
+  const { objname, objmethod, objinst } = args;
+  const name = isRecord(objinst) ? objectOf(objinst)["nova_object.name"] : objname;
+  return name === undefined ? method : `${String(name)}.${String(objmethod)}`;
 }
 
 function silenceOf({ monitor }: CallLimits): number | null {

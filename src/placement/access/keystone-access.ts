@@ -1,5 +1,5 @@
 import type { Clock } from "../../runtime/clock.js";
-import { type HttpClient, HttpConnectFailure, HttpTimeout } from "../../runtime/http.js";
+import { type HttpClient, HttpConnectFailure, HttpTimeout, withoutUserInfo } from "../../runtime/http.js";
 import { ConnectFailure, DiscoveryFailure, EndpointNotFound, Unauthorized } from "../errors.js";
 import { asRecord, asString, parseJson } from "../json.js";
 import { CachedAccess, type Lease } from "./cached-access.js";
@@ -34,7 +34,8 @@ export function createKeystoneAccess(
   options: KeystoneOptions,
 ): PlacementAccess {
   return new CachedAccess(doors.clock, async () => {
-    const { url, status, token, body } = await askForToken(doors.http, options);
+    const { url: asked, status, token, body } = await askForToken(doors.http, options);
+    const url = withoutUserInfo(asked);
     if (status === 401) {
       throw new Unauthorized(
         `Identity at ${url} refused user ${options.username}; check username, password, project_name and the domains in [placement]`,
