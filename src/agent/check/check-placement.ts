@@ -18,6 +18,8 @@ export interface PlacementCheck {
   readonly signal: AbortSignal;
 }
 
+const BY_KEYSTONE: ReadonlySet<string> = new Set(["password", "v3password", "v3applicationcredential"]);
+
 /** The newest microversion that an agent asks for. */
 const NEEDED = 30;
 
@@ -25,7 +27,7 @@ const NEEDED = 30;
 export async function checkPlacement(check: PlacementCheck): Promise<readonly CheckPart[]> {
   const { access, config, runtime, limit, signal } = check;
   const { authType, authUrl } = config.placement;
-  const keystone = authType === "password" ? withoutUserInfo(authUrl ?? "") : null;
+  const keystone = BY_KEYSTONE.has(authType ?? "") ? withoutUserInfo(authUrl ?? "") : null;
   const inTime = <T>(what: string, work: Promise<T>) => within(runtime.timers, limit, what, work, signal);
   let endpoint: string;
   try {

@@ -12,8 +12,20 @@ export interface CloudConfig {
   /** `public`, `internal` or `admin`. */
   readonly interface: string;
   readonly region?: string;
+  /** Absent: certificates are checked against the system's authorities. */
+  readonly tls?: CloudTls;
   /** Used instead of the catalog's. */
   readonly endpoints: Readonly<Partial<Record<ServiceType, string>>>;
+}
+
+/** Paths of PEM files. */
+export interface CloudTls {
+  /** False: anybody's certificate will do. */
+  readonly verify: boolean;
+  /** Instead of the system's authorities. */
+  readonly cacert?: string;
+  readonly cert?: string;
+  readonly key?: string;
 }
 
 export type ServiceType = "compute" | "placement";

@@ -143,10 +143,4 @@ function refuseUnsupported(values: ReadonlyMap<string, Setting>, place: string):
   if (values.has("profile") && !values.has("auth_url")) {
     throw new CloudConfigInvalid(`${place}: profiles are not supported; put auth_url below auth`);
   }
-  const verify = values.get("verify");
-  if (verify && /^(false|no|off)$/i.test(verify.value)) {
-    throw new CloudConfigInvalid(
-      `${verify.place}: verify: false is not supported; name the certificate authority's file in NODE_EXTRA_CA_CERTS`,
-    );
-  }
 }

@@ -1,5 +1,5 @@
 import type { Credentials, DomainReference, Scope, UserReference } from "../../placement/access/identity-v3.js";
-import type { CloudConfig, ServiceType } from "./cloud-config.js";
+import type { CloudConfig, CloudTls, ServiceType } from "./cloud-config.js";
 import { CloudConfigInvalid } from "./errors.js";
 
 /** Settings under the names that clouds.yaml gives them, wherever they came from. */
@@ -36,8 +36,30 @@ export function readCloudConfig(settings: Settings): CloudConfig {
     ...(scope ? { scope } : {}),
     interface: (settings.get("interface") ?? settings.get("endpoint_type") ?? "public").replace(/URL$/, ""),
     ...(region === undefined ? {} : { region }),
+    ...readTls(settings),
     endpoints: { ...override(settings, "compute"), ...override(settings, "placement") },
   };
+}
+
+function readTls(settings: Settings): { readonly tls?: CloudTls } {
+  const given = (["cacert", "cert", "key"] as const).flatMap((key) => {
+    const path = settings.get(key);
+    return path === undefined ? [] : [[key, path] as const];
+  });
+  const verify = (flag(settings, "verify") ?? true) && !(flag(settings, "insecure") ?? false);
+  return verify && given.length === 0 ? {} : { tls: { verify, ...Object.fromEntries(given) } };
+}
+
+/** @throws {CloudConfigInvalid} */
+function flag(settings: Settings, key: string): boolean | undefined {
+  const text = settings.get(key)?.toLowerCase();
+  if (text === undefined) {
+    return undefined;
+  }
+  if (!/^(true|yes|on|1|false|no|off|0)$/.test(text)) {
+    throw new CloudConfigInvalid(`${settings.place(key)}: expected true or false as ${key}, found ${text}`);
+  }
+  return /^(true|yes|on|1)$/.test(text);
 }
 
 function override(settings: Settings, service: ServiceType): CloudConfig["endpoints"] {

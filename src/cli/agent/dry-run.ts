@@ -1,6 +1,7 @@
 import { dryRun } from "../../agent/dry-run/dry-run.js";
 import type { DryRunReport } from "../../agent/dry-run/report.js";
 import { NO_METRICS } from "../../agent/metrics/metrics.js";
+import { NodeFiles } from "../../runtime/node/node-files.js";
 import { createNodeRuntime } from "../../runtime/node/node-runtime.js";
 import { createLogger } from "../ui/create-logger.js";
 import { ExitCode } from "../ui/exit-code.js";
@@ -9,14 +10,16 @@ import { createTerminal, type Terminal } from "../ui/terminal.js";
 import { connect } from "./connect.js";
 import { loadConfig } from "./load-config.js";
 import type { AgentCommandOptions } from "./options.js";
+import { placementTls } from "./placement-tls.js";
 import { reportClient } from "./report-client.js";
 
 /** Prints what start-up would do; exit code 3 when it would refuse. */
 export async function printDryRun(options: AgentCommandOptions): Promise<number> {
   const terminal = createTerminal();
   const logger = createLogger({ level: options.debug === true ? "debug" : "warn", format: options.logFormat });
-  const runtime = createNodeRuntime({ logger });
-  const { compiled, driver, driverConfig, configFiles, directory } = await loadConfig(options, runtime.files);
+  const files = new NodeFiles();
+  const { compiled, driver, driverConfig, configFiles, directory } = await loadConfig(options, files);
+  const runtime = createNodeRuntime({ logger, tls: await placementTls(compiled.config, files) });
   for (const { message } of compiled.warnings) {
     terminal.complain(`warning: ${message}`);
   }

@@ -3,6 +3,7 @@ import type { Conductor } from "../../conductor/port.js";
 import type { NovaConfig } from "../../config/nova-config.js";
 import { placementAccess } from "../../placement/access/configured-access.js";
 import { ReportClient } from "../../placement/report-client.js";
+import { retryingHttp } from "../../placement/retrying-http.js";
 import type { Runtime } from "../../runtime/runtime.js";
 
 /** The agent's Placement client, as nova.conf has it. */
@@ -12,9 +13,10 @@ export function reportClient(
   conductor: Conductor,
   metrics: AgentMetrics,
 ): ReportClient {
+  const http = retryingHttp(runtime.http, runtime.timers, config.placement);
   return new ReportClient({
-    http: runtime.http,
-    access: placementAccess(config, runtime, conductor),
+    http,
+    access: placementAccess(config, { ...runtime, http }, conductor),
     config: {
       associationRefresh: config.compute.resourceProviderAssociationRefresh,
       timeout: config.placement.timeout * 1000,

@@ -18,6 +18,7 @@ import { traceDriver } from "./driver-trace.js";
 import { type LoadedConfig, loadConfig } from "./load-config.js";
 import { type MetricsOutlet, openMetrics } from "./metrics.js";
 import { type AgentCommandOptions, serviceVersionOf } from "./options.js";
+import { placementTls } from "./placement-tls.js";
 import { reportClient } from "./report-client.js";
 
 /** Runs the agent until it is told to stop, refuses, or loses its host. */
@@ -39,8 +40,11 @@ async function serveWith(options: AgentCommandOptions, opened: Opened): Promise<
     format: options.logFormat,
     colour: terminal.interactive && process.env.NO_COLOR === undefined,
   });
-  const loaded = await loadConfig(options, new NodeFiles());
-  const runtime = createNodeRuntime({ logger, connections: loaded.compiled.config.placement.maxConnections });
+  const files = new NodeFiles();
+  const loaded = await loadConfig(options, files);
+  const { config } = loaded.compiled;
+  const tls = await placementTls(config, files);
+  const runtime = createNodeRuntime({ logger, tls, connections: config.placement.maxConnections });
   opened.add(() => runtime.http.close());
   for (const warning of loaded.compiled.warnings) {
     logger.warn(warning.message);

@@ -1,11 +1,15 @@
 import { homedir } from "node:os";
 import { Option } from "commander";
 import { chooseCloud } from "../../audit/cloud/choose-cloud.js";
+import type { CloudConfig } from "../../audit/cloud/cloud-config.js";
 import { CloudConfigInvalid, CloudError } from "../../audit/cloud/errors.js";
 import { type Cloud, openCloud } from "../../audit/cloud/open-cloud.js";
 import { PlanUnreadable } from "../../audit/plan/plan-file.js";
 import { DEFAULT_STATE_DIR, stateDir } from "../../cluster/local/state-dir.js";
+import type { Files } from "../../runtime/files.js";
+import { NodeFiles } from "../../runtime/node/node-files.js";
 import { createNodeRuntime } from "../../runtime/node/node-runtime.js";
+import type { HttpTls } from "../../runtime/node/undici-http-client.js";
 import type { Runtime } from "../../runtime/runtime.js";
 import { terminalText } from "../../runtime/terminal-text.js";
 import { ExitCode } from "../ui/exit-code.js";
@@ -43,11 +47,12 @@ export async function withCloud(
   options: CloudOptions,
   work: (cloud: Cloud, runtime: Runtime) => Promise<number>,
 ): Promise<number> {
-  const runtime = createNodeRuntime({ logger: quietLogger });
+  const files = new NodeFiles();
+  let runtime: Runtime | undefined;
   try {
     const directory = stateDir(options.stateDir ?? DEFAULT_STATE_DIR, process.cwd());
     const local = { file: directory.cloudsFile, cloud: "devstack", asked: options.stateDir !== undefined };
-    const config = await chooseCloud(runtime.files, {
+    const config = await chooseCloud(files, {
       ...(options.osCloud === undefined ? {} : { cloud: options.osCloud }),
       ...(options.osRegionName === undefined ? {} : { region: options.osRegionName }),
       ...(options.osInterface === undefined ? {} : { interface: options.osInterface }),
@@ -56,6 +61,7 @@ export async function withCloud(
       home: homedir(),
       local,
     });
+    runtime = createNodeRuntime({ logger: quietLogger, tls: await readTls(config, files) });
     return await work(await openCloud(runtime.http, config), runtime);
   } catch (error) {
     if (!(error instanceof CloudError || error instanceof PlanUnreadable)) {
@@ -65,6 +71,24 @@ export async function withCloud(
     const usage = error instanceof CloudConfigInvalid || error instanceof PlanUnreadable;
     return usage ? ExitCode.usage : AuditExitCode.failed;
   } finally {
-    await runtime.http.close();
+    await runtime?.http.close();
   }
+}
+
+/** @throws {CloudConfigInvalid} */
+async function readTls({ name, tls = { verify: true } }: CloudConfig, files: Files): Promise<HttpTls> {
+  const read = async (path: string | undefined) => {
+    const text = path === undefined ? undefined : await files.readIfPresent(path);
+    if (path !== undefined && text === undefined) {
+      throw new CloudConfigInvalid(`cloud ${name}: there is no file ${path} (cacert, cert or key)`);
+    }
+    return text;
+  };
+  const [ca, cert, key] = await Promise.all([tls.cacert, tls.cert, tls.key].map(read));
+  return {
+    verify: tls.verify,
+    ...(ca === undefined ? {} : { ca }),
+    ...(cert === undefined ? {} : { cert }),
+    ...(key === undefined ? {} : { key }),
+  };
 }

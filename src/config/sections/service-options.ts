@@ -1,6 +1,6 @@
 import { Derived, literal, option, unset } from "../option.js";
 import { QUIRK_NAMES, RELEASES } from "../quirks.js";
-import { boolean, choice, integer, list, names, text } from "../value-type.js";
+import { boolean, choice, float, integer, list, names, text } from "../value-type.js";
 
 export const COMPUTE_OPTIONS = {
   resource_provider_association_refresh: option(
@@ -53,11 +53,18 @@ export const COMPUTE_OPTIONS = {
 
 export const PLACEMENT_OPTIONS = {
   auth_type: unset(
-    choice(["password", "admin_token", "none"]),
+    choice(["password", "v3password", "v3applicationcredential", "admin_token", "none"]),
     "How the agent authenticates; unset uses the access that the control plane gives it.",
   ),
-  auth_url: unset(text, "Address of Identity, for auth_type = password."),
-  username: unset(text, "User, for auth_type = password."),
+  auth_url: unset(
+    text,
+    "Address of Identity, for auth_type = password or v3applicationcredential; with or without /v3.",
+  ),
+  username: unset(text, "User, for auth_type = password; or whose application credential it is."),
+  user_id: unset(text, "The user by id instead of by name."),
+  application_credential_id: unset(text, "For auth_type = v3applicationcredential."),
+  application_credential_name: unset(text, "The same by name; then username or user_id is needed, too."),
+  application_credential_secret: unset(text, "Secret of the application credential.", { secret: true }),
   password: unset(text, "Password, for auth_type = password.", { secret: true }),
   project_name: unset(text, "Project that the token is for."),
   project_id: unset(text, "The project by id instead of by name."),
@@ -66,6 +73,8 @@ export const PLACEMENT_OPTIONS = {
   user_domain_id: unset(text, "The user's domain by id instead of by name."),
   project_domain_name: unset(text, "Domain of the project; often Default."),
   project_domain_id: unset(text, "The project's domain by id instead of by name."),
+  default_domain_id: unset(text, "Domain of user and project where none is named."),
+  default_domain_name: unset(text, "The same by name."),
   token: unset(text, "Token, for auth_type = admin_token.", { secret: true }),
   endpoint: unset(text, "Address of Placement, for auth_type = admin_token or none."),
   endpoint_override: unset(text, "Address of Placement, instead of the one in Identity's catalog."),
@@ -73,6 +82,19 @@ export const PLACEMENT_OPTIONS = {
   valid_interfaces: option(list, ["internal", "public"], "Interfaces of endpoints, the first that is there is taken."),
   timeout: option(integer({ min: 1 }), 60, "Seconds that Placement may take for an answer."),
   max_connections: option(integer({ min: 1 }), 32, "Connections to Placement at a time."),
+  cafile: unset(text, "Authorities that HTTPS is checked against, in PEM; unset: the system's."),
+  certfile: unset(text, "This agent's certificate for HTTPS, in PEM."),
+  keyfile: unset(text, "Its key."),
+  insecure: option(boolean, false, "Take any certificate."),
+  connect_retries: option(integer({ min: 0 }), 0, "How often a request is sent again that nothing answered."),
+  connect_retry_delay: unset(float({ min: 0 }), "Seconds before that; unset: half a second, doubled each time."),
+  status_code_retries: option(
+    integer({ min: 0 }),
+    0,
+    "How often a request is sent again that was answered with one of retriable_status_codes.",
+  ),
+  status_code_retry_delay: unset(float({ min: 0 }), "Seconds before that; unset: half a second, doubled each time."),
+  retriable_status_codes: option(list, ["503"], "HTTP statuses that pass."),
 };
 
 export const CONDUCTOR_OPTIONS = {

@@ -4,8 +4,8 @@ import type { Runtime } from "../../runtime/runtime.js";
 import { InvalidConfiguration } from "../../virt/errors.js";
 import { createConductorAccess } from "./conductor-access.js";
 import { createFixedAccess } from "./fixed-access.js";
-import type { DomainReference, Scope } from "./identity-v3.js";
-import { createKeystoneAccess } from "./keystone-access.js";
+import type { DomainReference, Scope, UserReference } from "./identity-v3.js";
+import { createKeystoneAccess, type KeystoneOptions } from "./keystone-access.js";
 import type { PlacementAccess } from "./placement-access.js";
 
 /**
@@ -40,17 +40,51 @@ export function configuredPlacementAccess(
     case "admin_token":
       return createFixedAccess({ endpoint: endpoint(config), token: needed(placement.token, "token", "admin_token") });
     case "password":
-      return createKeystoneAccess(runtime, {
-        authUrl: needed(placement.authUrl, "auth_url", "password"),
-        username: needed(placement.username, "username", "password"),
-        password: needed(placement.password, "password", "password"),
-        userDomain: domain(placement.userDomainId, placement.userDomainName),
+    case "v3password":
+      return keystone(config, runtime, {
+        credentials: {
+          kind: "password",
+          user: user(config),
+          password: needed(placement.password, "password", placement.authType),
+        },
         scope: scope(config),
-        validInterfaces: placement.validInterfaces,
-        ...(placement.regionName === null ? {} : { regionName: placement.regionName }),
-        ...(placement.endpointOverride === null ? {} : { endpointOverride: placement.endpointOverride }),
       });
+    case "v3applicationcredential":
+      return keystone(config, runtime, { credentials: applicationCredential(config) });
   }
+}
+
+function keystone(
+  { placement }: NovaConfig,
+  runtime: Pick<Runtime, "http" | "clock">,
+  who: Pick<KeystoneOptions, "credentials" | "scope">,
+): PlacementAccess {
+  return createKeystoneAccess(runtime, {
+    authUrl: needed(placement.authUrl, "auth_url", placement.authType ?? ""),
+    discover: placement.authType === "password",
+    ...who,
+    validInterfaces: placement.validInterfaces,
+    ...(placement.regionName === null ? {} : { regionName: placement.regionName }),
+    ...(placement.endpointOverride === null ? {} : { endpointOverride: placement.endpointOverride }),
+  });
+}
+
+function user({ placement }: NovaConfig): UserReference {
+  const { userId, username, authType, userDomainId, userDomainName } = placement;
+  return userId !== null
+    ? { id: userId }
+    : { name: needed(username, "username", authType ?? ""), domain: domain(userDomainId, userDomainName, placement) };
+}
+
+/** It brings its scope along. */
+function applicationCredential(config: NovaConfig): KeystoneOptions["credentials"] {
+  const { authType, applicationCredentialId: id, applicationCredentialName: name } = config.placement;
+  const kind = "application_credential";
+  const type = authType ?? "";
+  const secret = needed(config.placement.applicationCredentialSecret, "application_credential_secret", type);
+  return name !== null && id === null
+    ? { kind, name, user: user(config), secret }
+    : { kind, id: needed(id, "application_credential_id", type), secret };
 }
 
 function scope({ placement }: NovaConfig): Scope {
@@ -62,8 +96,8 @@ function scope({ placement }: NovaConfig): Scope {
   }
   return {
     kind: "project",
-    name: needed(placement.projectName, "project_name", "password"),
-    domain: domain(placement.projectDomainId, placement.projectDomainName),
+    name: needed(placement.projectName, "project_name", placement.authType ?? ""),
+    domain: domain(placement.projectDomainId, placement.projectDomainName, placement),
   };
 }
 
@@ -71,7 +105,11 @@ function endpoint({ placement }: NovaConfig): string {
   return needed(placement.endpointOverride ?? placement.endpoint, "endpoint", placement.authType ?? "");
 }
 
-function domain(id: string | null, name: string | null): DomainReference {
+function domain(id: string | null, name: string | null, placement: NovaConfig["placement"]): DomainReference {
+  const { defaultDomainId, defaultDomainName } = placement;
+  if (id === null && name === null && (defaultDomainId !== null || defaultDomainName !== null)) {
+    return defaultDomainId !== null ? { id: defaultDomainId } : { name: defaultDomainName ?? "" };
+  }
   return id !== null ? { id } : name !== null ? { name } : { id: "default" };
 }
 

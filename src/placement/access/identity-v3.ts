@@ -1,5 +1,5 @@
 import type { HttpClient } from "../../runtime/http.js";
-import { asArray, asRecord } from "../json.js";
+import { asArray, asRecord, parseJson } from "../json.js";
 import { withoutTrailingSlash } from "./placement-access.js";
 
 export type Credentials =
@@ -38,6 +38,39 @@ export interface TokenAnswer {
   /** Absent: it gave none. */
   readonly token: string | undefined;
   readonly body: string;
+}
+
+/**
+ * Where version 3 is, as the service itself says; `authUrl` where it does not say, or would have a password sent without TLS that
+ * was to be sent with it.
+ * @param authUrl one that ends in `/v3` is taken as it is
+ * @throws {HttpConnectFailure} {@link HttpTimeout}
+ */
+export async function discoverIdentity(http: HttpClient, authUrl: string): Promise<string> {
+  const url = withoutTrailingSlash(authUrl);
+  if (url.endsWith("/v3")) {
+    return url;
+  }
+  const answer = await http.request({ method: "GET", url, headers: { accept: "application/json" } });
+  const found = versionThree(answer.body, url);
+  return found === null || (url.startsWith("https:") && !found.startsWith("https:")) ? url : found;
+}
+
+/** From the service's list of versions; null: it has none. */
+function versionThree(body: string, url: string): string | null {
+  try {
+    const { versions } = asRecord(parseJson(body));
+    const [version] = asArray(asRecord(versions).values)
+      .map(asRecord)
+      .filter(({ id }) => /^v3(\.|$)/.test(String(id)));
+    const link = asArray(version?.links)
+      .map(asRecord)
+      .find(({ rel }) => rel === "self");
+    const href = withoutTrailingSlash(new URL(String(link?.href), `${url}/`).href);
+    return /\/v3$/.test(href) ? href : null;
+  } catch {
+    return null;
+  }
 }
 
 /**

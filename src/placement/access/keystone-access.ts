@@ -4,8 +4,9 @@ import { ConnectFailure, DiscoveryFailure, EndpointNotFound, Unauthorized } from
 import { asRecord, asString, parseJson } from "../json.js";
 import { CachedAccess, type Lease } from "./cached-access.js";
 import {
+  type Credentials,
   catalogEndpoints,
-  type DomainReference,
+  discoverIdentity,
   isInRegion,
   requestToken,
   type Scope,
@@ -13,14 +14,15 @@ import {
 } from "./identity-v3.js";
 import { type PlacementAccess, withoutTrailingSlash } from "./placement-access.js";
 
-/** The options of a `[placement]` section with `auth_type = password`. */
+/** The options of a `[placement]` section whose `auth_type` is one of Identity's. */
 export interface KeystoneOptions {
   /** With or without `/v3`. */
   readonly authUrl: string;
-  readonly username: string;
-  readonly password: string;
-  readonly userDomain: DomainReference;
-  readonly scope: Scope;
+  /** An address without version is asked for its versions, as keystoneauth's `password` does. */
+  readonly discover: boolean;
+  readonly credentials: Credentials;
+  /** Absent: the one that the credentials bring along. */
+  readonly scope?: Scope;
   /** Tried in this order; Nova's default is internal, then public. */
   readonly validInterfaces: readonly string[];
   readonly regionName?: string;
@@ -28,7 +30,7 @@ export interface KeystoneOptions {
   readonly endpointOverride?: string;
 }
 
-/** Identity v3 password tokens, and the endpoint from the token's catalog. */
+/** Identity v3 tokens, and the endpoint from the token's catalog. */
 export function createKeystoneAccess(
   doors: { readonly http: HttpClient; readonly clock: Clock },
   options: KeystoneOptions,
@@ -37,9 +39,7 @@ export function createKeystoneAccess(
     const { url: asked, status, token, body } = await askForToken(doors.http, options);
     const url = withoutUserInfo(asked);
     if (status === 401) {
-      throw new Unauthorized(
-        `Identity at ${url} refused user ${options.username}; check username, password, project_name and the domains in [placement]`,
-      );
+      throw new Unauthorized(`Identity at ${url} refused ${described(options.credentials)} in [placement]`);
     }
     if (token === undefined) {
       throw new DiscoveryFailure(
@@ -50,11 +50,17 @@ export function createKeystoneAccess(
   });
 }
 
+function described(credentials: Credentials): string {
+  return credentials.kind === "password"
+    ? `user ${credentials.user.name ?? credentials.user.id}; check username, password, project_name and the domains`
+    : "the application credential; check its id and secret, and whether it has expired,";
+}
+
 async function askForToken(http: HttpClient, options: KeystoneOptions): Promise<TokenAnswer> {
-  const { authUrl, username, password, userDomain, scope } = options;
-  const user = { name: username, domain: userDomain };
+  const { authUrl, discover, credentials, scope } = options;
   try {
-    return await requestToken(http, authUrl, { kind: "password", user, password }, scope);
+    const versioned = discover ? await discoverIdentity(http, authUrl) : authUrl;
+    return await requestToken(http, versioned, credentials, scope);
   } catch (error) {
     if (error instanceof HttpConnectFailure || error instanceof HttpTimeout) {
       throw new ConnectFailure(`no token from Identity: ${error.message}`, undefined, { cause: error });

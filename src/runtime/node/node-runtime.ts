@@ -7,12 +7,14 @@ import { nodeRandom } from "./node-random.js";
 import { NodeServers } from "./node-servers.js";
 import { nodeSockets } from "./node-sockets.js";
 import { nodeTimers } from "./node-timers.js";
-import { UndiciHttpClient } from "./undici-http-client.js";
+import { type HttpTls, UndiciHttpClient } from "./undici-http-client.js";
 
 export interface NodeRuntimeOptions {
   readonly logger: Logger;
   /** HTTP connections per origin. Default 32. */
   readonly connections?: number;
+  /** Of HTTPS. Default: certificates are checked against the system's authorities. */
+  readonly tls?: HttpTls;
 }
 
 /** The real doors. */

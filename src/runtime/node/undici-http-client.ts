@@ -5,7 +5,19 @@ import Pool from "undici/lib/dispatcher/pool.js";
 import { type HttpClient, HttpConnectFailure, type HttpRequest, type HttpResponse, HttpTimeout } from "../http.js";
 import { DEFAULT_HTTP_TIMEOUT } from "../listen-defaults.js";
 
+/** PEM texts; absent: the system's authorities, and no certificate of one's own. */
+export interface HttpTls {
+  /** Instead of the system's authorities. */
+  readonly ca?: string;
+  readonly cert?: string;
+  readonly key?: string;
+  /** False: anybody's certificate will do. */
+  readonly verify: boolean;
+}
+
 export interface HttpClientOptions {
+  /** Default: certificates are checked against the system's authorities. */
+  readonly tls?: HttpTls;
   /** Open connections per origin; further requests wait for one. Default 32. */
   readonly connections?: number;
   /** Takes all requests instead of the client's own pools: undici's global dispatcher, which nock answers for. */
@@ -17,10 +29,12 @@ export class UndiciHttpClient implements HttpClient {
   readonly #pools = new Map<string, Pool>();
   readonly #connections: number;
   readonly #dispatcher: Dispatcher | undefined;
+  readonly #tls: HttpTls | undefined;
 
   constructor(options: HttpClientOptions = {}) {
     this.#connections = options.connections ?? 32;
     this.#dispatcher = options.dispatcher;
+    this.#tls = options.tls;
   }
 
   async request(request: HttpRequest): Promise<HttpResponse> {
@@ -68,11 +82,19 @@ export class UndiciHttpClient implements HttpClient {
     let pool = this.#pools.get(origin);
     if (!pool) {
       // The time-outs of single phases are off: one deadline covers waiting for a connection, the answer and its body.
-      pool = new Pool(origin, { connections: this.#connections, headersTimeout: 0, bodyTimeout: 0 });
+      const limits = { connections: this.#connections, headersTimeout: 0, bodyTimeout: 0 };
+      pool = new Pool(origin, {
+        ...limits,
+        ...(this.#tls === undefined ? {} : { connect: connectOptions(this.#tls) }),
+      });
       this.#pools.set(origin, pool);
     }
     return pool;
   }
+}
+
+function connectOptions({ verify, ...files }: HttpTls) {
+  return { ...files, rejectUnauthorized: verify };
 }
 
 function flatten(headers: Readonly<Record<string, string | string[] | undefined>>): Record<string, string> {

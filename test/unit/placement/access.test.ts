@@ -27,9 +27,8 @@ function httpOf(answer: (request: HttpRequest, index: number) => Partial<HttpRes
 
 const OPTIONS: KeystoneOptions = {
   authUrl: "http://keystone/identity/v3/",
-  username: "nova",
-  password: "secret",
-  userDomain: { name: "Default" },
+  discover: false,
+  credentials: { kind: "password", user: { name: "nova", domain: { name: "Default" } }, password: "secret" },
   scope: { kind: "project", name: "service", domain: { id: "default" } },
   validInterfaces: ["internal", "public"],
 };

@@ -63,11 +63,13 @@ describe("[placement] auth_type", () => {
   ])("password with %j: asks Identity for that scope, in JSON", async (section, scope, domain) => {
     const { access, asked } = accessOf({ ...password, ...section });
     await expect(access?.credentials()).rejects.toThrow("503");
-    expect(asked[0]).toMatchObject({
+    // An Identity that does not say where its versions are is taken at the usual place.
+    expect(asked[0]).toMatchObject({ method: "GET", url: "http://keystone" });
+    expect(asked[1]).toMatchObject({
       url: "http://keystone/v3/auth/tokens",
       headers: { accept: "application/json", "content-type": "application/json" },
     });
-    expect(JSON.parse(asked[0]?.body ?? "").auth).toMatchObject({
+    expect(JSON.parse(asked[1]?.body ?? "").auth).toMatchObject({
       scope,
       identity: { password: { user: { name: "nova", domain } } },
     });
@@ -90,10 +92,52 @@ describe("[placement] auth_type", () => {
     expect(await accessOf({ ...password, ...section }, answer).access?.credentials()).toMatchObject({ endpoint });
   });
 
+  const credential = { auth_type: "v3applicationcredential", auth_url: "http://keystone/v3" };
+
+  it.each<[Options, unknown]>([
+    [
+      { application_credential_id: "a1", application_credential_secret: "s" },
+      { id: "a1", secret: "s" },
+    ],
+    [
+      { application_credential_name: "n", username: "nova", user_domain_name: "D", application_credential_secret: "s" },
+      { name: "n", secret: "s", user: { name: "nova", domain: { name: "D" } } },
+    ],
+    [
+      { application_credential_name: "n", user_id: "u1", application_credential_secret: "s" },
+      { name: "n", secret: "s", user: { id: "u1" } },
+    ],
+  ])("application credential %j: brings its scope along", async (section, shown) => {
+    const { access, asked } = accessOf({ ...credential, ...section }, { status: 401 });
+    await expect(access?.credentials()).rejects.toThrow(/refused the application credential/);
+    expect(asked).toHaveLength(1);
+    expect(JSON.parse(asked[0]?.body ?? "")).toEqual({
+      auth: { identity: { methods: ["application_credential"], application_credential: shown } },
+    });
+  });
+
+  it("user_id and the default domain", async () => {
+    const section = { ...password, auth_type: "v3password", username: "", user_id: "u1", project_name: "service" };
+    const { access, asked } = accessOf({ ...section, default_domain_name: "Ours" });
+    await expect(access?.credentials()).rejects.toThrow("503");
+    expect(JSON.parse(asked[0]?.body ?? "").auth).toEqual({
+      identity: { methods: ["password"], password: { user: { id: "u1", password: "secret" } } },
+      scope: { project: { name: "service", domain: { name: "Ours" } } },
+    });
+  });
+
   it.each<[Options, string]>([
     [{ auth_type: "none", endpoint: "http://p" }, "endpoint"],
     [{ auth_type: "admin_token", endpoint: "http://p", token: "t" }, "endpoint"],
     [{ auth_type: "admin_token", endpoint: "http://p", token: "t" }, "token"],
+    [
+      { ...credential, application_credential_id: "a", application_credential_secret: "s" },
+      "application_credential_id",
+    ],
+    [
+      { ...credential, application_credential_id: "a", application_credential_secret: "s" },
+      "application_credential_secret",
+    ],
     ...["auth_url", "username", "password", "project_name"].map((option): [Options, string] => [
       { ...password, project_name: "service" },
       option,

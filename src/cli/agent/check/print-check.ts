@@ -1,9 +1,11 @@
+import { NodeFiles } from "../../../runtime/node/node-files.js";
 import { createNodeRuntime } from "../../../runtime/node/node-runtime.js";
 import { createLogger } from "../../ui/create-logger.js";
 import { ExitCode } from "../../ui/exit-code.js";
 import { createTerminal } from "../../ui/terminal.js";
 import { loadConfig } from "../load-config.js";
 import { type AgentCommandOptions, serviceVersionOf } from "../options.js";
+import { placementTls } from "../placement-tls.js";
 import { type CheckReport, checkStart } from "./check-start.js";
 import { renderReport } from "./render-report.js";
 
@@ -14,8 +16,9 @@ const LIMIT = 8_000;
 export async function printCheck(options: AgentCommandOptions): Promise<number> {
   const terminal = createTerminal();
   const logger = createLogger({ level: options.debug === true ? "debug" : "error", format: options.logFormat });
-  const runtime = createNodeRuntime({ logger });
-  const loaded = await loadConfig(options, runtime.files);
+  const files = new NodeFiles();
+  const loaded = await loadConfig(options, files);
+  const runtime = createNodeRuntime({ logger, tls: await placementTls(loaded.compiled.config, files) });
   const abort = new AbortController();
   const stop = () => abort.abort(new Error("stopped before all was looked at"));
   process.once("SIGINT", stop);

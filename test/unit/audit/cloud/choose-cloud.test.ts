@@ -54,6 +54,17 @@ describe("which cloud, and how it is entered", () => {
     });
   });
 
+  it.each([
+    ["verify: false", { verify: false }],
+    ["verify: true", undefined],
+    ["insecure: true", { verify: false }],
+    ["cacert: /etc/ca.pem", { verify: true, cacert: "/etc/ca.pem" }],
+    ["cert: /c.pem\n    key: /k.pem", { verify: true, cert: "/c.pem", key: "/k.pem" }],
+  ])("reads how HTTPS is secured: %s", async (line, tls) => {
+    const text = CLOUDS.replace("    region_name", `    ${line}\n    region_name`);
+    expect((await choose({ "/home/me/cloud/clouds.yaml": text }, { cloud: "one" })).tls).toEqual(tls);
+  });
+
   it("reads application credentials, which bring their scope along", async () => {
     const config = await choose({ "/home/me/cloud/clouds.yaml": CLOUDS }, { cloud: "app" });
     expect(config.credentials).toEqual({ kind: "application_credential", id: "abc", secret: "s3cret" });
@@ -135,7 +146,11 @@ describe("which cloud, and how it is entered", () => {
       CLOUDS.replace("0012", "[hunter2]"),
       /^\/home\/me\/cloud\/clouds.yaml:6: expected text as auth.password/,
     ],
-    ["verify: false", CLOUDS.replace("    region_name", "    verify: false\n    region_name"), /:10: verify: false/],
+    [
+      "verify",
+      CLOUDS.replace("    region_name", "    verify: perhaps\n    region_name"),
+      /:10: expected true or false as verify/,
+    ],
   ])("tells the line of %s, and no secret", async (what, text, message) => {
     const cloud = what.includes("auth_type") ? "app" : "one";
     const error = await choose({ "/home/me/cloud/clouds.yaml": text }, { cloud }).catch((each: Error) => each);

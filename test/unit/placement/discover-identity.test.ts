@@ -1,0 +1,37 @@
+import { describe, expect, it } from "vitest";
+import { discoverIdentity } from "../../../src/placement/access/identity-v3.js";
+
+function versions(...entries: readonly (readonly [id: string, href: string])[]): string {
+  const values = entries.map(([id, href]) => ({ id, status: "stable", links: [{ rel: "self", href }] }));
+  return JSON.stringify({ versions: { values } });
+}
+
+async function discover(authUrl: string, body: string, status = 300) {
+  const asked: string[] = [];
+  const http = {
+    close: async () => undefined,
+    request: async ({ url }: { readonly url: string }) => {
+      asked.push(url);
+      return { status, headers: {}, body };
+    },
+  };
+  return { found: await discoverIdentity(http, authUrl), asked };
+}
+
+describe("where Identity v3 is", () => {
+  it.each([
+    ["http://k:5000", versions(["v2.0", "http://k/v2.0/"], ["v3.14", "http://k:5000/v3/"]), "http://k:5000/v3"],
+    ["http://k/identity/", versions(["v3.14", "http://other/identity/v3/"]), "http://other/identity/v3"],
+    ["http://k/identity", versions(["v3.14", "/identity/v3"]), "http://k/identity/v3"],
+    ["http://k", "<html>a proxy</html>", "http://k"],
+    ["http://k", versions(["v2.0", "http://k/v2.0"]), "http://k"],
+    // A service behind a proxy that ends TLS names itself without: nobody sends a password there.
+    ["https://k", versions(["v3.14", "http://k/v3/"]), "https://k"],
+  ])("%s that answers %s: %s", async (authUrl, body, expected) => {
+    expect((await discover(authUrl, body)).found).toBe(expected);
+  });
+
+  it("is not asked for where the address says it", async () => {
+    expect(await discover("http://k/v3/", "")).toEqual({ found: "http://k/v3", asked: [] });
+  });
+});

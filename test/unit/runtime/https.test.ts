@@ -1,0 +1,38 @@
+import { readFile } from "node:fs/promises";
+import { createServer } from "node:https";
+import type { AddressInfo } from "node:net";
+import { afterAll, beforeAll, expect, it, onTestFinished } from "vitest";
+import { type HttpTls, UndiciHttpClient } from "../../../src/runtime/node/undici-http-client.js";
+
+const pem = (name: string) => readFile(new URL(`../../fixtures/tls/${name}.pem`, import.meta.url), "utf8");
+const server = createServer({ requestCert: true, rejectUnauthorized: false }, (_request, response) =>
+  response.end("hello"),
+);
+let url = "";
+let ca = "";
+
+beforeAll(async () => {
+  ca = await pem("cert");
+  server.setSecureContext({ cert: ca, key: await pem("key") });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  url = `https://127.0.0.1:${(server.address() as AddressInfo).port}/`;
+});
+afterAll(() => server.close());
+
+async function ask(tls: HttpTls | undefined): Promise<string> {
+  const client = new UndiciHttpClient(tls === undefined ? {} : { tls });
+  onTestFinished(() => client.close());
+  const asked = client.request({ method: "GET", url });
+  return asked.then(
+    ({ body }) => body,
+    (error: Error) => error.message,
+  );
+}
+
+it("takes the certificate of an authority that it is given, and of no other unless it is told to", async () => {
+  expect(await ask(undefined)).toMatch(/no answer from https:.*: .*(SELF_SIGNED|VERIFY)/);
+  expect(await ask({ verify: true })).toMatch(/SELF_SIGNED|VERIFY/);
+  expect(await ask({ verify: true, ca })).toBe("hello");
+  expect(await ask({ verify: false })).toBe("hello");
+  expect(await ask({ verify: true, ca, cert: ca, key: await pem("key") })).toBe("hello");
+});
