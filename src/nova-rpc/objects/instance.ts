@@ -18,6 +18,7 @@ import { FLAVOR_OBJECT } from "./flavor.js";
 import { migrationContext } from "./migration.js";
 import { isRecord, listedObjects, objectOf } from "./primitive.js";
 import { type RecordObject, readRecord, writeRecord } from "./record-object.js";
+import { systemMetadata } from "./system-metadata.js";
 
 const flavor: FieldCodec<Flavor> = {
   read: (value) => readRecord(FLAVOR_OBJECT, value),
@@ -62,7 +63,7 @@ export const INSTANCE_OBJECT: RecordObject<Instance> = {
     rootGb: number(0),
     ephemeralGb: number(0),
     metadata: texts,
-    systemMetadata: texts,
+    systemMetadata,
     migrationContext: nullable(migrationContext),
     // "True" or nothing, since there were other values once.
     configDrive: { read: (value) => value === "True" || value === true, write: (value) => (value ? "True" : "") },

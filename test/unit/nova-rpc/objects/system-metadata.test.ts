@@ -1,0 +1,37 @@
+import { fc, test } from "@fast-check/vitest";
+import { expect, it } from "vitest";
+import { profileOf } from "../../../../src/nova-rpc/objects/profile.js";
+import { systemMetadata } from "../../../../src/nova-rpc/objects/system-metadata.js";
+import { DISK_INFO } from "../../../../src/records/index.js";
+
+const ZED = profileOf(64);
+
+function written(value: Readonly<Record<string, string>>): Readonly<Record<string, string>> {
+  return systemMetadata.write?.(value, ZED) as Readonly<Record<string, string>>;
+}
+
+it("splits what a driver tells of disks where Nova's column ends", () => {
+  const long = `${"a".repeat(255)}${"b".repeat(255)}c`;
+  expect(written({ image_min_ram: "0", [DISK_INFO]: long })).toEqual({
+    image_min_ram: "0",
+    resize_disk_info: "a".repeat(255),
+    "resize_disk_info.1": "b".repeat(255),
+    "resize_disk_info.2": "c",
+  });
+});
+
+it("has none of it once it is gone, and none of an unfinished rest", () => {
+  expect(written({ old_vm_state: "active" })).toEqual({ old_vm_state: "active" });
+  expect(systemMetadata.read({ "resize_disk_info.1": "left", x: "1" }, {})).toEqual({ x: "1" });
+});
+
+test.prop([
+  fc.string({ unit: "binary", maxLength: 1_200 }),
+  fc.dictionary(fc.stringMatching(/^[a-z_]{1,10}$/), fc.string()),
+])("is read as it was written, and no value is longer than 255 characters", (diskInfo, rest) => {
+  const value = { ...rest, [DISK_INFO]: diskInfo };
+  const stored = written(value);
+  expect(systemMetadata.read(stored, {})).toEqual(value);
+  const parts = Object.entries(stored).filter(([key]) => key.startsWith(DISK_INFO));
+  expect(parts.every(([, part]) => [...part].length <= 255)).toBe(true);
+});
