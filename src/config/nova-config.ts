@@ -4,6 +4,7 @@ import type { Compiled, Place, SectionTable } from "./option.js";
 import { DEFAULT_OPTIONS } from "./sections/default-options.js";
 import { RABBIT_OPTIONS } from "./sections/rabbit-options.js";
 import {
+  AGENT_OPTIONS,
   API_OPTIONS,
   COMPUTE_OPTIONS,
   CONDUCTOR_OPTIONS,
@@ -28,6 +29,7 @@ export const NOVA_OPTIONS = {
   filter_scheduler: FILTER_SCHEDULER_OPTIONS,
   api: API_OPTIONS,
   oslo_messaging_rabbit: RABBIT_OPTIONS,
+  compute_agent: AGENT_OPTIONS,
 } as const satisfies SectionTable;
 
 /** Typed, frozen values of nova.conf: `config.defaults.reportInterval`, `config.workarounds.upstreamQuirks`. */

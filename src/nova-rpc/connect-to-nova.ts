@@ -20,6 +20,8 @@ export interface NovaConnectOptions {
   readonly connectToBroker: (options: BrokerOptions) => MessageBroker;
   /** For who only reads: nothing is left in the broker. Default false. */
   readonly lookOnly?: boolean;
+  /** Servers are built without the networks that are asked for. Default: they are not built. */
+  readonly ignoreNetworks?: boolean;
   /** Default: nothing is counted. */
   readonly observer?: MessageObserver;
 }
@@ -45,7 +47,15 @@ class Connection implements NovaConnection {
   #state: ConnectionState = "connecting";
 
   constructor(options: NovaConnectOptions) {
-    const { runtime, rabbit, address, connectToBroker, lookOnly = false, observer = NO_OBSERVER } = options;
+    const {
+      runtime,
+      rabbit,
+      address,
+      connectToBroker,
+      lookOnly = false,
+      observer = NO_OBSERVER,
+      ignoreNetworks = false,
+    } = options;
     this.#options = options;
     const broker = connectToBroker({
       address,
@@ -58,7 +68,18 @@ class Connection implements NovaConnection {
     const rpc: Rpc = new Rpc({ broker, topology, runtime, profile: () => nova.profile, lookOnly, observer });
     const nova: NovaConductor = new NovaConductor({ rpc, scopes, runtime });
     const ready = () => this.connected();
-    this.#parts = { broker, topology, rpc, nova, rows: new KnownRows(), scopes, runtime, ready, observer };
+    this.#parts = {
+      broker,
+      topology,
+      rpc,
+      nova,
+      rows: new KnownRows(),
+      scopes,
+      runtime,
+      ready,
+      observer,
+      ignoreNetworks,
+    };
     broker.onState((state, detail) => {
       // Connected is who has met a conductor.
       if (state === "waiting" || state === "closed") {

@@ -31,6 +31,7 @@ export interface NovaConnectionParts {
   readonly scopes: MessageScopes;
   readonly runtime: Pick<Runtime, "clock" | "timers" | "random" | "logger">;
   readonly observer: MessageObserver;
+  readonly ignoreNetworks: boolean;
   /** Resolves when a conductor was met. */
   readonly ready: () => Promise<void>;
 }
@@ -104,7 +105,7 @@ export class NovaSession implements HostSession {
   }
 
   async serve(handlers: Partial<AgentHandlers>): Promise<void> {
-    const { broker, topology, rpc, scopes, runtime, nova, observer } = this.#parts;
+    const { broker, topology, rpc, scopes, runtime, nova, observer, ignoreNetworks } = this.#parts;
     await this.stopServing();
     const server = new ComputeServer({
       host: this.host,
@@ -115,6 +116,7 @@ export class NovaSession implements HostSession {
       profile: () => nova.profile,
       handlers,
       records: {
+        ignoreNetworks,
         endTask: async (uuid) => {
           await this.call("instance_save", { uuid, changes: { taskState: null } });
         },

@@ -215,6 +215,17 @@ describe("6.1 build, failures", () => {
     await checkAllocations(world, [vm]);
   });
 
+  test("6.1 abort class: what no agent can give is refused before anything is claimed or made, and its fault says why", async () => {
+    const { world, agent, vm } = await setUp();
+    const built = world.build(agent, vm, { retry: RETRY, unservable: "this host attaches no networks" });
+    await expect(built).rejects.toThrow(`Build of instance ${vm.uuid} aborted: this host attaches no networks`);
+    expect(agent.steps.filter((step) => /driver (prepare|spawn)/.test(step))).toEqual([]);
+    expect(world.reschedules).toEqual([]);
+    expect(world.stored(vm.uuid)).toMatchObject({ host: null, vmState: "error", taskState: null });
+    expect(world.store.instances.fault(vm.uuid)?.message).toMatch(/attaches no networks/);
+    expect(await world.held(vm.uuid)).toEqual({});
+  });
+
   test("6.1 abort class: somebody sets its state while it is claimed, and does not delete it", async () => {
     const { world, agent, vm } = await setUp();
     agent.hypervisor.fail = (method) => {

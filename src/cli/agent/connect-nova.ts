@@ -42,7 +42,14 @@ export async function connectNova(
   const address = await brokerAddress(config, transportUrl, runtime);
   const place = withoutPasswords(address);
   const rabbit = config.osloMessagingRabbit;
-  const connection = connectToNova({ address, rabbit, runtime, connectToBroker: connectToAmqp, ...options });
+  const connection = connectToNova({
+    address,
+    rabbit,
+    runtime,
+    connectToBroker: connectToAmqp,
+    ignoreNetworks: config.computeAgent.ignoreNetworks,
+    ...options,
+  });
   let told = false;
   connection.onState((state, detail) => {
     if (state === "waiting" && !told) {

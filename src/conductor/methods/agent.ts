@@ -46,7 +46,15 @@ const liveMigrateData = anyObject;
 /** What an agent may be asked, by the conductor or (through it) by another agent. Names are Nova's. */
 export const AGENT_METHODS = {
   /** Spec 6.1 rows 4-7. `allocations`: what the instance holds in Placement; `node`: the destination that was claimed for it. */
-  build_and_run_instance: cast({ ...ofInstance, allocations, node: name, alternates, retry }),
+  build_and_run_instance: cast({
+    ...ofInstance,
+    allocations,
+    node: name,
+    alternates,
+    retry,
+    /** What is asked for that no agent can give, for people: it is not built here, nor on another host. */
+    unservable: optional(text()),
+  }),
   /** Spec 6.2. */
   terminate_instance: cast(ofInstance),
   /** With a migration of type evacuation: spec 6.7 rows 3-6; without: a rebuild in place. */

@@ -97,6 +97,14 @@ export const PLACEMENT_OPTIONS = {
   retriable_status_codes: option(list, ["503"], "HTTP statuses that pass."),
 };
 
+export const AGENT_OPTIONS = {
+  ignore_networks: option(
+    boolean,
+    false,
+    "Under a real Nova: build servers without the networks that are asked for, instead of refusing them.",
+  ),
+};
+
 export const CONDUCTOR_OPTIONS = {
   url: unset(text, "Address of the conductor (ws://…); unset reads it from <state-dir>."),
   join_token_file: option(

@@ -5,6 +5,7 @@ import { readLiveMigrateData } from "../objects/live-migrate-data.js";
 import { isRecord, MalformedObject, objectOf } from "../objects/primitive.js";
 import { readRecord } from "../objects/record-object.js";
 import { readRetry, readSelections } from "../objects/selection.js";
+import { unservable } from "./unservable.js";
 
 export type Arguments = Readonly<Record<string, unknown>>;
 
@@ -22,6 +23,8 @@ export interface Inbound<M extends AgentMethod> {
 export interface InboundTools {
   readonly host: string;
   readonly requestId: string;
+  /** `[compute_agent] ignore_networks` */
+  readonly ignoreNetworks: boolean;
   /** Takes from an instance the task state of what is not done. */
   endTask(instanceUuid: string): Promise<void>;
   /** Records a host and its node as the destination of a migration. */
@@ -40,6 +43,7 @@ type Translate = (
 export const SERVED: Readonly<Record<string, Translate>> = {
   build_and_run_instance: (args, tools) => {
     const retry = readRetry(args.filter_properties);
+    const reason = unservable(args, tools);
     return inbound("build_and_run_instance", {
       ...ofInstance(args, tools),
       // They are in Placement alone.
@@ -48,6 +52,7 @@ export const SERVED: Readonly<Record<string, Translate>> = {
       alternates: readSelections(args.host_list),
       // Without other hosts in the message nobody can be asked to try one.
       ...(retry === null || args.host_list === null ? {} : { retry }),
+      ...(reason === null ? {} : { unservable: reason }),
     });
   },
   terminate_instance: same("terminate_instance"),

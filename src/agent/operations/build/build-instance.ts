@@ -1,5 +1,6 @@
 import { InstanceNotFound, UnexpectedTaskState, UnexpectedVmState } from "../../../conductor/errors.js";
 import type { AllocationsByProvider, Instance, InstanceChanges, TaskState } from "../../../records/index.js";
+import { BuildAbortException } from "../../../virt/errors.js";
 import { LOCAL_DISKS } from "../../block-devices.js";
 import type { Refusal } from "../admission/admission.js";
 import type { AdmittedFlow, Call, OperationServices, RequestOf } from "../contract.js";
@@ -24,7 +25,10 @@ interface RunningBuild extends BuildProgress {
 const STEPS = stepList<RunningBuild>("build_and_run_instance", {
   claim: async (progress) => {
     const { services, request, instance } = progress;
-    const { node, requestId } = request;
+    const { node, requestId, unservable, instanceUuid } = request;
+    if (unservable !== undefined) {
+      throw new BuildAbortException(`Build of instance ${instanceUuid} aborted: ${unservable}`);
+    }
     progress.allocations = await heldAllocations(services, request);
     progress.claim = await services.tracker.instanceClaim(instance, node, progress.allocations, requestId);
     progress.instance = progress.claim.instance;
