@@ -7,7 +7,8 @@
 import { loadavg } from "node:os";
 import { performance } from "node:perf_hooks";
 import { renderTable } from "../../src/cli/ui/table.js";
-import { type Json, LocalCloud } from "../process/support/local-cloud.js";
+import type { Json } from "../process/support/cloud.js";
+import { LocalCloud } from "../process/support/local-cloud.js";
 import { Operator } from "../process/support/operator.js";
 import { BenchHosts } from "./moves-hosts.js";
 

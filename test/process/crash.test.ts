@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { type Answer, LocalCloud } from "./support/local-cloud.js";
+import type { Answer } from "./support/cloud.js";
+import { LocalCloud } from "./support/local-cloud.js";
 import { Operator } from "./support/operator.js";
 
 const HOSTS = ["devstack1", "devstack2", "devstack3"];

@@ -1,5 +1,6 @@
 import { setTimeout as pause } from "node:timers/promises";
-import { type Json, LocalCloud } from "../../process/support/local-cloud.js";
+import type { Json } from "../../process/support/cloud.js";
+import { LocalCloud } from "../../process/support/local-cloud.js";
 import { Operator } from "../../process/support/operator.js";
 import type { Program } from "../../process/support/program.js";
 import { get, put } from "../ironic/contract/client.js";

@@ -1,5 +1,5 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
-import type { Json } from "../../process/support/local-cloud.js";
+import type { Json } from "../../process/support/cloud.js";
 import { BaremetalLab, nodeUuid } from "./baremetal-lab.js";
 
 const NODES = Array.from({ length: 20 }, (_, index) => nodeUuid(index));

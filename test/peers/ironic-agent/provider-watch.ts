@@ -1,5 +1,6 @@
 import { setTimeout as pause } from "node:timers/promises";
-import type { Json, LocalCloud } from "../../process/support/local-cloud.js";
+import type { Json } from "../../process/support/cloud.js";
+import type { LocalCloud } from "../../process/support/local-cloud.js";
 import { get } from "../ironic/contract/client.js";
 import type { RealIronic } from "../ironic/real-ironic.js";
 

@@ -1,4 +1,4 @@
-import type { Json, LocalCloud } from "../support/local-cloud.js";
+import type { Cloud, Json } from "../support/cloud.js";
 
 const SERVER_FIELDS = [
   "status",
@@ -76,7 +76,7 @@ export function recordedSnapshot(recorded: Json): Snapshot {
 }
 
 /** The same of a running cluster, over its public APIs. */
-export async function clusterSnapshot(cloud: LocalCloud): Promise<Snapshot> {
+export async function clusterSnapshot(cloud: Cloud): Promise<Snapshot> {
   const [listed, servers, migrations, services] = await Promise.all([
     cloud.placement("GET", "/resource_providers"),
     cloud.compute("GET", "/servers/detail?all_tenants=1", undefined, "2.90"),

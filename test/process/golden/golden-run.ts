@@ -2,20 +2,20 @@ import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { expect } from "vitest";
-import type { Json, LocalCloud } from "../support/local-cloud.js";
+import { type Cloud, eventually, type Json } from "../support/cloud.js";
 import { type ClusterState, clusterSnapshot, differences, recordedSnapshot, type Snapshot } from "./cluster-state.js";
 
 const FOLDER = fileURLToPath(new URL("../../fixtures/golden/nova", import.meta.url));
 /** Milliseconds that a step may take to come to rest. */
 const PATIENCE = 15_000;
 
-/** Compares a local cluster, step by step, with what the real Nova was recorded as. */
+/** Compares a cloud, step by step, with what the real Nova was recorded as. */
 export class GoldenRun {
-  readonly #cloud: LocalCloud;
+  readonly #cloud: Cloud;
   #recorded: Readonly<Record<string, number>> = {};
   #found: Readonly<Record<string, number>> = {};
 
-  constructor(cloud: LocalCloud) {
+  constructor(cloud: Cloud) {
     this.#cloud = cloud;
   }
 
@@ -32,7 +32,7 @@ export class GoldenRun {
     const recorded = recordedSnapshot(recording(step).state ?? {});
     const expected = this.#compared(recorded, this.#recorded);
     const until = Date.now() + PATIENCE;
-    const found = await this.#cloud.eventually(
+    const found = await eventually(
       () => clusterSnapshot(this.#cloud),
       (snapshot) => Date.now() > until || isDeepEqual(this.#compared(snapshot, this.#found), expected),
     );

@@ -1,26 +1,13 @@
 import { mkdtemp, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { setTimeout as pause } from "node:timers/promises";
 import { parse } from "yaml";
+import { type Answer, type Cloud, eventually, passwordToken, request } from "./cloud.js";
 import { copyFolder } from "./copy-folder.js";
 import { Program } from "./program.js";
 
-export interface Answer {
-  readonly status: number;
-  readonly headers: Headers;
-  readonly body: Json;
-}
-/** A parsed body that tests may walk into; leaves are compared or turned into strings. */
-export interface Json {
-  readonly [key: string]: Json;
-}
-
-/** Pause between two looks, as a multiple of what a look takes, and its bounds in milliseconds. */
-const PAUSE = { times: 4, least: 20, most: 500 };
-
 /** A control plane and agents as real processes over a state directory of its own, and an administrator's HTTP client. */
-export class LocalCloud {
+export class LocalCloud implements Cloud {
   readonly stateDir: string;
   readonly #programs: Program[] = [];
   #controlPlane: Program | undefined;
@@ -85,21 +72,7 @@ export class LocalCloud {
   }
 
   async request(method: string, path: string, body?: unknown, headers: Record<string, string> = {}): Promise<Answer> {
-    const response = await fetch(`${this.#url}${path}`, {
-      method,
-      headers: {
-        "x-auth-token": await this.token(),
-        ...(body === undefined ? {} : { "content-type": "application/json" }),
-        ...headers,
-      },
-      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
-    });
-    const text = await response.text();
-    return {
-      status: response.status,
-      headers: response.headers,
-      body: (text === "" ? {} : JSON.parse(text)) as Json,
-    };
+    return request(method, `${this.#url}${path}`, body, { "x-auth-token": await this.token(), ...headers });
   }
 
   /** An administrator's token. */
@@ -122,6 +95,10 @@ export class LocalCloud {
     return this.request(method, `/placement${path}`, body, { "openstack-api-version": `placement ${version}` });
   }
 
+  image(method: string, path: string): Promise<Answer> {
+    return this.request(method, `/image${path}`);
+  }
+
   async authenticate(): Promise<void> {
     const clouds = parse(await readFile(join(this.stateDir, "clouds.yaml"), "utf8")) as {
       clouds: Record<string, { auth: { username: string; password: string; project_name: string } }>;
@@ -130,39 +107,12 @@ export class LocalCloud {
     if (auth === undefined) {
       throw new Error("clouds.yaml has no cloud devstack");
     }
-    const domain = { id: "default" };
-    const response = await fetch(`${this.#url}/identity/v3/auth/tokens`, {
-      method: "POST",
-      headers: { "content-type": "application/json" },
-      body: JSON.stringify({
-        auth: {
-          identity: {
-            methods: ["password"],
-            password: { user: { name: auth.username, domain, password: auth.password } },
-          },
-          scope: { project: { name: auth.project_name, domain } },
-        },
-      }),
-    });
-    if (response.status !== 201) {
-      throw new Error(`no token: ${response.status} ${await response.text()}`);
-    }
-    this.#token = response.headers.get("x-subject-token") ?? "";
+    const { username, password, project_name: project } = auth;
+    this.#token = await passwordToken(`${this.#url}/identity`, { username, password, project });
   }
 
-  /**
-   * Asks again until the condition holds; the test's own time-out is the bound. What takes long to ask is asked less often:
-   * the programs that are waited for need the processor.
-   */
-  async eventually<T>(probe: () => Promise<T>, holds: (value: T) => boolean): Promise<T> {
-    for (;;) {
-      const asked = performance.now();
-      const value = await probe();
-      if (holds(value)) {
-        return value;
-      }
-      await pause(Math.min(PAUSE.most, Math.max(PAUSE.least, PAUSE.times * (performance.now() - asked))));
-    }
+  eventually<T>(probe: () => Promise<T>, holds: (value: T) => boolean): Promise<T> {
+    return eventually(probe, holds);
   }
 
   /** Ends every process, and removes the state directory. */

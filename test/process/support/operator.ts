@@ -1,10 +1,10 @@
-import type { Json, LocalCloud } from "./local-cloud.js";
+import { type Cloud, eventually, type Json } from "./cloud.js";
 
 /** What an operator does, over the public APIs. */
 export class Operator {
-  readonly #cloud: LocalCloud;
+  readonly #cloud: Cloud;
 
-  constructor(cloud: LocalCloud) {
+  constructor(cloud: Cloud) {
     this.#cloud = cloud;
   }
 
@@ -25,7 +25,7 @@ export class Operator {
   }
 
   async image(): Promise<string> {
-    const answer = await this.#cloud.request("GET", "/image/v2/images");
+    const answer = await this.#cloud.image("GET", "/v2/images");
     return String(answer.body.images?.[0]?.id);
   }
 
@@ -36,7 +36,7 @@ export class Operator {
 
   /** The server, once it is in this status; its fault is the error when it went to ERROR instead. */
   async serverIn(id: string, status: string): Promise<Json> {
-    const server = await this.#cloud.eventually(
+    const server = await eventually(
       () => this.server(id),
       (found) => found.status === (status as unknown) || found.status === ("ERROR" as unknown),
     );
@@ -49,7 +49,7 @@ export class Operator {
   /** Waits until each of many servers is in this status, with one request a look for all of them. */
   async serversIn(ids: readonly string[], status: string): Promise<void> {
     const waited = new Set(ids);
-    const found = await this.#cloud.eventually(
+    const found = await eventually(
       async () => {
         const { body } = await this.#cloud.compute("GET", "/servers/detail?all_tenants=1");
         return Object.values(body.servers ?? {}).filter((server) => waited.has(String(server.id)));

@@ -1,0 +1,129 @@
+import { spawn } from "node:child_process";
+import { existsSync } from "node:fs";
+import { mkdtemp, open, readFile } from "node:fs/promises";
+import { createConnection } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+
+/** Starts and stops a real Nova of Debian's packages; beside the project, not in it. */
+const PEER = fileURLToPath(new URL("../../../../shared/peers/nova", import.meta.url));
+const NEEDED = [
+  "/usr/bin/nova-api-wsgi",
+  "/usr/bin/nova-conductor",
+  "/usr/bin/nova-scheduler",
+  "/usr/bin/placement-api",
+  "/usr/bin/uwsgi",
+  "/usr/bin/bc",
+  "/usr/sbin/mariadbd",
+  "/usr/lib/rabbitmq/bin/rabbitmq-server",
+];
+const HOW_TO_INSTALL =
+  "the real Nova is not installed; on Debian: apt-get install python3-nova nova-api nova-conductor nova-scheduler " +
+  "placement-api uwsgi-core uwsgi-plugin-python3 rabbitmq-server mariadb-server python3-pymysql bc; " +
+  "without starting its services: /usr/sbin/policy-rc.d has to say 101 meanwhile";
+/** MariaDB, RabbitMQ, a stand-in for Identity, Placement, the Compute API, Image. The peer has no others. */
+const PORTS = [3306, 5672, 18100, 18101, 18103, 18104];
+
+/** Whether the scripts that start a real Nova are beside the project; its packages must then be installed, too. */
+export const hasPeer = existsSync(join(PEER, "up"));
+
+/** What a script left: its exit code and what it printed on either stream. */
+export interface ScriptOutcome {
+  readonly rc: number;
+  readonly output: string;
+}
+
+/** The processes of a real Nova, and their folder. */
+export class ControlPlane {
+  readonly state: string;
+  readonly #kept: boolean;
+
+  private constructor(state: string, kept: boolean) {
+    this.state = state;
+    this.#kept = kept;
+  }
+
+  /** Starts all of it from nothing; or takes the one that REAL_NOVA_STATE names, which then goes on. */
+  static async start(): Promise<ControlPlane> {
+    const kept = process.env.REAL_NOVA_STATE;
+    if (kept !== undefined) {
+      return new ControlPlane(kept, true);
+    }
+    if (!NEEDED.every((path) => existsSync(path))) {
+      throw new Error(HOW_TO_INSTALL);
+    }
+    await refuseTakenPorts();
+    const plane = new ControlPlane(await mkdtemp(join(tmpdir(), "real-nova-")), false);
+    const { rc, output } = await plane.script("up", [], { SMALL: "1", AUTH: "noauth" });
+    if (rc !== 0 || !output.includes("control plane up")) {
+      await plane.stop();
+      throw new Error(`the real Nova did not start:\n${output}`);
+    }
+    return plane;
+  }
+
+  /** Runs one of the peer's scripts for this control plane. */
+  script(name: string, args: readonly string[], environment: NodeJS.ProcessEnv = {}): Promise<ScriptOutcome> {
+    return this.run(join(PEER, name), [this.state, ...args], environment);
+  }
+
+  /** Runs a function of the peer's shell library: `rabbitctl delete_queue compute.oc1`. */
+  shell(command: string): Promise<ScriptOutcome> {
+    const library = join(PEER, "lib/common.sh");
+    return this.run("/bin/bash", ["-c", `. "$0"; ${command}`, library], { STATE: this.state });
+  }
+
+  /** Writes the nova.conf of a nova-compute, and names it. */
+  async writeComputeConfig(host: string, driver: string, more = ""): Promise<string> {
+    const program = join(PEER, "lib/mkconf.py");
+    const placement = "http://127.0.0.1:18101";
+    const args = [program, this.state, "noauth", "compute", host, driver, placement, more];
+    const { rc, output } = await this.run("/usr/bin/python3", args, {});
+    if (rc !== 0) {
+      throw new Error(output);
+    }
+    return join(this.state, "etc", `compute-${host}.conf`);
+  }
+
+  /** What the process prints goes to a file: the services that it starts would hold a pipe open. */
+  async run(program: string, args: readonly string[], environment: NodeJS.ProcessEnv): Promise<ScriptOutcome> {
+    const folder = await mkdtemp(join(tmpdir(), "real-nova-script-"));
+    const path = join(folder, "output");
+    const file = await open(path, "w");
+    try {
+      const env = { ...process.env, PYTHONDONTWRITEBYTECODE: "1", ...environment };
+      const child = spawn(program, args, { stdio: ["ignore", file.fd, file.fd], env });
+      const rc = await new Promise<number>((resolve, reject) => {
+        child.once("error", reject);
+        child.once("exit", (code) => resolve(code ?? -1));
+      });
+      return { rc, output: await readFile(path, "utf8") };
+    } finally {
+      await file.close();
+    }
+  }
+
+  async stop(): Promise<void> {
+    if (!this.#kept) {
+      await this.script("down", ["--purge"]);
+    }
+  }
+}
+
+/** A service of somebody else on these ports would be taken for the peer's own. */
+async function refuseTakenPorts(): Promise<void> {
+  for (const port of PORTS) {
+    const taken = await new Promise<boolean>((resolve) => {
+      const socket = createConnection(port, "127.0.0.1");
+      socket.once("connect", () => {
+        socket.destroy();
+        resolve(true);
+      });
+      socket.once("error", () => resolve(false));
+    });
+    if (taken) {
+      throw new Error(`port ${port} is taken, and the real Nova needs it: stop what listens there`);
+    }
+  }
+}

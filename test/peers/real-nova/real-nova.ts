@@ -1,0 +1,140 @@
+import { join } from "node:path";
+import { type Answer, type Cloud, eventually, passwordToken, request } from "../../process/support/cloud.js";
+import { Operator } from "../../process/support/operator.js";
+import { Program } from "../../process/support/program.js";
+import { ControlPlane, type ScriptOutcome } from "./control-plane.js";
+
+/** The newest microversion of Zed's Compute API. */
+const NEWEST = "2.93";
+const ADMIN = { username: "admin", password: "secret", project: "admin" };
+const FLAVORS = [
+  { id: "1", name: "m1.tiny", ram: 512, disk: 1, vcpus: 1 },
+  { id: "2", name: "m1.small", ram: 2_048, disk: 20, vcpus: 1 },
+] as const;
+
+interface AgentOptions {
+  /** `section.option=value` */
+  readonly options?: readonly string[];
+  /** Default true: until it serves. */
+  readonly wait?: boolean;
+}
+
+/** A real Nova, with our agents and its own nova-computes below it. */
+export class RealNova implements Cloud {
+  readonly plane: ControlPlane;
+  readonly operator: Operator;
+  /** Every agent that was started, with all that it has printed. */
+  readonly agents: Program[] = [];
+  #token = "";
+
+  private constructor(plane: ControlPlane) {
+    this.plane = plane;
+    this.operator = new Operator(this);
+  }
+
+  static async start(): Promise<RealNova> {
+    const nova = new RealNova(await ControlPlane.start());
+    try {
+      for (const flavor of FLAVORS) {
+        await nova.compute("POST", "/flavors", { flavor });
+      }
+    } catch (error) {
+      await nova.stop();
+      throw error;
+    }
+    return nova;
+  }
+
+  compute(method: string, path: string, body?: unknown, version: string = NEWEST): Promise<Answer> {
+    const known = Number(version.slice(2)) > Number(NEWEST.slice(2)) ? NEWEST : version;
+    return this.#request(method, `18103/v2.1${path}`, body, `compute ${known}`);
+  }
+
+  placement(method: string, path: string, body?: unknown, version = "1.39"): Promise<Answer> {
+    return this.#request(method, `18101${path}`, body, `placement ${version}`);
+  }
+
+  image(method: string, path: string): Promise<Answer> {
+    return this.#request(method, `18104/image${path}`, undefined, "");
+  }
+
+  /** Starts our agent with the nova.conf that a nova-compute of this host would get, but for the driver. */
+  async startAgent(host: string, { options = [], wait = true }: AgentOptions = {}): Promise<Program> {
+    const config = await this.plane.writeComputeConfig(host, "fake-libvirt");
+    const all = [`fake_libvirt.connection_uri=fake-libvirt://${this.hypervisor(host)}`, ...options];
+    const agent = new Program("compute-agent", [
+      ...["--config-file", config, "--debug"],
+      ...all.flatMap((option) => ["-o", option]),
+    ]);
+    this.agents.push(agent);
+    if (wait) {
+      await agent.printed(/\bis serving\b/);
+    }
+    return agent;
+  }
+
+  /** Several at once, known to the cell. */
+  async startAgents(hosts: readonly string[], options: AgentOptions = {}): Promise<Program[]> {
+    const agents = await Promise.all(hosts.map((host) => this.startAgent(host, options)));
+    await this.discover();
+    return agents;
+  }
+
+  /** Starts a real nova-compute, with a driver whose guests survive it, and waits until it is up. */
+  async startCompute(host: string, more = ""): Promise<void> {
+    const since = new Date(Math.floor(Date.now() / 1_000) * 1_000 - 1).toISOString();
+    await this.#script("compute", [host, "fakerecord.FakeRecordDriver"], { EXTRA: more });
+    await eventually(
+      () => this.operator.service(host),
+      ({ updated_at }) => updated_at !== undefined && updated_at !== null && `${updated_at}Z` > since,
+    );
+    await this.discover();
+  }
+
+  killCompute(host: string): Promise<ScriptOutcome> {
+    return this.plane.shell(`stop compute-${host} KILL`);
+  }
+
+  /** The folder of a fake hypervisor. */
+  hypervisor(host: string): string {
+    return join(this.plane.state, "hypervisors", host);
+  }
+
+  async discover(): Promise<void> {
+    await this.#script("discover", []);
+  }
+
+  /** `nova-manage …` on the control plane's own configuration. */
+  manage(...args: readonly string[]): Promise<ScriptOutcome> {
+    const config = join(this.plane.state, "etc/nova-conductor.conf");
+    return this.plane.run("/usr/bin/nova-manage", ["--config-file", config, ...args], {});
+  }
+
+  /** An action of a server that has to be accepted. */
+  async act(server: string, body: object, version?: string): Promise<Answer> {
+    const answer = await this.compute("POST", `/servers/${server}/action`, body, version);
+    if (answer.status >= 400) {
+      throw new Error(`${JSON.stringify(body)}: ${answer.status} ${JSON.stringify(answer.body)}`);
+    }
+    return answer;
+  }
+
+  /** Ends every process that it started, and removes the folder. */
+  async stop(): Promise<void> {
+    await Promise.all(this.agents.map((agent) => agent.kill()));
+    await this.plane.stop();
+  }
+
+  async #script(name: string, args: readonly string[], environment: NodeJS.ProcessEnv = {}): Promise<void> {
+    const { rc, output } = await this.plane.script(name, args, environment);
+    if (rc !== 0) {
+      throw new Error(`${name} ${args.join(" ")}: exit code ${rc}\n${output}`);
+    }
+  }
+
+  async #request(method: string, place: string, body: unknown, version: string): Promise<Answer> {
+    this.#token ||= await passwordToken("http://127.0.0.1:18100", ADMIN);
+    const headers = { "x-auth-token": this.#token, ...(version === "" ? {} : { "openstack-api-version": version }) };
+    return request(method, `http://127.0.0.1:${place}`, body, headers);
+  }
+}

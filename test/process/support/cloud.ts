@@ -1,0 +1,75 @@
+import { setTimeout as pause } from "node:timers/promises";
+
+export interface Answer {
+  readonly status: number;
+  readonly headers: Headers;
+  readonly body: Json;
+}
+/** A parsed body that tests may walk into; leaves are compared or turned into strings. */
+export interface Json {
+  readonly [key: string]: Json;
+}
+
+/** The public APIs of a control plane, for an administrator. */
+export interface Cloud {
+  compute(method: string, path: string, body?: unknown, version?: string): Promise<Answer>;
+  placement(method: string, path: string, body?: unknown, version?: string): Promise<Answer>;
+  image(method: string, path: string): Promise<Answer>;
+}
+
+/** Pause between two looks, as a multiple of what a look takes, and its bounds in milliseconds. */
+const PAUSE = { times: 4, least: 20, most: 500 };
+
+/**
+ * Asks again until the condition holds; the test's own time-out is the bound. What takes long to ask is asked less often:
+ * the programs that are waited for need the processor.
+ */
+export async function eventually<T>(probe: () => Promise<T>, holds: (value: T) => boolean): Promise<T> {
+  for (;;) {
+    const asked = performance.now();
+    const value = await probe();
+    if (holds(value)) {
+      return value;
+    }
+    await pause(Math.min(PAUSE.most, Math.max(PAUSE.least, PAUSE.times * (performance.now() - asked))));
+  }
+}
+
+/** One request with a JSON body, or none, and its answer, whatever the status. */
+export async function request(
+  method: string,
+  url: string,
+  body: unknown,
+  headers: Readonly<Record<string, string>>,
+): Promise<Answer> {
+  const response = await fetch(url, {
+    method,
+    headers: { ...(body === undefined ? {} : { "content-type": "application/json" }), ...headers },
+    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+  });
+  const text = await response.text();
+  const isJson = /json/.test(response.headers.get("content-type") ?? "");
+  return {
+    status: response.status,
+    headers: response.headers,
+    body: (text === "" ? {} : isJson ? JSON.parse(text) : { text }) as Json,
+  };
+}
+
+/** A token for the administrator, from Identity with a password. */
+export async function passwordToken(
+  identity: string,
+  { username, password, project }: { readonly username: string; readonly password: string; readonly project: string },
+): Promise<string> {
+  const domain = { id: "default" };
+  const user = { name: username, domain, password };
+  const auth = {
+    identity: { methods: ["password"], password: { user } },
+    scope: { project: { name: project, domain } },
+  };
+  const { status, headers, body } = await request("POST", `${identity}/v3/auth/tokens`, { auth }, {});
+  if (status !== 201) {
+    throw new Error(`no token: ${status} ${JSON.stringify(body)}`);
+  }
+  return headers.get("x-subject-token") ?? "";
+}
