@@ -3,9 +3,6 @@ import type { FakeLibvirtConfig } from "./config.js";
 import type { CpuModel } from "./cpu-models.js";
 import { type Domain, diskGbOf } from "./domain.js";
 
-/** Modelled on QEMU 8.2.0, in libvirt's coding. */
-const HYPERVISOR_VERSION = 8_002_000;
-
 /** What the node has and what its guests take, whatever their power state (spec 4.4 step 1). */
 export function availableResource(
   hostname: string,
@@ -30,8 +27,8 @@ export function availableResource(
       features: cpu.features,
     }),
     numaTopology: null,
-    hypervisorType: "fake-libvirt",
-    hypervisorVersion: HYPERVISOR_VERSION,
+    hypervisorType: config.hypervisorType,
+    hypervisorVersion: config.hypervisorVersion,
     hypervisorHostname: hostname,
     supportedInstances: [
       ["x86_64", "kvm", "hvm"],

@@ -33,6 +33,18 @@ export const fakeLibvirtSchema = {
       default: null,
       help: "Host CPUs for pinned guests, as 4-7,^6,12: they are PCPU inventory and no longer VCPU.",
     },
+    hypervisor_type: {
+      type: "text",
+      default: "fake-libvirt",
+      help: "What the hypervisor calls itself. Servers migrate live between hypervisors of one type; nova's own fakes say fake.",
+    },
+    hypervisor_version: {
+      type: "integer",
+      // Modelled on QEMU 8.2.0, in libvirt's coding.
+      default: 8_002_000,
+      min: 0,
+      help: "Its version. Servers do not migrate live to a hypervisor that is older; nova's own fakes say 1000.",
+    },
     images_type: {
       type: "text",
       default: "qcow2",

@@ -1,5 +1,6 @@
 import { join } from "node:path";
 import { type Answer, type Cloud, eventually, passwordToken, request } from "../../process/support/cloud.js";
+import { filesBelow } from "../../process/support/files-below.js";
 import { Operator } from "../../process/support/operator.js";
 import { Program } from "../../process/support/program.js";
 import { ControlPlane, type ScriptOutcome } from "./control-plane.js";
@@ -7,6 +8,8 @@ import { ControlPlane, type ScriptOutcome } from "./control-plane.js";
 /** The newest microversion of Zed's Compute API. */
 const NEWEST = "2.93";
 const ADMIN = { username: "admin", password: "secret", project: "admin" };
+/** The only one that its Image service has. */
+export const IMAGE = "c0ffee00-0000-4000-8000-000000000001";
 const FLAVORS = [
   { id: "1", name: "m1.tiny", ram: 512, disk: 1, vcpus: 1 },
   { id: "2", name: "m1.small", ram: 2_048, disk: 20, vcpus: 1 },
@@ -58,6 +61,12 @@ export class RealNova implements Cloud {
     return this.#request(method, `18104/image${path}`, undefined, "");
   }
 
+  /** An administrator's. */
+  async token(): Promise<string> {
+    this.#token ||= await passwordToken("http://127.0.0.1:18100", ADMIN);
+    return this.#token;
+  }
+
   /** Starts our agent with the nova.conf that a nova-compute of this host would get, but for the driver. */
   async startAgent(host: string, { options = [], wait = true }: AgentOptions = {}): Promise<Program> {
     const config = await this.plane.writeComputeConfig(host, "fake-libvirt");
@@ -100,14 +109,61 @@ export class RealNova implements Cloud {
     return join(this.plane.state, "hypervisors", host);
   }
 
+  /** `state_path` of a nova-compute, or of our agent. */
+  statePath(host: string): string {
+    return join(this.plane.state, "state", host);
+  }
+
   async discover(): Promise<void> {
     await this.#script("discover", []);
   }
 
-  /** `nova-manage …` on the control plane's own configuration. */
-  manage(...args: readonly string[]): Promise<ScriptOutcome> {
+  /** `nova-manage …` on the control plane's own configuration; eventlet's complaint is not its output. */
+  async manage(...args: readonly string[]): Promise<ScriptOutcome> {
     const config = join(this.plane.state, "etc/nova-conductor.conf");
-    return this.plane.run("/usr/bin/nova-manage", ["--config-file", config, ...args], {});
+    const { rc, output } = await this.plane.run("/usr/bin/nova-manage", ["--config-file", config, ...args], {});
+    return { rc, output: output.replace(/^Modules with known eventlet .*\n/m, "") };
+  }
+
+  /** Starts nova-api again with more configuration. */
+  async restartApi(more: string): Promise<void> {
+    await this.plane.shell(`stop nova-api; spawnapi '\\n${more}'; waitport 18103`);
+  }
+
+  /** Sets a fault of our agent; survives its restart. */
+  async setFault(host: string, fault: string): Promise<void> {
+    const command = new Program("compute-cluster", ["fault", "--state-path", this.statePath(host), "set", host, fault]);
+    const { code } = await command.exited;
+    if (code !== 0) {
+      throw new Error(command.stdout + command.stderr);
+    }
+  }
+
+  /** The domains of our agent's hypervisor, as XML. */
+  async guests(host: string): Promise<string> {
+    const files = await filesBelow(join(this.hypervisor(host), "domains"));
+    return Object.values(files).join("\n");
+  }
+
+  /** Deletes a server, and waits until it is gone. */
+  async remove(server: string): Promise<void> {
+    await this.compute("DELETE", `/servers/${server}`);
+    await this.gone(server);
+  }
+
+  async gone(server: string): Promise<void> {
+    await eventually(
+      () => this.compute("GET", `/servers/${server}`),
+      ({ status }) => status === 404,
+    );
+  }
+
+  /** Waits until the server's newest migration is in this status. */
+  async migrationIn(server: string, wanted: string): Promise<void> {
+    await eventually(
+      () => this.operator.migrations(server),
+      (found) => String(found.toSorted((a, b) => Number(b.id) - Number(a.id))[0]?.status) === wanted,
+    );
   }
 
   /** An action of a server that has to be accepted. */
@@ -133,8 +189,10 @@ export class RealNova implements Cloud {
   }
 
   async #request(method: string, place: string, body: unknown, version: string): Promise<Answer> {
-    this.#token ||= await passwordToken("http://127.0.0.1:18100", ADMIN);
-    const headers = { "x-auth-token": this.#token, ...(version === "" ? {} : { "openstack-api-version": version }) };
+    const headers = {
+      "x-auth-token": await this.token(),
+      ...(version === "" ? {} : { "openstack-api-version": version }),
+    };
     return request(method, `http://127.0.0.1:${place}`, body, headers);
   }
 }

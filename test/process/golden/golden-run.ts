@@ -7,7 +7,7 @@ import { type ClusterState, clusterSnapshot, differences, recordedSnapshot, type
 
 const FOLDER = fileURLToPath(new URL("../../fixtures/golden/nova", import.meta.url));
 /** Milliseconds that a step may take to come to rest. */
-const PATIENCE = 15_000;
+const PATIENCE = 45_000;
 
 /** Compares a cloud, step by step, with what the real Nova was recorded as. */
 export class GoldenRun {

@@ -1,0 +1,41 @@
+import { afterAll, beforeAll } from "vitest";
+import type { Program } from "../../process/support/program.js";
+import type { RealNova } from "./real-nova.js";
+
+/** Milliseconds that one case may take; most take a few seconds. */
+export const CASE_TIMEOUT = 120_000;
+export const OC_HOSTS = ["oc1", "oc2", "oc3"] as const;
+export type OcHost = (typeof OC_HOSTS)[number];
+/** The scheduler prefers the host with most memory: where it has the choice, it takes them in this order. */
+const MEMORY: Readonly<Record<OcHost, number>> = { oc1: 36_864, oc2: 34_816, oc3: 32_768 };
+
+/** Options of all of them, for what needs nothing else. */
+export function ocOptions(host: OcHost): readonly string[] {
+  return [
+    `fake_libvirt.memory_mb=${MEMORY[host]}`,
+    "shelved_offload_time=-1",
+    // What nova's own fake drivers say: servers migrate live between equal hypervisors only.
+    "fake_libvirt.hypervisor_type=fake",
+    "fake_libvirt.hypervisor_version=1000",
+  ];
+}
+
+/** Runs the three hosts around the cases of a `describe`. */
+export function withOcHosts(
+  cloud: () => RealNova,
+  more: readonly string[] = [],
+): { readonly agents: Map<string, Program> } {
+  const agents = new Map<string, Program>();
+  beforeAll(async () => {
+    const nova = cloud();
+    const start = async (host: OcHost) => {
+      agents.set(host, await nova.startAgent(host, { options: [...ocOptions(host), ...more] }));
+    };
+    await Promise.all(OC_HOSTS.map(start));
+    await nova.discover();
+  });
+  afterAll(async () => {
+    await Promise.all([...agents.values()].map((agent) => agent.stop()));
+  });
+  return { agents };
+}
