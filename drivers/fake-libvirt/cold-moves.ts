@@ -67,7 +67,10 @@ export class ColdMoves {
     const root = sourceRoot(diskInfo);
     await watcher.own(uuid, async () => {
       await this.#guests.take(config.delayFinishMigration, signal);
-      await files.make(uuid, withCopies(instance, await files.disksAside(root, uuid), root));
+      // A source without disks has nothing to copy: they are made as for a new guest.
+      const disks =
+        root === null ? wantedDisks(instance) : withCopies(instance, await files.disksAside(root, uuid), root);
+      await files.make(uuid, disks);
       await this.#guests.define(instance, { allocations, state: powerOn ? "running" : "shutoff" });
     });
   }
@@ -123,12 +126,16 @@ function refuseShrinking(instance: Instance, flavor: Flavor): void {
   );
 }
 
-function sourceRoot(diskInfo: string): string {
+/** Null: the source has no disks, as nova's own fake hypervisors, which say nothing of any. */
+function sourceRoot(diskInfo: string): string | null {
   let parsed: unknown;
   try {
     parsed = JSON.parse(diskInfo);
   } catch {
     // The error below says so.
+  }
+  if (diskInfo === "{}") {
+    return null;
   }
   if (typeof parsed === "object" && parsed !== null && "instancesPath" in parsed) {
     if (typeof parsed.instancesPath === "string") {

@@ -2,8 +2,6 @@ import { afterAll, beforeAll } from "vitest";
 import type { Program } from "../../process/support/program.js";
 import type { RealNova } from "./real-nova.js";
 
-/** Milliseconds that one case may take; most take a few seconds. */
-export const CASE_TIMEOUT = 120_000;
 export const OC_HOSTS = ["oc1", "oc2", "oc3"] as const;
 export type OcHost = (typeof OC_HOSTS)[number];
 /** The scheduler prefers the host with most memory: where it has the choice, it takes them in this order. */
@@ -38,4 +36,18 @@ export function withOcHosts(
     await Promise.all([...agents.values()].map((agent) => agent.stop()));
   });
   return { agents };
+}
+
+/** Does something while there is a host that the scheduler prefers to all others, nova's own fakes included, and that has this fault. */
+export async function withPreferredHost(nova: RealNova, fault: string, act: () => Promise<void>): Promise<void> {
+  const options = ["vcpus=4000", "memory_mb=4000000", "disk_gb=4000000"].map((text) => `fake_libvirt.${text}`);
+  const agent = await nova.startAgent("big1", { options });
+  try {
+    await nova.discover();
+    await nova.setFault("big1", fault);
+    await act();
+  } finally {
+    await agent.stop();
+    await nova.operator.deleteService("big1");
+  }
 }

@@ -15,7 +15,7 @@ const STOP_CONDUCTOR = "stop nova-conductor";
 const START_CONDUCTOR = 'spawn nova-conductor /usr/bin/nova-conductor --config-file "$STATE/etc/nova-conductor.conf"';
 
 export function outageCases(cloud: () => RealNova): void {
-  describe("outages", { timeout: 240_000 }, () => {
+  describe("outages", () => {
     const { agents } = withOcHosts(cloud);
 
     it("R1: RabbitMQ is killed in the middle of a build", async () => {

@@ -92,7 +92,8 @@ export class RealNova implements Cloud {
   /** Starts a real nova-compute, with a driver whose guests survive it, and waits until it is up. */
   async startCompute(host: string, more = ""): Promise<void> {
     const since = new Date(Math.floor(Date.now() / 1_000) * 1_000 - 1).toISOString();
-    await this.#script("compute", [host, "fakerecord.FakeRecordDriver"], { EXTRA: more });
+    // npm sets NODE, which the script would take for the name of the hypervisor.
+    await this.#script("compute", [host, "fakerecord.FakeRecordDriver"], { EXTRA: more, NODE: "" });
     await eventually(
       () => this.operator.service(host),
       ({ updated_at }) => updated_at !== undefined && updated_at !== null && `${updated_at}Z` > since,
@@ -158,12 +159,17 @@ export class RealNova implements Cloud {
     );
   }
 
-  /** Waits until the server's newest migration is in this status. */
+  /** Waits until the server's newest migration is in this status, and fails when it has ended in another. */
   async migrationIn(server: string, wanted: string): Promise<void> {
-    await eventually(
-      () => this.operator.migrations(server),
-      (found) => String(found.toSorted((a, b) => Number(b.id) - Number(a.id))[0]?.status) === wanted,
-    );
+    const newest = async () => {
+      const found = await this.operator.migrations(server);
+      return String(found.toSorted((a, b) => Number(b.id) - Number(a.id))[0]?.status);
+    };
+    const ended = ["error", "failed", "cancelled", wanted];
+    const status = await eventually(newest, (found) => ended.includes(found));
+    if (status !== wanted) {
+      throw new Error(`the migration of ${server} ended as ${status}`);
+    }
   }
 
   /** An action of a server that has to be accepted. */

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { CASE_TIMEOUT, withOcHosts } from "./oc-hosts.js";
+import { withOcHosts } from "./oc-hosts.js";
 import type { RealNova } from "./real-nova.js";
 import { idle } from "./waiting.js";
 
@@ -7,7 +7,7 @@ const PASSWORD = "nobody-may-read-this";
 
 /** Last: all that agents have printed at debug level by then is looked through. */
 export function secretCases(cloud: () => RealNova): void {
-  describe("what agents print", { timeout: CASE_TIMEOUT }, () => {
+  describe("what agents print", () => {
     withOcHosts(cloud);
 
     it("S1: no token, no password of the broker, none of a server", async () => {

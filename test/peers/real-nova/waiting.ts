@@ -1,9 +1,10 @@
 import { eventually, type Json } from "../../process/support/cloud.js";
 import type { RealNova } from "./real-nova.js";
 
-interface FinishedAction {
-  readonly action: string;
-  readonly events: readonly { readonly event: string; readonly result: string; readonly host: string }[];
+interface FinishedEvent {
+  readonly event: string;
+  readonly result: string;
+  readonly host: string;
 }
 
 /** Waits until the server is in this status and nothing is done to it. */
@@ -20,22 +21,32 @@ export async function idle({ operator }: RealNova, server: string, status: strin
   return found;
 }
 
-/** The server's newest action once each of its events has ended, oldest event first. */
-export async function newestAction(nova: RealNova, server: string): Promise<FinishedAction> {
+/** The events of nova-computes in the server's newest action, once each has ended; the conductor has some of its own. */
+export async function newestEvents(nova: RealNova, server: string): Promise<readonly FinishedEvent[]> {
   const path = `/servers/${server}/os-instance-actions`;
-  const { action, events } = await eventually(
+  const events = await eventually(
     async () => {
       const list = Object.values((await nova.compute("GET", path)).body.instanceActions ?? {});
       const { body } = await nova.compute("GET", `${path}/${list[0]?.request_id}`);
-      const found = body.instanceAction;
-      return { action: String(found?.action), events: Object.values(found?.events ?? {}) };
+      return Object.values(body.instanceAction?.events ?? {}).filter(({ event }) => /^compute_/.test(String(event)));
     },
-    (found) => found.events.length > 0 && found.events.every(({ result }) => String(result) !== "null"),
+    (found) => found.length > 0 && found.every(({ result }) => String(result) !== "null"),
   );
-  const shown = events
+  return events
     .toSorted((a, b) => String(a.start_time).localeCompare(String(b.start_time)))
     .map(({ event, result, host }) => ({ event: String(event), result: String(result), host: String(host) }));
-  return { action, events: shown };
+}
+
+/** Where the server's build was tried. Nova writes the end of each try into the event of the first, so results say nothing. */
+export async function hostsTried(nova: RealNova, server: string): Promise<string[]> {
+  const path = `/servers/${server}/os-instance-actions`;
+  const actions = Object.values((await nova.compute("GET", path)).body.instanceActions ?? {});
+  const create = actions.find(({ action }) => String(action) === "create");
+  const { body } = await nova.compute("GET", `${path}/${create?.request_id}`);
+  return Object.values(body.instanceAction?.events ?? {})
+    .filter(({ event }) => String(event).includes("build_and_run"))
+    .toSorted((a, b) => String(a.start_time).localeCompare(String(b.start_time)))
+    .map(({ host }) => String(host));
 }
 
 /** Consumer → what it holds of a host's provider. */

@@ -147,6 +147,13 @@ describe.each(LABS)("8.3 cold moves on %s", (_, newLab) => {
       expect(await lookAt(lab, false)).toMatchObject({ destination: undefined });
     });
 
+    test("D 2 a source that says nothing of disks, as nova's own fakes: they are made", async () => {
+      const destination = await connect(lab, "devstack2");
+      await destination.finishMigration(migrationOf(), large, "{}", FINISH);
+      expect(await destination.powerState(large)).toBe(1);
+      expect(await lookAt(lab, false)).toMatchObject({ destination: "running" });
+    });
+
     test("S 4b when the disks are gone: says where they should be, and defines no empty guest", async () => {
       await expect(source.finishRevertMigration(small, REVERT)).rejects.toThrow(
         /cannot be brought back: expected its disk in .*instances\/1111/,
