@@ -82,13 +82,6 @@ export class RealNova implements Cloud {
     return agent;
   }
 
-  /** Several at once, known to the cell. */
-  async startAgents(hosts: readonly string[], options: AgentOptions = {}): Promise<Program[]> {
-    const agents = await Promise.all(hosts.map((host) => this.startAgent(host, options)));
-    await this.discover();
-    return agents;
-  }
-
   /** Starts a real nova-compute, with a driver whose guests survive it, and waits until it is up. */
   async startCompute(host: string, more = ""): Promise<void> {
     const since = new Date(Math.floor(Date.now() / 1_000) * 1_000 - 1).toISOString();
