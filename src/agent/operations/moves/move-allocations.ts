@@ -101,21 +101,6 @@ async function moveBack(
 }
 
 /**
- * Destination, reverting: split: nothing, as the source moves M → I, which drops it. doubled: the destination's half of I.
- * @throws AllocationUpdateFailed, ConsumerAllocationRetrievalFailed
- */
-export async function dropDestination(
-  services: AllocationServices,
-  move: Move,
-  context: RequestContext,
-): Promise<void> {
-  if (await holdsAnything(services, move.migration.uuid, context)) {
-    return;
-  }
-  await strip(services, move, "destination", context);
-}
-
-/**
  * Everything that M holds. False: it held nothing.
  * @throws AllocationDeleteFailed, also when Placement cannot be reached
  */
