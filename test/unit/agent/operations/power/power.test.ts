@@ -3,7 +3,7 @@ import { type NewInstance, POWER_STATES } from "../../../../../src/records/index
 import { StubHypervisor } from "../../../../fixtures/tracker-driver.js";
 import { TrackerWorld } from "../../../../fixtures/tracker-world.js";
 
-const { running, shutdown, paused, nostate, crashed } = POWER_STATES;
+const { running, shutdown, paused, nostate, crashed, suspended } = POWER_STATES;
 
 async function setUp(changes: Partial<NewInstance>, power?: number) {
   const world = await TrackerWorld.create();
@@ -127,7 +127,10 @@ describe("4.10 _sync_power_states", () => {
     const { row } = await sync({ vmState }, power);
     expect(row()).toMatchObject({ vmState, taskState, powerState: power ?? nostate });
   });
+    ["active", suspended, "powering-off"],
 
+    ["stopped", paused, "powering-off"],
+    ["stopped", suspended, "powering-off"],
   test("4.10 paused or nostate of an active instance only warn", async () => {
     expect((await sync({}, paused)).world.logged("warn", "nothing is done")).toBe(1);
     expect((await sync({}, null)).world.logged("warn", "nothing is done")).toBe(1);
