@@ -30,6 +30,16 @@ describe("power operations", () => {
     expect(row().vmState).toBe("active");
   });
 
+  test("6.6 start of a shelved instance whose offload has destroyed guest and disks: it stays shelved", async () => {
+    const { agent, vm, row, guest } = await setUp({ vmState: "shelved", taskState: "powering-on" });
+    agent.hypervisor.guests.clear();
+    agent.hypervisor.disks.clear();
+    const start = agent.operations.run("start_instance", { instanceUuid: vm.uuid, requestId: "req-1" });
+    await expect(start).rejects.toThrow();
+    expect(guest()).toBeUndefined();
+    expect(row()).toMatchObject({ vmState: "shelved", taskState: null });
+  });
+
   test("stop: guest off, vm stopped, task null", async () => {
     const { agent, vm, row, guest } = await setUp({ taskState: "powering-off" });
     await agent.operations.run("stop_instance", { instanceUuid: vm.uuid, requestId: "req-1" });
@@ -117,7 +127,10 @@ describe("4.10 _sync_power_states", () => {
     ["active", running, null],
     ["active", paused, null],
     ["active", null, null],
+    ["active", suspended, "powering-off"],
     ["stopped", running, "powering-off"],
+    ["stopped", paused, "powering-off"],
+    ["stopped", suspended, "powering-off"],
     ["stopped", shutdown, null],
     ["error", shutdown, null],
     ["suspended", running, null],
@@ -127,10 +140,7 @@ describe("4.10 _sync_power_states", () => {
     const { row } = await sync({ vmState }, power);
     expect(row()).toMatchObject({ vmState, taskState, powerState: power ?? nostate });
   });
-    ["active", suspended, "powering-off"],
 
-    ["stopped", paused, "powering-off"],
-    ["stopped", suspended, "powering-off"],
   test("4.10 paused or nostate of an active instance only warn", async () => {
     expect((await sync({}, paused)).world.logged("warn", "nothing is done")).toBe(1);
     expect((await sync({}, null)).world.logged("warn", "nothing is done")).toBe(1);
