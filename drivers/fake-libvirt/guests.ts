@@ -107,17 +107,21 @@ export class Guests {
     await devices.assign(allocations, others, define);
   }
 
-  /** Makes the guest anew where it, its XML or its disks are missing. */
+  /** Makes the guest anew where it, its XML or its disks are missing, or are what a move that came back has set aside. */
   async hardReboot(instance: Instance, options?: DriverOperationOptions): Promise<void> {
     const { store, files, watcher, config } = this.#parts;
     const { uuid } = instance;
     await watcher.own(uuid, async () => {
       await this.take(config.delayReboot, options?.signal);
+      const domain = await store.get(uuid);
+      if (domain?.leftBehind) {
+        await files.bringBack(uuid);
+      }
       await files.make(uuid, wantedDisks(instance));
-      if (await store.get(uuid)) {
+      if (domain && !domain.leftBehind) {
         await store.setState(uuid, "running");
       } else {
-        await this.define(instance, { allocations: {}, state: "running" });
+        await this.define(instance, { ...(domain ? {} : { allocations: {} }), state: "running" });
       }
     });
   }

@@ -219,6 +219,25 @@ for (const [row, host, step] of [
   });
 }
 
+for (const strategy of ["split", "doubled"] as const) {
+  scenario(
+    `6.3 Revert ${strategy}: D fails after it destroyed the guest: vm error on D, which I holds still`,
+    async (lab) => {
+      await startHosts(lab);
+      const move = await resized(lab, { strategy });
+      lab.beforeCall = (caller, _method, params) => {
+        if (caller === "devstack2" && JSON.stringify(params).includes('"reverted"')) {
+          throw broken;
+        }
+      };
+      castRevert(move);
+      await lab.world.runUntil(() => statusOf(move) === "error");
+      expect(lab.instance(VM)).toMatchObject({ host: "devstack2", vmState: "error", taskState: null });
+      expect((await heldBy(move)).instance).toMatchObject({ [move.d.uuid]: NEW });
+    },
+  );
+}
+
 scenario("6.3 row 4: the conductor takes it and has this host's word on how it ends", async (lab) => {
   const move = await refusedClaim(lab, { retry: RETRY }, false);
   const event = recordRequest(lab);

@@ -287,6 +287,42 @@ describe("6.5 the instance is deleted meanwhile", () => {
     expect(lab.instance(VM).host).toBe("devstack2");
   });
 
+  const softDelete = (lab: Lab) => {
+    lab.store.instances.save(VM, { taskState: "soft-deleting", taskRequestId: "req-delete" });
+    const host = lab.instance(VM).host ?? "";
+    const params = { instanceUuid: VM, requestId: "req-delete" };
+    lab.controlPlane.conductor.bus.cast(host, "soft_delete_instance", params, "req-delete");
+  };
+  const softDeleted = async ({ lab }: LiveMove, host: string) => {
+    await lab.world.runUntil(() => lab.instance(VM).vmState === "soft-delete");
+    expect(lab.instance(VM)).toMatchObject({ host, taskState: null, powerState: 4 });
+    expect(lab.store.instances.fault(VM)).toBeNull();
+  };
+
+  scenario("6.2 soft-deleted while the guest is copied: the copy is stopped first", async (lab) => {
+    await new LiveHypervisors(lab).start();
+    const move = await chosen(lab);
+    castLive(move);
+    await reached(move, "running");
+    softDelete(lab);
+    await softDeleted(move, "devstack1");
+    expect(statusOf(move)).toBe("cancelled");
+    expect(await heldBy(move)).toEqual(stayed(move));
+  });
+
+  scenario("6.2 soft-deleted when the guest has moved, before D has written: soft-deleted on D", async (lab) => {
+    await new LiveHypervisors(lab).start();
+    const move = await chosen(lab);
+    lab.hypervisor("devstack2").failures.set("postLiveMigrationAtDestination", () => {
+      softDelete(lab);
+      return undefined;
+    });
+    castLive(move);
+    await softDeleted(move, "devstack2");
+    await reached(move, "completed");
+    expect(await heldBy(move)).toEqual(arrived(move));
+  });
+
   scenario("6.2 deleted by the API, as the host seemed down, while the guest moves: nothing is left", async (lab) => {
     await new LiveHypervisors(lab).start();
     const move = await chosen(lab);

@@ -66,6 +66,7 @@ describe("2.6 task migrating, the source restarts", () => {
   /** Both hosts died when the guest had arrived; the source is back. */
   async function bothDied(
     lab: Lab,
+    defaults: Readonly<Record<string, boolean>> = {},
   ): Promise<{ readonly live: LiveHypervisors; readonly move: LiveMove; readonly source: Run }> {
     const live = new LiveHypervisors(lab);
     const started = await live.start();
@@ -75,9 +76,34 @@ describe("2.6 task migrating, the source restarts", () => {
     lab.store.migrations.save(move.migration.id, { status: "running" });
     lab.hypervisor("devstack1").guests.delete(VM);
     lab.hypervisor("devstack2").addGuest(VM);
-    const source = await lab.start("devstack1", live.options("devstack1", PERIODIC));
+    const config = { defaults: { ...PERIODIC.config.defaults, ...defaults } };
+    const source = await lab.start("devstack1", live.options("devstack1", { config }));
     return { live, move, source };
   }
+
+  scenario("2.6 rows 16, 17 the guest on D, which is away: none is made here after the host's boot", async (lab) => {
+    const { live, move } = await bothDied(lab, { resume_guests_state_on_host_boot: true });
+    expect(lab.hypervisor("devstack1").guests.has(VM)).toBe(false);
+    await lab.start("devstack2", live.options("devstack2", PERIODIC));
+    await reached(move, "completed");
+    expect(lab.instance(VM)).toMatchObject({ host: "devstack2", vmState: "active" });
+  });
+
+  scenario(
+    "2.6 OPT D is away, and a later move from here has failed: that is no proof that this one had arrived",
+    async (lab) => {
+      const { live, move } = await bothDied(lab);
+      const { sourceCompute, sourceNode } = move.migration;
+      const changes = { sourceCompute, sourceNode };
+      lab.store.migrations.create({ instanceUuid: VM, migrationType: "migration", status: "error", changes });
+      await lab.world.advance(65_000);
+      expect(statusOf(move)).toBe("running");
+      await lab.start("devstack2", live.options("devstack2", PERIODIC));
+      await reached(move, "completed");
+      expect(lab.instance(VM)).toMatchObject({ host: "devstack2", vmState: "active" });
+      expect(await heldBy(move)).toEqual(arrived(move));
+    },
+  );
 
   scenario("2.6 OPT the guest on D, which serves a moment after S: finished forward within seconds", async (lab) => {
     const { live, move } = await bothDied(lab);

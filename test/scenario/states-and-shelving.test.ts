@@ -9,13 +9,13 @@ import { scenario } from "../unit/agent/support/scenario.js";
 type Method = "shelve_instance" | "shelve_offload_instance" | "rescue_instance" | (typeof CHANGES)[number][0];
 
 const CHANGES = [
-  ["pause_instance", "active", "pausing", "paused", 3],
-  ["unpause_instance", "paused", "unpausing", "active", 1],
-  ["suspend_instance", "active", "suspending", "suspended", 7],
-  ["resume_instance", "suspended", "resuming", "active", 1],
-  ["unrescue_instance", "rescued", "unrescuing", "active", 1],
-  ["soft_delete_instance", "active", "soft-deleting", "soft-delete", 4],
-  ["restore_instance", "soft-delete", "restoring", "active", 1],
+  ["pause_instance", "active", "pausing", "paused", 3, "pause"],
+  ["unpause_instance", "paused", "unpausing", "active", 1, "unpause"],
+  ["suspend_instance", "active", "suspending", "suspended", 7, "suspend"],
+  ["resume_instance", "suspended", "resuming", "active", 1, "resume"],
+  ["unrescue_instance", "rescued", "unrescuing", "active", 1, "unrescue"],
+  ["soft_delete_instance", "active", "soft-deleting", "soft-delete", 4, "powerOff"],
+  ["restore_instance", "soft-delete", "restoring", "active", 1, "powerOn"],
 ] as const;
 
 function cast(lab: Lab, method: Method, params: object = {}): void {
@@ -23,7 +23,7 @@ function cast(lab: Lab, method: Method, params: object = {}): void {
   lab.controlPlane.conductor.bus.cast("devstack1", method, message as never, REQUEST);
 }
 
-for (const [method, from, task, to, power] of CHANGES) {
+for (const [method, from, task, to, power, doing] of CHANGES) {
   scenario(`1.4, V18 ${method}: ${from} → ${to}; what it holds stays bit-equal`, async (lab) => {
     await startHosts(lab);
     const node = await placeVm(lab, { vmState: from });
@@ -38,14 +38,29 @@ for (const [method, from, task, to, power] of CHANGES) {
     await startHosts(lab);
     await placeVm(lab, { vmState: from });
     lab.store.instances.save(VM, { taskState: task });
-    lab.hypervisor("devstack1").guests.delete(VM);
+    lab.hypervisor("devstack1").failures.set(doing, () => new Error("the hypervisor is broken"));
     cast(lab, method);
     await lab.world.runUntil(() => lab.store.instances.fault(VM) !== null);
     expect(lab.instance(VM).taskState).toBeNull();
     expect(lab.instance(VM).vmState).toBe(from);
-    expect(lab.store.instances.fault(VM)?.message).toContain("no guest of instance");
+    expect(lab.store.instances.fault(VM)?.message).toContain("the hypervisor is broken");
   });
 }
+
+scenario(
+  "6.2 soft_delete_instance of a guest that is gone, as a revert had destroyed it: soft-deleted",
+  async (lab) => {
+    await startHosts(lab);
+    const node = await placeVm(lab, { vmState: "resized" });
+    lab.store.instances.save(VM, { taskState: "soft-deleting" });
+    lab.hypervisor("devstack1").guests.delete(VM);
+    cast(lab, "soft_delete_instance");
+    await lab.world.runUntil(() => lab.instance(VM).taskState === null);
+    expect(lab.instance(VM)).toMatchObject({ vmState: "soft-delete", powerState: 0 });
+    expect(lab.store.instances.fault(VM)).toBeNull();
+    expect(await lab.held(VM)).toEqual({ [node.uuid]: OLD });
+  },
+);
 
 scenario("8.2 rescue_instance: the guest boots from another image, rescued", async (lab) => {
   await startHosts(lab);

@@ -200,7 +200,7 @@ export const OPERATIONS: { readonly [M in OperationName]: Operation<M> } = {
   suspend_instance: onGuest(SUSPEND_INSTANCE, "suspending"),
   resume_instance: onGuest(RESUME_INSTANCE, "resuming"),
   unrescue_instance: onGuest(UNRESCUE_INSTANCE, "unrescuing"),
-  soft_delete_instance: onGuest(SOFT_DELETE_INSTANCE, "soft-deleting"),
+  soft_delete_instance: { ...onGuest(SOFT_DELETE_INSTANCE, "soft-deleting"), stopsLiveMigration: true },
   restore_instance: onGuest(RESTORE_INSTANCE, "restoring"),
 };
 

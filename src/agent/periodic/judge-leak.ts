@@ -57,11 +57,14 @@ function judgeMigration(facts: LeakFacts, migration: Migration): LeakVerdict {
   if (gone) {
     return { action: "free", kind: "migration", reason };
   }
-  if (instance.taskState !== null || isUnsure(facts)) {
+  // A revert that could not give the allocations back: without them the guest here would be on nobody's account.
+  const givesBack = instance.host === host && !instanceHoldsTree;
+  // What a cold move that failed has set aside here looks like a guest; what it holds is no live migration's.
+  const isSetAside = !givesBack && migrationType !== "live-migration" && status === "error";
+  if (instance.taskState !== null || (!isSetAside && isUnsure(facts))) {
     return KEEP;
   }
-  // A revert that could not give the allocations back: without them the guest here would be on nobody's account.
-  return instance.host === host && !instanceHoldsTree
+  return givesBack
     ? { action: "give-back", kind: "migration", reason: `${reason}, and holds what its instance on this host needs` }
     : { action: "free", kind: "migration", reason };
 }
@@ -103,9 +106,12 @@ function mayNeed({ sourceCompute, destCompute }: Migration, host: string): boole
 /** `finished` too: it waits for its confirmation. So do evacuations that are accepted or pre-migrating. */
 const isUnderWay = ({ status }: Migration): boolean => !FINAL_MIGRATION_STATUSES.includes(status);
 
-/** After a live migration in error the records may be wrong about where the guest is: it has to be where they say. */
+/** After a live migration in error that had a destination the records may be wrong about where the guest is: it has to be where they say. */
 function isUnsure({ host, instance, moves, guestIsHere }: LeakFacts): boolean {
-  const torn = moves.some(({ migrationType, status }) => migrationType === "live-migration" && status === "error");
+  const torn = moves.some(
+    ({ migrationType, status, destCompute }) =>
+      migrationType === "live-migration" && status === "error" && destCompute !== null,
+  );
   return torn && guestIsHere !== (instance?.host === host);
 }
 

@@ -151,6 +151,9 @@ async function carryOut(
     case "start":
       return loggedIfFails(operations.run("start_instance", message), "start again");
     case "resume-on-host-boot":
+      if (!(await isAtRest(services, instance))) {
+        return;
+      }
       return toErrorUnless(
         services.driver.resumeStateOnHostBoot(instance),
         "bring the guest back after the host's boot",
@@ -175,6 +178,12 @@ async function carryOut(
         request,
       );
   }
+}
+
+/** A row above may have left a move as it is: until that has ended, nobody knows whether the guest is wanted here. */
+async function isAtRest({ conductor, host }: AgentServices, { uuid }: Instance): Promise<boolean> {
+  const now = await conductor.call("instance_get", { uuid });
+  return now?.host === host && now.taskState === null;
 }
 
 /** Another agent may be acting for the host: its records are not this agent's to write any more. */

@@ -72,6 +72,7 @@ const SHELVE_TASKS: readonly TaskState[] = ["shelving", "shelving_image_pending_
 const TASKS_IN_ERROR: readonly TaskState[] = [
   "resize_migrating",
   "deleting",
+  "soft-deleting",
   "powering-off",
   "rescuing",
   ...REBUILD_TASK_STATES,

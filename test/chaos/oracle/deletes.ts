@@ -3,7 +3,7 @@ import type { Snapshot } from "./snapshot.js";
 
 /**
  * A delete that was acknowledged is carried out. One that a fault has stopped leaves the server in error, which tells its user
- * to ask again (spec 6.2): these are given to `again`.
+ * to ask again, a soft delete as it was, with its action in error (spec 6.2): these are given to `again`.
  */
 export function lostDeletes(
   { store }: Snapshot,
@@ -16,7 +16,7 @@ export function lostDeletes(
       return [];
     }
     const { vmState, taskState, host } = instance;
-    if (vmState === "error" && taskState === null && failedItself(store, uuid)) {
+    if (taskState === null && ((vmState === "error" && failedItself(store, uuid)) || failedSoftly(store, uuid))) {
       again(uuid);
     }
     return [
@@ -28,5 +28,13 @@ export function lostDeletes(
 /** Its last delete, and nothing after that, ended in an error that its user can see. */
 function failedItself(store: Snapshot["store"], uuid: string): boolean {
   const last = store.actions.list(uuid).at(0);
-  return last !== undefined && /^(delete|softDelete|forceDelete)$/.test(last.action) && last.message === "Error";
+  return last !== undefined && DELETES.test(last.action) && last.message === "Error";
+}
+
+const DELETES = /^(delete|softDelete|forceDelete)$/;
+
+/** The server keeps its vm_state then, as any whose operation has failed, so that whatever follows is another action. */
+function failedSoftly(store: Snapshot["store"], uuid: string): boolean {
+  const last = store.actions.list(uuid).find(({ action }) => DELETES.test(action));
+  return last !== undefined && last.action === "softDelete" && last.message === "Error";
 }

@@ -4,7 +4,7 @@ import type { Call } from "../contract.js";
 import { destroyOptions } from "../flow/guest-options.js";
 import { runOperation } from "../flow/run-operation.js";
 import { stepList } from "../flow/step-list.js";
-import { deleteMigration, dropDestination, type Move } from "../moves/move-allocations.js";
+import { deleteMigration, type Move } from "../moves/move-allocations.js";
 import { moveFlow } from "../moves/move-flow.js";
 import { failMove, isTaken, type MoveProgress, succeeded } from "./move-request.js";
 
@@ -12,9 +12,6 @@ const STEPS = stepList<MoveProgress>("revert_resize", {
   destroy: async (progress) => {
     const { services, move } = progress;
     await services.context.driver.destroy(move.instance, destroyOptions(!(await sharesStorage(progress))));
-  },
-  allocations: async ({ services, move, request }) => {
-    await dropDestination(services, move, { requestId: request.requestId });
   },
   drop_claim: async (progress) => {
     progress.move = await progress.services.tracker.dropMoveClaimAtDestination(progress.move, {});
@@ -28,7 +25,10 @@ const STEPS = stepList<MoveProgress>("revert_resize", {
   },
 });
 
-/** Spec 6.3 "Revert", on the destination. */
+/**
+ * Spec 6.3 "Revert", on the destination. The allocations are the source's to put right, in both styles: until it has the instance,
+ * the destination may fail, and keeps the server then.
+ */
 export const REVERT_RESIZE = moveFlow<"revert_resize">({ steps: [STEPS], run: revert, refused: revertRefused });
 
 /** @throws the error, unless the instance was taken by somebody else: then only the event tells of it. */

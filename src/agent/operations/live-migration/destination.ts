@@ -1,5 +1,5 @@
-import { InvalidMigrationState, ObjectActionError, UnexpectedDeletingTaskState } from "../../../conductor/errors.js";
-import { type Instance, type Migration, POWER_STATES } from "../../../records/index.js";
+import { InvalidMigrationState, ObjectActionError, UnexpectedTaskState } from "../../../conductor/errors.js";
+import { type Instance, type Migration, POWER_STATES, type TaskState } from "../../../records/index.js";
 import { InstanceExists } from "../../../virt/errors.js";
 import type { LiveMigrateData } from "../../../virt/move-types.js";
 import { LOCAL_DISKS } from "../../block-devices.js";
@@ -77,12 +77,14 @@ async function takeOver(
     const changes = { taskState: null, powerState, progress: 0 };
     await tracker.finishLiveMigration(instance, node, changes, { source, taskState: ["migrating"] });
   } catch (error) {
-    if (!(error instanceof UnexpectedDeletingTaskState)) {
+    if (!(error instanceof UnexpectedTaskState && DELETES.includes(error.data.actual as TaskState | null))) {
       throw error;
     }
-    await tracker.finishLiveMigration(instance, node, { powerState }, { source, taskState: ["deleting"] });
+    await tracker.finishLiveMigration(instance, node, { powerState }, { source, taskState: DELETES });
   }
 }
+
+const DELETES: readonly (TaskState | null)[] = ["deleting", "soft-deleting"];
 
 const ROLLBACK_STEPS = stepList<Incoming<"rollback_live_migration_at_destination">>(
   "rollback_live_migration_at_destination",

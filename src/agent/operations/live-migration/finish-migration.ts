@@ -119,11 +119,11 @@ async function finishDestination(flow: Flow): Promise<void> {
   flow.instance = await currentInstance(flow);
 }
 
-/** The instance has gone on to a later move, so that it had arrived, although it may be here again. */
+/** The instance has gone on to a later move, from another host, so that it had arrived, although it may be here again. */
 async function isOver({ services, instance, migration }: Flow): Promise<boolean> {
   const filters = { instanceUuid: instance.uuid };
   const moves = await services.context.conductor.call("migrations_by_filters", { filters });
-  return moves.some(({ id }) => id > migration.id);
+  return moves.some(({ id, sourceCompute }) => id > migration.id && sourceCompute !== services.context.host);
 }
 
 /** Row 8, fail: the source writes what the destination should have written, and counts it no more (V20); it keeps M. */

@@ -101,21 +101,6 @@ async function moveBack(
 }
 
 /**
- * Destination, reverting: split: nothing, as the source moves M → I, which drops it. doubled: the destination's half of I.
- * @throws AllocationUpdateFailed, ConsumerAllocationRetrievalFailed
- */
-export async function dropDestination(
-  services: AllocationServices,
-  move: Move,
-  context: RequestContext,
-): Promise<void> {
-  if (await holdsAnything(services, move.migration.uuid, context)) {
-    return;
-  }
-  await strip(services, move, "destination", context);
-}
-
-/**
  * Everything that M holds. False: it held nothing.
  * @throws AllocationDeleteFailed, also when Placement cannot be reached
  */
@@ -209,8 +194,17 @@ async function stripOnce(services: AllocationServices, move: Move, half: Half, c
       return;
     }
     const [root, host] = half === "source" ? [source, migration.sourceCompute] : [destination, migration.destCompute];
-    const options = { ...context, retry: true, unless: () => isClaimedAnew(services, migration, host) };
-    if (await placement.removeProviderTreeFromInstanceAllocation(instance.uuid, root, options)) {
+    let claimedAnew = false;
+    const unless = async () => {
+      claimedAnew = await isClaimedAnew(services, migration, host);
+      return claimedAnew;
+    };
+    if (
+      await placement.removeProviderTreeFromInstanceAllocation(instance.uuid, root, { ...context, retry: true, unless })
+    ) {
+      if (claimedAnew && half === "source") {
+        await subtractOwn(services, move, source, context);
+      }
       return;
     }
     throw new AllocationUpdateFailed(instance.uuid, `Placement refused to remove the ${half}'s half`);
@@ -228,6 +222,23 @@ async function stripOnce(services: AllocationServices, move: Move, half: Half, c
   }
   const resources = instanceResources(instance, half === "source" ? oldFlavor : newFlavor);
   await placement.removeResources(instance.uuid, { [source]: { resources } }, context);
+}
+
+/** A later move back to the source has added what it claims to the half that this one has left there: one record is the sum. */
+async function subtractOwn(services: AllocationServices, move: Move, source: string, context: RequestContext) {
+  const { conductor, placement } = services.context;
+  const { uuid } = move.instance;
+  const now = await conductor.call("instance_get", { uuid });
+  if (now === null) {
+    return;
+  }
+  const own = flavorsOf(move.instance, move.migration).oldFlavor;
+  const { allocations } = await placement.getAllocationsForConsumer(uuid, context);
+  const there = { [source]: allocations[source] ?? { resources: {} } };
+  if (isSum(there, source, now, [own, now.newFlavor ?? now.flavor])) {
+    const resources = instanceResources(move.instance, own);
+    await placement.removeResources(uuid, { [source]: { resources } }, context);
+  }
 }
 
 /**

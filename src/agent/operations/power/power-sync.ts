@@ -31,12 +31,16 @@ export async function syncInstancePowerState(services: OperationServices, uuid: 
 async function react({ context }: OperationServices, { uuid, vmState, powerState }: Instance): Promise<void> {
   const { conductor, runtime } = context;
   const down = powerState === POWER_STATES.shutdown || powerState === POWER_STATES.crashed;
+  const up = !down && powerState !== POWER_STATES.nostate;
   const fields = { instance: uuid, vm_state: vmState, power_state: powerState };
   if ((vmState === "active" || vmState === "paused") && down) {
     runtime.logger.warn(`guest of an ${vmState} instance is shut down: the instance is stopped`, fields);
     await conductor.call("stop_instance", { instanceUuid: uuid });
-  } else if (vmState === "stopped" && powerState === POWER_STATES.running) {
-    runtime.logger.warn("guest of a stopped instance is running: it is stopped", fields);
+  } else if (vmState === "active" && powerState === POWER_STATES.suspended) {
+    runtime.logger.warn("guest of an active instance is suspended: the instance is stopped", fields);
+    await conductor.call("stop_instance", { instanceUuid: uuid });
+  } else if (vmState === "stopped" && up) {
+    runtime.logger.warn("guest of a stopped instance is not stopped: it is stopped", fields);
     await conductor.call("stop_instance", { instanceUuid: uuid });
   } else if (vmState === "active" && (powerState === POWER_STATES.paused || powerState === POWER_STATES.nostate)) {
     runtime.logger.warn("guest of an active instance is not running; nothing is done", fields);

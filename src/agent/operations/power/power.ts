@@ -1,4 +1,5 @@
 import { type Instance, type InstanceChanges, POWER_STATES, type TaskState } from "../../../records/index.js";
+import type { DriverHost } from "../../../virt/driver-host.js";
 import { GuestNotFound } from "../../../virt/errors.js";
 import type { OperationServices } from "../contract.js";
 import { attempt } from "../flow/error-wrappers.js";
@@ -10,7 +11,7 @@ export const START_INSTANCE = guestFlow("start_instance", {
     try {
       await driver.powerOn(instance);
     } catch (error) {
-      if (!(error instanceof GuestNotFound)) {
+      if (!(error instanceof GuestNotFound) || (await isOffloadedInPart(driver, instance))) {
         throw error;
       }
       // A hard reboot makes the guest anew from what the conductor knows of it (spec 8.2).
@@ -19,6 +20,14 @@ export const START_INSTANCE = guestFlow("start_instance", {
   },
   record: ({ services, instance }) => settle(services, instance, { vmState: "active" }, ["powering-on", null]),
 });
+
+/**
+ * An offload that could not release the allocations has destroyed the guest with its disks (spec 6.6): what is left of it is the
+ * snapshot, and it is offloaded again.
+ */
+async function isOffloadedInPart(driver: DriverHost, instance: Instance): Promise<boolean> {
+  return instance.vmState === "shelved" && !(await driver.instanceOnDisk(instance));
+}
 
 export const STOP_INSTANCE = guestFlow("stop_instance", {
   power_off: ({ services, instance }) => services.context.driver.powerOff(instance),

@@ -3,7 +3,8 @@ import type { SnapshotStage } from "../../../virt/types.js";
 import type { OperationServices } from "../contract.js";
 import { guestFlow } from "../flow/guest-flow.js";
 import { runSteps } from "../flow/step-list.js";
-import { powerOffIfThere, SHELVE_OFFLOAD_INSTANCE, shelvedMark } from "./shelve-offload.js";
+import { powerOffIfThere } from "./power-off-if-there.js";
+import { SHELVE_OFFLOAD_INSTANCE, shelvedMark } from "./shelve-offload.js";
 
 const STAGES: Readonly<Record<SnapshotStage, { readonly task: TaskState; readonly from: TaskState }>> = {
   image_pending_upload: { task: "shelving_image_pending_upload", from: "shelving" },
@@ -16,7 +17,7 @@ const STAGES: Readonly<Record<SnapshotStage, { readonly task: TaskState; readonl
 export const SHELVE_INSTANCE = guestFlow(
   "shelve_instance",
   {
-    power_off: ({ services, instance }) => powerOffIfThere(services, instance),
+    power_off: ({ services, instance }) => powerOffIfThere(services.context.driver, instance),
     snapshot: async ({ services, instance, request: { imageId } }) => {
       const { conductor, driver, host } = services.context;
       await driver.snapshot(instance, imageId, {

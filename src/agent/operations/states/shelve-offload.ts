@@ -1,10 +1,10 @@
 import { AllocationDeleteFailed } from "../../../placement/errors.js";
 import type { Instance } from "../../../records/index.js";
-import { GuestNotFound } from "../../../virt/errors.js";
 import { UNPLACED } from "../../unplaced.js";
 import type { OperationServices } from "../contract.js";
 import { guestFlow } from "../flow/guest-flow.js";
 import { destroyOptions } from "../flow/guest-options.js";
+import { powerOffIfThere } from "./power-off-if-there.js";
 
 /** The guest is gone already, and an answer that was lost says nothing: asked again, as a delete may be repeated (9.4). */
 const RELEASE_ATTEMPTS = 4;
@@ -14,7 +14,7 @@ const RELEASE_ATTEMPTS = 4;
  * step before the release fails, nothing has changed, and it may be tried again.
  */
 export const SHELVE_OFFLOAD_INSTANCE = guestFlow("shelve_offload_instance", {
-  power_off: ({ services, instance }) => powerOffIfThere(services, instance),
+  power_off: ({ services, instance }) => powerOffIfThere(services.context.driver, instance),
   destroy: async ({ services, instance }) => {
     await services.context.driver.destroy(instance, destroyOptions(true));
   },
@@ -55,15 +55,4 @@ export function shelvedMark({ context }: OperationServices, instance: Instance, 
       ...(imageId === undefined ? {} : { shelved_image_id: imageId }),
     },
   };
-}
-
-/** A restart repeats a shelving whose guest is gone already. */
-export async function powerOffIfThere({ context }: OperationServices, instance: Instance): Promise<void> {
-  try {
-    await context.driver.powerOff(instance);
-  } catch (error) {
-    if (!(error instanceof GuestNotFound)) {
-      throw error;
-    }
-  }
 }

@@ -2,6 +2,7 @@ import type { Instance, TaskState, VmState } from "../../../records/index.js";
 import type { DriverHost } from "../../../virt/driver-host.js";
 import type { InstanceMethod, OperationServices } from "../contract.js";
 import { guestFlow } from "../flow/guest-flow.js";
+import { powerOffIfThere } from "./power-off-if-there.js";
 
 /** One thing that the driver does, and the vm_state that the instance then has; its allocations stay (spec V18). */
 function stateChange<M extends InstanceMethod>(
@@ -36,12 +37,13 @@ export const UNRESCUE_INSTANCE = stateChange("unrescue_instance", "unrescuing", 
   driver.unrescue(instance),
 );
 
-// What the contract has no method for is done by power, as by Nova's drivers without one.
+// What the contract has no method for is done by power, as by Nova's drivers without one. A soft delete may have overtaken a move
+// that had destroyed the guest here: there is nothing to shut down then, and the delete is wanted all the same.
 export const SOFT_DELETE_INSTANCE = stateChange(
   "soft_delete_instance",
   "soft-deleting",
   "soft-delete",
-  (driver, instance) => driver.powerOff(instance),
+  powerOffIfThere,
 );
 
 export const RESTORE_INSTANCE = stateChange("restore_instance", "restoring", "active", (driver, instance) =>

@@ -69,9 +69,20 @@ describe("9.3 a migration's allocations", () => {
     ["recorded there, and the guest is here", { guestIsHere: true }, "keep"],
     ["recorded there, and the driver cannot tell", { guestIsHere: null }, "keep"],
   ])("a live migration in error: %s", (_name, facts, action) => {
-    const migration = move("error", { migrationType: "live-migration" });
+    const migration = move("error", { migrationType: "live-migration", destCompute: "devstack2" });
     expect(judge({ migration, moves: [migration], ...facts })).toBe(action);
     expect(judge({ migration: move("confirmed"), moves: [move("confirmed"), migration], ...facts })).toBe(action);
+  });
+
+  it("a failed move frees its source, whose guest is what it has set aside, whatever live migrations failed later", () => {
+    const migration = move("error");
+    const live = move("error", { migrationType: "live-migration", destCompute: "devstack1" });
+    expect(judge({ migration, moves: [migration, live], guestIsHere: true })).toBe("free");
+  });
+
+  it("a live migration that found no destination has torn nothing", () => {
+    const live = move("error", { migrationType: "live-migration", destCompute: null });
+    expect(judge({ migration: move("confirmed"), moves: [live], guestIsHere: true })).toBe("free");
   });
 
   it.each(MIGRATION_STATUSES.filter((status) => !FINAL_MIGRATION_STATUSES.includes(status)))(

@@ -46,8 +46,7 @@ test("2.6 row 1 another host's instance: nothing", () => {
 });
 
 test("2.6 row 2 soft-deleted, or in error with no task that a server in error has: nothing", () => {
-  expect(plan("soft-delete", null, SHUTDOWN)).toEqual([{ kind: "leave" }]);
-  expect(plan("error", null, SHUTDOWN)).toEqual([{ kind: "leave" }]);
+  expect([plan("soft-delete", null), plan("error", null)]).toEqual([[{ kind: "leave" }], [{ kind: "leave" }]]);
   expect(plan("error", "spawning", SHUTDOWN)).toEqual([{ kind: "leave" }]);
   expect(plan("error", "deleting")).toEqual([{ kind: "terminate" }]);
   expect(plan("error", "resize_migrating")[0]).toEqual({ kind: "revert-resize" });
@@ -55,6 +54,7 @@ test("2.6 row 2 soft-deleted, or in error with no task that a server in error ha
 
 test("2.6 row 2, V31 in error, and in the middle of what a server in error may be asked for: it ends, or goes on", () => {
   expect(plan("error", "powering-off")).toEqual([{ kind: "stop" }]);
+  expect(plan("error", "soft-deleting")).toEqual([{ kind: "change-state", change: "softDelete" }]);
   expect(plan("error", "rescuing", SHUTDOWN)[0]).toEqual(CLEAR);
   for (const task of ["rebooting_hard", "reboot_pending_hard", "reboot_started_hard"] as const) {
     expect(plan("error", task, SHUTDOWN)).toEqual([{ kind: "reboot", type: "HARD", pendingHard: false }]);

@@ -3,7 +3,7 @@ import { type NewInstance, POWER_STATES } from "../../../../../src/records/index
 import { StubHypervisor } from "../../../../fixtures/tracker-driver.js";
 import { TrackerWorld } from "../../../../fixtures/tracker-world.js";
 
-const { running, shutdown, paused, nostate, crashed } = POWER_STATES;
+const { running, shutdown, paused, nostate, crashed, suspended } = POWER_STATES;
 
 async function setUp(changes: Partial<NewInstance>, power?: number) {
   const world = await TrackerWorld.create();
@@ -28,6 +28,16 @@ describe("power operations", () => {
     await agent.operations.run("start_instance", { instanceUuid: vm.uuid, requestId: "req-1" });
     expect(guest()).toBe(running);
     expect(row().vmState).toBe("active");
+  });
+
+  test("6.6 start of a shelved instance whose offload has destroyed guest and disks: it stays shelved", async () => {
+    const { agent, vm, row, guest } = await setUp({ vmState: "shelved", taskState: "powering-on" });
+    agent.hypervisor.guests.clear();
+    agent.hypervisor.disks.clear();
+    const start = agent.operations.run("start_instance", { instanceUuid: vm.uuid, requestId: "req-1" });
+    await expect(start).rejects.toThrow();
+    expect(guest()).toBeUndefined();
+    expect(row()).toMatchObject({ vmState: "shelved", taskState: null });
   });
 
   test("stop: guest off, vm stopped, task null", async () => {
@@ -117,7 +127,10 @@ describe("4.10 _sync_power_states", () => {
     ["active", running, null],
     ["active", paused, null],
     ["active", null, null],
+    ["active", suspended, "powering-off"],
     ["stopped", running, "powering-off"],
+    ["stopped", paused, "powering-off"],
+    ["stopped", suspended, "powering-off"],
     ["stopped", shutdown, null],
     ["error", shutdown, null],
     ["suspended", running, null],
