@@ -45,10 +45,15 @@ export function endedMove(
     },
     compute_node_get_by_host_and_node: ({ host, node }: { host: string; node: string }) =>
       nodes.find((each) => each.host === host && each.hypervisorHostname === node) ?? null,
-    compute_nodes_by_host: ({ host }: { host: string }) => [
-      aComputeNode({ uuid: "00000000-0000-4000-8000-00000000000e", host }),
-      ...nodes.filter((each) => each.host === host),
-    ],
+    compute_nodes_by_host: ({ host }: { host: string | null }) => {
+      if (host === null) {
+        throw new TypeError("the conductor refuses a host of null");
+      }
+      return [
+        aComputeNode({ uuid: "00000000-0000-4000-8000-00000000000e", host }),
+        ...nodes.filter((each) => each.host === host),
+      ];
+    },
     migrations_by_filters: ({ filters }: { filters: { instanceUuid?: string } }) =>
       [ofMove, ...others.map((other) => aMigration({ instanceUuid: I, migrationType: "evacuation", ...other }))].filter(
         ({ instanceUuid }) => filters.instanceUuid === undefined || instanceUuid === filters.instanceUuid,
