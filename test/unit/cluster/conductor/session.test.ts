@@ -43,7 +43,10 @@ describe("questions", () => {
     session.answered({ id: 2, result: "second" });
     session.answered({ id: 2, result: "again" });
     session.answered({ id: 7, result: "nobody's" });
-    session.answered({ id: 1, error: { code: -32000, message: "no", data: { class: "InstanceNotFound" } } });
+    session.answered({
+      id: 1,
+      error: { code: -32000, message: "no", data: { name: "InstanceNotFound", details: {} } },
+    });
     expect(await two).toBe("second");
     expect(await outcome(one)).toMatchObject({ error: { message: expect.stringContaining("no") } });
   });
