@@ -1,6 +1,6 @@
 import type { Instance, Migration, NewInstance } from "../../../../src/records/index.js";
 import { StubHypervisor } from "../../../fixtures/tracker-driver.js";
-import { type TestAgent, TrackerWorld } from "../../../fixtures/tracker-world.js";
+import { type AgentOptions, type TestAgent, TrackerWorld } from "../../../fixtures/tracker-world.js";
 
 export interface Setting {
   readonly world: TrackerWorld;
@@ -8,14 +8,14 @@ export interface Setting {
 }
 
 /** Host h1 with nodes n1 and n2, and h0 with n0. */
-export async function twoNodes(): Promise<Setting> {
+export async function twoNodes(options: AgentOptions = {}): Promise<Setting> {
   const world = await TrackerWorld.create();
   const hypervisor = new StubHypervisor();
   for (const name of ["n1", "n2"]) {
     hypervisor.nodes.set(name, { vcpus: 8, memoryMb: 8192, localGb: 40, uuid: world.runtime.random.uuid() });
   }
   await world.startedAgent("h0", new StubHypervisor("n0"));
-  return { world, agent: await world.startedAgent("h1", hypervisor) };
+  return { world, agent: await world.startedAgent("h1", hypervisor, options) };
 }
 
 export const row = ({ world }: Setting, name: string, host = "h1") => {
