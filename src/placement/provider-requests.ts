@@ -143,11 +143,11 @@ export function inventoryToWire(inventory: InventoryRecord): WireInventory {
   const { total, reserved, minUnit, maxUnit, stepSize, allocationRatio } = inventory;
   return {
     total,
-    ...(minUnit === undefined ? {} : { min_unit: minUnit }),
-    ...(maxUnit === undefined ? {} : { max_unit: maxUnit }),
-    ...(stepSize === undefined ? {} : { step_size: stepSize }),
-    ...(allocationRatio === undefined ? {} : { allocation_ratio: allocationRatio }),
-    ...(reserved === undefined ? {} : { reserved }),
+    min_unit: minUnit,
+    max_unit: maxUnit,
+    step_size: stepSize,
+    allocation_ratio: allocationRatio,
+    reserved,
   };
 }
 

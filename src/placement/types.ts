@@ -89,14 +89,14 @@ export interface CandidatesQuery {
   readonly limit: number;
 }
 
-/** Placement's JSON of one inventory. */
+/** Placement's JSON of one inventory; what is undefined is not written. */
 export interface WireInventory {
   total: number;
-  reserved?: number;
-  min_unit?: number;
-  max_unit?: number;
-  step_size?: number;
-  allocation_ratio?: number;
+  reserved: number | undefined;
+  min_unit: number | undefined;
+  max_unit: number | undefined;
+  step_size: number | undefined;
+  allocation_ratio: number | undefined;
 }
 
 export interface Claim {

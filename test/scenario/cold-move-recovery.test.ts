@@ -175,7 +175,7 @@ for (const strategy of ["split", "doubled"] as const) {
 async function halfOn(lab: Lab, host: string): Promise<Record<string, Resources>> {
   const { uuid: root } = nodeOf(lab, host);
   const { options } = await lab.prepare(host, { process: "observer" });
-  const pass = await lab.world.runUntil(options.placement.beginPass([root]));
+  const pass = await lab.world.runUntil(options.placement.beginPass([root], { requestId: "req-test" }));
   const child = (pass.members(root) ?? []).find(({ parentUuid }) => parentUuid === root);
   if (!child) {
     throw new Error(`${host} has no device provider`);

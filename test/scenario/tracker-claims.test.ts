@@ -63,7 +63,7 @@ describe("4.2 instance_claim", () => {
       }
     };
     const agent = await world.startedAgent("h1", hypervisor);
-    const tree = await agent.placement.getProviderTreeAndEnsureRoot(agent.nodeUuid, "n1");
+    const tree = await agent.placement.getProviderTreeAndEnsureRoot(agent.nodeUuid, "n1", { requestId: "req-test" });
     const device = tree.data("n1_pci_0").uuid;
     agent.http.take();
     const devices = { [device]: { resources: { CUSTOM_PCI_10DE_1DB4: 1 } } };

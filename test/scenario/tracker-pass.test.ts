@@ -77,7 +77,7 @@ describe("4.3 update_available_resource", () => {
       await agent.http.request({
         method: "GET",
         url: "http://p/resource_providers",
-        headers: { "x-auth-token": "admin" },
+        headers: { "x-auth-token": "admin", "x-openstack-request-id": "req-check" },
       })
     ).body;
     expect(JSON.parse(left)).toEqual({ resource_providers: [] });
@@ -332,11 +332,11 @@ describe("2.5 and 4.7 traits of the root", () => {
     const agent = await world.startedAgent("h1", new StubHypervisor("n1"));
     const service = world.store.services.getByHost("h1", "nova-compute");
     world.store.services.update(service?.id ?? 0, { disabled: true });
-    await agent.tracker.setHostEnabled(false);
+    await agent.tracker.setHostEnabled(false, "req-disable");
     expect(await traits(world, agent)).toContain("COMPUTE_STATUS_DISABLED");
     agent.http.fault = () => "refused";
     world.store.services.update(service?.id ?? 0, { disabled: false });
-    await agent.tracker.setHostEnabled(true);
+    await agent.tracker.setHostEnabled(true, "req-enable");
     expect(world.logged("warn", "could not be removed")).toBe(1);
     agent.http.fault = () => undefined;
     expect(await traits(world, agent)).toContain("COMPUTE_STATUS_DISABLED");
@@ -347,14 +347,14 @@ describe("2.5 and 4.7 traits of the root", () => {
   test("2.5 no nodes yet: a warning", async () => {
     const world = await TrackerWorld.create();
     const agent = await world.agent("h1", new StubHypervisor("n1"));
-    await agent.tracker.setHostEnabled(false);
+    await agent.tracker.setHostEnabled(false, "req-disable");
     expect(world.logged("warn", "nothing to enable or disable")).toBe(1);
   });
 
   test("4.7 no Service row: an error, and the trait stays as it is", async () => {
     const world = await TrackerWorld.create();
     const agent = await world.startedAgent("h1", new StubHypervisor("n1"));
-    await agent.tracker.setHostEnabled(false);
+    await agent.tracker.setHostEnabled(false, "req-disable");
     agent.session.fail = () => undefined;
     const call = agent.session.call.bind(agent.session);
     agent.session.call = async (method, params) =>

@@ -93,7 +93,7 @@ export interface ResourceTracker {
   /** Nodes that the tracker knows, by name. Empty until the first pass. */
   nodes(): ReadonlyMap<string, ComputeNode>;
   /** Sets or clears COMPUTE_STATUS_DISABLED on every node (spec 2.5); failures are logged. */
-  setHostEnabled(enabled: boolean, requestId?: string): Promise<void>;
+  setHostEnabled(enabled: boolean, requestId: string): Promise<void>;
 }
 
 export interface Claim {

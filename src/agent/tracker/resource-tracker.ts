@@ -45,7 +45,6 @@ export async function createResourceTracker(context: AgentContext): Promise<Reso
     saveInstance: (...save) => saveInstance(tracker, ...save),
     noteBuild: (node, result) => noteBuild(tracker, node, result),
     nodes: () => new Map([...tracker.nodes].map(([name, { row }]) => [name, row])),
-    setHostEnabled: (enabled, requestId) =>
-      setHostEnabled(tracker, enabled, requestId === undefined ? {} : { requestId }),
+    setHostEnabled: (enabled, requestId) => setHostEnabled(tracker, enabled, { requestId }),
   };
 }

@@ -147,9 +147,7 @@ export class Session {
   /** Fails every question that waits for an answer: the connection is gone. */
   ended(): void {
     this.#closed = true;
-    const questions = [...this.#questions.values()];
-    this.#questions.clear();
-    for (const { reject, cancel } of questions) {
+    for (const { reject, cancel } of this.#questions.values()) {
       cancel();
       reject(connectionEnded("a call", {}));
     }

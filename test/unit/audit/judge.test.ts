@@ -153,7 +153,8 @@ describe("what the audit calls wrong, and what it leaves alone", () => {
     const big = await world.host("big", { inventories });
     const vm = world.server("big", "vm1", { imageRef: "", flavor: world.flavor("all", { vcpus: 1000 }) });
     await world.allocate(vm.uuid, { [big]: { VCPU: 1000, MEMORY_MB: 512 } });
-    const { plan } = await world.audit();
+    const { plan, findings } = await world.audit();
+    expect(findings.map(({ code }) => code)).toEqual(["stale-inventory"]);
     expect(plan.edits).toMatchObject([
       {
         action: {
@@ -241,6 +242,13 @@ describe("what the audit calls wrong, and what it leaves alone", () => {
       expect(await left()).toEqual([expect.stringMatching(/^provider-without-node: consumers hold something there/)]);
       await orphan({ [gone]: { VCPU: 1 }, [one]: NEED });
       expect(await left()).toContain("unknown-consumer: it holds something on gone, which has no compute node, too");
+    });
+
+    it.each(["VCPU", "PCPU", "MEMORY_MB"])("where the provider without a node has %s only", async (name) => {
+      const gone = world.uuid();
+      await world.provider(gone, "gone", { [name]: inventory(8) });
+      await orphan({ [gone]: { [name]: 1 } });
+      expect(await left()).toEqual([expect.stringMatching(/^provider-without-node: consumers hold something there/)]);
     });
 
     it("where it holds a sharing provider only, or is of another service", async () => {

@@ -10,7 +10,7 @@ import {
 } from "../../../src/placement/errors.js";
 import type { ReportClient } from "../../../src/placement/report-client.js";
 import { editedAllocations, reshapeAllocations } from "../../../src/placement/reshape.js";
-import type { ProviderTree } from "../../../src/virt/provider-tree.js";
+import type { InventoryRecord, ProviderTree } from "../../../src/virt/provider-tree.js";
 import { type Fault, inventoryOf, NODE_INVENTORY, PlacementBench, refusal } from "./bench.js";
 
 const U = "0c289c26-72cd-47eb-9c89-46d9e443a85f";
@@ -158,14 +158,14 @@ describe("5.3 409 table of providers", () => {
       client.clearProviderCache();
     });
 
-    const reshape = async () => {
+    const reshape = async (more: Readonly<Record<string, InventoryRecord>> = {}) => {
       tree = await client.getProviderTreeAndEnsureRoot(U, "devstack1");
       const consumers = await client.getAllocationsForProviderTree(U);
       const edited = reshapeAllocations(consumers);
       tree.newChild("devstack1_numa0", U, CHILD);
       const { VCPU, ...rest } = NODE_INVENTORY;
       tree.updateInventory(U, rest);
-      tree.updateInventory(CHILD, { VCPU });
+      tree.updateInventory(CHILD, { VCPU, ...more });
       edited.set(
         I,
         new Map([
@@ -188,6 +188,13 @@ describe("5.3 409 table of providers", () => {
       bench.mark();
       await client.updateFromProviderTree(await client.getProviderTreeAndEnsureRoot(U, "devstack1"));
       expect(bench.requests()).toEqual([]);
+    });
+
+    it("makes the classes that Placement does not know yet", async () => {
+      await reshape({ CUSTOM_LANE: inventoryOf(2) });
+      expect(await bench.ask("GET", `/resource_providers/${CHILD}/inventories`)).toMatchObject({
+        inventories: { CUSTOM_LANE: { total: 2 } },
+      });
     });
 
     it("5.3 row 5, 5.1 row 4 POST /reshaper concurrent_update: PlacementReshapeConflict, the whole cache goes; the redrive succeeds", async () => {

@@ -37,6 +37,14 @@ describe("single providers", () => {
       expect(hosts.bench.logs.filter(({ level }) => level === "error")).toHaveLength(2);
     });
 
+    it("one that somebody else has deleted is forgotten, too", async () => {
+      await hosts.bench.ask("DELETE", `/resource_providers/${CHILD}`, "1.20");
+      await hosts.bench.ask("DELETE", `/resource_providers/${S}`, "1.20");
+      expect(await hosts.client.deleteResourceProvider(S)).toEqual({ remaining: [] });
+      await hosts.client.getProviderTreeAndEnsureRoot(S, "devstack1");
+      expect(await remains()).toMatchObject({ resource_providers: [{ uuid: S }] });
+    });
+
     it("5.1 row 5 is made again by the next pass, and an absent one is no error", async () => {
       await hosts.client.deleteResourceProvider(S);
       expect(await hosts.client.deleteResourceProvider(S)).toEqual({ remaining: [] });

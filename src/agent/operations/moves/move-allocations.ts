@@ -331,6 +331,6 @@ async function rootOf(
 
 /** An agent says `deleted` before it deletes the allocations (V23): whichever comes second finds the other's. */
 async function isDeleted({ context }: AllocationServices, uuid: string): Promise<boolean> {
-  const current = await context.conductor.call("instance_get", { uuid, readDeleted: true });
-  return current === null || current.deleted !== 0 || current.vmState === "deleted";
+  const current = await context.conductor.call("instance_get", { uuid });
+  return current === null || current.vmState === "deleted";
 }

@@ -1,5 +1,6 @@
 import { expect, it } from "vitest";
 import { OwnServices } from "../../../../src/cluster/conductor/own-services.js";
+import { SERVICE_VERSION } from "../../../../src/records/index.js";
 import { memoryStore } from "../store/support.js";
 
 it("goes on with the rows that an earlier start has made, of its own host only", async () => {
@@ -29,4 +30,41 @@ it("beats after 5 seconds and then at the interval, until it is stopped", async 
   own.stop();
   await runtime.advance(60_000);
   expect(counts()).toEqual([4, 4]);
+});
+
+it("says once that a service cannot be reported, and again when that has worked in between", async () => {
+  const { store, runtime } = await memoryStore();
+  const own = new OwnServices({ store, host: "ctl", runtime, reportInterval: 10 });
+  const [first] = store.services.list();
+  const { reportState } = store.services;
+  const failures = () => runtime.logs.filter(({ level }) => level === "error").map(({ fields }) => fields.id);
+  let broken = true;
+  store.services.reportState = (id) => {
+    if (broken && id === first?.id) {
+      throw new Error("disk I/O error");
+    }
+    return reportState.call(store.services, id);
+  };
+  own.start();
+  await runtime.advance(25_000);
+  expect(failures()).toEqual([first?.id]);
+  expect(store.services.list().map(({ reportCount }) => reportCount)).toEqual([0, 3]);
+  broken = false;
+  await runtime.advance(10_000);
+  broken = true;
+  await runtime.advance(20_000);
+  expect(failures()).toEqual([first?.id, first?.id]);
+  own.stop();
+});
+
+it("brings a row of another version up to its own", async () => {
+  const { store, runtime } = await memoryStore();
+  const row = store.services.create({
+    host: "ctl",
+    binary: "nova-conductor",
+    topic: "conductor",
+    version: SERVICE_VERSION - 1,
+  });
+  new OwnServices({ store, host: "ctl", runtime, reportInterval: 10 });
+  expect(store.services.list().find(({ id }) => id === row.id)?.version).toBe(SERVICE_VERSION);
 });

@@ -1,3 +1,4 @@
+import { expect, onTestFinished } from "vitest";
 import type { AgentBus } from "../../../../../src/cluster/conductor/agent-messages.js";
 import { TaskRunner } from "../../../../../src/cluster/conductor/task-runner.js";
 import { createTaskTable } from "../../../../../src/cluster/conductor/tasks/task-table.js";
@@ -39,6 +40,8 @@ export class ConductorBench {
   readonly quirks = new Set<string>();
   /** `[DEFAULT] migrate_max_retries`; read when a conductor starts. */
   migrateMaxRetries = -1;
+  /** Messages to agents, and requests of tasks to Placement, that do not say for which request they are. */
+  readonly #unnamed: string[] = [];
   #runner: TaskRunner;
   #last = 0;
 
@@ -56,10 +59,12 @@ export class ConductorBench {
       logger,
     });
     const bus: AgentBus = {
-      cast: (host, method, params) => {
+      cast: (host, method, params, requestId) => {
+        this.#note(method, requestId, params);
         this.casts.push({ host, method, params });
       },
-      call: async (host, method, params) => {
+      call: async (host, method, params, { requestId }) => {
+        this.#note(method, requestId, params);
         const answer = this.answers.get(method);
         if (!answer) {
           throw new MessagingTimeout(`no agent serves ${host}`);
@@ -99,7 +104,9 @@ export class ConductorBench {
     const placementBench = new PlacementBench();
     const store = emptyStore({ runtime: placementBench.runtime });
     const { maxAttempts = 3, aggregates = NO_RULES } = options;
-    return new ConductorBench(placementBench, store, maxAttempts, aggregates);
+    const bench = new ConductorBench(placementBench, store, maxAttempts, aggregates);
+    onTestFinished(() => expect(bench.#unnamed, "without the id of their request").toEqual([]));
+    return bench;
   }
 
   /** Another conductor over the same state. */
@@ -181,8 +188,19 @@ export class ConductorBench {
     if (task) {
       this.store.tasks.add(task);
     }
+    const { sent } = this.placementBench;
+    const before = sent.length;
     this.#runner.wake();
     await this.#runner.idle();
+    for (const { method, path, headers } of sent.slice(before)) {
+      this.#note(`${method} ${path}`, headers["x-openstack-request-id"]);
+    }
+  }
+
+  #note(what: string, requestId: string | undefined, params: unknown = { requestId }): void {
+    if (!requestId || (params as { readonly requestId?: string }).requestId !== requestId) {
+      this.#unnamed.push(what);
+    }
   }
 
   /** An active server on a host, with its allocation. */

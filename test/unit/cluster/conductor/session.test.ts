@@ -1,0 +1,135 @@
+import { beforeEach, describe, expect, test } from "vitest";
+import { respond, Session } from "../../../../src/cluster/conductor/session.js";
+import { MessagingTimeout } from "../../../../src/conductor/errors.js";
+import type { Socket } from "../../../../src/runtime/socket.js";
+import { createVirtualRuntime } from "../../../../src/simulation/create-virtual-runtime.js";
+
+const LIMITS = { bufferedBytes: 100, callsUnderWay: 2 };
+const META = { host: "devstack1", timeout: 1000 };
+
+let runtime: ReturnType<typeof createVirtualRuntime>;
+let sent: unknown[];
+let ends: unknown[];
+let buffered: number;
+let session: Session;
+
+beforeEach(() => {
+  runtime = createVirtualRuntime({ seed: 7 });
+  [sent, ends, buffered] = [[], [], 0];
+  const socket = {
+    send: (text: string) => sent.push(JSON.parse(text)),
+    get bufferedBytes() {
+      return buffered;
+    },
+    terminate: () => ends.push("terminated"),
+    close: (...reason: unknown[]) => ends.push(reason),
+  };
+  session = new Session(socket as unknown as Socket, { ...runtime, limits: LIMITS });
+});
+
+const outcome = (asked: Promise<unknown>) =>
+  asked.then(
+    (result) => ({ result }),
+    (error: Error) => ({ error }),
+  );
+
+describe("questions", () => {
+  test("each has an id of its own, and gets its own answer, once", async () => {
+    const one = session.ask("reboot_instance", { params: { a: 1 }, meta: META });
+    const two = session.ask("reboot_instance", { params: { a: 2 }, meta: META });
+    expect(sent).toEqual(
+      [1, 2].map((id) => ({ jsonrpc: "2.0", id, method: "reboot_instance", params: { a: id }, meta: META })),
+    );
+    session.answered({ id: 2, result: "second" });
+    session.answered({ id: 2, result: "again" });
+    session.answered({ id: 7, result: "nobody's" });
+    session.answered({
+      id: 1,
+      error: { code: -32000, message: "no", data: { name: "InstanceNotFound", details: {} } },
+    });
+    expect(await two).toBe("second");
+    expect(await outcome(one)).toMatchObject({ error: { message: expect.stringContaining("no") } });
+  });
+
+  test("one that is not answered in time is told so, and one that is answered expires no more", async () => {
+    const answered = session.ask("reboot_instance", { params: {}, meta: META });
+    const late = outcome(session.ask("reboot_instance", { params: {}, meta: META }));
+    session.answered({ id: 1, result: null });
+    await runtime.advance(999);
+    session.heard();
+    await runtime.advance(1);
+    expect(await answered).toBeNull();
+    const { error } = (await late) as { error: MessagingTimeout };
+    expect(error).toBeInstanceOf(MessagingTimeout);
+    expect(error.data).toMatchObject({ host: "devstack1" });
+    session.answered({ id: 2, result: "too late" });
+  });
+
+  test("one without a limit waits for as long as the connection is there", async () => {
+    const asked = outcome(session.ask("reboot_instance", { params: {}, meta: { host: "devstack1" } }));
+    await runtime.advance(3_600_000);
+    session.ended();
+    expect(session.closed).toBe(true);
+    expect(await asked).toMatchObject({ error: expect.any(MessagingTimeout) });
+  });
+
+  test("with the connection all that wait fail, their timers end, and nothing is sent or asked any more", async () => {
+    const both = [1, 2].map(() => outcome(session.ask("reboot_instance", { params: {}, meta: META })));
+    session.ended();
+    session.ended();
+    for (const asked of both) {
+      expect(await asked).toMatchObject({ error: expect.any(MessagingTimeout) });
+    }
+    const after = await outcome(session.ask("reboot_instance", { params: {}, meta: META }));
+    expect(after).toMatchObject({ error: { message: expect.stringContaining("reboot_instance") } });
+    session.notify("ping", {});
+    expect(sent).toHaveLength(2);
+    session.answered({ id: 1, result: "late" });
+  });
+});
+
+describe("what goes out", () => {
+  test("a client that does not read is cut with the first byte too much", () => {
+    buffered = LIMITS.bufferedBytes;
+    session.notify("ping", { n: 1 });
+    expect(sent).toEqual([{ jsonrpc: "2.0", method: "ping", params: { n: 1 } }]);
+    expect(ends).toEqual([]);
+    buffered += 1;
+    session.notify("ping", {});
+    expect(ends).toEqual(["terminated"]);
+  });
+
+  test("an answer that cannot be written is an error, with the id of its question", () => {
+    const endless: Record<string, unknown> = {};
+    endless.again = endless;
+    session.send(respond(5, { result: endless }));
+    session.send({ method: "ping", params: endless });
+    expect(sent).toEqual([
+      { jsonrpc: "2.0", id: 5, error: expect.anything() },
+      { jsonrpc: "2.0", id: null, error: expect.anything() },
+    ]);
+  });
+
+  test("it is closed with a reason, or cut", () => {
+    session.close(1001, "stopping");
+    session.terminate();
+    expect(ends).toEqual([[1001, "stopping"], "terminated"]);
+  });
+});
+
+test("it knows when it was opened and last heard, who the agent is, and how much it does", async () => {
+  const opened = session.openedAt;
+  expect([session.lastHeard, session.closed, session.identity]).toEqual([opened, false, undefined]);
+  await runtime.advance(250);
+  session.heard();
+  expect([session.openedAt, session.lastHeard - opened]).toEqual([opened, 250]);
+  const identity = { bootId: "b", pid: 1, machine: "m", version: "1" };
+  session.introduce(identity);
+  expect(session.identity).toEqual(identity);
+  expect(session.acknowledged).toBe(-1);
+  const limits = [0, 1, 2, 3].map((calls) => {
+    session.underWay = calls;
+    return session.overLimit;
+  });
+  expect(limits).toEqual([false, false, true, true]);
+});
