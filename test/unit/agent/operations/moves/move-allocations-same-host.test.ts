@@ -1,9 +1,5 @@
 import { describe, expect, test } from "vitest";
-import {
-  dropDestination,
-  finishSource,
-  revertToSource,
-} from "../../../../../src/agent/operations/moves/move-allocations.js";
+import { finishSource, revertToSource } from "../../../../../src/agent/operations/moves/move-allocations.js";
 import { inventoryOf } from "../../../placement/bench.js";
 import { D, I, M, NAMES, S, twoHosts } from "../../../placement/two-hosts.js";
 import {
@@ -78,16 +74,6 @@ describe("on the same host the two are one record", () => {
     const { services, move } = setUp({ migration: { ...HERE, migrationType: "migration" } });
     await revertToSource(services, move, CONTEXT);
     expect(await hosts.held(I)).toEqual({ [S]: OLD_AMOUNTS });
-  });
-
-  test("split: a destination that reverts takes nothing of what the instance holds, whatever it knew of the new flavor", async () => {
-    await hold(M, { [S]: OLD_AMOUNTS });
-    await hold(I, { [S]: NEW_AMOUNTS });
-    for (const newFlavor of [NEW, null]) {
-      const { services, move } = setUp({ migration: HERE, instance: { newFlavor } });
-      await dropDestination(services, move, CONTEXT);
-      expect(await hosts.held(I)).toEqual({ [S]: NEW_AMOUNTS });
-    }
   });
 
   describe("a destination that died before it noted the new flavor", () => {

@@ -2,7 +2,6 @@ import { describe, expect, test } from "vitest";
 import {
   type AllocationServices,
   deleteMigration,
-  dropDestination,
   finishSource,
   flavorsOf,
   heldHere,
@@ -56,14 +55,6 @@ describe("split: the migration's consumer holds the source's half", () => {
     await revertToSource(services, move, CONTEXT);
     expect(ids()).toEqual(new Set(["req-move"]));
     expect(await both()).toEqual({ instance: { [S]: OLD_AMOUNTS }, migration: {} });
-  });
-
-  test("6.0 a destination that reverts drops nothing: the source's move back does", async () => {
-    await split();
-    const { services, move } = setUp();
-    await dropDestination(services, move, CONTEXT);
-    expect(writes()).toEqual([]);
-    expect(ids()).toEqual(new Set(["req-move"]));
   });
 
   test.each([
@@ -182,13 +173,10 @@ describe("doubled: the instance holds both halves", () => {
     expect(await hosts.held(I)).toEqual({ [D]: NEW_AMOUNTS });
   });
 
-  test.each([
-    ["reverted", revertToSource],
-    ["reverting, on the destination", dropDestination],
-  ])("6.0 %s: the destination's tree of it goes", async (_, settle) => {
+  test("6.0 reverted: the destination's tree of it goes", async () => {
     await doubled();
     const { services, move } = setUp();
-    await settle(services, move, CONTEXT);
+    await revertToSource(services, move, CONTEXT);
     expect(ids()).toEqual(new Set(["req-move"]));
     expect(await hosts.held(I)).toEqual({ [S]: OLD_AMOUNTS });
   });
