@@ -9,6 +9,9 @@ interface Project {
   readonly alone?: boolean;
 }
 
+/** Scenarios whose agents speak to a Nova here, too. */
+const OVER_NOVA = ["fake-libvirt-moves"];
+
 // Modules of light projects are loaded once a worker: no test of theirs leaves anything behind in them.
 const project = ({ name, testTimeout, light, alone = false }: Project) => ({
   test: {
@@ -22,6 +25,12 @@ const project = ({ name, testTimeout, light, alone = false }: Project) => ({
   },
 });
 
+const overNova = (release: string) => {
+  const { test } = project({ name: "scenario", testTimeout: 60_000, light: true });
+  const include = OVER_NOVA.map((name) => `test/scenario/${name}.test.ts`);
+  return { test: { ...test, name: `nova-${release}`, include, provide: { adapter: release } } };
+};
+
 export default defineConfig({
   test: {
     // Vitest would leave one core of two to itself.
@@ -32,6 +41,7 @@ export default defineConfig({
       project({ name: "unit", testTimeout: 20_000, light: true }),
       project({ name: "scenario", testTimeout: 60_000, light: true }),
       project({ name: "matrix", testTimeout: 600_000, light: true }),
+      overNova("zed"),
       project({ name: "process", testTimeout: 120_000, light: false }),
       project({ name: "peers", testTimeout: 300_000, light: false, alone: true }),
     ],

@@ -9,11 +9,11 @@ import { profileOf } from "../../../src/nova-rpc/objects/profile.js";
 import { REQUESTS } from "../../../src/nova-rpc/transport/topology.js";
 import { createVirtualRuntime } from "../../../src/simulation/create-virtual-runtime.js";
 import { MemoryBroker } from "../../fixtures/memory-broker.js";
+import { NovaFailure } from "../../fixtures/nova-conductor/nova-failure.js";
 import { recording } from "../../fixtures/nova-recordings.js";
 import {
   type AskedOfConductor,
   connectInMemory,
-  NovaFailure,
   scriptConductor,
 } from "../../fixtures/scripted-conductor.js";
 
