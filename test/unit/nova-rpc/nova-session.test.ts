@@ -175,6 +175,17 @@ describe("a connection to a real Nova", () => {
     expect(reads(), "what was read once is kept").toBe(before);
   });
 
+  it("reads the row when a save of other tables' fields alone is answered without it", async () => {
+    const { session, runtime } = await open((each) =>
+      each.what === "Instance.save" ? [{ migration_context: null, obj_what_changed: [] }, null] : usual(each),
+    );
+    const saved = session.call("instance_save", { uuid: UUID, changes: { migrationContext: null } });
+    const { image_ref: imageRef, vm_state: vmState } = INSTANCE["nova_object.data"];
+    await expect(runtime.runUntil(saved)).resolves.toMatchObject({ imageRef, vmState, migrationContext: null });
+    const again = session.call("instance_save", { uuid: UUID, changes: { migrationContext: null } });
+    await expect(runtime.runUntil(again), "what is remembered is not the row").resolves.toMatchObject({ imageRef });
+  });
+
   it("gives the conductor's refusal as the error that the agent knows", async () => {
     const { session, runtime } = await open(() => {
       throw new NovaFailure("UnexpectedTaskStateError");
