@@ -11,11 +11,7 @@ import { createVirtualRuntime } from "../../../src/simulation/create-virtual-run
 import { MemoryBroker } from "../../fixtures/memory-broker.js";
 import { NovaFailure } from "../../fixtures/nova-conductor/nova-failure.js";
 import { recording } from "../../fixtures/nova-recordings.js";
-import {
-  type AskedOfConductor,
-  connectInMemory,
-  scriptConductor,
-} from "../../fixtures/scripted-conductor.js";
+import { type AskedOfConductor, connectInMemory, scriptConductor } from "../../fixtures/scripted-conductor.js";
 
 const ZED = profileOf(64);
 const [BUILD] = recording("zed", "build").filter(({ msg }) => msg.method === "build_and_run_instance");
@@ -319,6 +315,39 @@ describe("a host of a real Nova", () => {
     expect(asked.find(({ what }) => what === "Migration.save")).toMatchObject({
       changes: { dest_compute: "h", dest_node: prep?.msg.args?.node },
     });
+  });
+
+  it.each([
+    ["rollback_live_migration_at_destination", "running", true],
+    ["rollback_live_migration_at_destination", "failed", true],
+    ["rollback_live_migration_at_destination", "completed", false],
+    ["post_live_migration_at_destination", "failed", false],
+  ] as const)("does %s for the last live migration, which is %s: %s", async (method, status, done) => {
+    const migration = { id: 3, uuid: "m", instance_uuid: UUID, migration_type: "live-migration", status };
+    const { session, runtime, broker, asked } = await open((each) =>
+      each.what === "MigrationList.get_by_filters"
+        ? novaObject("MigrationList", "1.5", {
+            objects: [novaObject("Migration", "1.7", { ...migration, dest_compute: "h" }, [])],
+          })
+        : usual(each),
+    );
+    const taken: number[] = [];
+    await serve(session, {
+      rollback_live_migration_at_destination: async ({ migrationId }) => {
+        taken.push(migrationId);
+        return null;
+      },
+      post_live_migration_at_destination: async ({ migrationId }) => {
+        taken.push(migrationId);
+        return null;
+      },
+    });
+    const { send, answers } = await caller(broker);
+    await send({ method, args: { instance: INSTANCE, destroy_disks: true, migrate_data: null } });
+    await runtime.runUntil(() => answers.length > 0);
+    expect(taken).toEqual(done ? [3] : []);
+    const look = asked.find(({ what }) => what === "MigrationList.get_by_filters");
+    expect(look?.request.context.read_deleted, "that of a deleted instance, too").toBe("yes");
   });
 
   test.prop([

@@ -26,6 +26,7 @@ async function serving(host: string, release: RecordedRelease) {
         instance_uuid: "u",
         migration_type: "live-migration",
         status: "running",
+        dest_compute: host,
       }),
     ],
   });
