@@ -10,7 +10,39 @@ interface Project {
 }
 
 /** Scenarios whose agents speak to a Nova here, too. */
-const OVER_NOVA = ["fake-libvirt-moves"];
+const OVER_NOVA = [
+  "zz-novamem",
+  "clock-jumps",
+  "cold-move-failures",
+  "cold-move-recovery",
+  "cold-move-shutdown",
+  "cold-moves",
+  "control-services",
+  "evacuate-over-a-move",
+  "evacuation-killed-anywhere",
+  "evacuation-round-trip",
+  "fake-libvirt-moves",
+  "guard-fake-libvirt",
+  "late-spawn",
+  "late-take-over",
+  "late-writes",
+  "live-migration-checks",
+  "live-migration-failures",
+  "live-migration-fake-libvirt",
+  "live-migration-killed-anywhere",
+  "live-migration-recovery",
+  "live-migration-shutdown",
+  "live-migration",
+  "queued-messages",
+  "request-ids",
+  "service-delete-orphans",
+  "service-delete",
+  "stale-move-context",
+  "startup-after-kill",
+  "startup-faults",
+  "startup-meddling",
+  "states-and-shelving",
+];
 
 // Modules of light projects are loaded once a worker: no test of theirs leaves anything behind in them.
 const project = ({ name, testTimeout, light, alone = false }: Project) => ({
@@ -42,6 +74,7 @@ export default defineConfig({
       project({ name: "scenario", testTimeout: 60_000, light: true }),
       project({ name: "matrix", testTimeout: 600_000, light: true }),
       overNova("zed"),
+      overNova("2025.1"),
       project({ name: "process", testTimeout: 120_000, light: false }),
       project({ name: "peers", testTimeout: 300_000, light: false, alone: true }),
     ],
