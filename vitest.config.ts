@@ -60,7 +60,8 @@ const project = ({ name, testTimeout, light, alone = false }: Project) => ({
 const overNova = (release: string) => {
   const { test } = project({ name: "scenario", testTimeout: 60_000, light: true });
   const include = OVER_NOVA.map((name) => `test/scenario/${name}.test.ts`);
-  return { test: { ...test, name: `nova-${release}`, include, provide: { adapter: release } } };
+  const setupFiles = [...test.setupFiles, "test/fixtures/nova-conductor/skip-differences.ts"];
+  return { test: { ...test, name: `nova-${release}`, include, setupFiles, provide: { adapter: release } } };
 };
 
 export default defineConfig({
