@@ -149,15 +149,12 @@ export const SERVED: Readonly<Record<string, Translate>> = {
   post_live_migration_at_destination: ofLiveMigration((params) =>
     inbound("post_live_migration_at_destination", params),
   ),
-  rollback_live_migration_at_destination: ofLiveMigration(
-    (params, args) =>
-      inbound("rollback_live_migration_at_destination", {
-        ...params,
-        destroyDisks: args.destroy_disks !== false,
-        data: readLiveMigrateData(args.migrate_data),
-      }),
-    "undoneLiveMigration",
-  ),
+  rollback_live_migration_at_destination: ofLiveMigration((params, args) => {
+    const { guestGoes, ...data } = readLiveMigrateData(args.migrate_data);
+    const destroyDisks = args.destroy_disks !== false;
+    const more = guestGoes === true ? { guestGoes } : {};
+    return inbound("rollback_live_migration_at_destination", { ...params, destroyDisks, data, ...more });
+  }, "undoneLiveMigration"),
   live_migration_force_complete: ofLiveMigration((params) => inbound("live_migration_force_complete", params)),
   drop_move_claim_at_destination: ofLiveMigration(
     ({ instanceUuid, migrationId }) => inbound("migration_ended", { instanceUuid, migrationId }),
