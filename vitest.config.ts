@@ -33,6 +33,7 @@ const OVER_NOVA = [
   "live-migration-recovery",
   "live-migration-shutdown",
   "live-migration",
+  "matrix-sample",
   "queued-messages",
   "request-ids",
   "service-delete-orphans",
@@ -58,7 +59,7 @@ const project = ({ name, testTimeout, light, alone = false }: Project) => ({
 });
 
 const overNova = (release: string) => {
-  const { test } = project({ name: "scenario", testTimeout: 60_000, light: true });
+  const { test } = project({ name: "scenario", testTimeout: 600_000, light: true });
   const include = OVER_NOVA.map((name) => `test/scenario/${name}.test.ts`);
   const setupFiles = [...test.setupFiles, "test/fixtures/nova-conductor/skip-differences.ts"];
   return { test: { ...test, name: `nova-${release}`, include, setupFiles, provide: { adapter: release } } };
