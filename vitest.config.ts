@@ -9,6 +9,36 @@ interface Project {
   readonly alone?: boolean;
 }
 
+/** Scenarios whose agents speak to a Nova here, too. */
+const OVER_NOVA = [
+  "cold-move-failures",
+  "cold-move-recovery",
+  "cold-move-shutdown",
+  "cold-moves",
+  "control-services",
+  "evacuate-over-a-move",
+  "evacuation-round-trip",
+  "fake-libvirt-moves",
+  "guard-fake-libvirt",
+  "late-take-over",
+  "late-writes",
+  "live-migration-checks",
+  "live-migration-fake-libvirt",
+  "live-migration-recovery",
+  "live-migration-shutdown",
+  "live-migration",
+  "queued-messages",
+  "request-ids",
+  "service-delete",
+  "stale-move-context",
+  "startup-after-kill",
+  "startup-faults",
+  "startup-meddling",
+  "states-and-shelving",
+];
+/** Of these, those that also run over the oldest release that is spoken to. */
+const OVER_ZED = ["cold-moves", "evacuation-round-trip", "fake-libvirt-moves", "live-migration", "startup-after-kill"];
+
 // Modules of light projects are loaded once a worker: no test of theirs leaves anything behind in them.
 const project = ({ name, testTimeout, light, alone = false }: Project) => ({
   test: {
@@ -22,6 +52,13 @@ const project = ({ name, testTimeout, light, alone = false }: Project) => ({
   },
 });
 
+const overNova = (release: string, names: readonly string[]) => {
+  const { test } = project({ name: "scenario", testTimeout: 600_000, light: true });
+  const include = names.map((name) => `test/scenario/${name}.test.ts`);
+  const setupFiles = [...test.setupFiles, "test/fixtures/nova-conductor/skip-differences.ts"];
+  return { test: { ...test, name: `nova-${release}`, include, setupFiles, provide: { adapter: release } } };
+};
+
 export default defineConfig({
   test: {
     // Vitest would leave one core of two to itself.
@@ -32,6 +69,8 @@ export default defineConfig({
       project({ name: "unit", testTimeout: 20_000, light: true }),
       project({ name: "scenario", testTimeout: 60_000, light: true }),
       project({ name: "matrix", testTimeout: 600_000, light: true }),
+      overNova("zed", OVER_ZED),
+      overNova("2025.1", OVER_NOVA),
       project({ name: "process", testTimeout: 120_000, light: false }),
       project({ name: "peers", testTimeout: 300_000, light: false, alone: true }),
     ],

@@ -4,7 +4,7 @@ import type { AgentMethod, AgentMethods } from "../conductor/methods/agent.js";
 import type { ConductorMethod, ConductorMethods } from "../conductor/methods/conductor.js";
 import type { ParamsOf, ResultOf } from "../conductor/methods/method.js";
 import type { AgentHandlers, CallOptions, HostSession } from "../conductor/port.js";
-import { FINAL_MIGRATION_STATUSES } from "../records/index.js";
+import { FINAL_MIGRATION_STATUSES, MIGRATION_STATUSES, type MigrationStatus } from "../records/index.js";
 import { type Consumer, type MessageBroker, RefusedByBroker } from "../runtime/message-broker.js";
 import type { Runtime } from "../runtime/runtime.js";
 import { peerMessage, peerResult } from "./compute-client/peer-messages.js";
@@ -20,6 +20,10 @@ import type { OsloRequest } from "./messages/oslo-message.js";
 import type { Rpc } from "./messages/rpc.js";
 import { writeLiveMigrateData } from "./objects/live-migrate-data.js";
 import type { Topology } from "./transport/topology.js";
+
+const OPEN_STATUSES = MIGRATION_STATUSES.filter((status) => !FINAL_MIGRATION_STATUSES.includes(status));
+/** A source says how it has ended while its message to undo it is still on the way. */
+const UNDONE_STATUSES = [...OPEN_STATUSES, ...FINAL_MIGRATION_STATUSES.filter((status) => status !== "completed")];
 
 /** What the hosts of a connection share. */
 export interface NovaConnectionParts {
@@ -120,7 +124,8 @@ export class NovaSession implements HostSession {
         endTask: async (uuid) => {
           await this.call("instance_save", { uuid, changes: { taskState: null } });
         },
-        liveMigration: (instanceUuid) => this.#liveMigration(instanceUuid),
+        liveMigration: (instanceUuid) => this.#liveMigration(instanceUuid, OPEN_STATUSES),
+        undoneLiveMigration: (instanceUuid) => this.#liveMigration(instanceUuid, UNDONE_STATUSES),
         setDestination: async (id, destNode) => {
           await this.call("migration_save", { id, changes: { destCompute: this.host, destNode } });
         },
@@ -176,12 +181,13 @@ export class NovaSession implements HostSession {
     return { nova, rpc, rows, scopes, host: this.host, options };
   }
 
-  async #liveMigration(instanceUuid: string): Promise<number | null> {
+  /** The newest one; that of a deleted instance, too. */
+  async #liveMigration(instanceUuid: string, statuses: readonly MigrationStatus[]): Promise<number | null> {
     const found = await this.call("migrations_by_filters", {
-      filters: { instanceUuid, migrationTypes: ["live-migration"] },
+      filters: { instanceUuid, migrationTypes: ["live-migration"], host: this.host, readDeleted: true },
     });
-    const open = found.filter(({ status }) => !FINAL_MIGRATION_STATUSES.includes(status));
-    return open.sort((one, other) => other.id - one.id)[0]?.id ?? null;
+    const [newest] = found.sort((one, other) => other.id - one.id);
+    return newest !== undefined && statuses.includes(newest.status) ? newest.id : null;
   }
 
   #resultFor(method: AgentMethod, value: unknown, { args }: OsloRequest): unknown {

@@ -162,7 +162,7 @@ for (const strategy of ["split", "doubled"] as const) {
       }
       const move: ColdMove = { lab, options: { strategy }, s, d, migration, newFlavor: GPU };
       castPrep(move);
-      await lab.world.runUntil(() => lab.instance(VM).vmState === "resized");
+      await lab.world.runUntil(() => lab.instance(VM).vmState === "resized" && statusOf(move) === "finished");
       expect(await devicesOf(lab, "devstack2")).toHaveLength(1);
 
       castRevert(move);

@@ -15,13 +15,18 @@ import { type Preview, previewInit } from "./preview-instance.js";
 import { DryRunViolation, readOnlyHttp, readOnlySession } from "./read-only.js";
 import type { DryRunReport } from "./report.js";
 
+export interface DryRunOptions extends Omit<ViewOptions, "permit"> {
+  /** What the agent would say it is; absent: what this build is. */
+  readonly serviceVersion?: number | undefined;
+}
+
 /**
  * What a start of this agent would destroy, edit and complete; nothing is done: no lease, no row, no file. The plans are
  * the ones that a start carries out. Another agent that holds the host's lease is named, and does not hinder looking.
  * @throws what hinders reading: an unreachable conductor or Placement, a broken driver.
  */
-export async function dryRun(options: Omit<ViewOptions, "permit">): Promise<DryRunReport> {
-  const { runtime } = options;
+export async function dryRun(options: DryRunOptions): Promise<DryRunReport> {
+  const { runtime, serviceVersion } = options;
   const view = await createView({
     ...options,
     session: readOnlySession(options.session),
@@ -33,7 +38,7 @@ export async function dryRun(options: Omit<ViewOptions, "permit">): Promise<DryR
   const lease = await view.conductor.call("host_lease_holder", { host: view.host });
   const preview: Preview = { guests: [], allocations: [], instances: [], migrations: [] };
   try {
-    const service = await lookUpService(view);
+    const service = await lookUpService(view, serviceVersion);
     validateConfig(view);
     await view.driver.initHost();
     await previewStart(view, await proveOwnership(view, service), preview);

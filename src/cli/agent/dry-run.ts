@@ -9,7 +9,7 @@ import { renderTable } from "../ui/table.js";
 import { createTerminal, type Terminal } from "../ui/terminal.js";
 import { connect } from "./connect.js";
 import { loadConfig } from "./load-config.js";
-import type { AgentCommandOptions } from "./options.js";
+import { type AgentCommandOptions, serviceVersionOf } from "./options.js";
 import { placementTls } from "./placement-tls.js";
 import { reportClient } from "./report-client.js";
 
@@ -38,6 +38,7 @@ export async function printDryRun(options: AgentCommandOptions): Promise<number>
       driver,
       driverConfig,
       placement: reportClient(config, runtime, session, NO_METRICS),
+      serviceVersion: serviceVersionOf(options) ?? connection.serviceVersion,
     });
     if (options.json === true) {
       terminal.print(JSON.stringify(report, null, 2));

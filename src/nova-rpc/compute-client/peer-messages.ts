@@ -61,11 +61,16 @@ const PEER_MESSAGES: { readonly [M in AgentMethod]?: Write<M> } = {
     },
     long: true,
   }),
-  rollback_live_migration_at_destination: async ({ instanceUuid, destroyDisks, data }, tools) => ({
+  // What was made ready goes for a deleted instance, too. That the guest goes is said among our own data: Nova has no word for it.
+  rollback_live_migration_at_destination: async ({ instanceUuid, destroyDisks, data, guestGoes = false }, tools) => ({
     args: {
-      instance: await instanceToSend(instanceUuid, tools),
+      instance: await instanceToSend(instanceUuid, tools, { deleted: true }),
       destroy_disks: destroyDisks,
-      migrate_data: writeLiveMigrateData(data, carried("migrate_data", tools), tools.nova.profile),
+      migrate_data: writeLiveMigrateData(
+        guestGoes ? { ...data, guestGoes } : data,
+        carried("migrate_data", tools),
+        tools.nova.profile,
+      ),
     },
   }),
   check_instance_shared_storage: async ({ instanceUuid, token }) => ({

@@ -29,8 +29,10 @@ export interface InboundTools {
   endTask(instanceUuid: string): Promise<void>;
   /** Records a host and its node as the destination of a migration. */
   setDestination(migrationId: number, node: string): Promise<void>;
-  /** The live migration of an instance that is not at an end; null: there is none. */
+  /** The last live migration of an instance, if it is not at an end; null: there is none. */
   liveMigration(instanceUuid: string): Promise<number | null>;
+  /** The same, if it has not moved the instance. */
+  undoneLiveMigration(instanceUuid: string): Promise<number | null>;
 }
 
 /** Null: there is nothing to be done. */
@@ -147,16 +149,16 @@ export const SERVED: Readonly<Record<string, Translate>> = {
   post_live_migration_at_destination: ofLiveMigration((params) =>
     inbound("post_live_migration_at_destination", params),
   ),
-  rollback_live_migration_at_destination: ofLiveMigration((params, args) =>
-    inbound("rollback_live_migration_at_destination", {
-      ...params,
-      destroyDisks: args.destroy_disks !== false,
-      data: readLiveMigrateData(args.migrate_data),
-    }),
-  ),
+  rollback_live_migration_at_destination: ofLiveMigration((params, args) => {
+    const { guestGoes, ...data } = readLiveMigrateData(args.migrate_data);
+    const destroyDisks = args.destroy_disks !== false;
+    const more = guestGoes === true ? { guestGoes } : {};
+    return inbound("rollback_live_migration_at_destination", { ...params, destroyDisks, data, ...more });
+  }, "undoneLiveMigration"),
   live_migration_force_complete: ofLiveMigration((params) => inbound("live_migration_force_complete", params)),
-  drop_move_claim_at_destination: ofLiveMigration(({ instanceUuid, migrationId }) =>
-    inbound("migration_ended", { instanceUuid, migrationId }),
+  drop_move_claim_at_destination: ofLiveMigration(
+    ({ instanceUuid, migrationId }) => inbound("migration_ended", { instanceUuid, migrationId }),
+    "undoneLiveMigration",
   ),
   live_migration_abort: (args, tools) => {
     if (typeof args.migration_id !== "number") {
@@ -209,10 +211,11 @@ function ofMove(args: Arguments, tools: InboundTools) {
 
 function ofLiveMigration(
   translate: (params: ReturnType<typeof ofMove>, args: Arguments) => Inbound<AgentMethod>,
+  which: "liveMigration" | "undoneLiveMigration" = "liveMigration",
 ): Translate {
   return async (args, tools) => {
     const params = ofInstance(args, tools);
-    const migrationId = await tools.liveMigration(params.instanceUuid);
+    const migrationId = await tools[which](params.instanceUuid);
     return migrationId === null ? null : translate({ ...params, migrationId }, args);
   };
 }

@@ -24,9 +24,13 @@ const IMAGE = "image_";
 const IMAGE_NUMBERS = ["min_ram", "min_disk", "size"];
 const IMAGE_TEXTS = ["disk_format", "container_format", "id", "name", "status", "checksum"];
 
-/** The instance as the conductor has it now, for another host. */
-export async function instanceToSend(uuid: string, { nova, options }: CallTools): Promise<NovaObject> {
-  const instance = await nova.ask("Instance", "get_by_uuid", [uuid], WHOLE, options);
+/** The instance as the conductor has it now, for another host. @param deleted one that is deleted, too */
+export async function instanceToSend(
+  uuid: string,
+  { nova, options }: CallTools,
+  { deleted = false }: { readonly deleted?: boolean } = {},
+): Promise<NovaObject> {
+  const instance = await nova.ask("Instance", "get_by_uuid", [uuid], WHOLE, { ...options, deleted });
   if (!isRecord(instance)) {
     throw new InstanceNotFound(`Instance ${uuid} could not be found.`);
   }

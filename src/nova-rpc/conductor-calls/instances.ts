@@ -83,8 +83,9 @@ export async function saveInstance(save: InstanceSave, tools: CallTools): Promis
   };
   const { object } = await tools.nova.act(instance, "save", expected, tools.options);
   tools.scopes.current?.unsaved.delete(uuid);
-  const complete =
-    tools.rows.completed(object) ?? overlaid(await readInstance(uuid, tools), object["nova_object.data"]);
+  // A save of other tables' fields alone is answered without the row.
+  const known = object["nova_object.data"].id === undefined ? null : tools.rows.completed(object);
+  const complete = known ?? overlaid(await readInstance(uuid, tools), object["nova_object.data"]);
   tools.rows.noteInstance(complete);
   return complete;
 }

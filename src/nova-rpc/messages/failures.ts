@@ -39,6 +39,8 @@ const OUTBOUND: Readonly<Record<string, string>> = {
   ServiceNotFound: "ServiceNotFound",
   ComputeHostNotFound: "ComputeHostNotFound",
   MigrationPreCheckError: "MigrationPreCheckError",
+  InvalidMigrationState: "InvalidMigrationState",
+  ObjectActionError: "ObjectActionError",
   ConsoleTypeUnavailable: "ConsoleTypeUnavailable",
   SetAdminPasswdNotSupported: "SetAdminPasswdNotSupported",
 };
@@ -121,9 +123,15 @@ export function failureOf(error: unknown): string {
     message,
     tb: stack,
     args: [message],
-    kwargs: module === "nova.exception" ? { code } : {},
+    kwargs: module === "nova.exception" ? { code, ...reasonOf(error) } : {},
   };
   return JSON.stringify(failure);
+}
+
+/** By which the caller tells one refusal of an action from another. */
+function reasonOf(error: unknown): { readonly reason?: string } {
+  const reason = error instanceof errors.ObjectActionError ? error.data.reason : undefined;
+  return typeof reason === "string" ? { reason } : {};
 }
 
 function novaClassOf(error: unknown): { readonly name: string; readonly module: string } {

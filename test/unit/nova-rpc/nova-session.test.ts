@@ -1,112 +1,15 @@
 import { fc, test } from "@fast-check/vitest";
-import { describe, expect, it, onTestFinished } from "vitest";
+import { describe, expect, it } from "vitest";
 import { MessagingTimeout, UnexpectedTaskState } from "../../../src/conductor/errors.js";
 import type { AgentHandlers, HostSession } from "../../../src/conductor/port.js";
-import { openMessage, seal } from "../../../src/nova-rpc/messages/oslo-message.js";
-import { adminContext } from "../../../src/nova-rpc/messages/request-context.js";
-import { type NovaObject, novaObject } from "../../../src/nova-rpc/objects/primitive.js";
-import { profileOf } from "../../../src/nova-rpc/objects/profile.js";
+import { novaObject } from "../../../src/nova-rpc/objects/primitive.js";
 import { REQUESTS } from "../../../src/nova-rpc/transport/topology.js";
 import { createVirtualRuntime } from "../../../src/simulation/create-virtual-runtime.js";
 import { MemoryBroker } from "../../fixtures/memory-broker.js";
+import { NovaFailure } from "../../fixtures/nova-conductor/nova-failure.js";
 import { recording } from "../../fixtures/nova-recordings.js";
-import {
-  type AskedOfConductor,
-  connectInMemory,
-  NovaFailure,
-  scriptConductor,
-} from "../../fixtures/scripted-conductor.js";
-
-const ZED = profileOf(64);
-const [BUILD] = recording("zed", "build").filter(({ msg }) => msg.method === "build_and_run_instance");
-const INSTANCE = BUILD?.msg.args?.instance as NovaObject;
-const UUID = String(INSTANCE["nova_object.data"].uuid);
-const SERVICE = {
-  id: 5,
-  uuid: "u5",
-  host: "h",
-  binary: "nova-compute",
-  topic: "compute",
-  report_count: 7,
-  version: 64,
-};
-
-/** What a conductor answers where a test says nothing else. */
-function usual({ what, changes }: AskedOfConductor): unknown {
-  switch (what) {
-    case "Instance.get_by_uuid":
-      return INSTANCE;
-    case "Instance.save": {
-      const { flavor, metadata, system_metadata, tags, migration_context, ...row } = INSTANCE["nova_object.data"];
-      return [{ ...row, ...changes, obj_what_changed: [] }, null];
-    }
-    case "Service.get_by_host_and_binary":
-      return novaObject("Service", "1.22", SERVICE, []);
-    case "Service.create":
-    case "Service.save":
-      return [{ id: 5, uuid: "u5", obj_what_changed: [] }, null];
-    default:
-      return null;
-  }
-}
-
-function connect(broker: MemoryBroker, runtime: ReturnType<typeof createVirtualRuntime>) {
-  const connection = connectInMemory(broker, runtime);
-  onTestFinished(() => runtime.runUntil(connection.close()));
-  return connection;
-}
-
-async function open(answers: (asked: AskedOfConductor) => unknown = usual, serviceVersion = 64) {
-  const runtime = createVirtualRuntime();
-  const broker = new MemoryBroker();
-  const asked = await scriptConductor(broker, answers, { serviceVersion });
-  const connection = connect(broker, runtime);
-  await runtime.runUntil(connection.connected());
-  const session = connection.host("h", { lease: false });
-  return { runtime, broker, asked, connection, session };
-}
-
-/** A caller of the host, which sees its answers. */
-async function caller(broker: MemoryBroker) {
-  const connection = broker.connect();
-  const answers: { result: unknown; failure: string | null; ending: boolean }[] = [];
-  const queue = { name: "reply_test", durable: false, autoDelete: false, exclusive: false, arguments: {} };
-  await connection.consume(
-    { queue, exchanges: [], bindings: [], exclusive: false },
-    {
-      message: (body) => {
-        const message = openMessage(body);
-        if (message.kind === "reply") {
-          answers.push(message);
-        }
-      },
-    },
-  );
-  const send = async (fields: {
-    method: string;
-    args?: object;
-    version?: string;
-    monitor?: number;
-    uniqueId?: string;
-  }) => {
-    const { method, args = {}, version = "6.0", monitor = null, uniqueId = `${answers.length}-${method}` } = fields;
-    const body = seal(
-      {
-        kind: "request",
-        method,
-        args: { ...args },
-        version,
-        namespace: null,
-        context: adminContext("req-1", 0),
-        answer: { messageId: "m1", queue: "reply_test", monitorTimeout: monitor },
-        uniqueId,
-      },
-      ZED,
-    );
-    await connection.publish({ exchange: REQUESTS, routingKey: "compute.h", body, expiration: null });
-  };
-  return { answers, send };
-}
+import { caller, connect, INSTANCE, open, UUID, usual } from "../../fixtures/nova-session-lab.js";
+import { scriptConductor } from "../../fixtures/scripted-conductor.js";
 
 const serve = (session: HostSession, handlers: Partial<AgentHandlers>) => session.serve(handlers);
 
@@ -173,6 +76,17 @@ describe("a connection to a real Nova", () => {
     const before = reads();
     await runtime.runUntil(session.call("instance_save", { ...save, expectedTaskState: [null] }));
     expect(reads(), "what was read once is kept").toBe(before);
+  });
+
+  it("reads the row when a save of other tables' fields alone is answered without it", async () => {
+    const { session, runtime } = await open((each) =>
+      each.what === "Instance.save" ? [{ migration_context: null, obj_what_changed: [] }, null] : usual(each),
+    );
+    const saved = session.call("instance_save", { uuid: UUID, changes: { migrationContext: null } });
+    const { image_ref: imageRef, vm_state: vmState } = INSTANCE["nova_object.data"];
+    await expect(runtime.runUntil(saved)).resolves.toMatchObject({ imageRef, vmState, migrationContext: null });
+    const again = session.call("instance_save", { uuid: UUID, changes: { migrationContext: null } });
+    await expect(runtime.runUntil(again), "what is remembered is not the row").resolves.toMatchObject({ imageRef });
   });
 
   it("gives the conductor's refusal as the error that the agent knows", async () => {
@@ -288,6 +202,32 @@ describe("a host of a real Nova", () => {
     },
   );
 
+  it("tells a destination to undo the live migration of an instance that is deleted, and that its guest goes", async () => {
+    const migration = { id: 3, uuid: "m", instance_uuid: UUID, migration_type: "live-migration", status: "error" };
+    const { connection, session, runtime, asked } = await open((each) =>
+      each.what === "MigrationList.get_by_filters"
+        ? novaObject("MigrationList", "1.5", {
+            objects: [novaObject("Migration", "1.7", { ...migration, dest_compute: "other" }, [])],
+          })
+        : usual(each),
+    );
+    const taken: unknown[] = [];
+    const destination = connection.host("other", { lease: false });
+    await serve(destination, {
+      rollback_live_migration_at_destination: async (params) => {
+        taken.push(params);
+        return null;
+      },
+    });
+    const params = { instanceUuid: UUID, migrationId: 3, destroyDisks: false, data: { of: "ours" }, guestGoes: true };
+    const cast = { ...params, requestId: "req-9" };
+    await runtime.runUntil(session.castAgent("other", "rollback_live_migration_at_destination", cast));
+    await runtime.runUntil(() => taken.length > 0);
+    expect(taken).toEqual([{ ...params, requestId: expect.any(String) }]);
+    const read = asked.find(({ what }) => what === "Instance.get_by_uuid");
+    expect(read?.request.context.read_deleted).toBe("yes");
+  });
+
   it("records itself as the destination of a resize, which the conductor leaves to it", async () => {
     const { session, runtime, broker, asked } = await open((each) =>
       each.what === "Migration.save"
@@ -308,6 +248,39 @@ describe("a host of a real Nova", () => {
     expect(asked.find(({ what }) => what === "Migration.save")).toMatchObject({
       changes: { dest_compute: "h", dest_node: prep?.msg.args?.node },
     });
+  });
+
+  it.each([
+    ["rollback_live_migration_at_destination", "running", true],
+    ["rollback_live_migration_at_destination", "failed", true],
+    ["rollback_live_migration_at_destination", "completed", false],
+    ["post_live_migration_at_destination", "failed", false],
+  ] as const)("does %s for the last live migration, which is %s: %s", async (method, status, done) => {
+    const migration = { id: 3, uuid: "m", instance_uuid: UUID, migration_type: "live-migration", status };
+    const { session, runtime, broker, asked } = await open((each) =>
+      each.what === "MigrationList.get_by_filters"
+        ? novaObject("MigrationList", "1.5", {
+            objects: [novaObject("Migration", "1.7", { ...migration, dest_compute: "h" }, [])],
+          })
+        : usual(each),
+    );
+    const taken: number[] = [];
+    await serve(session, {
+      rollback_live_migration_at_destination: async ({ migrationId }) => {
+        taken.push(migrationId);
+        return null;
+      },
+      post_live_migration_at_destination: async ({ migrationId }) => {
+        taken.push(migrationId);
+        return null;
+      },
+    });
+    const { send, answers } = await caller(broker);
+    await send({ method, args: { instance: INSTANCE, destroy_disks: true, migrate_data: null } });
+    await runtime.runUntil(() => answers.length > 0);
+    expect(taken).toEqual(done ? [3] : []);
+    const look = asked.find(({ what }) => what === "MigrationList.get_by_filters");
+    expect(look?.request.context.read_deleted, "that of a deleted instance, too").toBe("yes");
   });
 
   test.prop([

@@ -13,8 +13,9 @@ import { REQUESTS } from "../../../src/nova-rpc/transport/topology.js";
 import { createNodeLogger } from "../../../src/runtime/node/node-logger.js";
 import { createVirtualRuntime } from "../../../src/simulation/create-virtual-runtime.js";
 import { MemoryBroker } from "../../fixtures/memory-broker.js";
+import { NovaFailure } from "../../fixtures/nova-conductor/nova-failure.js";
 import { recording } from "../../fixtures/nova-recordings.js";
-import { type AskedOfConductor, NovaFailure, RABBIT, scriptConductor } from "../../fixtures/scripted-conductor.js";
+import { type AskedOfConductor, RABBIT, scriptConductor } from "../../fixtures/scripted-conductor.js";
 
 const SECRET = "PLANTED-s3cr3t";
 const [BUILD] = recording("zed", "build").filter(({ msg }) => msg.method === "build_and_run_instance");
@@ -109,7 +110,7 @@ it("keeps all that messages carry out of logs and metrics", async () => {
       return { [SECRET]: SECRET };
     }
     const text = `(pymysql) gone: mysql://nova:${SECRET}@db/nova [SQL: UPDATE x SET y=%(y)s]\n[parameters: {'y': '${SECRET}'}]`;
-    const { failure } = new NovaFailure("DBError", text, "oslo_db.exception");
+    const { failure } = new NovaFailure("DBError", text, { module: "oslo_db.exception" });
     throw Object.assign(new NovaFailure("DBError"), {
       failure: JSON.stringify({
         ...JSON.parse(failure),

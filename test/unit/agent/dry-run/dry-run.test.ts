@@ -1,4 +1,5 @@
 import { expect } from "vitest";
+import { dryRun as previewed } from "../../../../src/agent/dry-run/dry-run.js";
 import type { DryRunReport } from "../../../../src/agent/dry-run/report.js";
 import { evacuated, statusOf, VM } from "../support/evacuated.js";
 import type { Lab } from "../support/lab.js";
@@ -52,6 +53,13 @@ scenario("dry run of an agent that would refuse tells the refusal, and nothing e
   expect(report.refusal).toMatchObject({ code: "hypervisor-of-other-host", error: "InvalidConfiguration" });
   expect(report.refusal?.records.compute_node).toContain(s.uuid);
   expect(report.guests).toEqual([]);
+});
+
+scenario("1.2 dry run among older agents: refused, unless the agent says that it is as old", async (lab) => {
+  lab.addService("older", 68);
+  expect((await lab.dryRun("devstack1")).refusal).toMatchObject({ code: "service-too-old" });
+  const { options } = await lab.prepare("devstack1");
+  expect((await lab.world.runUntil(previewed({ ...options, serviceVersion: 68 }))).refusal).toBeNull();
 });
 
 scenario(

@@ -17,6 +17,7 @@ import { SERVICE_VERSION } from "../../../../src/records/index.js";
 import type { ServiceHandler } from "../../../../src/runtime/service.js";
 import { type VirtualRuntime, VirtualWorld } from "../../../../src/simulation/virtual-world.js";
 import type { DriverDefinition } from "../../../../src/virt/index.js";
+import { adapterUnderTest } from "../../../fixtures/adapter-under-test.js";
 import { adminRequest } from "../../../fixtures/admin-request.js";
 import { type InProcessConductor, startInProcessConductor } from "../../../fixtures/in-process-conductor.js";
 import type { DriverCall } from "../../../fixtures/invariants/entry.js";
@@ -97,7 +98,7 @@ export class Lab {
   /** For the test that runs now: every step of its agents must keep the invariants. */
   static async create(judgement: Judgement = {}): Promise<Lab> {
     const world = new VirtualWorld({ seed: 7 });
-    const lab = new Lab(world, await startInProcessConductor(world));
+    const lab = new Lab(world, await startInProcessConductor(world, { nova: adapterUnderTest() }));
     holdToInvariants(lab.evidence, judgement);
     return lab;
   }
@@ -143,6 +144,7 @@ export class Lab {
         ),
         driver: this.#watchedDriver(host, driver, driverConfig),
         placement,
+        ...(connection.serviceVersion === undefined ? {} : { serviceVersion: connection.serviceVersion }),
       },
     };
   }

@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { ObjectActionError } from "../../../../src/conductor/errors.js";
 import { AGENT_METHODS } from "../../../../src/conductor/methods/agent.js";
 import type { AgentHandlers } from "../../../../src/conductor/port.js";
 import { errorOf, failureOf } from "../../../../src/nova-rpc/messages/failures.js";
@@ -26,6 +27,7 @@ async function serving(host: string, release: RecordedRelease) {
         instance_uuid: "u",
         migration_type: "live-migration",
         status: "running",
+        dest_compute: host,
       }),
     ],
   });
@@ -137,6 +139,11 @@ describe("failures", () => {
     const error = errorOf(JSON.stringify({ class: "UnexpectedTaskStateError", message: "text" }));
     expect(JSON.parse(failureOf(error))).toMatchObject({ class: "UnexpectedTaskStateError", module: "nova.exception" });
     expect(errorOf(failureOf(error)).name).toBe("UnexpectedTaskState");
+    const refusal = new ObjectActionError("the guest is not here", { reason: "no guest" });
+    expect(errorOf(failureOf(refusal)), "a source goes by it").toMatchObject({
+      name: "ObjectActionError",
+      data: { reason: "no guest" },
+    });
     expect(JSON.parse(failureOf(new Error("disk full")))).toMatchObject({
       class: "NovaException",
       message: "disk full",

@@ -7,12 +7,8 @@ import { novaObject } from "../../../../../src/nova-rpc/objects/primitive.js";
 import { type BrokerOptions, type MessageBroker, RefusedByBroker } from "../../../../../src/runtime/message-broker.js";
 import { createVirtualRuntime } from "../../../../../src/simulation/create-virtual-runtime.js";
 import { MemoryBroker } from "../../../../fixtures/memory-broker.js";
-import {
-  type AskedOfConductor,
-  connectInMemory,
-  NovaFailure,
-  scriptConductor,
-} from "../../../../fixtures/scripted-conductor.js";
+import { NovaFailure } from "../../../../fixtures/nova-conductor/nova-failure.js";
+import { type AskedOfConductor, connectInMemory, scriptConductor } from "../../../../fixtures/scripted-conductor.js";
 
 const SERVICE = {
   id: 5,
