@@ -119,11 +119,18 @@ async function finishDestination(flow: Flow): Promise<void> {
   flow.instance = await currentInstance(flow);
 }
 
-/** The instance has gone on to a later move, from another host, so that it had arrived, although it may be here again. */
+/**
+ * The instance has gone on to a later move, from another host, so that it had arrived, although it may be here again; or an
+ * evacuation has ended this one, and what comes of the guest is settled with what that has left (spec 2.6 row 15').
+ */
 async function isOver({ services, instance, migration }: Flow): Promise<boolean> {
   const filters = { instanceUuid: instance.uuid };
   const moves = await services.context.conductor.call("migrations_by_filters", { filters });
-  return moves.some(({ id, sourceCompute }) => id > migration.id && sourceCompute !== services.context.host);
+  const { host } = services.context;
+  return moves.some(
+    ({ id, migrationType, sourceCompute }) =>
+      id > migration.id && (migrationType === "evacuation" || sourceCompute !== host),
+  );
 }
 
 /** Row 8, fail: the source writes what the destination should have written, and counts it no more (V20); it keeps M. */
