@@ -59,8 +59,9 @@ function migrated(
   return addMigration(store, of, migrationType, status, { sourceCompute: from, destCompute: to });
 }
 
-const statusesBut = (...but: readonly MigrationStatus[]): readonly MigrationStatus[] =>
-  MIGRATION_STATUSES.filter((status) => !but.includes(status));
+function statusesBut(...but: readonly MigrationStatus[]): readonly MigrationStatus[] {
+  return MIGRATION_STATUSES.filter((status) => !but.includes(status));
+}
 
 describe("2.6 a resize that had not begun, on its source", () => {
   const nothing = {

@@ -18,13 +18,13 @@ export async function twoNodes(options: AgentOptions = {}): Promise<Setting> {
   return { world, agent: await world.startedAgent("h1", hypervisor, options) };
 }
 
-export const row = ({ world }: Setting, name: string, host = "h1") => {
+export function row({ world }: Setting, name: string, host = "h1") {
   const found = world.store.computeNodes.getByHostAndNode(host, name);
   if (!found) {
     throw new TypeError(`no node ${name}`);
   }
   return found;
-};
+}
 
 export function on(setting: Setting, host: string, node: string, changes: Partial<NewInstance> = {}): Instance {
   const place = { host, node, computeId: row(setting, node, host).id, launchedOn: host };
@@ -47,10 +47,10 @@ export function migrated(
   });
 }
 
-export const counts = (setting: Setting, name = "n2") => {
+export function counts(setting: Setting, name = "n2") {
   const { vcpusUsed, memoryMbUsed, runningVms } = row(setting, name);
   return { vcpusUsed, memoryMbUsed, runningVms };
-};
+}
 
 /** An evacuation that h1 has claimed. */
 export async function evacuation(setting: Setting) {

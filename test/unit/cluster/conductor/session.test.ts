@@ -27,11 +27,12 @@ beforeEach(() => {
   session = new Session(socket as unknown as Socket, { ...runtime, limits: LIMITS });
 });
 
-const outcome = (asked: Promise<unknown>) =>
-  asked.then(
+function outcome(asked: Promise<unknown>) {
+  return asked.then(
     (result) => ({ result }),
     (error: Error) => ({ error }),
   );
+}
 
 describe("questions", () => {
   test("each has an id of its own, and gets its own answer, once", async () => {

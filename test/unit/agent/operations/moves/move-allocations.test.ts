@@ -29,10 +29,10 @@ const hosts = twoHosts();
 const setUp = (options?: Case) => endedMove(hosts, options);
 const hold = (consumer: string, held: Held) => holdOn(hosts, consumer, held);
 
-const split = async () => {
+async function split(): Promise<void> {
   await hold(M, { [S]: OLD_AMOUNTS });
   await hold(I, { [D]: NEW_AMOUNTS });
-};
+}
 const doubled = () => hold(I, { [S]: OLD_AMOUNTS, [D]: NEW_AMOUNTS });
 const both = async () => ({ instance: await hosts.held(I), migration: await hosts.held(M) });
 const requests = () => hosts.bench.requests(NAMES);
