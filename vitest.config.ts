@@ -23,6 +23,7 @@ const OVER_NOVA = [
   "late-take-over",
   "late-writes",
   "live-migration-checks",
+  "live-migration-failures",
   "live-migration-fake-libvirt",
   "live-migration-recovery",
   "live-migration-shutdown",

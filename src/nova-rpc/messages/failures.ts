@@ -67,7 +67,9 @@ export class UnsupportedRequest extends Error {
 /** The failure of a reply as the class that the agent knows; any other as a ConductorError that says which it was. */
 export function errorOf(failure: string): errors.ConductorError {
   const { class: name, module, message, kwargs } = readFailure(failure);
-  const kept = Object.entries(kwargs).filter(([key]) => KEPT.includes(key));
+  const kept = Object.entries(kwargs).flatMap(([key, value]) =>
+    KEPT.includes(key) ? [[key, STATES.includes(key) ? stateIn(value) : value]] : [],
+  );
   const data = { class: name, module, ...Object.fromEntries(kept) };
   const known = INBOUND[name] ?? SAME_NAME.get(name);
   if (name === "ObjectActionError" && /host changed/.test(message)) {
@@ -85,6 +87,13 @@ export function isFailure(error: unknown, name: string): boolean {
 
 /** What of an exception the agent reads. All else may be anything, and errors go to the log. */
 const KEPT = ["instance_uuid", "expected", "actual", "reason"];
+
+const STATES = ["expected", "actual"];
+
+/** `{"task_state": "deleting"}` says of which field the state is, which the exception's class says, too. */
+function stateIn(value: unknown): unknown {
+  return isRecord(value) ? Object.values(value)[0] : value;
+}
 
 /** Without the statement that a database error quotes, with the values in it, and without passwords of addresses. */
 function withoutSecrets(message: string): string {

@@ -139,6 +139,12 @@ describe("failures", () => {
     const error = errorOf(JSON.stringify({ class: "UnexpectedTaskStateError", message: "text" }));
     expect(JSON.parse(failureOf(error))).toMatchObject({ class: "UnexpectedTaskStateError", module: "nova.exception" });
     expect(errorOf(failureOf(error)).name).toBe("UnexpectedTaskState");
+  });
+
+  it("says the state that was found as the agent's own conductor does", () => {
+    const kwargs = { expected: { task_state: ["migrating"] }, actual: { task_state: "soft-deleting" } };
+    const failure = { class: "UnexpectedTaskStateError", module: "nova.exception", message: "text", kwargs };
+    expect(errorOf(JSON.stringify(failure)).data).toMatchObject({ expected: ["migrating"], actual: "soft-deleting" });
     const refusal = new ObjectActionError("the guest is not here", { reason: "no guest" });
     expect(errorOf(failureOf(refusal)), "a source goes by it").toMatchObject({
       name: "ObjectActionError",
