@@ -62,6 +62,41 @@ scenario(
   },
 );
 
+scenario(
+  "6.2 soft_delete_instance that overtook an unshelve that has failed since: the conductor deletes it",
+  async (lab) => {
+    await startHosts(lab);
+    await placeVm(lab);
+    await lab.hold(VM, {});
+    const nowhere = {
+      vmState: "shelved_offloaded",
+      host: null,
+      node: null,
+      computeId: null,
+      launchedOn: null,
+    } as const;
+    lab.store.instances.save(VM, { ...nowhere, taskState: "soft-deleting", taskRequestId: REQUEST });
+    cast(lab, "soft_delete_instance");
+    const task = { kind: "delete_local", instanceUuid: VM, requestId: REQUEST };
+    await lab.world.runUntil(() => lab.store.tasks.pending().length > 0);
+    expect(lab.store.tasks.pending()).toMatchObject([{ task }]);
+  },
+);
+
+scenario(
+  "6.2 soft_delete_instance of another request than the one that has the server: nothing is done",
+  async (lab) => {
+    await startHosts(lab);
+    await placeVm(lab);
+    lab.store.instances.save(VM, { host: null, node: null, computeId: null, launchedOn: null });
+    lab.store.instances.save(VM, { taskState: "soft-deleting", taskRequestId: "req-another" });
+    cast(lab, "soft_delete_instance");
+    await lab.world.advance(60_000);
+    expect(lab.store.tasks.pending()).toEqual([]);
+    expect(lab.instance(VM)).toMatchObject({ taskState: "soft-deleting", taskRequestId: "req-another", deleted: 0 });
+  },
+);
+
 scenario("8.2 rescue_instance: the guest boots from another image, rescued", async (lab) => {
   await startHosts(lab);
   await placeVm(lab);

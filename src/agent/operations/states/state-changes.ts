@@ -1,6 +1,7 @@
-import type { Instance, TaskState, VmState } from "../../../records/index.js";
+import { holdsTask, type Instance, type TaskState, type VmState } from "../../../records/index.js";
 import type { DriverHost } from "../../../virt/driver-host.js";
-import type { InstanceMethod, OperationServices } from "../contract.js";
+import type { Refusal } from "../admission/admission.js";
+import type { AdmittedFlow, Call, InstanceMethod, OperationServices } from "../contract.js";
 import { guestFlow } from "../flow/guest-flow.js";
 import { powerOffIfThere } from "./power-off-if-there.js";
 
@@ -39,12 +40,20 @@ export const UNRESCUE_INSTANCE = stateChange("unrescue_instance", "unrescuing", 
 
 // What the contract has no method for is done by power, as by Nova's drivers without one. A soft delete may have overtaken a move
 // that had destroyed the guest here: there is nothing to shut down then, and the delete is wanted all the same.
-export const SOFT_DELETE_INSTANCE = stateChange(
-  "soft_delete_instance",
-  "soft-deleting",
-  "soft-delete",
-  powerOffIfThere,
-);
+export const SOFT_DELETE_INSTANCE: AdmittedFlow<"soft_delete_instance"> = {
+  ...stateChange("soft_delete_instance", "soft-deleting", "soft-delete", powerOffIfThere),
+  refused: deleteIfNowhere,
+};
+
+/** An unshelve that it had overtaken has failed since: a server on no host is not deleted softly (spec 6.2), but at once. */
+async function deleteIfNowhere(
+  { services, request: { instanceUuid, requestId } }: Call<"soft_delete_instance">,
+  { kind, found }: Refusal,
+): Promise<void> {
+  if (kind === "ended" && found?.instance.host === null && holdsTask(found.instance, requestId, ["soft-deleting"])) {
+    await services.context.conductor.call("delete_instance", { instanceUuid }, { requestId });
+  }
+}
 
 export const RESTORE_INSTANCE = stateChange("restore_instance", "restoring", "active", (driver, instance) =>
   driver.powerOn(instance),
