@@ -27,13 +27,22 @@ export async function endOffloads(
   for (const instance of instances) {
     const { uuid, vmState, taskState } = instance;
     const gone = vmState === "shelved" && taskState === null && !guests.has(uuid);
-    // A hypervisor that has lost only the guest's definition keeps what is left of it.
-    if (gone && !(await services.driver.instanceOnDisk(instance))) {
+    if (gone && !(await mayBeOnDisk(services, instance))) {
       services.logger.info("the guest of a shelved instance is gone: it is offloaded again", {
         instance: uuid,
       });
       await offload(services, instance);
     }
+  }
+}
+
+/** A hypervisor that has lost only the guest's definition keeps what is left of it, as does one that does not answer. */
+async function mayBeOnDisk({ driver, logger }: AgentServices, instance: Instance): Promise<boolean> {
+  try {
+    return await driver.instanceOnDisk(instance);
+  } catch (err) {
+    logger.warn("it is not known whether a guest's disks are here", { instance: instance.uuid, err });
+    return true;
   }
 }
 

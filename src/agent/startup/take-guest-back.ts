@@ -17,8 +17,20 @@ export async function takeGuestsBack(
 ): Promise<void> {
   for (const instance of instances) {
     if (instance.taskState === null && mayBeSetAside(instance) && !pending.has(instance.uuid)) {
-      await takeGuestBack(services, instance.uuid);
+      await retriedLater(services, instance.uuid);
     }
+  }
+}
+
+/** What hinders one does not keep the pass from the others. */
+async function retriedLater(services: AgentServices, uuid: string): Promise<void> {
+  try {
+    await takeGuestBack(services, uuid);
+  } catch (err) {
+    services.logger.error("what an evacuation left of a move could not be settled; it is tried again", {
+      instance: uuid,
+      err,
+    });
   }
 }
 
