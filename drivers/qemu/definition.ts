@@ -1,0 +1,129 @@
+import type { Files, ImageMeta, Instance } from "../../src/virt/index.js";
+import { BuildAbortException } from "../../src/virt/index.js";
+import { parsed } from "./identity.js";
+import { type Layout, UUID } from "./layout.js";
+
+/** A disk that a guest is to have. */
+export interface WantedDisk {
+  /** `disk`, `disk.eph0`, `disk.swap` */
+  readonly name: string;
+  readonly bytes: number;
+}
+
+/** A guest, as it is started each time. */
+export interface Definition {
+  readonly uuid: string;
+  /** `instance-0000002a` */
+  readonly name: string;
+  readonly vcpus: number;
+  readonly memoryMb: number;
+  /** GiB of its flavor. */
+  readonly diskGb: number;
+  readonly machine: string;
+  readonly cpu: string;
+  /** Names of its disks, the one that it boots from first. */
+  readonly disks: readonly string[];
+  /** It boots from a rescue disk. */
+  readonly rescued: boolean;
+  /** Its disks were set aside for another host, and have not been brought back. */
+  readonly leftBehind: boolean;
+  /** It is on its way here, and nothing can be done to it until it runs. */
+  readonly incoming: boolean;
+}
+
+const MIB = 1024 ** 2;
+const GIB = 1024 ** 3;
+
+/** Nova's `instance_name_template`. */
+export const guestName = ({ id }: Pick<Instance, "id">): string => `instance-${id.toString(16).padStart(8, "0")}`;
+
+/** The local disks of an instance, as Nova names them. A volume-backed one has no root disk. */
+export function wantedDisks(instance: Instance, minDisk = 0): readonly WantedDisk[] {
+  return [
+    ...(instance.imageRef === "" ? [] : [{ name: "disk", bytes: Math.max(instance.rootGb, minDisk) * GIB }]),
+    ...(instance.ephemeralGb > 0 ? [{ name: "disk.eph0", bytes: instance.ephemeralGb * GIB }] : []),
+    ...(instance.flavor.swap > 0 ? [{ name: "disk.swap", bytes: instance.flavor.swap * MIB }] : []),
+  ];
+}
+
+/** @throws {BuildAbortException} no host could ever run this image. */
+export function refuseImage({ name, id, diskFormat }: ImageMeta): void {
+  if (diskFormat === "raw" || diskFormat === "qcow2" || id === "") {
+    return;
+  }
+  throw new BuildAbortException(`image ${name} (${id}) has disk format ${diskFormat}; driver qemu takes raw and qcow2`);
+}
+
+export function newDefinition(instance: Instance, { machine, cpu }: Pick<Definition, "machine" | "cpu">): Definition {
+  const bytes = wantedDisks(instance).reduce((sum, disk) => sum + disk.bytes, 0);
+  return {
+    uuid: instance.uuid,
+    name: guestName(instance),
+    vcpus: instance.vcpus,
+    memoryMb: instance.memoryMb,
+    diskGb: Math.ceil(bytes / GIB),
+    machine,
+    cpu,
+    disks: wantedDisks(instance).map(({ name }) => name),
+    rescued: false,
+    leftBehind: false,
+    incoming: false,
+  };
+}
+
+/** The guests that a hypervisor knows, whether they run or not. A guest is there if and only if its definition is. */
+export class Definitions {
+  readonly #layout: Layout;
+  readonly #files: Files;
+
+  constructor(layout: Layout, files: Files) {
+    this.#layout = layout;
+    this.#files = files;
+  }
+
+  async uuids(): Promise<readonly string[]> {
+    const names = await this.#files.list(this.#layout.guests);
+    return names
+      .filter((name) => name.endsWith(".json"))
+      .map((name) => name.slice(0, -".json".length))
+      .filter((uuid) => UUID.test(uuid));
+  }
+
+  async all(): Promise<readonly Definition[]> {
+    const found = await Promise.all((await this.uuids()).map((uuid) => this.get(uuid)));
+    return found.filter((definition) => definition !== undefined);
+  }
+
+  /** Undefined: there is none, or it cannot be read. */
+  async get(uuid: string): Promise<Definition | undefined> {
+    const text = await this.#files.readIfPresent(this.#layout.guest(uuid));
+    const found = text === undefined ? undefined : parsed(text);
+    return isDefinition(found) && found.uuid === uuid ? found : undefined;
+  }
+
+  async exists(uuid: string): Promise<boolean> {
+    return (await this.#files.stat(this.#layout.guest(uuid))) !== undefined;
+  }
+
+  async put(definition: Definition): Promise<void> {
+    await this.#files.write(this.#layout.guest(definition.uuid), `${JSON.stringify(definition, null, 2)}\n`);
+  }
+
+  /** Absent is fine. */
+  async remove(uuid: string): Promise<void> {
+    await this.#files.remove(this.#layout.guest(uuid));
+  }
+}
+
+function isDefinition(value: unknown): value is Definition {
+  if (typeof value !== "object" || value === null) {
+    return false;
+  }
+  const { uuid, name, vcpus, memoryMb, disks, machine, cpu } = value as Record<string, unknown>;
+  return (
+    [uuid, name, machine, cpu].every((text) => typeof text === "string") &&
+    [vcpus, memoryMb].every((number) => typeof number === "number") &&
+    Array.isArray(disks) &&
+    disks.every((disk) => typeof disk === "string")
+  );
+}

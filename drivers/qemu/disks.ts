@@ -1,0 +1,215 @@
+import { join } from "node:path";
+import { BuildAbortException, type DriverContext, type Image, type Random } from "../../src/virt/index.js";
+import type { QemuConfig } from "./config.js";
+import type { WantedDisk } from "./definition.js";
+import { parsed } from "./identity.js";
+import { type DiskSource, ImageFiles } from "./image-files.js";
+import { asideIn, type Layout } from "./layout.js";
+import type { LeaseCheck } from "./lease-check.js";
+
+/** The disks of a guest are not where they should be. */
+export class DiskNotFound extends Error {
+  override readonly name = "DiskNotFound";
+}
+
+/** qemu-img could not do what it was asked for. */
+class ImageToolFailed extends Error {
+  override readonly name = "ImageToolFailed";
+}
+
+interface Parts {
+  readonly context: Pick<DriverContext, "files" | "processes" | "random" | "logger">;
+  readonly config: Pick<QemuConfig, "imgBinary">;
+  readonly layout: Layout;
+  readonly lease: LeaseCheck;
+}
+
+const GIB = 1024 ** 3;
+const DISK = /^disk(\.(eph\d+|swap))?$/;
+const TOKEN = /^\.shared-storage-[0-9a-f]{16}$/;
+
+/** Disks of guests as qcow2 files. Each is made beside its place and renamed, so that it is whole or not there. */
+export class Disks {
+  readonly #parts: Parts;
+  readonly #images: ImageFiles;
+
+  constructor(parts: Parts) {
+    this.#parts = parts;
+    this.#images = new ImageFiles({ ...parts, describe: (source) => this.#describe(source) });
+  }
+
+  async exists(uuid: string): Promise<boolean> {
+    return (await this.#files.stat(this.#layout.instance(uuid))) !== undefined;
+  }
+
+  async hasRoot(uuid: string): Promise<boolean> {
+    return (await this.#files.stat(this.#layout.disk(uuid, "disk"))) !== undefined;
+  }
+
+  /** Makes the disks that are not there, the root disk from the image; keeps the others. @throws {BuildAbortException} */
+  async make(uuid: string, wanted: readonly WantedDisk[], image?: Image, signal?: AbortSignal): Promise<void> {
+    await this.#parts.lease.refuseLate();
+    await this.#files.makeFolder(this.#layout.instance(uuid));
+    for (const { name, bytes } of wanted) {
+      const path = this.#layout.disk(uuid, name);
+      await (name === "disk" && image
+        ? this.#makeFrom(image, path, bytes, signal)
+        : this.makeOne(path, bytes, undefined, signal));
+    }
+  }
+
+  /** The disk that a guest boots from while it is rescued. */
+  async makeRescue(path: string, image: Image, signal?: AbortSignal): Promise<void> {
+    await this.#parts.lease.refuseLate();
+    await this.#makeFrom(image, path, Math.max(image.minDisk, 1) * GIB, signal);
+  }
+
+  async #makeFrom(image: Image, path: string, bytes: number, signal: AbortSignal | undefined): Promise<void> {
+    if (await this.#files.stat(path)) {
+      return;
+    }
+    await this.#images.use(image, `${path}.image`, signal, (source) => this.makeOne(path, bytes, source, signal));
+  }
+
+  /** @param source left out: an empty disk. */
+  async makeOne(path: string, bytes: number, source: DiskSource | undefined, signal?: AbortSignal): Promise<void> {
+    if (await this.#files.stat(path)) {
+      return;
+    }
+    const part = `${path}.part`;
+    if (!source) {
+      await this.#img(["create", "-q", "-f", "qcow2", part, String(bytes)], signal);
+    } else {
+      await this.copy(source.path, part, source.format, signal);
+      const size = await this.virtualSize(part);
+      if (bytes > 0 && size > bytes) {
+        throw new BuildAbortException(
+          `Flavor's disk is too small for requested image. Flavor disk is ${bytes} bytes, image is ${size} bytes.`,
+        );
+      }
+      if (size < bytes) {
+        await this.#img(["resize", "-q", "-f", "qcow2", part, String(bytes)], signal);
+      }
+    }
+    await this.#files.rename(part, path);
+  }
+
+  /** A whole copy, as it is now; nobody may write to the source meanwhile. */
+  async copy(from: string, to: string, format = "qcow2", signal?: AbortSignal): Promise<void> {
+    await this.#img(["convert", "-q", "-f", format, "-O", "qcow2", from, to], signal);
+  }
+
+  /** Bytes that the guest sees. */
+  async virtualSize(path: string): Promise<number> {
+    const info = await this.#describe({ path, format: "qcow2" });
+    const { "virtual-size": size } = info;
+    if (typeof size === "number") {
+      return size;
+    }
+    throw new ImageToolFailed(`qemu-img does not tell the size of ${path}`);
+  }
+
+  /**
+   * Renames the instance's folder, so that its disks are safe when another agent makes it anew. Done already is success:
+   * what lies beside is not this agent's.
+   */
+  async setAside(uuid: string): Promise<void> {
+    if ((await this.exists(uuid)) && !(await this.#files.stat(this.#layout.aside(uuid)))) {
+      await this.#parts.lease.refuseLate();
+      await this.#files.rename(this.#layout.instance(uuid), this.#layout.aside(uuid));
+    }
+  }
+
+  /** Copies of what was set aside below `instances`, which may be another host's, grown to what is wanted. */
+  async copyAside(
+    instances: string,
+    uuid: string,
+    wanted: readonly WantedDisk[],
+    signal: AbortSignal | undefined,
+  ): Promise<void> {
+    const aside = asideIn(instances, uuid);
+    const there = (await this.#files.list(aside)).filter((name) => DISK.test(name));
+    if (wanted.some(({ name }) => name === "disk") && !there.includes("disk")) {
+      throw new DiskNotFound(`the source has no disk of guest ${uuid} set aside in ${aside}`);
+    }
+    // A disk that lies here is of the past.
+    await this.forget(uuid);
+    await this.#files.makeFolder(this.#layout.instance(uuid));
+    for (const { name, bytes } of wanted) {
+      const from = join(aside, name);
+      const size = there.includes(name) ? Math.max(bytes, await this.virtualSize(from)) : bytes;
+      const source = there.includes(name) ? { path: from, format: "qcow2" } : undefined;
+      await this.makeOne(this.#layout.disk(uuid, name), size, source, signal);
+    }
+  }
+
+  /** Undoes {@link setAside}, dropping what was made since; nothing set aside is success. */
+  async bringBack(uuid: string): Promise<void> {
+    if (!(await this.#files.stat(this.#layout.aside(uuid)))) {
+      return;
+    }
+    await this.#parts.lease.refuseLate();
+    await this.#files.remove(this.#layout.instance(uuid));
+    await this.#files.rename(this.#layout.aside(uuid), this.#layout.instance(uuid));
+  }
+
+  async removeAside(uuid: string): Promise<void> {
+    await this.#files.remove(this.#layout.aside(uuid));
+  }
+
+  /** Removes what the guest left here when it was here before. */
+  async forget(uuid: string): Promise<void> {
+    await this.#parts.lease.refuseLate();
+    await this.#files.remove(this.#layout.instance(uuid));
+  }
+
+  /** What was set aside too. True: nothing is left. */
+  async remove(uuid: string): Promise<boolean> {
+    await this.forget(uuid);
+    await this.removeAside(uuid);
+    return !(await this.exists(uuid));
+  }
+
+  /** A file that another host sees if it has the same storage, in the folder of all instances, or of one. */
+  async makeToken(folder: string, random: Random): Promise<string> {
+    const name = `.shared-storage-${random.hex(8)}`;
+    await this.#files.create(join(folder, name), "");
+    return name;
+  }
+
+  async seesToken(folder: string, name: unknown): Promise<boolean> {
+    return isToken(name) && (await this.#files.stat(join(folder, name))) !== undefined;
+  }
+
+  async removeToken(folder: string, name: unknown): Promise<void> {
+    if (isToken(name)) {
+      await this.#files.remove(join(folder, name));
+    }
+  }
+
+  get #files() {
+    return this.#parts.context.files;
+  }
+
+  get #layout() {
+    return this.#parts.layout;
+  }
+
+  async #describe({ path, format }: DiskSource): Promise<Readonly<Record<string, unknown>>> {
+    // A running guest has it locked.
+    const info = parsed(await this.#img(["info", "-U", "-f", format, "--output=json", path]));
+    return typeof info === "object" && info !== null ? { ...info } : {};
+  }
+
+  async #img(args: readonly string[], signal?: AbortSignal): Promise<string> {
+    const argv = [this.#parts.config.imgBinary, ...args];
+    const { code, stdout, stderr } = await this.#parts.context.processes.run({ argv, signal });
+    if (code === 0) {
+      return stdout;
+    }
+    throw new ImageToolFailed(`qemu-img ${args[0]} failed: ${stderr.trim().split("\n").at(-1) ?? "it said nothing"}`);
+  }
+}
+
+// Tokens come from other hosts: nothing else of them may become part of a path.
+const isToken = (name: unknown): name is string => typeof name === "string" && TOKEN.test(name);

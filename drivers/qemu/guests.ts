@@ -1,0 +1,234 @@
+import {
+  type DriverContext,
+  GuestNotFound,
+  type Image,
+  type Instance,
+  InstanceExists,
+  InstanceNotRunning,
+  type SpawnOptions,
+} from "../../src/virt/index.js";
+import type { QemuConfig } from "./config.js";
+import { type Definition, type Definitions, guestName, newDefinition, wantedDisks } from "./definition.js";
+import type { Disks } from "./disks.js";
+import type { GuestLock } from "./guest-lock.js";
+import { type GuestState, stateOf } from "./guest-state.js";
+import type { Layout } from "./layout.js";
+import type { LeaseCheck } from "./lease-check.js";
+import { type Execute, type GuestProcess, isEnd, type Monitors } from "./monitor.js";
+import type { Runs } from "./runs.js";
+
+/** What one hypervisor consists of. */
+export interface HypervisorParts {
+  readonly context: DriverContext;
+  readonly config: QemuConfig;
+  readonly layout: Layout;
+  readonly definitions: Definitions;
+  readonly disks: Disks;
+  readonly runs: Runs;
+  readonly monitors: Monitors;
+  readonly lease: LeaseCheck;
+  readonly lock: GuestLock;
+}
+
+/** Milliseconds after which a guest is told once more to shut down. */
+const TELL_AGAIN = 10_000;
+
+/** The guests of one hypervisor: a definition, disks, and a QEMU where it runs. */
+export class Guests {
+  readonly #parts: HypervisorParts;
+
+  constructor(parts: HypervisorParts) {
+    this.#parts = parts;
+  }
+
+  /** Undefined: it is not here. */
+  async find(uuid: string): Promise<GuestState | undefined> {
+    const { definitions, runs, context, layout } = this.#parts;
+    if (!(await definitions.exists(uuid))) {
+      return undefined;
+    }
+    const qemu = await runs.find(uuid);
+    const state = qemu ? await this.#stateOf(qemu) : "shutoff";
+    if (state === "running") {
+      await this.keepArrived(uuid);
+      return state;
+    }
+    if ((state === "arriving" || state === "shutoff") && (await definitions.get(uuid))?.incoming) {
+      return "arriving";
+    }
+    return (await context.files.stat(layout.memory(uuid))) ? "suspended" : state;
+  }
+
+  /** A guest that has come from another host is this one's from now on, whatever becomes of it. */
+  async keepArrived(uuid: string): Promise<void> {
+    const definition = await this.#parts.definitions.get(uuid);
+    if (definition?.incoming) {
+      await this.#parts.definitions.put({ ...definition, incoming: false });
+    }
+  }
+
+  /** @throws {GuestNotFound} it is not here, or not yet. */
+  async state(instance: Instance): Promise<GuestState> {
+    const state = await this.find(instance.uuid);
+    if (state && state !== "arriving") {
+      return state;
+    }
+    throw new GuestNotFound(
+      `guest ${guestName(instance)} (${instance.uuid}) is not on hypervisor ${this.#parts.layout.root}`,
+    );
+  }
+
+  /** The definition of a guest that is here. @throws {GuestNotFound} */
+  async definition(instance: Instance): Promise<Definition> {
+    await this.state(instance);
+    return (await this.#parts.definitions.get(instance.uuid)) ?? newDefinition(instance, this.#parts.config);
+  }
+
+  /** The process of a guest that runs, paused or not. @throws {GuestNotFound} {@link InstanceNotRunning} */
+  async active(instance: Instance): Promise<GuestProcess> {
+    const state = await this.state(instance);
+    const qemu = state === "running" || state === "paused" ? await this.#parts.runs.find(instance.uuid) : undefined;
+    if (qemu) {
+      return qemu;
+    }
+    throw new InstanceNotRunning(`guest ${guestName(instance)} (${instance.uuid}) is ${state}, expected running`);
+  }
+
+  /** Asks the guest's QEMU. */
+  use<T>(qemu: GuestProcess, work: (execute: Execute) => Promise<T>, signal?: AbortSignal): Promise<T> {
+    return this.#parts.monitors.use(qemu, work, signal);
+  }
+
+  /** Spawn: disks, then the definition, which makes the guest, then QEMU. */
+  async create(instance: Instance, { image, powerOn, signal }: SpawnOptions): Promise<void> {
+    const { definitions, disks, lease, layout } = this.#parts;
+    const { uuid } = instance;
+    if (await definitions.exists(uuid)) {
+      throw new InstanceExists(`guest ${guestName(instance)} (${uuid}) is on hypervisor ${layout.root} already`);
+    }
+    const hadDisks = await disks.exists(uuid);
+    try {
+      await this.#makeDisks(instance, image, signal);
+      await lease.refuseLate();
+      await definitions.put(newDefinition(instance, this.#parts.config));
+      if (powerOn) {
+        await this.boot(instance, signal);
+      }
+    } catch (error) {
+      await this.#undoCreate(uuid, hadDisks);
+      throw error;
+    }
+  }
+
+  /** Defines the guest anew, its disks being there. */
+  async define(instance: Instance, powerOn: boolean, signal: AbortSignal | undefined): Promise<void> {
+    const { definitions, lease } = this.#parts;
+    await lease.refuseLate();
+    await definitions.put(newDefinition(instance, this.#parts.config));
+    if (powerOn) {
+      await this.boot(instance, signal);
+    } else {
+      await this.stop(instance.uuid, 0, signal);
+    }
+  }
+
+  /** Starts the guest from its disks; what it had in memory is gone. */
+  async boot(instance: Instance, signal: AbortSignal | undefined): Promise<void> {
+    const { definitions, runs, context, layout } = this.#parts;
+    const definition = (await definitions.get(instance.uuid)) ?? newDefinition(instance, this.#parts.config);
+    // In this order: a killed agent leaves a guest that is stopped, not one with memory of the past.
+    await runs.end(instance.uuid, signal);
+    await context.files.remove(layout.memory(instance.uuid));
+    await runs.start(definition, signal);
+  }
+
+  /** Stops what runs of the guest. @param timeout seconds that it has to shut down by itself. */
+  async stop(uuid: string, timeout: number, signal: AbortSignal | undefined): Promise<void> {
+    const { runs, context, layout } = this.#parts;
+    const qemu = await runs.find(uuid);
+    if (qemu && timeout > 0 && (await this.#stateOf(qemu)) === "running") {
+      await this.shutDown(qemu, timeout, signal);
+    }
+    await runs.end(uuid, signal);
+    await context.files.remove(layout.memory(uuid));
+  }
+
+  /** False: it does not shut down in time. */
+  async shutDown(qemu: GuestProcess, timeout: number, signal: AbortSignal | undefined): Promise<boolean> {
+    const { runs, lease, context } = this.#parts;
+    const deadline = context.clock.monotonic() + timeout * 1000;
+    for (;;) {
+      await lease.refuseLate();
+      // It may end just now.
+      await this.use(qemu, (execute) => execute("system_powerdown"), signal).catch(passEnd);
+      const left = deadline - context.clock.monotonic();
+      if (await runs.endsWithin(qemu, Math.max(0, Math.min(left, TELL_AGAIN)), signal)) {
+        return true;
+      }
+      if (context.clock.monotonic() >= deadline) {
+        return false;
+      }
+    }
+  }
+
+  /** Makes the guest anew where it or its disks are missing, or are what a move that came back has set aside. */
+  async hardReboot(instance: Instance, signal: AbortSignal | undefined): Promise<void> {
+    const { definitions, disks, lease } = this.#parts;
+    const { uuid } = instance;
+    const definition = await definitions.get(uuid);
+    if (definition?.leftBehind) {
+      await disks.bringBack(uuid);
+    }
+    await this.#makeDisks(instance, undefined, signal);
+    if (!definition || definition.leftBehind || definition.incoming) {
+      await lease.refuseLate();
+      await definitions.put(newDefinition(instance, this.#parts.config));
+    }
+    await this.boot(instance, signal);
+  }
+
+  /** Absent is success. The definition goes when nothing runs any more, the disks last. */
+  async remove(uuid: string, destroyDisks: boolean, signal?: AbortSignal): Promise<void> {
+    const { definitions, disks, runs, lease, context, layout } = this.#parts;
+    await runs.end(uuid, signal);
+    await lease.refuseLate();
+    await context.files.remove(layout.memory(uuid));
+    await definitions.remove(uuid);
+    await context.files.remove(layout.migration(uuid));
+    if (destroyDisks) {
+      await disks.remove(uuid);
+    }
+  }
+
+  #makeDisks(instance: Instance, image: Image | undefined, signal: AbortSignal | undefined): Promise<void> {
+    const wanted = wantedDisks(instance, image?.minDisk);
+    return this.#parts.disks.make(instance.uuid, wanted, image, signal);
+  }
+
+  async #stateOf(qemu: GuestProcess): Promise<GuestState> {
+    try {
+      return stateOf(await this.use(qemu, (execute) => execute("query-status")));
+    } catch (error) {
+      if (!isEnd(error)) {
+        throw error;
+      }
+      const { processes } = this.#parts.context;
+      // It has ended since, or it has begun and does not answer yet.
+      return (await processes.look(qemu.pid))?.started === qemu.started ? "running" : "shutoff";
+    }
+  }
+
+  async #undoCreate(uuid: string, keepDisks: boolean): Promise<void> {
+    try {
+      await this.remove(uuid, !keepDisks);
+    } catch (error) {
+      this.#parts.context.logger.warn("what a failed spawn made cannot be removed", { instance: uuid, err: error });
+    }
+  }
+}
+
+function passEnd(error: unknown): void {
+  if (!isEnd(error)) {
+    throw error;
+  }
+}

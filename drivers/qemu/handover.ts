@@ -1,0 +1,162 @@
+import { join } from "node:path";
+import type { ProcessIdentity } from "../../src/virt/index.js";
+import { DiskMirror } from "./disk-mirror.js";
+import type { Guests, HypervisorParts } from "./guests.js";
+import { parsed } from "./identity.js";
+import { migrationStatus } from "./migration-status.js";
+import type { GuestProcess } from "./monitor.js";
+
+/** The socket of a QEMU that waits for a guest's memory, in its current folder. */
+export const INCOMING = "incoming";
+
+/** Where a guest migrates to. */
+export interface Destination {
+  /** The QEMU that waits for it. */
+  readonly qemu: ProcessIdentity;
+  /** The hypervisor's folder, and that of its instances. */
+  readonly folder: string;
+  readonly instances: string;
+}
+
+/** What is stored of a live migration under way, so that the agent after a killed one can take it back. */
+export interface StoredMigration {
+  readonly destination: Destination;
+  /** Names of the disks that are copied; none where the storage is shared. */
+  readonly disks: readonly string[];
+  /** What the guest did when it began. */
+  readonly running: boolean;
+}
+
+const BUSY: ReadonlySet<string> = new Set([
+  "setup",
+  "active",
+  "device",
+  "pre-switchover",
+  "cancelling",
+  "wait-unplug",
+  "postcopy-active",
+]);
+
+/** Milliseconds between two looks at a migration that ends. */
+const LOOK = 20;
+
+/** One guest's way from this hypervisor to another: QEMU sends it, and until it has all arrived, everything can be taken back. */
+export class Handover {
+  readonly uuid: string;
+  readonly mirror: DiskMirror;
+  readonly qemu: GuestProcess;
+  readonly stored: StoredMigration;
+  readonly #parts: HypervisorParts;
+
+  constructor(qemu: GuestProcess, stored: StoredMigration, parts: HypervisorParts) {
+    this.uuid = qemu.uuid;
+    this.qemu = qemu;
+    this.stored = stored;
+    this.#parts = parts;
+    const folder = join(stored.destination.instances, qemu.uuid);
+    this.mirror = new DiskMirror(
+      qemu,
+      stored.disks.map((name) => join(folder, name)),
+      parts,
+    );
+  }
+
+  /** Remembers what is to be moved, before anything is. */
+  async remember(): Promise<void> {
+    const { context, layout } = this.#parts;
+    await context.files.write(layout.migration(this.uuid), `${JSON.stringify(this.stored, null, 2)}\n`);
+  }
+
+  /** What a killed agent was about. Undefined: nothing, or its guest has ended. */
+  static async leftOver(uuid: string, parts: HypervisorParts): Promise<Handover | undefined> {
+    const text = await parts.context.files.readIfPresent(parts.layout.migration(uuid));
+    const stored = text === undefined ? undefined : storedMigration(text);
+    const qemu = await parts.runs.find(uuid);
+    return stored && qemu ? new Handover(qemu, stored, parts) : undefined;
+  }
+
+  async send(signal: AbortSignal | undefined): Promise<void> {
+    const { monitors } = this.#parts;
+    const capabilities = ["pause-before-switchover", "return-path"].map((capability) => ({ capability, state: true }));
+    const uri = `unix:/proc/${this.stored.destination.qemu.pid}/cwd/${INCOMING}`;
+    await monitors.use(
+      this.qemu,
+      async (execute) => {
+        await execute("migrate-set-capabilities", { capabilities });
+        await execute("migrate", { uri });
+      },
+      signal,
+    );
+  }
+
+  /** The guest goes on here as it did. False: it has arrived there already, and stays there. */
+  async takeBack(guests: Guests): Promise<boolean> {
+    const { timers } = this.#parts.context;
+    await guests.use(this.qemu, (execute) => execute("migrate_cancel"));
+    for (;;) {
+      const { status, hasLeft } = await migrationStatus(this.qemu, this.#parts);
+      if (hasLeft) {
+        return false;
+      }
+      if (!BUSY.has(status)) {
+        break;
+      }
+      await timers.sleep(LOOK);
+    }
+    await this.mirror.giveUp();
+    if (this.stored.running) {
+      await guests.use(this.qemu, (execute) => execute("cont"));
+    }
+    await this.forget();
+    return true;
+  }
+
+  /** What a destination has that will not get the guest: for when its own agent will not be asked. */
+  async removeThere(): Promise<void> {
+    const { processes, files } = this.#parts.context;
+    const { qemu, folder, instances } = this.stored.destination;
+    await processes.signal(qemu, "SIGKILL");
+    await processes.ended(qemu);
+    await files.remove(join(folder, "guests", `${this.uuid}.json`));
+    if (this.stored.disks.length > 0 && instances !== this.#parts.layout.instances) {
+      await files.remove(join(instances, this.uuid));
+    }
+  }
+
+  async forget(): Promise<void> {
+    await this.#parts.context.files.remove(this.#parts.layout.migration(this.uuid));
+  }
+}
+
+/** Undefined: not one. */
+export function destinationIn(value: unknown): Destination | undefined {
+  if (typeof value !== "object" || value === null) {
+    return undefined;
+  }
+  const { qemu, folder, instances } = value as Record<string, unknown>;
+  if (typeof qemu !== "object" || qemu === null || !("pid" in qemu) || !("started" in qemu)) {
+    return undefined;
+  }
+  const { pid, started } = qemu;
+  return typeof pid === "number" &&
+    typeof started === "string" &&
+    typeof folder === "string" &&
+    typeof instances === "string"
+    ? { qemu: { pid, started }, folder, instances }
+    : undefined;
+}
+
+function storedMigration(text: string): StoredMigration | undefined {
+  const value = parsed(text);
+  if (typeof value !== "object" || value === null) {
+    return undefined;
+  }
+  const { destination, disks, running } = value as Record<string, unknown>;
+  const found = destinationIn(destination);
+  return found &&
+    Array.isArray(disks) &&
+    disks.every((name) => typeof name === "string") &&
+    typeof running === "boolean"
+    ? { destination: found, disks, running }
+    : undefined;
+}

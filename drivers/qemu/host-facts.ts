@@ -1,0 +1,79 @@
+import type { AvailableResource, DriverContext } from "../../src/virt/index.js";
+import type { QemuConfig } from "./config.js";
+import type { Definition } from "./definition.js";
+
+const GIB = 1024 ** 3;
+
+/** What the machine has, and QEMU's version. */
+export interface HostFacts {
+  readonly vcpus: number;
+  readonly memoryMb: number;
+  readonly diskGb: number;
+  readonly diskFreeGb: number;
+  /** Read from /proc/cpuinfo. */
+  readonly cpuModel: string;
+  readonly cpuVendor: string;
+  readonly cpuFlags: readonly string[];
+}
+
+/** As /proc and the file system of `folder` say, unless the options do. */
+export async function hostFacts(
+  folder: string,
+  config: QemuConfig,
+  { files, processes }: Pick<DriverContext, "files" | "processes">,
+): Promise<HostFacts> {
+  const [cpus, memory] = [await files.read("/proc/cpuinfo"), await files.read("/proc/meminfo")];
+  const first = (name: string) => new RegExp(`^${name}\\s*: *(.*)$`, "m").exec(cpus)?.[1] ?? "unknown";
+  const { stdout } = await processes.run({ argv: ["stat", "-f", "-c", "%S %b %a", folder] });
+  const [block = 0, blocks = 0, free = 0] = stdout.trim().split(" ").map(Number);
+  const diskGb = Math.floor((block * blocks) / GIB);
+  return {
+    vcpus: config.vcpus ?? cpus.match(/^processor\s*:/gm)?.length ?? 1,
+    memoryMb: config.memoryMb ?? Math.floor(Number(/^MemTotal: +(\d+) kB/m.exec(memory)?.[1] ?? 0) / 1024),
+    diskGb: config.diskGb ?? diskGb,
+    diskFreeGb: Math.min(config.diskGb ?? diskGb, Math.floor((block * free) / GIB)),
+    cpuModel: first("model name"),
+    cpuVendor: first("vendor_id"),
+    cpuFlags: first("flags").split(" "),
+  };
+}
+
+/** `7.2.22` of `QEMU emulator version 7.2.22 (Debian …)`, in libvirt's coding: 7002022. Undefined: it is no QEMU. */
+export function versionNumber(text: string): number | undefined {
+  const [, major, minor, micro] = /QEMU emulator version (\d+)\.(\d+)(?:\.(\d+))?/.exec(text) ?? [];
+  return major === undefined ? undefined : Number(major) * 1_000_000 + Number(minor) * 1_000 + Number(micro ?? 0);
+}
+
+/** What the node has and what its guests take, whatever their power state (spec 4.4 step 1). */
+export function availableResource(
+  hostname: string,
+  facts: HostFacts,
+  guests: readonly Definition[],
+  { kvm, version, config }: { readonly kvm: boolean; readonly version: number; readonly config: QemuConfig },
+): AvailableResource {
+  const sum = (amount: (guest: Definition) => number) => guests.reduce((total, guest) => total + amount(guest), 0);
+  return {
+    vcpus: facts.vcpus,
+    memoryMb: facts.memoryMb,
+    localGb: facts.diskGb,
+    vcpusUsed: sum(({ vcpus }) => vcpus),
+    memoryMbUsed: sum(({ memoryMb }) => memoryMb + config.memoryOverheadMb),
+    localGbUsed: sum(({ diskGb }) => diskGb),
+    cpuInfo: JSON.stringify({
+      arch: "x86_64",
+      model: facts.cpuModel,
+      vendor: facts.cpuVendor,
+      topology: { cells: 1, sockets: 1, cores: facts.vcpus, threads: 1 },
+      features: facts.cpuFlags,
+    }),
+    numaTopology: null,
+    hypervisorType: "QEMU",
+    hypervisorVersion: version,
+    hypervisorHostname: hostname,
+    supportedInstances: (kvm ? ["kvm", "qemu"] : ["qemu"]).flatMap((type) => [
+      ["x86_64", type, "hvm"] as const,
+      ["i686", type, "hvm"] as const,
+    ]),
+    diskAvailableLeast: facts.diskFreeGb,
+  };
+}

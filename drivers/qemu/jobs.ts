@@ -1,0 +1,59 @@
+import type { HypervisorParts } from "./guests.js";
+import type { GuestProcess } from "./monitor.js";
+
+/** QEMU could not do what takes it a while. */
+class JobFailed extends Error {
+  override readonly name = "JobFailed";
+}
+
+/** A job of a guest's QEMU that copies a disk. */
+export interface DiskJob {
+  readonly id: string;
+  readonly status: string;
+  /** Bytes, about. */
+  readonly processed: number;
+  readonly total: number;
+  readonly error: string | undefined;
+}
+
+const MOST_WAIT = 500;
+
+async function jobsOf(
+  qemu: GuestProcess,
+  { monitors }: Pick<HypervisorParts, "monitors">,
+  signal?: AbortSignal,
+): Promise<readonly DiskJob[]> {
+  const found = await monitors.use(qemu, (execute) => execute("query-jobs"), signal);
+  return (Array.isArray(found) ? (found as Record<string, unknown>[]) : []).map((job) => ({
+    id: String(job.id),
+    status: String(job.status),
+    processed: Number(job["current-progress"] ?? 0),
+    total: Number(job["total-progress"] ?? 0),
+    error: typeof job.error === "string" ? job.error : undefined,
+  }));
+}
+
+/** Waits until all of these jobs are in that state. @throws {JobFailed} one ended before, or with an error. */
+export async function jobsReach(
+  wanted: "ready" | "concluded",
+  ids: readonly string[],
+  qemu: GuestProcess,
+  parts: HypervisorParts,
+  signal: AbortSignal | undefined,
+  look: (jobs: readonly DiskJob[]) => void = () => {},
+): Promise<void> {
+  for (let wait = 20; ; wait = Math.min(MOST_WAIT, wait * 2)) {
+    const jobs = (await jobsOf(qemu, parts, signal)).filter(({ id }) => ids.includes(id));
+    const failed = jobs.find(
+      ({ error, status }) => error !== undefined || (status === "concluded" && wanted === "ready"),
+    );
+    if (failed || jobs.length < ids.length) {
+      throw new JobFailed(`copying a disk of guest ${qemu.uuid} failed: ${failed?.error ?? "the job is gone"}`);
+    }
+    look(jobs);
+    if (jobs.every(({ status }) => status === wanted)) {
+      return;
+    }
+    await parts.context.timers.sleep(wait, signal);
+  }
+}

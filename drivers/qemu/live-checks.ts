@@ -1,0 +1,104 @@
+import {
+  type Instance,
+  type LiveMigrateData,
+  type LiveMigrationCheckOptions,
+  MigrationPreCheckError,
+} from "../../src/virt/index.js";
+import { guestName, wantedDisks } from "./definition.js";
+import type { Guests, HypervisorParts } from "./guests.js";
+
+const GIB = 1024 ** 3;
+
+/** A disk of the guest that migrates, as large as the destination has to make it. */
+export interface MovedDisk {
+  readonly name: string;
+  readonly bytes: number;
+}
+
+/** What both hosts look at before a live migration: storage, room, the accelerator. */
+export class LiveChecks {
+  readonly #parts: HypervisorParts;
+  readonly #guests: Guests;
+
+  constructor(parts: HypervisorParts, guests: Guests) {
+    this.#parts = parts;
+    this.#guests = guests;
+  }
+
+  /** D. Leaves a file in the folder of instances, for the source to find if it has the same. */
+  async atDestination(
+    instance: Instance,
+    { blockMigration, diskOverCommit }: LiveMigrationCheckOptions,
+    free: { readonly kvm: boolean; readonly diskFreeGb: number },
+  ): Promise<LiveMigrateData> {
+    const { disks, layout, context } = this.#parts;
+    if (!["arriving", undefined].includes(await this.#guests.find(instance.uuid))) {
+      refuse(instance, `it is on hypervisor ${layout.root} already; destroy that guest first`);
+    }
+    return {
+      blockMigration: blockMigration ?? false,
+      sharedInstanceFiles: false,
+      wantedBlockMigration: blockMigration,
+      sharedStorageFile: await disks.makeToken(layout.instances, context.random),
+      kvm: free.kvm,
+      diskFreeGb: diskOverCommit ? null : free.diskFreeGb,
+      destinationFolder: layout.root,
+      destinationInstances: layout.instances,
+    };
+  }
+
+  /** S. Decides what is copied. */
+  async atSource(instance: Instance, data: LiveMigrateData, kvm: boolean): Promise<LiveMigrateData> {
+    const { disks, layout, context } = this.#parts;
+    const { uuid } = instance;
+    const definition = await this.#guests.definition(instance);
+    if (definition.rescued) {
+      refuse(instance, "it is rescued; unrescue it first");
+    }
+    const { destinationFolder, destinationInstances } = data;
+    // Folders of another machine may have the names of folders here; the file that D has left is there alone.
+    const isHere =
+      typeof destinationFolder === "string" &&
+      (await context.files.stat(destinationFolder)) !== undefined &&
+      (typeof destinationInstances !== "string" ||
+        (await disks.seesToken(destinationInstances, data.sharedStorageFile)));
+    if (!isHere) {
+      refuse(
+        instance,
+        `${String(destinationFolder)} of the destination is not seen here: both hosts must be one machine`,
+      );
+    }
+    if (data.kvm !== kvm) {
+      refuse(instance, "one of the hosts has KVM and the other has not; migrate it cold");
+    }
+    const sharedInstanceFiles = await disks.seesToken(layout.instances, data.sharedStorageFile);
+    const moved: readonly MovedDisk[] = await Promise.all(
+      definition.disks.map(async (name) => ({ name, bytes: await disks.virtualSize(layout.disk(uuid, name)) })),
+    );
+    const hasDisks = wantedDisks(instance).length > 0;
+    const blockMigration =
+      typeof data.wantedBlockMigration === "boolean" ? data.wantedBlockMigration : hasDisks && !sharedInstanceFiles;
+    if (blockMigration && sharedInstanceFiles) {
+      refuse(instance, "block migration cannot be used with shared storage; leave block_migration to be found out");
+    }
+    if (!blockMigration && !sharedInstanceFiles && hasDisks) {
+      refuse(instance, "its disks are on no storage that both hosts share; migrate it with block migration");
+    }
+    const needed = moved.reduce((sum, { bytes }) => sum + bytes, 0) / GIB;
+    if (blockMigration && typeof data.diskFreeGb === "number" && needed > data.diskFreeGb) {
+      refuse(instance, `its disks need ${needed} GiB, but only ${data.diskFreeGb} GiB are free; choose another host`);
+    }
+    const { machine, cpu } = definition;
+    return { ...data, blockMigration, sharedInstanceFiles, disks: moved, machine, cpu };
+  }
+
+  async cleanup(data: LiveMigrateData): Promise<void> {
+    await this.#parts.disks.removeToken(this.#parts.layout.instances, data.sharedStorageFile);
+  }
+}
+
+function refuse(instance: Instance, why: string): never {
+  throw new MigrationPreCheckError(
+    `Migration pre-check error: guest ${guestName(instance)} (${instance.uuid}) cannot be migrated live: ${why}`,
+  );
+}

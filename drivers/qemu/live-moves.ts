@@ -1,0 +1,281 @@
+import {
+  type DestroyOptions,
+  type Instance,
+  InstanceExists,
+  InstanceNotRunning,
+  type LiveMigrateData,
+  type LiveMigrationOptions,
+  type PreLiveMigrationOptions,
+} from "../../src/virt/index.js";
+import { guestName, newDefinition } from "./definition.js";
+import { DiskNotFound } from "./disks.js";
+import type { Guests, HypervisorParts } from "./guests.js";
+import { destinationIn, Handover, INCOMING } from "./handover.js";
+import type { DiskJob } from "./jobs.js";
+import type { MovedDisk } from "./live-checks.js";
+import { type MigrationStatus, migrated, migrationStatus } from "./migration-status.js";
+import { isEnd } from "./monitor.js";
+
+/** What the API wants of a migration under way. */
+interface Job {
+  cancelled: boolean;
+  forced: boolean;
+  /** The guest is stopped here and may run there at any moment. */
+  committed: boolean;
+}
+
+/** A migration that was aborted. */
+class Cancelled extends Error {
+  override readonly name = "Cancelled";
+}
+
+const NO_DISKS = { diskTotal: 0, diskProcessed: 0, diskRemaining: 0 } as const;
+const NO_MEMORY = { memoryTotal: 0, memoryProcessed: 0, memoryRemaining: 0 } as const;
+/** Milliseconds that a guest may stand still whose migration is forced: its rest is copied then. */
+const FORCED_DOWNTIME = 600_000;
+/** What the QEMU of a destination says from the first of a guest that has reached it until the guest goes on. */
+const RECEIVING: ReadonlySet<string> = new Set(["active", "device", "postcopy-active", "completed"]);
+/** Milliseconds between two looks at a guest that arrives. */
+const LOOK = 20;
+
+/** Live migration (spec 8.3), but for its checks, between two QEMUs of one machine. */
+export class LiveMoves {
+  readonly #parts: HypervisorParts;
+  readonly #guests: Guests;
+  readonly #jobs = new Map<string, Job>();
+
+  constructor(parts: HypervisorParts, guests: Guests) {
+    this.#parts = parts;
+    this.#guests = guests;
+  }
+
+  /** D: empty disks where none are shared, and a QEMU that waits for the guest. */
+  async prepare(instance: Instance, { data, signal }: PreLiveMigrationOptions): Promise<LiveMigrateData> {
+    const { definitions, disks, runs, layout, lease, config } = this.#parts;
+    const { uuid } = instance;
+    if (!["arriving", undefined].includes(await this.#guests.find(uuid))) {
+      throw new InstanceExists(`guest ${guestName(instance)} (${uuid}) is on hypervisor ${layout.root} already`);
+    }
+    const moved = disksIn(data);
+    if (!data.sharedInstanceFiles) {
+      await runs.end(uuid, signal);
+      await disks.forget(uuid);
+      await disks.make(uuid, moved, undefined, signal);
+    } else if (moved.some(({ name }) => name === "disk") && !(await disks.hasRoot(uuid))) {
+      throw new DiskNotFound(
+        `the disk of guest ${uuid} is not in ${layout.instance(uuid)}, though both hosts share it`,
+      );
+    }
+    const { machine = config.machine, cpu = config.cpu } = data as { readonly machine?: string; readonly cpu?: string };
+    const definition = { ...newDefinition(instance, { machine, cpu }), incoming: true };
+    await lease.refuseLate();
+    await definitions.put(definition);
+    const { pid, started } = await runs.start(definition, signal, `unix:${INCOMING}`);
+    return { ...data, destination: { qemu: { pid, started }, folder: layout.root, instances: layout.instances } };
+  }
+
+  /** S */
+  async migrate(instance: Instance, options: LiveMigrationOptions): Promise<void> {
+    const { uuid } = instance;
+    if (this.#jobs.has(uuid)) {
+      throw new InstanceExists(`a live migration of guest ${uuid} is under way already`);
+    }
+    const job: Job = { cancelled: false, forced: false, committed: false };
+    this.#jobs.set(uuid, job);
+    const ended = await this.#move(instance, job, options).finally(() => this.#jobs.delete(uuid));
+    if (ended === "moved") {
+      await options.postMethod();
+    } else {
+      await options.recoverMethod({ status: ended });
+    }
+  }
+
+  /** S. @throws {InstanceNotRunning} no migration is. */
+  forceComplete(instance: Instance): void {
+    const job = this.#jobs.get(instance.uuid);
+    if (!job) {
+      throw new InstanceNotRunning(`no live migration of guest ${guestName(instance)} (${instance.uuid}) is running`);
+    }
+    job.forced = true;
+  }
+
+  /** S, also of what an earlier process left. @throws {InstanceNotRunning} too late. */
+  async abort(instance: Instance): Promise<void> {
+    const { uuid } = instance;
+    const tooLate = (why: string) =>
+      new InstanceNotRunning(`the live migration of guest ${guestName(instance)} (${uuid}) cannot be stopped: ${why}`);
+    const job = this.#jobs.get(uuid);
+    if (job?.committed) {
+      throw tooLate("the guest is on its way");
+    }
+    if (job) {
+      job.cancelled = true;
+      return;
+    }
+    const left = await Handover.leftOver(uuid, this.#parts);
+    if (left && !(await left.takeBack(this.#guests))) {
+      throw tooLate("the guest has arrived");
+    }
+    await left?.removeThere();
+  }
+
+  /** S and D: what a guest that runs elsewhere left. @throws {InstanceExists} it runs here. */
+  async cleanup(instance: Instance, { destroyDisks, signal }: Pick<DestroyOptions, "destroyDisks" | "signal">) {
+    const { uuid } = instance;
+    const state = await this.#guests.find(uuid);
+    if (state === "running" || state === "paused") {
+      throw new InstanceExists(
+        `guest ${guestName(instance)} (${uuid}) is ${state} here: it is not cleaned up; destroy it if that is meant`,
+      );
+    }
+    await this.#guests.remove(uuid, destroyDisks, signal);
+  }
+
+  /** D: its QEMU may still be reading what the other has sent to its end. @throws {GuestNotFound} it did not arrive. */
+  async arrived(instance: Instance): Promise<void> {
+    const { context, config } = this.#parts;
+    const deadline = context.clock.monotonic() + config.startTimeout * 1000;
+    while ((await this.#receives(instance.uuid)) && context.clock.monotonic() < deadline) {
+      await context.timers.sleep(LOOK);
+    }
+    await this.#guests.state(instance);
+    await this.#guests.keepArrived(instance.uuid);
+  }
+
+  /** Its memory is coming in here, or has come and the guest is about to go on. */
+  async #receives(uuid: string): Promise<boolean> {
+    const qemu = await this.#parts.runs.find(uuid);
+    if (!qemu || (await this.#guests.find(uuid)) !== "arriving") {
+      return false;
+    }
+    try {
+      return RECEIVING.has((await migrationStatus(qemu, this.#parts)).status);
+    } catch (error) {
+      if (!isEnd(error)) {
+        throw error;
+      }
+      return false;
+    }
+  }
+
+  /** @throws when it is unknown where the guest is. */
+  async #move(instance: Instance, job: Job, options: LiveMigrationOptions): Promise<"moved" | "failed" | "cancelled"> {
+    const handover = await this.#handover(instance, options).catch((error: unknown) => {
+      this.#warn(instance, "the guest cannot be migrated live", error);
+      return undefined;
+    });
+    if (!handover) {
+      return "failed";
+    }
+    try {
+      await this.#send(instance, handover, job, options);
+    } catch (error) {
+      if (!(error instanceof Cancelled)) {
+        this.#warn(instance, "a live migration broke off and is taken back", error);
+      }
+      // What went wrong first is what is to be told if this fails as well.
+      const back = await handover.takeBack(this.#guests).catch((second: unknown) => {
+        throw new Error(`where the guest is is unknown: ${String(error)}`, { cause: second });
+      });
+      if (back) {
+        return error instanceof Cancelled ? "cancelled" : "failed";
+      }
+    }
+    const { runs, definitions } = this.#parts;
+    await runs.end(instance.uuid);
+    await definitions.remove(instance.uuid);
+    await handover.forget();
+    return "moved";
+  }
+
+  async #handover(instance: Instance, { data, signal }: LiveMigrationOptions): Promise<Handover> {
+    signal?.throwIfAborted();
+    const destination = destinationIn(data.destination);
+    if (!destination) {
+      throw new Error("the destination's data name no QEMU: both hosts must have the qemu driver");
+    }
+    const qemu = await this.#guests.active(instance);
+    const running = (await this.#guests.state(instance)) === "running";
+    const disks = data.blockMigration ? disksIn(data).map(({ name }) => name) : [];
+    const handover = new Handover(qemu, { destination, disks, running }, this.#parts);
+    await this.#parts.lease.refuseLate();
+    await handover.remember();
+    return handover;
+  }
+
+  async #send(instance: Instance, handover: Handover, job: Job, options: LiveMigrationOptions): Promise<void> {
+    const { signal, data, onProgress } = options;
+    const refuseCancelled = () => {
+      if (job.cancelled && !job.committed) {
+        throw new Cancelled("the live migration was aborted");
+      }
+    };
+    let disks: typeof NO_DISKS | ReturnType<typeof diskProgress> = NO_DISKS;
+    if (data.blockMigration) {
+      await handover.mirror.begin(signal, (jobs) => {
+        disks = diskProgress(jobs);
+        onProgress({ ...NO_MEMORY, ...disks });
+        refuseCancelled();
+      });
+    }
+    refuseCancelled();
+    await handover.send(signal);
+    let hurried = false;
+    await migrated(handover.qemu, this.#parts, signal, async ({ status, memory }: MigrationStatus) => {
+      onProgress({ ...memory, ...disks });
+      refuseCancelled();
+      if (job.forced && !hurried) {
+        hurried = true;
+        const parameters = { "downtime-limit": FORCED_DOWNTIME };
+        await this.#guests.use(handover.qemu, (execute) => execute("migrate-set-parameters", parameters), signal);
+      }
+      if (status === "pre-switchover" && !job.committed) {
+        job.committed = true;
+        await this.#letGo(instance, handover, data.blockMigration, signal);
+      }
+      return false;
+    });
+  }
+
+  /** The guest is stopped here. */
+  async #letGo(
+    instance: Instance,
+    handover: Handover,
+    copiesDisks: boolean,
+    signal: AbortSignal | undefined,
+  ): Promise<void> {
+    const { context, lease } = this.#parts;
+    if (copiesDisks) {
+      await handover.mirror.finish(signal);
+    }
+    await lease.refuseLate();
+    const { uuid } = instance;
+    const transition = "migration_completed";
+    context.emitEvent({ timestamp: context.clock.now(), uuid, name: guestName(instance), transition });
+    await this.#guests.use(
+      handover.qemu,
+      (execute) => execute("migrate-continue", { state: "pre-switchover" }),
+      signal,
+    );
+  }
+
+  #warn(instance: Instance, message: string, error: unknown): void {
+    this.#parts.context.logger.warn(message, { instance: instance.uuid, err: error });
+  }
+}
+
+function disksIn({ disks }: LiveMigrateData): readonly MovedDisk[] {
+  const found = Array.isArray(disks) ? (disks as Partial<MovedDisk>[]) : [];
+  return found.filter((disk): disk is MovedDisk => {
+    return typeof disk.name === "string" && /^disk[\w.]*$/.test(disk.name) && typeof disk.bytes === "number";
+  });
+}
+
+function diskProgress(jobs: readonly DiskJob[]) {
+  const diskTotal = jobs.reduce((sum, { total }) => sum + total, 0);
+  const diskProcessed = Math.min(
+    diskTotal,
+    jobs.reduce((sum, { processed }) => sum + processed, 0),
+  );
+  return { diskTotal, diskProcessed, diskRemaining: diskTotal - diskProcessed };
+}

@@ -1,0 +1,119 @@
+import { type ProcessIdentity, type Stream, StreamFailure, type Streams, type Timers } from "../../src/virt/index.js";
+import { MONITOR } from "./command-line.js";
+import { GuestLock } from "./guest-lock.js";
+import { parsed } from "./identity.js";
+
+/** Milliseconds that QEMU has for one answer. */
+const PATIENCE = 30_000;
+
+/** QEMU refused a command. */
+class QmpError extends Error {
+  override readonly name = "QmpError";
+  readonly code: string;
+
+  constructor(command: string, code: string, description: string) {
+    super(`QEMU refused ${command}: ${description} (${code})`);
+    this.code = code;
+  }
+}
+
+/** The monitor is gone: its QEMU has ended. */
+export function isEnd(error: unknown): boolean {
+  return error instanceof StreamFailure || (error instanceof QmpError && error.code === "Disconnected");
+}
+
+/** The process that answers is not the guest's. */
+class WrongGuest extends Error {
+  override readonly name = "WrongGuest";
+}
+
+/** Asks a guest's QEMU for something. @throws {QmpError} {StreamFailure} */
+export type Execute = (command: string, args?: Readonly<Record<string, unknown>>) => Promise<unknown>;
+
+/** The guest that the QEMU behind this monitor runs. */
+export interface GuestProcess extends ProcessIdentity {
+  readonly uuid: string;
+}
+
+/**
+ * The monitors of guests. Each session is short, since a monitor serves one client at a time; the socket is reached by way
+ * of the process's own folder, so that its path is never too long, and never another process's.
+ */
+export class Monitors {
+  readonly #sockets: Streams;
+  readonly #timers: Timers;
+  readonly #lock = new GuestLock();
+  /** Processes that have said whose they are. */
+  readonly #proven = new Set<string>();
+
+  constructor(sockets: Streams, timers: Timers) {
+    this.#sockets = sockets;
+    this.#timers = timers;
+  }
+
+  /** @throws {StreamFailure} nobody answers, as when QEMU has just begun. {@link WrongGuest} {@link QmpError} */
+  async use<T>(qemu: GuestProcess, work: (execute: Execute) => Promise<T>, signal?: AbortSignal): Promise<T> {
+    const { pid, started, uuid } = qemu;
+    return this.#lock.own(`${pid}`, async () => {
+      const stream = await this.#sockets.connect({ path: `/proc/${pid}/cwd/${MONITOR}` }, { signal });
+      try {
+        const execute: Execute = (command, args) => this.#execute(stream, command, args, signal);
+        await this.#line(stream, signal);
+        await execute("qmp_capabilities");
+        const key = `${pid} ${started}`;
+        if (!this.#proven.has(key)) {
+          await prove(uuid, pid, execute);
+          this.#proven.add(key);
+        }
+        return await work(execute);
+      } finally {
+        stream.close();
+      }
+    });
+  }
+
+  async #execute(
+    stream: Stream,
+    command: string,
+    args: Readonly<Record<string, unknown>> | undefined,
+    signal: AbortSignal | undefined,
+  ): Promise<unknown> {
+    await stream.write(`${JSON.stringify({ execute: command, ...(args ? { arguments: args } : {}) })}\n`);
+    for (;;) {
+      const answer = await this.#line(stream, signal);
+      if ("return" in answer) {
+        return answer.return;
+      }
+      if ("error" in answer) {
+        const { class: code, desc } = answer.error as { readonly class?: unknown; readonly desc?: unknown };
+        throw new QmpError(command, String(code), String(desc));
+      }
+    }
+  }
+
+  /** The next message; events are among them. */
+  async #line(stream: Stream, signal: AbortSignal | undefined): Promise<Record<string, unknown>> {
+    const late = new AbortController();
+    const cancel = this.#timers.after(PATIENCE, () =>
+      late.abort(new Error(`QEMU did not answer within ${PATIENCE} ms`)),
+    );
+    try {
+      const line = await stream.readLine(signal ? AbortSignal.any([signal, late.signal]) : late.signal);
+      const message = line === null ? undefined : parsed(line);
+      if (typeof message !== "object" || message === null) {
+        throw new QmpError("to go on", "Disconnected", line === null ? "it has closed its monitor" : line.slice(0, 80));
+      }
+      return message as Record<string, unknown>;
+    } finally {
+      cancel();
+    }
+  }
+}
+
+/** @throws {WrongGuest} */
+async function prove(uuid: string, pid: number, execute: Execute): Promise<void> {
+  const { UUID: found } = (await execute("query-uuid")) as { readonly UUID?: unknown };
+  if (found !== uuid) {
+    throw new WrongGuest(`process ${pid} should run guest ${uuid}, but its monitor says that it runs ${String(found)}`);
+  }
+}

@@ -1,0 +1,202 @@
+import { join } from "node:path";
+import {
+  type DriverContext,
+  FileFailure,
+  type ProcessIdentity,
+  type SeenProcess,
+  StreamFailure,
+} from "../../src/virt/index.js";
+import { commandLine, PID_FILE } from "./command-line.js";
+import type { QemuConfig } from "./config.js";
+import type { Definition } from "./definition.js";
+import { parsed } from "./identity.js";
+import type { Layout } from "./layout.js";
+import type { LeaseCheck } from "./lease-check.js";
+import type { GuestProcess, Monitors } from "./monitor.js";
+
+/** QEMU did not come up; the message has its last words. */
+class GuestDidNotStart extends Error {
+  override readonly name = "GuestDidNotStart";
+}
+
+/** Which process a run is, in its folder. */
+export const RECORD = "process.json";
+const LOG = "log";
+/** Milliseconds that a QEMU has to end after SIGTERM, on which it writes out its disks. */
+const LAST_WRITES = 10_000;
+/** Milliseconds between two tries to reach a QEMU that has just begun. */
+const TRY = 20;
+
+interface Parts {
+  readonly context: DriverContext;
+  readonly config: QemuConfig;
+  readonly layout: Layout;
+  readonly lease: LeaseCheck;
+  readonly monitors: Monitors;
+}
+
+/**
+ * The QEMU processes of guests. They outlive the agent: the next one finds each by the record of its pid and start, or, when
+ * its agent was killed before that was written, by the pid that QEMU has written itself and by what it was started with.
+ */
+export class Runs {
+  readonly #parts: Parts;
+  #kvm = false;
+
+  constructor(parts: Parts) {
+    this.#parts = parts;
+  }
+
+  /** What guests are started with from now on. */
+  useKvm(kvm: boolean): void {
+    this.#kvm = kvm;
+  }
+
+  /** The guest's process; undefined: it does not run. */
+  async find(uuid: string): Promise<GuestProcess | undefined> {
+    return this.#findIn(this.#parts.layout.run(uuid), uuid);
+  }
+
+  /**
+   * Starts the guest, in the place of what may still run of it, and waits until its monitor answers.
+   * @param incoming where its memory comes from. @throws {GuestDidNotStart} {@link HostEpochOutdated}
+   */
+  async start(definition: Definition, signal?: AbortSignal, incoming?: string): Promise<GuestProcess> {
+    const { context, config, layout, lease } = this.#parts;
+    const { uuid } = definition;
+    await this.end(uuid, signal);
+    await lease.refuseLate();
+    const folder = layout.run(uuid);
+    await context.files.makeFolder(folder, { mode: 0o700 });
+    const started = await context.processes.start({
+      argv: commandLine({ binary: config.binary, kvm: this.#kvm, definition, layout, incoming }),
+      cwd: folder,
+      logFile: join(folder, LOG),
+    });
+    await context.files.write(join(folder, RECORD), `${JSON.stringify(started)}\n`);
+    const qemu = { ...started, uuid };
+    try {
+      await this.#answered(qemu, signal);
+    } catch (error) {
+      const words = await this.#lastWords(uuid);
+      await this.end(uuid).catch(() => {});
+      signal?.throwIfAborted();
+      throw new GuestDidNotStart(`guest ${definition.name} (${uuid}) did not start: ${words}`, { cause: error });
+    }
+    return qemu;
+  }
+
+  /** Ends what runs of the guest, and what a killed agent may have begun to start; nothing is success. */
+  async end(uuid: string, signal?: AbortSignal): Promise<void> {
+    const { context, layout, lease } = this.#parts;
+    const { files, processes, random } = context;
+    const running = await this.find(uuid);
+    if (running) {
+      await lease.refuseLate();
+      await this.terminate(running, signal);
+    }
+    // A QEMU that is about to write its pid finds no folder for it any more, or has written it before the folder moved.
+    if (await files.stat(layout.run(uuid))) {
+      await lease.refuseLate();
+      await ignoreAbsent(files.rename(layout.run(uuid), `${layout.run(uuid)}.${random.hex(4)}`));
+    }
+    for (const name of await files.list(layout.runs)) {
+      if (name.startsWith(`${uuid}.`)) {
+        const folder = join(layout.runs, name);
+        const left = await this.#findIn(folder, uuid);
+        if (left) {
+          await processes.signal(left, "SIGKILL");
+          await processes.ended(left, signal);
+        }
+        await files.remove(folder);
+      }
+    }
+  }
+
+  /** QEMU writes out its disks and ends; one that does not is killed. */
+  async terminate(qemu: ProcessIdentity, signal?: AbortSignal): Promise<void> {
+    const { processes } = this.#parts.context;
+    await processes.signal(qemu, "SIGTERM");
+    if (!(await this.endsWithin(qemu, LAST_WRITES, signal))) {
+      await processes.signal(qemu, "SIGKILL");
+      await processes.ended(qemu, signal);
+    }
+  }
+
+  /** False: it has not ended by then. @throws the signal's reason. */
+  async endsWithin(qemu: ProcessIdentity, milliseconds: number, signal?: AbortSignal): Promise<boolean> {
+    const { processes, timers } = this.#parts.context;
+    const late = new AbortController();
+    const cancel = timers.after(milliseconds, () => late.abort());
+    try {
+      await processes.ended(qemu, signal ? AbortSignal.any([signal, late.signal]) : late.signal);
+      return true;
+    } catch (error) {
+      signal?.throwIfAborted();
+      if (late.signal.aborted) {
+        return false;
+      }
+      throw error;
+    } finally {
+      cancel();
+    }
+  }
+
+  async #findIn(folder: string, uuid: string): Promise<GuestProcess | undefined> {
+    const { files, processes } = this.#parts.context;
+    const record = await files.readIfPresent(join(folder, RECORD));
+    const known = record === undefined ? undefined : identityIn(record);
+    if (known) {
+      const seen = await processes.look(known.pid);
+      return seen?.started === known.started ? { ...known, uuid } : undefined;
+    }
+    const pid = Number(await files.readIfPresent(join(folder, PID_FILE)));
+    const seen = Number.isSafeInteger(pid) && pid > 0 ? await processes.look(pid) : undefined;
+    return seen && this.#isRunOf(seen, uuid) ? { pid, started: seen.started, uuid } : undefined;
+  }
+
+  #isRunOf({ argv }: SeenProcess, uuid: string): boolean {
+    return argv[argv.indexOf("-pidfile") + 1] === join(this.#parts.layout.run(uuid), PID_FILE);
+  }
+
+  async #answered(qemu: GuestProcess, signal: AbortSignal | undefined): Promise<void> {
+    const { context, config, monitors } = this.#parts;
+    const { processes, timers, clock } = context;
+    const deadline = clock.monotonic() + config.startTimeout * 1000;
+    for (;;) {
+      try {
+        return await monitors.use(qemu, async () => {}, signal);
+      } catch (error) {
+        const ended = (await processes.look(qemu.pid))?.started !== qemu.started;
+        if (ended || !(error instanceof StreamFailure) || clock.monotonic() > deadline) {
+          throw error;
+        }
+      }
+      await timers.sleep(TRY, signal);
+    }
+  }
+
+  async #lastWords(uuid: string): Promise<string> {
+    const log = await this.#parts.context.files.readIfPresent(join(this.#parts.layout.run(uuid), LOG)).catch(() => "");
+    return (log ?? "").trim().split("\n").slice(-3).join("; ").slice(-500) || "QEMU said nothing";
+  }
+}
+
+async function ignoreAbsent(work: Promise<void>): Promise<void> {
+  try {
+    await work;
+  } catch (error) {
+    if (!(error instanceof FileFailure && error.code === "ENOENT")) {
+      throw error;
+    }
+  }
+}
+
+function identityIn(text: string): ProcessIdentity | undefined {
+  const value = parsed(text);
+  if (typeof value !== "object" || value === null || !("pid" in value) || !("started" in value)) {
+    return undefined;
+  }
+  const { pid, started } = value;
+  return typeof pid === "number" && typeof started === "string" ? { pid, started } : undefined;
+}

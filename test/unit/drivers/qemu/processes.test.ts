@@ -1,0 +1,174 @@
+import { beforeEach, describe, expect, test } from "vitest";
+import { GuestNotFound, HostEpochOutdated, type LiveMigrateData } from "../../../../src/virt/index.js";
+import { instanceOf, NO_DEVICES, spawnOptions, UUID } from "../../virt/fixtures.js";
+import { QemuLab } from "./scripted-qemu.js";
+
+const vm = instanceOf({ rootGb: 1 });
+const DESTROY = { ...NO_DEVICES, destroyDisks: true };
+const RUN = `/qemu/run/${UUID}`;
+
+describe("8.11 whose process a guest of driver qemu is", () => {
+  let lab: QemuLab;
+
+  beforeEach(() => {
+    lab = new QemuLab();
+  });
+
+  async function spawned() {
+    const host = await lab.connect();
+    await lab.run(host.spawn(vm, spawnOptions));
+    return host;
+  }
+
+  test("the next agent finds it by its record, and starts nothing", async () => {
+    await spawned();
+    const next = await lab.connect();
+    expect(await lab.run(next.powerState(vm))).toBe(1);
+    await lab.run(next.powerOn(vm));
+    expect(lab.started).toBe(1);
+  });
+
+  test("without a record it is what QEMU's own pid file says, if it was started with that", async () => {
+    await spawned();
+    await lab.runtime.files.remove(`${RUN}/process.json`);
+    const next = await lab.connect();
+    expect(await lab.run(next.powerState(vm))).toBe(1);
+    const stranger = await lab.runtime.programs.start({
+      argv: ["qemu-system-x86_64", "-pidfile", "/else"],
+      logFile: "/l",
+    });
+    await lab.runtime.files.write(`${RUN}/pid`, `${stranger.pid}\n`);
+    expect(await lab.run(next.powerState(vm)), "another program has the pid").toBe(4);
+  });
+
+  test("a process that has its pid later is another one, and is not harmed", async () => {
+    const host = await spawned();
+    const [qemu] = lab.running;
+    await lab.runtime.files.write(
+      `${RUN}/process.json`,
+      JSON.stringify({ pid: qemu?.pid, started: "before the boot" }),
+    );
+    expect(await lab.run(host.powerState(vm))).toBe(4);
+    await lab.runtime.files.write(`${RUN}/pid`, "1\n");
+    await lab.run(host.destroy(vm, DESTROY));
+    expect(lab.running.size, "it goes on").toBe(1);
+  });
+
+  test("a monitor that says another uuid is not asked for anything", async () => {
+    const host = await lab.connect();
+    lab.script.uuid = "22222222-2222-4222-8222-222222222222";
+    await expect(lab.run(host.spawn(vm, spawnOptions))).rejects.toThrow(/did not start/);
+    expect(lab.asked).toEqual(["qmp_capabilities", "query-uuid"]);
+    expect(lab.running.size, "nothing is left").toBe(0);
+    expect(await lab.run(host.listInstanceUuids())).toEqual([]);
+  });
+
+  test("a start whose agent was killed before it could write anything is ended by the next", async () => {
+    const host = await lab.connect();
+    await lab.run(host.spawn(vm, { ...spawnOptions, powerOn: false }));
+    const argv = ["qemu-system-x86_64", "-uuid", UUID, "-pidfile", `${RUN}/pid`];
+    await lab.runtime.programs.start({ argv, cwd: RUN, logFile: `${RUN}/log` });
+    await lab.run(host.powerOff(vm));
+    expect(lab.running.size).toBe(0);
+    await lab.runtime.programs.start({ argv, cwd: RUN, logFile: `${RUN}/log` });
+    await lab.runtime.files.rename(RUN, `${RUN}.12345678`);
+    await lab.run(host.powerOn(vm));
+    expect(
+      [...lab.running].map(({ cwd }) => cwd),
+      "one guest, once",
+    ).toEqual([RUN]);
+    expect(lab.started).toBe(3);
+  });
+
+  test("what does not end on SIGTERM is killed", async () => {
+    const host = await spawned();
+    lab.script.stubborn = true;
+    await lab.run(host.powerOff(vm));
+    expect(lab.running.size).toBe(0);
+    expect(await lab.run(host.powerState(vm))).toBe(4);
+  });
+
+  test("the power button is pressed again every 10 s until the time is over", async () => {
+    const host = await spawned();
+    await lab.run(host.powerOff(vm, { timeout: 25 }));
+    expect(lab.asked.filter((command) => command === "system_powerdown")).toHaveLength(3);
+    expect(lab.running.size).toBe(0);
+    lab.script.obeysButton = true;
+    await lab.run(host.powerOn(vm));
+    await lab.run(host.powerOff(vm, { timeout: 25 }));
+    expect(lab.asked.filter((command) => command === "system_powerdown")).toHaveLength(4);
+  });
+
+  test("an agent that has lost its host changes nothing that it begins after that", async () => {
+    const late = await lab.connect(1);
+    await lab.run(late.spawn(vm, spawnOptions));
+    await lab.connect(2);
+    const changes = [
+      () => late.powerOff(vm),
+      () => late.pause(vm),
+      () => late.destroy(vm, DESTROY),
+      () => late.reboot(vm, "HARD"),
+    ];
+    for (const change of changes) {
+      await expect(lab.run(change())).rejects.toThrow(HostEpochOutdated);
+    }
+    expect(await lab.run(late.powerState(vm))).toBe(1);
+    expect(lab.started).toBe(1);
+  });
+});
+
+describe("8.3 a guest that comes to driver qemu", () => {
+  const DATA: LiveMigrateData = {
+    blockMigration: true,
+    sharedInstanceFiles: false,
+    disks: [{ name: "disk", bytes: 1024 ** 3 }],
+  };
+
+  async function arriving(arrival: string[]) {
+    const lab = new QemuLab();
+    lab.script.arrival = arrival;
+    const host = await lab.connect();
+    await lab.run(host.preLiveMigration(vm, { ...NO_DEVICES, data: DATA }));
+    return {
+      lab,
+      arrived: () => lab.run(host.postLiveMigrationAtDestination(vm, { ...NO_DEVICES, data: DATA })),
+      host,
+    };
+  }
+
+  test("is waited for while its QEMU reads the end of what the other has sent", async () => {
+    const { arrived, host, lab } = await arriving(["active", "active", "completed"]);
+    await arrived();
+    expect(await lab.run(host.powerState(vm))).toBe(1);
+  });
+
+  test("is not waited for when nothing of it has come, or when its QEMU has ended", async () => {
+    const nothing = await arriving([]);
+    await expect(nothing.arrived()).rejects.toThrow(GuestNotFound);
+    const ended = await arriving(["active", "active", "completed"]);
+    for (const qemu of ended.lab.running) {
+      qemu.exit(1);
+    }
+    await expect(ended.arrived()).rejects.toThrow(GuestNotFound);
+  });
+});
+
+describe("the node of driver qemu", () => {
+  test("has what /proc and the file system say, and its guests take their memory and some more", async () => {
+    const lab = new QemuLab();
+    const host = await lab.connect();
+    await lab.run(host.spawn(vm, spawnOptions));
+    expect(await lab.run(host.getAvailableResource("devstack1"))).toMatchObject({
+      vcpus: 2,
+      memoryMb: 8192,
+      localGb: 100,
+      vcpusUsed: 2,
+      memoryMbUsed: 2048 + 64,
+      localGbUsed: 1,
+      diskAvailableLeast: 50,
+      hypervisorType: "QEMU",
+      hypervisorVersion: 7_002_022,
+      hypervisorHostname: "devstack1",
+    });
+  });
+});
