@@ -53,7 +53,8 @@ export class ColdMoves {
         }
       }
       await files.setAside(uuid);
-      return JSON.stringify({ instancesPath: files.root });
+      // The destination may be on another machine, which does not see this folder.
+      return JSON.stringify({ instancesPath: files.root, disks: await files.disksAside(files.root, uuid) });
     });
   }
 
@@ -64,12 +65,14 @@ export class ColdMoves {
   ): Promise<void> {
     const { files, watcher, config } = this.#parts;
     const { uuid } = instance;
-    const root = sourceRoot(diskInfo);
+    const left = leftBySource(diskInfo);
     await watcher.own(uuid, async () => {
       await this.#guests.take(config.delayFinishMigration, signal);
       // A source without disks has nothing to copy: they are made as for a new guest.
       const disks =
-        root === null ? wantedDisks(instance) : withCopies(instance, await files.disksAside(root, uuid), root);
+        left === null
+          ? wantedDisks(instance)
+          : withCopies(instance, left.disks ?? (await files.disksAside(left.instancesPath, uuid)), left.instancesPath);
       await files.make(uuid, disks);
       await this.#guests.define(instance, { allocations, state: powerOn ? "running" : "shutoff" });
     });
@@ -126,8 +129,15 @@ function refuseShrinking(instance: Instance, flavor: Flavor): void {
   );
 }
 
+/** What the source tells of the disks that it has set aside. */
+interface LeftBySource {
+  readonly instancesPath: string;
+  /** Absent: an older agent's, whose folder the destination sees. */
+  readonly disks?: readonly WantedDisk[];
+}
+
 /** Null: the source has no disks, as nova's own fake hypervisors, which say nothing of any. */
-function sourceRoot(diskInfo: string): string | null {
+function leftBySource(diskInfo: string): LeftBySource | null {
   let parsed: unknown;
   try {
     parsed = JSON.parse(diskInfo);
@@ -138,13 +148,21 @@ function sourceRoot(diskInfo: string): string | null {
     return null;
   }
   if (typeof parsed === "object" && parsed !== null && "instancesPath" in parsed) {
-    if (typeof parsed.instancesPath === "string") {
-      return parsed.instancesPath;
+    const { instancesPath } = parsed;
+    if (typeof instancesPath === "string") {
+      return "disks" in parsed && areDisks(parsed.disks) ? { instancesPath, disks: parsed.disks } : { instancesPath };
     }
   }
   throw new DiskNotFound(
     `the source's disk information is not of fake-libvirt: expected JSON with instancesPath, found ${diskInfo.slice(0, 60)}; ` +
       "both hosts of a migration must have the same driver",
+  );
+}
+
+function areDisks(value: unknown): value is readonly WantedDisk[] {
+  return (
+    Array.isArray(value) &&
+    value.every((each) => typeof each?.name === "string" && typeof each.gib === "number" && each.gib >= 0)
   );
 }
 

@@ -10,6 +10,7 @@ interface Parsed {
   readonly modified: number;
   readonly bytes: number;
   readonly readAt: number;
+  readonly text: string;
   /** Undefined: broken. */
   readonly domain: Domain | undefined;
 }
@@ -87,8 +88,8 @@ export class DomainStore {
     if (text === undefined) {
       return undefined;
     }
-    const domain = this.#parse(uuid, text, path);
-    this.#parsed.set(uuid, { modified: stat.modified, bytes: stat.bytes, readAt, domain });
+    const domain = known?.text === text ? known.domain : this.#parse(uuid, text, path);
+    this.#parsed.set(uuid, { modified: stat.modified, bytes: stat.bytes, readAt, text, domain });
     return domain;
   }
 

@@ -1,8 +1,5 @@
-import { createRequire } from "node:module";
+import { XMLBuilder, XMLParser } from "fast-xml-parser";
 import type { AssignedDevice, Domain, DomainDisk, NovaMetadata } from "./domain.js";
-
-// Its ES modules take five times as long to load (100 ms) as its one CommonJS file, and every agent waits for it.
-const { XMLBuilder, XMLParser }: typeof import("fast-xml-parser") = createRequire(import.meta.url)("fast-xml-parser");
 
 const NOVA_NAMESPACE = "http://openstack.org/xmlns/libvirt/nova/1.1";
 const OWN_NAMESPACE = "urn:compute-agent:fake-libvirt:1";
@@ -61,7 +58,7 @@ export function domainToXml(domain: Domain): string {
   });
 }
 
-function metadataOf({ nova, devices, leftBehind }: Domain): object {
+function metadataOf({ nova, devices, leftBehind, awaited }: Domain): object {
   const assigned =
     devices.length === 0
       ? {}
@@ -75,8 +72,11 @@ function metadataOf({ nova, devices, leftBehind }: Domain): object {
             })),
           },
         };
-  const left = leftBehind ? { "fake:left-behind": { "@xmlns:fake": OWN_NAMESPACE } } : {};
-  const metadata = { ...(nova ? { "nova:instance": novaInstance(nova) } : {}), ...assigned, ...left };
+  const marks = {
+    ...(leftBehind ? { "fake:left-behind": { "@xmlns:fake": OWN_NAMESPACE } } : {}),
+    ...(awaited ? { "fake:awaited": { "@xmlns:fake": OWN_NAMESPACE } } : {}),
+  };
+  const metadata = { ...(nova ? { "nova:instance": novaInstance(nova) } : {}), ...assigned, ...marks };
   return Object.keys(metadata).length === 0 ? {} : { metadata };
 }
 
@@ -125,6 +125,7 @@ export function domainFromXml(text: string, uuid: string): Domain {
     devices: listAt(domain, "metadata", "fake:devices", "fake:device").map(deviceFrom),
     nova: novaFrom(at(domain, "metadata", "nova:instance")),
     leftBehind: at(domain, "metadata", "fake:left-behind") !== undefined,
+    awaited: at(domain, "metadata", "fake:awaited") !== undefined,
   };
 }
 

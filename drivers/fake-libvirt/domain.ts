@@ -59,6 +59,8 @@ export interface Domain {
   readonly nova: NovaMetadata | null;
   /** Its disks were set aside for another host, and have not been brought back. */
   readonly leftBehind: boolean;
+  /** A live migration is to bring it, from a host that hands no guests over. */
+  readonly awaited: boolean;
 }
 
 /** GiB that the domain's flavor gives to its disks; unknown, so 0, for guests that are not Nova's. */

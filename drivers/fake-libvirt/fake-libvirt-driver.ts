@@ -43,6 +43,7 @@ import { Guests, type HypervisorParts } from "./guests.js";
 import { forget } from "./handover.js";
 import { DeviceAssigner, parseDevices } from "./host-devices.js";
 import { HypervisorFolder, openHypervisor, readIdentity } from "./hypervisor.js";
+import { storeStandIn } from "./image-stand-in.js";
 import { InstanceFiles } from "./instance-files.js";
 import { LiveChecks } from "./live-checks.js";
 import { LiveMoves } from "./live-moves.js";
@@ -258,7 +259,11 @@ export class FakeLibvirtDriver implements VirtDriver {
   }
 
   /** There is no image service to send anything to: it takes its time and goes through its stages. */
-  async snapshot(instance: Instance, _imageId: string, { updateTaskState, signal }: SnapshotOptions): Promise<void> {
+  async snapshot(
+    instance: Instance,
+    _imageId: string,
+    { updateTaskState, upload, signal }: SnapshotOptions,
+  ): Promise<void> {
     if (!(await this.#store.exists(instance.uuid))) {
       throw new InstanceNotRunning(
         `guest ${domainName(instance)} (${instance.uuid}) is not on hypervisor ${this.#folder.path}`,
@@ -267,6 +272,7 @@ export class FakeLibvirtDriver implements VirtDriver {
     await updateTaskState("image_pending_upload");
     await this.#guests.take(this.#config.delaySnapshot, signal);
     await updateTaskState("image_uploading");
+    await storeStandIn(instance, upload);
   }
 
   async resumeStateOnHostBoot(instance: Instance, options?: Options): Promise<void> {
@@ -327,7 +333,7 @@ export class FakeLibvirtDriver implements VirtDriver {
 
   /** @throws {GuestNotFound} it did not arrive. */
   async postLiveMigrationAtDestination(instance: Instance): Promise<void> {
-    await this.#guests.state(instance);
+    await this.#liveMoves.arrive(instance);
   }
 
   rollbackLiveMigrationAtDestination(instance: Instance, options: RollbackAtDestinationOptions): Promise<void> {

@@ -67,10 +67,10 @@ export class Fence {
   #fenced(own: Partial<Files>): Files {
     const files = this.#files;
     const checked =
-      <Args extends readonly unknown[]>(change: (...args: Args) => Promise<void>) =>
-      async (...args: Args): Promise<void> => {
+      <Args extends readonly unknown[], T>(change: (...args: Args) => Promise<T>) =>
+      async (...args: Args): Promise<T> => {
         await this.#refuse();
-        await change(...args);
+        return change(...args);
       };
     const { write = files.write.bind(files), remove = files.remove.bind(files) } = own;
     return {
@@ -79,7 +79,9 @@ export class Fence {
       list: (path) => files.list(path),
       stat: (path) => files.stat(path),
       watch: (folder, listener) => files.watch(folder, listener),
+      readBytes: (path) => files.readBytes(path),
       write: checked(write),
+      writeBytes: checked(files.writeBytes.bind(files)),
       remove: checked(remove),
       create: checked((path: string, text: string) => files.create(path, text)),
       append: checked((path: string, text: string) => files.append(path, text)),

@@ -36,6 +36,8 @@ interface Definition {
   readonly minDisk?: number;
   /** Left out: the guest keeps its state. */
   readonly state?: DomainState;
+  /** Default false. */
+  readonly awaited?: boolean;
 }
 
 /** The guests of one hypervisor. */
@@ -85,21 +87,19 @@ export class Guests {
   }
 
   /** @throws {ComputeResourcesUnavailable} devices that it needs are taken. */
-  async define(instance: Instance, { allocations, minDisk = 0, state }: Definition): Promise<void> {
+  async define(instance: Instance, { allocations, minDisk = 0, state, awaited = false }: Definition): Promise<void> {
     const { store, files, devices, config, context } = this.#parts;
-    const define = (assigned: readonly AssignedDevice[]) =>
-      store.define(
-        newDomain({
-          instance,
-          disks: wantedDisks(instance, minDisk),
-          files,
-          format: config.imagesType === "raw" ? "raw" : "qcow2",
-          devices: assigned,
-          cpuModel: config.cpuModel,
-          now: context.clock.now(),
-        }),
-        state,
-      );
+    const domainWith = (assigned: readonly AssignedDevice[]) =>
+      newDomain({
+        instance,
+        disks: wantedDisks(instance, minDisk),
+        files,
+        format: config.imagesType === "raw" ? "raw" : "qcow2",
+        devices: assigned,
+        cpuModel: config.cpuModel,
+        now: context.clock.now(),
+      });
+    const define = (assigned: readonly AssignedDevice[]) => store.define({ ...domainWith(assigned), awaited }, state);
     if (!allocations) {
       return define((await store.get(instance.uuid))?.devices ?? []);
     }

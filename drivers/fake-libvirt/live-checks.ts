@@ -30,7 +30,7 @@ export class LiveChecks {
     { blockMigration, diskOverCommit }: LiveMigrationCheckOptions,
   ): Promise<LiveMigrateData> {
     const { store, files, config, context } = this.#parts;
-    if (await store.exists(instance.uuid)) {
+    if ((await store.exists(instance.uuid)) && !(await store.get(instance.uuid))?.awaited) {
       refuse(instance, `it is on hypervisor ${this.#parts.folder.path} already; destroy that guest first`);
     }
     const used = (await store.all()).reduce((total, domain) => total + diskGbOf(domain), 0);
@@ -54,10 +54,13 @@ export class LiveChecks {
     if (!domain) {
       return refuse(instance, "its XML cannot be read; reboot it hard, which makes it anew");
     }
-    await this.#refuseUnreachable(instance, data);
     if (domain.devices.length > 0) {
       refuse(instance, "it has devices of this host; migrate it cold");
     }
+    if (data.guestMadeAnew) {
+      return { ...data, blockMigration: false, sharedInstanceFiles: false };
+    }
+    await this.#refuseUnreachable(instance, data);
     refuseOtherCpu(instance, domain.cpuModel, data);
     const sharedInstanceFiles = await files.seesRootToken(data.sharedStorageFile);
     const hasDisks = wantedDisks(instance).length > 0;

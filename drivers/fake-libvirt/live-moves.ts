@@ -35,7 +35,8 @@ export class LiveMoves {
     const { uuid } = instance;
     return watcher.own(uuid, async () => {
       await this.#guests.take(config.delayPreLiveMigration, signal);
-      if (await store.exists(uuid)) {
+      // What a migration that never came to its end has made is made again.
+      if ((await store.exists(uuid)) && !(await store.get(uuid))?.awaited) {
         throw new InstanceExists(`guest ${domainName(instance)} (${uuid}) is on hypervisor ${folder.path} already`);
       }
       const wanted = wantedDisks(instance);
@@ -44,7 +45,24 @@ export class LiveMoves {
       } else if (wanted.some(({ name }) => name === "disk") && !(await files.hasDisk(uuid))) {
         throw new DiskNotFound(`the disk of guest ${uuid} is not in ${files.folder(uuid)}, though both hosts share it`);
       }
+      if (data.guestMadeAnew) {
+        await this.#guests.define(instance, { state: "shutoff", awaited: true });
+      }
       return { ...data, destination };
+    });
+  }
+
+  /** D. The guest is here, or is made to be. @throws {GuestNotFound} it did not arrive. */
+  async arrive(instance: Instance): Promise<void> {
+    const { store, watcher } = this.#parts;
+    const { uuid, vmState } = instance;
+    await this.#guests.state(instance);
+    await watcher.own(uuid, async () => {
+      const domain = await store.get(uuid);
+      if (domain?.awaited) {
+        await store.setState(uuid, vmState === "paused" ? "paused" : "running");
+        await store.define({ ...domain, awaited: false });
+      }
     });
   }
 
@@ -138,6 +156,9 @@ export class LiveMoves {
     job: LiveMigrationJob,
     { data }: LiveMigrationOptions,
   ): Promise<"moved" | "failed" | "cancelled"> {
+    if (data.guestMadeAnew) {
+      return this.#leave(instance, domain, job);
+    }
     const destination = destinationIn(data.destination);
     if (!destination) {
       this.#warn(instance, "the destination's data name no hypervisor: both hosts must have the fake-libvirt driver");
@@ -157,6 +178,29 @@ export class LiveMoves {
       await this.#parts.watcher.own(instance.uuid, () => handover.takeBack());
       return "failed";
     }
+  }
+
+  /** The guest goes from here, and nobody takes it over. */
+  async #leave(instance: Instance, domain: Domain, job: LiveMigrationJob): Promise<"moved" | "failed" | "cancelled"> {
+    const { store, watcher } = this.#parts;
+    const copied = await job.copy();
+    if (copied === "cancelled" || copied === "failed") {
+      return copied;
+    }
+    return watcher.own(domain.uuid, async () => {
+      job.commit();
+      try {
+        await store.undefine(domain.uuid);
+      } catch (error) {
+        if (!(await store.exists(domain.uuid))) {
+          throw error;
+        }
+        this.#warn(instance, "a live migration broke off: the guest is still here", error);
+        return "failed";
+      }
+      this.#tell(domain, "migration_completed");
+      return "moved";
+    });
   }
 
   async #end(

@@ -65,5 +65,6 @@ export function newDomain({ instance, disks, files, format, devices, cpuModel, n
       imageId: instance.imageRef,
     },
     leftBehind: false,
+    awaited: false,
   };
 }

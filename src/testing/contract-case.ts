@@ -1,6 +1,7 @@
 import type { Capabilities } from "../virt/capabilities.js";
 import type { DriverMethod } from "../virt/driver-methods.js";
 import type { DriverLab } from "./driver-lab.js";
+import type { KilledWork } from "./half-done.js";
 
 /** One rule of the contract, with what shows whether a driver keeps it. */
 export interface ContractCase {
@@ -15,8 +16,10 @@ export interface ContractCase {
   /** The driver does not have it: the case is skipped. */
   readonly capability?: keyof Capabilities;
   /** Only with an option of the check. */
-  readonly option?: "reshape";
+  readonly option?: "reshape" | "canary" | "canary.memory";
   readonly run: (lab: DriverLab) => Promise<void>;
+  /** Where the check can do that, the rule is shown with processes that are really killed, too. */
+  readonly killed?: KilledWork;
 }
 
 /** The driver breaks a rule; says which method, which rule, and what was found instead. */

@@ -1,40 +1,30 @@
-import { VirtualLogger } from "../simulation/virtual-logger.js";
+import { type LogLevel, VirtualLogger } from "../simulation/virtual-logger.js";
 import { createDriverHost } from "../virt/create-driver-host.js";
 import type { DriverHost } from "../virt/driver-host.js";
 import {
   type Allocations,
   compileDriverConfig,
-  type DriverContext,
   type DriverDefinition,
   type Flavor,
+  type HostDoors,
+  type ImageMeta,
   type Instance,
-  type InventoryOptions,
   type LifecycleEvent,
   ProviderTree,
   type SpawnOptions,
   type VirtDriver,
+  type WithoutBytes,
 } from "../virt/index.js";
+import { LabImages } from "./lab-images.js";
 import { Leavings } from "./leavings.js";
-import { DEVICES, flavorOf, frozen, imageOf, instanceOf } from "./objects.js";
-import type { CaseSetUp, CheckDoors, CheckPlace, DriverCheckOptions } from "./options.js";
+import { DEVICES, flavorOf, frozen, INVENTORY, imageOf, instanceOf } from "./objects.js";
+import type { CanaryGuest, CaseSetUp, CheckDoors, CheckPlace, DriverCheckOptions } from "./options.js";
 import { Sabotage } from "./sabotage.js";
 import { Suspension } from "./suspension.js";
 
 export type HostName = "check-host-1" | "check-host-2";
 
 const ADDRESSES: Readonly<Record<HostName, string>> = { "check-host-1": "192.0.2.1", "check-host-2": "192.0.2.2" };
-
-const INVENTORY: InventoryOptions = {
-  cpuAllocationRatio: null,
-  ramAllocationRatio: null,
-  diskAllocationRatio: null,
-  initialCpuAllocationRatio: 4,
-  initialRamAllocationRatio: 1,
-  initialDiskAllocationRatio: 1,
-  reservedHostCpus: 0,
-  reservedHostMemoryMb: 0,
-  reservedHostDiskMb: 0,
-};
 
 /** A driver on one host, as the agent has it, and bare. */
 export interface CheckedHost {
@@ -47,11 +37,34 @@ export interface CheckedHost {
   readonly sabotage: Sabotage;
   readonly suspension: Suspension;
   readonly leavings: Leavings;
+  /** What it was given as its options. */
+  readonly config: Readonly<Record<string, unknown>>;
+}
+
+/** What a lab knows of its servers: JSON, from which another process goes on where this one was killed. */
+export interface LabMemory {
+  readonly guests: number;
+  readonly nodeUuids: readonly (readonly [HostName, string])[];
+  readonly placed: readonly (readonly [uuid: string, host: HostName])[];
+  readonly instances: readonly Instance[];
+}
+
+/** Watches a lab from outside. */
+export interface LabWatch {
+  /** What an earlier process knew. */
+  readonly memory?: LabMemory;
+  /** Takes the author's driver, to hear of its calls. */
+  readonly over?: (driver: VirtDriver) => VirtDriver;
+  readonly onClose?: () => void;
+  /** A server is about to get a guest. */
+  readonly onPlaced?: (memory: LabMemory) => void;
+  readonly onLog?: (host: HostName, level: LogLevel, message: string) => void;
 }
 
 /** The world of one case: up to two hosts, and guests for them. */
 export class DriverLab {
   readonly options: DriverCheckOptions;
+  readonly images: LabImages;
   /** The events of all drivers, in order. */
   readonly events: LifecycleEvent[] = [];
   /** Warnings and errors that the wrapped drivers logged. */
@@ -66,14 +79,32 @@ export class DriverLab {
   readonly #placed = new Map<string, HostName>();
   readonly #instances = new Map<string, Instance>();
   readonly #setUp: Promise<CaseSetUp>;
+  readonly #watch: LabWatch;
   #guests = 0;
+  /** How many calls of its doors the last work made that was broken off everywhere. */
+  doorCalls = 0;
 
-  constructor(definition: DriverDefinition, doors: CheckDoors, folder: string, options: DriverCheckOptions) {
+  constructor(
+    definition: DriverDefinition,
+    doors: CheckDoors,
+    folder: string,
+    options: DriverCheckOptions,
+    watch: LabWatch = {},
+  ) {
+    this.#watch = watch;
+    this.#remember(watch.memory);
     this.#definition = definition;
     this.#doors = doors;
     this.#folder = folder;
     this.options = options;
-    this.#setUp = (async () => (await options.setUp?.(doors, folder)) ?? {})();
+    this.images = new LabImages(doors.files, `${folder}/image-service`);
+    this.#setUp = (async () => {
+      // Where an earlier process was killed, it has done that.
+      if (watch.memory === undefined) {
+        await options.prepare?.(doors, folder);
+      }
+      return (await options.setUp?.(doors, folder)) ?? {};
+    })();
     // The failure is reported where the case waits for it.
     this.#setUp.catch(() => {});
   }
@@ -92,7 +123,8 @@ export class DriverLab {
     const definition: DriverDefinition = {
       ...this.#definition,
       create: async (context) => {
-        bare = await this.#definition.create(leavings.over(suspension.over(sabotage.over(context))));
+        const made = await this.#definition.create(leavings.over(suspension.over(sabotage.over(context))));
+        bare = typeof made === "object" && made !== null ? (this.#watch.over?.(made) ?? made) : made;
         return bare;
       },
     };
@@ -103,23 +135,36 @@ export class DriverLab {
       config: configSchema ? compileDriverConfig(configSchema, given) : given,
       ...(await this.#setUp).context?.(place),
     };
-    const host = await createDriverHost(definition, context, { epoch: () => epoch });
+    const host = await createDriverHost(definition, context, { epoch: () => epoch }).catch((error: unknown) =>
+      this.#note("create", error),
+    );
     if (bare === undefined) {
       throw new Error("create returned no driver");
     }
     host.setLifecycleListener(async (event) => void this.events.push(event));
-    await host.initHost();
+    const watched = this.#watched(host);
+    await watched.initHost();
     const connected = {
       name,
       ip: host.getHostIpAddr(),
-      host: this.#watched(host),
+      host: watched,
       bare,
       sabotage,
       suspension,
       leavings,
+      config: context.config,
     };
     this.#connected.push(connected);
     return connected;
+  }
+
+  get memory(): LabMemory {
+    return {
+      guests: this.#guests,
+      nodeUuids: [...this.#nodeUuids],
+      placed: [...this.#placed],
+      instances: [...this.#instances.values()],
+    };
   }
 
   /** The method that threw this error, if one did. */
@@ -142,6 +187,10 @@ export class DriverLab {
     return frozen(flavorOf({ ...flavor, ...larger, ...largerFlavor }));
   }
 
+  get image(): ImageMeta {
+    return frozen(imageOf(this.options.image));
+  }
+
   /** A server that was placed on the host but has no guest; each on a node of its own where the host has several. */
   async instance({ name, host }: CheckedHost, changes: Partial<Instance> = {}): Promise<Instance> {
     const nodes = await host.getAvailableNodes();
@@ -151,6 +200,7 @@ export class DriverLab {
     this.#placed.set(uuid, name);
     const instance = instanceOf({ uuid, host: name, node, flavor: this.flavor }, { id: this.#guests, ...changes });
     this.#instances.set(uuid, frozen(instance));
+    this.#watch.onPlaced?.(this.memory);
     return instance;
   }
 
@@ -169,19 +219,24 @@ export class DriverLab {
   }
 
   /** Builds as the agent does: prepare, then spawn. */
-  async spawn(on: CheckedHost, instance: Instance, changes: Partial<SpawnOptions> = {}): Promise<void> {
+  async spawn(on: CheckedHost, instance: Instance, changes: Partial<WithoutBytes<SpawnOptions>> = {}): Promise<void> {
     await on.host.prepareForSpawn(instance);
     await on.host.spawn(instance, { ...(await this.spawnOptions(on, instance)), ...changes });
   }
 
-  async spawnOptions(on: CheckedHost, instance: Instance): Promise<SpawnOptions> {
-    const image = frozen(imageOf(this.options.image));
+  async spawnOptions(on: CheckedHost, instance: Instance): Promise<WithoutBytes<SpawnOptions>> {
+    const { image } = this;
     return { ...DEVICES, image, allocations: await this.allocations(on, instance), powerOn: true };
   }
 
   /** Rebuilds as the agent does with the same image. */
   async rebuild(on: CheckedHost, instance: Instance): Promise<void> {
     await on.host.rebuild(instance, await this.spawnOptions(on, instance));
+  }
+
+  canaryGuest({ name, config }: CheckedHost, instance: Instance): CanaryGuest {
+    const place = { host: name, folder: this.#folder, stateFolder: this.#stateFolder(name) };
+    return { ...place, instance, config, doors: this.#doors };
   }
 
   /** What the instance holds: its flavor's resources on the root of its node. */
@@ -229,14 +284,8 @@ export class DriverLab {
     });
   }
 
-  /**
-   * Removes the case's guests, which may be more than files, and ends what is still connected. Errors of a driver that is
-   * broken do not matter any more.
-   */
-  async close(): Promise<void> {
-    for (const { sabotage } of this.#connected) {
-      sabotage.disarm();
-    }
+  /** Leaves no guest that a case has made: where it makes many, not all of them run at once. Failures are not told. */
+  async destroyGuests(): Promise<void> {
     const last = new Map(this.#connected.map((connected) => [connected.name, connected]));
     for (const { host } of last.values()) {
       for (const uuid of await host.listInstanceUuids().catch(() => [])) {
@@ -246,20 +295,31 @@ export class DriverLab {
         }
       }
     }
+  }
+
+  /**
+   * Removes the case's guests, which may be more than files, and ends what is still connected. Errors of a driver that is
+   * broken do not matter any more.
+   */
+  async close(): Promise<void> {
+    this.#watch.onClose?.();
+    for (const { sabotage } of this.#connected) {
+      sabotage.disarm();
+    }
+    await this.destroyGuests();
     for (const { host } of this.#connected) {
       await host.cleanupHost().catch(() => {});
     }
     await (await this.#setUp).close?.();
   }
 
+  /** Removes what the driver itself does not. Errors do not matter any more. */
+  async sweep(): Promise<void> {
+    await Promise.resolve(this.options.sweep?.({ folder: this.#folder, doors: this.#doors })).catch(() => {});
+  }
+
   /** Notes which method threw what. */
   #watched(host: DriverHost): DriverHost {
-    const note = (method: string, error: unknown): never => {
-      if (typeof error === "object" && error !== null && !this.#blamed.has(error)) {
-        this.#blamed.set(error, method);
-      }
-      throw error;
-    };
     return new Proxy(host, {
       get: (target, name) => {
         const member: unknown = Reflect.get(target, name, target);
@@ -268,32 +328,52 @@ export class DriverLab {
         }
         return (...args: unknown[]): unknown => {
           const outcome: unknown = Reflect.apply(member, target, args);
-          return outcome instanceof Promise ? outcome.catch((error: unknown) => note(String(name), error)) : outcome;
+          return outcome instanceof Promise
+            ? outcome.catch((error: unknown) => this.#note(String(name), error))
+            : outcome;
         };
       },
     });
   }
 
-  #context(name: HostName): Omit<DriverContext, "emitEvent"> {
+  #note(method: string, error: unknown): never {
+    if (typeof error === "object" && error !== null && !this.#blamed.has(error)) {
+      this.#blamed.set(error, method);
+    }
+    throw error;
+  }
+
+  #remember(memory: LabMemory | undefined): void {
+    this.#guests = memory?.guests ?? 0;
+    for (const [host, uuid] of memory?.nodeUuids ?? []) {
+      this.#nodeUuids.set(host, uuid);
+    }
+    for (const [uuid, host] of memory?.placed ?? []) {
+      this.#placed.set(uuid, host);
+    }
+    for (const instance of memory?.instances ?? []) {
+      this.#instances.set(instance.uuid, frozen(instance));
+    }
+  }
+
+  #context(name: HostName): HostDoors {
     const logger = new VirtualLogger((level, message) => {
+      this.#watch.onLog?.(name, level, message);
       if (level === "warn" || level === "error" || level === "fatal") {
         this.complaints.push(message);
       }
     });
     return {
       host: name,
-      clock: this.#doors.clock,
-      timers: this.#doors.timers,
-      random: this.#doors.random,
-      http: this.#doors.http,
-      files: this.#doors.files,
+      ...this.#doors,
       logger,
+      images: this.images,
       config: {},
-      stateFolder: `${this.#folder}/${name}`,
+      stateFolder: this.#stateFolder(name),
       inventory: INVENTORY,
       myIp: ADDRESSES[name],
       workarounds: { upstreamQuirks: new Set(), skipReserveInUseIronicNodes: false },
-      localNodeUuid: async () => this.#nodeUuid(name),
+      localNodeUuid: async () => this.nodeUuid(name),
       virtApi: {
         instanceUuidsOfHost: async () => [...this.#placed].filter(([, host]) => host === name).map(([uuid]) => uuid),
         liveHosts: async () => [...new Set(this.#connected.map((connected) => connected.name))],
@@ -302,7 +382,12 @@ export class DriverLab {
     };
   }
 
-  #nodeUuid(name: HostName): string {
+  #stateFolder(name: HostName): string {
+    return `${this.#folder}/${name}`;
+  }
+
+  /** What `localNodeUuid` answers on the host. */
+  nodeUuid(name: HostName): string {
     const known = this.#nodeUuids.get(name) ?? this.#doors.random.uuid();
     this.#nodeUuids.set(name, known);
     return known;

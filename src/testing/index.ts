@@ -3,5 +3,14 @@ export { CONTRACT_CASES } from "./cases/index.js";
 export { checkDriver, UnknownWaiver } from "./check-driver.js";
 export { type ContractCase, ContractViolation } from "./contract-case.js";
 export { describeDriver } from "./describe-driver.js";
-export type { CaseSetUp, CheckDoors, CheckPlace, DriverCheckOptions } from "./options.js";
+export type {
+  Canary,
+  CanaryGuest,
+  CanaryPlace,
+  CaseSetUp,
+  CheckDoors,
+  CheckPlace,
+  DriverCheckOptions,
+  SweptPlace,
+} from "./options.js";
 export { type CaseResult, countOf, type DriverReport, summaryOf, type Verdict } from "./report.js";

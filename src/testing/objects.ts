@@ -1,6 +1,7 @@
 import { defaultsOf } from "../records/field.js";
 import { flavorColumns, MIGRATION, newFlavor, newInstance } from "../records/index.js";
-import type { BlockDeviceInfo, Flavor, ImageMeta, Instance, Migration } from "../virt/index.js";
+import type { Flavor, ImageMeta, Instance, InventoryOptions, Migration } from "../virt/index.js";
+import { LOCAL_DISKS } from "../virt/local-disks.js";
 
 /** Frozen to the bottom: a driver that writes to what it is given fails. */
 export function frozen<T>(value: T): T {
@@ -92,6 +93,18 @@ export function migrationOf(
   });
 }
 
-const LOCAL_DISKS: BlockDeviceInfo = { rootDeviceName: "/dev/vda", blockDeviceMapping: [] };
 /** No networks, local disks only. */
 export const DEVICES = frozen({ network: [], blockDevices: LOCAL_DISKS });
+
+/** An agent's options about its inventory: the defaults, with nothing reserved. */
+export const INVENTORY: InventoryOptions = {
+  cpuAllocationRatio: null,
+  ramAllocationRatio: null,
+  diskAllocationRatio: null,
+  initialCpuAllocationRatio: 4,
+  initialRamAllocationRatio: 1,
+  initialDiskAllocationRatio: 1,
+  reservedHostCpus: 0,
+  reservedHostMemoryMb: 0,
+  reservedHostDiskMb: 0,
+};

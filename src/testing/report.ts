@@ -1,4 +1,5 @@
-export type Verdict = "passed" | "failed" | "skipped" | "waived";
+/** `unreached`: it cannot be told, since what it needs failed in another rule already. */
+export type Verdict = "passed" | "failed" | "skipped" | "waived" | "unreached";
 
 /** How a driver kept one rule. */
 export interface CaseResult {
@@ -8,6 +9,8 @@ export interface CaseResult {
   readonly verdict: Verdict;
   /** Why it failed, was skipped or waived. */
   readonly message?: string;
+  /** How long it took, where that was measured. */
+  readonly milliseconds?: number;
 }
 
 /** Machine-readable as it is: JSON. */
@@ -21,9 +24,11 @@ export function countOf({ results }: DriverReport, verdict: Verdict): number {
   return results.filter((result) => result.verdict === verdict).length;
 }
 
-/** `24 passed, 1 failed, 3 skipped, 0 waived` */
+/** `24 passed, 1 failed, 3 skipped, 0 waived`, and how many rules were not reached, if any. */
 export function summaryOf(report: DriverReport): string {
-  return (["passed", "failed", "skipped", "waived"] as const)
-    .map((verdict) => `${countOf(report, verdict)} ${verdict}`)
-    .join(", ");
+  const counts = (["passed", "failed", "skipped", "waived"] as const).map(
+    (verdict) => `${countOf(report, verdict)} ${verdict}`,
+  );
+  const unreached = countOf(report, "unreached");
+  return [...counts, ...(unreached === 0 ? [] : [`${unreached} not reached`])].join(", ");
 }

@@ -1,18 +1,38 @@
-import type { DriverContext } from "../virt/index.js";
+import type { DriverContext, Stream } from "../virt/index.js";
 
 /** What only looks: being killed before it is being killed after what came before. */
-export const CHANGES_NOTHING: ReadonlySet<string | symbol> = new Set(["read", "readIfPresent", "list", "stat"]);
+export const CHANGES_NOTHING: ReadonlySet<string | symbol> = new Set([
+  "read",
+  "readBytes",
+  "readIfPresent",
+  "list",
+  "stat",
+]);
+
+/** The same of programs and of streams. */
+export const LOOKS_AT_PROGRAMS: ReadonlySet<string | symbol> = new Set(["look", "ended"]);
+export const LOOKS_AT_STREAMS: ReadonlySet<string | symbol> = new Set(["connect", "read", "readLine"]);
+
+/** How a door is broken. */
+interface Break {
+  /** Methods that change nothing. */
+  readonly looks: ReadonlySet<string | symbol>;
+  /** A call may break after it has done its work, too: the process runs, and nobody has heard of it. */
+  readonly losesAnswers: boolean;
+}
 
 /** Lets a driver's way to the world break at a chosen call: as `kill -9` of the agent does, nothing after that gets out. */
 export class Sabotage {
-  /** Calls that may have changed something since it was armed. */
+  /** Calls that may have changed something since it was armed; those whose answer may be lost count twice. */
   calls = 0;
   #fatal = Number.POSITIVE_INFINITY;
+  #die: () => void = () => {};
 
-  /** The call numbered `fatal` from now on, and all after it, fail. */
-  arm(fatal: number): void {
+  /** The call numbered `fatal` from now on, and all after it, fail. @param die is called at that call, and may not return. */
+  arm(fatal: number, die: () => void = () => {}): void {
     this.calls = 0;
     this.#fatal = fatal;
+    this.#die = die;
   }
 
   disarm(): void {
@@ -24,31 +44,56 @@ export class Sabotage {
     return this.calls >= this.#fatal;
   }
 
-  /** The doors behind which something is changed: files and HTTP. */
+  /** The doors behind which something is changed: files, HTTP, programs, sockets, and those of the driver's own. */
   over(context: DriverContext): DriverContext {
-    return { ...context, files: this.#guard(context.files), http: this.#guard(context.http) };
+    const { files, http, processes, sockets } = context;
+    const streams = { looks: LOOKS_AT_STREAMS, losesAnswers: true };
+    return {
+      ...context,
+      files: this.#guard(files, { looks: CHANGES_NOTHING, losesAnswers: false }),
+      http: this.#guard(http, { looks: CHANGES_NOTHING, losesAnswers: false }),
+      processes: this.#guard(processes, { looks: LOOKS_AT_PROGRAMS, losesAnswers: true }),
+      sockets: this.#guard(
+        { connect: async (...args) => this.#guard<Stream>(await sockets.connect(...args), streams) },
+        streams,
+      ),
+      ownDoor: (door, looks = []) => this.#guard(door, { looks: new Set(looks), losesAnswers: true }),
+    };
   }
 
-  #guard<Door extends object>(door: Door): Door {
+  #guard<Door extends object>(door: Door, { looks, losesAnswers }: Break): Door {
     return new Proxy(door, {
       get: (target, name) => {
         const member: unknown = Reflect.get(target, name, target);
         if (typeof member !== "function") {
           return member;
         }
-        if (name === "watch") {
+        if (ANSWERS_AT_ONCE.has(name)) {
           return member.bind(target);
         }
-        return (...args: unknown[]) => {
-          if (!this.struck && !CHANGES_NOTHING.has(name)) {
-            this.calls += 1;
+        return async (...args: unknown[]): Promise<unknown> => {
+          this.#strike(looks.has(name));
+          const answer: unknown = await Reflect.apply(member, target, args);
+          if (losesAnswers) {
+            this.#strike(looks.has(name));
           }
-          if (this.struck) {
-            return Promise.reject(new Error("sabotage: the agent was killed here"));
-          }
-          return Reflect.apply(member, target, args);
+          return answer;
         };
       },
     });
   }
+
+  /** @throws the agent is dead. */
+  #strike(looksOnly: boolean): void {
+    if (!this.struck && !looksOnly) {
+      this.calls += 1;
+    }
+    if (this.struck) {
+      this.#die();
+      throw new Error("sabotage: the agent was killed here");
+    }
+  }
 }
+
+/** Watching, and closing a stream, which the death of the agent does as well. */
+export const ANSWERS_AT_ONCE: ReadonlySet<string | symbol> = new Set(["watch", "close"]);

@@ -1,4 +1,6 @@
+import { describe } from "./driver-error.js";
 import { InvalidDriver } from "./errors.js";
+import { suggest } from "./suggest.js";
 
 /** What a driver can do (spec 8.4). All default to false. */
 export interface Capabilities {
@@ -11,6 +13,11 @@ export interface Capabilities {
    * another has the host, may still finish it. Has no trait.
    */
   readonly supportsFencing?: boolean;
+  /**
+   * Nodes have uuids of their own, which `getNodenamesByUuid` and `getAvailableResource` give, so that the host needs no
+   * `compute_id`. Left out: a host without that file is refused from its second start on. Has no trait.
+   */
+  readonly hasNodeIdentities?: boolean;
   readonly hasImagecache?: boolean;
   readonly supportsPcpus?: boolean;
   readonly supportsVtpm?: boolean;
@@ -105,25 +112,30 @@ const NO_CAPABILITIES: Readonly<Required<Capabilities>> = Object.freeze({
   >),
   supportsEvacuate: false,
   supportsFencing: false,
+  hasNodeIdentities: false,
   hasImagecache: false,
   supportsPcpus: false,
   supportsVtpm: false,
 });
 
 /**
- * What a driver says of itself, with the default for what it leaves out.
+ * What a driver of this name says of itself, with the default for what it leaves out.
  * @throws {InvalidDriver} for an unknown capability, which is most often a misspelt one, or one that is no boolean.
  */
-export function completeCapabilities(given: Capabilities | undefined): Readonly<Required<Capabilities>> {
+export function completeCapabilities(
+  driver: string,
+  given: Capabilities | undefined,
+): Readonly<Required<Capabilities>> {
+  const must = `driver ${driver}: create must return a driver whose capabilities`;
   for (const [capability, value] of Object.entries(given ?? {})) {
     if (!(capability in NO_CAPABILITIES)) {
       throw new InvalidDriver(
-        `capabilities has ${capability}, which this contract does not know; known are ` +
-          `${Object.keys(NO_CAPABILITIES).join(", ")}`,
+        `${must} are the contract's, but found ${capability}, which this contract does not know${suggest(capability, Object.keys(NO_CAPABILITIES))}; ` +
+          `known are ${Object.keys(NO_CAPABILITIES).join(", ")}`,
       );
     }
     if (typeof value !== "boolean") {
-      throw new InvalidDriver(`capabilities.${capability} must be true or false, but found ${typeof value}`);
+      throw new InvalidDriver(`${must} are true or false, but ${capability} is ${describe(value)}`);
     }
   }
   return Object.freeze({ ...NO_CAPABILITIES, ...given });

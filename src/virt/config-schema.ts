@@ -117,7 +117,11 @@ function compile(section: string, name: string, option: DriverOption, value: unk
       }
       return items.filter((item) => item !== "");
     }
-    default:
-      return option satisfies never;
+    default: {
+      // Nobody checks the types of a driver in plain JavaScript.
+      const { type } = option satisfies never as { readonly type: unknown };
+      const types = "integer, number, boolean, text or list";
+      throw new InvalidConfiguration(`[${section}] ${name}: its schema has type ${describe(type)}, expected ${types}`);
+    }
   }
 }

@@ -2,9 +2,12 @@ import type { Clock } from "../runtime/clock.js";
 import type { Files } from "../runtime/files.js";
 import type { HttpClient } from "../runtime/http.js";
 import type { Logger } from "../runtime/logger.js";
+import type { Programs } from "../runtime/programs.js";
 import type { Random } from "../runtime/random.js";
+import type { Streams } from "../runtime/streams.js";
 import type { Timers } from "../runtime/timers.js";
 import type { LifecycleEvent } from "./events.js";
+import type { ImageService } from "./images.js";
 import type { VirtApi } from "./virt-api.js";
 
 /** A driver's doors to the world: it uses no others, so that it runs in virtual time too. */
@@ -16,6 +19,10 @@ export interface DriverContext {
   readonly random: Random;
   readonly http: HttpClient;
   readonly files: Files;
+  /** Programs of the machine: what is started here outlives the agent. */
+  readonly processes: Programs;
+  /** Unix and TCP sockets that speak no HTTP. */
+  readonly sockets: Streams;
   readonly logger: Logger;
   /** The driver's own section of nova.conf, validated by its schema, names in camelCase. */
   readonly config: Readonly<Record<string, unknown>>;
@@ -34,9 +41,22 @@ export interface DriverContext {
   localNodeUuid(): Promise<string>;
   /** What the driver may read of the state of record. */
   readonly virtApi: VirtApi;
+  /**
+   * Registers a door of the driver's own (a library that speaks to its hypervisor): the driver uses what is returned. In an
+   * agent that is the door itself; the contract's tests break it and suspend it as they do the others. All of its methods
+   * return promises.
+   * @param looks names of methods that change nothing.
+   */
+  ownDoor<Door extends object>(door: Door, looks?: readonly (keyof Door & string)[]): Door;
   /** Tells the agent what happened to a guest. Never throws. */
   emitEvent(event: LifecycleEvent): void;
 }
+
+/** What a driver's context is made of, before the driver is. */
+export type HostDoors = Omit<DriverContext, "emitEvent" | "ownDoor"> & {
+  /** What calls about images are lent; left out: there is no Image service. */
+  readonly images?: ImageService;
+};
 
 export interface DriverWorkarounds {
   /** Names of upstream's defects that are to be followed; a driver looks for its own. */

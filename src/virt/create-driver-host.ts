@@ -1,22 +1,29 @@
-import type { DriverContext } from "./context.js";
+import { didYouMean } from "../runtime/did-you-mean.js";
+import type { DriverContext, HostDoors } from "./context.js";
 import type { DriverDefinition, VirtDriver } from "./driver.js";
+import { CREATE_TIMEOUT } from "./driver-call.js";
 import { asDriverError, describe } from "./driver-error.js";
 import { DriverHost, type DriverHostOptions } from "./driver-host.js";
-import { REQUIRED_METHODS } from "./driver-methods.js";
-import { VirtDriverMisbehaved } from "./errors.js";
+import { DRIVER_METHODS, membersOf, REQUIRED_METHODS } from "./driver-methods.js";
+import { VirtDriverMisbehaved, VirtDriverTimeout } from "./errors.js";
 import { LifecycleEvents } from "./lifecycle-events.js";
+import { waitFor, waitText } from "./waiting.js";
 
 /** Makes the definition's driver for one host. @throws what `create` throws. {@link VirtDriverMisbehaved} */
 export async function createDriverHost(
   definition: DriverDefinition,
-  context: Omit<DriverContext, "emitEvent">,
+  context: HostDoors,
   options: DriverHostOptions = {},
 ): Promise<DriverHost> {
   const { name } = definition;
   const events = new LifecycleEvents(name, context.logger);
   let driver: VirtDriver;
   try {
-    driver = await definition.create(Object.freeze({ ...context, emitEvent: events.emit }));
+    const { images: _lent, ...doors } = context;
+    const full: DriverContext = { ...doors, ownDoor: (door) => door, emitEvent: events.emit };
+    driver = await withinLimit(name, context, options.createTimeout ?? CREATE_TIMEOUT, async () =>
+      definition.create(Object.freeze(full)),
+    );
   } catch (thrown) {
     throw asDriverError(thrown, name, "create");
   }
@@ -24,10 +31,29 @@ export async function createDriverHost(
   return new DriverHost(name, driver, events, context, options);
 }
 
+/** @throws {VirtDriverTimeout} */
+function withinLimit<T>(
+  driver: string,
+  { timers, logger }: Pick<DriverContext, "timers" | "logger">,
+  limit: number,
+  create: () => Promise<T>,
+): Promise<T> {
+  const awaited = { driver, method: "create", limit };
+  return new Promise((resolve, reject) => {
+    const end = waitFor(timers, {
+      limit,
+      tell: (passed) => logger.info(`waiting for ${waitText(awaited, passed)}`, { driver, method: "create" }),
+      tooLong: () => reject(new VirtDriverTimeout(driver, "create", limit)),
+    });
+    create().then(resolve, reject).finally(end);
+  });
+}
+
 function refuseIncomplete(name: string, driver: unknown): void {
   if (typeof driver !== "object" || driver === null) {
     throw new VirtDriverMisbehaved(name, "create", "return a driver (an object)", `found ${describe(driver)}`);
   }
+  refuseMisspelt(name, driver);
   const missing = REQUIRED_METHODS.filter((method) => typeof (driver as Partial<VirtDriver>)[method] !== "function");
   if (missing.length > 0) {
     throw new VirtDriverMisbehaved(
@@ -36,5 +62,22 @@ function refuseIncomplete(name: string, driver: unknown): void {
       `return a driver with all of ${REQUIRED_METHODS.join(", ")}`,
       `${missing.join(", ")} is missing`,
     );
+  }
+}
+
+/** A method that is nearly one which the driver lacks would never be called. */
+function refuseMisspelt(name: string, driver: object): void {
+  const has = (method: string): boolean => typeof Reflect.get(driver, method) === "function";
+  const lacking = Object.keys(DRIVER_METHODS).filter((method) => !has(method));
+  for (const member of membersOf(driver)) {
+    const meant = member in DRIVER_METHODS || !has(member) ? undefined : didYouMean(member, lacking);
+    if (meant !== undefined) {
+      throw new VirtDriverMisbehaved(
+        name,
+        "create",
+        "return a driver whose methods are spelt as in the contract",
+        `found ${member}, which nobody calls: did you mean ${meant}? (a method of the driver's own needs another name)`,
+      );
+    }
   }
 }

@@ -1,21 +1,27 @@
 import type { Clock } from "../runtime/clock.js";
-import type { Logger } from "../runtime/logger.js";
+import type { LogFields, Logger } from "../runtime/logger.js";
 import type { Timers } from "../runtime/timers.js";
-import { asDriverError } from "./driver-error.js";
+import { asDriverError, textOf } from "./driver-error.js";
 import { DRIVER_METHODS, type DriverMethod } from "./driver-methods.js";
-import { VirtDriverMisbehaved, VirtDriverTimeout } from "./errors.js";
+import { VirtDriverMisbehaved, VirtDriverTimeout, VirtError } from "./errors.js";
 import { RequestsUnderWay } from "./requests-under-way.js";
 import type { CallOptions } from "./types.js";
+import { type Awaited, waitFor, waitText } from "./waiting.js";
 
 /** Milliseconds that a driver has to settle after its signal was aborted. */
 export const DEFAULT_GRACE = 5_000;
+
+/** Milliseconds that a driver's `create` may take. */
+export const CREATE_TIMEOUT = 60_000;
 
 /** How a call of a driver ended, for metrics. `refused`: never made, the permit threw. */
 export type DriverOutcome = "success" | "error" | "timeout" | "misbehaved" | "aborted" | "refused";
 
 export interface DriverCallOptions {
-  /** Milliseconds by method, instead of the defaults in {@link DRIVER_METHODS}. */
+  /** Milliseconds by method, instead of the defaults in {@link DRIVER_METHODS}; 0: no limit. */
   readonly timeouts?: Partial<Readonly<Record<DriverMethod, number>>>;
+  /** Milliseconds that the definition's `create` may take; 0: no limit. Default {@link CREATE_TIMEOUT}. */
+  readonly createTimeout?: number;
   /** Milliseconds that a driver has to settle after its signal was aborted; default {@link DEFAULT_GRACE}. */
   readonly grace?: number;
   /** Called before each method that changes guests; throws when the host lease is not held. */
@@ -56,6 +62,8 @@ export class DriverCaller {
   readonly #driver: string;
   readonly #doors: DriverCallDoors;
   readonly #options: DriverCallOptions;
+  /** Since when each is under way, on the monotonic clock. */
+  readonly #calls = new Map<DriverCall<unknown>, number>();
   readonly requests = new RequestsUnderWay();
 
   constructor(driver: string, doors: DriverCallDoors, options: DriverCallOptions) {
@@ -85,7 +93,7 @@ export class DriverCaller {
         await this.#options.permit?.(method, call.instanceUuid);
       }
       outcome = "error";
-      const result = call.check(await this.#bounded(call));
+      const result = call.check(await this.#underWay(call));
       outcome = "success";
       return result;
     } catch (error) {
@@ -95,11 +103,33 @@ export class DriverCaller {
         outcome = "misbehaved";
       } else if (signal?.aborted && error === signal.reason) {
         outcome = "aborted";
+      } else if (outcome === "error" && !(error instanceof VirtError)) {
+        this.#tellForeign(call, error);
       }
       throw error;
     } finally {
       this.#observe(call, this.#doors.clock.monotonic() - started, outcome);
     }
+  }
+
+  /** What is waited for now, in words. */
+  get waitedFor(): readonly string[] {
+    const now = this.#doors.clock.monotonic();
+    return [...this.#calls].map(([call, began]) => waitText(this.#awaited(call), now - began));
+  }
+
+  async #underWay<R>(call: DriverCall<R>): Promise<unknown> {
+    this.#calls.set(call, this.#doors.clock.monotonic());
+    try {
+      return await this.#bounded(call);
+    } finally {
+      this.#calls.delete(call);
+    }
+  }
+
+  #awaited({ method, instanceUuid, requestId }: DriverCall<unknown>): Awaited {
+    const limit = this.#options.timeouts?.[method] ?? DRIVER_METHODS[method].timeout;
+    return { driver: this.#driver, method, instanceUuid, requestId, limit };
   }
 
   /** Runs the author's method until it settles, or until it was told to stop and the grace is over. */
@@ -108,7 +138,8 @@ export class DriverCaller {
     // The caller may have aborted it while it waited for the permit.
     signal?.throwIfAborted();
     const { timers } = this.#doors;
-    const timeout = this.#options.timeouts?.[method] ?? DRIVER_METHODS[method].timeout;
+    const awaited = this.#awaited(call);
+    const { limit } = awaited;
     const controller = new AbortController();
     let settled = false;
     let abandoned = false;
@@ -125,7 +156,11 @@ export class DriverCaller {
         });
       };
       const stopForCaller = () => stop(signal?.reason);
-      const cancelTimeout = timers.after(timeout, () => stop(new VirtDriverTimeout(this.#driver, method, timeout)));
+      const cancelTimeout = waitFor(timers, {
+        limit,
+        tell: (passed) => this.#doors.logger.info(`waiting for ${waitText(awaited, passed)}`, this.#fields(call)),
+        tooLong: () => stop(new VirtDriverTimeout(this.#driver, method, limit)),
+      });
       const finish = (settle: () => void) => {
         if (settled) {
           return;
@@ -174,21 +209,28 @@ export class DriverCaller {
     return value;
   }
 
-  #tellLate(
-    { method, instanceUuid, requestId }: Pick<DriverCall<unknown>, "method" | "instanceUuid" | "requestId">,
-    how: string,
-    error?: unknown,
-  ) {
+  /** The operation that fails by it may log only what was thrown; the driver's author needs the method, too. */
+  #tellForeign(call: DriverCall<unknown>, error: unknown): void {
     this.#doors.logger.warn(
-      `driver ${this.#driver}: ${method} ${how} after it had been given up; its result is dropped`,
-      {
-        driver: this.#driver,
-        method,
-        ...(instanceUuid === undefined ? {} : { instance: instanceUuid }),
-        ...(requestId === undefined ? {} : { request_id: requestId }),
-        ...(error === undefined ? {} : { err: error }),
-      },
+      `driver ${this.#driver}: ${call.method} threw ${textOf(error)}, which is none of the contract's errors`,
+      this.#fields(call),
     );
+  }
+
+  #tellLate(call: DriverCall<unknown>, how: string, error?: unknown): void {
+    this.#doors.logger.warn(
+      `driver ${this.#driver}: ${call.method} ${how} after it had been given up; its result is dropped`,
+      { ...this.#fields(call), ...(error === undefined ? {} : { err: error }) },
+    );
+  }
+
+  #fields({ method, instanceUuid, requestId }: DriverCall<unknown>): LogFields {
+    return {
+      driver: this.#driver,
+      method,
+      ...(instanceUuid === undefined ? {} : { instance: instanceUuid }),
+      ...(requestId === undefined ? {} : { request_id: requestId }),
+    };
   }
 
   #observe(

@@ -1,7 +1,11 @@
+import { MOST } from "../records/field.js";
+import type { ReshapeAllocations } from "./driver.js";
 import { describe } from "./driver-error.js";
 import type { DriverMethod } from "./driver-methods.js";
 import { VirtDriverMisbehaved } from "./errors.js";
 import type { LiveMigrateData } from "./move-types.js";
+import { UUID_PATTERN } from "./patterns.js";
+import { providersOf, wrongInAllocations, wrongInTree } from "./provider-checks.js";
 import type { ProviderTree } from "./provider-tree.js";
 import {
   type AvailableResource,
@@ -10,8 +14,7 @@ import {
   type PowerState,
   type SharedStorageToken,
 } from "./types.js";
-
-export const UUID_PATTERN = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
+import type { Rule } from "./value-rules.js";
 
 /** Checks of what the methods of one driver return. Each returns the value, or throws naming method and rule. */
 export class DriverChecks {
@@ -34,21 +37,24 @@ export class DriverChecks {
   readonly anyText = (method: DriverMethod, value: unknown): string =>
     typeof value === "string" ? value : this.#fail(method, "return a text", value);
 
-  /** The root that the tree has for the node before the call is in it after the call, under that name. */
-  readonly keepsRoot = (tree: ProviderTree, node: string): ((method: DriverMethod) => void) => {
+  /**
+   * What the driver has set in the tree, and in the allocations of a reshape, is what Placement can take; the root that the
+   * tree had for the node before the call is in it after the call, under that name.
+   */
+  editedTree(tree: ProviderTree, node: string, allocations?: ReshapeAllocations): (method: DriverMethod) => void {
     const root = tree.find(node)?.uuid;
+    const before = providersOf(tree, node);
     return (method) => {
-      if (root === undefined || tree.find(root)?.name === node) {
-        return;
+      if (root !== undefined && tree.find(root)?.name !== node) {
+        const rule = "never remove or rename the root provider";
+        throw new VirtDriverMisbehaved(this.#driver, method, rule, `${node} is gone`);
       }
-      throw new VirtDriverMisbehaved(
-        this.#driver,
-        method,
-        "never remove or rename the root provider",
-        `${node} is gone`,
-      );
+      const wrong = wrongInTree(tree, node, before) ?? wrongInAllocations(allocations);
+      if (wrong !== undefined) {
+        throw VirtDriverMisbehaved.ofValue(this.#driver, method, { ...wrong, found: describe(wrong.found) });
+      }
     };
-  };
+  }
 
   readonly uuids = (method: DriverMethod, value: unknown): readonly string[] => {
     const list = this.#uniqueTexts(method, "uuids", value);
@@ -190,10 +196,14 @@ export class DriverChecks {
   }
 }
 
-type Rule = readonly [rule: string, holds: (value: unknown) => boolean];
-
-const count: Rule = ["a whole number, 0 or more", (value) => Number.isSafeInteger(value) && Number(value) >= 0];
-const amount: Rule = ["a number, 0 or more", (value) => Number.isFinite(value) && Number(value) >= 0];
+const count: Rule = [
+  `a whole number, 0 to ${MOST}`,
+  (value) => Number.isSafeInteger(value) && Number(value) >= 0 && Number(value) <= MOST,
+];
+const amount: Rule = [
+  `a number, 0 to ${MOST}`,
+  (value) => Number.isFinite(value) && Number(value) >= 0 && Number(value) <= MOST,
+];
 const name: Rule = ["a text that is not empty", (value) => typeof value === "string" && value !== ""];
 const textOrNull: Rule = ["a text or null", (value) => value === null || typeof value === "string"];
 
@@ -217,7 +227,11 @@ const RESOURCE_RULES: Readonly<Record<keyof AvailableResource, Rule>> = {
         (item: unknown) => Array.isArray(item) && item.length === 3 && item.every((part) => typeof part === "string"),
       ),
   ],
-  diskAvailableLeast: ["a whole number or null", (value) => value === null || Number.isSafeInteger(value)],
+  // May be negative, when disks may grow to more than there is.
+  diskAvailableLeast: [
+    "a whole number or null",
+    (value) => value === null || (Number.isSafeInteger(value) && Math.abs(Number(value)) <= MOST),
+  ],
   uuid: ["a uuid in lower case with hyphens", (value) => typeof value === "string" && UUID_PATTERN.test(value)],
   stats: [
     "an object of texts",

@@ -1,4 +1,5 @@
 import * as errors from "./errors.js";
+import { POWER_STATES, type PowerState } from "./types.js";
 
 type VirtErrorClass = new (message: string, options?: ErrorOptions) => errors.VirtError;
 
@@ -12,6 +13,11 @@ const BY_NAME: ReadonlyMap<string, VirtErrorClass> = new Map<string, VirtErrorCl
   ["InstancePowerOffFailure", errors.InstancePowerOffFailure],
   ["ComputeResourcesUnavailable", errors.ComputeResourcesUnavailable],
   ["BuildAbortException", errors.BuildAbortException],
+  ["ImageNotFound", errors.ImageNotFound],
+  ["ImageNotActive", errors.ImageNotActive],
+  ["ImageUnacceptable", errors.ImageUnacceptable],
+  ["GlanceConnectionFailed", errors.GlanceConnectionFailed],
+  ["EndpointNotFound", errors.ImageServiceNotFound],
   ["VirtualInterfacePlugException", errors.VirtualInterfacePlugException],
   ["PciDeviceNotFoundById", errors.PciDeviceNotFound],
   ["InstanceFaultRollback", errors.InstanceFaultRollback],
@@ -39,9 +45,21 @@ export function asDriverError(thrown: unknown, driver: string, method: string): 
   return known ? new known(thrown.message, { cause: thrown }) : thrown;
 }
 
+/** The state of a guest that is not there. @throws any other error */
+export function nostateWithoutGuest(error: unknown): PowerState {
+  if (error instanceof errors.GuestNotFound) {
+    return POWER_STATES.nostate;
+  }
+  throw error;
+}
+
 /** A value in a message: short, and never throws. */
 export function describe(value: unknown): string {
   if (value === null || value === undefined) {
+    return String(value);
+  }
+  if (typeof value === "number") {
+    // JSON says null for NaN and infinity.
     return String(value);
   }
   if (typeof value === "function") {
@@ -56,4 +74,9 @@ export function describe(value: unknown): string {
   } catch {
     return `an unprintable ${typeof value}`;
   }
+}
+
+/** What was thrown, as a line. */
+export function textOf(error: unknown): string {
+  return error instanceof Error ? `${error.name}: ${error.message}` : describe(error);
 }

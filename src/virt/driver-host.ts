@@ -1,12 +1,12 @@
 import { type Capabilities, completeCapabilities } from "./capabilities.js";
-import type { DriverContext } from "./context.js";
+import type { HostDoors } from "./context.js";
 import type { DriverOperationOptions, ReshapeAllocations, VirtDriver } from "./driver.js";
 import type { DriverCallOptions } from "./driver-call.js";
 import type { DriverChecks } from "./driver-checks.js";
-import { asDriverError } from "./driver-error.js";
+import { asDriverError, nostateWithoutGuest } from "./driver-error.js";
 import { DriverInvoker } from "./driver-invoker.js";
 import type { DriverMethod } from "./driver-methods.js";
-import { GuestNotFound } from "./errors.js";
+import { lendingImages } from "./lent-images.js";
 import type { LifecycleEvents, LifecycleListener } from "./lifecycle-events.js";
 import type {
   ConfirmMigrationOptions,
@@ -21,18 +21,18 @@ import type {
   RollbackAtDestinationOptions,
 } from "./move-types.js";
 import type { ProviderTree } from "./provider-tree.js";
-import {
-  type AvailableResource,
-  type DestroyOptions,
-  type GuestInfo,
-  type Instance,
-  type Migration,
-  POWER_STATES,
-  type PowerState,
-  type RescueOptions,
-  type SharedStorageToken,
-  type SnapshotOptions,
-  type SpawnOptions,
+import type {
+  AvailableResource,
+  DestroyOptions,
+  GuestInfo,
+  Instance,
+  Migration,
+  PowerState,
+  RescueOptions,
+  SharedStorageToken,
+  SnapshotOptions,
+  SpawnOptions,
+  WithoutBytes,
 } from "./types.js";
 
 type Options = DriverOperationOptions;
@@ -52,29 +52,33 @@ export class DriverHost {
   readonly #invoker: DriverInvoker;
   readonly #checks: DriverChecks;
   readonly #events: LifecycleEvents;
-  readonly #context: Pick<DriverContext, "localNodeUuid">;
+  readonly #context: Pick<HostDoors, "localNodeUuid" | "images">;
   #cleanedUp = false;
 
   constructor(
     name: string,
     driver: VirtDriver,
     events: LifecycleEvents,
-    context: Omit<DriverContext, "emitEvent">,
+    context: HostDoors,
     options: DriverHostOptions,
   ) {
     this.#invoker = new DriverInvoker(name, driver, context, options);
     this.#checks = this.#invoker.checks;
     this.name = name;
-    this.capabilities = completeCapabilities(driver.capabilities);
+    this.capabilities = completeCapabilities(name, driver.capabilities);
     this.rebalancesNodes = driver.rebalancesNodes === true;
     this.#driver = driver;
     this.#events = events;
     this.#context = context;
   }
 
-  /** The author wrote this method; where it matters which default applies. */
   supports(method: DriverMethod): boolean {
     return this.#invoker.supports(method);
+  }
+
+  /** The calls that are under way, in words. */
+  get waitedFor(): readonly string[] {
+    return this.#invoker.waitedFor;
   }
 
   /** Until `work` ends, calls about this instance carry this request's id, to the driver and into the log. */
@@ -105,8 +109,7 @@ export class DriverHost {
     if (!this.#invoker.supports("processInstancesAtStartup")) {
       return instances;
     }
-    const check = (_: DriverMethod, value: unknown) =>
-      this.#checks.someOf("processInstancesAtStartup", value, instances);
+    const check = (method: DriverMethod, value: unknown) => this.#checks.someOf(method, value, instances);
     return this.#invoker.ask("processInstancesAtStartup", check, instances, options);
   }
 
@@ -151,7 +154,8 @@ export class DriverHost {
     node: string,
     options?: Options & { readonly allocations?: ReshapeAllocations },
   ): Promise<void> {
-    return this.#invoker.ask("updateProviderTree", this.#checks.keepsRoot(tree, node), tree, node, options);
+    const check = this.#checks.editedTree(tree, node, options?.allocations);
+    return this.#invoker.ask("updateProviderTree", check, tree, node, options);
   }
 
   getHostIpAddr(): string {
@@ -174,15 +178,8 @@ export class DriverHost {
   }
 
   /** The state in {@link getInfo}; `nostate` for a guest that is not there. */
-  async powerState(instance: Instance, options?: Options): Promise<PowerState> {
-    try {
-      return (await this.getInfo(instance, options)).state;
-    } catch (error) {
-      if (error instanceof GuestNotFound) {
-        return POWER_STATES.nostate;
-      }
-      throw error;
-    }
+  powerState(instance: Instance, options?: Options): Promise<PowerState> {
+    return this.getInfo(instance, options).then(({ state }) => state, nostateWithoutGuest);
   }
 
   async instanceExists(instance: Instance, options?: Options): Promise<boolean> {
@@ -196,13 +193,15 @@ export class DriverHost {
     return this.#invoker.runIfThere("prepareForSpawn", instance, options);
   }
 
-  spawn(instance: Instance, options: SpawnOptions): Promise<void> {
-    return this.#invoker.run("spawn", instance, options);
+  spawn(instance: Instance, options: WithoutBytes<SpawnOptions>): Promise<void> {
+    return lendingImages(this.#context.images, (lent) => this.#invoker.run("spawn", instance, lent.with(options)));
   }
 
   /** @throws {NotImplemented} */
-  rebuild(instance: Instance, options: SpawnOptions): Promise<void> {
-    return this.#invoker.runNeeded("rebuild", instance, options);
+  rebuild(instance: Instance, options: WithoutBytes<SpawnOptions>): Promise<void> {
+    return lendingImages(this.#context.images, (lent) =>
+      this.#invoker.runNeeded("rebuild", instance, lent.with(options)),
+    );
   }
 
   failedSpawnCleanup(instance: Instance, options?: Options): Promise<void> {
@@ -243,8 +242,10 @@ export class DriverHost {
   }
 
   /** @throws {NotImplemented} as the two that follow. {@link GuestNotFound} */
-  rescue(instance: Instance, options: RescueOptions): Promise<void> {
-    return this.#invoker.runNeeded("rescue", instance, options);
+  rescue(instance: Instance, options: WithoutBytes<RescueOptions>): Promise<void> {
+    return lendingImages(this.#context.images, (lent) =>
+      this.#invoker.runNeeded("rescue", instance, lent.with(options)),
+    );
   }
 
   unrescue(instance: Instance, options?: Options): Promise<void> {
@@ -252,8 +253,10 @@ export class DriverHost {
   }
 
   /** @throws {InstanceNotRunning} */
-  snapshot(instance: Instance, imageId: string, options: SnapshotOptions): Promise<void> {
-    return this.#invoker.runNeeded("snapshot", instance, imageId, options);
+  snapshot(instance: Instance, imageId: string, options: Omit<SnapshotOptions, "upload">): Promise<void> {
+    return lendingImages(this.#context.images, (lent) =>
+      this.#invoker.runNeeded("snapshot", instance, imageId, lent.to(imageId, options)),
+    );
   }
 
   plugVifs(instance: Instance, options?: Options): Promise<void> {

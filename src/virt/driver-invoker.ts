@@ -1,7 +1,7 @@
 import type { DriverOperationOptions, VirtDriver } from "./driver.js";
 import { DEFAULT_GRACE, type DriverCallDoors, DriverCaller, type DriverCallOptions } from "./driver-call.js";
 import { DriverChecks } from "./driver-checks.js";
-import type { DriverMethod } from "./driver-methods.js";
+import { type DriverMethod, subjectOf } from "./driver-methods.js";
 import { NotImplemented } from "./errors.js";
 import { LiveMigrationHandover } from "./live-migration-handover.js";
 import type { LiveMigrationOptions } from "./move-types.js";
@@ -44,6 +44,11 @@ export class DriverInvoker {
     throw new NotImplemented(
       `driver ${this.name} has no ${method}: use a driver that has it, or add the method to this one`,
     );
+  }
+
+  /** The calls that are under way, in words. */
+  get waitedFor(): readonly string[] {
+    return this.#caller.waitedFor;
   }
 
   /** Until `work` ends, calls about this instance are made for this request. */
@@ -96,7 +101,7 @@ export class DriverInvoker {
     ...args: DriverArguments<M>
   ): Promise<R> {
     const options = args.at(-1) as DriverOperationOptions | undefined;
-    const instanceUuid = uuidOf(args[INSTANCE_SECOND.has(method) ? 1 : 0]);
+    const instanceUuid = subjectOf(method, args);
     const behalf = this.#caller.behalfOf(instanceUuid);
     return this.#caller.call({
       method,
@@ -136,10 +141,3 @@ export class DriverInvoker {
     await handover.finished();
   }
 }
-
-/** The uuid of the instance that a call is about; undefined: it is about the host, or about several. */
-function uuidOf(subject: unknown): string | undefined {
-  return typeof subject === "object" && subject !== null && "uuid" in subject ? String(subject.uuid) : undefined;
-}
-
-const INSTANCE_SECOND: ReadonlySet<DriverMethod> = new Set(["finishMigration", "confirmMigration"]);

@@ -86,3 +86,28 @@ export const REQUIRED_METHODS: readonly DriverMethod[] = (
 )
   .filter(([, { required }]) => required)
   .map(([method]) => method);
+
+/** Methods whose first argument is the migration. */
+const INSTANCE_SECOND: ReadonlySet<string> = new Set<DriverMethod>(["finishMigration", "confirmMigration"]);
+
+/** The uuid of the instance that a call is about; undefined: it is about the host, or about several. */
+export function subjectOf(method: string, args: readonly unknown[]): string | undefined {
+  const subject = args[INSTANCE_SECOND.has(method) ? 1 : 0];
+  return typeof subject === "object" && subject !== null && "uuid" in subject ? String(subject.uuid) : undefined;
+}
+
+/** The names of what a driver has, those of its classes too, and of what it may be asked for. */
+export function membersOf(driver: object): readonly string[] {
+  const names = new Set(Object.keys(DRIVER_METHODS));
+  for (
+    let each: object | null = driver;
+    each !== null && each !== Object.prototype;
+    each = Object.getPrototypeOf(each)
+  ) {
+    for (const name of Object.getOwnPropertyNames(each)) {
+      names.add(name);
+    }
+  }
+  names.delete("constructor");
+  return [...names];
+}

@@ -4,7 +4,7 @@ import type { DriverOption } from "./config-schema.js";
 import type { DriverDefinition } from "./driver.js";
 
 /** A driver's options as nova.conf's compiler takes them: its own section, or none. */
-export function driverSections({ configSchema }: DriverDefinition): SectionTable {
+export function driverSections({ configSchema }: Pick<DriverDefinition, "configSchema">): SectionTable {
   return configSchema
     ? {
         [configSchema.section]: Object.fromEntries(

@@ -15,9 +15,13 @@ import type {
   SpawnOptions,
 } from "./types.js";
 
-/** Version of this contract; a plugin names the one that it was written for, and the major number must match. */
+/**
+ * Version of this contract. A minor adds methods, options and capabilities that may be left out; a major changes or removes
+ * something. A plugin names the version that it was written for, of the same major and at most this minor.
+ */
 export const VIRT_API_VERSION = "1.0";
 
+/** What calls are given that are about no guest's disks or networks. */
 export type DriverOperationOptions = CallOptions;
 
 /** Allocations of every consumer that has something in the tree; what a reshape edits: consumer → provider → amounts. */
@@ -252,7 +256,7 @@ export interface VirtDriver extends MoveMethods {
 /** What a plugin module exports as `driver`: made by {@link defineDriver}. */
 export interface DriverDefinition {
   readonly name: string;
-  /** The {@link VIRT_API_VERSION} it was written for. */
+  /** The {@link VIRT_API_VERSION} it was written for, or a range that has to include the host's: `>=1.0 <2`. */
   readonly apiVersion: string;
   /** Its options. Left out: it has none. */
   readonly configSchema?: DriverConfigSchema;

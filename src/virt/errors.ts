@@ -32,6 +32,25 @@ export class ComputeResourcesUnavailable extends VirtError {
 export class BuildAbortException extends VirtError {
   override readonly name = "BuildAbortException";
 }
+export class ImageNotFound extends VirtError {
+  override readonly name = "ImageNotFound";
+}
+/** The image has not all its bytes yet. No host could build from it. */
+export class ImageNotActive extends VirtError {
+  override readonly name = "ImageNotActive";
+}
+/** The bytes are not what was stored, or nothing that this host could use. No host could build from it. */
+export class ImageUnacceptable extends VirtError {
+  override readonly name = "ImageUnacceptable";
+}
+/** The Image service does not answer, refuses, or broke off. */
+export class GlanceConnectionFailed extends VirtError {
+  override readonly name = "GlanceConnectionFailed";
+}
+/** The cloud has no Image service, or nobody says where it is. */
+export class ImageServiceNotFound extends VirtError {
+  override readonly name = "EndpointNotFound";
+}
 /** The guest's ports could not be connected. */
 export class VirtualInterfacePlugException extends VirtError {
   override readonly name = "VirtualInterfacePlugException";
@@ -77,6 +96,17 @@ export class VirtDriverMisbehaved extends VirtError {
     this.method = method;
     this.rule = rule;
   }
+
+  /** One value of many is wrong. @param found as it is to be shown */
+  static ofValue(
+    driver: string,
+    method: string,
+    { path, found, expected }: { readonly path: string; readonly found: string; readonly expected: string },
+  ): VirtDriverMisbehaved {
+    const error = new VirtDriverMisbehaved(driver, method, `give ${expected} as ${path}`, `it is ${found}`);
+    error.message = `driver ${driver}: ${method}: ${path} is ${found}, expected ${expected}; this is a defect of the driver`;
+    return error;
+  }
 }
 
 /** The driver did not answer in time and was told to stop; it may still run, and what it has changed is unknown. */
@@ -94,6 +124,19 @@ export class VirtDriverTimeout extends VirtError {
     this.driver = driver;
     this.method = method;
     this.milliseconds = milliseconds;
+  }
+}
+
+/** The driver threw where nothing could catch it: what it was in the middle of is unknown. */
+export class VirtDriverCrashed extends VirtError {
+  override readonly name = "VirtDriverCrashed";
+  readonly driver: string;
+  readonly method: string;
+
+  constructor(driver: string, method: string, what: string, options?: ErrorOptions) {
+    super(`driver ${driver} threw in a callback of ${method}, where nothing could catch it: ${what}`, options);
+    this.driver = driver;
+    this.method = method;
   }
 }
 

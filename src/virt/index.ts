@@ -10,14 +10,27 @@ export {
 } from "../runtime/http.js";
 export type { Logger } from "../runtime/logger.js";
 export { md5 } from "../runtime/node/node-digests.js";
+export {
+  type ProcessIdentity,
+  ProgramFailure,
+  type ProgramResult,
+  type ProgramSignal,
+  type Programs,
+  type RunOptions,
+  type SeenProcess,
+  type StartOptions,
+} from "../runtime/programs.js";
 export type { Random } from "../runtime/random.js";
+export { type Stream, type StreamAddress, StreamFailure, type Streams } from "../runtime/streams.js";
 export type { CancelTimer, Timers } from "../runtime/timers.js";
+export { type Bytes, bytesIn, bytesOf, textIn } from "../runtime/transfers.js";
 export * from "./capabilities.js";
 export * from "./config-schema.js";
 export * from "./context.js";
 export * from "./driver.js";
 export * from "./errors.js";
 export * from "./events.js";
+export type { Image, ImageData, UploadOptions } from "./images.js";
 export * from "./move-methods.js";
 export * from "./move-types.js";
 export * from "./node-inventory.js";

@@ -1,7 +1,7 @@
 import type { Logger } from "../runtime/logger.js";
-import { UUID_PATTERN } from "./driver-checks.js";
 import { describe } from "./driver-error.js";
 import { LIFECYCLE_TRANSITIONS, type LifecycleEvent } from "./events.js";
+import { UUID_PATTERN } from "./patterns.js";
 
 export type LifecycleListener = (event: LifecycleEvent) => void | Promise<void>;
 

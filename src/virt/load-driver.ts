@@ -1,9 +1,13 @@
 import { createRequire } from "node:module";
 import { isAbsolute, join } from "node:path";
 import { pathToFileURL } from "node:url";
+import { whyNotApi } from "./api-version.js";
 import { type DriverDefinition, VIRT_API_VERSION } from "./driver.js";
 import { describe } from "./driver-error.js";
 import { InvalidDriver } from "./errors.js";
+import { refuseWrongSchema } from "./schema-rules.js";
+import { placeOf } from "./stack-place.js";
+import { suggest } from "./suggest.js";
 
 /** Modules that come with the product, by driver name, loaded when asked for: `() => import("…")`. */
 export type BuiltInDrivers = Readonly<Record<string, () => Promise<unknown>>>;
@@ -14,52 +18,69 @@ export interface LoadDriverOptions {
   readonly cwd: string;
 }
 
+/** What a driver's module exports. */
+export interface LoadedDriver {
+  readonly driver: DriverDefinition;
+  /** How it is to be checked, as it stands there; undefined: the module does not say. */
+  readonly check: unknown;
+  /** Absolute path of the module; null: it is built in, or was found by its package's name alone. */
+  readonly file: string | null;
+}
+
 /**
  * Finds a driver by the value of `compute_driver`: a built-in name, a path (`./x`, `../x`, `/x`), or an npm package.
  * The module exports its definition as `driver`.
  * @throws {InvalidDriver} saying what was tried, or which rule of the contract the module breaks.
  */
-export async function loadDriver(name: string, options: LoadDriverOptions): Promise<DriverDefinition> {
+export async function loadDriver(name: string, options: LoadDriverOptions): Promise<LoadedDriver> {
   const tried: string[] = [];
-  for (const [what, load] of ways(name, options)) {
+  for (const [what, find] of ways(name, options)) {
     let loaded: unknown;
+    let file: string | null;
     try {
-      loaded = await load();
+      const found = find();
+      file = typeof found === "string" ? found : null;
+      loaded = await (typeof found === "string" ? import(pathToFileURL(found).href) : found());
     } catch (error) {
       tried.push(`${what}: ${reasonOf(error)}`);
       continue;
     }
-    return definitionIn(loaded, what);
+    const definition = definitionIn(loaded, what);
+    if (!Object.hasOwn(options.builtIns, name)) {
+      refuseBuiltInName(definition, what, options.builtIns);
+      refuseWrongSchema(definition, what);
+    }
+    return { driver: definition, check: exported(loaded, "check"), file };
   }
   throw new InvalidDriver(
-    `compute_driver ${name} cannot be loaded. Tried: ${tried.join("; ")}. ` +
+    `compute_driver ${name} cannot be loaded${suggest(name, Object.keys(options.builtIns)) || "."} Tried: ${tried.join("; ")}. ` +
       `Built in are: ${Object.keys(options.builtIns).join(", ")}; else name an installed npm package, ` +
       "or a path that begins with ./ or /",
   );
 }
 
-type Way = readonly [what: string, load: () => Promise<unknown>];
+/** Finds the file of a module, or what loads one that is built in. */
+type Way = readonly [what: string, find: () => string | (() => Promise<unknown>)];
 
 function ways(name: string, { builtIns, cwd }: LoadDriverOptions): readonly Way[] {
   const builtIn = Object.hasOwn(builtIns, name) ? builtIns[name] : undefined;
   if (builtIn) {
-    return [[`built-in driver ${name}`, builtIn]];
+    return [[`built-in driver ${name}`, () => builtIn]];
   }
   const here = createRequire(join(cwd, "noop.js"));
-  const resolved = async (id: string): Promise<unknown> => import(pathToFileURL(here.resolve(id)).href);
   if (isAbsolute(name) || name.startsWith("./") || name.startsWith("../")) {
     const path = isAbsolute(name) ? name : join(cwd, name);
-    return [[`path ${path}`, () => resolved(path)]];
+    return [[`path ${path}`, () => here.resolve(path)]];
   }
   return [
-    [`npm package ${name} as seen from ${cwd}`, () => resolved(name)],
+    [`npm package ${name} as seen from ${cwd}`, () => here.resolve(name)],
     // Packages that can only be imported, not required, are found when they are installed beside this one.
-    [`npm package ${name} as seen from compute-agent`, () => import(name)],
+    [`npm package ${name} as seen from compute-agent`, () => () => import(name)],
   ];
 }
 
 function definitionIn(loaded: unknown, where: string): DriverDefinition {
-  const found = exported(loaded);
+  const found = exported(loaded, "driver");
   if (!isDefinition(found)) {
     throw new InvalidDriver(
       `${where}: expected an export named driver, made by defineDriver({ name, apiVersion, create }), but found ` +
@@ -71,14 +92,14 @@ function definitionIn(loaded: unknown, where: string): DriverDefinition {
 }
 
 /** A CommonJS module may hide its names behind `default`. */
-function exported(loaded: unknown): unknown {
+function exported(loaded: unknown, name: string): unknown {
   if (typeof loaded !== "object" || loaded === null) {
     return undefined;
   }
-  if ("driver" in loaded) {
-    return loaded.driver;
+  if (name in loaded) {
+    return Reflect.get(loaded, name);
   }
-  return "default" in loaded ? exported(loaded.default) : undefined;
+  return "default" in loaded ? exported(loaded.default, name) : undefined;
 }
 
 function isDefinition(value: unknown): value is DriverDefinition {
@@ -96,23 +117,20 @@ function isDefinition(value: unknown): value is DriverDefinition {
 }
 
 function refuseOtherContract({ name, apiVersion }: DriverDefinition, where: string): void {
-  const wanted = majorOf(apiVersion);
-  const offered = majorOf(VIRT_API_VERSION);
-  if (wanted === offered) {
-    return;
+  const reason = whyNotApi(apiVersion);
+  if (reason !== null) {
+    throw new InvalidDriver(
+      `${where}: driver ${name} was written for version ${apiVersion} of the driver contract, but this compute-agent has ${VIRT_API_VERSION}: ${reason}`,
+    );
   }
-  const what = `${where}: driver ${name} was written for version ${apiVersion} of the driver contract, but this compute-agent has ${VIRT_API_VERSION}`;
-  if (Number.isNaN(wanted)) {
-    throw new InvalidDriver(`${what}: apiVersion must look like ${VIRT_API_VERSION}`);
-  }
-  throw new InvalidDriver(
-    wanted > offered
-      ? `${what}: install a newer compute-agent, or a driver for contract ${offered}.x`
-      : `${what}: install a newer version of the driver, written for contract ${offered}.x`,
-  );
 }
 
-const majorOf = (version: string): number => Number(/^(\d+)\.\d+(\.\d+)?$/.exec(version)?.[1] ?? Number.NaN);
+/** A driver that passes for another would take its section and its host. */
+function refuseBuiltInName({ name }: DriverDefinition, where: string, builtIns: BuiltInDrivers): void {
+  if (Object.hasOwn(builtIns, name)) {
+    throw new InvalidDriver(`${where}: its name ${name} is a built-in driver's; give it one of its own`);
+  }
+}
 
 /** What went wrong, and where in the plugin, if that is known. */
 function reasonOf(error: unknown): string {
@@ -127,6 +145,6 @@ function reasonOf(error: unknown): string {
   if (error instanceof SyntaxError) {
     return `SyntaxError: ${message} (node --check FILE shows the line)`;
   }
-  const place = /^ +at .*?\(?(?:file:\/\/)?(\/[^()]+:\d+:\d+)\)?$/m.exec(error.stack ?? "")?.[1];
+  const place = placeOf(error);
   return place === undefined ? message : `${message} (${place})`;
 }

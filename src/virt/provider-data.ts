@@ -6,16 +6,19 @@ export type InventoryRecord = Pick<Inventory, "total"> & Partial<Omit<Inventory,
 
 /** One provider of a tree. Never changes: every update makes a new one. */
 export interface ProviderData {
+  /** The provider's uuid in Placement; a node's provider has the node's. */
   readonly uuid: string;
   /** Unique in the whole Placement. */
   readonly name: string;
   /** Null for a root. */
   readonly parentUuid: string | null;
+  /** The root of its tree; its own for a root. */
   readonly rootUuid: string;
   /** Placement's generation of the provider; null until it is made there. */
   readonly generation: number | null;
   /** Inventories by resource class. */
   readonly inventory: Readonly<Record<string, InventoryRecord>>;
+  /** Names, those of others included. */
   readonly traits: ReadonlySet<string>;
   /** Uuids of Placement aggregates. */
   readonly aggregates: ReadonlySet<string>;

@@ -1,6 +1,6 @@
-import { Command } from "commander";
+import { Command, InvalidArgumentError } from "commander";
 import { endProcess } from "../ui/end-process.js";
-import type { CheckCommandOptions } from "./check.js";
+import type { CheckCommandOptions } from "./check/messages.js";
 import { pair } from "./pair.js";
 
 /** `compute-agent driver …`: for authors of virt drivers. */
@@ -16,6 +16,14 @@ export function driverCommand(): Command {
     .action(async (name: string, options: { readonly in: string }) => {
       process.exitCode = await (await import("./new.js")).newDriver(name, options.in);
     });
+  add("sample <driver>")
+    .description(
+      "Prints a sample of nova.conf with all options that a driver declares: a built-in name, an npm package, or a path.",
+    )
+    .option("--out <file>", "write it to this file instead")
+    .action(async (driver: string, { out }: { readonly out?: string }) => {
+      endProcess(await (await import("./sample.js")).writeSample(driver, out), "compute-agent");
+    });
   add("check <driver>")
     .description("Holds a driver against the contract, rule by rule: a built-in name, an npm package, or a path.")
     .option(
@@ -25,13 +33,36 @@ export function driverCommand(): Command {
     )
     .option("--virtual-time", "simulated clock and files: for drivers that use the context's doors only")
     .option("--waive <rule=reason>", "what the driver knowingly does otherwise; repeatable", pair("rule=reason"))
+    .option(
+      "--with <module>",
+      "a module whose export check has what describeDriver takes: canary, sweep, config, flavor, reshape, setUp ...; default: that of the driver's own module",
+    )
+    .option("--only <rule>", "only this rule, by its code; several by commas; repeatable", rules)
+    .option("--limit <seconds>", "how long a call of the driver may take before its process is killed", seconds, 30)
+    .option("--verbose", "show what the driver logs and prints, as it does")
     .option("--json", "print the report as JSON")
     .addHelpText(
       "after",
-      "\nExit codes: 0 each rule is kept, skipped or waived; 1 some are broken;\n            2 wrong arguments or options, or no such driver.",
+      "\nRules are shown in processes of their own, which are killed (kill -9) where the\nrule is about that." +
+        "\nExit codes: 0 each rule is kept, skipped or waived; 1 some are broken;\n            2 wrong arguments or options, or no such driver.",
     )
     .action(async (driver: string, options: CheckCommandOptions) => {
-      endProcess(await (await import("./check.js")).checkCommand(driver, options), "compute-agent");
+      endProcess(await (await import("./check/check-command.js")).checkCommand(driver, options), "compute-agent");
     });
+  command.command("check-rules", { hidden: true }).action(async () => {
+    process.exit(await (await import("./check/rule-child.js")).checkRules());
+  });
   return command;
+}
+
+function rules(text: string, before: readonly string[] = []): readonly string[] {
+  return [...before, ...text.split(",").map((code) => code.trim())];
+}
+
+function seconds(text: string): number {
+  const value = Number(text);
+  if (!(value > 0)) {
+    throw new InvalidArgumentError("expected a number of seconds greater than 0.");
+  }
+  return value;
 }

@@ -41,7 +41,7 @@ export async function newDriver(name: string, where: string): Promise<number> {
       "  npm install",
       "  npm test                     # builds it and holds it against the contract",
       "  cd -",
-      `  compute-cluster up --driver ${here} --hosts 2`,
+      `  npx compute-cluster up --driver ${here} --hosts 2`,
     ].join("\n"),
   );
   return ExitCode.ok;

@@ -2,21 +2,27 @@ import type { DriverMethod } from "../../virt/driver-methods.js";
 import type { Flavor, Instance } from "../../virt/index.js";
 import { type ContractCase, must, succeeds, textOf } from "../contract-case.js";
 import type { CheckedHost, DriverLab } from "../driver-lab.js";
+import { brokenOffEverywhere, type KilledWork } from "../half-done.js";
 import { DEVICES, frozen, imageOf, migrationOf, resizedTo } from "../objects.js";
 import { guestOn, mustBe } from "./guest-state.js";
 
-const MOVES: readonly DriverMethod[] = ["migrateDiskAndPowerOff", "finishMigration", "confirmMigration"];
-const REVERT: readonly DriverMethod[] = [...MOVES, "finishRevertMigration"];
+export const MOVES: readonly DriverMethod[] = ["migrateDiskAndPowerOff", "finishMigration", "confirmMigration"];
+export const REVERT: readonly DriverMethod[] = [...MOVES, "finishRevertMigration"];
 
-function leave({ host }: CheckedHost, instance: Instance, { ip }: CheckedHost, flavor: Flavor = instance.flavor) {
+export function leave(
+  { host }: CheckedHost,
+  instance: Instance,
+  { ip }: CheckedHost,
+  flavor: Flavor = instance.flavor,
+) {
   return host.migrateDiskAndPowerOff(instance, { ...DEVICES, destIp: ip, flavor });
 }
 
-function migration(instance: Instance, to: CheckedHost) {
+export function migration(instance: Instance, to: CheckedHost) {
   return migrationOf(instance, { host: to.name, node: to.name, ip: to.ip });
 }
 
-async function arrive(
+export async function arrive(
   lab: DriverLab,
   on: CheckedHost,
   instance: Instance,
@@ -29,9 +35,42 @@ async function arrive(
   await on.host.finishMigration(record, instance, disks, { ...DEVICES, image, allocations, resizeInstance, powerOn });
 }
 
-function back({ host }: CheckedHost, instance: Instance, powerOn = true) {
+export function back({ host }: CheckedHost, instance: Instance, powerOn = true) {
   return host.finishRevertMigration(instance, { ...DEVICES, migration: null, powerOn });
 }
+
+const FINISH: KilledWork = {
+  method: "finishMigration",
+  begin: async (lab) => {
+    const [source, destination] = await lab.connectBoth();
+    const instance = await lab.spawned(source);
+    const moved = await lab.moved(instance, destination);
+    const disks = await leave(source, instance, destination);
+    return { on: destination, instance, moved, work: () => arrive(lab, destination, moved, disks) };
+  },
+  look: async (lab, { instance, moved }, killed) => {
+    const [source, next] = await lab.connectBoth();
+    const away = moved ?? instance;
+    await succeeds(next.host.destroy(away, { ...DEVICES, destroyDisks: true }), "destroy", `succeed ${killed}`);
+    await mustBe(next, away, "absent", "destroy", killed);
+    await succeeds(back(source, instance), "finishRevertMigration", `bring the guest back ${killed}`);
+    await mustBe(source, instance, "running", "finishRevertMigration", killed);
+  },
+};
+
+const LEAVE: KilledWork = {
+  method: "migrateDiskAndPowerOff",
+  begin: async (lab) => {
+    const [source, destination] = await lab.connectBoth();
+    const instance = await lab.spawned(source);
+    return { on: source, instance, moved: null, work: () => leave(source, instance, destination) };
+  },
+  look: async (lab, { instance }, killed) => {
+    const next = await lab.connect();
+    await succeeds(back(next, instance), "finishRevertMigration", `bring the guest back ${killed}`);
+    await mustBe(next, instance, "running", "finishRevertMigration", killed);
+  },
+};
 
 /** Section 8.3: cold migration and resize. */
 export const COLD_MOVE_CASES: readonly ContractCase[] = [
@@ -117,50 +156,16 @@ export const COLD_MOVE_CASES: readonly ContractCase[] = [
     section: "8.3",
     rule: "what a finishMigration left that was killed anywhere, destroy removes; the guest can go back",
     needs: REVERT,
-    run: async (lab) => {
-      for (let call = 1; call <= 60; call += 1) {
-        const [source, destination] = await lab.connectBoth();
-        const instance = await lab.spawned(source);
-        const moved = await lab.moved(instance, destination);
-        const disks = await leave(source, instance, destination);
-        destination.sabotage.arm(call);
-        await arrive(lab, destination, moved, disks).catch(() => {});
-        const { struck } = destination.sabotage;
-        destination.sabotage.disarm();
-        const next = await lab.connect("check-host-2");
-        const killed = `when finishMigration was killed at call ${call}`;
-        await succeeds(next.host.destroy(moved, { ...DEVICES, destroyDisks: true }), "destroy", `succeed ${killed}`);
-        await mustBe(next, moved, "absent", "destroy", killed);
-        await succeeds(back(source, instance), "finishRevertMigration", `bring the guest back ${killed}`);
-        await mustBe(source, instance, "running", "finishRevertMigration", killed);
-        if (!struck) {
-          break;
-        }
-      }
-    },
+    run: (lab) => brokenOffEverywhere(lab, FINISH),
+    killed: FINISH,
   },
   {
     code: "cold-revert-half-done",
     section: "8.3",
     rule: "finishRevertMigration brings the guest back from wherever migrateDiskAndPowerOff was killed",
     needs: REVERT,
-    run: async (lab) => {
-      for (let call = 1; call <= 60; call += 1) {
-        const [source, destination] = await lab.connectBoth();
-        const instance = await lab.spawned(source);
-        source.sabotage.arm(call);
-        await leave(source, instance, destination).catch(() => {});
-        const { struck } = source.sabotage;
-        source.sabotage.disarm();
-        const next = await lab.connect("check-host-1");
-        const rule = `bring the guest back when migrateDiskAndPowerOff was killed at call ${call}`;
-        await succeeds(back(next, instance), "finishRevertMigration", rule);
-        await mustBe(next, instance, "running", "finishRevertMigration", `when it was killed at call ${call}`);
-        if (!struck) {
-          break;
-        }
-      }
-    },
+    run: (lab) => brokenOffEverywhere(lab, LEAVE),
+    killed: LEAVE,
   },
   {
     code: "cold-revert-not-begun",

@@ -2,6 +2,7 @@ import type { DriverHost } from "../../virt/driver-host.js";
 import type { DriverMethod } from "../../virt/driver-methods.js";
 import type { Instance } from "../../virt/index.js";
 import { type ContractCase, must, succeeds } from "../contract-case.js";
+import { brokenOffEverywhere, type KilledWork } from "../half-done.js";
 import { DEVICES, frozen, imageOf } from "../objects.js";
 import { mustBe } from "./guest-state.js";
 
@@ -13,6 +14,20 @@ const STATES: readonly (readonly [DriverMethod, (host: DriverHost, instance: Ins
   ["suspend", (host, instance) => host.suspend(instance)],
   ["rescue", (host, instance) => host.rescue(instance, { ...DEVICES, image: frozen(imageOf()) })],
 ];
+
+const DESTRUCTION: KilledWork = {
+  method: "destroy",
+  begin: async (lab) => {
+    const on = await lab.connect();
+    const instance = await lab.spawned(on);
+    return { on, instance, moved: null, work: () => on.host.destroy(instance, DESTROY) };
+  },
+  look: async (lab, { instance }, killed) => {
+    const next = await lab.connect();
+    await succeeds(next.host.destroy(instance, DESTROY), "destroy", `succeed ${killed}`);
+    await mustBe(next, instance, "absent", "destroy", `that was repeated ${killed}`);
+  },
+};
 
 /** Section 8.2: how guests go. */
 export const DESTRUCTION_CASES: readonly ContractCase[] = [
@@ -89,26 +104,8 @@ export const DESTRUCTION_CASES: readonly ContractCase[] = [
     code: "destroy-broken-off",
     section: "8.2",
     rule: "destroy that broke off anywhere can be repeated by the next driver",
-    run: async (lab) => {
-      const on = await lab.connect();
-      for (let call = 1; call <= 60; call += 1) {
-        const instance = await lab.spawned(on);
-        on.sabotage.arm(call);
-        await on.host.destroy(instance, DESTROY).catch(() => {});
-        const { struck } = on.sabotage;
-        on.sabotage.disarm();
-        const next = await lab.connect();
-        await succeeds(
-          next.host.destroy(instance, DESTROY),
-          "destroy",
-          `succeed after one that broke off (call ${call})`,
-        );
-        await mustBe(next, instance, "absent", "destroy", `that was repeated (call ${call})`);
-        if (!struck) {
-          break;
-        }
-      }
-    },
+    run: (lab) => brokenOffEverywhere(lab, DESTRUCTION),
+    killed: DESTRUCTION,
   },
   {
     code: "destroy-keeps-disks",

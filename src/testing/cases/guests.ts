@@ -1,5 +1,6 @@
 import { type ContractCase, must, succeeds } from "../contract-case.js";
 import type { CheckedHost, DriverLab } from "../driver-lab.js";
+import { brokenOffEverywhere, type KilledWork } from "../half-done.js";
 import { DEVICES } from "../objects.js";
 import { guestOn, mustBe } from "./guest-state.js";
 
@@ -9,6 +10,24 @@ const DESTROY = { ...DEVICES, destroyDisks: true } as const;
 const SOME = 4;
 
 const several = (lab: DriverLab, on: CheckedHost) => Promise.all(Array.from({ length: SOME }, () => lab.instance(on)));
+
+const SPAWN: KilledWork = {
+  method: "spawn",
+  begin: async (lab) => {
+    const on = await lab.connect();
+    const instance = await lab.instance(on);
+    return { on, instance, moved: null, work: () => lab.spawn(on, instance) };
+  },
+  look: async (lab, { instance }, killed) => {
+    const next = await lab.connect();
+    const state = await guestOn(next, instance);
+    const whole = state === "absent" || state === 1 || state === 4;
+    must(whole, "spawn", `leave a complete guest or nothing ${killed}`, `it left one in state ${state}`);
+    await succeeds(next.host.destroy(instance, DESTROY), "destroy", `remove what a spawn left ${killed}`);
+    await next.host.failedSpawnCleanup(instance);
+    await mustBe(next, instance, "absent", "destroy", killed);
+  },
+};
 
 /** Section 8.2: how guests come. */
 export const GUEST_CASES: readonly ContractCase[] = [
@@ -47,34 +66,8 @@ export const GUEST_CASES: readonly ContractCase[] = [
     code: "spawn-all-or-nothing",
     section: "8.2",
     rule: "spawn that breaks off leaves nothing that destroy cannot remove, after which it can be made again",
-    run: async (lab) => {
-      const on = await lab.connect();
-      for (let call = 1; call <= 60; call += 1) {
-        const instance = await lab.instance(on);
-        on.sabotage.arm(call);
-        const failed = await lab.spawn(on, instance).then(
-          () => false,
-          () => true,
-        );
-        const { struck } = on.sabotage;
-        on.sabotage.disarm();
-        const next = await lab.connect();
-        const state = await guestOn(next, instance);
-        const whole = state === "absent" || state === 1 || state === 4;
-        must(
-          whole,
-          "spawn",
-          "leave a complete guest or nothing",
-          `broken off at call ${call} it left one in state ${state}`,
-        );
-        await succeeds(next.host.destroy(instance, DESTROY), "destroy", `remove what a spawn left (call ${call})`);
-        await next.host.failedSpawnCleanup(instance);
-        await mustBe(next, instance, "absent", "destroy", "of a spawn that broke off");
-        if (!(failed && struck)) {
-          break;
-        }
-      }
-    },
+    run: (lab) => brokenOffEverywhere(lab, SPAWN),
+    killed: SPAWN,
   },
   {
     code: "spawn-concurrently",

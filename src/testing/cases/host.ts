@@ -1,6 +1,17 @@
 import { type ContractCase, failsWith, must, succeeds } from "../contract-case.js";
+import type { KilledWork } from "../half-done.js";
 import { DEVICES } from "../objects.js";
 import { guestOn, mustBe } from "./guest-state.js";
+
+const OUTLIVED: KilledWork = {
+  begin: async (lab) => {
+    const on = await lab.connect();
+    return { on, instance: await lab.spawned(on), moved: null, work: async () => {} };
+  },
+  look: async (lab, { instance }, killed) => {
+    await mustBe(await lab.connect(), instance, "running", "spawn", killed);
+  },
+};
 
 /** Section 8.1: the host, its nodes, and what is known of guests. */
 export const HOST_CASES: readonly ContractCase[] = [
@@ -32,6 +43,22 @@ export const HOST_CASES: readonly ContractCase[] = [
       const moved = [...names].filter(([uuid, name]) => again.get(uuid) !== name);
       const rule = "give each node the same uuid after a restart";
       must(moved.length === 0, "getNodenamesByUuid", rule, `${moved.map(([, name]) => name).join()} has another`);
+    },
+  },
+  {
+    code: "node-identities",
+    section: "8.1",
+    rule: "a driver whose nodes have uuids other than the host's says hasNodeIdentities, and no other driver does",
+    run: async (lab) => {
+      const { host, name } = await lab.connect();
+      const names = await host.getNodenamesByUuid();
+      const own = [...names].find(([uuid]) => uuid !== lab.nodeUuid(name));
+      const { hasNodeIdentities } = host.capabilities;
+      const rule = hasNodeIdentities
+        ? "give no node localNodeUuid, since the driver says hasNodeIdentities"
+        : "give localNodeUuid alone, or the driver say hasNodeIdentities: else the host's second start is refused";
+      const wrong = hasNodeIdentities ? names.has(lab.nodeUuid(name)) : own !== undefined;
+      must(!wrong, "getNodenamesByUuid", rule, hasNodeIdentities ? "one has it" : `${own?.[1]} has ${own?.[0]}`);
     },
   },
   {
@@ -110,7 +137,7 @@ export const HOST_CASES: readonly ContractCase[] = [
   {
     code: "guests-outlive-driver",
     section: "8.1",
-    rule: "cleanupHost leaves the guests running, and the next driver finds them",
+    rule: "cleanupHost, or a kill of the agent, leaves the guests running, and the next driver finds them",
     run: async (lab) => {
       const first = await lab.connect();
       const instance = await lab.spawned(first);
@@ -119,6 +146,7 @@ export const HOST_CASES: readonly ContractCase[] = [
       const state = await guestOn(next, instance);
       must(state === 1, "cleanupHost", "leave guests running for the next driver", `the guest is ${state} afterwards`);
     },
+    killed: OUTLIVED,
   },
   {
     code: "cleanup-is-final",

@@ -1,9 +1,11 @@
 import type { ContractCase } from "../contract-case.js";
 import { COLD_MOVE_CASES } from "./cold-moves.js";
+import { DATA_CASES } from "./data.js";
 import { DESTRUCTION_CASES } from "./destruction.js";
 import { FENCING_CASES } from "./fencing.js";
 import { GUEST_CASES } from "./guests.js";
 import { HOST_CASES } from "./host.js";
+import { IMAGE_CASES } from "./images.js";
 import { LIVE_MIGRATION_CASES } from "./live-migration.js";
 import { MANNERS_CASES } from "./manners.js";
 import { OTHER_CASES } from "./others.js";
@@ -19,9 +21,11 @@ export const CONTRACT_CASES: readonly ContractCase[] = [
   ...GUEST_CASES,
   ...DESTRUCTION_CASES,
   ...SNAPSHOT_CASES,
+  ...IMAGE_CASES,
   ...POWER_CASES,
   ...COLD_MOVE_CASES,
   ...LIVE_MIGRATION_CASES,
+  ...DATA_CASES,
   ...FENCING_CASES,
   ...OTHER_CASES,
   ...PROVIDER_TREE_CASES,

@@ -2,10 +2,11 @@ import type { DriverMethod } from "../../virt/driver-methods.js";
 import type { Instance, LiveMigrateData, LiveMigrationOptions } from "../../virt/index.js";
 import { type ContractCase, failsWith, must, succeeds, textOf } from "../contract-case.js";
 import type { CheckedHost, DriverLab } from "../driver-lab.js";
+import { brokenOffEverywhere, type KilledWork } from "../half-done.js";
 import { DEVICES } from "../objects.js";
 import { guestOn, mustBe } from "./guest-state.js";
 
-const NEEDS: readonly DriverMethod[] = [
+export const LIVE_NEEDS: readonly DriverMethod[] = [
   "checkCanLiveMigrateDestination",
   "checkCanLiveMigrateSource",
   "preLiveMigration",
@@ -22,7 +23,11 @@ async function checked(source: CheckedHost, destination: CheckedHost, instance: 
   }
 }
 
-async function prepared(source: CheckedHost, destination: CheckedHost, instance: Instance): Promise<LiveMigrateData> {
+export async function prepared(
+  source: CheckedHost,
+  destination: CheckedHost,
+  instance: Instance,
+): Promise<LiveMigrateData> {
   return destination.host.preLiveMigration(instance, {
     ...DEVICES,
     data: await checked(source, destination, instance),
@@ -61,7 +66,7 @@ class CallBacks {
 const RULE = "call exactly one of postMethod and recoverMethod, exactly once";
 
 /** Runs the author's own method, unwrapped, so that a second call-back is seen. */
-async function migrate(
+export async function migrate(
   [source, destination]: readonly [CheckedHost, CheckedHost],
   instance: Instance,
   data: LiveMigrateData,
@@ -73,6 +78,25 @@ async function migrate(
   const work = source.bare.liveMigration?.(instance, destination.name, callBacks.options(data));
   await Promise.all([work?.catch((error: unknown) => callBacks.calls.push(`threw ${textOf(error)}`)), meanwhile()]);
   return callBacks;
+}
+
+/** What the agents do when the guest has left. */
+export async function finished(
+  [source, destination]: readonly [CheckedHost, CheckedHost],
+  instance: Instance,
+  data: LiveMigrateData,
+): Promise<void> {
+  const options = { ...DEVICES, data };
+  const left = "succeed for a guest that left";
+  await succeeds(source.host.postLiveMigration(instance, options), "postLiveMigration", left);
+  await succeeds(source.host.postLiveMigrationAtSource(instance, options), "postLiveMigrationAtSource", left);
+  await succeeds(
+    destination.host.postLiveMigrationAtDestination(instance, options),
+    "postLiveMigrationAtDestination",
+    "succeed for a guest that arrived",
+  );
+  const destroyDisks = !data.sharedInstanceFiles;
+  await succeeds(source.host.cleanup(instance, { ...DEVICES, destroyDisks }), "cleanup", "remove what is left");
 }
 
 async function mustRunOnOne(
@@ -95,13 +119,27 @@ async function both(lab: DriverLab) {
   return { hosts, source: hosts[0], destination: hosts[1], instance: await lab.spawned(hosts[0]) };
 }
 
+const MIGRATE: KilledWork = {
+  method: "liveMigration",
+  begin: async (lab) => {
+    const { hosts, source, destination, instance } = await both(lab);
+    const data = await prepared(source, destination, instance);
+    return { on: source, instance, moved: null, work: () => migrate(hosts, instance, data) };
+  },
+  look: async (lab, { instance }, killed) => {
+    const [next, destination] = await lab.connectBoth();
+    await next.host.liveMigrationAbort(instance).catch(() => {});
+    await mustRunOnOne([next, destination], instance, killed);
+  },
+};
+
 /** Section 8.3: live migration. */
 export const LIVE_MIGRATION_CASES: readonly ContractCase[] = [
   {
     code: "live-moves",
     section: "8.3",
     rule: "liveMigration calls postMethod once, when the guest runs on the destination and no longer on the source",
-    needs: NEEDS,
+    needs: LIVE_NEEDS,
     run: async (lab) => {
       const { hosts, source, destination, instance } = await both(lab);
       const data = await prepared(source, destination, instance);
@@ -110,20 +148,7 @@ export const LIVE_MIGRATION_CASES: readonly ContractCase[] = [
       const rule = "call postMethod when the guest runs on the destination only";
       must(/^(absent|4) .*, 1 /.test(atPost ?? ""), "liveMigration", rule, `its state was ${atPost}`);
       must(progressIsSound, "liveMigration", "report amounts of bytes, 0 or more, none over its total", "found others");
-      const options = { ...DEVICES, data };
-      const left = "succeed for a guest that left";
-      await succeeds(source.host.postLiveMigration(instance, options), "postLiveMigration", left);
-      await succeeds(source.host.postLiveMigrationAtSource(instance, options), "postLiveMigrationAtSource", left);
-      await succeeds(
-        destination.host.postLiveMigrationAtDestination(instance, options),
-        "postLiveMigrationAtDestination",
-        "succeed for a guest that arrived",
-      );
-      await succeeds(
-        source.host.cleanup(instance, { ...DEVICES, destroyDisks: true }),
-        "cleanup",
-        "remove what is left",
-      );
+      await finished(hosts, instance, data);
       await mustBe(source, instance, "absent", "cleanup", "on the source");
       await mustBe(destination, instance, "running", "liveMigration", "on the destination");
       await succeeds(
@@ -137,7 +162,7 @@ export const LIVE_MIGRATION_CASES: readonly ContractCase[] = [
     code: "live-abort",
     section: "8.3",
     rule: "liveMigrationAbort ends the migration with recoverMethod(cancelled), or comes too late; the guest runs on one host",
-    needs: [...NEEDS, "liveMigrationAbort"],
+    needs: [...LIVE_NEEDS, "liveMigrationAbort"],
     run: async (lab) => {
       const { hosts, source, destination, instance } = await both(lab);
       const data = await prepared(source, destination, instance);
@@ -156,10 +181,31 @@ export const LIVE_MIGRATION_CASES: readonly ContractCase[] = [
     },
   },
   {
+    code: "live-abort-back",
+    section: "8.3",
+    rule: "a guest that came by live migration runs on one host when its way back is aborted, however early",
+    needs: [...LIVE_NEEDS, "liveMigrationAbort"],
+    run: async (lab) => {
+      for (const wait of [0, 10, 40]) {
+        const { hosts, source, destination, instance } = await both(lab);
+        const data = await prepared(source, destination, instance);
+        await migrate(hosts, instance, data);
+        await finished(hosts, instance, data);
+        const back = await prepared(destination, source, instance);
+        await migrate([destination, source], instance, back, async () => {
+          await lab.wait(wait);
+          await destination.host.liveMigrationAbort(instance).catch(() => {});
+        });
+        await mustRunOnOne(hosts, instance, `when its way back is aborted after ${wait} ms`);
+        await lab.destroyGuests();
+      }
+    },
+  },
+  {
     code: "live-force-complete",
     section: "8.3",
     rule: "a liveMigration that is forced to its end calls back exactly once; the guest runs on one host",
-    needs: [...NEEDS, "liveMigrationForceComplete"],
+    needs: [...LIVE_NEEDS, "liveMigrationForceComplete"],
     run: async (lab) => {
       const { hosts, source, destination, instance } = await both(lab);
       const data = await prepared(source, destination, instance);
@@ -181,7 +227,7 @@ export const LIVE_MIGRATION_CASES: readonly ContractCase[] = [
     code: "live-fails",
     section: "8.3",
     rule: "a liveMigration that fails anywhere calls back exactly once, or throws and calls back never",
-    needs: NEEDS,
+    needs: LIVE_NEEDS,
     run: async (lab) => {
       for (let call = 1; call <= 60; call += 1) {
         const { hosts, source, destination, instance } = await both(lab);
@@ -193,6 +239,7 @@ export const LIVE_MIGRATION_CASES: readonly ContractCase[] = [
         const back = calls.filter((each) => !each.startsWith("threw"));
         const held = back.length === 1 || (back.length === 0 && calls.length === 1);
         must(held, "liveMigration", RULE, `found ${calls.join(", ") || "no call"} when it failed at call ${call}`);
+        await lab.destroyGuests();
         if (!struck) {
           break;
         }
@@ -215,29 +262,15 @@ export const LIVE_MIGRATION_CASES: readonly ContractCase[] = [
     code: "live-killed",
     section: "8.3",
     rule: "a liveMigration that is killed anywhere leaves the guest on one host, once the next driver was told to abort it",
-    needs: [...NEEDS, "liveMigrationAbort"],
-    run: async (lab) => {
-      for (let call = 1; call <= 60; call += 1) {
-        const { hosts, source, destination, instance } = await both(lab);
-        const data = await prepared(source, destination, instance);
-        source.sabotage.arm(call);
-        await migrate(hosts, instance, data);
-        const { struck } = source.sabotage;
-        source.sabotage.disarm();
-        const next = await lab.connect("check-host-1");
-        await next.host.liveMigrationAbort(instance).catch(() => {});
-        await mustRunOnOne([next, destination], instance, `when it was killed at call ${call}`);
-        if (!struck) {
-          break;
-        }
-      }
-    },
+    needs: [...LIVE_NEEDS, "liveMigrationAbort"],
+    run: (lab) => brokenOffEverywhere(lab, MIGRATE),
+    killed: MIGRATE,
   },
   {
     code: "live-rollback",
     section: "8.3",
     rule: "rollbackLiveMigrationAtDestination removes what preLiveMigration made, and can be repeated",
-    needs: NEEDS,
+    needs: LIVE_NEEDS,
     run: async (lab) => {
       const { source, destination, instance } = await both(lab);
       const data = await prepared(source, destination, instance);
@@ -262,7 +295,7 @@ export const LIVE_MIGRATION_CASES: readonly ContractCase[] = [
     code: "live-check-absent",
     section: "8.3",
     rule: "checkCanLiveMigrateSource refuses a guest that is not there",
-    needs: NEEDS,
+    needs: LIVE_NEEDS,
     run: async (lab) => {
       const [source, destination] = await lab.connectBoth();
       const instance = await lab.instance(source);
@@ -279,7 +312,7 @@ export const LIVE_MIGRATION_CASES: readonly ContractCase[] = [
     code: "live-cleanup-running",
     section: "8.3",
     rule: "cleanup of a guest that runs here throws InstanceExists and removes nothing",
-    needs: [...NEEDS, "cleanup"],
+    needs: [...LIVE_NEEDS, "cleanup"],
     run: async (lab) => {
       const on = await lab.connect();
       const instance = await lab.spawned(on);

@@ -1,14 +1,15 @@
 import { describe, expect, test } from "vitest";
-import { driver } from "../../../drivers/fake-libvirt/index.js";
+import { check, driver } from "../../../drivers/fake-libvirt/index.js";
 import { checkCase, refuseUnknownWaivers } from "../../../src/testing/check-driver.js";
-import { CONTRACT_CASES } from "../../../src/testing/index.js";
+import { type CanaryPlace, CONTRACT_CASES, type DriverCheckOptions } from "../../../src/testing/index.js";
+import { DATA_FLAWS } from "./broken/data.js";
 import { brokenBy, type Flaws } from "./broken/flaw.js";
 import { GUEST_FLAWS, POWER_FLAWS } from "./broken/guests.js";
 import { HOST_FLAWS, TREE_FLAWS } from "./broken/hosts.js";
 import { MOVE_FLAWS } from "./broken/moves.js";
-import { FAKE_LIBVIRT } from "./fake-libvirt.js";
+import { FILE_DRIVER, fileDriver } from "./file-driver.js";
 
-const FLAWS: Flaws = { ...HOST_FLAWS, ...GUEST_FLAWS, ...POWER_FLAWS, ...MOVE_FLAWS, ...TREE_FLAWS };
+const FLAWS: Flaws = { ...HOST_FLAWS, ...GUEST_FLAWS, ...POWER_FLAWS, ...MOVE_FLAWS, ...TREE_FLAWS, ...DATA_FLAWS };
 
 describe("a driver with one flaw is caught by the rule that it breaks", () => {
   test("there is a broken driver for each rule", () => {
@@ -18,18 +19,43 @@ describe("a driver with one flaw is caught by the rule that it breaks", () => {
   for (const each of CONTRACT_CASES) {
     test(`${each.code}: ${each.rule}`, async () => {
       const flaw = FLAWS[each.code] ?? (() => ({}));
-      const result = await checkCase(brokenBy(flaw), each, FAKE_LIBVIRT);
+      // Guests of fake-libvirt have nothing that one could put data into.
+      const [healthy, options] = each.code in DATA_FLAWS ? [fileDriver, FILE_DRIVER] : [driver, check];
+      const result = await checkCase(brokenBy(flaw, healthy), each, options);
       expect(result.verdict, result.message).toBe("failed");
       expect(result.message).toMatch(/must|sabotage|misbehaved|defect/);
     });
   }
+
+  test("8.12 without a canary the rules about data say that it was not looked for", async () => {
+    const { canary: disk, ...without } = FILE_DRIVER;
+    const told = async (code: string, options: DriverCheckOptions) => {
+      const rule = CONTRACT_CASES.find((each) => each.code === code);
+      return rule && (await checkCase(fileDriver, rule, options)).message;
+    };
+    expect(await told("disk-suspend", without)).toBe(
+      "option canary is not given: no data was put on a disk and looked for",
+    );
+    const { memory: _, ...diskOnly } = disk ?? { write: () => {}, read: () => undefined };
+    expect(await told("memory-suspend", { ...without, canary: diskOnly })).toMatch(/canary\.memory is not given/);
+  });
+
+  test("a canary that cannot be read, or that finds what nobody wrote, fails by its own name", async () => {
+    const rule = CONTRACT_CASES.find(({ code }) => code === "disk-stop");
+    const found = async (read: CanaryPlace["read"]) =>
+      rule && (await checkCase(fileDriver, rule, { ...FILE_DRIVER, canary: { write: () => {}, read } })).message;
+    expect(await found(() => undefined)).toMatch(/CanaryUnfit: canary\.read gives nothing of the disk/);
+    expect(await found(({ instance }) => `canary ${instance.uuid.slice(0, 8)}`)).toMatch(
+      /finds in the disk what nobody has written/,
+    );
+  });
 
   test("a waiver is reported with its reason, and one that names no rule is refused", async () => {
     const [first] = CONTRACT_CASES;
     if (!first) {
       throw new Error("there are no rules");
     }
-    const options = { ...FAKE_LIBVIRT, waive: { [first.code]: "its nodes come and go" } };
+    const options = { ...check, waive: { [first.code]: "its nodes come and go" } };
     expect(await checkCase(driver, first, options)).toMatchObject({
       verdict: "waived",
       message: "its nodes come and go",

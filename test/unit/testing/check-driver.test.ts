@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
+import { check } from "../../../drivers/fake-libvirt/index.js";
 import { checkDriver } from "../../../src/testing/index.js";
 import { brokenBy } from "./broken/flaw.js";
-import { FAKE_LIBVIRT } from "./fake-libvirt.js";
 
 test("a check that is interrupted cleans its case up, also when the driver hangs in it, and reports what it had tried", async () => {
   const interrupt = new AbortController();
@@ -22,7 +22,7 @@ test("a check that is interrupted cleans its case up, also when the driver hangs
   };
   const told: string[] = [];
   const waive = { "instances-unchanged": "not now", "signal-settles": "not now" };
-  const options = { ...FAKE_LIBVIRT, setUp, waive };
+  const options = { ...check, setUp, waive };
   const report = await checkDriver(hanging, options, ({ code }) => told.push(code), interrupt.signal);
   expect(report.results.map(({ code }) => code)).toEqual(told);
   expect(told.at(-1)).toBe("nodes-stay");

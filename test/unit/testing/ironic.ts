@@ -5,18 +5,9 @@ import type { ServiceHandler } from "../../../src/runtime/service.js";
 import { VirtualLogger } from "../../../src/simulation/virtual-logger.js";
 import type { DriverCheckOptions } from "../../../src/testing/index.js";
 import { emptyStore } from "../../fixtures/empty-store.js";
+import { ADMINISTRATOR } from "../../fixtures/world/administrator.js";
 
 const ROOT = "http://ironic.test/baremetal";
-const ADMIN = {
-  userId: "u",
-  userName: "admin",
-  projectId: "p",
-  projectName: "admin",
-  domainId: "default",
-  roles: ["admin"],
-  systemScope: null,
-  expiresAt: Number.POSITIVE_INFINITY,
-};
 
 /** The service without a socket. */
 function clientOf(handle: ServiceHandler): HttpClient {
@@ -52,7 +43,7 @@ export const IRONIC: DriverCheckOptions = {
     const logger = new VirtualLogger(() => {});
     const store = emptyStore({ runtime: { ...doors, logger } });
     const faults = new FaultSet(doors);
-    const service = createIronic({ ...doors, logger, sql: store.database, validate: () => ADMIN, faults });
+    const service = createIronic({ ...doors, logger, sql: store.database, validate: () => ADMINISTRATOR, faults });
     service.enrol(8);
     return {
       context: () => ({ http: clientOf(service.handle) }),

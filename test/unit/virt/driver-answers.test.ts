@@ -36,7 +36,7 @@ const RESOURCE = {
 };
 const HYPHENS = "uuids in lower case with hyphens";
 const IN_LIST = "in the list it returned";
-const COUNT = "a whole number, 0 or more";
+const COUNT = "a whole number, 0 to 2147483647";
 
 function yesOrNo(ask: Checked["ask"]): Checked {
   return {
@@ -83,7 +83,7 @@ const WRONG: Readonly<Record<keyof typeof RESOURCE | "uuid" | "stats", readonly 
   localGb: [-1, COUNT],
   vcpusUsed: ["1", COUNT],
   memoryMbUsed: [undefined, COUNT],
-  localGbUsed: [-0.5, "a number, 0 or more"],
+  localGbUsed: [-0.5, "a number, 0 to 2147483647"],
   cpuInfo: [1, "a text or null"],
   numaTopology: [{}, "a text or null"],
   hypervisorType: ["", "a text that is not empty"],

@@ -60,6 +60,13 @@ describe("compileDriverConfig", () => {
 describe("driverSections", () => {
   const place = { stateDir: "/state", hostname: "devstack1" };
 
+  test("refuses a type of option that there is not, as a driver in plain JavaScript may have", () => {
+    const schema = { section: "mine", options: { folder: { type: "string", default: "/", help: "" } } };
+    const compile = () => compileDriverConfig(schema as unknown as DriverConfigSchema, { folder: "/guests" });
+    expect(compile).toThrow("[mine] folder: its schema has type");
+    expect(compile).toThrow("expected integer, number, boolean, text or list");
+  });
+
   test("nova.conf's compiler knows the options of a driver", () => {
     const definition = defineDriver({
       name: "mine",

@@ -3,10 +3,10 @@ import type { VirtualRuntime } from "../../../src/simulation/virtual-world.js";
 import { createDriverHost } from "../../../src/virt/create-driver-host.js";
 import type { DriverHostOptions } from "../../../src/virt/driver-host.js";
 import {
-  type BlockDeviceInfo,
   type DriverContext,
   type DriverWorkarounds,
   defineDriver,
+  type HostDoors,
   type ImageMeta,
   type Instance,
   type InventoryOptions,
@@ -14,6 +14,7 @@ import {
   type VirtApi,
   type VirtDriver,
 } from "../../../src/virt/index.js";
+import { LOCAL_DISKS } from "../../../src/virt/local-disks.js";
 import { aFlavor, aMigration, anInstance } from "../../fixtures/records.js";
 
 export const UUID = "11111111-1111-4111-8111-111111111111";
@@ -62,10 +63,10 @@ export function instanceOf(changes: Partial<Instance> = {}): Instance {
   });
 }
 
-export type HostContext = Omit<DriverContext, "emitEvent">;
+export type HostContext = HostDoors;
 
 export function contextOf(
-  runtime: Pick<VirtualRuntime, "clock" | "timers" | "random" | "http" | "files" | "logger">,
+  runtime: Pick<VirtualRuntime, "clock" | "timers" | "random" | "http" | "files" | "programs" | "streams" | "logger">,
   changes: Partial<HostContext> = {},
 ): HostContext {
   return {
@@ -75,12 +76,15 @@ export function contextOf(
     random: runtime.random,
     http: runtime.http,
     files: runtime.files,
+    processes: runtime.programs,
+    sockets: runtime.streams,
     logger: runtime.logger,
     config: {},
     inventory: INVENTORY_OPTIONS,
     workarounds: WORKAROUNDS,
     stateFolder: "/state/driver",
     virtApi: VIRT_API,
+    images: { open: async () => null, upload: async () => {} },
     myIp: "127.0.0.1",
     localNodeUuid: async () => NODE_UUID,
     ...changes,
@@ -116,7 +120,6 @@ export function driverWith(changes: Readonly<Record<string, unknown>> = {}): Vir
   return Object.assign(driver, changes);
 }
 
-const LOCAL_DISKS: BlockDeviceInfo = { rootDeviceName: "/dev/vda", blockDeviceMapping: [] };
 export const NO_DEVICES = { network: [], blockDevices: LOCAL_DISKS } as const;
 
 export function imageOf(changes: Partial<ImageMeta> = {}): ImageMeta {

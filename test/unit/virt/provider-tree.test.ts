@@ -1,6 +1,7 @@
-import { fc, test as property } from "@fast-check/vitest";
+import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { NoSuchProvider, ProviderExists, ProviderTree } from "../../../src/virt/provider-tree.js";
+import { property } from "../../fixtures/property.js";
 
 const VCPU = { total: 8, reserved: 0, minUnit: 1, maxUnit: 8, stepSize: 1, allocationRatio: 4 };
 
@@ -137,7 +138,7 @@ describe("ProviderTree", () => {
     { maxLength: 60 },
   );
 
-  property.prop([edits])("agrees with a table of parents, and copies stay as they were", (steps) => {
+  property([edits])("agrees with a table of parents, and copies stay as they were", (steps) => {
     const tree = new ProviderTree();
     const model = new Map<string, { parent: string | null; traits: Set<string> }>();
     const copies: { readonly copy: ProviderTree; readonly expected: string }[] = [];

@@ -21,7 +21,11 @@ import { configSchema } from "./index.js";
 
 /** A host that has one node, of its own name. Methods that are left out have the contract's defaults. */
 export class ${className} implements VirtDriver {
-  readonly capabilities: Capabilities = { supportsImageTypeQcow2: true, supportsImageTypeRaw: true };
+  readonly capabilities: Capabilities = {
+    supportsEvacuate: true,
+    supportsImageTypeQcow2: true,
+    supportsImageTypeRaw: true,
+  };
   readonly #context: DriverContext;
   readonly #config: DriverConfig<typeof configSchema>;
   readonly #guests: Guests;

@@ -1,3 +1,6 @@
+import type { DriverConfigSchema } from "../../../virt/config-schema.js";
+import { driverSections } from "../../../virt/driver-sections.js";
+import { sampleOf } from "../sample-text.js";
 import { driverSource } from "./driver-source.js";
 import { guestsSource } from "./guests-source.js";
 
@@ -13,6 +16,13 @@ export interface ScaffoldOptions {
 /** Path in the new package → text. */
 export type Scaffold = ReadonlyMap<string, string>;
 
+/** Its options: what the source declares, and the sample is made of. */
+const OPTIONS = {
+  vcpus: { type: "integer", default: 8, min: 1, help: "CPUs of the host." },
+  memory_mb: { type: "integer", default: 16_384, min: 1, help: "Memory of the host in MiB." },
+  disk_gb: { type: "integer", default: 100, min: 1, help: "Room for disks of guests in GiB." },
+} as const satisfies DriverConfigSchema["options"];
+
 const json = (value: unknown): string => `${JSON.stringify(value, null, 2)}\n`;
 
 /** A package with a driver that keeps the contract: TypeScript, tests, a README and a section of nova.conf. */
@@ -27,7 +37,7 @@ export function scaffoldOf({ name, version, dependency }: ScaffoldOptions): Scaf
     [`src/${name}.ts`, driverSource(name, className)],
     ["src/guests.ts", guestsSource()],
     ["test/contract.test.ts", testSource()],
-    ["nova.conf.sample", confOf(name, section)],
+    ["nova.conf.sample", sampleOf(name, driverSections({ configSchema: { section, options: OPTIONS } }))],
     ["README.md", readmeOf(name, section)],
   ]);
 }
@@ -44,14 +54,17 @@ function packageOf(name: string, version: string, dependency: string): string {
     exports: { ".": { types: "./dist/index.d.ts", default: "./dist/index.js" } },
     files: ["dist", "nova.conf.sample", "README.md"],
     scripts: {
-      build: "tsc",
+      build: "tsc && npm run sample",
       check: "npm run build && compute-agent driver check .",
+      prepack: "npm run build",
       pretest: "npm run build",
+      sample: "compute-agent driver sample . --out nova.conf.sample",
       test: "vitest run",
       watch: "tsc --watch",
     },
     peerDependencies: { "compute-agent": `^${version}` },
     devDependencies: {
+      "@types/node": "^20.19.0 || >=22.12.0",
       "compute-agent": dependency,
       typescript: "^5.9.0 || ^6.0.0 || ^7.0.0",
       vitest: "^4.1.0",
@@ -69,7 +82,7 @@ const TSCONFIG = json({
     declaration: true,
     rootDir: "src",
     outDir: "dist",
-    types: [],
+    types: ["node"],
   },
   include: ["src"],
 });
@@ -82,9 +95,12 @@ import { ${className} } from "./${name}.js";
 export const configSchema = {
   section: "${section}",
   options: {
-    vcpus: { type: "integer", default: 8, min: 1, help: "CPUs of the host." },
-    memory_mb: { type: "integer", default: 16384, min: 1, help: "Memory of the host in MiB." },
-    disk_gb: { type: "integer", default: 100, min: 1, help: "Room for disks of guests in GiB." },
+${Object.entries(OPTIONS)
+  .map(
+    ([option, { type, default: value, min, help }]) =>
+      `    ${option}: { type: "${type}", default: ${value}, min: ${min}, help: "${help}" },`,
+  )
+  .join("\n")}
   },
 } as const;
 
@@ -106,20 +122,6 @@ describeDriver(driver, { time: "virtual" });
 `;
 }
 
-function confOf(name: string, section: string): string {
-  return `[DEFAULT]
-compute_driver = ${name}
-
-[${section}]
-# CPUs of the host.
-#vcpus = 8
-# Memory of the host in MiB.
-#memory_mb = 16384
-# Room for disks of guests in GiB.
-#disk_gb = 100
-`;
-}
-
 function readmeOf(name: string, section: string): string {
   return `# ${name}
 
@@ -131,11 +133,12 @@ A virt driver for [compute-agent](https://www.npmjs.com/package/compute-agent).
 
 Run it, from the folder above:
 
-    compute-cluster up --driver ./${name} --hosts 2      # a cluster of two hosts with this driver
-    compute-cluster drill                          # every operation, and what it made the driver do
-    compute-agent --host mine --compute-driver ./${name}
+    npx compute-cluster up --driver ./${name} --hosts 2  # a cluster of two hosts with this driver
+    npx compute-cluster drill                      # every operation, and what it made the driver do
+    npx compute-agent --host mine --compute-driver ./${name}
 
-Its options are section [${section}] of nova.conf; \`nova.conf.sample\` has them all.
+Its options are section [${section}] of nova.conf. \`nova.conf.sample\` has them all: \`npm run build\` makes it of \`configSchema\`
+in \`src/index.ts\`, so that an option that is added there is in it.
 
 | file | what is in it |
 |---|---|

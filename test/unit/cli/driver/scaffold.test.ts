@@ -37,6 +37,14 @@ describe("scaffoldOf", () => {
     }
   });
 
+  test("is built before it is packed, its sample made with it, and knows the types of Node.js", () => {
+    const { scripts, devDependencies } = manifestOf("mine");
+    expect(scripts?.prepack).toBe("npm run build");
+    expect(scripts?.build).toBe("tsc && npm run sample");
+    expect(scripts?.sample).toBe("compute-agent driver sample . --out nova.conf.sample");
+    expect(devDependencies).toHaveProperty("@types/node");
+  });
+
   test("wants this version of the contract's package from whoever installs it", () => {
     const { peerDependencies, devDependencies } = manifestOf("mine");
     expect(peerDependencies).toEqual({ "compute-agent": "^1.2.3" });

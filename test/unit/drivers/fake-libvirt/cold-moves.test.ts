@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { afterEach, beforeEach, describe, expect, onTestFinished, test } from "vitest";
 import type { DriverHost } from "../../../../src/virt/driver-host.js";
 import { GuestNotFound, InstanceFaultRollback } from "../../../../src/virt/index.js";
 import { imageOf, migrationOf, NO_DEVICES, UUID } from "../../virt/fixtures.js";
@@ -141,6 +141,22 @@ describe.each(LABS)("8.3 cold moves on %s", (_, newLab) => {
 
     test("S 1 of a guest that is not there: InstanceNotFound", async () => {
       await expect(source.migrateDiskAndPowerOff(small, TO)).rejects.toThrow(GuestNotFound);
+    });
+
+    test("D 2 on another machine, which does not see the source's folders: disks of the same sizes, and back again", async () => {
+      const elsewhere = await newLab();
+      onTestFinished(() => elsewhere.close());
+      const destination = await connect(elsewhere, "devstack2");
+      await source.spawn(small, SPAWN);
+      const before = await lookAt(lab, false);
+      const diskInfo = await source.migrateDiskAndPowerOff(small, { ...TO, flavor: small.flavor });
+      await destination.finishMigration(migrationOf(), small, diskInfo, FINISH);
+      expect(await lookAt(elsewhere, false)).toMatchObject({ source: undefined, destination: "running" });
+      const disk = `${elsewhere.folder}/hypervisors/devstack2/instances/${UUID}/disk`;
+      expect((await elsewhere.files.stat(disk))?.bytes).toBe(10 * GIB);
+      await destination.destroy(small, DESTROY);
+      await source.finishRevertMigration(small, REVERT);
+      expect(await lookAt(lab, false)).toEqual(before);
     });
 
     test("D 2 without the source's disks, or with another driver's information", async () => {

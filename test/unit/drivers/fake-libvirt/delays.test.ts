@@ -13,20 +13,22 @@ type Act = (host: DriverHost) => Promise<unknown>;
 const DATA = { blockMigration: true, sharedInstanceFiles: false };
 const ON_DISK = JSON.stringify({ instancesPath: "/h/instances" });
 const spawn: Act = (host) => host.spawn(small, SPAWN);
-const migrate: Act = async (host) => {
+
+async function migrate(host: DriverHost): Promise<void> {
   await spawn(host);
   await host.migrateDiskAndPowerOff(small, { ...NO_DEVICES, destIp: "127.0.0.2", flavor: large.flavor });
-};
-const OFF: Act = async (host) => {
+}
+
+async function turnOff(host: DriverHost): Promise<void> {
   await spawn(host);
   await host.powerOff(small);
-};
+}
 
 /** What each option delays, after what was done before. */
 const DELAYED: Readonly<Record<string, readonly [before: Act, act: Act]>> = {
   delay_spawn: [async () => {}, spawn],
   delay_destroy: [spawn, (host) => host.destroy(small, DESTROY)],
-  delay_power_on: [OFF, (host) => host.powerOn(small)],
+  delay_power_on: [turnOff, (host) => host.powerOn(small)],
   delay_power_off: [spawn, (host) => host.powerOff(small)],
   delay_reboot: [spawn, (host) => host.reboot(small, "HARD")],
   delay_pause: [spawn, (host) => host.pause(small)],

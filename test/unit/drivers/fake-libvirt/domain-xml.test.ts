@@ -1,7 +1,9 @@
-import { fc, test as property } from "@fast-check/vitest";
+import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import type { Domain } from "../../../../drivers/fake-libvirt/domain.js";
 import { BrokenDomainXml, domainFromXml, domainToXml } from "../../../../drivers/fake-libvirt/domain-xml.js";
+import { ANY_CHARACTER } from "../../../fixtures/any-character.js";
+import { property } from "../../../fixtures/property.js";
 import { UUID } from "../../virt/fixtures.js";
 
 const domain: Domain = {
@@ -24,6 +26,7 @@ const domain: Domain = {
     imageId: "i",
   },
   leftBehind: true,
+  awaited: true,
 };
 
 describe("domain XML", () => {
@@ -53,7 +56,7 @@ describe("domain XML", () => {
   });
 
   test("no disk, no device, no metadata", () => {
-    const bare = { ...domain, disks: [], devices: [], nova: null, leftBehind: false };
+    const bare = { ...domain, disks: [], devices: [], nova: null, leftBehind: false, awaited: false };
     expect(domainFromXml(domainToXml(bare), UUID)).toEqual(bare);
   });
 
@@ -62,7 +65,7 @@ describe("domain XML", () => {
     .filter((value) => !/[\p{Cc}\p{Cs}\uFFFE\uFFFF]/u.test(value));
   const amount = fc.nat({ max: 2 ** 31 });
 
-  property.prop({ displayName: text, flavor: text, path: text, amount })(
+  property([fc.record({ displayName: text, flavor: text, path: text, amount })])(
     "names of any kind survive being written and read",
     ({ displayName, flavor, path, amount: size }) => {
       const odd: Domain = {
@@ -75,7 +78,7 @@ describe("domain XML", () => {
     },
   );
 
-  property.prop({ displayName: fc.string({ unit: "binary", maxLength: 20 }) })(
+  property([fc.record({ displayName: fc.string({ unit: ANY_CHARACTER, maxLength: 20 }) })])(
     "no name makes XML that cannot be read",
     ({ displayName }) => {
       const odd = { ...domain, nova: domain.nova && { ...domain.nova, displayName } };
@@ -83,7 +86,7 @@ describe("domain XML", () => {
     },
   );
 
-  property.prop({ start: fc.nat(), length: fc.nat({ max: 200 }), put: fc.string({ maxLength: 20 }) })(
+  property([fc.record({ start: fc.nat(), length: fc.nat({ max: 200 }), put: fc.string({ maxLength: 20 }) })])(
     "damage is either harmless or BrokenDomainXml",
     ({ start, length, put }) => {
       const xml = domainToXml(domain);

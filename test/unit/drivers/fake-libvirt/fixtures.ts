@@ -7,7 +7,7 @@ import { createVirtualRuntime } from "../../../../src/simulation/create-virtual-
 import { VirtualLogger } from "../../../../src/simulation/virtual-logger.js";
 import { createDriverHost } from "../../../../src/virt/create-driver-host.js";
 import type { DriverHost } from "../../../../src/virt/driver-host.js";
-import type { ImageMeta, SpawnOptions } from "../../../../src/virt/index.js";
+import type { ImageMeta, SpawnOptions, WithoutBytes } from "../../../../src/virt/index.js";
 import { contextOf, type HostContext } from "../../virt/fixtures.js";
 
 export const IMAGE: ImageMeta = {
@@ -21,7 +21,7 @@ export const IMAGE: ImageMeta = {
 };
 
 const nothing = { network: [], blockDevices: { rootDeviceName: "/dev/vda", blockDeviceMapping: [] } };
-export const SPAWN: SpawnOptions = { ...nothing, image: IMAGE, allocations: {}, powerOn: true };
+export const SPAWN: WithoutBytes<SpawnOptions> = { ...nothing, image: IMAGE, allocations: {}, powerOn: true };
 export const DESTROY = { ...nothing, destroyDisks: true };
 export const KEEP_DISKS = { ...nothing, destroyDisks: false };
 

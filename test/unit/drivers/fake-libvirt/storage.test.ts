@@ -105,6 +105,8 @@ function failingWrites({ files }: Lab): Lab["files"] {
   return {
     read: (path) => files.read(path),
     readIfPresent: (path) => files.readIfPresent(path),
+    readBytes: (path) => files.readBytes(path),
+    writeBytes: (path, bytes, options) => files.writeBytes(path, bytes, options),
     write: async (path, text) => {
       if (path.includes("/domains/")) {
         throw new Error("no space left");

@@ -15,12 +15,12 @@ export type Flaw = (right: Right, context: DriverContext) => Readonly<Record<str
 /** Flaws by the code of the rule that each breaks. */
 export type Flaws = Readonly<Record<string, Flaw>>;
 
-/** fake-libvirt, but for one flaw. */
-export function brokenBy(flaw: Flaw): DriverDefinition {
+/** A healthy driver, but for one flaw. */
+export function brokenBy(flaw: Flaw, healthy: DriverDefinition = fakeLibvirt): DriverDefinition {
   return defineDriver({
-    ...fakeLibvirt,
+    ...healthy,
     create: async (context) => {
-      const whole = (await fakeLibvirt.create(context)) as Right;
+      const whole = (await healthy.create(context)) as Right;
       const right = new Proxy(whole, { get: (target, name) => bound(target, name) });
       const otherwise = flaw(right, context);
       return new Proxy(whole, {

@@ -1,10 +1,12 @@
 import {
+  bytesOf,
   type DestroyOptions,
   type Instance,
   InstanceNotRunning,
   POWER_STATES,
   type SnapshotOptions,
   type SpawnOptions,
+  textIn,
 } from "../../../../src/virt/index.js";
 import { Complaint, type Flaw, type Flaws, nothing, type Right, swallowing } from "./flaw.js";
 
@@ -149,6 +151,21 @@ export const GUEST_FLAWS: Flaws = {
   },
   "snapshot-stages": () => ({
     snapshot: (_: Instance, __: string, { updateTaskState }: SnapshotOptions) => updateTaskState("image_uploading"),
+  }),
+  "snapshot-uploads": (right) => ({
+    snapshot: (instance: Instance, id: string, options: SnapshotOptions) =>
+      right.snapshot(instance, id, { ...options, upload: nothing }),
+  }),
+  "snapshot-broken-off": (right) => ({
+    snapshot: (instance: Instance, id: string, options: SnapshotOptions) =>
+      right.snapshot(instance, id, { ...options, upload: swallowing(options.upload) }),
+  }),
+  "spawn-broken-off": (right) => ({
+    spawn: async (instance: Instance, options: SpawnOptions) => {
+      await right.spawn(instance, options);
+      const data = await options.image.open();
+      await textIn(data?.bytes ?? bytesOf("")).catch(() => "a part of it");
+    },
   }),
   "snapshot-stops": (right) => ({ snapshot: swallowing(right.snapshot) }),
   "snapshot-absent": (right) => ({

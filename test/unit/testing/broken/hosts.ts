@@ -20,6 +20,9 @@ export const HOST_FLAWS: Flaws = {
   "nodes-have-uuids": (right, { random }) => ({
     getNodenamesByUuid: async () => new Map((await right.getAvailableNodes()).map((node) => [random.uuid(), node])),
   }),
+  "node-identities": (right) => ({
+    getNodenamesByUuid: async () => new Map((await right.getAvailableNodes()).map((node) => [OTHER, node])),
+  }),
   "nodes-have-resources": (right) => ({
     getAvailableResource: async (node: string) => ({
       ...(await right.getAvailableResource(node)),

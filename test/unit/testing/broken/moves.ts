@@ -7,11 +7,12 @@ import type {
   LiveMigrationOptions,
   MigrateDiskOptions,
   Migration,
+  PreLiveMigrationOptions,
 } from "../../../../src/virt/index.js";
 import { Complaint, type Flaw, type Flaws, nothing } from "./flaw.js";
 
 /** The source knows of the move only in its memory. */
-const forgetful: Flaw = (right) => {
+function forgetful(right: Parameters<Flaw>[0]): ReturnType<Flaw> {
   const gone = new Set<string>();
   return {
     migrateDiskAndPowerOff: async (instance: Instance, options: MigrateDiskOptions) => {
@@ -26,7 +27,7 @@ const forgetful: Flaw = (right) => {
       await right.finishRevertMigration(instance, options);
     },
   };
-};
+}
 
 /** Section 8.3. */
 export const MOVE_FLAWS: Flaws = {
@@ -142,6 +143,21 @@ export const MOVE_FLAWS: Flaws = {
         },
       }),
   }),
+  "live-abort-back": (right) => {
+    const came = new Set<string>();
+    return {
+      preLiveMigration: (instance: Instance, options: PreLiveMigrationOptions) => {
+        came.add(instance.uuid);
+        return right.preLiveMigration(instance, options);
+      },
+      liveMigrationAbort: async (instance: Instance) => {
+        await right.liveMigrationAbort(instance);
+        if (came.has(instance.uuid)) {
+          await right.powerOff(instance);
+        }
+      },
+    };
+  },
   "live-abort-nothing": () => ({ liveMigrationAbort: () => Promise.reject(new Complaint("nothing to stop")) }),
   "live-killed": () => ({ liveMigrationAbort: nothing }),
   "live-rollback": (right) => {

@@ -1,10 +1,10 @@
-import type { CheckPlace, DriverCheckOptions } from "../../../src/testing/index.js";
+import type { CheckPlace, DriverCheckOptions } from "../../src/testing/index.js";
 
 const connection = ({ host, folder }: CheckPlace) => ({ connectionUri: `fake-libvirt://${folder}/${host}` });
 const devices = { devices: ["0000:81:00.0=VGPU:4"] };
 
-/** How fake-libvirt is checked: in virtual time, so that its live migrations may be slow. */
-export const FAKE_LIBVIRT: DriverCheckOptions = {
+/** How the driver is held against the contract: in virtual time, so that its live migrations may be slow. */
+export const check: DriverCheckOptions = {
   time: "virtual",
   config: (place) => ({ ...connection(place), delayLiveMigration: 2, stopEventDelay: 0 }),
   reshape: {

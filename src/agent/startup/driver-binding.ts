@@ -1,0 +1,132 @@
+import type { ComputeNode } from "../../records/index.js";
+import type { AgentView } from "../context.js";
+import { UNCLEANED } from "../evacuation/plan.js";
+import type { RecordedDriver } from "./driver-record.js";
+import { NotADriverRecord } from "./driver-record.js";
+import { RefusedConfiguration } from "./refusals.js";
+
+/** Names that are told. */
+const FEW = 3;
+
+/**
+ * Spec 2.4 g by the file in `state_path`: the host's guests are of the driver that it was last started with. Looked at
+ * before the driver is asked to do anything, since another one's hypervisor may be made by its `initHost`.
+ * @throws {RefusedConfiguration}
+ */
+export async function guardRecordedDriver(view: AgentView): Promise<void> {
+  const recorded = await readRecord(view);
+  if (recorded === undefined || recorded.name === view.driver.name) {
+    return;
+  }
+  await allowChange(view, {
+    before: `driver ${recorded.name} (compute_driver ${recorded.computeDriver}), by ${view.driverRecord.path}`,
+    mend: `start the agent with --compute-driver ${recorded.computeDriver}`,
+    records: { [view.driverRecord.path]: recorded.name, driver: view.driver.name },
+  });
+}
+
+/**
+ * Spec 2.4 g for a host without that file: the hypervisor type in its node's record.
+ * @param names uuid → name, as the driver reports.
+ * @throws {RefusedConfiguration}
+ */
+export async function guardHypervisorType(view: AgentView, names: ReadonlyMap<string, string>): Promise<void> {
+  const [name] = names.values();
+  if (name === undefined || (await readRecord(view)) !== undefined) {
+    return;
+  }
+  const [node] = await view.conductor.call("compute_nodes_by_host", { host: view.host });
+  // Recorded without a type: nobody knows, as of a node that was made and never reported.
+  if (node === undefined || node.hypervisorType === "") {
+    return;
+  }
+  const { hypervisorType } = await view.driver.getAvailableResource(name);
+  if (hypervisorType === node.hypervisorType) {
+    return;
+  }
+  await allowChange(view, {
+    before: `a driver of hypervisor type ${node.hypervisorType}, by compute node ${node.uuid} (${node.hypervisorHostname})`,
+    mend: `start the agent with the driver that it had (--compute-driver)`,
+    records: { compute_node: node.hypervisorType, driver: `${view.driver.name}, hypervisor type ${hypervisorType}` },
+  });
+}
+
+async function readRecord(view: AgentView): Promise<RecordedDriver | undefined> {
+  try {
+    return await view.driverRecord.read();
+  } catch (error) {
+    const { path } = view.driverRecord;
+    throw new RefusedConfiguration(
+      "driver-changed",
+      {
+        found:
+          error instanceof NotADriverRecord
+            ? error.message
+            : `${path}, which names the driver of this host's guests, could not be read: ${String(error)}`,
+        mend: `make it readable for the agent; its first line is the driver's name`,
+        records: { [path]: "unreadable" },
+      },
+      { cause: error },
+    );
+  }
+}
+
+interface Contradiction {
+  readonly before: string;
+  readonly mend: string;
+  readonly records: Readonly<Record<string, string>>;
+}
+
+/** Another driver knows nothing of the guests, and would call them gone. @throws {RefusedConfiguration} */
+async function allowChange(view: AgentView, { before, mend, records }: Contradiction): Promise<void> {
+  const { host, driver, changesDriver, logger } = view;
+  const found = `host ${host} was served by ${before}; this agent has driver ${driver.name}`;
+  if (!changesDriver) {
+    throw new RefusedConfiguration("driver-changed", {
+      found,
+      mend: `${mend}; if the host is to change its driver for good, move its servers away and start once with --change-driver`,
+      records,
+    });
+  }
+  const kept = await whatKeepsTheDriver(view);
+  if (kept.length > 0) {
+    throw new RefusedConfiguration("driver-changed", {
+      found: `${found}, and cannot change it now: ${kept.join("; ")}`,
+      mend: `${mend}, move the servers away and let it clean up; then start once with --change-driver`,
+      records: { ...records, ...Object.fromEntries(kept.map((what, index) => [`kept ${index + 1}`, what])) },
+    });
+  }
+  logger.warn(`host ${host} changes its driver, as --change-driver says`, { before, after: driver.name });
+}
+
+/** What only the driver that the host had can serve, move or clean up. */
+async function whatKeepsTheDriver({ conductor, host }: AgentView): Promise<readonly string[]> {
+  const [servers, evacuations, nodes] = await Promise.all([
+    conductor.call("instances_by_host", { host }),
+    conductor.call("migrations_by_filters", {
+      filters: { sourceCompute: host, migrationTypes: ["evacuation"], statuses: [...UNCLEANED], readDeleted: true },
+    }),
+    conductor.call("compute_nodes_by_host", { host }),
+  ]);
+  const moves = await movesOf(conductor, host, nodes);
+  return [
+    ...named("server", servers, ({ displayName, uuid }) => `${displayName} (${uuid})`),
+    ...named("evacuation to clean up", evacuations, ({ id, status }) => `migration ${id} (${status})`),
+    ...named("move under way", moves, ({ id, status }) => `migration ${id} (${status})`),
+  ];
+}
+
+async function movesOf(conductor: AgentView["conductor"], host: string, nodes: readonly ComputeNode[]) {
+  const found = await Promise.all(
+    nodes.map(({ hypervisorHostname: node }) => conductor.call("migrations_in_progress", { host, node })),
+  );
+  return found.flat().filter(({ migrationType }) => migrationType !== "evacuation");
+}
+
+function named<T>(what: string, found: readonly T[], name: (each: T) => string): readonly string[] {
+  if (found.length === 0) {
+    return [];
+  }
+  const shown = found.slice(0, FEW).map(name).join(", ") + (found.length > FEW ? ", …" : "");
+  return [`${found.length} ${what}${found.length === 1 ? "" : "s"}: ${shown}`];
+}

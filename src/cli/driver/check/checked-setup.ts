@@ -1,0 +1,100 @@
+import { resolve } from "node:path";
+import { pathToFileURL } from "node:url";
+import { refuseUnknownWaivers, UnknownWaiver } from "../../../testing/check-driver.js";
+import type { CheckPlace, DriverCheckOptions } from "../../../testing/options.js";
+import { describe } from "../../../virt/driver-error.js";
+import { InvalidDriver } from "../../../virt/errors.js";
+import { compileDriverConfig, type DriverDefinition, InvalidConfiguration } from "../../../virt/index.js";
+import { loadDriver } from "../../../virt/load-driver.js";
+import { BUILT_IN_DRIVERS } from "../../agent/built-in-drivers.js";
+import type { CheckCommandOptions } from "./messages.js";
+
+/** A driver, and how it is checked. */
+export interface CheckedSetup {
+  readonly driver: DriverDefinition;
+  readonly options: DriverCheckOptions;
+  readonly verbose: boolean;
+}
+
+/** Arguments that name no driver, no rule, or no option: the message says so to the user. */
+export class WrongSetup extends Error {
+  override readonly name = "WrongSetup";
+}
+
+/** @throws {WrongSetup} before any rule is tried, instead of in each. */
+export async function openSetup(name: string, given: CheckCommandOptions): Promise<CheckedSetup> {
+  try {
+    const { driver, check } = await loadDriver(name, { builtIns: BUILT_IN_DRIVERS, cwd: process.cwd() });
+    const described = given.with === undefined ? ownDescription(name, check) : await descriptionIn(given.with);
+    const config = (place: CheckPlace) => ({ ...described.config?.(place), ...camelCased(optionsAt(place, given)) });
+    const options: DriverCheckOptions = {
+      ...described,
+      time: given.virtualTime === true ? "virtual" : (described.time ?? "real"),
+      waive: { ...described.waive, ...Object.fromEntries(given.waive ?? []) },
+      config,
+    };
+    refuseUnknownWaivers(options);
+    refuseWrongOptions(driver, optionsAt({ host: "check-host-1", folder: "/driver-check" }, given));
+    return { driver, options, verbose: given.verbose === true };
+  } catch (error) {
+    if (error instanceof UnknownWaiver || error instanceof InvalidConfiguration || error instanceof InvalidDriver) {
+      throw new WrongSetup(error.message, { cause: error });
+    }
+    throw error;
+  }
+}
+
+function optionsAt(
+  { host, folder }: CheckPlace,
+  { option = [] }: CheckCommandOptions,
+): Readonly<Record<string, string>> {
+  return Object.fromEntries(
+    option.map(([name, value]) => [name, value.replaceAll("{host}", host).replaceAll("{folder}", folder)]),
+  );
+}
+
+/** As test descriptions have them, so that the command line's replace theirs. */
+function camelCased(options: Readonly<Record<string, string>>): Readonly<Record<string, string>> {
+  const camel = (name: string) => name.replace(/_([a-z0-9])/g, (_, letter: string) => letter.toUpperCase());
+  return Object.fromEntries(Object.entries(options).map(([name, value]) => [camel(name), value]));
+}
+
+/** What the driver's module says itself. @throws {WrongSetup} */
+function ownDescription(name: string, check: unknown): DriverCheckOptions {
+  return check === undefined ? {} : descriptionOf(check, name);
+}
+
+/** What `describeDriver` would be given. @throws {WrongSetup} */
+async function descriptionIn(file: string): Promise<DriverCheckOptions> {
+  const path = resolve(file);
+  let loaded: unknown;
+  try {
+    loaded = await import(pathToFileURL(path).href);
+  } catch (error) {
+    throw new WrongSetup(`--with ${file} cannot be loaded: ${error instanceof Error ? error.message : String(error)}`);
+  }
+  const check = typeof loaded === "object" && loaded !== null && "check" in loaded ? loaded.check : undefined;
+  return descriptionOf(check, `--with ${file}`);
+}
+
+function descriptionOf(check: unknown, where: string): DriverCheckOptions {
+  if (typeof check !== "object" || check === null) {
+    throw new WrongSetup(
+      `${where}: expected an export named check, with the options that describeDriver takes; found ${describe(check)}`,
+    );
+  }
+  return check;
+}
+
+/** @throws {InvalidConfiguration} */
+function refuseWrongOptions({ name, configSchema }: DriverDefinition, given: Readonly<Record<string, string>>): void {
+  const known = Object.keys(configSchema?.options ?? {});
+  const unknown = Object.keys(given).find((option) => !known.includes(option));
+  if (unknown !== undefined) {
+    const there = known.length === 0 ? "it has none" : `it has ${known.join(", ")}`;
+    throw new InvalidConfiguration(`driver ${name} has no option ${unknown}; ${there}`);
+  }
+  if (configSchema) {
+    compileDriverConfig(configSchema, given);
+  }
+}

@@ -1,0 +1,246 @@
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { NodeFiles } from "../../../runtime/node/node-files.js";
+import { nodeRandom } from "../../../runtime/node/node-random.js";
+import type { ContractCase } from "../../../testing/contract-case.js";
+import type { CaseResult } from "../../../testing/report.js";
+import { Causes } from "./causes.js";
+import type { CheckCommandOptions, FromChild, KillMoment, Order } from "./messages.js";
+import { type Answer, type Ended, RuleProcess } from "./rule-process.js";
+
+/** Milliseconds that a rule has to clean up after Ctrl-C. */
+const PATIENCE = 5_000;
+
+export interface IsolatedCheckOptions {
+  readonly driver: string;
+  readonly options: CheckCommandOptions;
+  readonly signal: AbortSignal;
+  readonly onBegin: (code: string) => void;
+  readonly onCall: (method: string) => void;
+  readonly onResult: (result: CaseResult, printed: readonly string[]) => void;
+  readonly onSwept: (found: readonly string[]) => void;
+}
+
+type Opened = Extract<FromChild, { readonly is: "opened" }>;
+type Outcome = Pick<CaseResult, "verdict" | "message">;
+
+/** The driver is not there, or the arguments do not go with it. */
+export class Refused extends Error {
+  override readonly name = "Refused";
+}
+
+/** Shows rules in other processes, which may hang, die, and be killed. Rules share one as long as all is well in it. */
+export class IsolatedCheck {
+  readonly #settings: IsolatedCheckOptions;
+  readonly #files = new NodeFiles();
+  readonly #folder = join(tmpdir(), `driver-check-${nodeRandom().uuid()}`);
+  readonly #causes = new Causes();
+  readonly #started = new Set<RuleProcess>();
+  #process: RuleProcess | null = null;
+  /** Starts while the one before it is being killed. */
+  #spare: RuleProcess | null = null;
+  #printed: readonly string[] = [];
+
+  constructor(settings: IsolatedCheckOptions) {
+    this.#settings = settings;
+  }
+
+  /** @throws {Refused} */
+  async run(
+    rules: readonly ContractCase[],
+  ): Promise<{ readonly opened: Opened; readonly results: readonly CaseResult[] }> {
+    const { signal, onBegin, onResult } = this.#settings;
+    const killAll = () => [...this.#started].forEach((each) => void each.killNow());
+    process.on("exit", killAll);
+    const stop = () => this.#stop();
+    signal.addEventListener("abort", stop);
+    const results: CaseResult[] = [];
+    try {
+      const opened = await this.#open();
+      for (const each of rules) {
+        onBegin(each.code);
+        const began = performance.now();
+        this.#printed = [];
+        const outcome = await this.#show(each, opened.kills);
+        if (signal.aborted) {
+          break;
+        }
+        const { code, section, rule } = each;
+        const milliseconds = Math.round(performance.now() - began);
+        const result: CaseResult = { code, section, rule, ...outcome, milliseconds };
+        results.push(result);
+        onResult(result, this.#printed);
+      }
+      return { opened, results };
+    } finally {
+      signal.removeEventListener("abort", stop);
+      await Promise.all([...this.#started].map((each) => each.kill()));
+      process.off("exit", killAll);
+      await this.#files.remove(this.#folder);
+    }
+  }
+
+  /** The first process tells whether there is a driver to check at all. */
+  async #open(): Promise<Opened> {
+    const opened = await this.#current().opened;
+    if (opened.is === "ended") {
+      throw new Refused(`${this.#settings.driver} cannot be loaded: ${sentence(opened, "its module")}`);
+    }
+    if (opened.is === "refused") {
+      throw new Refused(opened.message);
+    }
+    return opened;
+  }
+
+  async #show(each: ContractCase, kills: boolean): Promise<Outcome> {
+    if (this.#causes.fatal !== null) {
+      return { verdict: "unreached", message: this.#causes.fatal };
+    }
+    const folder = join(this.#folder, each.code);
+    try {
+      const answer = await this.#ask({ do: "rule", code: each.code, folder, hung: this.#causes.hung });
+      const outcome = await this.#outcomeOf(each, folder, answer);
+      if (outcome.verdict !== "passed" || each.killed === undefined || !kills || answer.is !== "done") {
+        return outcome;
+      }
+      return (await this.#killedOutcome(each, folder, answer.attempt.doorCalls)) ?? outcome;
+    } finally {
+      await this.#files.remove(folder);
+    }
+  }
+
+  /** Kills the driver's process in its work, and lets the next one look. @returns null: all was well. */
+  async #killedOutcome(each: ContractCase, folder: string, doorCalls: number): Promise<Outcome | null> {
+    const moments: KillMoment[] =
+      each.killed?.method === undefined || doorCalls === 0
+        ? ["at its end"]
+        : [...new Set([Math.ceil(doorCalls / 2), doorCalls])].map((call) => ({ call }));
+    for (const moment of moments) {
+      const task = { code: each.code, folder, hung: this.#causes.hung };
+      const dying = this.#ask({ do: "begin", ...task, kill: moment });
+      this.#spare ??= this.#start();
+      const ended = await dying;
+      if (ended.is !== "ended" || ended.begun === null || ended.by !== "exit" || ended.signal !== "SIGKILL") {
+        const outcome = await this.#outcomeOf(each, folder, ended);
+        return outcome.verdict === "passed" ? null : outcome;
+      }
+      this.#process = null;
+      const killed = `when the process was killed (kill -9) ${wordsFor(each, moment)}`;
+      const { subject, memory } = ended.begun;
+      const outcome = await this.#outcomeOf(
+        each,
+        folder,
+        await this.#ask({ do: "look", ...task, subject, memory, killed }),
+      );
+      if (outcome.verdict !== "passed" || this.#settings.signal.aborted) {
+        return outcome;
+      }
+      // A driver whose work is not done through the context's doors is killed in the middle of the time that it takes.
+      const took = ended.at - ended.begun.at;
+      if (moment === "at its end" && each.killed?.method !== undefined && moments.length === 1) {
+        moments.push({ after: took / 2 });
+      }
+    }
+    return null;
+  }
+
+  async #outcomeOf(each: ContractCase, folder: string, answer: Answer): Promise<Outcome> {
+    if (answer.is === "ended") {
+      return this.#afterEnd(each, folder, answer);
+    }
+    if (answer.is === "cleared" || answer.unreached !== null) {
+      await this.#dismiss();
+      const message = answer.is === "done" && answer.unreached !== null ? this.#causes.becauseOf(answer.unreached) : "";
+      return { verdict: "unreached", message };
+    }
+    const { result, cause } = answer.attempt;
+    const { verdict, message } = result;
+    if (verdict === "failed") {
+      await this.#dismiss();
+      const known = cause === null ? null : this.#causes.seen(cause, each.code);
+      if (known !== null) {
+        return { verdict: "unreached", message: known };
+      }
+    }
+    return message === undefined ? { verdict } : { verdict, message };
+  }
+
+  /** The process is gone in the middle of a rule: its guests are looked for by another one. */
+  async #afterEnd(each: ContractCase, folder: string, ended: Ended): Promise<Outcome> {
+    await this.#dismiss();
+    const cleared = await this.#ask({ do: "clear", folder, memory: ended.memory });
+    if (cleared.is === "ended") {
+      await this.#dismiss();
+    } else if (cleared.is === "cleared" && cleared.found.length > 0) {
+      this.#settings.onSwept(cleared.found);
+    }
+    const message = sentence(ended, "the check, or a hook of its description,");
+    const known = this.#causes.seen(
+      { method: ended.method ?? "the check", text: `${ended.by} ${ended.how}` },
+      each.code,
+    );
+    if (ended.by === "limit" && ended.method !== null) {
+      this.#causes.hangs(ended.method, each.code);
+    }
+    return known === null ? { verdict: "failed", message } : { verdict: "unreached", message: known };
+  }
+
+  async #ask(order: Order): Promise<Answer> {
+    const process = this.#current();
+    const opened = await process.opened;
+    const answer = opened.is === "ended" ? opened : await process.ask(order);
+    this.#printed = [...this.#printed, ...process.printed];
+    return answer;
+  }
+
+  #current(): RuleProcess {
+    if (this.#process === null) {
+      this.#process = this.#spare ?? this.#start();
+      this.#spare = null;
+    }
+    return this.#process;
+  }
+
+  #start(): RuleProcess {
+    const { driver, options, onCall } = this.#settings;
+    const started = new RuleProcess({ driver, options, onCall });
+    this.#started.add(started);
+    return started;
+  }
+
+  /** Something went wrong in it: the next rule gets another one. */
+  async #dismiss(): Promise<void> {
+    await this.#process?.kill();
+    this.#process = null;
+  }
+
+  #stop(): void {
+    const stopped = this.#process;
+    stopped?.stop();
+    setTimeout(() => stopped?.killNow(), PATIENCE).unref();
+  }
+}
+
+function sentence({ by, how, method }: Ended, other: string): string {
+  const who = method ?? other;
+  switch (by) {
+    case "limit":
+      return `${who} must come back, but ${how}; the process was killed`;
+    case "fatal":
+      return `${who} must leave no error uncaught, but the process was ended by ${how}`;
+    case "exit":
+      return `${who} must not end the process, but it ended (${how})`;
+  }
+}
+
+function wordsFor({ killed }: ContractCase, moment: KillMoment): string {
+  if (killed?.method === undefined) {
+    return "after spawn";
+  }
+  if (moment === "at its end") {
+    return `as ${killed.method} was done`;
+  }
+  return "call" in moment
+    ? `in ${killed.method}, at call ${moment.call} of its doors`
+    : `in the middle of ${killed.method}`;
+}

@@ -1,0 +1,219 @@
+import type { ChildProcess } from "node:child_process";
+import { nodeTimers } from "../../../runtime/node/node-timers.js";
+import type { Attempt } from "../../../testing/attempt.js";
+import type { LabMemory } from "../../../testing/driver-lab.js";
+import type { WorkSubject } from "../../../testing/half-done.js";
+import { startRuleProgram } from "../rule-program.js";
+import type { CheckCommandOptions, FromChild, Order, ToChild } from "./messages.js";
+
+/** Lines that a process printed, which are kept for a rule that fails. */
+const KEPT_LINES = 20;
+
+/** Milliseconds that a process may do nothing that concerns the driver, at the least: it starts slowly on a busy machine. */
+const IDLE = 30_000;
+
+type Opened = Extract<FromChild, { readonly is: "opened" | "refused" }>;
+
+/** Why a process is no more. */
+export interface Ended {
+  readonly is: "ended";
+  /** The driver's method that was under way. */
+  readonly method: string | null;
+  /** `limit`: it was killed since nothing went on. */
+  readonly by: "limit" | "fatal" | "exit";
+  /** `it was still at it after 30 s`, `exit code 3`, `SIGSEGV`, or the error that nothing caught. */
+  readonly how: string;
+  readonly signal: string | null;
+  /** How far work came that was to be killed. */
+  readonly begun: { readonly subject: WorkSubject; readonly memory: LabMemory; readonly at: number } | null;
+  /** What the guests of the rule are known by. */
+  readonly memory: LabMemory | null;
+  readonly at: number;
+}
+
+export type Answer =
+  | { readonly is: "done"; readonly attempt: Attempt; readonly unreached: string | null }
+  | { readonly is: "cleared"; readonly found: readonly string[] }
+  | Ended;
+
+export interface RuleProcessOptions {
+  readonly driver: string;
+  readonly options: CheckCommandOptions;
+  /** Hears the methods of the driver as they begin. */
+  readonly onCall: (method: string) => void;
+}
+
+/** A process that shows rules, and the clock on its calls. */
+export class RuleProcess {
+  readonly opened: Promise<Opened | Ended>;
+  readonly #child: ChildProcess;
+  readonly #limit: number;
+  readonly #onCall: (method: string) => void;
+  readonly #timers = nodeTimers();
+  /** Calls of the driver that have not come back: method and its clock. */
+  readonly #calls = new Map<number, readonly [method: string, cancel: () => void]>();
+  readonly #printed: string[] = [];
+  readonly #gone: Promise<void>;
+  #cancelIdle: () => void = () => {};
+  #answer: (answer: Answer) => void = () => {};
+  #opened: (opened: Opened | Ended) => void = () => {};
+  #begun: Ended["begun"] = null;
+  #memory: LabMemory | null = null;
+  #ending: Pick<Ended, "by" | "how" | "method"> | null = null;
+  #ended: Ended | null = null;
+
+  constructor({ driver, options, onCall }: RuleProcessOptions) {
+    this.#limit = options.limit * 1000;
+    this.#onCall = onCall;
+    this.opened = new Promise((resolve) => {
+      this.#opened = resolve;
+    });
+    const child = startRuleProgram();
+    this.#child = child;
+    child.on("message", (message) => this.#hear(message as FromChild));
+    for (const stream of [child.stdout, child.stderr]) {
+      stream?.setEncoding("utf8");
+      stream?.on("data", (text: string) => {
+        if (options.verbose === true) {
+          process.stderr.write(text);
+        }
+        this.#printed.push(...text.split("\n").filter((line) => line !== ""));
+        this.#printed.splice(0, this.#printed.length - KEPT_LINES);
+      });
+    }
+    // Not "close": what the driver started may hold the pipes open. The last messages come before "disconnect".
+    const exited = new Promise<void>((resolve) => child.once("exit", () => resolve()));
+    const disconnected = new Promise<void>((resolve) => child.once("disconnect", () => resolve()));
+    this.#gone = Promise.all([exited, disconnected]).then(() => this.#end());
+    this.#send({ do: "open", driver, options });
+    this.#idle();
+  }
+
+  /** What it printed of late. */
+  get printed(): readonly string[] {
+    return this.#printed;
+  }
+
+  ask(order: Order): Promise<Answer> {
+    this.#begun = null;
+    this.#memory = null;
+    this.#printed.length = 0;
+    if (this.#ended !== null) {
+      return Promise.resolve(this.#ended);
+    }
+    return new Promise((resolve) => {
+      this.#answer = (answer) => {
+        this.#rest();
+        resolve(answer);
+      };
+      this.#send(order);
+      this.#idle();
+    });
+  }
+
+  /** The rule that is being shown is given up; the answer comes all the same. */
+  stop(): void {
+    this.#send({ do: "stop" });
+  }
+
+  /** Ends it and what it started that stayed in its group. */
+  async kill(): Promise<void> {
+    this.killNow();
+    await this.#gone;
+  }
+
+  killNow(): void {
+    this.#rest();
+    try {
+      process.kill(-(this.#child.pid ?? 0), "SIGKILL");
+    } catch {
+      // There is none of it any more.
+    }
+  }
+
+  #send(message: ToChild): void {
+    if (this.#child.connected) {
+      this.#child.send(message, () => {});
+    }
+  }
+
+  #hear(message: FromChild): void {
+    this.#idle();
+    switch (message.is) {
+      case "opened":
+      case "refused":
+        this.#rest();
+        this.#opened(message);
+        return;
+      case "call": {
+        this.#onCall(message.method);
+        const cancel = this.#timers.after(this.#limit, () => this.#overdue(message.method, this.#limit));
+        this.#calls.set(message.id, [message.method, cancel]);
+        return;
+      }
+      case "back":
+        this.#calls.get(message.id)?.[1]();
+        this.#calls.delete(message.id);
+        return;
+      case "placed":
+        this.#memory = message.memory;
+        return;
+      case "begun":
+        this.#begun = { ...message, at: performance.now() };
+        this.#memory = message.memory;
+        return;
+      case "fatal":
+        this.#ending = { by: "fatal", how: message.text, method: this.#underWay() };
+        return;
+      default:
+        this.#answer(message);
+    }
+  }
+
+  /** No call is under way, and yet it must not go on for ever: the module may not load, or a hook may hang. */
+  #idle(): void {
+    this.#cancelIdle();
+    const limit = Math.max(this.#limit, IDLE);
+    this.#cancelIdle = this.#timers.after(limit, () => {
+      if (this.#calls.size === 0) {
+        this.#overdue(null, limit);
+      }
+    });
+  }
+
+  #rest(): void {
+    this.#cancelIdle();
+    for (const [, cancel] of this.#calls.values()) {
+      cancel();
+    }
+    this.#calls.clear();
+  }
+
+  #overdue(method: string | null, limit: number): void {
+    this.#ending = { by: "limit", how: `it did not come back within ${limit / 1000} s`, method };
+    this.killNow();
+  }
+
+  #underWay(): string | null {
+    return [...this.#calls.values()].at(-1)?.[0] ?? null;
+  }
+
+  #end(): void {
+    const { exitCode, signalCode } = this.#child;
+    const how = signalCode ?? `exit code ${exitCode}`;
+    this.#ended = {
+      is: "ended",
+      ...(this.#ending ?? { by: "exit", how, method: this.#underWay() }),
+      signal: signalCode,
+      begun: this.#begun,
+      memory: this.#memory,
+      at: performance.now(),
+    };
+    this.#rest();
+    // What it started may still hold the other ends.
+    this.#child.stdout?.destroy();
+    this.#child.stderr?.destroy();
+    this.#opened(this.#ended);
+    this.#answer(this.#ended);
+  }
+}

@@ -1,0 +1,219 @@
+import type { DriverDefinition } from "../virt/index.js";
+import { type ContractCase, ContractViolation, textOf } from "./contract-case.js";
+import { DriverLab, type LabMemory, type LabWatch } from "./driver-lab.js";
+import type { WorkSubject } from "./half-done.js";
+import type { DriverCheckOptions } from "./options.js";
+import type { CaseResult } from "./report.js";
+import { inRealWorld, inWorld } from "./world.js";
+
+/** What a driver's method threw: rules that fail by the same cause need not be told apart. */
+export interface Cause {
+  readonly method: string;
+  readonly text: string;
+}
+
+/** How the attempt to show a rule ended. */
+export interface Attempt {
+  readonly result: CaseResult;
+  /** null: it did not fail, or not by an error of the driver's. */
+  readonly cause: Cause | null;
+  /** See {@link DriverLab.doorCalls}. */
+  readonly doorCalls: number;
+}
+
+export interface AttemptOptions {
+  readonly signal?: AbortSignal | undefined;
+  /** A folder of the real world, which is not removed. */
+  readonly folder?: string;
+  readonly watch?: LabWatch;
+}
+
+/** What is not proved without an option of the check. */
+const NOT_PROVED: Readonly<Record<NonNullable<ContractCase["option"]>, string>> = {
+  reshape: "option reshape is not given",
+  canary: "option canary is not given: no data was put on a disk and looked for",
+  "canary.memory": "option canary.memory is not given: no data was put into memory and looked for",
+};
+
+/** One rule, in a world of its own. Never rejects. */
+export async function attempt(
+  definition: DriverDefinition,
+  each: ContractCase,
+  options: DriverCheckOptions,
+  { signal, folder, watch = {} }: AttemptOptions = {},
+): Promise<Attempt> {
+  const waiver = options.waive?.[each.code];
+  if (waiver !== undefined) {
+    return without(each, "waived", waiver);
+  }
+  const missing = withoutOption(each, options);
+  if (missing !== null) {
+    return without(each, "skipped", missing);
+  }
+  return inWorld(
+    options,
+    (doors, place) => {
+      const lab = new DriverLab(definition, doors, place, options, watch);
+      return ending(each, lab, signal, async () => {
+        const lack = await missingFor(each, lab);
+        if (lack === null) {
+          await orAborted(each.run(lab), signal);
+        }
+        return lack;
+      });
+    },
+    folder,
+  ).catch((error: unknown) => failure(each, error, null));
+}
+
+/**
+ * Begins what the process is to be killed in, and does it: whoever calls this kills the process, at the call that `strike` is
+ * made for, or when this resolves with null. Real time. @returns the attempt, if it did not come so far.
+ */
+export async function beginKilled(
+  definition: DriverDefinition,
+  each: ContractCase,
+  options: DriverCheckOptions,
+  { folder, watch = {}, signal }: AttemptOptions,
+  kill: {
+    readonly call: number | null;
+    readonly strike: () => void;
+    readonly begun: (subject: WorkSubject, memory: LabMemory) => Promise<void>;
+  },
+): Promise<Attempt | null> {
+  return inRealWorld(async (doors, place) => {
+    const lab = new DriverLab(definition, doors, place, options, watch);
+    try {
+      const begun = await orAborted(
+        each.killed?.begin(lab) ?? Promise.reject(new Error(`${each.code} kills nothing`)),
+        signal,
+      );
+      const { on, work, instance, moved } = begun;
+      await kill.begun({ instance, moved }, lab.memory);
+      if (kill.call !== null) {
+        on.sabotage.arm(kill.call, kill.strike);
+      }
+      await orAborted(
+        work().catch(() => {}),
+        signal,
+      );
+      return null;
+    } catch (error) {
+      await lab.close();
+      return failure(each, error, lab);
+    }
+  }, folder);
+}
+
+/** What must hold after the kill, in a process that knows nothing of it. Real time. */
+export async function lookAfterKill(
+  definition: DriverDefinition,
+  each: ContractCase,
+  options: DriverCheckOptions,
+  { folder, watch = {}, signal }: AttemptOptions,
+  { subject, killed }: { readonly subject: WorkSubject; readonly killed: string },
+): Promise<Attempt> {
+  return inRealWorld((doors, place) => {
+    const lab = new DriverLab(definition, doors, place, options, watch);
+    return ending(each, lab, signal, async () => {
+      await orAborted(each.killed?.look(lab, subject, killed) ?? Promise.resolve(), signal);
+      return null;
+    });
+  }, folder);
+}
+
+/** Destroys the guests that an ended process knew of, as far as the driver can, then sweeps. @returns what was swept. */
+export async function clearAway(
+  definition: DriverDefinition,
+  options: DriverCheckOptions,
+  { folder, watch = {} }: AttemptOptions,
+): Promise<readonly string[]> {
+  return inRealWorld(async (doors, place) => {
+    const lab = new DriverLab(definition, doors, place, options, watch);
+    const hosts = new Set((watch.memory?.placed ?? []).map(([, host]) => host));
+    for (const host of hosts) {
+      await lab.connect(host).catch(() => {});
+    }
+    await lab.close();
+    return (await options.sweep?.({ folder: place, doors })) ?? [];
+  }, folder);
+}
+
+/** Closes the lab, and sweeps after a failure. */
+async function ending(
+  each: ContractCase,
+  lab: DriverLab,
+  signal: AbortSignal | undefined,
+  work: () => Promise<string | null>,
+): Promise<Attempt> {
+  let outcome: Attempt;
+  try {
+    const lack = await work();
+    outcome = lack === null ? { ...without(each, "passed"), doorCalls: lab.doorCalls } : without(each, "skipped", lack);
+  } catch (error) {
+    outcome = failure(each, error, lab);
+  }
+  await lab.close();
+  if (outcome.result.verdict === "failed" || signal?.aborted) {
+    await lab.sweep();
+  }
+  return outcome;
+}
+
+function without(
+  { code, section, rule }: ContractCase,
+  verdict: "passed" | "skipped" | "waived",
+  message?: string,
+): Attempt {
+  const result = { code, section, rule, verdict, ...(message === undefined ? {} : { message }) };
+  return { result, cause: null, doorCalls: 0 };
+}
+
+function failure({ code, section, rule }: ContractCase, error: unknown, lab: DriverLab | null): Attempt {
+  const thrown = error instanceof ContractViolation ? error.cause : error;
+  const method = lab?.blame(thrown);
+  const text = textOf(thrown);
+  // What the check itself threw into the driver is no cause.
+  const cause = method === undefined || text.includes("sabotage:") ? null : { method, text };
+  const message =
+    error instanceof ContractViolation
+      ? error.message
+      : method === undefined
+        ? text
+        : new ContractViolation(method, "succeed here", `it threw ${text}`).message;
+  return { result: { code, section, rule, verdict: "failed", message }, cause, doorCalls: 0 };
+}
+
+/** @throws the signal's reason, at once. */
+async function orAborted<T>(work: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
+  if (signal === undefined) {
+    return work;
+  }
+  return new Promise<T>((resolve, reject) => {
+    const abort = () => reject(signal.reason);
+    if (signal.aborted) {
+      abort();
+    }
+    signal.addEventListener("abort", abort);
+    work.then(resolve, reject).finally(() => signal.removeEventListener("abort", abort));
+  });
+}
+
+/** Why the options do not do for the case; null: they do. */
+function withoutOption({ option }: ContractCase, { reshape, canary }: DriverCheckOptions): string | null {
+  const given = { reshape, canary, "canary.memory": canary?.memory };
+  return option === undefined || given[option] !== undefined ? null : NOT_PROVED[option];
+}
+
+/** Why a case does not concern the driver; null: it does. */
+async function missingFor({ needs = [], capability }: ContractCase, lab: DriverLab): Promise<string | null> {
+  if (needs.length === 0 && capability === undefined) {
+    return null;
+  }
+  const { host } = await lab.connect();
+  if (capability !== undefined && !host.capabilities[capability]) {
+    return `the driver does not say ${capability}`;
+  }
+  const left = needs.filter((method) => !host.supports(method));
+  return left.length === 0 ? null : `the driver has no ${left.join(", ")}`;
+}

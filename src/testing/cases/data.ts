@@ -1,0 +1,231 @@
+import type { DriverMethod } from "../../virt/driver-methods.js";
+import type { Instance } from "../../virt/index.js";
+import type { ContractCase } from "../contract-case.js";
+import type { CheckedHost, DriverLab } from "../driver-lab.js";
+import { DEVICES, frozen, resizedTo } from "../objects.js";
+import { type Keeper, PlacedCanary } from "../placed-canary.js";
+import { arrive, back, leave, MOVES, migration, REVERT } from "./cold-moves.js";
+import { mustBe } from "./guest-state.js";
+import { finished, LIVE_NEEDS, migrate, prepared } from "./live-migration.js";
+
+const DESTROY = { ...DEVICES, destroyDisks: true } as const;
+
+const SNAPSHOT = "66666666-6666-4666-8666-666666666666";
+
+/** The server, and where its guest is. */
+type Placed = readonly [on: CheckedHost, instance: Instance];
+
+/** Something that guests go through without losing what they keep. */
+interface Trip {
+  readonly code: string;
+  /** `over a stop and a start` */
+  readonly when: string;
+  /** What is to blame if data is lost. */
+  readonly method: DriverMethod;
+  readonly needs?: readonly DriverMethod[];
+  readonly keeps: readonly Keeper[];
+  readonly go: (lab: DriverLab, on: CheckedHost, instance: Instance) => Promise<Placed>;
+}
+
+/** A change of the guest on its host. */
+function onTheSpot(change: (on: CheckedHost, instance: Instance) => Promise<void>): Trip["go"] {
+  return async (_, on, instance) => {
+    await change(on, instance);
+    return [on, instance];
+  };
+}
+
+const BOTH: readonly Keeper[] = ["disk", "memory"];
+
+const TRIPS: readonly Trip[] = [
+  {
+    code: "reboot",
+    when: "over a reboot",
+    method: "reboot",
+    keeps: ["disk"],
+    go: onTheSpot(async ({ host }, instance) => {
+      await host.reboot(instance, "SOFT");
+      await host.reboot(instance, "HARD");
+    }),
+  },
+  {
+    code: "stop",
+    when: "over a stop and a start",
+    method: "powerOff",
+    keeps: ["disk"],
+    go: onTheSpot(async ({ host }, instance) => {
+      await host.powerOff(instance);
+      await host.powerOn(instance);
+    }),
+  },
+  {
+    code: "pause",
+    when: "over a pause",
+    method: "pause",
+    needs: ["pause", "unpause"],
+    keeps: BOTH,
+    go: onTheSpot(async ({ host }, instance) => {
+      await host.pause(instance);
+      await host.unpause(instance);
+    }),
+  },
+  {
+    code: "suspend",
+    when: "from suspend to resume",
+    method: "suspend",
+    needs: ["suspend", "resume"],
+    keeps: BOTH,
+    go: onTheSpot(async ({ host }, instance) => {
+      await host.suspend(instance);
+      await host.resume(instance);
+    }),
+  },
+  {
+    code: "rescue",
+    when: "from rescue to unrescue",
+    method: "rescue",
+    needs: ["rescue", "unrescue"],
+    keeps: ["disk"],
+    go: async (lab, on, instance) => {
+      await on.host.rescue(instance, { ...DEVICES, image: lab.image });
+      await on.host.unrescue(instance);
+      return [on, instance];
+    },
+  },
+  {
+    code: "restart",
+    when: "when the next driver has the host",
+    method: "cleanupHost",
+    keeps: BOTH,
+    go: async (lab, { host }, instance) => {
+      await host.cleanupHost();
+      return [await lab.connect(), instance];
+    },
+  },
+  {
+    code: "snapshot",
+    when: "in a guest that is made of its snapshot",
+    method: "snapshot",
+    needs: ["snapshot"],
+    keeps: ["disk"],
+    go: async (lab, on, instance) => {
+      await on.host.snapshot(instance, SNAPSHOT, { updateTaskState: async () => {} });
+      const copy = await lab.instance(on);
+      await lab.spawn(on, copy, { image: frozen({ ...lab.image, id: SNAPSHOT, name: "snapshot" }) });
+      return [on, copy];
+    },
+  },
+  {
+    code: "shelve",
+    when: "from shelve to unshelve on another host",
+    method: "snapshot",
+    needs: ["snapshot"],
+    keeps: ["disk"],
+    go: async (lab, on, instance) => {
+      await on.host.powerOff(instance);
+      await on.host.snapshot(instance, SNAPSHOT, { updateTaskState: async () => {} });
+      await on.host.destroy(instance, DESTROY);
+      const other = await lab.connect("check-host-2");
+      const moved = await lab.moved(instance, other);
+      await lab.spawn(other, moved, { image: frozen({ ...lab.image, id: SNAPSHOT, name: "snapshot" }) });
+      return [other, moved];
+    },
+  },
+  {
+    code: "cold-migration",
+    when: "over a cold migration",
+    method: "finishMigration",
+    needs: MOVES,
+    keeps: ["disk"],
+    go: async (lab, source, instance) => {
+      const destination = await lab.connect("check-host-2");
+      const disks = await leave(source, instance, destination);
+      const moved = await lab.moved(instance, destination);
+      await arrive(lab, destination, moved, disks);
+      await source.host.confirmMigration(migration(instance, destination), moved, { network: [] });
+      return [destination, moved];
+    },
+  },
+  {
+    code: "resize",
+    when: "over a resize on the same host",
+    method: "finishMigration",
+    needs: MOVES,
+    keeps: ["disk"],
+    go: async (lab, on, instance) => {
+      const disks = await leave(on, instance, on, lab.largerFlavor);
+      const resized = resizedTo(instance, lab.largerFlavor);
+      await arrive(lab, on, resized, disks, { resizeInstance: true });
+      await on.host.confirmMigration(migration(instance, on), resized, { network: [] });
+      return [on, resized];
+    },
+  },
+  {
+    code: "resize-away",
+    when: "over a resize to another host",
+    method: "finishMigration",
+    needs: MOVES,
+    keeps: ["disk"],
+    go: async (lab, source, instance) => {
+      const destination = await lab.connect("check-host-2");
+      const disks = await leave(source, instance, destination, lab.largerFlavor);
+      const resized = resizedTo(await lab.moved(instance, destination), lab.largerFlavor);
+      await arrive(lab, destination, resized, disks, { resizeInstance: true });
+      await source.host.confirmMigration(migration(instance, destination), resized, { network: [] });
+      return [destination, resized];
+    },
+  },
+  {
+    code: "revert",
+    when: "over a migration that is reverted",
+    method: "finishRevertMigration",
+    needs: REVERT,
+    keeps: ["disk"],
+    go: async (lab, source, instance) => {
+      const destination = await lab.connect("check-host-2");
+      const disks = await leave(source, instance, destination);
+      const moved = await lab.moved(instance, destination);
+      await arrive(lab, destination, moved, disks);
+      await destination.host.destroy(moved, DESTROY);
+      await back(source, instance);
+      return [source, await lab.moved(instance, source)];
+    },
+  },
+  {
+    code: "live-migration",
+    when: "over a live migration",
+    method: "liveMigration",
+    needs: LIVE_NEEDS,
+    keeps: BOTH,
+    go: async (lab, source, instance) => {
+      const destination = await lab.connect("check-host-2");
+      const hosts = [source, destination] as const;
+      const data = await prepared(source, destination, instance);
+      await migrate(hosts, instance, data);
+      await finished(hosts, instance, data);
+      await mustBe(destination, instance, "running", "liveMigration", "on the destination");
+      return [destination, await lab.moved(instance, destination)];
+    },
+  },
+];
+
+function caseOf({ code, when, method, needs = [], go }: Trip, keeper: Keeper): ContractCase {
+  return {
+    code: `${keeper}-${code}`,
+    section: "8.12",
+    rule: `a guest keeps what is ${keeper === "disk" ? "on its disk" : "in its memory"} ${when}`,
+    needs,
+    option: keeper === "disk" ? "canary" : "canary.memory",
+    run: async (lab) => {
+      const on = await lab.connect();
+      const instance = await lab.spawned(on);
+      const canary = await PlacedCanary.put(lab, on, instance, keeper);
+      await canary.mustBeIn(...(await go(lab, on, instance)), method, when);
+    },
+  };
+}
+
+/** Section 8.12: what guests keep. */
+export const DATA_CASES: readonly ContractCase[] = TRIPS.flatMap((trip) =>
+  trip.keeps.map((keeper) => caseOf(trip, keeper)),
+);

@@ -1,0 +1,77 @@
+import { type ContractCase, failsWith, must, succeeds } from "../contract-case.js";
+import { frozen } from "../objects.js";
+import { mustBe } from "./guest-state.js";
+
+const SNAPSHOT = "77777777-7777-4777-8777-777777777777";
+const IMAGE = "88888888-8888-4888-8888-888888888888";
+
+/** Long enough for several parts. */
+const BYTES = "an image\n".repeat(1000);
+
+const stages = { updateTaskState: async () => {} };
+
+/** Section 8.13: the bytes of images. */
+export const IMAGE_CASES: readonly ContractCase[] = [
+  {
+    code: "snapshot-uploads",
+    section: "8.13",
+    rule: "snapshot sends the image to the Image service, after image_uploading",
+    needs: ["snapshot"],
+    run: async (lab) => {
+      const on = await lab.connect();
+      const instance = await lab.spawned(on);
+      const early: string[] = [];
+      const updateTaskState = async (stage: string) => {
+        if (lab.images.uploaded > 0) {
+          early.push(stage);
+        }
+      };
+      await on.host.snapshot(instance, SNAPSHOT, { updateTaskState });
+      const rule = "call upload, and wait until it has stored the image";
+      must((await lab.images.size(SNAPSHOT)) !== undefined, "snapshot", rule, "the Image service has got nothing");
+      must(early.length === 0, "snapshot", "call upload after image_uploading", `${early.join()} came after it`);
+    },
+  },
+  {
+    code: "snapshot-broken-off",
+    section: "8.13",
+    rule: "snapshot fails with the Image service's error when it breaks off, and leaves the guest as it was",
+    needs: ["snapshot"],
+    run: async (lab) => {
+      const on = await lab.connect();
+      const instance = await lab.spawned(on);
+      lab.images.breaks = true;
+      const broken = on.host.snapshot(instance, SNAPSHOT, stages);
+      await failsWith(broken, ["GlanceConnectionFailed"], "snapshot", "when the Image service breaks off");
+      await mustBe(on, instance, "running", "snapshot", "that ran before");
+      lab.images.breaks = false;
+      await succeeds(on.host.snapshot(instance, SNAPSHOT, stages), "snapshot", "succeed when it is asked again");
+    },
+  },
+  {
+    code: "spawn-broken-off",
+    section: "8.13",
+    rule: "spawn that reads an image fails when its bytes break off, and leaves nothing",
+    run: async (lab) => {
+      await lab.images.put(IMAGE, BYTES);
+      const on = await lab.connect();
+      const instance = await lab.instance(on);
+      lab.images.breaks = true;
+      const image = frozen({ ...lab.image, id: IMAGE, diskFormat: "raw" });
+      const broken = lab.spawn(on, instance, { image }).then(
+        () => null,
+        (error: unknown) => error,
+      );
+      const error = await broken;
+      if (lab.images.opened === 0) {
+        return;
+      }
+      must(error !== null, "spawn", "fail when the bytes of its image break off", "it succeeded");
+      await mustBe(on, instance, "absent", "spawn", "whose image broke off");
+      await on.host.failedSpawnCleanup(instance);
+      lab.images.breaks = false;
+      const next = await lab.instance(on);
+      await succeeds(lab.spawn(on, next), "spawn", "succeed with another server");
+    },
+  },
+];

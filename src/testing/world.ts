@@ -1,0 +1,51 @@
+import { nodeClock } from "../runtime/node/node-clock.js";
+import { NodeFiles } from "../runtime/node/node-files.js";
+import { NodePrograms } from "../runtime/node/node-programs.js";
+import { nodeRandom } from "../runtime/node/node-random.js";
+import { nodeStreams } from "../runtime/node/node-streams.js";
+import { nodeTimers } from "../runtime/node/node-timers.js";
+import { inTemporaryFolder } from "../runtime/node/temporary-folder.js";
+import { UndiciHttpClient } from "../runtime/node/undici-http-client.js";
+import { createVirtualRuntime } from "../simulation/create-virtual-runtime.js";
+import type { CheckDoors, DriverCheckOptions } from "./options.js";
+
+type Work<T> = (doors: CheckDoors, folder: string) => Promise<T>;
+
+const VIRTUAL_DAY = 86_400_000;
+
+/** A case's doors and folder. @param folder of the real world, which is left as it is; left out: one that is removed. */
+export async function inWorld<T>(
+  { time = "real" }: DriverCheckOptions,
+  work: Work<T>,
+  folder: string | undefined,
+): Promise<T> {
+  if (time === "virtual") {
+    const runtime = createVirtualRuntime();
+    const doors = { ...runtime, processes: runtime.programs, sockets: runtime.streams };
+    return runtime.runUntil(work(doors, "/driver-check"), { limit: VIRTUAL_DAY });
+  }
+  return inRealWorld(work, folder);
+}
+
+/** Not the whole runtime: who installs the package gets no package for servers and sockets. */
+export async function inRealWorld<T>(work: Work<T>, folder?: string): Promise<T> {
+  const http = new UndiciHttpClient();
+  const doors = {
+    clock: nodeClock(),
+    timers: nodeTimers(),
+    random: nodeRandom(),
+    http,
+    files: new NodeFiles(),
+    processes: new NodePrograms(),
+    sockets: nodeStreams(),
+  };
+  try {
+    if (folder === undefined) {
+      return await inTemporaryFolder(doors, "driver-check", (made) => work(doors, made));
+    }
+    await doors.files.makeFolder(folder, { mode: 0o700 });
+    return await work(doors, folder);
+  } finally {
+    await http.close();
+  }
+}

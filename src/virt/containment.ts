@@ -1,0 +1,257 @@
+import { dirname, relative } from "node:path";
+import type { Clock } from "../runtime/clock.js";
+import type { Scope } from "../runtime/scope.js";
+import type { CancelTimer } from "../runtime/timers.js";
+import type { DriverContext } from "./context.js";
+import type { DriverDefinition, VirtDriver } from "./driver.js";
+import { textOf } from "./driver-error.js";
+import { driverLogger } from "./driver-logger.js";
+import { membersOf, subjectOf } from "./driver-methods.js";
+import { VirtDriverMisbehaved } from "./errors.js";
+import { placeOf } from "./stack-place.js";
+import type { CallOptions } from "./types.js";
+import { isThenable, UnderWay } from "./under-way.js";
+
+/** The method of a call that is not known. */
+const UNKNOWN_METHOD = "one of its calls";
+
+/** One entry of the core into a driver's code. */
+export interface ContainedCall {
+  readonly driver: string;
+  /** A method of the contract, or `import` or `create`. */
+  readonly method: string;
+  /** Uuid of the instance that it is about. */
+  readonly instance?: string;
+  readonly requestId?: string;
+  /** The doors that the driver was given: those of one host, in one life of its agent. Absent for `import`. */
+  readonly context?: DriverContext;
+  /** Milliseconds since the epoch. */
+  readonly began: number;
+}
+
+/** What a driver threw where no call of it could catch it. */
+export interface StrayError {
+  readonly call: ContainedCall;
+  /** `rejection`: of a promise that nobody handles. `exception`: in a callback, as of a timer. */
+  readonly kind: "rejection" | "exception";
+  readonly error: unknown;
+  /** The call was under way, and fails. */
+  readonly failsCall: boolean;
+}
+
+/**
+ * Knows of all code that runs whether it is a driver's, and of which call: also in its timers, promises and listeners. What
+ * goes wrong there fails the call while that is under way.
+ */
+export class Containment {
+  readonly #scope: Scope<ContainedCall>;
+  readonly #clock: Pick<Clock, "now">;
+  readonly #underWay = new Map<ContainedCall, UnderWay>();
+  /** Folder of each driver's module. */
+  readonly #homes = new Map<string, string>();
+  #onCall: (call: ContainedCall) => void = () => {};
+
+  constructor(scope: Scope<ContainedCall>, clock: Pick<Clock, "now">) {
+    this.#scope = scope;
+    this.#clock = clock;
+  }
+
+  /** The driver's call whose code runs now; undefined: it is the core's own. */
+  get current(): ContainedCall | undefined {
+    return this.#scope.current;
+  }
+
+  /** Hears of each call before it is made. */
+  onCall(listener: (call: ContainedCall) => void): void {
+    this.#onCall = listener;
+  }
+
+  /** Loads a driver's module, which runs its code. @param name as it was asked for */
+  async load<T>(name: string, load: () => Promise<T>): Promise<T> {
+    return this.#enter({ driver: name, method: "import" }, new UnderWay(), load);
+  }
+
+  /** The same driver, contained. @param file its module; null: not known */
+  over(definition: DriverDefinition, file: string | null = null): DriverDefinition {
+    const { name: driver } = definition;
+    if (file !== null) {
+      this.#homes.set(driver, dirname(file));
+    }
+    const create = async (context: DriverContext): Promise<VirtDriver> => {
+      const make = async () => definition.create(this.#doors(driver, context));
+      const made = await this.#enter({ driver, method: "create", context }, new UnderWay(), make);
+      return this.#contained(driver, made, context);
+    };
+    return { ...definition, create };
+  }
+
+  /** Notes what nobody caught; null: it is not a driver's. */
+  stray(kind: StrayError["kind"], error: unknown): StrayError | null {
+    // A microtask of Node 20 knows of no scope. A rejection ends nothing, and must be a driver's for certain.
+    const call = this.#scope.current ?? (kind === "exception" ? this.#thrownIn(error) : undefined);
+    if (call === undefined) {
+      return null;
+    }
+    const underWay = this.#underWay.get(call);
+    underWay?.fail(strayReason(call, kind, error));
+    return { call, kind, error, failsCall: underWay !== undefined };
+  }
+
+  /** The call of the driver whose code threw it, by its file; undefined: it is no driver's. */
+  #thrownIn(error: unknown): ContainedCall | undefined {
+    const place = placeOf(error);
+    const driver = [...this.#homes].find(([, home]) => place !== undefined && isOwn(relative(home, place)))?.[0];
+    if (driver === undefined) {
+      return undefined;
+    }
+    const calls = [...this.#underWay.keys()].filter((call) => call.driver === driver);
+    const [only] = calls.length === 1 ? calls : [];
+    const contexts = new Set(calls.map(({ context }) => context));
+    const [context] = contexts.size === 1 ? contexts : [];
+    const unknown = { driver, method: UNKNOWN_METHOD, began: this.#clock.now() };
+    return only ?? (context === undefined ? unknown : { ...unknown, context });
+  }
+
+  #enter<T>(of: Omit<ContainedCall, "began">, underWay: UnderWay, work: () => T): T {
+    const call = { ...of, began: this.#clock.now() };
+    this.#onCall(call);
+    this.#underWay.set(call, underWay);
+    const end = () => this.#underWay.delete(call);
+    try {
+      const answer = this.#scope.run(call, work);
+      if (isThenable(answer)) {
+        return underWay.until(answer, end) as T;
+      }
+      end();
+      return answer;
+    } catch (error) {
+      end();
+      throw error;
+    }
+  }
+
+  /** What the driver is given runs as the core's own; timers are the driver's. */
+  #doors(driver: string, context: DriverContext): DriverContext {
+    const { virtApi, timers, clock } = context;
+    const after = (milliseconds: number, action: () => void): CancelTimer => {
+      const call = this.#scope.current;
+      // Timers of a simulated world know of no scope.
+      return timers.after(milliseconds, call === undefined ? action : () => this.#scope.run(call, action));
+    };
+    const fields = () => fieldsOf(this.#scope.current ?? { driver });
+    return Object.freeze({
+      ...context,
+      logger: driverLogger(context.logger, { driver, clock, timers, fields }),
+      timers: { after, sleep: (milliseconds: number, signal?: AbortSignal) => timers.sleep(milliseconds, signal) },
+      localNodeUuid: this.#leaving(() => context.localNodeUuid()),
+      emitEvent: this.#leaving((event: Parameters<DriverContext["emitEvent"]>[0]) => context.emitEvent(event)),
+      virtApi: {
+        instanceUuidsOfHost: this.#leaving((options?: CallOptions) => virtApi.instanceUuidsOfHost(options)),
+        liveHosts: this.#leaving((type: string, options?: CallOptions) => virtApi.liveHosts(type, options)),
+        instanceStates: this.#leaving((uuid: string, options?: CallOptions) => virtApi.instanceStates(uuid, options)),
+      },
+    });
+  }
+
+  #contained(driverName: string, driver: VirtDriver, context: DriverContext): VirtDriver {
+    // The check of what create returned names what it found.
+    if (typeof driver !== "object" || driver === null) {
+      return driver;
+    }
+    const contained = {};
+    for (const name of membersOf(driver)) {
+      const get = (): unknown => {
+        const member: unknown = Reflect.get(driver, name);
+        return typeof member === "function"
+          ? (...args: readonly unknown[]) =>
+              this.#call({ driver: driverName, method: name, context }, args, (given) =>
+                Reflect.apply(member, driver, given),
+              )
+          : member;
+      };
+      Object.defineProperty(contained, name, { get, enumerable: true });
+    }
+    return contained as VirtDriver;
+  }
+
+  #call(
+    of: Required<Pick<ContainedCall, "driver" | "method" | "context">>,
+    args: readonly unknown[],
+    invoke: (args: readonly unknown[]) => unknown,
+  ): unknown {
+    const options: unknown = args.at(-1);
+    const given = typeof options === "object" && options !== null ? options : {};
+    const instance = subjectOf(of.method, args);
+    const call = {
+      ...of,
+      ...(instance === undefined ? {} : { instance }),
+      ...("requestId" in given ? { requestId: String(given.requestId) } : {}),
+    };
+    const stop = new AbortController();
+    const signal = "signal" in given && given.signal instanceof AbortSignal ? given.signal : undefined;
+    const own =
+      signal === undefined ? options : { ...this.#callBacks(given), signal: AbortSignal.any([signal, stop.signal]) };
+    const passed = args.length === 0 ? args : [...args.slice(0, -1), own];
+    return this.#enter(call, new UnderWay({ stop, timers: of.context.timers }), () => invoke(passed));
+  }
+
+  #callBacks(options: object): Readonly<Record<string, unknown>> {
+    return Object.fromEntries(
+      Object.entries(options).map(([name, value]: [string, unknown]) => [
+        name,
+        typeof value === "function"
+          ? this.#leaving((...args: unknown[]) => Reflect.apply(value, options, args))
+          : value,
+      ]),
+    );
+  }
+
+  /** A function of the core's as a driver may call it: a failure that the driver does not handle is the driver's. */
+  #leaving<A extends unknown[], R>(work: (...args: A) => R): (...args: A) => R {
+    return (...args) => {
+      const answer = this.#scope.leave(() => work(...args));
+      return answer instanceof Promise ? (answer.then((value: unknown) => value) as R) : answer;
+    };
+  }
+}
+
+/** A path from a module's folder to a file of the same package. */
+function isOwn(path: string): boolean {
+  return !path.startsWith("..") && !path.split("/").includes("node_modules");
+}
+
+/** `spawn of driver mine, of host devstack1, for instance …, on behalf of req-…, since 08:15:03` */
+export function titleOf({ driver, method, instance, requestId, context, began }: ContainedCall): string {
+  return [
+    `${method} of driver ${driver}`,
+    ...(context === undefined ? [] : [`of host ${context.host}`]),
+    ...(instance === undefined ? [] : [`for instance ${instance}`]),
+    ...(requestId === undefined ? [] : [`on behalf of ${requestId}`]),
+    `begun at ${new Date(began).toISOString()}`,
+  ].join(", ");
+}
+
+/** The call as fields of the log. */
+export function fieldsOf({
+  driver,
+  method,
+  instance,
+  requestId,
+  context,
+}: Partial<ContainedCall> & Pick<ContainedCall, "driver">): Readonly<Record<string, string>> {
+  return {
+    driver,
+    ...(context === undefined ? {} : { host: context.host }),
+    ...(method === undefined ? {} : { method }),
+    ...(instance === undefined ? {} : { instance }),
+    ...(requestId === undefined ? {} : { request_id: requestId }),
+  };
+}
+
+function strayReason({ driver, method }: ContainedCall, kind: StrayError["kind"], error: unknown): Error {
+  const [rule, found] =
+    kind === "rejection"
+      ? ["handle every rejection of its own promises", "it left one"]
+      : ["catch what its callbacks throw", "one threw"];
+  return new VirtDriverMisbehaved(driver, method, rule, `${found}: ${textOf(error)}`, { cause: error });
+}

@@ -1,0 +1,18 @@
+import { fileURLToPath, pathToFileURL } from "node:url";
+import type { DriverCheckOptions } from "../../../src/testing/index.js";
+import type { DriverDefinition } from "../../../src/virt/index.js";
+
+const FOLDER = fileURLToPath(new URL("../../fixtures/file-driver", import.meta.url));
+
+async function exported<T>(file: string): Promise<T> {
+  return (await import(pathToFileURL(`${FOLDER}/${file}`).href)) as T;
+}
+
+const { driver } = await exported<{ readonly driver: DriverDefinition }>("index.js");
+const { check } = await exported<{ readonly check: DriverCheckOptions }>("check.js");
+
+/** A driver whose guests have a disk and memory that can be looked into. */
+export const fileDriver = driver;
+
+/** How it is checked, with canaries. */
+export const FILE_DRIVER: DriverCheckOptions = { ...check, time: "virtual" };

@@ -1,0 +1,190 @@
+import { expect, test } from "vitest";
+import { nodeScope } from "../../../src/runtime/node/node-scope.js";
+import { type ContainedCall, Containment, type StrayError } from "../../../src/virt/containment.js";
+import { createDriverHost } from "../../../src/virt/create-driver-host.js";
+import { VirtDriverMisbehaved } from "../../../src/virt/errors.js";
+import { type DriverContext, defineDriver } from "../../../src/virt/index.js";
+import { placeOf } from "../../../src/virt/stack-place.js";
+import { driverWith, instanceOf, spawnOptions, UUID, virtualContext } from "./fixtures.js";
+
+/** A contained driver with these methods. */
+async function contained(
+  changes: (context: DriverContext, containment: Containment) => Readonly<Record<string, unknown>>,
+) {
+  const { runtime, context } = virtualContext();
+  const containment = new Containment(nodeScope<ContainedCall>(), runtime.clock);
+  const definition = defineDriver({
+    name: "broken",
+    apiVersion: "1.0",
+    create: (doors) => Object.freeze(driverWith(changes(doors, containment))),
+  });
+  const host = await createDriverHost(containment.over(definition), context);
+  return { runtime, containment, host };
+}
+
+test("8.10 what runs in a driver is known by its call, in its timers and after its awaits too; the core's own code is nobody's", async () => {
+  const seen: (ContainedCall | undefined)[] = [];
+  const { host, containment, runtime } = await contained(({ timers }) => ({
+    powerOn: async () => {
+      seen.push(containment.current);
+      timers.after(10, () => seen.push(containment.current));
+      await timers.sleep(5);
+      seen.push(containment.current);
+    },
+  }));
+  const done = host.onBehalf(UUID, "req-1", () => host.powerOn(instanceOf()));
+  expect(containment.current).toBeUndefined();
+  await runtime.advance(20);
+  await done;
+  expect(containment.current).toBeUndefined();
+  const call = {
+    driver: "broken",
+    method: "powerOn",
+    context: expect.anything(),
+    instance: UUID,
+    requestId: "req-1",
+    began: expect.any(Number),
+  };
+  expect(seen).toEqual([call, call, call]);
+});
+
+test("8.10 a rejection that nobody handles fails the call: its signal is aborted, and it is given up when it goes on", async () => {
+  let stray: StrayError | null = null;
+  let aborted = false;
+  const { host, runtime } = await contained((_, containment) => ({
+    spawn: (_instance: unknown, { signal }: { readonly signal: AbortSignal }) => {
+      signal.addEventListener("abort", () => {
+        aborted = true;
+      });
+      stray = containment.stray("rejection", new Error("boom"));
+      return new Promise(() => {});
+    },
+  }));
+  const spawned = host.spawn(instanceOf(), spawnOptions).catch((error: unknown) => error);
+  await runtime.advance(0);
+  // The method had not returned when it strayed.
+  expect(stray).toMatchObject({ failsCall: true, kind: "rejection" });
+  await runtime.advance(5_000);
+  const error = await spawned;
+  expect(aborted).toBe(true);
+  expect(error).toBeInstanceOf(VirtDriverMisbehaved);
+  expect(String(error)).toContain(
+    "driver broken: spawn must handle every rejection of its own promises, but it left one: Error: boom",
+  );
+});
+
+test("8.10 a call that strayed and ends well fails all the same, without waiting; one that has ended is left alone", async () => {
+  let late: StrayError | null = null;
+  const { host, runtime } = await contained(({ timers }, containment) => ({
+    powerOff: async () => {
+      await timers.sleep(5);
+      containment.stray("exception", "oops");
+    },
+    powerOn: async () => {
+      timers.after(5, () => {
+        late = containment.stray("exception", "late");
+      });
+    },
+  }));
+  const off = host.powerOff(instanceOf()).catch((error: unknown) => error);
+  await runtime.advance(5);
+  expect(String(await off)).toContain('powerOff must catch what its callbacks throw, but one threw: "oops"');
+  const on = host.powerOn(instanceOf());
+  await runtime.advance(5);
+  await on;
+  expect(late).toMatchObject({ failsCall: false, call: { method: "powerOn" } });
+});
+
+test("8.10 an error of the agent's own is not taken for a driver's, nor is what a driver's call-backs do in the core", async () => {
+  const owners: unknown[] = [];
+  const { host, containment } = await contained(({ emitEvent }) => ({
+    powerOn: async () => {
+      emitEvent({ timestamp: 1, uuid: UUID, name: "vm", transition: "started" });
+    },
+    snapshot: async (
+      _: unknown,
+      _image: string,
+      { updateTaskState }: { readonly updateTaskState: (stage: string) => Promise<void> },
+    ) => {
+      await updateTaskState("image_uploading");
+      owners.push(containment.current?.method);
+    },
+  }));
+  host.setLifecycleListener(async () => void owners.push(containment.current?.method));
+  await host.powerOn(instanceOf());
+  await null;
+  const updateTaskState = async () => void owners.push(containment.current?.method);
+  await host.snapshot(instanceOf(), "image", { updateTaskState });
+  expect(owners).toEqual([undefined, undefined, "snapshot"]);
+  expect(containment.stray("rejection", new Error("own"))).toBeNull();
+});
+
+test("8.10 loading and making a driver are calls, too", async () => {
+  const { runtime } = virtualContext();
+  const containment = new Containment(nodeScope<ContainedCall>(), runtime.clock);
+  const methods: string[] = [];
+  containment.onCall(({ method }) => methods.push(method));
+  const loading = containment.load("./mine", async () => {
+    containment.stray("rejection", new Error("at import"));
+    return new Promise(() => {});
+  });
+  await expect(loading).rejects.toThrow("driver ./mine: import must handle every rejection");
+  expect(methods).toEqual(["import"]);
+});
+
+test("8.10 each line of a driver's log says which call logs it, also of a child and in a timer", async () => {
+  const { host, runtime } = await contained(({ logger, timers }) => ({
+    powerOn: async () => {
+      logger.info("powering on", { node: "n1" });
+      timers.after(10, () => logger.child({ part: "monitor" }).warn("it hesitates"));
+    },
+  }));
+  await host.onBehalf(UUID, "req-1", () => host.powerOn(instanceOf()));
+  await runtime.advance(20);
+  const call = { driver: "broken", method: "powerOn", instance: UUID, request_id: "req-1" };
+  expect(runtime.logs.map(({ message, fields }) => [message, fields])).toEqual([
+    ["powering on", expect.objectContaining({ ...call, node: "n1" })],
+    ["it hesitates", expect.objectContaining({ ...call, part: "monitor" })],
+  ]);
+});
+
+test("8.10 an exception that knows of no call is the driver's in whose files it was thrown, not that of a package below it", async () => {
+  const { runtime, context } = virtualContext();
+  const containment = new Containment(nodeScope<ContainedCall>(), runtime.clock);
+  const never = () => new Promise<void>(() => {});
+  const definition = defineDriver({
+    name: "broken",
+    apiVersion: "1.0",
+    create: () => driverWith({ powerOn: never, powerOff: never }),
+  });
+  const host = await createDriverHost(containment.over(definition, "/site/mine/dist/index.js"), context);
+  const thrownAt = (place: string) =>
+    Object.assign(new Error("boom"), { stack: `Error: boom\n    at process (node:internal:1:1)\n    at ${place}` });
+  const whose = (place: string, kind: StrayError["kind"] = "exception") =>
+    containment.stray(kind, thrownAt(place))?.call;
+  const [inDriver, below] = ["f (file:///site/mine/dist/lib/x.js:3:5)", "/site/mine/dist/node_modules/ws/index.js:1:1"];
+  expect(whose(inDriver)).toMatchObject({ driver: "broken", method: "one of its calls" });
+  expect(whose(below)).toBeUndefined();
+  expect(whose("/site/other/index.js:1:1")).toBeUndefined();
+  expect(whose(inDriver, "rejection")).toBeUndefined();
+  const on = host.powerOn(instanceOf()).catch((error: unknown) => error);
+  await runtime.advance(0);
+  expect(whose(inDriver)).toMatchObject({ method: "powerOn", instance: UUID });
+  const off = host.powerOff(instanceOf()).catch((error: unknown) => error);
+  await runtime.advance(0);
+  expect(whose(inDriver)).toMatchObject({ method: "one of its calls" });
+  await runtime.advance(3_600_000);
+  expect(await on).toBeInstanceOf(VirtDriverMisbehaved);
+  await off;
+});
+
+test.each([
+  ["f (/site/mine/dist/x.js:3:5)", "/site/mine/dist/x.js:3:5"],
+  ["async f (file:///site/my driver/x.js:3:5)", "/site/my driver/x.js:3:5"],
+  ["/site/mine/x.js:3:5", "/site/mine/x.js:3:5"],
+  ["f (node:internal/modules/run_main:3:5)", undefined],
+  ["f (compute-agent/table.js:3:5)", undefined],
+])("8.10 the place of an error thrown at %s is %s", (frame, place) => {
+  const error = Object.assign(new Error("boom"), { stack: `Error: boom\n    at ${frame}` });
+  expect(placeOf(error)).toBe(place);
+});
