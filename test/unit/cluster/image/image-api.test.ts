@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, test } from "vitest";
 import { ApiWorld, CIRROS } from "../compute/api-world.js";
 
-const SNAPSHOT = "5a000000-0000-4000-8000-000000000001";
+const PATCH = { "content-type": "application/openstack-images-v2.1-json-patch" };
 
 let world: ApiWorld;
 
@@ -10,6 +10,19 @@ beforeEach(async () => {
 });
 
 const get = (path: string, token?: string) => world.ask({ url: `/image${path}`, token });
+async function post(body: unknown, user: "admin" | "demo" = "admin") {
+  return world.ask({ method: "POST", url: "/image/v2/images", body, token: await world.token(user) });
+}
+
+function patch(id: string, ...changes: readonly unknown[]) {
+  return world.ask({ method: "PATCH", url: `/image/v2/images/${id}`, headers: PATCH, body: JSON.stringify(changes) });
+}
+
+async function made(changes: object = {}, user: "admin" | "demo" = "admin") {
+  return String(
+    (await post({ name: "mine", disk_format: "raw", container_format: "bare", ...changes }, user)).json("id"),
+  );
+}
 
 describe("images", () => {
   test("are listed, shown and found by name", async () => {
@@ -17,39 +30,81 @@ describe("images", () => {
     expect((await get(`/v2/images/${CIRROS}`)).json("name")).toBe("cirros");
     expect((await get("/v2/images?name=cirros")).json("images")).toHaveLength(1);
     expect((await get("/v2/images?name=other")).json("images")).toEqual([]);
+    expect((await get("/v2/images?status=queued")).json("images")).toEqual([]);
     expect((await get("/v2/images?limit=0")).json("images")).toEqual([]);
     expect((await get(`/v2/images?marker=${CIRROS}`)).json("images")).toEqual([]);
   });
 
-  test("6.6 the snapshot of a shelved server is there until it is unshelved; its project sees it, and administrators", async () => {
-    const systemMetadata = { shelved_at: "1767225600000", shelved_image_id: SNAPSHOT, shelved_host: "devstack1" };
-    const { uuid } = world.server(null, { vmState: "shelved_offloaded", systemMetadata });
-    expect((await get(`/v2/images/${SNAPSHOT}`)).json()).toMatchObject({
-      name: "vm1-shelved",
-      status: "active",
-      visibility: "private",
-      image_type: "snapshot",
-      base_image_ref: CIRROS,
-      instance_uuid: uuid,
-      created_at: "2026-01-01T00:00:00Z",
-    });
-    const ids = async (token?: string) =>
-      ((await get("/v2/images", token)).json("images") as { id: string }[]).map(({ id }) => id);
-    expect(await ids()).toEqual([CIRROS, SNAPSHOT]);
-    expect(await ids(await world.token("demo"))).toEqual([CIRROS]);
-    world.store.instances.save(uuid, { vmState: "active" });
-    expect(await ids()).toEqual([CIRROS]);
+  test("are made without bytes, for the project that makes them, and deleted", async () => {
+    const reply = await post({ name: "mine", disk_format: "qcow2", container_format: "bare", os_distro: "cirros" });
+    expect([reply.status, reply.json()]).toMatchObject([
+      201,
+      { name: "mine", status: "queued", size: null, owner: world.projectId("admin"), os_distro: "cirros" },
+    ]);
+    const id = String(reply.json("id"));
+    expect(reply.headers.location).toBe(`http://127.0.0.1:8774/image/v2/images/${id}`);
+    expect((await get(`/v2/images/${id}`, await world.token("demo"))).status).toBe(404);
+    expect((await world.ask({ method: "DELETE", url: `/image/v2/images/${id}` })).status).toBe(204);
+    expect((await get(`/v2/images/${id}`)).status).toBe(404);
+  });
+
+  test("of a project are seen by it and by administrators; those of others it may not touch", async () => {
+    const token = await world.token("demo");
+    const own = await made({}, "demo");
+    const open = await made({ visibility: "public" });
+    const ids = async (user: "admin" | "demo") =>
+      ((await get("/v2/images", await world.token(user))).json("images") as { id: string }[]).map(({ id }) => id);
+    expect(await ids("admin")).toEqual([CIRROS, own, open]);
+    expect(await ids("demo")).toEqual([CIRROS, own, open]);
+    expect((await world.ask({ method: "DELETE", url: `/image/v2/images/${open}`, token })).status).toBe(403);
+    expect((await post({ visibility: "public" }, "demo")).status).toBe(403);
+    expect((await post({ owner: "somebody" }, "demo")).status).toBe(403);
+  });
+
+  test("are changed by patches", async () => {
+    const id = await made({ a: "1" });
+    const changes = [
+      { op: "replace", path: "/name", value: "new" },
+      { op: "add", path: "/b", value: "2" },
+      { op: "replace", path: "/min_disk", value: 3 },
+      { op: "remove", path: "/a" },
+    ];
+    const reply = await patch(id, ...changes);
+    expect([reply.status, reply.json()]).toMatchObject([200, { name: "new", b: "2", min_disk: 3 }]);
+    expect(reply.json("a")).toBeUndefined();
+    expect((await patch(id, { op: "replace", path: "/status", value: "active" })).status).toBe(403);
+    expect((await patch(id, { op: "replace", path: "/never", value: "x" })).status).toBe(409);
+    expect((await patch(id, { op: "replace", path: "/disk_format", value: "tape" })).status).toBe(400);
+    expect((await patch(id, { op: "move" })).status).toBe(400);
+    expect((await world.ask({ method: "PATCH", url: `/image/v2/images/${id}`, body: [] })).status).toBe(415);
+  });
+
+  test.each([
+    [{ id: "no-uuid" }, 400],
+    [{ id: CIRROS }, 409],
+    [{ status: "active" }, 403],
+    [{ min_disk: -1 }, 400],
+    [{ property: 1 }, 400],
+    [[], 400],
+    ["{", 400],
+  ])("%j is no image", async (body, status) => {
+    expect((await post(body)).status).toBe(status);
+  });
+
+  test("that are protected stay", async () => {
+    expect((await world.ask({ method: "DELETE", url: `/image/v2/images/${CIRROS}` })).status).toBe(403);
+    const id = await made({ protected: true });
+    expect((await world.ask({ method: "DELETE", url: `/image/v2/images/${id}` })).status).toBe(403);
+    await patch(id, { op: "replace", path: "/protected", value: false });
+    expect((await world.ask({ method: "DELETE", url: `/image/v2/images/${id}` })).status).toBe(204);
   });
 
   test("that are not there: 404 as a page", async () => {
     const reply = await get("/v2/images/<b>");
     expect([reply.status, reply.headers["content-type"]]).toEqual([404, "text/html; charset=UTF-8"]);
     expect(reply.body).toContain("No image found with ID &lt;b&gt;");
-  });
-
-  test("can be read only", async () => {
-    expect((await world.ask({ method: "POST", url: "/image/v2/images", body: {} })).status).toBe(405);
     expect((await get("/v3/images")).status).toBe(404);
+    expect((await world.ask({ method: "DELETE", url: "/image/v2/images" })).status).toBe(405);
   });
 
   test("have a schema with the members that they have", async () => {
@@ -68,5 +123,63 @@ describe("images", () => {
       300,
       "http://127.0.0.1:8774/image/v2/",
     ]);
+  });
+});
+
+describe("6.6 images of servers", () => {
+  const act = (uuid: string, body: object, version = 1) =>
+    world.ask({ method: "POST", url: `/compute/v2.1/servers/${uuid}/action`, body, version });
+  const server = () => {
+    world.host("devstack1");
+    return world.server("devstack1").uuid;
+  };
+
+  test("are there at once without bytes, and the host is asked for them", async () => {
+    const uuid = server();
+    const reply = await act(uuid, { createImage: { name: "copy", metadata: { why: "test" } } }, 45);
+    const imageId = String(reply.json("image_id"));
+    expect(reply.status).toBe(202);
+    expect((await get(`/v2/images/${imageId}`)).json()).toMatchObject({
+      name: "copy",
+      status: "queued",
+      visibility: "private",
+      owner: world.projectId("admin"),
+      base_image_ref: CIRROS,
+      instance_uuid: uuid,
+      image_type: "snapshot",
+      why: "test",
+    });
+    expect(world.casts.at(-1)).toMatchObject({
+      host: "devstack1",
+      method: "snapshot_instance",
+      params: { instanceUuid: uuid, imageId },
+    });
+    expect(world.store.instances.get(uuid)?.taskState).toBe("image_snapshot_pending");
+    expect((await act(uuid, { createImage: { name: "again" } })).status).toBe(409);
+  });
+
+  test("before 2.45 the place says which", async () => {
+    const reply = await act(server(), { createImage: { name: "copy" } });
+    const [image] = ((await get("/v2/images?name=copy")).json("images") as { id: string }[]).map(({ id }) => id);
+    expect([reply.status, reply.headers.location]).toEqual([202, `http://127.0.0.1:8774/image/v2/images/${image}`]);
+  });
+
+  test("no server begins with one that has not its bytes yet", async () => {
+    const id = await made();
+    world.flavor();
+    const body = { server: { name: "vm", imageRef: id, flavorRef: "1", networks: "none" } };
+    const reply = await world.ask({ method: "POST", url: "/compute/v2.1/servers", body, version: 37 });
+    expect([reply.status, reply.message]).toEqual([400, `Image ${id} is not active.`]);
+  });
+
+  test("what shelving stores goes with the server", async () => {
+    const uuid = server();
+    await act(uuid, { shelve: null });
+    const [{ id } = { id: "" }] = (await get("/v2/images?name=vm1-shelved")).json("images") as { id: string }[];
+    expect(world.casts.at(-1)?.params).toMatchObject({ imageId: id });
+    const systemMetadata = { shelved_at: "1767225600000", shelved_image_id: id, shelved_host: "devstack1" };
+    world.store.instances.save(uuid, { vmState: "shelved", taskState: null, systemMetadata });
+    await world.ask({ method: "DELETE", url: `/compute/v2.1/servers/${uuid}` });
+    expect((await get(`/v2/images/${id}`)).status).toBe(404);
   });
 });

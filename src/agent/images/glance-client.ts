@@ -1,0 +1,207 @@
+import type { PlacementAccess } from "../../placement/access/placement-access.js";
+import { EndpointNotFound, PlacementAPIConnectFailure } from "../../placement/errors.js";
+import { HttpConnectFailure, HttpTimeout } from "../../runtime/http.js";
+import { BYTES } from "../../runtime/service.js";
+import type { Timers } from "../../runtime/timers.js";
+import { type Bytes, bytesOf, type TransferAnswer, type Transfers, textIn } from "../../runtime/transfers.js";
+import { GlanceConnectionFailed, ImageNotActive, ImageNotFound, ImageServiceNotFound } from "../../virt/errors.js";
+import type { ImageData, ImageService, UploadOptions } from "../../virt/images.js";
+import { type ImageRecord, readImage } from "./image-record.js";
+import { Seen } from "./seen-bytes.js";
+
+export interface GlanceOptions {
+  readonly transfers: Transfers;
+  readonly timers: Timers;
+  readonly access: PlacementAccess;
+  /** `[glance] num_retries` */
+  readonly retries: number;
+}
+
+interface Asked {
+  readonly method: "GET" | "PATCH" | "PUT" | "DELETE";
+  readonly path: string;
+  readonly type?: string;
+  /** Made anew for each try. */
+  readonly body?: () => Bytes;
+  /** Whether it may be sent again now; default: yes. */
+  readonly again?: () => boolean;
+  readonly signal?: AbortSignal | undefined;
+}
+
+/** Milliseconds before a request is sent again, as Nova waits. */
+const PAUSE = 1000;
+
+/** Characters of an answer that is no image. */
+const LONGEST = 1024 ** 2;
+
+/** The Image service's API v2, as an agent needs it. Bytes go through it part by part. */
+export class GlanceClient implements ImageService {
+  readonly #options: GlanceOptions;
+
+  constructor(options: GlanceOptions) {
+    this.#options = options;
+  }
+
+  /** See {@link Image.open}. */
+  async open(id: string, signal: AbortSignal): Promise<ImageData | null> {
+    const image = await this.#get(id, signal);
+    if (image.status !== "active") {
+      throw new ImageNotActive(`image ${id} is ${image.status}, expected active: not all of its bytes are there`);
+    }
+    const answer = await this.#ask({ method: "GET", path: pathOf(id, "/file"), signal });
+    if (answer.status === 204) {
+      return null;
+    }
+    await expectStatus(answer, [200], `the bytes of image ${id}`);
+    const { size, diskFormat, hash } = image;
+    const bytes = checked(id, answer.body, image);
+    return { size: size ?? 0, diskFormat: diskFormat ?? "raw", hash, bytes };
+  }
+
+  /** See {@link SnapshotOptions.upload}. */
+  async upload(id: string, bytes: Bytes, options: UploadOptions, signal: AbortSignal): Promise<void> {
+    await this.#describe(id, options, signal);
+    const seen = new Seen();
+    const body = seen.over(bytes);
+    // A stream is there once: what has been sent of it cannot be sent again.
+    const sent = { type: BYTES, body: () => body, again: () => !seen.begun };
+    const answer = await this.#ask({ method: "PUT", path: pathOf(id, "/file"), ...sent, signal });
+    await expectStatus(answer, [204], `storing the bytes of image ${id}`);
+    const stored = await this.#get(id, signal);
+    if (stored.status !== "active") {
+      throw new GlanceConnectionFailed(`image ${id} is ${stored.status} after its bytes were sent, expected active`);
+    }
+    seen.refuseOther(id, stored);
+  }
+
+  /** Absent is fine. */
+  async remove(id: string): Promise<void> {
+    const answer = await this.#ask({ method: "DELETE", path: pathOf(id) });
+    await expectStatus(answer, [204, 404, 410], `deleting image ${id}`);
+  }
+
+  /** Removes an image whose bytes have not all come. */
+  async removeUnfinished(id: string): Promise<void> {
+    const image = await this.#get(id).catch((error: unknown) => {
+      if (error instanceof ImageNotFound) {
+        return null;
+      }
+      throw error;
+    });
+    if (image !== null && image.status !== "active") {
+      await this.remove(id);
+    }
+  }
+
+  async #get(id: string, signal?: AbortSignal): Promise<ImageRecord> {
+    const answer = await this.#ask({ method: "GET", path: pathOf(id), signal });
+    return readImage(await expectStatus(answer, [200], `image ${id}`));
+  }
+
+  async #describe(id: string, { diskFormat, containerFormat }: UploadOptions, signal: AbortSignal): Promise<void> {
+    const changes = [
+      ...(diskFormat === undefined ? [] : [{ op: "replace", path: "/disk_format", value: diskFormat }]),
+      ...(containerFormat === undefined ? [] : [{ op: "replace", path: "/container_format", value: containerFormat }]),
+    ];
+    if (changes.length === 0) {
+      return;
+    }
+    const type = "application/openstack-images-v2.1-json-patch";
+    const body = () => bytesOf(JSON.stringify(changes));
+    const answer = await this.#ask({ method: "PATCH", path: pathOf(id), type, body, signal });
+    await expectStatus(answer, [200], `image ${id}`);
+  }
+
+  /** @throws {GlanceConnectionFailed} {@link ImageServiceNotFound} what the body throws */
+  async #ask(asked: Asked): Promise<TransferAnswer> {
+    const { transfers, timers, access, retries } = this.#options;
+    let renewed = false;
+    for (let failed = 0; ; ) {
+      const { endpoint, headers } = await this.#credentials(asked.signal);
+      const { method, path, type, body, again = () => true, signal } = asked;
+      try {
+        const answer = await transfers.send({
+          method,
+          url: `${endpoint.replace(/\/v2$/, "")}${path}`,
+          headers: { ...headers, accept: "*/*", ...(type === undefined ? {} : { "content-type": type }) },
+          ...(body === undefined ? {} : { body: body() }),
+          ...(signal === undefined ? {} : { signal }),
+        });
+        if (answer.status === 401 && !renewed && again()) {
+          await textIn(answer.body, LONGEST);
+          renewed = true;
+          access.expire();
+          continue;
+        }
+        if (answer.status !== 503 || failed >= retries || !again()) {
+          return answer;
+        }
+        await textIn(answer.body, LONGEST);
+      } catch (error) {
+        if (!isUnanswered(error)) {
+          throw error;
+        }
+        if (failed >= retries || !again()) {
+          throw failure(endpoint, error);
+        }
+      }
+      failed += 1;
+      await timers.sleep(PAUSE, signal);
+    }
+  }
+
+  async #credentials(signal: AbortSignal | undefined) {
+    try {
+      return await this.#options.access.credentials(signal);
+    } catch (error) {
+      if (error instanceof EndpointNotFound) {
+        throw new ImageServiceNotFound(`there is no Image service: ${error.message}`, { cause: error });
+      }
+      if (error instanceof PlacementAPIConnectFailure) {
+        throw new GlanceConnectionFailed(`nobody lets the agent ask the Image service: ${error.message}`, {
+          cause: error,
+        });
+      }
+      throw error;
+    }
+  }
+}
+
+function pathOf(id: string, more = ""): string {
+  return `/v2/images/${encodeURIComponent(id)}${more}`;
+}
+
+async function* checked(id: string, body: Bytes, image: ImageRecord): AsyncGenerator<Uint8Array> {
+  const seen = new Seen();
+  try {
+    yield* seen.over(body);
+  } catch (error) {
+    throw isUnanswered(error) ? failure(error.url, error) : error;
+  }
+  seen.refuseOther(id, image);
+}
+
+function isUnanswered(error: unknown): error is HttpConnectFailure | HttpTimeout {
+  return error instanceof HttpConnectFailure || error instanceof HttpTimeout;
+}
+
+function failure(server: string, cause: Error): GlanceConnectionFailed {
+  return new GlanceConnectionFailed(`Connection to glance host ${server} failed: ${cause.message}`, { cause });
+}
+
+/** The text of the answer. @throws {ImageNotFound} {@link GlanceConnectionFailed} */
+async function expectStatus(answer: TransferAnswer, statuses: readonly number[], what: string): Promise<string> {
+  if (statuses.includes(answer.status)) {
+    return answer.status === 200 && answer.headers["content-type"]?.startsWith(BYTES)
+      ? ""
+      : textIn(answer.body, LONGEST);
+  }
+  const text = (await textIn(answer.body, LONGEST))
+    .replace(/<[^>]*>/g, " ")
+    .replace(/\s+/g, " ")
+    .trim();
+  if (answer.status === 404) {
+    throw new ImageNotFound(`${what}: the Image service has no such image`);
+  }
+  throw new GlanceConnectionFailed(`${what}: the Image service answered ${answer.status}: ${text.slice(0, 200)}`);
+}

@@ -1,0 +1,65 @@
+import type { Clock } from "../../runtime/clock.js";
+import { applySchema } from "../store/schema/apply-schema.js";
+import type { Sql, SqlRow } from "../store/sql.js";
+import { IMAGE_SCHEMA } from "./image-tables.js";
+import { BASE, type Image, type ImageContent, type ImageFacts, type ImageStatus, NO_CONTENT } from "./images.js";
+
+/** What is known of each image; {@link BASE} is one of them. */
+export class ImageTable {
+  readonly #sql: Sql;
+  readonly #clock: Clock;
+
+  constructor(sql: Sql, clock: Clock) {
+    applySchema(sql, "image", IMAGE_SCHEMA, clock.now());
+    this.#sql = sql;
+    this.#clock = clock;
+  }
+
+  get(id: string): Image | undefined {
+    if (id.toLowerCase() === BASE.id) {
+      return BASE;
+    }
+    const row = this.#sql.get("SELECT id, status, content FROM images WHERE id = ?", id.toLowerCase());
+    return row && imageOf(row);
+  }
+
+  /** In the order in which they were made. */
+  list(): readonly Image[] {
+    return [BASE, ...this.#sql.all("SELECT id, status, content FROM images ORDER BY number").map(imageOf)];
+  }
+
+  /** @throws {DuplicateRecord} */
+  add(id: string, facts: ImageFacts): Image {
+    const now = this.#clock.now();
+    const content = { ...NO_CONTENT, ...facts, createdAt: now, updatedAt: now };
+    const text = JSON.stringify(content);
+    this.#sql.run("INSERT INTO images (id, status, content) VALUES (?, 'queued', ?)", id.toLowerCase(), text);
+    return { id, status: "queued", ...content };
+  }
+
+  /** False: there is none in one of these states (any more), and nothing was changed. */
+  change(
+    id: string,
+    from: readonly ImageStatus[],
+    { status, ...changes }: Partial<ImageFacts & ImageContent> & { readonly status?: ImageStatus },
+  ): boolean {
+    return this.#sql.transaction(() => {
+      const found = this.get(id);
+      if (!found || found === BASE || !from.includes(found.status)) {
+        return false;
+      }
+      const { id: key, status: before, ...content } = found;
+      const text = JSON.stringify({ ...content, ...changes, updatedAt: this.#clock.now() });
+      this.#sql.run("UPDATE images SET status = ?, content = ? WHERE id = ?", status ?? before, text, key);
+      return true;
+    });
+  }
+
+  remove(id: string): void {
+    this.#sql.run("DELETE FROM images WHERE id = ?", id.toLowerCase());
+  }
+}
+
+function imageOf([id, status, content]: SqlRow): Image {
+  return { ...JSON.parse(String(content)), id: String(id), status: String(status) } as Image;
+}

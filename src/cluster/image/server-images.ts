@@ -1,0 +1,66 @@
+import { type Instance, imagePropertiesOf } from "../../records/index.js";
+import type { Random } from "../../runtime/random.js";
+import type { ImageStore } from "./image-store.js";
+import { BASE, type Image, PLAIN } from "./images.js";
+
+/** What the Compute API asks the Image service for, in the same transaction. */
+export class ServerImages {
+  readonly #store: ImageStore;
+  readonly #random: Random;
+
+  constructor(store: ImageStore, random: Random) {
+    this.#store = store;
+    this.#random = random;
+  }
+
+  /** Undefined: there is no such image. */
+  find(id: string): Pick<Image, "status"> | undefined {
+    return this.#store.table.get(id);
+  }
+
+  /** What a server notes of its image; undefined: there is no such image. */
+  properties(id: string): Readonly<Record<string, string>> | undefined {
+    const image = this.#store.table.get(id);
+    if (image === undefined || image === BASE) {
+      return image?.properties;
+    }
+    const { diskFormat, containerFormat, minDisk, minRam } = image;
+    return {
+      ...image.properties,
+      ...(diskFormat === null ? {} : { disk_format: diskFormat }),
+      ...(containerFormat === null ? {} : { container_format: containerFormat }),
+      min_disk: String(minDisk),
+      min_ram: String(minRam),
+    };
+  }
+
+  /** An image without bytes yet, which the agent will send. Returns its id. */
+  addSnapshot(instance: Instance, name: string, metadata: Readonly<Record<string, string>> = {}): string {
+    const id = this.#random.uuid();
+    const { disk_format, container_format, min_disk: _disk, min_ram: _ram, ...inherited } = imagePropertiesOf(instance);
+    this.#store.table.add(id, {
+      ...PLAIN,
+      name,
+      visibility: "private",
+      owner: instance.projectId,
+      diskFormat: disk_format ?? "qcow2",
+      containerFormat: container_format ?? "bare",
+      minDisk: instance.flavor.rootGb,
+      properties: {
+        ...inherited,
+        base_image_ref: instance.imageRef,
+        image_type: "snapshot",
+        instance_uuid: instance.uuid,
+        user_id: instance.userId,
+        owner_id: instance.projectId,
+        ...metadata,
+      },
+    });
+    return id;
+  }
+
+  /** Absent is fine. */
+  remove(id: string): void {
+    this.#store.remove(id);
+  }
+}

@@ -1,0 +1,214 @@
+import { beforeEach, describe, expect, test, vi } from "vitest";
+import { GlanceClient } from "../../../../src/agent/images/glance-client.js";
+import type { Credentials } from "../../../../src/cluster/credentials.js";
+import { createImageApi } from "../../../../src/cluster/image/image-api.js";
+import { ImageStore } from "../../../../src/cluster/image/image-store.js";
+import { PLAIN } from "../../../../src/cluster/image/images.js";
+import type { Sql } from "../../../../src/cluster/store/sql.js";
+import { EndpointNotFound } from "../../../../src/placement/errors.js";
+import { nodeDigests } from "../../../../src/runtime/node/node-digests.js";
+import { type Bytes, bytesOf, textIn } from "../../../../src/runtime/transfers.js";
+import { type VirtualRuntime, VirtualWorld } from "../../../../src/simulation/virtual-world.js";
+import { emptyStore } from "../../../fixtures/empty-store.js";
+
+const ID = "11111111-1111-4111-8111-111111111111";
+const NEVER = new AbortController().signal;
+const NOVA = { userId: "nova", projectId: "service", roles: ["admin"] } as unknown as Credentials;
+
+let world: VirtualWorld;
+let control: VirtualRuntime;
+let agent: VirtualRuntime;
+let sql: Sql;
+let store: ImageStore;
+let client: GlanceClient;
+let tokens: number;
+
+beforeEach(async () => {
+  world = new VirtualWorld();
+  agent = world.spawn({ name: "agent" });
+  sql = emptyStore({ runtime: world.spawn() }).database;
+  await open();
+  store.table.add(ID, { ...PLAIN, name: "one", diskFormat: "qcow2", containerFormat: "bare" });
+});
+
+/** A control plane over the same disk and the same tables. */
+async function open(cap: { readonly sizeCap?: number } = {}): Promise<void> {
+  control = world.spawn({ name: "control-plane" });
+  const { clock, files, logger, random } = control;
+  store = new ImageStore({
+    sql,
+    clock,
+    files,
+    logger,
+    digests: nodeDigests,
+    folder: "/state/glance",
+    ...cap,
+  });
+  tokens = 0;
+  const api = createImageApi({ validate: (token) => (token === `t${tokens}` ? NOVA : undefined), random, store });
+  const { url } = await control.servers.listen({ port: 0, services: { "/image": api } });
+  let given = 0;
+  const access = {
+    credentials: async () => ({ endpoint: `${url}/image`, headers: { "x-auth-token": `t${given}` } }),
+    expire: () => {
+      given = tokens;
+    },
+  };
+  client = new GlanceClient({ transfers: agent.transfers, timers: agent.timers, access, retries: 2 });
+}
+
+async function* parts(...texts: readonly string[]): Bytes & AsyncGenerator<Uint8Array> {
+  for (const text of texts) {
+    yield Buffer.from(text);
+  }
+}
+
+async function* broken(): AsyncGenerator<Uint8Array> {
+  yield Buffer.from("a half");
+  throw new Error("the disk failed");
+}
+
+const send = (bytes: Bytes, id = ID) => world.runUntil(client.upload(id, bytes, { diskFormat: "raw" }, NEVER));
+
+async function read(id = ID) {
+  const data = await client.open(id, NEVER);
+  return data && { ...data, bytes: await textIn(data.bytes) };
+}
+
+const status = () => store.table.get(ID)?.status;
+const kept = () => world.runUntil(control.files.list("/state/glance"));
+
+describe("8.13 the bytes of an image", () => {
+  test("are stored whole, and come back as they were", async () => {
+    await send(parts("some ", "bytes"));
+    expect(store.table.get(ID)).toMatchObject({ status: "active", size: 10, diskFormat: "raw" });
+    const hash = store.table.get(ID)?.hash;
+    expect(hash).toHaveLength(128);
+    expect(await world.runUntil(read())).toEqual({ size: 10, diskFormat: "raw", hash, bytes: "some bytes" });
+  });
+
+  test("that break off at the driver leave the image queued, without bytes, and can be sent anew", async () => {
+    await expect(send(broken())).rejects.toThrow("the disk failed");
+    await world.advance(1000);
+    expect([status(), await kept()]).toEqual(["queued", []]);
+    expect(store.table.get(ID)?.size).toBeNull();
+    await send(parts("whole"));
+    expect(status()).toBe("active");
+  });
+
+  test("are sent again while nothing of them is gone, and not after that", async () => {
+    const remove = world.network.inject({
+      fault: { kind: "refuse" },
+      match: ({ method }) => method === "PUT",
+      times: 2,
+    });
+    await send(parts("x"));
+    remove();
+    expect(status()).toBe("active");
+    const other = "22222222-2222-4222-8222-222222222222";
+    store.table.add(other, { ...PLAIN, diskFormat: "raw", containerFormat: "bare" });
+    world.network.inject({ fault: { kind: "lose-answer" }, match: ({ method }) => method === "PUT", times: 1 });
+    await expect(send(parts("y"), other)).rejects.toMatchObject({ name: "GlanceConnectionFailed" });
+  });
+
+  test("that were coming when the control plane was killed are gone, and the image is queued", async () => {
+    let reached: () => void = () => {};
+    const half = new Promise<void>((resolve) => {
+      reached = resolve;
+    });
+    async function* slow(): AsyncGenerator<Uint8Array> {
+      yield Buffer.from("a half");
+      reached();
+      await new Promise(() => {});
+    }
+    const sent = client.upload(ID, slow(), {}, NEVER);
+    const outcome = sent.catch((error: unknown) => error);
+    await world.runUntil(half);
+    expect(status()).toBe("saving");
+    control.kill();
+    expect(await world.runUntil(outcome)).toMatchObject({ name: "GlanceConnectionFailed" });
+    await open();
+    expect(status()).toBe("queued");
+    await send(parts("whole"));
+    expect(await kept()).toEqual([ID, "incoming"]);
+  });
+
+  test("larger than may be are refused, and leave nothing", async () => {
+    await open({ sizeCap: 4 });
+    await expect(send(parts("12", "34", "5"))).rejects.toThrow("answered 413");
+    expect([status(), await kept()]).toEqual(["queued", []]);
+  });
+
+  test("that do not fit on the disk are refused", async () => {
+    world.machine.disk.setTrouble("/state", { full: true, slow: 0 });
+    await expect(send(parts("x"))).rejects.toThrow(/answered 413.*not enough disk space/);
+    expect(status()).toBe("queued");
+  });
+
+  test("are taken again when the disk failed once as leftovers were removed", async () => {
+    vi.spyOn(control.files, "list").mockRejectedValueOnce(new Error("input/output error"));
+    await expect(send(parts("x"))).rejects.toMatchObject({ name: "GlanceConnectionFailed" });
+    expect(status()).toBe("queued");
+    await send(parts("x"));
+    expect(status()).toBe("active");
+  });
+
+  test("are refused where they are not what was stored", async () => {
+    await send(parts("some bytes"));
+    await world.runUntil(control.files.write(`/state/glance/${ID}`, "some bites"));
+    await expect(world.runUntil(read())).rejects.toMatchObject({ name: "ImageUnacceptable" });
+    await world.runUntil(control.files.write(`/state/glance/${ID}`, "some"));
+    await expect(world.runUntil(read())).rejects.toMatchObject({ name: "ImageUnacceptable" });
+  });
+
+  test("that break off on their way throw, after what has come", async () => {
+    await send(parts("x".repeat(20_000)));
+    const data = await world.runUntil(client.open(ID, NEVER));
+    const all = (async () => {
+      for await (const _ of data?.bytes ?? []) {
+        control.kill();
+      }
+    })();
+    await expect(world.runUntil(all)).rejects.toMatchObject({ name: "GlanceConnectionFailed" });
+  });
+
+  test("are none where the image has none; and not yet where they have not come", async () => {
+    expect(await world.runUntil(client.open("c0ffee00-0000-4000-8000-000000000001", NEVER))).toBeNull();
+    await expect(world.runUntil(read())).rejects.toMatchObject({ name: "ImageNotActive" });
+    await expect(world.runUntil(read("33333333-3333-4333-8333-333333333333"))).rejects.toMatchObject({
+      name: "ImageNotFound",
+    });
+  });
+
+  test("of one image come once", async () => {
+    await send(parts("first"));
+    await expect(send(parts("second"))).rejects.toThrow("answered 403");
+    await expect(world.runUntil(client.upload(ID, parts("second"), {}, NEVER))).rejects.toThrow("answered 409");
+    expect((await world.runUntil(read()))?.bytes).toBe("first");
+  });
+});
+
+describe("the Image service", () => {
+  test("is asked again with a new token when the old one has run out", async () => {
+    tokens = 1;
+    await send(bytesOf("x"));
+    expect(status()).toBe("active");
+  });
+
+  test("forgets an image; one that is not there is forgotten already", async () => {
+    await send(parts("x"));
+    await world.runUntil(client.removeUnfinished(ID));
+    expect(status()).toBe("active");
+    await world.runUntil(client.remove(ID));
+    await world.runUntil(client.remove(ID));
+    expect([status(), await kept()]).toEqual([undefined, ["incoming"]]);
+  });
+
+  test("that is nowhere is named so, and one that does not answer too", async () => {
+    const access = { credentials: () => Promise.reject(new EndpointNotFound("no image endpoint")), expire: () => {} };
+    const nowhere = new GlanceClient({ transfers: agent.transfers, timers: agent.timers, access, retries: 0 });
+    await expect(nowhere.open(ID, NEVER)).rejects.toThrow("there is no Image service: no image endpoint");
+    control.kill();
+    await expect(world.runUntil(read())).rejects.toThrow(/Connection to glance host .* failed/);
+  });
+});
