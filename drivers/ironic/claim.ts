@@ -1,9 +1,10 @@
 import { BuildAbortException, ComputeResourcesUnavailable, type Instance } from "../../src/virt/index.js";
-import type { CallOptions, PatchStep } from "./client/ironic-api.js";
+import type { PatchStep } from "./client/ironic-api.js";
 import { IronicError, means } from "./client/ironic-error.js";
 import type { IronicNode } from "./client/ironic-node.js";
+import type { CallOptions } from "./client/requests.js";
+import { findNode, type IronicTools, readNodeNow } from "./ironic-tools.js";
 import { describeNode, isBad, isUsed } from "./node-states.js";
-import { findNode, type IronicParts, readNodeNow } from "./parts.js";
 
 /** Claims of one node in all, for each of which the node was read and found free. */
 const CLAIMS = 2;
@@ -14,20 +15,20 @@ const CLAIMS = 2;
  * @throws {ComputeResourcesUnavailable} the node is not free, or could not be had. {@link BuildAbortException} the
  *   instance has another node.
  */
-export async function claimNode(parts: IronicParts, instance: Instance, options: CallOptions = {}): Promise<void> {
-  const { api, quirks } = parts;
+export async function claimNode(tools: IronicTools, instance: Instance, options: CallOptions = {}): Promise<void> {
+  const { api, quirks } = tools;
   const uuid = instance.node;
   if (uuid === null) {
     throw new ComputeResourcesUnavailable(`instance ${instance.uuid} was given no node`);
   }
   for (let claim = 1; ; claim += 1) {
-    const node = await readFree(parts, uuid, instance, options);
+    const node = await readFree(tools, uuid, instance, options);
     if (node.instanceUuid === instance.uuid) {
       return;
     }
     try {
       await api.patchNode(uuid, claimPatch(instance.uuid), { ...options, claim: true });
-      return parts.cache.forget(uuid);
+      return tools.cache.forget(uuid);
     } catch (error) {
       if (quirks.has("ironic-lost-claim-aborts")) {
         throw new BuildAbortException(`Build of instance ${instance.uuid} aborted: Failure prepping block device.`, {
@@ -35,7 +36,7 @@ export async function claimNode(parts: IronicParts, instance: Instance, options:
         });
       }
       if (means(error, "instance-elsewhere")) {
-        throw await hasAnother(parts, instance, error, options);
+        throw await hasAnother(tools, instance, error, options);
       }
       // The node was locked, or the answer was lost: reads which instance has the node, and claims once more a node
       // that is still free.
@@ -53,14 +54,14 @@ function claimPatch(instance: string): readonly PatchStep[] {
 
 /** The node, if it is free or the instance's already. */
 async function readFree(
-  parts: IronicParts,
+  tools: IronicTools,
   uuid: string,
   instance: Instance,
   options: CallOptions,
 ): Promise<IronicNode> {
   let node: IronicNode;
   try {
-    node = await readNodeNow(parts, uuid, options);
+    node = await readNodeNow(tools, uuid, options);
   } catch (error) {
     throw error instanceof IronicError ? unavailable(uuid, instance, error) : error;
   }
@@ -83,12 +84,12 @@ function unavailable(node: string, instance: Instance, cause: unknown): ComputeR
 
 /** No other host would help: Ironic gives an instance one node. */
 async function hasAnother(
-  parts: IronicParts,
+  tools: IronicTools,
   instance: Instance,
   cause: IronicError,
   options: CallOptions,
 ): Promise<Error> {
-  const other = await findNode(parts, instance, options).catch(() => null);
+  const other = await findNode(tools, instance, options).catch(() => null);
   return new BuildAbortException(
     `instance ${instance.uuid} has node ${other?.uuid ?? "(not found any more)"} in Ironic already, from an earlier claim: ` +
       "delete the server, which gives that node back, and build it again",

@@ -9,8 +9,8 @@ import { means } from "./client/ironic-error.js";
 import type { IronicNode } from "./client/ironic-node.js";
 import { configDrive } from "./config-drive.js";
 import { instanceInfoPatch } from "./instance-info.js";
+import { type IronicTools, readNodeNow } from "./ironic-tools.js";
 import { isAvailable } from "./node-states.js";
-import { type IronicParts, readNodeNow } from "./parts.js";
 import { InstanceDeployFailure, nodeOf, patiently, pollInstance, sendOnce } from "./polling.js";
 import { undoClaim } from "./tear-down.js";
 
@@ -21,38 +21,38 @@ const VALIDATED = ["deploy", "power", "storage"] as const;
  * Deploys the node that {@link claimNode} took. What fails up to the request to deploy is undone here, so that another
  * host may be tried; after it the agent's destroy has to tear down.
  */
-export async function deploy(parts: IronicParts, instance: Instance, options: SpawnOptions): Promise<void> {
+export async function deploy(tools: IronicTools, instance: Instance, options: SpawnOptions): Promise<void> {
   const { signal } = options;
-  const node = await claimedNode(parts, instance, options);
+  const node = await claimedNode(tools, instance, options);
   try {
-    await patiently(parts, { signal }, () => attachVifs(parts, node.uuid, options.network, signal));
-    await prepare(parts, node, instance, options);
-    await requestDeploy(parts, node, instance, "active", signal);
+    await patiently(tools, { signal }, () => attachVifs(tools, node.uuid, options.network, signal));
+    await prepare(tools, node, instance, options);
+    await requestDeploy(tools, node, instance, "active", signal);
   } catch (error) {
-    await undoAfter(parts, node, instance, options, error);
+    await undoAfter(tools, node, instance, options, error);
     throw error;
   }
-  await waitForActive(parts, instance, signal);
+  await waitForActive(tools, instance, signal);
 }
 
 /** Deploys the instance's node again; the claim is kept whatever happens. */
-export async function rebuild(parts: IronicParts, instance: Instance, options: SpawnOptions): Promise<void> {
+export async function rebuild(tools: IronicTools, instance: Instance, options: SpawnOptions): Promise<void> {
   const { signal } = options;
-  const node = await nodeOf(parts, instance, { signal });
+  const node = await nodeOf(tools, instance, { signal });
   const { image, network } = options;
-  const { host } = parts.context;
+  const { host } = tools.context;
   const info = instanceInfoPatch(node, instance, { image, network, host, preserveEphemeral: false });
-  await parts.api.patchNode(node.uuid, info, { signal });
-  await requestDeploy(parts, node, instance, "rebuild", signal);
-  await waitForActive(parts, instance, signal);
+  await tools.api.patchNode(node.uuid, info, { signal });
+  await requestDeploy(tools, node, instance, "rebuild", signal);
+  await waitForActive(tools, instance, signal);
 }
 
-async function claimedNode(parts: IronicParts, instance: Instance, { signal }: SpawnOptions): Promise<IronicNode> {
+async function claimedNode(tools: IronicTools, instance: Instance, { signal }: SpawnOptions): Promise<IronicNode> {
   if (instance.node === null) {
     throw new GuestNotFound(`instance ${instance.uuid} was given no node`);
   }
   const { node: uuid } = instance;
-  const node = await patiently(parts, { signal }, () => readNodeNow(parts, uuid, { signal }));
+  const node = await patiently(tools, { signal }, () => readNodeNow(tools, uuid, { signal }));
   if (node.instanceUuid === instance.uuid) {
     return node;
   }
@@ -62,7 +62,7 @@ async function claimedNode(parts: IronicParts, instance: Instance, { signal }: S
 }
 
 async function attachVifs(
-  { api }: IronicParts,
+  { api }: IronicTools,
   node: string,
   network: readonly NetworkInfo[],
   signal: AbortSignal | undefined,
@@ -73,15 +73,15 @@ async function attachVifs(
 }
 
 async function prepare(
-  parts: IronicParts,
+  tools: IronicTools,
   node: IronicNode,
   instance: Instance,
   { image, network, signal }: SpawnOptions,
 ): Promise<void> {
-  const { api, context } = parts;
+  const { api, context } = tools;
   const info = instanceInfoPatch(node, instance, { image, network, host: context.host });
-  await patiently(parts, { signal }, () => api.patchNode(node.uuid, info, { signal }));
-  const results = await patiently(parts, { signal }, () => api.validate(node.uuid, { signal }));
+  await patiently(tools, { signal }, () => api.patchNode(node.uuid, info, { signal }));
+  const results = await patiently(tools, { signal }, () => api.validate(node.uuid, { signal }));
   const failed = VALIDATED.filter((name) => results[name]?.result !== true);
   if (failed.length === 0) {
     return;
@@ -93,13 +93,13 @@ async function prepare(
 }
 
 async function requestDeploy(
-  parts: IronicParts,
+  tools: IronicTools,
   node: IronicNode,
   instance: Instance,
   target: "active" | "rebuild",
   signal: AbortSignal | undefined,
 ): Promise<void> {
-  const { api, cache } = parts;
+  const { api, cache } = tools;
   const configdrive = configDrive(instance, await api.version());
   const request = { target, ...(configdrive === undefined ? {} : { configdrive }) };
   const begun = (now: IronicNode) =>
@@ -107,7 +107,7 @@ async function requestDeploy(
   const done = (now: IronicNode) => target === "active" && now.provisionState === "active";
   try {
     await sendOnce(
-      parts,
+      tools,
       node.uuid,
       { signal },
       () => api.setProvisionState(node.uuid, request, { signal }),
@@ -126,7 +126,7 @@ async function requestDeploy(
 }
 
 async function undoAfter(
-  parts: IronicParts,
+  tools: IronicTools,
   node: IronicNode,
   instance: Instance,
   { network, signal }: SpawnOptions,
@@ -137,9 +137,9 @@ async function undoAfter(
     return;
   }
   try {
-    await undoClaim(parts, node.uuid, instance, { network });
+    await undoClaim(tools, node.uuid, instance, { network });
   } catch (error) {
-    parts.context.logger.error("the claim of a node could not be undone after its build failed", {
+    tools.context.logger.error("the claim of a node could not be undone after its build failed", {
       node: node.uuid,
       instance: instance.uuid,
       err: error,
@@ -148,9 +148,9 @@ async function undoAfter(
 }
 
 /** Waits until the node is active; ends early when the instance is no longer wanted. */
-async function waitForActive(parts: IronicParts, instance: Instance, signal: AbortSignal | undefined): Promise<void> {
-  await pollInstance(parts, instance, { waitingFor: "an active node", signal }, async (node) => {
-    await refuseUnwanted(parts, instance);
+async function waitForActive(tools: IronicTools, instance: Instance, signal: AbortSignal | undefined): Promise<void> {
+  await pollInstance(tools, instance, { waitingFor: "an active node", signal }, async (node) => {
+    await refuseUnwanted(tools, instance);
     if (!node) {
       throw new GuestNotFound(`Instance ${instance.uuid} could not be found: its node was given back`);
     }
@@ -170,7 +170,7 @@ async function waitForActive(parts: IronicParts, instance: Instance, signal: Abo
   });
 }
 
-async function refuseUnwanted({ context }: IronicParts, { uuid }: Instance): Promise<void> {
+async function refuseUnwanted({ context }: IronicTools, { uuid }: Instance): Promise<void> {
   const states = await context.virtApi.instanceStates(uuid);
   if (states && states.taskState !== "deleting" && !["error", "deleted"].includes(states.vmState)) {
     return;

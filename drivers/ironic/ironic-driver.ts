@@ -15,64 +15,64 @@ import {
   VirtDriverNotReady,
 } from "../../src/virt/index.js";
 import { claimNode } from "./claim.js";
-import { HttpIronicApi } from "./client/http-ironic-api.js";
-import type { IronicApi } from "./client/ironic-api.js";
+import { IronicApi } from "./client/ironic-api.js";
 import { IronicError, means } from "./client/ironic-error.js";
 import type { IronicNode } from "./client/ironic-node.js";
 import { compileIronicConfig, type IronicConfig } from "./config.js";
 import { deploy, rebuild } from "./deployment.js";
+import { findNode, type IronicTools, readNodeNow } from "./ironic-tools.js";
 import { NodeCache } from "./node-cache.js";
 import { fillProvider } from "./node-inventory.js";
 import { refreshNodes } from "./node-listing.js";
 import { resourceOf } from "./node-resource.js";
 import { powerStateOf } from "./node-states.js";
-import { findNode, type IronicParts, readNodeNow } from "./parts.js";
 import { powerOff, powerOn, reboot } from "./power.js";
 import { rescue, unrescue } from "./rescue.js";
-import { cleanUpFailedSpawn, destroy } from "./tear-down.js";
+import { cleanUpFailedSpawn, destroy, destroyDeleted } from "./tear-down.js";
 
 type Options = DriverOperationOptions;
 
 /** Bare metal by Ironic: many nodes, which move between hosts. Node name = node uuid = provider uuid. */
 export class IronicDriver implements VirtDriver {
   readonly capabilities: Capabilities = {
+    hasNodeIdentities: true,
     supportsAttachInterface: true,
     supportsImageTypeAmi: true,
     supportsImageTypeQcow2: true,
     supportsImageTypeRaw: true,
   };
   readonly rebalancesNodes = true;
-  readonly #parts: IronicParts;
+  readonly #tools: IronicTools;
 
-  /** @param makeApi for tests; else over HTTP. @throws {InvalidConfiguration} */
-  constructor(context: DriverContext, makeApi: (config: IronicConfig) => IronicApi = overHttp(context)) {
+  /** @throws {InvalidConfiguration} */
+  constructor(context: DriverContext) {
     const config = compileIronicConfig(context.config);
     refuseContradictions(config);
     const quirks = context.workarounds.upstreamQuirks;
-    this.#parts = { context, config, api: makeApi(config), cache: new NodeCache(), quirks };
+    this.#tools = { context, config, api: new IronicApi(context, config), cache: new NodeCache(), quirks };
   }
 
   /** An Ironic that is away is no reason not to start: passes are skipped until it is there. */
   async initHost(): Promise<void> {
     try {
-      await this.#parts.api.version();
+      await this.#tools.api.version();
     } catch (error) {
       if (!(error instanceof IronicError)) {
         throw error;
       }
-      this.#parts.context.logger.warn("Ironic does not answer yet; its nodes are not reported", { err: error });
+      this.#tools.context.logger.warn("Ironic does not answer yet; its nodes are not reported", { err: error });
     }
   }
 
   async cleanupHost(): Promise<void> {}
 
   getHostIpAddr(): string {
-    return this.#parts.context.myIp;
+    return this.#tools.context.myIp;
   }
 
   async listInstanceUuids(options: Options = {}): Promise<readonly string[]> {
     await this.#managed(options);
-    return this.#parts.cache.instances();
+    return this.#tools.cache.instances();
   }
 
   async getAvailableNodes(options: Options & { readonly refresh?: boolean } = {}): Promise<readonly string[]> {
@@ -87,11 +87,11 @@ export class IronicDriver implements VirtDriver {
 
   /** True only if Ironic says so: a node may be missing from the list for many reasons. */
   async isNodeDeleted(node: string, options: Options = {}): Promise<boolean> {
-    if (this.#parts.quirks.has("ironic-unlisted-is-deleted")) {
+    if (this.#tools.quirks.has("ironic-unlisted-is-deleted")) {
       return true;
     }
     try {
-      await this.#parts.api.getNode(node, options);
+      await this.#tools.api.getNode(node, options);
       return false;
     } catch (error) {
       if (means(error, "not-found")) {
@@ -104,17 +104,17 @@ export class IronicDriver implements VirtDriver {
   }
 
   async getAvailableResource(node: string, options: Options = {}): Promise<AvailableResource> {
-    return resourceOf(await this.#node(node, options), this.#parts.context.logger);
+    return resourceOf(await this.#node(node, options), this.#tools.context.logger);
   }
 
   async updateProviderTree(tree: ProviderTree, node: string, options: Options = {}): Promise<void> {
-    const { context } = this.#parts;
+    const { context } = this.#tools;
     const skipReserveInUse = context.workarounds.skipReserveInUseIronicNodes;
     fillProvider(tree, await this.#node(node, options), { skipReserveInUse, logger: context.logger });
   }
 
   async getInfo(instance: Instance, options: Options = {}): Promise<GuestInfo> {
-    const node = this.#parts.cache.withInstance(instance.uuid) ?? (await findNode(this.#parts, instance, options));
+    const node = this.#tools.cache.withInstance(instance.uuid) ?? (await findNode(this.#tools, instance, options));
     if (!node) {
       throw new GuestNotFound(`Instance ${instance.uuid} could not be found: no node of Ironic has it`);
     }
@@ -122,61 +122,63 @@ export class IronicDriver implements VirtDriver {
   }
 
   prepareForSpawn(instance: Instance, options: Options = {}): Promise<void> {
-    return claimNode(this.#parts, instance, options);
+    return claimNode(this.#tools, instance, options);
   }
 
   spawn(instance: Instance, options: SpawnOptions): Promise<void> {
-    return deploy(this.#parts, instance, options);
+    return deploy(this.#tools, instance, options);
   }
 
   rebuild(instance: Instance, options: SpawnOptions): Promise<void> {
-    return rebuild(this.#parts, instance, options);
+    return rebuild(this.#tools, instance, options);
   }
 
   failedSpawnCleanup(instance: Instance, options: Options = {}): Promise<void> {
-    return cleanUpFailedSpawn(this.#parts, instance, options);
+    return cleanUpFailedSpawn(this.#tools, instance, options);
   }
 
   destroy(instance: Instance, options: DestroyOptions): Promise<void> {
-    return destroy(this.#parts, instance, options);
+    return destroy(this.#tools, instance, options);
+  }
+
+  /** There are no files here; what may be left of a deleted instance is its node. */
+  async deleteInstanceFiles(instance: Instance, options: Options = {}): Promise<boolean> {
+    await destroyDeleted(this.#tools, instance, options);
+    return true;
   }
 
   powerOn(instance: Instance, options: Options = {}): Promise<void> {
-    return powerOn(this.#parts, instance, options);
+    return powerOn(this.#tools, instance, options);
   }
 
   powerOff(instance: Instance, options: Options & { readonly timeout?: number } = {}): Promise<void> {
-    return powerOff(this.#parts, instance, options);
+    return powerOff(this.#tools, instance, options);
   }
 
   reboot(instance: Instance, type: "SOFT" | "HARD", options: Options = {}): Promise<void> {
-    return reboot(this.#parts, instance, type, options);
+    return reboot(this.#tools, instance, type, options);
   }
 
   rescue(instance: Instance, options: RescueOptions): Promise<void> {
-    return rescue(this.#parts, instance, options);
+    return rescue(this.#tools, instance, options);
   }
 
   unrescue(instance: Instance, options: Options = {}): Promise<void> {
-    return unrescue(this.#parts, instance, options);
+    return unrescue(this.#tools, instance, options);
   }
 
   async #managed(options: Options, refresh = false): Promise<ReadonlySet<string>> {
-    const { cache } = this.#parts;
+    const { cache } = this.#tools;
     if (refresh || cache.managed === null) {
-      await refreshNodes(this.#parts, options);
+      await refreshNodes(this.#tools, options);
     }
     return cache.managed ?? new Set();
   }
 
   /** The node as last seen; read again when an operation changed it. */
   async #node(uuid: string, options: Options): Promise<IronicNode> {
-    return this.#parts.cache.get(uuid) ?? readNodeNow(this.#parts, uuid, options);
+    return this.#tools.cache.get(uuid) ?? readNodeNow(this.#tools, uuid, options);
   }
-}
-
-function overHttp({ http, clock, timers }: DriverContext) {
-  return (config: IronicConfig): IronicApi => new HttpIronicApi({ http, clock, timers }, config);
 }
 
 function refuseContradictions({ shard, peerList, conductorGroup }: IronicConfig): void {

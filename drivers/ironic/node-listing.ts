@@ -2,7 +2,7 @@ import { type DriverOperationOptions, VirtDriverNotReady } from "../../src/virt/
 import { IronicError } from "./client/ironic-error.js";
 import type { IronicNode } from "./client/ironic-node.js";
 import { HashRing } from "./hash-ring.js";
-import type { IronicParts } from "./parts.js";
+import type { IronicTools } from "./ironic-tools.js";
 
 const HYPERVISOR_TYPE = "ironic";
 
@@ -12,15 +12,15 @@ const HYPERVISOR_TYPE = "ironic";
  * @throws {VirtDriverNotReady} Ironic or the conductor did not answer, or not sensibly: nothing is known to have
  * changed.
  */
-export async function refreshNodes(parts: IronicParts, options: DriverOperationOptions = {}): Promise<void> {
-  const { cache, quirks } = parts;
+export async function refreshNodes(tools: IronicTools, options: DriverOperationOptions = {}): Promise<void> {
+  const { cache, quirks } = tools;
   const began = cache.begin();
   try {
-    const ring = await hashRing(parts, options);
-    const early = quirks.has("ironic-instances-before-nodes") ? await ownInstances(parts, options) : null;
-    const nodes = await listed(parts, options);
-    const own = early ?? (await ownInstances(parts, options));
-    const host = parts.context.host.toLowerCase();
+    const ring = await hashRing(tools, options);
+    const early = quirks.has("ironic-instances-before-nodes") ? await ownInstances(tools, options) : null;
+    const nodes = await listed(tools, options);
+    const own = early ?? (await ownInstances(tools, options));
+    const host = tools.context.host.toLowerCase();
     cache.replace(
       began,
       nodes.filter((node) => isMine(node, own, (uuid) => ring.ownerOf(uuid) === host)),
@@ -40,7 +40,7 @@ function isMine(node: IronicNode, own: ReadonlySet<string>, inRing: (uuid: strin
  * Hosts of enabled services that are up and have nodes: with a conductor group its peers alone, with a shard none; and
  * this host.
  */
-async function hashRing({ context, config }: IronicParts, options: DriverOperationOptions): Promise<HashRing> {
+async function hashRing({ context, config }: IronicTools, options: DriverOperationOptions): Promise<HashRing> {
   if (config.shard !== null) {
     return new HashRing([context.host]);
   }
@@ -52,12 +52,12 @@ async function hashRing({ context, config }: IronicParts, options: DriverOperati
   return new HashRing([...hosts.filter((host) => peers.has(host.toLowerCase())), context.host]);
 }
 
-async function ownInstances({ context }: IronicParts, options: DriverOperationOptions): Promise<ReadonlySet<string>> {
+async function ownInstances({ context }: IronicTools, options: DriverOperationOptions): Promise<ReadonlySet<string>> {
   return new Set(await context.virtApi.instanceUuidsOfHost(options));
 }
 
 async function listed(
-  { api, config, quirks }: IronicParts,
+  { api, config, quirks }: IronicTools,
   options: DriverOperationOptions,
 ): Promise<readonly IronicNode[]> {
   const { shard, conductorGroup } = config;

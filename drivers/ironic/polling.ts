@@ -1,8 +1,8 @@
 import { GuestNotFound, type Instance, VirtError } from "../../src/virt/index.js";
-import type { CallOptions } from "./client/ironic-api.js";
 import { type IronicError, means } from "./client/ironic-error.js";
 import type { IronicNode } from "./client/ironic-node.js";
-import { findNode, type IronicParts, readNodeNow } from "./parts.js";
+import type { CallOptions } from "./client/requests.js";
+import { findNode, type IronicTools, readNodeNow } from "./ironic-tools.js";
 
 /** Building, tearing down or switching a node did not work. */
 export class InstanceDeployFailure extends VirtError {
@@ -23,26 +23,26 @@ export interface PollOptions extends CallOptions {
  * @throws {InstanceDeployFailure} after too many polls; else what `judge` throws. {@link IronicError}
  */
 export async function pollInstance(
-  parts: IronicParts,
+  tools: IronicTools,
   instance: Pick<Instance, "uuid">,
   { polls = Number.POSITIVE_INFINITY, waitingFor, signal }: PollOptions,
   judge: (node: IronicNode | null) => boolean | Promise<boolean>,
 ): Promise<void> {
   for (let poll = 1; ; poll += 1) {
-    const node = await patiently(parts, { signal }, () => findNode(parts, instance, { signal }));
+    const node = await patiently(tools, { signal }, () => findNode(tools, instance, { signal }));
     if (await judge(node)) {
       return;
     }
     if (poll >= polls) {
       throw new InstanceDeployFailure(`instance ${instance.uuid}: still waiting for ${waitingFor} after ${poll} polls`);
     }
-    await parts.context.timers.sleep(parts.config.apiRetryInterval * 1000, signal);
+    await tools.context.timers.sleep(tools.config.apiRetryInterval * 1000, signal);
   }
 }
 
 /** Reads, or writes what may be written twice, through an outage of Ironic: `api_max_retries` times more. */
 export async function patiently<T>(
-  { config, context }: IronicParts,
+  { config, context }: IronicTools,
   { signal }: CallOptions,
   action: () => Promise<T>,
 ): Promise<T> {
@@ -70,7 +70,7 @@ const WRITES = 3;
  * @param accepted whether the node shows that the request was carried out, or is being so.
  */
 export async function sendOnce(
-  parts: IronicParts,
+  tools: IronicTools,
   node: string,
   options: CallOptions,
   send: () => Promise<void>,
@@ -87,9 +87,9 @@ export async function sendOnce(
       }
       failure = error;
     }
-    const now = await patiently(parts, options, () => readNodeNow(parts, node, options));
+    const now = await patiently(tools, options, () => readNodeNow(tools, node, options));
     if (accepted(now)) {
-      parts.context.logger.info("Ironic had accepted a request whose answer was lost", { node, err: failure });
+      tools.context.logger.info("Ironic had accepted a request whose answer was lost", { node, err: failure });
       return;
     }
     if (write === WRITES) {
@@ -100,11 +100,11 @@ export async function sendOnce(
 
 /** The node of the instance. @throws {GuestNotFound} */
 export async function nodeOf(
-  parts: IronicParts,
+  tools: IronicTools,
   instance: Pick<Instance, "uuid">,
   options: CallOptions = {},
 ): Promise<IronicNode> {
-  const node = await findNode(parts, instance, options);
+  const node = await findNode(tools, instance, options);
   if (!node) {
     throw new GuestNotFound(`Instance ${instance.uuid} could not be found: no node of Ironic has it`);
   }

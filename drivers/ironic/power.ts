@@ -1,23 +1,24 @@
 import type { Instance } from "../../src/virt/index.js";
-import type { CallOptions, PowerTarget } from "./client/ironic-api.js";
+import type { PowerTarget } from "./client/ironic-api.js";
 import { means } from "./client/ironic-error.js";
 import type { IronicNode } from "./client/ironic-node.js";
-import type { IronicParts } from "./parts.js";
+import type { CallOptions } from "./client/requests.js";
+import type { IronicTools } from "./ironic-tools.js";
 import { nodeOf, pollInstance, sendOnce } from "./polling.js";
 
-export async function powerOn(parts: IronicParts, instance: Instance, options: CallOptions): Promise<void> {
-  await switchPower(parts, instance, "power on", options);
+export async function powerOn(tools: IronicTools, instance: Instance, options: CallOptions): Promise<void> {
+  await switchPower(tools, instance, "power on", options);
 }
 
 /** @param timeout seconds that the system on the node has to shut down by itself; 0: it is switched off at once. */
 export async function powerOff(
-  parts: IronicParts,
+  tools: IronicTools,
   instance: Instance,
   { timeout = 0, ...options }: CallOptions & { readonly timeout?: number },
 ): Promise<void> {
   if (timeout > 0) {
     try {
-      const node = await switchPower(parts, instance, "soft power off", { ...options, timeout });
+      const node = await switchPower(tools, instance, "soft power off", { ...options, timeout });
       if (node?.powerState === "power off") {
         return;
       }
@@ -26,29 +27,29 @@ export async function powerOff(
         throw error;
       }
     }
-    parts.context.logger.info("node did not shut down by itself: it is switched off", { instance: instance.uuid });
+    tools.context.logger.info("node did not shut down by itself: it is switched off", { instance: instance.uuid });
   }
-  await switchPower(parts, instance, "power off", options);
+  await switchPower(tools, instance, "power off", options);
 }
 
 export async function reboot(
-  parts: IronicParts,
+  tools: IronicTools,
   instance: Instance,
   type: "SOFT" | "HARD",
   options: CallOptions,
 ): Promise<void> {
   if (type === "SOFT") {
     try {
-      await switchPower(parts, instance, "soft rebooting", options);
+      await switchPower(tools, instance, "soft rebooting", options);
       return;
     } catch (error) {
       if (!isRefusal(error)) {
         throw error;
       }
-      parts.context.logger.info("node cannot be rebooted softly: it is rebooted hard", { instance: instance.uuid });
+      tools.context.logger.info("node cannot be rebooted softly: it is rebooted hard", { instance: instance.uuid });
     }
   }
-  await switchPower(parts, instance, "rebooting", options);
+  await switchPower(tools, instance, "rebooting", options);
 }
 
 /** 400: the node, or its driver, cannot do this. */
@@ -66,22 +67,22 @@ const RESULT: Readonly<Record<PowerTarget, string>> = {
 
 /** @returns the node when Ironic has nothing to do with its power any more. */
 async function switchPower(
-  parts: IronicParts,
+  tools: IronicTools,
   instance: Instance,
   target: PowerTarget,
   { signal, timeout }: CallOptions & { readonly timeout?: number },
 ): Promise<IronicNode | null> {
-  const node = await nodeOf(parts, instance, { signal });
+  const node = await nodeOf(tools, instance, { signal });
   const isReboot = target === "rebooting" || target === "soft rebooting";
   await sendOnce(
-    parts,
+    tools,
     node.uuid,
     { signal },
-    () => parts.api.setPowerState(node.uuid, target, { signal, ...(timeout === undefined ? {} : { timeout }) }),
+    () => tools.api.setPowerState(node.uuid, target, { signal, ...(timeout === undefined ? {} : { timeout }) }),
     (now) => now.targetPowerState !== null || (!isReboot && now.powerState === RESULT[target]),
   );
   let last: IronicNode | null = null;
-  await pollInstance(parts, instance, { waitingFor: target, signal }, (now) => {
+  await pollInstance(tools, instance, { waitingFor: target, signal }, (now) => {
     last = now;
     return now === null || now.targetPowerState === null;
   });

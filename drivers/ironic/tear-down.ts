@@ -1,47 +1,62 @@
 import type { DestroyOptions, Instance, NetworkInfo } from "../../src/virt/index.js";
-import type { CallOptions, PatchStep } from "./client/ironic-api.js";
+import type { PatchStep } from "./client/ironic-api.js";
 import type { IronicNode } from "./client/ironic-node.js";
+import type { CallOptions } from "./client/requests.js";
+import { findNode, type IronicTools } from "./ironic-tools.js";
 import { isTornDown, needsTearDown } from "./node-states.js";
-import { findNode, type IronicParts } from "./parts.js";
 import { patiently, pollInstance, sendOnce } from "./polling.js";
 
 /**
  * Takes the instance off its node; no node is success. Either it is torn down, or only the claim is undone, never both: what
  * comes after a tear-down would race with the cleaning of the node (bug 2019977).
  */
-export async function destroy(parts: IronicParts, instance: Instance, options: DestroyOptions): Promise<void> {
+export async function destroy(
+  tools: IronicTools,
+  instance: Instance,
+  options: CallOptions & Pick<DestroyOptions, "network">,
+): Promise<void> {
   const { signal } = options;
-  const node = await patiently(parts, { signal }, () => findNode(parts, instance, { signal }));
+  const node = await patiently(tools, { signal }, () => findNode(tools, instance, { signal }));
   if (!node) {
-    parts.context.logger.warn("no node of Ironic has the instance: it is taken for destroyed", {
+    tools.context.logger.warn("no node of Ironic has the instance: it is taken for destroyed", {
       instance: instance.uuid,
     });
     return;
   }
   try {
     if (needsTearDown(node.provisionState)) {
-      await tearDown(parts, node, instance, { signal });
+      await tearDown(tools, node, instance, { signal });
     } else {
-      await undoClaim(parts, node.uuid, instance, options);
+      await undoClaim(tools, node.uuid, instance, options);
     }
   } finally {
     // The next inventory is made of what the node is then.
-    parts.cache.forget(node.uuid);
+    tools.cache.forget(node.uuid);
+  }
+}
+
+/**
+ * Takes a deleted instance off the node that it has still: it was deleted while its host was away, and since then no host lists the
+ * node (spec 8.9).
+ */
+export async function destroyDeleted(tools: IronicTools, instance: Instance, options: CallOptions): Promise<void> {
+  if (await findNode(tools, instance, options)) {
+    await destroy(tools, instance, { ...options, network: [] });
   }
 }
 
 async function tearDown(
-  parts: IronicParts,
+  tools: IronicTools,
   node: IronicNode,
   instance: Instance,
   { signal }: CallOptions,
 ): Promise<void> {
-  const { api, config } = parts;
+  const { api, config } = tools;
   const goes = (now: IronicNode) =>
     now.instanceUuid !== instance.uuid || now.provisionState === "deleting" || isTornDown(now.provisionState);
   if (!goes(node)) {
     await sendOnce(
-      parts,
+      tools,
       node.uuid,
       { signal },
       () => api.setProvisionState(node.uuid, { target: "deleted" }, { signal }),
@@ -50,7 +65,7 @@ async function tearDown(
   }
   const polls = config.apiMaxRetries + 1;
   await pollInstance(
-    parts,
+    tools,
     instance,
     { polls, waitingFor: `the tear-down of node ${node.uuid}`, signal },
     (now) => now === null || isTornDown(now.provisionState),
@@ -64,13 +79,13 @@ const UNDO: readonly PatchStep[] = [
 
 /** Gives back a node on which nothing was deployed: ports and volumes before the claim, so that no other claim meets them. */
 export async function undoClaim(
-  parts: IronicParts,
+  tools: IronicTools,
   node: string,
   instance: Pick<Instance, "uuid">,
   { network = [], signal }: CallOptions & { readonly network?: readonly NetworkInfo[] } = {},
 ): Promise<void> {
-  const { api } = parts;
-  await patiently(parts, { signal }, async () => {
+  const { api } = tools;
+  await patiently(tools, { signal }, async () => {
     for (const target of await api.volumeTargets(node, { signal })) {
       await api.deleteVolumeTarget(target, { signal });
     }
@@ -80,25 +95,25 @@ export async function undoClaim(
   });
   try {
     await sendOnce(
-      parts,
+      tools,
       node,
       { signal },
       () => api.patchNode(node, UNDO, { signal }),
       (now) => now.instanceUuid !== instance.uuid,
     );
   } finally {
-    parts.cache.forget(node);
+    tools.cache.forget(node);
   }
 }
 
 /** Undoes the claim of a build that never came to deploy; a claim that was lost has no node, and needs no undoing. */
 export async function cleanUpFailedSpawn(
-  parts: IronicParts,
+  tools: IronicTools,
   instance: Instance,
   options: CallOptions = {},
 ): Promise<void> {
-  const node = await patiently(parts, options, () => findNode(parts, instance, options));
+  const node = await patiently(tools, options, () => findNode(tools, instance, options));
   if (node && !needsTearDown(node.provisionState)) {
-    await undoClaim(parts, node.uuid, instance, options);
+    await undoClaim(tools, node.uuid, instance, options);
   }
 }

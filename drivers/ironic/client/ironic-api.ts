@@ -1,4 +1,8 @@
-import type { IronicNode } from "./ironic-node.js";
+import type { IronicConfig } from "../config.js";
+import { isRecord, means } from "./ironic-error.js";
+import { type IronicNode, malformed, NODE_FIELDS, readNode } from "./ironic-node.js";
+import { listNodes, type NodeQuery } from "./node-list.js";
+import { type CallOptions, IronicRequests, type RequestDoors } from "./requests.js";
 
 /** One step of a JSON patch (RFC 6902). */
 export interface PatchStep {
@@ -7,20 +11,9 @@ export interface PatchStep {
   readonly value?: unknown;
 }
 
-/** Which nodes are listed. */
-export interface NodeQuery {
-  /** The empty text is the default group; left out: all groups. */
-  readonly conductorGroup?: string;
-  readonly shard?: string;
-}
-
 export interface ValidationResult {
   readonly result: boolean | null;
   readonly reason: string | null;
-}
-
-export interface CallOptions {
-  readonly signal?: AbortSignal | undefined;
 }
 
 export type PowerTarget = "power on" | "power off" | "rebooting" | "soft power off" | "soft rebooting";
@@ -30,35 +23,152 @@ export type ProvisionRequest =
   | { readonly target: "deleted" | "unrescue" }
   | { readonly target: "rescue"; readonly rescuePassword: string };
 
-/** The requests that the driver makes. Every method throws {@link IronicError}. */
-export interface IronicApi {
+/** The query with which nova master asks for volume targets. */
+const VOLUME_VERSION = "1.32";
+
+/** The requests that the driver makes, as recorded from nova master. Every method throws {@link IronicError}. */
+export class IronicApi {
+  readonly #requests: IronicRequests;
+
+  /** @throws {InvalidConfiguration} */
+  constructor(doors: RequestDoors, config: IronicConfig) {
+    this.#requests = new IronicRequests(doors, config);
+  }
+
   /** The API version agreed on: `1.82`. */
-  version(): Promise<string>;
+  version(): Promise<string> {
+    return this.#requests.version();
+  }
+
   /** All of them, each once; a listing that is short or contradicts itself is `malformed`. */
-  listNodes(query: NodeQuery, options?: CallOptions): Promise<readonly IronicNode[]>;
-  getNode(uuid: string, options?: CallOptions): Promise<IronicNode>;
+  listNodes(query: NodeQuery, options: CallOptions = {}): Promise<readonly IronicNode[]> {
+    return listNodes(this.#requests, query, options);
+  }
+
+  async getNode(uuid: string, { signal }: CallOptions = {}): Promise<IronicNode> {
+    const path = `${nodePath(uuid)}?fields=${NODE_FIELDS}`;
+    return readNode(await this.#requests.sendJson({ method: "GET", path, signal }), path);
+  }
+
   /** Null: no node has the instance. */
-  findByInstance(instance: string, options?: CallOptions): Promise<IronicNode | null>;
+  async findByInstance(instance: string, { signal }: CallOptions = {}): Promise<IronicNode | null> {
+    const path = `/v1/nodes?fields=${NODE_FIELDS}&instance_uuid=${instance}`;
+    const body = await this.#requests.sendJson({ method: "GET", path, signal });
+    if (!isRecord(body) || !Array.isArray(body.nodes)) {
+      throw malformed(path, "there is no list of nodes");
+    }
+    const nodes = (body.nodes as unknown[]).map((node) => readNode(node, path));
+    // An Ironic that does not know the filter would list everything.
+    if (nodes.length > 1) {
+      throw malformed(path, `${nodes.length} nodes are said to have one instance`);
+    }
+    const [node] = nodes;
+    if (node && node.instanceUuid !== instance) {
+      throw malformed(path, `node ${node.uuid} has another instance`);
+    }
+    return node ?? null;
+  }
+
   /** `claim`: a conflict is the answer, not a reason to try again. */
-  patchNode(
+  async patchNode(
     uuid: string,
     patch: readonly PatchStep[],
-    options?: CallOptions & { readonly claim?: boolean },
-  ): Promise<void>;
+    { signal, claim = false }: CallOptions & { readonly claim?: boolean } = {},
+  ): Promise<void> {
+    await this.#requests.send({
+      method: "PATCH",
+      path: nodePath(uuid),
+      body: patch,
+      signal,
+      ...(claim ? { retryOn: ["no-worker"] } : {}),
+    });
+  }
+
   /** By interface: `deploy`, `power`, `storage`. */
-  validate(uuid: string, options?: CallOptions): Promise<Readonly<Record<string, ValidationResult>>>;
-  setProvisionState(uuid: string, request: ProvisionRequest, options?: CallOptions): Promise<void>;
+  async validate(uuid: string, { signal }: CallOptions = {}): Promise<Readonly<Record<string, ValidationResult>>> {
+    const path = `${nodePath(uuid)}/validate`;
+    const body = await this.#requests.sendJson({ method: "GET", path, signal });
+    if (!isRecord(body)) {
+      throw malformed(path, "there are no results");
+    }
+    return Object.fromEntries(
+      Object.entries(body).map(([name, value]) => {
+        const { result, reason } = isRecord(value) ? value : {};
+        return [
+          name,
+          { result: typeof result === "boolean" ? result : null, reason: typeof reason === "string" ? reason : null },
+        ];
+      }),
+    );
+  }
+
+  async setProvisionState(uuid: string, request: ProvisionRequest, { signal }: CallOptions = {}): Promise<void> {
+    const body =
+      request.target === "rescue" ? { target: "rescue", rescue_password: request.rescuePassword } : { ...request };
+    await this.#requests.send({ method: "PUT", path: `${nodePath(uuid)}/states/provision`, body, signal });
+  }
+
   /** `timeout`: seconds that a soft target may take. */
-  setPowerState(
+  async setPowerState(
     uuid: string,
     target: PowerTarget,
-    options?: CallOptions & { readonly timeout?: number },
-  ): Promise<void>;
+    { signal, timeout }: CallOptions & { readonly timeout?: number } = {},
+  ): Promise<void> {
+    const body = { target, ...(timeout === undefined ? {} : { timeout }) };
+    await this.#requests.send({ method: "PUT", path: `${nodePath(uuid)}/states/power`, body, signal });
+  }
+
   /** A port that is attached already is success. */
-  attachVif(uuid: string, port: string, options?: CallOptions): Promise<void>;
+  async attachVif(uuid: string, port: string, { signal }: CallOptions = {}): Promise<void> {
+    const path = `${nodePath(uuid)}/vifs`;
+    try {
+      await this.#requests.send({ method: "POST", path, body: { id: port }, signal });
+    } catch (error) {
+      if (!means(error, "other", "associated", "instance-elsewhere") || error.status !== 409) {
+        throw error;
+      }
+    }
+  }
+
   /** A port that is not attached is success. */
-  detachVif(uuid: string, port: string, options?: CallOptions): Promise<void>;
+  async detachVif(uuid: string, port: string, { signal }: CallOptions = {}): Promise<void> {
+    try {
+      await this.#requests.send({ method: "DELETE", path: `${nodePath(uuid)}/vifs/${port}`, signal });
+    } catch (error) {
+      if (!means(error, "not-found", "other", "wrong-state", "maintenance") || (error.status ?? 500) >= 500) {
+        throw error;
+      }
+    }
+  }
+
   /** Uuids of the node's volume targets. */
-  volumeTargets(uuid: string, options?: CallOptions): Promise<readonly string[]>;
-  deleteVolumeTarget(target: string, options?: CallOptions): Promise<void>;
+  async volumeTargets(uuid: string, { signal }: CallOptions = {}): Promise<readonly string[]> {
+    const path = `/v1/volume/targets?node=${uuid}&detail=True`;
+    const body = await this.#requests.sendJson({ method: "GET", path, version: VOLUME_VERSION, signal });
+    return textsOf(body, "targets", "uuid");
+  }
+
+  async deleteVolumeTarget(target: string, { signal }: CallOptions = {}): Promise<void> {
+    const path = `/v1/volume/targets/${target}`;
+    try {
+      await this.#requests.send({ method: "DELETE", path, version: VOLUME_VERSION, signal });
+    } catch (error) {
+      if (!means(error, "not-found")) {
+        throw error;
+      }
+    }
+  }
+}
+
+const nodePath = (uuid: string): string => `/v1/nodes/${uuid}`;
+
+function textsOf(body: unknown, list: string, key: string): readonly string[] {
+  const items = isRecord(body) ? body[list] : undefined;
+  if (!Array.isArray(items)) {
+    return [];
+  }
+  return (items as unknown[]).flatMap((item) => {
+    const text = isRecord(item) ? item[key] : undefined;
+    return typeof text === "string" ? [text] : [];
+  });
 }

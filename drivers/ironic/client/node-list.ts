@@ -1,12 +1,18 @@
-import type { CallOptions, NodeQuery } from "./ironic-api.js";
 import { isRecord, means } from "./ironic-error.js";
 import { type IronicNode, malformed, NODE_FIELDS, readNode } from "./ironic-node.js";
-import type { IronicRequests } from "./requests.js";
+import type { CallOptions, IronicRequests } from "./requests.js";
 
 /** Nodes a page; Ironic serves fewer when its own limit is lower. */
 const PAGE = 1000;
 /** Listings in all, when the node that a page begins after is deleted meanwhile. */
 const LISTINGS = 3;
+
+/** Which nodes are listed. */
+export interface NodeQuery {
+  /** The empty text is the default group; left out: all groups. */
+  readonly conductorGroup?: string;
+  readonly shard?: string;
+}
 
 /** A page's own rows, and whether there are more. */
 interface Page {
@@ -64,13 +70,13 @@ async function listOnce(
 }
 
 function pathOf({ conductorGroup, shard }: NodeQuery, marker: string | null): string {
-  const parts = [
+  const tools = [
     ...(conductorGroup === undefined ? [] : [`conductor_group=${encodeURIComponent(conductorGroup)}`]),
     ...(shard === undefined ? [] : [`shard=${encodeURIComponent(shard)}`]),
     `fields=${NODE_FIELDS}`,
     ...(marker === null ? [] : ["sort_key=id", "sort_dir=asc", `limit=${PAGE}`, `marker=${marker}`]),
   ];
-  return `/v1/nodes?${parts.join("&")}`;
+  return `/v1/nodes?${tools.join("&")}`;
 }
 
 function readPage(body: unknown, path: string): Page {

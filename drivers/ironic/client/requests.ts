@@ -18,6 +18,10 @@ export interface RequestDoors {
   readonly timers: Timers;
 }
 
+export interface CallOptions {
+  readonly signal?: AbortSignal | undefined;
+}
+
 export interface IronicRequest {
   readonly method: HttpRequest["method"];
   /** From `/v1` on. */

@@ -11,26 +11,8 @@ import {
   type RealIronicOptions,
   startRealIronic,
 } from "../ironic/real-ironic.js";
+import { agentOptions, FLAVOR, makeFlavor } from "./baremetal-options.js";
 import { ProviderWatch } from "./provider-watch.js";
-
-/** Every second a pass and a heartbeat, so that little is waited for. */
-const AGENT_OPTIONS = [
-  "DEFAULT.compute_driver=ironic",
-  "DEFAULT.update_resources_interval=1",
-  "DEFAULT.report_interval=1",
-  "DEFAULT.service_down_time=10",
-  "DEFAULT.periodic_fuzzy_delay=0",
-  "DEFAULT.max_concurrent_builds=0",
-  "ironic.api_retry_interval=1",
-];
-
-const FLAVOR = { id: "bm", name: "bm", vcpus: 48, ram: 196_608, disk: 960 };
-const EXTRA_SPECS = {
-  "resources:CUSTOM_BAREMETAL": "1",
-  "resources:VCPU": "0",
-  "resources:MEMORY_MB": "0",
-  "resources:DISK_GB": "0",
-};
 
 /** The n-th of the nodes that {@link RealIronic.enrol} makes. */
 export const nodeUuid = (index: number): string => `ba5eba11-0000-4000-8000-${String(index).padStart(12, "0")}`;
@@ -59,8 +41,7 @@ export class BaremetalLab {
     try {
       await ironic.enrol(nodes);
       const cloud = await LocalCloud.start("--service-down-time", "10");
-      await cloud.compute("POST", "/flavors", { flavor: FLAVOR });
-      await cloud.compute("POST", `/flavors/${FLAVOR.id}/os-extra_specs`, { extra_specs: EXTRA_SPECS });
+      await makeFlavor(cloud);
       return new BaremetalLab(ironic, cloud);
     } catch (error) {
       await ironic.stop();
@@ -75,7 +56,7 @@ export class BaremetalLab {
   }
 
   async startAgent(host: string): Promise<void> {
-    const options = [...AGENT_OPTIONS, `ironic.endpoint_override=${this.ironic.root}`].flatMap((text) => ["-o", text]);
+    const options = agentOptions(this.ironic).flatMap((text) => ["-o", text]);
     this.#agents.set(host, await this.cloud.startAgent(host, { args: [...options, "--metrics-port", "0"] }));
   }
 
@@ -114,7 +95,7 @@ export class BaremetalLab {
   }
 
   boot(name: string): Promise<string> {
-    return this.operator.boot(name, { flavor: FLAVOR.id });
+    return this.operator.boot(name, { flavor: FLAVOR });
   }
 
   /** Once it is no longer being built; its fault is in it. */
@@ -142,7 +123,7 @@ export class BaremetalLab {
     return (await this.cloud.placement("GET", `/allocations/${consumer}`)).body.allocations ?? {};
   }
 
-  /** Of the node's class; undefined: there is no provider. */
+  /** How much of the node's class is reserved; undefined: there is no provider. */
   async reserved(node: string): Promise<number | undefined> {
     const { status, body } = await this.cloud.placement("GET", `/resource_providers/${node}/inventories`);
     return status === 404 ? undefined : Number(body.inventories?.CUSTOM_BAREMETAL?.reserved);

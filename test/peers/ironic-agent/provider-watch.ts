@@ -1,6 +1,5 @@
 import { setTimeout as pause } from "node:timers/promises";
-import type { Json } from "../../process/support/cloud.js";
-import type { LocalCloud } from "../../process/support/local-cloud.js";
+import type { Cloud, Json } from "../../process/support/cloud.js";
 import { get } from "../ironic/contract/client.js";
 import type { RealIronic } from "../ironic/real-ironic.js";
 
@@ -12,8 +11,9 @@ import type { RealIronic } from "../ironic/real-ironic.js";
 export class ProviderWatch {
   readonly breaches = new Set<string>();
   looks = 0;
-  readonly #cloud: LocalCloud;
+  readonly #cloud: Cloud;
   readonly #ironic: RealIronic;
+  readonly #nodes: ReadonlySet<string> | undefined;
   readonly #generations = new Map<string, number>();
   readonly #active = new Map<string, string>();
   /** Nodes that may lose their providers, and servers that may lose their nodes. */
@@ -21,9 +21,11 @@ export class ProviderWatch {
   #stopped = false;
   #running: Promise<void> = Promise.resolve();
 
-  constructor(cloud: LocalCloud, ironic: RealIronic) {
+  /** @param nodes of Ironic, where the cloud has other hosts, too; default: there are no others */
+  constructor(cloud: Cloud, ironic: RealIronic, nodes?: readonly string[]) {
     this.#cloud = cloud;
     this.#ironic = ironic;
+    this.#nodes = nodes === undefined ? undefined : new Set(nodes);
   }
 
   start(): void {
@@ -67,7 +69,11 @@ export class ProviderWatch {
   async #lookAtProviders(): Promise<void> {
     const known = [...this.#generations];
     const { body } = await this.#cloud.placement("GET", "/resource_providers");
-    const providers = new Map(listOf(body.resource_providers).map((provider) => [String(provider.uuid), provider]));
+    const providers = new Map(
+      listOf(body.resource_providers)
+        .filter(({ uuid }) => this.#isNode(uuid))
+        .map((provider) => [String(provider.uuid), provider]),
+    );
     for (const [uuid, generation] of known) {
       if (this.#released.has(uuid)) {
         continue;
@@ -94,6 +100,10 @@ export class ProviderWatch {
     }
   }
 
+  #isNode(uuid: unknown): boolean {
+    return this.#nodes?.has(String(uuid)) ?? true;
+  }
+
   async #lookAtServers(): Promise<void> {
     const settled = [...this.#active];
     for (const [id, node] of settled) {
@@ -102,10 +112,11 @@ export class ProviderWatch {
     const servers = listOf((await this.#cloud.compute("GET", "/servers/detail")).body.servers);
     for (const server of servers) {
       const id = String(server.id);
-      if (String(server.status) !== "ACTIVE" || this.#released.has(id)) {
+      const node = server["OS-EXT-SRV-ATTR:hypervisor_hostname"];
+      if (String(server.status) !== "ACTIVE" || !this.#isNode(node) || this.#released.has(id)) {
         continue;
       }
-      this.#active.set(id, String(server["OS-EXT-SRV-ATTR:hypervisor_hostname"]));
+      this.#active.set(id, String(node));
     }
   }
 

@@ -6,7 +6,7 @@ export interface IronicRequest {
   /** `/v1/nodes` */
   readonly path: string;
   readonly body?: unknown;
-  /** Of the header; default `1.82`, null: no header. */
+  /** The version in the header; default `1.82`, null: no header. */
   readonly version?: string | null;
 }
 
@@ -21,7 +21,7 @@ export interface IronicReply {
 
 /** An Ironic to ask, a real one or ours. */
 export interface IronicClient {
-  /** Of the service, without a slash at its end. */
+  /** The service's URL, without a slash at its end. */
   readonly root: string;
   /** All at once. */
   together(requests: readonly IronicRequest[]): Promise<readonly IronicReply[]>;
@@ -73,7 +73,7 @@ export interface TestNode {
   readonly name: string;
   /** `/v1/nodes/<uuid>` */
   readonly path: string;
-  /** Of its port. */
+  /** Its port's MAC address. */
   readonly address: string;
 }
 

@@ -277,6 +277,17 @@ describe("8.2 destroy", () => {
     await expect(driver.destroy(bareMetal(NODE), DESTROY)).rejects.toThrow("after 4 polls");
   });
 
+  test("8.9 OPT a node that a deleted instance still has is torn down, although no host lists it", async () => {
+    const { driver, ironic, node } = await started(active);
+    expect(await driver.getAvailableNodes({ refresh: true })).toEqual([]);
+    expect(await driver.deleteInstanceFiles(bareMetal(NODE))).toBe(true);
+    expect(node.instance_uuid).toBeNull();
+    expect(await driver.getAvailableNodes({ refresh: true })).toEqual([NODE]);
+    ironic.seen.length = 0;
+    expect(await driver.deleteInstanceFiles(bareMetal(NODE))).toBe(true);
+    expect(ironic.seen.map(({ method }) => method)).toEqual(["GET"]);
+  });
+
   test("the next inventory is made of a fresh read", async () => {
     const { driver, ironic, records } = await started(active);
     records.instances = [INSTANCE];

@@ -83,7 +83,7 @@ export function bareMetal(node: string, changes: Partial<Instance> = {}): Instan
 
 export function spawnOptions(changes: Partial<SpawnOptions> = {}): SpawnOptions {
   return {
-    image: { ...imageOf(), id: "aaaaaaaa-bbbb-4ccc-8ddd-eeeeeeeeeeee" },
+    image: { ...imageOf(), id: "aaaaaaaa-bbbb-4ccc-8ddd-eeeeeeeeeeee", open: async () => null },
     allocations: {},
     network: [],
     blockDevices: { rootDeviceName: "/dev/sda", blockDeviceMapping: [] },

@@ -1,11 +1,12 @@
 import type { DriverContext, Instance } from "../../src/virt/index.js";
-import type { CallOptions, IronicApi } from "./client/ironic-api.js";
+import type { IronicApi } from "./client/ironic-api.js";
 import type { IronicNode } from "./client/ironic-node.js";
+import type { CallOptions } from "./client/requests.js";
 import type { IronicConfig } from "./config.js";
 import type { NodeCache } from "./node-cache.js";
 
-/** What the parts of one driver share. */
-export interface IronicParts {
+/** What every operation of one driver works with. */
+export interface IronicTools {
   readonly context: DriverContext;
   readonly config: IronicConfig;
   readonly api: IronicApi;
@@ -16,7 +17,7 @@ export interface IronicParts {
 
 /** The node as it is now; the cache learns of it. @throws {IronicError} */
 export async function readNodeNow(
-  { api, cache }: IronicParts,
+  { api, cache }: IronicTools,
   uuid: string,
   options: CallOptions = {},
 ): Promise<IronicNode> {
@@ -27,7 +28,7 @@ export async function readNodeNow(
 
 /** The node that the instance has now, or null; the cache learns of it. @throws {IronicError} */
 export async function findNode(
-  { api, cache }: IronicParts,
+  { api, cache }: IronicTools,
   instance: Pick<Instance, "uuid">,
   options: CallOptions = {},
 ): Promise<IronicNode | null> {

@@ -1,0 +1,33 @@
+import type { Cloud } from "../../process/support/cloud.js";
+import type { RealIronic } from "../ironic/real-ironic.js";
+
+/** Every second a pass and a heartbeat, so that little is waited for. */
+const AGENT_OPTIONS = [
+  "DEFAULT.compute_driver=ironic",
+  "DEFAULT.update_resources_interval=1",
+  "DEFAULT.report_interval=1",
+  "DEFAULT.service_down_time=10",
+  "DEFAULT.periodic_fuzzy_delay=0",
+  "DEFAULT.max_concurrent_builds=0",
+  "ironic.api_retry_interval=1",
+];
+
+/** Its id: a server of it takes a whole node. */
+export const FLAVOR = "bm";
+const SIZE = { id: FLAVOR, name: "bm", vcpus: 48, ram: 196_608, disk: 960 };
+const EXTRA_SPECS = {
+  "resources:CUSTOM_BAREMETAL": "1",
+  "resources:VCPU": "0",
+  "resources:MEMORY_MB": "0",
+  "resources:DISK_GB": "0",
+};
+
+/** `section.option=value` of an agent that has the nodes of this Ironic. */
+export function agentOptions({ root }: RealIronic): readonly string[] {
+  return [...AGENT_OPTIONS, `ironic.endpoint_override=${root}`];
+}
+
+export async function makeFlavor(cloud: Cloud): Promise<void> {
+  await cloud.compute("POST", "/flavors", { flavor: SIZE });
+  await cloud.compute("POST", `/flavors/${FLAVOR}/os-extra_specs`, { extra_specs: EXTRA_SPECS });
+}
