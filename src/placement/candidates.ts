@@ -1,6 +1,6 @@
 import type { ClientContext } from "./client-context.js";
 import { readAllocation } from "./consumer-allocations.js";
-import { asArray, asNumber, asRecord, asString, asStringOrNull, mapRecord } from "./json.js";
+import { asArray, asNumber, asRecord, asString, mapRecord } from "./json.js";
 import type {
   AllocationCandidates,
   CandidatesGroup,
@@ -26,7 +26,9 @@ export async function readCandidates(
     allocationRequests: asArray(allocation_requests).map((request) => ({
       allocations: mapRecord(asRecord(request).allocations, readAllocation),
     })),
-    providerSummaries: new Map(Object.entries(mapRecord(provider_summaries, readSummary))),
+    providerSummaries: new Map(
+      Object.entries(asRecord(provider_summaries)).map(([uuid, summary]) => [uuid, readSummary(summary)]),
+    ),
     version: VERSION,
   }));
 }
@@ -64,14 +66,12 @@ function groupParameters(group: CandidatesGroup): (readonly [string, string])[] 
 }
 
 function readSummary(value: unknown): ProviderSummary {
-  const { resources, traits, parent_provider_uuid, root_provider_uuid } = asRecord(value);
+  const { resources, root_provider_uuid } = asRecord(value);
   return {
     resources: mapRecord(resources, (amount) => {
       const { capacity, used } = asRecord(amount);
       return { capacity: asNumber(capacity), used: asNumber(used) };
     }),
-    traits: asArray(traits).map(asString),
-    parentUuid: asStringOrNull(parent_provider_uuid),
     rootUuid: asString(root_provider_uuid),
   };
 }

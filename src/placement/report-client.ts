@@ -46,7 +46,7 @@ export interface ReportClientOptions {
   readonly timers: Timers;
   readonly random: Random;
   readonly logger: Logger;
-  /** Told of every request; for metrics. */
+  /** Called with every request; for metrics. */
   readonly observe?: (event: PlacementRequestEvent) => void;
 }
 

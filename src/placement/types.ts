@@ -59,8 +59,6 @@ export interface AllocationCandidates {
 
 export interface ProviderSummary {
   readonly resources: Readonly<Record<string, { readonly capacity: number; readonly used: number }>>;
-  readonly traits: readonly string[];
-  readonly parentUuid: string | null;
   readonly rootUuid: string;
 }
 

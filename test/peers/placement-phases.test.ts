@@ -133,7 +133,17 @@ describe.each([
     const second = await start("rec1", hypervisor);
     const nodes = await second.session.call("compute_nodes_by_host", { host: "rec1" });
     const { logger } = second.context.runtime;
-    await findInterruptedBuilds({ ...second.context, logger, identity: undefined as never }, nodes, new Set());
+    await findInterruptedBuilds(
+      {
+        ...second.context,
+        logger,
+        identity: undefined as never,
+        driverRecord: undefined as never,
+        changesDriver: false,
+      },
+      nodes,
+      new Set(),
+    );
     await second.tracker.updateAvailableResource({ startup: true });
     expectAtMost(sent(second), recordedShapes("restart", "rec1"), "restart");
     expect(await state()).toEqual(expected);

@@ -1,6 +1,7 @@
 import type { Clock } from "../../runtime/clock.js";
 import type { Logger } from "../../runtime/logger.js";
 import type { Random } from "../../runtime/random.js";
+import type { Servers } from "../../runtime/server.js";
 import type { Credentials } from "../credentials.js";
 import type { Database } from "./store/database.js";
 
@@ -56,6 +57,8 @@ export interface PlacementOptions {
   readonly logger: Logger;
   /** Where the state is kept; absent: in memory only. */
   readonly database?: Database;
+  /** What hands requests out: those that arrive together are committed together. Absent: each by itself. */
+  readonly servers?: Pick<Servers, "afterArrivals">;
   /** Default: {@link noauth2}. */
   readonly auth?: AuthOptions;
   /** Default: enforce the scope, keep the deprecated defaults, no policy file. */

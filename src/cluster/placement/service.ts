@@ -4,10 +4,11 @@ import { applyCors } from "./http/cors.js";
 import { Exchange, type Surface } from "./http/exchange.js";
 import { DEFAULT_TUNING, type PlacementOptions } from "./options.js";
 import { Enforcer } from "./policy/enforcer.js";
+import { GroupCommit } from "./store/group-commit.js";
+import { Journal, type Sink } from "./store/journal.js";
 import { addStandards, load } from "./store/load.js";
 import { migrate } from "./store/migrations.js";
 import { State } from "./store/state.js";
-import { Journal } from "./store/unit-of-work.js";
 
 /**
  * The Placement API without a socket.
@@ -17,7 +18,7 @@ export type PlacementService = ReturnType<typeof createPlacement>;
 
 /** Opens Placement over a database, or in memory when none is given. */
 export function createPlacement(options: PlacementOptions) {
-  const { clock, random, logger, database, cors } = options;
+  const { clock, random, logger, database, servers, cors } = options;
   const state = new State();
   let journal: Journal | undefined;
   if (database !== undefined) {
@@ -32,21 +33,31 @@ export function createPlacement(options: PlacementOptions) {
     random,
     logger,
     state,
-    journal,
     auth: options.auth ?? noauth2,
     enforcer: new Enforcer(options.policy ?? {}),
     tuning: { ...DEFAULT_TUNING, ...options.placement },
   };
+  const group = journal && servers && new GroupCommit(journal, clock, servers);
+  const answer = (request: ServiceRequest, requestId: string, sink: Sink | undefined): ServiceResponse => {
+    const response = new Exchange(surface, request, requestId, sink).answer();
+    if (cors === undefined) {
+      return response;
+    }
+    const decorated = applyCors(cors, request, response);
+    return { ...decorated, headers: { ...decorated.headers, "x-openstack-request-id": requestId } };
+  };
   return {
-    /** Answers at once. What it acknowledges is in the database. */
-    handle: (request: ServiceRequest): ServiceResponse => {
+    /** What it acknowledges is in the database, and so is what it shows. Answers at once, but for writes that come with others. */
+    handle: (request: ServiceRequest): ServiceResponse | Promise<ServiceResponse> => {
       const requestId = `req-${random.uuid()}`;
-      const response = new Exchange(surface, request, requestId).answer();
-      if (cors === undefined) {
-        return response;
+      if (group === undefined) {
+        return answer(request, requestId, journal);
       }
-      const decorated = applyCors(cors, request, response);
-      return { ...decorated, headers: { ...decorated.headers, "x-openstack-request-id": requestId } };
+      if (request.method === "GET") {
+        group.flush();
+        return answer(request, requestId, journal);
+      }
+      return group.answer((sink) => answer(request, requestId, sink));
     },
   };
 }

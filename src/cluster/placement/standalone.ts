@@ -53,6 +53,7 @@ export async function startPlacement(options: StandaloneOptions) {
       clock: runtime.clock,
       random: runtime.random,
       logger: runtime.logger,
+      servers: runtime.servers,
       policy: { ...config.policy, rules },
       placement: config.placement,
       ...(token === undefined ? {} : { auth: ownToken(token) }),

@@ -2,6 +2,7 @@ import type { Conductor } from "../../conductor/port.js";
 import type { NovaConfig } from "../../config/nova-config.js";
 import type { Runtime } from "../../runtime/runtime.js";
 import { InvalidConfiguration } from "../../virt/errors.js";
+import { EndpointNotFound } from "../errors.js";
 import { createConductorAccess } from "./conductor-access.js";
 import { createFixedAccess } from "./fixed-access.js";
 import type { DomainReference, Scope, UserReference } from "./identity-v3.js";
@@ -31,17 +32,50 @@ export function configuredPlacementAccess(
   config: NovaConfig,
   runtime: Pick<Runtime, "http" | "clock">,
 ): PlacementAccess | null {
+  const { endpointOverride, authType, validInterfaces, regionName } = config.placement;
+  const fixed = authType === "none" || authType === "admin_token";
+  const endpoint = endpointOverride ?? (fixed ? config.placement.endpoint : null);
+  return configuredAccess(config, runtime, {
+    type: "placement",
+    section: "placement",
+    validInterfaces,
+    ...(regionName === null ? {} : { regionName }),
+    ...(endpoint === null ? {} : { endpoint }),
+  });
+}
+
+/** A service that is asked with the credentials of `[placement]`. */
+export interface ConfiguredService {
+  /** In Identity's catalog. */
+  readonly type: "placement" | "image";
+  /** The section of nova.conf that has its endpoint. */
+  readonly section: string;
+  readonly validInterfaces: readonly string[];
+  readonly regionName?: string;
+  /** Instead of the catalog. */
+  readonly endpoint?: string;
+}
+
+/**
+ * Null: `[placement] auth_type` is unset.
+ * @throws {InvalidConfiguration} naming the option that is missing.
+ */
+export function configuredAccess(
+  config: NovaConfig,
+  runtime: Pick<Runtime, "http" | "clock">,
+  service: ConfiguredService,
+): PlacementAccess | null {
   const { placement } = config;
   switch (placement.authType) {
     case null:
       return null;
     case "none":
-      return createFixedAccess({ endpoint: endpoint(config) });
+      return fixed(config, service);
     case "admin_token":
-      return createFixedAccess({ endpoint: endpoint(config), token: needed(placement.token, "token", "admin_token") });
+      return fixed(config, service, needed(placement.token, "token", "admin_token"));
     case "password":
     case "v3password":
-      return keystone(config, runtime, {
+      return keystone(config, runtime, service, {
         credentials: {
           kind: "password",
           user: user(config),
@@ -50,22 +84,39 @@ export function configuredPlacementAccess(
         scope: scope(config),
       });
     case "v3applicationcredential":
-      return keystone(config, runtime, { credentials: applicationCredential(config) });
+      return keystone(config, runtime, service, { credentials: applicationCredential(config) });
   }
+}
+
+function fixed({ placement }: NovaConfig, service: ConfiguredService, token?: string): PlacementAccess {
+  const { endpoint, type, section } = service;
+  if (endpoint !== undefined) {
+    return createFixedAccess({ endpoint, ...(token === undefined ? {} : { token }) });
+  }
+  if (type === "placement") {
+    throw missing("endpoint", placement.authType ?? "");
+  }
+  // Many clouds' computes never ask for an image.
+  const none = new EndpointNotFound(
+    `[${section}] endpoint_override is unset, and there is no catalog with [placement] auth_type = ${placement.authType}`,
+  );
+  return { credentials: () => Promise.reject(none), expire: () => undefined };
 }
 
 function keystone(
   { placement }: NovaConfig,
   runtime: Pick<Runtime, "http" | "clock">,
+  { endpoint, type, section, validInterfaces, regionName }: ConfiguredService,
   who: Pick<KeystoneOptions, "credentials" | "scope">,
 ): PlacementAccess {
   return createKeystoneAccess(runtime, {
     authUrl: needed(placement.authUrl, "auth_url", placement.authType ?? ""),
     discover: placement.authType === "password",
     ...who,
-    validInterfaces: placement.validInterfaces,
-    ...(placement.regionName === null ? {} : { regionName: placement.regionName }),
-    ...(placement.endpointOverride === null ? {} : { endpointOverride: placement.endpointOverride }),
+    service: { type, section },
+    validInterfaces,
+    ...(regionName === undefined ? {} : { regionName }),
+    ...(endpoint === undefined ? {} : { endpointOverride: endpoint }),
   });
 }
 
@@ -101,10 +152,6 @@ function scope({ placement }: NovaConfig): Scope {
   };
 }
 
-function endpoint({ placement }: NovaConfig): string {
-  return needed(placement.endpointOverride ?? placement.endpoint, "endpoint", placement.authType ?? "");
-}
-
 function domain(id: string | null, name: string | null, placement: NovaConfig["placement"]): DomainReference {
   const { defaultDomainId, defaultDomainName } = placement;
   if (id === null && name === null && (defaultDomainId !== null || defaultDomainName !== null)) {
@@ -115,7 +162,11 @@ function domain(id: string | null, name: string | null, placement: NovaConfig["p
 
 function needed(value: string | null, option: string, authType: string): string {
   if (value === null) {
-    throw new InvalidConfiguration(`[placement] ${option} is unset, but auth_type = ${authType} needs it`);
+    throw missing(option, authType);
   }
   return value;
+}
+
+function missing(option: string, authType: string): InvalidConfiguration {
+  return new InvalidConfiguration(`[placement] ${option} is unset, but auth_type = ${authType} needs it`);
 }

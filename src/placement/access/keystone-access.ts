@@ -21,6 +21,8 @@ export interface KeystoneOptions {
   /** An address without version is asked for its versions, as keystoneauth's `password` does. */
   readonly discover: boolean;
   readonly credentials: Credentials;
+  /** What is looked for in the catalog, and the section of nova.conf that may say where it is. */
+  readonly service: { readonly type: string; readonly section: string };
   /** Absent: the one that the credentials bring along. */
   readonly scope?: Scope;
   /** Tried in this order; Nova's default is internal, then public. */
@@ -72,7 +74,7 @@ async function askForToken(http: HttpClient, options: KeystoneOptions): Promise<
 function readToken(body: string, value: string, options: KeystoneOptions): Lease {
   const token = asRecord(asRecord(parseJson(body)).token);
   return {
-    endpoint: withoutTrailingSlash(options.endpointOverride ?? placementIn(token.catalog, options)),
+    endpoint: withoutTrailingSlash(options.endpointOverride ?? endpointIn(token.catalog, options)),
     headers: { "x-auth-token": value },
     expiresAt: timeIn(token.expires_at),
   };
@@ -87,8 +89,8 @@ function timeIn(value: unknown): number {
   return milliseconds;
 }
 
-function placementIn(catalog: unknown, { validInterfaces, regionName }: KeystoneOptions): string {
-  const endpoints = catalogEndpoints(catalog, "placement").filter((endpoint) => isInRegion(endpoint, regionName));
+function endpointIn(catalog: unknown, { service, validInterfaces, regionName }: KeystoneOptions): string {
+  const endpoints = catalogEndpoints(catalog, service.type).filter((endpoint) => isInRegion(endpoint, regionName));
   for (const wanted of validInterfaces) {
     const found = endpoints.find((endpoint) => endpoint.interface === wanted);
     if (found) {
@@ -96,7 +98,7 @@ function placementIn(catalog: unknown, { validInterfaces, regionName }: Keystone
     }
   }
   throw new EndpointNotFound(
-    `the catalog has no placement endpoint with interface ${validInterfaces.join(" or ")}` +
-      `${regionName === undefined ? "" : ` in region ${regionName}`}; register one, or set endpoint_override in [placement]`,
+    `the catalog has no ${service.type} endpoint with interface ${validInterfaces.join(" or ")}` +
+      `${regionName === undefined ? "" : ` in region ${regionName}`}; register one, or set endpoint_override in [${service.section}]`,
   );
 }

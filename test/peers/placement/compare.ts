@@ -1,18 +1,18 @@
 import { isDeepStrictEqual } from "node:util";
-import { createPlacement, type PlacementService } from "../../../src/cluster/placement/service.js";
+import { quietLogger } from "../../../src/cli/ui/quiet-logger.js";
 import { nodeClock } from "../../../src/runtime/node/node-clock.js";
 import { nodeRandom } from "../../../src/runtime/node/node-random.js";
 import type { ServiceRequest } from "../../../src/runtime/service.js";
+import { TestPlacement } from "../../fixtures/world/placement.js";
 import { INTENDED_DIFFERENCES } from "./intended-differences.js";
 import { writeJson } from "./json-text.js";
 import { type Normalized, normalize } from "./normalize.js";
-import { quietLogger } from "./quiet-logger.js";
 import type { RealClient } from "./real-client.js";
 import { describeStep, queryText, type Step } from "./step.js";
 
 /** Sends a sequence to a fresh embedded Placement and to the real one; throws at the first difference not intended. */
 export async function compareSequence(steps: readonly Step[], client: RealClient, url: string): Promise<number> {
-  const embedded = createPlacement({ clock: nodeClock(), random: nodeRandom(), logger: quietLogger });
+  const embedded = new TestPlacement({ clock: nodeClock(), random: nodeRandom(), logger: quietLogger });
   const before: string[] = [];
   let compared = 0;
   for (const step of steps) {
@@ -46,7 +46,7 @@ function report(steps: readonly string[], embedded: Normalized, real: Normalized
   ].join("\n");
 }
 
-function toRequest(step: Step, embedded: PlacementService, baseUrl: string): ServiceRequest {
+function toRequest(step: Step, embedded: TestPlacement, baseUrl: string): ServiceRequest {
   const headers: Record<string, string> = { ...step.headers };
   let body = "";
   if (step.body !== undefined) {
@@ -64,7 +64,7 @@ const BROKEN = {
   tail: (text: string) => `${text} x`,
 };
 
-function currentGeneration(embedded: PlacementService, uuid: string): number | null {
+function currentGeneration(embedded: TestPlacement, uuid: string): number | null {
   const get = (path: string) =>
     JSON.parse(
       embedded.handle({

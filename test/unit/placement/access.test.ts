@@ -28,6 +28,7 @@ function httpOf(answer: (request: HttpRequest, index: number) => Partial<HttpRes
 const OPTIONS: KeystoneOptions = {
   authUrl: "http://keystone/identity/v3/",
   discover: false,
+  service: { type: "placement", section: "placement" },
   credentials: { kind: "password", user: { name: "nova", domain: { name: "Default" } }, password: "secret" },
   scope: { kind: "project", name: "service", domain: { id: "default" } },
   validInterfaces: ["internal", "public"],

@@ -30,7 +30,7 @@ describe("5.5 allocation calls", () => {
       expect(await held()).toEqual({ [S]: FLAVOR, [D]: FLAVOR, [NFS]: { DISK_GB: 10 } });
     });
 
-    it("writes what is held already first, as Nova does: seed 001's source before its destination", async () => {
+    it("writes what is held already first, as Nova does: an evacuation's source before its destination", async () => {
       await claim(on(S));
       await claim(on(D));
       const body = hosts.bench.sent.at(-1)?.body as { readonly allocations: object };

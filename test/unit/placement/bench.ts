@@ -1,7 +1,5 @@
-import { createPlacement } from "../../../src/cluster/placement/service.js";
-import { createFixedAccess } from "../../../src/placement/access/fixed-access.js";
 import type { PlacementAccess } from "../../../src/placement/access/placement-access.js";
-import { ReportClient, type ReportClientConfig } from "../../../src/placement/report-client.js";
+import type { ReportClient, ReportClientConfig } from "../../../src/placement/report-client.js";
 import {
   type HttpClient,
   HttpConnectFailure,
@@ -11,6 +9,8 @@ import {
 } from "../../../src/runtime/http.js";
 import { createVirtualRuntime } from "../../../src/simulation/create-virtual-runtime.js";
 import type { LogRecord } from "../../../src/simulation/virtual-logger.js";
+import { TestPlacement } from "../../fixtures/world/placement.js";
+import { reportClientOf } from "../../fixtures/world/report-client.js";
 
 export const ENDPOINT = "http://placement.test";
 
@@ -48,9 +48,11 @@ export interface Sent {
 export class PlacementBench {
   readonly runtime = createVirtualRuntime({ seed: 7 });
   readonly sent: Sent[] = [];
+  /** Told of each request when Placement has answered it. */
+  readonly watchers = new Set<(request: Sent) => void>();
   /** Milliseconds that were slept. */
   readonly slept: number[] = [];
-  readonly #placement = createPlacement({ ...this.runtime });
+  readonly #placement = new TestPlacement(this.runtime);
   readonly #faults: { readonly fault: Fault; left: number; skip: number }[] = [];
   #elapsed = 0;
 
@@ -86,9 +88,9 @@ export class PlacementBench {
 
   client(config: ReportClientConfig = {}, access?: PlacementAccess): ReportClient {
     const { random, logger, clock } = this.runtime;
-    return new ReportClient({
+    return reportClientOf(`${ENDPOINT}/`, {
       http: this.http,
-      access: access ?? createFixedAccess({ endpoint: `${ENDPOINT}/`, token: "admin" }),
+      ...(access ? { access } : {}),
       config,
       clock: { now: () => clock.now() + this.#elapsed, monotonic: () => this.#elapsed },
       timers: {
@@ -104,20 +106,7 @@ export class PlacementBench {
 
   /** What a second client, or an operator, does. */
   async ask(method: HttpMethod, path: string, version = "1.36", body?: unknown): Promise<unknown> {
-    const answer = await this.#serve({
-      method,
-      url: ENDPOINT + path,
-      headers: {
-        "x-auth-token": "admin",
-        "openstack-api-version": `placement ${version}`,
-        ...(body === undefined ? {} : { "content-type": "application/json" }),
-      },
-      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
-    });
-    if (answer.status >= 400) {
-      throw new Error(`${method} ${path}: ${answer.status} ${answer.body}`);
-    }
-    return answer.body === "" ? null : JSON.parse(answer.body);
+    return this.#placement.ask(method, path, body, version);
   }
 
   readonly http: HttpClient = {
@@ -135,7 +124,11 @@ export class PlacementBench {
         await does();
       }
       const answer = typeof does === "object" ? { headers: {}, ...does } : await this.#serve(request);
-      this.sent.push(sent(request, path, answer.status));
+      const seen = sent(request, path, answer.status);
+      this.sent.push(seen);
+      for (const watcher of this.watchers) {
+        watcher(seen);
+      }
       if (does === "hang-after") {
         return new Promise(() => undefined);
       }

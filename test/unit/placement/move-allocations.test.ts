@@ -61,6 +61,7 @@ describe("moves and generations", () => {
     it("bug 1848343 OPT: the target was deleted meanwhile, so its allocation does not come back", async () => {
       await claim(on(S), "double", M);
       expect(await hosts.client.moveAllocations(M, I, { targetDeleted: async () => true })).toBe(true);
+      expect(hosts.bench.requests(NAMES).at(-1), "by force").toBe("DELETE /allocations/I");
       expect(await held(I)).toEqual({});
       await claim(on(S), "double", M);
       expect(await hosts.client.moveAllocations(M, I, { targetDeleted: async () => false })).toBe(true);
@@ -69,7 +70,7 @@ describe("moves and generations", () => {
   });
 
   describe("5.4 generations", () => {
-    it("a replaced allocation that drops S raises D's generation only (seed 001), a DELETE raises none", async () => {
+    it("a replaced allocation that drops S raises D's generation only, a DELETE raises none", async () => {
       await claim(on(S, D));
       const before = [await generation(S), await generation(D)];
       await hosts.client.removeProviderTreeFromInstanceAllocation(I, S, { retry: false });

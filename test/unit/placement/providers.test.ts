@@ -118,7 +118,6 @@ describe("single providers", () => {
     expect(allocationRequests).toEqual([{ allocations: { [S]: { resources: FLAVOR } } }]);
     expect(providerSummaries.get(S)).toMatchObject({
       rootUuid: S,
-      parentUuid: null,
       resources: { VCPU: { capacity: 8, used: 0 } },
     });
     hosts.bench.inject({ on: "GET /allocation_candidates", does: refusal(400, "", "bad") });

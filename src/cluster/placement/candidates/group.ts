@@ -149,11 +149,19 @@ function startingPoint(group: Group): Iterable<Provider | Inventory> {
     if (sum >= size) {
       continue;
     }
-    smallest =
-      only !== undefined && another === undefined
-        ? only.providers
-        : new Set(any.flatMap(({ providers }) => [...providers]));
+    smallest = only !== undefined && another === undefined ? only.providers : unionOf(any);
     size = sum;
   }
   return smallest;
+}
+
+/** The providers of any of these, each once; as they are asked for, since the first few are often enough. */
+function* unionOf(sets: readonly (Trait | Aggregate)[]): Generator<Provider> {
+  for (const [index, { providers }] of sets.entries()) {
+    for (const provider of providers) {
+      if (!sets.slice(0, index).some((earlier) => earlier.providers.has(provider))) {
+        yield provider;
+      }
+    }
+  }
 }

@@ -4,31 +4,29 @@ import { subtree } from "../store/state.js";
 import type { Candidate } from "./candidate.js";
 import type { GroupRequest, Part, Resources } from "./group-requests.js";
 
-/** Candidates as JSON, in the form of a microversion. */
+/** Candidates as JSON, in the form of a microversion, and in pieces. */
 export function candidatesJson(
   candidates: readonly Candidate[],
   minor: number,
   nested: boolean,
   requested: ReadonlySet<string>,
-): string {
+): readonly string[] {
   const renderer = new RequestRenderer(minor);
   const providers = summarizedProviders(candidates, minor >= 29 || !nested);
-  // Pieces bring their comma along: of long lists, half as many pieces to join.
-  let json = '{"allocation_requests":[';
-  let first = true;
+  // They bring their comma along: of long lists, half as many pieces.
+  const pieces = ['{"allocation_requests":['];
   for (const candidate of candidates) {
     const piece = renderer.render(candidate);
-    json += first ? piece.slice(1) : piece;
-    first = false;
+    pieces.push(pieces.length === 1 ? piece.slice(1) : piece);
   }
-  json += '],"provider_summaries":{';
-  first = true;
+  pieces.push('],"provider_summaries":{');
+  const before = pieces.length;
   for (const provider of providers) {
     const piece = summary(provider, minor, requested);
-    json += first ? piece.slice(1) : piece;
-    first = false;
+    pieces.push(pieces.length === before ? piece.slice(1) : piece);
   }
-  return `${json}}}`;
+  pieces.push("}}");
+  return pieces;
 }
 
 class RequestRenderer {

@@ -28,10 +28,12 @@ export function findProviders(call: Call): Provider[] {
     const inTree = query.get("in_tree");
     if (inTree) {
       const root = state.providers.get(inTree)?.root;
-      found = found.filter((each) => each.root === root);
       if (root === undefined) {
         return [];
       }
+      // Each agent asks for its own tree in each of its passes, and most trees are one provider.
+      const alone = root.children.size === 0 && !query.get("name") && !query.get("uuid");
+      found = alone ? [root] : found.filter((each) => each.root === root);
     }
     const required = wanted.required.map((any) => [...any].map((name) => state.trait(name)));
     found = found.filter((each) => required.every((any) => any.some((trait) => each.traits.has(trait))));

@@ -23,8 +23,15 @@ interface ProviderBody {
 export function listProviders(call: Call): Answer {
   call.can("placement:resource_providers:list");
   const found = findProviders(call);
-  const body = found.map((each) => cachedJson(call, each)).join(",");
-  return { body: `{"resource_providers":[${body}]}`, modified: latest(found, call.unit.now) };
+  const body = ['{"resource_providers":['];
+  found.forEach((each, index) => {
+    if (index > 0) {
+      body.push(",");
+    }
+    body.push(cachedJson(call, each));
+  });
+  body.push("]}");
+  return { body, modified: latest(found, call.unit.now) };
 }
 
 export function showProvider(call: Call): Answer {

@@ -40,8 +40,8 @@ export class PolicyNotAuthorized extends Error {
 export interface Answer {
   /** Default 200. */
   readonly status?: number;
-  /** JSON; absent: no body. */
-  readonly body?: string;
+  /** JSON; absent: no body. What may be long comes in pieces, which are what was so when it was answered. */
+  readonly body?: string | readonly string[];
   /**
    * Milliseconds since the epoch, for Last-Modified from microversion 1.15 on, together with Cache-Control. Null: the
    * latter only; absent: neither.

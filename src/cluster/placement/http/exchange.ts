@@ -6,8 +6,9 @@ import { NotFound } from "../model/errors.js";
 import type { AuthOptions, PlacementCredentials, PlacementTuning } from "../options.js";
 import type { Action } from "../policy/default-rules.js";
 import type { Enforcer } from "../policy/enforcer.js";
+import type { Sink } from "../store/journal.js";
 import type { State } from "../store/state.js";
-import { type Journal, UnitOfWork } from "../store/unit-of-work.js";
+import { UnitOfWork } from "../store/unit-of-work.js";
 import { acceptable } from "./accept.js";
 import { type Answer, type Call, PolicyNotAuthorized } from "./call.js";
 import { renderError } from "./error-body.js";
@@ -23,7 +24,6 @@ export interface Surface {
   readonly random: Random;
   readonly logger: Logger;
   readonly state: State;
-  readonly journal: Journal | undefined;
   readonly auth: AuthOptions;
   readonly enforcer: Enforcer;
   readonly tuning: PlacementTuning;
@@ -42,13 +42,16 @@ export class Exchange {
   readonly #surface: Surface;
   readonly #request: ServiceRequest;
   readonly #requestId: string;
+  readonly #sink: Sink | undefined;
   readonly #accept: string;
   readonly #path: string;
 
-  constructor(surface: Surface, request: ServiceRequest, requestId: string) {
+  /** @param sink what is to keep the changes; absent: memory alone does */
+  constructor(surface: Surface, request: ServiceRequest, requestId: string, sink: Sink | undefined) {
     this.#surface = surface;
     this.#request = request;
     this.#requestId = requestId;
+    this.#sink = sink;
     const { accept } = request.headers;
     this.#accept = accept === undefined || accept === "" || accept === "*/*" ? "application/json" : accept;
     this.#path = decodePath(request.path);
@@ -161,8 +164,8 @@ export class Exchange {
   }
 
   #run(endpoint: Endpoint, match: Match, credentials: PlacementCredentials, minor: number): Answer {
-    const { clock, journal, state, tuning, random, enforcer } = this.#surface;
-    const unit = new UnitOfWork(clock, journal);
+    const { clock, state, tuning, random, enforcer } = this.#surface;
+    const unit = new UnitOfWork(clock, this.#sink);
     const call: Call = {
       request: this.#request,
       minor,
@@ -204,7 +207,11 @@ export class Exchange {
         headers["last-modified"] = httpDate(answer.modified);
       }
     }
-    return { status: answer.status ?? 200, headers, body: answer.body ?? "" };
+    const { status = 200, body = "" } = answer;
+    if (typeof body === "string") {
+      return { status, headers, body };
+    }
+    return isLong(body) ? { status, headers, body: "", pieces: body } : { status, headers, body: body.join("") };
   }
 
   #failure(error: unknown, minor: number, headers: Headers): ServiceResponse {
@@ -252,6 +259,17 @@ export class Exchange {
 }
 
 const VERSIONS = Array.from({ length: MAX_MINOR + 1 }, (_, minor) => `placement 1.${minor}`);
+
+/** Characters from which on the pieces of an answer are sent one after the other. */
+const LONG = 65_536;
+
+function isLong(pieces: readonly string[]): boolean {
+  let characters = 0;
+  return pieces.some((piece) => {
+    characters += piece.length;
+    return characters >= LONG;
+  });
+}
 
 function decodePath(path: string): string {
   if (!path.includes("%")) {

@@ -2,10 +2,10 @@ import { STANDARD_RESOURCE_CLASSES } from "../../../records/standard-resource-cl
 import type { Aggregate, Allocation, Consumer, ConsumerType, Project, Provider, User } from "../model/records.js";
 import { STANDARD_TRAITS } from "../standard-traits.js";
 import type { Database } from "./database.js";
+import type { Journal } from "./journal.js";
 import { newProvider } from "./provider-changes.js";
 import type { Change } from "./row-changes.js";
 import type { State } from "./state.js";
-import type { Journal } from "./unit-of-work.js";
 
 /** Rows as the columns of `SELECT *` name them. */
 interface ProviderRow {

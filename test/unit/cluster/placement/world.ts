@@ -1,8 +1,8 @@
 import type { PlacementOptions } from "../../../../src/cluster/placement/options.js";
-import { createPlacement, type PlacementService } from "../../../../src/cluster/placement/service.js";
 import type { Logger } from "../../../../src/runtime/logger.js";
 import type { ServiceResponse } from "../../../../src/runtime/service.js";
 import { adminRequest } from "../../../fixtures/admin-request.js";
+import { TestPlacement } from "../../../fixtures/world/placement.js";
 
 export const uuid = (n: number): string => `0000000${n}-0000-4000-8000-000000000000`;
 export const consumer = (n: number): string => `c000000${n}-0000-4000-8000-000000000000`;
@@ -26,13 +26,13 @@ class ErrorLog implements Logger {
 
 /** A Placement with a clock that tests set, and short ways to use it. */
 export class World {
-  readonly placement: PlacementService;
+  readonly placement: TestPlacement;
   readonly log = new ErrorLog();
   now = Date.UTC(2026, 10, 21, 12);
   #uuids = 0;
 
   constructor(options: Partial<PlacementOptions> = {}) {
-    this.placement = createPlacement({
+    this.placement = new TestPlacement({
       clock: { now: () => this.now, monotonic: () => this.now },
       random: { next: () => 0, integer: (low) => low, uuid: () => `${++this.#uuids}`, hex: () => "" },
       logger: this.log,

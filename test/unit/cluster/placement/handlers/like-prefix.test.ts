@@ -1,6 +1,7 @@
-import { fc, test as property } from "@fast-check/vitest";
+import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { beginsLike } from "../../../../../src/cluster/placement/handlers/like-prefix.js";
+import { property } from "../../../../fixtures/property.js";
 
 describe("names that begin as SQL's LIKE has it", () => {
   test.each<[string, string, boolean]>([
@@ -20,7 +21,7 @@ describe("names that begin as SQL's LIKE has it", () => {
   });
 
   const wild = fc.string({ unit: fc.constantFrom("a", "b", "_", "%"), maxLength: 8 });
-  property.prop([fc.string({ unit: fc.constantFrom("a", "b"), maxLength: 8 }), wild])(
+  property([fc.string({ unit: fc.constantFrom("a", "b"), maxLength: 8 }), wild])(
     "as the regular expression that means the same",
     (name, prefix) => {
       const source = prefix.replaceAll("%", ".*").replaceAll("_", ".");

@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
-import { type Database, openDatabase, type Statement } from "../../../../../src/cluster/placement/store/database.js";
+import { openDatabase } from "../../../../../src/cluster/placement/store/database.js";
 import { aggregate, consumer, uuid, World } from "../world.js";
+import { FailingDatabase } from "./failing-database.js";
 
 const READS = [
   "/resource_providers",
@@ -48,45 +49,6 @@ function fill(world: World): void {
   world.now += 60_000;
   world.allocate(1, 1, { 1: { VCPU: 3 }, 3: { DISK_GB: 10 } });
   world.json("PUT", `/resource_providers/${uuid(3)}`, { name: "renamed", parent_provider_uuid: uuid(1) });
-}
-
-/** Fails at statements that match, as a full disk would. */
-class FailingDatabase implements Database {
-  readonly #inner: Database;
-  failing: RegExp | undefined;
-
-  constructor(inner: Database) {
-    this.#inner = inner;
-  }
-
-  get path(): string {
-    return this.#inner.path;
-  }
-
-  get inTransaction(): boolean {
-    return this.#inner.inTransaction;
-  }
-
-  prepare(sql: string): Statement {
-    const statement = this.#inner.prepare(sql);
-    return {
-      run: (...values) => {
-        if (this.failing?.test(sql)) {
-          throw new Error("database or disk is full");
-        }
-        return statement.run(...values);
-      },
-      all: (...values) => statement.all(...values),
-    };
-  }
-
-  exec(sql: string): unknown {
-    return this.#inner.exec(sql);
-  }
-
-  close(): unknown {
-    return this.#inner.close();
-  }
 }
 
 describe("persistence", () => {

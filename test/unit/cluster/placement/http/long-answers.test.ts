@@ -1,0 +1,80 @@
+import { beforeAll, describe, expect, it } from "vitest";
+import { createPlacement } from "../../../../../src/cluster/placement/service.js";
+import { joined, type ServiceResponse } from "../../../../../src/runtime/service.js";
+import { createVirtualRuntime } from "../../../../../src/simulation/create-virtual-runtime.js";
+import { adminRequest } from "../../../../fixtures/admin-request.js";
+
+const PROVIDERS = 300;
+const uuidOf = (n: number) => `${String(n).padStart(8, "0")}-0000-4000-8000-000000000000`;
+const CANDIDATES = "/allocation_candidates?resources=VCPU:1,MEMORY_MB:5";
+
+describe("answers that may be long", () => {
+  const service = createPlacement(createVirtualRuntime());
+
+  function send(method: string, target: string, body?: unknown): ServiceResponse {
+    const answer = service.handle(adminRequest(method, target, "1.39", body));
+    if (answer instanceof Promise || answer.status >= 300) {
+      throw new Error(`${method} ${target} failed`);
+    }
+    return answer;
+  }
+
+  const text = (target: string) => joined(send("GET", target)).body;
+  const rename = (name: string) =>
+    send("PUT", `/resource_providers/${uuidOf(0)}`, { name, parent_provider_uuid: null });
+
+  beforeAll(() => {
+    for (let n = 0; n < PROVIDERS; n += 1) {
+      const path = `/resource_providers/${uuidOf(n)}`;
+      // Not all of them plain ASCII, and some with what JSON escapes.
+      send("POST", "/resource_providers", { name: `compüte "${n}" \u2028`, uuid: uuidOf(n) });
+      const inventories = { VCPU: { total: 4 + n }, MEMORY_MB: { total: 64 } };
+      send("PUT", `${path}/inventories`, { resource_provider_generation: 0, inventories });
+    }
+  });
+
+  it("come in pieces, and short ones as one text", () => {
+    expect(send("GET", "/resource_providers").pieces?.length).toBeGreaterThan(PROVIDERS);
+    expect(send("GET", CANDIDATES).pieces?.length).toBeGreaterThan(2 * PROVIDERS);
+    expect(send("GET", `${CANDIDATES}&limit=2`).pieces).toBeUndefined();
+    expect(Math.max(...(send("GET", CANDIDATES).pieces ?? []).map(({ length }) => length))).toBeLessThan(2_000);
+  });
+
+  it("are, byte for byte, those of their members one by one", () => {
+    const all = Array.from({ length: PROVIDERS }, (_, n) => n);
+    const shown = all.map((n) => text(`/resource_providers/${uuidOf(n)}`));
+    expect(text("/resource_providers") === `{"resource_providers":[${shown.join(",")}]}`).toBe(true);
+    const [requests, summaries]: [string[], string[]] = [[], []];
+    for (const n of all) {
+      const [, request = "", summary = ""] =
+        /^\{"allocation_requests":\[(.+)\],"provider_summaries":\{(.+)\}\}$/.exec(
+          text(`${CANDIDATES}&in_tree=${uuidOf(n)}`),
+        ) ?? [];
+      requests.push(request);
+      summaries.push(summary);
+    }
+    const whole = `{"allocation_requests":[${requests.join(",")}],"provider_summaries":{${summaries.join(",")}}}`;
+    expect(text(CANDIDATES) === whole).toBe(true);
+  });
+
+  it("show what was so when they were asked for, however slowly they are taken", () => {
+    const answers = [send("GET", "/resource_providers"), send("GET", CANDIDATES)];
+    const before = answers.map((answer) => joined(answer).body);
+    rename("another");
+    send("PUT", `/resource_providers/${uuidOf(1)}/inventories`, { resource_provider_generation: 1, inventories: {} });
+    expect(answers.map((answer, index) => joined(answer).body === before[index])).toEqual([true, true]);
+    expect(text("/resource_providers") === before[0]).toBe(false);
+    expect(text(CANDIDATES) === before[1]).toBe(false);
+  });
+
+  it("summarize the providers of the candidates that were chosen, and no others", () => {
+    const answer = JSON.parse(text(`${CANDIDATES}&limit=200`)) as {
+      allocation_requests: { allocations: Record<string, unknown> }[];
+      provider_summaries: Record<string, unknown>;
+    };
+    expect(answer.allocation_requests).toHaveLength(200);
+    expect(Object.keys(answer.provider_summaries)).toEqual(
+      answer.allocation_requests.flatMap(({ allocations }) => Object.keys(allocations)),
+    );
+  });
+});

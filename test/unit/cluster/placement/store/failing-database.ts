@@ -1,0 +1,43 @@
+import type { Database, Statement } from "../../../../../src/cluster/placement/store/database.js";
+
+/** Fails at statements that match, as a full disk would. */
+export class FailingDatabase implements Database {
+  readonly #inner: Database;
+  failing: RegExp | undefined;
+  /** Statements that have run, without their values. */
+  readonly ran: string[] = [];
+
+  constructor(inner: Database) {
+    this.#inner = inner;
+  }
+
+  get path(): string {
+    return this.#inner.path;
+  }
+
+  get inTransaction(): boolean {
+    return this.#inner.inTransaction;
+  }
+
+  prepare(sql: string): Statement {
+    const statement = this.#inner.prepare(sql);
+    return {
+      run: (...values) => {
+        if (this.failing?.test(sql)) {
+          throw new Error("database or disk is full");
+        }
+        this.ran.push(sql);
+        return statement.run(...values);
+      },
+      all: (...values) => statement.all(...values),
+    };
+  }
+
+  exec(sql: string): unknown {
+    return this.#inner.exec(sql);
+  }
+
+  close(): unknown {
+    return this.#inner.close();
+  }
+}

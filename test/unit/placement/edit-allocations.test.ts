@@ -1,0 +1,133 @@
+import { beforeEach, describe, expect, it, test } from "vitest";
+import {
+  AllocationUpdateFailed,
+  isProviderMissing,
+  ResourceProviderAllocationRetrievalFailed,
+} from "../../../src/placement/errors.js";
+import { inventoryOf, refusal } from "./bench.js";
+import { CHILD, D, FLAVOR, I, M, NAMES, on, PROVIDER_RACE, S, twoHosts } from "./two-hosts.js";
+
+const FULL = refusal(409, "placement.undefined_code", "Unable to allocate inventory");
+const hosts = twoHosts();
+const { claim, held } = hosts;
+const writes = () => hosts.bench.requests(NAMES).filter((request) => !request.startsWith("GET"));
+/** The consumers that are known to hold something of the provider, without a request. */
+async function remembered(uuid: string): Promise<readonly string[]> {
+  const pass = await hosts.client.beginPass([S, D]);
+  hosts.bench.mark();
+  const { consumers } = await hosts.client.getAllocationsForProvider(uuid, { pass });
+  return hosts.bench.sent.length === 0 ? [...consumers.keys()] : ["it had to be asked for"];
+}
+
+describe("a change of amounts", () => {
+  it("of a consumer that holds nothing, or that Placement refuses, fails without another try", async () => {
+    await expect(hosts.client.addResources(I, on(S))).rejects.toThrow(
+      `Failed to update allocations for consumer ${I}. Error: it holds nothing that could be changed`,
+    );
+    expect(writes()).toEqual([]);
+    await claim(on(S));
+    hosts.bench.mark();
+    hosts.bench.inject({ on: "PUT /allocations", does: FULL });
+    await expect(hosts.client.addResources(I, on(D))).rejects.toThrow("Error: the change was refused");
+    expect(writes()).toEqual(["PUT /allocations/I 1.28 -> 409"]);
+    hosts.bench.inject({ on: "PUT /allocations", does: PROVIDER_RACE, times: 4 });
+    await expect(hosts.client.addResources(I, on(D))).rejects.toThrow("they kept changing; try again later");
+  });
+
+  it("adds to what is held, also of classes and providers that are new; what is not named stays", async () => {
+    await claim({ ...on(S), ...on(D) });
+    await hosts.client.addResources(I, { [S]: { resources: { VCPU: 2, DISK_GB: 1 } } });
+    expect(await held()).toEqual({ [S]: { ...FLAVOR, VCPU: 3, DISK_GB: 1 }, [D]: FLAVOR });
+  });
+
+  it("takes away up to what is held, and no more", async () => {
+    await claim(on(S, D));
+    await expect(hosts.client.removeResources(I, { [S]: { resources: { VCPU: 2 } } })).rejects.toThrow(
+      AllocationUpdateFailed,
+    );
+    await hosts.client.removeResources(I, { [S]: { resources: { VCPU: 1 } }, [D]: { resources: FLAVOR } });
+    expect(await held()).toEqual({ [S]: { MEMORY_MB: 512 } });
+  });
+});
+
+describe("a tree that is taken from a consumer", () => {
+  const strip = (options: { readonly retry?: boolean; readonly unless?: () => Promise<boolean> } = {}) =>
+    hosts.client.removeProviderTreeFromInstanceAllocation(I, S, { retry: false, ...options });
+
+  beforeEach(async () => {
+    const tree = await hosts.client.getProviderTreeAndEnsureRoot(S, "devstack1");
+    tree.newChild("devstack1_gpu", S, CHILD);
+    tree.updateInventory(CHILD, { VGPU: inventoryOf(2) });
+    await hosts.client.updateFromProviderTree(tree);
+    await claim({ ...on(S, D), [CHILD]: { resources: { VGPU: 1 } } });
+    await hosts.client.getAllocationsForProvider(S);
+  });
+
+  it("is forgotten with what is below it", async () => {
+    expect(await strip()).toBe(true);
+    expect(await held()).toEqual({ [D]: FLAVOR });
+    expect(await remembered(S)).toEqual([]);
+  });
+
+  it("is not when it is needed after all, which is asked between reading and writing", async () => {
+    hosts.bench.mark();
+    let requests: readonly string[] = [];
+    const unless = async () => {
+      requests = hosts.bench.requests(NAMES);
+      return true;
+    };
+    expect(await strip({ unless })).toBe(true);
+    expect(requests).toEqual(["GET /allocations/I 1.28", "GET /resource_providers?in_tree=S 1.14"]);
+    expect(writes()).toEqual([]);
+    expect(await strip({ unless: () => Promise.resolve(false) })).toBe(true);
+    expect(await held()).toEqual({ [D]: FLAVOR });
+  });
+
+  it("is not when Placement refuses: it is remembered, too", async () => {
+    hosts.bench.inject({ on: "PUT /allocations", does: FULL });
+    expect(await strip({ retry: true })).toBe(false);
+    expect(await remembered(S)).toEqual([I]);
+  });
+
+  test.each([
+    [false, 1, false],
+    [true, 3, true],
+    [true, 4, false],
+  ])("retry %s, %i races: %s", async (retry, times, expected) => {
+    hosts.bench.inject({ on: "PUT /allocations", does: PROVIDER_RACE, times });
+    expect(await strip({ retry })).toBe(expected);
+  });
+
+  it("has gone before: the consumer is forgotten there, and nothing is written", async () => {
+    await claim(on(D), "replace");
+    const other = hosts.bench.client();
+    expect(await other.removeProviderTreeFromInstanceAllocation(I, S, { retry: false })).toBe(true);
+    hosts.bench.mark();
+    expect(await strip()).toBe(true);
+    expect(writes()).toEqual([]);
+    expect(await remembered(S)).toEqual([]);
+  });
+
+  it("of a consumer that holds nothing at all: that is forgotten everywhere", async () => {
+    await hosts.bench.ask("DELETE", `/allocations/${I}`);
+    expect(await strip()).toBe(false);
+    expect(await remembered(S)).toEqual([]);
+    expect(await hosts.client.removeProviderTreeFromInstanceAllocation(M, S, { retry: false })).toBe(false);
+  });
+});
+
+it("what a consumer holds is read with the generations of its providers, which may be sent back", async () => {
+  await claim(on(S));
+  const { generation } = await hosts.client.getAllocationsForProvider(S);
+  const { allocations } = await hosts.client.getAllocationsForConsumer(I);
+  expect(allocations).toEqual({ [S]: { resources: FLAVOR, generation } });
+});
+
+test.each([
+  [404, true],
+  [500, false],
+])("allocations of a provider that answered %i: it is missing %s", (status, expected) => {
+  const answer = { status, describe: () => String(status) };
+  expect(isProviderMissing(new ResourceProviderAllocationRetrievalFailed("p", "why", answer))).toBe(expected);
+  expect(isProviderMissing(new AllocationUpdateFailed("c", "why", answer))).toBe(false);
+});

@@ -1,0 +1,163 @@
+import { beforeEach, describe, expect, it } from "vitest";
+import {
+  ResourceProviderUpdateFailed,
+  TraitCreationFailed,
+  TraitRetrievalFailed,
+} from "../../../src/placement/errors.js";
+import type { ProviderTree } from "../../../src/virt/provider-tree.js";
+import { inventoryOf, NODE_INVENTORY, refusal } from "./bench.js";
+import { I, NAMES, on, S, twoHosts } from "./two-hosts.js";
+
+const AGGREGATE = "aaaaaaaa-0000-4000-8000-000000000001";
+const OOPS = refusal(500, "", "oops");
+const hosts = twoHosts();
+let tree: ProviderTree;
+
+beforeEach(async () => {
+  tree = await hosts.client.getProviderTreeAndEnsureRoot(S, "devstack1");
+  hosts.bench.mark();
+});
+
+const requests = () => hosts.bench.requests(NAMES);
+const flush = () => hosts.client.updateFromProviderTree(tree);
+async function reread() {
+  tree = await hosts.client.getProviderTreeAndEnsureRoot(S, "devstack1");
+}
+
+describe("what is written is not written again", () => {
+  it.each<[string, () => unknown]>([
+    ["inventory", () => tree.updateInventory(S, { VCPU: inventoryOf(3) })],
+    ["aggregates", () => tree.updateAggregates(S, [AGGREGATE])],
+    ["traits", () => tree.updateTraits(S, ["COMPUTE_NODE"])],
+  ])("%s, also from the cache's copy", async (what, edit) => {
+    edit();
+    await flush();
+    expect(requests().at(-1)).toMatch(/^PUT /);
+    hosts.bench.mark();
+    await flush();
+    await reread();
+    edit();
+    await flush();
+    expect(requests(), what).toEqual([]);
+  });
+
+  it("and does not hide who holds what", async () => {
+    await hosts.claim(on(S));
+    await hosts.client.getAllocationsForProvider(S);
+    hosts.client.invalidateAssociations(S);
+    await reread();
+    await hosts.client.getAllocationsForProvider(S);
+    tree.updateInventory(S, { ...NODE_INVENTORY, VCPU: inventoryOf(9) });
+    tree.updateAggregates(S, [AGGREGATE]);
+    tree.updateTraits(S, ["COMPUTE_NODE"]);
+    await flush();
+    const pass = await hosts.client.beginPass([S]);
+    hosts.bench.mark();
+    expect([...(await hosts.client.getAllocationsForProvider(S, { pass })).consumers.keys()]).toEqual([I]);
+    expect(requests()).toEqual([]);
+  });
+});
+
+describe("names that Placement has to know first", () => {
+  const put = (name: string) => `PUT /resource_classes/${name} 1.7`;
+  const asked = (request: string) => requests().filter((each) => each === request).length;
+
+  it("a custom class is made once, a standard one never", async () => {
+    tree.updateInventory(S, { VCPU: inventoryOf(3), CUSTOM_LANE: inventoryOf(1) });
+    await flush();
+    tree.updateInventory(S, { VCPU: inventoryOf(4), CUSTOM_LANE: inventoryOf(1) });
+    await flush();
+    expect([asked(put("CUSTOM_LANE")), asked(put("VCPU"))]).toEqual([1, 0]);
+  });
+
+  it("a class is made again after a refusal that may be for its want, and no other", async () => {
+    tree.updateInventory(S, { CUSTOM_LANE: inventoryOf(1) });
+    await flush();
+    for (const [status, times] of [
+      [500, 1],
+      [400, 2],
+    ] as const) {
+      hosts.bench.inject({ on: "PUT /inventories", does: refusal(status, "", "no") });
+      tree.updateInventory(S, { CUSTOM_LANE: inventoryOf(status) });
+      await expect(flush()).rejects.toThrow();
+      await reread();
+      tree.updateInventory(S, { CUSTOM_LANE: inventoryOf(status + 1) });
+      await flush();
+      expect(asked(put("CUSTOM_LANE"))).toBe(times);
+    }
+  });
+
+  it("everything is asked for again when the cache is cleared", async () => {
+    const edit = (total: number) => {
+      tree.updateInventory(S, { CUSTOM_LANE: inventoryOf(total) });
+      tree.updateTraits(S, total === 1 ? ["CUSTOM_FAST"] : ["CUSTOM_FAST", "COMPUTE_NODE"]);
+    };
+    edit(1);
+    await flush();
+    hosts.client.clearProviderCache();
+    await reread();
+    hosts.bench.mark();
+    edit(2);
+    await flush();
+    expect(asked(put("CUSTOM_LANE"))).toBe(1);
+    expect(requests()).toContain("GET /traits?name=in:CUSTOM_FAST,COMPUTE_NODE 1.6");
+  });
+
+  it("a trait that Placement cannot be asked about, or does not make, is named", async () => {
+    const set = (trait: string) => hosts.client.setTraitsForProvider(S, { traits: [trait], generation: 1 });
+    hosts.bench.inject({ on: "GET /traits", does: OOPS });
+    await expect(set("CUSTOM_FAST")).rejects.toThrow(TraitRetrievalFailed);
+    hosts.bench.inject({ on: "PUT /traits/", does: OOPS });
+    await expect(set("CUSTOM_FAST")).rejects.toThrow(TraitCreationFailed);
+    expect(requests().filter((request) => request.includes("/resource_providers"))).toEqual([]);
+  });
+
+  it("a refused write is no conflict", async () => {
+    hosts.bench.inject({ on: "PUT /resource_providers", does: OOPS });
+    const { generation } = await hosts.client.getProviderTraits(S);
+    const failed = hosts.client.setTraitsForProvider(S, { traits: [], generation });
+    await expect(failed).rejects.toThrow(ResourceProviderUpdateFailed);
+    await expect(failed).rejects.toThrow(`the traits of provider ${S} could not be written`);
+  });
+});
+
+describe("traits that are set whatever the cache says", () => {
+  it("with the generation that the cache has: the next write goes on from it", async () => {
+    const { generation } = await hosts.client.getProviderTraits(S);
+    await hosts.client.setTraitsForProvider(S, { traits: ["COMPUTE_NODE"], generation });
+    await reread();
+    expect([...tree.data(S).traits]).toEqual(["COMPUTE_NODE"]);
+    tree.updateAggregates(S, [AGGREGATE]);
+    await flush();
+    expect(tree.data(S).generation).toBe(generation + 2);
+  });
+
+  it("with a newer one: what somebody else wrote is not hidden by it", async () => {
+    await hosts.bench.ask("PUT", `/resource_providers/${S}/traits`, "1.6", {
+      resource_provider_generation: tree.data(S).generation,
+      traits: ["STORAGE_DISK_SSD"],
+    });
+    const { generation } = await hosts.client.getProviderTraits(S);
+    await hosts.client.setTraitsForProvider(S, { traits: ["COMPUTE_NODE"], generation });
+    await reread();
+    tree.updateAggregates(S, [AGGREGATE]);
+    await expect(flush()).rejects.toThrow("changed meanwhile");
+  });
+
+  it("of a provider that the cache does not have", async () => {
+    const client = hosts.bench.client();
+    const { generation } = await client.getProviderTraits(S);
+    await client.setTraitsForProvider(S, { traits: ["COMPUTE_NODE"], generation });
+    expect((await client.getProviderTraits(S)).traits).toEqual(["COMPUTE_NODE"]);
+  });
+});
+
+describe("discrete resources stay with the agent", () => {
+  it("the cache keeps what the driver said", async () => {
+    tree.updateResources(S, { CUSTOM_LANE: ["a", "b"] });
+    await flush();
+    await reread();
+    expect(tree.data(S).resources).toEqual({ CUSTOM_LANE: ["a", "b"] });
+    expect(requests()).toEqual([]);
+  });
+});

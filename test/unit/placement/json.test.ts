@@ -1,0 +1,71 @@
+import { describe, expect, it, test } from "vitest";
+import { DiscoveryFailure } from "../../../src/placement/errors.js";
+import {
+  asArray,
+  asNumber,
+  asRecord,
+  asString,
+  asStringOrNull,
+  mapRecord,
+  parseJson,
+} from "../../../src/placement/json.js";
+
+const VALUES = [{ a: 1 }, {}, [1], [], "text", "", 5, 0, true, null, undefined];
+
+/** The values that the reader takes, all of them unchanged. */
+function taken(reader: (value: unknown) => unknown): readonly unknown[] {
+  return VALUES.filter((value) => {
+    try {
+      return Object.is(reader(value), value);
+    } catch (error) {
+      expect(error).toBeInstanceOf(DiscoveryFailure);
+      return false;
+    }
+  });
+}
+
+describe("readers take what they are named after, and nothing else", () => {
+  test.each<[string, (value: unknown) => unknown, readonly unknown[]]>([
+    ["asRecord", asRecord, [{ a: 1 }, {}]],
+    ["asArray", asArray, [[1], []]],
+    ["asString", asString, ["text", ""]],
+    ["asStringOrNull", asStringOrNull, ["text", "", null]],
+    ["asNumber", asNumber, [5, 0]],
+  ])("%s", (_name, reader, expected) => {
+    expect(taken(reader)).toEqual(expected);
+  });
+
+  it("asStringOrNull takes what is not there for null", () => {
+    expect(asStringOrNull(undefined)).toBeNull();
+  });
+});
+
+it("mapRecord reads each member, with its name", () => {
+  expect(mapRecord({ a: 1, b: 2 }, (value, key) => `${key}${asNumber(value)}`)).toEqual({ a: "a1", b: "b2" });
+  expect(() => mapRecord([], asNumber)).toThrow(DiscoveryFailure);
+});
+
+describe("what it found is quoted", () => {
+  test.each<[() => unknown, string]>([
+    [() => parseJson("<html>"), "expected JSON, found <html>"],
+    [() => parseJson(""), "expected JSON, found nothing"],
+    [() => parseJson("x".repeat(81)), `expected JSON, found ${"x".repeat(80)}…`],
+    [() => parseJson("x".repeat(80)), `expected JSON, found ${"x".repeat(80)}`],
+    [() => asNumber("five"), 'expected a number in the answer, found "five"'],
+    [() => asRecord(undefined), "expected an object in the answer, found nothing"],
+    [() => asArray({}), "expected a list in the answer, found {}"],
+    [() => asString(1), "expected a string in the answer, found 1"],
+  ])("%#", (read, message) => {
+    expect(read).toThrow(new DiscoveryFailure(message));
+  });
+
+  it("and the parser's own error is the cause", () => {
+    expect(parseJson("[1]")).toEqual([1]);
+    try {
+      parseJson("{");
+      expect.fail("it was read");
+    } catch (error) {
+      expect((error as Error).cause).toBeInstanceOf(SyntaxError);
+    }
+  });
+});

@@ -1,0 +1,200 @@
+import { beforeEach, describe, expect, it, test } from "vitest";
+import { ConnectFailure, DiscoveryFailure, Unauthorized } from "../../../src/placement/errors.js";
+import { asNumber } from "../../../src/placement/json.js";
+import {
+  PlacementAnswer,
+  type PlacementCall,
+  PlacementHttp,
+  type PlacementRequestEvent,
+} from "../../../src/placement/placement-http.js";
+import { HttpConnectFailure, type HttpRequest, type HttpResponse, HttpTimeout } from "../../../src/runtime/http.js";
+
+const TOKEN = { "x-auth-token": "t" };
+
+let asked: HttpRequest[];
+let events: PlacementRequestEvent[];
+let expired: number;
+let answer: (index: number) => Partial<HttpResponse>;
+let now: number;
+
+beforeEach(() => {
+  [asked, events, expired, now] = [[], [], 0, 0];
+  answer = () => ({});
+});
+
+function client(timeout?: number): PlacementHttp {
+  return new PlacementHttp({
+    http: {
+      close: async () => undefined,
+      request: async (request) => {
+        asked.push(request);
+        now += 7;
+        return { status: 200, headers: {}, body: "{}", ...answer(asked.length) };
+      },
+    },
+    clock: { now: () => now, monotonic: () => now },
+    access: {
+      credentials: async () => ({ endpoint: "http://user:secret@p/placement", headers: TOKEN }),
+      expire: () => {
+        expired += 1;
+      },
+    },
+    userAgent: "nova-conductor",
+    ...(timeout === undefined ? {} : { timeout }),
+    observe: (event) => events.push(event),
+  });
+}
+
+const HEADERS = { accept: "application/json", "user-agent": "nova-conductor compute-agent", ...TOKEN };
+
+describe("a request", () => {
+  it("has a microversion, a request id, a body and a signal where they are given, and nothing of it where they are not", async () => {
+    const { signal } = new AbortController();
+    const call: PlacementCall = { version: "1.28", requestId: "req-1", body: { a: 1 }, signal };
+    await client(5).put("/allocations/C", call);
+    await client().get("/allocations/C", {});
+    const url = "http://user:secret@p/placement/allocations/C";
+    expect(asked).toEqual([
+      {
+        method: "PUT",
+        url,
+        headers: {
+          ...HEADERS,
+          "openstack-api-version": "placement 1.28",
+          "x-openstack-request-id": "req-1",
+          "content-type": "application/json",
+        },
+        body: '{"a":1}',
+        timeout: 5,
+        signal,
+      },
+      { method: "GET", url, headers: HEADERS },
+    ]);
+    expect(asked.map((request) => Object.keys(request).length)).toEqual([6, 3]);
+  });
+
+  it("is made by each of the methods", async () => {
+    const http = client();
+    await http.get("/a", {});
+    await http.put("/a", {});
+    await http.post("/a", {});
+    await http.delete("/a", {});
+    expect(asked.map(({ method }) => method)).toEqual(["GET", "PUT", "POST", "DELETE"]);
+  });
+
+  it("with a token that is refused is made once more with another one", async () => {
+    answer = (index) => ({ status: index === 1 ? 401 : 204 });
+    expect((await client().get("/a", {})).status).toBe(204);
+    expect([asked.length, expired]).toEqual([2, 1]);
+    answer = () => ({ status: 401, body: "no" });
+    const refused = client().get("/a", {});
+    await expect(refused).rejects.toThrow(Unauthorized);
+    await expect(refused).rejects.toThrow(
+      'GET /a: the token is not accepted; check auth_type and the credentials in [placement]. Placement answered 401 "no"',
+    );
+    expect([asked.length, expired]).toEqual([4, 2]);
+  });
+
+  test.each([new HttpConnectFailure("http://p", "ECONNREFUSED"), new HttpTimeout("http://p", 5)])(
+    "that nothing answers is a ConnectFailure that says so: %s",
+    async (cause) => {
+      answer = () => {
+        throw cause;
+      };
+      const failed = client().get("/a", {});
+      await expect(failed).rejects.toThrow(ConnectFailure);
+      await expect(failed).rejects.toMatchObject({
+        message: `GET /a: ${cause.message}; start Placement, or correct its endpoint in [placement]`,
+        status: null,
+        cause,
+      });
+      expect(events).toEqual([{ method: "GET", route: "/a", status: null, milliseconds: 7 }]);
+    },
+  );
+
+  it("that fails in another way says that", async () => {
+    const unforeseen = new TypeError("unforeseen");
+    answer = () => {
+      throw unforeseen;
+    };
+    await expect(client().get("/a", {})).rejects.toBe(unforeseen);
+  });
+});
+
+describe("its event, for metrics, says the route and no names", () => {
+  test.each([
+    ["/resource_providers", "/resource_providers"],
+    ["/resource_providers?in_tree=U", "/resource_providers"],
+    ["/resource_providers/U/inventories", "/resource_providers/{uuid}/inventories"],
+    ["/resource_providers/U", "/resource_providers/{uuid}"],
+    ["/allocations", "/allocations"],
+    ["/allocations/C", "/allocations/{consumer_uuid}"],
+    ["/traits/CUSTOM_A", "/traits/{name}"],
+    ["/traits?name=in:A", "/traits"],
+    ["/resource_classes/CUSTOM_A", "/resource_classes/{name}"],
+    ["/reshaper", "/reshaper"],
+    ["/unknown/member", "/unknown/member"],
+    ["/", "/"],
+  ])("%s", async (path, route) => {
+    answer = () => ({ status: 201 });
+    await client().get(path, {});
+    expect(events).toEqual([{ method: "GET", route, status: 201, milliseconds: 7 }]);
+  });
+});
+
+describe("an answer", () => {
+  const of = (status: number, body = "") => new PlacementAnswer({ status, body }, "GET http://p/a");
+  const errors = (...list: readonly unknown[]) => JSON.stringify({ errors: list });
+
+  test.each([
+    [199, false],
+    [200, true],
+    [299, true],
+    [300, false],
+  ])("of %i is ok: %s", (status, ok) => {
+    expect(of(status).ok).toBe(ok);
+  });
+
+  it("has the code and the detail of its first error, in one line", () => {
+    const answer = of(409, errors({ code: "placement.x", detail: " two\n  lines " }, { code: "other" }));
+    expect([answer.code, answer.detail]).toEqual(["placement.x", "two lines"]);
+    expect(answer.describe()).toBe('409 (placement.x) "two lines"');
+    expect(of(400, errors({})).describe()).toBe("400");
+    expect([of(400, errors({})).code, of(400, errors({})).detail]).toEqual(["", ""]);
+  });
+
+  it("of something before Placement is quoted, up to 200 characters", () => {
+    expect(of(502, " <b>Bad\n gateway</b> ").describe()).toBe('502 "<b>Bad gateway</b>"');
+    expect(of(502, "x".repeat(300)).detail).toBe("x".repeat(200));
+    expect(of(502, "").describe()).toBe("502");
+    expect([of(502, '{"errors": []}').code, of(502, "[]").detail]).toEqual(["", "[]"]);
+  });
+
+  test.each<[number, string, string, boolean, boolean]>([
+    [409, "placement.concurrent_update", "consumer generation conflict - expected 1", true, true],
+    [409, "placement.concurrent_update", "another", true, false],
+    [409, "placement.undefined_code", "consumer generation conflict", false, false],
+    [400, "placement.concurrent_update", "consumer generation conflict", false, false],
+  ])("%i %s %s: a concurrent update %s, of the consumer %s", (status, code, detail, isUpdate, isConsumers) => {
+    const answer = of(status, errors({ code, detail }));
+    expect([answer.isConcurrentUpdate, answer.isConsumerConflict]).toEqual([isUpdate, isConsumers]);
+  });
+
+  it("is read by its reader; what is none of Placement's says who answered", () => {
+    expect(of(200, '{"n": 1}').read(({ n }) => asNumber(n))).toBe(1);
+    const text = "GET http://p/a was not answered by a Placement: expected JSON, found <html>";
+    expect(() => of(200, "<html>").read(() => 1)).toThrow(new DiscoveryFailure(text));
+    const unforeseen = new TypeError("unforeseen");
+    expect(() =>
+      of(200, "{}").read(() => {
+        throw unforeseen;
+      }),
+    ).toThrow(unforeseen);
+  });
+
+  it("does not tell the password in the endpoint", async () => {
+    answer = () => ({ body: "<html>" });
+    const unreadable = await client().get("/a", {});
+    expect(() => unreadable.read(() => 1)).toThrow(/^GET http:\/\/p\/placement\/a was not answered/);
+  });
+});
