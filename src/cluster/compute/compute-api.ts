@@ -1,8 +1,10 @@
 import type { ServiceHandler, ServiceRequest, ServiceResponse } from "../../runtime/service.js";
 import type { Credentials } from "../credentials.js";
+import { jsonText } from "../http/json-text.js";
 import { type MicroversionRange, negotiate } from "../http/microversion.js";
 import { authenticationRequired, json, withHeaders } from "../http/responses.js";
 import { serve } from "../http/serve.js";
+import { Turns } from "../turns.js";
 import { type Answer, Call, type ComputeRoute } from "./api/call.js";
 import type { ComputeDeps } from "./api/deps.js";
 import { Fault, notFound } from "./api/fault.js";
@@ -41,7 +43,8 @@ export function createComputeApi(deps: ComputeDeps): ServiceHandler {
       if (call.version < (route.from ?? 0) || call.version > (route.until ?? MAX_MICROVERSION)) {
         throw notFound();
       }
-      return answered(await route.answer(deps, new Call({ ...call, validator })), call.request.method === "HEAD");
+      const answer = await route.answer(deps, new Call({ ...call, validator }));
+      return answered(answer, call.request.method === "HEAD" ? "" : await textOf(deps, answer));
     },
     failed: (error, { request, requestId }, route) => {
       const fault = error instanceof Fault ? error : storeFault(error);
@@ -117,12 +120,12 @@ function versionFault(kind: "malformed" | "unsupported", version: string): Fault
       );
 }
 
-function answered({ status = 200, headers = {}, body }: Answer, head: boolean): ServiceResponse {
-  return {
-    status,
-    headers: { "content-type": "application/json", ...headers },
-    body: body === undefined || head ? "" : JSON.stringify(body),
-  };
+function answered({ status = 200, headers = {} }: Answer, body: string): ServiceResponse {
+  return { status, headers: { "content-type": "application/json", ...headers }, body };
+}
+
+async function textOf(deps: ComputeDeps, { body }: Answer): Promise<string> {
+  return body === undefined ? "" : jsonText(body, new Turns(deps));
 }
 
 /** What the web framework answers for what isn't routed. */

@@ -27,7 +27,7 @@ export interface Service<R extends RoutePattern, A extends Admission> {
   readonly random: Random;
   /** The headers of every answer. */
   readonly headers: (requestId: string) => Readonly<Record<string, string>>;
-  /** Who asks, and in which version? What needs no route, or is refused, is answered here. */
+  /** Says who asks, and in which version. Answers what needs no route, or is refused. */
   readonly admit: (request: ServiceRequest) => { readonly answer: ServiceResponse } | A;
   /** This version does not have the route: it counts as unknown. */
   readonly lacks?: (route: R, admission: A) => boolean;

@@ -19,12 +19,14 @@ const QUOTED = { defaultStringType: "QUOTE_DOUBLE", defaultKeyType: "PLAIN" } as
  * Writes `clouds.yaml` (mode 0600) for the clients at each start of the control plane. Passwords that the file already
  * holds stay valid; where it is absent or unreadable, new ones take their place.
  * @param authUrl `http://host:port/identity/v3`
+ * @param cacert path of the certificate that HTTPS is checked by; null: the system's authorities
  */
 export async function writeCloudsYaml(
   files: Files,
   path: string,
   identity: Pick<Identity, "ensurePassword">,
   authUrl: string,
+  cacert: string | null = null,
 ): Promise<void> {
   const remembered = await readPasswords(files, path);
   const passwords = new Map(LOGIN_USERS.map((user) => [user, identity.ensurePassword(user, remembered.get(user))]));
@@ -34,6 +36,7 @@ export async function writeCloudsYaml(
       auth: { auth_url: authUrl, username: user, password: passwords.get(user), user_domain_id: "default", ...scope },
       region_name: REGION,
       identity_api_version: 3,
+      ...(cacert === null ? {} : { cacert }),
     },
   ]);
   await files.write(path, stringify({ clouds: Object.fromEntries(clouds) }, QUOTED), { mode: 0o600 });

@@ -12,8 +12,14 @@ export function openrc(cloudsYaml: string, cloudName: string): string | undefine
   if (!isObject(cloud) || !isObject(cloud.auth)) {
     return undefined;
   }
-  const { region_name, identity_api_version, auth } = cloud;
-  const variables = { auth_type: "password", ...auth, region_name, identity_api_version };
+  const { region_name, identity_api_version, auth, cacert } = cloud;
+  const variables = {
+    auth_type: "password",
+    ...auth,
+    region_name,
+    identity_api_version,
+    ...(cacert === undefined ? {} : { cacert }),
+  };
   return [
     // What a named cloud says would win over some of these.
     "unset OS_CLOUD",

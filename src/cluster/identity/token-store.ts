@@ -29,6 +29,8 @@ const TOKEN_LIFETIME = 3600;
 export const MAX_LIVE_TOKENS = 50_000;
 
 const MAX_TOKEN_LENGTH = 512;
+/** Tokens that are remembered when they have been read. */
+const MOST_FOUND = 1000;
 const COLUMNS = "user_id, project_id, system, methods, audit_ids, issued_at, expires_at";
 
 /** Tokens: opaque to the client, kept as digests, so that neither the file nor a backup of it lets anybody in. */
@@ -37,6 +39,8 @@ export class TokenStore {
   readonly #clock: Clock;
   readonly #random: Random;
   readonly #digests: Digests;
+  /** By digest: what was found lately. Nobody else writes the table. */
+  readonly #found = new Map<string, TokenRecord>();
 
   constructor(sql: Sql, doors: { readonly clock: Clock; readonly random: Random; readonly digests: Digests }) {
     this.#sql = sql;
@@ -63,6 +67,7 @@ export class TokenStore {
       issuedAt: now,
       expiresAt: parent?.expiresAt ?? now + TOKEN_LIFETIME * 1000,
     };
+    this.#found.clear();
     this.#sql.transaction(() => {
       this.#sql.run("DELETE FROM identity_tokens WHERE expires_at <= ?", now);
       this.#sql.run(
@@ -90,20 +95,31 @@ export class TokenStore {
       return undefined;
     }
     const digest = this.#digests.sha256(token);
+    const record = this.#found.get(digest) ?? this.#read(digest);
+    return record && record.expiresAt > this.#clock.now() ? record : undefined;
+  }
+
+  #read(digest: string): TokenRecord | undefined {
     const row = this.#sql.get(`SELECT digest, ${COLUMNS} FROM identity_tokens WHERE digest = ?`, digest);
     if (!row || !equalInConstantTime(String(row[0]), digest)) {
       return undefined;
     }
     const record = toRecord(row.slice(1));
-    return record.expiresAt > this.#clock.now() ? record : undefined;
+    if (this.#found.size >= MOST_FOUND) {
+      this.#found.clear();
+    }
+    this.#found.set(digest, record);
+    return record;
   }
 
   revoke(token: string): void {
+    this.#found.clear();
     this.#sql.run("DELETE FROM identity_tokens WHERE digest = ?", this.#digests.sha256(token));
   }
 
   /** All of a user, when the password has changed. */
   revokeAll(userId: string): void {
+    this.#found.clear();
     this.#sql.run("DELETE FROM identity_tokens WHERE user_id = ?", userId);
   }
 }

@@ -18,10 +18,9 @@ export interface AggregateRules {
 const TENANT_KEY = "filter_tenant_id";
 const TRAIT_KEY = "trait:";
 
-/** What the servers ask of Placement. All of a request have one flavor and one image. */
-export function requestedResources(store: Store, { spec, instanceUuids }: ScheduleRequest): ResourceRequest {
-  const uuid = instanceUuids[0] ?? spec.instanceUuid;
-  const instance = store.instances.get(uuid) ?? store.requests.buildRequest(uuid)?.instance;
+/** What the server asks of Placement. */
+export function requestedResources(store: Store, { spec, instanceUuid }: ScheduleRequest): ResourceRequest {
+  const instance = store.instances.get(instanceUuid) ?? store.requests.buildRequest(instanceUuid)?.instance;
   const imageProperties = instance === undefined ? {} : imagePropertiesOf(instance);
   return resourceRequest(spec.flavor, { volumeBacked: spec.isBfv, imageProperties });
 }

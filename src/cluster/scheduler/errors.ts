@@ -1,10 +1,8 @@
 /** No host can take the instance. The message counts the reasons, which is what an operator looks for. */
 export class NoValidHost extends Error {
   override readonly name = "NoValidHost";
-  readonly reason: string;
 
   constructor(reason: string) {
     super(`No valid host was found. ${reason}`);
-    this.reason = reason;
   }
 }

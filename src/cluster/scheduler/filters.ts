@@ -14,18 +14,18 @@ export type Refusal = string;
 
 type Filter = (host: HostState, request: ScheduleRequest, context: FilterContext) => Refusal | null;
 
-const ignoredHosts: Filter = ({ node }, { ignoreHosts = [] }) => (ignoreHosts.includes(node.host) ? "ignored" : null);
+function ignoredHosts({ node }: HostState, { ignoreHosts = [] }: ScheduleRequest): Refusal | null {
+  return ignoreHosts.includes(node.host) ? "ignored" : null;
+}
 
-const triedHosts: Filter = ({ node }, { triedHosts: tried = [] }) =>
-  tried.includes(node.host) ? "tried already" : null;
+function requestedDestination({ node }: HostState, { requestedHost, requestedNode }: ScheduleRequest): Refusal | null {
+  const isOther =
+    (requestedHost !== undefined && node.host !== requestedHost) ||
+    (requestedNode !== undefined && node.hypervisorHostname !== requestedNode);
+  return isOther ? "not the requested one" : null;
+}
 
-const requestedDestination: Filter = ({ node }, { requestedHost, requestedNode }) =>
-  (requestedHost !== undefined && node.host !== requestedHost) ||
-  (requestedNode !== undefined && node.hypervisorHostname !== requestedNode)
-    ? "not the requested one"
-    : null;
-
-const computeService: Filter = ({ service }, _request, context) => {
+function computeService({ service }: HostState, _request: ScheduleRequest, context: FilterContext): Refusal | null {
   if (service === null) {
     return "without a compute service";
   }
@@ -36,15 +36,15 @@ const computeService: Filter = ({ service }, _request, context) => {
     return "forced down";
   }
   return isUp(service, context) ? null : "down (no heartbeat)";
-};
+}
 
-const availabilityZone: Filter = ({ service }, { spec }) =>
-  spec.availabilityZone !== null && service?.availabilityZone !== spec.availabilityZone
-    ? `not in availability zone ${spec.availabilityZone}`
-    : null;
+function availabilityZone({ service }: HostState, { spec }: ScheduleRequest): Refusal | null {
+  const isOther = spec.availabilityZone !== null && service?.availabilityZone !== spec.availabilityZone;
+  return isOther ? `not in availability zone ${spec.availabilityZone}` : null;
+}
 
 /** The filters in the order in which they run; the first refusal counts. */
-const FILTERS: readonly Filter[] = [ignoredHosts, requestedDestination, triedHosts, computeService, availabilityZone];
+const FILTERS: readonly Filter[] = [ignoredHosts, requestedDestination, computeService, availabilityZone];
 
 /** A forced host is not checked: it is named on purpose. */
 const FORCED_FILTERS: readonly Filter[] = [requestedDestination];

@@ -1,16 +1,16 @@
 import type { AllocationCandidates, Allocations } from "../../placement/types.js";
-import type { ComputeNode, Resources, Selection, Service } from "../../records/index.js";
-import type { Store } from "../store/store.js";
+import type { Selection, Service } from "../../records/index.js";
+import type { HostRecords, ScheduledNode } from "./host-records.js";
 
 /** A compute node that Placement offers, with what filters and weighers look at. */
 export interface HostState {
-  readonly node: ComputeNode;
+  readonly node: ScheduledNode;
   /** Null: the node has no service any more. */
   readonly service: Service | null;
   /** The ways in which the request fits there; never empty. */
   readonly allocationRequests: readonly { readonly allocations: Allocations }[];
-  /** Left on the root provider by class, as Placement counts it; what this request claimed is taken off. */
-  readonly free: Record<string, number>;
+  /** Left on the root provider by class, as Placement counts it. */
+  readonly free: Readonly<Record<string, number>>;
 }
 
 export interface OfferedHosts {
@@ -20,8 +20,8 @@ export interface OfferedHosts {
 }
 
 /** Joins what Placement offers with the compute nodes and services of the state of record. */
-export function hostStates(store: Store, candidates: AllocationCandidates): OfferedHosts {
-  const { allocationRequests, providerSummaries } = candidates;
+export function hostStates(records: HostRecords, candidates: AllocationCandidates): OfferedHosts {
+  const { allocationRequests } = candidates;
   const byRoot = new Map<string, { readonly allocations: Allocations }[]>();
   for (const request of allocationRequests) {
     for (const root of rootsOf(request.allocations, candidates)) {
@@ -33,30 +33,34 @@ export function hostStates(store: Store, candidates: AllocationCandidates): Offe
       }
     }
   }
-  const nodes = store.computeNodes.byUuids([...byRoot.keys()]);
-  const services = new Map<string, Service | null>();
-  for (const { host } of nodes) {
-    if (!services.has(host)) {
-      services.set(host, store.services.getByHost(host, "nova-compute"));
-    }
-  }
+  const nodes = records.nodes([...byRoot.keys()]);
+  const services = records.services(nodes.map(({ host }) => host));
   const hosts = nodes.map((node) => ({
     node,
     service: services.get(node.host) ?? null,
     allocationRequests: byRoot.get(node.uuid) ?? [],
-    free: Object.fromEntries(
-      Object.entries(providerSummaries.get(node.uuid)?.resources ?? {}).map(([name, { capacity, used }]) => [
-        name,
-        capacity - used,
-      ]),
-    ),
+    free: freeOf(node.uuid, candidates),
   }));
-  const known = new Set(nodes.map(({ uuid }) => uuid));
+  return { hosts, unknown: hosts.length === byRoot.size ? 0 : countUnknown(hosts, candidates) };
+}
+
+function freeOf(uuid: string, { providerSummaries }: AllocationCandidates): Readonly<Record<string, number>> {
+  const free: Record<string, number> = {};
+  const resources = providerSummaries.get(uuid)?.resources ?? {};
+  for (const name in resources) {
+    const { capacity = 0, used = 0 } = resources[name] ?? {};
+    free[name] = capacity - used;
+  }
+  return free;
+}
+
+function countUnknown(hosts: readonly HostState[], candidates: AllocationCandidates): number {
+  const known = new Set(hosts.map(({ node }) => node.uuid));
   // A sharing provider is a root too, but one that comes with a node's: it is not a host by itself.
-  const unknown = allocationRequests.filter(({ allocations }) =>
+  const unknown = candidates.allocationRequests.filter(({ allocations }) =>
     rootsOf(allocations, candidates).every((root) => !known.has(root)),
   );
-  return { hosts, unknown: new Set(unknown.flatMap(({ allocations }) => Object.keys(allocations))).size };
+  return new Set(unknown.flatMap(({ allocations }) => Object.keys(allocations))).size;
 }
 
 /** What a claim on the host writes; Placement's first way is as good as any other. */
@@ -70,13 +74,7 @@ export function selectionOf(host: HostState, version: string): Selection {
   };
 }
 
-/** Notes a claim, so that the next instance of the same request sees the host as it is now. */
-export function consume(host: HostState, resources: Resources): void {
-  for (const [name, amount] of Object.entries(resources)) {
-    host.free[name] = (host.free[name] ?? 0) - amount;
-  }
-}
-
 function rootsOf(allocations: Allocations, { providerSummaries }: AllocationCandidates): string[] {
-  return [...new Set(Object.keys(allocations).map((uuid) => providerSummaries.get(uuid)?.rootUuid ?? uuid))];
+  const roots = Object.keys(allocations).map((uuid) => providerSummaries.get(uuid)?.rootUuid ?? uuid);
+  return roots.length < 2 ? roots : [...new Set(roots)];
 }

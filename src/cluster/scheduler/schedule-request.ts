@@ -3,8 +3,7 @@ import type { Held } from "./claim.js";
 
 /** What is to be placed, and where it may not or has to go. */
 export interface ScheduleRequest {
-  /** All for the same flavor; each gets a destination of its own. */
-  readonly instanceUuids: readonly string[];
+  readonly instanceUuid: string;
   readonly spec: RequestSpec;
   /** Requested by the user; checked like any other host. */
   readonly requestedHost?: string | undefined;
@@ -12,8 +11,6 @@ export interface ScheduleRequest {
   /** `force_hosts`: the requested host is not filtered, Placement has the only say. */
   readonly forced?: boolean;
   readonly ignoreHosts?: readonly string[];
-  /** Hosts that failed to build it already. */
-  readonly triedHosts?: readonly string[];
   /** What becomes of what the instance holds (spec 5.5, 6.0). */
   readonly held: Held;
   readonly requestId: string;

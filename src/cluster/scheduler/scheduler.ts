@@ -1,6 +1,6 @@
 import type { ReportClient } from "../../placement/report-client.js";
 import type { CandidatesGroup } from "../../placement/types.js";
-import { mergedResources, type ResourceRequest, type Selection } from "../../records/index.js";
+import type { Selection } from "../../records/index.js";
 import type { Clock } from "../../runtime/clock.js";
 import type { Logger } from "../../runtime/logger.js";
 import type { Random } from "../../runtime/random.js";
@@ -9,7 +9,8 @@ import { type AggregateRules, candidatesGroups, requestedResources } from "./can
 import { claimSelection } from "./claim.js";
 import { NoValidHost } from "./errors.js";
 import { filterHosts, type Refusal } from "./filters.js";
-import { consume, type HostState, hostStates, selectionOf } from "./host-state.js";
+import { HostRecords } from "./host-records.js";
+import { type HostState, hostStates, selectionOf } from "./host-state.js";
 import type { ScheduleRequest } from "./schedule-request.js";
 import { weighHosts } from "./weighers.js";
 
@@ -45,38 +46,30 @@ export function createScheduler(parts: {
   readonly logger: Logger;
 }) {
   const { store, placement, config, clock, random, logger } = parts;
+  const records = new HostRecords(store);
 
   return {
     /**
-     * One destination for each instance, claimed in Placement. When one finds none, the claims of the others are released.
+     * A destination for the instance, claimed in Placement.
      * @throws {NoValidHost}, {AllocationUpdateFailed} somebody else wrote the allocations of the instance
      */
-    selectDestinations: async (request: ScheduleRequest): Promise<readonly Destination[]> => {
-      const wanted = requestedResources(store, request);
-      const offer = await candidates(request, wanted);
-      const claimed: string[] = [];
+    selectDestination: async (request: ScheduleRequest): Promise<Destination> => {
+      const { hosts, version } = await candidates(request);
       try {
-        const destinations: Destination[] = [];
-        for (const instance of request.instanceUuids) {
-          claimed.push(instance);
-          const { sorted, chosen } = await claimFirst(instance, request, offer);
-          consume(chosen, mergedResources(wanted));
-          destinations.push({
-            selection: selectionOf(chosen, offer.version),
-            alternates: alternatesOf(sorted, chosen, offer.version),
-          });
-        }
-        return destinations;
+        const { sorted, chosen } = await claimFirst(request, hosts, version);
+        return { selection: selectionOf(chosen, version), alternates: alternatesOf(sorted, chosen, version) };
       } catch (error) {
+        // What a lost answer left behind. A move's instance keeps what it held before: who asked takes the claim off that.
         if (request.held === "replace") {
-          await release(claimed, request);
+          await placement.deleteAllocation(request.instanceUuid, { force: true, requestId: request.requestId });
         }
         throw error;
       }
     },
   };
 
-  async function candidates(request: ScheduleRequest, wanted: ResourceRequest): Promise<Offer> {
+  async function candidates(request: ScheduleRequest): Promise<Offer> {
+    const wanted = requestedResources(store, request);
     const groups = candidatesGroups(wanted, request.spec.projectId, store.aggregates.list(), config.aggregates);
     const inTree = requestedProvider(request);
     const answer = await placement.getAllocationCandidates(
@@ -92,7 +85,7 @@ export function createScheduler(parts: {
     if (answer === null) {
       throw new NoValidHost("Placement could not be asked.");
     }
-    const { hosts, unknown } = hostStates(store, answer);
+    const { hosts, unknown } = hostStates(records, answer);
     if (hosts.length === 0) {
       const strangers = unknown > 0 ? `; ${unknown} resource providers fit, but no compute node belongs to them` : "";
       throw new NoValidHost(`No host has ${describeGroups(groups)} free and an enabled compute service${strangers}.`);
@@ -120,17 +113,18 @@ export function createScheduler(parts: {
 
   /** Claims on the best host that still has room. @throws {NoValidHost} */
   async function claimFirst(
-    instance: string,
     request: ScheduleRequest,
-    offer: Offer,
+    hosts: readonly HostState[],
+    version: string,
   ): Promise<{ readonly sorted: readonly HostState[]; readonly chosen: HostState }> {
     const context = { now: clock.now(), serviceDownTime: config.serviceDownTime };
-    const { passed, refused } = filterHosts(offer.hosts, request, context);
+    const { passed, refused } = filterHosts(hosts, request, context);
     const sorted = weighHosts(passed, random);
+    const { instanceUuid: instance, requestId } = request;
     const { projectId, userId } = request.spec;
     const claim = { consumer: instance, projectId, userId, held: request.held };
     for (const chosen of sorted) {
-      const won = await claimSelection(placement, selectionOf(chosen, offer.version), claim, request.requestId);
+      const won = await claimSelection(placement, selectionOf(chosen, version), claim, requestId);
       if (won === null) {
         throw new NoValidHost("Placement could not be asked.");
       }
@@ -140,7 +134,7 @@ export function createScheduler(parts: {
       logger.info("the host was full when it was claimed", {
         instance,
         host: chosen.node.host,
-        request_id: request.requestId,
+        request_id: requestId,
       });
     }
     throw new NoValidHost(explain(refused, sorted.length));
@@ -151,12 +145,6 @@ export function createScheduler(parts: {
       .filter((host) => host !== chosen)
       .slice(0, config.maxAttempts - 1)
       .map((host) => selectionOf(host, version));
-  }
-
-  async function release(claimed: readonly string[], { requestId }: ScheduleRequest): Promise<void> {
-    for (const instance of claimed) {
-      await placement.deleteAllocation(instance, { force: true, requestId });
-    }
   }
 }
 

@@ -10,22 +10,23 @@ const WEIGHERS: readonly { readonly multiplier: number; readonly weigh: (host: H
 
 /** Best first; among equals by lot. Each weigher's values are scaled to 0..1 over these hosts. */
 export function weighHosts(hosts: readonly HostState[], random: Random): HostState[] {
-  const weights = new Map(hosts.map((host) => [host, 0]));
+  // Sorted by id, so that the same lot gives the same host whatever order Placement answered in.
+  const weighed = hosts
+    .toSorted((left, right) => left.node.id - right.node.id)
+    .map((host) => ({ host, weight: 0, lot: random.next() }));
   for (const { multiplier, weigh } of WEIGHERS) {
-    const values = hosts.map(weigh);
-    const least = Math.min(...values);
-    const span = Math.max(...values) - least;
-    if (span <= 0) {
+    let [least, most] = [Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY];
+    for (const { host } of weighed) {
+      const value = weigh(host);
+      least = Math.min(least, value);
+      most = Math.max(most, value);
+    }
+    if (most <= least) {
       continue;
     }
-    hosts.forEach((host, index) => {
-      weights.set(host, (weights.get(host) ?? 0) + (multiplier * ((values[index] ?? 0) - least)) / span);
-    });
+    for (const each of weighed) {
+      each.weight += (multiplier * (weigh(each.host) - least)) / (most - least);
+    }
   }
-  // Sorts by id first, so that the same lot gives the same host whatever order Placement answered in.
-  return hosts
-    .toSorted((left, right) => left.node.id - right.node.id)
-    .map((host) => ({ host, weight: weights.get(host) ?? 0, lot: random.next() }))
-    .sort((left, right) => right.weight - left.weight || left.lot - right.lot)
-    .map(({ host }) => host);
+  return weighed.sort((left, right) => right.weight - left.weight || left.lot - right.lot).map(({ host }) => host);
 }

@@ -24,10 +24,11 @@ export class Changes {
   }
 
   changed(kind: StoreChange["kind"], id: StoreChange["id"]): void {
+    const change = { kind, id };
     this.#sql.afterCommit(() => {
       for (const listener of this.#listeners) {
         try {
-          listener({ kind, id });
+          listener(change);
         } catch (err) {
           // The change is committed: a listener that throws must not make its writer fail.
           this.#logger.error("a listener of the state of record failed", { err, kind });

@@ -19,6 +19,26 @@ interface NewComputeNode {
 
 type ComputeNodeChanges = Partial<ComputeNodeResources & { readonly host: string; readonly serviceId: number }>;
 
+/** What os-hypervisors adds up. */
+const AMOUNTS = [
+  "vcpus",
+  "memoryMb",
+  "localGb",
+  "vcpusUsed",
+  "memoryMbUsed",
+  "localGbUsed",
+  "freeRamMb",
+  "freeDiskGb",
+  "currentWorkload",
+  "runningVms",
+  "diskAvailableLeast",
+] as const;
+export type ComputeNodeAmount = (typeof AMOUNTS)[number];
+
+const SERVED = `deleted = 0 AND EXISTS (
+  SELECT 1 FROM services
+  WHERE services.host = compute_nodes.host AND services.binary = 'nova-compute' AND services.deleted = 0)`;
+
 const COMPUTE_NODES = tableOf("compute_nodes", COMPUTE_NODE);
 
 /** Table `compute_nodes` (spec 1.3). */
@@ -34,15 +54,15 @@ export class ComputeNodes {
   }
 
   get(id: number): ComputeNode | null {
-    return this.#first(this.#read("id = ? AND deleted = 0", id));
+    return this.#first("id = ? AND deleted = 0", id);
   }
 
   getByUuid(uuid: string, options: { readonly readDeleted?: boolean } = {}): ComputeNode | null {
-    return this.#first(this.#read("uuid = ? AND (deleted = 0 OR ?)", uuid, options.readDeleted ? 1 : 0));
+    return this.#first("uuid = ? AND (deleted = 0 OR ?)", uuid, options.readDeleted ? 1 : 0);
   }
 
   getByHostAndNode(host: string, node: string): ComputeNode | null {
-    return this.#first(this.#read("host = ? AND hypervisor_hostname = ? AND deleted = 0", host, node));
+    return this.#first("host = ? AND hypervisor_hostname = ? AND deleted = 0", host, node);
   }
 
   byHost(host: string): ComputeNode[] {
@@ -65,9 +85,42 @@ export class ComputeNodes {
       .map(([host]) => String(host));
   }
 
-  /** Alive, by id; paging for os-hypervisors. */
+  /** The hypervisor type of each host's nodes, by host. */
+  typesByHost(): ReadonlyMap<string, string> {
+    const rows = this.#context.sql.all(
+      "SELECT host, max(hypervisor_type) FROM compute_nodes WHERE deleted = 0 GROUP BY host",
+    );
+    return new Map(rows.map(([host, type]) => [String(host), String(type)]));
+  }
+
+  /** Alive, by id. */
   list(): ComputeNode[] {
     return this.#read("deleted = 0 ORDER BY id");
+  }
+
+  /** Those whose host has a nova-compute service, by id; others are left-overs. @param after only those with a greater id */
+  served({ after = 0, limit }: { readonly after?: number; readonly limit: number }): ComputeNode[] {
+    return this.#read(`${SERVED} AND id > ? ORDER BY id LIMIT ?`, after, limit);
+  }
+
+  servedByIds(ids: readonly number[]): ComputeNode[] {
+    return this.#read(`${SERVED} AND id IN (SELECT value FROM json_each(?)) ORDER BY id`, JSON.stringify(ids));
+  }
+
+  /** Ids and names of the same nodes. */
+  servedNames(): { readonly id: number; readonly hypervisorHostname: string }[] {
+    return this.#context.sql
+      .all(`SELECT id, hypervisor_hostname FROM compute_nodes WHERE ${SERVED} ORDER BY id`)
+      .map(([id, name]) => ({ id: Number(id), hypervisorHostname: String(name) }));
+  }
+
+  /** How many they are, and the sums of what they have and use. */
+  servedSums(): { readonly count: number; readonly sums: Readonly<Record<ComputeNodeAmount, number>> } {
+    const columns = AMOUNTS.map((field) => `coalesce(sum(${this.#table.column(field)}), 0)`);
+    const [count, ...sums] =
+      this.#context.sql.get(`SELECT count(*), ${columns.join(", ")} FROM compute_nodes WHERE ${SERVED}`) ?? [];
+    const named = AMOUNTS.map((field, index) => [field, Number(sums[index])] as const);
+    return { count: Number(count), sums: Object.fromEntries(named) as Record<ComputeNodeAmount, number> };
   }
 
   create(node: NewComputeNode, { exclusive = false }: { readonly exclusive?: boolean } = {}): ComputeNode {
@@ -138,7 +191,7 @@ export class ComputeNodes {
   }
 
   #existing(id: number, readDeleted: boolean): ComputeNode {
-    const node = this.#first(this.#read("id = ? AND (deleted = 0 OR ?)", id, readDeleted ? 1 : 0));
+    const node = this.#first("id = ? AND (deleted = 0 OR ?)", id, readDeleted ? 1 : 0);
     if (!node) {
       throw new ComputeHostNotFound(`compute node ${id} was not found: it never existed or was deleted`, { id });
     }
@@ -172,8 +225,9 @@ export class ComputeNodes {
     }
   }
 
-  #first(nodes: readonly ComputeNode[]): ComputeNode | null {
-    return nodes[0] ?? null;
+  #first(condition: string, ...values: SqlValue[]): ComputeNode | null {
+    const node = this.#table.one(condition, ...values);
+    return node && this.#withRatios(node);
   }
 
   #read(condition: string, ...values: SqlValue[]): ComputeNode[] {

@@ -2,7 +2,9 @@ import type { InstanceFilters } from "../../conductor/methods/filters.js";
 import { hasOneValue } from "../../records/field.js";
 import { INSTANCE, type Instance, type TaskState, type VmState } from "../../records/index.js";
 import { refuse } from "./check.js";
+import type { SqlValue } from "./codec.js";
 import { Conditions } from "./conditions.js";
+import { orderBy, type Place, type SortColumn } from "./sort-order.js";
 import type { Sql } from "./sql.js";
 import type { Table } from "./table.js";
 
@@ -22,17 +24,22 @@ export interface InstanceQuery {
   readonly deleted?: boolean;
   readonly sort?: readonly { readonly key: keyof Instance; readonly direction: "asc" | "desc" }[];
   readonly limit?: number;
-  readonly marker?: string;
+  /** Only what comes behind this place of the order. */
+  readonly after?: Place;
 }
 
 export interface InstanceName {
   readonly uuid: string;
   readonly displayName: string;
+  /** In the order of the list. */
+  readonly place: Place;
 }
 
-/** Fields with one value: lists and objects have no order. */
-const SORT_KEYS: ReadonlySet<string> = new Set(
-  Object.entries(INSTANCE).flatMap(([field, schema]) => (hasOneValue(schema) ? [field] : [])),
+/** Fields with one value, and whether it may be null: lists and objects have no order. */
+const SORT_KEYS: ReadonlyMap<string, boolean> = new Map(
+  Object.entries(INSTANCE).flatMap(([field, schema]) =>
+    hasOneValue(schema) ? [[field, [schema.type].flat().includes("null")] as const] : [],
+  ),
 );
 
 /** List-by-filters of the agent's side: deleted rows too unless `deleted: false` is given (spec 1.1). */
@@ -55,28 +62,45 @@ export function filterInstances(table: Table<Instance>, filters: InstanceFilters
   return table.many(`${conditions.sql} ORDER BY id`, ...conditions.values);
 }
 
-/** The Compute API's list. @throws {InvalidParameters} an unknown sort key or marker. */
-export function queryInstances(table: Table<Instance>, sql: Sql, query: InstanceQuery): Instance[] {
-  const conditions = conditionsOf(query);
-  const order = orderOf(table, query.sort);
-  const limit = query.limit ?? Number.MAX_SAFE_INTEGER;
-  if (query.marker === undefined) {
-    return table.many(`${conditions.sql} ORDER BY ${order} LIMIT ?`, ...conditions.values, limit);
-  }
-  const uuids = queryNames(table, sql, query).map(({ uuid }) => uuid);
-  const page = uuids.slice(startOf(uuids, query.marker)).slice(0, limit);
-  const rows = table.many("uuid IN (SELECT value FROM json_each(?))", JSON.stringify(page));
-  const byUuid = new Map(rows.map((row) => [row.uuid, row]));
-  return page.flatMap((uuid) => byUuid.get(uuid) ?? []);
+/** The Compute API's list. @throws {InvalidParameters} an unknown sort key. */
+export function queryInstances(table: Table<Instance>, query: InstanceQuery): Instance[] {
+  const { text, values } = selectionOf(table, query);
+  return table.many(text, ...values);
 }
 
-/** The members of that list, in its order; marker and limit are not looked at. @throws {InvalidParameters} an unknown sort key. */
+/** The members of that list, in its order. @throws {InvalidParameters} an unknown sort key. */
 export function queryNames(table: Table<Instance>, sql: Sql, query: InstanceQuery): InstanceName[] {
-  const conditions = conditionsOf(query);
-  const order = orderOf(table, query.sort);
+  const { text, values } = selectionOf(table, query);
+  const columns = orderOf(table, query.sort).map(({ column }) => column);
   return sql
-    .all(`SELECT uuid, display_name FROM instances WHERE ${conditions.sql} ORDER BY ${order}`, ...conditions.values)
-    .map(([uuid, name]) => ({ uuid: String(uuid), displayName: String(name) }));
+    .all(`SELECT uuid, display_name, ${columns.join(", ")} FROM instances WHERE ${text}`, ...values)
+    .map(([uuid, name, ...place]) => ({ uuid: String(uuid), displayName: String(name), place }));
+}
+
+/** Where an instance is in the list's order, whatever else the list is about; null: there is none of the project. */
+export function placeOf(
+  table: Table<Instance>,
+  sql: Sql,
+  uuid: string,
+  { projectId, deleted, sort }: Pick<InstanceQuery, "projectId" | "deleted" | "sort">,
+): Place | null {
+  const conditions = new Conditions().equal("uuid", uuid).equal("project_id", projectId);
+  if (deleted === false) {
+    conditions.add("deleted = 0");
+  }
+  const columns = orderOf(table, sort).map(({ column }) => column);
+  const row = sql.get(`SELECT ${columns.join(", ")} FROM instances WHERE ${conditions.sql}`, ...conditions.values);
+  return row ?? null;
+}
+
+function selectionOf(
+  table: Table<Instance>,
+  query: InstanceQuery,
+): { readonly text: string; readonly values: SqlValue[] } {
+  const order = orderOf(table, query.sort);
+  const conditions = conditionsOf(query).behind(order, query.after);
+  const limit = query.limit ?? Number.MAX_SAFE_INTEGER;
+  return { text: `${conditions.sql} ORDER BY ${orderBy(order)} LIMIT ?`, values: [...conditions.values, limit] };
 }
 
 function conditionsOf(query: InstanceQuery): Conditions {
@@ -89,13 +113,9 @@ function conditionsOf(query: InstanceQuery): Conditions {
     .equal("flavor ->> '$.flavorid'", query.flavorId)
     .oneOf("uuid", query.uuids)
     .oneOf("vm_state", query.vmStates)
-    .oneOf("task_state", query.taskStates);
-  if (query.changesSince !== undefined) {
-    conditions.add("coalesce(updated_at, created_at) >= ?", query.changesSince);
-  }
-  if (query.changesBefore !== undefined) {
-    conditions.add("coalesce(updated_at, created_at) <= ?", query.changesBefore);
-  }
+    .oneOf("task_state", query.taskStates)
+    .atLeast("coalesce(updated_at, created_at)", query.changesSince)
+    .atMost("coalesce(updated_at, created_at)", query.changesBefore);
   const { deleted, changesSince, vmStates } = query;
   if (deleted) {
     return conditions.add("deleted <> 0");
@@ -111,23 +131,13 @@ function conditionsOf(query: InstanceQuery): Conditions {
 function orderOf(
   table: Table<Instance>,
   sort: InstanceQuery["sort"] = [{ key: "createdAt", direction: "desc" }],
-): string {
-  const keys = sort.map(({ key, direction }) => {
-    if (!SORT_KEYS.has(key)) {
-      refuse("sort_key", key, `one of ${[...SORT_KEYS].join(", ")}`);
+): readonly SortColumn[] {
+  const keys = sort.map(({ key, direction }): SortColumn => {
+    const nullable = SORT_KEYS.get(key);
+    if (nullable === undefined) {
+      refuse("sort_key", key, `one of ${[...SORT_KEYS.keys()].join(", ")}`);
     }
-    return `${table.column(key)} ${direction === "asc" ? "ASC" : "DESC"}`;
+    return { column: table.column(key), direction: direction === "asc" ? "ASC" : "DESC", nullable };
   });
-  return [...keys, `id ${sort.at(-1)?.direction === "asc" ? "ASC" : "DESC"}`].join(", ");
-}
-
-function startOf(uuids: readonly string[], marker: string | undefined): number {
-  if (marker === undefined) {
-    return 0;
-  }
-  const index = uuids.indexOf(marker);
-  if (index < 0) {
-    refuse("marker", marker, "the id of a server in the list");
-  }
-  return index + 1;
+  return [...keys, { column: "id", direction: keys.at(-1)?.direction ?? "DESC", nullable: false }];
 }

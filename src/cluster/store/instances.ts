@@ -25,9 +25,11 @@ import {
   filterInstances,
   type InstanceName,
   type InstanceQuery,
+  placeOf,
   queryInstances,
   queryNames,
 } from "./instance-queries.js";
+import type { Place } from "./sort-order.js";
 import type { StoreContext } from "./store-context.js";
 import { Table, tableOf } from "./table.js";
 
@@ -76,17 +78,57 @@ export class Instances {
 
   /** For the Compute API; newest first; soft-deleted rows only when asked for. */
   list(query: InstanceQuery): Instance[] {
-    return queryInstances(this.#table, this.#context.sql, query);
+    return queryInstances(this.#table, query);
   }
 
-  /** The same list without marker and limit, in its order: for filters that SQL cannot judge. */
+  /** The same list, of each instance what costs little: for filters that SQL cannot judge. */
   names(query: InstanceQuery): InstanceName[] {
     return queryNames(this.#table, this.#context.sql, query);
+  }
+
+  /** Where an instance is in the list's order, whatever the filters say of it; null: there is none of the list's project. */
+  place(uuid: string, query: Pick<InstanceQuery, "projectId" | "deleted" | "sort">): Place | null {
+    return placeOf(this.#table, this.#context.sql, uuid, query);
+  }
+
+  /** Names and uuids of what is on each of these hosts, in the order of their ids. */
+  namesByHosts(
+    hosts: readonly string[],
+  ): ReadonlyMap<string, readonly { readonly name: string; readonly uuid: string }[]> {
+    const found = new Map<string, { name: string; uuid: string }[]>();
+    for (const [host, name, uuid] of this.#context.sql.all(
+      `SELECT host, display_name, uuid FROM instances
+       WHERE host IN (SELECT value FROM json_each(?)) AND deleted = 0 ORDER BY +id`,
+      JSON.stringify(hosts),
+    )) {
+      const here = found.get(String(host)) ?? [];
+      here.push({ name: String(name), uuid: String(uuid) });
+      found.set(String(host), here);
+    }
+    return found;
+  }
+
+  /** How many instances a project has, and what they are given together; soft-deleted ones do not count. */
+  usage(projectId: string): { readonly instances: number; readonly vcpus: number; readonly memoryMb: number } {
+    const [instances, vcpus, memoryMb] =
+      this.#context.sql.get(
+        `SELECT count(*), coalesce(sum(vcpus), 0), coalesce(sum(memory_mb), 0) FROM instances
+         WHERE project_id = ? AND deleted = 0 AND vm_state <> 'soft-delete'`,
+        projectId,
+      ) ?? [];
+    return { instances: Number(instances), vcpus: Number(vcpus), memoryMb: Number(memoryMb) };
   }
 
   countByHost(host: string): number {
     const [count] = this.#context.sql.get("SELECT count(*) FROM instances WHERE host = ? AND deleted = 0", host) ?? [];
     return Number(count);
+  }
+
+  /** By host: how many it has, where it has any. */
+  countsByHost(): ReadonlyMap<string, number> {
+    const { sql } = this.#context;
+    const rows = sql.all("SELECT host, count(*) FROM instances WHERE host IS NOT NULL AND deleted = 0 GROUP BY host");
+    return new Map(rows.map(([host, count]) => [String(host), Number(count)]));
   }
 
   create(instance: NewInstance): Instance {

@@ -33,6 +33,8 @@ const anyId = checkOf(id);
 export class Messages {
   readonly #context: StoreContext;
   readonly #table: Table<MessageRow>;
+  /** Calls by boot whose answers are kept, or were; read when it is first needed. */
+  #kept: Map<string, Set<number>> | null = null;
 
   constructor(context: StoreContext) {
     this.#context = context;
@@ -83,15 +85,41 @@ export class Messages {
       answer,
       this.#context.clock.now(),
     );
+    if (this.#kept !== null) {
+      keep(this.#kept, bootId, callId);
+    }
   }
 
-  /** The agent has seen every answer up to `callId`. */
+  /** The agent has seen every answer up to `callId`. Nothing is written when none of them is kept. */
   forgetAnswers(bootId: string, callId: number): void {
+    this.#kept ??= this.#readKept();
+    const calls = this.#kept.get(bootId) ?? new Set();
+    const seen = [...calls].filter((call) => call <= callId);
+    if (seen.length === 0) {
+      return;
+    }
+    for (const call of seen) {
+      calls.delete(call);
+    }
     this.#context.sql.run("DELETE FROM answers WHERE boot_id = ? AND call_id <= ?", bootId, callId);
   }
 
   /** Drops what was recorded before that time (ms): the agents of those boots have long given up. */
   forgetAnswersBefore(time: number): void {
     this.#context.sql.run("DELETE FROM answers WHERE created_at < ?", time);
+    this.#kept = null;
   }
+
+  #readKept(): Map<string, Set<number>> {
+    const kept = new Map<string, Set<number>>();
+    for (const [bootId, callId] of this.#context.sql.all("SELECT boot_id, call_id FROM answers")) {
+      keep(kept, String(bootId), Number(callId));
+    }
+    return kept;
+  }
+}
+
+function keep(kept: Map<string, Set<number>>, bootId: string, callId: number): void {
+  const calls = kept.get(bootId) ?? new Set();
+  kept.set(bootId, calls.add(callId));
 }

@@ -10,7 +10,9 @@ import {
   type MigrationType,
 } from "../../records/index.js";
 import { refuse } from "./check.js";
+import type { SqlValue } from "./codec.js";
 import { Conditions } from "./conditions.js";
+import { orderBy, type Place, type SortColumn } from "./sort-order.js";
 import type { StoreContext } from "./store-context.js";
 import { Table, tableOf } from "./table.js";
 
@@ -23,6 +25,21 @@ interface NewMigration {
   readonly status: MigrationStatus;
   readonly changes?: MigrationChanges;
 }
+
+export interface MigrationQuery extends MigrationFilters {
+  readonly userId?: string;
+  readonly projectId?: string;
+  /** ms */
+  readonly changedSince?: number;
+  readonly changedBefore?: number;
+}
+
+const CHANGED = "coalesce(updated_at, created_at)";
+
+const NEWEST: readonly SortColumn[] = [
+  { column: "created_at", direction: "DESC", nullable: false },
+  { column: "id", direction: "DESC", nullable: false },
+];
 
 const MIGRATIONS = tableOf("migrations", { ...MIGRATION, uuid: nullable(text(36)) });
 
@@ -44,25 +61,27 @@ export class Migrations {
     return this.#withUuid(this.#table.one("uuid = ?", uuid));
   }
 
+  /** By id. */
   byFilters(filters: MigrationFilters): Migration[] {
-    const { sourceCompute, destCompute, host, instanceUuid, uuids, migrationTypes, statuses, updatedBefore } = filters;
-    const conditions = new Conditions()
-      .equal("source_compute", sourceCompute)
-      .equal("dest_compute", destCompute)
-      .equal("instance_uuid", instanceUuid)
-      .oneOf("uuid", uuids)
-      .oneOf("migration_type", migrationTypes)
-      .oneOf("status", statuses);
-    if (host !== undefined) {
-      conditions.add("source_compute = ? OR dest_compute = ?", host, host);
-    }
-    if (updatedBefore !== undefined) {
-      conditions.add("coalesce(updated_at, created_at) < ?", updatedBefore);
-    }
-    if (!filters.readDeleted) {
-      conditions.add("deleted = 0");
-    }
-    return this.#many(conditions);
+    return this.#many(conditionsOf(filters));
+  }
+
+  /** For the Compute API: newest first, hidden ones left out. @param after a place in that order, as {@link place} says it */
+  newest(query: MigrationQuery, { after, limit }: { readonly after?: Place; readonly limit: number }): Migration[] {
+    const { userId, projectId, changedSince, changedBefore } = query;
+    const conditions = conditionsOf(query)
+      .add("hidden = 0")
+      .equal("user_id", userId)
+      .equal("project_id", projectId)
+      .atLeast(CHANGED, changedSince)
+      .atMost(CHANGED, changedBefore)
+      .behind(NEWEST, after);
+    return this.#read(`${conditions.sql} ORDER BY ${orderBy(NEWEST)} LIMIT ?`, ...conditions.values, limit);
+  }
+
+  /** Where a migration is among the newest; null: there is none. */
+  place(uuid: string): Place | null {
+    return this.#context.sql.get("SELECT created_at, id FROM migrations WHERE uuid = ? AND deleted = 0", uuid) ?? null;
   }
 
   inProgress(host: string, node: string, options: { readonly includeError?: boolean } = {}): Migration[] {
@@ -167,9 +186,11 @@ export class Migrations {
   }
 
   #many(conditions: Conditions): Migration[] {
-    return this.#table
-      .many(`${conditions.sql} ORDER BY id`, ...conditions.values)
-      .flatMap((row) => this.#withUuid(row) ?? []);
+    return this.#read(`${conditions.sql} ORDER BY id`, ...conditions.values);
+  }
+
+  #read(condition: string, ...values: SqlValue[]): Migration[] {
+    return this.#table.many(condition, ...values).flatMap((row) => this.#withUuid(row) ?? []);
   }
 
   #withUuid(row: Row | null): Migration | null {
@@ -183,4 +204,22 @@ export class Migrations {
     }
     return { ...row, uuid };
   }
+}
+
+function conditionsOf(filters: MigrationFilters): Conditions {
+  const { sourceCompute, destCompute, host, instanceUuid, uuids, migrationTypes, statuses, updatedBefore } = filters;
+  const conditions = new Conditions()
+    .equal("source_compute", sourceCompute)
+    .equal("dest_compute", destCompute)
+    .equal("instance_uuid", instanceUuid)
+    .oneOf("uuid", uuids)
+    .oneOf("migration_type", migrationTypes)
+    .oneOf("status", statuses);
+  if (host !== undefined) {
+    conditions.add("source_compute = ? OR dest_compute = ?", host, host);
+  }
+  if (updatedBefore !== undefined) {
+    conditions.add(`${CHANGED} < ?`, updatedBefore);
+  }
+  return filters.readDeleted ? conditions : conditions.add("deleted = 0");
 }

@@ -1,6 +1,7 @@
 import { DuplicateRecord, ServiceBinaryExists, ServiceNotFound, ServiceTooOld } from "../../conductor/errors.js";
 import { SERVICE, type Service } from "../../records/index.js";
 import { availabilityZoneOf } from "./aggregate-zones.js";
+import { Conditions } from "./conditions.js";
 import type { StoreContext } from "./store-context.js";
 import { Table, tableOf } from "./table.js";
 
@@ -9,6 +10,14 @@ const COMPUTE_BINARY = "nova-compute";
 interface NewService extends Pick<Service, "host" | "binary" | "topic" | "version"> {
   readonly disabled?: boolean;
   readonly disabledReason?: string | null;
+}
+
+interface ServiceQuery {
+  readonly host?: string;
+  readonly binary?: string;
+  /** Only those with a greater id. */
+  readonly after?: number;
+  readonly limit?: number;
 }
 
 type ServiceChanges = Partial<Pick<Service, "version" | "disabled" | "disabledReason" | "forcedDown">>;
@@ -37,13 +46,34 @@ export class Services {
     return this.#table.one("host = ? AND binary = ? AND deleted = 0", host, binary);
   }
 
-  list(filter: { readonly host?: string; readonly binary?: string } = {}): Service[] {
-    const { host = null, binary = null } = filter;
-    return this.#table.many(
-      "deleted = 0 AND (?1 IS NULL OR host = ?1) AND (?2 IS NULL OR binary = ?2) ORDER BY id",
-      host,
-      binary,
-    );
+  /** By id. */
+  list({ host, binary, after, limit = Number.MAX_SAFE_INTEGER }: ServiceQuery = {}): Service[] {
+    const conditions = new Conditions().add("deleted = 0").equal("host", host).equal("binary", binary);
+    if (after !== undefined) {
+      conditions.add("id > ?", after);
+    }
+    return this.#table.many(`${conditions.sql} ORDER BY id LIMIT ?`, ...conditions.values, limit);
+  }
+
+  byHosts(hosts: readonly string[], binary: string): Service[] {
+    const named = "host IN (SELECT value FROM json_each(?))";
+    return this.#table.many(`${named} AND binary = ? AND deleted = 0 ORDER BY id`, JSON.stringify(hosts), binary);
+  }
+
+  /** The availability zones of all services, in the order of their first ones; available: one of its services is enabled. */
+  zones(): { readonly zone: string; readonly available: boolean }[] {
+    return this.#context.sql
+      .all(
+        `SELECT availability_zone, min(disabled) FROM services
+         WHERE deleted = 0 GROUP BY availability_zone ORDER BY min(id)`,
+      )
+      .map(([zone, disabled]) => ({ zone: String(zone), available: disabled === 0 }));
+  }
+
+  /** Whether a compute host is in that availability zone. */
+  isComputeZone(zone: string): boolean {
+    const query = "SELECT 1 FROM services WHERE binary = ? AND deleted = 0 AND availability_zone = ? LIMIT 1";
+    return this.#context.sql.get(query, COMPUTE_BINARY, zone) !== undefined;
   }
 
   create(service: NewService): Service {
@@ -79,12 +109,19 @@ export class Services {
     });
   }
 
+  disable(id: number, disabledReason: string): Service {
+    return this.#context.sql.transaction(() => {
+      const service = this.#existing(id);
+      return service.disabled ? service : this.update(id, { disabled: true, disabledReason });
+    });
+  }
+
   reportState(id: number): Service {
     const { sql, clock, changes } = this.#context;
     return sql.transaction(() => {
-      const { reportCount } = this.#existing(id);
       const now = clock.now();
-      this.#table.update(id, { reportCount: reportCount + 1, lastSeenUp: now, updatedAt: now });
+      const beat = "report_count = report_count + 1, last_seen_up = ?, updated_at = ?";
+      sql.run(`UPDATE services SET ${beat} WHERE id = ? AND deleted = 0`, now, now, id);
       changes.changed("service", id);
       return this.#existing(id);
     });

@@ -57,8 +57,8 @@ export function storeOn(
     /** Runs `work` as one transaction; a throw undoes all of it. May be nested. */
     transaction: <T>(work: () => T): T => sql.transaction(work),
     /**
-     * Called after commit. For in-process waiters (scheduler, status display), never for correctness. An error of a
-     * listener is logged and goes no further.
+     * Called after commit, for every change of these records, by whoever writes one. For in-process waiters, and for what is
+     * kept of records that are read often. An error of a listener is logged and goes no further.
      */
     onChange: (listener: (change: StoreChange) => void): (() => void) => changes.listen(listener),
     close,

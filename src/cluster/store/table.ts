@@ -3,10 +3,16 @@ import { refuse } from "./check.js";
 import { type Codec, codecOf, type SqlValue } from "./codec.js";
 import type { Sql, SqlRow } from "./sql.js";
 
+/** Where and how a field of a record is kept. */
+interface Column {
+  readonly name: string;
+  readonly codec: Codec<unknown>;
+}
+
 /** A table's name, and how each field of its records is kept. Made once, for all stores of the process. */
 export interface TableShape<T> {
   readonly name: string;
-  readonly codecs: ReadonlyMap<string, Codec<unknown>>;
+  readonly columns: ReadonlyMap<string, Column>;
   readonly select: string;
   /** For the type system only. */
   readonly record?: T;
@@ -14,12 +20,18 @@ export interface TableShape<T> {
 
 /** The table of the records that have these fields; a column's name is its field's in snake case. */
 export function tableOf<F extends FieldMap>(name: string, fields: F): TableShape<RecordOf<F>> {
-  const codecs = new Map(
-    Object.entries(fields).map(([field, schema]) => [field, codecOf(schema as unknown as JsonSchema)]),
+  const columns = new Map(
+    Object.entries(fields).map(([field, schema]) => [
+      field,
+      { name: snakeCase(field), codec: codecOf(schema as unknown as JsonSchema) },
+    ]),
   );
-  const columns = [...codecs.keys()].map(snakeCase).join(", ");
-  return { name, codecs, select: `SELECT ${columns} FROM ${name}` };
+  const names = [...columns.values()].map((column) => column.name).join(", ");
+  return { name, columns, select: `SELECT ${names} FROM ${name}` };
 }
+
+/** Conditions of one table whose texts are kept. */
+const MOST_TEXTS = 200;
 
 type FieldOf<T> = Extract<keyof T, string>;
 
@@ -27,13 +39,15 @@ type FieldOf<T> = Extract<keyof T, string>;
 export class Table<T extends object> {
   readonly name: string;
   readonly #sql: Sql;
-  readonly #codecs: ReadonlyMap<string, Codec<unknown>>;
+  readonly #columns: ReadonlyMap<string, Column>;
   readonly #select: string;
+  /** By condition: the whole text, which is long, and by which its statement is found. */
+  readonly #texts = new Map<string, string>();
 
-  constructor(sql: Sql, { name, codecs, select }: TableShape<T>) {
+  constructor(sql: Sql, { name, columns, select }: TableShape<T>) {
     this.#sql = sql;
     this.name = name;
-    this.#codecs = codecs;
+    this.#columns = columns;
     this.#select = select;
   }
 
@@ -42,12 +56,12 @@ export class Table<T extends object> {
   }
 
   one(condition: string, ...values: SqlValue[]): T | null {
-    const row = this.#sql.get(`${this.#select} WHERE ${condition}`, ...values);
+    const row = this.#sql.get(this.#text(condition), ...values);
     return row ? this.#decode(row) : null;
   }
 
   many(condition: string, ...values: SqlValue[]): T[] {
-    return this.#sql.all(`${this.#select} WHERE ${condition}`, ...values).map((row) => this.#decode(row));
+    return this.#sql.all(this.#text(condition), ...values).map((row) => this.#decode(row));
   }
 
   /** Inserts a row and returns its id. */
@@ -64,16 +78,29 @@ export class Table<T extends object> {
     return this.#sql.run(`UPDATE ${this.name} SET ${assignments} WHERE id = ?`, ...encoded, id).changes > 0;
   }
 
+  #text(condition: string): string {
+    const known = this.#texts.get(condition);
+    if (known !== undefined) {
+      return known;
+    }
+    if (this.#texts.size >= MOST_TEXTS) {
+      this.#texts.clear();
+    }
+    const text = `${this.#select} WHERE ${condition}`;
+    this.#texts.set(condition, text);
+    return text;
+  }
+
   #encode(values: Partial<T>, extra: Readonly<Record<string, SqlValue>>): [columns: string[], values: SqlValue[]] {
     const columns = Object.keys(extra);
     const encoded = Object.values(extra);
     for (const [field, value] of Object.entries(values)) {
-      const codec = this.#codecs.get(field);
-      if (!codec) {
+      const column = this.#columns.get(field);
+      if (!column) {
         refuse(`${this.name}.${field}`, value, "no such field");
       }
-      columns.push(snakeCase(field));
-      encoded.push(codec.encode(value, field));
+      columns.push(column.name);
+      encoded.push(column.codec.encode(value, field));
     }
     return [columns, encoded];
   }
@@ -81,7 +108,7 @@ export class Table<T extends object> {
   #decode(row: SqlRow): T {
     const record: Record<string, unknown> = {};
     let index = 0;
-    for (const [field, codec] of this.#codecs) {
+    for (const [field, { codec }] of this.#columns) {
       record[field] = codec.decode(row[index] ?? null);
       index += 1;
     }

@@ -43,8 +43,14 @@ export class Tasks {
     });
   }
 
-  pending(): StoredTask[] {
-    return this.#table.many("1 ORDER BY id");
+  /** @param after only those that were stored after the task of this id */
+  pending(after = 0): StoredTask[] {
+    return this.#table.many("id > ? ORDER BY id", after);
+  }
+
+  /** What is left to do about the instance. */
+  ofInstance(instanceUuid: string): StoredTask[] {
+    return this.#table.many("json_extract(task, '$.instanceUuid') = ? ORDER BY id", instanceUuid);
   }
 
   finish(id: number): void {

@@ -26,7 +26,7 @@ export async function aggregateAction(deps: ComputeDeps, call: Call): Promise<An
   return { body: { aggregate: aggregateView(await action(deps, call), call.version) } };
 }
 
-const addHost: Action = (deps, call) => {
+function addHost(deps: ComputeDeps, call: Call): Aggregate | Promise<Aggregate> {
   const { host } = call.body(ADD_HOST).add_host;
   requireAdmin(call, `${POLICY}add_host`);
   const { store } = deps;
@@ -44,9 +44,9 @@ const addHost: Action = (deps, call) => {
     throw conflict(`Cannot add host to aggregate ${aggregate.id}. Reason: ${refusal}.`);
   }
   return addAggregateHost(deps, aggregate, host, call.requestId);
-};
+}
 
-const removeHost: Action = async (deps, call) => {
+async function removeHost(deps: ComputeDeps, call: Call): Promise<Aggregate> {
   const { host } = call.body(REMOVE_HOST).remove_host;
   requireAdmin(call, `${POLICY}remove_host`);
   const missing = notFound(`Cannot remove host ${host} in aggregate ${call.param("id")}`);
@@ -66,9 +66,9 @@ const removeHost: Action = async (deps, call) => {
     }
     throw error instanceof ResourceProviderUpdateConflict ? conflict(error.message) : error;
   }
-};
+}
 
-const setMetadata: Action = (deps, call) => {
+function setMetadata(deps: ComputeDeps, call: Call): Aggregate {
   const { metadata } = call.body(SET_METADATA).set_metadata;
   requireAdmin(call, `${POLICY}set_metadata`);
   return deps.store.transaction(() => {
@@ -79,7 +79,7 @@ const setMetadata: Action = (deps, call) => {
     }
     return deps.store.aggregates.update(aggregate.id, { metadata });
   });
-};
+}
 
 const ACTIONS: Readonly<Record<string, Action>> = {
   add_host: addHost,

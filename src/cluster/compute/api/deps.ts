@@ -7,6 +7,7 @@ import type { Random } from "../../../runtime/random.js";
 import type { Timers } from "../../../runtime/timers.js";
 import type { AgentBus } from "../../conductor/agent-messages.js";
 import type { ValidateToken } from "../../credentials.js";
+import type { ServerImages } from "../../image/server-images.js";
 import type { Store } from "../../store/store.js";
 
 /** What the Compute API works with. */
@@ -25,8 +26,7 @@ export interface ComputeDeps {
   readonly serviceDownTime: number;
   /** Seconds that a deleted server can be restored; 0: not at all. `[DEFAULT] reclaim_instance_interval`. */
   readonly reclaimInstanceInterval: number;
-  /** Properties of an image of the Image service; undefined: it has no such image. */
-  readonly imageProperties: (id: string) => Readonly<Record<string, string>> | undefined;
+  readonly images: Pick<ServerImages, "find" | "properties" | "addSnapshot" | "remove">;
   readonly projectExists: (id: string) => boolean;
   /** Tells the task runner, after the commit, that there is a task. */
   readonly wake: () => void;

@@ -1,5 +1,6 @@
 import type { ComputeNode, Service } from "../../../records/index.js";
 import { isObject, type Json } from "../../http/json.js";
+import type { ComputeNodeAmount } from "../../store/compute-nodes.js";
 import type { ComputeDeps } from "../api/deps.js";
 import { isUp } from "../services/service-status.js";
 
@@ -48,7 +49,7 @@ export function hypervisorView(
 }
 
 /** What 2.88 took out, because Placement knows better. */
-export function amounts(node: ComputeNode): { readonly [key: string]: number | null } {
+export function amounts(node: Pick<ComputeNode, ComputeNodeAmount>): { readonly [key: string]: number | null } {
   return {
     vcpus: node.vcpus,
     memory_mb: node.memoryMb,

@@ -1,14 +1,14 @@
-import type { Json } from "../../http/json.js";
 import type { Answer, Call, ComputeRoute } from "../api/call.js";
 import type { ComputeDeps } from "../api/deps.js";
 import { badRequest, Fault, notFound } from "../api/fault.js";
 import { isUuidLike } from "../api/formats.js";
-import { readPage, takePage } from "../api/paging.js";
+import { readPage } from "../api/paging.js";
 import { requireAdmin } from "../api/policy.js";
 import { BOOLEAN, boolFromText, INTEGER_TEXT, SINGLE } from "../api/schema-parts.js";
 import { schemas } from "../api/validate.js";
 import { isUp } from "../services/service-status.js";
-import { amounts, type Hypervisor, hypervisorView } from "./hypervisor-view.js";
+import { amounts, type Hypervisor } from "./hypervisor-view.js";
+import { findHypervisor, showPage, showSome } from "./read-hypervisors.js";
 
 const paging = { limit: SINGLE(INTEGER_TEXT), marker: SINGLE() };
 const LIST_QUERY = schemas(
@@ -55,38 +55,23 @@ export const HYPERVISOR_ROUTES: readonly ComputeRoute[] = [
   },
 ];
 
-/** Nodes whose service is there; others are left-overs. */
-function hypervisors({ store }: ComputeDeps): readonly Hypervisor[] {
-  const services = new Map(store.services.list({ binary: "nova-compute" }).map((service) => [service.host, service]));
-  return store.computeNodes.list().flatMap((node) => {
-    const service = services.get(node.host);
-    return service ? [{ node, service }] : [];
-  });
-}
-
-function serversOn({ store }: ComputeDeps, { node }: Hypervisor) {
-  return store.instances.byHost(node.host).map(({ displayName, uuid }) => ({ name: displayName, uuid }));
-}
-
-function matching(deps: ComputeDeps, pattern: string): readonly Hypervisor[] {
-  const found = hypervisors(deps).filter(({ node }) =>
-    node.hypervisorHostname.toLowerCase().includes(pattern.toLowerCase()),
-  );
+/** Of the nodes whose names have the pattern in them, the ids. @throws {Fault} 404 */
+function matching({ store }: ComputeDeps, pattern: string): readonly number[] {
+  const wanted = pattern.toLowerCase();
+  const found = store.computeNodes
+    .servedNames()
+    .filter(({ hypervisorHostname }) => hypervisorHostname.toLowerCase().includes(wanted));
   if (found.length === 0) {
     throw notFound(`No hypervisor matching '${pattern}' could be found.`);
   }
-  return found;
+  return found.map(({ id }) => id);
 }
 
-function list(deps: ComputeDeps, detail: boolean, call: Call): Answer {
+async function list(deps: ComputeDeps, detail: boolean, call: Call): Promise<Answer> {
   call.checkQuery(LIST_QUERY);
   requireAdmin(call, policy(detail ? "list-detail" : "list"));
   const { version, query } = call;
-  const withServers = version >= 53 && boolFromText(query.get("with_servers"));
-  const view = (hypervisor: Hypervisor): Json => {
-    const servers = withServers ? serversOn(deps, hypervisor) : undefined;
-    return hypervisorView(deps, hypervisor, { version, detail, servers });
-  };
+  const showing = { detail, servers: version >= 53 && boolFromText(query.get("with_servers")) };
   const pattern = version >= 53 ? query.get("hypervisor_hostname_pattern") : undefined;
   if (pattern !== undefined) {
     if (query.get("limit") !== undefined || query.get("marker") !== undefined) {
@@ -94,23 +79,31 @@ function list(deps: ComputeDeps, detail: boolean, call: Call): Answer {
         "Paging over hypervisors with the hypervisor_hostname_pattern query parameter is not supported.",
       );
     }
-    return { body: { hypervisors: matching(deps, pattern).map(view) } };
+    return { body: { hypervisors: await showSome(deps, call, matching(deps, pattern), showing) } };
   }
   if (version < 33) {
-    return { body: { hypervisors: hypervisors(deps).map(view) } };
+    return { body: { hypervisors: (await showPage(deps, call, showing)).views } };
   }
-  const page = readPage(call);
-  const id = ({ node }: Hypervisor): string => (version >= 53 ? node.uuid : String(node.id));
-  const found = takePage(hypervisors(deps), page, id);
-  const last = found.at(-1);
-  const more = last && found.length === page.limit;
+  const { limit, marker } = readPage(call);
+  const { views, last } = await showPage(deps, call, { ...showing, limit, after: placeOf(deps, call, marker) });
   const path = detail ? "os-hypervisors/detail" : "os-hypervisors";
-  return {
-    body: {
-      hypervisors: found.map(view),
-      ...(more ? { hypervisors_links: call.links.next(path, query.entries, id(last)) } : {}),
-    },
-  };
+  const links =
+    last && views.length === limit
+      ? { hypervisors_links: call.links.next(path, query.entries, version >= 53 ? last.uuid : String(last.id)) }
+      : {};
+  return { body: { hypervisors: views, ...links } };
+}
+
+/** Where the page begins. @throws {Fault} 400 there is no such hypervisor */
+function placeOf(deps: ComputeDeps, { version }: Call, marker: string | undefined): number {
+  if (marker === undefined) {
+    return 0;
+  }
+  const found = version >= 53 || /^\d+$/.test(marker) ? findHypervisor(deps, marker) : undefined;
+  if (!found) {
+    throw badRequest(`marker [${marker}] not found`);
+  }
+  return found.node.id;
 }
 
 /** @throws {Fault} 400, 404 */
@@ -119,23 +112,20 @@ function find(deps: ComputeDeps, call: Call): Hypervisor {
   if (call.version >= 53 && !isUuidLike(id)) {
     throw badRequest(`Invalid uuid ${id}`);
   }
-  const found = hypervisors(deps).find(({ node }) =>
-    call.version >= 53 ? node.uuid === id.toLowerCase() : String(node.id) === id,
-  );
+  const found = call.version >= 53 || /^\d+$/.test(id) ? findHypervisor(deps, id) : undefined;
   if (!found) {
     throw notFound(`Hypervisor with ID '${id}' could not be found.`);
   }
   return found;
 }
 
-function show(deps: ComputeDeps, call: Call): Answer {
+async function show(deps: ComputeDeps, call: Call): Promise<Answer> {
   call.checkQuery(SHOW_QUERY);
   requireAdmin(call, policy("show"));
-  const { version } = call;
-  const hypervisor = find(deps, call);
-  const withServers = version >= 53 && boolFromText(call.query.get("with_servers"));
-  const servers = withServers ? serversOn(deps, hypervisor) : undefined;
-  return { body: { hypervisor: hypervisorView(deps, hypervisor, { version, detail: true, servers }) } };
+  const servers = call.version >= 53 && boolFromText(call.query.get("with_servers"));
+  const { node } = find(deps, call);
+  const [hypervisor = null] = await showSome(deps, call, [node.id], { detail: true, servers });
+  return { body: { hypervisor } };
 }
 
 /** No driver tells; a host that is down could not be asked anyway. */
@@ -148,35 +138,14 @@ function uptime(deps: ComputeDeps, call: Call): Answer {
   throw new Fault(501, "The requested functionality is not supported.");
 }
 
-function search(deps: ComputeDeps, withServers: boolean, call: Call): Answer {
-  requireAdmin(call, policy(withServers ? "servers" : "search"));
+async function search(deps: ComputeDeps, servers: boolean, call: Call): Promise<Answer> {
+  requireAdmin(call, policy(servers ? "servers" : "search"));
   const found = matching(deps, call.param("pattern"));
-  return {
-    body: {
-      hypervisors: found.map((hypervisor) => {
-        const servers = withServers ? serversOn(deps, hypervisor) : undefined;
-        return hypervisorView(deps, hypervisor, { version: call.version, detail: false, servers });
-      }),
-    },
-  };
+  return { body: { hypervisors: await showSome(deps, call, found, { detail: false, servers }) } };
 }
 
-function statistics(deps: ComputeDeps, call: Call): Answer {
+function statistics({ store }: ComputeDeps, call: Call): Answer {
   requireAdmin(call, policy("statistics"));
-  const rows = hypervisors(deps).map(({ node }) => amounts(node));
-  const names = [
-    "vcpus",
-    "memory_mb",
-    "local_gb",
-    "vcpus_used",
-    "memory_mb_used",
-    "local_gb_used",
-    "free_ram_mb",
-    "free_disk_gb",
-    "current_workload",
-    "running_vms",
-    "disk_available_least",
-  ];
-  const sums = names.map((name) => [name, rows.reduce((sum, row) => sum + (row[name] ?? 0), 0)] as const);
-  return { body: { hypervisor_statistics: { count: rows.length, ...Object.fromEntries(sums) } } };
+  const { count, sums } = store.computeNodes.servedSums();
+  return { body: { hypervisor_statistics: { count, ...amounts(sums) } } };
 }

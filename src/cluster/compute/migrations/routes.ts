@@ -1,10 +1,13 @@
 import type { MigrationFilters } from "../../../conductor/methods/filters.js";
 import { MIGRATION_STATUSES, MIGRATION_TYPES, type Migration } from "../../../records/index.js";
 import { parseIsoTime } from "../../http/times.js";
+import type { MigrationQuery } from "../../store/migrations.js";
+import type { Place } from "../../store/sort-order.js";
+import { Turns } from "../../turns.js";
 import type { Answer, Call, ComputeRoute } from "../api/call.js";
 import type { ComputeDeps } from "../api/deps.js";
 import { badRequest, notFound } from "../api/fault.js";
-import { readPage, takePage } from "../api/paging.js";
+import { readPage } from "../api/paging.js";
 import { requireAdmin } from "../api/policy.js";
 import { boolFromText, INTEGER_TEXT, MULTI, SINGLE } from "../api/schema-parts.js";
 import { schemas } from "../api/validate.js";
@@ -38,33 +41,62 @@ export const MIGRATION_ROUTES: readonly ComputeRoute[] = [
   ...SERVER_MIGRATION_ACTION_ROUTES,
 ];
 
-/** Sorts by number before 2.59; newest first, and in pages, since. */
-function listMigrations(deps: ComputeDeps, call: Call): Answer {
+/** Sorts by number before 2.59, all of them; newest first, and in pages, since. */
+async function listMigrations(deps: ComputeDeps, call: Call): Promise<Answer> {
   call.checkQuery(QUERY);
   requireAdmin(call, "os_compute_api:os-migrations:index");
   const { version, links, query } = call;
-  const found = selectMigrations(deps, call).toSorted((a, b) => a.id - b.id);
   const view = (migration: Migration) => migrationView(migration, version, links);
+  const selected = readQuery(call);
   if (version < 59) {
-    return { body: { migrations: found.map(view) } };
+    const found = await selectMigrations(deps, selected, { limit: Number.MAX_SAFE_INTEGER });
+    return { body: { migrations: found.toSorted((a, b) => a.id - b.id).map(view) } };
   }
-  const page = readPage(call);
-  if (page.marker !== undefined && !found.some(({ uuid }) => uuid === page.marker)) {
-    throw badRequest(`Marker ${page.marker} could not be found.`);
+  const { limit, marker } = readPage(call);
+  const after = marker === undefined ? undefined : deps.store.migrations.place(marker);
+  if (after === null) {
+    throw badRequest(`Marker ${marker} could not be found.`);
   }
-  const newest = found.toSorted((a, b) => b.createdAt - a.createdAt || b.id - a.id);
-  const shown = takePage(newest, page, ({ uuid }) => uuid);
-  const last = shown.at(-1);
-  const more = last && shown.length === page.limit;
+  const found = await selectMigrations(deps, selected, { limit, after });
+  const last = found.at(-1);
+  const more = last && found.length === limit;
   return {
     body: {
-      migrations: shown.map(view),
+      migrations: found.map(view),
       ...(more ? { migrations_links: links.next("os-migrations", query.entries, last.uuid) } : {}),
     },
   };
 }
 
-function selectMigrations({ store }: ComputeDeps, call: Call): readonly Migration[] {
+/** Rows that are read in one go. */
+const ROWS = 200;
+
+async function selectMigrations(
+  deps: ComputeDeps,
+  query: MigrationQuery | undefined,
+  { limit, after: start }: { readonly limit: number; readonly after?: Place | undefined },
+): Promise<readonly Migration[]> {
+  const found: Migration[] = [];
+  const turns = new Turns(deps);
+  let after = start;
+  while (query && found.length < limit) {
+    const most = Math.min(ROWS, limit - found.length);
+    const rows = deps.store.migrations.newest(query, { limit: most, ...(after ? { after } : {}) });
+    found.push(...rows);
+    const last = rows.at(-1);
+    if (last === undefined || rows.length < most) {
+      break;
+    }
+    after = [last.createdAt, last.id];
+    if (turns.due) {
+      await turns.give();
+    }
+  }
+  return found;
+}
+
+/** Undefined: nothing can match. @throws {Fault} 400 */
+function readQuery(call: Call): MigrationQuery | undefined {
   const { version } = call;
   const get = (name: string, from = 0): string | undefined => (version >= from ? call.query.get(name) : undefined);
   const since = timeOf(get("changes-since", 59));
@@ -73,22 +105,19 @@ function selectMigrations({ store }: ComputeDeps, call: Call): readonly Migratio
     throw badRequest("The value of changes-since must be less than or equal to changes-before.");
   }
   const filters = readFilters(get);
-  if (!filters) {
-    return [];
+  const hidden = get("hidden");
+  // Nothing here hides a migration.
+  if (!filters || (hidden !== undefined && boolFromText(hidden))) {
+    return undefined;
   }
   const [userId, projectId] = [get("user_id", 80), get("project_id", 80)];
-  const hidden = get("hidden");
-  return store.migrations.byFilters(filters).filter((migration) => {
-    const changed = migration.updatedAt ?? migration.createdAt;
-    return (
-      !migration.hidden &&
-      (hidden === undefined || !boolFromText(hidden)) &&
-      (since === undefined || changed >= since) &&
-      (before === undefined || changed <= before) &&
-      (userId === undefined || migration.userId === userId) &&
-      (projectId === undefined || migration.projectId === projectId)
-    );
-  });
+  return {
+    ...filters,
+    ...(userId === undefined ? {} : { userId }),
+    ...(projectId === undefined ? {} : { projectId }),
+    ...(since === undefined ? {} : { changedSince: since }),
+    ...(before === undefined ? {} : { changedBefore: before }),
+  };
 }
 
 /** Undefined: a status or type that is none, so that nothing matches. */

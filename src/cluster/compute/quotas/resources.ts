@@ -23,10 +23,10 @@ export const RESOURCES: readonly (readonly [name: string, until: number])[] = [
 /** What a project's servers use; servers that are only asked for count too. */
 export function usageOf({ store }: Pick<ComputeDeps, "store">, projectId: string): Readonly<Record<string, number>> {
   const pending = store.requests.buildRequests(projectId).map(({ instance }) => instance);
-  const instances = [...pending, ...store.instances.list({ projectId, deleted: false })];
+  const placed = store.instances.usage(projectId);
   return {
-    instances: instances.length,
-    cores: instances.reduce((sum, { vcpus }) => sum + vcpus, 0),
-    ram: instances.reduce((sum, { memoryMb }) => sum + memoryMb, 0),
+    instances: placed.instances + pending.length,
+    cores: pending.reduce((sum, { vcpus }) => sum + vcpus, placed.vcpus),
+    ram: pending.reduce((sum, { memoryMb }) => sum + memoryMb, placed.memoryMb),
   };
 }

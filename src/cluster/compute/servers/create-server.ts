@@ -9,6 +9,7 @@ import { isOpenTo } from "../flavors/find-flavor.js";
 import { hostnameFor, refuseUnsupported } from "./create-checks.js";
 import { CREATE, type CreateBody } from "./create-schema.js";
 import { type Destination, readDestination } from "./destination.js";
+import { imageToUse } from "./image-to-use.js";
 import { refuseUnhonoured } from "./unhonoured-specs.js";
 
 const POLICY = "os_compute_api:servers:create";
@@ -143,11 +144,7 @@ function readImage(deps: ComputeDeps, { imageRef }: CreateBody["server"]): Pick<
   if (imageRef === undefined || imageRef === "") {
     throw badRequest("Missing imageRef attribute");
   }
-  const imageProperties = deps.imageProperties(imageRef);
-  if (imageProperties === undefined) {
-    throw badRequest("Can not find requested image");
-  }
-  return { imageRef, imageProperties };
+  return { imageRef, imageProperties: imageToUse(deps, imageRef, "Can not find requested image") };
 }
 
 /** Takes ids, and links by their last part. */

@@ -38,6 +38,7 @@ export function terminate(deps: ComputeDeps, call: Call, instance: Instance): vo
     return;
   }
   recordDelete(deps, call, instance, "delete");
+  removeShelved(deps, instance);
   store.instances.save(instanceUuid, { taskState: "deleting", taskRequestId: requestId, progress: 0 });
   store.mappings.queueForDelete(instanceUuid);
   const resize = unconfirmedResize(deps, instance);
@@ -47,6 +48,14 @@ export function terminate(deps: ComputeDeps, call: Call, instance: Instance): vo
     store.tasks.add({ kind: "delete_local", instanceUuid, requestId });
   } else {
     bus.cast(agent, "terminate_instance", { instanceUuid, requestId }, requestId);
+  }
+}
+
+/** What shelving has stored goes with the server. */
+function removeShelved({ images }: ComputeDeps, { systemMetadata }: Instance): void {
+  const { shelved_image_id: image } = systemMetadata;
+  if (image !== undefined) {
+    images.remove(image);
   }
 }
 
@@ -92,6 +101,6 @@ function recordDelete({ store }: ComputeDeps, call: Call, { uuid }: Instance, ac
 
 function isQueued({ store }: ComputeDeps, instanceUuid: string): boolean {
   return store.tasks
-    .pending()
-    .some(({ task }) => ["delete_local", "delete_resized"].includes(task.kind) && task.instanceUuid === instanceUuid);
+    .ofInstance(instanceUuid)
+    .some(({ task }) => ["delete_local", "delete_resized"].includes(task.kind));
 }

@@ -71,8 +71,7 @@ function parseZone(text: string | undefined): {
 }
 
 function requireZone({ store }: Pick<ComputeDeps, "store">, zone: string): void {
-  const known = store.services.list({ binary: "nova-compute" }).some((service) => service.availabilityZone === zone);
-  if (!known) {
+  if (!store.services.isComputeZone(zone)) {
     throw badRequest("The requested availability zone is not available");
   }
 }

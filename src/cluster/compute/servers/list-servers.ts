@@ -5,7 +5,7 @@ import { Turns } from "../../turns.js";
 import type { Answer, Call } from "../api/call.js";
 import type { ComputeDeps } from "../api/deps.js";
 import { badRequest } from "../api/fault.js";
-import { type Page, readPage, takePage } from "../api/paging.js";
+import { type Page, readPage } from "../api/paging.js";
 import { requireReader } from "../api/policy.js";
 import type { FoundServer } from "./find-server.js";
 import { readFilters, type ServerFilters } from "./list-filters.js";
@@ -80,7 +80,8 @@ async function selectServers(
   ];
 }
 
-/** Rows that are read and judged in one go. */
+/** Names that are read and judged in one go, and rows, which cost more. */
+const NAMES = 2000;
 const ROWS = 100;
 
 async function selectPlaced(
@@ -89,21 +90,32 @@ async function selectPlaced(
   { limit, marker }: Page,
   turns: Turns,
 ): Promise<readonly Instance[]> {
-  // The marker is a place in the order, also when the filters leave it out.
-  if (marker !== undefined && !store.instances.get(marker, { readDeleted: true })) {
+  let after = marker === undefined ? undefined : store.instances.place(marker, query);
+  if (after === null) {
     throw badRequest(`marker [${marker}] not found`);
   }
-  const all = { limit: Number.MAX_SAFE_INTEGER, marker };
-  const members = takePage(store.instances.names(query), all, ({ uuid }) => uuid);
-  const named = name ? await name.select(members, ({ displayName }) => displayName, turns) : members;
+  const judged = name !== undefined || predicates.length > 0;
   const found: Instance[] = [];
-  for (let from = 0; from < named.length && found.length < limit; from += ROWS) {
+  while (found.length < limit) {
     if (turns.due) {
       await turns.give();
     }
-    // The query once more: what has changed meanwhile is judged as it is now.
-    const rows = store.instances.list({ ...query, uuids: named.slice(from, from + ROWS).map(({ uuid }) => uuid) });
-    found.push(...rows.filter((instance) => predicates.every((predicate) => predicate(instance))));
+    const most = judged ? NAMES : limit - found.length;
+    const members = store.instances.names({ ...query, ...(after ? { after } : {}), limit: most });
+    const named = name ? await name.select(members, ({ displayName }) => displayName, turns) : members;
+    for (let from = 0; from < named.length && found.length < limit; from += ROWS) {
+      if (turns.due) {
+        await turns.give();
+      }
+      // The query once more: what has changed meanwhile is judged as it is now.
+      const rows = store.instances.list({ ...query, uuids: named.slice(from, from + ROWS).map(({ uuid }) => uuid) });
+      found.push(...rows.filter((instance) => predicates.every((predicate) => predicate(instance))));
+    }
+    const last = members.at(-1);
+    if (last === undefined || members.length < most) {
+      break;
+    }
+    after = last.place;
   }
   return found.slice(0, limit);
 }

@@ -1,9 +1,9 @@
-import type { Service } from "../../../records/index.js";
 import type { Json } from "../../http/json.js";
 import { isoMicroseconds } from "../../http/times.js";
 import type { Answer, ComputeRoute } from "../api/call.js";
 import type { ComputeDeps } from "../api/deps.js";
 import { requireAdmin, requireReader } from "../api/policy.js";
+import { allServices } from "./all-services.js";
 import { isUp } from "./service-status.js";
 
 /** `[DEFAULT] internal_service_availability_zone`; shown to administrators only. */
@@ -29,36 +29,37 @@ export const AVAILABILITY_ZONE_ROUTES: readonly ComputeRoute[] = [
 ];
 
 /** A zone is available when one of its services is enabled. */
-function listZones(deps: ComputeDeps, detail: boolean): Answer {
-  const services = deps.store.services.list();
-  const zones = [...new Set(services.map(({ availabilityZone }) => availabilityZone))]
-    .filter((zone) => detail || zone !== INTERNAL)
-    .map((zone) => {
-      const enabled = services.filter((service) => service.availabilityZone === zone && !service.disabled);
-      return { zone, enabled, available: enabled.length > 0 };
-    });
+async function listZones(deps: ComputeDeps, detail: boolean): Promise<Answer> {
+  const zones = deps.store.services.zones().filter(({ zone }) => detail || zone !== INTERNAL);
+  const hosts = detail ? await hostsByZone(deps) : null;
   const ordered = [...zones.filter(({ available }) => available), ...zones.filter(({ available }) => !available)];
   return {
     body: {
-      availabilityZoneInfo: ordered.map(({ zone, enabled, available }) => ({
+      availabilityZoneInfo: ordered.map(({ zone, available }) => ({
         zoneName: zone,
         zoneState: { available },
-        hosts: detail && available ? hostsOf(deps, enabled) : null,
+        hosts: hosts && available ? Object.fromEntries(hosts.get(zone) ?? []) : null,
       })),
     },
   };
 }
 
-function hostsOf(deps: ComputeDeps, services: readonly Service[]): Json {
-  const hosts = new Map<string, Record<string, Json>>();
-  for (const service of services) {
-    const binaries = hosts.get(service.host) ?? {};
-    binaries[service.binary] = {
-      available: isUp(deps, service),
-      active: !service.disabled,
-      updated_at: service.updatedAt === null ? null : isoMicroseconds(service.updatedAt),
-    };
-    hosts.set(service.host, binaries);
+type Hosts = Map<string, Record<string, Json>>;
+
+/** Of each zone the hosts with enabled services. */
+async function hostsByZone(deps: ComputeDeps): Promise<ReadonlyMap<string, Hosts>> {
+  const zones = new Map<string, Hosts>();
+  for await (const services of allServices(deps)) {
+    for (const service of services.filter(({ disabled }) => !disabled)) {
+      const hosts: Hosts = zones.get(service.availabilityZone) ?? new Map();
+      const binaries = hosts.get(service.host) ?? {};
+      binaries[service.binary] = {
+        available: isUp(deps, service),
+        active: true,
+        updated_at: service.updatedAt === null ? null : isoMicroseconds(service.updatedAt),
+      };
+      zones.set(service.availabilityZone, hosts.set(service.host, binaries));
+    }
   }
-  return Object.fromEntries(hosts);
+  return zones;
 }

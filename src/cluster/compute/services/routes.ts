@@ -1,8 +1,10 @@
+import type { Json } from "../../http/json.js";
 import type { Answer, Call, ComputeRoute } from "../api/call.js";
 import type { ComputeDeps } from "../api/deps.js";
 import { requireAdmin } from "../api/policy.js";
 import { MULTI } from "../api/schema-parts.js";
 import { schemas } from "../api/validate.js";
+import { allServices } from "./all-services.js";
 import { deleteService } from "./delete-service.js";
 import { serviceView } from "./service-view.js";
 import { updateService } from "./update-service.js";
@@ -19,10 +21,14 @@ export const SERVICE_ROUTES: readonly ComputeRoute[] = [
   { method: "DELETE", path: "/os-services/:id", answer: deleteService },
 ];
 
-function listServices(deps: ComputeDeps, call: Call): Answer {
+/** All of them: Nova has no pages here. */
+async function listServices(deps: ComputeDeps, call: Call): Promise<Answer> {
   call.checkQuery(QUERY);
   requireAdmin(call, "os_compute_api:os-services:list");
   const [host, binary] = [call.query.get("host"), call.query.get("binary")];
-  const services = deps.store.services.list({ ...(host ? { host } : {}), ...(binary ? { binary } : {}) });
-  return { body: { services: services.map((service) => serviceView(deps, service, call.version)) } };
+  const views: Json[] = [];
+  for await (const services of allServices(deps, { ...(host ? { host } : {}), ...(binary ? { binary } : {}) })) {
+    views.push(...services.map((service) => serviceView(deps, service, call.version)));
+  }
+  return { body: { services: views } };
 }

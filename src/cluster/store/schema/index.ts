@@ -4,6 +4,8 @@ import { computeTables } from "./compute-tables.js";
 import { conductorTables } from "./conductor-tables.js";
 import { hostEpochs } from "./host-epochs.js";
 import { hostMappingRules } from "./host-mapping-rules.js";
+import { hotLookups } from "./hot-lookups.js";
+import { listIndexes } from "./list-indexes.js";
 import { taskRequests } from "./task-requests.js";
 
 /** The tables of the state of record (spec 1). */
@@ -14,4 +16,6 @@ export const STORE_SCHEMA: readonly SchemaStep[] = [
   { version: 4, name: "hosts are mapped when they get a compute node", sql: hostMappingRules },
   { version: 5, name: "instances know whose their task is, and of an acknowledged delete", sql: taskRequests },
   { version: 6, name: "epochs of hosts", sql: hostEpochs },
+  { version: 7, name: "the oldest service of a kind", sql: hotLookups },
+  { version: 8, name: "indexes of lists", sql: listIndexes },
 ];

@@ -4,6 +4,8 @@ import { type Apis, createApis } from "../../../../src/cluster/create-apis.js";
 import type { Credentials, ValidateToken } from "../../../../src/cluster/credentials.js";
 import type { LoginUser } from "../../../../src/cluster/identity/directory.js";
 import { createIdentity } from "../../../../src/cluster/identity/identity.js";
+import { ImageTable } from "../../../../src/cluster/image/image-table.js";
+import { type ImageFacts, PLAIN } from "../../../../src/cluster/image/images.js";
 import { openStore } from "../../../../src/cluster/store/open-store.js";
 import type { Store } from "../../../../src/cluster/store/store.js";
 import { MessagingTimeout } from "../../../../src/conductor/errors.js";
@@ -17,7 +19,7 @@ import {
 } from "../../../../src/records/index.js";
 import { nodeDigests } from "../../../../src/runtime/node/node-digests.js";
 import type { ServiceResponse } from "../../../../src/runtime/service.js";
-import { VirtualWorld } from "../../../../src/simulation/virtual-world.js";
+import { type VirtualRuntime, VirtualWorld } from "../../../../src/simulation/virtual-world.js";
 import { emptyStore } from "../../../fixtures/empty-store.js";
 import { nodeResources } from "../../../fixtures/records.js";
 
@@ -46,6 +48,7 @@ export interface CastMessage {
 /** The three APIs over a state of record in memory, without sockets and agents. */
 export class ApiWorld {
   readonly world: VirtualWorld;
+  readonly runtime: VirtualRuntime;
   readonly store: Store;
   readonly apis: Apis;
   readonly casts: CastMessage[] = [];
@@ -64,13 +67,9 @@ export class ApiWorld {
   readonly strangers = new Map<string, Credentials>();
   readonly #tokens = new Map<LoginUser, string>();
 
-  private constructor(
-    world: VirtualWorld,
-    store: Store,
-    runtime: ReturnType<VirtualWorld["spawn"]>,
-    reclaimInstanceInterval: number,
-  ) {
+  private constructor(world: VirtualWorld, store: Store, runtime: VirtualRuntime, reclaimInstanceInterval: number) {
     this.world = world;
+    this.runtime = runtime;
     this.store = store;
     this.agentAnswers = true;
     this.deleteService = async (service: Service) => {
@@ -96,6 +95,7 @@ export class ApiWorld {
       runtime,
       identity: { ...identity, validate },
       digests: nodeDigests,
+      imageFolder: "/state/glance",
       store,
       bus,
       placement: {
@@ -173,6 +173,15 @@ export class ApiWorld {
 
   flavor(changes: Partial<Flavor> = {}): Flavor {
     return this.store.flavors.create({ ...TINY, ...changes });
+  }
+
+  /** An image that servers can be made of; its id. */
+  image(facts: Partial<ImageFacts> = {}): string {
+    const id = crypto.randomUUID();
+    const images = new ImageTable(this.store.database, this.runtime.clock);
+    images.add(id, { ...PLAIN, visibility: "public", ...facts });
+    images.change(id, ["queued"], { status: "active" });
+    return id;
   }
 
   /** A compute host that has just reported, with its node. */

@@ -1,4 +1,4 @@
-import { fc, test as property } from "@fast-check/vitest";
+import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { DOOR_LIMITS } from "../../../../src/cluster/http/door-limits.js";
 import { negotiate } from "../../../../src/cluster/http/microversion.js";
@@ -7,6 +7,7 @@ import { readJson } from "../../../../src/cluster/http/read-json.js";
 import { Router } from "../../../../src/cluster/http/router.js";
 import { isoMicroseconds, isoSeconds, parseIsoTime } from "../../../../src/cluster/http/times.js";
 import { pythonRepr, pythonStr } from "../../../../src/cluster/python/plain-repr.js";
+import { property } from "../../../fixtures/property.js";
 
 describe("Router", () => {
   const router = new Router([
@@ -41,7 +42,9 @@ describe("Router", () => {
     expect(() => new Router([route, { method: "GET", path: "/a/:c" }])).toThrow("two routes for GET /a/:c");
   });
 
-  property.prop([fc.string(), fc.webPath()])("any path has an answer", (method, path) => {
+  const piece = fc.constantFrom("/", "%", "%2F", "a", "4", ".", ":", "servers", "detail", "tags", "other", "fixed");
+  const path = fc.string({ unit: piece }).map((rest) => `/${rest}`);
+  property([fc.string(), path])("any path has an answer", (method, path) => {
     expect(["found", "wrong-method", "unknown"]).toContain(router.match(method, path).kind);
   });
 });
@@ -49,13 +52,13 @@ describe("Router", () => {
 describe("negotiate", () => {
   const range = { service: "compute", legacyHeader: "x-old", minimum: 1, maximum: 96 };
 
-  property.prop([fc.integer({ min: 1, max: 96 })])("each version of the range is agreed to", (minor) => {
+  property([fc.integer({ min: 1, max: 96 })])("each version of the range is agreed to", (minor) => {
     const agreed = { kind: "agreed", minor };
     expect(negotiate({ "openstack-api-version": `compute 2.${minor}` }, range)).toEqual(agreed);
     expect(negotiate({ "x-old": `2.${minor}` }, range)).toEqual(agreed);
   });
 
-  property.prop([fc.string()])("anything else is malformed or unsupported, or not for this service", (text) => {
+  property([fc.string()])("anything else is malformed or unsupported, or not for this service", (text) => {
     const result = negotiate({ "openstack-api-version": text }, range);
     if (!/compute\s/i.test(text)) {
       expect(result).toEqual({ kind: "agreed", minor: 1 });
@@ -120,7 +123,7 @@ describe("times", () => {
     },
   );
 
-  property.prop([fc.integer({ min: 0, max: 4e12 })])("what is written can be read", (time) => {
+  property([fc.integer({ min: 0, max: 4e12 })])("what is written can be read", (time) => {
     expect(parseIsoTime(isoMicroseconds(time))).toBe(time);
     expect(parseIsoTime(isoSeconds(time))).toBe(time - (time % 1000));
   });

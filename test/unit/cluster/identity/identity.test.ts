@@ -1,8 +1,9 @@
-import { fc, test as property } from "@fast-check/vitest";
+import fc from "fast-check";
 import { beforeEach, describe, expect, test } from "vitest";
 import { createIdentity } from "../../../../src/cluster/identity/identity.js";
 import { MAX_LIVE_TOKENS } from "../../../../src/cluster/identity/token-store.js";
 import { nodeDigests } from "../../../../src/runtime/node/node-digests.js";
+import { property } from "../../../fixtures/property.js";
 import { ApiWorld, passwordAuth } from "../compute/api-world.js";
 import { recordedCalls } from "../compute/recorded-calls.js";
 
@@ -153,14 +154,11 @@ describe("refused logins", () => {
     expect((await login("x".repeat(200_000))).status).toBe(413);
   });
 
-  property.prop([fc.jsonValue(), fc.string(), fc.string()], { numRuns: 60 })(
-    "garbage: 4xx",
-    async (body, path, token) => {
-      expect((await login(body ?? "null")).status).toBeOneOf([400, 401]);
-      const reply = await world.ask({ url: `/identity/v3/${path}`, token });
-      expect(reply.status).toBeOneOf([200, 401, 404, 405]);
-    },
-  );
+  property([fc.jsonValue(), fc.string(), fc.string()], { numRuns: 60 })("garbage: 4xx", async (body, path, token) => {
+    expect((await login(body ?? "null")).status).toBeOneOf([400, 401]);
+    const reply = await world.ask({ url: `/identity/v3/${path}`, token });
+    expect(reply.status).toBeOneOf([200, 401, 404, 405]);
+  });
 });
 
 describe("the life of a token", () => {

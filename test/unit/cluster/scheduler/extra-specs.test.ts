@@ -22,13 +22,13 @@ beforeEach(async () => {
 });
 
 async function select(extraSpecs: Readonly<Record<string, string>>, instance = I) {
-  const [destination] = await bench.scheduler.selectDestinations({
-    instanceUuids: [instance],
+  const { selection } = await bench.scheduler.selectDestination({
+    instanceUuid: instance,
     spec: { ...SPEC, flavor: { ...FLAVOR, extraSpecs } },
     held: "replace",
     requestId: "req-1",
   });
-  return destination?.selection;
+  return selection;
 }
 const query = () => bench.placementBench.sent.findLast(({ path }) => path.includes("candidates"))?.path ?? "";
 

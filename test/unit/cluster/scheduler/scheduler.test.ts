@@ -1,8 +1,9 @@
 import { beforeEach, describe, expect, it } from "vitest";
 import type { ScheduleRequest } from "../../../../src/cluster/scheduler/schedule-request.js";
 import type { RequestSpec } from "../../../../src/records/index.js";
+import { DOWN_TIME } from "../../../fixtures/world/conductor-tasks.js";
 import { refusal } from "../../placement/bench.js";
-import { ConductorBench, DOWN_TIME, FLAVOR, NEED } from "../conductor/tasks/bench.js";
+import { ConductorBench, FLAVOR, NEED } from "../conductor/tasks/bench.js";
 
 const I = "cccccccc-0000-4000-8000-000000000001";
 const J = "cccccccc-0000-4000-8000-000000000002";
@@ -25,14 +26,14 @@ describe("scheduler", () => {
   });
 
   const select = (changes: Partial<ScheduleRequest> = {}) =>
-    bench.scheduler.selectDestinations({
-      instanceUuids: [I],
+    bench.scheduler.selectDestination({
+      instanceUuid: I,
       spec: SPEC,
       held: "replace",
       requestId: "req-1",
       ...changes,
     });
-  const chosen = async (changes: Partial<ScheduleRequest> = {}) => (await select(changes))[0]?.selection.host;
+  const chosen = async (changes: Partial<ScheduleRequest> = {}) => (await select(changes)).selection.host;
   const candidatesQuery = () => bench.placementBench.sent.find(({ path }) => path.includes("candidates"))?.path;
 
   it("5.5 asks for at most max_placement_results and refuses disabled roots; OWNER_NOVA once every agent is at 73", async () => {
@@ -75,7 +76,6 @@ describe("scheduler", () => {
       "disabled service": [() => update({ disabled: true }), "1 is disabled"],
       "forced down": [() => update({ forcedDown: true }), "1 is forced down"],
       "ignored host": [() => ({ ignoreHosts: ["devstack1"] }), "1 is ignored"],
-      "host tried already": [() => ({ triedHosts: ["devstack1"] }), "1 is tried already"],
     };
     const update = (changes: { readonly disabled?: boolean; readonly forcedDown?: boolean }) => {
       bench.store.services.update(bench.service("devstack1").id, changes);
@@ -118,6 +118,7 @@ describe("scheduler", () => {
     });
 
     it("providers without a compute node are no hosts, and are mentioned", async () => {
+      const uuids = ["devstack1", "devstack2"].map((host) => bench.store.computeNodes.byHost(host)[0]?.uuid);
       for (const host of ["devstack1", "devstack2"]) {
         const [node] = bench.store.computeNodes.byHost(host);
         if (node) {
@@ -125,6 +126,8 @@ describe("scheduler", () => {
         }
       }
       await expect(select()).rejects.toThrow("2 resource providers fit, but no compute node belongs to them");
+      await bench.placement.deleteResourceProvider(uuids[0] ?? "");
+      await expect(select()).rejects.toThrow("; 1 resource providers fit");
     });
   });
 
@@ -193,29 +196,68 @@ describe("scheduler", () => {
       for (const host of ["devstack1", "devstack2", "devstack3"]) {
         await other.host(host);
       }
-      const [first] = await other.scheduler.selectDestinations({
-        instanceUuids: [I],
+      const first = await other.scheduler.selectDestination({
+        instanceUuid: I,
         spec: SPEC,
         held: "replace",
         requestId: "req-1",
       });
-      expect(first?.selection.host).toBe(hosts[0]);
+      expect(first.selection.host).toBe(hosts[0]);
     });
   });
 
-  it("6.1 row 2 several instances: each sees what the one before claimed, alternates are not claimed", async () => {
-    await bench.host("devstack1");
-    await bench.host("devstack2");
-    const destinations = await select({ instanceUuids: [I, J] });
-    expect(new Set(destinations.map(({ selection }) => selection.host)).size).toBe(2);
-    expect(destinations.map(({ alternates }) => alternates.length)).toEqual([1, 1]);
-    expect(Object.values(await bench.held(I))).toEqual([NEED]);
+  it("6.1 row 2: the alternates are at most max_attempts - 1 others, the next best first, and are not claimed", async () => {
+    for (const [host, memoryMb] of Object.entries({ a: 4096, b: 3072, c: 2048, d: 1024 })) {
+      await bench.host(host, { memoryMb });
+    }
+    const { selection, alternates } = await select();
+    expect([selection, ...alternates].map(({ host }) => host)).toEqual(["a", "b", "c"]);
+    expect(await bench.held(I)).toEqual({ a: NEED });
   });
 
-  it("6.1 row 2 none left for one of several: the claims of its siblings are released", async () => {
-    await bench.host("devstack1", { vcpus: 1 });
-    await expect(select({ instanceUuids: [I, J] })).rejects.toThrow("1 had no room left when claimed");
-    expect([await bench.held(I), await bench.held(J)]).toEqual([{}, {}]);
+  it("a server that boots from a volume needs no disk for its root", async () => {
+    await bench.host("devstack1");
+    await select({ spec: { ...SPEC, isBfv: true } });
+    expect(candidatesQuery()).toContain("resources=MEMORY_MB:512,VCPU:1&");
+  });
+
+  it("none left: what a claim without an answer has left is released, unless the instance holds more than that", async () => {
+    const FULL = refusal(409, "placement.undefined_code", "Unable to allocate inventory");
+    await bench.host("devstack1");
+    for (const [held, requests] of [
+      ["replace", ["PUT", "DELETE"]],
+      ["double", ["PUT"]],
+    ] as const) {
+      bench.placementBench.mark();
+      bench.placementBench.inject({ on: "PUT /allocations", does: FULL });
+      await expect(select({ held })).rejects.toThrow("Of 1 host with room 1 had no room left when claimed.");
+      expect(bench.placementBench.sent.map(({ method }) => method).filter((method) => method !== "GET")).toEqual(
+        requests,
+      );
+    }
+  });
+
+  it("Placement goes away between candidates and claim: no other host is tried", async () => {
+    await bench.host("devstack1");
+    await bench.host("devstack2");
+    bench.placementBench.inject({ on: "PUT /allocations", does: "refuse", times: 2 });
+    await expect(select()).rejects.toThrow("Placement could not be asked");
+    expect(await bench.held(I)).toEqual({});
+  });
+
+  it("a requested node is found by its name, on the requested host only", async () => {
+    const uuid = await bench.host("devstack1");
+    await bench.host("devstack2");
+    const trees = async (request: Partial<ScheduleRequest>) => {
+      bench.placementBench.mark();
+      await select(request).catch(() => undefined);
+      return /in_tree=([^&]*)/.exec(candidatesQuery() ?? "")?.[1];
+    };
+    expect(await trees({ requestedNode: "devstack1" })).toBe(uuid);
+    expect(await trees({ requestedHost: "devstack1", requestedNode: "devstack1" })).toBe(uuid);
+    expect(await trees({ requestedHost: "devstack2", requestedNode: "devstack1" })).toBeUndefined();
+    expect(await trees({ requestedHost: "devstack9" })).toBeUndefined();
+    expect(await trees({})).toBeUndefined();
   });
 
   it("Placement away: NoValidHost says so", async () => {

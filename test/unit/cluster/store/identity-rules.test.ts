@@ -35,6 +35,18 @@ describe("services", () => {
     expect(errorOf(() => store.services.reportState(id))).toBeInstanceOf(ServiceNotFound);
   });
 
+  test("8.10 one that disables itself has a reason; one that an operator disabled keeps that", async () => {
+    const { store } = await memoryStore();
+    const { id } = addService(store, "devstack1");
+    const reason = "AUTO: driver mine threw";
+    expect(store.services.disable(id, reason)).toMatchObject({ disabled: true, disabledReason: reason });
+    expect(store.services.get(id)).toMatchObject({ disabled: true, disabledReason: reason });
+    store.services.update(id, { disabled: true, disabledReason: "new disks" });
+    expect(store.services.disable(id, reason)).toMatchObject({ disabledReason: "new disks" });
+    store.services.destroy(id);
+    expect(errorOf(() => store.services.disable(id, reason))).toBeInstanceOf(ServiceNotFound);
+  });
+
   test("1.2 a heartbeat moves last_seen_up, an edit does not", async () => {
     const { store, runtime } = await memoryStore();
     const { id } = addService(store);

@@ -1,6 +1,5 @@
 import { describe, expect, test } from "vitest";
 import type { InstanceQuery } from "../../../../src/cluster/store/instance-queries.js";
-import { InvalidParameters } from "../../../../src/conductor/errors.js";
 import { addInstance, errorOf, FLAVOR, memoryStore, uuidOf } from "./support.js";
 
 async function fleet() {
@@ -46,28 +45,75 @@ describe("the Compute API's list of instances", () => {
     expect(list({ taskStates: [null] })).toEqual([]);
   });
 
-  test("names of the same rows in the same order, without limit and marker", async () => {
+  test("names of the same rows in the same order", async () => {
     const { store, list } = await fleet();
     const query = { projectId: "project", sort: [{ key: "displayName", direction: "asc" }] } as const;
-    expect(store.instances.names({ ...query, limit: 1, marker: uuidOf(1) })).toEqual([
+    expect(store.instances.names(query)).toMatchObject([
       { uuid: uuidOf(0), displayName: "web-1" },
       { uuid: uuidOf(1), displayName: "web-2" },
     ]);
     expect(list(query)).toEqual(["web-1", "web-2"]);
   });
 
-  test("pages by marker, also when several rows have the same key", async () => {
-    const { list } = await fleet();
+  test("pages from a place, also when several rows have the same key", async () => {
+    const { store, list } = await fleet();
     const sort = [{ key: "vmState", direction: "asc" }] as const;
+    const behind = (number: number, limit: number) => {
+      const after = store.instances.place(uuidOf(number), { sort });
+      return list({ sort, limit, ...(after ? { after } : {}) });
+    };
     expect(list({ sort })).toEqual(["web-1", "web-2", "db-1"]);
-    expect(list({ sort, marker: uuidOf(0), limit: 1 })).toEqual(["web-2"]);
-    expect(list({ sort, marker: uuidOf(2) })).toEqual([]);
+    expect(behind(0, 1)).toEqual(["web-2"]);
+    expect(behind(2, 9)).toEqual([]);
     expect(list({ limit: 0 })).toEqual([]);
   });
 
-  test("an unknown marker or sort key is refused", async () => {
+  test("no page loses an instance or has one twice, whatever the order and however many have no value", async () => {
+    const { store } = await memoryStore();
+    for (let index = 0; index < 12; index += 1) {
+      const values = {
+        keyName: [null, "a", "b"][index % 3] ?? null,
+        progress: index % 2,
+        displayName: `s${index % 5}`,
+      };
+      addInstance(store, uuidOf(index), values);
+    }
+    const keys = ["keyName", "progress", "displayName", "createdAt"] as const;
+    for (const first of keys) {
+      for (const second of keys) {
+        for (const [one, two] of [
+          ["asc", "asc"],
+          ["asc", "desc"],
+          ["desc", "asc"],
+          ["desc", "desc"],
+        ] as const) {
+          const sort = [
+            { key: first, direction: one },
+            { key: second, direction: two },
+          ];
+          const whole = store.instances.names({ sort }).map(({ uuid }) => uuid);
+          const paged: string[] = [];
+          let page = store.instances.names({ sort, limit: 5 });
+          while (page.length > 0) {
+            paged.push(...page.map(({ uuid }) => uuid));
+            page = store.instances.names({ sort, limit: 5, after: page.at(-1)?.place ?? [] });
+          }
+          expect(paged, `${first} ${one}, ${second} ${two}`).toEqual(whole);
+        }
+      }
+    }
+  });
+
+  test("a place is that of an instance of the project, deleted or not as the list is", async () => {
+    const { store } = await fleet();
+    expect(store.instances.place(uuidOf(9), {})).toBeNull();
+    expect(store.instances.place(uuidOf(0), { projectId: "other" })).toBeNull();
+    expect(store.instances.place(uuidOf(3), { deleted: false })).toBeNull();
+    expect(store.instances.place(uuidOf(3), {})).not.toBeNull();
+  });
+
+  test("an unknown sort key is refused", async () => {
     const { list } = await fleet();
-    expect(errorOf(() => list({ marker: uuidOf(9) }))).toBeInstanceOf(InvalidParameters);
     const sort = [{ key: "metadata" as const, direction: "asc" as const }];
     expect(errorOf(() => list({ sort })).message).toContain("displayName");
   });

@@ -11,6 +11,8 @@ import { NodeFiles } from "../../../../src/runtime/node/node-files.js";
 import { createVirtualRuntime } from "../../../../src/simulation/create-virtual-runtime.js";
 import { addInstance, addService, errorOf, memoryStore, uuidOf } from "./support.js";
 
+const LIST_INDEXES = ["instances_alive_by_age", "instances_alive_by_state", "migrations_alive_by_age"] as const;
+
 describe("the file", () => {
   let folder = "";
   beforeEach(() => {
@@ -48,6 +50,8 @@ describe("the file", () => {
       "ALTER TABLE instances DROP COLUMN task_request_id",
       "ALTER TABLE instances DROP COLUMN delete_request_id",
       "DROP TABLE host_epochs",
+      "DROP INDEX services_by_version",
+      ...LIST_INDEXES.map((index) => `DROP INDEX ${index}`),
       "DELETE FROM schema_steps WHERE component = 'conductor' AND version > 4",
     ]) {
       before.database.run(undo);
@@ -59,6 +63,8 @@ describe("the file", () => {
       taskRequestId: null,
       deleteRequestId: null,
     });
+    const indexes = after.database.all("SELECT name FROM sqlite_schema WHERE type = 'index'").flat();
+    expect(indexes).toEqual(expect.arrayContaining([...LIST_INDEXES]));
     after.close();
   });
 

@@ -172,6 +172,17 @@ describe("mappings, tasks, messages, leases", () => {
     expect(store.messages.answer("other", 1)).toBeNull();
   });
 
+  test("what an earlier control plane has answered is forgotten, too", async () => {
+    const { store } = await memoryStore();
+    const answered = "INSERT INTO answers (boot_id, call_id, answer, created_at) VALUES (?, ?, ?, ?)";
+    store.database.run(answered, "boot", 7, "{}", 0);
+    store.messages.recordAnswer("boot", 8, "{}");
+    store.messages.forgetAnswers("boot", 6);
+    expect(store.messages.answer("boot", 7)).toBe("{}");
+    store.messages.forgetAnswers("boot", 7);
+    expect([7, 8].map((call) => store.messages.answer("boot", call))).toEqual([null, "{}"]);
+  });
+
   test("2.4 G6 a host has one holder", async () => {
     const { store } = await memoryStore();
     const lease = { host: "devstack1", bootId: "a", pid: 1, machine: "m", acquiredAt: 1, seenAt: 2 };
@@ -220,5 +231,18 @@ describe("consumers that are under way", () => {
       running.uuid,
       ended.uuid,
     ]);
+  });
+});
+
+describe("tasks", () => {
+  test("are those after one that is known, or those of an instance, oldest first", async () => {
+    const { store } = await memoryStore();
+    const [first, second, third] = [1, 2, 1].map((instance) =>
+      store.tasks.add({ kind: "delete_local", instanceUuid: uuidOf(instance), requestId: "req-1" }),
+    );
+    expect(store.tasks.pending()).toEqual([first, second, third]);
+    expect(store.tasks.pending(first?.id)).toEqual([second, third]);
+    expect(store.tasks.ofInstance(uuidOf(1))).toEqual([first, third]);
+    expect(store.tasks.ofInstance(uuidOf(3))).toEqual([]);
   });
 });

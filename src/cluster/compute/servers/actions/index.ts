@@ -3,6 +3,7 @@ import type { Answer, Call } from "../../api/call.js";
 import type { ComputeDeps } from "../../api/deps.js";
 import { badRequest, notFound } from "../../api/fault.js";
 import { MAX_MICROVERSION } from "../../api/versions.js";
+import { createImage } from "./create-image.js";
 import { confirmResize, revertResize } from "./end-resize.js";
 import { evacuate } from "./evacuate.js";
 import { liveMigrate } from "./live-migrate.js";
@@ -44,6 +45,7 @@ const ACTIONS: readonly ServerAction[] = [
   shelve,
   shelveOffload,
   unshelve,
+  createImage,
   restore,
   forceDelete,
 ];

@@ -19,6 +19,7 @@ import {
 import { type Schema, schemas } from "../../api/validate.js";
 import { generatePassword } from "../create-server.js";
 import { findInstance, refuseLocked } from "../find-server.js";
+import { imageToUse } from "../image-to-use.js";
 import { ServerView } from "../server-view.js";
 import { refuseUnhonoured } from "../unhonoured-specs.js";
 import { begin } from "./agent-action.js";
@@ -73,10 +74,7 @@ export const rebuild: ServerAction = {
     refuseLocked(call, instance);
     requireState(instance, "rebuild", { vm: ["active", "stopped", "error"] });
     const host = requireHost(instance);
-    const properties = deps.imageProperties(wanted.imageRef);
-    if (properties === undefined) {
-      throw badRequest("Cannot find image for rebuild");
-    }
+    const properties = imageToUse(deps, wanted.imageRef, "Cannot find image for rebuild");
     refuseUnhonoured(instance.flavor, properties);
     refuseOtherCpus(instance, properties);
     const systemMetadata = withImageProperties(instance.systemMetadata, properties);

@@ -1,9 +1,9 @@
-import { badRequest } from "../../api/fault.js";
 import { requireMember } from "../../api/policy.js";
 import { ADMIN_PASSWORD } from "../../api/schema-parts.js";
 import { schemas } from "../../api/validate.js";
 import { generatePassword } from "../create-server.js";
 import { findInstance, refuseLocked } from "../find-server.js";
+import { imageToUse } from "../image-to-use.js";
 import { agentAction, begin } from "./agent-action.js";
 import { requireHost, requireState, type ServerAction } from "./server-action.js";
 
@@ -38,8 +38,8 @@ export const rescue: ServerAction = {
     requireState(instance, "rescue", { vm: ["active", "stopped", "error"] });
     const host = requireHost(instance);
     const image = wanted?.rescue_image_ref;
-    if (image !== undefined && deps.imageProperties(image) === undefined) {
-      throw badRequest(`Image ${image} could not be found.`);
+    if (image !== undefined) {
+      imageToUse(deps, image, `Image ${image} could not be found.`);
     }
     begin(deps, call, instance, { taskState: "rescuing" }, "rescue");
     const { requestId } = call;

@@ -26,7 +26,8 @@ export const shelve: ServerAction = {
       deps.bus.cast(host, "shelve_offload_instance", { instanceUuid, requestId }, requestId);
     } else {
       begin(deps, call, instance, { taskState: "shelving" }, "shelve");
-      const params = { instanceUuid, imageId: deps.random.uuid(), requestId };
+      const imageId = deps.images.addSnapshot(instance, `${instance.displayName}-shelved`);
+      const params = { instanceUuid, imageId, requestId };
       deps.bus.cast(host, "shelve_instance", params, requestId);
     }
     return { status: 202 };
@@ -121,13 +122,12 @@ function readUnshelveTarget(
       `Specifying ${subject} when unshelving server "${instance.uuid}" with status "${instance.vmState.toUpperCase()}" is not supported. The server status must be SHELVED_OFFLOADED.`,
     );
   }
-  const services = store.services.list({ binary: "nova-compute" });
-  if (zone !== undefined && zone !== null && !services.some((service) => service.availabilityZone === zone)) {
+  if (zone !== undefined && zone !== null && !store.services.isComputeZone(zone)) {
     throw badRequest("The requested availability zone is not available");
   }
   if (host !== undefined) {
-    const service = services.find((candidate) => candidate.host === host);
-    if (service === undefined) {
+    const service = store.services.getByHost(host, "nova-compute");
+    if (service === null) {
       throw badRequest(`Compute host ${host} could not be found.`);
     }
     if (zone !== undefined && zone !== null && service.availabilityZone !== zone) {

@@ -1,0 +1,53 @@
+import { badRequest } from "../../api/fault.js";
+import { requireMember } from "../../api/policy.js";
+import { METADATA, NAME } from "../../api/schema-parts.js";
+import { schemas } from "../../api/validate.js";
+import { findInstance, refuseLocked } from "../find-server.js";
+import { begin } from "./agent-action.js";
+import { requireHost, requireState, type ServerAction } from "./server-action.js";
+
+interface CreateImageBody {
+  readonly createImage: { readonly name: string; readonly metadata?: Readonly<Record<string, string>> };
+}
+
+const SCHEMA = schemas<CreateImageBody>([
+  1,
+  {
+    type: "object",
+    properties: {
+      createImage: {
+        type: "object",
+        properties: { name: NAME, metadata: METADATA },
+        required: ["name"],
+        additionalProperties: false,
+      },
+    },
+    required: ["createImage"],
+    additionalProperties: false,
+  },
+]);
+
+/** Spec 6.6: the image is there at once, without bytes; the agent sends them. */
+export const createImage: ServerAction = {
+  name: "createImage",
+  schema: SCHEMA,
+  run: (deps, call) => {
+    const { name, metadata } = call.body(SCHEMA).createImage;
+    const instance = findInstance(deps, call);
+    requireMember(call, "os_compute_api:servers:create_image");
+    refuseLocked(call, instance);
+    requireState(instance, "createImage", { vm: ["active", "stopped", "paused", "suspended"] });
+    if (instance.imageRef === "") {
+      throw badRequest("A server without a root disk of its own has nothing that an image could be made of.");
+    }
+    const host = requireHost(instance);
+    begin(deps, call, instance, { taskState: "image_snapshot_pending" }, "createImage");
+    const imageId = deps.images.addSnapshot(instance, name, metadata);
+    const { requestId } = call;
+    deps.bus.cast(host, "snapshot_instance", { instanceUuid: instance.uuid, imageId, requestId }, requestId);
+    const root = call.links.self("").replace(/\/compute\/.*$/, "");
+    return call.version >= 45
+      ? { status: 202, body: { image_id: imageId } }
+      : { status: 202, headers: { location: `${root}/image/v2/images/${imageId}` } };
+  },
+};

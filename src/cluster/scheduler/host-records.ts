@@ -1,0 +1,54 @@
+import type { ComputeNode, Service } from "../../records/index.js";
+import type { Store } from "../store/store.js";
+
+/** What filters and weighers look at in a compute node, and what a selection names. */
+export type ScheduledNode = Pick<ComputeNode, "id" | "uuid" | "host" | "hypervisorHostname" | "stats">;
+
+/**
+ * Alive compute nodes and their services, as the state of record has them: each is kept until it changes, since a schedule
+ * looks at a thousand of them.
+ */
+export class HostRecords {
+  readonly #store: Store;
+  readonly #nodes = new Map<string, ScheduledNode>();
+  readonly #services = new Map<string, Service>();
+  /** What is kept, by the ids that the store's changes name. */
+  readonly #uuidOf = new Map<number, string>();
+  readonly #hostOf = new Map<number, string>();
+
+  /** Listens to the store for as long as that is open. */
+  constructor(store: Store) {
+    this.#store = store;
+    store.onChange(({ kind, id }) => {
+      if (kind === "compute_node") {
+        this.#nodes.delete(this.#uuidOf.get(Number(id)) ?? "");
+      } else if (kind === "service") {
+        this.#services.delete(this.#hostOf.get(Number(id)) ?? "");
+      }
+    });
+  }
+
+  /** The alive ones of these. */
+  nodes(uuids: readonly string[]): readonly ScheduledNode[] {
+    const unread = uuids.filter((uuid) => !this.#nodes.has(uuid));
+    if (unread.length > 0) {
+      for (const { id, uuid, host, hypervisorHostname, stats } of this.#store.computeNodes.byUuids(unread)) {
+        this.#nodes.set(uuid, { id, uuid, host, hypervisorHostname, stats });
+        this.#uuidOf.set(id, uuid);
+      }
+    }
+    return uuids.flatMap((uuid) => this.#nodes.get(uuid) ?? []);
+  }
+
+  /** The nova-compute services of these hosts, by host. */
+  services(hosts: readonly string[]): ReadonlyMap<string, Service> {
+    const unread = hosts.filter((host) => !this.#services.has(host));
+    if (unread.length > 0) {
+      for (const service of this.#store.services.byHosts(unread, "nova-compute")) {
+        this.#services.set(service.host, service);
+        this.#hostOf.set(service.id, service.host);
+      }
+    }
+    return this.#services;
+  }
+}

@@ -1,0 +1,151 @@
+import { beforeEach, describe, expect, it, test } from "vitest";
+import { candidatesGroups } from "../../../../src/cluster/scheduler/candidates-query.js";
+import { claimSelection, type Held } from "../../../../src/cluster/scheduler/claim.js";
+import { NoValidHost } from "../../../../src/cluster/scheduler/errors.js";
+import type { Aggregate } from "../../../../src/cluster/store/aggregates.js";
+import type { ReportClient } from "../../../../src/placement/report-client.js";
+import type { Allocations } from "../../../../src/placement/types.js";
+import { resourceRequest } from "../../../../src/records/index.js";
+import { aFlavor } from "../../../fixtures/records.js";
+import { NO_RULES } from "../../../fixtures/scheduler-rules.js";
+
+const on = (uuid: string, resources: Readonly<Record<string, number>>): Allocations => ({ [uuid]: { resources } });
+
+describe("claimSelection", () => {
+  const WANTED = { ...on("d", { VCPU: 2, MEMORY_MB: 512 }), ...on("nfs", { DISK_GB: 5 }) };
+  let asked: unknown[];
+  let answers: (boolean | null)[];
+
+  beforeEach(() => {
+    [asked, answers] = [[], []];
+  });
+
+  function claim(held: Held, current: Allocations = {}) {
+    const answer = (question: string, ...args: readonly unknown[]) => {
+      asked.push([question, ...args]);
+      return Promise.resolve(answers.shift() ?? null);
+    };
+    const placement = {
+      getAllocationsForConsumer: async (...args: readonly unknown[]) => {
+        asked.push(["get", ...args]);
+        return { allocations: current, projectId: "p", userId: "u", consumerGeneration: 3 };
+      },
+      claimResources: (...args: readonly unknown[]) => answer("claim", ...args),
+      putAllocations: (...args: readonly unknown[]) => answer("put", ...args),
+    };
+    const selection = { allocationRequest: WANTED, allocationRequestVersion: "1.36" };
+    const consumer = { consumer: "I", projectId: "project", userId: "user", held };
+    return claimSelection(placement as unknown as ReportClient, selection, consumer, "req-1");
+  }
+
+  const claimed = (held: Held) => [
+    "claim",
+    {
+      consumer: "I",
+      projectId: "project",
+      userId: "user",
+      held,
+      request: { allocations: WANTED },
+      version: "1.36",
+    },
+    { requestId: "req-1" },
+  ];
+
+  test.each<[readonly (boolean | null)[], boolean | null, number]>([
+    [[true], true, 1],
+    [[false], false, 1],
+    [[null, true], true, 2],
+    [[null, false], false, 2],
+    [[null, null], null, 2],
+  ])("answers %j: %s after %i tries", async (given, expected, tries) => {
+    for (const held of ["double", "replace"] as const) {
+      [asked, answers] = [[], [...given]];
+      expect(await claim(held)).toBe(expected);
+      expect(asked).toEqual(Array.from({ length: tries }, () => claimed(held)));
+    }
+  });
+
+  it("sum: adds to the providers that it holds already, with the generation that was read", async () => {
+    answers = [true];
+    const current = { ...on("d", { VCPU: 1, DISK_GB: 1 }), ...on("other", { VGPU: 1 }) };
+    expect(await claim("sum", current)).toBe(true);
+    expect(asked).toEqual([
+      ["get", "I", { requestId: "req-1" }],
+      [
+        "put",
+        "I",
+        {
+          allocations: {
+            ...on("d", { VCPU: 3, DISK_GB: 1, MEMORY_MB: 512 }),
+            ...on("other", { VGPU: 1 }),
+            ...on("nfs", { DISK_GB: 5 }),
+          },
+          projectId: "project",
+          userId: "user",
+          consumerGeneration: 3,
+        },
+        { requestId: "req-1" },
+      ],
+    ]);
+    answers = [false];
+    expect(await claim("sum", current)).toBe(false);
+  });
+
+  it("sum: of providers that it does not hold is the same as doubling", async () => {
+    answers = [null, true];
+    expect(await claim("sum", on("other", { VGPU: 1 }))).toBe(true);
+    expect(asked).toEqual([["get", "I", { requestId: "req-1" }], claimed("double"), claimed("double")]);
+  });
+});
+
+describe("candidatesGroups", () => {
+  const aggregate = (uuid: string, metadata: Aggregate["metadata"]) => ({ uuid, metadata }) as Aggregate;
+  const AGGREGATES = [
+    aggregate("a1", { filter_tenant_id: "project" }),
+    aggregate("a2", { filter_tenant_id_2: "project", other: "x" }),
+    aggregate("a3", { filter_tenant_id: "other", owner: "project" }),
+    aggregate("t1", { "trait:CUSTOM_A": "required" }),
+    aggregate("t2", { "trait:CUSTOM_B": "required", "trait:CUSTOM_A": "forbidden" }),
+    aggregate("t3", { "trait:CUSTOM_B": "forbidden", CUSTOM_C: "required" }),
+  ];
+  const groups = (extraSpecs: Readonly<Record<string, string>>, rules = {}, project = "project") =>
+    candidatesGroups(resourceRequest(aFlavor({ extraSpecs })), project, AGGREGATES, { ...NO_RULES, ...rules });
+  const SPECS = {
+    "resources1:VGPU": "1",
+    "trait1:CUSTOM_A": "required",
+    "trait:B_B": "required",
+    "trait:A_A": "required",
+    "trait:D_D": "forbidden",
+    "trait:C_C": "forbidden",
+  };
+  const { resources } = groups({})[0] ?? expect.fail("no group");
+
+  it("what is required comes before what is forbidden, each in order; a group with a suffix is by itself", () => {
+    expect(groups(SPECS)).toEqual([
+      { suffix: "", resources, required: ["A_A", "B_B", "!C_C", "!D_D"], notMemberOf: [] },
+      { suffix: "1", resources: { VGPU: 1 }, required: ["CUSTOM_A"] },
+    ]);
+    expect(Object.keys(groups(SPECS)[0] ?? {})).not.toContain("memberOf");
+  });
+
+  it("limit_tenants_to_placement_aggregate: one of the project's, whatever follows the key's name", () => {
+    expect(groups({}, { limitTenants: true })).toMatchObject([{ memberOf: [["a1", "a2"]], notMemberOf: [] }]);
+    expect(groups({}, { limitTenants: true }, "nobody")[0]).not.toHaveProperty("memberOf");
+    const required = { limitTenants: true, aggregateRequired: true };
+    expect(() => groups({}, required, "nobody")).toThrow(new NoValidHost("No hosts available for tenant"));
+    expect(groups({}, required)).toHaveLength(1);
+  });
+
+  it("enable_isolated_aggregate_filtering: none of those whose traits the servers do not require", () => {
+    expect(groups({}, { isolate: true })).toMatchObject([{ notMemberOf: ["t1", "t2"] }]);
+    expect(groups(SPECS, { isolate: true })).toMatchObject([{ notMemberOf: ["t2"] }, {}]);
+  });
+
+  it("a flavor that asks for nothing, or for several groups without a policy, is refused", () => {
+    const none = { groups: [], groupPolicy: null };
+    expect(() => candidatesGroups(none, "p", [], NO_RULES)).toThrow(NoValidHost);
+    const two = { "resources1:VGPU": "1", "resources2:VGPU": "1" };
+    expect(() => groups(two)).toThrow("asks for the resource groups 1, 2 without saying");
+    expect(groups({ ...two, group_policy: "none" })).toHaveLength(3);
+  });
+});

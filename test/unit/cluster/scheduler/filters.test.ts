@@ -1,0 +1,154 @@
+import { describe, expect, it, test } from "vitest";
+import { filterHosts } from "../../../../src/cluster/scheduler/filters.js";
+import { HostRecords } from "../../../../src/cluster/scheduler/host-records.js";
+import { type HostState, hostStates, selectionOf } from "../../../../src/cluster/scheduler/host-state.js";
+import type { ScheduleRequest } from "../../../../src/cluster/scheduler/schedule-request.js";
+import type { Store } from "../../../../src/cluster/store/store.js";
+import type { AllocationCandidates, ProviderSummary } from "../../../../src/placement/types.js";
+import type { RequestSpec, Service } from "../../../../src/records/index.js";
+import { aComputeNode, aFlavor } from "../../../fixtures/records.js";
+
+const NOW = 1_000_000;
+const CONTEXT = { now: NOW, serviceDownTime: 60_000 };
+const SPEC: RequestSpec = {
+  instanceUuid: "I",
+  projectId: "p",
+  userId: "u",
+  flavor: aFlavor(),
+  imageRef: "",
+  isBfv: false,
+  availabilityZone: null,
+  numInstances: 1,
+};
+const REQUEST: ScheduleRequest = { instanceUuid: "I", spec: SPEC, held: "replace", requestId: "r" };
+
+function hostOf(service: Partial<Service> | null = {}, host = "h"): HostState {
+  const up = { host, disabled: false, forcedDown: false, lastSeenUp: NOW, availabilityZone: "nova" };
+  return {
+    node: aComputeNode({ host, hypervisorHostname: `${host}-node`, uuid: `${host}-uuid` }),
+    service: service === null ? null : ({ ...up, ...service } as Service),
+    allocationRequests: [],
+    free: {},
+  };
+}
+
+describe("a host", () => {
+  test.each<[string, Partial<Service> | null, Partial<ScheduleRequest>, string | null, boolean]>([
+    ["that nothing speaks against", {}, {}, null, false],
+    ["without a service", null, {}, "without a compute service", false],
+    ["that is disabled", { disabled: true }, {}, "disabled", false],
+    ["that is forced down", { forcedDown: true }, {}, "forced down", false],
+    ["that was heard of a minute ago", { lastSeenUp: NOW - 60_000 }, {}, null, false],
+    ["that was not", { lastSeenUp: NOW - 60_001 }, {}, "down (no heartbeat)", false],
+    ["that is ignored", {}, { ignoreHosts: ["h"] }, "ignored", false],
+    ["that is requested", {}, { requestedHost: "h", requestedNode: "h-node" }, null, true],
+    ["beside the requested one", {}, { requestedHost: "x" }, "not the requested one", true],
+    ["whose node is not", {}, { requestedHost: "h", requestedNode: "x" }, "not the requested one", true],
+    ["in the zone", {}, { spec: { ...SPEC, availabilityZone: "nova" } }, null, false],
+    ["in another", {}, { spec: { ...SPEC, availabilityZone: "az2" } }, "not in availability zone az2", false],
+  ])("%s", (_what, service, more, refusal, holdsForForced) => {
+    const host = hostOf(service);
+    const judge = (forced: boolean) => filterHosts([host], { ...REQUEST, ...more, forced }, CONTEXT);
+    const refused = refusal === null ? [] : [[refusal, 1]];
+    expect({ ...judge(false), refused: [...judge(false).refused] }).toEqual({ passed: refusal ? [] : [host], refused });
+    const { passed } = judge(true);
+    expect(passed).toEqual(refusal !== null && holdsForForced ? [] : [host]);
+  });
+
+  it("is asked in the order of the filters", () => {
+    const refusals = (service: Partial<Service> | null, more: Partial<ScheduleRequest>) => [
+      ...filterHosts([hostOf(service)], { ...REQUEST, ...more }, CONTEXT).refused.keys(),
+    ];
+    const all = { ignoreHosts: ["h"], requestedHost: "x", spec: { ...SPEC, availabilityZone: "az2" } };
+    expect(refusals(null, all)).toEqual(["ignored"]);
+    expect(refusals(null, { ...all, ignoreHosts: [] })).toEqual(["not the requested one"]);
+    expect(refusals(null, { spec: all.spec })).toEqual(["without a compute service"]);
+  });
+
+  it("is refused for the first reason there is, and hosts are counted by reason", () => {
+    const hosts = [hostOf({ disabled: true }), hostOf({ disabled: true, forcedDown: true }, "x"), hostOf({}, "y")];
+    const request = { ...REQUEST, ignoreHosts: ["y"] };
+    const { passed, refused } = filterHosts([...hosts, hostOf({}, "z")], request, CONTEXT);
+    expect(passed.map(({ node }) => node.host)).toEqual(["z"]);
+    expect([...refused]).toEqual([
+      ["disabled", 2],
+      ["ignored", 1],
+    ]);
+  });
+});
+
+describe("what Placement offers", () => {
+  const summary = (rootUuid: string, resources: ProviderSummary["resources"] = {}): ProviderSummary => ({
+    resources,
+    rootUuid,
+  });
+  const on = (...uuids: readonly string[]) => ({
+    allocations: Object.fromEntries(uuids.map((uuid) => [uuid, { resources: { VCPU: 1 } }])),
+  });
+  const states = (candidates: AllocationCandidates, known: readonly string[] = ["a", "b"]) => {
+    const asked: string[] = [];
+    const store = {
+      computeNodes: {
+        byUuids: (uuids: readonly string[]) =>
+          known.filter((uuid) => uuids.includes(uuid)).map((uuid) => aComputeNode({ uuid, host: `host-${uuid}` })),
+      },
+      services: {
+        byHosts: (hosts: readonly string[], binary: string) => {
+          asked.push(`${binary} of ${hosts.join(", ")}`);
+          return hosts.filter((host) => host !== "host-b").map((host) => ({ host }));
+        },
+      },
+      onChange: () => () => {},
+    };
+    return { ...hostStates(new HostRecords(store as unknown as Store), candidates), asked };
+  };
+
+  it("is joined with the nodes of its roots, what is left on these, and their services", () => {
+    const one = on("a", "nfs");
+    const two = on("a-child");
+    const three = on("b");
+    const { hosts, unknown, asked } = states({
+      allocationRequests: [one, two, three],
+      providerSummaries: new Map([
+        ["a", summary("a", { VCPU: { capacity: 8, used: 3 }, MEMORY_MB: { capacity: 100, used: 100 } })],
+        ["a-child", summary("a", { VGPU: { capacity: 1, used: 0 } })],
+        ["nfs", summary("nfs")],
+        ["b", summary("b")],
+      ]),
+      version: "1.36",
+    });
+    expect(hosts).toEqual([
+      {
+        node: expect.objectContaining({ uuid: "a" }),
+        service: { host: "host-a" },
+        allocationRequests: [one, two],
+        free: { VCPU: 5, MEMORY_MB: 0 },
+      },
+      { node: expect.objectContaining({ uuid: "b" }), service: null, allocationRequests: [three], free: {} },
+    ]);
+    expect([unknown, asked]).toEqual([0, ["nova-compute of host-a, host-b"]]);
+  });
+
+  it("on providers that no node belongs to is counted, what is shared with a node's is not", () => {
+    const { hosts, unknown } = states(
+      {
+        allocationRequests: [on("a", "nfs"), on("x", "nfs"), on("y"), on("y")],
+        providerSummaries: new Map(),
+        version: "1.36",
+      },
+      ["a"],
+    );
+    expect([hosts.length, unknown]).toEqual([1, 3]);
+  });
+
+  it("a selection writes the first way, with the version that it came with", () => {
+    const host = { ...hostOf(), allocationRequests: [on("a"), on("b")], free: { VCPU: 5 } };
+    expect(selectionOf(host, "1.36")).toEqual({
+      host: "h",
+      node: "h-node",
+      computeNodeUuid: "h-uuid",
+      allocationRequest: on("a").allocations,
+      allocationRequestVersion: "1.36",
+    });
+  });
+});

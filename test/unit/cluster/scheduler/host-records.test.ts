@@ -1,0 +1,51 @@
+import { expect, it } from "vitest";
+import { HostRecords } from "../../../../src/cluster/scheduler/host-records.js";
+import { addNode, addService, memoryStore, RESOURCES, uuidOf } from "../store/support.js";
+
+async function twoHosts() {
+  const { store } = await memoryStore();
+  const records = new HostRecords(store);
+  const hosts = ["h1", "h2"].map((host) => {
+    const service = addService(store, host);
+    return { service, node: addNode(store, service) };
+  });
+  return { store, records, hosts, uuids: hosts.map(({ node }) => node.uuid) };
+}
+
+it("an alive node of these uuids is known by its newest record", async () => {
+  const { store, records, hosts, uuids } = await twoHosts();
+  const names = () => records.nodes([...uuids, uuidOf(9)]).map(({ host }) => host);
+  expect(names()).toEqual(["h1", "h2"]);
+  const [first = hosts[0], second = hosts[1]] = hosts;
+  store.computeNodes.save(first?.node.id ?? 0, { stats: { failed_builds: "2" } });
+  expect(records.nodes(uuids)[0]?.stats).toEqual({ failed_builds: "2" });
+  store.computeNodes.destroy(second?.node.id ?? 0, "h2");
+  expect(names()).toEqual(["h1"]);
+  store.computeNodes.save(second?.node.id ?? 0, RESOURCES, { undelete: true });
+  expect(names()).toEqual(["h1", "h2"]);
+});
+
+it("a service is known as it is now, also one that was made anew", async () => {
+  const { store, records, hosts } = await twoHosts();
+  const one = () => records.services(["h1", "h3"]).get("h1");
+  expect(one()?.disabled).toBe(false);
+  const id = hosts[0]?.service.id ?? 0;
+  store.services.disable(id, "broken");
+  expect(one()?.disabled).toBe(true);
+  store.services.destroy(id);
+  expect(one()).toBeUndefined();
+  const again = addService(store, "h1");
+  expect(one()?.id).toBe(again.id);
+});
+
+it("what is undone is not kept", async () => {
+  const { store, records, hosts } = await twoHosts();
+  const id = hosts[0]?.service.id ?? 0;
+  expect(() =>
+    store.transaction(() => {
+      store.services.disable(id, "broken");
+      throw new Error("undone");
+    }),
+  ).toThrow("undone");
+  expect(records.services(["h1"]).get("h1")?.disabled).toBe(false);
+});

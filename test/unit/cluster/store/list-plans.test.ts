@@ -1,0 +1,69 @@
+import { beforeEach, expect, test } from "vitest";
+import type { Store } from "../../../../src/cluster/store/store.js";
+import { fillStore } from "../../../fixtures/large-cloud.js";
+import { memoryStore, uuidOf } from "./support.js";
+
+let store: Store;
+let asked: { readonly text: string; readonly values: readonly unknown[] }[];
+
+beforeEach(async () => {
+  ({ store } = await memoryStore());
+  fillStore(store, { hosts: 4, servers: 8 });
+  asked = [];
+  const { database } = store;
+  const all = database.all.bind(database);
+  database.all = (text, ...values) => {
+    asked.push({ text, values });
+    return all(text, ...values);
+  };
+});
+
+/** How SQLite would find the rows of what was asked for last. */
+function plan(): string {
+  const { text, values } = asked.at(-1) ?? { text: "", values: [] };
+  const steps = store.database.file.prepare(`EXPLAIN QUERY PLAN ${text}`).all(...(values as string[]));
+  return (steps as { detail: string }[]).map(({ detail }) => detail).join("; ");
+}
+
+const WHOLE = /SCAN (instances|services|compute_nodes|migrations)\b(?! USING)|TEMP B-TREE/;
+
+test.each<[string, (store: Store) => unknown, string]>([
+  [
+    "instances of all projects, from a place",
+    ({ instances }) => instances.names({ deleted: false, limit: 3, after: [Date.now(), 5] }),
+    "instances_alive_by_age (created_at<?)",
+  ],
+  [
+    "instances of a project, from a place",
+    ({ instances }) => instances.names({ projectId: "p", deleted: false, limit: 3, after: [Date.now(), 5] }),
+    "instances_by_project (project_id=? AND deleted=? AND created_at<?)",
+  ],
+  [
+    "instances in one state",
+    ({ instances }) => instances.names({ vmStates: ["error"], deleted: false, limit: 3 }),
+    "instances_alive_by_state (vm_state=?)",
+  ],
+  [
+    "migrations, from a place",
+    ({ migrations }) => migrations.newest({}, { limit: 3, after: [Date.now(), 5] }),
+    "migrations_alive_by_age (created_at<?)",
+  ],
+  ["services, from a place", ({ services }) => services.list({ after: 2, limit: 3 }), "PRIMARY KEY (rowid>?)"],
+  ["nodes, from a place", ({ computeNodes }) => computeNodes.served({ after: 2, limit: 3 }), "PRIMARY KEY (rowid>?)"],
+])("a page is entered by an index, and nothing is sorted: %s", (_what, read, index) => {
+  read(store);
+  expect(plan()).toContain(index);
+  expect(plan()).not.toMatch(WHOLE);
+});
+
+test.each<[string, (store: Store) => unknown]>([
+  ["instances by uuid", ({ instances }) => instances.list({ deleted: false, uuids: [uuidOf(1), uuidOf(2)] })],
+  ["instances of a host", ({ instances }) => instances.list({ deleted: false, host: "host-1" })],
+  ["instances of hosts", ({ instances }) => instances.namesByHosts(["host-1"])],
+  ["what a hypervisor has", ({ instances }) => instances.byFilters({ uuids: [uuidOf(1)] })],
+  ["services of hosts", ({ services }) => services.byHosts(["host-1"], "nova-compute")],
+  ["nodes by id", ({ computeNodes }) => computeNodes.servedByIds([1, 2])],
+])("rows are found by an index: %s", (_what, read) => {
+  read(store);
+  expect(plan()).not.toMatch(/SCAN (instances|services|compute_nodes)/);
+});
