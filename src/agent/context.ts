@@ -5,9 +5,11 @@ import type { ReportClient } from "../placement/report-client.js";
 import type { Logger } from "../runtime/logger.js";
 import type { Runtime } from "../runtime/runtime.js";
 import type { DriverHost } from "../virt/driver-host.js";
+import type { GlanceClient } from "./images/glance-client.js";
+import type { DriverRecord } from "./startup/driver-record.js";
 import type { IdentityFile } from "./startup/identity-file.js";
 
-/** What every part of one host's agent works with. Made once, by `createAgent`. */
+/** What every part of one host's agent works with. Made once, when it starts. */
 export interface AgentContext {
   readonly host: string;
   readonly config: NovaConfig;
@@ -15,6 +17,7 @@ export interface AgentContext {
   readonly conductor: HostSession;
   readonly driver: DriverHost;
   readonly placement: ReportClient;
+  readonly images: Pick<GlanceClient, "remove" | "removeUnfinished">;
   /** Reads or makes the host's stable uuid (spec 2.3). */
   readonly localNodeUuid: () => Promise<string>;
 }
@@ -22,6 +25,9 @@ export interface AgentContext {
 /** What decisions are made from: reading needs no more, so that a dry run can be given doors that only read. */
 export interface AgentView extends AgentContext {
   readonly identity: IdentityFile;
+  readonly driverRecord: DriverRecord;
+  /** `--change-driver` (spec 2.4 g). */
+  readonly changesDriver: boolean;
   readonly logger: Logger;
 }
 

@@ -127,9 +127,14 @@ export type DefaultsOf<F extends FieldMap> = {
 /** The values that a new record has where its creator gives none. */
 export function defaultsOf<F extends FieldMap>(fields: F): DefaultsOf<F> {
   const entries = Object.entries(fields).flatMap(([key, inner]) =>
-    "default" in inner ? [[key, structuredClone(inner.default)] as const] : [],
+    "default" in inner ? [[key, ownCopy(inner.default)] as const] : [],
   );
   return Object.fromEntries(entries) as DefaultsOf<F>;
+}
+
+/** A copy of a list or an object, which somebody may change. */
+function ownCopy(value: unknown): unknown {
+  return typeof value === "object" ? structuredClone(value) : value;
 }
 
 /** What a record has in these fields. */

@@ -24,6 +24,7 @@ export const FLAVOR_AMOUNTS = {
 /** A flavor, or the copy of one embedded in an instance (spec 1.6). */
 export const FLAVOR = {
   id,
+  /** The id that users know. */
   flavorid: text(),
   name: text(),
   ...FLAVOR_AMOUNTS,
@@ -32,6 +33,7 @@ export const FLAVOR = {
   rxtxFactor: withDefault(ratio, 1),
   disabled: withDefault(flag, false),
   isPublic: withDefault(flag, true),
+  /** `hw:cpu_policy`, `resources:CUSTOM_…`: what it asks for beside its sizes. */
   extraSpecs: withDefault(mapOf(text()), {}),
   description: withDefault(nullable(text(LONG)), null),
 };

@@ -112,10 +112,13 @@ export const INSTANCE = {
   uuid,
   projectId: text(),
   userId: text(),
+  /** What its user calls it: neither unique nor safe as a file name. */
   displayName: text(),
   displayDescription: textOrNull,
+  /** The name that the guest is to have. */
   hostname: text(),
   reservationId: text(),
+  /** Its place among those that one request made, from 0. */
   launchIndex: withDefault(amount, 0),
   /** Empty when booted from a volume. */
   imageRef: text(),
@@ -126,27 +129,40 @@ export const INSTANCE = {
   /** Set by the claim of the build; later moves leave it. */
   launchedOn: nameOrNull,
   availabilityZone: textOrNull,
+  /** What it is, as the last operation left it. */
   vmState: withDefault(oneOf(VM_STATES), "building"),
+  /** What is being done to it; null: nothing. */
   taskState: withDefault(nullable(oneOf(TASK_STATES)), "scheduling"),
   /** The request that set the task_state, `req-<uuid>`. Null without one, and in rows of earlier releases. */
   taskRequestId: textOrNull,
   /** A delete that was acknowledged and has not ended, also when another request has taken the task_state since. */
   deleteRequestId: textOrNull,
+  /** As it was last recorded, which may lag behind the guest. */
   powerState: withDefault(oneOfNumbers(Object.values(POWER_STATES)), POWER_STATES.nostate),
+  /** What it has now. */
   flavor,
+  /** What a resize began with, until it is confirmed or reverted. */
   oldFlavor: noFlavor,
+  /** What a resize leads to, until it is confirmed or reverted. */
   newFlavor: noFlavor,
+  /** The flavor's id. */
   instanceTypeId: id,
   ...FLAVOR_AMOUNTS,
+  /** The user's own. */
   metadata: noMetadata,
+  /** The control plane's own; `image_<property>` is what the image said when the server was made. */
   systemMetadata: noMetadata,
+  /** Between the claim of a move and its end. */
   migrationContext: withDefault(nullable(object(MIGRATION_CONTEXT)), null),
   configDrive: no,
+  /** Name of the key pair that its user chose. */
   keyName: textOrNull,
+  /** Base64, as the user gave it. */
   userData: withDefault(nullable(text(LONG)), null),
   tags: withDefault(listOf(text()), []),
   locked: no,
   lockedReason: textOrNull,
+  /** Percent of what is being done. */
   progress: withDefault(integer(0, 100), 0),
   /** A shadow row of a cross-cell move. */
   hidden: no,

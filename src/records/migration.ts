@@ -61,22 +61,27 @@ const no = withDefault(flag, false);
 export const MIGRATION = {
   id,
   uuid,
+  /** The server that is moved. */
   instanceUuid: uuid,
   migrationType: oneOf(MIGRATION_TYPES),
   status: oneOf(MIGRATION_STATUSES),
+  /** Host that it leaves, and its node. */
   sourceCompute: nameOrNull,
   sourceNode: nameOrNull,
+  /** Host that it goes to, and its node; null: not chosen yet. */
   destCompute: nameOrNull,
   destNode: nameOrNull,
   destComputeId: idOrNull,
   /** IP address of the destination. */
   destHost: textOrNull,
+  /** Flavor that it had, and the one that it gets: the same but in a resize. */
   oldInstanceTypeId: idOrNull,
   newInstanceTypeId: idOrNull,
   hidden: no,
   crossCellMove: no,
   userId: textOrNull,
   projectId: textOrNull,
+  /** Bytes of a live migration, as its driver told last; so the next five. */
   memoryTotal: amountOrNull,
   memoryProcessed: amountOrNull,
   memoryRemaining: amountOrNull,

@@ -92,7 +92,7 @@ function addFlavorsOwn(drafts: Map<string, Draft>, flavor: FlavorNeed, volumeBac
 }
 
 /** The amounts of all groups together, by class. */
-export function mergedResources({ groups }: ResourceRequest): Resources {
+function mergedResources({ groups }: ResourceRequest): Resources {
   const amounts: Record<string, number> = {};
   for (const { resources } of groups) {
     for (const [name, amount] of Object.entries(resources)) {

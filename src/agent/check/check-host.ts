@@ -1,9 +1,8 @@
 import { SERVICE_VERSION, type Service } from "../../records/index.js";
 import { within } from "../../runtime/within.js";
 import type { AgentView } from "../context.js";
-import { OverlayFiles } from "../dry-run/overlay-files.js";
-import { DryRunViolation, readOnlyHttp, readOnlySession } from "../dry-run/read-only.js";
-import { createView, type ViewOptions } from "../life/create-services.js";
+import { createReadOnlyView, type ReadOnlyViewOptions } from "../dry-run/read-only-view.js";
+import { guardRecordedDriver } from "../startup/driver-binding.js";
 import { proveOwnership } from "../startup/init-host.js";
 import { driverNodes } from "../startup/node-lookup.js";
 import { lookUpService } from "../startup/register-service.js";
@@ -11,7 +10,7 @@ import { usesNodeIdentities } from "../startup/service-identity.js";
 import { validateConfig } from "../startup/validate-config.js";
 import { type CheckPart, failedPart, part } from "./check-part.js";
 
-export interface HostCheck extends Omit<ViewOptions, "permit"> {
+export interface HostCheck extends ReadOnlyViewOptions {
   /** What the agent would say it is; undefined: what this build is. */
   readonly serviceVersion: number | undefined;
   /** What a host that is new needs when its service is there; empty: nothing. */
@@ -27,14 +26,7 @@ const FEW = 3;
 /** The host's records, its hypervisor, and whether they belong together; nothing is changed. */
 export async function checkHost(options: HostCheck): Promise<readonly CheckPart[]> {
   const { runtime, limit, signal } = options;
-  const view = await createView({
-    ...options,
-    session: readOnlySession(options.session),
-    runtime: { ...runtime, files: new OverlayFiles(runtime.files), http: readOnlyHttp(runtime.http) },
-    permit: (purpose) => {
-      throw new DryRunViolation(purpose);
-    },
-  });
+  const view = await createReadOnlyView(options);
   const inTime = <T>(what: string, work: Promise<T>) => within(runtime.timers, limit, what, work, signal);
   try {
     const [service, hypervisor] = await Promise.all([
@@ -101,6 +93,7 @@ function judgeService(
 }
 
 async function checkHypervisor(view: AgentView): Promise<CheckPart> {
+  await guardRecordedDriver(view);
   await view.driver.initHost();
   const nodes = await driverNodes(view);
   const { name } = view.driver;

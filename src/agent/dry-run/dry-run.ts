@@ -1,21 +1,20 @@
 import type { ComputeNode } from "../../records/index.js";
 import type { AgentView } from "../context.js";
 import { type EvacuationPlan, planEvacuatedCleanup } from "../evacuation/plan.js";
-import { createView, type ViewOptions } from "../life/create-services.js";
 import { findRunningDeleted } from "../periodic/running-deleted.js";
+import { guardRecordedDriver } from "../startup/driver-binding.js";
 import { type Ownership, proveOwnership } from "../startup/init-host.js";
 import { findInterruptedBuilds } from "../startup/interrupted-builds.js";
 import { findInterruptedEvacuations } from "../startup/interrupted-evacuations.js";
 import { refusalOf } from "../startup/refusals.js";
 import { lookUpService } from "../startup/register-service.js";
 import { validateConfig } from "../startup/validate-config.js";
-import { OverlayFiles } from "./overlay-files.js";
 import { previewStrip } from "./preview-allocations.js";
 import { type Preview, previewInit } from "./preview-instance.js";
-import { DryRunViolation, readOnlyHttp, readOnlySession } from "./read-only.js";
+import { createReadOnlyView, type ReadOnlyViewOptions } from "./read-only-view.js";
 import type { DryRunReport } from "./report.js";
 
-export interface DryRunOptions extends Omit<ViewOptions, "permit"> {
+export interface DryRunOptions extends ReadOnlyViewOptions {
   /** What the agent would say it is; absent: what this build is. */
   readonly serviceVersion?: number | undefined;
 }
@@ -26,20 +25,14 @@ export interface DryRunOptions extends Omit<ViewOptions, "permit"> {
  * @throws what hinders reading: an unreachable conductor or Placement, a broken driver.
  */
 export async function dryRun(options: DryRunOptions): Promise<DryRunReport> {
-  const { runtime, serviceVersion } = options;
-  const view = await createView({
-    ...options,
-    session: readOnlySession(options.session),
-    runtime: { ...runtime, files: new OverlayFiles(runtime.files), http: readOnlyHttp(runtime.http) },
-    permit: (purpose) => {
-      throw new DryRunViolation(purpose);
-    },
-  });
+  const { serviceVersion } = options;
+  const view = await createReadOnlyView(options);
   const lease = await view.conductor.call("host_lease_holder", { host: view.host });
   const preview: Preview = { guests: [], allocations: [], instances: [], migrations: [] };
   try {
     const service = await lookUpService(view, serviceVersion);
     validateConfig(view);
+    await guardRecordedDriver(view);
     await view.driver.initHost();
     await previewStart(view, await proveOwnership(view, service), preview);
     return { host: view.host, refusal: null, lease, ...preview };
@@ -119,8 +112,12 @@ async function previewInterruptedEvacuations(
 ): Promise<void> {
   const reason = "an evacuation to this host was interrupted";
   for (const found of await findInterruptedEvacuations(view, nodes)) {
-    const { migration, instance, node, changes, claimed } = found;
+    const { migration, instance, node, changes, claimed, arrived } = found;
     const { uuid } = instance;
+    if (arrived) {
+      preview.migrations.push({ migration: migration.id, instance: uuid, from: migration.status, to: "done", reason });
+      continue;
+    }
     if (claimed && (await view.driver.instanceExists(instance))) {
       preview.guests.push({
         instance: uuid,

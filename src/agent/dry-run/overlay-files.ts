@@ -1,4 +1,5 @@
 import { FileFailure, type FileStat, type Files } from "../../runtime/files.js";
+import { type Bytes, bytesOf, textIn } from "../../runtime/transfers.js";
 
 /**
  * Files as they are, with everything that is written kept in memory: whoever uses it sees what it wrote, and nothing
@@ -36,6 +37,16 @@ export class OverlayFiles implements Files {
       throw new FileFailure(path, "EEXIST", "create");
     }
     this.#changed.set(path, text);
+  }
+
+  async readBytes(path: string): Promise<Bytes> {
+    return this.#above(path) === undefined ? this.#below.readBytes(path) : bytesOf(await this.read(path));
+  }
+
+  async writeBytes(path: string, bytes: Bytes): Promise<number> {
+    const text = await textIn(bytes);
+    this.#changed.set(path, text);
+    return Buffer.byteLength(text);
   }
 
   async append(path: string, text: string): Promise<void> {

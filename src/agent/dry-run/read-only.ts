@@ -1,6 +1,7 @@
 import { CONDUCTOR_METHODS, type ConductorMethod } from "../../conductor/methods/conductor.js";
 import type { HostSession } from "../../conductor/port.js";
-import type { HttpClient } from "../../runtime/http.js";
+import type { HttpClient, HttpRequest } from "../../runtime/http.js";
+import type { Programs } from "../../runtime/programs.js";
 
 /** Something in a dry run was about to change the world; a defect of whoever tried. */
 export class DryRunViolation extends Error {
@@ -28,6 +29,7 @@ export function readOnlySession(session: HostSession): HostSession {
     leaseHeld: false,
     leaseEpoch: null,
     leaseLost: new Promise(() => {}),
+    leaseSettled: async () => {},
     call: (method, params, options) => (isRead(method) ? session.call(method, params, options) : refuse(method)),
     callAgent: (_host, method) => refuse(method),
     castAgent: (_host, method) => refuse(method),
@@ -38,13 +40,31 @@ export function readOnlySession(session: HostSession): HostSession {
   };
 }
 
+const READS = ["GET", "HEAD", "OPTIONS"];
+
+/** A login changes nothing, and no service answers without one. */
+function isLogin({ method, url }: Pick<HttpRequest, "method" | "url">): boolean {
+  return method === "POST" && new URL(url).pathname.endsWith("/v3/auth/tokens");
+}
+
 /** HTTP that reads, for drivers whose hypervisor is a service. */
 export function readOnlyHttp(http: HttpClient): HttpClient {
   return {
     request: (request) =>
-      request.method === "GET" || request.method === "HEAD" || request.method === "OPTIONS"
+      READS.includes(request.method) || isLogin(request)
         ? http.request(request)
         : refuse(`${request.method} ${request.url}`),
     close: () => http.close(),
+  };
+}
+
+/** Programs that are looked at, or run to their end, for drivers whose guests are processes. */
+export function readOnlyPrograms(programs: Programs): Programs {
+  return {
+    start: ({ argv }) => refuse(`starting ${argv[0]}`),
+    run: (options) => programs.run(options),
+    look: (pid) => programs.look(pid),
+    signal: ({ pid }, signal) => refuse(`sending ${signal} to process ${pid}`),
+    ended: (process, signal) => programs.ended(process, signal),
   };
 }

@@ -1,6 +1,6 @@
 import { InvalidMigrationState } from "../../conductor/errors.js";
 import { POWER_STATES } from "../../records/index.js";
-import { LOCAL_DISKS } from "../block-devices.js";
+import { LOCAL_DISKS } from "../../virt/local-disks.js";
 import { hasQuirk, requestId } from "../context.js";
 import { requireHostLease } from "../life/host-lease.js";
 import type { AgentServices } from "../services.js";

@@ -4,11 +4,12 @@ import type { AgentHandlers } from "../../conductor/port.js";
 import type { Asker, HostMethod, InstanceMethod, RequestOf } from "../operations/contract.js";
 import { OPERATIONS } from "../operations/table.js";
 import type { AgentServices } from "../services.js";
+import { listGuests } from "./list-guests.js";
 import type { TaskTracker } from "./task-tracker.js";
 
 type OperationHandlers = Pick<AgentHandlers, InstanceMethod>;
 
-/** What the agent does for whoever asks (spec 2.1 row 6). Everything is tracked, so that a shutdown waits for it. */
+/** What the agent does when it is asked to (spec 2.1 row 6). Everything is tracked, so that a shutdown waits for it. */
 export function agentHandlers(services: AgentServices, tasks: TaskTracker): AgentHandlers {
   const handlers = INSTANCE_METHODS.map((method) => [method, operationHandler(services, tasks, method)]);
   return { ...(Object.fromEntries(handlers) as OperationHandlers), ...hostHandlers(services, tasks) };
@@ -33,37 +34,46 @@ const TAKEN_WHILE_DRAINING: readonly AgentMethod[] = [
 ];
 
 function operationHandler<M extends InstanceMethod>(services: AgentServices, tasks: TaskTracker, method: M) {
-  const { operations, driver, logger } = services;
-  const run = (params: RequestOf<M>, asker: Asker) =>
-    driver.onBehalf(params.instanceUuid, params.requestId, () => operations.run(method, params, asker));
-  if (AGENT_METHODS[method].kind !== "cast") {
-    return (params: RequestOf<M>, asker: Asker) => tasks.run(() => run(params, asker));
-  }
-  // Nobody waits for a cast: what went wrong is in the instance's fault and in the log.
-  return (params: RequestOf<M>, asker: Asker) =>
-    tasks.run(async () => {
-      const log = logger.child({ request_id: params.requestId, instance: params.instanceUuid });
-      log.debug(`received ${method}`);
-      try {
-        await run(params, asker);
-      } catch (error) {
-        if (error instanceof InstanceNotFound) {
-          log.info(`${method}: the instance is gone`);
-        } else if (error instanceof UnexpectedDeletingTaskState) {
-          log.info(`${method}: the instance is being deleted`);
-        } else {
-          log.error(`${method} failed`, { err: error });
-        }
-      }
-      return null;
-    });
+  const carryOut = AGENT_METHODS[method].kind === "cast" ? runCast : runOperation;
+  return (params: RequestOf<M>, asker: Asker) => tasks.run(() => carryOut(services, method, params, asker));
 }
 
-function hostHandlers(
-  { operations, tracker, driver, logger }: AgentServices,
-  tasks: TaskTracker,
-): Pick<AgentHandlers, HostMethod> {
+function runOperation<M extends InstanceMethod>(
+  { operations, driver }: AgentServices,
+  method: M,
+  params: RequestOf<M>,
+  asker: Asker,
+) {
+  return driver.onBehalf(params.instanceUuid, params.requestId, () => operations.run(method, params, asker));
+}
+
+/** Nobody waits for a cast: what went wrong is in the instance's fault and in the log. */
+async function runCast<M extends InstanceMethod>(
+  services: AgentServices,
+  method: M,
+  params: RequestOf<M>,
+  asker: Asker,
+): Promise<null> {
+  const log = services.logger.child({ request_id: params.requestId, instance: params.instanceUuid });
+  log.debug(`received ${method}`);
+  try {
+    await runOperation(services, method, params, asker);
+  } catch (error) {
+    if (error instanceof InstanceNotFound) {
+      log.info(`${method}: the instance is gone`);
+    } else if (error instanceof UnexpectedDeletingTaskState) {
+      log.info(`${method}: the instance is being deleted`);
+    } else {
+      log.error(`${method} failed`, { err: error });
+    }
+  }
+  return null;
+}
+
+function hostHandlers(services: AgentServices, tasks: TaskTracker): Pick<AgentHandlers, HostMethod> {
+  const { operations, tracker, driver, logger } = services;
   return {
+    list_guests: () => tasks.run(() => listGuests(services)),
     migration_ended: async ({ migrationId }) => {
       operations.incoming.end(migrationId);
       return null;

@@ -15,6 +15,7 @@ import { initHost } from "../startup/init-host.js";
 import { lookUpService, registerService } from "../startup/register-service.js";
 import { agentHandlers } from "./agent-handlers.js";
 import { createServices, type ServiceFactories } from "./create-services.js";
+import { disableService } from "./disable-service.js";
 import { Heartbeat } from "./heartbeat.js";
 import { HostLeaseLost } from "./host-lease.js";
 import { drain } from "./shutdown.js";
@@ -33,32 +34,18 @@ export interface AgentOptions {
   readonly session: HostSession;
   readonly driver: DriverDefinition;
   readonly placement: ReportClient;
+  /** The host may be given another driver than the one that it had (spec 2.4 g); default: it refuses. */
+  readonly changeDriver?: boolean;
   readonly metrics?: AgentMetrics;
   /** Set from outside while it runs; default: there are none. */
   readonly faults?: ChangingFaults;
   /** What the agent says it is (spec 1.2); default: what this build is. */
   readonly serviceVersion?: number;
-  /** Other trackers and operations than the agent's own; for tests. */
-  readonly factories?: Partial<ServiceFactories>;
-}
-
-/** One host's agent. Many may live in one process. */
-export interface Agent {
-  readonly host: string;
-  readonly state: AgentState;
-  /** Why the state is `failed`. */
-  readonly failure: Error | null;
-  /** Called with each change; returns what stops that. */
-  onState(listener: (state: AgentState) => void): () => void;
   /**
-   * Spec 2.1; resolves when the agent serves. Rejects with the refusal ({@link refusalOf}), another error, or
-   * {@link AgentStopped}; the agent is then at an end.
+   * Makes other trackers and operations than the agent's own. Tests watch each pass of the tracker through it while whole agents
+   * run, and put operations that say only that they were asked for in place of real ones.
    */
-  start(): Promise<void>;
-  /** Drains and lets go (spec 2.8, SIGTERM); guests run on. Resolves when the state is `stopped` or `failed`. */
-  stop(): Promise<void>;
-  /** SIGHUP: forgets what is remembered of Placement; the next pass reads all of it again. */
-  reset(): void;
+  readonly factories?: Partial<ServiceFactories>;
 }
 
 export class AgentStopped extends Error {
@@ -69,9 +56,8 @@ export class AgentStopped extends Error {
   }
 }
 
-export const createAgent = (options: AgentOptions): Agent => new HostAgent(options);
-
-class HostAgent implements Agent {
+/** One host's agent. Many may live in one process. */
+export class Agent {
   readonly host: string;
   readonly #options: AgentOptions;
   readonly #listeners = new Set<(state: AgentState) => void>();
@@ -82,37 +68,42 @@ class HostAgent implements Agent {
   #state: AgentState = "connecting";
   #failure: Error | null = null;
   #stopping = false;
-  /** Rejects when a start that is under way has no point any more. */
-  readonly #interrupted: Promise<never>;
-  #interrupt: (reason: Error) => void = () => {};
+  /** Why a start that is under way has no point any more. */
+  #interruption: Error | null = null;
+  /** Ends the step of the start that is under way. */
+  #leaveStep: (reason: Error) => void = () => {};
   #starting: Promise<void> | null = null;
   #stopped: Promise<void> | null = null;
   #services: AgentServices | null = null;
+  /** This host's, as registered. */
+  #service: Service | null = null;
   #heartbeat: Heartbeat | null = null;
   #periodics: PeriodicLoop | null = null;
 
   constructor(options: AgentOptions) {
     this.host = options.host;
     this.#options = options;
-    this.#interrupted = new Promise((_resolve, reject) => {
-      this.#interrupt = reject;
-    });
-    this.#interrupted.catch(() => {});
   }
 
   get state(): AgentState {
     return this.#state;
   }
 
+  /** Why the state is `failed`. */
   get failure(): Error | null {
     return this.#failure;
   }
 
+  /** Called with each change; returns what stops that. */
   onState(listener: (state: AgentState) => void): () => void {
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);
   }
 
+  /**
+   * Spec 2.1; resolves when the agent serves. Rejects with the refusal ({@link refusalOf}), another error, or
+   * {@link AgentStopped}; the agent is then at an end.
+   */
   start(): Promise<void> {
     this.#starting ??= this.#start();
     return this.#starting;
@@ -142,9 +133,21 @@ class HostAgent implements Agent {
     }
   }
 
+  /** Drains and lets go (spec 2.8, SIGTERM); guests run on. Resolves when the state is `stopped` or `failed`. */
   stop(): Promise<void> {
     this.#stopped ??= this.#stop();
     return this.#stopped;
+  }
+
+  /**
+   * The driver cannot be relied on any more: disables the service with the reason, drains, and ends as `failed`. Before it
+   * serves, the start ends with the reason.
+   */
+  giveUp(reason: Error): Promise<void> {
+    if (this.#stopped === null && this.#state !== "failed") {
+      this.#failure = reason;
+    }
+    return this.stop();
   }
 
   async #stop(): Promise<void> {
@@ -154,13 +157,16 @@ class HostAgent implements Agent {
     this.#stopping = true;
     if (this.#state !== "serving" || !this.#services || !this.#heartbeat) {
       // Start-up is left where it is: each of its steps may die (spec 2.1), and without the lease it does no harm.
-      this.#interrupt(new AgentStopped(this.host));
+      this.#interrupt(this.#failure ?? new AgentStopped(this.host));
       this.#ended.abort();
       await this.#starting?.catch(() => {});
-      this.#enter("stopped");
+      this.#enter(this.#failure === null ? "stopped" : "failed");
       return;
     }
     this.#enter("draining");
+    if (this.#failure !== null && this.#service !== null) {
+      await disableService(this.#services, this.#service, this.#failure);
+    }
     await drain({
       services: this.#services,
       tasks: this.#tasks,
@@ -168,9 +174,10 @@ class HostAgent implements Agent {
       heartbeat: this.#heartbeat,
     });
     await this.#options.session.close();
-    this.#enter("stopped");
+    this.#enter(this.#failure === null ? "stopped" : "failed");
   }
 
+  /** SIGHUP: forgets what is remembered of Placement; the next pass reads all of it again. */
   reset(): void {
     this.#options.placement.clearProviderCache();
   }
@@ -181,6 +188,7 @@ class HostAgent implements Agent {
   }
 
   #joinServiceGroup(services: AgentServices, service: Service): void {
+    this.#service = service;
     this.#heartbeat = new Heartbeat(services, service);
     this.#heartbeat.start();
   }
@@ -203,8 +211,24 @@ class HostAgent implements Agent {
     this.#periodics.start();
   }
 
-  #step<T>(step: () => Promise<T>): Promise<T> {
-    return Promise.race([this.#interrupted, step()]);
+  /** Not a race with one promise for all steps: that would keep what each of them left for as long as the agent lives. */
+  async #step<T>(step: () => Promise<T>): Promise<T> {
+    if (this.#interruption !== null) {
+      throw this.#interruption;
+    }
+    try {
+      return await new Promise<T>((resolve, reject) => {
+        this.#leaveStep = reject;
+        step().then(resolve, reject);
+      });
+    } finally {
+      this.#leaveStep = () => {};
+    }
+  }
+
+  #interrupt(reason: Error): void {
+    this.#interruption ??= reason;
+    this.#leaveStep(reason);
   }
 
   #enter(state: AgentState): void {

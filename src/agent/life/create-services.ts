@@ -2,16 +2,19 @@ import type { HostSession } from "../../conductor/port.js";
 import type { NovaConfig } from "../../config/nova-config.js";
 import { driverFaults } from "../../faults/driver-faults.js";
 import type { ChangingFaults } from "../../faults/faults.js";
+import { imageAccess } from "../../placement/access/image-access.js";
 import type { ReportClient } from "../../placement/report-client.js";
 import type { Runtime } from "../../runtime/runtime.js";
 import { createDriverHost } from "../../virt/create-driver-host.js";
 import type { DriverDefinition } from "../../virt/driver.js";
 import type { AgentContext, AgentView } from "../context.js";
+import { GlanceClient } from "../images/glance-client.js";
 import { meteredTracker } from "../metrics/metered-tracker.js";
 import type { AgentMetrics } from "../metrics/metrics.js";
 import type { Operations, StepFaults } from "../operations/contract.js";
 import { createOperations } from "../operations/operations.js";
 import type { AgentServices } from "../services.js";
+import { DriverRecord } from "../startup/driver-record.js";
 import { IdentityFile } from "../startup/identity-file.js";
 import type { ResourceTracker } from "../tracker/contract.js";
 import { createResourceTracker } from "../tracker/resource-tracker.js";
@@ -27,8 +30,10 @@ export interface ViewOptions {
   readonly session: HostSession;
   readonly driver: DriverDefinition;
   readonly placement: ReportClient;
+  /** The host may be given another driver than the one that it had (spec 2.4 g); default: it refuses. */
+  readonly changeDriver?: boolean;
   /** Asked before the driver changes a guest; throws to forbid it. Default: the host's lease must be held. */
-  readonly permit?: (purpose: string) => void;
+  readonly permit?: (purpose: string) => void | Promise<void>;
   readonly metrics?: AgentMetrics;
   /** Asked before each call of the driver and each step of an operation. */
   readonly faults?: ChangingFaults;
@@ -50,8 +55,26 @@ export async function createView(options: ViewOptions): Promise<AgentView> {
     configFiles: options.configFiles,
     statePath: config.defaults.statePath,
   });
+  const driverRecord = new DriverRecord({
+    files: runtime.files,
+    logger,
+    host,
+    statePath: config.defaults.statePath,
+    driver: { name: options.driver.name, computeDriver: config.defaults.computeDriver },
+  });
   const localNodeUuid = () => identity.localNodeUuid();
-  const permit = options.permit ?? ((purpose: string) => requireHostLease({ host, conductor: session }, purpose));
+  const permit =
+    options.permit ??
+    (async (purpose: string) => {
+      await session.leaseSettled();
+      requireHostLease({ host, conductor: session }, purpose);
+    });
+  const images = new GlanceClient({
+    transfers: runtime.transfers,
+    timers: runtime.timers,
+    access: imageAccess(config, runtime, session),
+    retries: config.glance.numRetries,
+  });
   const driver = await createDriverHost(
     options.driver,
     driverContext({
@@ -60,11 +83,14 @@ export async function createView(options: ViewOptions): Promise<AgentView> {
       driverConfig: options.driverConfig,
       runtime: { ...runtime, logger },
       conductor: session,
+      images,
       localNodeUuid,
     }),
     {
       permit: (method, instance) => permit(instance ? `${method} the guest of instance ${instance}` : method),
       epoch: () => session.leaseEpoch,
+      timeouts: { initHost: config.computeAgent.driverInitTimeout * 1000 },
+      createTimeout: config.computeAgent.driverCreateTimeout * 1000,
       observe: (...call) => options.metrics?.driverCall(...call),
       ...(options.faults ? { point: driverFaults(options.faults) } : {}),
     },
@@ -76,8 +102,11 @@ export async function createView(options: ViewOptions): Promise<AgentView> {
     conductor: session,
     driver,
     placement,
+    images,
     localNodeUuid,
     identity,
+    driverRecord,
+    changesDriver: options.changeDriver ?? false,
     logger,
   };
 }

@@ -2,7 +2,8 @@ import { effectiveDownTime } from "../../conductor/liveness.js";
 import type { Conductor } from "../../conductor/port.js";
 import type { NovaConfig } from "../../config/nova-config.js";
 import type { Runtime } from "../../runtime/runtime.js";
-import type { DriverContext } from "../../virt/context.js";
+import type { HostDoors } from "../../virt/context.js";
+import type { ImageService } from "../../virt/images.js";
 import { virtApi } from "./virt-api.js";
 
 /** The doors and options that a driver is given. */
@@ -12,9 +13,10 @@ export function driverContext(options: {
   readonly driverConfig: Readonly<Record<string, unknown>>;
   readonly runtime: Runtime;
   readonly conductor: Conductor;
+  readonly images: ImageService;
   readonly localNodeUuid: () => Promise<string>;
-}): Omit<DriverContext, "emitEvent"> {
-  const { host, config, driverConfig, runtime, conductor, localNodeUuid } = options;
+}): HostDoors {
+  const { host, config, driverConfig, runtime, conductor, images, localNodeUuid } = options;
   const { defaults } = config;
   return {
     host,
@@ -23,7 +25,10 @@ export function driverContext(options: {
     random: runtime.random,
     http: runtime.http,
     files: runtime.files,
+    processes: runtime.programs,
+    sockets: runtime.streams,
     logger: runtime.logger,
+    images,
     config: driverConfig,
     inventory: {
       cpuAllocationRatio: defaults.cpuAllocationRatio,

@@ -52,7 +52,11 @@ export class Heartbeat {
     const interval = config.defaults.reportInterval * 1000;
     try {
       // A heartbeat that took longer than an interval is worthless: the next one says the same.
-      await conductor.call("service_report_state", { id: this.#service.id }, { timeout: interval, signal });
+      await conductor.call(
+        "service_report_state",
+        { id: this.#service.id },
+        { timeout: interval, signal, patient: true },
+      );
       if (!this.#connected) {
         runtime.logger.info("heartbeats arrive again", { host: this.#context.host });
       }

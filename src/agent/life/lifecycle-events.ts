@@ -28,15 +28,20 @@ export function registerLifecycleListener(services: AgentServices): void {
 
 async function handle(services: AgentServices, event: LifecycleEvent): Promise<void> {
   const { uuid, transition } = event;
+  const { outgoing, incoming } = services.operations;
+  // A move writes by itself what becomes of its guest.
+  if (outgoing.has(uuid) || incoming.has(uuid)) {
+    if (transition === "postcopy_started") {
+      await outgoing.postCopyStarted(uuid);
+    }
+    return;
+  }
   const instance = await services.conductor.call("instance_get", { uuid, readDeleted: true });
   if (instance === null) {
     return;
   }
   if (transition === "migration_completed" || transition === "postcopy_started") {
     await warnWithoutMigration(services, uuid, transition);
-  }
-  if (transition === "postcopy_started") {
-    await services.operations.outgoing.postCopyStarted(uuid);
   }
   // The event may be old news: a reboot looks like a stop, until one asks.
   if ((await services.driver.powerState(instance)) === IMPLIED_POWER[transition]) {

@@ -31,9 +31,17 @@ export async function drain({ services, tasks, periodics, heartbeat }: RunningAg
   await endsWithin(timers, reserve, logged(services, "cancel live migrations that wait", cancelled));
   const { incoming } = services.operations;
   void logged(services, "look at the moves that are on their way here", forgetEnded(services));
+  for (const call of services.driver.waitedFor) {
+    services.logger.warn(
+      `the end waits for ${call}; it goes on in ${(timeout - reserve) / 1000} s at the latest, a second SIGTERM ends it at once`,
+    );
+  }
   const idle = Promise.all([periodics?.stop(), allEnded(services, tasks)]);
   if (!(await endsWithin(timers, timeout - reserve, idle))) {
     const left = tasks.size + incoming.size;
+    for (const call of services.driver.waitedFor) {
+      services.logger.warn(`the end no longer waits for ${call}`);
+    }
     services.logger.warn(`${left} operations did not end in time; the next start deals with them`);
   }
   heartbeat.stop();
@@ -59,7 +67,7 @@ async function allEnded(services: AgentServices, tasks: TaskTracker): Promise<vo
   }
 }
 
-/** The conductor tells of a move's end; of one that ended while it could not be told here, the record says so. */
+/** The conductor says when a move ends. Where a move ended while no message could reach this agent, its record says so. */
 async function forgetEnded({ conductor, operations: { incoming } }: AgentServices): Promise<void> {
   for (const id of incoming.migrations) {
     const migration = await conductor.call("migration_get", { id });

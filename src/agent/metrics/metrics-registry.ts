@@ -76,6 +76,12 @@ export async function createMetricsRegistry(sources: MetricsSources): Promise<Me
     claimAborts: counter("claim_aborts_total", "Claims that were taken back", "kind"),
     driverCalls: counter("driver_calls_total", "Calls of the virt driver", "method", "outcome"),
     driverDuration: histogram("driver_call_duration_seconds", "Calls of the virt driver", DRIVER_BUCKETS, "method"),
+    driverStrays: counter(
+      "driver_stray_errors_total",
+      "Errors of the virt driver outside of its calls",
+      "method",
+      "kind",
+    ),
     heartbeats: counter("heartbeats_total", "Heartbeats of the service", "outcome"),
     messages: counter("rpc_messages_total", "Messages over a real Nova's RabbitMQ", "event", "method"),
     waiting: gauge("rpc_calls_waiting", "Calls over a real Nova's RabbitMQ whose answer is waited for", "method"),
@@ -97,6 +103,7 @@ interface Instruments {
   readonly claimAborts: Counter;
   readonly driverCalls: Counter;
   readonly driverDuration: Histogram;
+  readonly driverStrays: Counter;
   readonly heartbeats: Counter;
   readonly messages: Counter;
   readonly waiting: Gauge;
@@ -143,5 +150,6 @@ function hostMetrics(host: string, to: Instruments): AgentMetrics {
       to.driverCalls.inc({ host, method, outcome });
       to.driverDuration.observe({ host, method }, milliseconds / 1000);
     },
+    driverStray: (method, kind) => to.driverStrays.inc({ host, method, kind }),
   };
 }

@@ -21,6 +21,7 @@ import type {
   StuckMoveOptions,
 } from "./contract.js";
 import { completePartialDeletion } from "./delete/delete-instance.js";
+import { mustNotUndo } from "./flow/error-wrappers.js";
 import { heardConductor } from "./flow/heard-conductor.js";
 import { InterruptedRequests } from "./interrupted-requests.js";
 import { OutgoingMigrations } from "./live-migration/outgoing-migrations.js";
@@ -83,10 +84,10 @@ class InstanceOperations implements Operations {
   async #carryOut<M extends OperationName>(name: M, request: RequestOf<M>, asker?: Asker): Promise<unknown> {
     const { lock, stopsLiveMigration, flow }: Operation<M> = OPERATIONS[name];
     const { instanceUuid, requestId } = request;
-    let silence = false;
+    let left = false;
     const { context } = this.#services;
     const conductor = heardConductor(context.conductor, () => {
-      silence = true;
+      left = true;
     });
     const call = callOf(name, { ...this.#services, context: { ...context, conductor } }, request, asker);
     if (stopsLiveMigration) {
@@ -94,8 +95,12 @@ class InstanceOperations implements Operations {
     }
     try {
       return await this.#locked(lock, instanceUuid, () => ("answer" in flow ? flow.answer(call) : begin(flow, call)));
+    } catch (error) {
+      // The lease may come back to this agent; and the tracker hears the conductor by itself.
+      left ||= mustNotUndo(error);
+      throw error;
     } finally {
-      if (silence) {
+      if (left) {
         this.interrupted.add({ instanceUuid, requestId });
       }
     }

@@ -19,6 +19,7 @@ import { REBOOT_INSTANCE, REBOOT_TASKS, START_INSTANCE, STOP_INSTANCE } from "./
 import { RESCUE_INSTANCE } from "./states/rescue-instance.js";
 import { SHELVE_INSTANCE } from "./states/shelve-instance.js";
 import { SHELVE_OFFLOAD_INSTANCE } from "./states/shelve-offload.js";
+import { SNAPSHOT_INSTANCE } from "./states/snapshot-instance.js";
 import {
   PAUSE_INSTANCE,
   RESTORE_INSTANCE,
@@ -188,6 +189,7 @@ export const OPERATIONS: { readonly [M in OperationName]: Operation<M> } = {
   stop_instance: onGuest(STOP_INSTANCE, "powering-off"),
   reboot_instance: onGuest(REBOOT_INSTANCE, ...REBOOT_TASKS),
   rescue_instance: onGuest(RESCUE_INSTANCE, "rescuing"),
+  snapshot_instance: onGuest(SNAPSHOT_INSTANCE, "image_snapshot_pending"),
   shelve_instance: onGuest(SHELVE_INSTANCE, "shelving"),
   shelve_offload_instance: onGuest(SHELVE_OFFLOAD_INSTANCE, "shelving_offloading"),
   unshelve_instance: {

@@ -5,17 +5,21 @@ import { initInstance } from "../startup/init-instance.js";
 import { failInterruptedBuilds, findInterruptedBuilds } from "../startup/interrupted-builds.js";
 import { failInterruptedEvacuation, findInterruptedEvacuations } from "../startup/interrupted-evacuations.js";
 
-/** Moves have tasks of their own, which look at both of their hosts. */
-const MOVES = /^(resize_|migrating)/;
+/** Moves have tasks of their own, which look at both of their hosts; but in `resize_migrating` all is the source's. */
+const MOVES = /^(resize_(?!migrating)|migrating)/;
 
-/** Spec 2.6 OPT: does for instances that the conductor's silence left in the middle of something what a start would do. */
+/**
+ * Spec 2.6 OPT: does for instances that the conductor's silence, or a lost lease, left in the middle of something what a start would
+ * do; and for those of which a delete has left the row alone.
+ */
 export async function settleInterruptedRequests(services: AgentServices): Promise<void> {
   const { interrupted } = services.operations;
   for (const request of interrupted.all) {
     const instance = await services.conductor.call("instance_get", { uuid: request.instanceUuid });
-    if (instance !== null && isLeft(instance, request)) {
+    const isRow = instance?.host === services.host && instance.vmState === "deleted";
+    if (instance !== null && (isRow || isLeft(instance, request))) {
       services.logger.warn(
-        "the conductor did not answer while the instance was worked on; it is taken up as at a start",
+        "work on the instance was interrupted: the conductor did not answer or refused, or the lease was lost; it is taken up as at a start",
         {
           instance: instance.uuid,
           request_id: request.requestId,
@@ -24,7 +28,10 @@ export async function settleInterruptedRequests(services: AgentServices): Promis
       );
       await takeUp(services, instance);
     }
-    interrupted.remove(request);
+    // What a delete has left is looked at until it is gone.
+    if (!isRow) {
+      interrupted.remove(request);
+    }
   }
 }
 

@@ -79,11 +79,12 @@ function judgeInstance(facts: LeakFacts): LeakVerdict {
     return KEEP;
   }
   if (instance.host === host) {
-    const stayed = moves.filter((move) => isOnOneHost(move, host)).at(-1);
+    const stayed = moves.filter((move) => isOnOneHost(move, host)).at(-1) ?? carriedHere(moves, host);
     if (!stayed || !instanceHoldsMore) {
       return KEEP;
     }
-    const reason = `${stayed.migrationType} ${stayed.id} on this host has ended (${stayed.status})`;
+    const where = stayed.sourceCompute === host ? "this host" : `host ${stayed.sourceCompute}`;
+    const reason = `${stayed.migrationType} ${stayed.id} on ${where} has ended (${stayed.status})`;
     return { action: "trim", kind: "instance", reason };
   }
   // After a move in error this may be all that the instance has; after an evacuation from here that is done the guest goes
@@ -115,8 +116,18 @@ function isUnsure({ host, instance, moves, guestIsHere }: LeakFacts): boolean {
   return torn && guestIsHere !== (instance?.host === host);
 }
 
+/** A forced live migration or evacuation claims what its source held, with what a move on that one host had left there (6.5 row 4f, 6.7). */
+function carriedHere(moves: readonly Migration[], host: string): Migration | undefined {
+  const arrived = moves
+    .filter(
+      ({ migrationType, destCompute }) => /^(live-migration|evacuation)$/.test(migrationType) && destCompute === host,
+    )
+    .at(-1);
+  return arrived && moves.filter((move) => move.id < arrived.id && isOnOneHost(move, move.sourceCompute)).at(-1);
+}
+
 /** Its destination is not recorded where it ended before its claim. */
-function isOnOneHost({ migrationType, sourceCompute, destCompute }: Migration, host: string): boolean {
+function isOnOneHost({ migrationType, sourceCompute, destCompute }: Migration, host: string | null): boolean {
   return (
     (migrationType === "resize" || migrationType === "migration") &&
     sourceCompute === host &&

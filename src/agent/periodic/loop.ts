@@ -7,6 +7,9 @@ import type { AgentMetrics } from "../metrics/metrics.js";
 /** Spacing in seconds of tasks whose option is 0 or unset (spec 4.10). */
 export const DEFAULT_SPACING = 60;
 
+/** Milliseconds between moments at which hosts of a process begin. */
+const BEAT = 250;
+
 /** Seconds after which a task that wants it soon runs again. */
 const SOON = 5;
 
@@ -62,8 +65,8 @@ export class PeriodicLoop {
 
   async #loop(): Promise<void> {
     const { clock, random, tasks, fuzzyDelay } = this.#options;
-    const delay = fuzzyDelay > 0 ? random.integer(0, fuzzyDelay * 1000) : 0;
-    const start = clock.monotonic() + delay;
+    const now = clock.monotonic();
+    const start = fuzzyDelay > 0 ? beat(now, now + random.integer(0, fuzzyDelay * 1000)) : now;
     const planned = tasks
       .filter(({ spacing }) => spacing >= 0)
       .map((task): Planned => {
@@ -112,6 +115,15 @@ export class PeriodicLoop {
     }
     metrics.periodicTask(task.name, (clock.monotonic() - started) / 1000, failed);
     const now = clock.monotonic();
-    entry.due = task.soon?.() ? now + Math.min(SOON * 1000, spacing) : Math.max(started + spacing, now);
+    entry.due = task.soon?.() ? now + Math.min(SOON * 1000, spacing) : Math.max(entry.due + spacing, now);
   }
+}
+
+/**
+ * The quarter of a second in which `time` is, if it has not begun: the hosts of a process that are due in one run together, and
+ * what they ask travels together.
+ */
+function beat(now: number, time: number): number {
+  const begin = Math.floor(time / BEAT) * BEAT;
+  return begin < now ? time : begin;
 }

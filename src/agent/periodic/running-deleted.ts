@@ -1,6 +1,6 @@
 import type { Instance } from "../../records/index.js";
 import { GuestNotFound, VirtDriverNotReady } from "../../virt/errors.js";
-import { LOCAL_DISKS } from "../block-devices.js";
+import { LOCAL_DISKS } from "../../virt/local-disks.js";
 import type { AgentView } from "../context.js";
 import { hasQuirk } from "../context.js";
 import { instancesOnDriver } from "../evacuation/instances-on-driver.js";

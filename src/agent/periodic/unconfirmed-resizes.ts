@@ -36,7 +36,7 @@ async function poll(services: AgentServices, migration: Migration): Promise<void
   } else if (verdict === "confirm") {
     await confirm(services, migration);
   } else {
-    services.logger.warn(`a resize can not be confirmed: ${verdict.why}; its migration is set to error`, fields);
+    services.logger.warn(`a resize cannot be confirmed: ${verdict.why}; its migration is set to error`, fields);
     await services.conductor.call("migration_save", { id: migration.id, changes: { status: "error" } });
   }
 }

@@ -4,11 +4,12 @@ import { CleanUpProgress, cleanUpEvacuated } from "../evacuation/clean-up.js";
 import { countForeignGuests } from "../evacuation/foreign-guests.js";
 import type { PendingEvacuations } from "../evacuation/pending-evacuations.js";
 import { planEvacuatedCleanup } from "../evacuation/plan.js";
-import { acquireHostLease } from "../life/host-lease.js";
+import { acquireHostLease, requireHostLease } from "../life/host-lease.js";
 import { registerLifecycleListener } from "../life/lifecycle-events.js";
 import { syncSchedulerInfo } from "../periodic/scheduler-sync.js";
 import type { AgentServices } from "../services.js";
 import { awaitPlacement } from "./await-placement.js";
+import { guardHypervisorType, guardRecordedDriver } from "./driver-binding.js";
 import { initInstance } from "./init-instance.js";
 import { failInterruptedBuilds, findInterruptedBuilds } from "./interrupted-builds.js";
 import { failInterruptedEvacuation, findInterruptedEvacuations } from "./interrupted-evacuations.js";
@@ -32,9 +33,13 @@ export async function initHost(services: AgentServices, options: InitHostOptions
   options.enter("guarding");
   validateConfig(services); // row 1
   await acquireHostLease(services); // 2.4 G6
-  await services.driver.initHost(); // row 2
+  await guardRecordedDriver(services); // 2.4 g
+  await connectDriver(services); // row 2
   const ownership = await proveOwnership(services, options.service); // rows 3-5
   await services.identity.allowWrites();
+  // One that was suspended until another had the host must not name its own driver over that one's.
+  requireHostLease({ host: services.host, conductor: services.conductor }, "record the driver of this host");
+  await services.driverRecord.write();
   const loaded = await services.conductor.call("instances_by_host", { host: services.host }); // row 6
   try {
     registerLifecycleListener(services); // row 7
@@ -45,6 +50,16 @@ export async function initHost(services: AgentServices, options: InitHostOptions
     if (loaded.length > 0) {
       await syncSchedulerInfo(services); // row 12
     }
+  }
+}
+
+/** An error of a hypervisor's own says nothing of whose it is. */
+async function connectDriver({ driver, logger }: AgentServices): Promise<void> {
+  try {
+    await driver.initHost();
+  } catch (error) {
+    logger.error(`initHost of driver ${driver.name} failed`, { err: error });
+    throw error;
   }
 }
 
@@ -67,6 +82,7 @@ export async function proveOwnership(view: AgentView, service: Service | null): 
   const nodes = await lookUpNodes(view, names);
   await checkHostRename(view, nodes);
   await guardOwnership(view, names);
+  await guardHypervisorType(view, names);
   if (!service) {
     await checkNewHost(view);
   }

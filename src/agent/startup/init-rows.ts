@@ -199,7 +199,8 @@ const INIT_ROWS: readonly InitRow[] = [
   },
   {
     row: "unpausing",
-    when: (facts) => facts.power === POWER_STATES.paused && taskIn(facts, ["unpausing"]),
+    // Upstream leaves one whose guest has lost its power in this task for ever: here the operation fails, and says so.
+    when: (facts) => taskIn(facts, ["unpausing"]),
     act: () => ({ kind: "unpause" }),
     next: "stop",
   },

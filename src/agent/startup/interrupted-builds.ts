@@ -1,6 +1,7 @@
 import { isProviderMissing } from "../../placement/errors.js";
 import type { ComputeNode, Instance } from "../../records/index.js";
 import { type AgentView, requestId } from "../context.js";
+import { addFault } from "../operations/flow/error-wrappers.js";
 import type { AgentServices } from "../services.js";
 import { requireAsFound, unlessTaken } from "./unless-taken.js";
 
@@ -37,11 +38,13 @@ export async function failInterruptedBuilds(services: AgentServices, builds: rea
   }
 }
 
+/** The build may have been sent here from another host, whose part has ended well: only the fault tells why it is in error. */
 async function failBuild(services: AgentServices, { uuid, host, vmState, taskState }: Instance): Promise<void> {
   services.logger.warn("the instance was being built when the agent died; it is set to error", { instance: uuid });
   const changes = { vmState: "error", taskState: null } as const;
   const expected = { expectedTaskState: [taskState], expectedVmState: [vmState], expectedHost: host };
   await services.conductor.call("instance_save", { uuid, changes, ...expected }, { requestId: requestId(services) });
+  await addFault(services, uuid, new Error(`the agent of host ${services.host} stopped before the instance was built`));
 }
 
 /** As an unshelve that failed before its claim (spec 6.6): nothing is held, and it may be tried again. */

@@ -1,7 +1,7 @@
 import { InvalidMigrationState } from "../../conductor/errors.js";
 import { ConnectFailure } from "../../placement/errors.js";
 import type { ComputeNode, Instance, InstanceChanges, Migration } from "../../records/index.js";
-import { LOCAL_DISKS } from "../block-devices.js";
+import { LOCAL_DISKS } from "../../virt/local-disks.js";
 import { type AgentView, requestId } from "../context.js";
 import { requireHostLease } from "../life/host-lease.js";
 import type { AgentServices } from "../services.js";
@@ -10,13 +10,15 @@ import { endMove, unlessTaken } from "./unless-taken.js";
 /** An evacuation that this host, as its destination, was handed and had not finished when its agent died. */
 export interface InterruptedEvacuation {
   readonly migration: Migration;
-  /** Still the source's. */
+  /** Still the source's, unless it has arrived. */
   readonly instance: Instance;
   readonly node: ComputeNode;
   /** What the instance gets: nothing happened to one that was not claimed yet (spec 6.7 row 3), others fail (row 4). */
   readonly changes: InstanceChanges;
   /** The guest may have been made. */
   readonly claimed: boolean;
+  /** All is done but for the status: a Nova's conductor writes the instance before the migration. */
+  readonly arrived: boolean;
 }
 
 /** @throws {ConnectFailure} */
@@ -32,19 +34,24 @@ export async function findInterruptedEvacuations(
   const request = requestId(view);
   for (const migration of migrations) {
     const instance = await view.conductor.call("instance_get", { uuid: migration.instanceUuid });
-    if (instance === null || instance.host === view.host) {
+    if (instance === null) {
       continue;
     }
-    if (migration.status === "accepted") {
+    if (instance.host === view.host) {
+      const node = nodesByName.get(migration.destNode ?? "");
+      if (node && migration.status === "pre-migrating" && instance.taskState === null) {
+        found.push({ migration, instance, node, changes: {}, claimed: true, arrived: true });
+      }
+    } else if (migration.status === "accepted") {
       const node = await nodeHeld(view, nodesByName.values(), instance, request);
       if (node) {
-        found.push({ migration, instance, node, changes: { taskState: null }, claimed: false });
+        found.push({ migration, instance, node, changes: { taskState: null }, claimed: false, arrived: false });
       }
     } else {
       const node = nodesByName.get(migration.destNode ?? "");
       const changes = { vmState: "error", taskState: null } as const;
       if (node) {
-        found.push({ migration, instance, node, changes, claimed: true });
+        found.push({ migration, instance, node, changes, claimed: true, arrived: false });
       }
     }
   }
@@ -82,7 +89,11 @@ export async function failInterruptedEvacuation(services: AgentServices, found: 
   const { migration, instance } = found;
   await unlessTaken(services, { instance: instance.uuid, migration: migration.id }, async () => {
     await requireUnended(services, migration);
-    await undo(services, found);
+    if (found.arrived) {
+      await services.conductor.call("migration_save", { id: migration.id, changes: { status: "done" } });
+    } else {
+      await undo(services, found);
+    }
   });
 }
 

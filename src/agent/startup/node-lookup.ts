@@ -2,7 +2,6 @@ import type { ComputeNode } from "../../records/index.js";
 import { VirtDriverNotReady } from "../../virt/errors.js";
 import type { AgentView } from "../context.js";
 import { RefusedConfiguration } from "./refusals.js";
-import { usesNodeIdentities } from "./service-identity.js";
 
 /** Compute nodes of this hypervisor, by uuid, as they were recorded when the agent started. */
 export type NodesByUuid = ReadonlyMap<string, ComputeNode>;
@@ -43,7 +42,7 @@ export async function lookUpNodes(view: AgentView, names: ReadonlyMap<string, st
 
 /** Spec 2.4 d; skipped for drivers whose nodes move between hosts. @throws {RefusedConfiguration} */
 export async function checkHostRename(view: AgentView, nodes: NodesByUuid): Promise<void> {
-  if (view.driver.rebalancesNodes || usesNodeIdentities(view)) {
+  if (view.driver.rebalancesNodes) {
     return;
   }
   const identity = await whereTheUuidIsFrom(view);

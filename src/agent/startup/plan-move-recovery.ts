@@ -149,7 +149,8 @@ export async function planFailResize(view: AgentView, instance: Instance): Promi
         instanceUuid: instance.uuid,
         migrationTypes: ["resize", "migration"],
         destCompute: view.host,
-        statuses: ["post-migrating"],
+        // Under a Nova the move is finished before its instance says so.
+        statuses: ["post-migrating", "finished"],
       },
     })
   ).toReversed();
@@ -160,7 +161,8 @@ export async function planFailResize(view: AgentView, instance: Instance): Promi
         allocations: "none",
         changes: {},
         failsMigration: false,
-        unclear: "no migration in status post-migrating leads here; the task state stays until an operator resets it",
+        unclear:
+          "no migration in status post-migrating or finished leads here; the task state stays until an operator resets it",
       }
     : {
         ...base,

@@ -1,5 +1,5 @@
 import { DISK_INFO, type Instance, instanceResources, type Migration } from "../../records/index.js";
-import { LOCAL_DISKS } from "../block-devices.js";
+import { LOCAL_DISKS } from "../../virt/local-disks.js";
 import { storageShared } from "../evacuation/shared-storage.js";
 import { imageMeta } from "../operations/flow/guest-options.js";
 import { finishSource, heldHere, revertToSource } from "../operations/moves/move-allocations.js";

@@ -18,6 +18,7 @@ const REFUSALS = {
   "hypervisor-renamed": { error: "InvalidConfiguration", spec: "2.4 c", untouched: true },
   "node-of-other-host": { error: "InvalidConfiguration", spec: "2.4 d", untouched: true },
   "node-recorded-twice": { error: "InvalidConfiguration", spec: "2.4 e", untouched: true },
+  "driver-changed": { error: "InvalidConfiguration", spec: "2.4 g", untouched: true },
   "hypervisor-of-other-host": { error: "InvalidConfiguration", spec: "2.4 f", untouched: true },
   "guests-on-new-host": { error: "InvalidConfiguration", spec: "2.2 row 3", untouched: true },
   "service-changed": { error: "ComputeServiceInUse", spec: "2.1 row 5", untouched: false },

@@ -47,5 +47,7 @@ export async function checkServiceIdentity(view: AgentView, service: Service): P
   await identity.write(node.uuid);
 }
 
-/** Nodes of ironic have identities of their own; the host needs none (spec 2.3 row 1). */
-export const usesNodeIdentities = (view: Pick<AgentView, "driver">): boolean => view.driver.name.includes("ironic");
+/** Nodes that have identities of their own, as ironic's; the host needs none (spec 2.3 row 1). */
+export function usesNodeIdentities(view: Pick<AgentView, "driver">): boolean {
+  return view.driver.capabilities.hasNodeIdentities;
+}

@@ -15,6 +15,7 @@ import { takeResources } from "./assigned-resources.js";
 import type { Claim, ClaimAbort } from "./contract.js";
 import { refreshDevices } from "./device-providers.js";
 import { readDisabled, recount, updateNode } from "./node-update.js";
+import type { UpdateOptions } from "./provider-update.js";
 import type { TrackedNode } from "./tracked-node.js";
 import type { TrackerState } from "./tracker-state.js";
 import { countsMigration, flavorOfMigration, flavorUsage } from "./usage.js";
@@ -238,9 +239,13 @@ export class TrackerClaim implements Claim {
 }
 
 /** For changes that must not fail with Placement: what was not written is written by the next pass. */
-export async function updateQuietly(tracker: TrackerState, node: TrackedNode): Promise<void> {
+export async function updateQuietly(
+  tracker: TrackerState,
+  node: TrackedNode,
+  options: Pick<UpdateOptions, "statistics"> = {},
+): Promise<void> {
   try {
-    await updateNode(tracker, node, { startup: false });
+    await updateNode(tracker, node, { startup: false, ...options });
   } catch (err) {
     tracker.context.runtime.logger.warn("the node could not be updated; the next pass does it", {
       node: node.row.hypervisorHostname,

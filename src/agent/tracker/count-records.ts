@@ -35,10 +35,13 @@ export async function countRecords(
 
 async function withComputeId(tracker: TrackerState, instance: Instance, computeId: number): Promise<Instance> {
   const { uuid, host, node } = instance;
-  if (instance.computeId === computeId) {
+  if (instance.computeId === computeId || !tracker.binding.keepsComputeIds) {
     return instance;
   }
-  return tracker.context.conductor.call("instance_save", { uuid, changes: { host, node, computeId } });
+  const saved = await tracker.context.conductor.call("instance_save", { uuid, changes: { host, node, computeId } });
+  // Else each pass would save each instance.
+  tracker.binding.keepsComputeIds = saved.computeId === computeId;
+  return saved;
 }
 
 /** Instances of migrations that are not on the node; deleted ones too. */

@@ -36,7 +36,7 @@ export async function saveMove(tracker: TrackerState, write: MoveWrite): Promise
     };
     for (const node of touchedNodes(tracker, write.instance, moved)) {
       recountMove(tracker, node, moved, write.leaves === true);
-      await updateQuietly(tracker, node);
+      await updateQuietly(tracker, node, { statistics: "later" });
     }
     return moved;
   });

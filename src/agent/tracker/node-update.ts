@@ -14,15 +14,18 @@ export function recount(tracker: TrackerState, node: TrackedNode): void {
 export async function updateNode(tracker: TrackerState, node: TrackedNode, options: UpdateOptions): Promise<void> {
   recount(tracker, node);
   await updateToPlacement(tracker, node, options);
-  await saveNode(tracker, node);
-}
-
-async function saveNode(tracker: TrackerState, node: TrackedNode): Promise<void> {
   const changes = node.changes();
-  if (changes === null) {
+  if (changes === null || (options.statistics === "later" && !saysMoreThanStatistics(changes))) {
     return;
   }
   node.persisted(await tracker.context.conductor.call("compute_node_save", { id: node.row.id, changes }));
+}
+
+/** What each step of a guest changes, and nobody schedules by. */
+const STATISTICS: readonly string[] = ["runningVms", "currentWorkload", "stats"];
+
+function saysMoreThanStatistics(changes: object): boolean {
+  return Object.keys(changes).some((column) => !STATISTICS.includes(column));
 }
 
 /** Reads the Service row's `disabled`, which the status trait follows (spec 2.5). */

@@ -19,6 +19,8 @@ export interface UpdateOptions {
   readonly startup: boolean;
   readonly pass?: PlacementPass | undefined;
   readonly requestId?: string | undefined;
+  /** `later`: a row whose statistics alone have changed is saved by the next pass, as in Nova. Default: it is saved now. */
+  readonly statistics?: "later" | undefined;
 }
 
 /**

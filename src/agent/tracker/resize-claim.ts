@@ -7,7 +7,8 @@ import { refreshDevices } from "./device-providers.js";
 import type { TrackerState } from "./tracker-state.js";
 
 /**
- * Spec 4.2, a resize on its destination: a move claim with the new flavor, which is counted beside the instances.
+ * Spec 4.2, a resize on its destination: a move claim with the new flavor, which is counted beside the instances. In the same save
+ * the row gets the state that the instance had before (spec 6.3 row 4).
  * @throws {ComputeResourcesUnavailable} UnexpectedTaskState: the instance is not in resize_prep any more.
  */
 export async function resizeClaim(
@@ -27,7 +28,11 @@ export async function resizeClaim(
     const saved = await conductor.call("save_together", {
       instance: {
         uuid: instance.uuid,
-        changes: { migrationContext: moveContext(instance, migration, resources), newFlavor },
+        changes: {
+          migrationContext: moveContext(instance, migration, resources),
+          newFlavor,
+          systemMetadata: { ...instance.systemMetadata, old_vm_state: instance.vmState },
+        },
         expectedTaskState: ["resize_prep"],
       },
       migration: {

@@ -27,7 +27,7 @@ export async function createResourceTracker(context: AgentContext): Promise<Reso
     lock: new FairLock(),
     nodes: new Map(),
     merge: new ProviderMerge(configs, logger),
-    binding: { serviceId: null, disabled: null, epoch: 0 },
+    binding: { serviceId: null, disabled: null, epoch: 0, keepsComputeIds: true },
   };
   return {
     bindService: (service) => bindService(tracker, service),

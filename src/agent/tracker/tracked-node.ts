@@ -7,7 +7,8 @@ const SAVED = Object.keys(COMPUTE_NODE_CHANGES) as readonly (keyof ComputeNodeCh
 /** All that the tracker knows of one node; forgotten as a whole together with the node (bugs 1784705, 1784874). */
 export class TrackedNode {
   readonly account = new NodeAccount();
-  failedBuilds: number;
+  /** Nova's counts in memory, too: a restart starts again, and with it a host that the scheduler has put last. */
+  failedBuilds = 0;
   driverStats: Readonly<Record<string, string>> = {};
   /** The tree as it was last written to Placement. */
   tree: ProviderTree | null = null;
@@ -18,7 +19,6 @@ export class TrackedNode {
   constructor(row: ComputeNode) {
     this.#row = row;
     this.#persisted = row;
-    this.failedBuilds = Number.parseInt(row.stats.failed_builds ?? "0", 10) || 0;
   }
 
   /** As it is now; may be ahead of the conductor's. */

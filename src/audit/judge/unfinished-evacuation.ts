@@ -3,7 +3,7 @@ import type { Finding } from "./finding.js";
 import { reference, serverSubject } from "./subjects.js";
 import type { Whereabouts } from "./whereabouts.js";
 
-/** Servers that were evacuated from a host that has not cleaned up since: they hold its resources still (seed 001). */
+/** Servers that were evacuated from a host that has not cleaned up since: they hold its resources still. */
 export function unfinishedEvacuations(facts: Facts, placed: readonly Whereabouts[]): Finding[] {
   return placed.flatMap(({ server, elsewhere }) =>
     elsewhere.flatMap(({ root, providers, explainedBy }) => {

@@ -64,7 +64,7 @@ export async function admit(
 }
 
 /**
- * For whoever waits for an answer. @throws {InstanceNotFound} {@link UnexpectedTaskState}: with what was found and expected
+ * For a caller that waits for an answer. @throws {InstanceNotFound} {@link UnexpectedTaskState}: with what was found and expected
  */
 export async function demand(
   context: Pick<AgentContext, "conductor" | "host">,

@@ -1,7 +1,7 @@
 import { InstanceNotFound, UnexpectedTaskState, UnexpectedVmState } from "../../../conductor/errors.js";
 import type { AllocationsByProvider, Instance, InstanceChanges, TaskState } from "../../../records/index.js";
 import { BuildAbortException } from "../../../virt/errors.js";
-import { LOCAL_DISKS } from "../../block-devices.js";
+import { LOCAL_DISKS } from "../../../virt/local-disks.js";
 import type { Refusal } from "../admission/admission.js";
 import type { AdmittedFlow, Call, OperationServices, RequestOf } from "../contract.js";
 import { mustNotUndo, withActionEvent } from "../flow/error-wrappers.js";
@@ -88,7 +88,7 @@ async function build({ services, request, event }: Call<"build_and_run_instance"
       return await buildFailed(services, request, progress, error);
     }
   });
-  // Nova's event has succeeded when the build has come to an end, whichever; the instance's fault tells of a failure.
+  // Nova's event has succeeded when the build has come to an end, whichever; the instance's fault says that it failed.
   if (failed) {
     throw failed.error;
   }

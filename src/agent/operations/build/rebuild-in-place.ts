@@ -1,7 +1,7 @@
 import { UnexpectedDeletingTaskState, UnexpectedTaskState } from "../../../conductor/errors.js";
 import type { Instance } from "../../../records/index.js";
+import { LOCAL_DISKS } from "../../../virt/local-disks.js";
 import type { Allocations } from "../../../virt/types.js";
-import { LOCAL_DISKS } from "../../block-devices.js";
 import type { Found } from "../admission/admission.js";
 import type { AdmittedFlow, Call, OperationServices, RequestOf } from "../contract.js";
 import { attempt, erroringOut, recordingFault, withActionEvent } from "../flow/error-wrappers.js";

@@ -1,5 +1,5 @@
 import { flavorColumns, hasSameDisks, type InstanceChanges } from "../../../records/index.js";
-import { LOCAL_DISKS } from "../../block-devices.js";
+import { LOCAL_DISKS } from "../../../virt/local-disks.js";
 import { hasQuirk } from "../../context.js";
 import type { Refusal } from "../admission/admission.js";
 import type { Call, RequestOf } from "../contract.js";
@@ -52,7 +52,7 @@ const STEPS = stepList<FinishProgress>("finish_resize", {
 /** Spec 6.3 row 7, on the destination. */
 export const FINISH_RESIZE = moveFlow<"finish_resize">({ steps: [STEPS], run: finish, refused });
 
-/** @throws the error, unless the instance was taken by somebody else: then only the event tells of it. */
+/** @throws the error, unless the instance was taken by somebody else: then only the event has it. */
 async function finish(call: Call<"finish_resize">, move: Move): Promise<void> {
   const { services, request } = call;
   try {

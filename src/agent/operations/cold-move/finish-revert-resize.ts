@@ -1,5 +1,5 @@
 import { flavorColumns, type InstanceChanges } from "../../../records/index.js";
-import { LOCAL_DISKS } from "../../block-devices.js";
+import { LOCAL_DISKS } from "../../../virt/local-disks.js";
 import type { Call } from "../contract.js";
 import { attempt } from "../flow/error-wrappers.js";
 import { runOperation } from "../flow/run-operation.js";
@@ -60,7 +60,7 @@ export const FINISH_REVERT_RESIZE = moveFlow<"finish_revert_resize">({
   refused: revertRefused,
 });
 
-/** @throws the error, unless the instance was taken by somebody else: then only the event tells of it. */
+/** @throws the error, unless the instance was taken by somebody else: then only the event has it. */
 async function finishRevert(call: Call<"finish_revert_resize">, move: Move): Promise<void> {
   const { services, request } = call;
   await runOperation(call, STEPS, { services, request, move }, finishRevertFailed);

@@ -5,6 +5,7 @@ import type { Refusal } from "../admission/admission.js";
 import type { Call, RequestOf } from "../contract.js";
 import { addFault, attempt, messageOf, mustNotUndo, type OpenEvent } from "../flow/error-wrappers.js";
 import { UnableToMigrateToSelf } from "../flow/errors.js";
+import { refuseUnservable } from "../flow/refuse-unservable.js";
 import { runOperation } from "../flow/run-operation.js";
 import { stepList } from "../flow/step-list.js";
 import { type Move, revertToSource } from "../moves/move-allocations.js";
@@ -28,16 +29,7 @@ interface PrepProgress extends MoveProgress<PrepRequest> {
 const STEPS = stepList<PrepProgress>("prep_resize", {
   accept: async (progress) => {
     refuseToMoveToSelf(progress);
-  },
-  note: async (progress) => {
-    const { services, request, move } = progress;
-    const { uuid, systemMetadata, vmState } = move.instance;
-    const instance = await services.context.conductor.call("instance_save", {
-      uuid,
-      changes: { newFlavor: request.flavor, systemMetadata: { ...systemMetadata, old_vm_state: vmState } },
-      expectedTaskState: ["resize_prep"],
-    });
-    progress.move = { ...move, instance };
+    refuseToBring(progress);
   },
   claim: async (progress) => {
     const { services, request, move } = progress;
@@ -73,7 +65,7 @@ export const PREP_RESIZE = moveFlow<"prep_resize">({ steps: [STEPS], run: prepar
 async function prepare(call: Call<"prep_resize">, move: Move): Promise<void> {
   const { services, request } = call;
   const { incoming } = services;
-  incoming.begin(request.migrationId);
+  incoming.begin(request.migrationId, request.instanceUuid);
   try {
     const told = await runOperation(call, STEPS, { services, request, move, claim: null }, prepFailed);
     if (!told) {
@@ -198,6 +190,15 @@ async function reschedule(
   );
 }
 
+/** Another host may have it. @throws {InstanceFaultRollback} */
+function refuseToBring({ request }: PrepProgress): void {
+  try {
+    refuseUnservable(request);
+  } catch (cause) {
+    throw new InstanceFaultRollback(messageOf(cause), { cause });
+  }
+}
+
 /** A cold migration to the host on which the instance is needs a driver that can do it; a resize does not (spec 6.3). */
 function refuseToMoveToSelf({ services, move, request }: PrepProgress): void {
   const { host, driver } = services.context;
@@ -208,7 +209,7 @@ function refuseToMoveToSelf({ services, move, request }: PrepProgress): void {
     return;
   }
   const cause = new UnableToMigrateToSelf(
-    `instance ${request.instanceUuid} is on host ${host} already, and driver ${driver.name} can not migrate it to itself`,
+    `instance ${request.instanceUuid} is on host ${host} already, and driver ${driver.name} cannot migrate it to itself`,
   );
   throw new InstanceFaultRollback(cause.message, { cause });
 }

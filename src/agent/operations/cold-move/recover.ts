@@ -23,21 +23,28 @@ const COLD: readonly MigrationType[] = ["migration", "resize"];
 interface Resume {
   /** Null: whatever the instance is doing. */
   readonly task: TaskState | null;
+  /** It is doing nothing. */
+  readonly idle?: true;
   readonly statuses: readonly MigrationStatus[];
   readonly side: "source" | "destination";
   readonly run: (progress: MoveProgress) => Promise<void>;
 }
 
-/** The reconcile table of spec 2.6 (OPT), and what it needs of the hosts that did not restart. The first row that matches wins. */
+/**
+ * The reconcile table of spec 2.6 (OPT), and what it needs of the hosts that did not restart. The first row that matches wins. A
+ * status that is behind its task is what a Nova's conductor leaves, which writes the instance first.
+ */
 const RESUMES: readonly Resume[] = [
   { task: "resize_prep", statuses: ["pre-migrating", "error"], side: "destination", run: undoPrep },
   { task: "resize_prep", statuses: ["pre-migrating", "migrating", "error"], side: "source", run: undoPrep },
-  { task: "resize_migrated", statuses: ["post-migrating"], side: "destination", run: finishAgain },
-  { task: "resize_migrated", statuses: ["post-migrating"], side: "source", run: castFinish },
-  { task: "resize_finish", statuses: ["post-migrating"], side: "destination", run: failFinish },
+  { task: "resize_migrated", statuses: ["migrating", "post-migrating"], side: "destination", run: finishAgain },
+  { task: "resize_migrated", statuses: ["migrating", "post-migrating"], side: "source", run: castFinish },
+  { task: "resize_finish", statuses: ["post-migrating", "finished"], side: "destination", run: failFinish },
   { task: "resize_reverting", statuses: ["reverting"], side: "destination", run: revertAgain },
   { task: "resize_reverting", statuses: ["reverted"], side: "source", run: finishRevertAgain },
   { task: "resize_reverting", statuses: ["reverted"], side: "destination", run: castFinishRevert },
+  { task: null, idle: true, statuses: ["pre-migrating", "post-migrating"], side: "destination", run: noteEnd },
+  { task: null, idle: true, statuses: ["pre-migrating", "migrating"], side: "source", run: noteEnd },
   { task: null, statuses: ["confirming"], side: "source", run: confirmAgain },
   { task: null, statuses: ["confirmed"], side: "source", run: settleConfirmed },
 ];
@@ -87,9 +94,7 @@ async function findStuckMoves(
 ): Promise<readonly StuckMove[]> {
   const [instances, confirming] = await Promise.all([
     context.conductor.call("instances_by_filters", { filters: { taskStates: TASKS, deleted: false } }),
-    context.conductor.call("migrations_by_filters", {
-      filters: { sourceCompute: context.host, migrationTypes: COLD, statuses: ["confirming"] },
-    }),
+    findWithoutTask(context),
   ]);
   const moves: {
     readonly migration: Migration;
@@ -132,6 +137,27 @@ async function findStuckMoves(
     });
 }
 
+/** Migrations that are confirmed now, and migrations whose instance says how they have ended. */
+async function findWithoutTask({ conductor, host }: AgentContext): Promise<readonly Migration[]> {
+  const statuses: readonly MigrationStatus[] = ["confirming", "pre-migrating", "migrating", "post-migrating"];
+  const migrations = await conductor.call("migrations_by_filters", {
+    filters: { host, migrationTypes: COLD, statuses },
+  });
+  const open = migrations.filter(({ status }) => status !== "confirming");
+  if (open.length === 0) {
+    return migrations;
+  }
+  const uuids = open.map(({ instanceUuid }) => instanceUuid);
+  const instances = await conductor.call("instances_by_filters", { filters: { uuids, deleted: false } });
+  const ended = new Map(instances.map((instance) => [instance.uuid, instance]));
+  return migrations.filter((migration) => {
+    const instance = ended.get(migration.instanceUuid);
+    return (
+      migration.status === "confirming" || (instance !== undefined && endOf({ instance, migration }) !== undefined)
+    );
+  });
+}
+
 async function findUnsettled(context: AgentContext): Promise<readonly Migration[]> {
   const { conductor, host } = context;
   const ended = await conductor.call("migrations_by_filters", {
@@ -164,7 +190,7 @@ function resumeOf(context: AgentContext, migration: Migration, task: TaskState |
   return RESUMES.find(
     (row) =>
       sides[row.side] === context.host &&
-      (row.task === null || row.task === task) &&
+      (row.task === task || (row.task === null && row.idle === undefined)) &&
       row.statuses.includes(migration.status) &&
       !isLeft(context, row),
   );
@@ -227,7 +253,22 @@ async function finishRevertAgain({ services, request, move }: MoveProgress): Pro
   await FINISH_REVERT_RESIZE.run(callOf("finish_revert_resize", services, request), move);
 }
 
-async function finishAgain({ services, request, move }: MoveProgress): Promise<void> {
+/** Under a Nova the instance is the destination's before its move says so, and a process may die in between. */
+async function afterFlip(progress: MoveProgress): Promise<MoveProgress> {
+  const { services, move } = progress;
+  if (move.migration.status !== "migrating") {
+    return progress;
+  }
+  const migration = await services.context.conductor.call("migration_save", {
+    id: move.migration.id,
+    changes: { status: "post-migrating" },
+    expectedStatus: ["migrating"],
+  });
+  return { ...progress, move: { ...move, migration } };
+}
+
+async function finishAgain(progress: MoveProgress): Promise<void> {
+  const { services, request, move } = await afterFlip(progress);
   await FINISH_RESIZE.run(callOf("finish_resize", services, { ...request, diskInfo: diskInfoOf(move) }), move);
 }
 
@@ -236,9 +277,30 @@ async function failFinish(progress: MoveProgress): Promise<void> {
 }
 
 /** The message may have been lost with the process that should have sent it; one that comes twice is ignored. */
-async function castFinish({ services, request, move }: MoveProgress): Promise<void> {
+async function castFinish(progress: MoveProgress): Promise<void> {
+  const { services, request, move } = await afterFlip(progress);
   const message = { ...request, diskInfo: diskInfoOf(move) };
   await services.context.conductor.castAgent(move.migration.destCompute ?? "", "finish_resize", message);
+}
+
+async function noteEnd({ services, move }: MoveProgress): Promise<void> {
+  const { id, status: expected } = move.migration;
+  const status = endOf(move);
+  if (status !== undefined) {
+    await services.context.conductor.call("migration_save", { id, changes: { status }, expectedStatus: [expected] });
+  }
+}
+
+/** How a move has ended whose migration does not say so yet: the instance waits for a confirmation, or has failed. */
+function endOf({ instance: { vmState, taskState }, migration }: Move): MigrationStatus | undefined {
+  if (taskState !== null) {
+    return undefined;
+  }
+  return vmState === "error"
+    ? "error"
+    : vmState === "resized" && migration.status === "post-migrating"
+      ? "finished"
+      : undefined;
 }
 
 async function castFinishRevert({ services, request, move }: MoveProgress): Promise<void> {

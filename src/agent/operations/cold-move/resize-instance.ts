@@ -1,5 +1,5 @@
 import { DISK_INFO, type InstanceChanges } from "../../../records/index.js";
-import { LOCAL_DISKS } from "../../block-devices.js";
+import { LOCAL_DISKS } from "../../../virt/local-disks.js";
 import { hasQuirk } from "../../context.js";
 import type { Refusal } from "../admission/admission.js";
 import type { Call } from "../contract.js";
@@ -76,7 +76,7 @@ const STEPS = stepList<ResizeProgress>("resize_instance", {
 /** Spec 6.3 rows 5 and 6, on the source. */
 export const RESIZE_INSTANCE = moveFlow<"resize_instance">({ steps: [STEPS], run: resize, refused });
 
-/** @throws the error, unless the instance was taken by somebody else: then only the event tells of it. */
+/** @throws the error, unless the instance was taken by somebody else: then only the event has it. */
 async function resize(call: Call<"resize_instance">, move: Move): Promise<void> {
   const { services, request } = call;
   await runOperation(call, STEPS, { services, request, move, diskInfo: "", flipped: false }, resizeFailed);

@@ -31,7 +31,7 @@ const STEPS = stepList<MoveProgress>("revert_resize", {
  */
 export const REVERT_RESIZE = moveFlow<"revert_resize">({ steps: [STEPS], run: revert, refused: revertRefused });
 
-/** @throws the error, unless the instance was taken by somebody else: then only the event tells of it. */
+/** @throws the error, unless the instance was taken by somebody else: then only the event has it. */
 async function revert(call: Call<"revert_resize">, move: Move): Promise<void> {
   const { services, request } = call;
   await runOperation(call, STEPS, { services, request, move }, revertFailed);

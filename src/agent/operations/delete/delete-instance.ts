@@ -11,6 +11,8 @@ interface DeleteProgress {
   readonly services: OperationServices;
   readonly instance: Instance;
   readonly requestId: string;
+  /** Nothing is held and no guest is left: there is no server that its user could go on with. */
+  released: boolean;
 }
 
 /** The order is V23's. */
@@ -26,7 +28,11 @@ const STEPS = stepList<DeleteProgress>("terminate_instance", {
     const changes = { vmState: "deleted", taskState: null, powerState: 0, terminatedAt } as const;
     await services.tracker.saveInstance(instance, changes);
   },
-  release: ({ services, instance, requestId }) => removeAllocations(services, instance.uuid, requestId),
+  release: async (progress) => {
+    const { services, instance, requestId } = progress;
+    await removeAllocations(services, instance.uuid, requestId);
+    progress.released = instance.host !== null;
+  },
   destroy_row: async ({ services, instance }) => {
     await services.context.conductor.call("instance_destroy", { uuid: instance.uuid });
   },
@@ -44,16 +50,22 @@ export const TERMINATE_INSTANCE: AdmittedFlow<"terminate_instance"> = {
   run: terminate,
 };
 
-/** @throws what the failed step threw; the instance is then in error and may be deleted again. */
+/**
+ * @throws what the failed step threw; the instance is then in error and may be deleted again. Where only its row is left it stays
+ * deleted, as after a crash, and `interrupted_requests` takes that away: in error it could be rebuilt, and would hold nothing.
+ */
 async function terminate(
   { services, request: { requestId }, event }: Call<"terminate_instance">,
   { instance }: Found,
 ): Promise<void> {
+  const progress: DeleteProgress = { services, instance, requestId, released: false };
   await withActionEvent(services.context, event, async () => {
     try {
-      await runSteps(services, STEPS, { services, instance, requestId });
+      await runSteps(services, STEPS, progress);
     } catch (error) {
-      if (!isLeaseLost(error)) {
+      if (progress.released) {
+        services.interrupted.add({ instanceUuid: instance.uuid, requestId });
+      } else if (!isLeaseLost(error)) {
         await deleteFailed(services, instance, error);
       }
       throw error;

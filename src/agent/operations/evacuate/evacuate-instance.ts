@@ -1,12 +1,13 @@
 import type { Instance, Migration } from "../../../records/index.js";
 import { InstanceExists } from "../../../virt/errors.js";
+import { LOCAL_DISKS } from "../../../virt/local-disks.js";
 import type { Allocations } from "../../../virt/types.js";
-import { LOCAL_DISKS } from "../../block-devices.js";
 import type { Refusal } from "../admission/admission.js";
 import type { Call, OperationServices, RequestOf } from "../contract.js";
 import { attempt, mustNotUndo, withActionEvent } from "../flow/error-wrappers.js";
 import { InstanceRecreateNotSupported, InvalidSharedStorage } from "../flow/errors.js";
 import { imageMeta } from "../flow/guest-options.js";
+import { refuseUnservable } from "../flow/refuse-unservable.js";
 import { runSteps, stepList } from "../flow/step-list.js";
 import { removeArrived } from "../live-migration/destination.js";
 import { driverData } from "../live-migration/flow.js";
@@ -29,6 +30,7 @@ const STEPS = stepList<RunningEvacuation>("evacuate_instance", {
   claim: async (progress) => {
     const { services, request, instance, migration } = progress;
     const { node, requestId } = request;
+    refuseUnservable(request);
     const held = await services.context.placement.getAllocationsForConsumer(instance.uuid, { requestId });
     progress.held = held.allocations;
     progress.claim = await services.tracker.rebuildClaim(instance, node, migration, held.allocations, requestId);
@@ -96,7 +98,9 @@ function notBegun({ instance, migration }: Move): EvacuationProgress {
 async function probe(services: OperationServices, { onSharedStorage }: Request, instance: Instance): Promise<boolean> {
   const { driver, host } = services.context;
   if (!driver.capabilities.supportsEvacuate) {
-    throw new InstanceRecreateNotSupported(`driver ${driver.name} of host ${host} can not take evacuated instances`);
+    throw new InstanceRecreateNotSupported(
+      `driver ${driver.name} of host ${host} cannot take evacuated instances: its capabilities do not say supportsEvacuate`,
+    );
   }
   const left = await leftHere(services, instance);
   if (left === null) {

@@ -35,7 +35,8 @@ export async function withActionEvent<T>(
   const event: OpenEvent = {
     id: eventId,
     fail: (error) => {
-      outcome = failureOf(error);
+      // One that was handed over is the conductor's to end, whatever follows here.
+      outcome = outcome && failureOf(error);
     },
     handOver: () => {
       outcome = null;

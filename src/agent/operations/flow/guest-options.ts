@@ -1,8 +1,11 @@
 import { type Instance, imagePropertiesOf } from "../../../records/index.js";
+import { LOCAL_DISKS } from "../../../virt/local-disks.js";
 import type { DestroyOptions, ImageMeta } from "../../../virt/types.js";
-import { LOCAL_DISKS } from "../../block-devices.js";
 
-/** The image as the API noted it in the instance's system metadata; there is no image service to ask. */
+/**
+ * The image as the API noted it in the instance's system metadata; there is no image service to ask.
+ * @param imageRef default: the instance's own
+ */
 export function imageMeta(instance: Instance, imageRef = instance.imageRef): ImageMeta {
   const properties = imagePropertiesOf(instance);
   const { disk_format, container_format, min_disk, min_ram, name } = properties;

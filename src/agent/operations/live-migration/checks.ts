@@ -4,6 +4,7 @@ import type { Instance } from "../../../records/index.js";
 import { demand } from "../admission/admission.js";
 import type { Call, DemandingFlow, OperationServices } from "../contract.js";
 import { attempt, messageOf, withActionEvent } from "../flow/error-wrappers.js";
+import { refuseUnservable } from "../flow/refuse-unservable.js";
 import { runSteps, stepList } from "../flow/step-list.js";
 import { driverData } from "./flow.js";
 
@@ -50,6 +51,7 @@ async function checkDestination(call: Call<"check_can_live_migrate_destination">
   return withActionEvent(services.context, event, () =>
     preCheck(services, async () => {
       const { instance } = await demand(services.context, call, request);
+      refuseUnservable(request);
       const asked = { services, instance, blockMigration, diskOverCommit, requestId };
       const check: DestinationCheck = { ...asked, made: null, data: {} };
       try {
@@ -97,7 +99,7 @@ async function preCheck<T>(services: OperationServices, check: () => Promise<T>)
     if (error instanceof InstanceNotFound || error instanceof MigrationPreCheckError) {
       throw error;
     }
-    services.context.runtime.logger.warn("this host can not take part in the live migration", { err: error });
+    services.context.runtime.logger.warn("this host cannot take part in the live migration", { err: error });
     throw new MigrationPreCheckError(`host ${services.context.host}: ${messageOf(error)}`);
   }
 }

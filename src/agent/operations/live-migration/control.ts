@@ -22,8 +22,9 @@ const ABORT_STEPS = stepList<Control>("live_migration_abort", {
     if (entry && abortable && entry.phase !== "ending") {
       return;
     }
+    const over = entry?.phase === "ending" ? ", but its guest has arrived or is back" : "";
     throw new InvalidMigrationState(
-      `live migration ${migrationId} is ${status}${entry ? "" : ", and not under way on this host"}: ` +
+      `live migration ${migrationId} is ${status}${entry ? over : ", and not under way on this host"}: ` +
         "only one that is queued, preparing or running can be aborted",
     );
   },

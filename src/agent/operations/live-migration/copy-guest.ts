@@ -11,7 +11,7 @@ export const COPY_STEPS = stepList<Flow>("live_migration", {
     await saveStatus(flow, "queued", "preparing");
   },
   prepare_destination: async (flow) => {
-    const { entry, instance, migration, data, requestId } = flow;
+    const { instance, migration, data, requestId } = flow;
     flow.prepared = true;
     flow.data = driverData(
       await callDestination(flow, "pre_live_migration", {
@@ -22,7 +22,6 @@ export const COPY_STEPS = stepList<Flow>("live_migration", {
         requestId,
       }),
     );
-    refuseAborted(entry);
   },
   mark_running: async (flow) => {
     await saveStatus(flow, "preparing", "running");
@@ -78,6 +77,6 @@ async function copy(flow: Flow): Promise<void> {
     });
   } finally {
     entry.phase = "ending";
-    await progress.close();
+    flow.progress = await progress.close();
   }
 }

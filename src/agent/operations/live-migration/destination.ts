@@ -1,8 +1,8 @@
 import { InvalidMigrationState, ObjectActionError, UnexpectedTaskState } from "../../../conductor/errors.js";
 import { type Instance, type Migration, POWER_STATES, type TaskState } from "../../../records/index.js";
 import { InstanceExists } from "../../../virt/errors.js";
+import { LOCAL_DISKS } from "../../../virt/local-disks.js";
 import type { LiveMigrateData } from "../../../virt/move-types.js";
-import { LOCAL_DISKS } from "../../block-devices.js";
 import { demand } from "../admission/admission.js";
 import type { Call, DemandingFlow, OperationServices, RequestOf } from "../contract.js";
 import { withActionEvent } from "../flow/error-wrappers.js";
@@ -155,10 +155,10 @@ export const ROLLBACK_AT_DESTINATION: DemandingFlow<"rollback_live_migration_at_
 
 async function prepare(call: Call<"pre_live_migration">): Promise<LiveMigrateData> {
   const { services, request, asker, event } = call;
-  const { migrationId } = request;
+  const { migrationId, instanceUuid } = request;
   return withActionEvent(services.context, event, async () => {
     asker.refuseGivenUp();
-    services.incoming.begin(migrationId);
+    services.incoming.begin(migrationId, instanceUuid);
     try {
       const incoming = await receive(call, request.data);
       await runSteps(services, PRE_STEPS, incoming);

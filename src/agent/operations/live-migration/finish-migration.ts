@@ -1,5 +1,10 @@
 import { InstanceNotFound, UnexpectedDeletingTaskState, UnexpectedTaskState } from "../../../conductor/errors.js";
-import type { InstanceChanges, TaskState } from "../../../records/index.js";
+import {
+  FINAL_MIGRATION_STATUSES,
+  type InstanceChanges,
+  type Migration,
+  type TaskState,
+} from "../../../records/index.js";
 import { attempt, mustNotUndo } from "../flow/error-wrappers.js";
 import { destroyOptions } from "../flow/guest-options.js";
 import { STOP, stepList } from "../flow/step-list.js";
@@ -33,14 +38,18 @@ export const POST_STEPS = stepList<Flow>("post_live_migration", {
       return;
     }
     const { services, instance } = flow;
-    await attempt(services.context, instance.uuid, "remove what the guest left here", () =>
-      services.locks.run(instance.uuid, () => cleanSource(flow)),
-    );
+    await services.locks.run(instance.uuid, async () => {
+      flow.instance = await currentInstance(flow);
+      await attempt(services.context, instance.uuid, "remove what the guest left here", () => cleanSource(flow));
+    });
   },
-  recount: async ({ services: { context, tracker }, instance, migration }) => {
-    await attempt(context, instance.uuid, "count the node anew", () =>
-      tracker.updateAvailableResourceForNode(migration.sourceNode ?? ""),
-    );
+  // One that has not arrived was counted with what was written of it.
+  recount: async ({ services: { context, tracker }, instance, migration, arrived }) => {
+    if (arrived) {
+      await attempt(context, instance.uuid, "count the node anew", () =>
+        tracker.updateUsage(instance, migration.sourceNode ?? ""),
+      );
+    }
   },
   release_allocations: async (flow) => {
     if (flow.error) {
@@ -61,14 +70,14 @@ export const POST_STEPS = stepList<Flow>("post_live_migration", {
   record_completed: async (flow) => {
     flow.migration = await flow.services.context.conductor.call("migration_save", {
       id: flow.migration.id,
-      changes: { status: "completed" },
+      changes: { ...flow.progress, status: "completed" },
     });
   },
 });
 
 async function cleanSource({ services, instance, migration, data }: Flow): Promise<void> {
   const { driver, runtime } = services.context;
-  const why = await reasonToKeep(services, migration);
+  const why = await reasonToKeep(services, migration, instance);
   if (why === null) {
     await driver.cleanup(instance, destroyOptions(!data.sharedInstanceFiles));
     return;
@@ -116,21 +125,21 @@ async function finishDestination(flow: Flow): Promise<void> {
     });
   }
   flow.arrived = true;
-  flow.instance = await currentInstance(flow);
 }
 
 /**
  * The instance has gone on to a later move, from another host, so that it had arrived, although it may be here again; or an
- * evacuation has ended this one, and what comes of the guest is settled with what that has left (spec 2.6 row 15').
+ * evacuation has ended this one, and what comes of the guest is settled with what that has left (spec 2.6 row 15'). One that has
+ * failed, after which this one goes on, has settled nothing.
  */
 async function isOver({ services, instance, migration }: Flow): Promise<boolean> {
   const filters = { instanceUuid: instance.uuid };
   const moves = await services.context.conductor.call("migrations_by_filters", { filters });
   const { host } = services.context;
-  return moves.some(
-    ({ id, migrationType, sourceCompute }) =>
-      id > migration.id && (migrationType === "evacuation" || sourceCompute !== host),
-  );
+  const goesOn = moves.some(({ id, status }) => id === migration.id && !FINAL_MIGRATION_STATUSES.includes(status));
+  const hasEnded = ({ migrationType, status }: Migration) =>
+    migrationType === "evacuation" && !(goesOn && (status === "failed" || status === "error"));
+  return moves.some((move) => move.id > migration.id && (hasEnded(move) || move.sourceCompute !== host));
 }
 
 /** Row 8, fail: the source writes what the destination should have written, and counts it no more (V20); it keeps M. */

@@ -1,6 +1,6 @@
-import type { Instance, Migration, MigrationStatus } from "../../../records/index.js";
+import type { Instance, Migration, MigrationChanges, MigrationStatus } from "../../../records/index.js";
+import { LOCAL_DISKS } from "../../../virt/local-disks.js";
 import type { LiveMigrateData } from "../../../virt/move-types.js";
-import { LOCAL_DISKS } from "../../block-devices.js";
 import type { OperationServices } from "../contract.js";
 import type { OutgoingMigration } from "./outgoing-migration.js";
 
@@ -23,9 +23,11 @@ export interface Flow {
   /** The driver was asked to move the guest: from then on only it knows where the guest is. */
   copying: boolean;
   outcome: CopyOutcome | null;
+  /** What the migration's record has not yet of how far the copy came. */
+  progress: MigrationChanges;
   /** What the records get when it is taken back. */
   end: { readonly status: MigrationStatus; readonly vmState?: "error" };
-  /** It is recovered: who does not answer is asked again later, and nothing is forced. */
+  /** It is recovered: a host that does not answer is asked again later, and nothing is forced. */
   readonly patient: boolean;
   /** The records of the destination's half are written already, or never will be. */
   arrived: boolean;

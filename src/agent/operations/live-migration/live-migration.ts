@@ -58,6 +58,7 @@ async function accept(call: Call<"live_migration">, entry: OutgoingMigration): P
     prepared: false,
     copying: false,
     outcome: null,
+    progress: {},
     end: { status: "error" },
     patient: false,
     arrived: false,

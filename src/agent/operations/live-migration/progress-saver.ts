@@ -1,15 +1,18 @@
+import type { MigrationChanges } from "../../../records/index.js";
 import type { LiveMigrationProgress } from "../../../virt/move-types.js";
 import type { OperationServices } from "../contract.js";
 
 /** Milliseconds between two writes of one migration's progress. */
 const SPACING = 1_000;
 
-/** Saves the progress that the driver reports of a copy to the migration's record, at most once a second, the last of it always. */
+/**
+ * Saves the progress that the driver reports of a copy to the migration's record, once a second while there is any; the last of it
+ * is saved with how the migration ends.
+ */
 export class ProgressSaver {
   readonly #context: OperationServices["context"];
   readonly #migrationId: number;
   #unsaved: LiveMigrationProgress | null = null;
-  #savedAt = Number.NEGATIVE_INFINITY;
   #saving: Promise<void> = Promise.resolve();
   #cancel: (() => void) | null = null;
 
@@ -23,20 +26,18 @@ export class ProgressSaver {
     if (this.#cancel) {
       return;
     }
-    const { clock, timers } = this.#context.runtime;
-    const wait = Math.max(0, this.#savedAt + SPACING - clock.monotonic());
-    this.#cancel = timers.after(wait, () => {
+    this.#cancel = this.#context.runtime.timers.after(SPACING, () => {
       this.#cancel = null;
       this.#save();
     });
   }
 
-  /** Nothing is written after it has resolved. */
-  async close(): Promise<void> {
+  /** What is not saved. Nothing is written after it has resolved. */
+  async close(): Promise<MigrationChanges> {
     this.#cancel?.();
     this.#cancel = null;
-    this.#save();
     await this.#saving;
+    return this.#unsaved === null ? {} : columnsOf(this.#unsaved);
   }
 
   #save(): void {
@@ -45,18 +46,12 @@ export class ProgressSaver {
       return;
     }
     this.#unsaved = null;
-    this.#savedAt = this.#context.runtime.clock.monotonic();
     this.#saving = this.#saving.then(() => this.#write(progress));
   }
 
   async #write(progress: LiveMigrationProgress): Promise<void> {
-    const { memoryTotal, memoryProcessed, memoryRemaining, diskTotal, diskProcessed, diskRemaining } = progress;
-    const whole = { memoryTotal, memoryProcessed, memoryRemaining, diskTotal, diskProcessed, diskRemaining };
     try {
-      await this.#context.conductor.call("migration_save", {
-        id: this.#migrationId,
-        changes: Object.fromEntries(Object.entries(whole).map(([name, bytes]) => [name, Math.trunc(bytes)])),
-      });
+      await this.#context.conductor.call("migration_save", { id: this.#migrationId, changes: columnsOf(progress) });
     } catch (err) {
       this.#context.runtime.logger.debug("progress of a live migration could not be saved", {
         migration: this.#migrationId,
@@ -64,4 +59,11 @@ export class ProgressSaver {
       });
     }
   }
+}
+
+/** Whole bytes. */
+function columnsOf(progress: LiveMigrationProgress): MigrationChanges {
+  const { memoryTotal, memoryProcessed, memoryRemaining, diskTotal, diskProcessed, diskRemaining } = progress;
+  const columns = { memoryTotal, memoryProcessed, memoryRemaining, diskTotal, diskProcessed, diskRemaining };
+  return Object.fromEntries(Object.entries(columns).map(([name, bytes]) => [name, Math.trunc(bytes)]));
 }

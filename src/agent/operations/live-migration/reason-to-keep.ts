@@ -1,4 +1,4 @@
-import { FINAL_MIGRATION_STATUSES, MIGRATION_STATUSES, type Migration } from "../../../records/index.js";
+import { FINAL_MIGRATION_STATUSES, type Instance, MIGRATION_STATUSES, type Migration } from "../../../records/index.js";
 import type { OperationServices } from "../contract.js";
 
 const UNFINISHED = MIGRATION_STATUSES.filter((status) => !FINAL_MIGRATION_STATUSES.includes(status));
@@ -6,12 +6,17 @@ const UNFINISHED = MIGRATION_STATUSES.filter((status) => !FINAL_MIGRATION_STATUS
 /**
  * Why what a live migration left on this host, at either of its ends, is not removed; null: it belongs to nobody. The
  * instance may have come back, or be on its way, since: asked under its lock, right before the removal.
+ * @param known the instance, if it was read under the same lock
  */
-export async function reasonToKeep({ context }: OperationServices, migration: Migration): Promise<string | null> {
+export async function reasonToKeep(
+  { context }: OperationServices,
+  migration: Migration,
+  known?: Instance,
+): Promise<string | null> {
   const { conductor, host } = context;
   const { instanceUuid } = migration;
-  const instance = await conductor.call("instance_get", { uuid: instanceUuid });
-  if (!instance) {
+  const instance = known ?? (await conductor.call("instance_get", { uuid: instanceUuid }));
+  if (instance?.deleted !== 0) {
     return null;
   }
   if (instance.host === host) {

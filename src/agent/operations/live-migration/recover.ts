@@ -86,6 +86,7 @@ async function recoverMigration(
     prepared: dest !== "",
     copying,
     outcome: null,
+    progress: {},
     end: { status: "error" },
     patient: true,
     arrived: false,

@@ -56,16 +56,16 @@ export async function cleanDestination(flow: Flow, destroyDisks: boolean): Promi
 export async function saveEnd(flow: Flow, instance: InstanceChanges, migration: MigrationChanges): Promise<void> {
   const { conductor } = flow.services.context;
   const { uuid } = flow.instance;
-  const { id } = flow.migration;
+  const end = { id: flow.migration.id, changes: { ...flow.progress, ...migration } };
   try {
     await conductor.call("save_together", {
       instance: { uuid, changes: instance, expectedTaskState: ["migrating"] },
-      migration: { id, changes: migration },
+      migration: end,
     });
   } catch (error) {
     if (!(error instanceof UnexpectedTaskState || error instanceof InstanceNotFound)) {
       throw error;
     }
-    await conductor.call("migration_save", { id, changes: migration });
+    await conductor.call("migration_save", end);
   }
 }

@@ -3,7 +3,8 @@
  * from their pre-step to their post-step or roll-back, of cold moves from their preparation to the end of their finish (spec 2.8).
  */
 export class IncomingMoves {
-  readonly #open = new Set<number>();
+  /** Instances by migration. */
+  readonly #open = new Map<number, string>();
   #waiting: (() => void)[] = [];
 
   get size(): number {
@@ -12,11 +13,16 @@ export class IncomingMoves {
 
   /** Ids of their migrations. */
   get migrations(): readonly number[] {
-    return [...this.#open];
+    return [...this.#open.keys()];
   }
 
-  begin(migrationId: number): void {
-    this.#open.add(migrationId);
+  /** Whether the instance is on its way to here. */
+  has(instanceUuid: string): boolean {
+    return [...this.#open.values()].includes(instanceUuid);
+  }
+
+  begin(migrationId: number, instanceUuid: string): void {
+    this.#open.set(migrationId, instanceUuid);
   }
 
   /** Nothing happens for one that is not under way. */

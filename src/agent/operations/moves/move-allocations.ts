@@ -261,7 +261,7 @@ async function isClaimedAnew(
 
 const GONE_NOWHERE: readonly MigrationStatus[] = ["error", "failed", "cancelled"];
 
-/** The destination notes the new flavor first of all; one that died before that has left what it was to claim. */
+/** The destination notes the new flavor when it claims; one that died before that has left what it was to claim. */
 function knowsNewFlavor({ instance, migration }: Move): boolean {
   return (
     migration.migrationType !== "resize" ||

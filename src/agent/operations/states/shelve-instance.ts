@@ -1,12 +1,11 @@
-import type { TaskState } from "../../../records/index.js";
-import type { SnapshotStage } from "../../../virt/types.js";
 import type { OperationServices } from "../contract.js";
 import { guestFlow } from "../flow/guest-flow.js";
 import { runSteps } from "../flow/step-list.js";
 import { powerOffIfThere } from "./power-off-if-there.js";
 import { SHELVE_OFFLOAD_INSTANCE, shelvedMark } from "./shelve-offload.js";
+import { type SnapshotStages, updateTaskState } from "./snapshot-stages.js";
 
-const STAGES: Readonly<Record<SnapshotStage, { readonly task: TaskState; readonly from: TaskState }>> = {
+const STAGES: SnapshotStages = {
   image_pending_upload: { task: "shelving_image_pending_upload", from: "shelving" },
   image_uploading: { task: "shelving_image_uploading", from: "shelving_image_pending_upload" },
 };
@@ -19,17 +18,8 @@ export const SHELVE_INSTANCE = guestFlow(
   {
     power_off: ({ services, instance }) => powerOffIfThere(services.context.driver, instance),
     snapshot: async ({ services, instance, request: { imageId } }) => {
-      const { conductor, driver, host } = services.context;
-      await driver.snapshot(instance, imageId, {
-        updateTaskState: async (stage) => {
-          const { task, from } = STAGES[stage];
-          await conductor.call("instance_save", {
-            uuid: instance.uuid,
-            changes: { taskState: task },
-            expectedTaskState: [from],
-            expectedHost: host,
-          });
-        },
+      await services.context.driver.snapshot(instance, imageId, {
+        updateTaskState: updateTaskState(services, instance.uuid, STAGES),
       });
     },
     record: async (progress) => {

@@ -1,6 +1,7 @@
 import { AllocationDeleteFailed } from "../../../placement/errors.js";
 import type { Instance } from "../../../records/index.js";
 import { UNPLACED } from "../../unplaced.js";
+import { demand, type Gate } from "../admission/admission.js";
 import type { OperationServices } from "../contract.js";
 import { guestFlow } from "../flow/guest-flow.js";
 import { destroyOptions } from "../flow/guest-options.js";
@@ -9,18 +10,27 @@ import { powerOffIfThere } from "./power-off-if-there.js";
 /** The guest is gone already, and an answer that was lost says nothing: asked again, as a delete may be repeated (9.4). */
 const RELEASE_ATTEMPTS = 4;
 
+/** A soft delete may overtake any task: it wants the guest and what it holds. A start-up's offload may have no task_state any more. */
+const OFFLOADING = ["shelving", "shelving_offloading", null] as const;
+const STILL_OFFLOADED: Gate = {
+  method: "shelve_offload_instance",
+  admission: { instance: "here", tasks: OFFLOADING },
+};
+
 /**
  * Spec 6.6 "offload": the allocations are gone before the instance says that it is offloaded (spec V24, bug 1798688). When a
  * step before the release fails, nothing has changed, and it may be tried again.
  */
 export const SHELVE_OFFLOAD_INSTANCE = guestFlow("shelve_offload_instance", {
   power_off: ({ services, instance }) => powerOffIfThere(services.context.driver, instance),
-  destroy: async ({ services, instance }) => {
+  destroy: async ({ services, instance, request }) => {
+    await demand(services.context, STILL_OFFLOADED, request);
     await services.context.driver.destroy(instance, destroyOptions(true));
   },
-  release: async ({ services, instance, request: { requestId } }) => {
+  release: async ({ services, instance, request }) => {
     const { uuid } = instance;
-    const options = { force: true, requestId };
+    const options = { force: true, requestId: request.requestId };
+    await demand(services.context, STILL_OFFLOADED, request);
     for (let attempt = 0; attempt < RELEASE_ATTEMPTS; attempt += 1) {
       if ((await services.context.placement.deleteAllocation(uuid, options)) !== null) {
         return;
@@ -40,7 +50,7 @@ export const SHELVE_OFFLOAD_INSTANCE = guestFlow("shelve_offload_instance", {
         launchedOn: null,
         ...(instance.systemMetadata.shelved_at === undefined ? shelvedMark(services, instance) : {}),
       },
-      ["shelving", "shelving_offloading", null],
+      OFFLOADING,
     );
   },
 });

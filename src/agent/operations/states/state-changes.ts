@@ -1,6 +1,7 @@
 import { holdsTask, type Instance, type TaskState, type VmState } from "../../../records/index.js";
 import type { DriverHost } from "../../../virt/driver-host.js";
 import type { Refusal } from "../admission/admission.js";
+import { endOvertakenMove } from "../cold-move/end-overtaken.js";
 import type { AdmittedFlow, Call, InstanceMethod, OperationServices } from "../contract.js";
 import { guestFlow } from "../flow/guest-flow.js";
 import { powerOffIfThere } from "./power-off-if-there.js";
@@ -41,7 +42,13 @@ export const UNRESCUE_INSTANCE = stateChange("unrescue_instance", "unrescuing", 
 // What the contract has no method for is done by power, as by Nova's drivers without one. A soft delete may have overtaken a move
 // that had destroyed the guest here: there is nothing to shut down then, and the delete is wanted all the same.
 export const SOFT_DELETE_INSTANCE: AdmittedFlow<"soft_delete_instance"> = {
-  ...stateChange("soft_delete_instance", "soft-deleting", "soft-delete", powerOffIfThere),
+  ...guestFlow("soft_delete_instance", {
+    act: async ({ services, instance, request: { requestId } }) => {
+      await powerOffIfThere(services.context.driver, instance);
+      await endOvertakenMove(services, instance, requestId);
+    },
+    record: ({ services, instance }) => record(services, instance, "soft-delete", "soft-deleting"),
+  }),
   refused: deleteIfNowhere,
 };
 

@@ -1,12 +1,14 @@
 import { UnexpectedTaskState } from "../../../conductor/errors.js";
 import type { AllocationsByProvider, Instance, InstanceChanges } from "../../../records/index.js";
-import { LOCAL_DISKS } from "../../block-devices.js";
+import { ImageServiceNotFound } from "../../../virt/errors.js";
+import { LOCAL_DISKS } from "../../../virt/local-disks.js";
 import type { Claim } from "../../tracker/contract.js";
 import type { Found, Refusal } from "../admission/admission.js";
 import type { AdmittedFlow, Call, OperationServices, RequestOf } from "../contract.js";
 import { addFault, attempt } from "../flow/error-wrappers.js";
 import { destroyOptions, imageMeta } from "../flow/guest-options.js";
 import { heldAllocations } from "../flow/held-allocations.js";
+import { refuseUnservable } from "../flow/refuse-unservable.js";
 import { releaseAllocations } from "../flow/release-allocations.js";
 import { runOperation } from "../flow/run-operation.js";
 import { stepList } from "../flow/step-list.js";
@@ -24,7 +26,8 @@ interface UnshelveProgress {
 
 const STEPS = stepList<UnshelveProgress>("unshelve_instance", {
   accept: async (progress) => {
-    const { services, instance } = progress;
+    const { services, instance, request } = progress;
+    refuseUnservable(request);
     progress.instance = await services.context.conductor.call("instance_save", {
       uuid: instance.uuid,
       changes: { taskState: "spawning" },
@@ -43,7 +46,7 @@ const STEPS = stepList<UnshelveProgress>("unshelve_instance", {
     const { services, instance, allocations } = progress;
     progress.spawned = true;
     await services.context.driver.spawn(instance, {
-      image: imageMeta(instance, instance.systemMetadata.shelved_image_id ?? instance.imageRef),
+      image: imageMeta(instance, instance.systemMetadata.shelved_image_id),
       allocations,
       network: [],
       blockDevices: LOCAL_DISKS,
@@ -70,12 +73,23 @@ export const UNSHELVE_INSTANCE: AdmittedFlow<"unshelve_instance"> = { steps: [ST
 /** @throws the error; the instance is then offloaded as before, and holds nothing. */
 async function unshelve(call: Call<"unshelve_instance">, { instance }: Found): Promise<void> {
   const { services, request } = call;
-  await runOperation(
-    call,
-    STEPS,
-    { services, request, instance, allocations: {}, claim: null, spawned: false },
-    unshelveFailed,
-  );
+  const { shelved_image_id: snapshot } = instance.systemMetadata;
+  const progress: UnshelveProgress = { services, request, instance, allocations: {}, claim: null, spawned: false };
+  await runOperation(call, STEPS, progress, unshelveFailed);
+  if (snapshot !== undefined && progress.instance.vmState === "active") {
+    await attempt(services.context, instance.uuid, `delete image ${snapshot}`, () => forget(services, snapshot));
+  }
+}
+
+/** Where there is no Image service, nothing was stored. */
+async function forget({ context }: OperationServices, snapshot: string): Promise<void> {
+  try {
+    await context.images.remove(snapshot);
+  } catch (error) {
+    if (!(error instanceof ImageServiceNotFound)) {
+      throw error;
+    }
+  }
 }
 
 /** What was claimed for it goes, unless a host or another request to unshelve it may own that by now. */

@@ -59,8 +59,8 @@ async function selectDestination({ store, scheduler }: TaskDeps, task: BuildTask
   if (spec === null) {
     throw new RecordMissing(`the request spec of instance ${task.instanceUuid} is gone; create the server again`);
   }
-  const [destination] = await scheduler.selectDestinations({
-    instanceUuids: [task.instanceUuid],
+  return scheduler.selectDestination({
+    instanceUuid: task.instanceUuid,
     spec,
     requestedHost: task.forcedHost ?? task.requestedHost,
     requestedNode: task.forcedNode ?? task.requestedNode,
@@ -69,10 +69,6 @@ async function selectDestination({ store, scheduler }: TaskDeps, task: BuildTask
     held: "replace",
     requestId: task.requestId,
   });
-  if (destination === undefined) {
-    throw new RecordMissing("the scheduler answered no destination");
-  }
-  return destination;
 }
 
 /** False: the user deleted the build request meanwhile. */
@@ -83,13 +79,11 @@ function placeInCell1({ store }: TaskDeps, task: BuildTask, { selection }: Desti
   }
   const service = store.services.getByHost(selection.host, "nova-compute");
   createInstance(store, request, {
-    vmState: "building",
-    taskState: "scheduling",
     taskRequestId: task.requestId,
     availabilityZone: service?.availabilityZone ?? request.instance.availabilityZone,
   });
   store.mappings.mapInstance(task.instanceUuid, request.projectId, "cell1");
-  ensureCreateAction(store, task, request);
+  startCreateAction(store, task, request);
   return true;
 }
 
@@ -107,7 +101,7 @@ function buryInCell0({ store, logger }: TaskDeps, task: BuildTask, error: unknow
   createInstance(store, request, { vmState: "error", taskState: null });
   store.mappings.mapInstance(task.instanceUuid, request.projectId, "cell0");
   addFault(store, task.instanceUuid, error);
-  ensureCreateAction(store, task, request);
+  startCreateAction(store, task, request);
   const event = store.actions.startEvent({
     instanceUuid: task.instanceUuid,
     event: "conductor_schedule_and_build_instances",
@@ -115,7 +109,7 @@ function buryInCell0({ store, logger }: TaskDeps, task: BuildTask, error: unknow
     requestId: task.requestId,
   });
   if (event !== null) {
-    finishEvent(store, event, error instanceof Error ? error : new Error(String(error)));
+    finishEvent(store, event, error);
   }
 }
 
@@ -129,7 +123,7 @@ async function reschedule(
   const { store, config } = deps;
   const instance = store.instances.get(task.instanceUuid);
   if (instance === null || isDeleted(instance)) {
-    return giveWay(deps, task);
+    return giveWay(deps, task, context);
   }
   const numAttempts = (task.retry?.numAttempts ?? 1) + 1;
   const next = numAttempts > config.maxAttempts ? null : await claimNext(deps, instance, alternates, task);
@@ -157,7 +151,7 @@ async function reschedule(
     return true;
   });
   if (!handedOver) {
-    await giveWay(deps, task);
+    await giveWay(deps, task, context);
   }
 }
 
@@ -166,10 +160,13 @@ function isDeleted({ taskState, deleteRequestId }: Instance): boolean {
   return taskState === "deleting" || deleteRequestId !== null;
 }
 
-async function giveWay(deps: TaskDeps, task: BuildTask): Promise<void> {
+async function giveWay(deps: TaskDeps, task: BuildTask, context: TaskContext): Promise<void> {
   const { store } = deps;
   await release(deps, task);
-  carryOutDelete(store, store.instances.get(task.instanceUuid), task.requestId);
+  store.transaction(() => {
+    carryOutDelete(store, store.instances.get(task.instanceUuid), task.requestId);
+    context.finish();
+  });
 }
 
 async function claimNext(
@@ -233,18 +230,15 @@ function createInstance(
     updatedAt: _updatedAt,
     ...columns
   } = request.instance;
-  store.instances.create({ ...columns, host: null, node: null, computeId: null, ...placed });
+  store.instances.create({ ...columns, ...placed });
 }
 
-/** The action that the user asked for, unless the API recorded it already. */
-function ensureCreateAction(
+/** The action that the user asked for: the API cannot record it, since there is no instance before this. */
+function startCreateAction(
   store: TaskDeps["store"],
   { instanceUuid, requestId }: BuildTask,
   { instance }: BuildRequest,
 ): void {
-  if (store.actions.get(instanceUuid, requestId) !== null) {
-    return;
-  }
   const { userId, projectId } = instance;
   store.actions.start({ action: "create", instanceUuid, requestId, userId, projectId });
 }

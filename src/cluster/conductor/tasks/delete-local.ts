@@ -33,14 +33,13 @@ async function deleteLocal(deps: TaskDeps, task: DeleteTask, context: TaskContex
     .filter((move) => isUnfinished(move) || move.status === "error");
   for (const consumer of [...moves.map(({ uuid }) => uuid), instanceUuid]) {
     const deleted = await placement.deleteAllocation(consumer, { force: true, requestId });
-    if (deleted !== null) {
-      continue;
+    if (deleted === null) {
+      logger.warn("Placement is away: the allocation leaks until the tracker of its host finds the instance deleted", {
+        instance: instanceUuid,
+        consumer,
+        request_id: requestId,
+      });
     }
-    logger.warn("Placement is away: the allocation leaks until the tracker of its host finds the instance deleted", {
-      instance: instanceUuid,
-      consumer,
-      request_id: requestId,
-    });
   }
   store.transaction(() => {
     // An agent has claimed it meanwhile (bug 1914777) and has its guest.
@@ -80,7 +79,7 @@ function destroyRow({ store, clock }: TaskDeps, instance: Instance | null, insta
   store.requests.destroyBuildRequest(instanceUuid);
   if (instance !== null) {
     store.instances.save(instanceUuid, { vmState: "deleted", taskState: null, terminatedAt: clock.now() });
-    store.instances.destroy(instanceUuid, { guardHostIsNull: instance.host === null });
+    store.instances.destroy(instanceUuid);
   }
   if (store.mappings.instance(instanceUuid) !== null) {
     store.mappings.queueForDelete(instanceUuid);

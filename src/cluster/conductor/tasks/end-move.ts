@@ -10,8 +10,8 @@ import type { TaskDeps } from "./task-deps.js";
 interface MoveEnd {
   /** The task states of the move; the instance's state is left alone when another operation, a delete, has replaced it. */
   readonly taskState: TaskState;
-  /** Absent: as it is. */
-  readonly vmState?: VmState;
+  /** Undefined: as it is. */
+  readonly vmState: VmState | undefined;
   /** The instance's fault. */
   readonly fault: unknown;
 }

@@ -2,6 +2,7 @@ import { AllocationMoveFailed } from "../../../placement/errors.js";
 import {
   DISK_INFO,
   FINAL_MIGRATION_STATUSES,
+  type Flavor,
   flavorColumns,
   type Instance,
   type InstanceChanges,
@@ -34,7 +35,7 @@ export async function endOvertakenMoves(deps: TaskDeps, instance: Instance, requ
       deps.store.migrations.save(migration.id, { status: "error" });
       deps.store.instances.save(instance.uuid, afterMove(instance, migration, arrived));
       if (!arrived) {
-        restoreSpec(deps, instance);
+        restoreSpec(deps, instance.uuid, flavorBefore(instance));
       }
       if (isUnderWay(migration)) {
         castCleanUp(deps, migration, arrived, requestId);
@@ -106,7 +107,7 @@ function isSetAside({ migrationType, status }: Migration, arrived: boolean): boo
 function afterMove(instance: Instance, migration: Migration, arrived: boolean): InstanceChanges {
   const { old_vm_state, [DISK_INFO]: diskInfo, ...systemMetadata } = instance.systemMetadata;
   return {
-    ...(arrived ? flavorColumns(instance.newFlavor ?? instance.flavor) : {}),
+    ...flavorColumns(arrived ? (instance.newFlavor ?? instance.flavor) : flavorBefore(instance)),
     oldFlavor: null,
     newFlavor: null,
     migrationContext: null,
@@ -121,7 +122,12 @@ function afterMove(instance: Instance, migration: Migration, arrived: boolean): 
   };
 }
 
-function restoreSpec({ store }: TaskDeps, { uuid, flavor }: Instance): void {
+/** On one host the instance has the new flavor while it is finished, and is on its source all the same. */
+function flavorBefore({ oldFlavor, flavor }: Instance): Flavor {
+  return oldFlavor ?? flavor;
+}
+
+function restoreSpec({ store }: TaskDeps, uuid: string, flavor: Flavor): void {
   const spec = store.requests.spec(uuid);
   if (spec !== null) {
     store.requests.saveSpec({ ...spec, flavor });

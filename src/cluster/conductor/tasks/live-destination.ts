@@ -40,17 +40,14 @@ export async function findLiveDestination(
     if (spec === null) {
       throw new RecordMissing(`the request spec of instance ${instance.uuid} is gone`);
     }
-    const [destination] = await scheduler.selectDestinations({
-      instanceUuids: [instance.uuid],
+    const destination = await scheduler.selectDestination({
+      instanceUuid: instance.uuid,
       spec: { ...spec, flavor: instance.flavor },
       requestedHost: task.host ?? undefined,
       ignoreHosts: tried,
       held,
       requestId: task.requestId,
     });
-    if (destination === undefined) {
-      throw new RecordMissing("the scheduler answered no destination");
-    }
     const { host, node: name, computeNodeUuid } = destination.selection;
     try {
       const node = store.computeNodes.getByHostAndNode(host, name);

@@ -86,7 +86,7 @@ async function liveMigrate(deps: TaskDeps, task: LiveTask, context: TaskContext)
       const vmState = isExpected(error) ? instance.vmState : "error";
       const end = { taskState: "migrating", vmState, fault: error } as const;
       await failMove(deps, move, error, end, context);
-      fail(error instanceof Error ? error : new Error(String(error)));
+      fail(error);
     }
   });
 }

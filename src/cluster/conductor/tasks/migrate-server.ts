@@ -81,9 +81,8 @@ async function migrate(deps: TaskDeps, task: MigrateTask, context: TaskContext):
         await giveWay(deps, task, instance, move.migration, context);
       } catch (error) {
         await endFailed(deps, task, move, error, context);
-        const failure = error instanceof Error ? error : new Error(String(error));
-        fail(failure);
-        failOuter(failure);
+        fail(error);
+        failOuter(error);
       }
     }),
   );
@@ -119,8 +118,8 @@ async function giveWay(
 }
 
 interface Chosen extends Destination {
-  /** Absent: the destination may not give it back. */
-  readonly retry?: RetryInfo;
+  /** Undefined: the destination may not give it back. */
+  readonly retry: RetryInfo | undefined;
 }
 
 async function findDestination(deps: TaskDeps, task: MigrateTask, move: Move): Promise<Chosen> {
@@ -141,22 +140,18 @@ async function schedule(
   if (spec === null) {
     throw new RecordMissing(`the request spec of instance ${instance.uuid} is gone`);
   }
-  const [destination] = await scheduler.selectDestinations({
-    instanceUuids: [instance.uuid],
+  const destination = await scheduler.selectDestination({
+    instanceUuid: instance.uuid,
     spec: { ...spec, flavor: task.flavor },
     requestedHost: task.host ?? undefined,
     ignoreHosts: await excludedHosts(deps, task, instance),
     held,
     requestId: task.requestId,
   });
-  if (destination === undefined) {
-    throw new RecordMissing("the scheduler answered no destination");
-  }
   if (task.host !== null) {
-    return { ...destination, alternates: [] };
+    return { ...destination, alternates: [], retry: undefined };
   }
-  const retry = firstRetry(deps, destination.selection);
-  return retry === undefined ? destination : { ...destination, retry };
+  return { ...destination, retry: firstRetry(deps, destination.selection) };
 }
 
 /** Spec 6.3 row 1: the instance's own host is a destination only where operator or driver allow it. */
@@ -244,8 +239,7 @@ function handOver(
 function endFailed(deps: TaskDeps, task: MigrateTask, move: Move, error: unknown, context: TaskContext): Promise<void> {
   const { store } = deps;
   const { failure } = task;
-  const vmState = vmStateAfter(task);
-  const end = { taskState: "resize_prep", fault: error, ...(vmState ? { vmState } : {}) } as const;
+  const end = { taskState: "resize_prep", fault: error, vmState: vmStateAfter(task) } as const;
   return failMove(deps, move, error, end, context, (instance) => {
     if (instance !== null) {
       const spec = store.requests.spec(instance.uuid);

@@ -60,7 +60,7 @@ async function evacuate(deps: TaskDeps, task: RebuildTask, context: TaskContext)
       if (!ended) {
         throw error;
       }
-      fail(error instanceof Error ? error : new Error(String(error)));
+      fail(error);
     }
   });
 }
@@ -111,8 +111,8 @@ async function claimScheduled({ store, scheduler }: TaskDeps, task: RebuildTask,
   if (spec === null) {
     throw new RecordMissing(`the request spec of instance ${instance.uuid} is gone`);
   }
-  const [destination] = await scheduler.selectDestinations({
-    instanceUuids: [instance.uuid],
+  const { selection } = await scheduler.selectDestination({
+    instanceUuid: instance.uuid,
     // The user may have resized it since it was created.
     spec: { ...spec, flavor: instance.flavor },
     requestedHost: task.host ?? undefined,
@@ -120,10 +120,7 @@ async function claimScheduled({ store, scheduler }: TaskDeps, task: RebuildTask,
     held: "double",
     requestId: task.requestId,
   });
-  if (destination === undefined) {
-    throw new RecordMissing("the scheduler answered no destination");
-  }
-  return destination.selection;
+  return selection;
 }
 
 /** Row 2b: claims on the operator's host without filters or candidates, by copying the amounts of the one source provider. */

@@ -52,7 +52,7 @@ async function unshelve(deps: TaskDeps, task: UnshelveTask, context: TaskContext
         }
         context.finish();
       });
-      fail(error instanceof Error ? error : new Error(String(error)));
+      fail(error);
     }
   });
 }
@@ -73,18 +73,14 @@ async function schedule({ store, scheduler }: TaskDeps, task: UnshelveTask, inst
   if (spec === null) {
     throw new RecordMissing(`the request spec of instance ${instance.uuid} is gone`);
   }
-  const [destination] = await scheduler.selectDestinations({
-    instanceUuids: [instance.uuid],
+  return scheduler.selectDestination({
+    instanceUuid: instance.uuid,
     spec: { ...spec, flavor: instance.flavor },
     requestedHost: task.host ?? undefined,
     // A run that was killed after its claim has left the claim; an offloaded instance holds nothing else.
     held: "replace",
     requestId: task.requestId,
   });
-  if (destination === undefined) {
-    throw new RecordMissing("the scheduler answered no destination");
-  }
-  return destination;
 }
 
 /** False: the instance was deleted meanwhile, or is being so. */
