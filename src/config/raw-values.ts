@@ -78,6 +78,9 @@ export class RawValues {
   }
 
   #takeEnvironment(environment: Readonly<Record<string, string | undefined>>): void {
+    if (Object.keys(environment).every((name) => !name.startsWith("OS_"))) {
+      return;
+    }
     const known = new Map<string, string>();
     for (const [section, options] of this.#table) {
       for (const option of Object.keys(options)) {

@@ -22,6 +22,18 @@ export const text: ValueType<string> = {
   format: (value) => value,
 };
 
+const SCHEMES = ["http:", "https:", "ws:", "wss:"];
+
+/** Where a control plane is. */
+export const controlPlaneUrl: ValueType<string> = {
+  expected: "http://host:port, https://…, ws://… or wss://…",
+  parse: (texts) => {
+    const url = URL.canParse(last(texts)) ? new URL(last(texts)) : undefined;
+    return url !== undefined && SCHEMES.includes(url.protocol) && url.host !== "" ? last(texts) : undefined;
+  },
+  format: (value) => value,
+};
+
 /** What a compute host may be called. */
 export const hostName: ValueType<string> = {
   expected: HOST_NAME_RULE,

@@ -1,5 +1,5 @@
 import { type MessageObserver, NO_OBSERVER } from "../conductor/message-observer.js";
-import type { ConductorConnection, ConnectionState, HostSession } from "../conductor/port.js";
+import type { ConductorConnection, ConnectionState, MortalSession } from "../conductor/port.js";
 import type { BrokerOptions, MessageBroker } from "../runtime/message-broker.js";
 import type { Runtime } from "../runtime/runtime.js";
 import { KnownRows } from "./conductor-calls/known-rows.js";
@@ -18,7 +18,7 @@ export interface NovaConnectOptions {
   readonly rabbit: RabbitOptions;
   readonly runtime: Pick<Runtime, "clock" | "timers" | "random" | "processes" | "logger">;
   readonly connectToBroker: (options: BrokerOptions) => MessageBroker;
-  /** For who only reads: nothing is left in the broker. Default false. */
+  /** A caller that only reads leaves nothing in the broker. Default false. */
   readonly lookOnly?: boolean;
   /** Servers are built without the networks that are asked for. Default: they are not built. */
   readonly ignoreNetworks?: boolean;
@@ -26,18 +26,13 @@ export interface NovaConnectOptions {
   readonly observer?: MessageObserver;
 }
 
-/** A connection to a real Nova. */
-export interface NovaConnection extends ConductorConnection {
-  /** What the control plane is, once {@link connected}. */
-  readonly profile: ReleaseProfile;
-}
-
 /** Connects to a Nova's broker and conductor, and keeps connected until it is closed. Returns at once; see `connected()`. */
 export function connectToNova(options: NovaConnectOptions): NovaConnection {
-  return new Connection(options);
+  return new NovaConnection(options);
 }
 
-class Connection implements NovaConnection {
+/** A connection to a real Nova. */
+export class NovaConnection implements ConductorConnection {
   readonly #parts: NovaConnectionParts;
   readonly #options: NovaConnectOptions;
   readonly #sessions = new Set<NovaSession>();
@@ -73,7 +68,7 @@ class Connection implements NovaConnection {
       topology,
       rpc,
       nova,
-      rows: new KnownRows(),
+      rows: new KnownRows(() => runtime.clock.monotonic()),
       scopes,
       runtime,
       ready,
@@ -100,6 +95,7 @@ class Connection implements NovaConnection {
     return this.profile.serviceVersion;
   }
 
+  /** What the control plane is, once {@link connected}. */
   get profile(): ReleaseProfile {
     return this.#parts.nova.profile;
   }
@@ -112,7 +108,7 @@ class Connection implements NovaConnection {
     return this.#met;
   }
 
-  host(name: string, { lease = true }: { readonly lease?: boolean } = {}): HostSession {
+  host(name: string, { lease = true }: { readonly lease?: boolean } = {}): MortalSession {
     const { broker, topology, runtime } = this.#parts;
     const patience = this.#options.rabbit.heartbeatTimeoutThreshold * 1000;
     const session = new NovaSession(

@@ -26,11 +26,16 @@ export class HostLease {
   #holder: Consumer | null = null;
   /** Monotonic; since when it is refused to come back. */
   #refusedSince: number | null = null;
+  /** Each is called at the next change. */
+  #waiting: (() => void)[] = [];
 
   constructor(options: Options) {
     this.#options = options;
     this.lost = new Promise((resolve) => {
-      this.#lose = resolve;
+      this.#lose = (reason) => {
+        resolve(reason);
+        this.#changed();
+      };
     });
   }
 
@@ -71,12 +76,27 @@ export class HostLease {
 
   returned(): void {
     this.#refusedSince = null;
+    this.#changed();
+  }
+
+  /** Resolves when a queue of the host is read again, or none will be. */
+  change(): Promise<void> {
+    return new Promise((resolve) => this.#waiting.push(resolve));
   }
 
   async release(): Promise<void> {
     const holder = this.#holder;
     this.#holder = null;
+    this.#changed();
     await holder?.close();
+  }
+
+  #changed(): void {
+    const waiting = this.#waiting;
+    this.#waiting = [];
+    for (const resolve of waiting) {
+      resolve();
+    }
   }
 
   /** Why the host is not free; null: nobody reads its queue. */

@@ -3,8 +3,9 @@ import type { MessageObserver } from "../conductor/message-observer.js";
 import type { AgentMethod, AgentMethods } from "../conductor/methods/agent.js";
 import type { ConductorMethod, ConductorMethods } from "../conductor/methods/conductor.js";
 import type { ParamsOf, ResultOf } from "../conductor/methods/method.js";
-import type { AgentHandlers, CallOptions, HostSession } from "../conductor/port.js";
+import type { AgentHandlers, CallOptions, MortalSession } from "../conductor/port.js";
 import { FINAL_MIGRATION_STATUSES, MIGRATION_STATUSES, type MigrationStatus } from "../records/index.js";
+import { Life } from "../runtime/life.js";
 import { type Consumer, type MessageBroker, RefusedByBroker } from "../runtime/message-broker.js";
 import type { Runtime } from "../runtime/runtime.js";
 import { peerMessage, peerResult } from "./compute-client/peer-messages.js";
@@ -40,14 +41,18 @@ export interface NovaConnectionParts {
   readonly ready: () => Promise<void>;
 }
 
-/** One host of a real Nova; see {@link HostSession}. */
-export class NovaSession implements HostSession {
+/** One host of a real Nova; see {@link MortalSession}. */
+export class NovaSession implements MortalSession {
   readonly host: string;
   /** Nova's brokers count no holders. */
   readonly leaseEpoch = null;
   readonly #parts: NovaConnectionParts;
   readonly #lease: HostLease | null;
   #consumers: readonly Consumer[] = [];
+  /** Reads the host's own queue, which nobody else may read; null: the host is not served. */
+  #own: Consumer | null = null;
+  readonly #life = new Life();
+  #lost = false;
   #closed = false;
 
   /** @param lease null: none is asked for, and none needed */
@@ -55,11 +60,20 @@ export class NovaSession implements HostSession {
     this.host = host;
     this.#parts = parts;
     this.#lease = lease;
-    void lease?.lost.then(() => this.stopServing());
+    void lease?.lost.then(() => {
+      this.#lost = true;
+      return this.stopServing();
+    });
   }
 
   get leaseHeld(): boolean {
-    return this.#lease === null || (this.#lease.held && this.#consumers.every(({ active }) => active));
+    return this.#life.alive && (this.#lease === null || (this.#lease.held && (this.#own?.active ?? true)));
+  }
+
+  async leaseSettled(): Promise<void> {
+    while (this.#lease !== null && !this.leaseHeld && !this.#lost && !this.#closed) {
+      await this.#lease.change();
+    }
   }
 
   get leaseLost(): Promise<string> {
@@ -76,8 +90,12 @@ export class NovaSession implements HostSession {
     params: ParamsOf<ConductorMethods, M>,
     options: CallOptions = {},
   ): Promise<ResultOf<ConductorMethods, M>> {
-    await this.#parts.ready();
-    return CONDUCTOR_CALLS[method](params, this.#tools(options));
+    // What waits for the connection must not go out later, for one that was killed.
+    return this.#life.bounded(options.signal, async (signal) => {
+      await this.#parts.ready();
+      signal.throwIfAborted();
+      return CONDUCTOR_CALLS[method](params, this.#tools({ ...options, signal }));
+    });
   }
 
   async callAgent<M extends AgentMethod>(
@@ -86,15 +104,17 @@ export class NovaSession implements HostSession {
     params: ParamsOf<AgentMethods, M>,
     options: CallOptions = {},
   ): Promise<ResultOf<AgentMethods, M>> {
-    const tools = this.#tools(options);
-    const { args, long = false } = await peerMessage(method, params, tools);
-    const limits = long ? LONG_CALL : {};
-    const result = await this.#parts.rpc.call(computeMessage(host, method, args, tools), {
-      ...limits,
-      ...(options.timeout === undefined || long ? {} : { timeout: options.timeout }),
-      ...(options.signal === undefined ? {} : { signal: options.signal }),
+    return this.#life.bounded(options.signal, async (signal) => {
+      const tools = this.#tools({ ...options, signal });
+      const { args, long = false } = await peerMessage(method, params, tools);
+      const limits = long ? LONG_CALL : {};
+      const result = await this.#parts.rpc.call(computeMessage(host, method, args, tools), {
+        ...limits,
+        ...(options.timeout === undefined || long ? {} : { timeout: options.timeout }),
+        signal,
+      });
+      return peerResult(method, result) as ResultOf<AgentMethods, M>;
     });
-    return peerResult(method, result) as ResultOf<AgentMethods, M>;
   }
 
   async castAgent<M extends AgentMethod>(
@@ -103,9 +123,11 @@ export class NovaSession implements HostSession {
     params: ParamsOf<AgentMethods, M>,
     options: CallOptions = {},
   ): Promise<void> {
-    const tools = this.#tools(options);
-    const { args } = await peerMessage(method, params, tools);
-    await this.#parts.rpc.cast(computeMessage(host, method, args, tools));
+    return this.#life.whileAlive(async () => {
+      const tools = this.#tools(options);
+      const { args } = await peerMessage(method, params, tools);
+      await this.#parts.rpc.cast(computeMessage(host, method, args, tools));
+    });
   }
 
   async serve(handlers: Partial<AgentHandlers>): Promise<void> {
@@ -121,14 +143,14 @@ export class NovaSession implements HostSession {
       handlers,
       records: {
         ignoreNetworks,
+        blockDevices: (uuid) => nova.ask("BlockDeviceMappingList", "get_by_instance_uuid", [uuid], {}),
         endTask: async (uuid) => {
           await this.call("instance_save", { uuid, changes: { taskState: null } });
         },
         liveMigration: (instanceUuid) => this.#liveMigration(instanceUuid, OPEN_STATUSES),
         undoneLiveMigration: (instanceUuid) => this.#liveMigration(instanceUuid, UNDONE_STATUSES),
-        setDestination: async (id, destNode) => {
-          await this.call("migration_save", { id, changes: { destCompute: this.host, destNode } });
-        },
+        setDestination: (id, destNode) => this.#setDestination(id, destNode),
+        hostChanges: () => this.#parts.rows.doubtService(this.host),
       },
       result: (method, value, request) => this.#resultFor(method, value, request),
     });
@@ -141,6 +163,7 @@ export class NovaSession implements HostSession {
         active: () => this.#lease?.returned(),
       });
       this.#consumers = [consumer];
+      this.#own = consumer;
     } catch (error) {
       throw error instanceof RefusedByBroker && error.code === "ACCESS_REFUSED"
         ? new HostLeaseHeld(`queue compute.${this.host} is read by another nova-compute: ${error.message}`, {
@@ -159,6 +182,7 @@ export class NovaSession implements HostSession {
   async stopServing(): Promise<void> {
     const consumers = this.#consumers;
     this.#consumers = [];
+    this.#own = null;
     await Promise.all(consumers.map((consumer) => consumer.close()));
   }
 
@@ -171,14 +195,23 @@ export class NovaSession implements HostSession {
     await this.#lease?.release();
   }
 
+  async kill(): Promise<void> {
+    if (!this.#life.alive) {
+      return;
+    }
+    this.#life.kill();
+    // The broker would do so when the connection ends.
+    await this.close();
+  }
+
   #tools({ requestId, timeout, signal }: CallOptions): CallTools {
-    const { nova, rpc, rows, scopes } = this.#parts;
+    const { nova, rpc, rows, scopes, runtime } = this.#parts;
     const limits: AskOptions["limits"] = {
       ...(timeout === undefined ? {} : { timeout }),
       ...(signal === undefined ? {} : { signal }),
     };
     const options: AskOptions = { limits, ...(requestId === undefined ? {} : { requestId }) };
-    return { nova, rpc, rows, scopes, host: this.host, options };
+    return { nova, rpc, rows, scopes, host: this.host, now: () => runtime.clock.monotonic(), options };
   }
 
   /** The newest one; that of a deleted instance, too. */
@@ -187,7 +220,20 @@ export class NovaSession implements HostSession {
       filters: { instanceUuid, migrationTypes: ["live-migration"], host: this.host, readDeleted: true },
     });
     const [newest] = found.sort((one, other) => other.id - one.id);
-    return newest !== undefined && statuses.includes(newest.status) ? newest.id : null;
+    if (newest === undefined || !statuses.includes(newest.status)) {
+      return null;
+    }
+    this.#parts.scopes.current?.rows.offer("Migration", newest.id);
+    return newest.id;
+  }
+
+  /** With all that the claim of the node will say of it, which then says no more. */
+  async #setDestination(id: number, destNode: string): Promise<void> {
+    const { rows, scopes } = this.#parts;
+    const node = rows.node(this.host, destNode);
+    const known = node === undefined ? {} : { destComputeId: node.id, destHost: node.hostIp };
+    await this.call("migration_save", { id, changes: { destCompute: this.host, destNode, ...known } });
+    scopes.current?.rows.offer("Migration", id);
   }
 
   #resultFor(method: AgentMethod, value: unknown, { args }: OsloRequest): unknown {
@@ -195,7 +241,7 @@ export class NovaSession implements HostSession {
       case "check_can_live_migrate_destination":
         return writeLiveMigrateData(value as never, null, this.#parts.nova.profile);
       case "check_can_live_migrate_source":
-        return writeLiveMigrateData(value as never, args.dest_check_data, this.#parts.nova.profile);
+        return writeLiveMigrateData(value as never, args.dest_check_data, this.#parts.nova.profile, { bySource: true });
       case "pre_live_migration":
         return writeLiveMigrateData(value as never, args.migrate_data, this.#parts.nova.profile);
       default:

@@ -24,7 +24,7 @@ const identity = {
   compute_driver: option(
     text,
     "fake-libvirt",
-    "Virt driver: the name of a built-in one (fake-libvirt, ironic), an npm package, or the path of a module.",
+    "Virt driver: the name of a built-in one (fake-libvirt, ironic, qemu), an npm package, or the path of a module.",
   ),
 };
 

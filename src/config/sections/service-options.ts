@@ -1,6 +1,6 @@
 import { Derived, literal, option, unset } from "../option.js";
 import { QUIRK_NAMES, RELEASES } from "../quirks.js";
-import { boolean, choice, float, integer, list, names, text } from "../value-type.js";
+import { boolean, choice, controlPlaneUrl, float, integer, list, names, text } from "../value-type.js";
 
 export const COMPUTE_OPTIONS = {
   resource_provider_association_refresh: option(
@@ -97,21 +97,52 @@ export const PLACEMENT_OPTIONS = {
   retriable_status_codes: option(list, ["503"], "HTTP statuses that pass."),
 };
 
+export const GLANCE_OPTIONS = {
+  endpoint_override: unset(text, "Address of the Image service, instead of the one in Identity's catalog."),
+  api_servers: option(list, [], "The same in older configurations; the first of them is asked."),
+  region_name: unset(text, "Region whose endpoint is taken from the catalog."),
+  valid_interfaces: option(list, ["internal", "public"], "Interfaces of endpoints, the first that is there is taken."),
+  num_retries: option(integer({ min: 0 }), 3, "How often a request is sent again that nothing answered.", {
+    source: "8.13",
+  }),
+};
+
 export const AGENT_OPTIONS = {
   ignore_networks: option(
     boolean,
     false,
     "Under a real Nova: build servers without the networks that are asked for, instead of refusing them.",
   ),
+  driver_import_timeout: option(
+    integer({ min: 0 }),
+    60,
+    "Seconds that the module of a driver that is not built in may take to load; 0: any time.",
+    { source: "8.10" },
+  ),
+  driver_create_timeout: option(integer({ min: 0 }), 60, "Seconds that a driver's create may take; 0: any time.", {
+    source: "8.10",
+  }),
+  driver_init_timeout: option(integer({ min: 0 }), 300, "Seconds that a driver's initHost may take; 0: any time.", {
+    source: "8.10",
+  }),
 };
 
 export const CONDUCTOR_OPTIONS = {
-  url: unset(text, "Address of the conductor (ws://…); unset reads it from <state-dir>."),
+  url: unset(controlPlaneUrl, "Address of the conductor (ws://…, wss://…); unset reads it from <state-dir>."),
   join_token_file: option(
     text,
     new Derived("<state-dir>/join-token", ({ stateDir }) => `${literal(stateDir)}/join-token`),
     "File with the token that admits an agent.",
   ),
+  join_token: unset(text, "The token itself, as compute-cluster join writes it; wins over join_token_file.", {
+    secret: true,
+  }),
+  cafile: unset(
+    text,
+    "Authorities that the control plane's certificate is checked against, in PEM, and that of the Placement, Image and Identity " +
+      "it embeds; unset: ca, else the system's. The check cannot be left out: the token would go to anybody.",
+  ),
+  ca: unset(text, "The same as text, as compute-cluster join writes it."),
 };
 
 export const WORKAROUND_OPTIONS = {

@@ -1,9 +1,9 @@
 import type { AgentMethod, AgentMethods } from "../../conductor/methods/agent.js";
 import type { ParamsOf } from "../../conductor/methods/method.js";
 import type { CallTools } from "../conductor-calls/calls.js";
-import { carried, imageToSend, instanceToSend, migrationToSend } from "../conductor-calls/carried.js";
+import { carried, imageToSend, instanceInHand, migrationInHand } from "../conductor-calls/carried.js";
 import { NotImplementedHere } from "../messages/failures.js";
-import { readLiveMigrateData, writeLiveMigrateData } from "../objects/live-migrate-data.js";
+import { readLiveMigrateData, readSourceCheck, writeLiveMigrateData } from "../objects/live-migrate-data.js";
 
 /** A message to another nova-compute, real or ours. */
 export interface PeerMessage {
@@ -14,7 +14,7 @@ export interface PeerMessage {
 
 type Write<M extends AgentMethod> = (params: ParamsOf<AgentMethods, M>, tools: CallTools) => Promise<PeerMessage>;
 
-/** What one agent asks of another, in Nova's words. The objects are read anew, so that they have what was saved since. */
+/** What one agent asks of another, in Nova's words. The objects have what was saved since they came. */
 const PEER_MESSAGES: { readonly [M in AgentMethod]?: Write<M> } = {
   resize_instance: async ({ instanceUuid, migrationId }, tools) => {
     const move = await ofMove(instanceUuid, migrationId, tools);
@@ -42,13 +42,13 @@ const PEER_MESSAGES: { readonly [M in AgentMethod]?: Write<M> } = {
   }),
   check_can_live_migrate_source: async ({ instanceUuid, data }, tools) => ({
     args: {
-      instance: await instanceToSend(instanceUuid, tools),
+      instance: await instanceInHand(instanceUuid, tools),
       dest_check_data: writeLiveMigrateData(data, null, tools.nova.profile),
     },
   }),
   pre_live_migration: async ({ instanceUuid, data }, tools) => ({
     args: {
-      instance: await instanceToSend(instanceUuid, tools),
+      instance: await instanceInHand(instanceUuid, tools),
       disk: null,
       migrate_data: writeLiveMigrateData(data, carried("migrate_data", tools), tools.nova.profile),
     },
@@ -56,7 +56,7 @@ const PEER_MESSAGES: { readonly [M in AgentMethod]?: Write<M> } = {
   }),
   post_live_migration_at_destination: async ({ instanceUuid }, tools) => ({
     args: {
-      instance: await instanceToSend(instanceUuid, tools),
+      instance: await instanceInHand(instanceUuid, tools),
       block_migration: carried("block_migration", tools) ?? false,
     },
     long: true,
@@ -64,7 +64,7 @@ const PEER_MESSAGES: { readonly [M in AgentMethod]?: Write<M> } = {
   // What was made ready goes for a deleted instance, too. That the guest goes is said among our own data: Nova has no word for it.
   rollback_live_migration_at_destination: async ({ instanceUuid, destroyDisks, data, guestGoes = false }, tools) => ({
     args: {
-      instance: await instanceToSend(instanceUuid, tools, { deleted: true }),
+      instance: await instanceInHand(instanceUuid, tools, { deleted: true }),
       destroy_disks: destroyDisks,
       migrate_data: writeLiveMigrateData(
         guestGoes ? { ...data, guestGoes } : data,
@@ -93,15 +93,20 @@ export function peerMessage<M extends AgentMethod>(
 
 /** What the other one has answered, in our words. */
 export function peerResult(method: AgentMethod, result: unknown): unknown {
-  return method === "check_can_live_migrate_source" || method === "pre_live_migration"
-    ? readLiveMigrateData(result)
-    : result;
+  switch (method) {
+    case "check_can_live_migrate_source":
+      return readSourceCheck(result);
+    case "pre_live_migration":
+      return readLiveMigrateData(result);
+    default:
+      return result;
+  }
 }
 
 async function ofMove(instanceUuid: string, migrationId: number, tools: CallTools) {
   const [instance, migration] = await Promise.all([
-    instanceToSend(instanceUuid, tools),
-    migrationToSend(migrationId, tools),
+    instanceInHand(instanceUuid, tools),
+    migrationInHand(migrationId, tools),
   ]);
   return { instance, migration };
 }

@@ -9,9 +9,11 @@ import type { MessageScopes } from "../messages/message-scope.js";
 import { type AnswerAddress, type OsloRequest, openMessage } from "../messages/oslo-message.js";
 import { RecentIds } from "../messages/recent-ids.js";
 import { requestIdOf } from "../messages/request-context.js";
+import { RowsInHand } from "../messages/rows-in-hand.js";
 import type { Rpc } from "../messages/rpc.js";
 import { isRecord, type NovaObject, type ObjectData, objectOf } from "../objects/primitive.js";
 import type { ReleaseProfile } from "../objects/profile.js";
+import { JudgedAsCarried } from "./judged-as-carried.js";
 import { type Inbound, type InboundTools, SERVED } from "./served-methods.js";
 import { UNSERVED } from "./unserved-methods.js";
 
@@ -28,7 +30,7 @@ const KNOWN: ReadonlySet<string> = new Set([
 /** What all else is counted as: names that anybody may choose would make any number of series. */
 const OTHER = "other";
 
-/** Milliseconds; whoever wants to hear more often gets no more. */
+/** Milliseconds; a caller that gives up sooner without a sign of life gets signs as if it waited this long. */
 const SHORTEST_SILENCE = 1_000;
 
 export interface ComputeServerOptions {
@@ -50,10 +52,12 @@ type AnyHandler = (params: never, context: RequestContext) => Promise<unknown>;
 export class ComputeServer {
   readonly #options: ComputeServerOptions;
   readonly #recent: RecentIds;
+  readonly #judged: JudgedAsCarried;
 
   constructor(options: ComputeServerOptions) {
     this.#options = options;
     this.#recent = new RecentIds(options.runtime.clock);
+    this.#judged = new JudgedAsCarried(() => options.runtime.clock.monotonic());
     for (const method of [...KNOWN, OTHER]) {
       options.observer.message("in", method, 0);
     }
@@ -82,7 +86,9 @@ export class ComputeServer {
     const stopSigns = answer === null ? () => {} : this.#giveSigns(answer, logger);
     let outcome: { readonly result: unknown } | { readonly error: unknown };
     try {
-      const scope = { context, method, args, unsaved: unsavedOf(args) };
+      const rows = new RowsInHand(args, () => runtime.clock.monotonic());
+      this.#judged.offer(method, args, rows);
+      const scope = { context, method, args, unsaved: unsavedOf(args), rows };
       outcome = { result: await scopes.run(scope, () => this.#carryOut(request)) };
     } catch (error) {
       logger.warn(`${method} failed`, { err: error });

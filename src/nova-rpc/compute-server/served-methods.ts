@@ -5,7 +5,7 @@ import { readLiveMigrateData } from "../objects/live-migrate-data.js";
 import { isRecord, MalformedObject, objectOf } from "../objects/primitive.js";
 import { readRecord } from "../objects/record-object.js";
 import { readRetry, readSelections } from "../objects/selection.js";
-import { unservable } from "./unservable.js";
+import { unservable, unservableMove } from "./unservable.js";
 
 export type Arguments = Readonly<Record<string, unknown>>;
 
@@ -25,10 +25,14 @@ export interface InboundTools {
   readonly requestId: string;
   /** `[compute_agent] ignore_networks` */
   readonly ignoreNetworks: boolean;
+  /** The volumes and disks of an instance: a BlockDeviceMappingList. */
+  blockDevices(instanceUuid: string): Promise<unknown>;
   /** Takes from an instance the task state of what is not done. */
   endTask(instanceUuid: string): Promise<void>;
   /** Records a host and its node as the destination of a migration. */
   setDestination(migrationId: number, node: string): Promise<void>;
+  /** The service is not as it was read. */
+  hostChanges(): void;
   /** The last live migration of an instance, if it is not at an end; null: there is none. */
   liveMigration(instanceUuid: string): Promise<number | null>;
   /** The same, if it has not moved the instance. */
@@ -77,8 +81,13 @@ export const SERVED: Readonly<Record<string, Translate>> = {
     }),
   shelve_instance: (args, tools) =>
     inbound("shelve_instance", { ...ofInstance(args, tools), imageId: text(args.image_id, "") }),
-  unshelve_instance: (args, tools) =>
-    inbound("unshelve_instance", { ...ofInstance(args, tools), allocations: null, node: text(args.node, tools.host) }),
+  unshelve_instance: async (args, tools) =>
+    inbound("unshelve_instance", {
+      ...ofInstance(args, tools),
+      ...(await ofComing(args, tools)),
+      allocations: null,
+      node: text(args.node, tools.host),
+    }),
   rebuild_instance: async (args, tools) => {
     const data = objectOf(args.instance, "Instance")["nova_object.data"];
     const migrationId =
@@ -96,6 +105,7 @@ export const SERVED: Readonly<Record<string, Translate>> = {
       node,
       imageRef: text(args.image_ref, text(data.image_ref, "")),
       targetStopped: args.target_state === "stopped",
+      ...(recreate ? await ofComing(args, tools) : {}),
     });
   },
 
@@ -103,10 +113,12 @@ export const SERVED: Readonly<Record<string, Translate>> = {
     const retry = readRetry(args.filter_properties);
     const move = ofMove(args, tools);
     const node = text(args.node, tools.host);
+    const coming = await ofComing(args, tools);
     // The conductor leaves that to the destination.
     await tools.setDestination(move.migrationId, node);
     return inbound("prep_resize", {
       ...move,
+      ...coming,
       flavor: readRecord(FLAVOR_OBJECT, args.flavor),
       node,
       alternates: readSelections(args.host_list),
@@ -120,9 +132,10 @@ export const SERVED: Readonly<Record<string, Translate>> = {
   revert_resize: (args, tools) => inbound("revert_resize", ofMove(args, tools)),
   finish_revert_resize: (args, tools) => inbound("finish_revert_resize", ofMove(args, tools)),
 
-  check_can_live_migrate_destination: (args, tools) =>
+  check_can_live_migrate_destination: async (args, tools) =>
     inbound("check_can_live_migrate_destination", {
       ...ofMove(args, tools),
+      ...(await ofComing(args, tools)),
       blockMigration: flagOrNull(args.block_migration),
       diskOverCommit: args.disk_over_commit === true,
     }),
@@ -167,15 +180,19 @@ export const SERVED: Readonly<Record<string, Translate>> = {
     return inbound("live_migration_abort", { ...ofInstance(args, tools), migrationId: args.migration_id });
   },
 
-  // There are no images of guests: the image of the request stays as the API has made it.
-  snapshot_instance: notDone,
+  snapshot_instance: (args, tools) =>
+    inbound("snapshot_instance", { ...ofInstance(args, tools), imageId: text(args.image_id, "") }),
+  // Backups are not rotated: the image of the request stays as the API has made it.
   backup_instance: notDone,
   set_admin_password: async (args, tools) => {
     await notDone(args, tools);
     throw new SetAdminPasswdNotSupported("Set admin password is not supported by this driver.");
   },
 
-  set_host_enabled: (args) => inbound("set_host_enabled", { enabled: args.enabled === true }),
+  set_host_enabled: (args, tools) => {
+    tools.hostChanges();
+    return inbound("set_host_enabled", { enabled: args.enabled === true });
+  },
   check_instance_shared_storage: (args) => {
     const { instance_uuid: uuid = "", ...token } = isRecord(args.data) ? args.data : {};
     return inbound("check_instance_shared_storage", { instanceUuid: String(uuid), token });
@@ -203,6 +220,11 @@ function same(method: OnlyInstance): Translate {
 
 function ofInstance(args: Arguments, { requestId }: InboundTools) {
   return { instanceUuid: uuidOf(args.instance), requestId };
+}
+
+async function ofComing(args: Arguments, tools: InboundTools): Promise<{ readonly unservable?: string }> {
+  const reason = await unservableMove(args, tools);
+  return reason === null ? {} : { unservable: reason };
 }
 
 function ofMove(args: Arguments, tools: InboundTools) {

@@ -12,6 +12,42 @@ export function unservable(args: Arguments, { ignoreNetworks }: { readonly ignor
   return wants.length === 0 ? null : wants.join("; ");
 }
 
+/** The same of a server that is to come from another host. */
+export async function unservableMove(
+  args: Arguments,
+  { ignoreNetworks, blockDevices }: MoveTools,
+): Promise<string | null> {
+  const { uuid, info_cache: cache } = objectOf(args.instance, "Instance")["nova_object.data"];
+  const mapping = isRecord(args.bdms) ? args.bdms : await blockDevices(String(uuid));
+  const wants = [...(ignoreNetworks ? [] : ports(cache)), ...attachedVolumes(mapping), ...devices(args)];
+  return wants.length === 0 ? null : wants.join("; ");
+}
+
+interface MoveTools {
+  readonly ignoreNetworks: boolean;
+  /** The BlockDeviceMappingList of an instance: not every message has one. */
+  blockDevices(instanceUuid: string): Promise<unknown>;
+}
+
+function ports(cache: unknown): readonly string[] {
+  const { network_info: text } = isRecord(cache) ? objectOf(cache)["nova_object.data"] : {};
+  const found: unknown = typeof text === "string" ? JSON.parse(text) : [];
+  const names = (Array.isArray(found) ? found : []).map((port) => (isRecord(port) ? String(port.id) : "?"));
+  return names.length === 0
+    ? []
+    : [
+        "this host attaches no networks: detach them, choose another host, or let the host's operator set " +
+          `[compute_agent] ignore_networks (it has: ${names.map((name) => `port ${name}`).join(", ")})`,
+      ];
+}
+
+function attachedVolumes(mapping: unknown): readonly string[] {
+  const { length } = volumesIn(mapping);
+  return length === 0
+    ? []
+    : [`this host attaches no volumes, and the server has ${length} of them: detach them, or choose another host`];
+}
+
 function networks(requested: unknown): readonly string[] {
   const asked = objectsIn(requested, "NetworkRequestList")
     .map(({ network_id: network, port_id: port }) => ({ network, port }))
@@ -29,7 +65,7 @@ function networks(requested: unknown): readonly string[] {
 }
 
 function volumes(mapping: unknown): readonly string[] {
-  const asked = objectsIn(mapping, "BlockDeviceMappingList").filter(({ destination_type: type }) => type === "volume");
+  const asked = volumesIn(mapping);
   return asked.length === 0
     ? []
     : [
@@ -37,9 +73,17 @@ function volumes(mapping: unknown): readonly string[] {
       ];
 }
 
-/** All else that a flavor or an image may ask for. */
-function devices({ instance, accel_uuids: accelerators }: Arguments): readonly string[] {
-  const { pci_requests: pci, numa_topology: numa } = objectOf(instance, "Instance")["nova_object.data"];
+function volumesIn(mapping: unknown): readonly unknown[] {
+  return objectsIn(mapping, "BlockDeviceMappingList").filter(({ destination_type: type }) => type === "volume");
+}
+
+/** All else that a flavor or an image may ask for; what is not loaded in the instance is in what it was scheduled by. */
+function devices({ instance, request_spec: spec, accel_uuids: accelerators }: Arguments): readonly string[] {
+  const asked = isRecord(spec) ? objectOf(spec)["nova_object.data"] : {};
+  const { pci_requests: pci, numa_topology: numa } = {
+    ...asked,
+    ...objectOf(instance, "Instance")["nova_object.data"],
+  };
   const requests = isRecord(pci) ? objectOf(pci)["nova_object.data"].requests : null;
   const wanted = [
     ...(Array.isArray(accelerators) && accelerators.length > 0 ? ["accelerators"] : []),

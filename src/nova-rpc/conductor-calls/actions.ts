@@ -1,8 +1,9 @@
+import { UnexpectedTaskState } from "../../conductor/errors.js";
 import type { InstanceAction } from "../../records/index.js";
 import { nullable, number, readOnly, text, time } from "../objects/field-codec.js";
 import { listedObjects } from "../objects/primitive.js";
 import { type RecordObject, readRecord } from "../objects/record-object.js";
-import type { ConductorCalls } from "./calls.js";
+import type { CallTools, ConductorCalls } from "./calls.js";
 import { nullIf } from "./nova-conductor.js";
 
 const ACTION_OBJECT: RecordObject<InstanceAction> = {
@@ -56,8 +57,43 @@ export const ACTION_CALLS: ConductorCalls<
     }
     return null;
   },
-  instance_actions: async ({ instanceUuid }, { nova, options }) => {
-    const list = await nova.ask("InstanceActionList", "get_by_instance_uuid", [instanceUuid], {}, options);
-    return listedObjects(list, "InstanceActionList").map((action) => readRecord(ACTION_OBJECT, action));
-  },
+  instance_actions: ({ instanceUuid }, tools) => actionsOf(instanceUuid, tools),
 };
+
+async function actionsOf(uuid: string, { nova, options }: CallTools): Promise<InstanceAction[]> {
+  const list = await nova.ask("InstanceActionList", "get_by_instance_uuid", [uuid], {}, options);
+  return listedObjects(list, "InstanceActionList").map((action) => readRecord(ACTION_OBJECT, action));
+}
+
+/** Actions that take no task_state. */
+const WITHOUT_TASK: ReadonlySet<string> = new Set([
+  "lock",
+  "unlock",
+  "confirmResize",
+  "live_migration_cancel",
+  "live_migration_force_complete",
+  "trigger_crash_dump",
+  "attach_interface",
+  "detach_interface",
+  "attach_volume",
+  "detach_volume",
+  "swap_volume",
+  "extend_volume",
+]);
+
+/**
+ * A task_state does not say which request has set it, but the actions of an instance say what was asked for since. It is looked
+ * at before the save. What no user has asked for is no action, and is not refused.
+ * @throws {UnexpectedTaskState}
+ */
+export async function refuseOvertaken(uuid: string, requestId: string, tools: CallTools): Promise<void> {
+  const actions = await actionsOf(uuid, tools);
+  const own = actions.find((action) => action.requestId === requestId);
+  const later = actions.find(({ id, action }) => own !== undefined && id > own.id && !WITHOUT_TASK.has(action));
+  if (later !== undefined) {
+    throw new UnexpectedTaskState(
+      `instance ${uuid}: ${later.action} of ${later.requestId} was asked for since ${own?.action} of ${requestId}`,
+      { uuid, request: later.requestId },
+    );
+  }
+}

@@ -13,6 +13,8 @@ export interface CallTools {
   readonly scopes: MessageScopes;
   /** The host that calls. */
   readonly host: string;
+  /** Monotonic milliseconds. */
+  readonly now: () => number;
   /** What the caller of the port asked for. */
   readonly options: AskOptions;
 }

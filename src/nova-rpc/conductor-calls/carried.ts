@@ -1,5 +1,6 @@
 import { InstanceNotFound, MigrationNotFound } from "../../conductor/errors.js";
-import { isRecord, type NovaObject, objectOf } from "../objects/primitive.js";
+import { isRecord, type NovaObject, novaObject, type ObjectData, objectOf } from "../objects/primitive.js";
+import { builtObject } from "../objects/record-object.js";
 import type { CallTools } from "./calls.js";
 
 /** All that a real nova-compute expects to be loaded in an instance that it is sent. */
@@ -19,6 +20,9 @@ const WHOLE = {
   ],
 };
 
+/** A message must have these of them to be handed on. */
+const NEEDED = ["flavor", "metadata", "system_metadata", "info_cache"];
+
 const IMAGE = "image_";
 /** What of an image is not among its properties. */
 const IMAGE_NUMBERS = ["min_ram", "min_disk", "size"];
@@ -37,7 +41,44 @@ export async function instanceToSend(
   return objectOf(instance, "Instance");
 }
 
-export async function migrationToSend(id: number, { nova, options }: CallTools): Promise<NovaObject> {
+/**
+ * As it came in the message that is being worked on, with all that was said of it since; without a message, or with one that says
+ * less than a nova-compute needs, as {@link instanceToSend}.
+ */
+export async function instanceInHand(
+  uuid: string,
+  tools: CallTools,
+  options: { readonly deleted?: boolean } = {},
+): Promise<NovaObject> {
+  const { current } = tools.scopes;
+  const known = current?.rows.latest("Instance", uuid);
+  if (known === undefined || NEEDED.some((field) => known["nova_object.data"][field] === undefined)) {
+    return instanceToSend(uuid, tools, options);
+  }
+  const unsaved = current?.unsaved.get(uuid) ?? {};
+  const { "nova_object.name": name, "nova_object.version": version, "nova_object.data": data } = known;
+  return novaObject(name, version, { ...withoutDevices(uuid, tools), ...data, ...unsaved }, Object.keys(unsaved));
+}
+
+/** What a conductor does not load, and a server on a host of ours never has: with these in the object, nothing asks for them. */
+function withoutDevices(uuid: string, { nova: { profile } }: CallTools): ObjectData {
+  return {
+    numa_topology: null,
+    resources: null,
+    pci_requests: builtObject("InstancePCIRequests", { instance_uuid: uuid, requests: [] }, profile, []),
+    pci_devices: builtObject("PciDeviceList", { objects: [] }, profile, []),
+  };
+}
+
+/** As {@link instanceInHand}. */
+export async function migrationInHand(id: number, tools: CallTools): Promise<NovaObject> {
+  const known = tools.scopes.current?.rows.latest("Migration", id);
+  return known === undefined || known["nova_object.data"].uuid === undefined
+    ? migrationToSend(id, tools)
+    : { ...known, "nova_object.changes": [] };
+}
+
+async function migrationToSend(id: number, { nova, options }: CallTools): Promise<NovaObject> {
   const migration = await nova.ask("Migration", "get_by_id", [id], {}, options);
   if (!isRecord(migration)) {
     throw new MigrationNotFound(`Migration ${id} could not be found.`);

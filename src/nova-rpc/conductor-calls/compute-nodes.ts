@@ -37,7 +37,7 @@ export const COMPUTE_NODE_CALLS: ConductorCalls<ComputeNodeMethod> = {
     }
     const values = { host, serviceId, uuid, hypervisorHostname, mapped: 0, ...resources };
     const node = writeRecord(COMPUTE_NODE_OBJECT, values, tools.nova.profile);
-    const made = record((await tools.nova.act(node, "create", {}, tools.options)).object);
+    const made = record((await tools.nova.act(node, "create", {}, tools.options)).object, tools);
     // Two hosts that start at the same moment both find nobody before: the later one goes.
     const older = exclusive
       ? (await sharers(hypervisorHostname, tools)).find((other) => isOther(other) && other.id < made.id)
@@ -61,14 +61,14 @@ export const COMPUTE_NODE_CALLS: ConductorCalls<ComputeNodeMethod> = {
       profile,
       Object.keys(data).filter((field) => field !== "id"),
     );
-    return record((await tools.nova.act(node, "save", {}, { ...tools.options, deleted: undelete })).object);
+    return record((await tools.nova.act(node, "save", {}, { ...tools.options, deleted: undelete })).object, tools);
   },
   compute_node_destroy: ({ id, host }, tools) => destroy({ id, host }, tools),
 };
 
 async function listed(tools: CallTools, method: string, key: unknown): Promise<ComputeNode[]> {
   const list = await nullIf(tools.nova.ask("ComputeNodeList", method, [key], {}, tools.options), ABSENT);
-  return list === null ? [] : listedObjects(list, "ComputeNodeList").map(record);
+  return list === null ? [] : listedObjects(list, "ComputeNodeList").map((node) => record(node, tools));
 }
 
 async function sharers(name: string, tools: CallTools): Promise<ComputeNode[]> {
@@ -77,13 +77,14 @@ async function sharers(name: string, tools: CallTools): Promise<ComputeNode[]> {
 }
 
 async function found(
-  { nova, options }: CallTools,
+  tools: CallTools,
   method: string,
   args: readonly unknown[],
   more: { readonly deleted?: boolean } = {},
 ): Promise<ComputeNode | null> {
+  const { nova, options } = tools;
   const node = await nullIf(nova.ask("ComputeNode", method, args, {}, { ...options, ...more }), ABSENT);
-  return node === null ? null : record(objectOf(node, "ComputeNode"));
+  return node === null ? null : record(objectOf(node, "ComputeNode"), tools);
 }
 
 async function destroy({ id, host }: Pick<ComputeNode, "id" | "host">, { nova, options }: CallTools): Promise<boolean> {
@@ -99,4 +100,8 @@ async function destroy({ id, host }: Pick<ComputeNode, "id" | "host">, { nova, o
   }
 }
 
-const record = (node: NovaObject): ComputeNode => readRecord(COMPUTE_NODE_OBJECT, node);
+function record(object: NovaObject, { rows }: CallTools): ComputeNode {
+  const node = readRecord(COMPUTE_NODE_OBJECT, object);
+  rows.noteNode(node);
+  return node;
+}

@@ -4,6 +4,7 @@ import type { Instance, InstanceChanges, TaskState, VmState } from "../../record
 import { INSTANCE_OBJECT, JOINED_FIELDS } from "../objects/instance.js";
 import { listedObjects, type NovaObject, type ObjectData, objectOf, overlaid } from "../objects/primitive.js";
 import { builtObject, fieldsOf, readRecord } from "../objects/record-object.js";
+import { refuseOvertaken } from "./actions.js";
 import type { CallTools, ConductorCalls } from "./calls.js";
 import { changesFlavors, flavorsToSave } from "./flavors-to-save.js";
 import { nullIf } from "./nova-conductor.js";
@@ -18,11 +19,18 @@ type InstanceCall =
   | "instance_add_fault";
 
 const JOINED = { expected_attrs: JOINED_FIELDS };
+/** Without these, an instance that came in a message is no record. */
+const REQUIRED = ["flavor", "metadata", "system_metadata"];
 /** Longest message of a fault. */
 const LONGEST_FAULT = 255;
 
 export const INSTANCE_CALLS: ConductorCalls<InstanceCall> = {
   instance_get: async ({ uuid, readDeleted = false }, tools) => {
+    const carried = tools.scopes.current?.rows.accept("Instance", uuid);
+    if (carried !== undefined && REQUIRED.every((field) => carried["nova_object.data"][field] !== undefined)) {
+      tools.rows.noteInstance(carried);
+      return readRecord(INSTANCE_OBJECT, carried);
+    }
     const instance = await instanceObject(uuid, tools, readDeleted);
     return instance === null ? null : record(instance, tools);
   },
@@ -36,10 +44,15 @@ export const INSTANCE_CALLS: ConductorCalls<InstanceCall> = {
     );
     return lists.flat();
   },
-  instance_save: async ({ uuid, changes, expectedTaskState, expectedVmState, expectedHost }, tools) =>
-    record(await saveInstance({ uuid, changes, expectedTaskState, expectedVmState, expectedHost }, tools), tools),
+  instance_save: async ({ ofRequest, ...save }, tools) => {
+    if (ofRequest !== undefined) {
+      await refuseOvertaken(save.uuid, ofRequest, tools);
+    }
+    return record(await saveInstance(save, tools), tools);
+  },
   instance_destroy: async ({ uuid, guardHostIsNull = false }, tools) => {
-    const row = await readInstance(uuid, tools);
+    // It is destroyed only where it is said to be.
+    const row = tools.scopes.current?.rows.fresh("Instance", uuid) ?? (await readInstance(uuid, tools));
     const { id, host } = row["nova_object.data"];
     const named = builtObject("Instance", { id, uuid, ...(guardHostIsNull ? {} : { host }) }, tools.nova.profile, []);
     const { object } = await tools.nova.act(named, "destroy", {}, tools.options);
@@ -70,7 +83,9 @@ export interface InstanceSave {
 export async function saveInstance(save: InstanceSave, tools: CallTools): Promise<NovaObject> {
   const { uuid, changes, expectedTaskState, expectedVmState, expectedHost } = save;
   if (expectedHost !== undefined) {
-    await refuseOtherHost(uuid, expectedHost, tools);
+    // A save that is refused when the instance has another task needs only the host that the message had.
+    const told = expectedTaskState === undefined ? undefined : tools.scopes.current?.rows.fresh("Instance", uuid);
+    refuseOtherHost(told ?? (await readInstance(uuid, tools)), expectedHost);
   }
   const { profile } = tools.nova;
   const left = tools.scopes.current?.unsaved.get(uuid) ?? {};
@@ -85,14 +100,15 @@ export async function saveInstance(save: InstanceSave, tools: CallTools): Promis
   tools.scopes.current?.unsaved.delete(uuid);
   // A save of other tables' fields alone is answered without the row.
   const known = object["nova_object.data"].id === undefined ? null : tools.rows.completed(object);
-  const complete = known ?? overlaid(await readInstance(uuid, tools), object["nova_object.data"]);
+  const complete = known ?? overlaid(await rowOf(uuid, tools), object["nova_object.data"]);
   tools.rows.noteInstance(complete);
+  tools.scopes.current?.rows.note(complete);
   return complete;
 }
 
 /** The row, with all that the record has; null: there is none. */
 async function instanceObject(uuid: string, tools: CallTools, deleted = false): Promise<NovaObject | null> {
-  const { nova, options, rows } = tools;
+  const { nova, options, rows, scopes } = tools;
   const read = nova.ask("Instance", "get_by_uuid", [uuid], JOINED, { ...options, deleted });
   const instance = await nullIf(read, "InstanceNotFound");
   if (instance === null) {
@@ -100,6 +116,7 @@ async function instanceObject(uuid: string, tools: CallTools, deleted = false): 
   }
   const object = objectOf(instance, "Instance");
   rows.noteInstance(object);
+  scopes.current?.rows.note(object);
   return object;
 }
 
@@ -110,6 +127,12 @@ async function readInstance(uuid: string, tools: CallTools): Promise<NovaObject>
     throw new InstanceNotFound(`Instance ${uuid} could not be found.`);
   }
   return instance;
+}
+
+/** As it was told last, with the fields of other tables. @throws {InstanceNotFound} */
+async function rowOf(uuid: string, tools: CallTools): Promise<NovaObject> {
+  const told = tools.scopes.current?.rows.fresh("Instance", uuid);
+  return (told && tools.rows.completed(told)) ?? readInstance(uuid, tools);
 }
 
 async function allFlavors(
@@ -126,8 +149,7 @@ async function allFlavors(
 const named = (uuid: string, { nova }: CallTools): NovaObject => builtObject("Instance", { uuid }, nova.profile, []);
 
 /** Nova knows no such condition of a save: it is looked at before. */
-async function refuseOtherHost(uuid: string, expected: string | null, tools: CallTools): Promise<void> {
-  const { host } = (await readInstance(uuid, tools))["nova_object.data"];
+function refuseOtherHost({ "nova_object.data": { host } }: NovaObject, expected: string | null): void {
   if ((host ?? null) !== expected) {
     throw new ObjectActionError(`Object action save failed because: host changed`, { reason: "host changed" });
   }

@@ -3,6 +3,8 @@ import { type NovaObject, type ObjectData, overlaid } from "../objects/primitive
 
 /** Most instances whose joined fields are remembered. */
 const MOST = 2_000;
+/** Milliseconds for which a service is as it was last told: somewhat longer than from one heartbeat to the next. */
+const SERVICE_KEPT = 15_000;
 /** Beside the others, `flavor` brings these. */
 const JOINED: readonly string[] = [...JOINED_FIELDS, "old_flavor", "new_flavor"];
 
@@ -13,25 +15,73 @@ export interface OpenEvent {
   readonly requestId: string;
 }
 
+/** What a compute node's row says of it that its moves say, too. */
+export interface KnownNode {
+  readonly id: number;
+  readonly hostIp: string | null;
+}
+
+interface NodeKey {
+  readonly host: string;
+  readonly hypervisorHostname: string;
+}
+
+interface KnownService {
+  readonly service: NovaObject;
+  /** When the conductor was asked; monotonic milliseconds. */
+  readonly askedAt: number;
+}
+
 /**
  * What a conductor has said and does not repeat: a save is answered without the fields of other tables, a service is saved whole,
  * and an event has no number.
  */
 export class KnownRows {
-  readonly #services = new Map<number, NovaObject>();
+  readonly #now: () => number;
+  readonly #services = new Map<number, KnownService>();
+  /** By host: until then nothing that is known of its service counts. */
+  readonly #doubtedAt = new Map<string, number>();
+  readonly #nodes = new Map<string, KnownNode>();
   readonly #joined = new Map<string, ObjectData>();
   readonly #events = new Map<number, OpenEvent>();
   #lastEvent = 0;
 
-  service(id: number): NovaObject | undefined {
-    return this.#services.get(id);
+  /** @param now monotonic milliseconds */
+  constructor(now: () => number) {
+    this.#now = now;
   }
 
-  noteService(service: NovaObject): void {
+  service(id: number): NovaObject | undefined {
+    return this.#services.get(id)?.service;
+  }
+
+  /** Each heartbeat is answered with what has changed, so that a service that beats need not be read. */
+  freshService(host: string, binary: string): NovaObject | undefined {
+    const since = Math.max(this.#now() - SERVICE_KEPT, this.#doubtedAt.get(host) ?? Number.NEGATIVE_INFINITY);
+    return [...this.#services.values()].find(
+      ({ service: { "nova_object.data": data }, askedAt }) =>
+        data.host === host && data.binary === binary && askedAt > since,
+    )?.service;
+  }
+
+  noteService(service: NovaObject, askedAt = Number.NEGATIVE_INFINITY): void {
     const { id } = service["nova_object.data"];
     if (typeof id === "number") {
-      this.#services.set(id, service);
+      this.#services.set(id, { service, askedAt });
     }
+  }
+
+  /** It is said to have changed. */
+  doubtService(host: string): void {
+    this.#doubtedAt.set(host, this.#now());
+  }
+
+  node(host: string, name: string): KnownNode | undefined {
+    return this.#nodes.get(`${host} ${name}`);
+  }
+
+  noteNode({ host, hypervisorHostname, id, hostIp }: KnownNode & NodeKey): void {
+    this.#nodes.set(`${host} ${hypervisorHostname}`, { id, hostIp });
   }
 
   /** Remembers what came of other tables; what did not come is kept as it was. */

@@ -45,6 +45,7 @@ const NESTED: Readonly<Record<string, readonly string[]>> = {
   Migration: MIGRATION,
   MigrationList: ["MigrationList", ...MIGRATION],
   Instance: INSTANCE,
+  BlockDeviceMappingList: ["BlockDeviceMappingList", "BlockDeviceMapping"],
   InstanceList: ["InstanceList", ...INSTANCE],
 };
 

@@ -18,10 +18,16 @@ type MigrationMethod =
   | "save_together";
 
 export const MIGRATION_CALLS: ConductorCalls<MigrationMethod> = {
-  migration_get: ({ id }, tools) => migrationById(id, tools),
+  migration_get: async ({ id }, tools) => {
+    const offered = tools.scopes.current?.rows.accept("Migration", id);
+    return offered === undefined ? migrationById(id, tools) : readRecord(MIGRATION_OBJECT, offered);
+  },
   migrations_by_filters: async ({ filters }, tools) => {
     const read = { ...tools.options, deleted: filters.readDeleted ?? false };
     const list = await tools.nova.ask("MigrationList", "get_by_filters", [novaFilters(filters)], {}, read);
+    for (const migration of listedObjects(list, "MigrationList")) {
+      tools.scopes.current?.rows.note(migration);
+    }
     return records(list).filter((migration) => fits(migration, filters));
   },
   migrations_in_progress: async ({ host, node, includeError = false }, { nova, options }) => {
@@ -37,9 +43,12 @@ export const MIGRATION_CALLS: ConductorCalls<MigrationMethod> = {
   // Two saves: what is left when the second is not made, recoveries find.
   save_together: async ({ instance, migration }, tools) => {
     const before = migration === undefined ? undefined : await expectStatus(migration, tools);
+    const saveMove = async () =>
+      migration === undefined ? null : writeMigration(migration.id, migration.changes, before, tools);
+    // A user who sees the resized instance may confirm or delete it at once: the API then looks for the finished move.
+    const finished = migration?.changes.status === "finished" ? await saveMove() : null;
     const savedInstance = instance === undefined ? null : await saveInstance(instance, tools);
-    const savedMigration =
-      migration === undefined ? null : await writeMigration(migration.id, migration.changes, before, tools);
+    const savedMigration = finished ?? (await saveMove());
     return {
       instance: savedInstance === null ? null : readRecord(INSTANCE_OBJECT, savedInstance),
       migration: savedMigration,
@@ -63,7 +72,8 @@ async function expectStatus({ id, expectedStatus }: MigrationSave, tools: CallTo
   if (expectedStatus === undefined) {
     return undefined;
   }
-  const found = await migrationById(id, tools);
+  const told = tools.scopes.current?.rows.fresh("Migration", id);
+  const found = told === undefined ? await migrationById(id, tools) : readRecord(MIGRATION_OBJECT, told);
   if (found === null) {
     throw new MigrationNotFound(`Migration ${id} could not be found.`);
   }
@@ -79,23 +89,31 @@ async function writeMigration(
   id: number,
   changes: MigrationChanges,
   before: Migration | undefined,
-  { nova, options }: CallTools,
+  { nova, options, scopes }: CallTools,
 ): Promise<Migration> {
   const data = fieldsOf(MIGRATION_OBJECT, changes, nova.profile);
+  const told = scopes.current?.rows.fresh("Migration", id);
+  if (told !== undefined && Object.entries(data).every(([field, value]) => told["nova_object.data"][field] === value)) {
+    return readRecord(MIGRATION_OBJECT, told);
+  }
   const migration = builtObject("Migration", { id, ...data }, nova.profile, Object.keys(data));
   const { object } = await nova.act(migration, "save", {}, options);
   const known = before === undefined ? {} : fieldsOf(MIGRATION_OBJECT, before, nova.profile);
-  return readRecord(MIGRATION_OBJECT, {
-    ...object,
-    "nova_object.data": { ...known, ...object["nova_object.data"] },
-  });
+  const complete = { ...object, "nova_object.data": { ...known, ...object["nova_object.data"] } };
+  scopes.current?.rows.note(complete);
+  return readRecord(MIGRATION_OBJECT, complete);
 }
 
 /** Null: there is none. */
-async function migrationById(id: number, { nova, options }: CallTools): Promise<Migration | null> {
+async function migrationById(id: number, { nova, options, scopes }: CallTools): Promise<Migration | null> {
   const read = nova.ask("Migration", "get_by_id", [id], {}, { ...options, deleted: true });
   const found = await nullIf(read, "MigrationNotFound");
-  return found === null ? null : readRecord(MIGRATION_OBJECT, objectOf(found, "Migration"));
+  if (found === null) {
+    return null;
+  }
+  const object = objectOf(found, "Migration");
+  scopes.current?.rows.note(object);
+  return readRecord(MIGRATION_OBJECT, object);
 }
 
 /** As much of them as Nova filters by; the rest is {@link fits}. A list of types it does not take, and dest_compute it ignores. */

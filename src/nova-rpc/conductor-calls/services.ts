@@ -10,13 +10,19 @@ type ServiceMethod =
   | "service_create"
   | "service_update_version"
   | "service_report_state"
+  | "service_disable"
   | "service_minimum_version"
   | "services_by_hypervisor_type";
 
 export const SERVICE_CALLS: ConductorCalls<ServiceMethod> = {
   service_get_by_host: async ({ host, binary }, tools) => {
+    const known = tools.rows.freshService(host, binary);
+    if (known !== undefined) {
+      return readRecord(SERVICE_OBJECT, known);
+    }
+    const askedAt = tools.now();
     const found = await tools.nova.ask("Service", "get_by_host_and_binary", [host, binary], {}, tools.options);
-    return found === null ? null : noted(objectOf(found, "Service"), tools);
+    return found === null ? null : noted(objectOf(found, "Service"), tools, askedAt);
   },
   // Without a version the row would say 0, and the whole cloud would take its oldest compute for one of 0.
   service_create: async ({ host, binary, topic, version }, tools) => {
@@ -28,6 +34,16 @@ export const SERVICE_CALLS: ConductorCalls<ServiceMethod> = {
   // Only a greater count moves the time of the last sign of life.
   service_report_state: ({ id }, tools) =>
     saved(id, ({ report_count: count }) => ({ report_count: (typeof count === "number" ? count : 0) + 1 }), tools),
+  service_disable: async ({ id, reason }, tools) => {
+    // Read again: an operator may have disabled it since, whose reason stays.
+    const { host, binary } = tools.rows.service(id)?.["nova_object.data"] ?? {};
+    const found = await tools.nova.ask("Service", "get_by_host_and_binary", [host, binary], {}, tools.options);
+    if (found === null) {
+      throw new ServiceNotFound(`service ${id} is gone`);
+    }
+    const service = noted(objectOf(found, "Service"), tools);
+    return service.disabled ? service : saved(id, () => ({ disabled: true, disabled_reason: reason }), tools);
+  },
   service_minimum_version: async ({ binary }, { nova, options }) => {
     const version = await nova.ask("Service", "get_minimum_version", [binary], {}, options);
     return typeof version === "number" ? version : 0;
@@ -50,15 +66,17 @@ async function saved(
   if (known === undefined) {
     throw new ServiceNotFound(`service ${id} was not read by this agent`);
   }
+  const askedAt = tools.now();
   const changes = changesOf(known["nova_object.data"]);
   const changed = overlaid(known, changes);
   // Counted even if the answer is lost: the row may have it.
   tools.rows.noteService(changed);
   const unsaved = { ...changed, "nova_object.changes": Object.keys(changes) };
-  return noted((await tools.nova.act(unsaved, "save", {}, tools.options)).object, tools);
+  return noted((await tools.nova.act(unsaved, "save", {}, tools.options)).object, tools, askedAt);
 }
 
-function noted(service: NovaObject, { rows }: CallTools): Service {
-  rows.noteService(service);
+/** @param askedAt default: it says nothing of how the row is later */
+function noted(service: NovaObject, { rows }: CallTools, askedAt?: number): Service {
+  rows.noteService(service, askedAt);
   return readRecord(SERVICE_OBJECT, service);
 }

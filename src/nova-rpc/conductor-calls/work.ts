@@ -1,4 +1,5 @@
 import { ConductorError } from "../../conductor/errors.js";
+import type { HOST_METHODS } from "../../conductor/methods/hosts.js";
 import type { OPERATOR_METHODS } from "../../conductor/methods/operator.js";
 import type { RetryInfo, Selection } from "../../records/index.js";
 import { isRecord, overlaid } from "../objects/primitive.js";
@@ -19,7 +20,9 @@ type WorkMethod =
   | "sync_instance_info"
   | "host_lease_holder"
   | "placement_access"
-  | keyof typeof OPERATOR_METHODS;
+  | "image_access"
+  | keyof typeof OPERATOR_METHODS
+  | keyof typeof HOST_METHODS;
 
 /** `long_rpc_timeout`, and how long a call under way may be silent. */
 export const LONG_CALL = { timeout: 1_800_000, monitor: 60 };
@@ -122,12 +125,18 @@ export const WORK_CALLS: ConductorCalls<WorkMethod> = {
   host_lease_holder: async () => null,
   placement_access: () =>
     Promise.reject(new ConductorError("a real Nova gives no access to Placement: set [placement] auth_type")),
+  image_access: () =>
+    Promise.reject(new ConductorError("a real Nova gives no access to the Image service: set [placement] auth_type")),
   instance_mapping: operatorOnly("instance_mapping"),
   instances_of_cell: operatorOnly("instances_of_cell"),
   consumers_under_way: operatorOnly("consumers_under_way"),
   host_aggregates: operatorOnly("host_aggregates"),
   host_mapping: operatorOnly("host_mapping"),
   ironic_compute_node_move: operatorOnly("ironic_compute_node_move"),
+  list_hosts: operatorOnly("list_hosts"),
+  control_host: operatorOnly("control_host"),
+  add_hosts: operatorOnly("add_hosts"),
+  forget_host: operatorOnly("forget_host"),
 };
 
 /** A message to the nova-compute of a host. */

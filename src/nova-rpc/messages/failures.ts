@@ -68,7 +68,7 @@ export class UnsupportedRequest extends Error {
 export function errorOf(failure: string): errors.ConductorError {
   const { class: name, module, message, kwargs } = readFailure(failure);
   const kept = Object.entries(kwargs).flatMap(([key, value]) =>
-    KEPT.includes(key) ? [[key, STATES.includes(key) ? stateIn(value) : value]] : [],
+    KEPT.includes(key) ? [[key, STATES.includes(key) ? stateIn(value, name) : value]] : [],
   );
   const data = { class: name, module, ...Object.fromEntries(kept) };
   const known = INBOUND[name] ?? SAME_NAME.get(name);
@@ -90,9 +90,9 @@ const KEPT = ["instance_uuid", "expected", "actual", "reason"];
 
 const STATES = ["expected", "actual"];
 
-/** `{"task_state": "deleting"}` says of which field the state is, which the exception's class says, too. */
-function stateIn(value: unknown): unknown {
-  return isRecord(value) ? Object.values(value)[0] : value;
+/** `{"vm_state": "error", "task_state": "deleting"}`: the state that the exception is of, by its class; the others did not fit either. */
+function stateIn(value: unknown, exception: string): unknown {
+  return isRecord(value) ? value[exception === "UnexpectedVMStateError" ? "vm_state" : "task_state"] : value;
 }
 
 /** Without the statement that a database error quotes, with the values in it, and without passwords of addresses. */

@@ -1,6 +1,7 @@
 import { AsyncLocalStorage } from "node:async_hooks";
 import type { ObjectData } from "../objects/primitive.js";
 import type { NovaContext } from "./request-context.js";
+import type { RowsInHand } from "./rows-in-hand.js";
 
 /** A message that this process works on: what is done on its behalf carries its context, and hands its arguments on. */
 export interface MessageScope {
@@ -10,6 +11,8 @@ export interface MessageScope {
   readonly args: Readonly<Record<string, unknown>>;
   /** Fields that the sender has set and not saved, by instance: the first save takes them along. */
   readonly unsaved: Map<string, ObjectData>;
+  /** Rows as the conductor has them, without what is unsaved. */
+  readonly rows: RowsInHand;
 }
 
 /** Which message the code that runs now was called for. */

@@ -1,7 +1,7 @@
 import { MessagingTimeout } from "../../conductor/errors.js";
 import type { MessageObserver } from "../../conductor/message-observer.js";
 import { RPC_RESPONSE_TIMEOUT } from "../../conductor/port.js";
-import { type MessageBroker, Unconfirmed, Unroutable } from "../../runtime/message-broker.js";
+import { type MessageBroker, Unconfirmed, Unroutable, Unsent } from "../../runtime/message-broker.js";
 import type { Runtime } from "../../runtime/runtime.js";
 import { isRecord, objectOf } from "../objects/primitive.js";
 import type { ReleaseProfile } from "../objects/profile.js";
@@ -92,7 +92,7 @@ export class Rpc {
       try {
         return await this.#callOnce(asked, { total: left, silence: silenceOf(limits) }, repeatable, limits);
       } catch (error) {
-        const mayRepeat = error instanceof Unroutable || (error instanceof Unconfirmed && repeatable);
+        const mayRepeat = isNowhere(error) || (error instanceof Unconfirmed && repeatable);
         if (mayRepeat && left > TRY_AGAIN) {
           this.#options.observer.message("retried", labelOf(asked));
           await timers.sleep(TRY_AGAIN, signal);
@@ -107,10 +107,21 @@ export class Rpc {
 
   /** Resolves when a queue has it. @throws {MessagingTimeout} nobody will get it, or that is not known */
   async cast(asked: Asked): Promise<void> {
-    try {
-      await this.#send(REQUESTS, asked, null, null);
-    } catch (error) {
-      throw isUndelivered(error) ? new MessagingTimeout(`${asked.method} to ${asked.topic}: ${error.message}`) : error;
+    const { timers, clock } = this.#options.runtime;
+    const deadline = clock.monotonic() + RPC_RESPONSE_TIMEOUT;
+    for (;;) {
+      try {
+        await this.#send(REQUESTS, asked, null, null);
+        return;
+      } catch (error) {
+        if (error instanceof Unsent && clock.monotonic() < deadline) {
+          await timers.sleep(TRY_AGAIN);
+          continue;
+        }
+        throw isUndelivered(error)
+          ? new MessagingTimeout(`${asked.method} to ${asked.topic}: ${error.message}`)
+          : error;
+      }
     }
   }
 
@@ -271,6 +282,11 @@ function silenceOf({ monitor }: CallLimits): number | null {
   return monitor === undefined ? null : monitor * 1000;
 }
 
-function isUndelivered(error: unknown): error is Unroutable | Unconfirmed {
-  return error instanceof Unroutable || error instanceof Unconfirmed;
+/** Nobody has it. */
+function isNowhere(error: unknown): error is Unroutable | Unsent {
+  return error instanceof Unroutable || error instanceof Unsent;
+}
+
+function isUndelivered(error: unknown): error is Unroutable | Unsent | Unconfirmed {
+  return isNowhere(error) || error instanceof Unconfirmed;
 }

@@ -30,6 +30,15 @@ export const text = (fallback?: string): FieldCodec<string> => scalar("string", 
 export const number = (fallback?: number): FieldCodec<number> => scalar("number", fallback);
 export const flag = (fallback?: boolean): FieldCodec<boolean> => scalar("boolean", fallback);
 
+/** A number for each of the fields. */
+export function numbers<K extends string>(
+  fields: Readonly<Record<K, unknown>>,
+  fallback?: number,
+): Readonly<Record<K, FieldCodec<number>>> {
+  const codec = number(fallback);
+  return Object.fromEntries(Object.keys(fields).map((field) => [field, codec])) as Record<K, FieldCodec<number>>;
+}
+
 /** One of the words of an enumeration; its members are trusted to be those of the record. */
 export function word<T extends string>(fallback?: T): FieldCodec<T> {
   return text(fallback) as unknown as FieldCodec<T>;

@@ -1,4 +1,4 @@
-import type { Flavor, Instance, PowerState, VmState } from "../../records/index.js";
+import { FLAVOR_AMOUNTS, type Flavor, type Instance, type PowerState, type VmState } from "../../records/index.js";
 import {
   code,
   deletedId,
@@ -6,6 +6,7 @@ import {
   flag,
   nullable,
   number,
+  numbers,
   readOnly,
   rowTime,
   text,
@@ -58,10 +59,7 @@ export const INSTANCE_OBJECT: RecordObject<Instance> = {
     oldFlavor: nullable(flavor),
     newFlavor: nullable(flavor),
     instanceTypeId: number(0),
-    vcpus: number(0),
-    memoryMb: number(0),
-    rootGb: number(0),
-    ephemeralGb: number(0),
+    ...numbers(FLAVOR_AMOUNTS, 0),
     metadata: texts,
     systemMetadata,
     migrationContext: nullable(migrationContext),

@@ -7,6 +7,10 @@ import { builtObject } from "./record-object.js";
 const NAME = "LibvirtLiveMigrateData";
 /** What our data stands under, in the field in which a real hypervisor has the name of a file. */
 const OURS = "compute_agent";
+/** Beside it: an agent on the source has looked at it, too. A nova-compute hands on what it does not know. */
+const SEEN = "seen_by_source";
+/** What nova's fake drivers have in that field. They take no guest over: each makes its own when one arrives. */
+const NOVAS_FAKE = "fake";
 
 /** What a real conductor and API read of it. */
 const DEFAULTS = {
@@ -22,22 +26,45 @@ const DEFAULTS = {
 };
 
 /** @param carried what the other host has sent, to be kept where we say nothing */
-export function writeLiveMigrateData(data: LiveMigrateData, carried: unknown, profile: ReleaseProfile): NovaObject {
-  const filename = JSON.stringify({ [OURS]: data });
+export function writeLiveMigrateData(
+  data: LiveMigrateData,
+  carried: unknown,
+  profile: ReleaseProfile,
+  { bySource = false }: { readonly bySource?: boolean } = {},
+): NovaObject {
+  const filename = JSON.stringify({ [OURS]: data, ...(bySource ? { [SEEN]: true } : {}) });
   return isRecord(carried)
     ? overlaid(objectOf(carried), { filename })
-    : builtObject(NAME, { filename, ...DEFAULTS }, profile);
+    : builtObject(NAME, { filename, ...DEFAULTS, ...storageOf(data) }, profile);
 }
 
-/** What our driver on the other host has said; nothing of a foreign one. */
+/** By which a nova-compute on the source knows whether there is something to be removed here when it fails. */
+function storageOf({ sharedInstanceFiles }: LiveMigrateData) {
+  return typeof sharedInstanceFiles === "boolean"
+    ? { is_shared_instance_path: sharedInstanceFiles, is_shared_block_storage: sharedInstanceFiles }
+    : {};
+}
+
+/** What our driver on the other host has said; of a foreign one only what nova's own fakes need. */
 export function readLiveMigrateData(value: unknown): LiveMigrateData {
-  if (!isRecord(value)) {
-    return {};
-  }
-  const { filename } = objectOf(value)["nova_object.data"];
+  const filename = filenameIn(value);
+  const ours = wordsIn(filename)[OURS];
+  return isRecord(ours) ? ours : filename === NOVAS_FAKE ? { guestMadeAnew: true } : {};
+}
+
+/** The same as the source has answered it: one that has not read it will hand no guest over. */
+export function readSourceCheck(value: unknown): LiveMigrateData {
+  const data = readLiveMigrateData(value);
+  return wordsIn(filenameIn(value))[SEEN] === true ? data : { ...data, guestMadeAnew: true };
+}
+
+function filenameIn(value: unknown): unknown {
+  return isRecord(value) ? objectOf(value)["nova_object.data"].filename : null;
+}
+
+function wordsIn(filename: unknown): Readonly<Record<string, unknown>> {
   const parsed = typeof filename === "string" ? jsonOf(filename) : null;
-  const ours = isRecord(parsed) ? parsed[OURS] : undefined;
-  return isRecord(ours) ? ours : {};
+  return isRecord(parsed) ? parsed : {};
 }
 
 function jsonOf(text: string): unknown {

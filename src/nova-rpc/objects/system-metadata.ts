@@ -8,8 +8,8 @@ const LONGEST = 255;
 const keyOf = (index: number): string => (index === 0 ? DISK_INFO : `${DISK_INFO}.${index}`);
 
 /**
- * Nova's, in which what a driver tells of a guest's disks, of any length, is split over keys. All other values are an API's, and
- * as short as Nova wants them.
+ * Nova's metadata of the system. What a driver says about a guest's disks may have any length, andis split over keys. All other
+ * values come from an API, and are as short as Nova wants them.
  */
 export const systemMetadata: FieldCodec<Readonly<Record<string, string>>> = {
   read: (value, row) => {

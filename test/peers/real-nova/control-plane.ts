@@ -1,13 +1,13 @@
 import { spawn } from "node:child_process";
 import { existsSync } from "node:fs";
-import { mkdtemp, open, readFile, rm } from "node:fs/promises";
+import { mkdtemp, open, readFile, rm, writeFile } from "node:fs/promises";
 import { createConnection } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { fileURLToPath } from "node:url";
+import { PACKAGE_ROOT } from "../../process/support/program.js";
 
 /** Starts and stops a real Nova of Debian's packages; beside the project, not in it. */
-const PEER = fileURLToPath(new URL("../../../../shared/peers/nova", import.meta.url));
+const PEER = join(PACKAGE_ROOT, "../shared/peers/nova");
 const NEEDED = [
   "/usr/bin/nova-api-wsgi",
   "/usr/bin/nova-conductor",
@@ -24,6 +24,8 @@ const HOW_TO_INSTALL =
   "without starting its services: /usr/sbin/policy-rc.d has to say 101 meanwhile";
 /** MariaDB, RabbitMQ, a stand-in for Identity, Placement, the Compute API, Image. The peer has no others. */
 const PORTS = [3306, 5672, 18100, 18101, 18103, 18104];
+
+const ATTEMPTS = 5;
 
 /** Whether the scripts that start a real Nova are beside the project; its packages must then be installed, too. */
 export const hasPeer = existsSync(join(PEER, "up"));
@@ -56,11 +58,13 @@ export class ControlPlane {
     }
     await refuseTakenPorts();
     const plane = new ControlPlane(await mkdtemp(join(tmpdir(), "real-nova-")), false);
-    // The peer gives a broker fifteen seconds, which a busy machine takes longer than once in a while.
-    if (!((await plane.#up()) || (await plane.#up()))) {
-      throw new Error(`the real Nova did not start:\n${plane.#complaint}`);
+    // The peer gives a broker fifteen seconds, which a busy machine takes longer than.
+    for (let attempt = 0; attempt < ATTEMPTS; attempt += 1) {
+      if (await plane.#up()) {
+        return plane;
+      }
     }
-    return plane;
+    throw new Error(`the real Nova did not start:\n${plane.#complaint}`);
   }
 
   /** Runs one of the peer's scripts for this control plane. */
@@ -68,10 +72,19 @@ export class ControlPlane {
     return this.run(join(PEER, name), [this.state, ...args], environment);
   }
 
-  /** Runs a function of the peer's shell library: `rabbitctl delete_queue compute.oc1`. */
-  shell(command: string): Promise<ScriptOutcome> {
+  /** Runs a function of the peer's shell library: `rabbitctl delete_queue compute.oc1`. `$1`... are the arguments. */
+  shell(command: string, ...args: readonly string[]): Promise<ScriptOutcome> {
     const library = join(PEER, "lib/common.sh");
-    return this.run("/bin/bash", ["-c", `. "$0"; ${command}`, library], { STATE: this.state });
+    return this.run("/bin/bash", ["-c", `. "$0"; ${command}`, library, ...args], { STATE: this.state });
+  }
+
+  /** The rows that a statement of SQL finds in the services' databases, a line each. The shell reads nothing of it. */
+  async rows(statement: string): Promise<string[]> {
+    const { rc, output } = await this.shell('sql -N -e "$1"', statement);
+    if (rc !== 0) {
+      throw new Error(`${statement}: ${output}`);
+    }
+    return output.split("\n").filter((line) => line !== "");
   }
 
   /** Writes the nova.conf of a nova-compute, and names it. */
@@ -114,6 +127,11 @@ export class ControlPlane {
     this.#complaint = output;
     await this.stop();
     return false;
+  }
+
+  /** Writes a file beside the services' logs, which one who has started the control plane may read later. */
+  async keep(name: string, content: string): Promise<void> {
+    await writeFile(join(this.state, "log", name), content);
   }
 
   async stop(): Promise<void> {

@@ -1,16 +1,13 @@
 import { setTimeout as pause } from "node:timers/promises";
 import { describe, expect, it } from "vitest";
 import { eventually } from "../../process/support/cloud.js";
-import type { Program } from "../../process/support/program.js";
-import { OC_HOSTS, ocOptions, withOcHosts } from "./oc-hosts.js";
+import { OC_HOSTS, withOcHosts } from "./oc-hosts.js";
+import { KILL_BROKER, RESTART_API, START_BROKER } from "./outage.js";
 import type { RealNova } from "./real-nova.js";
-import { allocationsOn, idle } from "./waiting.js";
+import { allocationsOn, idle, onThisMachine, settles } from "./waiting.js";
 
 /** Milliseconds after the end of an outage until every agent has been heard of again. */
 const UP_AGAIN = 15_000;
-const KILL_BROKER = 'kill -KILL -- "-$(cat "$STATE/run/rabbit.pid")"';
-const START_BROKER =
-  '( rabbitenv; cd "$STATE/rabbit"; spawn rabbit /usr/lib/rabbitmq/bin/rabbitmq-server ); waitport 5672';
 const STOP_CONDUCTOR = "stop nova-conductor";
 const START_CONDUCTOR = 'spawn nova-conductor /usr/bin/nova-conductor --config-file "$STATE/etc/nova-conductor.conf"';
 
@@ -31,8 +28,7 @@ export function outageCases(cloud: () => RealNova): void {
 
     it("R1: RabbitMQ is killed in the middle of a resize", async () => {
       const nova = cloud();
-      const id = await nova.operator.boot("cut-resize", { host: "oc1" });
-      await idle(nova, id, "ACTIVE");
+      const id = await built(nova, "cut-resize");
       await nova.setFault("oc1", "driver.migrateDiskAndPowerOff=slow:6s:once");
       await nova.act(id, { migrate: { host: "oc2" } });
       await taskIs(nova, id, "resize_migrating");
@@ -62,15 +58,13 @@ export function outageCases(cloud: () => RealNova): void {
         () => nova.plane.shell("rabbitctl list_queues name consumers"),
         (listed) => /^compute\.oc1\s+1$/m.test(listed.output),
       );
-      const id = await nova.operator.boot("queue-back", { host: "oc1" });
-      await idle(nova, id, "ACTIVE");
+      const id = await built(nova, "queue-back");
       await nova.remove(id);
     });
 
     it("R1: a broker that takes no messages for a while stops nobody for longer", async () => {
       const nova = cloud();
-      const id = await nova.operator.boot("blocked", { host: "oc1" });
-      await idle(nova, id, "ACTIVE");
+      const id = await built(nova, "blocked");
       await nova.plane.shell("rabbitctl set_vm_memory_high_watermark 0.00001");
       const stopped = nova.act(id, { "os-stop": null }).catch(() => null);
       await pause(12_000);
@@ -85,6 +79,12 @@ export function outageCases(cloud: () => RealNova): void {
   });
 }
 
+async function built(nova: RealNova, name: string): Promise<string> {
+  const id = await nova.operator.boot(name, { host: "oc1" });
+  await idle(nova, id, "ACTIVE");
+  return id;
+}
+
 async function taskIs(nova: RealNova, id: string, task: string): Promise<void> {
   await eventually(
     () => nova.operator.server(id),
@@ -94,7 +94,8 @@ async function taskIs(nova: RealNova, id: string, task: string): Promise<void> {
 
 /** And is started again, empty: transient queues and what was in them are gone. */
 async function brokerDies(nova: RealNova): Promise<void> {
-  await nova.plane.shell(`${KILL_BROKER}; ${START_BROKER}`);
+  await nova.plane.shell(`${KILL_BROKER}; ${RESTART_API}; ${START_BROKER}`);
+  await nova.apiAnswers();
   await heardOf(nova);
 }
 
@@ -107,31 +108,8 @@ async function heardOf(nova: RealNova): Promise<void> {
     () => Promise.all(OC_HOSTS.map((host) => nova.operator.service(host))),
     (services) => services.every(({ updated_at, state }) => String(updated_at) >= from && String(state) === "up"),
   );
-  expect(performance.now() - since).toBeLessThan(UP_AGAIN);
-}
-
-/**
- * Waits until nothing is done to the server any more. What the outage has cut off between two messages, as Nova's own
- * would be, is mended when its hosts start again.
- */
-async function settles(nova: RealNova, agents: Map<string, Program>, id: string) {
-  const until = performance.now() + 70_000;
-  const settled = await eventually(
-    () => nova.operator.server(id),
-    (server) => isSettled(server) || performance.now() > until,
-  );
-  if (isSettled(settled)) {
-    return settled;
-  }
-  for (const host of OC_HOSTS) {
-    await agents.get(host)?.kill();
-    agents.set(host, await nova.startAgent(host, { options: ocOptions(host) }));
-  }
-  return eventually(() => nova.operator.server(id), isSettled);
-}
-
-function isSettled(server: Readonly<Record<string, unknown>>): boolean {
-  return server.status !== "BUILD" && server["OS-EXT-STS:task_state"] === null;
+  const taken = performance.now() - since;
+  expect(taken).toBeLessThan(await onThisMachine(UP_AGAIN));
 }
 
 async function expectNothingHeld(nova: RealNova): Promise<void> {

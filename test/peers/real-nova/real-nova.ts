@@ -1,8 +1,10 @@
+import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { type Answer, type Cloud, eventually, passwordToken, request } from "../../process/support/cloud.js";
 import { filesBelow } from "../../process/support/files-below.js";
 import { Operator } from "../../process/support/operator.js";
 import { Program } from "../../process/support/program.js";
+import { freePort } from "../placement/real-placement.js";
 import { ControlPlane, type ScriptOutcome } from "./control-plane.js";
 
 /** The newest microversion of Zed's Compute API. */
@@ -10,16 +12,31 @@ const NEWEST = "2.93";
 const ADMIN = { username: "admin", password: "secret", project: "admin" };
 /** The only one that its Image service has. */
 export const IMAGE = "c0ffee00-0000-4000-8000-000000000001";
+const FAKE_LIBVIRT = "fake-libvirt";
 const FLAVORS = [
   { id: "1", name: "m1.tiny", ram: 512, disk: 1, vcpus: 1 },
   { id: "2", name: "m1.small", ram: 2_048, disk: 20, vcpus: 1 },
 ] as const;
+
+/** Milliseconds. */
+const AWAKE = 10_000;
+const API_PROCESSES = 2;
+
+/** `$1` is added to its configuration, `$2` is its port. A command of the peer's shell library. */
+const OTHER_API = `
+rm -rf "$STATE/etc/other-api" && cp -r "$STATE/etc/nova-api" "$STATE/etc/other-api" &&
+  printf '\\n%s\\n' "$1" >>"$STATE/etc/other-api/nova.conf" &&
+  PYTHONPATH="$HERE/lib" OS_NOVA_CONFIG_DIR="$STATE/etc/other-api" spawn other-api $UWSGI \\
+    --http-socket "127.0.0.1:$2" --processes 1 --threads 1 --wsgi-file /usr/bin/nova-api-wsgi
+`;
 
 interface AgentOptions {
   /** `section.option=value` */
   readonly options?: readonly string[];
   /** Default true: until it serves. */
   readonly wait?: boolean;
+  /** Default `fake-libvirt`, over a hypervisor of the host's own. */
+  readonly driver?: string;
 }
 
 /** A real Nova, with our agents and its own nova-computes below it. */
@@ -28,11 +45,13 @@ export class RealNova implements Cloud {
   readonly operator: Operator;
   /** Every agent that was started, with all that it has printed. */
   readonly agents: Program[] = [];
+  readonly #awake: NodeJS.Timeout;
   #token = "";
 
   private constructor(plane: ControlPlane) {
     this.plane = plane;
     this.operator = new Operator(this);
+    this.#awake = setInterval(() => this.#keepApiAwake(), AWAKE).unref();
   }
 
   static async start(): Promise<RealNova> {
@@ -68,13 +87,8 @@ export class RealNova implements Cloud {
   }
 
   /** Starts our agent with the nova.conf that a nova-compute of this host would get, but for the driver. */
-  async startAgent(host: string, { options = [], wait = true }: AgentOptions = {}): Promise<Program> {
-    const config = await this.plane.writeComputeConfig(host, "fake-libvirt");
-    const all = [`fake_libvirt.connection_uri=fake-libvirt://${this.hypervisor(host)}`, ...options];
-    const agent = new Program("compute-agent", [
-      ...["--config-file", config, "--debug"],
-      ...all.flatMap((option) => ["-o", option]),
-    ]);
+  async startAgent(host: string, { options = [], wait = true, driver }: AgentOptions = {}): Promise<Program> {
+    const agent = new Program("compute-agent", [...(await this.#agentArguments(host, options, driver)), "--debug"]);
     this.agents.push(agent);
     if (wait) {
       await agent.printed(/\bis serving\b/);
@@ -82,11 +96,25 @@ export class RealNova implements Cloud {
     return agent;
   }
 
-  /** Starts a real nova-compute, with a driver whose guests survive it, and waits until it is up. */
-  async startCompute(host: string, more = ""): Promise<void> {
-    const since = new Date(Math.floor(Date.now() / 1_000) * 1_000 - 1).toISOString();
+  /** What such an agent's `--check` says: its exit code, and the state of each part. */
+  async check(host: string, options: readonly string[] = []): Promise<Readonly<Record<string, unknown>>> {
+    const agent = new Program("compute-agent", [...(await this.#agentArguments(host, options)), "--check", "--json"]);
+    this.agents.push(agent);
+    const { code } = await agent.exited;
+    const { parts } = JSON.parse(agent.stdout) as { parts: { name: string; state: string }[] };
+    return { code, ...Object.fromEntries(parts.map(({ name, state }) => [name, state])) };
+  }
+
+  /** Starts a real nova-compute, with a driver whose guests survive it. */
+  async spawnCompute(host: string, more = ""): Promise<void> {
     // npm sets NODE, which the script would take for the name of the hypervisor.
     await this.#script("compute", [host, "fakerecord.FakeRecordDriver"], { EXTRA: more, NODE: "" });
+  }
+
+  /** The same, and waits until it is up. */
+  async startCompute(host: string, more = ""): Promise<void> {
+    const since = new Date(Math.floor(Date.now() / 1_000) * 1_000 - 1).toISOString();
+    await this.spawnCompute(host, more);
     await eventually(
       () => this.operator.service(host),
       ({ updated_at }) => updated_at !== undefined && updated_at !== null && `${updated_at}Z` > since,
@@ -96,6 +124,11 @@ export class RealNova implements Cloud {
 
   killCompute(host: string): Promise<ScriptOutcome> {
     return this.plane.shell(`stop compute-${host} KILL`);
+  }
+
+  /** The leader of the processes that the peer has started under this name. */
+  async processOf(name: string): Promise<number> {
+    return Number(await readFile(join(this.plane.state, "run", `${name}.pid`), "utf8"));
   }
 
   /** The folder of a fake hypervisor. */
@@ -108,8 +141,12 @@ export class RealNova implements Cloud {
     return join(this.plane.state, "state", host);
   }
 
+  /** By their services: a node that was a host's before counts as mapped, whether its host still is or not. */
   async discover(): Promise<void> {
-    await this.#script("discover", []);
+    const { rc, output } = await this.manage("cell_v2", "discover_hosts", "--by-service");
+    if (rc !== 0) {
+      throw new Error(output);
+    }
   }
 
   /** `nova-manage …` on the control plane's own configuration; eventlet's complaint is not its output. */
@@ -119,9 +156,29 @@ export class RealNova implements Cloud {
     return { rc, output: output.replace(/^Modules with known eventlet .*\n/m, "") };
   }
 
-  /** Starts nova-api again with more configuration. */
-  async restartApi(more: string): Promise<void> {
-    await this.plane.shell(`stop nova-api; spawnapi '\\n${more}'; waitport 18103`);
+  /** Does something while there is another Compute API of this cloud, with more configuration. */
+  async withOtherApi(more: string, act: (compute: Cloud["compute"]) => Promise<void>): Promise<void> {
+    const port = await freePort();
+    const { rc, output } = await this.plane.shell(OTHER_API, more, String(port));
+    if (rc !== 0) {
+      throw new Error(output);
+    }
+    try {
+      await this.apiAnswers(port);
+      await act((method, path, body, version = NEWEST) =>
+        this.#request(method, `${port}/v2.1${path}`, body, `compute ${version}`),
+      );
+    } finally {
+      await this.plane.shell("stop other-api");
+    }
+  }
+
+  /** Waits until the Compute API has loaded Nova: it listens before. */
+  async apiAnswers(port = 18_103): Promise<void> {
+    await eventually(
+      () => request("GET", `http://127.0.0.1:${port}`, undefined, {}).catch(() => null),
+      (answer) => answer !== null && answer.status < 400,
+    );
   }
 
   /** Sets a fault of our agent; survives its restart. */
@@ -174,10 +231,29 @@ export class RealNova implements Cloud {
     return answer;
   }
 
+  /**
+   * A process of the API gives the broker signs of life only while it works on a request: one that has none is cut off after a
+   * minute or two, does not notice, and gives its dead connection the next request that it gets.
+   */
+  #keepApiAwake(): void {
+    for (let request = 0; request < API_PROCESSES; request += 1) {
+      this.compute("GET", "/servers?limit=1").catch(() => {});
+    }
+  }
+
   /** Ends every process that it started, and removes the folder. */
   async stop(): Promise<void> {
+    clearInterval(this.#awake);
     await Promise.all(this.agents.map((agent) => agent.kill()));
+    await this.plane.keep("agents.out", this.agents.map(({ stdout, stderr }) => `${stdout}${stderr}`).join("\n\n"));
     await this.plane.stop();
+  }
+
+  async #agentArguments(host: string, options: readonly string[], driver = FAKE_LIBVIRT): Promise<string[]> {
+    const config = await this.plane.writeComputeConfig(host, driver);
+    const uri = `fake_libvirt.connection_uri=fake-libvirt://${this.hypervisor(host)}`;
+    const all = driver === FAKE_LIBVIRT ? [uri, ...options] : options;
+    return ["--config-file", config, ...all.flatMap((option) => ["-o", option])];
   }
 
   async #script(name: string, args: readonly string[], environment: NodeJS.ProcessEnv = {}): Promise<void> {

@@ -1,4 +1,8 @@
+import { execFile } from "node:child_process";
+import { promisify } from "node:util";
 import { eventually, type Json } from "../../process/support/cloud.js";
+import type { Program } from "../../process/support/program.js";
+import { OC_HOSTS, ocOptions } from "./oc-hosts.js";
 import type { RealNova } from "./real-nova.js";
 
 interface FinishedEvent {
@@ -7,16 +11,20 @@ interface FinishedEvent {
   readonly host: string;
 }
 
+/** Milliseconds after which a server that is not in its status is told with all that the API knows of it. */
+const PATIENCE = 400_000;
+
 /** Waits until the server is in this status and nothing is done to it. */
 export async function idle({ operator }: RealNova, server: string, status: string): Promise<Json> {
+  const until = performance.now() + PATIENCE;
+  const isThere = (now: Json) => String(now.status) === status && String(now["OS-EXT-STS:task_state"]) === "null";
   const found = await eventually(
     () => operator.server(server),
-    (now) =>
-      (String(now.status) === status && String(now["OS-EXT-STS:task_state"]) === "null") ||
-      (String(now.status) === "ERROR" && status !== "ERROR"),
+    (now) => isThere(now) || String(now.status) === "ERROR" || performance.now() > until,
   );
-  if (String(found.status) !== status) {
-    throw new Error(`${server} is ${found.status}: ${JSON.stringify(found.fault)}`);
+  if (!isThere(found)) {
+    const migrations = await operator.migrations(server);
+    throw new Error(`${server} is to be ${status}, and is ${JSON.stringify({ ...found, migrations })}`);
   }
   return found;
 }
@@ -37,7 +45,10 @@ export async function newestEvents(nova: RealNova, server: string): Promise<read
     .map(({ event, result, host }) => ({ event: String(event), result: String(result), host: String(host) }));
 }
 
-/** Where the server's build was tried. Nova writes the end of each try into the event of the first, so results say nothing. */
+/**
+ * Where the server's build was tried, sorted by name: events of one second have no order. Nova writes the end of each try into
+ * the event of the first, so results say nothing.
+ */
 export async function hostsTried(nova: RealNova, server: string): Promise<string[]> {
   const path = `/servers/${server}/os-instance-actions`;
   const actions = Object.values((await nova.compute("GET", path)).body.instanceActions ?? {});
@@ -45,8 +56,8 @@ export async function hostsTried(nova: RealNova, server: string): Promise<string
   const { body } = await nova.compute("GET", `${path}/${create?.request_id}`);
   return Object.values(body.instanceAction?.events ?? {})
     .filter(({ event }) => String(event).includes("build_and_run"))
-    .toSorted((a, b) => String(a.start_time).localeCompare(String(b.start_time)))
-    .map(({ host }) => String(host));
+    .map(({ host }) => String(host))
+    .toSorted();
 }
 
 /** Consumer → what it holds of a host's provider. */
@@ -67,4 +78,38 @@ export async function inBatches<T, R>(items: readonly T[], act: (item: T, index:
   };
   await Promise.all(Array.from({ length: 4 }, worker));
   return results;
+}
+
+/**
+ * Waits until nothing is done to the server any more. What the outage has cut off between two messages, as Nova's own
+ * would be, is mended when its hosts start again.
+ */
+export async function settles(nova: RealNova, agents: Map<string, Program>, id: string) {
+  const until = performance.now() + 70_000;
+  const settled = await eventually(
+    () => nova.operator.server(id),
+    (server) => isSettled(server) || performance.now() > until,
+  );
+  if (isSettled(settled)) {
+    return settled;
+  }
+  for (const host of OC_HOSTS) {
+    await agents.get(host)?.kill();
+    agents.set(host, await nova.startAgent(host, { options: ocOptions(host) }));
+  }
+  return eventually(() => nova.operator.server(id), isSettled);
+}
+
+export function isSettled(server: Readonly<Record<string, unknown>>): boolean {
+  return server.status !== "BUILD" && server["OS-EXT-STS:task_state"] === null;
+}
+
+/** Milliseconds that Node alone takes to start three times at once where nothing else runs. */
+const STARTS_OF_NODE = 70;
+
+/** As many milliseconds more as the machine is slower now than one that does nothing else. */
+export async function onThisMachine(milliseconds: number): Promise<number> {
+  const started = performance.now();
+  await Promise.all([1, 2, 3].map(() => promisify(execFile)(process.execPath, ["--eval", "0"])));
+  return Math.max(milliseconds, (milliseconds * (performance.now() - started)) / STARTS_OF_NODE);
 }

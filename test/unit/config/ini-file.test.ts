@@ -1,6 +1,7 @@
-import { fc, test } from "@fast-check/vitest";
+import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { parseIni } from "../../../src/config/ini-file.js";
+import { property } from "../../fixtures/property.js";
 
 function values(text: string) {
   return parseIni(text, "f").assignments.map(({ section, option, value }) => [section, option, value]);
@@ -76,7 +77,7 @@ describe("the dialect of oslo.config", () => {
 const word = fc.stringMatching(/^[a-z][a-z0-9_]{0,8}$/);
 const value = fc.stringMatching(/^[a-zA-Z0-9/%;#$.,-]{0,12}$/).filter((text) => text.trim() === text);
 
-test.prop([
+property([
   fc.array(
     fc.tuple(word, word, fc.array(value, { minLength: 1, maxLength: 3 }), fc.constantFrom("=", " = ", ": ", ":")),
     { maxLength: 10 },
@@ -94,7 +95,7 @@ test.prop([
   expect(values(text.join("\n"))).toEqual(expected);
 });
 
-test.prop([fc.string({ unit: "grapheme" })])("any text is read or told about, never thrown at", (text) => {
+property([fc.string({ unit: "grapheme" })])("any text is read or told about, never thrown at", (text) => {
   const file = parseIni(text, "f");
   const lines = text.split(/\r\n|\r|\n/).length;
   for (const { line } of [...file.assignments, ...file.sections, ...file.problems]) {

@@ -58,7 +58,7 @@ describe("without any source", () => {
       migrateMaxRetries: -1,
     });
     expect(config.compute.providerConfigLocation).toBe("/var/lib/cluster/agents/machine/provider_config");
-    expect(config.conductor).toEqual({ url: null, joinTokenFile: "/var/lib/cluster/join-token" });
+    expect(config.conductor).toMatchObject({ url: null, ca: null, joinTokenFile: "/var/lib/cluster/join-token" });
     expect([...config.workarounds.upstreamQuirks]).toEqual([]);
     expect(warnings).toEqual([]);
   });

@@ -2,6 +2,7 @@ import { readFile } from "node:fs/promises";
 import { describe, expect, it } from "vitest";
 import { driver as fakeLibvirt } from "../../../drivers/fake-libvirt/index.js";
 import { driver as ironic } from "../../../drivers/ironic/index.js";
+import { driver as qemu } from "../../../drivers/qemu/index.js";
 import { parseProviderConfig } from "../../../src/agent/tracker/parse-provider-config.js";
 import { optionsOf } from "../../../src/cli/agent/built-in-drivers.js";
 import { type CompiledConfig, compileConfig } from "../../../src/config/compile-config.js";
@@ -13,7 +14,7 @@ import { PLACEMENT_SERVICE_OPTIONS } from "../../../src/config/sections/placemen
 import { createVirtualRuntime } from "../../../src/simulation/create-virtual-runtime.js";
 
 /** What an agent knows, with each of the built-in drivers. */
-const OPTIONS: SectionTable = { ...NOVA_OPTIONS, ...optionsOf(fakeLibvirt), ...optionsOf(ironic) };
+const OPTIONS: SectionTable = { ...NOVA_OPTIONS, ...optionsOf(fakeLibvirt), ...optionsOf(ironic), ...optionsOf(qemu) };
 
 const sample = (name: string) => readFile(new URL(`../../../config/${name}`, import.meta.url), "utf8");
 

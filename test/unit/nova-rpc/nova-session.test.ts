@@ -1,14 +1,15 @@
-import { fc, test } from "@fast-check/vitest";
+import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { MessagingTimeout, UnexpectedTaskState } from "../../../src/conductor/errors.js";
+import { MessagingTimeout, ServiceNotFound, UnexpectedTaskState } from "../../../src/conductor/errors.js";
 import type { AgentHandlers, HostSession } from "../../../src/conductor/port.js";
-import { novaObject } from "../../../src/nova-rpc/objects/primitive.js";
+import { type NovaObject, novaObject } from "../../../src/nova-rpc/objects/primitive.js";
 import { REQUESTS } from "../../../src/nova-rpc/transport/topology.js";
 import { createVirtualRuntime } from "../../../src/simulation/create-virtual-runtime.js";
 import { MemoryBroker } from "../../fixtures/memory-broker.js";
 import { NovaFailure } from "../../fixtures/nova-conductor/nova-failure.js";
 import { recording } from "../../fixtures/nova-recordings.js";
 import { caller, connect, INSTANCE, open, UUID, usual } from "../../fixtures/nova-session-lab.js";
+import { property } from "../../fixtures/property.js";
 import { scriptConductor } from "../../fixtures/scripted-conductor.js";
 
 const serve = (session: HostSession, handlers: Partial<AgentHandlers>) => session.serve(handlers);
@@ -64,6 +65,29 @@ describe("a connection to a real Nova", () => {
     expect(saves[2]?.request.args.objinst).toMatchObject({ "nova_object.data": { version: 64, host: "h" } });
   });
 
+  it("8.10 disables a service with a reason, reading it again: one that an operator has disabled since keeps that one's", async () => {
+    let since: object | null = {};
+    const { session, asked, runtime } = await open((each) => {
+      if (each.what !== "Service.get_by_host_and_binary") {
+        return usual(each);
+      }
+      const service = usual(each) as NovaObject;
+      return since && { ...service, "nova_object.data": { ...service["nova_object.data"], ...since } };
+    });
+    await runtime.runUntil(session.call("service_get_by_host", { host: "h", binary: "nova-compute" }));
+    const disable = () =>
+      runtime.runUntil(session.call("service_disable", { id: 5, reason: "AUTO: driver mine threw" }));
+    const saves = () => asked.filter(({ what }) => what === "Service.save").map(({ changes }) => changes);
+    expect(await disable()).toMatchObject({ disabled: true, disabledReason: "AUTO: driver mine threw", version: 64 });
+    const saved = [{ disabled: true, disabled_reason: "AUTO: driver mine threw" }];
+    expect(saves()).toEqual(saved);
+    since = { disabled: true, disabled_reason: "new disks" };
+    expect(await disable()).toMatchObject({ disabled: true, disabledReason: "new disks" });
+    expect(saves()).toEqual(saved);
+    since = null;
+    await expect(disable()).rejects.toBeInstanceOf(ServiceNotFound);
+  });
+
   it("saves of an instance what changes, and answers the whole record", async () => {
     const { session, asked, runtime } = await open();
     const save = { uuid: UUID, changes: { taskState: "networking" }, expectedTaskState: [null] } as const;
@@ -77,6 +101,30 @@ describe("a connection to a real Nova", () => {
     await runtime.runUntil(session.call("instance_save", { ...save, expectedTaskState: [null] }));
     expect(reads(), "what was read once is kept").toBe(before);
   });
+
+  it.each([
+    ["finished", "resized", ["Migration.save", "Instance.save"]],
+    ["post-migrating", "active", ["Instance.save", "Migration.save"]],
+  ] as const)(
+    "of a move that is %s and its instance, saves first what the API looks for when it sees the other",
+    async (status, vmState, order) => {
+      const row = {
+        id: 7,
+        uuid: "m",
+        instance_uuid: UUID,
+        migration_type: "resize",
+        status,
+        created_at: "2026-01-01T00:00:00Z",
+      };
+      const { session, asked, runtime } = await open((each) =>
+        each.what === "Migration.save" ? [row, null] : usual(each),
+      );
+      const writes = { instance: { uuid: UUID, changes: { vmState } }, migration: { id: 7, changes: { status } } };
+      const saved = await runtime.runUntil(session.call("save_together", writes));
+      expect(saved).toMatchObject({ instance: { vmState }, migration: { status } });
+      expect(asked.map(({ what }) => what).filter((what) => what.endsWith(".save"))).toEqual(order);
+    },
+  );
 
   it("reads the row when a save of other tables' fields alone is answered without it", async () => {
     const { session, runtime } = await open((each) =>
@@ -190,7 +238,7 @@ describe("a host of a real Nova", () => {
     expect(saves.map(({ request }) => request.context.request_id)).toEqual(["req-1", "req-1"]);
   });
 
-  it.each(["snapshot_instance", "backup_instance", "set_admin_password"])(
+  it.each(["backup_instance", "set_admin_password"])(
     "takes the task state of %s from the server: nobody else would",
     async (method) => {
       const { session, runtime, broker, asked } = await open();
@@ -283,7 +331,7 @@ describe("a host of a real Nova", () => {
     expect(look?.request.context.read_deleted, "that of a deleted instance, too").toBe("yes");
   });
 
-  test.prop([
+  property([
     fc.oneof(
       fc.string(),
       fc.json(),

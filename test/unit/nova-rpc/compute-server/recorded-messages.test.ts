@@ -1,4 +1,4 @@
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, onTestFinished } from "vitest";
 import { ObjectActionError } from "../../../../src/conductor/errors.js";
 import { AGENT_METHODS } from "../../../../src/conductor/methods/agent.js";
 import type { AgentHandlers } from "../../../../src/conductor/port.js";
@@ -36,6 +36,7 @@ async function serving(host: string, release: RecordedRelease) {
     serviceVersion: release === "zed" ? 64 : 68,
   });
   const connection = connectInMemory(broker, runtime);
+  onTestFinished(() => runtime.runUntil(connection.close()));
   await runtime.runUntil(connection.connected());
   const session = connection.host(host, { lease: false });
   const taken: Taken[] = [];
@@ -145,6 +146,12 @@ describe("failures", () => {
     const kwargs = { expected: { task_state: ["migrating"] }, actual: { task_state: "soft-deleting" } };
     const failure = { class: "UnexpectedTaskStateError", module: "nova.exception", message: "text", kwargs };
     expect(errorOf(JSON.stringify(failure)).data).toMatchObject({ expected: ["migrating"], actual: "soft-deleting" });
+    // Both were expected, and neither was found.
+    const both = { vm_state: "soft-delete", task_state: null };
+    const of = (name: string) =>
+      errorOf(JSON.stringify({ ...failure, class: name, kwargs: { actual: both } })).data.actual;
+    expect(of("UnexpectedTaskStateError")).toBeNull();
+    expect(of("UnexpectedVMStateError")).toBe("soft-delete");
     const refusal = new ObjectActionError("the guest is not here", { reason: "no guest" });
     expect(errorOf(failureOf(refusal)), "a source goes by it").toMatchObject({
       name: "ObjectActionError",

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { SERVED } from "../../../../src/nova-rpc/compute-server/served-methods.js";
-import { unservable } from "../../../../src/nova-rpc/compute-server/unservable.js";
+import { unservable, unservableMove } from "../../../../src/nova-rpc/compute-server/unservable.js";
 import { type NovaObject, novaObject, overlaid } from "../../../../src/nova-rpc/objects/primitive.js";
 import { recording } from "../../../fixtures/nova-recordings.js";
 
@@ -64,5 +64,60 @@ describe("what a new server cannot have", () => {
     const args = { ...ARGS, requested_networks: networks({ network_id: "n1" }) };
     expect(await build?.(args, tools)).toMatchObject({ params: { unservable: expect.stringContaining("--nic none") } });
     expect((await build?.(ARGS, tools))?.params).not.toHaveProperty("unservable");
+  });
+});
+
+const COMING = [
+  ["prep_resize", "resize"],
+  ["check_can_live_migrate_destination", "live-migrate"],
+  ["rebuild_instance", "evacuate"],
+  ["unshelve_instance", "unshelve-offloaded"],
+] as const;
+
+describe("what a server has that comes from another host", () => {
+  const none = async () => novaObject("BlockDeviceMappingList", "1.18", { objects: [] });
+  const argsOf = (method: string, phase: string) =>
+    recording("zed", phase).find(({ key, msg }) => key?.startsWith("compute.") && msg.method === method)?.msg.args ??
+    {};
+  const withPorts = (args: Readonly<Record<string, unknown>>) => {
+    const network_info = JSON.stringify([{ id: "p1" }, { id: "p2" }]);
+    const info_cache = novaObject("InstanceInfoCache", "1.5", { network_info });
+    return { ...args, instance: overlaid(args.instance as NovaObject, { info_cache }) };
+  };
+
+  it.each(COMING)("%s: nothing of what was recorded", async (method, phase) => {
+    expect(await unservableMove(argsOf(method, phase), { ignoreNetworks: false, blockDevices: none })).toBeNull();
+  });
+
+  it.each(COMING)("%s: ports, unless networks are ignored; volumes, by the record of them", async (method, phase) => {
+    const args = withPorts(argsOf(method, phase));
+    const blockDevices = async () => volume;
+    expect(await unservableMove(args, { ignoreNetworks: false, blockDevices })).toMatch(
+      /^this host attaches no networks: .*\(it has: port p1, port p2\); this host attaches no volumes, and the server has 1 of/,
+    );
+    expect(await unservableMove(args, { ignoreNetworks: true, blockDevices: none })).toBeNull();
+  });
+
+  it("volumes by the message where it has them, devices by what it was scheduled by", async () => {
+    const args = argsOf("rebuild_instance", "evacuate");
+    const blockDevices = () => Promise.reject(new Error("not asked for"));
+    const tools = { ignoreNetworks: false, blockDevices };
+    expect(await unservableMove({ ...args, bdms: volume }, tools)).toMatch(/^this host attaches no volumes/);
+    const request_spec = overlaid(args.request_spec as NovaObject, { pci_requests: pci, numa_topology: numa });
+    expect(await unservableMove({ ...args, bdms: await none(), request_spec }, tools)).toBe(
+      "this host has no PCI devices and no NUMA topologies or dedicated processors: take a flavor and an image that ask for none",
+    );
+  });
+
+  it.each(COMING)("%s: it goes with the message to the agent", async (method, phase) => {
+    const tools = {
+      ...{ host: "h", requestId: "r", ignoreNetworks: false, blockDevices: none },
+      setDestination: async () => {},
+    };
+    const args = argsOf(method, phase);
+    expect(await SERVED[method]?.(withPorts(args), tools as never)).toMatchObject({
+      params: { unservable: expect.stringContaining("port p1") },
+    });
+    expect((await SERVED[method]?.(args, tools as never))?.params).not.toHaveProperty("unservable");
   });
 });

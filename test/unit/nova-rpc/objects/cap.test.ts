@@ -1,10 +1,11 @@
-import { fc, test } from "@fast-check/vitest";
+import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { messageOf, openMessage, seal } from "../../../../src/nova-rpc/messages/oslo-message.js";
 import { capToProfile, ObjectTooNew } from "../../../../src/nova-rpc/objects/cap.js";
 import { isRecord, MalformedObject, novaObject } from "../../../../src/nova-rpc/objects/primitive.js";
 import { PROFILES, profileOf, type ReleaseProfile } from "../../../../src/nova-rpc/objects/profile.js";
 import { recordedPhases, recording } from "../../../fixtures/nova-recordings.js";
+import { property } from "../../../fixtures/property.js";
 
 const ZED = profileOf(64);
 
@@ -56,7 +57,7 @@ const { value: messageValue } = fc.letrec<{ value: unknown }>((tie) => ({
 }));
 
 describe("what leaves the process", () => {
-  test.prop([messageValue, profiles])(
+  property([messageValue, profiles])(
     "has nothing that is newer than the control plane, whatever it was made of",
     (value, profile) => {
       const request = messageOf({ method: "m", args: { value }, version: "6.0", _unique_id: "u" });
@@ -71,7 +72,7 @@ describe("what leaves the process", () => {
     },
   );
 
-  test.prop([messageValue, profiles])("is also capped in answers", (value, profile) => {
+  property([messageValue, profiles])("is also capped in answers", (value, profile) => {
     let sent: unknown;
     try {
       const reply = messageOf({ result: value, failure: null, ending: true, _msg_id: "m", _unique_id: "u" });

@@ -1,8 +1,10 @@
-import { fc, test } from "@fast-check/vitest";
+import fc from "fast-check";
 import { expect, it } from "vitest";
 import { profileOf } from "../../../../src/nova-rpc/objects/profile.js";
 import { systemMetadata } from "../../../../src/nova-rpc/objects/system-metadata.js";
 import { DISK_INFO } from "../../../../src/records/index.js";
+import { ANY_CHARACTER } from "../../../fixtures/any-character.js";
+import { property } from "../../../fixtures/property.js";
 
 const ZED = profileOf(64);
 
@@ -25,8 +27,8 @@ it("has none of it once it is gone, and none of an unfinished rest", () => {
   expect(systemMetadata.read({ "resize_disk_info.1": "left", x: "1" }, {})).toEqual({ x: "1" });
 });
 
-test.prop([
-  fc.string({ unit: "binary", maxLength: 1_200 }),
+property([
+  fc.string({ unit: ANY_CHARACTER, maxLength: 1_200 }),
   fc.dictionary(fc.stringMatching(/^[a-z_]{1,10}$/), fc.string()),
 ])("is read as it was written, and no value is longer than 255 characters", (diskInfo, rest) => {
   const value = { ...rest, [DISK_INFO]: diskInfo };

@@ -1,0 +1,63 @@
+import type { RowsInHand } from "../messages/rows-in-hand.js";
+import { isRecord } from "../objects/primitive.js";
+
+/** Most moves that are remembered. */
+const MOST = 1_000;
+/** Milliseconds for which a move is remembered: less than a host is silent before Nova calls it down. */
+const KEPT = 30_000;
+
+/**
+ * Messages that are judged by the records in them, without a second look. Their sender has read these for them, and what comes next
+ * looks again: the checks of a live migration change nothing, and are judged anew when it begins; its preparation reads the
+ * migration, which only the source moves on; a finish begins with a save that is refused when the instance has another task. One
+ * that comes late, as to an agent that was suspended, is looked into.
+ */
+export class JudgedAsCarried {
+  /** When this process has prepared which moves; each comes back once: a repeated message is looked into. */
+  readonly #prepared = new Map<number, number>();
+  readonly #now: () => number;
+
+  /** @param now monotonic milliseconds */
+  constructor(now: () => number) {
+    this.#now = now;
+  }
+
+  offer(method: string, { instance, migration }: Readonly<Record<string, unknown>>, rows: RowsInHand): void {
+    const uuid = dataOf(instance).uuid;
+    const id = dataOf(migration).id;
+    switch (method) {
+      case "prep_resize":
+        this.#prepare(Number(id));
+        break;
+      case "finish_resize":
+        if (this.#takeBack(Number(id))) {
+          rows.offer("Instance", String(uuid));
+          rows.offer("Migration", Number(id));
+        }
+        break;
+      case "check_can_live_migrate_destination":
+      case "check_can_live_migrate_source":
+      case "pre_live_migration":
+        rows.offer("Instance", String(uuid));
+    }
+  }
+
+  #takeBack(id: number): boolean {
+    const at = this.#prepared.get(id) ?? Number.NEGATIVE_INFINITY;
+    this.#prepared.delete(id);
+    return this.#now() - at <= KEPT;
+  }
+
+  #prepare(id: number): void {
+    this.#prepared.set(id, this.#now());
+    const [oldest] = this.#prepared.keys();
+    if (this.#prepared.size > MOST && oldest !== undefined) {
+      this.#prepared.delete(oldest);
+    }
+  }
+}
+
+function dataOf(object: unknown): Readonly<Record<string, unknown>> {
+  const data = isRecord(object) ? object["nova_object.data"] : undefined;
+  return isRecord(data) ? data : {};
+}

@@ -1,0 +1,74 @@
+import { isRecord, type NovaObject, novaObject, objectOf } from "../objects/primitive.js";
+
+/** Milliseconds for which what a conductor has said of a row is not asked again. */
+const JUST_NOW = 1_000;
+
+type RowName = "Instance" | "Migration";
+
+/**
+ * The rows that a message is about, as this process knows them while it works on it: as they came, with all that the conductor has
+ * said of them since. What is old by more than a moment is good to be handed on, and to judge nothing by.
+ */
+export class RowsInHand {
+  readonly #now: () => number;
+  readonly #rows = new Map<string, NovaObject>();
+  /** When the conductor spoke of each. */
+  readonly #toldAt = new Map<string, number>();
+  readonly #offeredAt = new Map<string, number>();
+
+  /** @param now monotonic milliseconds */
+  constructor({ instance, migration }: Readonly<Record<string, unknown>>, now: () => number) {
+    this.#now = now;
+    for (const came of [instance, migration].filter(isRecord)) {
+      const object = objectOf(came);
+      this.#rows.set(keyOf(object), object);
+    }
+  }
+
+  /** What the conductor has answered of a row; fields that it left out stay. */
+  note(told: NovaObject): void {
+    const key = keyOf(told);
+    const known = this.#rows.get(key);
+    this.#rows.set(key, known === undefined ? told : merged(known, told));
+    this.#toldAt.set(key, this.#now());
+  }
+
+  /** However old. */
+  latest(name: RowName, id: string | number): NovaObject | undefined {
+    return this.#rows.get(`${name} ${id}`);
+  }
+
+  /** Only if the conductor has just said so. */
+  fresh(name: RowName, id: string | number): NovaObject | undefined {
+    const at = this.#toldAt.get(`${name} ${id}`) ?? Number.NEGATIVE_INFINITY;
+    return this.#now() - at <= JUST_NOW ? this.latest(name, id) : undefined;
+  }
+
+  /** The next who reads the row is given it as it is in hand, if that is soon. */
+  offer(name: RowName, id: string | number): void {
+    this.#offeredAt.set(`${name} ${id}`, this.#now());
+  }
+
+  /** What was offered, once. */
+  accept(name: RowName, id: string | number): NovaObject | undefined {
+    const at = this.#offeredAt.get(`${name} ${id}`) ?? Number.NEGATIVE_INFINITY;
+    this.#offeredAt.delete(`${name} ${id}`);
+    return this.#now() - at <= JUST_NOW ? this.latest(name, id) : undefined;
+  }
+}
+
+function keyOf({ "nova_object.name": name, "nova_object.data": { uuid, id } }: NovaObject): string {
+  return `${name} ${name === "Instance" ? uuid : id}`;
+}
+
+/** At the newer of their versions: what leaves the process is brought down to the control plane's with all that belongs to it. */
+function merged(known: NovaObject, told: NovaObject): NovaObject {
+  const { "nova_object.name": name, "nova_object.version": version, "nova_object.data": data } = told;
+  const { "nova_object.version": other, "nova_object.data": kept } = known;
+  const [major, minor] = version.split(".").map(Number);
+  const [otherMajor, otherMinor] = other.split(".").map(Number);
+  if (major !== otherMajor) {
+    return told;
+  }
+  return novaObject(name, (otherMinor ?? 0) > (minor ?? 0) ? other : version, { ...kept, ...data }, []);
+}

@@ -1,0 +1,135 @@
+import { describe, expect, it } from "vitest";
+import { NO_OBSERVER } from "../../../src/conductor/message-observer.js";
+import { connectToNova } from "../../../src/nova-rpc/connect-to-nova.js";
+import { adminContext } from "../../../src/nova-rpc/messages/request-context.js";
+import { Rpc } from "../../../src/nova-rpc/messages/rpc.js";
+import { OLDEST_PROFILE } from "../../../src/nova-rpc/objects/profile.js";
+import { Unsent } from "../../../src/runtime/message-broker.js";
+import { createVirtualRuntime } from "../../../src/simulation/create-virtual-runtime.js";
+import { MemoryBroker } from "../../fixtures/memory-broker.js";
+import { UUID } from "../../fixtures/nova-session-lab.js";
+import { RABBIT, scriptConductor, TOPOLOGY } from "../../fixtures/scripted-conductor.js";
+
+/** A host whose connections can be cut; while they are, nothing is sent. */
+async function cuttable(answers: Parameters<typeof scriptConductor>[1]) {
+  const runtime = createVirtualRuntime();
+  const broker = new MemoryBroker();
+  const asked = await scriptConductor(broker, answers);
+  const inner = broker.connect();
+  const active: (() => void)[] = [];
+  let cut = false;
+  const connection = connectToNova({
+    address: { hosts: [], username: "", password: "", virtualHost: "/", tls: null },
+    rabbit: RABBIT,
+    runtime,
+    connectToBroker: () => ({
+      state: "connected",
+      onState: (listener) => inner.onState(listener),
+      connected: () => inner.connected(),
+      declare: (exchange) => inner.declare(exchange),
+      publish: (publication) =>
+        cut ? Promise.reject(new Unsent("not connected to the broker")) : inner.publish(publication),
+      consume: async (subscription, events) => {
+        const consumer = await inner.consume(subscription, events);
+        active.push(() => events.active?.());
+        return {
+          close: () => consumer.close(),
+          get active() {
+            return !cut && consumer.active;
+          },
+        };
+      },
+      consumersOf: (queue) => inner.consumersOf(queue),
+      hasExchange: (exchange) => inner.hasExchange(exchange),
+      hasQueue: (queue) => inner.hasQueue(queue),
+      close: () => inner.close(),
+    }),
+  });
+  await runtime.runUntil(connection.connected());
+  const session = connection.host("cut");
+  await runtime.runUntil(session.acquireLease());
+  await session.serve({});
+  const set = (now: boolean) => {
+    cut = now;
+    for (const tell of now ? [] : active) {
+      tell();
+    }
+  };
+  return { runtime, session, connection, asked, set };
+}
+
+describe("a connection that is lost, and comes back", () => {
+  it("sends a write once it can, as nobody has it", async () => {
+    const { runtime, session, asked, set } = await cuttable(() => [{}, null]);
+    set(true);
+    const fault = { uuid: UUID, code: 500, message: "broken", host: "cut" };
+    const saved = session.call("instance_add_fault", fault);
+    await runtime.advance(30_000);
+    expect(asked).toEqual([]);
+    set(false);
+    await runtime.runUntil(saved);
+    expect(asked.map(({ what }) => what)).toEqual(["InstanceFault.create"]);
+  });
+
+  it("sends a cast once it can, and gives it up after a minute", async () => {
+    const runtime = createVirtualRuntime();
+    const broker = new MemoryBroker().connect();
+    let left = 3;
+    broker.publish = async () => {
+      left -= 1;
+      if (left >= 0) {
+        throw new Unsent("not connected to the broker");
+      }
+    };
+    const options = { topology: TOPOLOGY, runtime, lookOnly: false, observer: NO_OBSERVER };
+    const rpc = new Rpc({ ...options, broker, profile: () => OLDEST_PROFILE });
+    const context = adminContext("req-1", 0);
+    const asked = { topic: "compute.h", method: "confirm_resize", version: "6.0", args: {}, context };
+    await runtime.runUntil(rpc.cast(asked));
+    expect(left).toBe(-1);
+    left = 1_000_000;
+    await expect(runtime.runUntil(rpc.cast(asked))).rejects.toThrow(/not connected to the broker/);
+  });
+
+  it("lets what is under way wait for the lease, until it is back or lost", async () => {
+    const { runtime, session, connection, set } = await cuttable(() => null);
+    await runtime.runUntil(session.leaseSettled());
+    set(true);
+    expect(session.leaseHeld).toBe(false);
+    let settled = false;
+    const waiting = session.leaseSettled().then(() => {
+      settled = true;
+    });
+    await runtime.advance(30_000);
+    expect(settled).toBe(false);
+    set(false);
+    await runtime.runUntil(waiting);
+    expect(session.leaseHeld).toBe(true);
+    set(true);
+    const closing = session.leaseSettled();
+    await connection.close();
+    await runtime.runUntil(closing);
+    expect(session.leaseHeld).toBe(false);
+  });
+
+  it("sends nothing of a host that was killed meanwhile, and the host is free", async () => {
+    const { runtime, session, connection, asked, set } = await cuttable(() => [{}, null]);
+    set(true);
+    let settled = false;
+    const fault = { uuid: UUID, code: 500, message: "broken", host: "cut" };
+    const end = () => {
+      settled = true;
+    };
+    session.call("instance_add_fault", fault).then(end, end);
+    await runtime.advance(1_000);
+    await session.kill();
+    session.call("instance_add_fault", fault).then(end, end);
+    set(false);
+    await runtime.advance(120_000);
+    expect([asked, settled, session.leaseHeld]).toEqual([[], false, false]);
+    const next = connection.host("cut");
+    await runtime.runUntil(next.acquireLease());
+    await next.serve({});
+    expect(next.leaseHeld).toBe(true);
+  });
+});

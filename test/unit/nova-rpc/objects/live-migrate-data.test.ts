@@ -1,0 +1,42 @@
+import { expect, it } from "vitest";
+import {
+  readLiveMigrateData,
+  readSourceCheck,
+  writeLiveMigrateData,
+} from "../../../../src/nova-rpc/objects/live-migrate-data.js";
+import { objectOf } from "../../../../src/nova-rpc/objects/primitive.js";
+import { OLDEST_PROFILE } from "../../../../src/nova-rpc/objects/profile.js";
+import { recording } from "../../../fixtures/nova-recordings.js";
+
+const OURS = { blockMigration: false, sharedInstanceFiles: false, destination: { uri: "fake-libvirt:///h" } };
+const [FAKES] = recording("zed", "live-migrate").filter(({ msg }) => msg.method === "check_can_live_migrate_source");
+const NOVAS_FAKE = FAKES?.msg.args?.dest_check_data;
+
+it("what a source of ours has looked at comes back as it is; what it only handed on brings no guest", () => {
+  const asked = writeLiveMigrateData(OURS, null, OLDEST_PROFILE);
+  expect(readLiveMigrateData(asked)).toEqual(OURS);
+  const seen = writeLiveMigrateData({ ...OURS, blockMigration: true }, asked, OLDEST_PROFILE, { bySource: true });
+  expect(readSourceCheck(seen)).toEqual({ ...OURS, blockMigration: true });
+  expect(readSourceCheck(asked)).toEqual({ ...OURS, guestMadeAnew: true });
+});
+
+it("a destination with nova's own fake driver takes no guest over, and keeps what it has said", () => {
+  expect(readLiveMigrateData(NOVAS_FAKE)).toEqual({ guestMadeAnew: true });
+  const written = writeLiveMigrateData({ guestMadeAnew: true, blockMigration: false }, NOVAS_FAKE, OLDEST_PROFILE);
+  expect(readLiveMigrateData(written)).toEqual({ guestMadeAnew: true, blockMigration: false });
+  const { filename: _filename, ...said } = objectOf(NOVAS_FAKE)["nova_object.data"];
+  expect(written["nova_object.data"]).toMatchObject(said);
+});
+
+it("nothing is read of a hypervisor that is neither", () => {
+  for (const filename of ["tmpabc", "", null, '{"compute_agent": 1}', "[]"]) {
+    const value = { ...(NOVAS_FAKE as object), "nova_object.data": { filename } };
+    expect(readLiveMigrateData(value)).toEqual({});
+  }
+  expect(readLiveMigrateData(null)).toEqual({});
+});
+
+it.each([true, false])("a nova-compute is told whether files are shared: %s", (shared) => {
+  const { "nova_object.data": data } = writeLiveMigrateData({ sharedInstanceFiles: shared }, null, OLDEST_PROFILE);
+  expect(data).toMatchObject({ is_shared_instance_path: shared, is_shared_block_storage: shared });
+});

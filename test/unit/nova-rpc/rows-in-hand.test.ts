@@ -1,0 +1,110 @@
+import { describe, expect, test } from "vitest";
+import { JudgedAsCarried } from "../../../src/nova-rpc/compute-server/judged-as-carried.js";
+import { RowsInHand } from "../../../src/nova-rpc/messages/rows-in-hand.js";
+import { novaObject } from "../../../src/nova-rpc/objects/primitive.js";
+
+const instance = (data: object, version = "2.7") => novaObject("Instance", version, { uuid: "vm", ...data }, []);
+const migration = (data: object) => novaObject("Migration", "1.7", { id: 7, ...data }, []);
+
+function inHand(args: Readonly<Record<string, unknown>> = {}) {
+  const clock = { now: 100_000 };
+  return { clock, rows: new RowsInHand(args, () => clock.now) };
+}
+
+describe("what is known of the rows of a message", () => {
+  test("is what came with it, under what was said of them since; fields that were not said stay", () => {
+    const { rows } = inHand({ instance: instance({ host: "a", info_cache: "kept" }), migration: migration({}) });
+    rows.note(instance({ host: "b" }));
+    expect(rows.latest("Instance", "vm")?.["nova_object.data"]).toEqual({ uuid: "vm", host: "b", info_cache: "kept" });
+    expect(rows.latest("Migration", 7)).toEqual(migration({}));
+    expect(rows.latest("Instance", "other")).toBeUndefined();
+  });
+
+  test("is fresh for a second after the conductor has said it, and never because it came", () => {
+    const { rows, clock } = inHand({ instance: instance({}) });
+    expect(rows.fresh("Instance", "vm")).toBeUndefined();
+    rows.note(instance({ host: "b" }));
+    clock.now += 1_000;
+    expect(rows.fresh("Instance", "vm")?.["nova_object.data"].host).toBe("b");
+    clock.now += 1;
+    expect(rows.fresh("Instance", "vm")).toBeUndefined();
+    expect(rows.latest("Instance", "vm")).toBeDefined();
+  });
+
+  test("is given once to the next who reads it, if it was offered within a second", () => {
+    const { rows, clock } = inHand({ instance: instance({}) });
+    expect(rows.accept("Instance", "vm")).toBeUndefined();
+    rows.offer("Instance", "vm");
+    expect(rows.accept("Instance", "vm")).toEqual(instance({}));
+    expect(rows.accept("Instance", "vm")).toBeUndefined();
+    rows.offer("Instance", "vm");
+    clock.now += 1_001;
+    expect(rows.accept("Instance", "vm"), "whoever waited for a lock reads").toBeUndefined();
+  });
+
+  test.each([
+    ["2.7", "2.8", "2.8"],
+    ["2.8", "2.7", "2.8"],
+    ["2.9", "2.10", "2.10"],
+    ["1.9", "2.7", "2.7"],
+  ])("of %s and %s it has the newer version, which is lowered as a whole when it leaves", (came, told, version) => {
+    const { rows } = inHand({ instance: instance({ compute_id: 1 }, came) });
+    rows.note(instance({}, told));
+    expect(rows.latest("Instance", "vm")?.["nova_object.version"]).toBe(version);
+  });
+
+  test("malformed arguments are nobody's rows", () => {
+    expect(inHand({ instance: null, migration: 3 }).rows.latest("Migration", 3)).toBeUndefined();
+  });
+});
+
+describe("messages that are judged by the records in them", () => {
+  const args = { instance: instance({}), migration: migration({}) };
+  const offered = (judged: JudgedAsCarried, method: string): readonly boolean[] => {
+    const { rows } = inHand(args);
+    judged.offer(method, args, rows);
+    return [rows.accept("Instance", "vm") !== undefined, rows.accept("Migration", 7) !== undefined];
+  };
+
+  test.each([
+    ["check_can_live_migrate_destination", true],
+    ["check_can_live_migrate_source", true],
+    ["pre_live_migration", true],
+    ["live_migration", false],
+    ["post_live_migration_at_destination", false],
+    ["resize_instance", false],
+    ["terminate_instance", false],
+  ])("%s: the instance of it %s, the migration never", (method, taken) => {
+    expect(offered(new JudgedAsCarried(() => 0), method)).toEqual([taken, false]);
+  });
+
+  test("a finish that this process has prepared, the first time alone", () => {
+    const judged = new JudgedAsCarried(() => 0);
+    expect(offered(judged, "finish_resize"), "prepared by an earlier process").toEqual([false, false]);
+    expect(offered(judged, "prep_resize")).toEqual([false, false]);
+    expect(offered(judged, "finish_resize")).toEqual([true, true]);
+    expect(offered(judged, "finish_resize"), "sent again by a recovery").toEqual([false, false]);
+  });
+
+  test("a finish that comes late, as to an agent that was suspended, is looked into", () => {
+    for (const [late, taken] of [
+      [30_000, true],
+      [30_001, false],
+    ] as const) {
+      let now = 0;
+      const judged = new JudgedAsCarried(() => now);
+      offered(judged, "prep_resize");
+      now = late;
+      expect(offered(judged, "finish_resize"), String(late)).toEqual([taken, taken]);
+    }
+  });
+
+  test("remembers a thousand moves", () => {
+    const judged = new JudgedAsCarried(() => 0);
+    const { rows } = inHand();
+    for (let id = 7; id <= 1_007; id += 1) {
+      judged.offer("prep_resize", { migration: migration({ id }) }, rows);
+    }
+    expect(offered(judged, "finish_resize")).toEqual([false, false]);
+  });
+});
