@@ -41,9 +41,7 @@ export class FaultFile {
   /** Reads what is set, and follows what is set from now on. */
   async open(): Promise<void> {
     await this.#doors.files.makeFolder(this.#folder);
-    const unwatch = this.#doors.files.watch(this.#folder, () => {
-      this.#reading = this.#reading.then(() => this.#read());
-    });
+    const unwatch = this.#watch();
     const forget = this.faults.onChange(() => this.#noteUses());
     this.#stop = () => {
       unwatch();
@@ -57,6 +55,23 @@ export class FaultFile {
     this.#stop();
     await this.#reading;
     await this.#writing;
+  }
+
+  /** The system may have no watches left, with thousands of agents on a machine. */
+  #watch(): () => void {
+    try {
+      return this.#doors.files.watch(this.#folder, () => {
+        this.#reading = this.#reading.then(() => this.#read());
+      });
+    } catch (err) {
+      this.#doors.logger.warn(
+        "faults that are set from now on act after the next start only: their folder cannot be watched",
+        {
+          err,
+        },
+      );
+      return () => {};
+    }
   }
 
   async #read(): Promise<void> {

@@ -61,44 +61,48 @@ export class Timeline {
   }
 
   #rise(start: number): void {
-    for (let index = start; index > 0; ) {
-      const parent = (index - 1) >> 1;
-      if (!this.#swapIfBefore(index, parent)) {
-        return;
-      }
-      index = parent;
+    const heap = this.#heap;
+    const event = heap[start];
+    if (!event) {
+      return;
     }
+    let index = start;
+    while (index > 0) {
+      const above = (index - 1) >> 1;
+      const parent = heap[above];
+      if (!parent || !isBefore(event, parent)) {
+        break;
+      }
+      heap[index] = parent;
+      index = above;
+    }
+    heap[index] = event;
   }
 
   #sink(): void {
-    for (let index = 0; ; ) {
-      const [left, right] = [2 * index + 1, 2 * index + 2];
-      const child = this.#isBefore(right, left) ? right : left;
-      if (!this.#swapIfBefore(child, index)) {
-        return;
+    const heap = this.#heap;
+    const event = heap[0];
+    if (!event) {
+      return;
+    }
+    let index = 0;
+    for (;;) {
+      const [left, right] = [heap[2 * index + 1], heap[2 * index + 2]];
+      const isRight = left !== undefined && right !== undefined && isBefore(right, left);
+      const child = isRight ? right : left;
+      if (!child || !isBefore(child, event)) {
+        break;
       }
-      index = child;
+      heap[index] = child;
+      index = 2 * index + (isRight ? 2 : 1);
     }
+    heap[index] = event;
   }
+}
 
-  #isBefore(index: number, other: number): boolean {
-    const [a, b] = [this.#heap[index], this.#heap[other]];
-    if (a === undefined || b === undefined) {
-      return false;
-    }
-    if (a.at !== b.at) {
-      return a.at < b.at;
-    }
-    return a.rank === b.rank ? a.sequence < b.sequence : a.rank < b.rank;
+function isBefore(a: Event, b: Event): boolean {
+  if (a.at !== b.at) {
+    return a.at < b.at;
   }
-
-  #swapIfBefore(index: number, other: number): boolean {
-    const [a, b] = [this.#heap[index], this.#heap[other]];
-    if (!a || !b || !this.#isBefore(index, other)) {
-      return false;
-    }
-    this.#heap[index] = b;
-    this.#heap[other] = a;
-    return true;
-  }
+  return a.rank === b.rank ? a.sequence < b.sequence : a.rank < b.rank;
 }

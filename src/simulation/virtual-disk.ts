@@ -3,6 +3,8 @@ import { FileFailure, type FileStat } from "../runtime/files.js";
 interface FileNode {
   readonly kind: "file";
   text: string;
+  /** What was written as bytes, which need not be text. */
+  raw?: Uint8Array;
   /** Size in bytes; more than the text when the file is sparse. */
   bytes: number;
   mode: number;
@@ -58,6 +60,21 @@ export class VirtualDisk {
       this.#unsynced.set(node, unsyncedBy);
     }
     this.#changed(path, folder, now);
+  }
+
+  readBytes(path: string): Uint8Array | undefined {
+    const text = this.read(path);
+    const node = this.#find(path);
+    return text === undefined ? undefined : ((node?.kind === "file" ? node.raw : undefined) ?? Buffer.from(text));
+  }
+
+  writeBytes(path: string, raw: Uint8Array, mode: number, now: number): void {
+    this.write(path, Buffer.from(raw).toString(), mode, now, "write");
+    const node = this.#find(path);
+    if (node?.kind === "file") {
+      node.raw = raw;
+      node.bytes = raw.length;
+    }
   }
 
   resize(path: string, bytes: number, now: number): void {

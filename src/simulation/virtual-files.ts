@@ -1,4 +1,5 @@
 import { FileFailure, type FileStat, type Files } from "../runtime/files.js";
+import { type Bytes, bytesIn } from "../runtime/transfers.js";
 import type { VirtualProcess } from "./virtual-process.js";
 
 /** The files of one process, on its machine's disk. An operation is done when it is called; its answer comes as a promise. */
@@ -40,6 +41,28 @@ export class VirtualFiles implements Files {
       }
       this.#refuseIfFull(path, "create");
       this.#disk.write(path, text, options?.mode ?? 0o644, this.#now(), "create");
+    });
+  }
+
+  async readBytes(path: string): Promise<Bytes> {
+    const raw = await this.#do(path, () => this.#disk.readBytes(path));
+    if (raw === undefined) {
+      throw new FileFailure(path, "ENOENT", "read");
+    }
+    return partsOf(raw);
+  }
+
+  async writeBytes(
+    path: string,
+    bytes: Bytes,
+    { mode = 0o644, signal }: { readonly mode?: number; readonly signal?: AbortSignal | undefined } = {},
+  ): Promise<number> {
+    const raw = await bytesIn(bytes);
+    signal?.throwIfAborted();
+    return this.#do(path, () => {
+      this.#refuseIfFull(path, "write");
+      this.#disk.writeBytes(path, raw, mode, this.#now());
+      return raw.length;
     });
   }
 
@@ -117,5 +140,14 @@ export class VirtualFiles implements Files {
     if (this.#disk.troubleAt(path)?.full) {
       throw new FileFailure(path, "ENOSPC", operation);
     }
+  }
+}
+
+/** Bytes of a part: few, so that a reader gets several parts. */
+const PART = 4096;
+
+async function* partsOf(raw: Uint8Array): AsyncGenerator<Uint8Array> {
+  for (let at = 0; at < raw.length; at += PART) {
+    yield raw.subarray(at, at + PART);
   }
 }

@@ -6,6 +6,7 @@ import {
   HttpTimeout,
 } from "../runtime/http.js";
 import { DEFAULT_HTTP_TIMEOUT } from "../runtime/listen-defaults.js";
+import { textIn } from "../runtime/transfers.js";
 import type { VirtualNetwork } from "./virtual-network.js";
 import type { VirtualProcess } from "./virtual-process.js";
 import type { VirtualListener } from "./virtual-servers.js";
@@ -85,7 +86,9 @@ export class VirtualHttp implements HttpClient {
       if (fault?.kind === "lose-answer") {
         breakOff();
       } else {
-        back.send(() => outcome.resolve(response), fault?.kind === "latency" ? fault.milliseconds : 0);
+        const { bytes, ...answer } = response;
+        const body = bytes === undefined ? answer.body : await textIn(bytes);
+        back.send(() => outcome.resolve({ ...answer, body }), fault?.kind === "latency" ? fault.milliseconds : 0);
       }
     });
   }

@@ -1,9 +1,12 @@
+import { ProgramTable } from "./program-table.js";
 import { VirtualDisk } from "./virtual-disk.js";
 
 /** A simulated machine: a host name, a disk that outlives processes, a clock, and the pids of those that live. */
 export class VirtualMachine {
   readonly hostname: string;
   readonly disk: VirtualDisk;
+  /** What it can run besides the simulated processes. */
+  readonly programs = new ProgramTable();
   readonly #pidNamespace: string;
   readonly #alive = new Set<number>();
   readonly #onPowerLoss = new Set<() => void>();
@@ -61,6 +64,7 @@ export class VirtualMachine {
     for (const action of [...this.#onPowerLoss]) {
       action();
     }
+    this.programs.endAll();
     this.disk.tear(this);
     this.reboot();
   }

@@ -1,11 +1,15 @@
-import type { HttpRequest, HttpResponse } from "../runtime/http.js";
+import type { HttpRequest } from "../runtime/http.js";
 import { DEFAULT_CLOSE_GRACE, DEFAULT_LISTEN_LIMITS } from "../runtime/listen-defaults.js";
 import { Mounts } from "../runtime/mounts.js";
 import { plainRefusal, type Refuse } from "../runtime/refusal.js";
 import type { Listener, ListenLimits, ListenOptions, Servers, SocketAcceptor } from "../runtime/server.js";
+import { BYTES, joined, type ServiceResponse } from "../runtime/service.js";
+import { type Bytes, bytesOf, textIn } from "../runtime/transfers.js";
 import type { VirtualNetwork } from "./virtual-network.js";
 import type { VirtualProcess } from "./virtual-process.js";
 import type { VirtualSocket } from "./virtual-socket.js";
+
+export type VirtualRequest = HttpRequest & { readonly bytes?: Bytes };
 
 /** What listens at one address of the virtual network. */
 export class VirtualListener implements Listener {
@@ -15,6 +19,7 @@ export class VirtualListener implements Listener {
   readonly limits: ListenLimits;
   readonly acceptors: Readonly<Record<string, SocketAcceptor>>;
   readonly #mounts: Mounts;
+  readonly #scheme: "http" | "https";
   readonly #network: VirtualNetwork<VirtualListener>;
   readonly #requestId: () => string;
   readonly #refuse: Refuse;
@@ -32,6 +37,7 @@ export class VirtualListener implements Listener {
     this.address = options.address ?? "127.0.0.1";
     this.limits = { ...DEFAULT_LISTEN_LIMITS, ...options.limits };
     this.acceptors = options.sockets ?? {};
+    this.#scheme = options.tls === undefined ? "http" : "https";
     this.#refuse = options.refuse ?? plainRefusal;
     this.#mounts = new Mounts(options.services);
     this.#network = network;
@@ -41,11 +47,11 @@ export class VirtualListener implements Listener {
   }
 
   get url(): string {
-    return `http://${this.address}:${this.port}`;
+    return `${this.#scheme}://${this.address}:${this.port}`;
   }
 
   /** Serves one request as the process would; never settles when it is killed meanwhile. */
-  async serve(request: HttpRequest): Promise<HttpResponse> {
+  async serve(request: VirtualRequest): Promise<ServiceResponse> {
     this.#running += 1;
     return this.process.whileAlive(async () => {
       try {
@@ -83,7 +89,7 @@ export class VirtualListener implements Listener {
     }
   }
 
-  async #answer({ method, url, headers = {}, body = "" }: HttpRequest): Promise<HttpResponse> {
+  async #answer({ method, url, headers = {}, body = "", bytes }: VirtualRequest): Promise<ServiceResponse> {
     const requestId = `req-${this.#requestId()}`;
     const route = this.#mounts.match(url);
     if (!route) {
@@ -97,14 +103,17 @@ export class VirtualListener implements Listener {
     const { host } = new URL(url);
     const length = body === "" ? {} : { "content-length": String(Buffer.byteLength(body)) };
     try {
-      const response = await handler({
+      const answer = await handler({
         method,
         path,
         query,
         headers: { host, ...length, ...headers },
-        body,
-        baseUrl: `http://${host}${mount}`,
+        ...(headers["content-type"] === BYTES
+          ? { body: "", bytes: bytes ?? bytesOf(body) }
+          : { body: bytes === undefined ? body : await textIn(bytes) }),
+        baseUrl: `${this.#scheme}://${host}${mount}`,
       });
+      const response = joined(answer);
       return method === "HEAD" ? { ...response, body: "" } : response;
     } catch {
       const reason = "an unexpected error prevented the server from answering";
@@ -131,5 +140,10 @@ export class VirtualServers implements Servers {
 
   async listen(options: ListenOptions): Promise<Listener> {
     return this.#process.whileAlive(() => new VirtualListener(this.#process, this.#network, options, this.#requestId));
+  }
+
+  /** At once: each request arrives alone. */
+  afterArrivals(action: () => void): void {
+    action();
   }
 }

@@ -63,6 +63,10 @@ export class VirtualSocket implements Socket {
     });
   }
 
+  afterTurn(action: () => void): void {
+    void Promise.resolve().then(action);
+  }
+
   close(code = 1000, reason = ""): void {
     if (this.#state !== "open" || !this.#process.alive) {
       return;

@@ -76,7 +76,9 @@ export class VirtualSockets implements Sockets {
       }
       const acceptor = listener.acceptors[target.pathname];
       const accepted = new VirtualSocket(server, back, listener.limits.frameBytes);
-      const refusal = acceptor ? acceptor(accepted, { headers, query: target.search.slice(1) }) : "not found";
+      const origin = `${target.protocol.replace("ws", "http")}//${target.host}`;
+      const upgrade = { headers, query: target.search.slice(1), origin };
+      const refusal = acceptor ? acceptor(accepted, upgrade) : "not found";
       if (refusal !== undefined) {
         accepted.abandon();
         const status = acceptor ? 401 : 404;

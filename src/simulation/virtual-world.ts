@@ -1,4 +1,5 @@
-import { setImmediate as nextTurn, setTimeout as realSleep } from "node:timers/promises";
+import { setImmediate } from "node:timers";
+import { setTimeout as realSleep } from "node:timers/promises";
 import type { LogFields } from "../runtime/logger.js";
 import type { Runtime } from "../runtime/runtime.js";
 import type { CancelTimer } from "../runtime/timers.js";
@@ -10,10 +11,13 @@ import { type LogLevel, type LogRecord, VirtualLogger } from "./virtual-logger.j
 import { VirtualMachine } from "./virtual-machine.js";
 import { VirtualNetwork } from "./virtual-network.js";
 import { VirtualProcess } from "./virtual-process.js";
+import { VirtualPrograms } from "./virtual-programs.js";
 import { VirtualRandom } from "./virtual-random.js";
 import type { VirtualListener } from "./virtual-servers.js";
 import { VirtualServers } from "./virtual-servers.js";
 import { VirtualSockets } from "./virtual-sockets.js";
+import { VirtualStreams } from "./virtual-streams.js";
+import { VirtualTransfers } from "./virtual-transfers.js";
 
 export interface WorldOptions {
   /** The same seed gives the same order of everything. Default 1. */
@@ -32,7 +36,14 @@ export interface SpawnOptions {
 }
 
 /** How many real milliseconds an idle world waits for real work (a module that loads) before it gives up. */
-const PATIENCE = 5_000;
+const PATIENCE = 10_000;
+
+/** A turn of the real event loop. That of `node:timers/promises` costs twice as much, and there is one for each event. */
+function nextTurn(): Promise<void> {
+  return new Promise((resolve) => {
+    setImmediate(resolve);
+  });
+}
 
 /** Time, network and machines that several simulated processes share. Time moves only when a test moves it. */
 export class VirtualWorld {
@@ -255,8 +266,10 @@ function createProcessRuntime(parts: {
     timers: process,
     random,
     http: new VirtualHttp(process, world.network),
+    transfers: new VirtualTransfers(process, world.network),
     servers: new VirtualServers(process, world.network, () => requestIds.uuid()),
     sockets: new VirtualSockets(process, world.network),
+    streams: new VirtualStreams(process),
     files: new VirtualFiles(process, now),
     processes: {
       pid: process.pid,
@@ -264,6 +277,7 @@ function createProcessRuntime(parts: {
       hostname: machine.hostname,
       isAlive: (pid) => machine.isAlive(pid),
     },
+    programs: new VirtualPrograms(process),
     logger: new VirtualLogger(keep),
   };
 }

@@ -1,22 +1,20 @@
-import type { Mutation } from "./mutant.js";
-
-/** A mutant that no test can kill, or that is not worth a test. */
-export interface Accepted {
-  readonly path: string;
-  readonly operator: string;
-  readonly change: string;
-  readonly reason: string;
-}
+import { ACCEPTED_IN_AGENT } from "./accepted-agent.js";
+import { ACCEPTED_IN_CONTROL_PLANE } from "./accepted-control-plane.js";
+import type { Accepted, Mutation } from "./mutant.js";
 
 /** Files in which all that is raised by 1 is the tracker's epoch. */
 const EPOCHS = ["claims", "instance-writes", "move-writes", "resize-claim"];
 
-export const ACCEPTED: readonly Accepted[] = EPOCHS.map((name) => ({
-  path: `src/agent/tracker/${name}.ts`,
-  operator: "number",
-  change: "1 → 2",
-  reason: "an epoch is only asked whether it is another than before: by how much it was raised says nothing",
-}));
+export const ACCEPTED: readonly Accepted[] = [
+  ...EPOCHS.map((name) => ({
+    path: `src/agent/tracker/${name}.ts`,
+    operator: "number",
+    change: "1 → 2",
+    reason: "an epoch is only asked whether it is another than before: by how much it was raised says nothing",
+  })),
+  ...ACCEPTED_IN_AGENT,
+  ...ACCEPTED_IN_CONTROL_PLANE,
+];
 
 export function acceptedAs(mutation: Mutation): Accepted | undefined {
   return ACCEPTED.find(

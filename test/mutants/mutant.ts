@@ -20,3 +20,11 @@ export interface Mutation {
 export interface Mutant extends Mutation {
   readonly id: number;
 }
+
+/** A mutant that no test can kill, or that is not worth a test. */
+export interface Accepted {
+  readonly path: string;
+  readonly operator: string;
+  readonly change: string;
+  readonly reason: string;
+}

@@ -6,7 +6,7 @@ interface Insertion {
   readonly text: string;
   /** 0: closes a range, before anything opens at the same place. */
   readonly opens: 0 | 1;
-  /** Of the range, so that an outer one opens before and closes after an inner one. */
+  /** The range's length, so that an outer one opens before and closes after an inner one. */
   readonly length: number;
 }
 

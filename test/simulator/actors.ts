@@ -1,6 +1,7 @@
 import type { VirtualRuntime } from "../../src/simulation/virtual-world.js";
 import type { Dice } from "../chaos/dice.js";
 import type { Client } from "./client.js";
+import type { Witness } from "./histories/witness.js";
 import type { Journal } from "./journal.js";
 import type { SimulatedCluster, SimulatedHost } from "./simulated-cluster.js";
 
@@ -8,6 +9,8 @@ import type { SimulatedCluster, SimulatedHost } from "./simulated-cluster.js";
 export interface Stage {
   readonly cluster: SimulatedCluster;
   readonly client: Client;
+  /** What the client asks, and is told. */
+  readonly witness: Witness;
   readonly journal: Journal;
   readonly dice: Dice;
   /** A process that nobody kills. */

@@ -1,6 +1,7 @@
 import { parse } from "yaml";
 import type { HttpMethod } from "../../src/runtime/http.js";
 import type { VirtualRuntime } from "../../src/simulation/virtual-world.js";
+import type { Witness } from "./histories/witness.js";
 
 /** A parsed body that may be walked into. */
 export interface Json {
@@ -10,6 +11,7 @@ export interface Json {
 export interface Answer {
   readonly status: number;
   readonly body: Json;
+  readonly requestId: string | null;
 }
 
 /** Longer than any request takes that will still be answered, in milliseconds. */
@@ -19,6 +21,7 @@ const PATIENCE = 60_000;
 export class Client {
   readonly #runtime: VirtualRuntime;
   readonly #cloudsFile: string;
+  readonly #witness: Witness;
   #url = "";
   #token = "";
 
@@ -26,14 +29,19 @@ export class Client {
     return this.#runtime.name;
   }
 
-  constructor(runtime: VirtualRuntime, cloudsFile: string) {
+  constructor(runtime: VirtualRuntime, cloudsFile: string, witness: Witness) {
     this.#runtime = runtime;
     this.#cloudsFile = cloudsFile;
+    this.#witness = witness;
   }
 
   /** A request to the Compute API. Null: there was no answer. */
-  compute(method: HttpMethod, path: string, body?: unknown, version = "2.94"): Promise<Answer | null> {
-    return this.#ask(method, `/compute/v2.1${path}`, body, { "openstack-api-version": `compute ${version}` });
+  async compute(method: HttpMethod, path: string, body?: unknown, version = "2.94"): Promise<Answer | null> {
+    const answered = this.#witness.asks({ method, path, body });
+    const headers = { "openstack-api-version": `compute ${version}` };
+    const answer = await this.#ask(method, `/compute/v2.1${path}`, body, headers);
+    answered(answer);
+    return answer;
   }
 
   /** A request to Ironic. Null: there was no answer. */
@@ -51,7 +59,14 @@ export class Client {
       if (this.#token === "") {
         await this.#authenticate();
       }
-      return await this.#send(method, `${this.#url}${path}`, body, { "x-auth-token": this.#token, ...headers });
+      const send = () => this.#send(method, `${this.#url}${path}`, body, { "x-auth-token": this.#token, ...headers });
+      const answer = await send();
+      if (answer.status !== 401) {
+        return answer;
+      }
+      // A token is good for an hour.
+      await this.#authenticate();
+      return await send();
     } catch {
       return null;
     }
@@ -95,6 +110,8 @@ export class Client {
       ...(body === undefined ? {} : { body: JSON.stringify(body) }),
       timeout: PATIENCE,
     });
-    return { status: response.status, body: (response.body === "" ? {} : JSON.parse(response.body)) as Json };
+    const { status, headers: answered } = response;
+    const content = (response.body === "" ? {} : JSON.parse(response.body)) as Json;
+    return { status, body: content, requestId: answered["x-openstack-request-id"] ?? null };
   }
 }

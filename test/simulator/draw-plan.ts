@@ -2,8 +2,11 @@ import type { QuirkName } from "../../src/config/quirks.js";
 import { Dice } from "../chaos/dice.js";
 import { BARE_METAL, type Deployment, type Plan, STEP_KINDS, type Step, type StepKind } from "./plan.js";
 
+/** What is drawn besides, so that all else of a seed does not depend on it. */
+const BESIDES = "label";
+
 /** How often each kind is drawn, where its feature is on. */
-const WEIGHTS: Readonly<Record<StepKind, number>> = {
+const WEIGHTS: Readonly<Record<Exclude<StepKind, typeof BESIDES>, number>> = {
   create: 14,
   act: 40,
   delete: 4,
@@ -85,7 +88,9 @@ export function drawPlan(seed: string, duration: number, profile: Profile): Plan
   const kinds = (deployment.repairs ? STEP_KINDS : GENTLE).filter(
     (kind) => deployment.nodes > 0 || !BARE_METAL.includes(kind),
   );
-  return { version: 1, seed, duration, deployment, steps: drawSteps(dice.of("steps"), kinds, duration, profile) };
+  const steps = drawSteps(dice.of("steps"), kinds, duration, profile);
+  const labels = drawLabels(dice.of("labels"), steps.length, duration, profile);
+  return { version: 1, seed, duration, deployment, steps: [...steps, ...labels].sort((a, b) => a.at - b.at) };
 }
 
 function drawDeployment(dice: Dice, { hosts, metal: share = 0.25 }: Profile): Deployment {
@@ -119,6 +124,7 @@ function drawSteps(
   { pace, leftOut }: Profile,
 ): readonly Step[] {
   const kinds = from
+    .filter((kind) => kind !== BESIDES)
     .filter((kind) => ALWAYS.includes(kind) || !dice.chance(leftOut))
     .map((kind) => ({ kind, weight: WEIGHTS[kind] }));
   const steps: Step[] = [];
@@ -127,6 +133,16 @@ function drawSteps(
     if (drawn !== undefined) {
       steps.push({ number: steps.length, at, kind: drawn.kind });
     }
+  }
+  return steps;
+}
+
+/** @param first number of a step that is free */
+function drawLabels(dice: Dice, first: number, duration: number, { pace }: Profile): readonly Step[] {
+  const between = 5 * pace;
+  const steps: Step[] = [];
+  for (let at = dice.between(0, between); at < duration; at += dice.between(0, 2 * between)) {
+    steps.push({ number: first + steps.length, at, kind: BESIDES });
   }
   return steps;
 }

@@ -24,12 +24,11 @@ export class EvacuationWatch {
 
   #changed(store: Store, { kind, id }: StoreChange): void {
     if (kind === "service") {
-      for (const { host, disabled, forcedDown } of store.services.list()) {
-        if (!disabled && !forcedDown) {
-          this.#out.delete(host);
-        } else if (!this.#out.has(host)) {
-          this.#out.set(host, this.#now());
-        }
+      const { host = "", disabled = false, forcedDown = false } = store.services.get(Number(id)) ?? {};
+      if (!disabled && !forcedDown) {
+        this.#out.delete(host);
+      } else if (!this.#out.has(host)) {
+        this.#out.set(host, this.#now());
       }
     }
     if (kind === "migration") {

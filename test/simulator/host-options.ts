@@ -1,5 +1,5 @@
 import { Dice } from "../chaos/dice.js";
-import type { ConfigChanges } from "../unit/agent/support/config.js";
+import type { ConfigChanges } from "../fixtures/world/nova-config.js";
 import type { Plan } from "./plan.js";
 
 /** What a driver takes its time for; the share of the slowest. */

@@ -72,7 +72,7 @@ export async function setStatus(stage: Stage, host: SimulatedHost | undefined, s
   }
 }
 
-/** Of a host that is down: its agent makes it anew when it comes back. */
+/** Deletes the service of a host that is down: its agent makes it anew when it comes back. */
 export async function deleteService(stage: Stage): Promise<void> {
   const host = pickHost(stage, ({ serves, harmed }) => !serves && !harmed);
   const id = host && (await serviceId(stage, host));

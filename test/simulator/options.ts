@@ -4,7 +4,7 @@ import type { QuirkName } from "../../src/config/quirks.js";
 import { PROFILES } from "./draw-plan.js";
 
 export const USAGE = `npm run simulate -- [--seed N] [--seeds COUNT] [--hours H] [--profile NAME] [--jobs N]
-                    [--minutes M] [--replay FILE] [--shrink] [--out FOLDER] [--json]
+                    [--minutes M] [--corpus] [--replay FILE] [--shrink] [--out FOLDER] [--json]
 
   --seed N         the first seed; default: drawn, and printed
   --seeds COUNT    how many seeds, one after the other; default 100
@@ -12,6 +12,7 @@ export const USAGE = `npm run simulate -- [--seed N] [--seeds COUNT] [--hours H]
   --hours H        virtual hours in which things are done, per seed; default 0.17 (ten minutes)
   --profile NAME   ${Object.keys(PROFILES).join(", ")}; default swarm
   --jobs N         processes; default: one a core, at most 8
+  --corpus         the seeds of test/simulator/corpus/corpus.json, which run most of the product's code
   --replay FILE    one plan again, from the file that a failure wrote; its trace must be the same
   --shrink         takes away what a failure does not need, and writes what is left
   --out FOLDER     where failures are written; default: the system's folder for temporary files
@@ -34,6 +35,7 @@ export interface SimulateOptions extends SeedOptions {
   /** Real milliseconds; null: as many as there are seeds. */
   readonly limit: number | null;
   readonly jobs: number;
+  readonly corpus: boolean;
   readonly replay: string | null;
   readonly json: boolean;
 }
@@ -52,6 +54,7 @@ export function readOptions(
       hours: { type: "string", default: "0.1667" },
       profile: { type: "string", default: "swarm" },
       jobs: { type: "string" },
+      corpus: { type: "boolean", default: false },
       replay: { type: "string" },
       shrink: { type: "boolean", default: false },
       out: { type: "string", default: tmpdir() },
@@ -70,6 +73,7 @@ export function readOptions(
     duration: Math.round(positive("hours", values.hours) * 3_600_000),
     profile: values.profile,
     jobs: values.jobs === undefined ? Math.min(8, cores) : whole("jobs", values.jobs, 1),
+    corpus: values.corpus,
     replay: values.replay ?? null,
     shrink: values.shrink,
     out: values.out,

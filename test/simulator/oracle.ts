@@ -3,10 +3,15 @@ import type { VirtualRuntime } from "../../src/simulation/virtual-world.js";
 import { excusedConsumers, wrongAllocations, wrongProviders, wrongUsage } from "../chaos/oracle/allocations.js";
 import { wrongNodes } from "../chaos/oracle/bare-metal.js";
 import { lostDeletes } from "../chaos/oracle/deletes.js";
+import { wrongFlavors } from "../chaos/oracle/flavors.js";
 import { wrongGuests } from "../chaos/oracle/guests.js";
+import { wrongStates } from "../chaos/oracle/last-words.js";
+import { brokenPromises } from "../chaos/oracle/promises.js";
 import { missingServices, notAtRest } from "../chaos/oracle/rest.js";
 import { type Snapshot, snapshotOf } from "../chaos/oracle/snapshot.js";
 import type { Violation } from "../chaos/violation.js";
+import type { Stage } from "./actors.js";
+import { serverValues, type Witness } from "./histories/witness.js";
 import { cloudOf } from "./repairs.js";
 import type { SimulatedCluster } from "./simulated-cluster.js";
 
@@ -22,21 +27,23 @@ export interface Breach extends Violation {
 /** What must hold when everything is at rest; the audit is asked when all else is right. */
 export async function judgeAtRest(
   cluster: SimulatedCluster,
-  runtime: VirtualRuntime,
-  deleted: ReadonlySet<string>,
+  { runtime, witness, journal }: Pick<Stage, "runtime" | "witness" | "journal">,
   again: (uuid: string) => void,
 ): Promise<Breach[]> {
   const snapshot = await look(cluster, runtime);
   const hosts = cluster.hosts.map(({ name }) => name);
   const ironic = cluster.ironic.all.map(({ name }) => name);
+  const powerLoss = cluster.plan.steps.some(({ kind }) => kind === "machine");
   const found = [
     ...breaches("nothing is stuck", notAtRest(snapshot)),
     ...breaches("every host serves", missingServices(snapshot, [...hosts, ...ironic])),
-    ...breaches("deletes are carried out", lostDeletes(snapshot, deleted, again)),
-    ...breaches(
-      "guests are where they belong",
-      wrongGuests(snapshot, { powerLoss: cluster.plan.steps.some(({ kind }) => kind === "machine") }),
-    ),
+    ...breaches("deletes are carried out", lostDeletes(snapshot, journal.deleted, again)),
+    ...breaches("promises are kept", [
+      ...brokenPromises(snapshot, witness.asked, { nobodyDies: !cluster.plan.deployment.repairs }),
+      ...wrongFlavors(snapshot, witness.asked),
+      ...wrongStates(snapshot, { powerLoss }),
+    ]),
+    ...breaches("guests are where they belong", wrongGuests(snapshot, { powerLoss })),
     ...breaches("allocations are right", wrongAllocations(snapshot, { doubled: cluster.plan.deployment.doubled })),
     ...breaches("providers are there", wrongProviders(snapshot, hosts)),
     ...breaches("nodes of Ironic are there", wrongNodes(snapshot, cluster.nodes)),
@@ -65,6 +72,23 @@ export function judgeSteps(cluster: SimulatedCluster): Breach[] {
   const rule = "evacuations go to hosts in service";
   const misplaced = cluster.evacuations.broken.map((what) => ({ rule, subject: what.split(" ")[0] ?? "", what }));
   return [...invariants, ...unexplained, ...misplaced];
+}
+
+/** What nobody can have been told, in whatever order things came about. */
+export function judgeHistories(cluster: SimulatedCluster, witness: Witness): Breach[] {
+  if (cluster.controlPlaneRuns) {
+    const { instances, services } = cluster.store;
+    for (const { uuid, displayName: name, tags, locked, metadata } of instances.list({ deleted: false })) {
+      witness.found(uuid, serverValues({ name, tags, locked, metadata }));
+    }
+    for (const { uuid, disabled, forcedDown } of services.list({ binary: "nova-compute" })) {
+      witness.found(uuid, { disabled, forced_down: forcedDown });
+    }
+  }
+  return [
+    ...breaches("what was written is read", witness.unexplained()),
+    ...breaches("no update is lost", [...cluster.writes.violations(), ...cluster.doors.violations]),
+  ];
 }
 
 async function look(cluster: SimulatedCluster, runtime: VirtualRuntime): Promise<Snapshot> {

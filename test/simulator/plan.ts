@@ -6,6 +6,7 @@ export const STEP_KINDS = [
   "create",
   "act",
   "delete",
+  "label",
   "fence",
   "evacuate",
   "force-up",

@@ -1,9 +1,10 @@
 import { cpus } from "node:os";
+import { CORPUS_FILE, readCorpus } from "./corpus/corpus-file.js";
 import { readOptions, type SimulateOptions, USAGE } from "./options.js";
 import { readPlanFile } from "./plan-file.js";
 import { describeFailure, Tally } from "./report.js";
 import { runPlan } from "./run-seed.js";
-import { runSeeds } from "./seed-pool.js";
+import { runSeeds, type SeedTask } from "./seed-pool.js";
 
 const out = (text: string) => void process.stdout.write(`${text}\n`);
 
@@ -27,11 +28,13 @@ async function search(options: SimulateOptions): Promise<number> {
   const began = performance.now();
   const seconds = () => (performance.now() - began) / 1000;
   if (!options.json) {
-    out(`Simulating from seed ${options.seed}, profile ${options.profile}, ${options.jobs} processes`);
+    const which = options.corpus ? "the corpus" : `from seed ${options.seed}, profile ${options.profile}`;
+    out(`Simulating ${which}, ${options.jobs} processes`);
   }
   let told = 0;
   const ended = () => options.limit !== null && performance.now() - began > options.limit;
-  await runSeeds(options, ended, (result) => {
+  const tasks = options.corpus ? corpusTasks(options) : seedsOf(options);
+  await runSeeds(tasks, Math.min(options.jobs, options.seeds), ended, (result) => {
     tally.add(result);
     if (options.json) {
       out(JSON.stringify(result));
@@ -48,6 +51,17 @@ async function search(options: SimulateOptions): Promise<number> {
     out(`${process.stdout.isTTY ? "\r\x1b[K" : ""}${tally.summary(seconds())}`);
   }
   return tally.failed === 0 ? 0 : 1;
+}
+
+function* seedsOf(options: SimulateOptions): Generator<SeedTask> {
+  for (let seed = options.seed; seed < options.seed + options.seeds; seed += 1) {
+    yield { seed, options };
+  }
+}
+
+function corpusTasks(options: SimulateOptions): readonly SeedTask[] {
+  const { duration, seeds } = readCorpus(CORPUS_FILE);
+  return seeds.map(({ seed, profile }) => ({ seed, options: { ...options, duration, profile } }));
 }
 
 async function replay(path: string, options: SimulateOptions): Promise<number> {

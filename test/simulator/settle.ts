@@ -22,7 +22,7 @@ export async function settle(stage: Stage): Promise<readonly Breach[]> {
   const retried = new Map<string, number>();
   let last = { text: "", at: clock.monotonic() };
   for (;;) {
-    const failed = await judgeAtRest(cluster, runtime, journal.deleted, (uuid) => {
+    const failed = await judgeAtRest(cluster, stage, (uuid) => {
       const times = (retried.get(uuid) ?? 0) + 1;
       retried.set(uuid, times);
       if (times <= RETRIES) {

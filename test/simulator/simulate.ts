@@ -8,13 +8,15 @@ import type { Stage } from "./actors.js";
 import { disturbIronic, disturbNode, killIronicAgent } from "./bare-metal/nodes.js";
 import { actOnMetal, createOnMetal } from "./bare-metal/tenant.js";
 import { Client } from "./client.js";
+import { Witness } from "./histories/witness.js";
 import { killAgent, killControlPlane, setFault, stopAgent, twinAgent } from "./ill-will.js";
 import { impostor } from "./impostors.js";
 import { Journal } from "./journal.js";
+import { labelServer } from "./labels.js";
 import { disturbClocks, losePower, troubleDisk } from "./machine-trouble.js";
 import { disturbMessages, partition } from "./network-trouble.js";
 import { changeAggregate, deleteService, evacuateOne, fence, forceUp, setStatus } from "./operator.js";
-import { type Breach, judgeSteps } from "./oracle.js";
+import { type Breach, judgeHistories, judgeSteps } from "./oracle.js";
 import type { Plan, StepKind } from "./plan.js";
 import { auditAndApply, heal } from "./repairs.js";
 import { retireHost } from "./retirement.js";
@@ -48,6 +50,7 @@ const DEEDS: Readonly<Record<StepKind, (stage: Stage) => Promise<void>>> = {
   create: createServer,
   act: actOnServer,
   delete: deleteAny,
+  label: labelServer,
   fence,
   evacuate: evacuateOne,
   "force-up": forceUp,
@@ -85,8 +88,9 @@ export async function simulate(plan: Plan): Promise<Outcome> {
   const journal = new Journal(world);
   const began = world.now;
   const runtime = cluster.spawn("people");
-  const client = new Client(runtime, cluster.cloudsFile);
-  const peace: Stage = { cluster, client, journal, runtime, dice: new Dice(`peace/${plan.seed}`) };
+  const witness = new Witness(cluster.ticks);
+  const client = new Client(runtime, cluster.cloudsFile, witness);
+  const peace: Stage = { cluster, client, witness, journal, runtime, dice: new Dice(`peace/${plan.seed}`) };
   const failures: Breach[] = [];
   const within = async <T>(limit: number, goal: Promise<T>, what: () => string): Promise<T | undefined> => {
     try {
@@ -115,7 +119,7 @@ export async function simulate(plan: Plan): Promise<Outcome> {
     });
     await within(plan.duration + HOUR, Promise.all(deeds), () => `did not end: ${[...underWay].join("; ")}`);
     const atRest = (await within(3 * HOUR, settle(peace), () => "peace did not come")) ?? [];
-    const breaches = [...failures, ...judgeSteps(cluster), ...atRest];
+    const breaches = [...failures, ...judgeSteps(cluster), ...atRest, ...judgeHistories(cluster, witness)];
     return {
       breaches,
       hash: journal.hash(),

@@ -1,7 +1,4 @@
 import { driver } from "../../../drivers/ironic/index.js";
-import { createAgent } from "../../../src/agent/life/agent.js";
-import { NO_METRICS } from "../../../src/agent/metrics/metrics.js";
-import { reportClient } from "../../../src/cli/agent/report-client.js";
 import type { ConductorConnection } from "../../../src/conductor/port.js";
 import { parseIni } from "../../../src/config/ini-file.js";
 import { compileNovaConfig } from "../../../src/config/nova-config.js";
@@ -12,6 +9,7 @@ import { VirtualMachine } from "../../../src/simulation/virtual-machine.js";
 import type { VirtualWorld } from "../../../src/simulation/virtual-world.js";
 import { driverSections } from "../../../src/virt/driver-sections.js";
 import { Dice } from "../../chaos/dice.js";
+import { testAgent } from "../../fixtures/world/agent.js";
 import type { Plan } from "../plan.js";
 import type { RunningAgent } from "../running-agent.js";
 
@@ -96,19 +94,7 @@ export class IronicHosts {
     const own = parseIni(optionsOf(name, plan), "nova.conf");
     const sources = { files: [shared, own], environment: {}, commandLine: [] };
     const compiled = compileNovaConfig(sources, { stateDir: "/cluster", hostname: name }, driverSections(driver));
-    const { config } = compiled;
-    const agent = createAgent({
-      host: name,
-      config,
-      configFiles: [],
-      driverConfig: compiled.section("ironic"),
-      runtime,
-      session,
-      faults,
-      driver,
-      placement: reportClient(config, runtime, session, NO_METRICS),
-    });
-    return { agent, runtime: bare, faults };
+    return { agent: testAgent({ host: name, compiled, runtime, session, faults, driver }), runtime: bare, faults };
   }
 }
 

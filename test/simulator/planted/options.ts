@@ -11,7 +11,7 @@ Plants one known bug at a time in a copy of the build, and simulates seeds until
 
   --only NAME      lp-1853009, mutant-07, or the beginning of such names: "lp" or "mutant"
   --minutes M      minutes of each processor for each bug; default 2
-  --mutants COUNT  mutants of the product's own lines besides the bugs of Launchpad; default 30
+  --mutants COUNT  mutants of the product's own lines besides the known bugs; default 30
   --draw TEXT      what the mutants are drawn from, beside the code; default 1
   --seed N         the first seed for each bug; default 1
   --hours H        virtual hours in which things are done, per seed; default 0.17 (ten minutes)
@@ -21,7 +21,7 @@ Plants one known bug at a time in a copy of the build, and simulates seeds until
                    node dist/planted/NAME/test/simulator/run.js --seed N --seeds 1
   --json           one object a bug, for scripts
 
-The exit code is 1 when a bug of Launchpad was not found, or a seed fails without any.`;
+The exit code is 1 when a known bug was not found, or a seed fails without any.`;
 
 export interface PlantedOptions {
   /** Beginnings of names; empty: all. */

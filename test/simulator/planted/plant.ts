@@ -10,7 +10,7 @@ import { PLANTED_BUGS } from "./planted-bugs.js";
 export interface Plant {
   readonly name: string;
   readonly what: string;
-  /** Real operators met it: it has to be found. */
+  /** It has to be found. */
   readonly known: boolean;
   readonly quirks: readonly QuirkName[];
   /** Whose seeds look for it; null: the command's. */
@@ -29,7 +29,14 @@ function plantOf({ bug, what, quirks = [], edits = [], profile }: PlantedBug, ro
   for (const edit of edits) {
     sources.set(edit.file, edited(sources.get(edit.file) ?? sourceOf(root, edit.file), edit));
   }
-  return { name: `lp-${bug}`, what, known: true, quirks, profile: profile ?? null, sources };
+  return {
+    name: typeof bug === "number" ? `lp-${bug}` : bug,
+    what,
+    known: true,
+    quirks,
+    profile: profile ?? null,
+    sources,
+  };
 }
 
 /** The same from the same seed and code. */

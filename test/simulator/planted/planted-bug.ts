@@ -8,10 +8,10 @@ export interface Edit {
   readonly replace: string;
 }
 
-/** A bug that real operators met, in the product's own code: the simulator has to find it. */
+/** A bug that real operators met, or could, in the product's own code: the simulator has to find it. */
 export interface PlantedBug {
-  /** The number of the bug at Launchpad. */
-  readonly bug: number;
+  /** The number of the bug at Launchpad, or a name of our own. */
+  readonly bug: number | string;
   /** What goes wrong, in a few words. */
   readonly what: string;
   /** The profile whose seeds look for it; default: that of the command. */

@@ -1,3 +1,4 @@
+import { lostUpdate } from "./bugs/lost-update.js";
 import { bug1419785 } from "./bugs/lp-1419785.js";
 import { bug1713783 } from "./bugs/lp-1713783.js";
 import { bug1735407 } from "./bugs/lp-1735407.js";
@@ -25,4 +26,5 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
   bug1818914,
   bug2085975,
   bug1735407,
+  lostUpdate,
 ];

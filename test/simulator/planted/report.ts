@@ -36,7 +36,7 @@ export function summary(results: readonly PlantedResult[]): string {
     ...([true, false] as const).map((known) => {
       const all = results.filter((result) => result.known === known);
       const found = all.filter((result) => result.found !== null);
-      return `${found.length} of ${all.length} ${known ? "bugs of Launchpad" : "mutants"} found`;
+      return `${found.length} of ${all.length} ${known ? "known bugs" : "mutants"} found`;
     }),
   ];
   for (const { name, what, found } of results) {

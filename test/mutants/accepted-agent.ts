@@ -1,0 +1,57 @@
+import type { Accepted } from "./mutant.js";
+
+const operations = (path: string): string => `src/agent/operations/${path}.ts`;
+
+/** Flows that put an empty text where a record names no host or node; what they are for always names one. */
+const NOBODY = [
+  "build/rebuild-in-place",
+  "cold-move/confirm-resize",
+  "cold-move/finish-revert-resize",
+  "cold-move/move-request",
+  "cold-move/prep-resize",
+  "cold-move/recover",
+  "cold-move/resize-instance",
+  "cold-move/revert-resize",
+  "live-migration/checks",
+  "live-migration/control",
+];
+
+/** Mutants of the agent's folders. */
+export const ACCEPTED_IN_AGENT: readonly Accepted[] = [
+  ...NOBODY.map((path) => ({
+    path: operations(path),
+    operator: "string",
+    change: '"" → "mutant"',
+    reason: "an empty text stands for what a record lacks, or for what is not known yet: any other names nobody, too",
+  })),
+  {
+    path: operations("cold-move/recover"),
+    operator: "operator",
+    change: "migration.id > latest.id → migration.id >= latest.id",
+    reason: "no two migrations have one id",
+  },
+  {
+    path: operations("cold-move/prep-resize"),
+    operator: "condition",
+    change: "cause instanceof Error → true",
+    reason: "what is no error has no stack, either",
+  },
+  {
+    path: operations("live-migration/finish-migration"),
+    operator: "operator",
+    change: "move.id > migration.id → move.id >= migration.id",
+    reason: "the migration itself is a live one from this host, and matches nothing of what follows",
+  },
+  {
+    path: operations("live-migration/migrate"),
+    operator: "condition",
+    change: "vmState → true",
+    reason: "who reads the end asks whether there is a vm_state",
+  },
+  {
+    path: "src/agent/tracker/stats.ts",
+    operator: "operator",
+    change: "left < right → left <= right",
+    reason: "no two statistics have one key",
+  },
+];

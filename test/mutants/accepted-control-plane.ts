@@ -1,0 +1,71 @@
+import type { Accepted } from "./mutant.js";
+
+const HALF_A_PLACE = "host and node are null together: the state of record refuses half a placement";
+const NULL_HOST = "nothing is known of a host that is null: to ask about it is as not to ask";
+const UNDEFINED = "what is undefined is read as what is absent";
+
+const TASKS = "src/cluster/conductor/tasks";
+
+/** Mutants of the control plane and of the audit. */
+export const ACCEPTED_IN_CONTROL_PLANE: readonly Accepted[] = [
+  ...["rebuild-instance", "source-half"].map((name) => ({
+    path: `${TASKS}/${name}.ts`,
+    operator: "operator",
+    change: "host === null || node === null → host === null && node === null",
+    reason: HALF_A_PLACE,
+  })),
+  ...["rebuild-instance", "delete-local", "migrate-server", "live-destination"].map((name) => ({
+    path: `${TASKS}/${name}.ts`,
+    operator: "condition",
+    change: "instance.host === null → false",
+    reason: NULL_HOST,
+  })),
+  {
+    path: "src/cluster/conductor/move-ends.ts",
+    operator: "condition",
+    change: "host === null → false",
+    reason: NULL_HOST,
+  },
+  ...["true", "false"].map((value) => ({
+    path: `${TASKS}/source-half.ts`,
+    operator: "condition",
+    change: `moved !== true → ${value}`,
+    reason: "only decides whether it is logged",
+  })),
+  {
+    path: "src/cluster/conductor/task-runner.ts",
+    operator: "statement",
+    change: "drop finished = true;",
+    reason: "a task that is removed twice is removed",
+  },
+  {
+    path: "src/cluster/conductor/methods/operator-methods.ts",
+    operator: "condition",
+    change: "node.serviceId === null → false",
+    reason: "no service has a null id",
+  },
+  {
+    path: "src/cluster/conductor/methods/session-methods.ts",
+    operator: "condition",
+    change: "loser → true",
+    reason: "nobody who is undefined serves a host that somebody serves",
+  },
+  ...["src/audit/judge/unfinished-migration.ts", "src/audit/judge/whereabouts.ts"].map((path) => ({
+    path,
+    operator: "condition",
+    change: "owedBy → true",
+    reason: UNDEFINED,
+  })),
+  {
+    path: "src/cluster/scheduler/scheduler.ts",
+    operator: "condition",
+    change: "inTree === undefined → false",
+    reason: UNDEFINED,
+  },
+  {
+    path: "src/cluster/conductor/service-delete.ts",
+    operator: "string",
+    change: '"" → "mutant"',
+    reason: "an evacuation that is done names its source node; the other is the end of a sentence",
+  },
+];

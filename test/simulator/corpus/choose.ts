@@ -1,0 +1,64 @@
+import type { Coverage, Spans } from "./coverage.js";
+
+/** What may be chosen, what it costs and what it runs. */
+export interface Candidate<T> {
+  readonly of: T;
+  readonly cost: number;
+  readonly coverage: Coverage;
+}
+
+export interface Choice<T> {
+  readonly chosen: readonly T[];
+  /** Blocks of the product that the chosen ones run. */
+  readonly blocks: number;
+  /** Blocks that any of all runs. */
+  readonly all: number;
+}
+
+/** The next one is always that which runs most for its cost of what none before it has run, as long as there is budget for it. */
+export function choose<T>(candidates: readonly Candidate<T>[], budget: number): Choice<T> {
+  const left = new Map(candidates.map((candidate) => [candidate, new Set<number>()]));
+  const all = numberBlocks(left);
+  const chosen: T[] = [];
+  const run = new Set<number>();
+  for (let spent = 0; ; ) {
+    const [best] = [...left]
+      .filter(([{ cost }, blocks]) => blocks.size > 0 && spent + cost <= budget)
+      .sort(([one, ones], [other, others]) => others.size / other.cost - ones.size / one.cost);
+    if (best === undefined) {
+      return { chosen, blocks: run.size, all };
+    }
+    const [candidate, blocks] = best;
+    chosen.push(candidate.of);
+    spent += candidate.cost;
+    for (const block of [...blocks]) {
+      run.add(block);
+      for (const others of left.values()) {
+        others.delete(block);
+      }
+    }
+  }
+}
+
+/** A block is what lies between two places where anybody's coverage begins or ends. @returns how many were run by anybody */
+function numberBlocks<T>(into: ReadonlyMap<Candidate<T>, Set<number>>): number {
+  const files = new Set([...into.keys()].flatMap(({ coverage }) => [...coverage.keys()]));
+  const seen = new Set<number>();
+  let first = 0;
+  for (const file of files) {
+    const spans = [...into.keys()].map(({ coverage }) => coverage.get(file) ?? []);
+    const edges = [...new Set(spans.flat(2))].sort((left, right) => left - right);
+    for (const [candidate, blocks] of into) {
+      for (const index of blocksIn(candidate.coverage.get(file) ?? [], edges)) {
+        blocks.add(first + index);
+        seen.add(first + index);
+      }
+    }
+    first += edges.length;
+  }
+  return seen.size;
+}
+
+function blocksIn(spans: Spans, edges: readonly number[]): readonly number[] {
+  return spans.flatMap(([from, to]) => edges.flatMap((edge, index) => (edge >= from && edge < to ? [index] : [])));
+}

@@ -1,0 +1,256 @@
+import type { StoreChange } from "../../../src/cluster/store/changes.js";
+import type { Store } from "../../../src/cluster/store/store.js";
+import type { HostSession } from "../../../src/conductor/port.js";
+import type { Instance, InstanceChanges, Migration, MigrationChanges } from "../../../src/records/index.js";
+import type { Violation } from "../../chaos/violation.js";
+import { changedRecord } from "../../fixtures/invariants/changed-record.js";
+import { type Act, firstUnexplained } from "./linearizable.js";
+import type { Ticks } from "./ticks.js";
+
+/** What agents compare and swap. */
+const WATCHED = ["host", "node", "taskState", "vmState", "status", "destCompute"] as const;
+const KEPT = [...WATCHED, "taskRequestId"] as const;
+type Watched = Partial<Readonly<Record<(typeof KEPT)[number], unknown>>>;
+
+/** A record as it was from one commit to the next. */
+interface Version {
+  readonly tick: number;
+  readonly record: Watched;
+}
+
+/** A write of an agent's: what it expects to find, and what it leaves. */
+interface Write {
+  readonly key: string;
+  readonly expects: (found: Watched) => boolean;
+  readonly leaves: Watched;
+}
+
+interface Answered {
+  readonly write: Write;
+  readonly invoked: number;
+  readonly answered: number;
+  readonly refused: boolean;
+  readonly what: string;
+}
+
+/** How far a record has come: the commit, and whether a write of an agent's is known to have been it. */
+interface Progress {
+  readonly commit: number;
+  readonly claimed: boolean;
+}
+
+/** Errors by which the state of record says that it found something else than was expected. */
+const REFUSALS = /^(UnexpectedTaskState|UnexpectedDeletingTaskState|UnexpectedVmState|InvalidMigrationState)$/;
+
+/** Compare-and-swap writes of agents, and every commit of the records that they are about. */
+export class RecordWrites {
+  readonly #ticks: Ticks;
+  readonly #versions = new Map<string, Version[]>();
+  readonly #writes = new Map<string, Answered[]>();
+  /** From when to when nobody listened: a control plane was killed, and the next one began. */
+  readonly #gaps: { readonly from: number; to: number }[] = [{ from: 0, to: Number.POSITIVE_INFINITY }];
+
+  constructor(ticks: Ticks) {
+    this.#ticks = ticks;
+  }
+
+  /** A control plane has opened the state of record. */
+  follow(store: Store): void {
+    const gap = this.#gaps.at(-1);
+    if (gap?.to === Number.POSITIVE_INFINITY) {
+      gap.to = this.#ticks.next();
+    }
+    for (const [uuid] of store.database.all("SELECT uuid FROM instances")) {
+      this.#changed(store, { kind: "instance", id: String(uuid) });
+    }
+    for (const [id] of store.database.all("SELECT id FROM migrations")) {
+      this.#changed(store, { kind: "migration", id: Number(id) });
+    }
+    store.onChange((change) => this.#changed(store, change));
+  }
+
+  /** The control plane is gone; what is committed from now on is not seen before {@link follow}. */
+  loses(): void {
+    if (this.#gaps.at(-1)?.to !== Number.POSITIVE_INFINITY) {
+      this.#gaps.push({ from: this.#ticks.next(), to: Number.POSITIVE_INFINITY });
+    }
+  }
+
+  /** The session, every write of which is kept with its answer. */
+  session(session: HostSession): HostSession {
+    const call: HostSession["call"] = async (method, params, options) => {
+      const writes = writesOf(method, params);
+      const invoked = this.#ticks.next();
+      const keep = (write: Write, refused: boolean) =>
+        this.#keep({ write, invoked, answered: this.#ticks.next(), refused, what: `${session.host}: ${method}` });
+      try {
+        const result = await session.call(method, params, options);
+        for (const write of writes) {
+          keep(write, false);
+        }
+        return result;
+      } catch (error) {
+        for (const write of writes.filter(({ key }) => isRefused(error, key))) {
+          keep(write, true);
+        }
+        throw error;
+      }
+    };
+    return {
+      host: session.host,
+      get leaseHeld() {
+        return session.leaseHeld;
+      },
+      get leaseEpoch() {
+        return session.leaseEpoch;
+      },
+      leaseLost: session.leaseLost,
+      call,
+      callAgent: (host, method, params, options) => session.callAgent(host, method, params, options),
+      castAgent: (host, method, params, options) => session.castAgent(host, method, params, options),
+      acquireLease: () => session.acquireLease(),
+      leaseSettled: () => session.leaseSettled(),
+      serve: (handlers) => session.serve(handlers),
+      stopServing: () => session.stopServing(),
+      close: () => session.close(),
+    };
+  }
+
+  /** Answers that no order of the commits explains. */
+  violations(): readonly Violation[] {
+    return [...this.#writes].flatMap(([key, writes]) => {
+      const versions = this.#versions.get(key) ?? [];
+      const wrong = firstUnexplained({ commit: -1, claimed: false }, actsOf(versions, writes));
+      return wrong === null ? [] : [{ subject: key.split(" ")[1] ?? key, what: `${key}: ${wrong.what}` }];
+    });
+  }
+
+  #changed(store: Store, change: StoreChange): void {
+    const record = changedRecord(store, change);
+    if (record !== null) {
+      const { kind, id } = change;
+      const key = `${kind} ${id}`;
+      const versions = this.#versions.get(key) ?? [];
+      versions.push({ tick: this.#ticks.next(), record: watched(record) });
+      this.#versions.set(key, versions);
+    }
+  }
+
+  #keep(answered: Answered): void {
+    const { key } = answered.write;
+    if (this.#gaps.some(({ from, to }) => answered.invoked < to && answered.answered > from)) {
+      return;
+    }
+    this.#writes.set(key, [...(this.#writes.get(key) ?? []), answered]);
+  }
+}
+
+function isRefused(error: unknown, key: string): boolean {
+  const { name = "", data } = error instanceof Error ? (error as Error & { readonly data?: { reason?: unknown } }) : {};
+  const isMigration = name === "InvalidMigrationState";
+  const told = REFUSALS.test(name) || (name === "ObjectActionError" && data?.reason === "host changed");
+  return told && isMigration === key.startsWith("migration");
+}
+
+function watched(record: Instance | Migration): Watched {
+  const found: Readonly<Record<string, unknown>> = { ...record };
+  return Object.fromEntries(KEPT.flatMap((name) => (name in found ? [[name, found[name]]] : [])));
+}
+
+interface InstanceWrite {
+  readonly uuid: string;
+  readonly changes: InstanceChanges;
+  readonly expectedHost?: string | null;
+  readonly expectedTaskState?: readonly unknown[];
+  readonly expectedVmState?: readonly unknown[];
+  readonly ofRequest?: string;
+}
+
+interface MigrationWrite {
+  readonly id: number;
+  readonly changes: MigrationChanges;
+  readonly expectedStatus?: readonly unknown[];
+}
+
+/** What a call writes of what is watched. */
+function writesOf(method: string, params: unknown): readonly Write[] {
+  switch (method) {
+    case "instance_save":
+      return instanceWrite(params as InstanceWrite);
+    case "migration_save":
+      return migrationWrite(params as MigrationWrite);
+    case "save_together": {
+      const { instance, migration } = params as { instance?: InstanceWrite; migration?: MigrationWrite };
+      return [...(instance ? instanceWrite(instance) : []), ...(migration ? migrationWrite(migration) : [])];
+    }
+    default:
+      return [];
+  }
+}
+
+function instanceWrite(write: InstanceWrite): readonly Write[] {
+  const { uuid, changes, expectedHost, expectedTaskState, expectedVmState, ofRequest } = write;
+  return writeOf(`instance ${uuid}`, changes, ({ host, taskState, vmState, taskRequestId }) => {
+    const isOurs = ofRequest === undefined || taskRequestId === null || taskRequestId === ofRequest;
+    return (
+      isOurs &&
+      (expectedHost === undefined || host === expectedHost) &&
+      (expectedTaskState?.includes(taskState) ?? true) &&
+      (expectedVmState?.includes(vmState) ?? true)
+    );
+  });
+}
+
+function migrationWrite({ id, changes, expectedStatus }: MigrationWrite): readonly Write[] {
+  return writeOf(`migration ${id}`, changes, ({ status }) => expectedStatus?.includes(status) ?? true);
+}
+
+function writeOf(key: string, changes: object, expects: Write["expects"]): readonly Write[] {
+  const given = new Map(Object.entries(changes));
+  const leaves = Object.fromEntries(WATCHED.filter((name) => given.has(name)).map((name) => [name, given.get(name)]));
+  return Object.keys(leaves).length === 0 ? [] : [{ key, expects, leaves }];
+}
+
+/** Commits are moments whose order is known; each is one write's at most. */
+function actsOf(versions: readonly Version[], writes: readonly Answered[]): readonly Act<Progress>[] {
+  const commits = versions.map(({ tick, record }, commit) => ({
+    invoked: tick,
+    answered: tick,
+    apply: (state: Progress) => (state.commit === commit - 1 ? { commit, claimed: false } : undefined),
+    what: `commit ${commit}: ${JSON.stringify(record)}`,
+  }));
+  return [...commits, ...writes.map((answered) => actOf(versions, answered))];
+}
+
+function actOf(versions: readonly Version[], { write, invoked, answered, refused, what }: Answered): Act<Progress> {
+  const { expects, leaves } = write;
+  const told = `${what} ${JSON.stringify(leaves)} was ${refused ? "refused" : "carried out"}`;
+  return {
+    invoked,
+    answered,
+    what: `${told}, and the record was ${showSpan(versions, invoked, answered)}`,
+    apply: (state) => {
+      const now = versions[state.commit];
+      const before = versions[state.commit - 1];
+      if (now === undefined) {
+        return undefined;
+      }
+      if (refused) {
+        return expects(now.record) ? undefined : state;
+      }
+      const wrote = !state.claimed && now.tick > invoked && before !== undefined && expects(before.record);
+      return wrote && isLeft(now.record, leaves) ? { ...state, claimed: true } : undefined;
+    },
+  };
+}
+
+function isLeft(record: Watched, leaves: Watched): boolean {
+  return WATCHED.every((name) => leaves[name] === undefined || leaves[name] === record[name]);
+}
+
+/** The record at the beginning, and after each commit until the answer. */
+function showSpan(versions: readonly Version[], invoked: number, answered: number): string {
+  const first = versions.findLastIndex(({ tick }) => tick < invoked);
+  const seen = versions.filter(({ tick }, index) => index >= first && tick < answered);
+  return seen.map(({ record }) => JSON.stringify(record)).join(" → ");
+}

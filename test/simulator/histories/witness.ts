@@ -1,0 +1,106 @@
+import { type Asked, askedOf, outcomeOf, type Sent, type Told } from "../../chaos/oracle/asked.js";
+import type { Violation } from "../../chaos/violation.js";
+import { type Moments, Registers } from "./registers.js";
+import type { Ticks } from "./ticks.js";
+
+/** Sees every request of the people and its answer: what they were promised, and what they wrote and read when. */
+export class Witness {
+  readonly asked: Asked[] = [];
+  readonly #ticks: Ticks;
+  readonly #registers = new Registers();
+
+  constructor(ticks: Ticks) {
+    this.#ticks = ticks;
+  }
+
+  /** @returns what is told the answer */
+  asks(sent: Sent): (told: Told | null) => void {
+    const invoked = this.#ticks.next();
+    return (told) => {
+      const moments = { invoked, answered: this.#ticks.next(), outcome: outcomeOf(sent, told) };
+      const asked = askedOf(sent, told);
+      if (asked !== null) {
+        this.asked.push(asked);
+      }
+      this.#wrote(sent, told, moments);
+      this.#read(sent, told, moments);
+    };
+  }
+
+  /** How things are in the end, when nobody writes any more. */
+  found(subject: string, values: Values): void {
+    const invoked = this.#ticks.next();
+    this.#reads(subject, values, { invoked, answered: this.#ticks.next() });
+  }
+
+  unexplained(): readonly Violation[] {
+    return this.#registers.violations();
+  }
+
+  #wrote({ method, path, body }: Sent, told: Told | null, moments: Moments): void {
+    const [, subject = ""] = /^\/(?:servers|os-services)\/([0-9a-f-]{36})\b/.exec(path) ?? [];
+    const values =
+      method === "POST" && path === "/servers" ? createdWith(body) : method === "GET" ? {} : writtenBy(path, body);
+    const created = (told?.body as { readonly server?: { readonly id?: string } } | null | undefined)?.server?.id;
+    for (const [name, value] of Object.entries(values)) {
+      this.#registers.wrote(subject === "" ? (created ?? "") : subject, name, value, moments);
+    }
+  }
+
+  #read({ method, path }: Sent, told: Told | null, moments: Moments): void {
+    if (method !== "GET" || told?.status !== 200) {
+      return;
+    }
+    const { servers = [], services = [] } = told.body as { servers?: readonly Shown[]; services?: readonly Shown[] };
+    for (const server of path.startsWith("/servers/detail") ? servers : []) {
+      this.#reads(server.id, serverValues(server), moments);
+    }
+    for (const service of services) {
+      this.#reads(service.id, { disabled: service.status === "disabled", forced_down: service.forced_down }, moments);
+    }
+  }
+
+  #reads(subject: string, values: Values, moments: Omit<Moments, "outcome">): void {
+    for (const [name, value] of Object.entries(values)) {
+      this.#registers.read(subject, name, value, moments);
+    }
+  }
+}
+
+type Values = Readonly<Record<string, unknown>>;
+
+/** A server or a service as the API shows it. */
+interface Shown extends Values {
+  readonly id: string;
+}
+
+/** The keys of metadata that users write. */
+export const METADATA_KEYS = ["owner", "purpose"] as const;
+
+/** @internal for tests */
+export function serverValues({ name, tags, locked, metadata }: Values): Values {
+  const found = new Map(Object.entries(Object(metadata)));
+  const items = METADATA_KEYS.map((key) => [`metadata ${key}`, found.get(key) ?? null]);
+  return { name, tags, locked, ...Object.fromEntries(items) };
+}
+
+function createdWith(body: unknown): Values {
+  const { server } = body as { readonly server: { readonly name: string } };
+  return serverValues({ name: server.name, tags: [], locked: false, metadata: {} });
+}
+
+/** What a request sets, by the name of what it is read as. */
+function writtenBy(path: string, body: unknown): Values {
+  const { server, metadata, tags, status, forced_down } = Object(body);
+  const [, key] = /\/metadata\/(.+)$/.exec(path) ?? [];
+  return {
+    ...(path.endsWith("/action") && "lock" in Object(body) ? { locked: true } : {}),
+    ...(path.endsWith("/action") && "unlock" in Object(body) ? { locked: false } : {}),
+    ...(typeof server?.name === "string" ? { name: server.name } : {}),
+    ...(tags === undefined ? {} : { tags: [...tags].sort() }),
+    ...(key === undefined ? {} : { [`metadata ${key}`]: null }),
+    ...Object.fromEntries(Object.entries(Object(metadata)).map(([name, value]) => [`metadata ${name}`, value])),
+    ...(status === undefined ? {} : { disabled: status === "disabled" }),
+    ...(forced_down === undefined ? {} : { forced_down }),
+  };
+}
